@@ -1,0 +1,96 @@
+import type { Message } from "./message.ts";
+
+/** When a compaction runs, and how much it keeps. */
+export interface CompactionConfig {
+  /**
+   * Tokens. Compaction triggers when the last input, or the estimate of the
+   * history, reaches it. Default 100 000.
+   */
+  readonly autoCompactThreshold: number;
+  /** Recent complete turns that a compaction would like to keep. Default 4. */
+  readonly recentTurnBudget: number;
+  /** Tokens that a summary may take. Default 4 096. */
+  readonly maxSummaryTokens: number;
+  /** Model calls that pass between two compactions, at least. Default 3. */
+  readonly minTurnsBetweenCompactions: number;
+}
+
+export const DEFAULT_COMPACTION_CONFIG: CompactionConfig = {
+  autoCompactThreshold: 100_000,
+  recentTurnBudget: 4,
+  maxSummaryTokens: 4096,
+  minTurnsBetweenCompactions: 3,
+};
+
+/** What the decision to compact is made from. */
+export interface CompactionContext {
+  /** Input tokens of the last model call, as the provider counted them; 0 after a compaction. */
+  readonly lastInputTokens: number;
+  readonly messageCount: number;
+  /** JSON bytes of the history / 4. */
+  readonly estimatedHistoryTokens: number;
+  /** The session's count of model calls when a compaction was last tried, if ever. */
+  readonly lastCompactionTurn: number | undefined;
+  /** The session's count of model calls so far: 0 before the first. */
+  readonly currentTurn: number;
+  /** The model's context window in tokens, if known. */
+  readonly contextWindow?: number;
+}
+
+/** What a rebuild has to respect, besides the configuration. */
+export interface RebuildConstraints {
+  /** Messages that stay, with the tool call or result that belongs to them. */
+  readonly pinned?: ReadonlySet<Message>;
+  /** Estimated tokens that the rebuilt history should stay below; the threshold when it is not given. */
+  readonly targetTokens?: number;
+  /** Rebuild although the history is below the target, because somebody asked. */
+  readonly force?: boolean;
+}
+
+export interface CompactionResult {
+  /** The rebuilt history: what stayed, and the summary in the place of what left. */
+  readonly messages: readonly Message[];
+  /** What left, in its old order. Together with what stayed it is exactly the source. */
+  readonly discarded: readonly Message[];
+  /** Longest summary, in UTF-8 bytes, that has room in this rebuild; 0 when there is none. */
+  readonly summaryBytesMax: number;
+  /** Tool results that stayed in a shortened form, by the message that they replace. */
+  readonly shortened: readonly Shortened[];
+}
+
+/** A message that a rebuild keeps with less tool output in it. */
+export interface Shortened {
+  readonly original: Message;
+  readonly replacement: Message;
+}
+
+/**
+ * Decides when a history is compacted, and rebuilds it.
+ *
+ * Contract:
+ * - Call 0 never compacts.
+ * - No compaction comes sooner than `minTurnsBetweenCompactions` after the last,
+ *   unless the history has outgrown the context window.
+ * - Either measure that reaches the threshold triggers.
+ * - `rebuildHistory` does not depend on the clock or on chance, and discards the same messages
+ *   whatever the summary says.
+ * - Retained and discarded messages are exactly the source, each in its old order.
+ * - Every system message and the last user message stay word for word.
+ * - A tool result is never parted from its call.
+ * - Pinned messages stay.
+ * - A summary is never a turn, and never retained by the next compaction.
+ * - When nothing can be discarded, the history stays as it is and no summary is put in.
+ */
+export interface Compactor {
+  readonly config: CompactionConfig;
+  shouldCompact(context: CompactionContext): boolean;
+  /** What the model is asked for the summary with. */
+  compactionPrompt(): string;
+  /** Tokens that the summary may take. */
+  maxSummaryTokens(): number;
+  rebuildHistory(
+    messages: readonly Message[],
+    summary: string,
+    constraints?: RebuildConstraints,
+  ): CompactionResult;
+}

@@ -1,0 +1,194 @@
+/**
+ * Every failure a caller can act on, in one table.
+ *
+ * Surfaces translate by looking a code up here; none of them invents a status,
+ * a number or a sentence of its own. Adding a row is adding public API: codes
+ * are forever.
+ */
+export const ERRORS = {
+  INVALID_PARAMS: {
+    message: "The request is not valid.",
+    hint: "The message says which field, and what it may be.",
+    httpStatus: 400,
+    jsonRpcCode: -32602,
+    exitCode: 2,
+  },
+  INVALID_CONFIG: {
+    message: "The configuration is not valid.",
+    hint: "The message names the file, the key and what is allowed; `rkat config` shows what is in force.",
+    httpStatus: 500,
+    jsonRpcCode: -32016,
+    exitCode: 3,
+  },
+  SESSION_NOT_FOUND: {
+    message: "No session has this id.",
+    hint: "List the sessions (`rkat sessions list`), or create one.",
+    httpStatus: 404,
+    jsonRpcCode: -32001,
+    exitCode: 10,
+  },
+  SESSION_BUSY: {
+    message: "The session is in the middle of a turn.",
+    hint: "Wait for the turn to end, or interrupt it.",
+    httpStatus: 409,
+    jsonRpcCode: -32002,
+    exitCode: 11,
+  },
+  SESSION_PERSISTENCE_DISABLED: {
+    message: "Session persistence is disabled (build without 'session-store').",
+    hint: "Pass `stores` to createSessionService(), for example sqliteStores({ path }); for a command, set session_store = true under [capabilities].",
+    httpStatus: 501,
+    jsonRpcCode: -32003,
+    exitCode: 40,
+  },
+  SESSION_COMPACTION_DISABLED: {
+    message: "Session compaction is disabled (build without 'session-compaction').",
+    hint: "Pass `compaction` to createSessionService(); for a command, set session_compaction = true under [capabilities].",
+    httpStatus: 501,
+    jsonRpcCode: -32004,
+    exitCode: 40,
+  },
+  SESSION_NOT_RUNNING: {
+    message: "No turn is running in the session.",
+    hint: "There is nothing to interrupt.",
+    httpStatus: 409,
+    jsonRpcCode: -32005,
+    exitCode: 12,
+  },
+  SESSION_STORE_ERROR: {
+    message: "The store failed.",
+    hint: "Check the free space and the permissions of the folder; `rkat doctor` examines the store.",
+    httpStatus: 500,
+    jsonRpcCode: -32006,
+    exitCode: 1,
+  },
+  SESSION_MEMORY_DISABLED: {
+    message: "Session memory is disabled (build without 'memory-store').",
+    hint: "Pass `memory` to createSessionService(); for a command, set memory_store = true under [capabilities].",
+    httpStatus: 501,
+    jsonRpcCode: -32007,
+    exitCode: 40,
+  },
+  SESSION_CONFLICT: {
+    message: "The session moved on since it was read.",
+    hint: "Read it again and retry.",
+    httpStatus: 409,
+    jsonRpcCode: -32009,
+    exitCode: 13,
+  },
+  AGENT_ERROR: {
+    message: "The agent failed.",
+    hint: "The session is intact; the message says what failed.",
+    httpStatus: 500,
+    jsonRpcCode: -32000,
+    exitCode: 30,
+  },
+  PROVIDER_ERROR: {
+    message: "The model's provider failed.",
+    hint: "The message is the provider's own. The session is intact; try again, or another model.",
+    httpStatus: 502,
+    jsonRpcCode: -32010,
+    exitCode: 20,
+  },
+  BUDGET_EXHAUSTED: {
+    message: "The budget of the turn is used up.",
+    hint: "Raise the limit that the message names, or go on in a new turn.",
+    httpStatus: 429,
+    jsonRpcCode: -32011,
+    exitCode: 21,
+  },
+  MODEL_UNAVAILABLE: {
+    message: "The model cannot be used here.",
+    hint: "Name a model as provider/model, install the provider's package and set its key.",
+    httpStatus: 503,
+    jsonRpcCode: -32013,
+    exitCode: 22,
+  },
+  CONTEXT_WINDOW_EXCEEDED: {
+    message: "The history does not fit the model's context window.",
+    hint: "Compact the session, shorten the prompt, or use a model with a larger window.",
+    httpStatus: 422,
+    jsonRpcCode: -32014,
+    exitCode: 23,
+  },
+  PROMPT_EXCEEDS_THRESHOLD: {
+    message: "The system prompt and the tools alone exceed the compaction threshold.",
+    hint: "Shorten them, or raise auto_compact_threshold: no compaction can get below it.",
+    httpStatus: 422,
+    jsonRpcCode: -32017,
+    exitCode: 24,
+  },
+  TURN_INTERRUPTED: {
+    message: "The turn was interrupted.",
+    hint: "The session is intact; start another turn to go on.",
+    httpStatus: 499,
+    jsonRpcCode: -32015,
+    exitCode: 130,
+  },
+  INTERNAL_ERROR: {
+    message: "Something failed that should not.",
+    hint: "This is a bug in rkat; please report it with the message.",
+    httpStatus: 500,
+    jsonRpcCode: -32603,
+    exitCode: 1,
+  },
+} as const satisfies Record<string, ErrorRow>;
+
+interface ErrorRow {
+  readonly message: string;
+  readonly hint: string;
+  readonly httpStatus: number;
+  readonly jsonRpcCode: number;
+  readonly exitCode: number;
+}
+
+export type ErrorCode = keyof typeof ERRORS;
+
+const BRAND = Symbol.for("rkat.SessionError");
+
+/** The one error class. Branch on `code`; the message is for people. */
+export class SessionError extends Error {
+  override readonly name = "SessionError";
+  readonly code: ErrorCode;
+  /** What the code's row advises; more exact where the place that failed knows more. */
+  readonly hint: string;
+  /** Set when the same request may succeed later; `afterMs` when the provider said how much later. */
+  readonly retry: { readonly afterMs?: number } | undefined;
+  readonly [BRAND] = true;
+
+  constructor(
+    code: ErrorCode,
+    options: {
+      readonly detail?: string;
+      readonly hint?: string;
+      readonly retry?: { readonly afterMs?: number };
+      readonly cause?: unknown;
+    } = {},
+  ) {
+    const { message, hint } = ERRORS[code];
+    super(
+      options.detail ? `${message} ${options.detail}` : message,
+      "cause" in options ? { cause: options.cause } : {},
+    );
+    this.code = code;
+    this.hint = options.hint ?? hint;
+    this.retry = options.retry;
+  }
+
+  /** Like `instanceof`, but also true across two installed copies of this package. */
+  static is(value: unknown): value is SessionError {
+    return typeof value === "object" && value !== null && BRAND in value;
+  }
+
+  /** The error itself if it is one of ours, else an `INTERNAL_ERROR` (or `fallback`) that wraps it. */
+  static from(error: unknown, fallback: ErrorCode = "INTERNAL_ERROR"): SessionError {
+    if (SessionError.is(error)) return error;
+    return new SessionError(fallback, { detail: errorText(error), cause: error });
+  }
+}
+
+/** A thrown value's message, on one line. */
+export function errorText(error: unknown): string {
+  const text = error instanceof Error ? error.message : String(error);
+  return text.replace(/\s+/g, " ").trim() || "It gave no message.";
+}

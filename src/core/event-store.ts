@@ -1,0 +1,80 @@
+import type { NewEvent, StoredEvent } from "./event.ts";
+
+/**
+ * The append-only log of what happened in each session.
+ *
+ * Everything else (snapshots, `.rkat` files, semantic memory) can be rebuilt
+ * from it.
+ *
+ * Contract:
+ * - Sequence numbers start at 1 and have no gaps.
+ * - A batch is stored whole or not at all.
+ * - Appending after a stale sequence number is refused and stores nothing.
+ * - Of two appends racing from the same sequence number, one wins.
+ * - When `append` resolves, a durable store has the batch on disk.
+ * - Sessions do not see each other.
+ * - Positions grow with every event of every session, so that a projection can follow all of them.
+ * - A search finds text of the whole log, whatever compaction did to the history.
+ * - A deleted session leaves nothing to read or find, and its id can be used again.
+ */
+export interface EventStore {
+  /**
+   * Appends `events` after `lastSeq` and returns the new last sequence number.
+   *
+   * @throws SessionError `SESSION_CONFLICT` when `lastSeq` is not the last one stored.
+   */
+  append(sessionId: string, lastSeq: number, events: readonly NewEvent[]): Promise<number>;
+
+  /** The last sequence number of a session; 0 when it has none. */
+  lastSeq(sessionId: string): Promise<number>;
+
+  /** Reads events after `afterSeq` up to `toSeq`, oldest first. An unknown session reads as empty. */
+  read(sessionId: string, afterSeq: number, toSeq?: number): AsyncIterable<StoredEvent>;
+
+  /** Reads up to `limit` events of all sessions after `afterPosition`, in the order of their commits. */
+  readAll(afterPosition: number, limit: number): Promise<readonly PositionedEvent[]>;
+
+  /** Finds events by the words of their text: prompts, answers, tool arguments and results. Best first. */
+  search(query: HistoryQuery): Promise<readonly HistoryHit[]>;
+
+  /** How far a projection has come; 0 for one that never ran. */
+  checkpoint(projection: string): Promise<number>;
+  /** Remembers how far a projection has come. Never moves backwards, unless to 0: start again. */
+  saveCheckpoint(projection: string, position: number): Promise<void>;
+
+  delete(sessionId: string): Promise<void>;
+
+  close(): Promise<void>;
+}
+
+/** An event with its place among those of all sessions. Positions have gaps. */
+export interface PositionedEvent {
+  readonly position: number;
+  readonly sessionId: string;
+  readonly stored: StoredEvent;
+}
+
+export interface HistoryQuery {
+  readonly query: string;
+  /** Results at the most. */
+  readonly limit: number;
+  readonly sessionId?: string;
+  /** First and last turn, both included; a turn is counted from 0. */
+  readonly fromTurn?: number;
+  readonly toTurn?: number;
+  /** ISO 8601, both included. */
+  readonly since?: string;
+  readonly until?: string;
+}
+
+export interface HistoryHit {
+  readonly sessionId: string;
+  readonly seq: number;
+  readonly turn: number;
+  /** Who said it. */
+  readonly role: "user" | "assistant" | "tool";
+  /** ISO 8601. */
+  readonly time: string;
+  /** The passage around the words that were found, at most about 2 000 characters. */
+  readonly content: string;
+}

@@ -1,0 +1,188 @@
+import { z } from "zod";
+
+/**
+ * One entry of a session's history.
+ *
+ * Messages and events are data: they have one shape in the code, in the log, in
+ * files and on every wire, so they are never converted.
+ */
+export type Message =
+  | SystemMessage
+  | UserMessage
+  | AssistantMessage
+  | BlockAssistantMessage
+  | ToolResultsMessage;
+
+export interface SystemMessage {
+  readonly role: "system";
+  readonly content: string;
+}
+
+export interface UserMessage {
+  readonly role: "user";
+  readonly content: string | readonly ContentBlock[];
+  /** Set on the message that stands for what a compaction removed. Such a message is not a turn. */
+  readonly kind?: "compaction_summary";
+}
+
+/** The short form of an assistant message: text and calls, no reasoning. */
+export interface AssistantMessage {
+  readonly role: "assistant";
+  readonly content: string;
+  readonly tool_calls?: readonly ToolUse[];
+}
+
+/** What a model said, block by block, in the order that it said it. */
+export interface BlockAssistantMessage {
+  readonly role: "block_assistant";
+  readonly blocks: readonly AssistantBlock[];
+  readonly stop_reason: StopReason;
+}
+
+/** The results of all tool calls of the assistant message before it, in the order of the calls. */
+export interface ToolResultsMessage {
+  readonly role: "tool_results";
+  readonly results: readonly ToolResult[];
+}
+
+export type ContentBlock =
+  | { readonly type: "text"; readonly text: string }
+  /** `data` is base64. */
+  | { readonly type: "image"; readonly media_type: string; readonly data: string };
+
+export type AssistantBlock =
+  | { readonly block_type: "text"; readonly data: { text: string; meta?: ProviderMeta } }
+  | { readonly block_type: "reasoning"; readonly data: { text: string; meta?: ProviderMeta } }
+  | { readonly block_type: "tool_use"; readonly data: ToolUse };
+
+export interface ToolUse {
+  readonly id: string;
+  readonly name: string;
+  readonly args: unknown;
+  readonly meta?: ProviderMeta;
+}
+
+export interface ToolResult {
+  readonly tool_use_id: string;
+  readonly content: string;
+  readonly is_error: boolean;
+}
+
+/** What a provider wants back untouched with a block, such as the signature of its reasoning. */
+export type ProviderMeta = { readonly provider: string } & { readonly [key: string]: unknown };
+
+export type StopReason =
+  | "end_turn"
+  | "tool_use"
+  | "max_tokens"
+  | "stop_sequence"
+  | "content_filter"
+  | "cancelled"
+  /** The provider paused in the middle of an answer; the next call lets it go on. */
+  | "pause_turn";
+
+const meta = z.looseObject({ provider: z.string() });
+const text = z.object({ text: z.string(), meta: meta.optional() });
+const toolUse = z.object({
+  id: z.string(),
+  name: z.string(),
+  args: z.unknown(),
+  meta: meta.optional(),
+});
+
+export const contentSchema = z.union([
+  z.string(),
+  z.array(
+    z.discriminatedUnion("type", [
+      z.object({ type: z.literal("text"), text: z.string() }),
+      z.object({ type: z.literal("image"), media_type: z.string(), data: z.string() }),
+    ]),
+  ),
+]);
+
+/** Checks a message that came from outside: a file, a wire, a user's array. */
+export const messageSchema = z.discriminatedUnion("role", [
+  z.object({ role: z.literal("system"), content: z.string() }),
+  z.object({
+    role: z.literal("user"),
+    content: contentSchema,
+    kind: z.literal("compaction_summary").optional(),
+  }),
+  z.object({
+    role: z.literal("assistant"),
+    content: z.string(),
+    tool_calls: z.array(toolUse).optional(),
+  }),
+  z.object({
+    role: z.literal("block_assistant"),
+    blocks: z.array(
+      z.discriminatedUnion("block_type", [
+        z.object({ block_type: z.literal("text"), data: text }),
+        z.object({ block_type: z.literal("reasoning"), data: text }),
+        z.object({ block_type: z.literal("tool_use"), data: toolUse }),
+      ]),
+    ),
+    stop_reason: z.enum([
+      "end_turn",
+      "tool_use",
+      "max_tokens",
+      "stop_sequence",
+      "content_filter",
+      "cancelled",
+      "pause_turn",
+    ]),
+  }),
+  z.object({
+    role: z.literal("tool_results"),
+    results: z.array(
+      z.object({
+        tool_use_id: z.string(),
+        content: z.string(),
+        is_error: z.boolean().default(false),
+      }),
+    ),
+  }),
+]);
+
+/** The plain text of a user's content; images leave no trace in it. */
+export function contentText(content: UserMessage["content"]): string {
+  if (typeof content === "string") return content;
+  return content.flatMap((block) => (block.type === "text" ? [block.text] : [])).join("\n");
+}
+
+/**
+ * The text by which a message can be found in memory; empty when there is none.
+ *
+ * What people and models said to each other counts. System prompts, reasoning,
+ * tool traffic and compaction summaries do not.
+ */
+export function indexableText(message: Message): string {
+  switch (message.role) {
+    case "user":
+      return message.kind === "compaction_summary" ? "" : contentText(message.content);
+    case "assistant":
+      return message.content;
+    case "block_assistant":
+      return message.blocks
+        .flatMap((block) => (block.block_type === "text" ? [block.data.text] : []))
+        .join("\n");
+    default:
+      return "";
+  }
+}
+
+/** The tool calls that a message makes, in order. */
+export function toolUses(message: Message): readonly ToolUse[] {
+  if (message.role === "assistant") return message.tool_calls ?? [];
+  if (message.role !== "block_assistant") return [];
+  return message.blocks.flatMap((block) => (block.block_type === "tool_use" ? [block.data] : []));
+}
+
+/** The tool results that a message carries. */
+export function toolResults(message: Message): readonly ToolResult[] {
+  return message.role === "tool_results" ? message.results : [];
+}
+
+export function isSummary(message: Message): boolean {
+  return message.role === "user" && message.kind === "compaction_summary";
+}

@@ -1,0 +1,349 @@
+import type {
+  CompactionCompleted,
+  PrunedOutput,
+  SessionSettings,
+  Span,
+  StoredEvent,
+} from "./event.ts";
+import { indexableText, isSummary, type Message, type ToolUse } from "./message.ts";
+import { type LoggedMessage, MessageAssembler } from "./message-assembler.ts";
+import { summaryMessage } from "./summary.ts";
+import { estimateFromBytes, jsonBytes } from "./tokens.ts";
+import { withShortenedOutput } from "./tool-output.ts";
+import { startsTurn } from "./turn.ts";
+import { addUsage, NO_USAGE, type Usage } from "./usage.ts";
+
+/** A message of the history, with what keeps its cost from being counted again. */
+export interface HistoryEntry extends LoggedMessage {
+  /** Its place among all messages of the session, from 0. */
+  readonly ordinal: number;
+  /** The turn that it belongs to, from 0; -1 before the first. */
+  readonly turn: number;
+  /** UTF-8 bytes of its JSON. */
+  readonly bytes: number;
+}
+
+/**
+ * Where a session stands: a fold of its log.
+ *
+ * `apply` takes one event and costs what the event adds, never what the
+ * session has become. A snapshot holds no messages, only where they are, so
+ * that it stays small and is never a second truth.
+ */
+export class SessionState {
+  readonly id: string;
+  seq = 0;
+  settings: SessionSettings = { model: "", memory: false, labels: {} };
+  createdAtMs = 0;
+  updatedAtMs = 0;
+  archived = false;
+  usage: Usage = NO_USAGE;
+  /** Model calls so far: the clock of compaction. */
+  modelCalls = 0;
+  /** `modelCalls` when a compaction was last tried, whether it succeeded or not. */
+  lastCompactionCall: number | undefined;
+  compactions = 0;
+  /** Input tokens of the last model call; 0 after a compaction. */
+  lastInputTokens = 0;
+  turns = 0;
+  messageCount = 0;
+  lastAssistantText: string | null = null;
+  /** Whether the log ends inside a run: one goes on, or its process died. */
+  running = false;
+  #history: HistoryEntry[] = [];
+  #messages: Message[] = [];
+  #runs: OpenRun[] = [];
+  #bytes = 0;
+  #pruned: PrunedOutput[] = [];
+  readonly #assembler = new MessageAssembler();
+
+  constructor(id: string) {
+    this.id = id;
+  }
+
+  get history(): readonly HistoryEntry[] {
+    return this.#history;
+  }
+
+  /** What the model is sent next. It grows with the session: copy it to keep it. */
+  get messages(): readonly Message[] {
+    return this.#messages;
+  }
+
+  /** Calls of the last assistant message that wait for their results. */
+  get openCalls(): readonly ToolUse[] {
+    return this.#assembler.openCalls;
+  }
+
+  /** Estimated tokens of the history, kept as it grows. */
+  get historyTokens(): number {
+    return estimateFromBytes(this.#bytes, this.#history.length);
+  }
+
+  apply(stored: StoredEvent): void {
+    this.seq = stored.seq;
+    this.updatedAtMs = stored.timestamp_ms;
+    const completed = this.#assembler.push(stored);
+    if (completed) this.#append(completed);
+    this.#note(stored);
+  }
+
+  #note({ seq, timestamp_ms, event }: StoredEvent): void {
+    switch (event.type) {
+      case "session_created":
+        this.settings = event.settings;
+        this.createdAtMs = timestamp_ms;
+        return;
+      case "session_archived":
+        this.archived = true;
+        return;
+      case "run_started":
+        this.running = true;
+        return;
+      case "run_completed":
+      case "run_failed":
+        this.running = false;
+        return;
+      case "turn_completed":
+        this.modelCalls += 1;
+        this.usage = addUsage(this.usage, event.usage);
+        this.lastInputTokens = event.usage.input_tokens;
+        return;
+      case "tool_output_pruned":
+        this.#prune(event.pruned);
+        return;
+      case "compaction_failed":
+        this.lastCompactionCall = this.modelCalls;
+        return;
+      case "compaction_completed":
+        this.#compacted(seq, timestamp_ms, event);
+        return;
+    }
+  }
+
+  #append(logged: LoggedMessage): void {
+    if (startsTurn(logged.message)) this.turns += 1;
+    const entry: HistoryEntry = {
+      ...logged,
+      ordinal: this.messageCount,
+      turn: this.turns - 1,
+      bytes: jsonBytes(logged.message),
+    };
+    this.messageCount += 1;
+    this.#history.push(entry);
+    this.#messages.push(entry.message);
+    this.#bytes += entry.bytes;
+    extendRuns(this.#runs, entry);
+    const { role } = logged.message;
+    if (role === "assistant" || role === "block_assistant") {
+      const text = indexableText(logged.message);
+      if (text !== "") this.lastAssistantText = text;
+    }
+  }
+
+  #compacted(seq: number, timestampMs: number, event: CompactionCompleted): void {
+    this.lastCompactionCall = this.modelCalls;
+    this.compactions += 1;
+    this.lastInputTokens = 0;
+    this.usage = addUsage(this.usage, event.usage);
+    this.#prune(event.pruned);
+    const leaves = (entry: HistoryEntry) =>
+      isSummary(entry.message) || event.discarded.some((span) => contains(span, entry.id));
+    const place = this.#history.findIndex(leaves);
+    const retained = this.#history.filter((entry) => !leaves(entry));
+    if (event.summary !== null) {
+      retained.splice(Math.max(0, place), 0, summaryEntry(seq, timestampMs, event.summary));
+    }
+    this.#replaceHistory(retained);
+  }
+
+  #prune(pruned: readonly PrunedOutput[]): void {
+    if (pruned.length === 0) return;
+    const byMessage = Map.groupBy(pruned, (item) => item.message);
+    this.#replaceHistory(
+      this.#history.map((entry) => {
+        const items = byMessage.get(entry.id);
+        if (!items) return entry;
+        const message = items.reduce<Message>(
+          (sofar, item) => withShortenedOutput(sofar, item.tool_use_id, item.kept_bytes),
+          entry.message,
+        );
+        return { ...entry, message, bytes: jsonBytes(message) };
+      }),
+    );
+    this.#pruned.push(...pruned);
+  }
+
+  #replaceHistory(entries: readonly HistoryEntry[]): void {
+    this.#history = [...entries];
+    this.#messages = entries.map((entry) => entry.message);
+    this.#runs = runsOf(entries);
+    this.#bytes = entries.reduce((sum, entry) => sum + entry.bytes, 0);
+    const held = new Set(entries.map((entry) => entry.id));
+    this.#pruned = this.#pruned.filter((item) => held.has(item.message));
+  }
+
+  /** Where the session stands, without its messages. Taken between runs. */
+  snapshot(): SessionSnapshot {
+    const summary = this.#history.findIndex((entry) => isSummary(entry.message));
+    return {
+      version: 1,
+      id: this.id,
+      seq: this.seq,
+      created_at_ms: this.createdAtMs,
+      updated_at_ms: this.updatedAtMs,
+      archived: this.archived,
+      running: this.running,
+      settings: this.settings,
+      usage: this.usage,
+      model_calls: this.modelCalls,
+      last_compaction_call: this.lastCompactionCall ?? null,
+      compactions: this.compactions,
+      last_input_tokens: this.lastInputTokens,
+      turns: this.turns,
+      message_count: this.messageCount,
+      last_assistant_text: this.lastAssistantText,
+      history_tokens: this.historyTokens,
+      history: this.#runs.map(({ next: _, ...run }) => run),
+      summary: summary < 0 ? null : { seq: this.#history[summary]?.id ?? 0, index: summary },
+      pruned: this.#pruned,
+    };
+  }
+
+  /**
+   * The state that `snapshot` was taken of, read back from the log: only the
+   * messages that are still in the history, and what came after the snapshot.
+   */
+  static async restore(snapshot: SessionSnapshot, read: ReadLog): Promise<SessionState> {
+    const state = new SessionState(snapshot.id);
+    for (const run of snapshot.history) {
+      state.messageCount = run.ordinal;
+      state.turns = run.turns_before;
+      for await (const stored of read(run.from - 1, run.to)) {
+        const completed = state.#assembler.push(stored);
+        if (completed) state.#append(completed);
+      }
+    }
+    state.#prune(snapshot.pruned);
+    if (snapshot.summary) {
+      const { seq, index } = snapshot.summary;
+      for await (const { event, timestamp_ms } of read(seq - 1, seq)) {
+        if (event.type !== "compaction_completed" || event.summary === null) continue;
+        const entries = [...state.#history];
+        entries.splice(index, 0, summaryEntry(seq, timestamp_ms, event.summary));
+        state.#replaceHistory(entries);
+      }
+    }
+    Object.assign(state, scalarsOf(snapshot));
+    await state.catchUp(read);
+    return state;
+  }
+
+  /** Applies what was appended to the log since, by whoever it was. */
+  async catchUp(read: ReadLog): Promise<void> {
+    for await (const stored of read(this.seq)) this.apply(stored);
+  }
+}
+
+/** Reads one session's log after a place, up to another. */
+export type ReadLog = (afterSeq: number, toSeq?: number) => AsyncIterable<StoredEvent>;
+
+/** What a store keeps of a session. Its size does not grow with the session. */
+export interface SessionSnapshot {
+  readonly version: 1;
+  readonly id: string;
+  /** The last event that is in it. */
+  readonly seq: number;
+  readonly created_at_ms: number;
+  readonly updated_at_ms: number;
+  readonly archived: boolean;
+  readonly running: boolean;
+  readonly settings: SessionSettings;
+  readonly usage: Usage;
+  readonly model_calls: number;
+  readonly last_compaction_call: number | null;
+  readonly compactions: number;
+  readonly last_input_tokens: number;
+  readonly turns: number;
+  readonly message_count: number;
+  readonly last_assistant_text: string | null;
+  readonly history_tokens: number;
+  /** Where the messages of the history are in the log, in order, its summary left out. */
+  readonly history: readonly HistoryRun[];
+  readonly summary: { readonly seq: number; readonly index: number } | null;
+  readonly pruned: readonly PrunedOutput[];
+}
+
+/** Messages that stood next to each other when they were said, and still do. */
+interface HistoryRun extends Span {
+  /** Place of the first of them among all messages. */
+  readonly ordinal: number;
+  /** Turns that had begun before the first of them. */
+  readonly turns_before: number;
+}
+
+function scalarsOf(snapshot: SessionSnapshot) {
+  return {
+    seq: snapshot.seq,
+    createdAtMs: snapshot.created_at_ms,
+    updatedAtMs: snapshot.updated_at_ms,
+    archived: snapshot.archived,
+    running: snapshot.running,
+    settings: snapshot.settings,
+    usage: snapshot.usage,
+    modelCalls: snapshot.model_calls,
+    lastCompactionCall: snapshot.last_compaction_call ?? undefined,
+    compactions: snapshot.compactions,
+    lastInputTokens: snapshot.last_input_tokens,
+    turns: snapshot.turns,
+    messageCount: snapshot.message_count,
+    lastAssistantText: snapshot.last_assistant_text,
+  };
+}
+
+/** A run, and the ordinal of the message that would make it longer. */
+interface OpenRun extends HistoryRun {
+  to: number;
+  next: number;
+}
+
+function runsOf(entries: readonly HistoryEntry[]): OpenRun[] {
+  const runs: OpenRun[] = [];
+  for (const entry of entries) extendRuns(runs, entry);
+  return runs;
+}
+
+function extendRuns(runs: OpenRun[], entry: HistoryEntry): void {
+  if (isSummary(entry.message)) return;
+  const last = runs.at(-1);
+  if (last?.next === entry.ordinal) {
+    last.to = entry.id;
+    last.next += 1;
+    return;
+  }
+  const turns_before = entry.turn + (startsTurn(entry.message) ? 0 : 1);
+  const { from, id: to, ordinal } = entry;
+  runs.push({ from, to, ordinal, turns_before, next: ordinal + 1 });
+}
+
+/** Where in the log the messages are that leave; neighbours in one span. */
+export function spansOf(entries: readonly HistoryEntry[]): Span[] {
+  return runsOf(entries).map(({ from, to }) => ({ from, to }));
+}
+
+function contains(span: Span, id: number): boolean {
+  return span.from <= id && id <= span.to;
+}
+
+function summaryEntry(seq: number, timestampMs: number, summary: string): HistoryEntry {
+  const message = summaryMessage(summary);
+  return {
+    id: seq,
+    from: seq,
+    message,
+    timestampMs,
+    ordinal: -1,
+    turn: -1,
+    bytes: jsonBytes(message),
+  };
+}

@@ -1,0 +1,76 @@
+import { z } from "zod";
+
+/** A JSON Schema of a tool's arguments; its `type` is `object`. */
+export type JsonSchema = Readonly<Record<string, unknown>>;
+
+/** What a model is told of a tool. */
+export interface ToolDefinition {
+  readonly name: string;
+  readonly description: string;
+  readonly input_schema: JsonSchema;
+}
+
+/**
+ * Something that an agent can do.
+ *
+ * Contract:
+ * - `execute` gets the arguments as the model sent them, parsed but unchecked, and checks them.
+ * - What it returns is what the model reads.
+ * - When it throws, the model reads `{"error": code, "message": …}` and the turn goes on.
+ * - It stops soon after `context.signal` aborts.
+ */
+export interface Tool {
+  readonly definition: ToolDefinition;
+  /** How long one call may take; the agent's own limit when it is not given. */
+  readonly timeoutMs?: number;
+  execute(args: unknown, context: ToolContext): Promise<string>;
+}
+
+export interface ToolContext {
+  readonly sessionId: string;
+  readonly toolUseId: string;
+  readonly signal: AbortSignal;
+}
+
+export type ToolErrorCode =
+  | "tool_not_found"
+  | "invalid_arguments"
+  | "execution_failed"
+  | "timeout"
+  | "interrupted";
+
+/** A failure that the model shall read with a code of its own. */
+export class ToolError extends Error {
+  override readonly name = "ToolError";
+  readonly code: ToolErrorCode;
+  constructor(code: ToolErrorCode, message: string, options?: { readonly cause?: unknown }) {
+    super(message, options);
+    this.code = code;
+  }
+}
+
+/**
+ * Makes a tool from a zod schema of its arguments. Arguments that the schema
+ * refuses go back to the model as `invalid_arguments`, with what was wrong.
+ */
+export function defineTool<Input extends z.ZodType>(options: {
+  readonly name: string;
+  readonly description: string;
+  readonly input: Input;
+  readonly timeoutMs?: number;
+  execute(input: z.output<Input>, context: ToolContext): Promise<unknown> | unknown;
+}): Tool {
+  const { $schema: _, ...input_schema } = z.toJSONSchema(options.input, { io: "input" });
+  return {
+    definition: { name: options.name, description: options.description, input_schema },
+    ...(options.timeoutMs === undefined ? {} : { timeoutMs: options.timeoutMs }),
+    async execute(args, context) {
+      const parsed = options.input.safeParse(args);
+      if (!parsed.success) {
+        throw new ToolError("invalid_arguments", z.prettifyError(parsed.error));
+      }
+      const result = await options.execute(parsed.data, context);
+      return typeof result === "string" ? result : (JSON.stringify(result) ?? "null");
+    },
+  };
+}

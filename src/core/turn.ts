@@ -1,0 +1,29 @@
+import { isSummary, type Message } from "./message.ts";
+
+export type Turn = readonly Message[];
+
+/**
+ * Splits a history into what comes before its first turn, and its turns.
+ *
+ * A turn is a user message and everything that answers it, up to the next user
+ * message:
+ *
+ *     S   C   U A T A   U A   U A T        C: the summary of a compaction
+ *     preamble└ turn ┘  └ ─┘  └ ──┘
+ *
+ * A summary is never a turn. This is the only definition of a turn; everything
+ * that counts turns calls it or `startsTurn`.
+ */
+export function splitTurns(messages: readonly Message[]): {
+  readonly preamble: readonly Message[];
+  readonly turns: readonly Turn[];
+} {
+  const starts = messages.flatMap((message, index) => (startsTurn(message) ? [index] : []));
+  const preamble = messages.slice(0, starts[0] ?? messages.length);
+  const turns = starts.map((start, index) => messages.slice(start, starts[index + 1]));
+  return { preamble, turns };
+}
+
+export function startsTurn(message: Message): boolean {
+  return message.role === "user" && !isSummary(message);
+}

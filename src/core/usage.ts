@@ -1,0 +1,44 @@
+import { z } from "zod";
+
+/**
+ * Tokens that a model call, a turn or a session has used, as the provider
+ * counted them. The cache fields stay `null` until a provider reports one.
+ */
+export interface Usage {
+  /** Tokens read, cached ones included. */
+  readonly input_tokens: number;
+  readonly output_tokens: number;
+  readonly cache_creation_tokens: number | null;
+  readonly cache_read_tokens: number | null;
+}
+
+export const NO_USAGE: Usage = {
+  input_tokens: 0,
+  output_tokens: 0,
+  cache_creation_tokens: null,
+  cache_read_tokens: null,
+};
+
+export const usageSchema = z.object({
+  input_tokens: z.number(),
+  output_tokens: z.number(),
+  cache_creation_tokens: z.number().nullable(),
+  cache_read_tokens: z.number().nullable(),
+});
+
+export function addUsage(a: Usage, b: Usage): Usage {
+  return {
+    input_tokens: a.input_tokens + b.input_tokens,
+    output_tokens: a.output_tokens + b.output_tokens,
+    cache_creation_tokens: addSeen(a.cache_creation_tokens, b.cache_creation_tokens),
+    cache_read_tokens: addSeen(a.cache_read_tokens, b.cache_read_tokens),
+  };
+}
+
+export function totalTokens(usage: Usage): number {
+  return usage.input_tokens + usage.output_tokens;
+}
+
+function addSeen(a: number | null, b: number | null): number | null {
+  return a === null && b === null ? null : (a ?? 0) + (b ?? 0);
+}

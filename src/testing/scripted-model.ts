@@ -1,0 +1,91 @@
+import type { LanguageModel, ModelChunk, ModelRequest } from "../core/language-model.ts";
+import type { AssistantBlock, Message, StopReason, ToolUse } from "../core/message.ts";
+import { estimateTokens } from "../core/tokens.ts";
+import { NO_USAGE, type Usage } from "../core/usage.ts";
+
+/** What a scripted model does when it is called. A string is an answer of that text. */
+export type ScriptedReply =
+  | string
+  | Error
+  | {
+      readonly reasoning?: string;
+      readonly text?: string;
+      readonly toolCalls?: readonly ToolUse[];
+      readonly stopReason?: StopReason;
+      readonly usage?: Partial<Usage>;
+      /** Waits this long before it speaks, and gives up when the request is aborted. */
+      readonly delayMs?: number;
+    };
+
+export interface ScriptedModel extends LanguageModel {
+  /** What it was called with, copied. */
+  readonly requests: { readonly messages: readonly Message[]; readonly maxTokens?: number }[];
+}
+
+/**
+ * The one double: a model that says what it is told to say, and remembers what
+ * it was asked. `next` is a list of replies, or a function that makes one of the
+ * request; a list that has run out answers "ok".
+ */
+export function scriptedModel(
+  next: readonly ScriptedReply[] | ((request: ModelRequest, call: number) => ScriptedReply),
+  options: { readonly id?: string; readonly contextWindow?: number } = {},
+): ScriptedModel {
+  const requests: ScriptedModel["requests"] = [];
+  return {
+    id: options.id ?? "scripted/model",
+    ...(options.contextWindow === undefined ? {} : { contextWindow: options.contextWindow }),
+    requests,
+    async *stream(request) {
+      const call = requests.length;
+      const { maxTokens } = request;
+      requests.push({
+        messages: [...request.messages],
+        ...(maxTokens === undefined ? {} : { maxTokens }),
+      });
+      const reply = typeof next === "function" ? next(request, call) : (next[call] ?? "ok");
+      if (reply instanceof Error) throw reply;
+      yield* speak(typeof reply === "string" ? { text: reply } : reply, request);
+    },
+  };
+}
+
+async function* speak(
+  reply: Exclude<ScriptedReply, string | Error>,
+  request: ModelRequest,
+): AsyncIterable<ModelChunk> {
+  if (reply.delayMs !== undefined) await sleep(reply.delayMs, request.signal);
+  const blocks: AssistantBlock[] = [];
+  if (reply.reasoning !== undefined) {
+    yield { type: "reasoning_delta", delta: reply.reasoning };
+    blocks.push({ block_type: "reasoning", data: { text: reply.reasoning } });
+  }
+  if (reply.text !== undefined && reply.text !== "") {
+    yield { type: "text_delta", delta: reply.text };
+    blocks.push({ block_type: "text", data: { text: reply.text } });
+  }
+  for (const call of reply.toolCalls ?? []) blocks.push({ block_type: "tool_use", data: call });
+  for (const block of blocks) yield { type: "block", block };
+  const stopReason = reply.stopReason ?? (reply.toolCalls?.length ? "tool_use" : "end_turn");
+  const usage = { ...NO_USAGE, ...(reply.usage ?? usageOf(request)) };
+  yield { type: "finish", stopReason, usage };
+}
+
+function usageOf(request: ModelRequest): Partial<Usage> {
+  return { input_tokens: estimateTokens(request.messages), output_tokens: 1 };
+}
+
+function sleep(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    signal.throwIfAborted();
+    const timer = setTimeout(resolve, ms);
+    signal.addEventListener(
+      "abort",
+      () => {
+        clearTimeout(timer);
+        reject(signal.reason);
+      },
+      { once: true },
+    );
+  });
+}

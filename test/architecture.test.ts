@@ -1,0 +1,52 @@
+import { globSync, readFileSync } from "node:fs";
+import { dirname, join, sep } from "node:path";
+import { expect, test } from "vitest";
+
+/**
+ * Who may import whom. A folder may always import itself; files directly under
+ * `src/` wire the rest together and may import anything.
+ */
+const MAY_IMPORT: Record<string, readonly string[]> = {
+  core: ["zod", "uuid"],
+  compaction: ["core"],
+  search: ["core"],
+  embedders: ["core", "search"],
+  stores: ["core", "search"],
+  models: [
+    "core",
+    "@ai-sdk/provider",
+    "@ai-sdk/anthropic",
+    "@ai-sdk/openai",
+    "@ai-sdk/google",
+    "@ai-sdk/openai-compatible",
+  ],
+  memory: ["core"],
+  agent: ["core", "compaction"],
+  projections: ["core", "memory"],
+  session: ["core", "agent", "compaction", "memory", "projections"],
+  transcripts: ["core", "zod"],
+  surfaces: ["core", "zod", "commander", "smol-toml"],
+  testing: ["core"],
+};
+
+const folderOf = (path: string) => path.split(sep)[1] ?? "";
+
+function importsOf(file: string): string[] {
+  const specifiers = readFileSync(file, "utf8").matchAll(/(?:from|import)[ (]+"([^"]+)"/g);
+  return [...specifiers]
+    .map((match) => match[1] ?? "")
+    .filter((specifier) => !specifier.startsWith("node:"))
+    .map((specifier) =>
+      specifier.startsWith(".") ? folderOf(join(dirname(file), specifier)) : specifier,
+    );
+}
+
+test("every import follows an arrow in MAY_IMPORT", () => {
+  const files = globSync("src/*/**/*.ts").filter((file) => !file.endsWith(".test.ts"));
+  const strays = files.flatMap((file) =>
+    importsOf(file)
+      .filter((to) => to !== folderOf(file) && !MAY_IMPORT[folderOf(file)]?.includes(to))
+      .map((to) => `${file} imports ${to}`),
+  );
+  expect(strays).toEqual([]);
+});
