@@ -21,11 +21,14 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     "@ai-sdk/openai-compatible",
   ],
   memory: ["core"],
+  tools: ["core", "zod"],
   agent: ["core", "compaction"],
   projections: ["core", "memory"],
-  session: ["core", "agent", "compaction", "memory", "projections"],
+  session: ["core", "agent", "compaction", "memory", "projections", "tools"],
   transcripts: ["core", "zod"],
-  surfaces: ["core", "zod", "commander", "smol-toml"],
+  replay: ["core", "transcripts"],
+  config: ["core", "smol-toml"],
+  surfaces: ["core", "config", "replay", "transcripts", "zod", "commander"],
   testing: ["core"],
 };
 

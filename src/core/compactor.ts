@@ -39,8 +39,8 @@ export interface CompactionContext {
 
 /** What a rebuild has to respect, besides the configuration. */
 export interface RebuildConstraints {
-  /** Messages that stay, with the tool call or result that belongs to them. */
-  readonly pinned?: ReadonlySet<Message>;
+  /** Positions of messages that stay, with the tool call or result that belongs to them. */
+  readonly pinned?: ReadonlySet<number>;
   /** Estimated tokens that the rebuilt history should stay below; the threshold when it is not given. */
   readonly targetTokens?: number;
   /** Rebuild although the history is below the target, because somebody asked. */
@@ -48,20 +48,26 @@ export interface RebuildConstraints {
 }
 
 export interface CompactionResult {
-  /** The rebuilt history: what stayed, and the summary in the place of what left. */
+  /** The rebuilt history: what stayed, and the summary in the place of the first that left. */
   readonly messages: readonly Message[];
   /** What left, in its old order. Together with what stayed it is exactly the source. */
   readonly discarded: readonly Message[];
+  /** The position of each discarded message in the source; the same object may be there twice. */
+  readonly discardedAt: readonly number[];
   /** Longest summary, in UTF-8 bytes, that has room in this rebuild; 0 when there is none. */
   readonly summaryBytesMax: number;
-  /** Tool results that stayed in a shortened form, by the message that they replace. */
+  /** Messages that stayed with less tool output in them. */
   readonly shortened: readonly Shortened[];
 }
 
 /** A message that a rebuild keeps with less tool output in it. */
 export interface Shortened {
+  /** Its position in the source. */
+  readonly index: number;
   readonly original: Message;
   readonly replacement: Message;
+  /** What `withShortenedOutput` has to be given, in this order, to make the one of the other. */
+  readonly outputs: readonly { readonly toolUseId: string; readonly keptBytes: number }[];
 }
 
 /**
@@ -79,6 +85,8 @@ export interface Shortened {
  * - A tool result is never parted from its call.
  * - Pinned messages stay.
  * - A summary is never a turn, and never retained by the next compaction.
+ * - A rebuilt history is smaller than its source, however long the summary.
+ * - It ends below the target whenever system messages, pins and the last user message alone would.
  * - When nothing can be discarded, the history stays as it is and no summary is put in.
  */
 export interface Compactor {

@@ -139,10 +139,10 @@ export interface CompactionCompleted {
   /** What the summary message says after its prefix; `null` when there was no room for one. */
   readonly summary: string | null;
   /** Where in the log the messages are that left the history. */
-  readonly discarded: readonly Span[];
+  readonly discarded: readonly DiscardedSpan[];
   readonly discarded_messages: number;
   readonly pruned: readonly PrunedOutput[];
-  /** `"model"`, or why the fallback summariser stood in for it. */
+  /** Who wrote the summary. */
   readonly summarised_by: "model" | "fallback" | "none";
   readonly usage: Usage;
 }
@@ -167,6 +167,12 @@ export function isTransient(event: SessionEvent): event is TransientEvent {
 export interface Span {
   readonly from: number;
   readonly to: number;
+}
+
+/** Messages that left the history together. */
+export interface DiscardedSpan extends Span {
+  /** User turns that had begun before the first of them. */
+  readonly turns_before: number;
 }
 
 /** A tool result that the history holds shortened to `kept_bytes` of its text. */

@@ -19,7 +19,8 @@ export interface MemoryStore {
   /** Stores entries whose ids are new; returns how many those were. Blank content is never stored. */
   add(entries: readonly MemoryEntry[]): Promise<number>;
   search(query: MemoryQuery): Promise<readonly MemoryHit[]>;
-  stats(): Promise<MemoryStats>;
+  /** Of the whole store, or of one session. */
+  stats(of?: { readonly sessionId: string }): Promise<MemoryStats>;
   /** Deletes by id or by session; returns how many entries went. */
   delete(
     which: { readonly ids: readonly string[] } | { readonly sessionId: string },

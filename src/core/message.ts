@@ -1,5 +1,3 @@
-import { z } from "zod";
-
 /**
  * One entry of a session's history.
  *
@@ -80,69 +78,6 @@ export type StopReason =
   | "cancelled"
   /** The provider paused in the middle of an answer; the next call lets it go on. */
   | "pause_turn";
-
-const meta = z.looseObject({ provider: z.string() });
-const text = z.object({ text: z.string(), meta: meta.optional() });
-const toolUse = z.object({
-  id: z.string(),
-  name: z.string(),
-  args: z.unknown(),
-  meta: meta.optional(),
-});
-
-export const contentSchema = z.union([
-  z.string(),
-  z.array(
-    z.discriminatedUnion("type", [
-      z.object({ type: z.literal("text"), text: z.string() }),
-      z.object({ type: z.literal("image"), media_type: z.string(), data: z.string() }),
-    ]),
-  ),
-]);
-
-/** Checks a message that came from outside: a file, a wire, a user's array. */
-export const messageSchema = z.discriminatedUnion("role", [
-  z.object({ role: z.literal("system"), content: z.string() }),
-  z.object({
-    role: z.literal("user"),
-    content: contentSchema,
-    kind: z.literal("compaction_summary").optional(),
-  }),
-  z.object({
-    role: z.literal("assistant"),
-    content: z.string(),
-    tool_calls: z.array(toolUse).optional(),
-  }),
-  z.object({
-    role: z.literal("block_assistant"),
-    blocks: z.array(
-      z.discriminatedUnion("block_type", [
-        z.object({ block_type: z.literal("text"), data: text }),
-        z.object({ block_type: z.literal("reasoning"), data: text }),
-        z.object({ block_type: z.literal("tool_use"), data: toolUse }),
-      ]),
-    ),
-    stop_reason: z.enum([
-      "end_turn",
-      "tool_use",
-      "max_tokens",
-      "stop_sequence",
-      "content_filter",
-      "cancelled",
-      "pause_turn",
-    ]),
-  }),
-  z.object({
-    role: z.literal("tool_results"),
-    results: z.array(
-      z.object({
-        tool_use_id: z.string(),
-        content: z.string(),
-        is_error: z.boolean().default(false),
-      }),
-    ),
-  }),
-]);
 
 /** The plain text of a user's content; images leave no trace in it. */
 export function contentText(content: UserMessage["content"]): string {

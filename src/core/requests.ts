@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { SessionError } from "./errors.ts";
-import { contentSchema, messageSchema } from "./message.ts";
+import { contentSchema, messageSchema } from "./message-schema.ts";
 
 /**
  * What may be asked of a session service, checked where the service receives
@@ -61,6 +61,8 @@ export const startTurn = z.strictObject({
   budget: budget.optional(),
   compaction: compactionSettings.optional(),
   origin: origin.optional(),
+  /** Messages that join the history before the prompt, such as a system message that holds from here on. */
+  context: z.array(messageSchema).max(1000).optional(),
 });
 
 export const sessionRequest = z.strictObject({ sessionId });
@@ -105,8 +107,8 @@ export const searchHistory = z.strictObject({
   until: isoTime.optional(),
 });
 
-export type CompactionSettings = z.infer<typeof compactionSettings>;
-export type Budget = z.infer<typeof budget>;
+export type CompactionSettings = Given<z.infer<typeof compactionSettings>>;
+export type Budget = Given<z.infer<typeof budget>>;
 export type CreateSession = z.input<typeof createSession>;
 export type StartTurn = z.input<typeof startTurn>;
 export type SessionRequest = z.infer<typeof sessionRequest>;
@@ -116,12 +118,33 @@ export type Subscribe = z.infer<typeof subscribe>;
 export type SearchMemory = z.infer<typeof searchMemory>;
 export type SearchHistory = z.infer<typeof searchHistory>;
 
-/** @throws SessionError `INVALID_PARAMS`, which names the fields and what is wrong with them. */
+/**
+ * The request, checked. What a caller gave as `undefined` is left out, which
+ * is the same as not giving it.
+ *
+ * @throws SessionError `INVALID_PARAMS`, which names the fields and what is wrong with them.
+ */
 export function parseRequest<Schema extends z.ZodType>(
   schema: Schema,
   request: unknown,
-): z.output<Schema> {
+): Given<z.output<Schema>> {
   const parsed = schema.safeParse(request);
-  if (parsed.success) return parsed.data;
+  if (parsed.success) return withoutUndefined(parsed.data) as Given<z.output<Schema>>;
   throw new SessionError("INVALID_PARAMS", { detail: z.prettifyError(parsed.error) });
+}
+
+/** The same fields, but none that is there and `undefined`. */
+export type Given<T> = T extends readonly unknown[]
+  ? T
+  : T extends object
+    ? { [Key in keyof T]: Given<Exclude<T[Key], undefined>> }
+    : T;
+
+function withoutUndefined(value: unknown): unknown {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
+  return Object.fromEntries(
+    Object.entries(value)
+      .filter(([, item]) => item !== undefined)
+      .map(([key, item]) => [key, withoutUndefined(item)]),
+  );
 }

@@ -5,23 +5,16 @@ import type {
   Span,
   StoredEvent,
 } from "./event.ts";
+import type { HistoryEntry } from "./history-entry.ts";
+import { extendRuns, type OpenRun, runsOf } from "./history-runs.ts";
 import { indexableText, isSummary, type Message, type ToolUse } from "./message.ts";
 import { type LoggedMessage, MessageAssembler } from "./message-assembler.ts";
+import type { SessionSnapshot } from "./session-snapshot.ts";
 import { summaryMessage } from "./summary.ts";
 import { estimateFromBytes, jsonBytes } from "./tokens.ts";
 import { withShortenedOutput } from "./tool-output.ts";
 import { startsTurn } from "./turn.ts";
 import { addUsage, NO_USAGE, type Usage } from "./usage.ts";
-
-/** A message of the history, with what keeps its cost from being counted again. */
-export interface HistoryEntry extends LoggedMessage {
-  /** Its place among all messages of the session, from 0. */
-  readonly ordinal: number;
-  /** The turn that it belongs to, from 0; -1 before the first. */
-  readonly turn: number;
-  /** UTF-8 bytes of its JSON. */
-  readonly bytes: number;
-}
 
 /**
  * Where a session stands: a fold of its log.
@@ -54,6 +47,7 @@ export class SessionState {
   #messages: Message[] = [];
   #runs: OpenRun[] = [];
   #bytes = 0;
+  #systemBytes = 0;
   #pruned: PrunedOutput[] = [];
   readonly #assembler = new MessageAssembler();
 
@@ -78,6 +72,11 @@ export class SessionState {
   /** Estimated tokens of the history, kept as it grows. */
   get historyTokens(): number {
     return estimateFromBytes(this.#bytes, this.#history.length);
+  }
+
+  /** Estimated tokens of the system messages, which no compaction removes. */
+  get systemTokens(): number {
+    return Math.floor(this.#systemBytes / 4);
   }
 
   apply(stored: StoredEvent): void {
@@ -133,6 +132,7 @@ export class SessionState {
     this.#history.push(entry);
     this.#messages.push(entry.message);
     this.#bytes += entry.bytes;
+    if (entry.message.role === "system") this.#systemBytes += entry.bytes;
     extendRuns(this.#runs, entry);
     const { role } = logged.message;
     if (role === "assistant" || role === "block_assistant") {
@@ -248,40 +248,6 @@ export class SessionState {
 /** Reads one session's log after a place, up to another. */
 export type ReadLog = (afterSeq: number, toSeq?: number) => AsyncIterable<StoredEvent>;
 
-/** What a store keeps of a session. Its size does not grow with the session. */
-export interface SessionSnapshot {
-  readonly version: 1;
-  readonly id: string;
-  /** The last event that is in it. */
-  readonly seq: number;
-  readonly created_at_ms: number;
-  readonly updated_at_ms: number;
-  readonly archived: boolean;
-  readonly running: boolean;
-  readonly settings: SessionSettings;
-  readonly usage: Usage;
-  readonly model_calls: number;
-  readonly last_compaction_call: number | null;
-  readonly compactions: number;
-  readonly last_input_tokens: number;
-  readonly turns: number;
-  readonly message_count: number;
-  readonly last_assistant_text: string | null;
-  readonly history_tokens: number;
-  /** Where the messages of the history are in the log, in order, its summary left out. */
-  readonly history: readonly HistoryRun[];
-  readonly summary: { readonly seq: number; readonly index: number } | null;
-  readonly pruned: readonly PrunedOutput[];
-}
-
-/** Messages that stood next to each other when they were said, and still do. */
-interface HistoryRun extends Span {
-  /** Place of the first of them among all messages. */
-  readonly ordinal: number;
-  /** Turns that had begun before the first of them. */
-  readonly turns_before: number;
-}
-
 function scalarsOf(snapshot: SessionSnapshot) {
   return {
     seq: snapshot.seq,
@@ -299,36 +265,6 @@ function scalarsOf(snapshot: SessionSnapshot) {
     messageCount: snapshot.message_count,
     lastAssistantText: snapshot.last_assistant_text,
   };
-}
-
-/** A run, and the ordinal of the message that would make it longer. */
-interface OpenRun extends HistoryRun {
-  to: number;
-  next: number;
-}
-
-function runsOf(entries: readonly HistoryEntry[]): OpenRun[] {
-  const runs: OpenRun[] = [];
-  for (const entry of entries) extendRuns(runs, entry);
-  return runs;
-}
-
-function extendRuns(runs: OpenRun[], entry: HistoryEntry): void {
-  if (isSummary(entry.message)) return;
-  const last = runs.at(-1);
-  if (last?.next === entry.ordinal) {
-    last.to = entry.id;
-    last.next += 1;
-    return;
-  }
-  const turns_before = entry.turn + (startsTurn(entry.message) ? 0 : 1);
-  const { from, id: to, ordinal } = entry;
-  runs.push({ from, to, ordinal, turns_before, next: ordinal + 1 });
-}
-
-/** Where in the log the messages are that leave; neighbours in one span. */
-export function spansOf(entries: readonly HistoryEntry[]): Span[] {
-  return runsOf(entries).map(({ from, to }) => ({ from, to }));
 }
 
 function contains(span: Span, id: number): boolean {

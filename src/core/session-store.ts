@@ -1,4 +1,4 @@
-import type { SessionSnapshot } from "./session-state.ts";
+import type { SessionSnapshot } from "./session-snapshot.ts";
 
 /**
  * Where sessions stand: small snapshots for listing and resuming, and leases

@@ -15,7 +15,7 @@ export interface ToolDefinition {
  *
  * Contract:
  * - `execute` gets the arguments as the model sent them, parsed but unchecked, and checks them.
- * - What it returns is what the model reads.
+ * - What it returns is what the model reads; `is_error` tells it that the call failed.
  * - When it throws, the model reads `{"error": code, "message": …}` and the turn goes on.
  * - It stops soon after `context.signal` aborts.
  */
@@ -23,7 +23,12 @@ export interface Tool {
   readonly definition: ToolDefinition;
   /** How long one call may take; the agent's own limit when it is not given. */
   readonly timeoutMs?: number;
-  execute(args: unknown, context: ToolContext): Promise<string>;
+  execute(args: unknown, context: ToolContext): Promise<string | ToolOutput>;
+}
+
+export interface ToolOutput {
+  readonly content: string;
+  readonly is_error: boolean;
 }
 
 export interface ToolContext {

@@ -1,5 +1,3 @@
-import { z } from "zod";
-
 /**
  * Tokens that a model call, a turn or a session has used, as the provider
  * counted them. The cache fields stay `null` until a provider reports one.
@@ -18,13 +16,6 @@ export const NO_USAGE: Usage = {
   cache_creation_tokens: null,
   cache_read_tokens: null,
 };
-
-export const usageSchema = z.object({
-  input_tokens: z.number(),
-  output_tokens: z.number(),
-  cache_creation_tokens: z.number().nullable(),
-  cache_read_tokens: z.number().nullable(),
-});
 
 export function addUsage(a: Usage, b: Usage): Usage {
   return {

@@ -1,3 +1,4 @@
+import { type ErrorCode, SessionError } from "../core/errors.ts";
 import type { LanguageModel, ModelChunk, ModelRequest } from "../core/language-model.ts";
 import type { AssistantBlock, Message, StopReason, ToolUse } from "../core/message.ts";
 import { estimateTokens } from "../core/tokens.ts";
@@ -13,6 +14,8 @@ export type ScriptedReply =
       readonly toolCalls?: readonly ToolUse[];
       readonly stopReason?: StopReason;
       readonly usage?: Partial<Usage>;
+      /** Fails with this code instead of answering. */
+      readonly error?: ErrorCode;
       /** Waits this long before it speaks, and gives up when the request is aborted. */
       readonly delayMs?: number;
     };
@@ -55,6 +58,7 @@ async function* speak(
   request: ModelRequest,
 ): AsyncIterable<ModelChunk> {
   if (reply.delayMs !== undefined) await sleep(reply.delayMs, request.signal);
+  if (reply.error) throw new SessionError(reply.error, { detail: "The script says so." });
   const blocks: AssistantBlock[] = [];
   if (reply.reasoning !== undefined) {
     yield { type: "reasoning_delta", delta: reply.reasoning };

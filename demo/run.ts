@@ -1,0 +1,137 @@
+/**
+ * `npm start`: replays a recorded working session through a window that is much
+ * too small for it, shows each compaction, and then asks memory for what left
+ * the window. No key, no network.
+ */
+import { createReadStream, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { createSessionService } from "../src/index.ts";
+import { Replay } from "../src/replay/replay.ts";
+import type { ReplayReport } from "../src/replay/replay-report.ts";
+import { sqliteStores } from "../src/sqlite.ts";
+import { thousands } from "../src/surfaces/cli/render-sessions.ts";
+import { readTranscript } from "../src/transcripts/read-transcript.ts";
+import { askMemory, type Question } from "./ask-memory.ts";
+import { showCompaction, showTurn } from "./show-replay.ts";
+import { Stage } from "./stage.ts";
+
+/** Tokens that the history may take: a quarter of the conversation. */
+const THRESHOLD = 9000;
+const COMPACTIONS_MIN = 3;
+
+const stage = new Stage();
+const { style } = stage;
+const folder = process.argv[2] ?? emptyFolder(".rkat-demo");
+const stores = sqliteStores({ path: join(folder, ".rkat", "rkat.db") });
+try {
+  const report = await replayConversation();
+  const left = await checkThatAnswersLeft(report.session_id);
+  const found = await ask();
+  if (!left || !found || report.compactions.length < COMPACTIONS_MIN) process.exitCode = 1;
+  sayWhatNext();
+} finally {
+  await stores.close();
+}
+
+async function replayConversation(): Promise<ReplayReport> {
+  const file = new URL("conversation.jsonl", import.meta.url);
+  const recording = await readTranscript(createReadStream(file), "conversation.jsonl");
+  const replay = new Replay(recording);
+  stage.say(style.bold("1. A long conversation in a small window"));
+  stage.say(
+    `An engineer and an agent, recorded: ${recording.messages.length} messages. When the history reaches`,
+  );
+  stage.say(
+    `${thousands(THRESHOLD)} tokens, its old turns go to memory and a summary takes their place.`,
+  );
+  stage.say();
+  const service = createSessionService({
+    model: replay.model,
+    tools: replay.tools,
+    builtinTools: false,
+    stores,
+    memory: stores.memory,
+    compaction: { autoCompactThreshold: THRESHOLD, summarizer: "fallback" },
+  });
+  const report = await replay.run(service, {
+    memory: stores.memory,
+    watch: {
+      onCompaction: (seen) => showCompaction(seen, THRESHOLD, stage),
+      onTurn: async (session) => {
+        showTurn(session, THRESHOLD, stage);
+        await stage.pause(40);
+      },
+    },
+  });
+  const { compactions, discarded_messages, discarded_with_text, indexed_messages } = report;
+  stage.say();
+  stage.say(
+    `${compactions.length} compactions: ${thousands(report.tokens_before)} tokens were said, ${thousands(report.tokens_after)} are in the window now.`,
+  );
+  stage.say(
+    `${discarded_messages} messages left it. ${discarded_with_text} of them have text, and memory has ${indexed_messages}.`,
+  );
+  stage.say();
+  return report;
+}
+
+async function checkThatAnswersLeft(sessionId: string): Promise<boolean> {
+  const service = createSessionService({ model: "none", stores });
+  const { history } = await service.read({ sessionId });
+  await service.close();
+  const window = JSON.stringify(history);
+  const still = questions().filter(({ evidence }) =>
+    window.includes(JSON.stringify(evidence).slice(1, -1)),
+  );
+  stage.say(style.bold("2. Five questions about what is no longer in the window"));
+  for (const { question } of still)
+    stage.say(style.red(`✗ The window still has the answer: ${question}`));
+  if (still.length === 0) {
+    stage.say(
+      `Checked: the words that answer them are in none of the ${history.length} messages that the model`,
+    );
+    stage.say("would be sent next, the summary included. So memory is asked:");
+  }
+  stage.say();
+  return still.length === 0;
+}
+
+async function ask(): Promise<boolean> {
+  let found = true;
+  for (const question of questions()) {
+    found = (await askMemory(question, stores.memory, stage)) && found;
+    await stage.pause(80);
+  }
+  return found;
+}
+
+function questions(): readonly Question[] {
+  return JSON.parse(readFileSync(new URL("questions.json", import.meta.url), "utf8"));
+}
+
+function sayWhatNext(): void {
+  stage.say(style.bold("3. What to try next"));
+  const commands = [
+    [
+      `npx rkat memory search "why not raise the statement timeout" --dir ${folder}`,
+      "ask it yourself",
+    ],
+    [`npx rkat sessions show last --dir ${folder}`, "what is in the window, and the summary"],
+    ["npx rkat replay FILE --compact-threshold 4000", "a conversation of your own, as JSON Lines"],
+    ["README.md", "an agent of your own in 15 lines"],
+  ] as const;
+  for (const [command, why] of commands)
+    stage.say(`  ${style.cyan(command)}\n      ${style.dim(why)}`);
+  stage.say();
+  stage.say(
+    `The store is ${join(folder, ".rkat", "rkat.db")}; delete ${folder} when you are done.`,
+  );
+}
+
+/** A folder that each run starts anew, and that git does not see. */
+function emptyFolder(name: string): string {
+  rmSync(name, { recursive: true, force: true });
+  mkdirSync(name);
+  writeFileSync(join(name, ".gitignore"), "*\n");
+  return name;
+}

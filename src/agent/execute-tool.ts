@@ -1,0 +1,70 @@
+import { errorText } from "../core/errors.ts";
+import type { ToolUse } from "../core/message.ts";
+import { ToolError, type ToolErrorCode, type ToolOutput } from "../core/tool.ts";
+import type { ToolSet } from "./tool-set.ts";
+
+export interface ToolRun extends ToolOutput {
+  readonly durationMs: number;
+  /** Set when the call took too long: the limit that it ran into. */
+  readonly timedOutAfterMs?: number;
+}
+
+/**
+ * Runs one tool call to its end. Whatever goes wrong becomes a result that the
+ * model can read, `{"error": code, "message": …}`; only an interruption of the
+ * turn is thrown.
+ */
+export async function executeTool(
+  call: ToolUse,
+  tools: ToolSet,
+  options: { readonly sessionId: string; readonly signal: AbortSignal; readonly timeoutMs: number },
+): Promise<ToolRun> {
+  const { sessionId, signal } = options;
+  const tool = tools.get(call.name);
+  const startedAt = performance.now();
+  const durationMs = () => Math.round(performance.now() - startedAt);
+  if (!tool) {
+    const known = tools.names.join(", ") || "none";
+    return {
+      ...toolFailure("tool_not_found", `There is no tool "${call.name}"; there is ${known}.`),
+      durationMs: 0,
+    };
+  }
+  const timeoutMs = tool.timeoutMs ?? options.timeoutMs;
+  const timeout = AbortSignal.timeout(timeoutMs);
+  const either = AbortSignal.any([signal, timeout]);
+  try {
+    const output = await untilAborted(
+      tool.execute(call.args, { sessionId, toolUseId: call.id, signal: either }),
+      either,
+    );
+    return {
+      ...(typeof output === "string" ? { content: output, is_error: false } : output),
+      durationMs: durationMs(),
+    };
+  } catch (error) {
+    signal.throwIfAborted();
+    if (timeout.aborted) {
+      const failure = toolFailure("timeout", `The call took longer than ${timeoutMs} ms.`);
+      return { ...failure, durationMs: durationMs(), timedOutAfterMs: timeoutMs };
+    }
+    const code = error instanceof ToolError ? error.code : "execution_failed";
+    const message =
+      error instanceof ToolError ? error.message : `${call.name}: ${errorText(error)}`;
+    return { ...toolFailure(code, message), durationMs: durationMs() };
+  }
+}
+
+export function toolFailure(error: ToolErrorCode, message: string): ToolOutput {
+  return { content: JSON.stringify({ error, message }), is_error: true };
+}
+
+/** Does not wait for a tool that does not heed its signal. */
+function untilAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const abort = () => reject(signal.reason);
+    if (signal.aborted) abort();
+    signal.addEventListener("abort", abort, { once: true });
+    promise.then(resolve, reject).finally(() => signal.removeEventListener("abort", abort));
+  });
+}

@@ -1,0 +1,234 @@
+import { type CompactHistoryResult, compactHistory } from "../compaction/compact-history.ts";
+import type { Compactor } from "../core/compactor.ts";
+import { errorText, SessionError } from "../core/errors.ts";
+import type { DurableEvent } from "../core/event.ts";
+import type { HistoryEntry } from "../core/history-entry.ts";
+import { spansOf } from "../core/history-runs.ts";
+import type { LanguageModel } from "../core/language-model.ts";
+import { indexableText, isSummary } from "../core/message.ts";
+import type { SessionState } from "../core/session-state.ts";
+import { addUsage, NO_USAGE, type Usage } from "../core/usage.ts";
+import { callModel } from "./call-model.ts";
+import type { RetryPolicy } from "./retry.ts";
+import type { ToolSet } from "./tool-set.ts";
+import type { TurnLog } from "./turn-log.ts";
+
+/** How a session's history is compacted. */
+export interface AgentCompaction {
+  readonly compactor: Compactor;
+  /** Who writes summaries: the session's model when it is not given, nobody when it is `"fallback"`. */
+  readonly summarizer?: LanguageModel | "fallback";
+  readonly onSummaryFailure: "keep" | "fallback";
+  readonly pruneToolOutput: boolean;
+  readonly summaryTimeoutMs: number;
+}
+
+export interface CompactionParts {
+  readonly model: LanguageModel;
+  readonly tools: ToolSet;
+  readonly compaction: AgentCompaction;
+  readonly retry: RetryPolicy;
+}
+
+/** How a compaction ended. */
+export type CompactionEnd = Extract<
+  DurableEvent,
+  { type: "compaction_completed" | "tool_output_pruned" | "compaction_failed" }
+>;
+
+/** Why a compaction is run. */
+export type CompactionTrigger =
+  | { readonly why: "threshold" }
+  /** The provider said that the history is too long. */
+  | { readonly why: "overflow" }
+  /** Somebody asked. */
+  | { readonly why: "request"; readonly instructions?: string };
+
+export interface CompactionRun {
+  /** Whether the history is another one now. */
+  readonly changed: boolean;
+  /** What came of it, as the log has it; `undefined` when there was nothing to do. */
+  readonly event: CompactionEnd | undefined;
+  /** Why the history is unchanged, in words; empty when it is not. */
+  readonly detail: string;
+  /** Tokens that the summary took. */
+  readonly usage: Usage;
+}
+
+/** Compacts when the compactor says that it is time; returns the tokens that it took. */
+export async function compactIfDue(
+  log: TurnLog,
+  parts: CompactionParts,
+  signal: AbortSignal,
+): Promise<Usage> {
+  const { state } = log;
+  const { contextWindow } = parts.model;
+  const due = parts.compaction.compactor.shouldCompact({
+    lastInputTokens: state.lastInputTokens,
+    messageCount: state.history.length,
+    estimatedHistoryTokens: state.historyTokens,
+    lastCompactionTurn: state.lastCompactionCall,
+    currentTurn: state.modelCalls,
+    ...(contextWindow === undefined ? {} : { contextWindow }),
+  });
+  if (!due) return NO_USAGE;
+  return (await runCompaction(log, parts, { why: "threshold" }, signal)).usage;
+}
+
+/**
+ * Runs a compaction and logs it. Nothing is committed before the rebuilt
+ * history has been checked; a failure is logged and leaves everything as it was.
+ *
+ *     compaction_started ─► summary ─► rebuilt and checked ─► compaction_completed
+ *                              └─ failed ─► compaction_failed, the turn goes on
+ */
+export async function runCompaction(
+  log: TurnLog,
+  parts: CompactionParts,
+  trigger: CompactionTrigger,
+  signal: AbortSignal,
+): Promise<CompactionRun> {
+  const { state } = log;
+  const { compaction, model } = parts;
+  // The history that the result's positions speak of.
+  const entries = [...state.history];
+  const before = state.historyTokens;
+  let usage = NO_USAGE;
+  let started = false;
+  const start = async () => {
+    if (!started) await log.commit([startedEvent(state)]);
+    started = true;
+  };
+  const summarizer = compaction.summarizer ?? model;
+  const compacting = compactHistory({
+    messages: entries.map((entry) => entry.message),
+    compactor: compaction.compactor,
+    targetTokens: targetTokens(state, parts, trigger),
+    ...(model.contextWindow === undefined ? {} : { contextWindow: model.contextWindow }),
+    force: trigger.why === "request",
+    ...(trigger.why === "request" && trigger.instructions
+      ? { instructions: trigger.instructions }
+      : {}),
+    onSummaryFailure: compaction.onSummaryFailure,
+    pruneToolOutput: compaction.pruneToolOutput,
+    timeoutMs: compaction.summaryTimeoutMs,
+    signal,
+    ...(summarizer === "fallback"
+      ? {}
+      : {
+          summarize: async (request) => {
+            await start();
+            const reply = await callModel(
+              summarizer,
+              { ...request, tools: [] },
+              { retry: parts.retry },
+            );
+            usage = addUsage(usage, reply.usage);
+            return indexableText({
+              role: "block_assistant",
+              blocks: reply.blocks,
+              stop_reason: reply.stopReason,
+            });
+          },
+        }),
+  });
+  const result = await compacting.catch(async (error) => {
+    if (started) await log.commit([interruptedEvent(error)]);
+    throw error;
+  });
+  if (result.outcome === "compacted") await start();
+  const event = endEvent(result, entries, before, usage);
+  if (event) await log.commit([event]);
+  const changed = result.outcome !== "unchanged";
+  return { changed, event, detail: changed ? "" : result.detail, usage };
+}
+
+/**
+ * Refuses a run whose system messages and tools alone reach the threshold: no
+ * compaction could ever get below it.
+ *
+ * @throws SessionError `PROMPT_EXCEEDS_THRESHOLD`
+ */
+export function requirePromptFits(
+  state: SessionState,
+  tools: ToolSet,
+  compaction: AgentCompaction,
+): void {
+  const threshold = compaction.compactor.config.autoCompactThreshold;
+  const fixed = state.systemTokens + tools.tokens;
+  if (fixed < threshold) return;
+  throw new SessionError("PROMPT_EXCEEDS_THRESHOLD", {
+    detail: `System messages take about ${state.systemTokens} tokens and ${tools.definitions.length} tools about ${tools.tokens}; auto_compact_threshold is ${threshold}.`,
+  });
+}
+
+/**
+ * The estimate that the history has to end below: the threshold, less what the
+ * tools take in each call, and less again where the provider counts more tokens
+ * than the estimate does.
+ */
+function targetTokens(
+  state: SessionState,
+  { compaction, tools }: CompactionParts,
+  trigger: CompactionTrigger,
+): number {
+  const room = compaction.compactor.config.autoCompactThreshold - tools.tokens;
+  const ratio = Math.max(1, state.lastInputTokens / (state.historyTokens + tools.tokens));
+  const target = Math.max(1, Math.floor(room / ratio));
+  // The provider's word beats the estimate: whatever the threshold says, this much is too much.
+  return trigger.why === "overflow"
+    ? Math.min(target, Math.floor(state.historyTokens * OVERFLOW_SHARE))
+    : target;
+}
+
+/** What is left of a history that a provider called too long, as a share of its estimate. */
+const OVERFLOW_SHARE = 0.6;
+
+function startedEvent(state: SessionState): DurableEvent {
+  return {
+    type: "compaction_started",
+    input_tokens: state.lastInputTokens,
+    estimated_history_tokens: state.historyTokens,
+    message_count: state.history.length,
+  };
+}
+
+/** Only an interruption is thrown; all else is an outcome. */
+function interruptedEvent(error: unknown): DurableEvent {
+  return { type: "compaction_failed", error: errorText(error), reason: "interrupted" };
+}
+
+function endEvent(
+  result: CompactHistoryResult,
+  entries: readonly HistoryEntry[],
+  before: number,
+  usage: Usage,
+): CompactionEnd | undefined {
+  if (result.outcome === "unchanged") {
+    const { reason, detail: error } = result;
+    if (reason === "below_threshold" || reason === "nothing_to_discard") return undefined;
+    return { type: "compaction_failed", error, reason };
+  }
+  const pruned = result.pruned.map(({ index, toolUseId, keptBytes }) => ({
+    message: entries[index]?.id ?? 0,
+    tool_use_id: toolUseId,
+    kept_bytes: keptBytes,
+  }));
+  const tokens = { tokens_before: before, tokens_after: result.tokensAfter };
+  if (result.outcome === "pruned") return { type: "tool_output_pruned", pruned, ...tokens };
+  const left = result.discarded.flatMap(({ index }) => entries[index] ?? []);
+  const messages = left.filter((entry) => !isSummary(entry.message));
+  return {
+    type: "compaction_completed",
+    summary_tokens: usage.output_tokens,
+    messages_before: entries.length,
+    messages_after: result.messages.length,
+    ...tokens,
+    summary: result.summary,
+    discarded: spansOf(messages),
+    discarded_messages: messages.length,
+    pruned,
+    summarised_by: result.summarizedBy,
+    usage,
+  };
+}

@@ -1,0 +1,341 @@
+import { ERRORS, errorText, SessionError } from "../core/errors.ts";
+import type { DurableEvent, Origin } from "../core/event.ts";
+import type { LanguageModel } from "../core/language-model.ts";
+import {
+  contentText,
+  type Message,
+  type ToolUse,
+  toolUses,
+  type UserMessage,
+} from "../core/message.ts";
+import { eventOfBlock } from "../core/message-assembler.ts";
+import type { Budget } from "../core/requests.ts";
+import type { TurnEnd } from "../core/session-service.ts";
+import { addUsage, NO_USAGE, type Usage } from "../core/usage.ts";
+import { RunBudget } from "./budget.ts";
+import { callModel, type ModelReply } from "./call-model.ts";
+import { executeTool, toolFailure } from "./execute-tool.ts";
+import type { RetryPolicy } from "./retry.ts";
+import {
+  type AgentCompaction,
+  compactIfDue,
+  requirePromptFits,
+  runCompaction,
+} from "./run-compaction.ts";
+import type { ToolSet } from "./tool-set.ts";
+import type { TurnLog } from "./turn-log.ts";
+
+/** Model calls of one run when nothing else is said. */
+const MODEL_CALLS_MAX = 100;
+
+export interface RunOptions {
+  readonly log: TurnLog;
+  readonly model: LanguageModel;
+  readonly tools: ToolSet;
+  readonly retry: RetryPolicy;
+  readonly budget: Budget;
+  readonly toolTimeoutMs: number;
+  readonly maxTokens?: number;
+  /** Left out where sessions are not compacted. */
+  readonly compaction?: AgentCompaction;
+  readonly signal: AbortSignal;
+}
+
+export interface Prompt {
+  readonly content: UserMessage["content"];
+  readonly origin?: Origin;
+  /** Messages that come before it. */
+  readonly context: readonly Message[];
+}
+
+export interface RunResult {
+  readonly text: string;
+  readonly stopReason: TurnEnd;
+  readonly turns: number;
+  readonly toolCalls: number;
+  readonly usage: Usage;
+}
+
+/**
+ * Runs one turn: the user's message, and model calls and tool calls in turn
+ * until the model asks for no more tools.
+ *
+ *     run_started ─► [compaction] ─► call the model ─► run its tools ─┐
+ *                         ▲                                          │
+ *                         └──────────────────────────────────────────┘
+ *                                          └─► no tool asked for: run_completed
+ *
+ * However it ends, the log has what happened, and the history is one that the
+ * next turn can go on with: no call without its result.
+ */
+export async function runTurn(prompt: Prompt, options: RunOptions): Promise<RunResult> {
+  return new Run(options).run(prompt);
+}
+
+class Run {
+  readonly #options: RunOptions;
+  readonly #budget: RunBudget;
+  readonly #signal: AbortSignal;
+  readonly #deadline: AbortSignal | undefined;
+  #usage: Usage = NO_USAGE;
+  #calls = 0;
+  #text = "";
+  /** What the model has said of an answer that is not complete yet. */
+  #partial = "";
+
+  constructor(options: RunOptions) {
+    this.#options = options;
+    this.#budget = new RunBudget(options.budget);
+    const { maxDurationMs } = options.budget;
+    this.#deadline = maxDurationMs === undefined ? undefined : AbortSignal.timeout(maxDurationMs);
+    this.#signal = this.#deadline
+      ? AbortSignal.any([options.signal, this.#deadline])
+      : options.signal;
+  }
+
+  async run(prompt: Prompt): Promise<RunResult> {
+    const { log, compaction, tools } = this.#options;
+    if (compaction) requirePromptFits(log.state, tools, compaction);
+    await log.commit(openingEvents(log.state.id, prompt));
+    try {
+      return await this.#complete(await this.#loop());
+    } catch (error) {
+      if (this.#deadline?.aborted && !this.#options.signal.aborted) {
+        await this.#closeOpenCalls("The time of the turn is used up.");
+        await log.commit(this.#budget.warnings());
+        return await this.#complete("budget_exhausted");
+      }
+      throw await this.#fail(error);
+    }
+  }
+
+  async #loop(): Promise<TurnEnd> {
+    const { log, budget } = this.#options;
+    for (;;) {
+      this.#signal.throwIfAborted();
+      const warnings = this.#budget.warnings();
+      if (warnings.length > 0) await log.commit(warnings);
+      if (this.#budget.exhausted) return "budget_exhausted";
+      if (this.#calls >= (budget.maxModelCalls ?? MODEL_CALLS_MAX)) return "turn_limit";
+      const reply = await this.#callModel();
+      const calls = await this.#record(reply);
+      if (calls.length > 0) await this.#runTools(calls);
+      else if (reply.stopReason !== "pause_turn") return turnEnd(reply);
+    }
+  }
+
+  async #callModel(): Promise<ModelReply> {
+    const { log, compaction, model, tools } = this.#options;
+    if (compaction)
+      this.#spend(await compactIfDue(log, { ...this.#options, compaction }, this.#signal));
+    await log.commit([{ type: "turn_started", turn_number: this.#calls }]);
+    this.#calls += 1;
+    try {
+      return await this.#attempt();
+    } catch (error) {
+      const tooLong = SessionError.is(error) && error.code === "CONTEXT_WINDOW_EXCEEDED";
+      if (!tooLong || !compaction) throw error;
+      const trigger = { why: "overflow" } as const;
+      const outcome = await runCompaction(
+        log,
+        { ...this.#options, model, tools, compaction },
+        trigger,
+        this.#signal,
+      );
+      this.#spend(outcome.usage);
+      if (!outcome.changed) throw error;
+      return await this.#attempt();
+    }
+  }
+
+  async #attempt(): Promise<ModelReply> {
+    const { log, model, tools, maxTokens, retry } = this.#options;
+    this.#partial = "";
+    const reply = await callModel(
+      model,
+      {
+        messages: log.state.messages,
+        tools: tools.definitions,
+        ...(maxTokens === undefined ? {} : { maxTokens }),
+        signal: this.#signal,
+      },
+      {
+        retry,
+        onDelta: (event) => {
+          if (event.type === "text_delta") this.#partial += event.delta;
+          log.stream(event);
+        },
+        onRetry: async ({ attempt, maxAttempts: max_attempts, error, delayMs: delay_ms }) => {
+          this.#partial = "";
+          await log.commit([{ type: "retrying", attempt, max_attempts, error, delay_ms }]);
+        },
+      },
+    );
+    this.#partial = "";
+    return reply;
+  }
+
+  /** Logs an answer whole, in one batch; returns the calls that it makes. */
+  async #record(reply: ModelReply): Promise<readonly ToolUse[]> {
+    const { blocks, stopReason, usage, origin } = reply;
+    const calls = toolUses({ role: "block_assistant", blocks, stop_reason: stopReason });
+    const text = blocks.flatMap((block) => (block.block_type === "text" ? [block.data.text] : []));
+    if (text.length > 0) this.#text = text.join("\n");
+    await this.#options.log.commit([
+      ...blocks.map(eventOfBlock),
+      { type: "turn_completed", stop_reason: stopReason, usage, ...(origin ? { origin } : {}) },
+      ...calls.map(({ id, name }) => ({ type: "tool_execution_started", id, name }) as const),
+    ]);
+    this.#spend(usage);
+    return calls;
+  }
+
+  /** Runs calls side by side. Each result is logged as it comes, and told again in call order. */
+  async #runTools(calls: readonly ToolUse[]): Promise<void> {
+    const { log } = this.#options;
+    const failed = new Set<string>();
+    const outcomes = await Promise.allSettled(
+      calls.map(async (call) => {
+        const events = await this.#runTool(call);
+        if (events.some((event) => event.type === "tool_execution_completed" && event.is_error)) {
+          failed.add(call.id);
+        }
+        await log.commit(events);
+      }),
+    );
+    for (const outcome of outcomes) if (outcome.status === "rejected") throw outcome.reason;
+    await log.commit(
+      calls.map(({ id, name }) => ({
+        type: "tool_result_received",
+        id,
+        name,
+        is_error: failed.has(id),
+      })),
+    );
+  }
+
+  async #runTool(call: ToolUse): Promise<DurableEvent[]> {
+    const { log, tools, toolTimeoutMs } = this.#options;
+    const { id, name } = call;
+    if (!this.#budget.takeToolCall()) {
+      const { content } = toolFailure(
+        "execution_failed",
+        "The turn's budget of tool calls is used up.",
+      );
+      return [completed(call, content, true, 0)];
+    }
+    const { content, is_error, durationMs, timedOutAfterMs } = await executeTool(call, tools, {
+      sessionId: log.state.id,
+      signal: this.#signal,
+      timeoutMs: toolTimeoutMs,
+    });
+    const done = completed(call, content, is_error, durationMs);
+    if (timedOutAfterMs === undefined) return [done];
+    return [{ type: "tool_execution_timed_out", id, name, timeout_ms: timedOutAfterMs }, done];
+  }
+
+  async #complete(stopReason: TurnEnd): Promise<RunResult> {
+    const { log } = this.#options;
+    await log.commit([
+      {
+        type: "run_completed",
+        session_id: log.state.id,
+        result: this.#text,
+        usage: log.state.usage,
+      },
+    ]);
+    const { toolCalls } = this.#budget;
+    return { text: this.#text, stopReason, turns: this.#calls, toolCalls, usage: this.#usage };
+  }
+
+  /** Leaves the session in order and says what the run failed of. */
+  async #fail(error: unknown): Promise<SessionError> {
+    const { log, signal } = this.#options;
+    const failure = signal.aborted
+      ? new SessionError("TURN_INTERRUPTED", { cause: signal.reason })
+      : SessionError.from(error, "AGENT_ERROR");
+    // A log that fails cannot be written to; the next turn closes what this one left open.
+    if (failure.code === "SESSION_STORE_ERROR" || failure.code === "SESSION_CONFLICT")
+      return failure;
+    if (signal.aborted && this.#partial.trim() !== "") {
+      await log.commit([
+        { type: "text_complete", content: this.#partial },
+        { type: "turn_completed", stop_reason: "cancelled", usage: NO_USAGE },
+      ]);
+    }
+    await this.#closeOpenCalls(ERRORS[failure.code].message);
+    await log.commit([runFailed(log.state.id, failure)]);
+    return failure;
+  }
+
+  async #closeOpenCalls(why: string): Promise<void> {
+    await this.#options.log.commit(closingEvents(this.#options.log.state.openCalls, why));
+  }
+
+  #spend(usage: Usage): void {
+    this.#usage = addUsage(this.#usage, usage);
+    this.#budget.countCall(usage);
+  }
+}
+
+/**
+ * Closes what a process left open that died in the middle of a run: calls
+ * without results get one that says so, and the run ends.
+ */
+export async function recoverRun(log: TurnLog): Promise<void> {
+  const { state } = log;
+  const why = "The process ended before the call did; it may have had effects.";
+  const events = closingEvents(state.openCalls, why);
+  if (state.running) {
+    const failure = new SessionError("TURN_INTERRUPTED", { detail: "Its process ended." });
+    events.push(runFailed(state.id, failure));
+  }
+  if (events.length > 0) await log.commit(events);
+}
+
+function openingEvents(sessionId: string, { content, origin, context }: Prompt): DurableEvent[] {
+  return [
+    ...context.map((message) => ({ type: "message_added", message }) as const),
+    {
+      type: "run_started",
+      session_id: sessionId,
+      prompt: contentText(content),
+      ...(typeof content === "string" ? {} : { content }),
+      ...(origin ? { origin } : {}),
+    },
+  ];
+}
+
+function closingEvents(calls: readonly ToolUse[], why: string): DurableEvent[] {
+  const { content } = toolFailure("interrupted", why);
+  return calls.map((call) => completed(call, content, true, 0));
+}
+
+function completed(
+  { id, name }: ToolUse,
+  result: string,
+  is_error: boolean,
+  duration_ms: number,
+): DurableEvent {
+  return { type: "tool_execution_completed", id, name, result, is_error, duration_ms };
+}
+
+function runFailed(sessionId: string, failure: SessionError): DurableEvent {
+  return {
+    type: "run_failed",
+    session_id: sessionId,
+    error: errorText(failure),
+    code: failure.code,
+  };
+}
+
+function turnEnd({ stopReason }: ModelReply): TurnEnd {
+  switch (stopReason) {
+    case "max_tokens":
+    case "stop_sequence":
+    case "content_filter":
+      return stopReason;
+    default:
+      return "end_turn";
+  }
+}

@@ -1,0 +1,30 @@
+import { SessionError } from "../core/errors.ts";
+import { jsonBytes } from "../core/tokens.ts";
+import type { Tool, ToolDefinition } from "../core/tool.ts";
+
+/** The tools of an agent, by name. */
+export class ToolSet {
+  readonly definitions: readonly ToolDefinition[];
+  /** Estimated tokens that telling the model of them takes in every call. */
+  readonly tokens: number;
+  readonly #byName: ReadonlyMap<string, Tool>;
+
+  constructor(tools: readonly Tool[]) {
+    this.#byName = new Map(tools.map((tool) => [tool.definition.name, tool]));
+    if (this.#byName.size < tools.length) {
+      const names = tools.map((tool) => tool.definition.name);
+      const twice = names.find((name, index) => names.indexOf(name) !== index);
+      throw new SessionError("INVALID_PARAMS", { detail: `Two tools are called "${twice}".` });
+    }
+    this.definitions = tools.map((tool) => tool.definition);
+    this.tokens = Math.floor(jsonBytes(this.definitions) / 4);
+  }
+
+  get(name: string): Tool | undefined {
+    return this.#byName.get(name);
+  }
+
+  get names(): readonly string[] {
+    return [...this.#byName.keys()];
+  }
+}

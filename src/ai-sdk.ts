@@ -1,0 +1,8 @@
+/** Models of the AI SDK's providers, and compaction for arrays of the AI SDK's messages. */
+export { type AiSdkModelsOptions, aiSdkModels } from "./models/ai-sdk-models.ts";
+export { type AiSdkModelOptions, fromAiSdk } from "./models/from-ai-sdk.ts";
+export {
+  type AiSdkMessage,
+  fromModelMessages,
+  toModelMessages,
+} from "./models/model-messages.ts";

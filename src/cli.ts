@@ -1,0 +1,224 @@
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Config } from "./config/config.ts";
+import type { Capability } from "./core/capabilities.ts";
+import { errorText, SessionError } from "./core/errors.ts";
+import type { LanguageModel } from "./core/language-model.ts";
+import type { SessionService } from "./core/session-service.ts";
+import type { Stores } from "./core/stores.ts";
+import type { ServiceOptions } from "./session/service-options.ts";
+import { hasCapability } from "./surfaces/cli/capabilities-command.ts";
+import type { Engine, ProviderState, StoreAccess } from "./surfaces/cli/cli-context.ts";
+import { given } from "./surfaces/cli/flags.ts";
+import { main } from "./surfaces/cli/main.ts";
+import { processTerminal } from "./surfaces/cli/process-terminal.ts";
+import { makeDataFolder, type Workspace } from "./surfaces/cli/workspace.ts";
+
+/** Runs the command line of this process. */
+export async function runCli(): Promise<void> {
+  const { version } = JSON.parse(
+    readFileSync(new URL("../package.json", import.meta.url), "utf8"),
+  ) as { version: string };
+  const context = { terminal: processTerminal(), version, engine, exitCode: 0 };
+  process.exitCode = await main(process.argv.slice(2), context);
+}
+
+/**
+ * What the commands work with: SQLite stores, the AI SDK's models, and what the
+ * settings leave on of both. Everything loads when it is first asked for, so
+ * that a quick command starts quickly.
+ */
+const engine: Engine = {
+  async openService(workspace, access) {
+    const { config } = workspace;
+    const stores = await openStores(workspace, access);
+    const service = await createService(workspace, stores, {
+      model: config.get("model") ?? NO_MODEL,
+      models: modelsOf(config),
+      compaction: compactionOf(config),
+      ...given({
+        systemPrompt: config.get("system_prompt"),
+        maxTokens: config.get("max_tokens"),
+      }),
+    });
+    return { it: service, close: () => closeAll([service, stores]) };
+  },
+
+  async openReplay(workspace, { model, tools }, { summarizer }) {
+    const { config } = workspace;
+    const stores = await openStores(workspace, "create");
+    const service = await createService(workspace, stores, {
+      model,
+      tools,
+      builtinTools: false,
+      compaction: {
+        ...compactionOf(config),
+        summarizer: summarizer === undefined ? "fallback" : await modelsOf(config)(summarizer),
+      },
+    });
+    const memory = hasCapability(config, "memory-store") ? stores.memory : undefined;
+    return { it: { service, ...given({ memory }) }, close: () => closeAll([service, stores]) };
+  },
+
+  async openMemory(workspace, access) {
+    if (!hasCapability(workspace.config, "memory-store")) {
+      throw new SessionError("SESSION_MEMORY_DISABLED");
+    }
+    const stores = await openStores(workspace, access);
+    if (hasCapability(workspace.config, "session-store")) await indexMemory(stores);
+    return { it: stores.memory, close: () => stores.close() };
+  },
+
+  async examineSqlite() {
+    const { DatabaseSync } = await import("node:sqlite");
+    const { requireSqlite } = await import("./sqlite.ts");
+    const db = new DatabaseSync(":memory:");
+    const version = String(db.prepare("SELECT sqlite_version() AS version").get()?.version);
+    db.close();
+    try {
+      requireSqlite();
+      return { version };
+    } catch (error) {
+      return { version, problem: SessionError.from(error).message };
+    }
+  },
+
+  async examineStore(file) {
+    const { DatabaseSync } = await import("node:sqlite");
+    try {
+      const db = new DatabaseSync(file, { readOnly: true });
+      try {
+        const rows = db.prepare("PRAGMA integrity_check(10)").all();
+        return rows.map((row) => String(row.integrity_check)).filter((line) => line !== "ok");
+      } finally {
+        db.close();
+      }
+    } catch (error) {
+      return [errorText(error)];
+    }
+  },
+
+  async providers({ config }) {
+    const { PROVIDERS } = await import("./models/providers.ts");
+    return Object.entries(PROVIDERS).map(([name, provider]): ProviderState => {
+      const own = config.providers[name]?.api_key_env;
+      const variables = own === undefined ? provider.keyVariables : [own];
+      const set = variables.find((variable) => process.env[variable]?.trim());
+      const keyVariable = set ?? (provider.keyOptional ? undefined : variables[0]);
+      return {
+        name,
+        package: provider.package,
+        installed: isInstalled(provider.package),
+        hasKey: set !== undefined,
+        ...given({ keyVariable }),
+      };
+    });
+  },
+};
+
+/** Asked when nobody named a model; everything but a turn works without one. */
+const NO_MODEL: LanguageModel = {
+  id: "none",
+  // biome-ignore lint/correctness/useYield: there is nothing that it could say.
+  async *stream() {
+    throw new SessionError("MODEL_UNAVAILABLE", { detail: "No model is configured." });
+  },
+};
+
+/** A service with the capabilities that the settings leave on. */
+async function createService(
+  { config, dataFolder }: Workspace,
+  stores: Stores,
+  { compaction, ...options }: ServiceOptions,
+): Promise<SessionService> {
+  const { createSessionService } = await import("./index.ts");
+  const has = (capability: Capability) => hasCapability(config, capability);
+  const keepsFiles = has("session-store") && existsSync(dataFolder);
+  return createSessionService({
+    ...options,
+    ...(has("session-store") ? { stores } : {}),
+    ...(has("memory-store") ? { memory: stores.memory } : {}),
+    ...(has("session-compaction") && compaction ? { compaction } : {}),
+    ...(keepsFiles ? { sessionFiles: join(dataFolder, "sessions") } : {}),
+  });
+}
+
+async function openStores(workspace: Workspace, access: StoreAccess): Promise<Stores> {
+  const { config, dataFolder, storeFile } = workspace;
+  const kept = hasCapability(config, "session-store") || hasCapability(config, "memory-store");
+  if (!kept || (access === "existing" && !existsSync(storeFile))) return emptyStores();
+  makeDataFolder(dataFolder);
+  const { sqliteStores } = await import("./sqlite.ts");
+  return sqliteStores({ path: storeFile });
+}
+
+async function emptyStores(): Promise<Stores> {
+  const [{ EphemeralEventStore }, { EphemeralSessionStore }, { SimpleMemoryStore }] =
+    await Promise.all([
+      import("./stores/ephemeral/ephemeral-event-store.ts"),
+      import("./stores/ephemeral/ephemeral-session-store.ts"),
+      import("./stores/ephemeral/simple-memory-store.ts"),
+    ]);
+  return {
+    events: new EphemeralEventStore(),
+    sessions: new EphemeralSessionStore(),
+    memory: new SimpleMemoryStore(),
+    async close() {},
+  };
+}
+
+/** A process that was killed may have left discarded messages in the log that memory has yet to get. */
+async function indexMemory({ events, memory }: Stores): Promise<void> {
+  const [{ ProjectionRunner }, { MemoryIndex }] = await Promise.all([
+    import("./projections/projection-runner.ts"),
+    import("./projections/memory-index.ts"),
+  ]);
+  await new ProjectionRunner(events, [new MemoryIndex(events, memory)], () => {}).flush();
+}
+
+function modelsOf(config: Config): NonNullable<ServiceOptions["models"]> {
+  return async (name) => {
+    const { aiSdkModels } = await import("./ai-sdk.ts");
+    const providers = Object.entries(config.providers);
+    const keys = providers.flatMap(([provider, { api_key_env }]) => {
+      const key = api_key_env === undefined ? undefined : process.env[api_key_env];
+      return key === undefined ? [] : [[provider, key] as const];
+    });
+    const baseUrls = providers.flatMap(([provider, { base_url }]) =>
+      base_url === undefined ? [] : [[provider, base_url] as const],
+    );
+    const models = aiSdkModels({
+      keys: Object.fromEntries(keys),
+      baseUrls: Object.fromEntries(baseUrls),
+      contextWindows: config.contextWindows,
+    });
+    return await models(name);
+  };
+}
+
+/** Only what somebody said: the engine's own defaults know the model's window, the settings do not. */
+function compactionOf(config: Config): NonNullable<ServiceOptions["compaction"]> {
+  return given({
+    autoCompactThreshold: config.given("compaction.auto_compact_threshold"),
+    recentTurnBudget: config.given("compaction.recent_turn_budget"),
+    maxSummaryTokens: config.given("compaction.max_summary_tokens"),
+    minTurnsBetweenCompactions: config.given("compaction.min_turns_between_compactions"),
+    onSummaryFailure: config.given("compaction.on_summary_failure"),
+    pruneToolOutput: config.given("compaction.prune_tool_output"),
+    summaryTimeoutMs: config.given("compaction.summary_timeout_ms"),
+  });
+}
+
+function isInstalled(packageName: string): boolean {
+  try {
+    import.meta.resolve(packageName);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** One after the other: who uses the next is closed before it. */
+async function closeAll(things: readonly { close(): Promise<void> }[]): Promise<void> {
+  for (const thing of things) await thing.close();
+}

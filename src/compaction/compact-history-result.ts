@@ -1,0 +1,91 @@
+import type { Shortened } from "../core/compactor.ts";
+import type { CompactionFailure } from "../core/event.ts";
+import { isSummary, type Message } from "../core/message.ts";
+import { startsTurn } from "../core/turn.ts";
+
+/** What became of a history, and why. */
+export type CompactHistoryResult = CompactedHistory | PrunedHistory | UnchangedHistory;
+
+interface HistoryResult {
+  readonly messages: Message[];
+  readonly discarded: readonly DiscardedMessage[];
+  /** Tool results that stayed with less of their text. */
+  readonly pruned: readonly PrunedToolOutput[];
+  /** What the summary message says after its prefix; `null` when there is no new one. */
+  readonly summary: string | null;
+  readonly summarizedBy: "model" | "fallback" | "none";
+  readonly tokensBefore: number;
+  readonly tokensAfter: number;
+}
+
+export interface CompactedHistory extends HistoryResult {
+  readonly outcome: "compacted";
+  /** Why the fallback summariser stood in for the model, if it did. */
+  readonly failure?: SummaryFailure;
+}
+
+export interface PrunedHistory extends HistoryResult {
+  readonly outcome: "pruned";
+}
+
+export interface UnchangedHistory extends HistoryResult {
+  readonly outcome: "unchanged";
+  readonly reason: UnchangedReason;
+  readonly detail: string;
+}
+
+export type UnchangedReason =
+  | "below_threshold"
+  | "nothing_to_discard"
+  | Exclude<CompactionFailure, "interrupted">;
+
+export interface DiscardedMessage {
+  readonly message: Message;
+  /** Its position in the source. */
+  readonly index: number;
+  readonly why: "before_first_turn" | "older_turn" | "earlier_in_last_turn" | "previous_summary";
+}
+
+export interface PrunedToolOutput {
+  /** Position of the tool-results message in the source. */
+  readonly index: number;
+  readonly toolUseId: string;
+  readonly keptBytes: number;
+}
+
+export interface SummaryFailure {
+  readonly reason: "summary_failed" | "empty_summary" | "summary_timeout";
+  readonly detail: string;
+}
+
+/** A result that has changed nothing yet; the outcomes say what they have. */
+export function unchangedResult(messages: readonly Message[], tokensBefore: number): HistoryResult {
+  return {
+    messages: [...messages],
+    discarded: [],
+    pruned: [],
+    summary: null,
+    summarizedBy: "none",
+    tokensBefore,
+    tokensAfter: tokensBefore,
+  };
+}
+
+/** The messages of the source that left, each with the reason. */
+export function discardedMessages(
+  source: readonly Message[],
+  discardedAt: readonly number[],
+): DiscardedMessage[] {
+  const firstTurn = source.findIndex(startsTurn);
+  const lastTurn = source.findLastIndex(startsTurn);
+  return discardedAt.map((index) => {
+    const message = source[index] as Message;
+    if (isSummary(message)) return { message, index, why: "previous_summary" };
+    if (firstTurn < 0 || index < firstTurn) return { message, index, why: "before_first_turn" };
+    return { message, index, why: index > lastTurn ? "earlier_in_last_turn" : "older_turn" };
+  });
+}
+
+export function prunedOutputs(shortened: readonly Shortened[]): PrunedToolOutput[] {
+  return shortened.flatMap(({ index, outputs }) => outputs.map((output) => ({ index, ...output })));
+}

@@ -1,0 +1,186 @@
+import type { CompactionConfig, CompactionResult, Compactor } from "../core/compactor.ts";
+import { errorText, SessionError } from "../core/errors.ts";
+import { isSummary, type Message } from "../core/message.ts";
+import { estimateTokens } from "../core/tokens.ts";
+import { checkRebuild, describeViolation } from "./check-rebuild.ts";
+import {
+  type CompactHistoryResult,
+  discardedMessages,
+  prunedOutputs,
+  type UnchangedReason,
+  unchangedResult,
+} from "./compact-history-result.ts";
+import { compactionThreshold } from "./compaction-threshold.ts";
+import { DefaultCompactor } from "./default-compactor.ts";
+import { measureHistory } from "./measure-history.ts";
+import { pruneToolOutput, withShortened } from "./prune-tool-output.ts";
+import { summaryText } from "./render-transcript.ts";
+import { requireHistory } from "./require-history.ts";
+import { type Summarize, writeSummary } from "./write-summary.ts";
+
+export type {
+  CompactedHistory,
+  CompactHistoryResult,
+  DiscardedMessage,
+  PrunedHistory,
+  PrunedToolOutput,
+  SummaryFailure,
+  UnchangedHistory,
+  UnchangedReason,
+} from "./compact-history-result.ts";
+export type { SummaryRequest } from "./write-summary.ts";
+
+export interface CompactHistoryOptions {
+  readonly messages: readonly Message[];
+  /**
+   * Answers a request for a summary, by whatever model. Without it summaries are
+   * written by `smartFallbackSummary`, and no model is needed.
+   */
+  readonly summarize?: Summarize;
+  readonly config?: Partial<CompactionConfig>;
+  /** Tokens that the model takes. With no threshold configured, 80 % of it is one. */
+  readonly contextWindow?: number;
+  /** Positions of messages that stay, with the tool calls or results that belong to them. */
+  readonly pins?: readonly number[];
+  /** Who decides what stays; `new DefaultCompactor(config)` when it is not given. */
+  readonly compactor?: Compactor;
+  /** Compacts down to the turn budget although the history is below the threshold. */
+  readonly force?: boolean;
+  /** What the summary shall heed besides the prompt. */
+  readonly instructions?: string;
+  /** Estimated tokens to end below; the threshold when it is not given. */
+  readonly targetTokens?: number;
+  /** Whether a failed summary leaves the history alone, the default, or is replaced by one that no model writes. */
+  readonly onSummaryFailure?: "keep" | "fallback";
+  /** Whether shortening old tool output is tried first. Default true. */
+  readonly pruneToolOutput?: boolean;
+  /** How long `summarize` may take. Default 120 000. */
+  readonly timeoutMs?: number;
+  readonly signal?: AbortSignal;
+}
+
+/**
+ * Compacts a history before it outgrows the context window.
+ *
+ *     below the threshold? ─► prune old tool output ─► decide what leaves ─► summary ─► rebuild, check
+ *            └ unchanged             └ enough: pruned       └ nothing:          └ failed: unchanged,
+ *                                                             unchanged           or the fallback
+ *
+ * It never changes its input, never makes a history larger, and calls
+ * `summarize` once or not at all. Called again with its own result it finds
+ * nothing to do.
+ *
+ * @throws SessionError `INVALID_PARAMS`
+ * @throws the reason of `signal` when it aborts
+ */
+export async function compactHistory(
+  options: CompactHistoryOptions,
+): Promise<CompactHistoryResult> {
+  const { signal, force = false } = options;
+  signal?.throwIfAborted();
+  requireHistory(options.messages);
+  const messages = [...options.messages];
+  const compactor = options.compactor ?? defaultCompactor(options);
+  const targetTokens = options.targetTokens ?? compactor.config.autoCompactThreshold;
+  const pinned = new Set(options.pins);
+  requireSense(options, messages.length);
+
+  const measured = measureHistory(messages);
+  const source = unchangedResult(messages, Math.floor(measured.weight / 4));
+  const unchanged = (reason: UnchangedReason, detail: string): CompactHistoryResult => ({
+    outcome: "unchanged",
+    ...source,
+    reason,
+    detail,
+  });
+  const pruned = (shortened: CompactionResult["shortened"]): CompactHistoryResult => {
+    const shorter = withShortened(messages, shortened);
+    return {
+      outcome: "pruned",
+      ...source,
+      messages: shorter,
+      pruned: prunedOutputs(shortened),
+      tokensAfter: estimateTokens(shorter),
+    };
+  };
+
+  if (!force && source.tokensBefore < targetTokens) {
+    const detail = `The history is estimated at ${source.tokensBefore} tokens, below ${targetTokens}.`;
+    return unchanged("below_threshold", detail);
+  }
+  // Whoever asks for a compaction wants old turns summarised, not their output shortened.
+  if (!force && options.pruneToolOutput !== false) {
+    const shortened = pruneToolOutput(messages, { targetTokens, pinned }, measured);
+    if (shortened.length > 0) return pruned(shortened);
+  }
+
+  const constraints = { pinned, targetTokens, force };
+  // Another's compactor may throw, and may say one thing and do another.
+  const rebuild = (summary: string): CompactionResult | string => {
+    try {
+      const result = compactor.rebuildHistory(messages, summary, constraints);
+      const violations = checkRebuild(messages, result, constraints, measured);
+      return violations.length > 0 ? violations.map(describeViolation).join("; ") : result;
+    } catch (error) {
+      return errorText(error);
+    }
+  };
+  const dry = rebuild("");
+  if (typeof dry === "string") return unchanged("invalid_rebuild", dry);
+  if (dry.discarded.length === 0) {
+    if (dry.shortened.length > 0) return pruned(dry.shortened);
+    return unchanged("nothing_to_discard", "Every message of the history has to stay.");
+  }
+  const written = await writeSummary(dry, {
+    ...options,
+    compactor,
+    contextWindow: options.contextWindow ?? targetTokens,
+  });
+  if (written.text === undefined) return unchanged(written.failure.reason, written.failure.detail);
+
+  const result = rebuild(written.text);
+  if (typeof result === "string") return unchanged("invalid_rebuild", result);
+  if (!sameNumbers(result.discardedAt, dry.discardedAt)) {
+    return unchanged("invalid_rebuild", "what left depends on the summary");
+  }
+  const inserted = result.messages.find(isSummary);
+  return {
+    outcome: "compacted",
+    messages: [...result.messages],
+    discarded: discardedMessages(messages, result.discardedAt),
+    pruned: prunedOutputs(result.shortened),
+    summary: inserted ? summaryText(inserted) : null,
+    summarizedBy: inserted ? written.by : "none",
+    tokensBefore: source.tokensBefore,
+    tokensAfter: estimateTokens(result.messages),
+    ...(written.failure ? { failure: written.failure } : {}),
+  };
+}
+
+function defaultCompactor({ config, contextWindow }: CompactHistoryOptions): Compactor {
+  const autoCompactThreshold = config?.autoCompactThreshold ?? compactionThreshold(contextWindow);
+  return new DefaultCompactor({ ...config, autoCompactThreshold });
+}
+
+function requireSense(options: CompactHistoryOptions, messageCount: number): void {
+  const { pins = [], contextWindow = 1, targetTokens = 1, timeoutMs = 1, summarize } = options;
+  const isPosition = (pin: number) => Number.isInteger(pin) && pin >= 0 && pin < messageCount;
+  const wrongPin = pins.find((pin) => !isPosition(pin));
+  if (wrongPin !== undefined) {
+    refuse(`pins names position ${wrongPin}; the history has ${messageCount} messages, from 0.`);
+  }
+  for (const [name, value] of Object.entries({ contextWindow, targetTokens, timeoutMs })) {
+    if (!(value > 0)) refuse(`${name} is ${value}; it has to be above 0.`);
+  }
+  if (summarize !== undefined && typeof summarize !== "function") {
+    refuse("summarize has to be a function.");
+  }
+}
+
+function refuse(detail: string): never {
+  throw new SessionError("INVALID_PARAMS", { detail });
+}
+
+function sameNumbers(a: readonly number[], b: readonly number[]): boolean {
+  return a.length === b.length && a.every((number, index) => number === b[index]);
+}

@@ -1,0 +1,80 @@
+import { jsonBytes } from "../core/tokens.ts";
+
+/*
+ * Cutting a text to the bytes that it takes inside JSON, which is what a
+ * history is measured in. A quote takes two of them and a control character
+ * six, so a text that fits as UTF-8 need not fit here; one that fits here fits
+ * there. No cut parts the two halves of a surrogate pair.
+ */
+
+/** Bytes that a text takes between the quotes of a JSON string. */
+export function jsonTextBytes(text: string): number {
+  return jsonBytes(text) - 2;
+}
+
+/** No unit of a text takes less than a byte, which spares measuring what is far too long. */
+function fits(text: string, bytesMax: number): boolean {
+  return text.length <= bytesMax && jsonTextBytes(text) <= bytesMax;
+}
+
+/** The text, or as much of its start as fits with a mark that something is missing. */
+export function cutEnd(text: string, bytesMax: number, mark = " […]"): string {
+  if (fits(text, bytesMax)) return text;
+  const room = bytesMax - jsonTextBytes(mark);
+  return room <= 0
+    ? text.slice(0, headLength(text, bytesMax))
+    : text.slice(0, headLength(text, room)) + mark;
+}
+
+/** The text, or as much of its head and its tail as fits, half and half, with a mark in between. */
+export function cutMiddle(text: string, bytesMax: number, mark = " […] "): string {
+  if (fits(text, bytesMax)) return text;
+  const room = bytesMax - jsonTextBytes(mark);
+  if (room <= 0) return text.slice(0, headLength(text, bytesMax));
+  const head = text.slice(0, headLength(text, Math.ceil(room / 2)));
+  const tail = text.slice(text.length - tailLength(text, Math.floor(room / 2)));
+  return head + mark + tail;
+}
+
+function headLength(text: string, bytesMax: number): number {
+  let bytes = 0;
+  let length = 0;
+  while (length < text.length) {
+    const units = isPair(text, length) ? 2 : 1;
+    bytes += units === 2 ? 4 : bytesOf(text.charCodeAt(length));
+    if (bytes > bytesMax) break;
+    length += units;
+  }
+  return length;
+}
+
+function tailLength(text: string, bytesMax: number): number {
+  let bytes = 0;
+  let start = text.length;
+  while (start > 0) {
+    const units = isPair(text, start - 2) ? 2 : 1;
+    bytes += units === 2 ? 4 : bytesOf(text.charCodeAt(start - 1));
+    if (bytes > bytesMax) break;
+    start -= units;
+  }
+  return text.length - start;
+}
+
+function isPair(text: string, index: number): boolean {
+  return isHighSurrogate(text.charCodeAt(index)) && isLowSurrogate(text.charCodeAt(index + 1));
+}
+
+const isHighSurrogate = (unit: number) => unit >= 0xd800 && unit <= 0xdbff;
+const isLowSurrogate = (unit: number) => unit >= 0xdc00 && unit <= 0xdfff;
+
+/** Bytes of one UTF-16 unit in JSON. A surrogate without its other half is written as `\udxxx`. */
+function bytesOf(unit: number): number {
+  if (unit === 0x22 || unit === 0x5c) return 2;
+  if (unit < 0x20) return SHORT_ESCAPES.has(unit) ? 2 : 6;
+  if (unit < 0x80) return 1;
+  if (unit < 0x800) return 2;
+  return isHighSurrogate(unit) || isLowSurrogate(unit) ? 6 : 3;
+}
+
+/** `\b \t \n \f \r` */
+const SHORT_ESCAPES = new Set([0x08, 0x09, 0x0a, 0x0c, 0x0d]);

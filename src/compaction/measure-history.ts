@@ -1,0 +1,109 @@
+import { isSummary, type Message, toolResults, toolUses } from "../core/message.ts";
+import { jsonBytes } from "../core/tokens.ts";
+import { startsTurn } from "../core/turn.ts";
+
+/** A history with everything that a compaction counts, counted once. */
+export interface MeasuredHistory {
+  readonly messages: readonly Message[];
+  /**
+   * What each message adds to the JSON of the array: its own bytes and a comma.
+   * With one more for the brackets they sum up to the array's JSON bytes.
+   */
+  readonly weights: readonly number[];
+  readonly weight: number;
+  readonly groups: readonly Group[];
+  /** Position in `groups` of the group that a message is in; -1 for system messages and summaries. */
+  readonly groupOf: readonly number[];
+  readonly turnCount: number;
+  /** Position of the last user message, or -1. */
+  readonly lastUser: number;
+}
+
+/**
+ * The smallest thing that stays or leaves as a whole: a user message, an
+ * assistant message, or an assistant message with the results of its calls.
+ *
+ *     S   C   U   A   U   A T   A T
+ *             └┘  └┘  └┘  └─┘   └─┘
+ */
+export interface Group {
+  /** Ascending positions. */
+  readonly members: readonly number[];
+  readonly weight: number;
+  /** The turn that it ends in, from 0; -1 before the first. */
+  readonly turn: number;
+  readonly isUser: boolean;
+}
+
+export function measureHistory(messages: readonly Message[]): MeasuredHistory {
+  const weights = messages.map((message) => jsonBytes(message) + 1);
+  const { turns, turnCount, lastUser } = turnsOf(messages);
+  const roots = joinedByCalls(messages);
+  const isGrouped = (message: Message) => message.role !== "system" && !isSummary(message);
+  const positions = messages.flatMap((message, index) => (isGrouped(message) ? [index] : []));
+  // In the order in which they end.
+  const members = [...Map.groupBy(positions.reverse(), (index) => roots[index]).values()].reverse();
+  const groups = members.map((group): Group => {
+    const last = group[0] ?? 0;
+    return {
+      members: group.reverse(),
+      weight: group.reduce((sum, index) => sum + (weights[index] ?? 0), 0),
+      turn: turns[last] ?? -1,
+      isUser: messages[last]?.role === "user",
+    };
+  });
+  const groupOf = messages.map(() => -1);
+  groups.forEach((group, position) => {
+    for (const index of group.members) groupOf[index] = position;
+  });
+  const weight = weights.reduce((sum, each) => sum + each, 1);
+  return { messages, weights, weight, groups, groupOf, turnCount, lastUser };
+}
+
+/** The turn of each message, from 0; -1 before the first. */
+function turnsOf(messages: readonly Message[]) {
+  let turnCount = 0;
+  let lastUser = -1;
+  const turns = messages.map((message, index) => {
+    if (startsTurn(message)) {
+      turnCount += 1;
+      lastUser = index;
+    }
+    return turnCount - 1;
+  });
+  return { turns, turnCount, lastUser };
+}
+
+/** For each message one position that stands for all that its calls and results join it with. */
+function joinedByCalls(messages: readonly Message[]): number[] {
+  const parents = messages.map((_, index) => index);
+  const rootOf = (index: number): number => {
+    let root = index;
+    while (parents[root] !== root) root = parents[root] ?? root;
+    for (let at = index; at !== root; ) {
+      const next = parents[at] ?? root;
+      parents[at] = root;
+      at = next;
+    }
+    return root;
+  };
+  for (const { call, result } of toolPairs(messages)) parents[rootOf(result)] = rootOf(call);
+  return messages.map((_, index) => rootOf(index));
+}
+
+/**
+ * Which messages hold a call and its result, by position. Ids may be used again
+ * later, so a result belongs to the nearest call of its id before it.
+ */
+export function toolPairs(
+  messages: readonly Message[],
+): { readonly call: number; readonly result: number }[] {
+  const callers = new Map<string, number>();
+  return messages.flatMap((message, index) => {
+    for (const { id } of toolUses(message)) callers.set(id, index);
+    const calls = toolResults(message).map((result) => callers.get(result.tool_use_id));
+    return [...new Set(calls)].flatMap((call) =>
+      call === undefined ? [] : [{ call, result: index }],
+    );
+  });
+}

@@ -1,0 +1,232 @@
+import type { CompactionConfig, RebuildConstraints, Shortened } from "../core/compactor.ts";
+import { isSummary, type Message } from "../core/message.ts";
+import { summaryMessage } from "../core/summary.ts";
+import { jsonBytes } from "../core/tokens.ts";
+import { type Group, type MeasuredHistory, measureHistory } from "./measure-history.ts";
+import {
+  newestOutputs,
+  outputBytes,
+  type ShortenedGroup,
+  shortenOldOutput,
+  shortenToFit,
+} from "./shorten-group.ts";
+
+/** What a rebuild does, decided before anybody has written a summary. */
+export interface RebuildPlan {
+  /** Ascending positions. */
+  readonly discardedAt: readonly number[];
+  readonly shortened: readonly Shortened[];
+  /** Bytes that the summary's text may take in JSON; 0 when it has no place. */
+  readonly summaryBytesMax: number;
+}
+
+/** The largest weight (see `MeasuredHistory`) of a history that is below `targetTokens`. */
+export function weightBelow(targetTokens: number): number {
+  return Math.ceil(targetTokens) * 4 - 1;
+}
+
+/**
+ * The part of the target that a summary may take, that the newest tool output
+ * takes unshortened, and that a cut inside a turn leaves free.
+ */
+export const SHARE = 1 / 4;
+
+/** A summary that is cut shorter than this says nothing. */
+const USEFUL_SUMMARY_BYTES = 128;
+
+const SUMMARY_WEIGHT = jsonBytes(summaryMessage("")) + 1;
+
+/**
+ * Decides what stays. In this order, until the history is below the target with
+ * room for a summary:
+ *
+ *     1  the recent turns that the budget asks for    S ·········· U A  U A T  U A T A T
+ *     2  fewer of them, down to the last              S ····················· U A T A T
+ *     3  the last with its old tool output shortened  S ····················· U A t A T
+ *     4  of the last, its user message and the newest
+ *        groups, the very newest shortened to fit     S ····················· U ··· A T
+ *     5  its user message alone                       S ····················· U ·······
+ *
+ * System messages and pins stay through all of this. The summary takes what is
+ * left, up to its share, and has no place when that is next to nothing.
+ */
+export function planRebuild(
+  messages: readonly Message[],
+  config: CompactionConfig,
+  constraints: RebuildConstraints,
+): RebuildPlan {
+  const targetTokens = constraints.targetTokens ?? config.autoCompactThreshold;
+  const below = weightBelow(targetTokens);
+  const history = measureHistory(messages);
+  const over = history.weight > below;
+  const asked = constraints.force === true && history.turnCount > config.recentTurnBudget;
+  if (!over && !asked) return NOTHING;
+
+  const fixed = fixedGroups(history, constraints.pinned);
+  const fixedWeight = weightOfFixed(history, fixed);
+  const attainable = fixedWeight <= below;
+  const reserve = 4 * Math.min(config.maxSummaryTokens, Math.floor(targetTokens * SHARE));
+  const summaryWeight = reserve < USEFUL_SUMMARY_BYTES ? 0 : SUMMARY_WEIGHT + reserve;
+  const share = Math.floor(below * SHARE);
+  const room: Room = {
+    // A target that cannot be reached is no reason to forget everything: there is room then for
+    // a summary and for what is newest, so that an agent in the middle of its work gets on.
+    max: attainable ? below : fixedWeight + summaryWeight + share,
+    fixed: fixedWeight,
+    summary: summaryWeight,
+    share,
+  };
+
+  const kept =
+    keepTurns(history, fixed, room, config.recentTurnBudget) ??
+    keepGroups(history, fixed, room, config.recentTurnBudget);
+  const { shortened } = kept;
+  const discardedAt = leaving(history, kept.groups);
+  if (discardedAt.every((index) => isSummary(messages[index] as Message))) {
+    const summaries = discardedAt.reduce((sum, index) => sum + (history.weights[index] ?? 0), 0);
+    const withThem = kept.weight + summaries <= room.max;
+    if (!over) return NOTHING;
+    if (shortened.length > 0 && (withThem || !attainable)) {
+      return { discardedAt: [], shortened, summaryBytesMax: 0 };
+    }
+    // Replacing a summary alone helps only when it is what makes the history too large.
+    if (withThem || !attainable) return NOTHING;
+  }
+
+  const left = Math.min(room.max, history.weight - 1) - kept.weight - SUMMARY_WEIGHT;
+  const bytes = summaryWeight === 0 ? 0 : Math.min(left, reserve);
+  const summaryBytesMax = bytes < USEFUL_SUMMARY_BYTES ? 0 : bytes;
+  // Nobody is served by losing a turn without a trace when nothing had to go.
+  if (!over && summaryBytesMax === 0) return NOTHING;
+  return { discardedAt, shortened, summaryBytesMax };
+}
+
+const NOTHING: RebuildPlan = { discardedAt: [], shortened: [], summaryBytesMax: 0 };
+
+/** Weights that a plan has to do with. */
+interface Room {
+  /** Of the rebuilt history. */
+  readonly max: number;
+  /** Of what stays in any case. */
+  readonly fixed: number;
+  /** Of the summary, at its longest. */
+  readonly summary: number;
+  /** Of the newest tool output that is not shortened, and of what a cut inside a turn leaves free. */
+  readonly share: number;
+}
+
+interface Kept {
+  readonly groups: ReadonlySet<number>;
+  readonly shortened: readonly Shortened[];
+  /** Of everything that stays, without the summary. */
+  readonly weight: number;
+}
+
+/** Groups that stay whatever happens: those of pinned messages, and the last user message. */
+export function fixedGroups(
+  { groupOf, lastUser }: MeasuredHistory,
+  pinned: ReadonlySet<number> = new Set(),
+): ReadonlySet<number> {
+  const groups = [lastUser, ...pinned].map((index) => groupOf[index] ?? -1);
+  return new Set(groups.filter((group) => group >= 0));
+}
+
+/** Weight of a history of system messages and `fixed` alone. */
+export function weightOfFixed(history: MeasuredHistory, fixed: ReadonlySet<number>): number {
+  let weight = 1;
+  history.messages.forEach((message, index) => {
+    if (message.role === "system") weight += history.weights[index] ?? 0;
+  });
+  for (const group of fixed) weight += history.groups[group]?.weight ?? 0;
+  return weight;
+}
+
+function leaving(
+  { messages, groupOf }: MeasuredHistory,
+  stays: ReadonlySet<number>,
+): readonly number[] {
+  return messages.flatMap((message, index) =>
+    message.role === "system" || stays.has(groupOf[index] ?? -1) ? [] : [index],
+  );
+}
+
+/** Steps 1 and 2: as many whole turns as the budget and the room allow; `undefined` for none. */
+function keepTurns(
+  { groups, turnCount }: MeasuredHistory,
+  fixed: ReadonlySet<number>,
+  room: Room,
+  budget: number,
+): Kept | undefined {
+  // By turn; what comes before the first turn counts as one before it.
+  const weights = Array.from({ length: turnCount + 1 }, () => 0);
+  groups.forEach(({ turn, weight }, group) => {
+    if (!fixed.has(group)) weights[turn + 1] = (weights[turn + 1] ?? 0) + weight;
+  });
+  const first = turnCount <= budget ? -1 : turnCount - budget;
+  let weight = weights.slice(first + 1).reduce((sum, each) => sum + each, room.fixed);
+  for (let from = first; from < turnCount || from === -1; from += 1) {
+    if (weight + room.summary <= room.max) {
+      const stay = groups.flatMap(({ turn }, group) => (turn >= from ? [group] : []));
+      return { groups: new Set([...fixed, ...stay]), shortened: [], weight };
+    }
+    weight -= weights[from + 1] ?? 0;
+  }
+  return undefined;
+}
+
+/** Steps 3 to 5: of the last turn, what the room allows. */
+function keepGroups(
+  history: MeasuredHistory,
+  fixed: ReadonlySet<number>,
+  room: Room,
+  budget: number,
+): Kept {
+  const { groups, turnCount } = history;
+  const loose = groups.flatMap((_, group) => (fixed.has(group) ? [] : [group]));
+  const last = loose.filter((group) => groups[group]?.turn === turnCount - 1);
+  const fits = budget === 0 && turnCount > 0 ? [] : newestThatFit(history, last.reverse(), room);
+  const whole = fits.length === last.length && last.length < loose.length;
+  // A cut leaves a share free, so that the next one is not needed at once.
+  const limit = room.max - room.share;
+  const stay = whole ? fits : fits.filter(({ weight, newest }) => newest || weight <= limit);
+  return {
+    groups: new Set([...fixed, ...stay.map(({ group }) => group)]),
+    shortened: stay.flatMap(({ shortened }) => shortened).sort((a, b) => a.index - b.index),
+    weight: (stay.at(-1)?.weight ?? room.fixed + room.summary) - room.summary,
+  };
+}
+
+interface FittingGroup {
+  readonly group: number;
+  readonly shortened: readonly Shortened[];
+  /** Of the history down to this group, with a summary. */
+  readonly weight: number;
+  /** It is the newest that has tool output, or newer still. */
+  readonly newest: boolean;
+}
+
+function newestThatFit(
+  history: MeasuredHistory,
+  newestFirst: readonly number[],
+  room: Room,
+): FittingGroup[] {
+  const fits: FittingGroup[] = [];
+  const isSpared = newestOutputs(history, room.share);
+  let weight = room.fixed + room.summary;
+  let newest = true;
+  for (const group of newestFirst) {
+    const whole = history.groups[group] as Group;
+    const hasOutput = outputBytes(history, whole) > 0;
+    const spared = isSpared(whole);
+    let form: ShortenedGroup | undefined = { weight: whole.weight, shortened: [] };
+    if (hasOutput && !spared) form = shortenOldOutput(history, whole);
+    if (weight + form.weight > room.max && hasOutput && newest) {
+      form = shortenToFit(history, whole, room.max - weight);
+    }
+    if (!form || weight + form.weight > room.max) break;
+    weight += form.weight;
+    fits.push({ group, shortened: form.shortened, weight, newest });
+    if (hasOutput) newest = false;
+  }
+  return fits;
+}

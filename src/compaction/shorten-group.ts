@@ -1,0 +1,120 @@
+import type { Shortened } from "../core/compactor.ts";
+import { type ToolResult, toolResults } from "../core/message.ts";
+import { jsonBytes, utf8Bytes } from "../core/tokens.ts";
+import { withShortenedOutput } from "../core/tool-output.ts";
+import { jsonTextBytes } from "./cut-text.ts";
+import type { Group, MeasuredHistory } from "./measure-history.ts";
+
+/** Shorter output is left alone: the note on what is missing would take what the cut frees. */
+export const OUTPUT_WORTH_SHORTENING_BYTES = 1024;
+
+/** What stays of an old output: enough to recognise what was called and how it ended. */
+export const OLD_OUTPUT_KEPT_BYTES = 256;
+
+/** Less of an output than this tells a model nothing. */
+const NEWEST_OUTPUT_KEPT_BYTES_MIN = 64;
+
+/** A group with less tool output in it. */
+export interface ShortenedGroup {
+  readonly weight: number;
+  readonly shortened: readonly Shortened[];
+}
+
+/** The group with every output that is worth it cut down to what is kept of an old one. */
+export function shortenOldOutput(history: MeasuredHistory, group: Group): ShortenedGroup {
+  return shorten(history, group, OUTPUT_WORTH_SHORTENING_BYTES, OLD_OUTPUT_KEPT_BYTES);
+}
+
+/**
+ * The group with its longest outputs cut to the same length, as long as makes
+ * it fit `weightMax`; `undefined` when no length does that still says something.
+ */
+export function shortenToFit(
+  history: MeasuredHistory,
+  group: Group,
+  weightMax: number,
+): ShortenedGroup | undefined {
+  const outputs = resultsOf(history, group).map(({ content }) => content);
+  const raw = outputs.map(utf8Bytes);
+  const rawTotal = raw.reduce((sum, bytes) => sum + bytes, 0);
+  const jsonTotal = outputs.reduce((sum, output) => sum + jsonTextBytes(output), 0);
+  const room = weightMax - (group.weight - jsonTotal) - outputs.length * NOTE_BYTES;
+  let keptBytes = waterLevel(raw, (room * rawTotal) / Math.max(1, jsonTotal));
+  // What stays may have more to escape than what leaves, so the first level can be too high.
+  while (keptBytes >= NEWEST_OUTPUT_KEPT_BYTES_MIN) {
+    const result = shorten(history, group, keptBytes + NOTE_BYTES, keptBytes);
+    if (result.weight <= weightMax) return result;
+    keptBytes = Math.floor(keptBytes * 0.7);
+  }
+  return undefined;
+}
+
+/**
+ * Tells, of groups from the newest to the oldest, whose output is spared: that
+ * of the newest which has any, and more until `bytesMax` are spared.
+ */
+export function newestOutputs(
+  history: MeasuredHistory,
+  bytesMax: number,
+): (group: Group) => boolean {
+  let bytes = 0;
+  let sparing = true;
+  return (group) => {
+    const more = outputBytes(history, group);
+    sparing &&= bytes === 0 || bytes + more <= bytesMax;
+    bytes += more;
+    return sparing;
+  };
+}
+
+/** Bytes of tool output in a group, as JSON. */
+export function outputBytes(history: MeasuredHistory, group: Group): number {
+  return resultsOf(history, group).reduce((sum, result) => sum + jsonTextBytes(result.content), 0);
+}
+
+/** The most that the note in a shortened output takes. */
+const NOTE_BYTES = 128;
+
+function resultsOf({ messages }: MeasuredHistory, group: Group): readonly ToolResult[] {
+  return group.members.flatMap((index) => {
+    const message = messages[index];
+    return message ? toolResults(message) : [];
+  });
+}
+
+function shorten(
+  { messages, weights }: MeasuredHistory,
+  group: Group,
+  longerThan: number,
+  keptBytes: number,
+): ShortenedGroup {
+  let weight = group.weight;
+  const shortened: Shortened[] = [];
+  for (const index of group.members) {
+    const original = messages[index];
+    if (original?.role !== "tool_results") continue;
+    const long = original.results.filter(({ content }) => utf8Bytes(content) > longerThan);
+    if (long.length === 0) continue;
+    const ids = new Set(long.map((result) => result.tool_use_id));
+    const outputs = [...ids].map((toolUseId) => ({ toolUseId, keptBytes }));
+    const replacement = outputs.reduce(
+      (message, output) => withShortenedOutput(message, output.toolUseId, output.keptBytes),
+      original as (typeof messages)[number],
+    );
+    weight += jsonBytes(replacement) + 1 - (weights[index] ?? 0);
+    shortened.push({ index, original, replacement, outputs });
+  }
+  return { weight, shortened };
+}
+
+/** The level L at which the sum of min(size, L) is `room`. */
+function waterLevel(sizes: readonly number[], room: number): number {
+  const ascending = [...sizes].sort((a, b) => a - b);
+  let left = room;
+  for (const [index, size] of ascending.entries()) {
+    const level = Math.floor(left / (ascending.length - index));
+    if (level < size) return level;
+    left -= size;
+  }
+  return ascending.at(-1) ?? 0;
+}

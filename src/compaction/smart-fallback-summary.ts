@@ -1,0 +1,102 @@
+import { indexableText, isSummary, type Message, toolResults, toolUses } from "../core/message.ts";
+import { cutEnd, cutMiddle, jsonTextBytes } from "./cut-text.ts";
+import { summaryText, userText } from "./render-transcript.ts";
+
+/** What is shown of one result. */
+const RESULT_BYTES_MAX = 80;
+
+/** What is shown of one message in the middle, as a part of the whole. */
+const MESSAGE_PART = 1 / 8;
+
+/**
+ * A summary that no model writes: how the conversation began, which tools were
+ * called and what they returned, where it stands, and as much as there is room
+ * for of what was asked and answered in between.
+ *
+ *     [Earlier] what the previous summary said
+ *     [Start] Fix the parser.
+ *     [Tool: read_file]
+ *     [Result: export function parse(…]
+ *     [User] Keep the old error codes.
+ *     [Assistant] Decided: the table stays …
+ *     [Latest] All tests pass.
+ *
+ * It takes `bytesMax` at the most, in UTF-8 and in JSON alike.
+ */
+export function smartFallbackSummary(messages: readonly Message[], bytesMax: number): string {
+  if (messages.length === 0) return "";
+  const quarter = Math.floor(bytesMax / 4);
+  const chosen = new Map<number, string>();
+  let left = bytesMax;
+  const take = ({ order, text }: Line) => {
+    const bytes = jsonTextBytes(text) + LINE_BREAK_BYTES;
+    if (chosen.has(order) || bytes > left) return false;
+    chosen.set(order, text);
+    left -= bytes;
+    return true;
+  };
+  const lines = messages.flatMap(linesOf).map((line, order) => ({ ...line, order }));
+  const first = lines.find(({ kind }) => kind === "User");
+  const latest = lines.findLast(({ kind }) => kind === "User" || kind === "Assistant");
+  for (const line of lines.filter(({ kind }) => kind === "Earlier")) {
+    take({ ...line, text: earlier(line.text, quarter) });
+  }
+  if (first) take({ ...first, text: `[Start] ${cutEnd(first.text, quarter - TAG_BYTES)}` });
+  if (latest) take({ ...latest, text: `[Latest] ${cutEnd(latest.text, quarter - TAG_BYTES)}` });
+  // What is newer counts more, so each kind is taken from its end, until one has no room.
+  for (const kind of ["Tool", "User", "Assistant"] as const) {
+    const newestFirst = lines.filter((line) => line.kind === kind).reverse();
+    newestFirst.every((line) => chosen.has(line.order) || take(shortLine(line, bytesMax)));
+  }
+  const text = [...chosen].sort(([a], [b]) => a - b).map(([, line]) => line);
+  return text.length > 0 ? text.join("\n") : cutEnd(`[${messages.length} messages]`, bytesMax);
+}
+
+interface Line {
+  readonly order: number;
+  readonly text: string;
+}
+
+interface KindOfLine {
+  readonly kind: "Earlier" | "User" | "Assistant" | "Tool";
+  readonly text: string;
+}
+
+/** A line break is two bytes in JSON. */
+const LINE_BREAK_BYTES = 2;
+
+/** `[Latest] ` and its line break. */
+const TAG_BYTES = 11;
+
+function linesOf(message: Message): KindOfLine[] {
+  if (isSummary(message)) return said("Earlier", summaryText(message));
+  if (message.role === "user") return said("User", oneLine(userText(message.content)));
+  const calls = toolUses(message).map(({ name }) => `[Tool: ${cutMiddle(name, RESULT_BYTES_MAX)}]`);
+  const results = toolResults(message).map(
+    ({ content }) => `[Result: ${cutEnd(oneLine(content), RESULT_BYTES_MAX)}]`,
+  );
+  return [
+    ...said("Assistant", oneLine(indexableText(message))),
+    ...[...calls, ...results].map((text) => ({ kind: "Tool" as const, text })),
+  ];
+}
+
+function said(kind: KindOfLine["kind"], text: string): KindOfLine[] {
+  return text.trim() === "" ? [] : [{ kind, text }];
+}
+
+function shortLine({ kind, text, order }: KindOfLine & Line, bytesMax: number): Line {
+  if (kind === "Tool") return { order, text };
+  return { order, text: `[${kind}] ${cutMiddle(text, Math.floor(bytesMax * MESSAGE_PART))}` };
+}
+
+/** The previous summary, marked once however many summaries it has been through. */
+function earlier(text: string, bytesMax: number): string {
+  const mark = "[Earlier] ";
+  const unmarked = text.startsWith(mark) ? text.slice(mark.length) : text;
+  return mark + cutMiddle(unmarked, bytesMax - TAG_BYTES - 1);
+}
+
+function oneLine(text: string): string {
+  return text.replace(/\s+/g, " ").trim();
+}

@@ -1,0 +1,45 @@
+import { mkdirSync, mkdtempSync, realpathSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { findProject, userConfigFile } from "./config-places.ts";
+
+/** Makes folders under a home of their own; returns the home. */
+function home(...folders: string[]): string {
+  const root = realpathSync(mkdtempSync(join(tmpdir(), "rkat-places-")));
+  for (const folder of folders) mkdirSync(join(root, folder), { recursive: true });
+  return root;
+}
+
+test("the project is the nearest folder above that has a .rkat", () => {
+  const HOME = home("work/.rkat", "work/src/deep");
+  expect(findProject(join(HOME, "work/src/deep"), { HOME })).toBe(join(HOME, "work"));
+});
+
+test("without a .rkat the project is the folder itself", () => {
+  const HOME = home("work/src");
+  expect(findProject(join(HOME, "work/src"), { HOME })).toBe(join(HOME, "work/src"));
+});
+
+test("looking up ends at the root of a git repository", () => {
+  const HOME = home("work/.rkat", "work/repository/.git", "work/repository/src");
+  const folder = join(HOME, "work/repository/src");
+  expect(findProject(folder, { HOME })).toBe(folder);
+});
+
+test("a .rkat in the home folder is not everybody's, but it is the home folder's", () => {
+  const HOME = home(".rkat", "work");
+  expect(findProject(join(HOME, "work"), { HOME })).toBe(join(HOME, "work"));
+  expect(findProject(HOME, { HOME })).toBe(HOME);
+});
+
+test("the user's file is where the system keeps settings", () => {
+  expect(userConfigFile({ HOME: "/home/ada" }, "linux")).toBe("/home/ada/.config/rkat/config.toml");
+  expect(userConfigFile({ HOME: "/home/ada", XDG_CONFIG_HOME: "/etc/ada" }, "linux")).toBe(
+    "/etc/ada/rkat/config.toml",
+  );
+  expect(userConfigFile({ HOME: "/home/ada", XDG_CONFIG_HOME: "relative" }, "linux")).toBe(
+    "/home/ada/.config/rkat/config.toml",
+  );
+  expect(userConfigFile({ APPDATA: "/roaming" }, "win32")).toBe("/roaming/rkat/config.toml");
+});

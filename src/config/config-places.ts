@@ -1,0 +1,40 @@
+import { existsSync, statSync } from "node:fs";
+import { homedir } from "node:os";
+import { dirname, isAbsolute, join, resolve } from "node:path";
+import type { Environment } from "./read-variables.ts";
+
+/**
+ * The folder whose `.rkat` is used: `start`, or the nearest folder above it that
+ * has one. Looking up ends at the root of a git repository and below the home
+ * folder, so that a stray `.rkat` further up does not swallow every project.
+ */
+export function findProject(start: string, env: Environment): string {
+  const first = resolve(start);
+  const home = homeFolder(env);
+  for (let folder = first; ; folder = dirname(folder)) {
+    const candidate = join(folder, ".rkat");
+    if (existsSync(candidate) && (folder === first || isOurs(candidate))) return folder;
+    const isTop = dirname(folder) === folder || dirname(folder) === home;
+    if (isTop || existsSync(join(folder, ".git"))) return first;
+  }
+}
+
+/** The user's own `config.toml`. */
+export function userConfigFile(env: Environment, platform: string = process.platform): string {
+  return join(configFolder(env, platform), "rkat", "config.toml");
+}
+
+function configFolder(env: Environment, platform: string): string {
+  if (platform === "win32" && env.APPDATA) return env.APPDATA;
+  const given = env.XDG_CONFIG_HOME;
+  return given && isAbsolute(given) ? given : join(homeFolder(env), ".config");
+}
+
+function homeFolder(env: Environment): string {
+  return env.HOME || env.USERPROFILE || homedir();
+}
+
+/** A folder above, made by somebody else, could bring settings that we never chose. */
+function isOurs(path: string): boolean {
+  return process.getuid === undefined || statSync(path).uid === process.getuid();
+}

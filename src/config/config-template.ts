@@ -1,0 +1,46 @@
+import { SETTING_KEYS, SETTINGS, type SettingKey } from "./settings.ts";
+
+/** The `config.toml` that `rkat init` writes: every setting, commented out, with its default. */
+export function configTemplate(): string {
+  const lines = [
+    "# Settings of this project. All are optional; what stands here are defaults and examples.",
+    "# `rkat config` shows what is in force, and where it comes from.",
+  ];
+  let section = "";
+  for (const key of SETTING_KEYS) {
+    const place = placeOf(key);
+    if (place.section !== section) lines.push("", `[${place.section}]`);
+    else if (section === "") lines.push("");
+    section = place.section;
+    lines.push(`# ${SETTINGS[key].description}`, `# ${place.name} = ${example(key)}`);
+  }
+  return `${lines.join("\n")}\n`;
+}
+
+/** What a setting without a default looks like. */
+const EXAMPLES: Partial<Record<SettingKey, string>> = {
+  model: '"anthropic/claude-sonnet-4-5"',
+  max_tokens: "8192",
+  system_prompt: '"You are a careful engineer."',
+  "budget.max_total_tokens": "200000",
+  "budget.max_duration": '"30m"',
+  "budget.max_tool_calls": "100",
+  "providers.*.base_url": '"http://127.0.0.1:11434/v1"',
+  "providers.*.api_key_env": '"OLLAMA_API_KEY"',
+  "context_windows.*": "131072",
+};
+
+function placeOf(key: SettingKey): { readonly section: string; readonly name: string } {
+  if (key === "context_windows.*") return { section: "context_windows", name: '"ollama/llama3.2"' };
+  const end = key.lastIndexOf(".");
+  return {
+    section: key.slice(0, Math.max(0, end)).replace("*", "ollama"),
+    name: key.slice(end + 1),
+  };
+}
+
+function example(key: SettingKey): string {
+  const { kind, default: value } = SETTINGS[key];
+  const write = kind.write as (value: unknown) => string;
+  return EXAMPLES[key] ?? write(value);
+}

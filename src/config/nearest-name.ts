@@ -1,0 +1,45 @@
+/**
+ * The name that somebody probably meant: the nearest by edits, if it is near
+ * enough, where the part after the last dot may also stand alone or in the
+ * wrong section.
+ */
+export function nearestName(name: string, names: readonly string[]): string | undefined {
+  const ranked = names
+    .map((candidate) => ({ candidate, edits: editsBetween(name, candidate) }))
+    .concat(names.map((candidate) => ({ candidate, edits: editsOfLastParts(name, candidate) })))
+    .sort((a, b) => a.edits - b.edits);
+  const best = ranked[0];
+  return best && best.edits <= Math.max(1, name.length / 4) ? best.candidate : undefined;
+}
+
+function editsOfLastParts(name: string, candidate: string): number {
+  return 0.5 + editsBetween(lastPart(name), lastPart(candidate));
+}
+
+function lastPart(name: string): string {
+  return name.slice(name.lastIndexOf(".") + 1);
+}
+
+/** Letters to add, drop, change or swap with a neighbour to make the one of the other. */
+function editsBetween(a: string, b: string): number {
+  let before: number[] = [];
+  let row = Array.from({ length: b.length + 1 }, (_, index) => index);
+  for (let line = 1; line <= a.length; line += 1) {
+    const next = [line];
+    for (let column = 1; column <= b.length; column += 1) {
+      const same = a[line - 1] === b[column - 1];
+      const swapped = a[line - 1] === b[column - 2] && a[line - 2] === b[column - 1];
+      next.push(
+        Math.min(
+          (row[column - 1] ?? 0) + (same ? 0 : 1),
+          (row[column] ?? 0) + 1,
+          (next[column - 1] ?? 0) + 1,
+          swapped ? (before[column - 2] ?? 0) + 1 : Number.POSITIVE_INFINITY,
+        ),
+      );
+    }
+    before = row;
+    row = next;
+  }
+  return row[b.length] ?? 0;
+}

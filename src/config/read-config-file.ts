@@ -1,0 +1,93 @@
+import { readFile } from "node:fs/promises";
+import { errorText } from "../core/errors.ts";
+import {
+  badValue,
+  type ConfigSource,
+  dotted,
+  type FoundSetting,
+  isSection,
+  namesAround,
+  unknownSetting,
+} from "./config-source.ts";
+import { SETTINGS, settingAt } from "./settings.ts";
+
+/**
+ * Reads a `config.toml`. A file that is not there says nothing.
+ *
+ * A project's file comes with the project, perhaps from a stranger: it may not
+ * send a key to a server of its choice.
+ */
+export async function readConfigFile(
+  file: string,
+  owner: "user" | "project",
+): Promise<ConfigSource> {
+  let text: string;
+  try {
+    text = await readFile(file, "utf8");
+  } catch (error) {
+    const missing = ["ENOENT", "ENOTDIR"].includes((error as NodeJS.ErrnoException).code ?? "");
+    const problems = missing ? [] : [`${file} cannot be read: ${errorText(error)}`];
+    return { name: file, settings: [], problems };
+  }
+  const { parse, TomlError } = await import("smol-toml");
+  try {
+    return collect(file, owner, parse(text.replace(/^\uFEFF/, "")));
+  } catch (error) {
+    if (!(error instanceof TomlError)) throw error;
+    // Its message goes on with an excerpt of the file, which may hold a secret.
+    const reason = error.message.split("\n")[0]?.replace(/^Invalid TOML document: /, "");
+    const problems = [`${file}, line ${error.line}, column ${error.column}: ${reason}.`];
+    return { name: file, settings: [], problems };
+  }
+}
+
+type Table = Readonly<Record<string, unknown>>;
+
+function collect(file: string, owner: "user" | "project", table: Table): ConfigSource {
+  const settings: FoundSetting[] = [];
+  const problems: string[] = [];
+  const walk = (inner: Table, prefix: readonly string[]) => {
+    for (const [name, value] of Object.entries(inner)) {
+      const path = [...prefix, name];
+      const key = settingAt(path);
+      if (key !== undefined) {
+        const problem = problemOf(owner, path, value);
+        if (problem) problems.push(`${file}: ${problem}`);
+        else settings.push({ key, path, value: SETTINGS[key].kind.read(value), origin: file });
+      } else if (isSection(path) && isTable(value)) walk(value, path);
+      else if (isSection(path)) {
+        problems.push(`${file}: ${dotted(path)} is a section: write [${dotted(path)}].`);
+      } else problems.push(`${file}: ${unknown(path)}`);
+    }
+  };
+  walk(table, []);
+  return { name: file, settings, problems };
+}
+
+function problemOf(owner: "user" | "project", path: readonly string[], value: unknown) {
+  const key = settingAt(path);
+  if (key === undefined) return undefined;
+  if (SETTINGS[key].kind.read(value) === undefined) return badValue(dotted(path), key, value);
+  if (owner === "project" && key === "providers.*.base_url" && !isThisMachine(String(value))) {
+    return `${dotted(path)} names another machine, which a project's file may not: it could send your key there. Put it into your own config.toml (\`rkat config\` says where), or into a variable.`;
+  }
+  return undefined;
+}
+
+function unknown(path: readonly string[]): string {
+  if (/^(api_?key|key|token|secret)$/i.test(path.at(-1) ?? "")) {
+    return `${dotted(path)} is not a setting: keys stay out of files. Put the key into an environment variable, and its name into api_key_env.`;
+  }
+  return unknownSetting(dotted(path), namesAround(path));
+}
+
+function isThisMachine(address: string): boolean {
+  const { hostname } = new URL(address);
+  return hostname === "localhost" || hostname === "[::1]" || /^127\.\d+\.\d+\.\d+$/.test(hostname);
+}
+
+function isTable(value: unknown): value is Table {
+  return (
+    typeof value === "object" && value !== null && !Array.isArray(value) && !(value instanceof Date)
+  );
+}

@@ -1,0 +1,34 @@
+import { badValue, type ConfigSource, type FoundSetting, unknownSetting } from "./config-source.ts";
+import { SETTING_KEYS, SETTINGS, settingAt } from "./settings.ts";
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+const PREFIX = "RKAT_";
+
+/** Reads `RKAT_MODEL`, `RKAT_COMPACTION__RECENT_TURN_BUDGET` and so on; an empty one says nothing. */
+export function readVariables(env: Environment): ConfigSource {
+  const settings: FoundSetting[] = [];
+  const problems: string[] = [];
+  for (const [name, value] of Object.entries(env)) {
+    if (!name.startsWith(PREFIX) || value === undefined || value === "") continue;
+    const path = name.slice(PREFIX.length).toLowerCase().split("__");
+    const key = settingAt(path);
+    if (key === undefined) {
+      problems.push(`environment: ${unknownSetting(name, VARIABLES)}`);
+      continue;
+    }
+    const read = SETTINGS[key].kind.readText(value);
+    if (read === undefined) problems.push(`environment: ${badValue(name, key, value)}`);
+    else settings.push({ key, path, value: read, origin: name });
+  }
+  return { name: "environment", settings, problems };
+}
+
+/** The variable that sets a key. */
+export function variableName(key: string): string {
+  return PREFIX + key.toUpperCase().replaceAll(".", "__");
+}
+
+const VARIABLES = SETTING_KEYS.filter((key) => !key.startsWith("context_windows")).map(
+  variableName,
+);

@@ -1,0 +1,83 @@
+import { formatDuration, parseDuration } from "./duration.ts";
+
+/** What values a setting takes: checked, read from text, and described. */
+export interface SettingKind<Value> {
+  /** What is allowed, as the end of "it must be …". */
+  readonly allowed: string;
+  /** The value that a file gives; undefined when it is not allowed. */
+  read(value: unknown): Value | undefined;
+  /** The value that a variable or a flag spells; undefined when it is not allowed. */
+  readText(text: string): Value | undefined;
+  /** The value as a file would spell it. */
+  write(value: Value): string;
+}
+
+export const text: SettingKind<string> = {
+  allowed: "a text that is not empty",
+  read: (value) => (typeof value === "string" && value.trim() !== "" ? value : undefined),
+  readText: (value) => text.read(value),
+  write: (value) => JSON.stringify(value),
+};
+
+export const modelName: SettingKind<string> = matching(
+  /^\S+$/,
+  'a text like "anthropic/claude-sonnet-4-5": provider/model',
+);
+
+/** The name of a variable, never its value: what looks like a key is refused. */
+export const variableName: SettingKind<string> = matching(
+  /^[A-Z_][A-Z0-9_]{0,100}$/,
+  'the name of an environment variable, such as "OPENAI_API_KEY" (never the key itself)',
+);
+
+export const webAddress: SettingKind<string> = {
+  ...text,
+  allowed: 'an address like "http://127.0.0.1:11434/v1"',
+  read: (value) => (typeof value === "string" && isWebAddress(value) ? value : undefined),
+  readText: (value) => webAddress.read(value),
+};
+
+export const truth: SettingKind<boolean> = {
+  allowed: "true or false",
+  read: (value) => (typeof value === "boolean" ? value : undefined),
+  readText: (value) => ({ true: true, false: false })[value.toLowerCase()],
+  write: String,
+};
+
+export const wholeNumber: SettingKind<number> = {
+  allowed: "a whole number from 1",
+  read: (value) => (Number.isSafeInteger(value) && Number(value) > 0 ? Number(value) : undefined),
+  readText: (value) =>
+    /^\d[\d_]*$/.test(value) ? wholeNumber.read(Number(value.replaceAll("_", ""))) : undefined,
+  write: String,
+};
+
+/** Milliseconds, spelled as people say them. */
+export const duration: SettingKind<number> = {
+  allowed: 'a time like "90s" or "1h30m", or seconds',
+  read: (value) => parseDuration(value),
+  readText: (value) => parseDuration(value),
+  write: (value) => JSON.stringify(formatDuration(value)),
+};
+
+export function oneOf<const Choice extends string>(
+  ...choices: readonly Choice[]
+): SettingKind<Choice> {
+  const read = (value: unknown) => choices.find((choice) => choice === value);
+  return {
+    allowed: choices.map((choice) => JSON.stringify(choice)).join(" or "),
+    read,
+    readText: read,
+    write: (value) => JSON.stringify(value),
+  };
+}
+
+function matching(pattern: RegExp, allowed: string): SettingKind<string> {
+  const read = (value: unknown) =>
+    typeof value === "string" && pattern.test(value) ? value : undefined;
+  return { ...text, allowed, read, readText: read };
+}
+
+function isWebAddress(value: string): boolean {
+  return /^https?:\/\//i.test(value) && URL.canParse(value);
+}

@@ -1,0 +1,34 @@
+import type { DiscardedSpan, PrunedOutput, SessionSettings } from "./event.ts";
+import type { Usage } from "./usage.ts";
+
+/** What a store keeps of a session. Its size does not grow with the session. */
+export interface SessionSnapshot {
+  readonly version: 1;
+  readonly id: string;
+  /** The last event that is in it. */
+  readonly seq: number;
+  readonly created_at_ms: number;
+  readonly updated_at_ms: number;
+  readonly archived: boolean;
+  readonly running: boolean;
+  readonly settings: SessionSettings;
+  readonly usage: Usage;
+  readonly model_calls: number;
+  readonly last_compaction_call: number | null;
+  readonly compactions: number;
+  readonly last_input_tokens: number;
+  readonly turns: number;
+  readonly message_count: number;
+  readonly last_assistant_text: string | null;
+  readonly history_tokens: number;
+  /** Where the messages of the history are in the log, in order, its summary left out. */
+  readonly history: readonly HistoryRun[];
+  readonly summary: { readonly seq: number; readonly index: number } | null;
+  readonly pruned: readonly PrunedOutput[];
+}
+
+/** Messages that stood next to each other when they were said, and still do. */
+export interface HistoryRun extends DiscardedSpan {
+  /** Place of the first of them among all messages. */
+  readonly ordinal: number;
+}

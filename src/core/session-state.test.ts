@@ -1,0 +1,179 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import type { DurableEvent, StoredEvent } from "./event.ts";
+import { spansOf } from "./history-runs.ts";
+import { isSummary, toolResults } from "./message.ts";
+import { type ReadLog, SessionState } from "./session-state.ts";
+import { estimateTokens } from "./tokens.ts";
+import { NO_USAGE } from "./usage.ts";
+
+/** One thing that happens to a session; numbers pick among what is there. */
+type Step =
+  | { readonly does: "turn"; readonly text: string; readonly calls: number }
+  | { readonly does: "system" }
+  | { readonly does: "prune"; readonly pick: number }
+  | { readonly does: "compact"; readonly keep: readonly boolean[]; readonly summary: boolean };
+
+const step: fc.Arbitrary<Step> = fc.oneof(
+  {
+    weight: 4,
+    arbitrary: fc.record({ does: fc.constant("turn"), text: fc.string(), calls: fc.nat(3) }),
+  },
+  { weight: 1, arbitrary: fc.record({ does: fc.constant("system") }) },
+  { weight: 1, arbitrary: fc.record({ does: fc.constant("prune"), pick: fc.nat() }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      does: fc.constant("compact"),
+      keep: fc.array(fc.boolean(), { minLength: 1, maxLength: 30 }),
+      summary: fc.boolean(),
+    }),
+  },
+) as fc.Arbitrary<Step>;
+
+/** The events of a step, for a session that stands where `state` does. */
+function eventsOf(step: Step, state: SessionState): DurableEvent[] {
+  switch (step.does) {
+    case "system":
+      return [{ type: "message_added", message: { role: "system", content: "rule" } }];
+    case "turn": {
+      const calls = Array.from({ length: step.calls }, (_, index) => `call_${index}`);
+      return [
+        { type: "run_started", session_id: "s", prompt: step.text },
+        { type: "turn_started", turn_number: 0 },
+        { type: "text_complete", content: `answer to ${step.text}` },
+        ...calls.map((id) => ({ type: "tool_call_requested", id, name: "t", args: {} }) as const),
+        { type: "turn_completed", stop_reason: "tool_use", usage: NO_USAGE },
+        // Results come in any order; the message has them in the order of the calls.
+        ...calls.toReversed().map(
+          (id): DurableEvent => ({
+            type: "tool_execution_completed",
+            id,
+            name: "t",
+            result: `${id} ${step.text} `.repeat(40),
+            is_error: false,
+            duration_ms: 1,
+          }),
+        ),
+        { type: "run_completed", session_id: "s", result: "", usage: NO_USAGE },
+      ];
+    }
+    case "prune": {
+      const withResults = state.history.filter((entry) => toolResults(entry.message).length > 0);
+      const entry = withResults[step.pick % Math.max(1, withResults.length)];
+      const result = entry && toolResults(entry.message)[0];
+      if (!result) return [];
+      const pruned = [{ message: entry.id, tool_use_id: result.tool_use_id, kept_bytes: 20 }];
+      return [{ type: "tool_output_pruned", pruned, tokens_before: 0, tokens_after: 0 }];
+    }
+    case "compact": {
+      // Results go where their calls go, as every compaction has it.
+      let keep = true;
+      const leaving = state.history.filter((entry, index) => {
+        if (toolResults(entry.message).length === 0)
+          keep = step.keep[index % step.keep.length] ?? true;
+        return !keep && !isSummary(entry.message);
+      });
+      if (leaving.length === 0) return [];
+      return [
+        {
+          type: "compaction_completed",
+          summary_tokens: 1,
+          messages_before: 0,
+          messages_after: 0,
+          tokens_before: 0,
+          tokens_after: 0,
+          summary: step.summary ? "what was" : null,
+          discarded: spansOf(leaving),
+          discarded_messages: leaving.length,
+          pruned: [],
+          summarised_by: "model",
+          usage: NO_USAGE,
+        },
+      ];
+    }
+  }
+}
+
+/** Plays steps; returns the state that grew with them, and the log. */
+function play(steps: readonly Step[], log: StoredEvent[] = [], state = new SessionState("s")) {
+  for (const step of steps) {
+    for (const event of eventsOf(step, state)) {
+      const seq = log.length + 1;
+      const stored = { seq, schema_version: 1, event_id: "", timestamp_ms: seq, event } as const;
+      log.push(stored);
+      state.apply(stored);
+    }
+  }
+  return { state, log };
+}
+
+function reader(log: readonly StoredEvent[]): ReadLog {
+  return async function* (afterSeq, toSeq = log.length) {
+    yield* log.slice(afterSeq, toSeq);
+  };
+}
+
+test("a session restored from its snapshot and its log is the session", async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(step, { maxLength: 25 }),
+      fc.array(step, { maxLength: 8 }),
+      async (before, after) => {
+        const { state, log } = play(before);
+        const snapshot = JSON.parse(JSON.stringify(state.snapshot()));
+        play(after, log, state);
+        const restored = await SessionState.restore(snapshot, reader(log));
+        expect(restored.history).toEqual(state.history);
+        expect(restored.snapshot()).toEqual(state.snapshot());
+        play([{ does: "turn", text: "and on", calls: 2 }], [...log], restored);
+        play([{ does: "turn", text: "and on", calls: 2 }], log, state);
+        expect(restored.history).toEqual(state.history);
+      },
+    ),
+    { numRuns: 500 },
+  );
+});
+
+test("the running estimate is the estimate of the whole history", () => {
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 25 }), (steps) => {
+      const { state } = play(steps);
+      expect(state.historyTokens).toBe(estimateTokens(state.messages));
+    }),
+  );
+});
+
+test("a message that left is in exactly one span of one compaction", () => {
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 40 }), (steps) => {
+      const { state, log } = play(steps);
+      const everything = new SessionState("s");
+      const all: number[] = [];
+      for (const stored of log) {
+        const before = everything.messageCount;
+        everything.apply(stored);
+        if (everything.messageCount > before) all.push(stored.seq);
+      }
+      const spans = log.flatMap(({ event }) =>
+        event.type === "compaction_completed" ? event.discarded : [],
+      );
+      const left = all.filter((id) => !state.history.some((entry) => entry.id === id));
+      for (const id of all) {
+        const holding = spans.filter((span) => span.from <= id && id <= span.to);
+        expect(holding.length).toBe(left.includes(id) ? 1 : 0);
+      }
+    }),
+  );
+});
+
+test("a snapshot does not grow with the session", () => {
+  const size = (turns: number) => {
+    const steps = Array.from(
+      { length: turns },
+      (): Step => ({ does: "turn", text: "x", calls: 1 }),
+    );
+    return JSON.stringify(play(steps).state.snapshot()).length;
+  };
+  expect(size(2000)).toBeLessThan(size(20) + 20);
+});

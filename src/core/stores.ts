@@ -1,0 +1,11 @@
+import type { EventStore } from "./event-store.ts";
+import type { MemoryStore } from "./memory-store.ts";
+import type { SessionStore } from "./session-store.ts";
+
+/** The stores of one project and one namespace, opened and closed together. */
+export interface Stores {
+  readonly events: EventStore;
+  readonly sessions: SessionStore;
+  readonly memory: MemoryStore;
+  close(): Promise<void>;
+}

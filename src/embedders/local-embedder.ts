@@ -1,0 +1,29 @@
+import type { Embedder } from "../core/embedder.ts";
+import { hashedWords } from "./hashed-words.ts";
+
+/**
+ * Counts the words of a text in 128 buckets, chosen by djb2. Needs no model and
+ * no network.
+ *
+ * Texts are alike when they share words, and by chance when two words share a
+ * bucket, which with 128 buckets is often.
+ */
+export class LocalEmbedder implements Embedder {
+  readonly id: string;
+  readonly dimensions: number;
+
+  constructor(options: { readonly dimensions?: number } = {}) {
+    this.dimensions = options.dimensions ?? 128;
+    this.id = `local/djb2/${this.dimensions}`;
+  }
+
+  async embed(texts: readonly string[]): Promise<readonly Float32Array[]> {
+    return texts.map((text) => hashedWords(wordsOf(text), this.dimensions, DJB2));
+  }
+}
+
+const DJB2 = { seed: 5381, factor: 33 };
+
+function wordsOf(text: string): readonly string[] {
+  return text.toLowerCase().match(/[\p{Alphabetic}\p{N}]+/gu) ?? [];
+}

@@ -1,0 +1,69 @@
+import type { SessionService } from "./core/session-service.ts";
+import { EphemeralSessionService } from "./session/ephemeral-session-service.ts";
+import { PersistentSessionService } from "./session/persistent-session-service.ts";
+import type { ServiceOptions } from "./session/service-options.ts";
+import { EphemeralEventStore } from "./stores/ephemeral/ephemeral-event-store.ts";
+import { EphemeralSessionStore } from "./stores/ephemeral/ephemeral-session-store.ts";
+
+export { type CompactHistoryResult, compactHistory } from "./compaction/compact-history.ts";
+export { DefaultCompactor } from "./compaction/default-compactor.ts";
+export { CAPABILITIES, type Capability } from "./core/capabilities.ts";
+export type {
+  CompactionConfig,
+  CompactionContext,
+  CompactionResult,
+  Compactor,
+  RebuildConstraints,
+} from "./core/compactor.ts";
+export type { Embedder } from "./core/embedder.ts";
+export { ERRORS, type ErrorCode, SessionError } from "./core/errors.ts";
+export type {
+  DurableEvent,
+  EventEnvelope,
+  NewEvent,
+  SessionEvent,
+  StoredEvent,
+  TransientEvent,
+} from "./core/event.ts";
+export type { EventStore, HistoryHit, HistoryQuery, PositionedEvent } from "./core/event-store.ts";
+export type {
+  LanguageModel,
+  ModelChunk,
+  ModelRequest,
+  ModelResolver,
+} from "./core/language-model.ts";
+export type { MemoryEntry, MemoryHit, MemoryQuery, MemoryStore } from "./core/memory-store.ts";
+export { indexableText, type Message } from "./core/message.ts";
+export type { Projection } from "./core/projection.ts";
+export type {
+  CompactionOutcome,
+  SessionCreated,
+  SessionService,
+  SessionSummary,
+  SessionView,
+  TurnOptions,
+  TurnResult,
+} from "./core/session-service.ts";
+export type { SessionSnapshot } from "./core/session-snapshot.ts";
+export { SessionState } from "./core/session-state.ts";
+export type { LeaseOwner, SessionQuery, SessionStore } from "./core/session-store.ts";
+export { estimateTokens } from "./core/tokens.ts";
+export { defineTool, type Tool, type ToolContext, ToolError } from "./core/tool.ts";
+export { splitTurns, type Turn } from "./core/turn.ts";
+export type { Usage } from "./core/usage.ts";
+export type { CompactionOptions, ServiceOptions } from "./session/service-options.ts";
+
+/**
+ * A session service with the capabilities whose parts are passed:
+ *
+ *     stores      session-store        sessions outlive the process
+ *     memory      memory-store         what left a history can be searched
+ *     compaction  session-compaction   histories are compacted in time
+ *
+ * Close it when done; the stores stay open, because they are the caller's.
+ */
+export function createSessionService(options: ServiceOptions): SessionService {
+  if (options.stores) return new PersistentSessionService({ ...options, stores: options.stores });
+  const stores = { events: new EphemeralEventStore(), sessions: new EphemeralSessionStore() };
+  return new EphemeralSessionService(new PersistentSessionService({ ...options, stores }));
+}

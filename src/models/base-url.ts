@@ -1,0 +1,17 @@
+/**
+ * The base URL that a user means. Other programs read the same variables, some
+ * without the version (`https://api.anthropic.com`), and Ollama's is an address
+ * to listen on (`0.0.0.0:11434`).
+ */
+export function normalizeBaseUrl(text: string, usual: string | undefined): string {
+  const address = text.trim().replace(/\/+$/, "");
+  if (usual === undefined) return address;
+  const withScheme = /^https?:\/\//.test(address) ? address : `http://${address}`;
+  const url = URL.parse(withScheme);
+  // What is no URL fails where it is used, with the text that the user wrote.
+  if (!url) return address;
+  if (url.hostname === "0.0.0.0") url.hostname = "127.0.0.1";
+  if (url.port === "" && withScheme !== address) url.port = new URL(usual).port;
+  if (url.pathname === "/") url.pathname = new URL(usual).pathname;
+  return url.href.replace(/\/+$/, "");
+}

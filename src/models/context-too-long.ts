@@ -1,0 +1,34 @@
+/** How providers say that a request is too long for the model: their own words, by who says so. */
+const TOO_LONG: readonly RegExp[] = [
+  // OpenAI's code (also Groq, Azure, DeepSeek), llama.cpp's, Z.ai's, Anthropic's for bytes, OpenAI's for one long text.
+  /context_length_exceeded|exceed_context_size|model_context_window_exceeded|request_too_large|string_above_max_length/i,
+  // Anthropic: "prompt is too long: 205361 tokens > 200000 maximum"; Bedrock: "Input is too long for requested model".
+  /(prompt|input) (is )?too long/i,
+  // OpenAI, Anthropic with max_tokens, llama.cpp, Ollama, MiniMax: "exceeds the context window", "exceed context limit", …
+  /exceed(s|ed)?\b.{0,60}\bcontext[ -](window|limit|length|size)|context window exceeds/i,
+  /context[ -](window|limit|length|size)( has been| was)? exceeded/i,
+  // OpenAI, vLLM, DeepSeek, OpenRouter, Mistral: "maximum context length is 131072 tokens"; xAI: "maximum prompt length is".
+  /maximum (context|prompt) length/i,
+  // Google: "The input token count (1200000) exceeds the maximum number of tokens allowed (1048576)".
+  /(input|prompt) token count.*exceeds the (maximum|limit)/i,
+  // Groq: "Please reduce the length of the messages or completion"; vLLM: "… of the input prompt".
+  /reduce the length of the (messages|input|prompt)/i,
+  // LM Studio, in several versions.
+  /when context the overflows|greater than the context length|n_keep\b.*n_ctx/i,
+  // Together, vLLM: "is longer than the model's context length", "… than the maximum model length of 4096".
+  /longer than the (model'?s context|maximum model) length/i,
+  // Poolside; Kimi; DashScope; ds4; vLLM, when nothing is left for the answer.
+  /maximum allowed input length|exceeded model token limit|range of input length should be/i,
+  /but the configured context size is|max_tokens must be at least 1, got -/i,
+];
+
+/** Limits of another kind, which passing time cures and a shorter history may not. */
+const RATE_LIMIT = /rate.?limit|per.?min(ute)?\b|\bTPM\b|throttl|too many requests|quota/i;
+
+/** Whether a provider's refusal means that the history has outgrown the model. */
+export function isContextTooLong(status: number | undefined, text: string): boolean {
+  if (status === 429) return false;
+  // Nothing but a shorter request gets past "payload too large".
+  if (status === 413) return true;
+  return !RATE_LIMIT.test(text) && TOO_LONG.some((pattern) => pattern.test(text));
+}

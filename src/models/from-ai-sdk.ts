@@ -1,0 +1,75 @@
+import type {
+  LanguageModelV4,
+  LanguageModelV4CallOptions,
+  LanguageModelV4FunctionTool,
+  SharedV4ProviderOptions,
+} from "@ai-sdk/provider";
+import type { LanguageModel, ModelChunk, ModelRequest } from "../core/language-model.ts";
+import type { ToolDefinition } from "../core/tool.ts";
+import { contextWindowOf } from "./context-windows.ts";
+import { familyOf } from "./model-family.ts";
+import { type FailureContext, providerFailure } from "./provider-failure.ts";
+import { providerOptionsFor } from "./provider-options.ts";
+import { readStream } from "./read-stream.ts";
+import { toPrompt } from "./to-prompt.ts";
+
+export interface AiSdkModelOptions {
+  /** `provider/model`; made of the model's own names when it is not given. */
+  readonly id?: string;
+  /** In tokens. Known for current models of Anthropic, OpenAI and Google. */
+  readonly contextWindow?: number;
+  /** Passed to the provider with every request, such as `{ anthropic: { effort: "low" } }`. */
+  readonly providerOptions?: SharedV4ProviderOptions;
+}
+
+/** Makes a model of rkat's from a model of the AI SDK's, such as `anthropic("claude-sonnet-5-5")`. */
+export function fromAiSdk(model: LanguageModelV4, options: AiSdkModelOptions = {}): LanguageModel {
+  const id = options.id ?? `${model.provider.split(".")[0]}/${model.modelId}`;
+  return makeModel(model, { ...options, id });
+}
+
+/** Like `fromAiSdk`, for a caller that knows the model's key. */
+export function makeModel(
+  model: LanguageModelV4,
+  options: AiSdkModelOptions & FailureContext,
+): LanguageModel {
+  const contextWindow = options.contextWindow ?? contextWindowOf(options.id);
+  return {
+    id: options.id,
+    ...(contextWindow === undefined ? {} : { contextWindow }),
+    stream: (request) => streamModel(model, request, options),
+  };
+}
+
+async function* streamModel(
+  model: LanguageModelV4,
+  request: ModelRequest,
+  options: AiSdkModelOptions & FailureContext,
+): AsyncGenerator<ModelChunk> {
+  try {
+    const { stream } = await model.doStream(callOptions(model, request, options));
+    yield* readStream(stream, familyOf(model.provider));
+  } catch (error) {
+    request.signal.throwIfAborted();
+    throw providerFailure(error, options);
+  }
+}
+
+function callOptions(
+  model: LanguageModelV4,
+  { messages, tools, maxTokens, signal }: ModelRequest,
+  { providerOptions }: AiSdkModelOptions,
+): LanguageModelV4CallOptions {
+  return {
+    prompt: toPrompt(messages, familyOf(model.provider)),
+    abortSignal: signal,
+    providerOptions: providerOptionsFor(model, providerOptions),
+    ...(maxTokens === undefined ? {} : { maxOutputTokens: maxTokens }),
+    ...(tools.length === 0 ? {} : { tools: tools.map(toFunctionTool) }),
+  };
+}
+
+function toFunctionTool({ name, description, input_schema }: ToolDefinition) {
+  const inputSchema = input_schema as LanguageModelV4FunctionTool["inputSchema"];
+  return { type: "function" as const, name, description, inputSchema };
+}

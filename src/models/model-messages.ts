@@ -1,0 +1,180 @@
+import {
+  type AssistantBlock,
+  type ContentBlock,
+  type Message,
+  type ProviderMeta,
+  type ToolResult,
+  type ToolUse,
+  toolUses,
+} from "../core/message.ts";
+import { familyOf, fromMeta, toMeta } from "./model-family.ts";
+
+/** The outline of the AI SDK's `ModelMessage`, which is assignable to it. */
+export interface AiSdkMessage {
+  readonly role: "system" | "user" | "assistant" | "tool";
+  readonly content: string | readonly { readonly type: string }[];
+}
+
+/** What a message was made of, so that it goes back as it came, with all that rkat has no words for. */
+const originals = new WeakMap<Message, readonly AiSdkMessage[]>();
+
+/** Turns the AI SDK's messages into rkat's, such as for `compactHistory`. */
+export function fromModelMessages(messages: readonly AiSdkMessage[]): Message[] {
+  return together(messages).map((group) => {
+    const message = fromGroup(group);
+    originals.set(message, group);
+    return message;
+  });
+}
+
+/**
+ * The other way. A message that came from `fromModelMessages` goes back as it was;
+ * what is new, such as a summary, is made anew.
+ */
+export function toModelMessages<AiMessage extends AiSdkMessage = AiSdkMessage>(
+  messages: readonly Message[],
+): AiMessage[] {
+  const toolNames = new Map<string, string>();
+  return messages.flatMap((message) => {
+    for (const { id, name } of toolUses(message)) toolNames.set(id, name);
+    return (originals.get(message) ?? [toModelMessage(message, toolNames)]) as AiMessage[];
+  });
+}
+
+/** One group a message of ours: results of one message's calls may come as several messages. */
+function together(messages: readonly AiSdkMessage[]): AiSdkMessage[][] {
+  const groups: AiSdkMessage[][] = [];
+  for (const message of messages) {
+    const last = groups.at(-1);
+    if (message.role === "tool" && last?.[0]?.role === "tool") last.push(message);
+    else groups.push([message]);
+  }
+  return groups;
+}
+
+/** A part's fields, as far as they are there. */
+interface Part {
+  readonly type: string;
+  readonly text?: string;
+  readonly image?: unknown;
+  readonly data?: unknown;
+  readonly mediaType?: string;
+  readonly toolCallId?: string;
+  readonly toolName?: string;
+  readonly input?: unknown;
+  readonly output?: { readonly type: string; readonly value?: unknown; readonly reason?: string };
+  readonly providerOptions?: Parameters<typeof toMeta>[1];
+}
+
+function fromGroup(group: readonly AiSdkMessage[]): Message {
+  const parts = group.flatMap(({ content }): readonly Part[] =>
+    typeof content === "string" ? [{ type: "text", text: content }] : content,
+  );
+  switch (group[0]?.role) {
+    case "system":
+      return { role: "system", content: parts.map(({ text }) => text ?? "").join("\n") };
+    case "tool":
+      return { role: "tool_results", results: parts.flatMap(toResult) };
+    case "assistant": {
+      const blocks = parts.flatMap(toBlock);
+      const calls = blocks.some(({ block_type }) => block_type === "tool_use");
+      return { role: "block_assistant", blocks, stop_reason: calls ? "tool_use" : "end_turn" };
+    }
+    default: {
+      const whole = group[0]?.content;
+      const content = typeof whole === "string" ? whole : parts.flatMap(toContent);
+      return { role: "user", content };
+    }
+  }
+}
+
+function toContent(part: Part): ContentBlock[] {
+  if (part.type === "text") return [{ type: "text", text: part.text ?? "" }];
+  const data = part.image ?? part.data;
+  const media_type = part.mediaType ?? "image/png";
+  const isImage = part.type === "image" || media_type.startsWith("image/");
+  // Links and raw bytes have no place in a message of ours; they are there again on the way back.
+  return isImage && typeof data === "string" ? [{ type: "image", media_type, data }] : [];
+}
+
+function toBlock(part: Part): AssistantBlock[] {
+  const text = part.text ?? "";
+  const meta = metaOf(part);
+  switch (part.type) {
+    case "text":
+    case "reasoning":
+      return [{ block_type: part.type, data: { text, ...meta } }];
+    case "tool-call": {
+      const { toolCallId: id = "", toolName: name = "", input: args } = part;
+      return [{ block_type: "tool_use", data: { id, name, args, ...meta } }];
+    }
+    default:
+      return [];
+  }
+}
+
+function metaOf({ providerOptions }: Part): { readonly meta?: ProviderMeta } {
+  const name = Object.keys(providerOptions ?? {})[0];
+  const meta = name && providerOptions ? toMeta(familyOf(name), providerOptions) : undefined;
+  return meta ? { meta } : {};
+}
+
+function toResult({ type, toolCallId = "", output }: Part): ToolResult[] {
+  if (type !== "tool-result" || !output) return [];
+  const { value, reason } = output;
+  const content = typeof value === "string" ? value : (JSON.stringify(value) ?? reason ?? "");
+  const is_error = /^error|denied$/.test(output.type);
+  return [{ tool_use_id: toolCallId, content, is_error }];
+}
+
+function toModelMessage(message: Message, toolNames: ReadonlyMap<string, string>): AiSdkMessage {
+  switch (message.role) {
+    case "system":
+      return { role: "system", content: message.content };
+    case "user":
+      return { role: "user", content: fromContent(message.content) };
+    case "tool_results":
+      return {
+        role: "tool",
+        content: message.results.map(({ tool_use_id, content, is_error }) => ({
+          type: "tool-result",
+          toolCallId: tool_use_id,
+          toolName: toolNames.get(tool_use_id) ?? "unknown",
+          output: { type: is_error ? "error-text" : "text", value: content },
+        })),
+      };
+    case "assistant": {
+      const text = message.content === "" ? [] : [{ type: "text", text: message.content }];
+      return { role: "assistant", content: [...text, ...toolUses(message).map(fromCall)] };
+    }
+    case "block_assistant":
+      return { role: "assistant", content: message.blocks.map(fromBlock) };
+  }
+}
+
+function fromContent(content: string | readonly ContentBlock[]): AiSdkMessage["content"] {
+  if (typeof content === "string") return content;
+  return content.map((block) =>
+    block.type === "text" ? block : { type: "file", mediaType: block.media_type, data: block.data },
+  );
+}
+
+function fromBlock({ block_type, data }: AssistantBlock): { readonly type: string } {
+  if (block_type === "tool_use") return fromCall(data);
+  return { type: block_type, text: data.text, ...optionsOf(data) } as Part;
+}
+
+function fromCall(call: ToolUse): { readonly type: string } {
+  const { id: toolCallId, name: toolName, args: input } = call;
+  return { type: "tool-call", toolCallId, toolName, input, ...optionsOf(call) } as Part;
+}
+
+function optionsOf({ meta }: { readonly meta?: ProviderMeta }) {
+  return meta ? fromMeta(familyOfMeta(meta.provider), meta) : {};
+}
+
+const AI_SDK_NAMES: Readonly<Record<string, string>> = { gemini: "google", open_ai: "openai" };
+
+function familyOfMeta(metaProvider: string) {
+  return familyOf(AI_SDK_NAMES[metaProvider] ?? metaProvider);
+}

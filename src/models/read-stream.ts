@@ -1,0 +1,209 @@
+import type {
+  LanguageModelV4FinishReason,
+  LanguageModelV4StreamPart,
+  LanguageModelV4Usage,
+  SharedV4ProviderMetadata,
+} from "@ai-sdk/provider";
+import { SessionError } from "../core/errors.ts";
+import type { ModelChunk } from "../core/language-model.ts";
+import type { AssistantBlock, StopReason } from "../core/message.ts";
+import type { Usage } from "../core/usage.ts";
+import { type ModelFamily, toMeta } from "./model-family.ts";
+
+/**
+ * Turns what an AI SDK model streams into our chunks.
+ *
+ * Blocks come out in the order in which the model began them, which is not always
+ * the order in which a provider ends them. A stream that ends without its finish
+ * throws `PROVIDER_ERROR` with `retry`; an error within it is thrown as it is.
+ */
+export async function* readStream(
+  parts: AsyncIterable<LanguageModelV4StreamPart>,
+  family: ModelFamily,
+): AsyncGenerator<ModelChunk> {
+  const blocks = new OpenBlocks(family);
+  let hasCalls = false;
+  for await (const part of parts) {
+    switch (part.type) {
+      case "text-start":
+      case "reasoning-start":
+        blocks.open(part.id, part.type === "text-start" ? "text" : "reasoning", part);
+        break;
+      case "text-delta":
+      case "reasoning-delta": {
+        const { id, delta } = part;
+        const kind = part.type === "text-delta" ? "text" : "reasoning";
+        blocks.append(id, kind, delta, part);
+        if (delta !== "") yield { type: `${kind}_delta`, delta };
+        break;
+      }
+      case "text-end":
+      case "reasoning-end":
+        blocks.close(part.id, part);
+        break;
+      case "tool-input-start":
+        if (!part.providerExecuted) blocks.open(part.id, "tool_use", part);
+        break;
+      case "tool-call":
+        // What the provider has executed itself is no call of ours.
+        if (part.providerExecuted) break;
+        hasCalls = true;
+        blocks.call(part.toolCallId, part.toolName, part.input, part);
+        break;
+      case "error":
+        throw part.error;
+      case "finish":
+        yield* blocks.takeAll();
+        yield {
+          type: "finish",
+          stopReason: stopReasonOf(part.finishReason, hasCalls),
+          usage: toUsage(part.usage),
+        };
+        return;
+    }
+    yield* blocks.takeClosed();
+  }
+  throw cutShort();
+}
+
+type Kind = AssistantBlock["block_type"];
+type WithMetadata = { readonly providerMetadata?: SharedV4ProviderMetadata | undefined };
+
+/** A block that the model is still at, or that waits for one before it. */
+interface OpenBlock {
+  readonly kind: Kind;
+  text: string;
+  metadata: SharedV4ProviderMetadata;
+  call?: { readonly id: string; readonly name: string; readonly args: unknown };
+  isClosed: boolean;
+}
+
+class OpenBlocks {
+  readonly #family: ModelFamily;
+  #inOrder: OpenBlock[] = [];
+  /** By the provider's id, which may come again once its block is closed. */
+  readonly #byId = new Map<string, OpenBlock>();
+
+  constructor(family: ModelFamily) {
+    this.#family = family;
+  }
+
+  open(id: string, kind: Kind, part: WithMetadata): OpenBlock {
+    const block: OpenBlock = { kind, text: "", metadata: {}, isClosed: false };
+    this.#inOrder.push(block);
+    this.#byId.set(`${kind} ${id}`, block);
+    addMetadata(block, part);
+    return block;
+  }
+
+  append(id: string, kind: "text" | "reasoning", delta: string, part: WithMetadata): void {
+    const block = this.#byId.get(`${kind} ${id}`) ?? this.open(id, kind, part);
+    block.text += delta;
+    addMetadata(block, part);
+  }
+
+  close(id: string, part: WithMetadata & { readonly type: "text-end" | "reasoning-end" }): void {
+    const key = `${part.type === "text-end" ? "text" : "reasoning"} ${id}`;
+    const block = this.#byId.get(key);
+    if (!block) return;
+    this.#byId.delete(key);
+    addMetadata(block, part);
+    block.isClosed = true;
+  }
+
+  call(id: string, name: string, input: string, part: WithMetadata): void {
+    const key = `tool_use ${id}`;
+    const block = this.#byId.get(key) ?? this.open(id, "tool_use", part);
+    this.#byId.delete(key);
+    addMetadata(block, part);
+    block.call = { id, name, args: parseArguments(input) };
+    block.isClosed = true;
+  }
+
+  /** Closed blocks before which nothing is open. */
+  *takeClosed(): Generator<ModelChunk> {
+    while (this.#inOrder[0]?.isClosed) yield* this.#take();
+  }
+
+  *takeAll(): Generator<ModelChunk> {
+    while (this.#inOrder.length > 0) yield* this.#take();
+  }
+
+  *#take(): Generator<ModelChunk> {
+    const block = this.#inOrder.shift();
+    const made = block && this.#make(block);
+    if (made) yield { type: "block", block: made };
+  }
+
+  #make({ kind, text, metadata, call }: OpenBlock): AssistantBlock | undefined {
+    const found = toMeta(this.#family, metadata);
+    const meta = found ? { meta: found } : {};
+    if (kind === "tool_use") {
+      return call && { block_type: "tool_use", data: { ...call, ...meta } };
+    }
+    // A block without text can still carry a signature that has to go back.
+    if (text === "" && !found) return undefined;
+    if (kind === "text") return { block_type: "text", data: { text, ...meta } };
+    // Reasoning goes back to its own family only, so it says whose it is.
+    const own = found ?? { provider: this.#family.metaProvider };
+    return { block_type: "reasoning", data: { text, meta: own } };
+  }
+}
+
+/** Metadata comes in pieces: an item's id first, its signature last. */
+function addMetadata(block: OpenBlock, { providerMetadata }: WithMetadata): void {
+  for (const [key, fields] of Object.entries(providerMetadata ?? {})) {
+    const known = Object.entries(fields).filter(([, value]) => value !== null);
+    block.metadata[key] = { ...block.metadata[key], ...Object.fromEntries(known) };
+  }
+}
+
+/** Broken JSON stays the text that it is: the tool's own check tells the model what is wrong. */
+function parseArguments(input: string): unknown {
+  if (input.trim() === "") return {};
+  try {
+    return JSON.parse(input);
+  } catch {
+    return input;
+  }
+}
+
+/** Reasons by which servers say, in a finished stream, that they broke down. */
+const BROKEN = /error|insufficient_system_resource|malformed/i;
+
+function stopReasonOf(
+  { unified, raw }: LanguageModelV4FinishReason,
+  hasCalls: boolean,
+): StopReason {
+  switch (unified) {
+    case "length":
+      return "max_tokens";
+    case "content-filter":
+      return "content_filter";
+    case "tool-calls":
+      return "tool_use";
+    case "error":
+    case "interrupted":
+      throw cutShort(raw);
+  }
+  if (unified === "other" && raw && BROKEN.test(raw)) throw cutShort(raw);
+  if (hasCalls) return "tool_use";
+  return raw === "pause_turn" || raw === "stop_sequence" ? raw : "end_turn";
+}
+
+function cutShort(reason?: string): SessionError {
+  const why = reason ? ` (${reason.slice(0, 100)})` : "";
+  return new SessionError("PROVIDER_ERROR", {
+    detail: `The answer was cut short${why}.`,
+    retry: {},
+  });
+}
+
+function toUsage({ inputTokens, outputTokens }: LanguageModelV4Usage): Usage {
+  return {
+    input_tokens: inputTokens.total ?? 0,
+    output_tokens: outputTokens.total ?? 0,
+    cache_creation_tokens: inputTokens.cacheWrite ?? null,
+    cache_read_tokens: inputTokens.cacheRead ?? null,
+  };
+}

@@ -1,0 +1,183 @@
+import type {
+  LanguageModelV4FilePart,
+  LanguageModelV4Message,
+  LanguageModelV4Prompt,
+  LanguageModelV4TextPart,
+  LanguageModelV4ToolCallPart,
+  LanguageModelV4ToolResultPart,
+} from "@ai-sdk/provider";
+import type {
+  AssistantBlock,
+  AssistantMessage,
+  BlockAssistantMessage,
+  Message,
+  ToolResult,
+  UserMessage,
+} from "../core/message.ts";
+import { assistantParts } from "./assistant-parts.ts";
+import type { ModelFamily } from "./model-family.ts";
+
+type UserPart = LanguageModelV4TextPart | LanguageModelV4FilePart;
+
+/**
+ * Turns a history into a prompt that every provider accepts:
+ *
+ *     S U U A S T U            →   S+S  U+U  A  T  U
+ *     S A(call) U T            →   S    U    A(call) T U
+ *
+ * - All system messages become one, at the front.
+ * - User and assistant take turns, the user first and last; neighbours are joined.
+ * - What is blank is left out.
+ * - The results of a message's calls come right after it, one for each call, whatever stood between.
+ * - No two calls have the same id.
+ * - What another family of models signed is not sent.
+ */
+export function toPrompt(messages: readonly Message[], family: ModelFamily): LanguageModelV4Prompt {
+  const turns = new PromptTurns(family);
+  for (const message of messages) turns.add(message);
+  const system = messages.flatMap((message) =>
+    message.role === "system" && isText(message.content) ? [message.content] : [],
+  );
+  return [
+    ...(system.length > 0 ? [{ role: "system" as const, content: system.join("\n\n") }] : []),
+    ...turns.finish(messages.at(-1)),
+  ];
+}
+
+/** Said in the place of a user who says nothing where a provider insists on one. */
+const SILENT_START = "(The conversation begins with the assistant.)";
+const SILENT_END = "Continue.";
+const NO_RESULT = "No result was recorded for this call.";
+
+class PromptTurns {
+  readonly #family: ModelFamily;
+  readonly #prompt: LanguageModelV4Message[] = [];
+  /** Ids of calls so far: some servers give the same ones again and again, and others refuse that. */
+  readonly #callIds = new Set<string>();
+  /** Calls that wait for their results, and what the user said meanwhile. */
+  #open: OpenCall[] = [];
+  #results = new Map<string, ToolResult>();
+  #meanwhile: UserPart[] = [];
+
+  constructor(family: ModelFamily) {
+    this.#family = family;
+  }
+
+  add(message: Message): void {
+    switch (message.role) {
+      case "system":
+        break;
+      case "user":
+        this.#user(userParts(message));
+        break;
+      case "tool_results":
+        for (const result of message.results) this.#results.set(result.tool_use_id, result);
+        break;
+      default:
+        this.#assistant(blocksOf(message));
+    }
+  }
+
+  finish(last: Message | undefined): LanguageModelV4Message[] {
+    this.#answerCalls();
+    const end = this.#prompt.at(-1)?.role;
+    if (end === undefined || (end === "assistant" && !isPaused(last, this.#family))) {
+      this.#user([{ type: "text", text: SILENT_END }]);
+    }
+    return this.#prompt;
+  }
+
+  #user(parts: UserPart[]): void {
+    if (parts.length === 0) return;
+    if (this.#open.length > 0) {
+      join(this.#meanwhile, parts);
+      return;
+    }
+    const last = this.#prompt.at(-1);
+    if (last?.role === "user") join(last.content, parts);
+    else this.#prompt.push({ role: "user", content: parts });
+  }
+
+  #assistant(blocks: readonly AssistantBlock[]): void {
+    const parts = assistantParts(blocks, this.#family);
+    if (parts.length === 0) return;
+    const calls = blocks.flatMap((block) => (block.block_type === "tool_use" ? [block.data] : []));
+    if (this.#results.size > 0 || this.#meanwhile.length > 0) this.#answerCalls();
+    if (this.#prompt.length === 0) this.#user([{ type: "text", text: SILENT_START }]);
+    for (const part of parts.filter((part) => part.type === "tool-call")) {
+      part.toolCallId = this.#uniqueId(part.toolCallId);
+      const call = calls.shift();
+      if (call) this.#open.push({ id: call.id, part });
+    }
+    const last = this.#prompt.at(-1);
+    if (last?.role === "assistant") join(last.content, parts);
+    else this.#prompt.push({ role: "assistant", content: parts });
+  }
+
+  #answerCalls(): void {
+    const content = this.#open.map(({ id, part }) => resultPart(part, this.#results.get(id)));
+    if (content.length > 0) this.#prompt.push({ role: "tool", content });
+    this.#open = [];
+    this.#results = new Map();
+    this.#user(this.#meanwhile.splice(0));
+  }
+
+  #uniqueId(id: string): string {
+    let unique = id;
+    for (let count = 2; this.#callIds.has(unique); count += 1) unique = `${id}_${count}`;
+    this.#callIds.add(unique);
+    return unique;
+  }
+}
+
+/** A call in the prompt, and its id in the history. */
+interface OpenCall {
+  readonly id: string;
+  readonly part: LanguageModelV4ToolCallPart;
+}
+
+/** Anthropic goes on by itself when its own unfinished answer comes last. */
+function isPaused(last: Message | undefined, family: ModelFamily): boolean {
+  if (family.metaProvider !== "anthropic" || last?.role !== "block_assistant") return false;
+  return last.stop_reason === "pause_turn";
+}
+
+function userParts({ content }: UserMessage): UserPart[] {
+  if (typeof content === "string") return isText(content) ? [{ type: "text", text: content }] : [];
+  return content.flatMap((block): UserPart[] => {
+    if (block.type === "text")
+      return isText(block.text) ? [{ type: "text", text: block.text }] : [];
+    const data = { type: "data" as const, data: block.data };
+    return [{ type: "file", mediaType: block.media_type, data }];
+  });
+}
+
+function blocksOf(message: AssistantMessage | BlockAssistantMessage): readonly AssistantBlock[] {
+  if (message.role === "block_assistant") return message.blocks;
+  return [
+    { block_type: "text", data: { text: message.content } },
+    ...(message.tool_calls ?? []).map((data) => ({ block_type: "tool_use" as const, data })),
+  ];
+}
+
+function resultPart(
+  { toolCallId, toolName }: LanguageModelV4ToolCallPart,
+  result: ToolResult | undefined,
+): LanguageModelV4ToolResultPart {
+  const { content, is_error } = result ?? { content: NO_RESULT, is_error: true };
+  const type = is_error ? ("error-text" as const) : ("text" as const);
+  return { type: "tool-result", toolCallId, toolName, output: { type, value: content } };
+}
+
+/** Appends parts; a text that meets a text is parted from it by a blank line, for servers that glue texts together. */
+function join<Part extends { readonly type: string }>(parts: Part[], more: readonly Part[]): void {
+  const [first, ...rest] = more;
+  if (first === undefined) return;
+  const meet = parts.at(-1)?.type === "text" && first.type === "text" && "text" in first;
+  const isSigned = "providerOptions" in first;
+  parts.push(meet && !isSigned ? { ...first, text: `\n\n${first.text}` } : first, ...rest);
+}
+
+function isText(text: string): boolean {
+  return text.trim() !== "";
+}

@@ -1,0 +1,78 @@
+import type { StoredEvent } from "../core/event.ts";
+import { startsTurn } from "../core/turn.ts";
+import { addUsage, NO_USAGE, type Usage } from "../core/usage.ts";
+
+/** What `session.json` says of a session: a fold of its log. */
+export interface SessionFile {
+  readonly version: 1;
+  readonly session_id: string;
+  /** The last event that is in it. */
+  readonly seq: number;
+  readonly created_at: string;
+  readonly updated_at: string;
+  readonly model: string;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly archived: boolean;
+  readonly turns: number;
+  readonly model_calls: number;
+  readonly tool_calls: number;
+  readonly compactions: number;
+  readonly usage: Usage;
+}
+
+export function newSessionFile(sessionId: string): SessionFile {
+  return {
+    version: 1,
+    session_id: sessionId,
+    seq: 0,
+    created_at: "",
+    updated_at: "",
+    model: "",
+    labels: {},
+    archived: false,
+    turns: 0,
+    model_calls: 0,
+    tool_calls: 0,
+    compactions: 0,
+    usage: NO_USAGE,
+  };
+}
+
+export function foldSessionFile(
+  file: SessionFile,
+  { seq, timestamp_ms, event }: StoredEvent,
+): SessionFile {
+  const time = new Date(timestamp_ms).toISOString();
+  const next = { ...file, seq, updated_at: time };
+  switch (event.type) {
+    case "session_created":
+      return {
+        ...next,
+        created_at: time,
+        model: event.settings.model,
+        labels: event.settings.labels,
+      };
+    case "session_archived":
+      return { ...next, archived: true };
+    case "run_started":
+      return { ...next, turns: file.turns + 1 };
+    case "message_added":
+      return { ...next, turns: file.turns + (startsTurn(event.message) ? 1 : 0) };
+    case "turn_completed":
+      return {
+        ...next,
+        model_calls: file.model_calls + 1,
+        usage: addUsage(file.usage, event.usage),
+      };
+    case "tool_execution_completed":
+      return { ...next, tool_calls: file.tool_calls + 1 };
+    case "compaction_completed":
+      return {
+        ...next,
+        compactions: file.compactions + 1,
+        usage: addUsage(file.usage, event.usage),
+      };
+    default:
+      return next;
+  }
+}

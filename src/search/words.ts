@@ -1,0 +1,88 @@
+import { foldText } from "./fold-text.ts";
+import { baseForm } from "./irregular-forms.ts";
+
+/**
+ * The words of a text, in its order, as the memory index keeps them.
+ *
+ *     Caroline's café        caroline cafe
+ *     she went               she go
+ *     getUserName()          getusername get user name
+ *     src/core/turn_id.ts    src core turn_id.ts turn id ts
+ *     1,000 at 10:30         1000 at 10 30
+ *     東京都                  東京 京都 都
+ *     🎉                     🎉
+ *
+ * A compound is there whole and in parts. Scripts that put no space between
+ * words are there as pairs of characters; the last character stands alone, so
+ * that each is the beginning of some word.
+ *
+ * The index of a store depends on it: whoever changes what it returns adds a
+ * migration that indexes the store again.
+ */
+export function words(text: string): string[] {
+  return collect(text, true);
+}
+
+/** The words to ask for: the last character of a run is asked for by its pair alone. */
+export function askedWords(text: string): string[] {
+  return collect(text, false);
+}
+
+/** Whether a word is one character of a script without spaces: to ask for it, ask for what begins so. */
+export function isBeginning(word: string): boolean {
+  return word.length <= 2 && [...word].length === 1 && word.replace(UNSPACED, "") === "";
+}
+
+/** Longer ones are cut: nobody tells two checksums apart by their ends. */
+const WORD_LENGTH_MAX = 100;
+
+const CHUNK =
+  /[\p{L}\p{N}\p{M}]+(?:[._'’-][\p{L}\p{N}\p{M}]+|,\p{Nd}{3}(?!\p{N}))*|\p{Extended_Pictographic}/gu;
+const PLAIN = /^[a-z]+$/;
+/** Where the parts of an identifier meet: getUser|Name, HTTP|Server. */
+const HUMP = /(?<=[\p{Ll}\p{N}])(?=\p{Lu})|(?<=\p{Lu})(?=\p{Lu}\p{Ll})/u;
+/** An English ending behind an apostrophe, as in it's, I'm, we'll. */
+const CLITIC = /['’](?:s|t|d|m|ll|re|ve)$/i;
+const UNSPACED =
+  /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]+/gu;
+
+function collect(text: string, keepsLast: boolean): string[] {
+  const found: string[] = [];
+  for (const [chunk] of text.matchAll(CHUNK)) {
+    if (PLAIN.test(chunk)) found.push(baseForm(cut(chunk)));
+    else addCompound(chunk, keepsLast, found);
+  }
+  return found;
+}
+
+function addCompound(chunk: string, keepsLast: boolean, found: string[]): void {
+  const parts = chunk
+    .replace(/,/g, "")
+    .split(/[._-]/)
+    .flatMap((part) => withoutClitic(part).split(/['’]/))
+    .flatMap((part) => part.split(HUMP));
+  if (parts.length > 1 && !/['’]/.test(chunk)) found.push(cut(foldText(chunk.replace(/,/g, ""))));
+  for (const part of parts) addPart(foldText(part), keepsLast, found);
+}
+
+function addPart(part: string, keepsLast: boolean, found: string[]): void {
+  const spaced = part.replace(UNSPACED, (run) => {
+    const characters = [...run];
+    characters.forEach((character, index) => {
+      const next = characters[index + 1];
+      if (next !== undefined) found.push(character + next);
+      else if (keepsLast || index === 0) found.push(character);
+    });
+    return " ";
+  });
+  for (const word of spaced.split(" ")) if (word !== "") found.push(baseForm(cut(word)));
+}
+
+/** "Caroline's" is Caroline, "we'll" is we; "don't" becomes one word, which is a stop word. */
+function withoutClitic(part: string): string {
+  return part.replace(CLITIC, (clitic) => (/t$/i.test(clitic) ? "t" : ""));
+}
+
+function cut(word: string): string {
+  return word.length > WORD_LENGTH_MAX ? [...word].slice(0, WORD_LENGTH_MAX).join("") : word;
+}

@@ -1,0 +1,81 @@
+import type { TurnLog } from "../agent/turn-log.ts";
+import {
+  type DurableEvent,
+  type EventEnvelope,
+  envelope,
+  type NewEvent,
+  type TransientEvent,
+} from "../core/event.ts";
+import type { EventStore } from "../core/event-store.ts";
+import { newId } from "../core/ids.ts";
+import type { SessionState } from "../core/session-state.ts";
+
+export type EventListener = (event: EventEnvelope) => void;
+
+/**
+ * A session that this process works with: its state, the one way to add to its
+ * log, and who is told.
+ */
+export class LiveSession implements TurnLog {
+  readonly state: SessionState;
+  /** Stops the turn that runs; set while one does. */
+  running: AbortController | undefined;
+  readonly #events: Pick<EventStore, "append">;
+  readonly #listeners = new Set<EventListener>();
+  #lastCommit: Promise<unknown> = Promise.resolve();
+
+  constructor(state: SessionState, events: Pick<EventStore, "append">) {
+    this.state = state;
+    this.#events = events;
+  }
+
+  /** Adds a listener; returns the way to remove it. A listener must not throw. */
+  listen(listener: EventListener): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  get hasListeners(): boolean {
+    return this.#listeners.size > 0;
+  }
+
+  /** Appends one batch after the other, however many ask at once. */
+  commit(events: readonly DurableEvent[]): Promise<void> {
+    if (events.length === 0) return Promise.resolve();
+    const commit = this.#lastCommit.then(() => this.#append(events));
+    // A batch that failed failed its own caller; the next one gets its own chance.
+    this.#lastCommit = commit.catch(() => {});
+    return commit;
+  }
+
+  stream(event: TransientEvent): void {
+    if (this.#listeners.size === 0) return;
+    this.#tell({
+      event_id: newId(),
+      source_id: `session:${this.state.id}`,
+      seq: this.state.seq,
+      timestamp_ms: Date.now(),
+      payload: event,
+    });
+  }
+
+  async #append(events: readonly DurableEvent[]): Promise<void> {
+    const { state } = this;
+    const batch: NewEvent[] = events.map((event) => ({
+      event_id: newId(),
+      timestamp_ms: Date.now(),
+      event,
+    }));
+    const firstSeq = state.seq + 1;
+    await this.#events.append(state.id, state.seq, batch);
+    for (const [index, event] of batch.entries()) {
+      const stored = { ...event, seq: firstSeq + index, schema_version: 1 } as const;
+      state.apply(stored);
+      this.#tell(envelope(state.id, stored));
+    }
+  }
+
+  #tell(event: EventEnvelope): void {
+    for (const listener of this.#listeners) listener(event);
+  }
+}

@@ -1,0 +1,80 @@
+import { SessionError } from "../core/errors.ts";
+import type { EventStore } from "../core/event-store.ts";
+import { SessionState } from "../core/session-state.ts";
+import type { SessionStore } from "../core/session-store.ts";
+import { LiveSession } from "./live-session.ts";
+
+/** Idle sessions that are kept at hand; more are let go, the longest unused first. */
+const IDLE_SESSIONS_MAX = 64;
+
+/** The sessions that this process has at hand. The log has all of them. */
+export class LiveSessions {
+  readonly #events: EventStore;
+  readonly #sessions: SessionStore;
+  /** In the order of their last use. */
+  readonly #byId = new Map<string, LiveSession>();
+  /** Whoever asks for a session while it is being opened gets the same one. */
+  readonly #opening = new Map<string, Promise<LiveSession>>();
+
+  constructor(stores: { readonly events: EventStore; readonly sessions: SessionStore }) {
+    this.#events = stores.events;
+    this.#sessions = stores.sessions;
+  }
+
+  add(session: LiveSession): void {
+    this.#byId.set(session.state.id, session);
+    for (const [id, idle] of this.#byId) {
+      if (this.#byId.size <= IDLE_SESSIONS_MAX) return;
+      if (!idle.running && !idle.hasListeners) this.#byId.delete(id);
+    }
+  }
+
+  /** The session, up to date with what other processes appended. */
+  open(sessionId: string): Promise<LiveSession> {
+    const opening = this.#opening.get(sessionId);
+    if (opening) return opening;
+    const opened = this.#open(sessionId).finally(() => this.#opening.delete(sessionId));
+    this.#opening.set(sessionId, opened);
+    return opened;
+  }
+
+  async #open(sessionId: string): Promise<LiveSession> {
+    const known = this.#byId.get(sessionId);
+    // A turn that runs here keeps its state up to date itself.
+    if (known?.running) return known;
+    const session = known ?? (await this.#load(sessionId));
+    await session.state.catchUp((after, to) => this.#events.read(sessionId, after, to));
+    this.#byId.delete(sessionId);
+    this.add(session);
+    return session;
+  }
+
+  running(sessionId: string): LiveSession | undefined {
+    const session = this.#byId.get(sessionId);
+    return session?.running ? session : undefined;
+  }
+
+  forget(sessionId: string): void {
+    this.#byId.delete(sessionId);
+  }
+
+  allRunning(): readonly LiveSession[] {
+    return [...this.#byId.values()].filter((session) => session.running);
+  }
+
+  async #load(sessionId: string): Promise<LiveSession> {
+    const read = (after: number, to?: number) => this.#events.read(sessionId, after, to);
+    const snapshot = await this.#sessions.load(sessionId);
+    const state = snapshot
+      ? await SessionState.restore(snapshot, read)
+      : new SessionState(sessionId);
+    // Killed between the first events and the first snapshot: the log is the truth.
+    if (!snapshot) await state.catchUp(read);
+    if (state.seq === 0) throw notFound(sessionId);
+    return new LiveSession(state, this.#events);
+  }
+}
+
+export function notFound(sessionId: string): SessionError {
+  return new SessionError("SESSION_NOT_FOUND", { detail: `It was asked for "${sessionId}".` });
+}

@@ -1,0 +1,66 @@
+import type { CompactionRun } from "../agent/run-compaction.ts";
+import type { CompactionOutcome, SessionSummary, SessionView } from "../core/session-service.ts";
+import type { SessionSnapshot } from "../core/session-snapshot.ts";
+import type { SessionState } from "../core/session-state.ts";
+import { totalTokens } from "../core/usage.ts";
+
+/** A snapshot as lists show it. */
+export function sessionSummary(snapshot: SessionSnapshot): SessionSummary {
+  return {
+    sessionId: snapshot.id,
+    createdAt: new Date(snapshot.created_at_ms).toISOString(),
+    updatedAt: new Date(snapshot.updated_at_ms).toISOString(),
+    model: snapshot.settings.model,
+    turns: snapshot.turns,
+    messageCount: snapshot.message_count,
+    totalTokens: totalTokens(snapshot.usage),
+    archived: snapshot.archived,
+    labels: snapshot.settings.labels,
+  };
+}
+
+/** A session as whoever reads it sees it. */
+export function sessionView(state: SessionState, isActive: boolean): SessionView {
+  return {
+    ...sessionSummary(state.snapshot()),
+    isActive,
+    usage: state.usage,
+    lastAssistantText: state.lastAssistantText,
+    seq: state.seq,
+    compactions: state.compactions,
+    historyTokens: state.historyTokens,
+    history: state.history.map(({ id, turn, message, origin }) => ({
+      id,
+      turn: Math.max(0, turn),
+      message,
+      ...(origin ? { origin } : {}),
+    })),
+  };
+}
+
+/** What came of a compaction that was asked for. */
+export function compactionOutcome(
+  { event, detail }: CompactionRun,
+  messages: number,
+): CompactionOutcome {
+  if (!event || event.type === "compaction_failed") return { compacted: false, reason: detail };
+  const tokens = { tokensBefore: event.tokens_before, tokensAfter: event.tokens_after };
+  if (event.type === "tool_output_pruned") {
+    return {
+      compacted: true,
+      messagesBefore: messages,
+      messagesAfter: messages,
+      ...tokens,
+      discardedMessages: 0,
+      summaryTokens: 0,
+    };
+  }
+  return {
+    compacted: true,
+    messagesBefore: event.messages_before,
+    messagesAfter: event.messages_after,
+    ...tokens,
+    discardedMessages: event.discarded_messages,
+    summaryTokens: event.summary_tokens,
+  };
+}

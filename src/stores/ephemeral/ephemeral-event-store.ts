@@ -1,0 +1,81 @@
+import { SessionError } from "../../core/errors.ts";
+import type { NewEvent, StoredEvent } from "../../core/event.ts";
+import type {
+  EventStore,
+  HistoryHit,
+  HistoryQuery,
+  PositionedEvent,
+} from "../../core/event-store.ts";
+import { beginsTurn } from "../history/event-text.ts";
+import { type SearchableEvent, searchHistory } from "../history/search-history.ts";
+
+/** Keeps events in this process only. The first implementation to read. */
+export class EphemeralEventStore implements EventStore {
+  readonly #sessions = new Map<string, SearchableEvent[]>();
+  /** By position, which is one more than the index. What was deleted leaves a hole. */
+  readonly #all: (PositionedEvent | undefined)[] = [];
+  readonly #checkpoints = new Map<string, number>();
+
+  async append(sessionId: string, lastSeq: number, events: readonly NewEvent[]): Promise<number> {
+    const log = this.#sessions.get(sessionId) ?? [];
+    if (log.length !== lastSeq) {
+      throw new SessionError("SESSION_CONFLICT", {
+        detail: `Its log ends at ${log.length}, not at ${lastSeq}.`,
+      });
+    }
+    if (events.length > 0) this.#sessions.set(sessionId, log);
+    let turns = log.at(-1)?.turns ?? 0;
+    for (const event of events) {
+      if (beginsTurn(event.event)) turns += 1;
+      const stored: StoredEvent = { ...event, seq: log.length + 1, schema_version: 1 };
+      const position = this.#all.length + 1;
+      log.push({ sessionId, position, stored, turns });
+      this.#all.push({ position, sessionId, stored });
+    }
+    return log.length;
+  }
+
+  async lastSeq(sessionId: string): Promise<number> {
+    return this.#sessions.get(sessionId)?.length ?? 0;
+  }
+
+  async *read(sessionId: string, afterSeq: number, toSeq?: number): AsyncIterable<StoredEvent> {
+    const log = this.#sessions.get(sessionId) ?? [];
+    for (const { stored } of log.slice(afterSeq, toSeq)) yield stored;
+  }
+
+  async readAll(afterPosition: number, limit: number): Promise<readonly PositionedEvent[]> {
+    const page: PositionedEvent[] = [];
+    for (let index = afterPosition; index < this.#all.length && page.length < limit; index += 1) {
+      const event = this.#all[index];
+      if (event) page.push(event);
+    }
+    return page;
+  }
+
+  async search(query: HistoryQuery): Promise<readonly HistoryHit[]> {
+    const sessions =
+      query.sessionId === undefined
+        ? [...this.#sessions.values()]
+        : [this.#sessions.get(query.sessionId) ?? []];
+    return searchHistory(sessions.flat(), query);
+  }
+
+  async checkpoint(projection: string): Promise<number> {
+    return this.#checkpoints.get(projection) ?? 0;
+  }
+
+  async saveCheckpoint(projection: string, position: number): Promise<void> {
+    const reached = this.#checkpoints.get(projection) ?? 0;
+    this.#checkpoints.set(projection, position === 0 ? 0 : Math.max(reached, position));
+  }
+
+  async delete(sessionId: string): Promise<void> {
+    for (const { position } of this.#sessions.get(sessionId) ?? []) {
+      this.#all[position - 1] = undefined;
+    }
+    this.#sessions.delete(sessionId);
+  }
+
+  async close(): Promise<void> {}
+}

@@ -1,0 +1,60 @@
+import type { SessionSnapshot } from "../../core/session-snapshot.ts";
+import type { LeaseOwner, SessionQuery, SessionStore } from "../../core/session-store.ts";
+
+/** Keeps snapshots and leases in this process only. */
+export class EphemeralSessionStore implements SessionStore {
+  readonly #snapshots = new Map<string, SessionSnapshot>();
+  readonly #leases = new Map<string, { readonly ownerId: string; readonly expiresAtMs: number }>();
+  readonly #now: () => number;
+
+  constructor(options: { readonly now?: () => number } = {}) {
+    this.#now = options.now ?? Date.now;
+  }
+
+  async save(snapshot: SessionSnapshot): Promise<void> {
+    const saved = this.#snapshots.get(snapshot.id);
+    if (!saved || saved.seq <= snapshot.seq) this.#snapshots.set(snapshot.id, snapshot);
+  }
+
+  async load(sessionId: string): Promise<SessionSnapshot | undefined> {
+    return this.#snapshots.get(sessionId);
+  }
+
+  async list(query: SessionQuery): Promise<readonly SessionSnapshot[]> {
+    const offset = query.offset ?? 0;
+    return [...this.#snapshots.values()]
+      .filter((snapshot) => passes(snapshot, query))
+      .sort(newestFirst)
+      .slice(offset, query.limit === undefined ? undefined : offset + query.limit);
+  }
+
+  async delete(sessionId: string): Promise<void> {
+    this.#snapshots.delete(sessionId);
+  }
+
+  async acquire(key: string, owner: LeaseOwner, ttlMs: number): Promise<boolean> {
+    const held = this.#leases.get(key);
+    if (held && held.ownerId !== owner.id && held.expiresAtMs > this.#now()) return false;
+    this.#leases.set(key, { ownerId: owner.id, expiresAtMs: this.#now() + ttlMs });
+    return true;
+  }
+
+  async release(key: string, owner: LeaseOwner): Promise<void> {
+    if (this.#leases.get(key)?.ownerId === owner.id) this.#leases.delete(key);
+  }
+
+  async close(): Promise<void> {}
+}
+
+function passes(snapshot: SessionSnapshot, query: SessionQuery): boolean {
+  const { labels } = snapshot.settings;
+  return (
+    (query.includeArchived || !snapshot.archived) &&
+    snapshot.id.startsWith(query.idPrefix ?? "") &&
+    Object.entries(query.labels ?? {}).every(([key, value]) => labels[key] === value)
+  );
+}
+
+function newestFirst(one: SessionSnapshot, other: SessionSnapshot): number {
+  return other.updated_at_ms - one.updated_at_ms || (other.id > one.id ? 1 : -1);
+}

@@ -1,0 +1,73 @@
+import type { DurableEvent } from "../../core/event.ts";
+import type { HistoryHit } from "../../core/event-store.ts";
+import { indexableText, type Message, toolResults, toolUses } from "../../core/message.ts";
+import { startsTurn } from "../../core/turn.ts";
+
+/** What an event says, and who says it. */
+export interface EventText {
+  readonly role: HistoryHit["role"];
+  readonly text: string;
+}
+
+/**
+ * The text by which an event is found; `undefined` when it says nothing.
+ *
+ * The index of a store depends on it: whoever changes what it returns adds a
+ * migration that indexes the log again.
+ */
+export function eventText(event: DurableEvent): EventText | undefined {
+  const said = saidBy(event);
+  return said && said.text.trim() !== "" ? said : undefined;
+}
+
+function saidBy(event: DurableEvent): EventText | undefined {
+  switch (event.type) {
+    case "run_started":
+      return { role: "user", text: event.prompt };
+    case "text_complete":
+      return { role: "assistant", text: event.content };
+    case "tool_call_requested":
+      return { role: "assistant", text: callText(event) };
+    case "tool_execution_completed":
+      return { role: "tool", text: event.result };
+    case "message_added":
+      return messageText(event.message);
+    default:
+      return undefined;
+  }
+}
+
+function messageText(message: Message): EventText | undefined {
+  switch (message.role) {
+    case "system":
+      return undefined;
+    case "user":
+      return { role: "user", text: indexableText(message) };
+    case "tool_results":
+      return { role: "tool", text: lines(toolResults(message).map((result) => result.content)) };
+    default:
+      return {
+        role: "assistant",
+        text: lines([indexableText(message), ...toolUses(message).map(callText)]),
+      };
+  }
+}
+
+function callText(call: { readonly name: string; readonly args: unknown }): string {
+  const args = JSON.stringify(call.args) ?? "";
+  // Escapes would glue an "n" to the first word of each line.
+  return `${call.name} ${args.replace(/\\(["\\/nrt])/g, (_, escaped) => UNESCAPED[escaped] ?? escaped)}`;
+}
+
+const UNESCAPED: Readonly<Record<string, string>> = { n: "\n", r: "\r", t: "\t" };
+
+function lines(texts: readonly string[]): string {
+  return texts.filter((text) => text !== "").join("\n");
+}
+
+/** Whether a turn begins with the event: the same rule as for messages. */
+export function beginsTurn(event: DurableEvent): boolean {
+  return (
+    event.type === "run_started" || (event.type === "message_added" && startsTurn(event.message))
+  );
+}

@@ -1,0 +1,77 @@
+import type { HistoryHit, HistoryQuery, PositionedEvent } from "../../core/event-store.ts";
+import { eventText } from "./event-text.ts";
+import { passage } from "./passage.ts";
+import { type SearchWord, searchWords, wordsOf } from "./search-words.ts";
+import { timeRange } from "./time-range.ts";
+
+/** An event and the user messages of its session up to it. */
+export interface SearchableEvent extends PositionedEvent {
+  readonly turns: number;
+}
+
+/**
+ * Searches events one by one: no index, so only for what fits in a process.
+ *
+ * An event scores by the words of the query that it has, rare ones more; of
+ * equals the newer comes first.
+ */
+export function searchHistory(
+  events: readonly SearchableEvent[],
+  query: HistoryQuery,
+): HistoryHit[] {
+  const words = searchWords(query.query);
+  const found = events.flatMap((event) => match(event, words));
+  const weights = words.map((_, index) => {
+    const having = found.filter(({ matched }) => matched[index]).length;
+    return Math.log(1 + events.length / Math.max(1, having));
+  });
+  const score = ({ matched }: Match) =>
+    weights.reduce((sum, weight, index) => sum + (matched[index] ? weight : 0), 0);
+  return found
+    .filter((candidate) => passes(candidate, query))
+    .map((candidate) => ({ ...candidate, score: score(candidate) }))
+    .sort((one, other) => other.score - one.score || other.event.position - one.event.position)
+    .slice(0, Math.max(0, query.limit))
+    .map(({ event, role, text }) => ({
+      sessionId: event.sessionId,
+      seq: event.stored.seq,
+      turn: turnOf(event),
+      role,
+      time: new Date(event.stored.timestamp_ms).toISOString(),
+      content: passage(text, words),
+    }));
+}
+
+interface Match {
+  readonly event: SearchableEvent;
+  readonly role: HistoryHit["role"];
+  readonly text: string;
+  /** For each word of the query, whether the event has it. */
+  readonly matched: readonly boolean[];
+}
+
+function match(event: SearchableEvent, words: readonly SearchWord[]): Match[] {
+  const said = eventText(event.stored.event);
+  if (!said) return [];
+  const own = new Set(wordsOf(said.text));
+  const matched = words.map(({ word, whole }) =>
+    whole ? own.has(word) : [...own].some((item) => item.startsWith(word)),
+  );
+  return matched.includes(true) ? [{ event, ...said, matched }] : [];
+}
+
+function passes({ event }: Match, query: HistoryQuery): boolean {
+  const { sinceMs, untilMs } = timeRange(query);
+  const { timestamp_ms } = event.stored;
+  const turn = turnOf(event);
+  return (
+    turn >= (query.fromTurn ?? 0) &&
+    turn <= (query.toTurn ?? Number.MAX_SAFE_INTEGER) &&
+    timestamp_ms >= sinceMs &&
+    timestamp_ms <= untilMs
+  );
+}
+
+function turnOf({ turns }: SearchableEvent): number {
+  return Math.max(0, turns - 1);
+}

@@ -1,0 +1,39 @@
+import type { Connection } from "./connection.ts";
+import { deletionCommands } from "./deletion-commands.ts";
+import { eventCommands } from "./event-commands.ts";
+import { historyCommands } from "./history-commands.ts";
+import { memoryCommands } from "./memory-commands.ts";
+import { sessionCommands } from "./session-commands.ts";
+
+/**
+ * All that is ever asked of the database, by name.
+ *
+ * A command is a synchronous function of a connection. Its arguments and its
+ * result can be cloned, so that it runs here or in another thread alike. It
+ * does all its writing in one transaction (`db.write`), so that it can be run
+ * again when somebody else held the lock.
+ */
+export const commands = {
+  ...eventCommands,
+  ...historyCommands,
+  ...deletionCommands,
+  ...sessionCommands,
+  ...memoryCommands,
+};
+
+export type Commands = typeof commands;
+export type CommandName = keyof Commands & string;
+
+export type CommandArguments<Name extends CommandName> = Commands[Name] extends (
+  db: Connection,
+  ...values: infer Values
+) => unknown
+  ? Values
+  : never;
+
+export type CommandResult<Name extends CommandName> = Commands[Name] extends (
+  db: Connection,
+  ...values: never[]
+) => infer Result
+  ? Result
+  : never;

@@ -1,0 +1,90 @@
+import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlite";
+
+/** One open SQLite file, as the commands see it: cached statements and short transactions. */
+export class Connection {
+  readonly path: string;
+  readonly #db: DatabaseSync;
+  readonly #statements = new Map<string, StatementSync>();
+
+  constructor(path: string) {
+    this.path = path;
+    // Waiting inside SQLite would block the thread, and lets saturating writers starve us: `run` waits.
+    this.#db = new DatabaseSync(path, { timeout: 0, enableForeignKeyConstraints: true });
+  }
+
+  /** The prepared statement of `sql`, kept as long as the connection: texts are constants. */
+  prepare(sql: string): StatementSync {
+    const known = this.#statements.get(sql);
+    if (known) return known;
+    const statement = this.#db.prepare(sql);
+    this.#statements.set(sql, statement);
+    return statement;
+  }
+
+  get<Row>(sql: string, ...values: SQLInputValue[]): Row | undefined {
+    return this.prepare(sql).get(...values) as Row | undefined;
+  }
+
+  all<Row>(sql: string, ...values: SQLInputValue[]): Row[] {
+    return this.prepare(sql).all(...values) as Row[];
+  }
+
+  /** Rows as they are asked for: leaving the loop early reads no more of them. */
+  iterate<Row>(sql: string, ...values: SQLInputValue[]): Iterable<Row> {
+    return this.prepare(sql).iterate(...values) as Iterable<Row>;
+  }
+
+  /** Runs a statement and returns how many rows it changed. */
+  run(sql: string, ...values: SQLInputValue[]): number {
+    return Number(this.prepare(sql).run(...values).changes);
+  }
+
+  /** Inserts a row and returns its rowid. */
+  insert(sql: string, ...values: SQLInputValue[]): number {
+    return Number(this.prepare(sql).run(...values).lastInsertRowid);
+  }
+
+  /** Rows changed since the connection was opened. */
+  totalChanges(): number {
+    return this.get<{ changes: number }>("SELECT total_changes() AS changes")?.changes ?? 0;
+  }
+
+  /** Runs several statements that bind nothing. */
+  exec(sql: string): void {
+    this.#db.exec(sql);
+  }
+
+  /** Does `work` whole or not at all, with no other writer in between. */
+  write<Result>(work: () => Result): Result {
+    // A deferred transaction that turns into a writer fails with "busy" when another has written since.
+    return this.#transaction("BEGIN IMMEDIATE", work);
+  }
+
+  /** Does `work`, which only reads, on one state of the file. */
+  read<Result>(work: () => Result): Result {
+    return this.#transaction("BEGIN", work);
+  }
+
+  #transaction<Result>(begin: string, work: () => Result): Result {
+    this.prepare(begin).run();
+    try {
+      const result = work();
+      this.prepare("COMMIT").run();
+      return result;
+    } catch (error) {
+      // SQLite has rolled back by itself after some errors, such as a full disk.
+      if (this.#db.isTransaction) this.#db.exec("ROLLBACK");
+      throw error;
+    }
+  }
+
+  /** Moves the WAL into the file and empties it, unless others are reading: what was deleted leaves both. */
+  emptyLog(): void {
+    this.prepare("PRAGMA wal_checkpoint(TRUNCATE)").get();
+  }
+
+  close(): void {
+    this.#statements.clear();
+    this.#db.close();
+  }
+}

@@ -1,0 +1,80 @@
+import type { DurableEvent } from "../../core/event.ts";
+import { eventText } from "../history/event-text.ts";
+import { spacedText } from "../history/search-words.ts";
+import type { Connection } from "./connection.ts";
+import { page } from "./page.ts";
+
+/** Pages of the word index that one step rewrites. */
+const MERGE_PAGES = 200;
+
+/**
+ * How a session's events leave the database: hidden at once, then deleted
+ * little by little, so that no other writer waits long.
+ */
+export const deletionCommands = {
+  /** Takes a session's log out of everybody's sight, in one step however long it is; returns whether there was one. */
+  hideEvents(db: Connection, namespace: string, sessionId: string): boolean {
+    return db.write(
+      () =>
+        db.run(
+          "UPDATE log SET namespace = NULL, session_id = '' WHERE namespace = ? AND session_id = ?",
+          namespace,
+          sessionId,
+        ) > 0,
+    );
+  },
+
+  /**
+   * Deletes some of what is hidden, be it from a deletion that was killed;
+   * returns whether there is more.
+   */
+  purgeEvents(db: Connection): boolean {
+    return db.write(() => {
+      const hidden = db.get<{ key: number }>("SELECT key FROM log WHERE namespace IS NULL LIMIT 1");
+      if (!hidden) return false;
+      const { events, more } = page(
+        db.iterate<{ position: number; event: string }>(
+          "SELECT position, event FROM event WHERE log = ? ORDER BY seq",
+          hidden.key,
+        ),
+      );
+      for (const { position, event } of events) {
+        unindex(db, position, JSON.parse(event));
+        db.run("DELETE FROM event WHERE position = ?", position);
+      }
+      if (!more) db.run("DELETE FROM log WHERE key = ?", hidden.key);
+      return true;
+    });
+  },
+
+  /**
+   * Rewrites some of the word index, so that words leave it that are deleted;
+   * returns whether there is more. The first of several steps begins with all of it.
+   */
+  mergeEventText(db: Connection, first: boolean): boolean {
+    const before = db.totalChanges();
+    db.write(() =>
+      db.run(
+        "INSERT INTO event_text (event_text, rank) VALUES ('merge', ?)",
+        first ? -MERGE_PAGES : MERGE_PAGES,
+      ),
+    );
+    // So SQLite says that there was nothing left to merge.
+    return db.totalChanges() - before >= 2;
+  },
+
+  /** Empties the write-ahead log, where deleted text can still be read. */
+  forgetDeleted(db: Connection): void {
+    db.emptyLog();
+  },
+};
+
+function unindex(db: Connection, position: number, event: DurableEvent): void {
+  const said = eventText(event);
+  if (!said) return;
+  db.run(
+    "INSERT INTO event_text (event_text, rowid, text) VALUES ('delete', ?, ?)",
+    position,
+    spacedText(said.text),
+  );
+}

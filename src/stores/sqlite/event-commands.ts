@@ -1,0 +1,159 @@
+import { SessionError } from "../../core/errors.ts";
+import type { NewEvent } from "../../core/event.ts";
+import { beginsTurn, eventText } from "../history/event-text.ts";
+import { spacedText } from "../history/search-words.ts";
+import type { Connection } from "./connection.ts";
+import { page } from "./page.ts";
+
+/** An event as a row; `event` is JSON, so that the thread that wants it parses it. */
+export interface EventRow {
+  readonly seq: number;
+  readonly event_id: string;
+  readonly timestamp_ms: number;
+  readonly event: string;
+}
+
+export interface PositionedEventRow extends EventRow {
+  readonly position: number;
+  readonly session_id: string;
+}
+
+/** What the event store asks of the database. */
+export const eventCommands = {
+  appendEvents(
+    db: Connection,
+    namespace: string,
+    sessionId: string,
+    lastSeq: number,
+    events: readonly NewEvent[],
+  ): number {
+    return db.write(() => {
+      const key = logKey(db, namespace, sessionId);
+      let { seq, turns } = lastEvent(db, key);
+      if (seq !== lastSeq) {
+        throw new SessionError("SESSION_CONFLICT", {
+          detail: `Its log ends at ${seq}, not at ${lastSeq}.`,
+        });
+      }
+      if (events.length === 0) return seq;
+      const log = key ?? insertLog(db, namespace, sessionId);
+      for (const added of events) {
+        seq += 1;
+        if (beginsTurn(added.event)) turns += 1;
+        insertEvent(db, log, seq, turns, added);
+      }
+      return seq;
+    });
+  },
+
+  lastSeq(db: Connection, namespace: string, sessionId: string): number {
+    return lastEvent(db, logKey(db, namespace, sessionId)).seq;
+  },
+
+  readEvents(
+    db: Connection,
+    namespace: string,
+    sessionId: string,
+    afterSeq: number,
+    toSeq: number,
+  ): { readonly events: readonly EventRow[]; readonly more: boolean } {
+    return page(
+      db.iterate<EventRow>(
+        `SELECT seq, event_id, timestamp_ms, event FROM event
+       WHERE log = (SELECT key FROM log WHERE namespace = ? AND session_id = ?)
+         AND seq > ? AND seq <= ? ORDER BY seq`,
+        namespace,
+        sessionId,
+        afterSeq,
+        toSeq,
+      ),
+    );
+  },
+
+  readAllEvents(
+    db: Connection,
+    namespace: string,
+    afterPosition: number,
+    limit: number,
+  ): readonly PositionedEventRow[] {
+    return db.all<PositionedEventRow>(
+      `SELECT position, session_id, seq, event_id, timestamp_ms, event
+       FROM event CROSS JOIN log ON key = log
+       WHERE position > ? AND namespace = ? ORDER BY position LIMIT ?`,
+      afterPosition,
+      namespace,
+      limit,
+    );
+  },
+
+  checkpoint(db: Connection, namespace: string, projection: string): number {
+    const row = db.get<{ position: number }>(
+      "SELECT position FROM projection_checkpoint WHERE namespace = ? AND projection = ?",
+      namespace,
+      projection,
+    );
+    return row?.position ?? 0;
+  },
+
+  saveCheckpoint(db: Connection, namespace: string, projection: string, position: number): void {
+    db.write(() =>
+      db.run(
+        `INSERT INTO projection_checkpoint (namespace, projection, position) VALUES (?, ?, ?)
+         ON CONFLICT DO UPDATE SET position = excluded.position
+         WHERE excluded.position > position OR excluded.position = 0`,
+        namespace,
+        projection,
+        position,
+      ),
+    );
+  },
+};
+
+function logKey(db: Connection, namespace: string, sessionId: string): number | undefined {
+  return db.get<{ key: number }>(
+    "SELECT key FROM log WHERE namespace = ? AND session_id = ?",
+    namespace,
+    sessionId,
+  )?.key;
+}
+
+function insertLog(db: Connection, namespace: string, sessionId: string): number {
+  return db.insert("INSERT INTO log (namespace, session_id) VALUES (?, ?)", namespace, sessionId);
+}
+
+function lastEvent(
+  db: Connection,
+  log: number | undefined,
+): { readonly seq: number; readonly turns: number } {
+  const none = { seq: 0, turns: 0 };
+  if (log === undefined) return none;
+  return (
+    db.get<{ seq: number; turns: number }>(
+      "SELECT seq, turns FROM event WHERE log = ? ORDER BY seq DESC LIMIT 1",
+      log,
+    ) ?? none
+  );
+}
+
+function insertEvent(
+  db: Connection,
+  log: number,
+  seq: number,
+  turns: number,
+  { event_id, timestamp_ms, event }: NewEvent,
+): void {
+  const position = db.insert(
+    `INSERT INTO event (log, seq, turns, timestamp_ms, event_id, event)
+     VALUES (?, ?, ?, ?, ?, ?)`,
+    log,
+    seq,
+    turns,
+    timestamp_ms,
+    event_id,
+    JSON.stringify(event),
+  );
+  const said = eventText(event);
+  if (said) {
+    db.run("INSERT INTO event_text (rowid, text) VALUES (?, ?)", position, spacedText(said.text));
+  }
+}

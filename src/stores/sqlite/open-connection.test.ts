@@ -1,0 +1,122 @@
+import assert from "node:assert/strict";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { openDatabase } from "./database.ts";
+import { MIGRATIONS } from "./migrations.ts";
+import { openConnection } from "./open-connection.ts";
+import { requireSqlite } from "./require-sqlite.ts";
+
+let folder = "";
+let path = "";
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "rkat-test-"));
+  path = join(folder, ".rkat", "rkat.db");
+});
+afterEach(() => rmSync(folder, { recursive: true }));
+
+test("a store and its folder are private to the user", () => {
+  const db = openConnection(path);
+  db.write(() => db.run("INSERT INTO log (namespace, session_id) VALUES ('n', 's')"));
+  const mode = (name: string) => statSync(name).mode & 0o777;
+  expect(mode(join(folder, ".rkat"))).toBe(0o700);
+  for (const file of [path, `${path}-wal`, `${path}-shm`]) expect(mode(file)).toBe(0o600);
+  db.close();
+});
+
+test("a folder that was there keeps its mode", () => {
+  mkdirSync(join(folder, ".rkat"), { mode: 0o755 });
+  openConnection(path).close();
+  expect(statSync(join(folder, ".rkat")).mode & 0o777).toBe(0o755);
+});
+
+test("what a store says of itself: WAL, synced at each commit, overwritten when deleted, ours", () => {
+  const db = openConnection(path);
+  const pragma = (name: string) => Object.values(db.get<object>(`PRAGMA ${name}`) ?? {})[0];
+  expect(pragma("journal_mode")).toBe("wal");
+  expect(pragma("synchronous")).toBe(2);
+  expect(pragma("secure_delete")).toBe(1);
+  expect(pragma("foreign_keys")).toBe(1);
+  expect(pragma("busy_timeout")).toBe(0);
+  expect(pragma("user_version")).toBe(MIGRATIONS.length);
+  expect(pragma("application_id")).toBe(Buffer.from("rkat").readInt32BE());
+  db.close();
+});
+
+test("an empty file becomes a store", () => {
+  path = join(folder, "empty.db");
+  writeFileSync(path, "");
+  openConnection(path).close();
+  openConnection(path).close();
+});
+
+test("of several that open a new store at once, all succeed", async () => {
+  const databases = [1, 2, 3, 4].map(() => openDatabase({ path, thread: "worker" }));
+  const found = await Promise.all(databases.map((db) => db.run("lastSeq", "default", "s")));
+  expect(found).toEqual([0, 0, 0, 0]);
+  await Promise.all(databases.map((db) => db.close()));
+});
+
+test("a store of a newer rkat is refused and left as it is", () => {
+  openConnection(path).close();
+  const newer = new DatabaseSync(path);
+  newer.exec("PRAGMA user_version = 99");
+  newer.close();
+  const before = readFileSync(path);
+  assert.throws(() => openConnection(path), {
+    code: "SESSION_STORE_ERROR",
+    message: `The store failed. ${path} was written by a newer rkat (schema 99; this one knows ${MIGRATIONS.length}).`,
+  });
+  expect(readFileSync(path).equals(before)).toBe(true);
+});
+
+test("another program's database is refused and left as it is", () => {
+  path = join(folder, "other.db");
+  const other = new DatabaseSync(path);
+  other.exec("CREATE TABLE thing (name TEXT)");
+  other.close();
+  const before = readFileSync(path);
+  assert.throws(() => openConnection(path), {
+    code: "SESSION_STORE_ERROR",
+    message: /other\.db is a database of another program\.$/,
+  });
+  expect(readFileSync(path).equals(before)).toBe(true);
+});
+
+for (const thread of ["main", "worker"] as const) {
+  test(`a file that is not a database is refused by name (${thread} thread)`, async () => {
+    path = join(folder, "notes.txt");
+    writeFileSync(path, "These are notes, and they stay. ".repeat(100));
+    const database = openDatabase({ path, thread });
+    await assert.rejects(database.run("lastSeq", "default", "s"), {
+      name: "SessionError",
+      code: "SESSION_STORE_ERROR",
+      message: `The store failed. ${path} is not a database (file is not a database).`,
+      hint: /Name another path/,
+    });
+    await database.close();
+    expect(readFileSync(path, "utf8")).toMatch(/^These are notes/);
+  });
+}
+
+test("a folder that cannot be made is a failure of the store", async () => {
+  writeFileSync(join(folder, "file"), "");
+  const database = openDatabase({ path: join(folder, "file", "rkat.db") });
+  await assert.rejects(database.run("lastSeq", "default", "s"), {
+    code: "SESSION_STORE_ERROR",
+    message: /rkat\.db cannot be opened \(.*mkdir/,
+  });
+});
+
+test("a SQLite library that may corrupt the store is refused in one line", () => {
+  for (const version of ["3.51.2", "3.45.1", "3.9.99", "2.99.99"]) {
+    assert.throws(() => requireSqlite(version), {
+      code: "SESSION_STORE_ERROR",
+      message: new RegExp(`^[^\n]*SQLite ${version.replaceAll(".", "\\.")}[^\n]*3\\.51\\.3[^\n]*$`),
+    });
+  }
+  for (const version of ["3.51.3", "3.51.10", "3.53.4", "4.0.0"]) requireSqlite(version);
+  requireSqlite();
+});

@@ -1,0 +1,78 @@
+import { chmodSync, mkdirSync } from "node:fs";
+import { dirname } from "node:path";
+import { SessionError } from "../../core/errors.ts";
+import { Connection } from "./connection.ts";
+import { MIGRATIONS } from "./migrations.ts";
+import { requireSqlite } from "./require-sqlite.ts";
+
+/** "rkat", for `file` and for us to know our own files by. */
+const APPLICATION_ID = 0x726b6174;
+
+/**
+ * Opens the store at `path`, and makes it when there is none. Reads a page or
+ * two when the schema is current.
+ *
+ * @throws SessionError `SESSION_STORE_ERROR` when the file is another program's, or a newer rkat's.
+ */
+export function openConnection(path: string): Connection {
+  requireSqlite();
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  const db = new Connection(path);
+  try {
+    // In one transaction: another process may be making the store right now.
+    const version = db.read(() => versionOf(db));
+    // Now, while it is empty: SQLite gives the WAL and its index the mode of the file.
+    if (version === 0) chmodSync(path, 0o600);
+    db.exec(`
+      PRAGMA journal_mode = WAL;
+      PRAGMA synchronous = FULL;
+      PRAGMA secure_delete = ON;
+    `);
+    if (version < MIGRATIONS.length) migrate(db);
+    return db;
+  } catch (error) {
+    db.close();
+    throw error;
+  }
+}
+
+/** The schema version of a store of ours; 0 for an empty file. */
+function versionOf(db: Connection): number {
+  const application = pragma(db, "application_id");
+  const version = pragma(db, "user_version");
+  if (application === 0 && version === 0 && isEmpty(db)) return 0;
+  if (application !== APPLICATION_ID) {
+    throw refusal(db, "is a database of another program", "Name another path.");
+  }
+  if (version > MIGRATIONS.length) {
+    throw refusal(
+      db,
+      `was written by a newer rkat (schema ${version}; this one knows ${MIGRATIONS.length})`,
+      "Update rkat, or name another path.",
+    );
+  }
+  return version;
+}
+
+function migrate(db: Connection): void {
+  db.write(() => {
+    // Asked again inside the transaction: another process may have migrated meanwhile.
+    for (const step of MIGRATIONS.slice(versionOf(db))) db.exec(step);
+    db.exec(`
+      PRAGMA application_id = ${APPLICATION_ID};
+      PRAGMA user_version = ${MIGRATIONS.length};
+    `);
+  });
+}
+
+function pragma(db: Connection, name: "application_id" | "user_version"): number {
+  return db.get<Record<string, number>>(`PRAGMA ${name}`)?.[name] ?? 0;
+}
+
+function isEmpty(db: Connection): boolean {
+  return db.get("SELECT 1 FROM sqlite_schema LIMIT 1") === undefined;
+}
+
+function refusal(db: Connection, what: string, hint: string): SessionError {
+  return new SessionError("SESSION_STORE_ERROR", { detail: `${db.path} ${what}.`, hint });
+}

@@ -1,0 +1,114 @@
+import type { SessionSnapshot } from "../../core/session-snapshot.ts";
+import type { LeaseOwner, SessionQuery } from "../../core/session-store.ts";
+import type { Connection } from "./connection.ts";
+
+/** What the session store asks of the database. Snapshots come back as JSON. */
+export const sessionCommands = {
+  saveSnapshot(db: Connection, namespace: string, snapshot: SessionSnapshot): void {
+    db.write(() =>
+      db.run(
+        `INSERT INTO snapshot VALUES (?, ?, ?, ?, ?, ?, ?)
+         ON CONFLICT DO UPDATE SET
+           seq = excluded.seq, updated_at_ms = excluded.updated_at_ms,
+           archived = excluded.archived, labels = excluded.labels, snapshot = excluded.snapshot
+         WHERE excluded.seq >= seq`,
+        namespace,
+        snapshot.id,
+        snapshot.seq,
+        snapshot.updated_at_ms,
+        snapshot.archived ? 1 : 0,
+        JSON.stringify(snapshot.settings.labels),
+        JSON.stringify(snapshot),
+      ),
+    );
+  },
+
+  loadSnapshot(db: Connection, namespace: string, sessionId: string): string | undefined {
+    return db.get<{ snapshot: string }>(
+      "SELECT snapshot FROM snapshot WHERE namespace = ? AND session_id = ?",
+      namespace,
+      sessionId,
+    )?.snapshot;
+  },
+
+  listSnapshots(db: Connection, namespace: string, query: SessionQuery): readonly string[] {
+    return db
+      .all<{ snapshot: string }>(
+        `SELECT snapshot FROM snapshot
+         WHERE namespace = ?1 AND (?2 OR NOT archived) AND substr(session_id, 1, length(?3)) = ?3
+           AND NOT EXISTS (
+             SELECT 1 FROM json_each(?4) AS wanted WHERE NOT EXISTS (
+               SELECT 1 FROM json_each(labels) AS label
+               WHERE label.key = wanted.key AND label.value = wanted.value))
+         ORDER BY updated_at_ms DESC, session_id DESC LIMIT ?5 OFFSET ?6`,
+        namespace,
+        query.includeArchived ? 1 : 0,
+        query.idPrefix ?? "",
+        JSON.stringify(query.labels ?? {}),
+        query.limit ?? -1,
+        query.offset ?? 0,
+      )
+      .map(({ snapshot }) => snapshot);
+  },
+
+  deleteSnapshot(db: Connection, namespace: string, sessionId: string): void {
+    db.write(() =>
+      db.run("DELETE FROM snapshot WHERE namespace = ? AND session_id = ?", namespace, sessionId),
+    );
+    db.emptyLog();
+  },
+
+  acquireLease(
+    db: Connection,
+    namespace: string,
+    key: string,
+    owner: LeaseOwner,
+    nowMs: number,
+    ttlMs: number,
+  ): boolean {
+    return db.write(() => {
+      const held = db.get<LeaseOwner & { expires_at_ms: number }>(
+        "SELECT owner AS id, host, pid, expires_at_ms FROM lease WHERE namespace = ? AND key = ?",
+        namespace,
+        key,
+      );
+      const free =
+        !held || held.id === owner.id || held.expires_at_ms <= nowMs || isGone(held, owner.host);
+      if (!free) return false;
+      // What the dead have left of other keys goes with it.
+      db.run("DELETE FROM lease WHERE expires_at_ms <= ?", nowMs);
+      db.run(
+        "INSERT OR REPLACE INTO lease VALUES (?, ?, ?, ?, ?, ?)",
+        namespace,
+        key,
+        owner.id,
+        owner.host,
+        owner.pid,
+        nowMs + ttlMs,
+      );
+      return true;
+    });
+  },
+
+  releaseLease(db: Connection, namespace: string, key: string, ownerId: string): void {
+    db.write(() =>
+      db.run(
+        "DELETE FROM lease WHERE namespace = ? AND key = ? AND owner = ?",
+        namespace,
+        key,
+        ownerId,
+      ),
+    );
+  },
+};
+
+/** Whether the owner was a process of this host that no longer runs. */
+function isGone(owner: LeaseOwner, thisHost: string): boolean {
+  if (owner.host !== thisHost) return false;
+  try {
+    process.kill(owner.pid, 0);
+    return false;
+  } catch (error) {
+    return error instanceof Error && "code" in error && error.code === "ESRCH";
+  }
+}

@@ -1,0 +1,65 @@
+/**
+ * Tables of sessions, their events, and the leases on them.
+ *
+ * The event log is the only place where text is kept; `event_text` finds the
+ * position of an event by its words and holds nothing else. It has no content
+ * of its own, so that whoever deletes an event has to tell it the text again.
+ */
+export const sessionSchema = `
+  -- The log of a session. One that was deleted has no namespace, until its events are gone.
+  CREATE TABLE log (
+    key INTEGER PRIMARY KEY,
+    namespace TEXT,
+    session_id TEXT NOT NULL,
+    UNIQUE (namespace, session_id)
+  ) STRICT;
+
+  -- AUTOINCREMENT: the position of a deleted event is never given to another.
+  CREATE TABLE event (
+    position INTEGER PRIMARY KEY AUTOINCREMENT,
+    log INTEGER NOT NULL REFERENCES log (key),
+    seq INTEGER NOT NULL,
+    -- User messages of the session up to this event.
+    turns INTEGER NOT NULL,
+    timestamp_ms INTEGER NOT NULL,
+    event_id TEXT NOT NULL,
+    event TEXT NOT NULL,
+    UNIQUE (log, seq)
+  ) STRICT;
+
+  CREATE VIRTUAL TABLE event_text USING fts5 (
+    text,
+    content = '',
+    tokenize = "porter unicode61 remove_diacritics 2 categories 'L* M* N* Co'"
+  );
+
+  CREATE TABLE snapshot (
+    namespace TEXT NOT NULL,
+    session_id TEXT NOT NULL,
+    seq INTEGER NOT NULL,
+    updated_at_ms INTEGER NOT NULL,
+    archived INTEGER NOT NULL,
+    labels TEXT NOT NULL,
+    snapshot TEXT NOT NULL,
+    PRIMARY KEY (namespace, session_id)
+  ) STRICT;
+
+  CREATE INDEX snapshot_by_update ON snapshot (namespace, updated_at_ms DESC, session_id DESC);
+
+  CREATE TABLE projection_checkpoint (
+    namespace TEXT NOT NULL,
+    projection TEXT NOT NULL,
+    position INTEGER NOT NULL,
+    PRIMARY KEY (namespace, projection)
+  ) STRICT, WITHOUT ROWID;
+
+  CREATE TABLE lease (
+    namespace TEXT NOT NULL,
+    key TEXT NOT NULL,
+    owner TEXT NOT NULL,
+    host TEXT NOT NULL,
+    pid INTEGER NOT NULL,
+    expires_at_ms INTEGER NOT NULL,
+    PRIMARY KEY (namespace, key)
+  ) STRICT, WITHOUT ROWID;
+`;

@@ -1,0 +1,78 @@
+import type { NewEvent, StoredEvent } from "../../core/event.ts";
+import type {
+  EventStore,
+  HistoryHit,
+  HistoryQuery,
+  PositionedEvent,
+} from "../../core/event-store.ts";
+import type { Database } from "./database.ts";
+import type { EventRow } from "./event-commands.ts";
+
+/** Keeps events in a SQLite file that several processes may have open at once. */
+export class SqliteEventStore implements EventStore {
+  readonly #database: Database;
+  readonly #namespace: string;
+
+  /** Closing the store closes the database. */
+  constructor(database: Database, options: { readonly namespace?: string } = {}) {
+    this.#database = database;
+    this.#namespace = options.namespace ?? "default";
+  }
+
+  append(sessionId: string, lastSeq: number, events: readonly NewEvent[]): Promise<number> {
+    return this.#database.run("appendEvents", this.#namespace, sessionId, lastSeq, events);
+  }
+
+  lastSeq(sessionId: string): Promise<number> {
+    return this.#database.run("lastSeq", this.#namespace, sessionId);
+  }
+
+  async *read(
+    sessionId: string,
+    afterSeq: number,
+    toSeq: number = Number.MAX_SAFE_INTEGER,
+  ): AsyncIterable<StoredEvent> {
+    for (let after = afterSeq, more = true; more; ) {
+      const page = await this.#database.run("readEvents", this.#namespace, sessionId, after, toSeq);
+      for (const row of page.events) yield storedEvent(row);
+      after = page.events.at(-1)?.seq ?? after;
+      more = page.more;
+    }
+  }
+
+  async readAll(afterPosition: number, limit: number): Promise<readonly PositionedEvent[]> {
+    const rows = await this.#database.run("readAllEvents", this.#namespace, afterPosition, limit);
+    return rows.map((row) => ({
+      position: row.position,
+      sessionId: row.session_id,
+      stored: storedEvent(row),
+    }));
+  }
+
+  search(query: HistoryQuery): Promise<readonly HistoryHit[]> {
+    return this.#database.run("searchEvents", this.#namespace, query);
+  }
+
+  checkpoint(projection: string): Promise<number> {
+    return this.#database.run("checkpoint", this.#namespace, projection);
+  }
+
+  saveCheckpoint(projection: string, position: number): Promise<void> {
+    return this.#database.run("saveCheckpoint", this.#namespace, projection, position);
+  }
+
+  async delete(sessionId: string): Promise<void> {
+    if (!(await this.#database.run("hideEvents", this.#namespace, sessionId))) return;
+    while (await this.#database.run("purgeEvents"));
+    for (let first = true; await this.#database.run("mergeEventText", first); ) first = false;
+    await this.#database.run("forgetDeleted");
+  }
+
+  close(): Promise<void> {
+    return this.#database.close();
+  }
+}
+
+function storedEvent({ seq, event_id, timestamp_ms, event }: EventRow): StoredEvent {
+  return { seq, event_id, timestamp_ms, schema_version: 1, event: JSON.parse(event) };
+}

@@ -1,0 +1,50 @@
+import type { SessionSnapshot } from "../../core/session-snapshot.ts";
+import type { LeaseOwner, SessionQuery, SessionStore } from "../../core/session-store.ts";
+import type { Database } from "./database.ts";
+
+/** Keeps snapshots and leases in a SQLite file that several processes may have open at once. */
+export class SqliteSessionStore implements SessionStore {
+  readonly #database: Database;
+  readonly #namespace: string;
+  readonly #now: () => number;
+
+  /** Closing the store closes the database. */
+  constructor(
+    database: Database,
+    options: { readonly namespace?: string; readonly now?: () => number } = {},
+  ) {
+    this.#database = database;
+    this.#namespace = options.namespace ?? "default";
+    this.#now = options.now ?? Date.now;
+  }
+
+  save(snapshot: SessionSnapshot): Promise<void> {
+    return this.#database.run("saveSnapshot", this.#namespace, snapshot);
+  }
+
+  async load(sessionId: string): Promise<SessionSnapshot | undefined> {
+    const snapshot = await this.#database.run("loadSnapshot", this.#namespace, sessionId);
+    return snapshot === undefined ? undefined : JSON.parse(snapshot);
+  }
+
+  async list(query: SessionQuery): Promise<readonly SessionSnapshot[]> {
+    const snapshots = await this.#database.run("listSnapshots", this.#namespace, query);
+    return snapshots.map((snapshot) => JSON.parse(snapshot));
+  }
+
+  delete(sessionId: string): Promise<void> {
+    return this.#database.run("deleteSnapshot", this.#namespace, sessionId);
+  }
+
+  acquire(key: string, owner: LeaseOwner, ttlMs: number): Promise<boolean> {
+    return this.#database.run("acquireLease", this.#namespace, key, owner, this.#now(), ttlMs);
+  }
+
+  release(key: string, owner: LeaseOwner): Promise<void> {
+    return this.#database.run("releaseLease", this.#namespace, key, owner.id);
+  }
+
+  close(): Promise<void> {
+    return this.#database.close();
+  }
+}

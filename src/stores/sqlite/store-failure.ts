@@ -1,0 +1,56 @@
+import { SessionError } from "../../core/errors.ts";
+
+/** What went wrong, by SQLite's primary result code, and what to do about it. */
+const FAILURES: Readonly<Record<number, { readonly what: string; readonly hint: string }>> = {
+  3: { what: "may not be opened", hint: "Check the permissions of the file and its folder." },
+  8: {
+    what: "cannot be written",
+    hint: "Check the permissions of the file and its folder, and that the file system is not read-only.",
+  },
+  10: { what: "could not be read or written", hint: "Check the disk." },
+  11: {
+    what: "is damaged",
+    hint: "Restore it from a backup, or move it away: a new store is made in its place.",
+  },
+  13: { what: "could not grow, the disk is full", hint: "Free some space and try again." },
+  14: { what: "cannot be opened", hint: "Check the path and the permissions of its folder." },
+  26: {
+    what: "is not a database",
+    hint: "Name another path, or move the file away: a new store is made in its place.",
+  },
+};
+
+/** The error for whoever called, whatever was thrown while working on the store at `path`. */
+export function storeFailure(error: unknown, path: string): unknown {
+  if (SessionError.is(error)) return error;
+  const known = FAILURES[resultCode(error) ?? -1];
+  if (known) return failure(path, known.what, known.hint, error);
+  if (resultCode(error) !== undefined) return failure(path, "failed", undefined, error);
+  if (isSystemError(error)) return failure(path, "cannot be opened", FAILURES[14]?.hint, error);
+  return error;
+}
+
+/** Whether somebody else holds the lock that was needed: the same command can be run again. */
+export function isBusy(error: unknown): boolean {
+  const code = resultCode(error);
+  return code === 5 || code === 6;
+}
+
+/** SQLite's primary result code, if the error is one of SQLite's. */
+function resultCode(error: unknown): number | undefined {
+  if (!(error instanceof Error) || !("errcode" in error)) return undefined;
+  return Number(error.errcode) & 0xff;
+}
+
+function isSystemError(error: unknown): error is NodeJS.ErrnoException {
+  return error instanceof Error && "syscall" in error;
+}
+
+function failure(path: string, what: string, hint: string | undefined, cause: unknown) {
+  const reason = cause instanceof Error ? cause.message : String(cause);
+  return new SessionError("SESSION_STORE_ERROR", {
+    detail: `${path} ${what} (${reason}).`,
+    cause,
+    ...(hint === undefined ? {} : { hint }),
+  });
+}

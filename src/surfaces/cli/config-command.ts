@@ -1,0 +1,61 @@
+import { existsSync } from "node:fs";
+import type { Command } from "commander";
+import type { EffectiveSetting } from "../../config/config.ts";
+import type { CliContext } from "./cli-context.ts";
+import { printJson } from "./print-json.ts";
+import { oneLine } from "./printable.ts";
+import { renderTable } from "./render-table.ts";
+import { type Style, styleFor } from "./style.ts";
+import type { Terminal } from "./terminal.ts";
+import { examineWorkspace, type Workspace } from "./workspace.ts";
+
+const VALUE_COLUMNS_MAX = 50;
+
+/** `rkat config`: every setting in force, and who says so. */
+export function configCommand(program: Command, context: CliContext): void {
+  const { terminal } = context;
+  const command = program
+    .command("config")
+    .description("show every setting in force, and where it comes from")
+    .option("--json", "for scripts")
+    .action(async ({ json }: { json?: true }) => {
+      const { dir } = command.optsWithGlobals<{ dir?: string }>();
+      const { workspace, problem } = await examineWorkspace(terminal, dir);
+      await (json ? printSettingsJson : printSettings)(terminal, workspace);
+      if (problem) throw problem;
+    });
+}
+
+async function printSettingsJson(
+  { stdout }: Terminal,
+  { config, files }: Workspace,
+): Promise<void> {
+  await printJson(stdout, {
+    files: Object.entries(files).map(([owner, path]) => ({
+      owner,
+      path,
+      exists: existsSync(path),
+    })),
+    settings: config.effective().map(({ key, value, origin }) => ({ key, value, origin })),
+  });
+}
+
+async function printSettings(
+  { stdout, stderr, env }: Terminal,
+  { config, files }: Workspace,
+): Promise<void> {
+  await stdout.write(renderSettings(config.effective(), styleFor(stdout, env)));
+  const places = Object.values(files).map(
+    (path) => `  ${path}${existsSync(path) ? "" : " (not there)"}\n`,
+  );
+  await stderr.write(`\nFiles, the later one wins:\n${places.join("")}`);
+}
+
+function renderSettings(settings: readonly EffectiveSetting[], style: Style): string {
+  const rows = settings.map(({ key, written, origin }) => [
+    key,
+    written === "" ? "-" : oneLine(written, VALUE_COLUMNS_MAX),
+    origin,
+  ]);
+  return renderTable([{ title: "SETTING" }, { title: "VALUE" }, { title: "FROM" }], rows, style);
+}

@@ -1,0 +1,53 @@
+import { once } from "node:events";
+import { ERRORS } from "../../core/errors.ts";
+import type { Output, Terminal } from "./terminal.ts";
+
+/** The terminal of this process. */
+export function processTerminal(): Terminal {
+  return {
+    stdin: {
+      get isTerminal() {
+        return process.stdin.isTTY === true;
+      },
+      [Symbol.asyncIterator]: () => process.stdin[Symbol.asyncIterator](),
+    },
+    stdout: outputOf(process.stdout),
+    stderr: outputOf(process.stderr),
+    env: process.env,
+    cwd: process.cwd(),
+    interruptible,
+  };
+}
+
+function outputOf(stream: NodeJS.WriteStream): Output {
+  // `rkat … | head` closes the pipe when it has seen enough, which is no failure.
+  stream.on("error", (error: NodeJS.ErrnoException) => {
+    process.exit(error.code === "EPIPE" ? 0 : 1);
+  });
+  return {
+    isTerminal: stream.isTTY === true,
+    get columns() {
+      return stream.columns ?? 80;
+    },
+    async write(text) {
+      if (!stream.write(text)) await once(stream, "drain");
+    },
+  };
+}
+
+async function interruptible<Result>(
+  work: (signal: AbortSignal) => Promise<Result>,
+): Promise<Result> {
+  const controller = new AbortController();
+  const interrupt = () => {
+    if (controller.signal.aborted) process.exit(ERRORS.TURN_INTERRUPTED.exitCode);
+    controller.abort();
+  };
+  const signals = ["SIGINT", "SIGTERM"] as const;
+  for (const signal of signals) process.on(signal, interrupt);
+  try {
+    return await work(controller.signal);
+  } finally {
+    for (const signal of signals) process.off(signal, interrupt);
+  }
+}

@@ -1,0 +1,72 @@
+import { Command } from "commander";
+import type { CliContext } from "./cli-context.ts";
+
+type Register = (program: Command, context: CliContext) => void;
+
+/**
+ * The commands in the order of the help, by their names. Each is loaded only
+ * when it is named, or when all have to be known.
+ */
+const COMMANDS: readonly {
+  readonly names: readonly string[];
+  load(): Promise<Register>;
+}[] = [
+  { names: ["run"], load: async () => (await import("./run-command.ts")).runCommand },
+  {
+    names: ["resume", "continue", "c"],
+    load: async () => (await import("./resume-command.ts")).resumeCommand,
+  },
+  {
+    names: ["sessions"],
+    load: async () => (await import("./sessions-command.ts")).sessionsCommand,
+  },
+  { names: ["memory"], load: async () => (await import("./memory-command.ts")).memoryCommand },
+  { names: ["replay"], load: async () => (await import("./replay-command.ts")).replayCommand },
+  { names: ["init"], load: async () => (await import("./init-command.ts")).initCommand },
+  { names: ["config"], load: async () => (await import("./config-command.ts")).configCommand },
+  {
+    names: ["capabilities"],
+    load: async () => (await import("./capabilities-command.ts")).capabilitiesCommand,
+  },
+  { names: ["doctor"], load: async () => (await import("./doctor-command.ts")).doctorCommand },
+];
+
+/** The `rkat` command: what it can be told, and who does it. */
+export async function createProgram(
+  args: readonly string[],
+  context: CliContext,
+): Promise<Command> {
+  const { stdout, stderr } = context.terminal;
+  const program = new Command("rkat")
+    .description("Sessions that remember: an agent that outlives its context window.")
+    .version(context.version, "-V, --version", "print the version")
+    .option("--dir <path>", "the project's folder (default: the one around the current folder)")
+    .helpOption("-h, --help", "print this")
+    .helpCommand(false)
+    .configureHelp({ showGlobalOptions: true, sortSubcommands: false })
+    .configureOutput({
+      writeOut: (text) => void stdout.write(text),
+      writeErr: (text) => void stderr.write(text),
+      getOutHelpWidth: () => stdout.columns,
+      getErrHelpWidth: () => stderr.columns,
+    })
+    .exitOverride();
+  for (const register of await commandsFor(args)) register(program, context);
+  return program.addHelpText("after", EXAMPLES);
+}
+
+const EXAMPLES = `
+Examples:
+  rkat -m anthropic/claude-sonnet-4-5 "what does this project do?"
+  git diff | rkat "review this"
+  rkat continue "and the tests?"
+  rkat memory search "why did we choose SQLite"
+`;
+
+/** The version, and a command that is named, need no other. */
+function commandsFor(args: readonly string[]): Promise<readonly Register[]> {
+  const [first = ""] = args[0] === "--dir" ? args.slice(2) : args;
+  if (first === "-V" || first === "--version") return Promise.resolve([]);
+  const named = COMMANDS.filter(({ names }) => names.includes(first));
+  return Promise.all((named.length > 0 ? named : COMMANDS).map(({ load }) => load()));
+}

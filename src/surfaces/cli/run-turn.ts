@@ -1,0 +1,64 @@
+import { ERRORS, SessionError } from "../../core/errors.ts";
+import type { StartTurn } from "../../core/requests.ts";
+import type { TurnEnd, TurnOptions, TurnResult } from "../../core/session-service.ts";
+import { turnResultJson } from "../result-json.ts";
+import type { CliContext } from "./cli-context.ts";
+import { printJson } from "./print-json.ts";
+import { printable } from "./printable.ts";
+import { styleFor } from "./style.ts";
+import type { TurnFlags } from "./turn-flags.ts";
+import { TurnView } from "./turn-view.ts";
+
+/** Runs one turn, shows it, and says how it ended. Ctrl-C interrupts it. */
+export async function runTurn(
+  context: CliContext,
+  flags: TurnFlags,
+  request: StartTurn,
+  run: (request: StartTurn, options: TurnOptions) => Promise<TurnResult>,
+): Promise<void> {
+  const { terminal } = context;
+  const stream = flags.output === "text" && (flags.stream ?? terminal.stdout.isTerminal);
+  const view = new TurnView(terminal, { stream, verbose: flags.verbose === true });
+  view.waiting();
+  const result = await terminal
+    .interruptible((signal) => run(request, { signal, onEvent: view.onEvent }))
+    .catch((error: unknown) => {
+      throw withWayBack(error, request.sessionId);
+    })
+    .finally(() => view.end());
+
+  if (flags.output === "json") await printJson(terminal.stdout, turnResultJson(result));
+  else {
+    if (!stream) await terminal.stdout.write(`${shown(result.text, terminal.stdout.isTerminal)}\n`);
+    await terminal.stderr.write(styleFor(terminal.stderr, terminal.env).dim(footer(result)));
+  }
+  const note = NOTES[result.stopReason];
+  if (note) await terminal.stderr.write(`note: ${note}\n`);
+  if (result.stopReason === "budget_exhausted") {
+    context.exitCode = ERRORS.BUDGET_EXHAUSTED.exitCode;
+  }
+}
+
+/** What a person should know of an answer that may be cut short. */
+const NOTES: Partial<Record<TurnEnd, string>> = {
+  max_tokens: "the answer is cut short at --max-tokens; `rkat continue` goes on.",
+  content_filter: "the provider's filter cut the answer short.",
+  turn_limit: "the run reached its limit of model calls; `rkat continue` goes on.",
+  budget_exhausted: "the budget of the run is used up; `rkat continue` goes on.",
+};
+
+function footer({ sessionId, turns, usage }: TurnResult): string {
+  const tokens = `${usage.input_tokens} in / ${usage.output_tokens} out`;
+  return `[Session: ${sessionId.slice(0, 8)} | Turns: ${turns} | Tokens: ${tokens}]\n`;
+}
+
+/** An interrupted turn is no failure of anybody's: say how to go on. */
+function withWayBack(error: unknown, sessionId: string): unknown {
+  if (!SessionError.is(error) || error.code !== "TURN_INTERRUPTED") return error;
+  const hint = `The session is kept; go on with \`rkat continue\` or \`rkat resume ${sessionId} "…"\`.`;
+  return new SessionError("TURN_INTERRUPTED", { hint, cause: error });
+}
+
+function shown(text: string, onTerminal: boolean): string {
+  return onTerminal ? printable(text) : text;
+}

@@ -1,0 +1,147 @@
+import type { Command } from "commander";
+import { isTransient } from "../../core/event.ts";
+import type { SessionService } from "../../core/session-service.ts";
+import { compactionOutcomeJson, sessionSummaryJson, sessionViewJson } from "../result-json.ts";
+import type { CliContext } from "./cli-context.ts";
+import { findSession } from "./find-session.ts";
+import { countFlag, given, labelFlag } from "./flags.ts";
+import { printJson } from "./print-json.ts";
+import { ProgressLine } from "./progress-line.ts";
+import { renderSession, renderSessionList, thousands } from "./render-sessions.ts";
+import { styleFor } from "./style.ts";
+import { withService } from "./with-service.ts";
+
+const LIMIT_DEFAULT = 20;
+const SESSION = "its id, the beginning of it, `last`, or ~N for the Nth before the last";
+
+interface ListFlags {
+  readonly limit: number;
+  readonly label?: Readonly<Record<string, string>>;
+  readonly all?: true;
+  readonly json?: true;
+}
+
+/** `rkat sessions …`. */
+export function sessionsCommand(program: Command, context: CliContext): void {
+  const sessions = program
+    .command("sessions")
+    .description("list, read and put away sessions")
+    .helpCommand(false);
+  const { terminal } = context;
+  const style = styleFor(terminal.stdout, terminal.env);
+
+  const list = sessions
+    .command("list")
+    .description("the sessions of this project, last used first")
+    .option("-n, --limit <n>", "sessions at the most", countFlag(1000), LIMIT_DEFAULT)
+    .option("-l, --label <name=value>", "only those with this label (repeatable)", labelFlag)
+    .option("-a, --all", "archived ones too")
+    .option("--json", "for scripts")
+    .action(({ limit, label, all, json }: ListFlags) =>
+      withService(context, list, async (service) => {
+        const filters = given({ labels: label, includeArchived: all });
+        const found = await service.list({ limit, ...filters });
+        if (json) return await printJson(terminal.stdout, found.map(sessionSummaryJson));
+        if (found.length === 0) return await terminal.stderr.write("There are no sessions.\n");
+        await terminal.stdout.write(renderSessionList(found, Date.now(), style));
+        if (found.length === limit) {
+          await terminal.stderr.write(`The last ${limit}; --limit shows more.\n`);
+        }
+      }),
+    );
+
+  const show = withSession(sessions, "show", "what is known of a session, and its history")
+    .option("--json", "for scripts")
+    .action((name: string, { json }: { json?: true }) =>
+      withFoundSession(context, show, name, async (service, sessionId) => {
+        const view = await service.read({ sessionId });
+        if (json) await printJson(terminal.stdout, sessionViewJson(view));
+        else await terminal.stdout.write(renderSession(view, Date.now(), style));
+      }),
+    );
+
+  const archive = withSession(
+    sessions,
+    "archive",
+    "put a session away: still there to read",
+  ).action((name: string) =>
+    withFoundSession(context, archive, name, async (service, sessionId) => {
+      await service.archive({ sessionId });
+      await terminal.stderr.write(`Archived ${sessionId}.\n`);
+    }),
+  );
+
+  const remove = withSession(sessions, "delete", "remove a session, its log and its memory").action(
+    (name: string) =>
+      withFoundSession(context, remove, name, async (service, sessionId) => {
+        await service.delete({ sessionId });
+        await terminal.stderr.write(`Deleted ${sessionId}.\n`);
+      }),
+  );
+
+  const compact = withSession(sessions, "compact", "compact a session's history now")
+    .option("--instructions <text>", "what the summary shall heed")
+    .option("--json", "for scripts")
+    .action((name: string, { instructions, json }: { instructions?: string; json?: true }) =>
+      withFoundSession(context, compact, name, async (service, sessionId) => {
+        const progress = new ProgressLine(terminal.stderr);
+        progress.show("compacting the history");
+        const request = { sessionId, ...given({ instructions }) };
+        const outcome = await terminal
+          .interruptible((signal) => service.compact(request, { signal }))
+          .finally(() => progress.clear());
+        if (json) return await printJson(terminal.stdout, compactionOutcomeJson(outcome));
+        await terminal.stdout.write(
+          outcome.compacted
+            ? `Compacted: ${outcome.messagesBefore} → ${outcome.messagesAfter} messages, ${thousands(outcome.tokensBefore)} → ${thousands(outcome.tokensAfter)} tokens.\n`
+            : `Nothing was compacted: ${outcome.reason}\n`,
+        );
+      }),
+    );
+
+  const events = withSession(sessions, "events", "the log of a session, one JSON a line")
+    .option("--after <seq>", "only events after this one", countFlag(Number.MAX_SAFE_INTEGER), 0)
+    .option("-f, --follow", "go on with new events until Ctrl-C")
+    .option("--json", "it always is")
+    .action((name: string, { after, follow }: { after: number; follow?: true }) =>
+      withFoundSession(context, events, name, (service, sessionId) =>
+        printEvents(context, service, { sessionId, afterSeq: after }, follow === true),
+      ),
+    );
+}
+
+async function printEvents(
+  { terminal }: CliContext,
+  service: SessionService,
+  request: { readonly sessionId: string; readonly afterSeq: number },
+  follow: boolean,
+): Promise<void> {
+  const { seq: lastSeq } = await service.read(request);
+  if (!follow && lastSeq <= request.afterSeq) return;
+  await terminal.interruptible(async (signal) => {
+    for await (const { event_id, seq, timestamp_ms, payload } of service.subscribe(request, {
+      signal,
+    })) {
+      if (isTransient(payload)) continue;
+      const stored = { seq, schema_version: 1, event_id, timestamp_ms, event: payload };
+      await terminal.stdout.write(`${JSON.stringify(stored)}\n`);
+      if (!follow && seq >= lastSeq) return;
+    }
+  });
+}
+
+function withSession(sessions: Command, name: string, description: string): Command {
+  return sessions.command(name).description(description).argument("<session>", SESSION);
+}
+
+function withFoundSession(
+  context: CliContext,
+  command: Command,
+  name: string,
+  work: (service: SessionService, sessionId: string) => Promise<void>,
+): Promise<void> {
+  return withService(context, command, async (service) => {
+    const includeArchived = command.name() !== "compact";
+    await work(service, await findSession(service, name, { includeArchived }));
+  });
+}

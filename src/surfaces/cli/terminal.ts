@@ -1,0 +1,21 @@
+/** What a command sees of the process it runs in. Tests pass their own. */
+export interface Terminal {
+  readonly stdin: Input;
+  readonly stdout: Output;
+  readonly stderr: Output;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly cwd: string;
+  /** Runs work that Ctrl-C interrupts; a second Ctrl-C ends the process at once. */
+  interruptible<Result>(work: (signal: AbortSignal) => Promise<Result>): Promise<Result>;
+}
+
+export interface Input extends AsyncIterable<Uint8Array> {
+  readonly isTerminal: boolean;
+}
+
+export interface Output {
+  readonly isTerminal: boolean;
+  readonly columns: number;
+  /** Writes in the order of the calls; resolves when more may come. */
+  write(text: string): Promise<void>;
+}

@@ -1,0 +1,68 @@
+import { type Command, Option } from "commander";
+import type { Config } from "../../config/config.ts";
+import { duration, text, wholeNumber } from "../../config/setting-kind.ts";
+import type { Budget, CompactionSettings } from "../../core/requests.ts";
+import { flagOf, given } from "./flags.ts";
+
+/** What every command that runs a turn can be told. */
+export interface TurnFlags {
+  readonly model?: string;
+  readonly maxTokens?: number;
+  readonly maxTotalTokens?: number;
+  readonly maxDuration?: number;
+  readonly maxToolCalls?: number;
+  readonly autoCompactThreshold?: number;
+  readonly compactThreshold?: number;
+  readonly recentTurnBudget?: number;
+  readonly maxSummaryTokens?: number;
+  readonly minTurnsBetweenCompactions?: number;
+  readonly output: "text" | "json";
+  readonly stream?: boolean;
+  readonly verbose?: true;
+}
+
+const count = flagOf(wholeNumber);
+
+export function addTurnFlags(command: Command): Command {
+  return command
+    .option("-m, --model <provider/model>", "who answers", flagOf(text))
+    .option("--max-tokens <n>", "output tokens of one model call", count)
+    .option("--max-total-tokens <n>", "input and output tokens of this run", count)
+    .option("--max-duration <time>", "how long this run may take: 90s, 1h30m", flagOf(duration))
+    .option("--max-tool-calls <n>", "tool calls of this run", count)
+    .option("--auto-compact-threshold <n>", "tokens at which the history is compacted", count)
+    .addOption(alias("--compact-threshold <n>"))
+    .option("--recent-turn-budget <n>", "recent turns that a compaction keeps", count)
+    .option("--max-summary-tokens <n>", "tokens that a summary may take", count)
+    .option("--min-turns-between-compactions <n>", "model calls between two compactions", count)
+    .addOption(
+      new Option("--output <form>", "what is printed").choices(["text", "json"]).default("text"),
+    )
+    .option("-s, --stream", "print the answer as it comes (default on a terminal)")
+    .option("--no-stream", "print the answer when it is whole")
+    .option("-v, --verbose", "say on stderr what happens");
+}
+
+/** The compaction that the flags ask for; undefined when they ask for none. */
+export function compactionOf(flags: TurnFlags): CompactionSettings | undefined {
+  const compaction = given({
+    autoCompactThreshold: flags.autoCompactThreshold ?? flags.compactThreshold,
+    recentTurnBudget: flags.recentTurnBudget,
+    maxSummaryTokens: flags.maxSummaryTokens,
+    minTurnsBetweenCompactions: flags.minTurnsBetweenCompactions,
+  });
+  return Object.keys(compaction).length > 0 ? compaction : undefined;
+}
+
+/** The limits of a run: the flags', else the settings'. */
+export function budgetOf(flags: TurnFlags, config: Config): Budget {
+  return given({
+    maxTotalTokens: flags.maxTotalTokens ?? config.get("budget.max_total_tokens"),
+    maxDurationMs: flags.maxDuration ?? config.get("budget.max_duration"),
+    maxToolCalls: flags.maxToolCalls ?? config.get("budget.max_tool_calls"),
+  });
+}
+
+function alias(flags: string): Option {
+  return new Option(flags, "same as --auto-compact-threshold").argParser(count).hideHelp();
+}

@@ -1,0 +1,34 @@
+import type { Command } from "commander";
+import type { SessionService } from "../../core/session-service.ts";
+import type { CliContext, StoreAccess } from "./cli-context.ts";
+import { openWorkspace, type Workspace } from "./workspace.ts";
+
+/** The project that the command line names. */
+export function workspaceOf(context: CliContext, command: Command): Promise<Workspace> {
+  return openWorkspace(context.terminal, command.optsWithGlobals<{ dir?: string }>().dir);
+}
+
+/** Opens the service of the project that the command line names, for as long as the work takes. */
+export async function withService<Result>(
+  context: CliContext,
+  command: Command,
+  work: (service: SessionService, workspace: Workspace) => Promise<Result>,
+): Promise<Result> {
+  const workspace = await workspaceOf(context, command);
+  return await withServiceOf(workspace, context, "existing", (service) => work(service, workspace));
+}
+
+/** Opens a project's service for as long as the work takes. */
+export async function withServiceOf<Result>(
+  workspace: Workspace,
+  { engine }: CliContext,
+  access: StoreAccess,
+  work: (service: SessionService) => Promise<Result>,
+): Promise<Result> {
+  const service = await engine.openService(workspace, access);
+  try {
+    return await work(service.it);
+  } finally {
+    await service.close();
+  }
+}

@@ -1,0 +1,46 @@
+/** Bytes of one line at the most: what is longer is no line of ours. */
+const LINE_BYTES_MAX = 32 * 1024 * 1024;
+
+export interface Line {
+  /** From 1, blank lines counted. */
+  readonly number: number;
+  /** Null when its bytes are not UTF-8. */
+  readonly text: string | null;
+}
+
+/**
+ * The lines of a stream of bytes, blank ones left out. Only `\n` ends a line:
+ * Node's own reader also splits at U+2028, which JSON may have inside a text.
+ */
+export async function* readLines(chunks: AsyncIterable<Uint8Array>): AsyncIterable<Line> {
+  let number = 0;
+  let parts: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of chunks) {
+    let start = 0;
+    for (let end = chunk.indexOf(10); end >= 0; end = chunk.indexOf(10, start)) {
+      number += 1;
+      const line = lineOf(number, [...parts, chunk.subarray(start, end)]);
+      if (line) yield line;
+      parts = [];
+      size = 0;
+      start = end + 1;
+    }
+    size += chunk.length - start;
+    if (size > LINE_BYTES_MAX) throw new RangeError(`line ${number + 1} is too long`);
+    if (start < chunk.length) parts.push(chunk.subarray(start));
+  }
+  const last = lineOf(number + 1, parts);
+  if (last) yield last;
+}
+
+const decoder = new TextDecoder("utf-8", { fatal: true });
+
+function lineOf(number: number, parts: readonly Uint8Array[]): Line | undefined {
+  try {
+    const text = decoder.decode(Buffer.concat(parts)).trim();
+    return text === "" ? undefined : { number, text };
+  } catch {
+    return { number, text: null };
+  }
+}

@@ -1,0 +1,81 @@
+import assert from "node:assert/strict";
+import type { Embedder } from "../core/embedder.ts";
+import type { Law } from "./law.ts";
+
+const TEXTS = [
+  "The tests pass on Node 24.",
+  "東京都に住んでいます",
+  "cafe\u0301 \u0000 \ud800 🎉",
+  "a",
+];
+
+/** What every embedder keeps. */
+export const embedderLaws: readonly Law<Embedder>[] = [
+  {
+    name: "vectors have as many numbers as the embedder says",
+    async holds(open) {
+      const embedder = await open();
+      assert.ok(embedder.dimensions > 0);
+      for (const vector of await embedder.embed([...TEXTS, ""])) {
+        assert.equal(vector.length, embedder.dimensions);
+      }
+    },
+  },
+  {
+    name: "vectors have length 1",
+    async holds(open) {
+      for (const vector of await (await open()).embed(TEXTS)) {
+        assert.ok(Math.abs(dot(vector, vector) - 1) < 1e-4, `it is ${dot(vector, vector)}`);
+      }
+    },
+  },
+  {
+    name: "a text without words gives zeros",
+    async holds(open) {
+      for (const vector of await (await open()).embed(["", " \n\t "])) {
+        assert.ok(vector.every((number) => number === 0));
+      }
+    },
+  },
+  {
+    name: "the same text gives the same vector, alone and among others",
+    async holds(open) {
+      const embedder = await open();
+      const together = await embedder.embed(TEXTS);
+      for (const [index, text] of TEXTS.entries()) {
+        assert.deepEqual((await embedder.embed([text]))[0], together[index]);
+      }
+    },
+  },
+  {
+    name: "vectors come in the order of the texts",
+    async holds(open) {
+      const embedder = await open();
+      const there = await embedder.embed(TEXTS);
+      const back = await embedder.embed(TEXTS.toReversed());
+      assert.deepEqual(back.toReversed(), there);
+    },
+  },
+  {
+    name: "no texts give no vectors",
+    async holds(open) {
+      assert.deepEqual(await (await open()).embed([]), []);
+    },
+  },
+  {
+    name: "texts that share words are more alike than texts that do not",
+    async holds(open) {
+      const [text, like, unlike] = await (await open()).embed([
+        "the deploy of the billing service failed on friday",
+        "why did the deploy of the billing service fail",
+        "oranges grow well near warm seas",
+      ]);
+      assert.ok(text && like && unlike);
+      assert.ok(dot(text, like) > dot(text, unlike));
+    },
+  },
+];
+
+function dot(one: Float32Array, other: Float32Array): number {
+  return one.reduce((sum, number, index) => sum + number * (other[index] ?? 0), 0);
+}

@@ -1,0 +1,308 @@
+import assert from "node:assert/strict";
+import type { DurableEvent, NewEvent } from "../core/event.ts";
+import type { EventStore } from "../core/event-store.ts";
+import { newId } from "../core/ids.ts";
+import { historySearchLaws } from "./history-search-laws.ts";
+import type { Law } from "./law.ts";
+
+/** What every event store promises. */
+export const eventStoreLaws: readonly Law<EventStore>[] = [
+  {
+    name: "an unknown session reads as empty",
+    async holds(open) {
+      const store = await open();
+      assert.deepEqual(await seqs(store), []);
+      assert.equal(await store.lastSeq("s"), 0);
+      assert.deepEqual(await store.readAll(0, 10), []);
+    },
+  },
+  {
+    name: "sequence numbers start at 1 and have no gaps",
+    async holds(open) {
+      const store = await open();
+      assert.equal(await store.append("s", 0, [turn(0), turn(1)]), 2);
+      assert.equal(await store.append("s", 2, [turn(2)]), 3);
+      assert.equal(await store.lastSeq("s"), 3);
+      assert.deepEqual(await seqs(store), [1, 2, 3]);
+    },
+  },
+  {
+    name: "an event is read as it was appended",
+    async holds(open) {
+      const store = await open();
+      const args = { text: 'quo"te\n\0 \ud800 🙂', deep: [null, { "": [1.5, true] }], none: {} };
+      const events = [
+        added({ type: "tool_call_requested", id: "c", name: "shell", args }),
+        added({ type: "text_complete", content: "x".repeat(100_000) }),
+      ];
+      await store.append("s", 0, events);
+      assert.deepEqual(
+        await Array.fromAsync(store.read("s", 0)),
+        events.map((event, index) => ({ ...event, seq: index + 1, schema_version: 1 })),
+      );
+    },
+  },
+  {
+    name: "a read begins after one place and ends at another",
+    async holds(open) {
+      const store = await open();
+      await store.append("s", 0, [0, 1, 2, 3].map(turn));
+      assert.deepEqual(await seqs(store, 1), [2, 3, 4]);
+      assert.deepEqual(await seqs(store, 1, 3), [2, 3]);
+      assert.deepEqual(await seqs(store, 4), []);
+      assert.deepEqual(await seqs(store, 2, 2), []);
+    },
+  },
+  {
+    name: "a log of any length is read whole",
+    async holds(open) {
+      const store = await open();
+      const large = added({ type: "text_complete", content: "many words ".repeat(30_000) });
+      await store.append("s", 0, Array<NewEvent>(12).fill(large));
+      await store.append(
+        "s",
+        12,
+        Array.from({ length: 1500 }, (_, number) => turn(number)),
+      );
+      assert.deepEqual(await seqs(store), upTo(1512));
+    },
+  },
+  {
+    name: "a read that is left early leaves nothing open",
+    async holds(open) {
+      const store = await open();
+      await store.append("s", 0, [0, 1, 2].map(turn));
+      for await (const { seq } of store.read("s", 0)) if (seq === 1) break;
+      await store.append("s", 3, [turn(3)]);
+      await store.delete("s");
+      assert.deepEqual(await seqs(store), []);
+    },
+  },
+  {
+    name: "appending nothing changes nothing",
+    async holds(open) {
+      const store = await open();
+      assert.equal(await store.append("s", 0, []), 0);
+      await store.append("s", 0, [turn(0)]);
+      assert.equal(await store.append("s", 1, []), 1);
+      assert.deepEqual(await seqs(store), [1]);
+    },
+  },
+  {
+    name: "appending after a stale sequence number is refused and stores nothing",
+    async holds(open) {
+      const store = await open();
+      await store.append("s", 0, [turn(0), turn(1)]);
+      for (const stale of [0, 1, 3]) {
+        await assert.rejects(store.append("s", stale, [turn(2), turn(3)]), {
+          code: "SESSION_CONFLICT",
+        });
+      }
+      assert.deepEqual(await seqs(store), [1, 2]);
+    },
+  },
+  {
+    name: "of two appends racing from the same sequence number, one wins",
+    async holds(open) {
+      const store = await open();
+      const race = [store.append("s", 0, [turn(0)]), store.append("s", 0, [turn(1)])];
+      const outcomes = (await Promise.allSettled(race)).map((outcome) => outcome.status);
+      assert.deepEqual(outcomes.sort(), ["fulfilled", "rejected"]);
+      assert.deepEqual(await seqs(store), [1]);
+    },
+  },
+  {
+    name: "a batch is stored whole or not at all",
+    async holds(open) {
+      const store = await open();
+      const writers = upTo(4).map((writer) => writeBatches(store, writer));
+      await Promise.all(writers);
+      await assertWholeBatches(store);
+    },
+  },
+  {
+    name: "a batch is whole for those who read while others write, in other stores on the same data",
+    durable: true,
+    async holds(open) {
+      const stores = await Promise.all(upTo(4).map(() => open()));
+      const reader = stores[0] as EventStore;
+      let writing = true;
+      const reading = (async () => {
+        while (writing) {
+          await assertWholeBatches(reader);
+          await pause();
+        }
+      })();
+      try {
+        await Promise.all(stores.map((store, index) => writeBatches(store, index)));
+      } finally {
+        writing = false;
+        await reading;
+      }
+      assert.equal(await reader.lastSeq("s"), 4 * 5 * 3);
+      await Promise.all(stores.map((store) => store.close()));
+    },
+  },
+  {
+    name: "sessions do not see each other",
+    async holds(open) {
+      const store = await open();
+      await store.append("s", 0, [turn(0)]);
+      await store.append("s2", 0, [turn(0), turn(1)]);
+      await store.append("S", 0, [turn(0), turn(1), turn(2)]);
+      assert.deepEqual(await seqs(store), [1]);
+      assert.equal(await store.lastSeq("s2"), 2);
+    },
+  },
+  {
+    name: "positions grow with every event of every session",
+    async holds(open) {
+      const store = await open();
+      await store.append("a", 0, [turn(0), turn(1)]);
+      await store.append("b", 0, [turn(0)]);
+      await store.append("a", 2, [turn(2)]);
+      const all = await store.readAll(0, 10);
+      assert.deepEqual(
+        all.map(({ sessionId, stored }) => [sessionId, stored.seq]),
+        [
+          ["a", 1],
+          ["a", 2],
+          ["b", 1],
+          ["a", 3],
+        ],
+      );
+      const positions = all.map(({ position }) => position);
+      assert.deepEqual(
+        positions,
+        positions.toSorted((one, other) => one - other),
+      );
+      assert.equal(new Set(positions).size, 4);
+      const page = await store.readAll(positions[0] ?? 0, 2);
+      assert.deepEqual(page, all.slice(1, 3));
+      assert.deepEqual(all[2]?.stored, (await Array.fromAsync(store.read("b", 0)))[0]);
+    },
+  },
+  {
+    name: "a position is never used again",
+    async holds(open) {
+      const store = await open();
+      await store.append("s", 0, [turn(0), turn(1)]);
+      const before = await store.readAll(0, 10);
+      await store.delete("s");
+      await store.append("t", 0, [turn(0)]);
+      const [after] = await store.readAll(0, 10);
+      assert.ok((after?.position ?? 0) > (before.at(-1)?.position ?? 0));
+    },
+  },
+  {
+    name: "a checkpoint moves forward, or back to the beginning",
+    async holds(open) {
+      const store = await open();
+      assert.equal(await store.checkpoint("files"), 0);
+      await store.saveCheckpoint("files", 7);
+      await store.saveCheckpoint("files", 3);
+      assert.equal(await store.checkpoint("files"), 7);
+      assert.equal(await store.checkpoint("memory"), 0);
+      await store.saveCheckpoint("files", 0);
+      assert.equal(await store.checkpoint("files"), 0);
+    },
+  },
+  {
+    name: "a deleted session leaves nothing to read or find, and its id can be used again",
+    async holds(open) {
+      const store = await open();
+      await store.append("s", 0, [prompt("the heliotrope"), turn(0)]);
+      await store.append("other", 0, [prompt("a heliotrope of another")]);
+      await store.delete("s");
+      await store.delete("never was");
+      assert.deepEqual(await seqs(store), []);
+      assert.equal(await store.lastSeq("s"), 0);
+      assert.deepEqual(
+        (await store.readAll(0, 10)).map(({ sessionId }) => sessionId),
+        ["other"],
+      );
+      const found = async () => (await store.search({ query: "heliotrope", limit: 9 })).length;
+      assert.equal(await found(), 1);
+      assert.equal(await store.append("s", 0, [prompt("another heliotrope")]), 1);
+      assert.deepEqual(await seqs(store), [1]);
+      assert.equal(await found(), 2);
+    },
+  },
+  {
+    name: "what append acknowledged survives closing and opening again",
+    durable: true,
+    async holds(open) {
+      const before = await open();
+      await before.append("s", 0, [prompt("the heliotrope"), turn(0)]);
+      await before.saveCheckpoint("files", 2);
+      await before.close();
+      const after = await open();
+      assert.deepEqual(await seqs(after), [1, 2]);
+      assert.equal(await after.checkpoint("files"), 2);
+      assert.equal((await after.search({ query: "heliotrope", limit: 9 })).length, 1);
+      await after.close();
+    },
+  },
+  {
+    name: "several stores on the same data see at once what one of them appended",
+    durable: true,
+    async holds(open) {
+      const [one, other] = [await open(), await open()];
+      await one.append("s", 0, [turn(0)]);
+      assert.deepEqual(await seqs(other), [1]);
+      await other.append("s", 1, [turn(1)]);
+      assert.deepEqual(await seqs(one), [1, 2]);
+      await assert.rejects(one.append("s", 1, [turn(2)]), { code: "SESSION_CONFLICT" });
+      await one.close();
+      await other.close();
+    },
+  },
+  ...historySearchLaws,
+];
+
+function added(event: DurableEvent): NewEvent {
+  return { event_id: newId(), timestamp_ms: 1_700_000_000_000, event };
+}
+
+function turn(turn_number: number): NewEvent {
+  return added({ type: "turn_started", turn_number });
+}
+
+function prompt(text: string): NewEvent {
+  return added({ type: "run_started", session_id: "s", prompt: text });
+}
+
+async function seqs(store: EventStore, afterSeq = 0, toSeq?: number): Promise<number[]> {
+  return (await Array.fromAsync(store.read("s", afterSeq, toSeq))).map((stored) => stored.seq);
+}
+
+/** Appends five batches of three to one session, as one of several who do. */
+async function writeBatches(store: EventStore, writer: number): Promise<void> {
+  for (let batch = 0; batch < 5; ) {
+    const name = `${writer}/${batch}`;
+    const events = [0, 1, 2].map((part) => prompt(`${name}/${part}`));
+    try {
+      await store.append("s", await store.lastSeq("s"), events);
+      batch += 1;
+    } catch (error) {
+      assert.equal((error as { code?: unknown }).code, "SESSION_CONFLICT");
+    }
+  }
+}
+
+async function assertWholeBatches(store: EventStore): Promise<void> {
+  const texts = (await Array.fromAsync(store.read("s", 0))).map(({ event }) =>
+    event.type === "run_started" ? event.prompt : "",
+  );
+  assert.equal(texts.length % 3, 0);
+  for (const [index, text] of texts.entries()) assert.ok(text.endsWith(`/${index % 3}`));
+  assert.equal(new Set(texts).size, texts.length);
+}
+
+function pause(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}
+
+function upTo(count: number): number[] {
+  return Array.from({ length: count }, (_, index) => index + 1);
+}

@@ -1,0 +1,378 @@
+import assert from "node:assert/strict";
+import type { MemoryEntry, MemoryQuery, MemoryStore } from "../core/memory-store.ts";
+import type { Law } from "./law.ts";
+
+/** What every memory store keeps. Laws that open twice expect two stores on the same memory. */
+export const memoryStoreLaws: readonly Law<MemoryStore>[] = [
+  {
+    name: "what is added is found by its own words",
+    async holds(open) {
+      const store = await open();
+      const entries = [
+        entry("1", "The staging database moved to port 5433 last Tuesday."),
+        entry("2", "Caroline adopted a greyhound called Biscuit."),
+        entry("3", "Use pnpm, never yarn, in the billing repository."),
+      ];
+      assert.equal(await store.add(entries), 3);
+      assert.equal((await ids(store, { query: "greyhound" }))[0], "2");
+      assert.equal((await ids(store, { query: "staging database port" }))[0], "1");
+      assert.equal((await ids(store, { query: "pnpm yarn billing" }))[0], "3");
+    },
+  },
+  {
+    name: "an entry comes back as it was added",
+    async holds(open) {
+      const store = await open();
+      const full: MemoryEntry = {
+        id: "full",
+        content: "  The key rotates\nevery 90 days. ",
+        sessionId: "session one",
+        turn: 7,
+        kind: "fact",
+        time: "2025-02-03T04:05:06Z",
+        role: "assistant",
+        speaker: "Ada",
+        source: { from: 3, to: 5 },
+      };
+      const bare = entry("bare", "The key opens the shed.", { turn: null });
+      await store.add([full, bare]);
+      const hits = await store.search({ query: "key rotates", limit: 10, minScore: 0 });
+      const found = hits.map(({ score: _, ...rest }) => rest);
+      assert.deepEqual(
+        found.find(({ id }) => id === "full"),
+        full,
+      );
+      assert.deepEqual(
+        found.find(({ id }) => id === "bare"),
+        bare,
+      );
+    },
+  },
+  {
+    name: "an id is stored once, however often it is added",
+    async holds(open) {
+      const store = await open();
+      assert.equal(await store.add([entry("1", "first wording")]), 1);
+      const again = [entry("1", "second wording"), entry("2", "third"), entry("2", "fourth")];
+      assert.equal(await store.add(again), 1);
+      assert.equal((await store.stats()).entries, 2);
+      assert.deepEqual(await ids(store, { query: "second" }), []);
+      assert.deepEqual(await ids(store, { query: "first" }), ["1"]);
+    },
+  },
+  {
+    name: "an id is stored once, by however many it is added at the same time",
+    async holds(open) {
+      const store = await open();
+      const entries = Array.from({ length: 20 }, (_, index) => entry(`${index}`, `note ${index}`));
+      const added = await Promise.all([1, 2, 3, 4].map(() => store.add(entries)));
+      assert.equal(
+        added.reduce((sum, count) => sum + count, 0),
+        20,
+      );
+      assert.equal((await store.stats()).entries, 20);
+    },
+  },
+  {
+    name: "two stores on one memory store an id once, and what one adds the other finds at its next search",
+    durable: true,
+    async holds(open) {
+      const [one, other] = [await open(), await open()];
+      assert.deepEqual(await ids(other, { query: "walrus" }), []);
+      await one.add([entry("1", "The walrus sleeps."), entry("2", "The seal does not.")]);
+      assert.deepEqual(await ids(other, { query: "walrus" }), ["1"]);
+      const both = [entry("2", "The seal does not."), entry("3", "The orca hunts.")];
+      const added = await Promise.all([one.add(both), other.add(both)]);
+      assert.equal(added[0] + added[1], 1);
+      assert.deepEqual(await ids(one, { query: "orca" }), ["3"]);
+      await other.delete({ ids: ["1"] });
+      assert.deepEqual(await ids(one, { query: "walrus" }), []);
+      await other.close();
+      assert.equal((await one.stats()).entries, 2);
+    },
+  },
+  {
+    name: "memory survives closing and opening again",
+    durable: true,
+    async holds(open) {
+      const before = await open();
+      await before.add([entry("1", "The lighthouse keeper retired.")]);
+      await before.close();
+      assert.deepEqual(await ids(await open(), { query: "lighthouse" }), ["1"]);
+    },
+  },
+  {
+    name: "blank content is never stored",
+    async holds(open) {
+      const store = await open();
+      assert.equal(await store.add([entry("1", ""), entry("2", " \n\t"), entry("3", "x")]), 1);
+      assert.equal((await store.stats()).entries, 1);
+      assert.equal(await store.add([]), 0);
+    },
+  },
+  {
+    name: "a batch with an entry that cannot be stored is not stored at all",
+    async holds(open) {
+      const store = await open();
+      const broken = { ...entry("2", "second"), content: Symbol("no text") as unknown as string };
+      await assert.rejects(async () => store.add([entry("1", "first"), broken]));
+      assert.equal((await store.stats()).entries, 0);
+      assert.deepEqual(await ids(store, { query: "first" }), []);
+    },
+  },
+  {
+    name: "scores run from 0 to 1, best first",
+    async holds(open) {
+      const store = await open();
+      await store.add([
+        entry("1", "The red kite flew over the hill."),
+        entry("2", "A red bus stood in the street."),
+        entry("3", "The kite tore."),
+        entry("4", "Nothing of the sort."),
+      ]);
+      const hits = await store.search({ query: "red kite hill", limit: 10, minScore: 0 });
+      assert.equal(hits[0]?.id, "1");
+      const scores = hits.map(({ score }) => score);
+      assert.deepEqual(
+        scores,
+        scores.toSorted((one, other) => other - one),
+      );
+      assert.ok(scores.every((score) => score > 0 && score <= 1));
+    },
+  },
+  {
+    name: "the same text scores 1 and comes first",
+    async holds(open) {
+      const store = await open();
+      const text = "Rotate the signing key before the March release.";
+      await store.add([
+        entry("1", "The March release was late."),
+        entry("2", text),
+        entry("3", "Rotate the tyres, and sign the March key sheet before the release."),
+      ]);
+      const [first] = await store.search({ query: text, limit: 10 });
+      assert.equal(first?.id, "2");
+      assert.ok(first.score > 0.99);
+    },
+  },
+  {
+    name: "unrelated text is not a result",
+    async holds(open) {
+      const store = await open();
+      await store.add([
+        entry("1", "The quarterly report is due on Monday."),
+        entry("2", "Melanie paints sunrises."),
+      ]);
+      for (const query of ["zebra migration kenya", "quetzal", "火山"]) {
+        assert.deepEqual(await ids(store, { query }), []);
+        assert.deepEqual(await ids(store, { query, minScore: 0 }), []);
+      }
+    },
+  },
+  {
+    name: "a blank query, or a limit of 0, finds nothing",
+    async holds(open) {
+      const store = await open();
+      await store.add([entry("1", "The answer is here.")]);
+      for (const query of ["", " ", "\n\t"]) assert.deepEqual(await ids(store, { query }), []);
+      assert.deepEqual(await ids(store, { query: "answer", limit: 0 }), []);
+      assert.deepEqual(await ids(await open(), { query: "question" }), []);
+    },
+  },
+  {
+    name: "no more results than the limit, and none below minScore",
+    async holds(open) {
+      const store = await open();
+      await store.add(
+        Array.from({ length: 30 }, (_, index) => entry(`${index}`, `ticket number ${index}`)),
+      );
+      for (const limit of [1, 7, 100]) {
+        const hits = await store.search({ query: "ticket", limit, minScore: 0 });
+        assert.equal(hits.length, Math.min(limit, 30));
+      }
+      const good = await store.search({ query: "ticket number 12", limit: 30, minScore: 0.9 });
+      assert.ok(good.some(({ id }) => id === "12"));
+      assert.ok(good.every(({ score }) => score >= 0.9));
+    },
+  },
+  {
+    name: "filters hold",
+    async holds(open) {
+      const store = await open();
+      await store.add([
+        entry("a", "apple one", { sessionId: "s", role: "user", time: "2025-01-10T09:00:00Z" }),
+        entry("b", "apple two", {
+          sessionId: "s",
+          role: "assistant",
+          time: "2025-01-20T23:30:00Z",
+        }),
+        entry("c", "apple three", { sessionId: "r", kind: "rule", time: "2025-02-01T00:00:00Z" }),
+        entry("d", "apple four", { sessionId: "r", role: "user" }),
+      ]);
+      const found = async (filter: Partial<MemoryQuery>) =>
+        (await ids(store, { query: "apple", minScore: 0, ...filter })).toSorted().join("");
+      assert.equal(await found({}), "abcd");
+      assert.equal(await found({ sessionId: "s" }), "ab");
+      assert.equal(await found({ sessionId: "nowhere" }), "");
+      assert.equal(await found({ role: "user" }), "ad");
+      assert.equal(await found({ kind: "rule" }), "c");
+      assert.equal(await found({ since: "2025-01-20T23:30:00Z" }), "bc");
+      assert.equal(await found({ until: "2025-01-20" }), "ab");
+      assert.equal(await found({ since: "2025-01-11", until: "2025-01-31T00:00:00Z" }), "b");
+      assert.equal(await found({ sessionId: "r", role: "user", kind: "message" }), "d");
+      assert.equal(await found({ sessionId: "s", kind: "rule" }), "");
+    },
+  },
+  {
+    name: "a filter does not hide an entry behind better ones that it leaves out",
+    async holds(open) {
+      const store = await open();
+      const others = Array.from({ length: 600 }, (_, index) =>
+        entry(`other-${index}`, "the blue heron nests", { sessionId: `s${index % 9}` }),
+      );
+      await store.add([
+        ...others,
+        entry("fact", "herons nest in the old blue barn", { kind: "fact" }),
+      ]);
+      const hits = await ids(store, { query: "blue heron nests", kind: "fact", minScore: 0 });
+      assert.deepEqual(hits, ["fact"]);
+    },
+  },
+  {
+    name: "what is deleted is found no more",
+    async holds(open) {
+      const store = await open();
+      await store.add([
+        entry("1", "The otter swims.", { sessionId: "s" }),
+        entry("2", "The otter eats.", { sessionId: "s" }),
+        entry("3", "The otter sleeps.", { sessionId: "r" }),
+        entry("4", "The otter plays.", { sessionId: "r" }),
+      ]);
+      assert.equal(await store.delete({ ids: ["1", "1", "no such id"] }), 1);
+      assert.equal(await store.delete({ ids: [] }), 0);
+      assert.deepEqual((await ids(store, { query: "otter", minScore: 0 })).toSorted(), [
+        "2",
+        "3",
+        "4",
+      ]);
+      assert.deepEqual(await ids(store, { query: "swims" }), []);
+      assert.equal(await store.delete({ sessionId: "r" }), 2);
+      assert.equal(await store.delete({ sessionId: "r" }), 0);
+      assert.deepEqual(await ids(store, { query: "otter" }), ["2"]);
+      const { entries, sessions } = await store.stats();
+      assert.deepEqual({ entries, sessions }, { entries: 1, sessions: 1 });
+    },
+  },
+  {
+    name: "what was deleted can be added again",
+    async holds(open) {
+      const store = await open();
+      for (const round of ["first", "second"]) {
+        assert.equal(await store.add([entry("1", `the ${round} badger`)]), 1);
+        assert.deepEqual(await ids(store, { query: `${round} badger` }), ["1"]);
+        assert.equal(await store.delete({ sessionId: "s" }), 1);
+        assert.deepEqual(await ids(store, { query: "badger", minScore: 0 }), []);
+      }
+    },
+  },
+  {
+    name: "stats count entries, their sessions and their bytes",
+    async holds(open) {
+      const store = await open();
+      const { entries, sessions, textBytes, index } = await store.stats();
+      assert.deepEqual({ entries, sessions, textBytes }, { entries: 0, sessions: 0, textBytes: 0 });
+      assert.notEqual(index, "");
+      await store.add([
+        entry("1", "abc", { sessionId: "s" }),
+        entry("2", "é", { sessionId: "s" }),
+        entry("3", "東京", { sessionId: "r" }),
+      ]);
+      const after = await store.stats();
+      assert.deepEqual([after.entries, after.sessions, after.textBytes], [3, 2, 11]);
+    },
+  },
+  {
+    name: "any text can be stored and asked for",
+    async holds(open) {
+      const store = await open();
+      await store.add(ODD_TEXTS.map((text, index) => entry(`${index}`, text)));
+      for (const [index, text] of ODD_TEXTS.entries()) {
+        const [hit] = await store.search({ query: text, limit: 1 });
+        assert.equal(hit?.id, `${index}`, `asked for ${JSON.stringify(text.slice(0, 60))}`);
+        assert.equal(hit.content, text.toWellFormed());
+        assert.ok(hit.score > 0.99);
+      }
+    },
+  },
+  {
+    name: "every script is found by its words",
+    async holds(open) {
+      const store = await open();
+      await store.add(SCRIPTS.map(([text], index) => entry(`${index}`, text)));
+      for (const [index, [text, query]] of SCRIPTS.entries()) {
+        assert.equal((await ids(store, { query }))[0], `${index}`, `${query} in ${text}`);
+      }
+    },
+  },
+  {
+    name: "the same question gets the same answer twice",
+    async holds(open) {
+      const store = await open();
+      await store.add(
+        Array.from({ length: 50 }, (_, index) =>
+          entry(`${index}`, "the very same words", { sessionId: `s${index % 7}` }),
+        ),
+      );
+      const query = { query: "same words", minScore: 0, limit: 20 };
+      assert.deepEqual(await ids(store, query), await ids(store, query));
+    },
+  },
+];
+
+function entry(id: string, content: string, rest: Partial<MemoryEntry> = {}): MemoryEntry {
+  return { id, content, sessionId: "s", turn: 0, kind: "message", ...rest };
+}
+
+async function ids(
+  store: MemoryStore,
+  query: Partial<MemoryQuery> & Pick<MemoryQuery, "query">,
+): Promise<string[]> {
+  return (await store.search({ limit: 10, ...query })).map(({ id }) => id);
+}
+
+/** None of them contains another: a store may count a text that contains the query as the query. */
+const ODD_TEXTS: readonly string[] = [
+  `"unclosed quote`,
+  `AND OR NOT NEAR(`,
+  `col:value^ * -minus +plus`,
+  `'; DROP TABLE memory_entry; --`,
+  `?!?!`,
+  `()[]{}`,
+  `%_\\%`,
+  `before\u0000after`,
+  `lone \ud83d surrogate`,
+  `\u202eright to left\u202c`,
+  `e\u0301te\u0301`,
+  `👩‍👩‍👧‍👦 family`,
+  `<b>&amp;</b>`,
+  `{"json": [1, 2.5, null]}`,
+  `src/core/ids.ts:12:5`,
+  `3.14159 -40 1e9`,
+  `the and of`,
+  `longword${"x".repeat(5000)}`,
+  `a million ${"filler text. ".repeat(80_000)} bytes`,
+];
+
+const SCRIPTS: readonly (readonly [text: string, query: string])[] = [
+  ["彼女は東京都に住んでいます。", "東京"],
+  ["我们把数据库迁移到了上海。", "数据库"],
+  ["어제 서울에서 회의를 했습니다.", "서울"],
+  ["พรุ่งนี้เราจะไปเชียงใหม่", "เชียงใหม่"],
+  ["Вчера мы обновили сервер.", "сервер"],
+  ["Το λιμάνι ήταν κλειστό.", "λιμάνι"],
+  ["השרת נפל אתמול בלילה", "השרת"],
+  ["تعطل الخادم ليلة أمس", "الخادم"],
+  ["हमने डेटाबेस बदल दिया", "डेटाबेस"],
+  ["Der Schlüssel liegt unter der Fußmatte.", "schlüssel"],
+  ["we celebrated with 🎂 and candles", "🎂"],
+];

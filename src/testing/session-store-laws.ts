@@ -1,0 +1,193 @@
+import assert from "node:assert/strict";
+import type { SessionSnapshot } from "../core/session-snapshot.ts";
+import { SessionState } from "../core/session-state.ts";
+import type { LeaseOwner, SessionQuery, SessionStore } from "../core/session-store.ts";
+import type { Law } from "./law.ts";
+
+/** What every session store promises. */
+export const sessionStoreLaws: readonly Law<SessionStore>[] = [
+  {
+    name: "an unknown session is neither loaded nor listed",
+    async holds(open) {
+      const store = await open();
+      assert.equal(await store.load("s"), undefined);
+      assert.deepEqual(await store.list({}), []);
+      await store.delete("s");
+    },
+  },
+  {
+    name: "a saved snapshot is loaded as it was saved",
+    async holds(open) {
+      const store = await open();
+      const saved = snapshot("s", {
+        last_assistant_text: 'quo"te\n\0 \ud800 🙂',
+        settings: { model: "m", memory: true, labels: { 'a"b': "é\n", "": "" }, max_tokens: 5 },
+        history: [{ from: 1, to: 9, ordinal: 0, turns_before: 0 }],
+      });
+      await store.save(saved);
+      assert.deepEqual(await store.load("s"), saved);
+      assert.deepEqual(await store.list({}), [saved]);
+    },
+  },
+  {
+    name: "an older snapshot never replaces a newer one",
+    async holds(open) {
+      const store = await open();
+      await store.save(snapshot("s", { seq: 5, turns: 5 }));
+      await store.save(snapshot("s", { seq: 4, turns: 4 }));
+      assert.equal((await store.load("s"))?.turns, 5);
+      await store.save(snapshot("s", { seq: 6, turns: 6 }));
+      assert.equal((await store.load("s"))?.turns, 6);
+    },
+  },
+  {
+    name: "of snapshots saved at the same time, the newest stays",
+    async holds(open) {
+      const store = await open();
+      await Promise.all([3, 1, 4, 1, 5, 2].map((seq) => store.save(snapshot("s", { seq }))));
+      assert.equal((await store.load("s"))?.seq, 5);
+    },
+  },
+  {
+    name: "lists come newest first, page by page",
+    async holds(open) {
+      const store = await open();
+      for (const [index, id] of ["b", "d", "a", "c"].entries()) {
+        await store.save(snapshot(id, { updated_at_ms: 1000 + index }));
+      }
+      assert.deepEqual(await ids(store, {}), ["c", "a", "d", "b"]);
+      assert.deepEqual(await ids(store, { limit: 2 }), ["c", "a"]);
+      assert.deepEqual(await ids(store, { limit: 2, offset: 1 }), ["a", "d"]);
+      assert.deepEqual(await ids(store, { offset: 3 }), ["b"]);
+      assert.deepEqual(await ids(store, { limit: 0 }), []);
+      await store.save(snapshot("b", { seq: 2, updated_at_ms: 2000 }));
+      assert.deepEqual(await ids(store, {}), ["b", "c", "a", "d"]);
+    },
+  },
+  {
+    name: "filters of a list hold",
+    async holds(open) {
+      const store = await open();
+      const labelled = (id: string, labels: Readonly<Record<string, string>>, archived = false) =>
+        snapshot(id, { archived, settings: { model: "", memory: false, labels } });
+      await store.save(labelled("ab1", { team: "red", 'q"': "1" }));
+      await store.save(labelled("ab2", { team: "blue" }));
+      await store.save(labelled("a%_", { team: "red" }, true));
+      await store.save(labelled("AB3", { Team: "red" }));
+      const found = async (query: SessionQuery) => (await ids(store, query)).sort();
+      assert.deepEqual(await found({}), ["AB3", "ab1", "ab2"]);
+      assert.deepEqual(await found({ includeArchived: true }), ["AB3", "a%_", "ab1", "ab2"]);
+      assert.deepEqual(await found({ labels: { team: "red" } }), ["ab1"]);
+      assert.deepEqual(await found({ labels: { team: "red", 'q"': "1" } }), ["ab1"]);
+      assert.deepEqual(await found({ labels: { team: "red", other: "1" } }), []);
+      assert.deepEqual(await found({ labels: { team: "red" }, includeArchived: true }), [
+        "a%_",
+        "ab1",
+      ]);
+      assert.deepEqual(await found({ idPrefix: "ab" }), ["ab1", "ab2"]);
+      assert.deepEqual(await found({ idPrefix: "a%", includeArchived: true }), ["a%_"]);
+      assert.deepEqual(await found({ idPrefix: "ab1x" }), []);
+    },
+  },
+  {
+    name: "a deleted session is neither loaded nor listed, and its id can be used again",
+    async holds(open) {
+      const store = await open();
+      await store.save(snapshot("s", { seq: 9 }));
+      await store.save(snapshot("other"));
+      await store.delete("s");
+      assert.equal(await store.load("s"), undefined);
+      assert.deepEqual(await ids(store, { includeArchived: true }), ["other"]);
+      await store.save(snapshot("s", { seq: 1 }));
+      assert.equal((await store.load("s"))?.seq, 1);
+    },
+  },
+  {
+    name: "a lease excludes everybody else until it is released",
+    async holds(open) {
+      const store = await open();
+      assert.equal(await store.acquire("k", ann, HOUR_MS), true);
+      assert.equal(await store.acquire("k", ben, HOUR_MS), false);
+      assert.equal(await store.acquire("another", ben, HOUR_MS), true);
+      await store.release("k", ann);
+      assert.equal(await store.acquire("k", ben, HOUR_MS), true);
+    },
+  },
+  {
+    name: "of those who reach for a lease at once, one gets it",
+    async holds(open) {
+      const store = await open();
+      const owners = ["1", "2", "3", "4"].map(owner);
+      const got = await Promise.all(owners.map((each) => store.acquire("k", each, HOUR_MS)));
+      assert.equal(got.filter(Boolean).length, 1);
+    },
+  },
+  {
+    name: "a lease that is not renewed can be taken by another after its time",
+    async holds(open) {
+      const store = await open();
+      assert.equal(await store.acquire("k", ann, 1), true);
+      while (!(await store.acquire("k", ben, HOUR_MS))) {
+        await new Promise((resolve) => setTimeout(resolve, 1));
+      }
+      assert.equal(await store.acquire("k", ann, HOUR_MS), false);
+    },
+  },
+  {
+    name: "only its owner renews or releases a lease",
+    async holds(open) {
+      const store = await open();
+      assert.equal(await store.acquire("k", ann, 1), true);
+      assert.equal(await store.acquire("k", ann, HOUR_MS), true);
+      await store.release("k", ben);
+      assert.equal(await store.acquire("k", ben, HOUR_MS), false);
+      await store.release("never taken", ben);
+    },
+  },
+  {
+    name: "snapshots and leases survive closing and opening again",
+    durable: true,
+    async holds(open) {
+      const before = await open();
+      await before.save(snapshot("s"));
+      await before.acquire("k", ann, HOUR_MS);
+      await before.close();
+      const after = await open();
+      assert.deepEqual(await after.load("s"), snapshot("s"));
+      assert.equal(await after.acquire("k", ben, HOUR_MS), false);
+      await after.close();
+    },
+  },
+  {
+    name: "a lease excludes those who come through another store on the same data",
+    durable: true,
+    async holds(open) {
+      const [one, other] = [await open(), await open()];
+      const got = await Promise.all([
+        one.acquire("k", ann, HOUR_MS),
+        other.acquire("k", ben, HOUR_MS),
+      ]);
+      assert.deepEqual(got.sort(), [false, true]);
+      await one.close();
+      await other.close();
+    },
+  },
+];
+
+const HOUR_MS = 3_600_000;
+
+/** Of another machine, so that no store takes it for a process of this one that is gone. */
+function owner(id: string): LeaseOwner {
+  return { id, host: "elsewhere.example", pid: 1 };
+}
+
+const ann = owner("ann");
+const ben = owner("ben");
+
+function snapshot(id: string, changes: Partial<SessionSnapshot> = {}): SessionSnapshot {
+  return { ...new SessionState(id).snapshot(), seq: 1, ...changes };
+}
+
+async function ids(store: SessionStore, query: SessionQuery): Promise<string[]> {
+  return (await store.list(query)).map((listed) => listed.id);
+}

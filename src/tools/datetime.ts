@@ -1,0 +1,32 @@
+import { z } from "zod";
+import { defineTool, type Tool, ToolError } from "../core/tool.ts";
+
+/** Tells the model what day and time it is, which it cannot know otherwise. */
+export function datetimeTool(now: () => Date = () => new Date()): Tool {
+  return defineTool({
+    name: "datetime",
+    description: "The current date and time, in UTC and in a time zone.",
+    input: z.object({
+      time_zone: z
+        .string()
+        .optional()
+        .describe("IANA name such as Europe/Berlin; the machine's own when left out."),
+    }),
+    execute({ time_zone }) {
+      const date = now();
+      try {
+        const format = new Intl.DateTimeFormat("en-GB", {
+          dateStyle: "full",
+          timeStyle: "long",
+          ...(time_zone ? { timeZone: time_zone } : {}),
+        });
+        const { timeZone } = format.resolvedOptions();
+        return { utc: date.toISOString(), local: format.format(date), time_zone: timeZone };
+      } catch (cause) {
+        throw new ToolError("invalid_arguments", `There is no time zone "${time_zone}".`, {
+          cause,
+        });
+      }
+    },
+  });
+}

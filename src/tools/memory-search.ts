@@ -1,0 +1,44 @@
+import { z } from "zod";
+import type { MemoryHit } from "../core/memory-store.ts";
+import { headWithin } from "../core/tokens.ts";
+import { defineTool, type Tool } from "../core/tool.ts";
+
+const LIMIT_DEFAULT = 5;
+const LIMIT_MAX = 20;
+/** UTF-8 bytes of one result's text; a model that wants more asks `search_project_history`. */
+const CONTENT_BYTES_MAX = 8_000;
+
+/** The specification's `memory_search`: what compaction removed, found by what it says. */
+export function memorySearchTool(
+  search: (request: { query: string; limit: number }) => Promise<readonly MemoryHit[]>,
+): Tool {
+  return defineTool({
+    name: "memory_search",
+    description:
+      "Search semantic memory for past conversation content. Memory contains text from earlier conversation turns that were compacted away to save context space.",
+    input: z.object({
+      query: z
+        .string()
+        .describe("Natural language search query describing what you want to recall."),
+      limit: z
+        .int()
+        .min(0)
+        .nullish()
+        .describe("Maximum number of results to return. Default 5, at most 20."),
+    }),
+    async execute({ query, limit }) {
+      const hits = await search({ query, limit: Math.min(limit ?? LIMIT_DEFAULT, LIMIT_MAX) });
+      return hits.map(specifiedResult);
+    },
+  });
+}
+
+/** A hit as the specification's JSON shows it. */
+export function specifiedResult(hit: MemoryHit) {
+  return {
+    content: headWithin(hit.content, CONTENT_BYTES_MAX),
+    score: Math.round(hit.score * 1000) / 1000,
+    session_id: hit.sessionId,
+    turn: hit.turn,
+  };
+}

@@ -1,0 +1,163 @@
+import { expect, test } from "vitest";
+import type { StoredEvent } from "../core/event.ts";
+import { readLines } from "./read-lines.ts";
+import { readTranscript } from "./read-transcript.ts";
+
+const bytes = (text: string) => new TextEncoder().encode(text);
+const read = (...lines: unknown[]) =>
+  readTranscript([bytes(lines.map((line) => JSON.stringify(line)).join("\n"))], "talk.jsonl");
+const problemOf = (text: string) =>
+  readTranscript([bytes(text)], "talk.jsonl").then(
+    () => "no problem",
+    (error: Error) => error.message,
+  );
+
+test("a line of chat is one message, with who said it, when and where", async () => {
+  const { name, messages } = await read(
+    { role: "system", content: "Be brief." },
+    { role: "user", content: "Hi", speaker: "Ada", time: "2026-01-02T03:04:05Z", session: "S1" },
+    { role: "assistant", content: "Hello", extra: "is nobody's business" },
+  );
+  expect(name).toBe("talk.jsonl");
+  expect(messages).toEqual([
+    { message: { role: "system", content: "Be brief." } },
+    {
+      message: { role: "user", content: "Hi" },
+      origin: { speaker: "Ada", time: "2026-01-02T03:04:05Z", session: "S1" },
+    },
+    {
+      message: {
+        role: "block_assistant",
+        blocks: [{ block_type: "text", data: { text: "Hello" } }],
+        stop_reason: "end_turn",
+      },
+    },
+  ]);
+});
+
+test("tool calls come in OpenAI's form, arguments as text", async () => {
+  const { messages } = await read(
+    {
+      role: "assistant",
+      content: null,
+      tool_calls: [
+        { id: "a", type: "function", function: { name: "add", arguments: '{"x":1}' } },
+        { id: "b", type: "function", function: { name: "add", arguments: '{"x":' } },
+      ],
+    },
+    { role: "tool", tool_call_id: "a", name: "add", content: "2" },
+  );
+  expect(messages.map(({ message }) => message)).toEqual([
+    {
+      role: "block_assistant",
+      blocks: [
+        { block_type: "tool_use", data: { id: "a", name: "add", args: { x: 1 } } },
+        // What the model got wrong stays readable.
+        { block_type: "tool_use", data: { id: "b", name: "add", args: { arguments: '{"x":' } } },
+      ],
+      stop_reason: "end_turn",
+    },
+    { role: "tool_results", results: [{ tool_use_id: "a", content: "2", is_error: false }] },
+  ]);
+  expect(messages[1]?.toolName).toBe("add");
+});
+
+test("content in parts keeps its texts, the images that are in the file, and the addresses of others", async () => {
+  const { messages } = await read({
+    role: "user",
+    content: [
+      { type: "text", text: "What is this?" },
+      { type: "image_url", image_url: { url: "data:image/png;base64,AAAA" } },
+      { type: "image_url", image_url: { url: "https://example.com/b.png" } },
+    ],
+  });
+  expect(messages[0]?.message).toEqual({
+    role: "user",
+    content: [
+      { type: "text", text: "What is this?" },
+      { type: "image", media_type: "image/png", data: "AAAA" },
+      { type: "text", text: "https://example.com/b.png" },
+    ],
+  });
+});
+
+test("a log of rkat's own gives the conversation without its compactions", async () => {
+  const events: StoredEvent["event"][] = [
+    { type: "run_started", session_id: "s", prompt: "Hi", origin: { speaker: "Ada" } },
+    { type: "compaction_started", input_tokens: 0, estimated_history_tokens: 9, message_count: 1 },
+    { type: "turn_started", turn_number: 0 },
+    { type: "text_complete", content: "Hello" },
+    {
+      type: "turn_completed",
+      stop_reason: "end_turn",
+      usage: {
+        input_tokens: 1,
+        output_tokens: 1,
+        cache_creation_tokens: null,
+        cache_read_tokens: null,
+      },
+    },
+  ];
+  const { messages } = await read(
+    ...events.map((event, index) => ({
+      seq: index + 1,
+      schema_version: 1,
+      event_id: `e${index}`,
+      timestamp_ms: 0,
+      event,
+    })),
+  );
+  expect(messages).toEqual([
+    {
+      message: { role: "user", content: "Hi" },
+      origin: { speaker: "Ada", time: "1970-01-01T00:00:00.000Z" },
+    },
+    {
+      message: {
+        role: "block_assistant",
+        blocks: [{ block_type: "text", data: { text: "Hello" } }],
+        stop_reason: "end_turn",
+      },
+      origin: { time: "1970-01-01T00:00:00.000Z" },
+    },
+  ]);
+});
+
+test("a bad line is named by its number, and what is wrong with it", async () => {
+  const good = '{"role":"user","content":"Hi"}\n\n';
+  expect(await problemOf(`${good}{"role":`)).toMatch(/talk\.jsonl, line 3: .*JSON/);
+  expect(await problemOf(`${good}[]`)).toMatch(/line 3: it is not a JSON object/);
+  expect(await problemOf(`${good}{"role":"robot","content":""}`)).toMatch(
+    /line 3: .*"system"\|"developer"\|"user"\|"assistant"\|"tool".*role/,
+  );
+  expect(await problemOf(`${good}{"role":"user","content":7}`)).toMatch(/line 3: .*content/);
+  expect(await problemOf(`${good}{"role":"user","content":"","time":"soon"}`)).toMatch(
+    /line 3: .*ISO 8601.*time/,
+  );
+  expect(await problemOf('{"seq":1,"event":{"type":"run_started"}}')).toMatch(
+    /line 1: .*prompt|schema_version/,
+  );
+  expect(await problemOf('{"text":"Hi"}')).toMatch(/line 1: .*neither a "role" nor an "event"/);
+  expect(await problemOf("\n\n")).toMatch(/talk\.jsonl is empty/);
+});
+
+test("lines end at newlines only, wherever the pieces of the file are cut", async () => {
+  const text = '﻿{"a":"\u2028é"}\r\n\n  \n{"b":1}';
+  for (const size of [1, 2, 3, 1000]) {
+    const all = bytes(text);
+    const pieces = Array.from({ length: Math.ceil(all.length / size) }, (_, index) =>
+      all.subarray(index * size, (index + 1) * size),
+    );
+    const lines = await Array.fromAsync(readLines(pieces, "x"));
+    expect(lines.map(({ number, text }) => [number, JSON.parse(text)])).toEqual([
+      [1, { a: "\u2028é" }],
+      [4, { b: 1 }],
+    ]);
+  }
+});
+
+test("a line that is too long, or no text, is refused", async () => {
+  const lines = (piece: Uint8Array) => Array.fromAsync(readLines([piece, piece], "x", 9));
+  await expect(lines(bytes("12345"))).rejects.toThrow("x, line 1: it is longer than 9 bytes");
+  await expect(lines(Uint8Array.of(0xff, 0x0a))).rejects.toThrow("x, line 1: it is not UTF-8");
+});

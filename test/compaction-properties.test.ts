@@ -1,0 +1,311 @@
+import assert from "node:assert/strict";
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { type CompactHistoryResult, compactHistory } from "../src/compaction/compact-history.ts";
+import { type CompactionConfig, DEFAULT_COMPACTION_CONFIG } from "../src/core/compactor.ts";
+import { isSummary, type Message, toolResults, toolUses } from "../src/core/message.ts";
+import { summaryMessage } from "../src/core/summary.ts";
+import { estimateTokens, jsonBytes } from "../src/core/tokens.ts";
+import { withShortenedOutput } from "../src/core/tool-output.ts";
+import {
+  arbitraryContinuation,
+  arbitraryHistory,
+  arbitrarySummary,
+  arbitraryThreshold,
+  type ScriptedSummary,
+} from "./support/arbitrary-histories.ts";
+
+/** Each runs a history, and up to two continuations of what became of it. */
+const RUNS = 5500;
+
+interface Scenario {
+  readonly config: Partial<CompactionConfig> & { readonly autoCompactThreshold: number };
+  readonly contextWindow: number | undefined;
+  readonly summary: ScriptedSummary;
+  readonly onSummaryFailure: "keep" | "fallback";
+  readonly pruneToolOutput: boolean;
+  readonly force: boolean;
+  readonly instructions: string;
+}
+
+const arbitraryScenario: fc.Arbitrary<Scenario> = fc.record({
+  config: fc.record(
+    {
+      autoCompactThreshold: arbitraryThreshold,
+      recentTurnBudget: fc.constantFrom(0, 1, 2, 4, 50),
+      maxSummaryTokens: fc.constantFrom(1, 100, 4096),
+    },
+    { requiredKeys: ["autoCompactThreshold"] },
+  ),
+  contextWindow: fc.option(fc.constantFrom(300, 2000, 8000, 200_000), { nil: undefined }),
+  summary: arbitrarySummary,
+  onSummaryFailure: fc.constantFrom("keep", "fallback"),
+  pruneToolOutput: fc.boolean(),
+  force: fc.oneof({ weight: 4, arbitrary: fc.constant(false) }, fc.constant(true)),
+  instructions: fc.constantFrom("", "Keep the numbers.", "x".repeat(10_000)),
+});
+
+const arbitraryPins = fc.array(fc.nat(), { maxLength: 3 });
+
+/** What one compaction was given and what it did. */
+interface Compaction {
+  readonly scenario: Scenario;
+  readonly source: readonly Message[];
+  readonly pins: readonly number[];
+  readonly result: CompactHistoryResult;
+  readonly requests: readonly { readonly messages: Message[]; readonly maxTokens: number }[];
+}
+
+async function compact(
+  scenario: Scenario,
+  source: readonly Message[],
+  pins: readonly number[],
+): Promise<Compaction> {
+  const { contextWindow, summary, ...options } = scenario;
+  const requests: Compaction["requests"][number][] = [];
+  const result = await compactHistory({
+    ...options,
+    ...(contextWindow === undefined ? {} : { contextWindow }),
+    messages: source,
+    pins,
+    summarize: async ({ messages, maxTokens }) => {
+      requests.push({ messages, maxTokens });
+      if (summary.kind === "throws") throw new Error("the provider is down");
+      return summary.text;
+    },
+  });
+  return { scenario, source, pins, result, requests };
+}
+
+/** Every promise, by its name, with what it says of one compaction. */
+const PROMISES: Record<string, (compaction: Compaction) => void> = {
+  "a rebuilt history passes its own check": ({ result }) => {
+    assert.ok(result.outcome !== "unchanged" || result.reason !== "invalid_rebuild");
+  },
+  "what stayed and what left is exactly the source": ({ source, result }) => {
+    const left = new Set(result.discarded.map(({ index }) => index));
+    for (const { index, message } of result.discarded) assert.equal(source[index], message);
+    const shorter = new Set(result.pruned.map(({ index }) => index));
+    const isNew = result.summary === null ? 0 : 1;
+    assert.equal(result.messages.length, source.length - left.size + isNew);
+    const place = result.discarded[0]?.index ?? 0;
+    const stayed = isNew ? result.messages.toSpliced(place, 1) : result.messages;
+    const indexes = source.flatMap((_, index) => (left.has(index) ? [] : [index]));
+    indexes.forEach((index, at) => {
+      if (!shorter.has(index)) assert.equal(stayed[at], source[index]);
+    });
+  },
+  "the log can repeat it": ({ source, result }) => {
+    const shortened = [...source];
+    for (const { index, toolUseId, keptBytes } of result.pruned) {
+      shortened[index] = withShortenedOutput(shortened[index] as Message, toolUseId, keptBytes);
+    }
+    const left = new Set(result.discarded.map(({ index }) => index));
+    const place = Math.min(...left);
+    const messages = shortened.flatMap((message, index) => {
+      if (!left.has(index)) return [message];
+      return index === place && result.summary !== null ? [summaryMessage(result.summary)] : [];
+    });
+    assert.equal(JSON.stringify(messages), JSON.stringify(result.messages));
+  },
+  "a tool call and its result stay together": ({ source, result }) => {
+    const left = new Set(result.discarded.map(({ index }) => index));
+    for (const [call, answer] of pairsOf(source)) {
+      assert.equal(left.has(call), left.has(answer), `parts ${call} from ${answer}`);
+    }
+  },
+  "system messages and the last user message stay word for word": ({ source, result }) => {
+    const last = source.findLast(isUser);
+    const must = source.filter((message) => message.role === "system" || message === last);
+    for (const message of must) assert.ok(result.messages.includes(message));
+  },
+  "pins stay": ({ source, pins, result }) => {
+    const gone = new Set([...result.discarded, ...result.pruned].map(({ index }) => index));
+    for (const pin of pins) assert.ok(!gone.has(pin) || isSummary(source[pin] as Message));
+  },
+  "it gets below the threshold where system messages, pins and the last user message would": ({
+    scenario,
+    source,
+    pins,
+    result,
+    requests,
+  }) => {
+    const failed = requests.length > 0 && scenario.summary.kind !== "text";
+    if (failed && scenario.onSummaryFailure === "keep") return;
+    const threshold = scenario.config.autoCompactThreshold;
+    if (estimateTokens(fixed(source, pins)) < threshold) {
+      assert.ok(estimateTokens(result.messages) < threshold);
+    }
+  },
+  "it never grows": ({ source, result }) => {
+    const [before, after] = [source, result.messages].map((all) => JSON.stringify(all)) as [
+      string,
+      string,
+    ];
+    if (result.outcome === "unchanged") assert.equal(after, before);
+    else assert.ok(Buffer.byteLength(after) < Buffer.byteLength(before));
+  },
+  "an empty, blank or failed summary deletes nothing": ({ scenario, result, requests }) => {
+    if (scenario.summary.kind === "text" || requests.length === 0) return;
+    if (scenario.onSummaryFailure === "keep") assert.equal(result.outcome, "unchanged");
+    else assert.equal(result.summarizedBy, "fallback");
+  },
+  "the summary request fits the window": ({ scenario, requests }) => {
+    const window = scenario.contextWindow ?? scenario.config.autoCompactThreshold;
+    for (const { messages, maxTokens } of requests) {
+      assert.ok(estimateTokens(messages) + maxTokens <= window);
+      assert.ok(messages.every(({ role }) => role === "user"));
+    }
+    assert.ok(requests.length <= 1);
+  },
+  "a summary takes no more than its room": ({ scenario, result }) => {
+    const max = scenario.config.maxSummaryTokens ?? DEFAULT_COMPACTION_CONFIG.maxSummaryTokens;
+    assert.ok(Buffer.byteLength(result.summary ?? "") <= max * 4);
+  },
+  "no previous summary stays when a turn leaves": ({ source, result }) => {
+    if (result.discarded.length === 0) return;
+    const old = source.filter(isSummary);
+    assert.ok(!result.messages.some((message) => old.includes(message)));
+  },
+  "nothing happens below the threshold unless asked": ({ scenario, source, result }) => {
+    if (scenario.force || estimateTokens(source) >= scenario.config.autoCompactThreshold) return;
+    assert.equal(result.outcome, "unchanged");
+  },
+  "the first message but system messages is a user message if it was": ({
+    source,
+    pins,
+    result,
+  }) => {
+    const isSpoken = ({ role }: Message) => role !== "system";
+    const answersLater = pairsOf(source).some(([call, answer]) =>
+      source.slice(call, answer).some(isUser),
+    );
+    if (
+      pins.length > 0 ||
+      answersLater ||
+      !source.find(isSpoken) ||
+      !isUser(source.find(isSpoken) as Message)
+    )
+      return;
+    assert.equal(result.messages.find(isSpoken)?.role, "user");
+  },
+};
+
+test("every promise holds for every history, and for every continuation of it", async () => {
+  let compactions = 0;
+  const outcomes: Record<string, number> = {};
+  const check = fc.asyncProperty(
+    arbitraryHistory,
+    fc.array(arbitraryContinuation, { maxLength: 2 }),
+    arbitraryPins,
+    arbitraryScenario,
+    async (history, continuations, pinSeeds, scenario) => {
+      let source = frozen(history);
+      let pins = history.length === 0 ? [] : pinSeeds.map((seed) => seed % history.length);
+      for (const continuation of [[], ...continuations]) {
+        source = frozen([...source, ...continuation]);
+        const compaction = await compact(scenario, source, pins);
+        for (const [promise, holds] of Object.entries(PROMISES)) {
+          named(promise, compaction, () => holds(compaction));
+        }
+        const { result } = compaction;
+        pins = movedPins(pins, compaction);
+        if (result.outcome !== "unchanged") {
+          const again = await compact(scenario, result.messages, pins);
+          named("compacting again at once does nothing and calls no model", again, () => {
+            assert.equal(again.requests.length, 0);
+            assert.equal(again.result.outcome, "unchanged");
+          });
+        }
+        source = frozen(result.messages);
+        compactions += 1;
+        const outcome = result.outcome === "unchanged" ? result.reason : result.outcome;
+        outcomes[outcome] = (outcomes[outcome] ?? 0) + 1;
+      }
+    },
+  );
+  const seed = Number(process.env.RKAT_SEED ?? 20_260_101);
+  // Shrinking such histories takes minutes; the outline of what failed says enough.
+  await fc.assert(check, { numRuns: RUNS, seed, endOnFailure: true });
+  console.log(`seed ${seed}: ${compactions} compactions`, outcomes);
+  expect(compactions).toBeGreaterThan(10_000);
+}, 120_000);
+
+function named(promise: string, compaction: Compaction, holds: () => void): void {
+  try {
+    holds();
+  } catch (error) {
+    const { scenario, source, pins, result } = compaction;
+    const outline = {
+      ...scenario,
+      summary: scenario.summary.kind,
+      pins,
+      source: source.map(outlineOf),
+      outcome: result.outcome === "unchanged" ? [result.reason, result.detail] : result.outcome,
+      result: result.messages.map(outlineOf),
+    };
+    throw new Error(`broken: ${promise}\n${JSON.stringify(outline, undefined, 1)}`, {
+      cause: error,
+    });
+  }
+}
+
+/** A message as its role, its calls or results, and its bytes. */
+function outlineOf(message: Message): string {
+  const ids = [
+    ...toolUses(message).map(({ id }) => id),
+    ...toolResults(message).map((result) => result.tool_use_id),
+  ];
+  const role = isSummary(message) ? "summary" : message.role;
+  return [role, ...ids, jsonBytes(message)].join(" ");
+}
+
+function isUser(message: Message): boolean {
+  return message.role === "user" && !isSummary(message);
+}
+
+/** Call and result by position: a result answers the nearest call of its id before it. */
+function pairsOf(messages: readonly Message[]): [number, number][] {
+  return messages.flatMap((message, index) =>
+    toolResults(message).flatMap(({ tool_use_id }) => {
+      const call = messages.findLastIndex(
+        (caller, at) => at < index && toolUses(caller).some(({ id }) => id === tool_use_id),
+      );
+      return call < 0 ? [] : [[call, index] as [number, number]];
+    }),
+  );
+}
+
+/** System messages, the last user message, pins, and whatever belongs to a pin. */
+function fixed(messages: readonly Message[], pins: readonly number[]): Message[] {
+  const stay = new Set(pins.filter((pin) => !isSummary(messages[pin] as Message)));
+  const pairs = pairsOf(messages);
+  for (let size = -1; size < stay.size; ) {
+    size = stay.size;
+    for (const pair of pairs) {
+      if (pair.some((index) => stay.has(index))) for (const index of pair) stay.add(index);
+    }
+  }
+  stay.add(messages.findLastIndex(isUser));
+  return messages.filter((message, index) => message.role === "system" || stay.has(index));
+}
+
+function movedPins(pins: readonly number[], { source, result }: Compaction): number[] {
+  const left = new Set(result.discarded.map(({ index }) => index));
+  const place = result.summary === null ? Infinity : Math.min(...left);
+  return pins.flatMap((pin) => {
+    if (left.has(pin) || source[pin] === undefined) return [];
+    const before = [...left].filter((index) => index < pin).length;
+    return [pin - before + (pin > place ? 1 : 0)];
+  });
+}
+
+function frozen(messages: readonly Message[]): readonly Message[] {
+  const freeze = (value: unknown) => {
+    if (typeof value !== "object" || value === null || Object.isFrozen(value)) return;
+    Object.freeze(value);
+    Object.values(value).forEach(freeze);
+  };
+  freeze(messages);
+  return messages;
+}

@@ -1,0 +1,182 @@
+import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { parse } from "smol-toml";
+import { expect, test } from "vitest";
+import { configTemplate } from "../src/config/config-template.ts";
+import { loadConfig } from "../src/config/load-config.ts";
+import { SETTING_KEYS, SETTINGS } from "../src/config/settings.ts";
+
+/** Loads settings from the texts of two files and an environment. */
+async function load(texts: { user?: string; project?: string }, env: Record<string, string> = {}) {
+  const folder = mkdtempSync(join(tmpdir(), "rkat-config-"));
+  const userFile = join(folder, "user.toml");
+  const projectFile = join(folder, "project.toml");
+  if (texts.user !== undefined) writeFileSync(userFile, texts.user);
+  if (texts.project !== undefined) writeFileSync(projectFile, texts.project);
+  const { config, problem } = await loadConfig({ userFile, projectFile, env });
+  return { config, problem, said: problem?.message.replaceAll(`${folder}/`, "").split("\n") };
+}
+
+test("without files and variables every setting has its default", async () => {
+  const { config, problem } = await load({}, { PATH: "/bin", RKAT_MODEL: "" });
+  expect(problem).toBeUndefined();
+  expect(config.get("compaction.auto_compact_threshold")).toBe(100_000);
+  expect(config.given("compaction.auto_compact_threshold")).toBeUndefined();
+  expect(config.get("model")).toBeUndefined();
+  expect(config.effective().every(({ origin }) => origin === "default")).toBe(true);
+});
+
+test("the project's file wins over the user's, and variables over both, key by key", async () => {
+  const { config } = await load(
+    {
+      user: 'model = "anthropic/a"\n[compaction]\nrecent_turn_budget = 9\nmax_summary_tokens = 99',
+      project: 'model = "openai/b"\n[compaction]\nrecent_turn_budget = 7',
+    },
+    { RKAT_MODEL: "google/c", RKAT_COMPACTION__AUTO_COMPACT_THRESHOLD: "4_000" },
+  );
+  expect(config.get("model")).toBe("google/c");
+  expect(config.get("compaction.recent_turn_budget")).toBe(7);
+  expect(config.get("compaction.max_summary_tokens")).toBe(99);
+  expect(config.get("compaction.auto_compact_threshold")).toBe(4000);
+  expect(config.get("compaction.min_turns_between_compactions")).toBe(3);
+});
+
+test("every setting says where it comes from", async () => {
+  const { config } = await load({ user: "max_tokens = 5" }, { RKAT_MODEL: "google/c" });
+  const from = Object.fromEntries(config.effective().map(({ key, origin }) => [key, origin]));
+  expect(from).toMatchObject({ model: "RKAT_MODEL", "memory.enabled": "default" });
+  expect(from.max_tokens).toMatch(/user\.toml$/);
+});
+
+test("providers and context windows have names of the user's choice", async () => {
+  const { config } = await load(
+    {
+      user: '[providers.groq]\nbase_url = "https://api.groq.com/openai/v1"\napi_key_env = "GROQ"',
+      project: '[context_windows]\n"ollama/llama3.2" = 8_192',
+    },
+    { RKAT_PROVIDERS__OPENAI__BASE_URL: "https://gateway.example/v1" },
+  );
+  expect(config.providers).toEqual({
+    groq: { base_url: "https://api.groq.com/openai/v1", api_key_env: "GROQ" },
+    openai: { base_url: "https://gateway.example/v1" },
+  });
+  expect(config.contextWindows).toEqual({ "ollama/llama3.2": 8192 });
+});
+
+test("everything that is wrong is said at once, with the file, the key, the value and what is allowed", async () => {
+  const { said, problem } = await load(
+    {
+      project: [
+        'modle = "openai/b"',
+        "recent_turn_budget = 3",
+        "max_tokens = -4",
+        "memory = true",
+        "[compaction]",
+        'on_summary_failure = "maybe"',
+        "auto_compact_threshold = 2.5",
+        "[compactoin]",
+        "max_summary_tokens = 3",
+        "[budget]",
+        'max_duration = "two days"',
+        "max_tool_calls = [1]",
+        "[context_windows]",
+        '"openai/gpt-5" = "big"',
+      ].join("\n"),
+    },
+    { RKAT_MODLE: "x", RKAT_MAX_TOKENS: "many" },
+  );
+  expect(problem?.code).toBe("INVALID_CONFIG");
+  expect(said).toMatchInlineSnapshot(`
+    [
+      "The configuration is not valid. 12 problems:",
+      "project.toml: modle is not a setting. Did you mean model?",
+      "project.toml: recent_turn_budget is not a setting. Did you mean compaction.recent_turn_budget?",
+      "project.toml: max_tokens is -4; it must be a whole number from 1.",
+      "project.toml: memory is a section: write [memory].",
+      "project.toml: compaction.on_summary_failure is "maybe"; it must be "keep" or "fallback".",
+      "project.toml: compaction.auto_compact_threshold is 2.5; it must be a whole number from 1.",
+      "project.toml: compactoin is not a setting. Did you mean compaction?",
+      "project.toml: budget.max_duration is "two days"; it must be a time like "90s" or "1h30m", or seconds.",
+      "project.toml: budget.max_tool_calls is a list; it must be a whole number from 1.",
+      "project.toml: context_windows."openai/gpt-5" is "big"; it must be a whole number from 1.",
+      "environment: RKAT_MODLE is not a setting. Did you mean RKAT_MODEL?",
+      "environment: RKAT_MAX_TOKENS is "many"; it must be a whole number from 1.",
+    ]
+  `);
+});
+
+test("TOML that cannot be read is told with file, line and column, and without an excerpt", async () => {
+  const { said } = await load({ project: 'model = "a/b"\n[compaction\nsecret = "hunter2"' });
+  expect(said).toMatchInlineSnapshot(`
+    [
+      "The configuration is not valid. project.toml, line 2, column 12: illegal character in key.",
+    ]
+  `);
+});
+
+test("no message shows what may be a key", async () => {
+  const secret = "sk-live-0123456789";
+  const { said } = await load(
+    { user: `[providers.openai]\napi_key = "${secret}"\napi_key_env = "${secret}"` },
+    { RKAT_PROVIDERS__OPENAI__API_KEY_ENV: secret },
+  );
+  expect(said?.join("\n")).not.toContain(secret);
+  expect(said).toMatchInlineSnapshot(`
+    [
+      "The configuration is not valid. 3 problems:",
+      "user.toml: providers.openai.api_key is not a setting: keys stay out of files. Put the key into an environment variable, and its name into api_key_env.",
+      "user.toml: providers.openai.api_key_env must be the name of an environment variable, such as "OPENAI_API_KEY" (never the key itself).",
+      "environment: RKAT_PROVIDERS__OPENAI__API_KEY_ENV must be the name of an environment variable, such as "OPENAI_API_KEY" (never the key itself).",
+    ]
+  `);
+});
+
+test("`rkat config` shows no password of an address", async () => {
+  const { config } = await load({
+    user: '[providers.a]\nbase_url = "https://me:pass@host.example/v1"',
+  });
+  expect(JSON.stringify(config.effective())).not.toContain("pass@");
+  expect(config.providers.a?.base_url).toBe("https://me:pass@host.example/v1");
+});
+
+test("a project's file cannot send a key to another machine", async () => {
+  const project = (address: string) =>
+    load({ project: `[providers.openai]\nbase_url = "${address}"` });
+  for (const address of ["http://127.0.0.1:1/v1", "http://localhost:1/v1", "http://[::1]:1/v1"]) {
+    expect((await project(address)).problem).toBeUndefined();
+  }
+  for (const address of [
+    "https://evil.example/v1",
+    "http://127.0.0.1.evil.example",
+    "http://localhost@evil.example",
+  ]) {
+    expect((await project(address)).said?.join()).toContain("names another machine");
+  }
+});
+
+test("a byte order mark and Windows line ends do no harm", async () => {
+  const { config, problem } = await load({ project: '\uFEFFmodel = "a/b"\r\nmax_tokens = 3\r\n' });
+  expect(problem).toBeUndefined();
+  expect(config.get("max_tokens")).toBe(3);
+});
+
+test("the template of `rkat init` names every setting, and is valid with and without its comments", async () => {
+  const template = configTemplate();
+  expect((await load({ project: template })).problem).toBeUndefined();
+  const bare = template.replace(/^# (?=[\w".]+ = )/gm, "");
+  const { config, problem } = await load({ project: bare });
+  expect(problem).toBeUndefined();
+  expect(config.effective().filter(({ origin }) => origin === "default")).toEqual([]);
+  expect(Object.keys(parse(bare)).length).toBeGreaterThan(0);
+});
+
+test("docs/configuration.md has the table of all settings", () => {
+  const docs = readFileSync("docs/configuration.md", "utf8");
+  for (const key of SETTING_KEYS) {
+    const { kind, default: value, description } = SETTINGS[key];
+    const shown =
+      value === undefined ? "" : `\`${(kind.write as (value: unknown) => string)(value)}\``;
+    expect(docs).toContain(`| \`${key}\` | ${kind.allowed} | ${shown} | ${description} |`);
+  }
+});

@@ -1,0 +1,62 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, describe, test } from "vitest";
+import type { Embedder } from "../src/core/embedder.ts";
+import type { MemoryStore } from "../src/core/memory-store.ts";
+import { BagOfWordsEmbedder } from "../src/embedders/bag-of-words-embedder.ts";
+import { LocalEmbedder } from "../src/embedders/local-embedder.ts";
+import { SimpleMemoryStore } from "../src/stores/ephemeral/simple-memory-store.ts";
+import { openDatabase } from "../src/stores/sqlite/database.ts";
+import { SqliteMemoryStore } from "../src/stores/sqlite/sqlite-memory-store.ts";
+import { embedderLaws } from "../src/testing/embedder-laws.ts";
+import { memoryStoreLaws } from "../src/testing/memory-store-laws.ts";
+
+const sqlite = (thread: "main" | "worker") => async (folder: string) =>
+  new SqliteMemoryStore(openDatabase({ path: join(folder, "rkat.db"), thread }));
+
+const STORES: readonly {
+  readonly name: string;
+  readonly durable: boolean;
+  open(folder: string): Promise<MemoryStore>;
+}[] = [
+  { name: "simple", durable: false, open: async () => new SimpleMemoryStore() },
+  { name: "sqlite", durable: true, open: sqlite("main") },
+  { name: "sqlite in a worker", durable: true, open: sqlite("worker") },
+];
+
+const EMBEDDERS: readonly { readonly name: string; open(): Promise<Embedder> }[] = [
+  { name: "local", open: async () => new LocalEmbedder() },
+  { name: "local, 100 dimensions", open: async () => new LocalEmbedder({ dimensions: 100 }) },
+  { name: "bag of words", open: async () => new BagOfWordsEmbedder() },
+];
+
+const folders: string[] = [];
+afterAll(() => Promise.all(folders.map((folder) => rm(folder, { recursive: true }))));
+
+for (const { name, durable, open } of STORES) {
+  describe(`MemoryStore: ${name}`, () => {
+    for (const law of memoryStoreLaws) {
+      test.skipIf(law.durable && !durable)(law.name, async () => {
+        const folder = await mkdtemp(join(tmpdir(), "rkat-"));
+        folders.push(folder);
+        const opened: MemoryStore[] = [];
+        try {
+          await law.holds(async () => {
+            const store = await open(folder);
+            opened.push(store);
+            return store;
+          });
+        } finally {
+          await Promise.all(opened.map((store) => store.close()));
+        }
+      });
+    }
+  });
+}
+
+for (const { name, open } of EMBEDDERS) {
+  describe(`Embedder: ${name}`, () => {
+    for (const law of embedderLaws) test(law.name, () => law.holds(open));
+  });
+}

@@ -1,0 +1,186 @@
+import { appendFile, cp, readdir, readFile, rm, truncate, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { createSessionService } from "../src/index.ts";
+import { MemoryIndex } from "../src/projections/memory-index.ts";
+import { SessionFiles } from "../src/projections/session-files.ts";
+import { EphemeralEventStore } from "../src/stores/ephemeral/ephemeral-event-store.ts";
+import { EphemeralSessionStore } from "../src/stores/ephemeral/ephemeral-session-store.ts";
+import { SimpleMemoryStore } from "../src/stores/ephemeral/simple-memory-store.ts";
+import { scriptedModel } from "../src/testing.ts";
+import { temporaryFolder } from "./support/obey.ts";
+
+const LONG = "some words to fill a small window with, over and over again. ".repeat(12);
+
+/** A log with two sessions in it, one of them compacted. */
+async function someLog(): Promise<EphemeralEventStore> {
+  const events = new EphemeralEventStore();
+  const service = createSessionService({
+    model: scriptedModel((_, call) => `answer ${call}. ${LONG}`),
+    stores: { events, sessions: new EphemeralSessionStore() },
+    memory: new SimpleMemoryStore(),
+    compaction: {
+      autoCompactThreshold: 1500,
+      minTurnsBetweenCompactions: 1,
+      summarizer: "fallback",
+    },
+    builtinTools: false,
+  });
+  const one = await service.createSession({ labels: { name: "one" } });
+  const two = await service.createSession({});
+  for (let turn = 0; turn < 16; turn += 1) {
+    await service.startTurn({ sessionId: one.sessionId, prompt: `question ${turn}` });
+    if (turn < 2) await service.startTurn({ sessionId: two.sessionId, prompt: "and you?" });
+  }
+  await service.close();
+  return events;
+}
+
+/** Every file below a folder, by its path. */
+async function filesOf(folder: string): Promise<Record<string, string>> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+  const paths = entries
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name));
+  const texts = paths.map(async (path) => [
+    path.slice(folder.length),
+    await readFile(path, "utf8"),
+  ]);
+  return Object.fromEntries(await Promise.all(texts));
+}
+
+async function project(events: EphemeralEventStore, files: SessionFiles, batch = 200, until = 1e9) {
+  for (;;) {
+    const position = await files.position();
+    const next = (await events.readAll(position, batch)).filter((event) => event.position <= until);
+    if (next.length === 0) return;
+    await files.apply(next);
+  }
+}
+
+test("session files come out the same from nothing, in any batches, however often", async () => {
+  const events = await someLog();
+  const folder = await temporaryFolder();
+  await project(events, new SessionFiles(events, join(folder, "whole")));
+  const whole = await filesOf(join(folder, "whole"));
+  await project(events, new SessionFiles(events, join(folder, "small")), 3);
+  expect(await filesOf(join(folder, "small"))).toEqual(whole);
+
+  await rm(join(folder, "small", "checkpoint"));
+  await project(events, new SessionFiles(events, join(folder, "small")), 7);
+  expect(await filesOf(join(folder, "small"))).toEqual(whole);
+});
+
+test("each session has its state, its log, its last answer and its checkpoint as files", async () => {
+  const events = await someLog();
+  const folder = await temporaryFolder();
+  await project(events, new SessionFiles(events, folder));
+  const index = (await readFile(join(folder, "index.jsonl"), "utf8")).trimEnd().split("\n");
+  const [one] = index.map((line) => JSON.parse(line));
+  expect(index).toHaveLength(2);
+  expect(one.labels).toEqual({ name: "one" });
+  const session = join(folder, one.session_id);
+  expect((await readdir(session)).sort()).toEqual([
+    "checkpoint",
+    "events.jsonl",
+    "session.json",
+    "summary.txt",
+  ]);
+  const lines = (await readFile(join(session, "events.jsonl"), "utf8")).trimEnd().split("\n");
+  const stored = await Array.fromAsync(events.read(one.session_id, 0));
+  expect(lines.map((line) => JSON.parse(line))).toEqual(stored);
+  expect(JSON.parse(await readFile(join(session, "session.json"), "utf8"))).toMatchObject({
+    turns: 16,
+    seq: stored.length,
+    version: 1,
+  });
+  expect(await readFile(join(session, "summary.txt"), "utf8")).toMatch(/^answer 17\. /);
+});
+
+test("what a crash leaves in the files is healed, whatever it is", async () => {
+  const events = await someLog();
+  const folder = await temporaryFolder();
+  await project(events, new SessionFiles(events, join(folder, "whole")));
+  const whole = await filesOf(join(folder, "whole"));
+  const damage = {
+    "a half-written line": (session: string) =>
+      appendFile(join(session, "events.jsonl"), '{"seq":99'),
+    "whole lines that no checkpoint knows": (session: string) =>
+      appendFile(join(session, "events.jsonl"), '{"seq":99}\n{"seq":100}\n'),
+    "a log that fell short": (session: string) => truncate(join(session, "events.jsonl"), 50),
+    "no log": (session: string) => rm(join(session, "events.jsonl")),
+    "no checkpoint": (session: string) => rm(join(session, "checkpoint")),
+    "a checkpoint of garbage": (session: string) =>
+      writeFile(join(session, "checkpoint"), "garbage"),
+    "a state of garbage": (session: string) => writeFile(join(session, "session.json"), "{"),
+    "no folder": (session: string) => rm(session, { recursive: true }),
+  };
+  const positions = (await events.readAll(0, 1000)).map((event) => event.position);
+  const crash = fc.record({
+    at: fc.constantFrom(...positions.slice(4)),
+    what: fc.constantFrom(...Object.keys(damage)),
+    batch: fc.integer({ min: 1, max: 9 }),
+  });
+  let trial = 0;
+  await fc.assert(
+    fc.asyncProperty(crash, async ({ at, what, batch }) => {
+      trial += 1;
+      const files = join(folder, `trial-${trial}`);
+      await project(events, new SessionFiles(events, files), batch, at);
+      const last = (await events.readAll(0, 1000)).findLast((event) => event.position <= at);
+      await damage[what as keyof typeof damage](join(files, last?.sessionId ?? ""));
+      // The batch that was cut short comes again, and the rest after it.
+      const again = (await events.readAll(at - 1, 1000)).slice(0, batch);
+      await new SessionFiles(events, files).apply(again);
+      await project(events, new SessionFiles(events, files), batch);
+      const session = `/${last?.sessionId}/`;
+      const ofSession = (all: Record<string, string>) =>
+        Object.entries(all).filter(([path]) => path.startsWith(session));
+      expect(ofSession(await filesOf(files))).toEqual(ofSession(whole));
+    }),
+    { numRuns: 60 },
+  );
+});
+
+test("a deleted session leaves no file and no line in the index", async () => {
+  const events = await someLog();
+  const folder = await temporaryFolder();
+  const files = new SessionFiles(events, folder);
+  await project(events, files);
+  const [first, second] = (await readFile(join(folder, "index.jsonl"), "utf8"))
+    .trimEnd()
+    .split("\n")
+    .map((line) => JSON.parse(line).session_id);
+  await files.remove(first);
+  expect((await readdir(folder)).sort()).toEqual([second, "checkpoint", "index.jsonl"].sort());
+  expect(await readFile(join(folder, "index.jsonl"), "utf8")).not.toContain(first);
+});
+
+test("memory has each discarded message once, however often and by however many it is indexed", async () => {
+  const events = await someLog();
+  const memory = new SimpleMemoryStore();
+  const all = await events.readAll(0, 1000);
+  for (const _ of [1, 2, 3]) {
+    await Promise.all([
+      new MemoryIndex(events, memory).apply(all),
+      new MemoryIndex(events, memory).apply(all.slice(0, all.length / 2)),
+    ]);
+  }
+  const discarded = all.flatMap(({ stored: { event } }) =>
+    event.type === "compaction_completed" ? [event.discarded_messages] : [],
+  );
+  expect(discarded.length).toBeGreaterThan(1);
+  const { entries } = await memory.stats();
+  expect(entries).toBe(discarded.reduce((sum, count) => sum + count, 0));
+});
+
+test("a copy of the files is worth nothing: the log is the truth", async () => {
+  const events = await someLog();
+  const folder = await temporaryFolder();
+  await project(events, new SessionFiles(events, join(folder, "files")));
+  await cp(join(folder, "files"), join(folder, "copy"), { recursive: true });
+  await writeFile(join(folder, "copy", "checkpoint"), "not a number");
+  await project(events, new SessionFiles(events, join(folder, "copy")), 5);
+  expect(await filesOf(join(folder, "copy"))).toEqual(await filesOf(join(folder, "files")));
+});

@@ -1,0 +1,181 @@
+import { join } from "node:path";
+import fc from "fast-check";
+import { expect, onTestFinished, test } from "vitest";
+import type { SessionView } from "../src/core/session-service.ts";
+import type { Stores } from "../src/core/stores.ts";
+import { createSessionService } from "../src/index.ts";
+import { sqliteStores } from "../src/sqlite.ts";
+import { heldInMemory, inOrder, owedToMemory } from "./support/memory-account.ts";
+import { temporaryFolder } from "./support/obey.ts";
+import { replayChat } from "./support/replay-chat.ts";
+
+type Line = Readonly<Record<string, unknown>>;
+
+const chat = (lines: readonly Line[]) =>
+  new TextEncoder().encode(lines.map((line) => JSON.stringify(line)).join("\n"));
+
+/** A conversation long enough to be compacted, with tools, told apart line by line. */
+const LONG: readonly Line[] = [
+  { role: "system", content: "Be brief." },
+  ...Array.from({ length: 40 }, (_, turn): Line[] => [
+    {
+      role: "user",
+      content: `Question ${turn}: ${"what about it, ".repeat(20)}`,
+      speaker: "Ada",
+      time: `2026-01-01T10:${10 + turn}:00Z`,
+    },
+    {
+      role: "assistant",
+      content: `Let me look ${turn}.`,
+      tool_calls: [{ id: `call-${turn}`, function: { name: "look", arguments: `{"at":${turn}}` } }],
+    },
+    {
+      role: "tool",
+      tool_call_id: `call-${turn}`,
+      content: `Found ${turn}: ${"this and that ".repeat(30)}`,
+    },
+    {
+      role: "assistant",
+      content: `Answer ${turn}: ${"it is so, ".repeat(20)}`,
+      speaker: "Bot",
+      time: `2026-01-01T10:${10 + turn}:30Z`,
+    },
+  ]).flat(),
+];
+
+async function openStores(): Promise<{ readonly path: string; readonly stores: Stores }> {
+  const path = join(await temporaryFolder(), "rkat.db");
+  const stores = sqliteStores({ path });
+  onTestFinished(() => stores.close());
+  return { path, stores };
+}
+
+async function view(stores: Stores, sessionId: string): Promise<SessionView> {
+  const service = createSessionService({ model: "none", stores });
+  try {
+    return await service.read({ sessionId });
+  } finally {
+    await service.close();
+  }
+}
+
+const logOf = (stores: Stores, sessionId: string) =>
+  Array.fromAsync(stores.events.read(sessionId, 0));
+
+test("a replay reports what happened: turns, compactions, what left and what memory has of it", async () => {
+  const { stores } = await openStores();
+  const report = await replayChat(chat(LONG), stores);
+  expect(report).toMatchObject({
+    file: "talk.jsonl",
+    turns: 40,
+    interrupted: false,
+    failures: [],
+  });
+  expect(report.compactions.length).toBeGreaterThan(2);
+  for (const compaction of report.compactions) {
+    expect(compaction.tokens_after).toBeLessThan(4000);
+    expect(compaction.tokens_before).toBeGreaterThanOrEqual(4000);
+    expect(compaction.messages_after).toBeLessThan(compaction.messages_before);
+    expect(compaction.summarised_by).toBe("fallback");
+  }
+  expect(report.indexed_messages).toBe(report.discarded_with_text);
+  expect(report.discarded_messages).toBeGreaterThan(report.discarded_with_text);
+  expect(report.tokens_before).toBeGreaterThan(2 * report.tokens_after);
+});
+
+test("each discarded message with text is in memory once, with who said it and when", async () => {
+  const { path, stores } = await openStores();
+  const { session_id } = await replayChat(chat(LONG), stores);
+  const owed = owedToMemory(session_id, await logOf(stores, session_id));
+  expect(inOrder(heldInMemory(path))).toEqual(inOrder(owed));
+  expect(owed.map(({ speaker }) => speaker)).toContain("Ada");
+});
+
+test("the same conversation gives the same history and the same memory twice", async () => {
+  const { path, stores } = await openStores();
+  const one = await replayChat(chat(LONG), stores);
+  const two = await replayChat(chat(LONG), stores);
+  expect(two.session_id).not.toBe(one.session_id);
+  const same = async ({ session_id, duration_ms: _, ...report }: typeof one) => ({
+    report,
+    history: (await view(stores, session_id)).history,
+    memory: inOrder(heldInMemory(path).filter(({ id }) => id.startsWith(session_id))).map(
+      ({ id, time, ...entry }) => ({
+        ...entry,
+        place: Number(id.split(":")[1]),
+        time: entry.speaker ? time : "",
+      }),
+    ),
+  });
+  expect(await same(two)).toEqual(await same(one));
+});
+
+test("a log of rkat's own replays to the history that it came from", async () => {
+  const { stores } = await openStores();
+  const recorded = await replayChat(chat(LONG), stores);
+  const log = await logOf(stores, recorded.session_id);
+  const again = await replayChat(chat(log as unknown as Line[]), stores, { name: "events.jsonl" });
+  const messages = async (id: string) =>
+    (await view(stores, id)).history.map(({ message, turn }) => ({ message, turn }));
+  expect(again.compactions).toEqual(recorded.compactions);
+  expect(await messages(again.session_id)).toEqual(await messages(recorded.session_id));
+});
+
+test("a replay that is stopped keeps what it had, and says so", async () => {
+  const { path, stores } = await openStores();
+  const stop = new AbortController();
+  const report = await replayChat(chat(LONG), stores, {
+    signal: stop.signal,
+    watch: { onTurn: ({ turns }) => (turns === 25 ? stop.abort() : undefined) },
+  });
+  expect(report).toMatchObject({ interrupted: true, turns: 25 });
+  expect(await view(stores, report.session_id)).toMatchObject({ turns: 25, isActive: false });
+  const owed = owedToMemory(report.session_id, await logOf(stores, report.session_id));
+  expect(inOrder(heldInMemory(path))).toEqual(inOrder(owed));
+});
+
+test("labels and compaction settings are those of the session", async () => {
+  const { stores } = await openStores();
+  const { session_id, compactions } = await replayChat(chat(LONG), stores, {
+    labels: { from: "test" },
+    compaction: { autoCompactThreshold: 1_000_000 },
+  });
+  expect(compactions).toEqual([]);
+  expect(await view(stores, session_id)).toMatchObject({
+    labels: { from: "test" },
+    model: "recording/talk.jsonl",
+  });
+});
+
+test("whatever a recording looks like, it replays, and each text is a message of its own", async () => {
+  const { stores } = await openStores();
+  const id = fc.constantFrom("a", "b", "");
+  const calls = fc.array(
+    id.map((of) => ({ id: of, function: { name: `tool ${of}`, arguments: "{}" } })),
+    { maxLength: 2 },
+  );
+  const content = fc.oneof(
+    fc.constant(""),
+    fc.constant(null),
+    fc.string(),
+    fc.lorem({ maxCount: 60 }),
+  );
+  const line = fc.oneof(
+    fc.record({ role: fc.constant("system"), content: fc.string({ maxLength: 50 }) }),
+    fc.record({ role: fc.constant("user"), content }),
+    fc.record({ role: fc.constant("user"), content }),
+    fc.record({ role: fc.constant("assistant"), content, tool_calls: calls }),
+    fc.record({ role: fc.constant("tool"), content, tool_call_id: id }),
+  );
+  await fc.assert(
+    fc.asyncProperty(fc.array(line, { minLength: 1, maxLength: 40 }), async (lines) => {
+      const { session_id, failures } = await replayChat(chat(lines), stores, { threshold: 1500 });
+      expect(failures).toEqual([]);
+      const log = JSON.stringify(await logOf(stores, session_id));
+      for (const said of lines) {
+        if (said.content) expect(log).toContain(JSON.stringify(said.content));
+      }
+    }),
+    { numRuns: 50 },
+  );
+});

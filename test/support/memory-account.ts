@@ -1,0 +1,60 @@
+import { DatabaseSync } from "node:sqlite";
+import type { Span, StoredEvent } from "../../src/core/event.ts";
+import { indexableText } from "../../src/core/message.ts";
+import { MessageAssembler } from "../../src/core/message-assembler.ts";
+import { startsTurn } from "../../src/core/turn.ts";
+import { redactSecrets } from "../../src/memory/redact-secrets.ts";
+
+/** A text in memory, and the message of the log that it stands for. */
+export interface Remembered {
+  readonly id: string;
+  readonly content: string;
+  readonly turn: number;
+  readonly speaker: string | null;
+  readonly time: string | null;
+}
+
+/** What memory has to hold of a session: the text of each message that compactions discarded. */
+export function owedToMemory(sessionId: string, log: readonly StoredEvent[]): Remembered[] {
+  const assembler = new MessageAssembler();
+  const discarded = log.flatMap(({ event }): readonly Span[] =>
+    event.type === "compaction_completed" ? event.discarded : [],
+  );
+  const owed: Remembered[] = [];
+  let turns = 0;
+  for (const stored of log) {
+    const logged = assembler.push(stored);
+    if (!logged) continue;
+    const { id, message, origin, timestampMs } = logged;
+    if (startsTurn(message)) turns += 1;
+    const content = redactSecrets(indexableText(message));
+    if (content.trim() === "" || !discarded.some(({ from, to }) => from <= id && id <= to))
+      continue;
+    owed.push({
+      id: `${sessionId}:${id}`,
+      content,
+      turn: Math.max(0, turns - 1),
+      speaker: origin?.speaker ?? null,
+      time: origin?.time ?? new Date(timestampMs).toISOString(),
+    });
+  }
+  return owed;
+}
+
+/** What the memory of a store holds, straight from its table. */
+export function heldInMemory(path: string): Remembered[] {
+  const db = new DatabaseSync(path, { readOnly: true });
+  try {
+    return db
+      .prepare("SELECT id, content, turn, speaker, time FROM memory_entry")
+      .all()
+      .map((row) => ({ ...row }) as unknown as Remembered);
+  } finally {
+    db.close();
+  }
+}
+
+/** Both sides of the account in one order, for comparing. */
+export function inOrder(entries: readonly Remembered[]): Remembered[] {
+  return entries.toSorted((one, other) => (one.id < other.id ? -1 : 1));
+}

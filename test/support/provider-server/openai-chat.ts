@@ -1,0 +1,109 @@
+import {
+  type CompleteAnswer,
+  isJsonObject,
+  type Json,
+  listOf,
+  type Protocol,
+  pieces,
+  type ServerEvent,
+} from "./reply.ts";
+
+/** OpenAI's chat completions as local servers speak them, whose templates are strict. */
+export const openAiChat: Protocol = {
+  path: /\/compatible\/v1\/chat\/completions$/,
+  keyHeader: "authorization",
+  problemWith,
+  events,
+  errorBody: ({ message, code = "server_error" }) => ({
+    error: { message, type: code, param: null, code },
+  }),
+  contextTooLong: {
+    status: 400,
+    code: "exceed_context_size_error",
+    message: "the request exceeds the available context size, try increasing it",
+  },
+  errorEvent: ({ message, code }) => ({ data: { error: { message, type: code, code } } }),
+};
+
+function problemWith(body: Json): string | undefined {
+  const messages = listOf(body.messages);
+  const said = messages.filter(({ role }) => role !== "system");
+  if (said.length === 0) return "messages must not be empty";
+  if (messages.findLastIndex(({ role }) => role === "system") > 0) {
+    return "System message must be at the beginning.";
+  }
+  if (said[0]?.role !== "user" || said.at(-1)?.role === "assistant") {
+    return "Conversation roles must alternate user/assistant/user/assistant/...";
+  }
+  return said
+    .map((message, index) => problemWithMessage(message, index, said))
+    .find((problem) => problem !== undefined);
+}
+
+function problemWithMessage(message: Json, index: number, said: readonly Json[]) {
+  const before = said[index - 1];
+  if (message.role === "tool") {
+    return before?.role === "tool" || listOf(before?.tool_calls).length > 0
+      ? undefined
+      : "Messages with role 'tool' must be a response to a preceding message with 'tool_calls'";
+  }
+  if (message.role === before?.role) return "Conversation roles must alternate";
+  if (message.role === "user") {
+    return isEmpty(message.content) ? "user content must not be empty" : undefined;
+  }
+  const calls = listOf(message.tool_calls);
+  if (calls.length === 0) {
+    return isEmpty(message.content) ? "assistant content must not be empty" : undefined;
+  }
+  const broken = calls.some((call) => !isJsonObject((call.function as Json).arguments));
+  if (broken) return "invalid tool call arguments";
+  const results = said.slice(index + 1, index + 1 + calls.length);
+  const answered = calls.every(({ id }) =>
+    results.some(({ role, tool_call_id }) => role === "tool" && tool_call_id === id),
+  );
+  return answered
+    ? undefined
+    : "An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'.";
+}
+
+function isEmpty(content: unknown): boolean {
+  return typeof content === "string" ? content.trim() === "" : listOf(content).length === 0;
+}
+
+function events(answer: CompleteAnswer): readonly ServerEvent[] {
+  const { usage, toolCalls } = answer;
+  const finish = answer.stopReason ?? (toolCalls.length > 0 ? "tool_calls" : "stop");
+  return [
+    chunk({ role: "assistant", content: "" }),
+    ...pieces(answer.reasoning ?? "").map((reasoning_content) => chunk({ reasoning_content })),
+    ...pieces(answer.text ?? "").map((content) => chunk({ content })),
+    ...toolCalls.flatMap(({ id, name, rawArgs }, index) => [
+      chunk({
+        tool_calls: [{ index, id, type: "function", function: { name, arguments: "" } }],
+      }),
+      ...pieces(rawArgs).map((args) =>
+        chunk({ tool_calls: [{ index, function: { arguments: args } }] }),
+      ),
+    ]),
+    chunk({}, finish),
+    {
+      data: {
+        ...CHUNK,
+        choices: [],
+        usage: {
+          prompt_tokens: usage.input,
+          completion_tokens: usage.output,
+          total_tokens: usage.input + usage.output,
+          prompt_tokens_details: { cached_tokens: usage.cacheRead },
+        },
+      },
+    },
+    { data: "[DONE]" },
+  ];
+}
+
+const CHUNK = { id: "chatcmpl-1", object: "chat.completion.chunk", created: 1, model: "local" };
+
+function chunk(delta: Json, finish_reason: string | null = null): ServerEvent {
+  return { data: { ...CHUNK, choices: [{ index: 0, delta, finish_reason }] } };
+}

@@ -1,0 +1,146 @@
+import { once } from "node:events";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { text } from "node:stream/consumers";
+import { anthropicMessages } from "./anthropic-messages.ts";
+import { googleGenerateContent } from "./google-generate-content.ts";
+import { openAiChat } from "./openai-chat.ts";
+import { openAiResponses } from "./openai-responses.ts";
+import {
+  type Answer,
+  complete,
+  type Failure,
+  type Json,
+  type Protocol,
+  ProtocolMemory,
+  type ProviderReply,
+  type ServerEvent,
+} from "./reply.ts";
+
+export type { ProviderReply } from "./reply.ts";
+
+const PROTOCOLS = {
+  anthropic: anthropicMessages,
+  openai: openAiResponses,
+  google: googleGenerateContent,
+  "openai-compatible": openAiChat,
+} as const satisfies Record<string, Protocol>;
+
+export type ProtocolName = keyof typeof PROTOCOLS;
+
+export interface ProviderRequest {
+  readonly protocol: ProtocolName;
+  readonly headers: IncomingMessage["headers"];
+  readonly body: Json;
+  /** Resolves when the connection is closed, by whom ever. */
+  readonly closed: Promise<void>;
+}
+
+export interface ProviderServer {
+  /** What each provider's base URL is set to. */
+  readonly urls: Readonly<Record<ProtocolName | "ollama", string>>;
+  readonly requests: readonly ProviderRequest[];
+  /** What the real APIs would have refused requests for; those got a 400. */
+  readonly problems: readonly string[];
+  close(): Promise<void>;
+}
+
+type Reply = ProviderReply | "context-too-long";
+
+/** Replies in order, or made of the request, when it is time; a list that has run out answers "ok". */
+export type ProviderScript =
+  | readonly Reply[]
+  | ((request: ProviderRequest, call: number) => Reply | Promise<Reply>);
+
+/**
+ * A server that answers as Anthropic, OpenAI, Google and an OpenAI-compatible
+ * server do, from one script, and refuses what they would refuse. The reply
+ * "context-too-long" is each provider's own refusal of that name.
+ */
+export async function startProviderServer(script: ProviderScript = []): Promise<ProviderServer> {
+  const requests: ProviderRequest[] = [];
+  const problems: string[] = [];
+  const memory = new ProtocolMemory();
+
+  async function handle(message: IncomingMessage, response: ServerResponse): Promise<void> {
+    const [name, protocol] = protocolOf(message);
+    const body = JSON.parse(await text(message)) as Json;
+    const closed = new Promise<void>((resolve) => response.once("close", resolve));
+    const request = { protocol: name, headers: message.headers, body, closed };
+    const call = requests.push(request) - 1;
+
+    if (!message.headers[protocol.keyHeader] && name !== "openai-compatible") {
+      return fail(response, protocol, { status: 401, message: "no key", code: "no_key" });
+    }
+    const problem = protocol.problemWith(body, memory);
+    if (problem !== undefined) {
+      problems.push(`${name}: ${problem}`);
+      return fail(response, protocol, { status: 400, message: problem, code: "invalid_request" });
+    }
+    const next =
+      typeof script === "function" ? await script(request, call) : (script[call] ?? "ok");
+    if (next === "context-too-long") return fail(response, protocol, protocol.contextTooLong);
+    if (typeof next === "object" && "status" in next) return fail(response, protocol, next);
+    return stream(response, protocol, typeof next === "string" ? { text: next } : next, call);
+  }
+
+  async function stream(
+    response: ServerResponse,
+    protocol: Protocol,
+    answer: Answer,
+    call: number,
+  ) {
+    const events = protocol.events(complete(answer, call), memory);
+    const isWhole = !answer.interruption && !answer.streamError;
+    response.writeHead(200, { "content-type": "text/event-stream" });
+    for (const event of isWhole ? events : events.slice(0, Math.ceil(events.length / 2))) {
+      await write(response, event);
+    }
+    if (answer.streamError) await write(response, protocol.errorEvent(answer.streamError));
+    if (answer.interruption === "hang") return;
+    if (answer.interruption === "cut") response.destroy();
+    else response.end();
+  }
+
+  const server = createServer((message, response) => {
+    handle(message, response).catch((error) => response.destroy(error));
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+
+  return {
+    urls: {
+      anthropic: `${url}/anthropic/v1`,
+      openai: `${url}/openai/v1`,
+      google: `${url}/google/v1beta`,
+      ollama: `${url}/compatible/v1`,
+      "openai-compatible": `${url}/compatible/v1`,
+    },
+    requests,
+    problems,
+    async close() {
+      server.closeAllConnections();
+      server.close();
+      await once(server, "close");
+    },
+  };
+}
+
+function protocolOf({ url = "" }: IncomingMessage): [ProtocolName, Protocol] {
+  const found = Object.entries(PROTOCOLS).find(([, { path }]) => path.test(url));
+  if (!found) throw new Error(`No provider has the path ${url}`);
+  return found as [ProtocolName, Protocol];
+}
+
+function fail(response: ServerResponse, protocol: Protocol, failure: Failure): void {
+  response.writeHead(failure.status, { "content-type": "application/json", ...failure.headers });
+  response.end(failure.body ?? JSON.stringify(protocol.errorBody(failure)));
+}
+
+async function write(response: ServerResponse, { event, data }: ServerEvent): Promise<void> {
+  const line = data === "[DONE]" ? data : JSON.stringify(data);
+  response.write(`${event ? `event: ${event}\n` : ""}data: ${line}\n\n`);
+  // Each event in a packet of its own, so that a cut comes after it and not before.
+  await new Promise((resolve) => setImmediate(resolve));
+}
