@@ -25,9 +25,6 @@ for (const { name, chat, lines } of benchConversations(PER_SET)) {
       const owed = owedToMemory(report.session_id, log);
       expect(inOrder(heldInMemory(path))).toEqual(inOrder(owed));
       expect(report.indexed_messages).toBe(owed.length);
-      console.log(
-        `${name}: ${report.messages} messages in ${report.duration_ms} ms, ${report.compactions.length} compactions`,
-      );
     } finally {
       await stores.close();
     }

@@ -83,11 +83,11 @@ export interface Shortened {
  * - Retained and discarded messages are exactly the source, each in its old order.
  * - Every system message and the last user message stay word for word.
  * - A tool result is never parted from its call.
- * - Pinned messages stay.
+ * - Pinned messages stay, with the tool calls or results that belong to them.
  * - A summary is never a turn, and never retained by the next compaction.
  * - A rebuilt history is smaller than its source, however long the summary.
  * - It ends below the target whenever system messages, pins and the last user message alone would.
- * - When nothing can be discarded, the history stays as it is and no summary is put in.
+ * - When nothing can be discarded, no summary is put in.
  */
 export interface Compactor {
   readonly config: CompactionConfig;

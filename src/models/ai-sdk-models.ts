@@ -4,7 +4,7 @@ import type { LanguageModel } from "../core/language-model.ts";
 import { normalizeBaseUrl } from "./base-url.ts";
 import { contextWindowOf } from "./context-windows.ts";
 import { makeModel } from "./from-ai-sdk.ts";
-import { openAiCompatible, PROVIDERS, type Provider } from "./providers.ts";
+import { openAiCompatible, PROVIDERS, type Provider, type ProviderSettings } from "./providers.ts";
 
 export interface AiSdkModelsOptions {
   /** Keys by provider; they count before the environment's. */
@@ -124,7 +124,7 @@ function findBaseUrl(
 
 async function load(
   provider: Provider,
-  settings: Parameters<Provider["load"]>[0],
+  settings: ProviderSettings,
 ): Promise<(modelId: string) => LanguageModelV4> {
   try {
     return await provider.load(settings);

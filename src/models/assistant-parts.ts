@@ -6,7 +6,7 @@ import type {
 import type { AssistantBlock } from "../core/message.ts";
 import { fromMeta, type ModelFamily } from "./model-family.ts";
 
-export type AssistantPart =
+type AssistantPart =
   | LanguageModelV4TextPart
   | LanguageModelV4ReasoningPart
   | LanguageModelV4ToolCallPart;

@@ -46,8 +46,9 @@ async function* streamModel(
   request: ModelRequest,
   options: AiSdkModelOptions & FailureContext,
 ): AsyncGenerator<ModelChunk> {
+  const asked = callOptions(model, request, options);
   try {
-    const { stream } = await model.doStream(callOptions(model, request, options));
+    const { stream } = await model.doStream(asked);
     yield* readStream(stream, familyOf(model.provider));
   } catch (error) {
     request.signal.throwIfAborted();

@@ -1,3 +1,4 @@
+import { setImmediate } from "node:timers/promises";
 import { SessionError } from "../core/errors.ts";
 import type { EventEnvelope } from "../core/event.ts";
 import type { LanguageModel } from "../core/language-model.ts";
@@ -117,6 +118,8 @@ export class Replay {
         throw error;
       }
       await watch?.onTurn?.(session.state, turns.length);
+      // A recording and a store in this thread never wait: without this, Ctrl-C would not be heard.
+      await setImmediate();
     }
     return false;
   }

@@ -15,27 +15,39 @@ export interface Place {
 }
 
 /** How much of a word's weight a passage gets that does not say it itself. */
+const ANSWER = 0.6;
 const DATED = 0.5;
 const NEIGHBOUR = 0.2;
-const ANSWER = 0.6;
+const NEIGHBOURS = [-2, -1, 1, 2];
 
 /**
  * For each passage the share of the question that it covers, from 0 to 1. Words
- * count by how rare they are; those of the passages around it count a little,
- * those of the question that it answers count more.
+ * count by how rare they are. A passage that answers a question has some of that
+ * question's words, and one that has any word at all has a little of the words
+ * around it:
  *
- *     "Read any good books lately?"          "books" 1
- *     "Charlotte's Web!"                     "books" 0.6
- *     "I loved that one as a child."         "books" 0.2
+ *     "books as a child"               books   child
+ *     Read any good books lately?        1      0.2
+ *     Charlotte's Web!                  0.6     0.2
+ *     I loved it as a child.            0.2      1
+ *     So did I.                          -       -
  */
 export function passageScores(asked: readonly WordPlaces[], passages: number): Map<number, number> {
-  const scores = new Map<number, number>();
   const rarities = asked.map((places) => rarity(places, passages));
-  const whole = rarities.reduce((sum, weight) => sum + weight, 0);
-  asked.forEach((places, index) => {
-    const weight = (rarities[index] ?? 0) / whole;
-    for (const [passage, share] of sharesOf(places)) {
-      scores.set(passage, (scores.get(passage) ?? 0) + weight * share);
+  const all = rarities.reduce((sum, weight) => sum + weight, 0);
+  const weights = rarities.map((weight) => weight / all);
+  const own = asked.map(ownShares);
+
+  const scores = new Map<number, number>();
+  const add = (passage: number, share: number) =>
+    scores.set(passage, (scores.get(passage) ?? 0) + share);
+  own.forEach((shares, index) => {
+    for (const [passage, share] of shares) add(passage, share * (weights[index] ?? 0));
+  });
+  asked.forEach(({ said }, index) => {
+    for (const passage of neighbours(said)) {
+      if (!scores.has(passage) || own[index]?.has(passage)) continue;
+      add(passage, NEIGHBOUR * (weights[index] ?? 0));
     }
   });
   return scores;
@@ -47,20 +59,16 @@ function rarity({ said, named, dated }: WordPlaces, passages: number): number {
   return Math.log(1 + (Math.max(passages, having) - having + 0.5) / (having + 0.5));
 }
 
-/** The largest share of one word that each passage gets. */
-function sharesOf({ said, named, dated }: WordPlaces): Map<number, number> {
+/** What each passage has of a word, the largest where there are several reasons. */
+function ownShares({ said, named, dated }: WordPlaces): Map<number, number> {
   const shares = new Map<number, number>();
-  const give = (passage: number, share: number) => {
-    if ((shares.get(passage) ?? 0) < share) shares.set(passage, share);
-  };
-  for (const { passage, asks } of said) {
-    give(passage - 2, NEIGHBOUR);
-    give(passage - 1, NEIGHBOUR);
-    give(passage, 1);
-    give(passage + 1, asks ? ANSWER : NEIGHBOUR);
-    give(passage + 2, NEIGHBOUR);
-  }
-  for (const { passage } of named) give(passage, 1);
-  for (const { passage } of dated) give(passage, DATED);
+  for (const { passage } of dated) shares.set(passage, DATED);
+  for (const { passage, asks } of said) if (asks) shares.set(passage + 1, ANSWER);
+  for (const { passage } of named) shares.set(passage, 1);
+  for (const { passage } of said) shares.set(passage, 1);
   return shares;
+}
+
+function neighbours(places: readonly Place[]): Set<number> {
+  return new Set(places.flatMap(({ passage }) => NEIGHBOURS.map((away) => passage + away)));
 }

@@ -45,7 +45,7 @@ export function scoreCandidates(
   const asked = new Set(question.words);
   return candidates.map((candidate) => {
     const session = best * (sessions.get(candidate.session) ?? 0);
-    const relevance = (candidate.share + SESSION * session * Math.min(1, Math.max(0, 4 * (candidate.share - 0.2)))) / (1 + SESSION);
+    const relevance = (candidate.share + SESSION * session) / (1 + SESSION);
     return 1 - Math.exp(-STEEPNESS * relevance * likelihood(candidate, question, asked));
   });
 }

@@ -9,9 +9,10 @@ import type { Law } from "./law.ts";
 /** What `EventStore.search` promises. */
 export const historySearchLaws: readonly Law<EventStore>[] = [
   {
-    name: "a search finds text of the whole log, whoever said it",
+    name: "a search finds text of the whole log, whatever compaction did to the history",
     async holds(open) {
       const store = await conversation(open);
+      await store.append("s", 7, [at(8, COMPACTED)]);
       for (const [query, hits] of [
         ["marmalade", [{ role: "user", seq: 1, turn: 0 }]],
         ["tangerine", [{ role: "assistant", seq: 3, turn: 0 }]],
@@ -280,3 +281,19 @@ async function conversation(open: () => Promise<EventStore>): Promise<EventStore
   ]);
   return store;
 }
+
+/** All of the first turn leaves the history; its words are in the summary too. */
+const COMPACTED: DurableEvent = {
+  type: "compaction_completed",
+  summary_tokens: 5,
+  messages_before: 4,
+  messages_after: 2,
+  tokens_before: 100,
+  tokens_after: 50,
+  summary: "marmalade, tangerine, quokka, platypus",
+  discarded: [{ from: 1, to: 5, turns_before: 0 }],
+  discarded_messages: 3,
+  pruned: [],
+  summarised_by: "model",
+  usage: NO_USAGE,
+};

@@ -299,7 +299,8 @@ export const memoryStoreLaws: readonly Law<MemoryStore>[] = [
       for (const [index, text] of ODD_TEXTS.entries()) {
         const [hit] = await store.search({ query: text, limit: 1 });
         assert.equal(hit?.id, `${index}`, `asked for ${JSON.stringify(text.slice(0, 60))}`);
-        assert.equal(hit.content, text.toWellFormed());
+        // A file or a wire may put U+FFFD in the place of half a character.
+        assert.equal(hit.content.toWellFormed(), text.toWellFormed());
         assert.ok(hit.score > 0.99);
       }
     },

@@ -185,4 +185,4 @@ export const arbitrarySummary: fc.Arbitrary<ScriptedSummary> = fc.oneof(
   fc.constant({ kind: "throws" as const }),
 );
 
-export const arbitraryThreshold = fc.constantFrom(1, 40, 150, 400, 1000, 4000, 15_000, 100_000);
+export const arbitraryThreshold = fc.constantFrom(1, 40, 150, 400, 1000, 1000, 4000, 4000, 15_000);

@@ -17,10 +17,12 @@ export class SimpleMemoryStore implements MemoryStore {
   readonly #entries = new Map<string, MemoryEntry>();
 
   async add(entries: readonly MemoryEntry[]): Promise<number> {
+    const fresh = entries.filter(
+      ({ id, content }) => content.trim() !== "" && !this.#entries.has(id),
+    );
     const before = this.#entries.size;
-    for (const entry of entries) {
-      if (entry.content.trim() === "" || this.#entries.has(entry.id)) continue;
-      this.#entries.set(entry.id, { ...entry });
+    for (const entry of fresh) {
+      if (!this.#entries.has(entry.id)) this.#entries.set(entry.id, { ...entry });
     }
     return this.#entries.size - before;
   }

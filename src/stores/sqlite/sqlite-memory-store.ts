@@ -5,6 +5,7 @@ import type {
   MemoryStats,
   MemoryStore,
 } from "../../core/memory-store.ts";
+import { blendSimilarity } from "../../search/blend-similarity.ts";
 import type { Database } from "./database.ts";
 
 /** Keeps memory in a SQLite file that several processes may have open at once. */

@@ -49,14 +49,24 @@ test("namespaces never see each other", async () => {
   expect(await one.sessions.list({})).toHaveLength(1);
 });
 
-test("nothing of a deleted session's text stays in the file", async () => {
+test("nothing of a deleted session's text stays in the file, however large the word index is", async () => {
   const events = new SqliteEventStore(database);
   const sessions = new SqliteSessionStore(database);
   const secret = "Zanzibarsecret";
-  await events.append("other", 0, Array(300).fill(said("filler of another session")));
+  const filler = (event: number) =>
+    said(Array.from({ length: 400 }, (_, index) => `w${event * 400 + index}`).join(" "));
+  await events.append(
+    "other",
+    0,
+    Array.from({ length: 300 }, (_, event) => filler(event)),
+  );
   await events.append("s", 0, [said(`The password is ${secret}, ${"and so on ".repeat(900)}`)]);
   await sessions.save({ ...new SessionState("s").snapshot(), last_assistant_text: secret });
-  await events.append("other", 300, Array(300).fill(said("more filler of another session")));
+  await events.append(
+    "other",
+    300,
+    Array.from({ length: 300 }, (_, event) => filler(300 + event)),
+  );
   expect(filesHold("zanzibarsecret")).toBe(true);
   await events.delete("s");
   await sessions.delete("s");

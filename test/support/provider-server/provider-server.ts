@@ -17,8 +17,6 @@ import {
   type ServerEvent,
 } from "./reply.ts";
 
-export type { ProviderReply } from "./reply.ts";
-
 const PROTOCOLS = {
   anthropic: anthropicMessages,
   openai: openAiResponses,
@@ -26,9 +24,9 @@ const PROTOCOLS = {
   "openai-compatible": openAiChat,
 } as const satisfies Record<string, Protocol>;
 
-export type ProtocolName = keyof typeof PROTOCOLS;
+type ProtocolName = keyof typeof PROTOCOLS;
 
-export interface ProviderRequest {
+interface ProviderRequest {
   readonly protocol: ProtocolName;
   readonly headers: IncomingMessage["headers"];
   readonly body: Json;

@@ -17,7 +17,7 @@ export interface Answer {
   readonly streamError?: { readonly message: string; readonly code: string };
 }
 
-export interface ToolCall {
+interface ToolCall {
   readonly id?: string;
   readonly name: string;
   readonly args?: unknown;
@@ -36,7 +36,7 @@ export interface Failure {
   readonly body?: string;
 }
 
-export interface ReplyUsage {
+interface ReplyUsage {
   /** Cached ones included. */
   readonly input: number;
   readonly output: number;

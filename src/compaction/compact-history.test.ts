@@ -1,0 +1,325 @@
+import { describe, expect, test } from "vitest";
+import type { Compactor } from "../core/compactor.ts";
+import { isSummary, type Message } from "../core/message.ts";
+import { summaryMessage } from "../core/summary.ts";
+import { estimateTokens } from "../core/tokens.ts";
+import { type CompactHistoryOptions, compactHistory } from "./compact-history.ts";
+import { DefaultCompactor } from "./default-compactor.ts";
+import type { SummaryRequest } from "./write-summary.ts";
+
+const filler = " and so on".repeat(60);
+const user = (content: string): Message => ({ role: "user", content: content + filler });
+const assistant = (content: string): Message => ({ role: "assistant", content: content + filler });
+const turns = (count: number): Message[] =>
+  Array.from({ length: count }, (_, turn) => [user(`u${turn}`), assistant(`a${turn}`)]).flat();
+
+function round(id: string, output: string): Message[] {
+  return [
+    { role: "assistant", content: "", tool_calls: [{ id, name: "run", args: {} }] },
+    { role: "tool_results", results: [{ tool_use_id: id, content: output, is_error: false }] },
+  ];
+}
+
+const config = { autoCompactThreshold: 2000 };
+const source: readonly Message[] = [
+  { role: "system", content: "Be brief." },
+  assistant("Hello!"),
+  summaryMessage("Older."),
+  ...turns(10),
+];
+
+/** Compacts `source` with a summariser that answers `answer`, and counts its calls. */
+async function compact(answer: unknown, options: Partial<CompactHistoryOptions> = {}) {
+  const requests: SummaryRequest[] = [];
+  const result = await compactHistory({
+    messages: source,
+    config,
+    summarize: async (request) => {
+      requests.push(request);
+      if (answer instanceof Error) throw answer;
+      return answer as string;
+    },
+    ...options,
+  });
+  return { result, requests };
+}
+
+describe("what becomes of a history", () => {
+  test("it is compacted: what left, why, and what the summary says", async () => {
+    const { result, requests } = await compact("  The story so far.\n");
+    expect(result).toMatchObject({
+      outcome: "compacted",
+      summary: "The story so far.",
+      summarizedBy: "model",
+      pruned: [],
+      tokensBefore: estimateTokens(source),
+      tokensAfter: estimateTokens(result.messages),
+    });
+    expect(result.messages.slice(0, 2)).toEqual([source[0], summaryMessage("The story so far.")]);
+    const whys = Object.groupBy(result.discarded, ({ why }) => why);
+    expect(whys.before_first_turn?.map(({ index }) => index)).toEqual([1]);
+    expect(whys.previous_summary?.map(({ index }) => index)).toEqual([2]);
+    expect(whys.older_turn).toHaveLength(12);
+    expect(requests).toHaveLength(1);
+    expect(requests[0]?.messages).toHaveLength(2);
+    expect(requests[0]?.maxTokens).toBeLessThanOrEqual(4096);
+  });
+
+  test("what left earlier in the last turn is said to", async () => {
+    const rounds = [..."abcdefghijklmnop"].flatMap((id) => round(id, filler));
+    const { result } = await compact("S", { messages: [user("u"), ...rounds] });
+    expect(new Set(result.discarded.map(({ why }) => why))).toEqual(
+      new Set(["earlier_in_last_turn"]),
+    );
+  });
+
+  test("below the threshold it is left alone", async () => {
+    const { result, requests } = await compact("S", { config: {} });
+    expect(result).toMatchObject({ outcome: "unchanged", reason: "below_threshold" });
+    expect(result.messages).toEqual(source);
+    expect(requests).toEqual([]);
+  });
+
+  test("when somebody asks it is compacted below the threshold", async () => {
+    const { result } = await compact("S", { config: {}, force: true });
+    expect(result.outcome).toBe("compacted");
+    expect(result.messages.slice(2)).toEqual(turns(10).slice(-8));
+  });
+
+  test("when every message has to stay, no model is called", async () => {
+    const messages = [user("x".repeat(20_000))];
+    const { result, requests } = await compact("S", { messages });
+    expect(result).toMatchObject({ outcome: "unchanged", reason: "nothing_to_discard" });
+    expect(requests).toEqual([]);
+  });
+
+  test("old tool output is pruned first, and that can be enough", async () => {
+    const messages = [user("u"), ...round("a", "x".repeat(9000)), ...round("b", filler)];
+    const { result, requests } = await compact("S", { messages });
+    expect(result).toMatchObject({
+      outcome: "pruned",
+      discarded: [],
+      pruned: [{ index: 2, toolUseId: "a", keptBytes: 256 }],
+      summary: null,
+      summarizedBy: "none",
+    });
+    expect(requests).toEqual([]);
+    const whole = await compact("S", { messages, pruneToolOutput: false });
+    expect(whole.result.messages).toHaveLength(5);
+  });
+
+  test("without room for a summary no model is called", async () => {
+    const last = user("x".repeat(7100));
+    const { result, requests } = await compact("S", { messages: [...turns(10), last] });
+    expect(result).toMatchObject({
+      outcome: "compacted",
+      messages: [last],
+      summary: null,
+      summarizedBy: "none",
+    });
+    expect(requests).toEqual([]);
+  });
+
+  test("a summary that alone is too long is cut, and no model is called", async () => {
+    const old = summaryMessage("Older. ".repeat(2000));
+    const { result, requests } = await compact("S", { messages: [old, ...turns(2)] });
+    expect(result).toMatchObject({ outcome: "compacted", summarizedBy: "none" });
+    expect(result.discarded).toEqual([{ message: old, index: 0, why: "previous_summary" }]);
+    expect(result.summary).toMatch(/^Older\..* \[…\]$/);
+    expect(requests).toEqual([]);
+  });
+
+  test("compacting again at once does nothing", async () => {
+    const first = await compact("S");
+    const { result, requests } = await compact("S", { messages: first.result.messages });
+    expect(result).toMatchObject({ outcome: "unchanged", reason: "below_threshold" });
+    expect(requests).toEqual([]);
+  });
+
+  test("pins stay, by their position", async () => {
+    const { result } = await compact("S", { pins: [5] });
+    expect(result.messages).toContain(source[5]);
+    expect(result.messages).not.toContain(source[4]);
+  });
+
+  test("without a summariser the summary needs no model", async () => {
+    const result = await compactHistory({ messages: source, config });
+    expect(result).toMatchObject({ outcome: "compacted", summarizedBy: "fallback" });
+    expect(result.summary).toContain("[Start] u0");
+  });
+
+  test("the discarded previous summary is told apart, so that nobody indexes it again", async () => {
+    const { result } = await compact("S");
+    const summaries = result.discarded.filter(({ message }) => isSummary(message));
+    expect(summaries.map(({ why }) => why)).toEqual(["previous_summary"]);
+  });
+});
+
+describe("the threshold", () => {
+  const huge = turns(400);
+
+  test("is what is configured", async () => {
+    const { result } = await compact("S", { messages: huge, contextWindow: 1_000_000 });
+    expect(result.tokensAfter).toBeLessThan(2000);
+  });
+
+  test("is 80 % of a known window when nothing is configured", async () => {
+    const messages = huge.slice(0, 100);
+    const estimate = estimateTokens(messages);
+    const at = async (contextWindow: number) => {
+      const { result } = await compact("S", { messages, config: {}, contextWindow });
+      return result.outcome;
+    };
+    expect(await at(Math.ceil(estimate / 0.8) + 10)).toBe("unchanged");
+    expect(await at(Math.floor(estimate / 0.8) - 10)).toBe("compacted");
+  });
+
+  test("is 100 000 at the most when nothing is configured", async () => {
+    const { result } = await compact("S", { messages: [...huge, ...huge], config: {} });
+    expect(result).toMatchObject({ outcome: "compacted" });
+    expect(result.tokensBefore).toBeGreaterThan(100_000);
+    expect(result.tokensAfter).toBeLessThan(100_000);
+  });
+});
+
+describe("a summary that fails", () => {
+  const FAILURES = [
+    [new Error("the provider is down"), "summary_failed", "the provider is down"],
+    ["Error: 529 Overloaded", "summary_failed", "529 Overloaded"],
+    ["", "empty_summary", "empty"],
+    [" \n\u200b", "empty_summary", "empty"],
+    [undefined, "empty_summary", "empty"],
+  ] as const;
+
+  test.each(FAILURES)("leaves everything as it was: %s", async (answer, reason, detail) => {
+    const { result } = await compact(answer);
+    expect(result).toMatchObject({ outcome: "unchanged", reason, discarded: [] });
+    expect(result.messages).toEqual(source);
+    expect(result.outcome === "unchanged" && result.detail).toContain(detail);
+  });
+
+  test.each(FAILURES)("is replaced by the fallback when asked: %s", async (answer, reason) => {
+    const { result } = await compact(answer, { onSummaryFailure: "fallback" });
+    expect(result).toMatchObject({
+      outcome: "compacted",
+      summarizedBy: "fallback",
+      failure: { reason },
+    });
+    expect(result.summary).toContain("[Start] u0");
+  });
+
+  test("is one that does not come in time; its request is aborted", async () => {
+    let aborted = false;
+    const { result } = await compact("S", {
+      timeoutMs: 5,
+      summarize: ({ signal }) =>
+        new Promise(() => {
+          signal.addEventListener("abort", () => {
+            aborted = true;
+          });
+        }),
+    });
+    expect(result).toMatchObject({ outcome: "unchanged", reason: "summary_timeout" });
+    expect(aborted).toBe(true);
+  });
+});
+
+describe("the caller's abort", () => {
+  test("rejects with its reason, even if the summariser goes on", async () => {
+    const controller = new AbortController();
+    const pending = compact("S", {
+      signal: controller.signal,
+      summarize: () => new Promise(() => {}),
+    });
+    controller.abort(new Error("stop"));
+    await expect(pending).rejects.toThrow("stop");
+  });
+
+  test("rejects at once when it came before", async () => {
+    await expect(compact("S", { signal: AbortSignal.abort(new Error("stop")) })).rejects.toThrow(
+      "stop",
+    );
+  });
+});
+
+describe("another's compactor", () => {
+  const own = new DefaultCompactor(config);
+  const compactor = (rebuildHistory: Compactor["rebuildHistory"]): Compactor => ({
+    config: own.config,
+    shouldCompact: (context) => own.shouldCompact(context),
+    compactionPrompt: () => "Summarise!",
+    maxSummaryTokens: () => 50,
+    rebuildHistory,
+  });
+
+  test("decides what stays and what is asked", async () => {
+    const { requests, result } = await compact("S", {
+      compactor: compactor((...request) => own.rebuildHistory(...request)),
+    });
+    expect(result.outcome).toBe("compacted");
+    expect(requests[0]).toMatchObject({ maxTokens: 50, messages: [{}, { content: "Summarise!" }] });
+  });
+
+  test("changes nothing when its result is not sound, and no model is called", async () => {
+    const { result, requests } = await compact("S", {
+      compactor: compactor((messages) => ({
+        messages: messages.slice(0, -1),
+        discarded: messages.slice(-1),
+        discardedAt: [messages.length - 1],
+        summaryBytesMax: 100,
+        shortened: [],
+      })),
+    });
+    expect(result).toMatchObject({ outcome: "unchanged", reason: "invalid_rebuild" });
+    expect(result.messages).toEqual(source);
+    expect(requests).toEqual([]);
+  });
+
+  test("changes nothing when it throws, or when what leaves depends on the summary", async () => {
+    const throwing = compactor(() => {
+      throw new Error("no idea");
+    });
+    const fickle = compactor((messages, summary, constraints) =>
+      own.rebuildHistory(messages, summary, {
+        ...constraints,
+        ...(summary === "" ? {} : { targetTokens: 900 }),
+      }),
+    );
+    for (const each of [throwing, fickle]) {
+      const { result } = await compact("S", { compactor: each });
+      expect(result).toMatchObject({ outcome: "unchanged", reason: "invalid_rebuild" });
+    }
+  });
+});
+
+describe("what is not a history", () => {
+  test.each([
+    [{ messages: "no" }, "messages has to be an array"],
+    [{ messages: [null] }, "messages[0] is not an object"],
+    [{ messages: [user("u"), { role: "tool", content: "" }] }, 'messages[1].role is "tool"'],
+    [{ messages: [{ role: "toString" }] }, 'messages[0].role is "toString"'],
+    [{ messages: [{ role: "assistant", content: null }] }, "messages[0].content has to be a text"],
+    [{ messages: [user("u")], pins: [1] }, "pins names position 1"],
+    [{ messages: [user("u")], pins: [0.5] }, "pins names position 0.5"],
+    [{ targetTokens: 0 }, "targetTokens is 0"],
+    [{ contextWindow: Number.NaN }, "contextWindow is NaN"],
+    [{ config: { autoCompactThreshold: -1 } }, "config.autoCompactThreshold is -1"],
+    [{ summarize: "gpt" }, "summarize has to be a function"],
+  ])("is refused by name: %j", async (options, detail) => {
+    const refused = compact("S", options as unknown as Partial<CompactHistoryOptions>);
+    await expect(refused).rejects.toMatchObject({
+      code: "INVALID_PARAMS",
+      message: expect.stringContaining(detail),
+    });
+  });
+});
+
+test("a history of ten thousand messages is brought below the threshold at once", async () => {
+  const messages = Array.from({ length: 2500 }, (_, index) => [
+    user(`u${index}`),
+    ...round(`c${index}`, filler),
+    assistant("a"),
+  ]).flat();
+  const { result } = await compact("S", { messages, config: { autoCompactThreshold: 100_000 } });
+  expect(result.messages).toHaveLength(1 + 4 * 4);
+});

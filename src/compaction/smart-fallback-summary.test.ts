@@ -1,0 +1,85 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import type { Message } from "../core/message.ts";
+import { summaryMessage } from "../core/summary.ts";
+import { jsonTextBytes } from "./cut-text.ts";
+import { smartFallbackSummary } from "./smart-fallback-summary.ts";
+
+const conversation: Message[] = [
+  { role: "user", content: "Fix the parser." },
+  {
+    role: "assistant",
+    content: "I read it first.",
+    tool_calls: [{ id: "c1", name: "read_file", args: {} }],
+  },
+  {
+    role: "tool_results",
+    results: [
+      { tool_use_id: "c1", content: `export function\n parse${"x".repeat(200)}`, is_error: false },
+    ],
+  },
+  { role: "user", content: "Keep the old error codes." },
+  { role: "assistant", content: "Decided: the table stays." },
+  { role: "user", content: "Good. Now the tests." },
+];
+
+test("it tells the start, the tools, what was said in between, and the latest", () => {
+  expect(smartFallbackSummary(conversation, 2000)).toBe(
+    [
+      "[Start] Fix the parser.",
+      "[Assistant] I read it first.",
+      "[Tool: read_file]",
+      `[Result: export function parse${"x".repeat(53)} […]]`,
+      "[User] Keep the old error codes.",
+      "[Assistant] Decided: the table stays.",
+      "[Latest] Good. Now the tests.",
+    ].join("\n"),
+  );
+});
+
+test("with little room the start, the tools and the latest come first", () => {
+  expect(smartFallbackSummary(conversation, 160)).toBe(
+    [
+      "[Start] Fix the parser.",
+      `[Result: export function parse${"x".repeat(53)} […]]`,
+      "[Latest] Good. Now the tests.",
+    ].join("\n"),
+  );
+});
+
+test("it takes up what the previous summary said, marked once", () => {
+  const once = smartFallbackSummary([summaryMessage("Older."), ...conversation], 2000);
+  expect(once).toMatch(/^\[Earlier\] Older\.\n\[Start\]/);
+  const twice = smartFallbackSummary([summaryMessage(once), ...conversation], 2000);
+  expect(twice).toMatch(/^\[Earlier\] Older\.\n\[Start\]/);
+});
+
+test("nothing makes an empty summary, and messages without text are counted", () => {
+  expect(smartFallbackSummary([], 500)).toBe("");
+  expect(smartFallbackSummary([{ role: "user", content: " " }], 500)).toBe("[1 messages]");
+});
+
+test("it stays within its size in any script, and is never blank", () => {
+  fc.assert(
+    fc.property(
+      fc.array(fc.constantFrom("plain text ", "長い文章", "🎉👩‍👩‍👧", '"\n', "\u0001"), {
+        minLength: 1,
+        maxLength: 12,
+      }),
+      fc.nat(400),
+      fc.integer({ min: 1, max: 3000 }),
+      (pieces, times, bytesMax) => {
+        const messages = pieces.map((piece, index): Message => {
+          const content = piece.repeat(times);
+          return index % 3 === 2
+            ? { role: "tool_results", results: [{ tool_use_id: "c", content, is_error: false }] }
+            : { role: index % 2 === 0 ? "user" : "assistant", content };
+        });
+        const text = smartFallbackSummary(messages, bytesMax);
+        expect(jsonTextBytes(text)).toBeLessThanOrEqual(bytesMax);
+        expect(text.trim()).not.toBe("");
+        expect(text.isWellFormed()).toBe(true);
+      },
+    ),
+  );
+});

@@ -1,0 +1,61 @@
+import { SessionError } from "../core/errors.ts";
+import type { SessionService, TurnOptions } from "../core/session-service.ts";
+import { fromWire, snakeCase, toWire } from "../core/wire.ts";
+import { OPERATIONS, type Operation, type OperationName } from "./operations.ts";
+
+/**
+ * Runs an operation for a surface: names from the wire in, a JSON object out.
+ * The service checks the request; a surface only carries it.
+ *
+ * @throws SessionError, with the names that the wire uses.
+ */
+export async function callOperation(
+  service: SessionService,
+  name: OperationName,
+  params: unknown,
+  options: TurnOptions = {},
+): Promise<Record<string, unknown>> {
+  const operation: Operation = OPERATIONS[name];
+  try {
+    const request = fromWire(operation.request, params ?? {});
+    const result = await service[name](request as never, options);
+    return wireResult(operation, result);
+  } catch (error) {
+    throw inWireNames(SessionError.from(error), operation);
+  }
+}
+
+/** A result as a JSON object: a list under its name, nothing as `true`. */
+export function wireResult(operation: Operation, result: unknown): Record<string, unknown> {
+  const { resultKey } = operation;
+  const wire = toWire(operation.result, result);
+  return resultKey ? { [resultKey]: wire ?? true } : (wire as Record<string, unknown>);
+}
+
+/** What a surface tells of a failure; the same on all of them. */
+export interface WireError {
+  readonly code: string;
+  readonly message: string;
+  readonly hint: string;
+  /** When the request may succeed, in milliseconds from now, if that is known. */
+  readonly retry_after_ms?: number;
+}
+
+export function wireError(error: SessionError): WireError {
+  const { code, message, hint, retry } = error;
+  const afterMs = retry?.afterMs;
+  return { code, message, hint, ...(afterMs === undefined ? {} : { retry_after_ms: afterMs }) };
+}
+
+/** A message that speaks of `maxTokens` speaks of `max_tokens` to whoever wrote that. */
+function inWireNames(error: SessionError, { request }: Operation): SessionError {
+  if (error.code !== "INVALID_PARAMS") return error;
+  const names = Object.keys(request.shape).filter((name) => name !== snakeCase(name));
+  const text = names.reduce(
+    (message, name) => message.replaceAll(new RegExp(`\\b${name}\\b`, "g"), snakeCase(name)),
+    error.message,
+  );
+  return Object.assign(new SessionError("INVALID_PARAMS", { hint: error.hint, cause: error }), {
+    message: text,
+  });
+}

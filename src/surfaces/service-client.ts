@@ -1,0 +1,62 @@
+import { ERRORS, type ErrorCode, SessionError } from "../core/errors.ts";
+import type { EventEnvelope } from "../core/event.ts";
+import { subscribe as subscribeRequest } from "../core/requests.ts";
+import type { SessionService, TurnOptions } from "../core/session-service.ts";
+import { fromWire, toWire } from "../core/wire.ts";
+import type { WireError } from "./call-operation.ts";
+import { OPERATIONS, type Operation, type OperationName } from "./operations.ts";
+
+/** A connection to a service somewhere else, as a surface's client has it. */
+export interface ServiceConnection {
+  /** Sends a request in the wire's names; resolves with the wire's result, or throws `remoteError`. */
+  call(
+    name: OperationName,
+    params: Record<string, unknown>,
+    options: TurnOptions,
+  ): Promise<Record<string, unknown>>;
+  subscribe(
+    params: Record<string, unknown>,
+    options: { readonly signal?: AbortSignal },
+  ): AsyncIterable<EventEnvelope>;
+  close(): Promise<void>;
+}
+
+/** A session service at the far end of a connection: the same laws hold for it. */
+export function serviceOver(connection: ServiceConnection): SessionService {
+  async function call(name: OperationName, request: unknown, options: TurnOptions = {}) {
+    const operation: Operation = OPERATIONS[name];
+    const params = toWire(operation.request, request) as Record<string, unknown>;
+    const wire = await connection.call(name, params, options);
+    const value = operation.resultKey ? wire[operation.resultKey] : wire;
+    return fromWire(operation.result, value) as never;
+  }
+  return {
+    createSession: (request) => call("createSession", request),
+    startTurn: (request, options) => call("startTurn", request, options),
+    resume: (request, options) => call("resume", request, options),
+    interrupt: async (request) => void (await call("interrupt", request)),
+    compact: (request, options) => call("compact", request, options),
+    read: (request) => call("read", request),
+    list: (request) => call("list", request),
+    archive: async (request) => void (await call("archive", request)),
+    delete: async (request) => void (await call("delete", request)),
+    searchMemory: (request) => call("searchMemory", request),
+    searchHistory: (request) => call("searchHistory", request),
+    capabilities: () => call("capabilities", {}),
+    subscribe: (request, options = {}) =>
+      connection.subscribe(toWire(subscribeRequest, request) as Record<string, unknown>, options),
+    close: () => connection.close(),
+  };
+}
+
+/** The error that a wire told of, as it was thrown at the far end. */
+export function remoteError(wire: Partial<WireError>): SessionError {
+  const known = wire.code !== undefined && wire.code in ERRORS;
+  const code = known ? (wire.code as ErrorCode) : "INTERNAL_ERROR";
+  const afterMs = wire.retry_after_ms;
+  const error = new SessionError(code, {
+    ...(wire.hint === undefined ? {} : { hint: wire.hint }),
+    ...(afterMs === undefined ? {} : { retry: { afterMs } }),
+  });
+  return Object.assign(error, wire.message === undefined ? {} : { message: wire.message });
+}

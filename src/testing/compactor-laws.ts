@@ -1,0 +1,249 @@
+import assert from "node:assert/strict";
+import type { CompactionContext, CompactionResult, Compactor } from "../core/compactor.ts";
+import { isSummary, type Message, toolResults, toolUses } from "../core/message.ts";
+import { SUMMARY_PREFIX } from "../core/summary.ts";
+import { estimateTokens, jsonBytes } from "../core/tokens.ts";
+import { startsTurn } from "../core/turn.ts";
+import type { Law } from "./law.ts";
+
+/**
+ * What every compactor promises, whatever it keeps. `open` returns one with the
+ * settings that it would have by itself; the laws read them from `config`.
+ */
+export const COMPACTOR_LAWS: readonly Law<Compactor>[] = [
+  {
+    name: "call 0 never compacts",
+    async holds(open) {
+      const compactor = await open();
+      assert.equal(compactor.shouldCompact(full(compactor, { currentTurn: 0 })), false);
+    },
+  },
+  {
+    name: "no compaction comes too soon after the last, unless the history has outgrown the window",
+    async holds(open) {
+      const compactor = await open();
+      const { minTurnsBetweenCompactions: guard, autoCompactThreshold } = compactor.config;
+      const due = (since: number, contextWindow: number) =>
+        compactor.shouldCompact(
+          full(compactor, { currentTurn: 10 + since, lastCompactionTurn: 10, contextWindow }),
+        );
+      if (guard > 0) assert.equal(due(guard - 1, autoCompactThreshold * 2), false);
+      assert.equal(due(guard, autoCompactThreshold * 2), true);
+      assert.equal(due(0, autoCompactThreshold), true);
+    },
+  },
+  {
+    name: "either measure that reaches the threshold triggers",
+    async holds(open) {
+      const compactor = await open();
+      const { autoCompactThreshold: threshold } = compactor.config;
+      const due = (lastInputTokens: number, estimatedHistoryTokens: number) =>
+        compactor.shouldCompact(full(compactor, { lastInputTokens, estimatedHistoryTokens }));
+      assert.equal(due(threshold, 0), true);
+      assert.equal(due(0, threshold), true);
+      assert.equal(due(threshold - 1, threshold - 1), false);
+    },
+  },
+  {
+    name: "it discards the same messages whatever the summary says",
+    async holds(open) {
+      const compactor = await open();
+      for (const { messages, targetTokens } of SITUATIONS) {
+        const [first, ...others] = ["Short.", "", "long ".repeat(50_000), "Short."].map((summary) =>
+          compactor.rebuildHistory(messages, summary, { targetTokens }),
+        );
+        for (const other of others) assert.deepEqual(other.discardedAt, first?.discardedAt);
+        assert.deepEqual(others.at(-1), first);
+      }
+    },
+  },
+  {
+    name: "retained and discarded messages are exactly the source, in its order",
+    holds: (open) =>
+      inEverySituation(open, ({ messages }, { result, stayed }) => {
+        assert.deepEqual(
+          result.discarded,
+          result.discardedAt.map((index) => messages[index]),
+        );
+        const left = new Set(result.discardedAt);
+        assert.equal(left.size, result.discarded.length);
+        const shortened = new Map(
+          result.shortened.map(({ original, replacement }) => [original, replacement]),
+        );
+        assert.deepEqual(
+          stayed,
+          messages
+            .filter((_, index) => !left.has(index))
+            .map((message) => shortened.get(message) ?? message),
+        );
+      }),
+  },
+  {
+    name: "every system message and the last user message stay word for word",
+    holds: (open) =>
+      inEverySituation(open, ({ messages }, { stayed }) => {
+        const last = messages.findLast(startsTurn);
+        const must = messages.filter((message) => message.role === "system" || message === last);
+        for (const message of must) assert.ok(stayed.includes(message));
+      }),
+  },
+  {
+    name: "a tool result is never parted from its call",
+    holds: (open) =>
+      inEverySituation(open, (_, { stayed }) => {
+        const calls = stayed.flatMap((message) => toolUses(message).map(({ id }) => id));
+        const results = stayed.flatMap((message) =>
+          toolResults(message).map((result) => result.tool_use_id),
+        );
+        assert.deepEqual(results, calls);
+      }),
+  },
+  {
+    name: "pinned messages stay, with the tool calls or results that belong to them",
+    async holds(open) {
+      const compactor = await open();
+      for (const { messages, targetTokens } of SITUATIONS) {
+        for (const pin of [1, 2, 3]) {
+          const pinned = new Set([pin]);
+          const { discardedAt } = compactor.rebuildHistory(messages, "Short.", {
+            targetTokens,
+            pinned,
+          });
+          assert.ok(!discardedAt.includes(pin));
+          if (pin > 1) assert.ok(!discardedAt.includes(2) && !discardedAt.includes(3));
+        }
+      }
+    },
+  },
+  {
+    name: "a summary is never a turn, and never retained by the next compaction",
+    async holds(open) {
+      const compactor = await open();
+      for (const { messages, targetTokens } of SITUATIONS) {
+        const once = compactor.rebuildHistory(messages, "The first.", { targetTokens });
+        const grown = [...once.messages, ...turns(9, 400)];
+        const twice = compactor.rebuildHistory(grown, "The second.", { targetTokens });
+        const summaries = twice.messages.filter(isSummary).map((message) => message.role);
+        assert.ok(summaries.length <= 1);
+        assert.ok(!JSON.stringify(twice.messages).includes("The first."));
+      }
+    },
+  },
+  {
+    name: "a rebuilt history is smaller than its source, however long the summary",
+    async holds(open) {
+      const compactor = await open();
+      for (const { messages, targetTokens } of SITUATIONS) {
+        for (const summary of ["Short.", "long ".repeat(50_000), "\u0001".repeat(50_000)]) {
+          const result = compactor.rebuildHistory(messages, summary, { targetTokens });
+          assert.ok(jsonBytes(result.messages) < jsonBytes(messages));
+          assert.ok(summaryBytes(result) <= result.summaryBytesMax);
+        }
+      }
+    },
+  },
+  {
+    name: "it ends below the target whenever system messages, pins and the last user message would",
+    holds: (open) =>
+      inEverySituation(open, ({ targetTokens }, { result }) => {
+        assert.ok(estimateTokens(result.messages) < targetTokens);
+      }),
+  },
+  {
+    name: "when nothing can be discarded, the history stays as it is and no summary is put in",
+    async holds(open) {
+      const compactor = await open();
+      const messages: Message[] = [
+        { role: "system", content: "s".repeat(4000) },
+        { role: "user", content: "u".repeat(4000) },
+      ];
+      for (const targetTokens of [100, 100_000]) {
+        const result = compactor.rebuildHistory(messages, "Short.", { targetTokens, force: true });
+        assert.deepEqual(result.messages, messages);
+        assert.deepEqual([result.discarded, result.shortened, result.summaryBytesMax], [[], [], 0]);
+      }
+    },
+  },
+];
+
+interface Situation {
+  readonly messages: readonly Message[];
+  readonly targetTokens: number;
+}
+
+/** Many turns; one turn that is too large; one tool output that is. All begin S U A T. */
+const SITUATIONS: readonly Situation[] = [
+  { messages: [system("Be brief."), ...turns(12, 300)], targetTokens: 1500 },
+  {
+    messages: [system("Be brief."), user("Go."), ...rounds(40, 300), system("One more rule.")],
+    targetTokens: 1500,
+  },
+  {
+    messages: [system("Be brief."), ...turns(2, 20_000), user("And?"), ...rounds(1, 20_000)],
+    targetTokens: 1500,
+  },
+];
+
+interface Rebuilt {
+  readonly result: CompactionResult;
+  /** The rebuilt history without its new summary. */
+  readonly stayed: readonly Message[];
+}
+
+async function inEverySituation(
+  open: () => Promise<Compactor>,
+  check: (situation: Situation, rebuilt: Rebuilt) => void,
+): Promise<void> {
+  const compactor = await open();
+  for (const situation of SITUATIONS) {
+    const { messages, targetTokens } = situation;
+    const result = compactor.rebuildHistory(messages, "Short.", { targetTokens });
+    check(situation, { result, stayed: result.messages.filter((message) => !isSummary(message)) });
+  }
+}
+
+function full(compactor: Compactor, context: Partial<CompactionContext>): CompactionContext {
+  const { autoCompactThreshold } = compactor.config;
+  return {
+    lastInputTokens: autoCompactThreshold,
+    messageCount: 10,
+    estimatedHistoryTokens: autoCompactThreshold,
+    lastCompactionTurn: undefined,
+    currentTurn: 1,
+    ...context,
+  };
+}
+
+function summaryBytes({ messages }: CompactionResult): number {
+  const summary = messages.find(isSummary);
+  if (summary?.role !== "user" || typeof summary.content !== "string") return 0;
+  return jsonBytes(summary.content.slice(SUMMARY_PREFIX.length)) - 2;
+}
+
+function system(content: string): Message {
+  return { role: "system", content };
+}
+
+function user(content: string): Message {
+  return { role: "user", content };
+}
+
+/** Turns of a question, a tool call with its result, and an answer. */
+function turns(count: number, outputLength: number): Message[] {
+  return Array.from({ length: count }, (_, turn): Message[] => [
+    user(`Question ${turn}`),
+    ...rounds(1, outputLength, `turn_${turn}`),
+    { role: "assistant", content: `Answer ${turn}` },
+  ]).flat();
+}
+
+function rounds(count: number, outputLength: number, name = "call"): Message[] {
+  return Array.from({ length: count }, (_, round): Message[] => {
+    const id = `${name}_${round}`;
+    const content = "o".repeat(outputLength);
+    return [
+      { role: "assistant", content: "", tool_calls: [{ id, name: "look", args: {} }] },
+      { role: "tool_results", results: [{ tool_use_id: id, content, is_error: false }] },
+    ];
+  }).flat();
+}

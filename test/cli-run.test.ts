@@ -1,0 +1,293 @@
+import { once } from "node:events";
+import { existsSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { providerForTest } from "./support/provider-for-test.ts";
+import type { ProviderServer } from "./support/provider-server/provider-server.ts";
+import { Project } from "./support/rkat-process.ts";
+
+const USAGE = { input: 120, output: 7 };
+
+/** What the model was asked last, as text. */
+const lastRequest = ({ requests }: ProviderServer) => JSON.stringify(requests.at(-1)?.body);
+
+async function until(isSo: () => boolean): Promise<void> {
+  while (!isSo()) await new Promise((resolve) => setTimeout(resolve, 20));
+}
+
+test("the answer goes to stdout, the footer to stderr", async () => {
+  const provider = await providerForTest([{ text: "Hello, Ada.", usage: USAGE }]);
+  const project = await Project.open({ provider });
+  const { code, stdout, stderr } = await project.rkat(["say", "hello"]);
+  expect({ code, stdout }).toEqual({ code: 0, stdout: "Hello, Ada.\n" });
+  expect(stderr).toMatch(/^\[Session: [0-9a-f]{8} \| Turns: 1 \| Tokens: 120 in \/ 7 out\]\n$/);
+});
+
+test("`--output json` prints the result with names in snake_case", async () => {
+  const provider = await providerForTest([{ text: "Hello.", usage: USAGE }]);
+  const project = await Project.open({ provider });
+  const result = await project.json(["run", "hello", "--output", "json"]);
+  expect(result).toMatchObject({ session_id: expect.stringMatching(/^[0-9a-f-]{36}$/) });
+  expect({ ...(result as object), session_id: "…" }).toMatchInlineSnapshot(`
+    {
+      "session_id": "…",
+      "stop_reason": "end_turn",
+      "text": "Hello.",
+      "tool_calls": 0,
+      "turns": 1,
+      "usage": {
+        "cache_creation_tokens": null,
+        "cache_read_tokens": 0,
+        "input_tokens": 120,
+        "output_tokens": 7,
+        "total_tokens": 127,
+      },
+    }
+  `);
+});
+
+test("what is piped in comes before the prompt, or is the prompt", async () => {
+  const provider = await providerForTest();
+  const project = await Project.open({ provider });
+  await project.rkat(["review", "this"], "diff --git\n");
+  expect(lastRequest(provider)).toContain("<stdin>\\ndiff --git\\n</stdin>\\n\\nreview this");
+  await project.rkat([], "what is it?\n");
+  expect(lastRequest(provider)).toContain('"what is it?"');
+});
+
+test("without a prompt nothing is asked and nothing is made", async () => {
+  const provider = await providerForTest();
+  const project = await Project.open({ provider });
+  const { code, stderr } = await project.rkat(["run"]);
+  expect({ code, stderr }).toMatchInlineSnapshot(`
+    {
+      "code": 2,
+      "stderr": "error: The request is not valid. There is no prompt.
+    hint: Say what you want: rkat "your prompt", or pipe it in.
+    ",
+    }
+  `);
+  expect(provider.requests).toHaveLength(0);
+  expect(existsSync(join(project.folder, ".rkat"))).toBe(false);
+});
+
+test("without a model the error says how to name one, and nothing is made", async () => {
+  const project = await Project.open();
+  const { code, stderr } = await project.rkat(["hello"]);
+  expect({
+    code,
+    stderr: stderr.replaceAll(project.env.HOME ?? "", "~"),
+  }).toMatchInlineSnapshot(`
+    {
+      "code": 22,
+      "stderr": "error: The model cannot be used here. No model is configured.
+    hint: Name one with -m provider/model, with RKAT_MODEL, or as model = "provider/model" in ~/.config/rkat/config.toml. With a key: ANTHROPIC_API_KEY, OPENAI_API_KEY or GOOGLE_GENERATIVE_AI_API_KEY. Without: -m ollama/llama3.2. \`rkat config\` shows what is set.
+    ",
+    }
+  `);
+  expect(existsSync(join(project.folder, ".rkat"))).toBe(false);
+});
+
+test("flags, settings and variables reach the model", async () => {
+  const provider = await providerForTest();
+  const project = await Project.open({
+    provider,
+    config: 'system_prompt = "Be brief."\nmax_tokens = 300',
+  });
+  await project.rkat(["run", "hi"]);
+  expect(lastRequest(provider)).toContain("Be brief.");
+  expect(provider.requests.at(-1)?.body).toMatchObject({
+    max_output_tokens: 300,
+    model: "gpt-test",
+  });
+  await project.rkat([
+    "run",
+    "hi",
+    "-m",
+    "openai/other",
+    "--max-tokens",
+    "99",
+    "--system-prompt",
+    "Sing.",
+  ]);
+  expect(lastRequest(provider)).toContain("Sing.");
+  expect(lastRequest(provider)).not.toContain("Be brief.");
+  expect(provider.requests.at(-1)?.body).toMatchObject({ max_output_tokens: 99, model: "other" });
+});
+
+test("a session may search memory unless it is told not to", async () => {
+  const provider = await providerForTest();
+  const project = await Project.open({ provider });
+  await project.rkat(["hi"]);
+  expect(lastRequest(provider)).toContain("memory_search");
+  await project.rkat(["run", "--no-memory", "hi"]);
+  expect(lastRequest(provider)).not.toContain("memory_search");
+  await project.rkat(["run", "hi"], "", { RKAT_MEMORY__ENABLED: "false" });
+  expect(lastRequest(provider)).not.toContain("memory_search");
+  await project.rkat(["run", "--enable-memory", "hi"], "", { RKAT_MEMORY__ENABLED: "false" });
+  expect(lastRequest(provider)).toContain("memory_search");
+});
+
+test("`--stream` prints the answer as it comes, and each answer on lines of its own", async () => {
+  const provider = await providerForTest([
+    { text: "Let me look.", toolCalls: [{ name: "datetime", args: {} }] },
+    { text: "It is late." },
+  ]);
+  const project = await Project.open({ provider });
+  const { stdout } = await project.rkat(["run", "--stream", "what time is it?"]);
+  expect(stdout).toBe("Let me look.\nIt is late.\n");
+});
+
+test("`--verbose` says on stderr what happens, compactions in the specification's words", async () => {
+  const provider = await providerForTest([
+    { text: "Let me look.", toolCalls: [{ name: "datetime", args: {} }] },
+    ...Array.from({ length: 4 }, (_, index) => ({
+      text: `Answer ${index}: ${"word ".repeat(900)}`,
+      usage: { input: 5000, output: 9 },
+    })),
+    { text: "They talked.", usage: { input: 5000, output: 33 } },
+    { text: "Done." },
+  ]);
+  const project = await Project.open({ provider });
+  const flags = ["--verbose", "--compact-threshold", "4000", "--recent-turn-budget", "1"];
+  const first = await project.rkat(["run", ...flags, "what time is it?"]);
+  expect(first.stderr).toContain("── Turn 1 ──\n");
+  expect(first.stderr).toContain("  → datetime {}\n");
+  expect(first.stderr).toMatch(/ {2}✓ datetime \(\d+ ms\): /);
+  const later = [];
+  for (const word of ["a", "b", "c", "d"])
+    later.push((await project.rkat(["continue", ...flags, word])).stderr);
+  const said = later.join("");
+  expect(said).toMatch(
+    /^ {2}⟳ Compaction started: \d+ input tokens, ~\d+ history tokens, \d+ messages$/m,
+  );
+  expect(said).toMatch(/^ {2}✓ Compaction complete: \d+ → \d+ messages, \d+ summary tokens$/m);
+});
+
+test("a used-up budget ends the run with what there is, and a code of its own", async () => {
+  const provider = await providerForTest([
+    { text: "First.", toolCalls: [{ name: "datetime", args: {} }], usage: USAGE },
+  ]);
+  const project = await Project.open({ provider });
+  const { code, stdout, stderr } = await project.rkat(["run", "--max-total-tokens", "100", "go"]);
+  expect({ code, stdout }).toEqual({ code: 21, stdout: "First.\n" });
+  expect(stderr).toContain("note: the budget of the run is used up; `rkat continue` goes on.\n");
+});
+
+test("Ctrl-C interrupts the turn, keeps the session and says how to go on", async () => {
+  const provider = await providerForTest([
+    { text: "A long story begins", interruption: "hang" },
+    "Here I am again.",
+  ]);
+  const project = await Project.open({ provider });
+  const { child, ended } = project.start(["run", "--stream", "tell me a story"]);
+  await once(child.stdout as NodeJS.ReadableStream, "readable");
+  child.kill("SIGINT");
+  const { code, stderr } = await ended;
+  expect(code).toBe(130);
+  expect(stderr).toMatch(
+    /^error: The turn was interrupted\.\nhint: The session is kept; go on with `rkat continue` or `rkat resume [0-9a-f-]{36} "…"`\.\n$/,
+  );
+  const next = await project.rkat(["continue", "go on"]);
+  expect(next).toMatchObject({ code: 0, stdout: "Here I am again.\n" });
+  expect(lastRequest(provider)).toContain("tell me a story");
+  expect(provider.problems).toEqual([]);
+});
+
+test("a killed process leaves a session that goes on", async () => {
+  const provider = await providerForTest([{ text: "A long", interruption: "hang" }, "Back."]);
+  const project = await Project.open({ provider });
+  const { child, ended } = project.start(["run", "tell me a story"]);
+  await until(() => provider.requests.length > 0);
+  child.kill("SIGKILL");
+  await ended;
+  const next = await project.rkat(["resume", "last", "again"]);
+  expect(next).toMatchObject({ code: 0, stdout: "Back.\n" });
+  expect(lastRequest(provider)).toContain("tell me a story");
+  expect(provider.problems).toEqual([]);
+});
+
+test("`continue` alone says Continue.", async () => {
+  const provider = await providerForTest();
+  const project = await Project.open({ provider });
+  await project.rkat(["hi"]);
+  expect(await project.rkat(["c"])).toMatchObject({ code: 0, stdout: "ok\n" });
+  expect(lastRequest(provider)).toContain("Continue.");
+});
+
+test("a session is named by its id, the beginning of it, `last` or ~N", async () => {
+  const provider = await providerForTest();
+  const project = await Project.open({ provider });
+  const ids: string[] = [];
+  for (const prompt of ["one", "two"]) {
+    const { session_id } = (await project.json(["run", prompt, "--output", "json"])) as {
+      session_id: string;
+    };
+    ids.push(session_id);
+  }
+  const [first = "", second = ""] = ids;
+  const resumed = async (name: string) =>
+    ((await project.json(["resume", name, "more", "--output", "json"])) as { session_id: string })
+      .session_id;
+  expect(await resumed("last")).toBe(second);
+  expect(await resumed("~1")).toBe(first);
+  expect(await resumed(second)).toBe(second);
+  expect(await resumed(first.slice(0, -2))).toBe(first);
+
+  const several = await project.rkat(["resume", first.slice(0, 4), "more"]);
+  expect(several.code).toBe(2);
+  expect(several.stderr).toContain(`Several sessions begin with "${first.slice(0, 4)}":\n  `);
+  for (const name of ["0000", "~7"]) {
+    expect((await project.rkat(["resume", name, "more"])).code).toBe(10);
+  }
+});
+
+test("failures of a provider have a sentence and a code", async () => {
+  const provider = await providerForTest([{ status: 401, message: "Incorrect API key provided" }]);
+  const project = await Project.open({ provider });
+  const refused = await project.rkat(["hi"]);
+  expect(refused.code).toBeGreaterThanOrEqual(20);
+  expect(refused.stderr).toMatch(/^error: .*\nhint: .*\n$/);
+  const unknown = await project.rkat(["run", "-m", "nobody/model", "hi", "--output", "json"]);
+  expect({ code: unknown.code, stdout: unknown.stdout }).toEqual({ code: 22, stdout: "" });
+  expect(JSON.parse(unknown.stderr)).toMatchObject({
+    code: "MODEL_UNAVAILABLE",
+    message: expect.stringContaining("nobody"),
+    hint: expect.any(String),
+  });
+});
+
+test("a typo of a command is not sent to a model", async () => {
+  const provider = await providerForTest();
+  const project = await Project.open({ provider });
+  const { code, stderr } = await project.rkat(["sesions", "list"]);
+  expect({ code, stderr }).toMatchInlineSnapshot(`
+    {
+      "code": 2,
+      "stderr": "error: The request is not valid. "sesions" is not a command.
+    hint: Did you mean \`rkat sessions\`? To send it as a prompt: rkat run "sesions list".
+    ",
+    }
+  `);
+  expect(provider.requests).toHaveLength(0);
+});
+
+test("labels are kept, and what is no label is refused", async () => {
+  const provider = await providerForTest();
+  const project = await Project.open({ provider });
+  await project.rkat(["run", "hi", "--label", "team=core", "--label", "a=b=c"]);
+  expect(await project.json(["sessions", "list", "--json"])).toMatchObject([
+    { labels: { team: "core", a: "b=c" } },
+  ]);
+  expect((await project.rkat(["run", "hi", "--label", "team"])).code).toBe(2);
+});
+
+test("the store is made private, and kept out of git", async () => {
+  const provider = await providerForTest();
+  const project = await Project.open({ provider });
+  writeFileSync(join(project.folder, "README.md"), "");
+  await project.rkat(["hi"]);
+  const { stdout } = await project.rkat(["doctor"]);
+  expect(stdout).toContain("permissions        private to you");
+  expect(existsSync(join(project.folder, ".rkat/.gitignore"))).toBe(true);
+});

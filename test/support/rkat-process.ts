@@ -1,0 +1,93 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { text } from "node:stream/consumers";
+import { onTestFinished } from "vitest";
+import { temporaryFolder } from "./obey.ts";
+import type { ProviderServer } from "./provider-server/provider-server.ts";
+
+const SOURCE = new URL("./rkat-from-source.ts", import.meta.url).pathname;
+
+export interface Ended {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export interface Running {
+  readonly child: ChildProcess;
+  readonly ended: Promise<Ended>;
+}
+
+/** A folder of its own with a home of its own, in which the real command runs. */
+export class Project {
+  readonly folder: string;
+  readonly env: Readonly<Record<string, string>>;
+
+  private constructor(folder: string, env: Readonly<Record<string, string>>) {
+    this.folder = folder;
+    this.env = env;
+  }
+
+  static async open(
+    options: { readonly config?: string; readonly provider?: ProviderServer } = {},
+  ): Promise<Project> {
+    const root = await temporaryFolder();
+    const folder = join(root, "project");
+    mkdirSync(folder);
+    const env = { PATH: process.env.PATH ?? "", HOME: root };
+    const project = new Project(folder, { ...env, ...providerEnv(options.provider) });
+    if (options.config !== undefined) project.write(".rkat/config.toml", options.config);
+    return project;
+  }
+
+  /** Writes a file of the project and returns its path in it. */
+  write(path: string, content: string): string {
+    mkdirSync(join(this.folder, path, ".."), { recursive: true });
+    writeFileSync(join(this.folder, path), content);
+    return path;
+  }
+
+  /** Runs a command line to its end. */
+  rkat(args: readonly string[], stdin = "", env: Readonly<Record<string, string>> = {}) {
+    return this.start(args, stdin, env).ended;
+  }
+
+  /** The same, parsed: what a script reads. */
+  async json(args: readonly string[], stdin = ""): Promise<unknown> {
+    const { code, stdout, stderr } = await this.rkat(args, stdin);
+    if (code !== 0) throw new Error(`rkat ${args.join(" ")} ended with ${code}: ${stderr}`);
+    return JSON.parse(stdout);
+  }
+
+  start(args: readonly string[], stdin = "", env: Readonly<Record<string, string>> = {}): Running {
+    const child = spawn(
+      process.execPath,
+      ["--disable-warning=ExperimentalWarning", SOURCE, ...args],
+      { cwd: this.folder, env: { ...this.env, ...env }, stdio: "pipe" },
+    );
+    child.stdin.on("error", () => {});
+    child.stdin.end(stdin);
+    onTestFinished(() => void child.kill("SIGKILL"));
+    return { child, ended: endOf(child) };
+  }
+}
+
+async function endOf(child: ChildProcess): Promise<Ended> {
+  const [stdout, stderr] = [child.stdout, child.stderr].map((stream) => {
+    // A test may close a pipe on purpose; then nothing is read from it.
+    return stream ? text(stream).catch(() => "") : "";
+  });
+  const [code] = (await once(child, "close")) as [number | null];
+  return { code, stdout: (await stdout) ?? "", stderr: (await stderr) ?? "" };
+}
+
+function providerEnv(provider: ProviderServer | undefined): Record<string, string> {
+  if (!provider) return {};
+  return {
+    OPENAI_BASE_URL: provider.urls.openai,
+    OPENAI_API_KEY: "test",
+    RKAT_MODEL: "openai/gpt-test",
+  };
+}
