@@ -15,7 +15,12 @@ const parcelStatus = defineTool({
   name: "parcel_status",
   description: "Where a parcel is, and when it was due.",
   input: z.object({ number: z.int().describe("The parcel's number.") }),
-  execute: ({ number }) => ({ number, place: "Leipzig hub", due: "2026-03-02", today: "2026-03-04" }),
+  execute: ({ number }) => ({
+    number,
+    place: "Leipzig hub",
+    due: "2026-03-02",
+    today: "2026-03-04",
+  }),
 });
 
 const stores = sqliteStores({ path: process.env.RKAT_STORE ?? ".rkat/rkat.db" });

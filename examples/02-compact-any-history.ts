@@ -7,8 +7,14 @@ import { compactHistory, estimateTokens, type Message } from "rkat";
 const messages: Message[] = [
   { role: "system", content: "You are a careful release engineer." },
   ...Array.from({ length: 30 }, (_, day): Message[] => [
-    { role: "user", content: `Day ${day}: how did build ${1000 + day} go? ${"Details, please. ".repeat(30)}` },
-    { role: "assistant", content: `Build ${1000 + day} took ${day + 5} minutes. ${"All fine. ".repeat(30)}` },
+    {
+      role: "user",
+      content: `Day ${day}: how did build ${1000 + day} go? ${"Details, please. ".repeat(30)}`,
+    },
+    {
+      role: "assistant",
+      content: `Build ${1000 + day} took ${day + 5} minutes. ${"All fine. ".repeat(30)}`,
+    },
   ]).flat(),
 ];
 

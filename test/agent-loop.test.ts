@@ -134,6 +134,21 @@ test("whatever goes wrong with a tool is a result that the model can read", asyn
   expect(types()).toContain("tool_execution_timed_out");
 });
 
+test("calls that come with the same id each get their own result", async () => {
+  const echo = defineTool({
+    name: "echo",
+    description: "",
+    input: z.object({ say: z.string() }),
+    execute: ({ say }) => say,
+  });
+  const same = [call("0", "echo", { say: "one" }), call("0", "echo", { say: "two" })];
+  const { say, model } = await session([{ toolCalls: same }, "heard"], { tools: [echo] });
+  expect(await say("go")).toMatchObject({ text: "heard", toolCalls: 2 });
+  const message = model.requests[1]?.messages.at(-1);
+  const results = message?.role === "tool_results" ? message.results : [];
+  expect(results.map((result) => result.content)).toEqual(["one", "two"]);
+});
+
 test("a provider that fails for a while is tried again, and each try is told", async () => {
   const { say, events } = await session([failure(), failure(3), "third time lucky"]);
   expect((await say("go")).text).toBe("third time lucky");

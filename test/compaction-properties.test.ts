@@ -1,11 +1,12 @@
 import assert from "node:assert/strict";
+import { existsSync, globSync, readFileSync } from "node:fs";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { type CompactHistoryResult, compactHistory } from "../src/compaction/compact-history.ts";
 import { type CompactionConfig, DEFAULT_COMPACTION_CONFIG } from "../src/core/compactor.ts";
 import { isSummary, type Message, toolResults, toolUses } from "../src/core/message.ts";
 import { summaryMessage } from "../src/core/summary.ts";
-import { estimateTokens, jsonBytes } from "../src/core/tokens.ts";
+import { estimateFromBytes, estimateTokens, jsonBytes } from "../src/core/tokens.ts";
 import { withShortenedOutput } from "../src/core/tool-output.ts";
 import {
   arbitraryContinuation,
@@ -230,6 +231,63 @@ test("every promise holds for every history, and for every continuation of it", 
   console.log(`seed ${seed}: ${compactions} compactions`, outcomes);
   expect(compactions).toBeGreaterThan(10_000);
 }, 120_000);
+
+const CONVERSATIONS = new URL("../../shared/bench/data/", import.meta.url);
+
+test("every promise holds along real conversations", async (context) => {
+  if (!existsSync(CONVERSATIONS)) {
+    console.log("skipped: the real conversations are not on this machine");
+    context.skip();
+    return;
+  }
+  const config = { autoCompactThreshold: 4000 };
+  const scenario: Scenario = { ...PLAIN, config, summary: { kind: "text", text: "So far." } };
+  let compactions = 0;
+  for (const conversation of realConversations()) {
+    let history: readonly Message[] = [];
+    let bytes = 0;
+    for (const message of conversation) {
+      history = [...history, message];
+      bytes += jsonBytes(message);
+      if (estimateFromBytes(bytes, history.length) < config.autoCompactThreshold) continue;
+      const compaction = await compact(scenario, history, []);
+      for (const [promise, holds] of Object.entries(PROMISES)) {
+        named(promise, compaction, () => holds(compaction));
+      }
+      compactions += 1;
+      history = compaction.result.messages;
+      bytes = history.reduce((sum, each) => sum + jsonBytes(each), 0);
+    }
+  }
+  console.log(`${compactions} compactions of real conversations`);
+  expect(compactions).toBeGreaterThan(100);
+}, 120_000);
+
+const PLAIN: Omit<Scenario, "config" | "summary"> = {
+  contextWindow: undefined,
+  onSummaryFailure: "keep",
+  pruneToolOutput: true,
+  force: false,
+  instructions: "",
+};
+
+/** Of two people, the first to speak is taken for the user. */
+function realConversations(): Message[][] {
+  const files = globSync("*/docs.jsonl", { cwd: CONVERSATIONS.pathname });
+  return files.flatMap((file) => {
+    const lines = readFileSync(new URL(file, CONVERSATIONS), "utf8").trimEnd().split("\n");
+    const entries = lines.map(
+      (line) => JSON.parse(line) as Record<"conv" | "speaker" | "text", string>,
+    );
+    const conversations = [...Map.groupBy(entries, ({ conv }) => conv).values()];
+    return conversations.map((conversation) =>
+      conversation.map(({ speaker, text }): Message => {
+        const role = speaker === conversation[0]?.speaker ? "user" : "assistant";
+        return { role, content: text };
+      }),
+    );
+  });
+}
 
 function named(promise: string, compaction: Compaction, holds: () => void): void {
   try {

@@ -134,6 +134,14 @@ test("a replay that is stopped keeps what it had, and says so", async () => {
   expect(inOrder(heldInMemory(path))).toEqual(inOrder(owed));
 });
 
+test("a replay hears that it is to stop, although it never waits for anything", async () => {
+  const { stores } = await openStores();
+  const stop = new AbortController();
+  setImmediate(() => stop.abort());
+  const { interrupted } = await replayChat(chat(LONG), stores, { signal: stop.signal });
+  expect(interrupted).toBe(true);
+});
+
 test("labels and compaction settings are those of the session", async () => {
   const { stores } = await openStores();
   const { session_id, compactions } = await replayChat(chat(LONG), stores, {

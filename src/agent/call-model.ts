@@ -56,11 +56,23 @@ async function readReply(
     if (chunk.type === "block") blocks.push(chunk.block);
     else if (chunk.type === "finish") {
       const { stopReason, usage, origin } = chunk;
-      return { blocks, stopReason, usage, ...(origin ? { origin } : {}) };
+      return { blocks: withOwnIds(blocks), stopReason, usage, ...(origin ? { origin } : {}) };
     } else onDelta?.(chunk);
   }
   throw new SessionError("PROVIDER_ERROR", {
     detail: "The answer broke off before its end.",
     retry: {},
+  });
+}
+
+/** Calls of one answer are told apart by their ids; some local servers give the same to all. */
+function withOwnIds(blocks: readonly AssistantBlock[]): readonly AssistantBlock[] {
+  const seen = new Set<string>();
+  return blocks.map((block) => {
+    if (block.block_type !== "tool_use") return block;
+    let { id } = block.data;
+    for (let again = 2; seen.has(id); again += 1) id = `${block.data.id}-${again}`;
+    seen.add(id);
+    return id === block.data.id ? block : { ...block, data: { ...block.data, id } };
   });
 }

@@ -60,8 +60,9 @@ export function newestOutputs(
   let bytes = 0;
   let sparing = true;
   return (group) => {
+    if (!sparing) return false;
     const more = outputBytes(history, group);
-    sparing &&= bytes === 0 || bytes + more <= bytesMax;
+    sparing = bytes === 0 || bytes + more <= bytesMax;
     bytes += more;
     return sparing;
   };
@@ -93,7 +94,9 @@ function shorten(
   for (const index of group.members) {
     const original = messages[index];
     if (original?.role !== "tool_results") continue;
-    const long = original.results.filter(({ content }) => utf8Bytes(content) > longerThan);
+    const long = original.results.filter(
+      ({ content }) => content.length > longerThan || utf8Bytes(content) > longerThan,
+    );
     if (long.length === 0) continue;
     const ids = new Set(long.map((result) => result.tool_use_id));
     const outputs = [...ids].map((toolUseId) => ({ toolUseId, keptBytes }));

@@ -82,6 +82,8 @@ export class MessageAssembler {
     stored: StoredEvent,
     { id, result, is_error }: Extract<DurableEvent, { type: "tool_execution_completed" }>,
   ): LoggedMessage | undefined {
+    // A result that no call waits for is in the log, but is no part of a message.
+    if (!this.openCalls.some((call) => call.id === id)) return undefined;
     if (this.#results.size === 0) this.#resultsFrom = stored.seq;
     this.#results.set(id, { tool_use_id: id, content: result, is_error });
     if (this.openCalls.length > 0) return undefined;

@@ -29,18 +29,19 @@ export function estimateTokens(messages: readonly Message[]): number {
 
 /** The longest start of `text` that fits `bytesMax` UTF-8 bytes and cuts no character in two. */
 export function headWithin(text: string, bytesMax: number): string {
-  const bytes = encoder.encode(text);
-  if (bytes.length <= bytesMax) return text;
   let end = Math.max(0, bytesMax);
+  // No unit of a text takes less than a byte, so what comes later cannot fit.
+  const bytes = encoder.encode(text.slice(0, end + 1));
+  if (bytes.length <= bytesMax) return text;
   while (end > 0 && isContinuation(bytes[end])) end -= 1;
   return decoder.decode(bytes.subarray(0, end));
 }
 
 /** The longest end of `text` that fits `bytesMax` UTF-8 bytes and cuts no character in two. */
 export function tailWithin(text: string, bytesMax: number): string {
-  const bytes = encoder.encode(text);
+  const bytes = encoder.encode(text.slice(-Math.max(0, bytesMax) - 1));
   if (bytes.length <= bytesMax) return text;
-  let start = Math.max(0, bytes.length - Math.max(0, bytesMax));
+  let start = bytes.length - Math.max(0, bytesMax);
   while (start < bytes.length && isContinuation(bytes[start])) start += 1;
   return decoder.decode(bytes.subarray(start));
 }

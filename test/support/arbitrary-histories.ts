@@ -24,8 +24,8 @@ const text = (times: readonly number[]) =>
     .map(([piece, count]) => piece.repeat(count));
 
 const shortText = text([0, 1, 1, 1, 3, 12]);
-const anyText = text([0, 1, 1, 2, 2, 8, 8, 40, 150]);
-const output = text([0, 1, 1, 5, 5, 40, 40, 40, 150, 150, 1000]);
+const anyText = text([0, 1, 1, 2, 2, 8, 8, 40, 120]);
+const output = text([0, 1, 1, 5, 5, 40, 40, 40, 120, 400]);
 
 const user: fc.Arbitrary<Message> = fc.oneof(
   { weight: 8, arbitrary: shortText.map((content): Message => ({ role: "user", content })) },

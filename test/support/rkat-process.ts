@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdirSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { onTestFinished } from "vitest";
@@ -8,6 +9,9 @@ import { temporaryFolder } from "./obey.ts";
 import type { ProviderServer } from "./provider-server/provider-server.ts";
 
 const SOURCE = new URL("./rkat-from-source.ts", import.meta.url).pathname;
+
+/** Source that is stripped of its types once starts as quickly as what is built. */
+const COMPILE_CACHE = join(tmpdir(), "rkat-test-compile-cache");
 
 export interface Ended {
   readonly code: number | null;
@@ -36,7 +40,7 @@ export class Project {
     const root = await temporaryFolder();
     const folder = join(root, "project");
     mkdirSync(folder);
-    const env = { PATH: process.env.PATH ?? "", HOME: root };
+    const env = { PATH: process.env.PATH ?? "", HOME: root, NODE_COMPILE_CACHE: COMPILE_CACHE };
     const project = new Project(folder, { ...env, ...providerEnv(options.provider) });
     if (options.config !== undefined) project.write(".rkat/config.toml", options.config);
     return project;

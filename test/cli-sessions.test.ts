@@ -1,0 +1,177 @@
+import { expect, test } from "vitest";
+import { providerForTest } from "./support/provider-for-test.ts";
+import { Project } from "./support/rkat-process.ts";
+
+/** A project with one session of one turn, and the session's id. */
+async function projectWithSession() {
+  const provider = await providerForTest([
+    {
+      text: "Let me look.",
+      toolCalls: [{ name: "datetime", args: {} }],
+      usage: { input: 90, output: 4 },
+    },
+    { text: "It is late.", usage: { input: 120, output: 7 } },
+  ]);
+  const project = await Project.open({ provider });
+  const run = ["run", "what time is it?", "--output", "json", "--label", "team=core"];
+  const { session_id: id } = (await project.json(run)) as { session_id: string };
+  return { project, id };
+}
+
+/** The same without what is different each time. */
+function settled(value: unknown, id: string): unknown {
+  const text = JSON.stringify(value)
+    .replaceAll(id, "<id>")
+    .replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, "<time>")
+    .replace(/"timestamp_ms":\d+/g, '"timestamp_ms":0')
+    .replace(/"event_id":"[^"]+"/g, '"event_id":"<id>"');
+  return JSON.parse(text);
+}
+
+test("`sessions list` shows a table, or JSON", async () => {
+  const { project, id } = await projectWithSession();
+  expect(settled(await project.json(["sessions", "list", "--json"]), id)).toMatchInlineSnapshot(`
+    [
+      {
+        "archived": false,
+        "created_at": "<time>",
+        "labels": {
+          "team": "core",
+        },
+        "message_count": 5,
+        "model": "openai/gpt-test",
+        "session_id": "<id>",
+        "total_tokens": 221,
+        "turns": 1,
+        "updated_at": "<time>",
+      },
+    ]
+  `);
+  const { stdout } = await project.rkat(["sessions", "list"]);
+  const [head, row] = stdout.split("\n");
+  expect(head).toMatch(/^SESSION\s+LAST USED\s+TURNS\s+TOKENS\s+MODEL\s+LABELS$/);
+  expect(row).toMatch(
+    new RegExp(`^${id.slice(0, 8)} .* 1 {2,}221 {2}openai/gpt-test {2}team=core$`),
+  );
+});
+
+test("`sessions list` filters by label and limits", async () => {
+  const { project, id } = await projectWithSession();
+  const listed = (...flags: string[]) => project.json(["sessions", "list", "--json", ...flags]);
+  expect(await listed("--label", "team=core")).toMatchObject([{ session_id: id }]);
+  expect(await listed("--label", "team=other")).toEqual([]);
+  expect(await listed("--limit", "0")).toEqual([]);
+});
+
+test("`sessions show` renders the history, or gives it as JSON", async () => {
+  const { project, id } = await projectWithSession();
+  const { stdout } = await project.rkat(["sessions", "show", "last"]);
+  expect(stdout).toContain(`Session ${id}\n`);
+  for (const part of [
+    "user  turn 0\n  what time is it?\n",
+    "→ datetime {}",
+    "tool results",
+    "  It is late.\n",
+  ]) {
+    expect(stdout).toContain(part);
+  }
+  const view = (await project.json(["sessions", "show", id, "--json"])) as { history: object[] };
+  expect(Object.keys(view)).toMatchInlineSnapshot(`
+    [
+      "session_id",
+      "created_at",
+      "updated_at",
+      "model",
+      "turns",
+      "message_count",
+      "total_tokens",
+      "archived",
+      "labels",
+      "is_active",
+      "usage",
+      "last_assistant_text",
+      "seq",
+      "compactions",
+      "history_tokens",
+      "history",
+    ]
+  `);
+  expect(view.history.at(-1)).toMatchObject({ turn: 0, message: { role: "block_assistant" } });
+});
+
+test("`sessions events` prints the log, one stored event a line, from where one wants", async () => {
+  const { project, id } = await projectWithSession();
+  const events = async (...flags: string[]) => {
+    const { stdout } = await project.rkat(["sessions", "events", id, ...flags]);
+    return stdout
+      .split("\n")
+      .slice(0, -1)
+      .map((line) => JSON.parse(line));
+  };
+  const all = await events();
+  expect(all.map(({ seq }) => seq)).toEqual(all.map((_, index) => index + 1));
+  expect(settled(all.at(-1), id)).toMatchInlineSnapshot();
+  expect(await events("--after", "3")).toEqual(all.slice(3));
+  expect(await events("--after", "99999")).toEqual([]);
+});
+
+test("`sessions events --follow` goes on with what another process adds, until Ctrl-C", async () => {
+  const { project, id } = await projectWithSession();
+  const { child, ended } = project.start(["sessions", "events", id, "--follow"]);
+  let seen = "";
+  const sawNext = new Promise<void>((resolve) => {
+    child.stdout?.on("data", (chunk) => {
+      seen += chunk;
+      if (seen.includes("and now?") && seen.trimEnd().endsWith("}")) resolve();
+    });
+  });
+  await project.rkat(["continue", "and now?"]);
+  await sawNext;
+  child.kill("SIGINT");
+  expect((await ended).stderr).toBe("");
+});
+
+test("an archived session takes no turns, is out of the list, and can still be read", async () => {
+  const { project, id } = await projectWithSession();
+  expect(await project.rkat(["sessions", "archive", "last"])).toMatchObject({
+    code: 0,
+    stdout: "",
+  });
+  expect((await project.rkat(["resume", id, "more"])).code).toBe(10);
+  expect(await project.json(["sessions", "list", "--json"])).toEqual([]);
+  expect(await project.json(["sessions", "list", "--all", "--json"])).toMatchObject([
+    { archived: true },
+  ]);
+  expect(await project.json(["sessions", "show", id, "--json"])).toMatchObject({ archived: true });
+});
+
+test("a deleted session is gone", async () => {
+  const { project, id } = await projectWithSession();
+  expect((await project.rkat(["sessions", "delete", id.slice(0, 13)])).code).toBe(0);
+  const { code, stderr } = await project.rkat(["sessions", "show", id]);
+  expect(code).toBe(10);
+  expect(stderr).toMatch(/^error: No session has this id\..*\nhint: List the sessions/);
+});
+
+test("`sessions compact` compacts now, or says why nothing was to be done", async () => {
+  const { project } = await projectWithSession();
+  const { code, stdout } = await project.rkat(["sessions", "compact", "last"]);
+  expect({ code, stdout }).toMatchInlineSnapshot();
+  expect(await project.json(["sessions", "compact", "last", "--json"])).toMatchObject({
+    compacted: false,
+    reason: expect.any(String),
+  });
+});
+
+test("reading commands make nothing where there is nothing", async () => {
+  const project = await Project.open();
+  expect(await project.json(["sessions", "list", "--json"])).toEqual([]);
+  expect(await project.json(["memory", "search", "anything", "--json"])).toEqual([]);
+  expect(await project.rkat(["sessions", "list"])).toMatchObject({
+    code: 0,
+    stdout: "",
+    stderr: "There are no sessions.\n",
+  });
+  expect((await project.rkat(["resume", "last", "go on"])).code).toBe(10);
+  expect((await project.rkat(["doctor"])).stdout).toContain("none yet at ");
+});

@@ -1,0 +1,225 @@
+import { spawn } from "node:child_process";
+import { cpSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { text } from "node:stream/consumers";
+import { pathToFileURL } from "node:url";
+import { expect, test } from "vitest";
+import { temporaryFolder } from "./support/obey.ts";
+import { providerForTest } from "./support/provider-for-test.ts";
+import { Project } from "./support/rkat-process.ts";
+
+test("`--help` lists every command, `--version` says the version", async () => {
+  const project = await Project.open();
+  const { code, stdout } = await project.rkat(["--help"]);
+  expect(code).toBe(0);
+  for (const name of [
+    "run",
+    "resume",
+    "continue|c",
+    "sessions",
+    "memory",
+    "replay",
+    "init",
+    "config",
+    "capabilities",
+    "doctor",
+  ]) {
+    expect(stdout).toContain(`\n  ${name} `);
+  }
+  const { version } = JSON.parse(readFileSync("package.json", "utf8"));
+  expect(await project.rkat(["--version"])).toEqual({
+    code: 0,
+    stdout: `${version}\n`,
+    stderr: "",
+  });
+});
+
+test("a command line that is not understood is refused with code 2", async () => {
+  const project = await Project.open();
+  for (const args of [
+    ["--nonsense"],
+    ["sessions"],
+    ["sessions", "shwo"],
+    ["resume"],
+    ["run", "--output", "xml", "hi"],
+    ["config", "extra"],
+  ]) {
+    const { code, stdout, stderr } = await project.rkat(args);
+    expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
+    expect(stderr).not.toBe("");
+  }
+});
+
+test("`init` makes a commented config.toml, and never touches one that is there", async () => {
+  const project = await Project.open();
+  expect(await project.rkat(["init"])).toMatchObject({
+    code: 0,
+    stdout: "made  .rkat\nmade  .rkat/.gitignore\nmade  .rkat/config.toml\n",
+  });
+  expect(statSync(join(project.folder, ".rkat")).mode & 0o777).toBe(0o700);
+  project.write(".rkat/config.toml", 'model = "a/b"\n');
+  expect(await project.rkat(["init"])).toMatchObject({
+    code: 0,
+    stdout: ".rkat is there already; nothing was changed.\n",
+  });
+  expect(readFileSync(join(project.folder, ".rkat/config.toml"), "utf8")).toBe('model = "a/b"\n');
+});
+
+test("`config` shows each value and where it comes from", async () => {
+  const project = await Project.open({ config: 'model = "anthropic/claude"\n' });
+  const { stdout } = await project.rkat(["config"], "", { RKAT_MAX_TOKENS: "77" });
+  expect(stdout).toMatch(/^model +"anthropic\/claude" +\S+\/\.rkat\/config\.toml$/m);
+  expect(stdout).toMatch(/^max_tokens +77 +RKAT_MAX_TOKENS$/m);
+  expect(stdout).toMatch(/^memory\.enabled +true +default$/m);
+  expect(await project.json(["config", "--json"])).toMatchObject({
+    files: [
+      { owner: "user", exists: false },
+      { owner: "project", exists: true },
+    ],
+    settings: expect.arrayContaining([
+      { key: "compaction.recent_turn_budget", value: 4, origin: "default" },
+    ]),
+  });
+});
+
+test("with a bad setting every command fails with code 3, and `config` still shows the rest", async () => {
+  const project = await Project.open({ config: 'modle = "a/b"\nmax_tokens = 5\n' });
+  const run = await project.rkat(["hello"]);
+  expect(run.code).toBe(3);
+  expect(run.stderr).toContain("config.toml: modle is not a setting. Did you mean model?");
+  const config = await project.rkat(["config"]);
+  expect(config.code).toBe(3);
+  expect(config.stdout).toMatch(/^max_tokens +5 /m);
+  expect((await project.rkat(["doctor"])).stdout).toContain("✗ config");
+});
+
+test("`.rkat` is found from the folders below it", async () => {
+  const project = await Project.open({ config: "max_tokens = 5\n" });
+  mkdirSync(join(project.folder, "src/deep"), { recursive: true });
+  const inside = Object.create(project, { folder: { value: join(project.folder, "src/deep") } });
+  expect((await inside.rkat(["config"])).stdout).toMatch(/^max_tokens +5 /m);
+});
+
+test("`capabilities` says what is on", async () => {
+  const project = await Project.open({ config: "[capabilities]\nmemory_store = false\n" });
+  expect(await project.json(["capabilities", "--json"])).toMatchObject({
+    capabilities: [
+      { id: "session-store", available: true },
+      { id: "memory-store", available: false },
+      { id: "session-compaction", available: true },
+    ],
+  });
+  const { stdout } = await project.rkat(["capabilities"]);
+  expect(stdout).toMatch(/^off {2}memory-store/m);
+});
+
+test("what a build cannot do is said in the specification's words, and turns still run", async () => {
+  const provider = await providerForTest();
+  const project = await Project.open({
+    provider,
+    config:
+      "[capabilities]\nsession_store = false\nmemory_store = false\nsession_compaction = false\n",
+  });
+  expect(await project.rkat(["hi"])).toMatchObject({ code: 0, stdout: "ok\n" });
+  const persistence = "error: Session persistence is disabled (build without 'session-store').";
+  const compaction = "error: Session compaction is disabled (build without 'session-compaction').";
+  const memory = "error: Session memory is disabled (build without 'memory-store').";
+  const refused: [string[], string][] = [
+    [["resume", "last", "hi"], persistence],
+    [["continue", "hi"], persistence],
+    [["sessions", "list"], persistence],
+    [["sessions", "show", "last"], persistence],
+    [["sessions", "delete", "last"], persistence],
+    [["run", "--auto-compact-threshold", "4000", "hi"], compaction],
+    [["run", "--compact-threshold", "4000", "hi"], compaction],
+    [["run", "--recent-turn-budget", "2", "hi"], compaction],
+    [["run", "--memory", "hi"], memory],
+    [["memory", "search", "hi"], memory],
+    [["memory", "stats"], memory],
+  ];
+  for (const [args, sentence] of refused) {
+    const { code, stderr } = await project.rkat(args);
+    expect({ args, code, said: stderr.split("\n")[0] }).toEqual({ args, code: 40, said: sentence });
+  }
+  expect(existsSync(join(project.folder, ".rkat/rkat.db"))).toBe(false);
+});
+
+test("`doctor` finds a damaged store and permissions that are too open, and fails", async () => {
+  const project = await Project.open();
+  project.write(".rkat/rkat.db", "this is no database, and it is long enough to be looked at");
+  const { code, stdout } = await project.rkat(["doctor"]);
+  expect(code).toBe(1);
+  expect(stdout).toMatch(/^✗ store .*rkat\.db: file is not a database/m);
+  expect(stdout).toMatch(/^✗ permissions .*chmod go=/m);
+  const report = await project.rkat(["doctor", "--json"]);
+  expect(report.code).toBe(1);
+  expect(JSON.parse(report.stdout)).toMatchObject({ ok: false });
+});
+
+test("`doctor` names keys, and shows none", async () => {
+  const project = await Project.open();
+  const { stdout } = await project.rkat(["doctor"], "", { OPENAI_API_KEY: "sk-very-secret" });
+  expect(stdout).toContain("OPENAI_API_KEY is set");
+  expect(stdout).not.toContain("sk-very-secret");
+});
+
+test("a pipe that is closed early is no failure", async () => {
+  const project = await Project.open();
+  const { child, ended } = project.start(["config"]);
+  child.stdout?.destroy();
+  expect(await ended).toMatchObject({ code: 0, stderr: "" });
+});
+
+/** The package as it is installed, with the source in the place of what is built. */
+async function installed(): Promise<string> {
+  const folder = await temporaryFolder();
+  cpSync("bin", join(folder, "bin"), { recursive: true });
+  cpSync("package.json", join(folder, "package.json"));
+  mkdirSync(join(folder, "dist"));
+  const source = pathToFileURL("src/cli.ts").href;
+  writeFileSync(join(folder, "dist/cli.js"), `export * from ${JSON.stringify(source)};\n`);
+  return folder;
+}
+
+async function runBin(folder: string, nodeFlags: readonly string[], args: readonly string[]) {
+  const bin = join(folder, "bin/rkat.js");
+  const child = spawn(process.execPath, [...nodeFlags, bin, ...args], {
+    cwd: folder,
+    stdio: "pipe",
+  });
+  const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr)]);
+  return { code: child.exitCode, stdout, stderr };
+}
+
+test("bin/rkat.js starts the command, without Node's warning about its SQLite", async () => {
+  const folder = await installed();
+  const { code, stdout, stderr } = await runBin(
+    folder,
+    [],
+    ["memory", "stats", "--dir", folder, "--json"],
+  );
+  expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+  expect(JSON.parse(stdout)).toMatchObject({ entries: 0 });
+});
+
+test("bin/rkat.js lets other warnings through", async () => {
+  const folder = await installed();
+  const warns = join(folder, "warns.mjs");
+  writeFileSync(
+    warns,
+    'setTimeout(() => process.emitWarning("mind the gap", "ExperimentalWarning"), 1);',
+  );
+  const { stderr } = await runBin(folder, ["--import", warns], ["--version"]);
+  expect(stderr).toContain("mind the gap");
+});
+
+test("on a Node that is too old the command says so in one line", async () => {
+  const folder = await installed();
+  const old = join(folder, "old.cjs");
+  writeFileSync(old, 'Object.defineProperty(process.versions, "node", { value: "20.20.2" });');
+  const { code, stdout, stderr } = await runBin(folder, ["--require", old], ["--version"]);
+  expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
+  expect(stderr).toMatch(
+    /^error: rkat needs Node 22\.18 or newer, and this is Node 20\.20\.2; .*\n$/,
+  );
+});

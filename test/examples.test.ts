@@ -1,0 +1,49 @@
+import { execFile } from "node:child_process";
+import { readdirSync } from "node:fs";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { expect, test } from "vitest";
+import { temporaryFolder } from "./support/obey.ts";
+import { startProviderServer } from "./support/provider-server/provider-server.ts";
+
+const run = promisify(execFile);
+
+async function example(name: string, args: readonly string[] = [], env: NodeJS.ProcessEnv = {}) {
+  const hooks = ["--import", "./test/support/rkat-from-source.ts"];
+  const { stdout } = await run(process.execPath, [...hooks, join("examples", name), ...args], {
+    env: { ...process.env, NODE_NO_WARNINGS: "1", ...env },
+  });
+  return stdout;
+}
+
+test("an agent with one tool answers, and goes on with its session the next time", async () => {
+  const call = { id: "c", name: "parcel_status", args: { number: 42 } };
+  const server = await startProviderServer([
+    { toolCalls: [call] },
+    "Two days late, in Leipzig.",
+    "Still in Leipzig.",
+  ]);
+  const env = {
+    OPENAI_API_KEY: "sk-test",
+    OPENAI_BASE_URL: server.urls.openai,
+    RKAT_STORE: join(await temporaryFolder(), "rkat.db"),
+  };
+  const name = "01-agent-with-one-tool.ts";
+  expect(await example(name, ["openai/gpt-5.2"], env)).toBe("Two days late, in Leipzig.\n");
+  expect(await example(name, ["openai/gpt-5.2", "And now?"], env)).toBe("Still in Leipzig.\n");
+  expect(JSON.stringify(server.requests[2]?.body)).toContain("Two days late");
+  expect(server.problems).toEqual([]);
+  await server.close();
+});
+
+test("compaction works alone, on any array of messages", async () => {
+  const output = await example("02-compact-any-history.ts");
+  expect(output).toMatch(/^61 messages, \d+ tokens\n→ \d+ messages, \d+ tokens\n/);
+});
+
+test("every example is run here", () => {
+  expect(readdirSync("examples").sort()).toEqual([
+    "01-agent-with-one-tool.ts",
+    "02-compact-any-history.ts",
+  ]);
+});
