@@ -3,8 +3,8 @@ import type { SessionState } from "../src/core/session-state.ts";
 import { splitTurns, startsTurn } from "../src/core/turn.ts";
 import type { WitnessedCompaction } from "../src/replay/replayed-session.ts";
 import { oneLine } from "../src/surfaces/cli/printable.ts";
-import { thousands } from "../src/surfaces/cli/render-sessions.ts";
 import type { Style } from "../src/surfaces/cli/style.ts";
+import { thousands } from "../src/surfaces/cli/thousands.ts";
 import type { Stage } from "./stage.ts";
 
 /** A turn that is over: how full the window is, and what was asked. */

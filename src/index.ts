@@ -5,8 +5,19 @@ import type { ServiceOptions } from "./session/service-options.ts";
 import { EphemeralEventStore } from "./stores/ephemeral/ephemeral-event-store.ts";
 import { EphemeralSessionStore } from "./stores/ephemeral/ephemeral-session-store.ts";
 
-export { type CompactHistoryResult, compactHistory } from "./compaction/compact-history.ts";
+export { checkRebuild, type Violation } from "./compaction/check-rebuild.ts";
+export {
+  type CompactHistoryOptions,
+  compactHistory,
+  type SummaryRequest,
+} from "./compaction/compact-history.ts";
+export type {
+  CompactHistoryResult,
+  DiscardedMessage,
+} from "./compaction/compact-history-result.ts";
 export { DefaultCompactor } from "./compaction/default-compactor.ts";
+export { pruneToolOutput } from "./compaction/prune-tool-output.ts";
+export { smartFallbackSummary } from "./compaction/smart-fallback-summary.ts";
 export { CAPABILITIES, type Capability } from "./core/capabilities.ts";
 export type {
   CompactionConfig,

@@ -1,10 +1,14 @@
+export { compactorLaws } from "./testing/compactor-laws.ts";
+export { embedderLaws } from "./testing/embedder-laws.ts";
 export { eventStoreLaws } from "./testing/event-store-laws.ts";
+export { historySearchLaws } from "./testing/history-search-laws.ts";
 export type { Law } from "./testing/law.ts";
+export { memoryStoreLaws } from "./testing/memory-store-laws.ts";
 export { type ScriptedModel, type ScriptedReply, scriptedModel } from "./testing/scripted-model.ts";
-export { sessionStoreLaws } from "./testing/session-store-laws.ts";
 export {
   BUILDS,
   type OpenService,
   type ServiceSetup,
   sessionServiceLaws,
 } from "./testing/session-service-laws.ts";
+export { sessionStoreLaws } from "./testing/session-store-laws.ts";

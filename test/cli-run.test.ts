@@ -40,7 +40,6 @@ test("`--output json` prints the result with names in snake_case", async () => {
         "cache_read_tokens": 0,
         "input_tokens": 120,
         "output_tokens": 7,
-        "total_tokens": 127,
       },
     }
   `);

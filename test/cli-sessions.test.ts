@@ -110,7 +110,25 @@ test("`sessions events` prints the log, one stored event a line, from where one 
   };
   const all = await events();
   expect(all.map(({ seq }) => seq)).toEqual(all.map((_, index) => index + 1));
-  expect(settled(all.at(-1), id)).toMatchInlineSnapshot();
+  expect(settled(all.at(-1), id)).toMatchInlineSnapshot(`
+    {
+      "event": {
+        "result": "It is late.",
+        "session_id": "<id>",
+        "type": "run_completed",
+        "usage": {
+          "cache_creation_tokens": null,
+          "cache_read_tokens": 0,
+          "input_tokens": 210,
+          "output_tokens": 11,
+        },
+      },
+      "event_id": "<id>",
+      "schema_version": 1,
+      "seq": 15,
+      "timestamp_ms": 0,
+    }
+  `);
   expect(await events("--after", "3")).toEqual(all.slice(3));
   expect(await events("--after", "99999")).toEqual([]);
 });
@@ -156,7 +174,13 @@ test("a deleted session is gone", async () => {
 test("`sessions compact` compacts now, or says why nothing was to be done", async () => {
   const { project } = await projectWithSession();
   const { code, stdout } = await project.rkat(["sessions", "compact", "last"]);
-  expect({ code, stdout }).toMatchInlineSnapshot();
+  expect({ code, stdout }).toMatchInlineSnapshot(`
+    {
+      "code": 0,
+      "stdout": "Nothing was compacted: Every message of the history has to stay.
+    ",
+    }
+  `);
   expect(await project.json(["sessions", "compact", "last", "--json"])).toMatchObject({
     compacted: false,
     reason: expect.any(String),

@@ -1,4 +1,5 @@
 import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { cpSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
@@ -187,8 +188,9 @@ async function runBin(folder: string, nodeFlags: readonly string[], args: readon
     cwd: folder,
     stdio: "pipe",
   });
+  const closed = once(child, "close");
   const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr)]);
-  return { code: child.exitCode, stdout, stderr };
+  return { code: (await closed)[0], stdout, stderr };
 }
 
 test("bin/rkat.js starts the command, without Node's warning about its SQLite", async () => {

@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
-import { type ChildProcess, spawn } from "node:child_process";
+import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
+import { createInterface } from "node:readline";
 import { DatabaseSync } from "node:sqlite";
-import { setTimeout as sleep } from "node:timers/promises";
+import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 import { test } from "vitest";
 import type { StoredEvent } from "../src/core/event.ts";
@@ -41,45 +42,31 @@ type Told = ReadonlyMap<string, number>;
 
 async function replayUntilKilled(path: string, replays: number): Promise<Told> {
   const told = new Map<string, number>();
-  const programs = Array.from({ length: replays }, () => startReplay(path, told));
-  // Once in a while before anything is told: while the store is opened and made.
-  if (Math.random() < 0.2) await sleep(Math.random() * 600);
-  else await Promise.all(programs.map(({ began }) => began));
-  for (const { child } of programs) {
-    await sleep((Math.random() * 800) / replays);
-    child.kill("SIGKILL");
-  }
-  await Promise.all(programs.map(({ ended }) => ended));
+  await Promise.all(Array.from({ length: replays }, () => killedReplay(path, told)));
   return told;
 }
 
-interface Program {
-  readonly child: ChildProcess;
-  readonly began: Promise<unknown>;
-  /** All that it had printed is read. */
-  readonly ended: Promise<unknown>;
-}
+/** Events that a program is told of at the most before it is killed: about a whole replay. */
+const EVENTS_MAX = 700;
 
-function startReplay(path: string, told: Map<string, number>): Program {
+/** Starts a program that replays, and kills it after some number of events, or before the first. */
+async function killedReplay(path: string, told: Map<string, number>): Promise<void> {
   const args = [PROGRAM, "--path", path, "--file", CONVERSATION];
   const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "pipe"] });
-  let complaints = "";
-  child.stderr.setEncoding("utf8").on("data", (text) => {
-    complaints += text;
-  });
-  let unfinished = "";
-  child.stdout.setEncoding("utf8").on("data", (text: string) => {
-    const lines = (unfinished + text).split("\n");
-    unfinished = lines.pop() ?? "";
-    for (const line of lines) {
-      const [session = "", seq] = line.split(" ");
-      told.set(session, Number(seq));
-    }
-  });
-  const ended = once(child, "close").then(([, signal]) => {
-    assert.equal(signal, "SIGKILL", `A replay ended by itself: ${complaints}`);
-  });
-  return { child, began: Promise.race([once(child.stdout, "data"), ended]), ended };
+  const complaints = text(child.stderr);
+  const closed = once(child, "close");
+  let eventsLeft = Math.ceil(Math.random() * EVENTS_MAX);
+  // While the store is opened, and at the first time made, nothing happens that could be counted.
+  if (Math.random() < 0.1) setTimeout(() => child.kill("SIGKILL"), Math.random() * 1000);
+  // What it printed before it died is read to the end, however late.
+  for await (const line of createInterface({ input: child.stdout })) {
+    const [session = "", seq] = line.split(" ");
+    told.set(session, Number(seq));
+    eventsLeft -= 1;
+    if (eventsLeft === 0) setTimeout(() => child.kill("SIGKILL"), Math.random() * 10);
+  }
+  const [, signal] = await closed;
+  assert.equal(signal, "SIGKILL", `A replay ended by itself: ${await complaints}`);
 }
 
 function assertSound(path: string): void {

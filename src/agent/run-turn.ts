@@ -1,13 +1,7 @@
-import { ERRORS, errorText, SessionError } from "../core/errors.ts";
-import type { DurableEvent, Origin } from "../core/event.ts";
+import { ERRORS, SessionError } from "../core/errors.ts";
+import type { DurableEvent } from "../core/event.ts";
 import type { LanguageModel } from "../core/language-model.ts";
-import {
-  contentText,
-  type Message,
-  type ToolUse,
-  toolUses,
-  type UserMessage,
-} from "../core/message.ts";
+import { type ToolUse, toolUses } from "../core/message.ts";
 import { eventOfBlock } from "../core/message-assembler.ts";
 import type { Budget } from "../core/requests.ts";
 import type { TurnEnd } from "../core/session-service.ts";
@@ -22,6 +16,7 @@ import {
   requirePromptFits,
   runCompaction,
 } from "./run-compaction.ts";
+import { closingEvents, completed, openingEvents, type Prompt, runFailed } from "./run-events.ts";
 import type { ToolSet } from "./tool-set.ts";
 import type { TurnLog } from "./turn-log.ts";
 
@@ -39,13 +34,6 @@ export interface RunOptions {
   /** Left out where sessions are not compacted. */
   readonly compaction?: AgentCompaction;
   readonly signal: AbortSignal;
-}
-
-export interface Prompt {
-  readonly content: UserMessage["content"];
-  readonly origin?: Origin;
-  /** Messages that come before it. */
-  readonly context: readonly Message[];
 }
 
 export interface RunResult {
@@ -276,57 +264,6 @@ class Run {
     this.#usage = addUsage(this.#usage, usage);
     this.#budget.countCall(usage);
   }
-}
-
-/**
- * Closes what a process left open that died in the middle of a run: calls
- * without results get one that says so, and the run ends.
- */
-export async function recoverRun(log: TurnLog): Promise<void> {
-  const { state } = log;
-  const why = "The process ended before the call did; it may have had effects.";
-  const events = closingEvents(state.openCalls, why);
-  if (state.running) {
-    const failure = new SessionError("TURN_INTERRUPTED", { detail: "Its process ended." });
-    events.push(runFailed(state.id, failure));
-  }
-  if (events.length > 0) await log.commit(events);
-}
-
-function openingEvents(sessionId: string, { content, origin, context }: Prompt): DurableEvent[] {
-  return [
-    ...context.map((message) => ({ type: "message_added", message }) as const),
-    {
-      type: "run_started",
-      session_id: sessionId,
-      prompt: contentText(content),
-      ...(typeof content === "string" ? {} : { content }),
-      ...(origin ? { origin } : {}),
-    },
-  ];
-}
-
-function closingEvents(calls: readonly ToolUse[], why: string): DurableEvent[] {
-  const { content } = toolFailure("interrupted", why);
-  return calls.map((call) => completed(call, content, true, 0));
-}
-
-function completed(
-  { id, name }: ToolUse,
-  result: string,
-  is_error: boolean,
-  duration_ms: number,
-): DurableEvent {
-  return { type: "tool_execution_completed", id, name, result, is_error, duration_ms };
-}
-
-function runFailed(sessionId: string, failure: SessionError): DurableEvent {
-  return {
-    type: "run_failed",
-    session_id: sessionId,
-    error: errorText(failure),
-    code: failure.code,
-  };
 }
 
 function turnEnd({ stopReason }: ModelReply): TurnEnd {

@@ -3,11 +3,11 @@ import type { CompactionContext } from "../core/compactor.ts";
 import { isSummary, type Message, toolResults } from "../core/message.ts";
 import { SUMMARY_PREFIX, summaryMessage } from "../core/summary.ts";
 import { estimateTokens, jsonBytes } from "../core/tokens.ts";
-import { COMPACTOR_LAWS } from "../testing/compactor-laws.ts";
+import { compactorLaws } from "../testing/compactor-laws.ts";
 import { DefaultCompactor } from "./default-compactor.ts";
 import { summaryText } from "./render-transcript.ts";
 
-for (const law of COMPACTOR_LAWS) {
+for (const law of compactorLaws) {
   test(`law: ${law.name}`, () => law.holds(async () => new DefaultCompactor()));
 }
 

@@ -82,6 +82,7 @@ export function planRebuild(
     keepGroups(history, fixed, room, config.recentTurnBudget);
   const { shortened } = kept;
   const discardedAt = leaving(history, kept.groups);
+  // Nothing that was said would leave.
   if (discardedAt.every((index) => isSummary(messages[index] as Message))) {
     const summaries = discardedAt.reduce((sum, index) => sum + (history.weights[index] ?? 0), 0);
     const withThem = kept.weight + summaries <= room.max;

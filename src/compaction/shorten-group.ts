@@ -6,10 +6,10 @@ import { jsonTextBytes } from "./cut-text.ts";
 import type { Group, MeasuredHistory } from "./measure-history.ts";
 
 /** Shorter output is left alone: the note on what is missing would take what the cut frees. */
-export const OUTPUT_WORTH_SHORTENING_BYTES = 1024;
+const OUTPUT_WORTH_SHORTENING_BYTES = 1024;
 
 /** What stays of an old output: enough to recognise what was called and how it ended. */
-export const OLD_OUTPUT_KEPT_BYTES = 256;
+const OLD_OUTPUT_KEPT_BYTES = 256;
 
 /** Less of an output than this tells a model nothing. */
 const NEWEST_OUTPUT_KEPT_BYTES_MIN = 64;

@@ -54,7 +54,7 @@ export interface CompactionResult {
   readonly discarded: readonly Message[];
   /** The position of each discarded message in the source; the same object may be there twice. */
   readonly discardedAt: readonly number[];
-  /** Longest summary, in UTF-8 bytes, that has room in this rebuild; 0 when there is none. */
+  /** Longest summary that has room in this rebuild, in bytes of its JSON; 0 when there is none. */
   readonly summaryBytesMax: number;
   /** Messages that stayed with less tool output in them. */
   readonly shortened: readonly Shortened[];

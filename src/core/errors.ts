@@ -125,6 +125,27 @@ export const ERRORS = {
     jsonRpcCode: -32015,
     exitCode: 130,
   },
+  UNAUTHORIZED: {
+    message: "The server needs its token.",
+    hint: "Send the token the server was started with, as `Authorization: Bearer <token>`.",
+    httpStatus: 401,
+    jsonRpcCode: -32018,
+    exitCode: 50,
+  },
+  FORBIDDEN: {
+    message: "The server does not answer to this name or this page.",
+    hint: "Start the server with --allow-host for another name of it, with --cors for a page of yours.",
+    httpStatus: 403,
+    jsonRpcCode: -32019,
+    exitCode: 51,
+  },
+  SERVICE_UNAVAILABLE: {
+    message: "The server cannot take the request now.",
+    hint: "Try again in a while; the message says what is in the way.",
+    httpStatus: 503,
+    jsonRpcCode: -32023,
+    exitCode: 52,
+  },
   INTERNAL_ERROR: {
     message: "Something failed that should not.",
     hint: "This is a bug in rkat; please report it with the message.",

@@ -1,4 +1,5 @@
 import type { ErrorCode } from "./errors.ts";
+import { newId } from "./ids.ts";
 import type { ContentBlock, Message, ProviderMeta, StopReason } from "./message.ts";
 import type { Usage } from "./usage.ts";
 
@@ -157,10 +158,18 @@ export type CompactionFailure =
 /** What passes by while a model speaks. Never stored. */
 export type TransientEvent =
   | { readonly type: "text_delta"; readonly delta: string }
-  | { readonly type: "reasoning_delta"; readonly delta: string };
+  | { readonly type: "reasoning_delta"; readonly delta: string }
+  /** Said to a subscriber who was too slow: so many deltas did not reach it. */
+  | { readonly type: "stream_truncated"; readonly dropped: number };
+
+const TRANSIENT: readonly SessionEvent["type"][] = [
+  "text_delta",
+  "reasoning_delta",
+  "stream_truncated",
+];
 
 export function isTransient(event: SessionEvent): event is TransientEvent {
-  return event.type === "text_delta" || event.type === "reasoning_delta";
+  return TRANSIENT.includes(event.type);
 }
 
 /** Events `from` to `to`, both included, of one session's log. */
@@ -235,4 +244,15 @@ export interface EventEnvelope {
 export function envelope(sessionId: string, stored: StoredEvent): EventEnvelope {
   const { event_id, seq, timestamp_ms, event } = stored;
   return { event_id, source_id: `session:${sessionId}`, seq, timestamp_ms, payload: event };
+}
+
+/** An event that passes by after the durable one at `seq`. */
+export function passing(sessionId: string, seq: number, payload: TransientEvent): EventEnvelope {
+  return {
+    event_id: newId(),
+    source_id: `session:${sessionId}`,
+    seq,
+    timestamp_ms: Date.now(),
+    payload,
+  };
 }

@@ -44,10 +44,7 @@ export interface SessionService {
   /** Removes a session, its log and its memory. */
   delete(request: SessionRequest): Promise<void>;
   /** Events as they happen, after those that are asked for again. Ends when `signal` aborts. */
-  subscribe(
-    request: Subscribe,
-    options?: { readonly signal?: AbortSignal },
-  ): AsyncIterable<EventEnvelope>;
+  subscribe(request: Subscribe, options?: SubscribeOptions): AsyncIterable<EventEnvelope>;
   searchMemory(request: SearchMemory): Promise<readonly MemoryHit[]>;
   searchHistory(request: SearchHistory): Promise<readonly HistoryHit[]>;
   capabilities(): Promise<readonly Capability[]>;
@@ -60,6 +57,13 @@ export interface TurnOptions {
   readonly signal?: AbortSignal;
   /** Called with every event of the turn, in order, before the promise resolves. */
   readonly onEvent?: (event: EventEnvelope) => void;
+}
+
+export interface SubscribeOptions {
+  /** Ends the subscription. */
+  readonly signal?: AbortSignal;
+  /** Called when the session is found: no event after this one is missed. */
+  readonly onOpen?: () => void;
 }
 
 export interface SessionCreated {

@@ -10,6 +10,7 @@ import type {
   SessionService,
   SessionSummary,
   SessionView,
+  SubscribeOptions,
   TurnOptions,
   TurnResult,
 } from "../core/session-service.ts";
@@ -43,10 +44,7 @@ export class EphemeralSessionService implements SessionService {
     return this.#sessions.compact(request, options);
   }
 
-  subscribe(
-    request: requests.Subscribe,
-    options?: { readonly signal?: AbortSignal },
-  ): AsyncIterable<EventEnvelope> {
+  subscribe(request: requests.Subscribe, options?: SubscribeOptions): AsyncIterable<EventEnvelope> {
     return this.#sessions.subscribe(request, options);
   }
 

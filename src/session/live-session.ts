@@ -4,6 +4,7 @@ import {
   type EventEnvelope,
   envelope,
   type NewEvent,
+  passing,
   type TransientEvent,
 } from "../core/event.ts";
 import type { EventStore } from "../core/event-store.ts";
@@ -50,13 +51,7 @@ export class LiveSession implements TurnLog {
 
   stream(event: TransientEvent): void {
     if (this.#listeners.size === 0) return;
-    this.#tell({
-      event_id: newId(),
-      source_id: `session:${this.state.id}`,
-      seq: this.state.seq,
-      timestamp_ms: Date.now(),
-      payload: event,
-    });
+    this.#tell(passing(this.state.id, this.state.seq, event));
   }
 
   async #append(events: readonly DurableEvent[]): Promise<void> {

@@ -1,8 +1,9 @@
+import { recoverRun } from "../agent/recover-run.ts";
 import { runCompaction } from "../agent/run-compaction.ts";
-import { recoverRun, runTurn } from "../agent/run-turn.ts";
+import { runTurn } from "../agent/run-turn.ts";
 import type { Capability } from "../core/capabilities.ts";
 import { SessionError } from "../core/errors.ts";
-import type { DurableEvent, EventEnvelope, SessionSettings } from "../core/event.ts";
+import type { EventEnvelope } from "../core/event.ts";
 import type { HistoryHit } from "../core/event-store.ts";
 import { newId } from "../core/ids.ts";
 import type { MemoryHit } from "../core/memory-store.ts";
@@ -13,16 +14,17 @@ import type {
   SessionService,
   SessionSummary,
   SessionView,
+  SubscribeOptions,
   TurnOptions,
   TurnResult,
 } from "../core/session-service.ts";
 import { SessionState } from "../core/session-state.ts";
-import { MEMORY_RETRIEVAL_SKILL } from "../memory/memory-retrieval-skill.ts";
 import { MemoryIndex } from "../projections/memory-index.ts";
 import { ProjectionRunner } from "../projections/projection-runner.ts";
 import { SessionFiles } from "../projections/session-files.ts";
 import { LiveSession } from "./live-session.ts";
 import { LiveSessions, notFound } from "./live-sessions.ts";
+import { openingEvents } from "./opening-events.ts";
 import type { ServiceOptions } from "./service-options.ts";
 import { newOwner, withLease } from "./session-lease.ts";
 import { compactionOutcome, sessionSummary, sessionView } from "./session-view.ts";
@@ -70,29 +72,18 @@ export class PersistentSessionService implements SessionService {
     const id = newId();
     const memory = this.#options.memory !== undefined && checked.memory !== false;
     const limit = maxTokens ?? this.#options.maxTokens;
-    const settings: SessionSettings = {
-      model: model ?? this.#parts.defaultModelName,
-      memory,
-      labels,
-      ...(limit === undefined ? {} : { max_tokens: limit }),
-      ...(compaction ? { compaction: this.#parts.wireCompaction(compaction) } : {}),
-    };
-    // It tells of memory_search, which is there only with the built-in tools.
-    const skill =
-      memory && this.#options.builtinTools !== false ? MEMORY_RETRIEVAL_SKILL : undefined;
-    const prompt = [systemPrompt ?? this.#options.systemPrompt, skill?.text].filter(Boolean);
-    const events: DurableEvent[] = [{ type: "session_created", session_id: id, settings }];
-    if (skill) {
-      const injection_bytes = Buffer.byteLength(skill.text);
-      events.push({ type: "skills_resolved", skills: [skill.id], injection_bytes });
-    }
-    if (prompt.length > 0) {
-      events.push({
-        type: "message_added",
-        message: { role: "system", content: prompt.join("\n\n") },
-      });
-    }
-    for (const message of messages) events.push({ type: "message_added", message });
+    const events = openingEvents({
+      id,
+      settings: {
+        model: model ?? this.#parts.defaultModelName,
+        memory,
+        labels,
+        ...(limit === undefined ? {} : { max_tokens: limit }),
+        ...(compaction ? { compaction: this.#parts.wireCompaction(compaction) } : {}),
+      },
+      systemPrompt: systemPrompt ?? this.#options.systemPrompt,
+      messages,
+    });
     const session = new LiveSession(new SessionState(id), this.#options.stores.events);
     await session.commit(events);
     await this.#options.stores.sessions.save(session.state.snapshot());
@@ -181,13 +172,15 @@ export class PersistentSessionService implements SessionService {
 
   async *subscribe(
     request: requests.Subscribe,
-    options: { readonly signal?: AbortSignal } = {},
+    options: SubscribeOptions = {},
   ): AsyncIterable<EventEnvelope> {
     const { sessionId, afterSeq } = requests.parseRequest(requests.subscribe, request);
     const session = await this.#live.open(sessionId);
     const signal = options.signal ?? new AbortController().signal;
     const read = (after: number) => this.#options.stores.events.read(sessionId, after);
-    yield* subscription(session, afterSeq ?? session.state.seq, read, signal);
+    const from = afterSeq ?? session.state.seq;
+    options.onOpen?.();
+    yield* subscription(session, from, read, signal);
   }
 
   async searchMemory(request: requests.SearchMemory): Promise<readonly MemoryHit[]> {

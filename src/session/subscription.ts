@@ -1,4 +1,10 @@
-import { type EventEnvelope, envelope, isTransient, type StoredEvent } from "../core/event.ts";
+import {
+  type EventEnvelope,
+  envelope,
+  isTransient,
+  passing,
+  type StoredEvent,
+} from "../core/event.ts";
 import type { LiveSession } from "./live-session.ts";
 
 /** How often the log is looked at for what other processes appended. */
@@ -10,7 +16,8 @@ const WAITING_MAX = 10_000;
 /**
  * The events of a session after `afterSeq`: first those in the log, then new
  * ones as they happen, from whichever process. Durable events come exactly
- * once and in order, however slow the reader is; deltas only while it keeps up.
+ * once and in order, however slow the reader is; deltas only while it keeps up,
+ * and `stream_truncated` says how many did not.
  */
 export async function* subscription(
   session: LiveSession,
@@ -18,13 +25,16 @@ export async function* subscription(
   read: (afterSeq: number) => AsyncIterable<StoredEvent>,
   signal: AbortSignal,
 ): AsyncIterable<EventEnvelope> {
+  const { id } = session.state;
   let last = afterSeq;
   let waiting: EventEnvelope[] = [];
+  let dropped = 0;
   let wake = () => {};
   // Whether the log may have what did not come by: at first, after a gap, and every now and then.
   let behind = true;
   const stop = session.listen((event) => {
     if (waiting.length >= WAITING_MAX) {
+      dropped += waiting.filter(({ payload }) => isTransient(payload)).length;
       waiting = [];
       behind = true;
     }
@@ -39,19 +49,26 @@ export async function* subscription(
         behind = false;
         for await (const stored of read(last)) {
           if (signal.aborted) return;
+          // Not past what waits: its deltas would come too late.
+          if (stored.seq > precededBy(waiting[0])) break;
           last = stored.seq;
-          yield envelope(session.state.id, stored);
+          yield envelope(id, stored);
         }
       }
-      for (const event of waiting.splice(0)) {
-        if (isTransient(event.payload)) {
-          if (event.seq === last) yield event;
-        } else if (event.seq === last + 1) {
-          last = event.seq;
+      for (let event = waiting.shift(); event; event = behind ? undefined : waiting.shift()) {
+        const { seq, payload } = event;
+        if (isTransient(payload) && seq !== last) {
+          dropped += 1;
+          continue;
+        }
+        if (seq > last + 1) behind = true;
+        else if (isTransient(payload) || seq === last + 1) {
+          if (dropped > 0) {
+            yield passing(id, last, { type: "stream_truncated", dropped });
+            dropped = 0;
+          }
+          last = seq;
           yield event;
-        } else if (event.seq > last) {
-          behind = true;
-          break;
         }
       }
       if (behind || waiting.length > 0 || signal.aborted) continue;
@@ -67,4 +84,10 @@ export async function* subscription(
     signal.removeEventListener("abort", onAbort);
     stop();
   }
+}
+
+/** The last durable event that comes before this one. */
+function precededBy(event: EventEnvelope | undefined): number {
+  if (!event) return Number.POSITIVE_INFINITY;
+  return isTransient(event.payload) ? event.seq : event.seq - 1;
 }

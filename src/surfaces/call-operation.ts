@@ -1,3 +1,4 @@
+import type { z } from "zod";
 import { SessionError } from "../core/errors.ts";
 import type { SessionService, TurnOptions } from "../core/session-service.ts";
 import { fromWire, snakeCase, toWire } from "../core/wire.ts";
@@ -21,7 +22,7 @@ export async function callOperation(
     const result = await service[name](request as never, options);
     return wireResult(operation, result);
   } catch (error) {
-    throw inWireNames(SessionError.from(error), operation);
+    throw inWireNames(SessionError.from(error), operation.request);
   }
 }
 
@@ -48,7 +49,7 @@ export function wireError(error: SessionError): WireError {
 }
 
 /** A message that speaks of `maxTokens` speaks of `max_tokens` to whoever wrote that. */
-function inWireNames(error: SessionError, { request }: Operation): SessionError {
+export function inWireNames(error: SessionError, request: z.ZodObject): SessionError {
   if (error.code !== "INVALID_PARAMS") return error;
   const names = Object.keys(request.shape).filter((name) => name !== snakeCase(name));
   const text = names.reduce(

@@ -1,7 +1,7 @@
 import { ERRORS, type ErrorCode, SessionError } from "../core/errors.ts";
 import type { EventEnvelope } from "../core/event.ts";
 import { subscribe as subscribeRequest } from "../core/requests.ts";
-import type { SessionService, TurnOptions } from "../core/session-service.ts";
+import type { SessionService, SubscribeOptions, TurnOptions } from "../core/session-service.ts";
 import { fromWire, toWire } from "../core/wire.ts";
 import type { WireError } from "./call-operation.ts";
 import { OPERATIONS, type Operation, type OperationName } from "./operations.ts";
@@ -16,7 +16,7 @@ export interface ServiceConnection {
   ): Promise<Record<string, unknown>>;
   subscribe(
     params: Record<string, unknown>,
-    options: { readonly signal?: AbortSignal },
+    options: SubscribeOptions,
   ): AsyncIterable<EventEnvelope>;
   close(): Promise<void>;
 }

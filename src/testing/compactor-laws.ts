@@ -10,7 +10,7 @@ import type { Law } from "./law.ts";
  * What every compactor promises, whatever it keeps. `open` returns one with the
  * settings that it would have by itself; the laws read them from `config`.
  */
-export const COMPACTOR_LAWS: readonly Law<Compactor>[] = [
+export const compactorLaws: readonly Law<Compactor>[] = [
   {
     name: "call 0 never compacts",
     async holds(open) {
@@ -19,7 +19,7 @@ export const COMPACTOR_LAWS: readonly Law<Compactor>[] = [
     },
   },
   {
-    name: "no compaction comes too soon after the last, unless the history has outgrown the window",
+    name: "no compaction comes sooner than minTurnsBetweenCompactions after the last, unless the history has outgrown the context window",
     async holds(open) {
       const compactor = await open();
       const { minTurnsBetweenCompactions: guard, autoCompactThreshold } = compactor.config;
@@ -45,7 +45,7 @@ export const COMPACTOR_LAWS: readonly Law<Compactor>[] = [
     },
   },
   {
-    name: "it discards the same messages whatever the summary says",
+    name: "it does not depend on the clock or on chance, and discards the same messages whatever the summary says",
     async holds(open) {
       const compactor = await open();
       for (const { messages, targetTokens } of SITUATIONS) {
@@ -58,7 +58,7 @@ export const COMPACTOR_LAWS: readonly Law<Compactor>[] = [
     },
   },
   {
-    name: "retained and discarded messages are exactly the source, in its order",
+    name: "retained and discarded messages are exactly the source, each in its old order",
     holds: (open) =>
       inEverySituation(open, ({ messages }, { result, stayed }) => {
         assert.deepEqual(
@@ -143,14 +143,14 @@ export const COMPACTOR_LAWS: readonly Law<Compactor>[] = [
     },
   },
   {
-    name: "it ends below the target whenever system messages, pins and the last user message would",
+    name: "it ends below the target whenever system messages, pins and the last user message alone would",
     holds: (open) =>
       inEverySituation(open, ({ targetTokens }, { result }) => {
         assert.ok(estimateTokens(result.messages) < targetTokens);
       }),
   },
   {
-    name: "when nothing can be discarded, the history stays as it is and no summary is put in",
+    name: "when nothing can be discarded, no summary is put in",
     async holds(open) {
       const compactor = await open();
       const messages: Message[] = [

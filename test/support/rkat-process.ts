@@ -8,7 +8,7 @@ import { onTestFinished } from "vitest";
 import { temporaryFolder } from "./obey.ts";
 import type { ProviderServer } from "./provider-server/provider-server.ts";
 
-const SOURCE = new URL("./rkat-from-source.ts", import.meta.url).pathname;
+const SOURCE = new URL("./run-cli.ts", import.meta.url).pathname;
 
 /** Source that is stripped of its types once starts as quickly as what is built. */
 const COMPILE_CACHE = join(tmpdir(), "rkat-test-compile-cache");

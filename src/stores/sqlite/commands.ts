@@ -21,7 +21,7 @@ export const commands = {
   ...memoryCommands,
 };
 
-export type Commands = typeof commands;
+type Commands = typeof commands;
 export type CommandName = keyof Commands & string;
 
 export type CommandArguments<Name extends CommandName> = Commands[Name] extends (

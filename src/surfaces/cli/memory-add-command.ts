@@ -7,8 +7,8 @@ import { MemoryLineIds } from "./memory-line-ids.ts";
 import { printJson } from "./print-json.ts";
 import { ProgressLine } from "./progress-line.ts";
 import { readJsonLines } from "./read-json-lines.ts";
-import { thousands } from "./render-sessions.ts";
 import { rereadable } from "./rereadable.ts";
+import { thousands } from "./thousands.ts";
 
 /** What one transaction holds at the most. */
 const BATCH = { entries: 5_000, characters: 8 * 1024 * 1024 } as const;

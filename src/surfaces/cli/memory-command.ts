@@ -1,10 +1,10 @@
 import type { Command } from "commander";
 import { SessionError } from "../../core/errors.ts";
 import type { MemoryStore } from "../../core/memory-store.ts";
-import { memoryHitJson, memoryStatsJson } from "../result-json.ts";
 import type { CliContext, StoreAccess } from "./cli-context.ts";
 import { countFlag, given } from "./flags.ts";
 import { memoryAddCommand } from "./memory-add-command.ts";
+import { memoryHitJson, memoryStatsJson } from "./memory-json.ts";
 import { printJson } from "./print-json.ts";
 import { readQueries } from "./read-queries.ts";
 import { renderMemoryHits, renderMemoryStats } from "./render-memory.ts";

@@ -1,7 +1,7 @@
 import type { MemoryHit, MemoryStats } from "../../core/memory-store.ts";
 import { printable } from "./printable.ts";
-import { thousands } from "./render-sessions.ts";
 import type { Style } from "./style.ts";
+import { thousands } from "./thousands.ts";
 
 const LINES_MAX = 8;
 

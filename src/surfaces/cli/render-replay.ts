@@ -1,8 +1,8 @@
 import type { ReplayedCompaction, ReplayReport } from "../../replay/replay-report.ts";
 import { printable } from "./printable.ts";
-import { thousands } from "./render-sessions.ts";
 import { type Column, renderTable } from "./render-table.ts";
 import type { Style } from "./style.ts";
+import { thousands } from "./thousands.ts";
 
 /** The report of a replay, for people. */
 export function renderReplay(report: ReplayReport, style: Style): string {

@@ -4,6 +4,7 @@ import { oneLine, printable } from "./printable.ts";
 import { renderTable } from "./render-table.ts";
 import { timeAgo } from "./render-time.ts";
 import type { Style } from "./style.ts";
+import { thousands } from "./thousands.ts";
 
 const SHORTEST_ID = 8;
 const RESULT_LINES_MAX = 20;
@@ -66,10 +67,6 @@ export function shortIds(ids: readonly string[]): ReadonlyMap<string, string> {
       return [id, id.slice(0, Math.max(SHORTEST_ID, shared + 1))];
     }),
   );
-}
-
-export function thousands(count: number): string {
-  return String(count).replace(/\B(?=(\d{3})+$)/g, " ");
 }
 
 function renderMessage({ turn, message, origin }: HistoryMessage, style: Style): string {

@@ -9,6 +9,7 @@ import type { CliContext } from "./cli-context.ts";
 import { flagOf, given, labelFlag } from "./flags.ts";
 import { inputChunks } from "./input-chunks.ts";
 import { printJson } from "./print-json.ts";
+import { oneLine } from "./printable.ts";
 import { ProgressLine } from "./progress-line.ts";
 import { renderEvent } from "./render-event.ts";
 import { renderReplay } from "./render-replay.ts";
@@ -25,6 +26,8 @@ interface ReplayFlags {
   readonly verbose?: true;
   readonly json?: true;
 }
+
+const PROMPT_COLUMNS = 100;
 
 const count = flagOf(wholeNumber);
 
@@ -72,21 +75,29 @@ export function replayCommand(program: Command, context: CliContext): void {
     });
 }
 
-/** Says how far a replay is; what happens in it too, to whom wants to know. */
+/** Says how far a replay is; and what happens in it, to whom wants to know. */
 function watcher(
   { terminal: { stderr, env } }: CliContext,
   progress: ProgressLine,
   verbose: boolean,
 ): ReplayWatcher {
   const style = styleFor(stderr, env);
+  let happened = "";
   return {
     onEvent({ payload }) {
-      const line = verbose ? renderEvent(payload) : "";
-      if (line === "") return;
-      progress.clear();
-      void stderr.write(style.dim(line));
+      if (!verbose) return;
+      if (payload.type === "run_started")
+        happened += `\n▸ ${oneLine(payload.prompt, PROMPT_COLUMNS)}`;
+      happened += renderEvent(payload);
     },
-    onTurn: (session, turns) => progress.show(`replaying, turn ${session.turns} of ${turns}`),
+    async onTurn(session, turns) {
+      if (happened !== "") {
+        progress.clear();
+        await stderr.write(style.dim(happened));
+        happened = "";
+      }
+      progress.show(`replaying, turn ${session.turns} of ${turns}`);
+    },
   };
 }
 

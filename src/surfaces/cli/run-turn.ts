@@ -1,7 +1,8 @@
 import { ERRORS, SessionError } from "../../core/errors.ts";
 import type { StartTurn } from "../../core/requests.ts";
+import { turnResult } from "../../core/results.ts";
 import type { TurnEnd, TurnOptions, TurnResult } from "../../core/session-service.ts";
-import { turnResultJson } from "../result-json.ts";
+import { toWire } from "../../core/wire.ts";
 import type { CliContext } from "./cli-context.ts";
 import { printJson } from "./print-json.ts";
 import { printable } from "./printable.ts";
@@ -27,7 +28,7 @@ export async function runTurn(
     })
     .finally(() => view.end());
 
-  if (flags.output === "json") await printJson(terminal.stdout, turnResultJson(result));
+  if (flags.output === "json") await printJson(terminal.stdout, toWire(turnResult, result));
   else {
     if (!stream) await terminal.stdout.write(`${shown(result.text, terminal.stdout.isTerminal)}\n`);
     await terminal.stderr.write(styleFor(terminal.stderr, terminal.env).dim(footer(result)));

@@ -1,14 +1,16 @@
 import type { Command } from "commander";
 import { isTransient } from "../../core/event.ts";
+import { compactionOutcome, sessionSummary, sessionView } from "../../core/results.ts";
 import type { SessionService } from "../../core/session-service.ts";
-import { compactionOutcomeJson, sessionSummaryJson, sessionViewJson } from "../result-json.ts";
+import { toWire } from "../../core/wire.ts";
 import type { CliContext } from "./cli-context.ts";
 import { findSession } from "./find-session.ts";
 import { countFlag, given, labelFlag } from "./flags.ts";
 import { printJson } from "./print-json.ts";
 import { ProgressLine } from "./progress-line.ts";
-import { renderSession, renderSessionList, thousands } from "./render-sessions.ts";
+import { renderSession, renderSessionList } from "./render-sessions.ts";
 import { styleFor } from "./style.ts";
+import { thousands } from "./thousands.ts";
 import { withService } from "./with-service.ts";
 
 const LIMIT_DEFAULT = 20;
@@ -41,7 +43,11 @@ export function sessionsCommand(program: Command, context: CliContext): void {
       withService(context, list, async (service) => {
         const filters = given({ labels: label, includeArchived: all });
         const found = await service.list({ limit, ...filters });
-        if (json) return await printJson(terminal.stdout, found.map(sessionSummaryJson));
+        if (json)
+          return await printJson(
+            terminal.stdout,
+            found.map((one) => toWire(sessionSummary, one)),
+          );
         if (found.length === 0) return await terminal.stderr.write("There are no sessions.\n");
         await terminal.stdout.write(renderSessionList(found, Date.now(), style));
         if (found.length === limit) {
@@ -55,7 +61,7 @@ export function sessionsCommand(program: Command, context: CliContext): void {
     .action((name: string, { json }: { json?: true }) =>
       withFoundSession(context, show, name, async (service, sessionId) => {
         const view = await service.read({ sessionId });
-        if (json) await printJson(terminal.stdout, sessionViewJson(view));
+        if (json) await printJson(terminal.stdout, toWire(sessionView, view));
         else await terminal.stdout.write(renderSession(view, Date.now(), style));
       }),
     );
@@ -90,7 +96,7 @@ export function sessionsCommand(program: Command, context: CliContext): void {
         const outcome = await terminal
           .interruptible((signal) => service.compact(request, { signal }))
           .finally(() => progress.clear());
-        if (json) return await printJson(terminal.stdout, compactionOutcomeJson(outcome));
+        if (json) return await printJson(terminal.stdout, toWire(compactionOutcome, outcome));
         await terminal.stdout.write(
           outcome.compacted
             ? `Compacted: ${outcome.messagesBefore} → ${outcome.messagesAfter} messages, ${thousands(outcome.tokensBefore)} → ${thousands(outcome.tokensAfter)} tokens.\n`
@@ -116,7 +122,7 @@ async function printEvents(
   request: { readonly sessionId: string; readonly afterSeq: number },
   follow: boolean,
 ): Promise<void> {
-  const { seq: lastSeq } = await service.read(request);
+  const { seq: lastSeq } = await service.read({ sessionId: request.sessionId });
   if (!follow && lastSeq <= request.afterSeq) return;
   await terminal.interruptible(async (signal) => {
     for await (const { event_id, seq, timestamp_ms, payload } of service.subscribe(request, {

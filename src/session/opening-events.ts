@@ -1,0 +1,34 @@
+import type { DurableEvent, SessionSettings } from "../core/event.ts";
+import type { Message } from "../core/message.ts";
+import { MEMORY_RETRIEVAL_SKILL } from "../memory/memory-retrieval-skill.ts";
+
+/**
+ * What a session's log begins with: how it was created, its system prompt, and
+ * the history that it was given. A session with memory is told how to use it.
+ */
+export function openingEvents(session: {
+  readonly id: string;
+  readonly settings: SessionSettings;
+  readonly systemPrompt: string | undefined;
+  readonly messages: readonly Message[];
+}): DurableEvent[] {
+  const { id, settings, systemPrompt, messages } = session;
+  const skill = settings.memory ? MEMORY_RETRIEVAL_SKILL : undefined;
+  const prompt = [systemPrompt, skill?.text].filter(Boolean).join("\n\n");
+  const system: Message[] = prompt === "" ? [] : [{ role: "system", content: prompt }];
+  return [
+    { type: "session_created", session_id: id, settings },
+    ...(skill ? [skillsResolved(skill)] : []),
+    ...[...system, ...messages].map((message) => ({ type: "message_added", message }) as const),
+  ];
+}
+
+function skillsResolved({
+  id,
+  text,
+}: {
+  readonly id: string;
+  readonly text: string;
+}): DurableEvent {
+  return { type: "skills_resolved", skills: [id], injection_bytes: Buffer.byteLength(text) };
+}

@@ -1,0 +1,26 @@
+import { expect, test } from "vitest";
+import { searchWords, wordsOf } from "./search-words.ts";
+
+test("a text is found by its words, by the parts of its names, by pairs of characters", () => {
+  expect(wordsOf("Where is src/turn_log.ts?")).toEqual(["where", "is", "src", "turn", "log", "ts"]);
+  expect(wordsOf("autoCompact")).toEqual(["autocompact", "auto", "compact"]);
+  expect(wordsOf("東京都")).toEqual(["東京", "京都", "都"]);
+  expect(wordsOf("ＡＢＣ")).toEqual(["abc"]);
+});
+
+test("a question is asked without the words that every text has, unless it has no others", () => {
+  const asked = (query: string) => searchWords(query).map(({ word }) => word);
+  expect(asked("Where is the copper kettle, the kettle?")).toEqual(["copper", "kettle"]);
+  expect(asked("to be or not to be")).toEqual(["to", "be", "or", "not"]);
+  expect(asked("この本")).toEqual(["この", "の本"]);
+  expect(asked("?!")).toEqual([]);
+});
+
+test("a single character of a script without spaces is the beginning of a word", () => {
+  expect(searchWords("本")).toEqual([{ word: "本", whole: false }]);
+});
+
+test("a question of thousands of words is asked by its first ones", () => {
+  const question = Array.from({ length: 5000 }, (_, index) => `w${index}`).join(" ");
+  expect(searchWords(question)).toHaveLength(64);
+});

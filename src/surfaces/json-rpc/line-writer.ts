@@ -1,0 +1,54 @@
+import type { Writable } from "node:stream";
+
+/** Writes lines in the order of the calls. Once the reader has gone, what is written is dropped. */
+export class LineWriter {
+  readonly #output: Writable;
+  /** Whether nobody reads any more. */
+  #gone = false;
+  /** Resolves when a slow reader has caught up. */
+  #caughtUp: Promise<void> = Promise.resolve();
+
+  constructor(output: Writable, onGone: () => void = () => {}) {
+    this.#output = output;
+    const gone = () => {
+      if (this.#gone) return;
+      this.#gone = true;
+      onGone();
+    };
+    output.on("error", gone);
+    output.on("close", gone);
+  }
+
+  /** Resolves when more may be written; who waits for that holds one line at the most. */
+  write(line: string): Promise<void> {
+    if (!this.#gone && !this.#output.write(`${line}\n`)) this.#caughtUp = drained(this.#output);
+    return this.#caughtUp;
+  }
+
+  /** Resolves when more may be written. */
+  ready(): Promise<void> {
+    return this.#caughtUp;
+  }
+
+  /** Writes what is still waiting and closes; gives up after `timeoutMs`. */
+  async end(timeoutMs: number): Promise<void> {
+    if (this.#gone) return;
+    const timer = setTimeout(() => this.#output.destroy(), timeoutMs);
+    await new Promise<void>((resolve) => {
+      this.#output.once("close", resolve);
+      this.#output.end(resolve);
+    });
+    clearTimeout(timer);
+  }
+}
+
+function drained(output: Writable): Promise<void> {
+  return new Promise((resolve) => {
+    const events = ["drain", "error", "close"];
+    const done = () => {
+      for (const event of events) output.off(event, done);
+      resolve();
+    };
+    for (const event of events) output.once(event, done);
+  });
+}

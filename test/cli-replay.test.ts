@@ -1,0 +1,86 @@
+import { once } from "node:events";
+import { expect, test } from "vitest";
+import { Project } from "./support/rkat-process.ts";
+
+/** A conversation that is compacted several times, as chat JSON Lines. */
+function talk(turns: number): string {
+  const lines = Array.from({ length: turns }, (_, turn) => [
+    { role: "user", content: `Where is part ${turn}? ${"It was here a minute ago. ".repeat(10)}` },
+    {
+      role: "assistant",
+      content: `Part ${turn} is on shelf ${turn * 7}. ${"Look there. ".repeat(20)}`,
+    },
+  ]);
+  return lines
+    .flat()
+    .map((line) => `${JSON.stringify(line)}\n`)
+    .join("");
+}
+
+test("rkat replay reports in JSON, and memory search finds what left the history", async () => {
+  const project = await Project.open();
+  const file = project.write("talk.jsonl", talk(60));
+  const report = await project.json(["replay", file, "--compact-threshold", "2000", "--json"]);
+  expect(report).toMatchObject({
+    file: "talk.jsonl",
+    turns: 60,
+    messages: 120,
+    interrupted: false,
+  });
+  const { session_id, compactions, discarded_messages, indexed_messages } = report as {
+    session_id: string;
+    compactions: readonly { tokens_before: number; tokens_after: number }[];
+    discarded_messages: number;
+    indexed_messages: number;
+  };
+  expect(compactions.length).toBeGreaterThan(2);
+  for (const { tokens_before, tokens_after } of compactions) {
+    expect(tokens_after).toBeLessThan(Math.min(2000, tokens_before));
+  }
+  expect(indexed_messages).toBe(discarded_messages);
+  expect(await project.json(["memory", "stats", "--json"])).toMatchObject({
+    entries: indexed_messages,
+  });
+  const [hit] = (await project.json([
+    "memory",
+    "search",
+    "where is part 3?",
+    "--json",
+  ])) as unknown[];
+  expect(hit).toMatchObject({ session_id, content: expect.stringContaining("part 3") });
+});
+
+test("rkat replay reads standard input, labels the session, and says in words what happened", async () => {
+  const project = await Project.open();
+  const args = ["replay", "-", "--compact-threshold", "2000", "--label", "from=test"];
+  const { code, stdout } = await project.rkat(args, talk(30));
+  expect(code).toBe(0);
+  expect(stdout).toMatch(/^replayed +30 turns, 60 messages$/m);
+  expect(stdout).toMatch(/^in memory +\d+ messages$/m);
+  expect(await project.json(["sessions", "list", "--label", "from=test", "--json"])).toMatchObject([
+    { turns: 30, model: "recording/stdin" },
+  ]);
+});
+
+test("rkat replay refuses a bad line by its number, and makes no session", async () => {
+  const project = await Project.open();
+  const { code, stderr } = await project.rkat(["replay", "-"], `${talk(1)}{"role":"robot"}\n`);
+  expect(code).toBe(2);
+  expect(stderr).toContain("stdin, line 3: ");
+  expect(await project.json(["sessions", "list", "--json"])).toEqual([]);
+});
+
+test("Ctrl-C stops a replay, which keeps the session and reports what it had", async () => {
+  const project = await Project.open();
+  const file = project.write("talk.jsonl", talk(2000));
+  const { child, ended } = project.start(["replay", file, "--verbose", "--json"]);
+  if (child.stderr) await once(child.stderr, "data");
+  child.kill("SIGINT");
+  const { code, stdout } = await ended;
+  expect(code).toBe(130);
+  const { interrupted, session_id } = JSON.parse(stdout);
+  expect(interrupted).toBe(true);
+  expect(await project.json(["sessions", "show", session_id, "--json"])).toMatchObject({
+    is_active: false,
+  });
+});
