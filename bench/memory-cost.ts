@@ -54,7 +54,7 @@ async function main(): Promise<void> {
           ((1000 * (texts.length - before)) / addMs).toFixed(0).padStart(9),
           (searchMs[QUESTIONS / 2] ?? 0).toFixed(1).padStart(15),
           (searchMs[Math.floor(QUESTIONS * 0.95)] ?? 0).toFixed(1).padStart(8),
-          (statSync(path).size / textBytes).toFixed(2).padStart(11),
+          (bytesOf(path) / textBytes).toFixed(2).padStart(11),
         ].join(" "),
       );
     }
@@ -62,6 +62,11 @@ async function main(): Promise<void> {
     await memory.close();
     rmSync(folder, { recursive: true });
   }
+}
+
+/** The store and its write-ahead log. */
+function bytesOf(path: string): number {
+  return statSync(path).size + statSync(`${path}-wal`).size;
 }
 
 function entry(texts: string[], random: () => number): MemoryEntry {

@@ -149,7 +149,7 @@ async function openStores(workspace: Workspace, access: StoreAccess): Promise<St
   if (!kept || (access === "existing" && !existsSync(storeFile))) return emptyStores();
   makeDataFolder(dataFolder);
   const { sqliteStores } = await import("./sqlite.ts");
-  return sqliteStores({ path: storeFile });
+  return sqliteStores({ path: storeFile, thread: access === "serve" ? "worker" : "main" });
 }
 
 async function emptyStores(): Promise<Stores> {
@@ -179,6 +179,7 @@ async function indexMemory({ events, memory }: Stores): Promise<void> {
 function modelsOf(config: Config): NonNullable<ServiceOptions["models"]> {
   return async (name) => {
     const { aiSdkModels } = await import("./ai-sdk.ts");
+    requireOwnKey(name, config);
     const providers = Object.entries(config.providers);
     const keys = providers.flatMap(([provider, { api_key_env }]) => {
       const key = api_key_env === undefined ? undefined : process.env[api_key_env];
@@ -194,6 +195,17 @@ function modelsOf(config: Config): NonNullable<ServiceOptions["models"]> {
     });
     return await models(name);
   };
+}
+
+/** Who names a variable wants that key, and no other, to be sent. */
+function requireOwnKey(model: string, config: Config): void {
+  const provider = model.split("/")[0] ?? "";
+  const variable = config.providers[provider]?.api_key_env;
+  if (variable === undefined || process.env[variable]) return;
+  throw new SessionError("MODEL_UNAVAILABLE", {
+    detail: `${provider} needs a key.`,
+    hint: `Set ${variable} in the environment: the settings name it.`,
+  });
 }
 
 /** Only what somebody said: the engine's own defaults know the model's window, the settings do not. */

@@ -80,7 +80,7 @@ test("without a model the error says how to name one, and nothing is made", asyn
     {
       "code": 22,
       "stderr": "error: The model cannot be used here. No model is configured.
-    hint: Name one with -m provider/model, with RKAT_MODEL, or as model = "provider/model" in ~/.config/rkat/config.toml. With a key: ANTHROPIC_API_KEY, OPENAI_API_KEY or GOOGLE_GENERATIVE_AI_API_KEY. Without: -m ollama/llama3.2. \`rkat config\` shows what is set.
+    hint: Name one: -m anthropic/claude-sonnet-4-5 (needs ANTHROPIC_API_KEY; openai and google have theirs), or -m ollama/llama3.2 (needs no key). For good: RKAT_MODEL, or model = "…" in ~/.config/rkat/config.toml. \`rkat config\` shows what is set.
     ",
     }
   `);
@@ -112,6 +112,19 @@ test("flags, settings and variables reach the model", async () => {
   expect(lastRequest(provider)).toContain("Sing.");
   expect(lastRequest(provider)).not.toContain("Be brief.");
   expect(provider.requests.at(-1)?.body).toMatchObject({ max_output_tokens: 99, model: "other" });
+});
+
+test("a provider's settings are used, and its key is the one that they name", async () => {
+  const provider = await providerForTest();
+  const config = `[providers.mine]\nbase_url = "${provider.urls["openai-compatible"]}"\napi_key_env = "MY_KEY"\n`;
+  const project = await Project.open({ config });
+  const args = ["run", "-m", "mine/small", "hi"];
+  const refused = await project.rkat(args, "", { MINE_API_KEY: "another" });
+  expect(refused.code).toBe(22);
+  expect(refused.stderr).toContain("hint: Set MY_KEY in the environment");
+  const answered = await project.rkat(args, "", { MY_KEY: "secret" });
+  expect(answered).toMatchObject({ code: 0, stdout: "ok\n" });
+  expect(provider.requests.at(-1)?.headers.authorization).toBe("Bearer secret");
 });
 
 test("a session may search memory unless it is told not to", async () => {
@@ -170,7 +183,7 @@ test("a used-up budget ends the run with what there is, and a code of its own", 
   const project = await Project.open({ provider });
   const { code, stdout, stderr } = await project.rkat(["run", "--max-total-tokens", "100", "go"]);
   expect({ code, stdout }).toEqual({ code: 21, stdout: "First.\n" });
-  expect(stderr).toContain("note: the budget of the run is used up; `rkat continue` goes on.\n");
+  expect(stderr).toContain("note: the budget of the run is used up. `rkat continue` goes on.\n");
 });
 
 test("Ctrl-C interrupts the turn, keeps the session and says how to go on", async () => {

@@ -27,6 +27,7 @@ test("`--help` lists every command, `--version` says the version", async () => {
   ]) {
     expect(stdout).toContain(`\n  ${name} `);
   }
+  expect((await project.rkat(["help", "memory"])).stdout).toContain("search [options]");
   const { version } = JSON.parse(readFileSync("package.json", "utf8"));
   expect(await project.rkat(["--version"])).toEqual({
     code: 0,

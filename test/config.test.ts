@@ -1,15 +1,15 @@
-import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parse } from "smol-toml";
 import { expect, test } from "vitest";
 import { configTemplate } from "../src/config/config-template.ts";
 import { loadConfig } from "../src/config/load-config.ts";
 import { SETTING_KEYS, SETTINGS } from "../src/config/settings.ts";
+import { temporaryFolder } from "./support/obey.ts";
 
 /** Loads settings from the texts of two files and an environment. */
 async function load(texts: { user?: string; project?: string }, env: Record<string, string> = {}) {
-  const folder = mkdtempSync(join(tmpdir(), "rkat-config-"));
+  const folder = await temporaryFolder();
   const userFile = join(folder, "user.toml");
   const projectFile = join(folder, "project.toml");
   if (texts.user !== undefined) writeFileSync(userFile, texts.user);

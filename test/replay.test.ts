@@ -1,17 +1,19 @@
 import { join } from "node:path";
 import fc from "fast-check";
 import { expect, onTestFinished, test } from "vitest";
+import type { StoredEvent } from "../src/core/event.ts";
 import type { SessionView } from "../src/core/session-service.ts";
 import type { Stores } from "../src/core/stores.ts";
 import { createSessionService } from "../src/index.ts";
 import { sqliteStores } from "../src/sqlite.ts";
 import { heldInMemory, inOrder, owedToMemory } from "./support/memory-account.ts";
+import { messagesOf } from "./support/messages-of.ts";
 import { temporaryFolder } from "./support/obey.ts";
 import { replayChat } from "./support/replay-chat.ts";
 
 type Line = Readonly<Record<string, unknown>>;
 
-const chat = (lines: readonly Line[]) =>
+const chat = (lines: readonly object[]) =>
   new TextEncoder().encode(lines.map((line) => JSON.stringify(line)).join("\n"));
 
 /** A conversation long enough to be compacted, with tools, told apart line by line. */
@@ -62,6 +64,14 @@ async function view(stores: Stores, sessionId: string): Promise<SessionView> {
 const logOf = (stores: Stores, sessionId: string) =>
   Array.fromAsync(stores.events.read(sessionId, 0));
 
+/** A conversation, and the log of its replay replayed in turn. */
+async function replayTwice(stores: Stores) {
+  const first = await replayChat(chat(LONG), stores);
+  const recorded = await logOf(stores, first.session_id);
+  const second = await replayChat(chat(recorded), stores, { name: "events.jsonl" });
+  return { recorded, again: await logOf(stores, second.session_id) };
+}
+
 test("a replay reports what happened: turns, compactions, what left and what memory has of it", async () => {
   const { stores } = await openStores();
   const report = await replayChat(chat(LONG), stores);
@@ -110,15 +120,18 @@ test("the same conversation gives the same history and the same memory twice", a
   expect(await same(two)).toEqual(await same(one));
 });
 
-test("a log of rkat's own replays to the history that it came from", async () => {
+test("a log of rkat's own replays to the conversation that it came from", async () => {
   const { stores } = await openStores();
-  const recorded = await replayChat(chat(LONG), stores);
-  const log = await logOf(stores, recorded.session_id);
-  const again = await replayChat(chat(log as unknown as Line[]), stores, { name: "events.jsonl" });
-  const messages = async (id: string) =>
-    (await view(stores, id)).history.map(({ message, turn }) => ({ message, turn }));
-  expect(again.compactions).toEqual(recorded.compactions);
-  expect(await messages(again.session_id)).toEqual(await messages(recorded.session_id));
+  const { recorded, again } = await replayTwice(stores);
+  const conversation = (log: readonly StoredEvent[]) =>
+    messagesOf(log).filter((message) => message.role !== "system");
+  expect(conversation(again)).toEqual(conversation(recorded));
+});
+
+test("replaying a log adds no message of its own", async () => {
+  const { stores } = await openStores();
+  const { recorded, again } = await replayTwice(stores);
+  expect(messagesOf(again)).toEqual(messagesOf(recorded));
 });
 
 test("a replay that is stopped keeps what it had, and says so", async () => {

@@ -70,6 +70,8 @@ class Run {
   #text = "";
   /** What the model has said of an answer that is not complete yet. */
   #partial = "";
+  /** Whether the log has the run's end. */
+  #isCompleted = false;
 
   constructor(options: RunOptions) {
     this.#options = options;
@@ -86,12 +88,14 @@ class Run {
     if (compaction) requirePromptFits(log.state, tools, compaction);
     await log.commit(openingEvents(log.state.id, prompt));
     try {
-      return await this.#complete(await this.#loop());
+      const end = await this.#loop();
+      if (!this.#isCompleted) await log.commit([this.#completion()]);
+      return this.#result(end);
     } catch (error) {
       if (this.#deadline?.aborted && !this.#options.signal.aborted) {
         await this.#closeOpenCalls("The time of the turn is used up.");
-        await log.commit(this.#budget.warnings());
-        return await this.#complete("budget_exhausted");
+        await log.commit([...this.#budget.warnings(), this.#completion()]);
+        return this.#result("budget_exhausted");
       }
       throw await this.#fail(error);
     }
@@ -108,7 +112,7 @@ class Run {
       const reply = await this.#callModel();
       const calls = await this.#record(reply);
       if (calls.length > 0) await this.#runTools(calls);
-      else if (reply.stopReason !== "pause_turn") return turnEnd(reply);
+      else if (this.#isCompleted) return turnEnd(reply);
     }
   }
 
@@ -163,17 +167,20 @@ class Run {
     return reply;
   }
 
-  /** Logs an answer whole, in one batch; returns the calls that it makes. */
+  /** Logs an answer whole, in one batch, with the run's end if it is that; returns the calls that it makes. */
   async #record(reply: ModelReply): Promise<readonly ToolUse[]> {
     const { blocks, stopReason, usage, origin } = reply;
     const calls = toolUses({ role: "block_assistant", blocks, stop_reason: stopReason });
     const text = blocks.flatMap((block) => (block.block_type === "text" ? [block.data.text] : []));
     if (text.length > 0) this.#text = text.join("\n");
+    const isLast = calls.length === 0 && stopReason !== "pause_turn";
     await this.#options.log.commit([
       ...blocks.map(eventOfBlock),
       { type: "turn_completed", stop_reason: stopReason, usage, ...(origin ? { origin } : {}) },
       ...calls.map(({ id, name }) => ({ type: "tool_execution_started", id, name }) as const),
+      ...(isLast ? [this.#completion(usage)] : []),
     ]);
+    this.#isCompleted = isLast;
     this.#spend(usage);
     return calls;
   }
@@ -182,24 +189,18 @@ class Run {
   async #runTools(calls: readonly ToolUse[]): Promise<void> {
     const { log } = this.#options;
     const failed = new Set<string>();
+    let waiting = calls.length;
     const outcomes = await Promise.allSettled(
       calls.map(async (call) => {
         const events = await this.#runTool(call);
         if (events.some((event) => event.type === "tool_execution_completed" && event.is_error)) {
           failed.add(call.id);
         }
-        await log.commit(events);
+        waiting -= 1;
+        await log.commit(waiting > 0 ? events : [...events, ...received(calls, failed)]);
       }),
     );
     for (const outcome of outcomes) if (outcome.status === "rejected") throw outcome.reason;
-    await log.commit(
-      calls.map(({ id, name }) => ({
-        type: "tool_result_received",
-        id,
-        name,
-        is_error: failed.has(id),
-      })),
-    );
   }
 
   async #runTool(call: ToolUse): Promise<DurableEvent[]> {
@@ -222,16 +223,14 @@ class Run {
     return [{ type: "tool_execution_timed_out", id, name, timeout_ms: timedOutAfterMs }, done];
   }
 
-  async #complete(stopReason: TurnEnd): Promise<RunResult> {
-    const { log } = this.#options;
-    await log.commit([
-      {
-        type: "run_completed",
-        session_id: log.state.id,
-        result: this.#text,
-        usage: log.state.usage,
-      },
-    ]);
+  /** The run's end, after a call that used `usage` and is not logged yet. */
+  #completion(usage: Usage = NO_USAGE): DurableEvent {
+    const { state } = this.#options.log;
+    const total = addUsage(state.usage, usage);
+    return { type: "run_completed", session_id: state.id, result: this.#text, usage: total };
+  }
+
+  #result(stopReason: TurnEnd): RunResult {
     const { toolCalls } = this.#budget;
     return { text: this.#text, stopReason, turns: this.#calls, toolCalls, usage: this.#usage };
   }
@@ -264,6 +263,15 @@ class Run {
     this.#usage = addUsage(this.#usage, usage);
     this.#budget.countCall(usage);
   }
+}
+
+function received(calls: readonly ToolUse[], failed: ReadonlySet<string>): DurableEvent[] {
+  return calls.map(({ id, name }) => ({
+    type: "tool_result_received",
+    id,
+    name,
+    is_error: failed.has(id),
+  }));
 }
 
 function turnEnd({ stopReason }: ModelReply): TurnEnd {

@@ -1,34 +1,34 @@
-import { mkdirSync, mkdtempSync, realpathSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, realpathSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { temporaryFolder } from "../../test/support/obey.ts";
 import { findProject, userConfigFile } from "./config-places.ts";
 
 /** Makes folders under a home of their own; returns the home. */
-function home(...folders: string[]): string {
-  const root = realpathSync(mkdtempSync(join(tmpdir(), "rkat-places-")));
+async function home(...folders: string[]): Promise<string> {
+  const root = realpathSync(await temporaryFolder());
   for (const folder of folders) mkdirSync(join(root, folder), { recursive: true });
   return root;
 }
 
-test("the project is the nearest folder above that has a .rkat", () => {
-  const HOME = home("work/.rkat", "work/src/deep");
+test("the project is the nearest folder above that has a .rkat", async () => {
+  const HOME = await home("work/.rkat", "work/src/deep");
   expect(findProject(join(HOME, "work/src/deep"), { HOME })).toBe(join(HOME, "work"));
 });
 
-test("without a .rkat the project is the folder itself", () => {
-  const HOME = home("work/src");
+test("without a .rkat the project is the folder itself", async () => {
+  const HOME = await home("work/src");
   expect(findProject(join(HOME, "work/src"), { HOME })).toBe(join(HOME, "work/src"));
 });
 
-test("looking up ends at the root of a git repository", () => {
-  const HOME = home("work/.rkat", "work/repository/.git", "work/repository/src");
+test("looking up ends at the root of a git repository", async () => {
+  const HOME = await home("work/.rkat", "work/repository/.git", "work/repository/src");
   const folder = join(HOME, "work/repository/src");
   expect(findProject(folder, { HOME })).toBe(folder);
 });
 
-test("a .rkat in the home folder is not everybody's, but it is the home folder's", () => {
-  const HOME = home(".rkat", "work");
+test("a .rkat in the home folder is not everybody's, but it is the home folder's", async () => {
+  const HOME = await home(".rkat", "work");
   expect(findProject(join(HOME, "work"), { HOME })).toBe(join(HOME, "work"));
   expect(findProject(HOME, { HOME })).toBe(HOME);
 });

@@ -5,12 +5,16 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 
 const PREFIX = "RKAT_";
 
+/** Read by a command, and not to be kept in a file: the token of `rkat serve`. */
+const NOT_SETTINGS = ["RKAT_TOKEN"];
+
 /** Reads `RKAT_MODEL`, `RKAT_COMPACTION__RECENT_TURN_BUDGET` and so on; an empty one says nothing. */
 export function readVariables(env: Environment): ConfigSource {
   const settings: FoundSetting[] = [];
   const problems: string[] = [];
   for (const [name, value] of Object.entries(env)) {
     if (!name.startsWith(PREFIX) || value === undefined || value === "") continue;
+    if (NOT_SETTINGS.includes(name)) continue;
     const path = name.slice(PREFIX.length).toLowerCase().split("__");
     const key = settingAt(path);
     if (key === undefined) {
@@ -25,7 +29,7 @@ export function readVariables(env: Environment): ConfigSource {
 }
 
 /** The variable that sets a key. */
-export function variableName(key: string): string {
+function variableName(key: string): string {
   return PREFIX + key.toUpperCase().replaceAll(".", "__");
 }
 

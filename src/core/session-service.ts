@@ -62,8 +62,8 @@ export interface TurnOptions {
 export interface SubscribeOptions {
   /** Ends the subscription. */
   readonly signal?: AbortSignal;
-  /** Called when the session is found: no event after this one is missed. */
-  readonly onOpen?: () => void;
+  /** Called when the session is found, with the place in the log after which no event is missed. */
+  readonly onOpen?: (afterSeq: number) => void;
 }
 
 export interface SessionCreated {

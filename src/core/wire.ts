@@ -1,28 +1,41 @@
 import { z } from "zod";
+import { SessionError } from "./errors.ts";
 
 /**
  * Names on the wire are in snake_case, names in the code in camelCase. What a
  * schema names is converted; what it only lets through (labels, metadata, the
  * arguments of a tool, messages) belongs to the user and keeps its keys.
+ *
+ * @throws SessionError `INVALID_PARAMS` for a name as the wire has it: in the code it is none.
  */
 export function toWire(schema: z.ZodType, value: unknown): unknown {
-  return walk(schema, value, (object, shape) =>
-    Object.fromEntries(
-      Object.entries(object).map(([key, item]) => [
-        key in shape ? snakeCase(key) : key,
-        key in shape ? toWire(shape[key] as z.ZodType, item) : item,
-      ]),
-    ),
-  );
+  return walk(schema, value, (object, shape) => {
+    const names = new Set(Object.keys(shape).map(snakeCase));
+    return Object.fromEntries(
+      Object.entries(object).map(([key, item]) => {
+        if (Object.hasOwn(shape, key))
+          return [snakeCase(key), toWire(shape[key] as z.ZodType, item)];
+        if (names.has(key)) throw unrecognized(key);
+        return [key, item];
+      }),
+    );
+  });
 }
 
-/** The other way. Keys that the schema does not name stay as they are, for it to refuse by name. */
+/**
+ * The other way. Keys that the schema does not name stay as they are, for it to refuse by name.
+ *
+ * @throws SessionError `INVALID_PARAMS` for a name as the code has it: on the wire it is none.
+ */
 export function fromWire(schema: z.ZodType, value: unknown): unknown {
   return walk(schema, value, (object, shape) => {
     const names = new Map(Object.keys(shape).map((key) => [snakeCase(key), key]));
     return Object.fromEntries(
       Object.entries(object).map(([key, item]) => {
         const name = names.get(key);
+        if (name === undefined && Object.hasOwn(shape, key)) {
+          throw unrecognized(key);
+        }
         return name === undefined ? [key, item] : [name, fromWire(shape[name] as z.ZodType, item)];
       }),
     );
@@ -31,6 +44,10 @@ export function fromWire(schema: z.ZodType, value: unknown): unknown {
 
 export function snakeCase(name: string): string {
   return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+}
+
+function unrecognized(key: string): SessionError {
+  return new SessionError("INVALID_PARAMS", { detail: `Unrecognized key: "${key}"` });
 }
 
 type Shape = Readonly<Record<string, unknown>>;

@@ -6,7 +6,7 @@ export function baseForm(word: string): string {
   return BASE_FORMS.get(word) ?? word;
 }
 
-/** One line for each first letter; base form first, words parted by commas. */
+/** A base form and what becomes of it, up to the next comma. */
 const FORMS = `
 arise arose arisen, awake awoke awoken, bad worse worst, bear bore borne born, become became, begin began begun,
 bend bent, bind bound, bite bit bitten, bleed bled, blow blew blown, break broke broken, breed bred, bring brought,
@@ -21,7 +21,7 @@ life lives, light lit, lose lost, make made, man men, mean meant, meet met, mous
 ride rode ridden, ring rang rung, rise rose risen, run ran, say said, see saw seen, seek sought, sell sold,
 send sent, sew sewn, shake shook shaken, shelf shelves, shine shone, shoot shot, show shown, shrink shrank shrunk,
 sing sang sung, sink sank sunk, sit sat, sleep slept, slide slid, speak spoke spoken, speed sped, spell spelt,
-spend spent, spin spun, spread spreads, spring sprang sprung, stand stood, steal stole stolen, stick stuck,
+spend spent, spin spun, spring sprang sprung, stand stood, steal stole stolen, stick stuck,
 sting stung, strike struck, swear swore sworn, sweep swept, swim swam swum, swing swung, take took taken,
 teach taught, tear tore torn, tell told, think thought, throw threw thrown, tooth teeth, understand understood,
 wake woke woken, wear wore worn, weave wove woven, wife wives, win won, wind wound, wolf wolves, woman women,

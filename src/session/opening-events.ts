@@ -4,16 +4,18 @@ import { MEMORY_RETRIEVAL_SKILL } from "../memory/memory-retrieval-skill.ts";
 
 /**
  * What a session's log begins with: how it was created, its system prompt, and
- * the history that it was given. A session with memory is told how to use it.
+ * the history that it was given.
  */
 export function openingEvents(session: {
   readonly id: string;
   readonly settings: SessionSettings;
   readonly systemPrompt: string | undefined;
+  /** Whether the model can search memory, and so is told how to. */
+  readonly searchesMemory: boolean;
   readonly messages: readonly Message[];
 }): DurableEvent[] {
-  const { id, settings, systemPrompt, messages } = session;
-  const skill = settings.memory ? MEMORY_RETRIEVAL_SKILL : undefined;
+  const { id, settings, systemPrompt, searchesMemory, messages } = session;
+  const skill = searchesMemory ? MEMORY_RETRIEVAL_SKILL : undefined;
   const prompt = [systemPrompt, skill?.text].filter(Boolean).join("\n\n");
   const system: Message[] = prompt === "" ? [] : [{ role: "system", content: prompt }];
   return [

@@ -82,6 +82,7 @@ export class PersistentSessionService implements SessionService {
         ...(compaction ? { compaction: this.#parts.wireCompaction(compaction) } : {}),
       },
       systemPrompt: systemPrompt ?? this.#options.systemPrompt,
+      searchesMemory: memory && this.#options.builtinTools !== false,
       messages,
     });
     const session = new LiveSession(new SessionState(id), this.#options.stores.events);
@@ -179,7 +180,7 @@ export class PersistentSessionService implements SessionService {
     const signal = options.signal ?? new AbortController().signal;
     const read = (after: number) => this.#options.stores.events.read(sessionId, after);
     const from = afterSeq ?? session.state.seq;
-    options.onOpen?.();
+    options.onOpen?.(from);
     yield* subscription(session, from, read, signal);
   }
 

@@ -1,3 +1,4 @@
+import { readlinkSync } from "node:fs";
 import { hostname } from "node:os";
 import { SessionError } from "../core/errors.ts";
 import { newId } from "../core/ids.ts";
@@ -8,7 +9,20 @@ const LEASE_MS = 15_000;
 
 /** This process, as the owner of leases. Two services in one process are two owners. */
 export function newOwner(): LeaseOwner {
-  return { id: newId(), host: hostname(), pid: process.pid };
+  return { id: newId(), host: `${hostname()} ${processSpace()}`, pid: process.pid };
+}
+
+/**
+ * Which processes a process id of ours can be told from: containers that share
+ * a volume, and a host name, do not share processes.
+ */
+function processSpace(): string {
+  try {
+    return readlinkSync("/proc/self/ns/pid");
+  } catch {
+    // Not Linux: every process of the host is in one space.
+    return "";
+  }
 }
 
 /**

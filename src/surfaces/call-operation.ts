@@ -1,7 +1,7 @@
-import type { z } from "zod";
 import { SessionError } from "../core/errors.ts";
 import type { SessionService, TurnOptions } from "../core/session-service.ts";
-import { fromWire, snakeCase, toWire } from "../core/wire.ts";
+import { fromWire, toWire } from "../core/wire.ts";
+import { inWireNames } from "./field-names.ts";
 import { OPERATIONS, type Operation, type OperationName } from "./operations.ts";
 
 /**
@@ -46,17 +46,4 @@ export function wireError(error: SessionError): WireError {
   const { code, message, hint, retry } = error;
   const afterMs = retry?.afterMs;
   return { code, message, hint, ...(afterMs === undefined ? {} : { retry_after_ms: afterMs }) };
-}
-
-/** A message that speaks of `maxTokens` speaks of `max_tokens` to whoever wrote that. */
-export function inWireNames(error: SessionError, request: z.ZodObject): SessionError {
-  if (error.code !== "INVALID_PARAMS") return error;
-  const names = Object.keys(request.shape).filter((name) => name !== snakeCase(name));
-  const text = names.reduce(
-    (message, name) => message.replaceAll(new RegExp(`\\b${name}\\b`, "g"), snakeCase(name)),
-    error.message,
-  );
-  return Object.assign(new SessionError("INVALID_PARAMS", { hint: error.hint, cause: error }), {
-    message: text,
-  });
 }

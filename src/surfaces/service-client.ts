@@ -4,6 +4,7 @@ import { subscribe as subscribeRequest } from "../core/requests.ts";
 import type { SessionService, SubscribeOptions, TurnOptions } from "../core/session-service.ts";
 import { fromWire, toWire } from "../core/wire.ts";
 import type { WireError } from "./call-operation.ts";
+import { inCodeNames } from "./field-names.ts";
 import { OPERATIONS, type Operation, type OperationName } from "./operations.ts";
 
 /** A connection to a service somewhere else, as a surface's client has it. */
@@ -26,7 +27,9 @@ export function serviceOver(connection: ServiceConnection): SessionService {
   async function call(name: OperationName, request: unknown, options: TurnOptions = {}) {
     const operation: Operation = OPERATIONS[name];
     const params = toWire(operation.request, request) as Record<string, unknown>;
-    const wire = await connection.call(name, params, options);
+    const wire = await connection.call(name, params, options).catch((error: unknown) => {
+      throw inCodeNames(SessionError.from(error), operation.request);
+    });
     const value = operation.resultKey ? wire[operation.resultKey] : wire;
     return fromWire(operation.result, value) as never;
   }
@@ -43,8 +46,14 @@ export function serviceOver(connection: ServiceConnection): SessionService {
     searchMemory: (request) => call("searchMemory", request),
     searchHistory: (request) => call("searchHistory", request),
     capabilities: () => call("capabilities", {}),
-    subscribe: (request, options = {}) =>
-      connection.subscribe(toWire(subscribeRequest, request) as Record<string, unknown>, options),
+    async *subscribe(request, options = {}) {
+      const params = toWire(subscribeRequest, request) as Record<string, unknown>;
+      try {
+        yield* connection.subscribe(params, options);
+      } catch (error) {
+        throw inCodeNames(SessionError.from(error), subscribeRequest);
+      }
+    },
     close: () => connection.close(),
   };
 }

@@ -16,6 +16,8 @@ export type ScriptedReply =
       readonly usage?: Partial<Usage>;
       /** Fails with this code instead of answering. */
       readonly error?: ErrorCode;
+      /** Breaks off before its end, which is worth another try. */
+      readonly breaksOff?: true;
       /** Waits this long before it speaks, and gives up when the request is aborted. */
       readonly delayMs?: number;
     };
@@ -68,6 +70,7 @@ async function* speak(
     yield { type: "text_delta", delta: reply.text };
     blocks.push({ block_type: "text", data: { text: reply.text } });
   }
+  if (reply.breaksOff) return;
   for (const call of reply.toolCalls ?? []) blocks.push({ block_type: "tool_use", data: call });
   for (const block of blocks) yield { type: "block", block };
   const stopReason = reply.stopReason ?? (reply.toolCalls?.length ? "tool_use" : "end_turn");

@@ -12,7 +12,8 @@ export interface BenchConversation {
   readonly name: string;
   /** As chat JSON Lines. */
   readonly chat: Uint8Array;
-  readonly lines: number;
+  /** What was said, line by line. */
+  readonly texts: readonly string[];
 }
 
 interface Said {
@@ -35,7 +36,7 @@ export function benchConversations(perSet: number): readonly BenchConversation[]
     return conversations.map(([name, messages]) => ({
       name,
       chat: asChat(messages),
-      lines: messages.length,
+      texts: messages.map(({ text }) => text),
     }));
   });
 }

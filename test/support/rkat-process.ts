@@ -13,7 +13,7 @@ const SOURCE = new URL("./run-cli.ts", import.meta.url).pathname;
 /** Source that is stripped of its types once starts as quickly as what is built. */
 const COMPILE_CACHE = join(tmpdir(), "rkat-test-compile-cache");
 
-export interface Ended {
+interface Ended {
   readonly code: number | null;
   readonly stdout: string;
   readonly stderr: string;

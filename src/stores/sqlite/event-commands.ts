@@ -96,7 +96,7 @@ export const eventCommands = {
   },
 
   saveCheckpoint(db: Connection, namespace: string, projection: string, position: number): void {
-    db.write(() =>
+    db.writeUnsynced(() =>
       db.run(
         `INSERT INTO projection_checkpoint (namespace, projection, position) VALUES (?, ?, ?)
          ON CONFLICT DO UPDATE SET position = excluded.position

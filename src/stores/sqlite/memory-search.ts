@@ -24,7 +24,14 @@ import { namespaceNumber } from "./memory-session.ts";
 /** Entries that are ranked; the best of them are the results. */
 const CANDIDATES = 300;
 
-/** Finds entries by their words, best first; of two that score the same, the older comes first. */
+/**
+ * Finds entries by their words, best first; of two that score the same, the older comes first.
+ *
+ *     query ─► words ─► passages that have them, and how much of them ─► their entries
+ *                                                        results ◄─ ranked ◄─┘ filtered
+ *
+ * Entries whose text is the query come before all others.
+ */
 export function searchMemories(
   db: Connection,
   namespace: string,

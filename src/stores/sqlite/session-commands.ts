@@ -5,7 +5,7 @@ import type { Connection } from "./connection.ts";
 /** What the session store asks of the database. Snapshots come back as JSON. */
 export const sessionCommands = {
   saveSnapshot(db: Connection, namespace: string, snapshot: SessionSnapshot): void {
-    db.write(() =>
+    db.writeUnsynced(() =>
       db.run(
         `INSERT INTO snapshot VALUES (?, ?, ?, ?, ?, ?, ?)
          ON CONFLICT DO UPDATE SET
@@ -66,7 +66,7 @@ export const sessionCommands = {
     nowMs: number,
     ttlMs: number,
   ): boolean {
-    return db.write(() => {
+    return db.writeUnsynced(() => {
       const held = db.get<LeaseOwner & { expires_at_ms: number }>(
         "SELECT owner AS id, host, pid, expires_at_ms FROM lease WHERE namespace = ? AND key = ?",
         namespace,
@@ -91,7 +91,7 @@ export const sessionCommands = {
   },
 
   releaseLease(db: Connection, namespace: string, key: string, ownerId: string): void {
-    db.write(() =>
+    db.writeUnsynced(() =>
       db.run(
         "DELETE FROM lease WHERE namespace = ? AND key = ? AND owner = ?",
         namespace,

@@ -38,10 +38,14 @@ export interface Engine {
   providers(workspace: Workspace): Promise<readonly ProviderState[]>;
 }
 
-/** Whether a store is made where there is none; who only reads finds it empty, and leaves no trace. */
-export type StoreAccess = "existing" | "create";
+/**
+ * Whether a store is made where there is none; who only reads finds it empty,
+ * and leaves no trace. `serve` makes one too, and asks it on a thread of its
+ * own, so that who waits for one answer does not hold up the others.
+ */
+export type StoreAccess = "existing" | "create" | "serve";
 
-export interface Opened<Thing> {
+interface Opened<Thing> {
   readonly it: Thing;
   close(): Promise<void>;
 }

@@ -21,23 +21,22 @@ export function configCommand(program: Command, context: CliContext): void {
     .action(async ({ json }: { json?: true }) => {
       const { dir } = command.optsWithGlobals<{ dir?: string }>();
       const { workspace, problem } = await examineWorkspace(terminal, dir);
-      await (json ? printSettingsJson : printSettings)(terminal, workspace);
+      if (json) await printJson(terminal.stdout, settingsJson(workspace));
+      else await printSettings(terminal, workspace);
       if (problem) throw problem;
     });
 }
 
-async function printSettingsJson(
-  { stdout }: Terminal,
-  { config, files }: Workspace,
-): Promise<void> {
-  await printJson(stdout, {
+/** The settings in force, for scripts and for programs at the other end of a wire. */
+export function settingsJson({ config, files }: Workspace) {
+  return {
     files: Object.entries(files).map(([owner, path]) => ({
       owner,
       path,
       exists: existsSync(path),
     })),
     settings: config.effective().map(({ key, value, origin }) => ({ key, value, origin })),
-  });
+  };
 }
 
 async function printSettings(

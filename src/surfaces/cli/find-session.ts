@@ -5,7 +5,7 @@ const CANDIDATES_MAX = 5;
 
 /**
  * The session that somebody names: by its id, the beginning of its id, `last`
- * (the one used last) or `~N` (the Nth before that).
+ * (the one used last) or `~N` (the Nth before that). An archived one goes by its id only.
  *
  * @throws SessionError `SESSION_NOT_FOUND` when there is none, `INVALID_PARAMS` when there are several.
  */
@@ -16,7 +16,7 @@ export async function findSession(
 ): Promise<string> {
   const back = name === "last" ? 0 : Number(/^~(\d{1,6})$/.exec(name)?.[1] ?? -1);
   if (back >= 0) {
-    const [found] = await service.list({ limit: 1, offset: back, includeArchived });
+    const [found] = await service.list({ limit: 1, offset: back });
     if (found) return found.sessionId;
     throw new SessionError("SESSION_NOT_FOUND", { detail: noneBack(back) });
   }

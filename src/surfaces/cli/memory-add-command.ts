@@ -2,8 +2,7 @@ import type { Command } from "commander";
 import type { MemoryEntry, MemoryStore } from "../../core/memory-store.ts";
 import type { CliContext } from "./cli-context.ts";
 import type { WithMemory } from "./memory-command.ts";
-import { checkMemoryLine } from "./memory-line.ts";
-import { MemoryLineIds } from "./memory-line-ids.ts";
+import { checkMemoryLine, type MemoryLine } from "./memory-line.ts";
 import { printJson } from "./print-json.ts";
 import { ProgressLine } from "./progress-line.ts";
 import { readJsonLines } from "./read-json-lines.ts";
@@ -56,10 +55,12 @@ interface Counts {
 }
 
 async function addAll(
-  lines: AsyncIterable<Parameters<MemoryLineIds["entryOf"]>[0]>,
+  lines: AsyncIterable<MemoryLine>,
   store: Pick<MemoryStore, "add">,
   progress: ProgressLine,
 ): Promise<Counts> {
+  // Late, because a search that registers this command does not wait for Node's crypto.
+  const { MemoryLineIds } = await import("./memory-line-ids.ts");
   const ids = new MemoryLineIds();
   let batch: MemoryEntry[] = [];
   let characters = 0;

@@ -13,24 +13,30 @@ export function oneLine(text: string, columnsMax: number): string {
 
 /** Columns that a terminal gives a text, near enough: East Asian letters and pictures take two. */
 export function textWidth(text: string): number {
-  let width = 0;
-  for (const { segment } of graphemes.segment(text)) width += WIDE.test(segment) ? 2 : 1;
-  return width;
+  return lettersOf(text).reduce((width, letter) => width + columnsOf(letter), 0);
 }
 
 function cutToWidth(text: string, columnsMax: number): string {
-  if (text.length * 2 <= columnsMax || textWidth(text) <= columnsMax) return text;
+  if (textWidth(text) <= columnsMax) return text;
   let cut = "";
   let width = 1;
-  for (const { segment } of graphemes.segment(text)) {
-    width += WIDE.test(segment) ? 2 : 1;
+  for (const letter of lettersOf(text)) {
+    width += columnsOf(letter);
     if (width > columnsMax) break;
-    cut += segment;
+    cut += letter;
   }
   return `${cut.trimEnd()}…`;
 }
 
-const graphemes = new Intl.Segmenter();
+/** What a reader takes for one letter. The segmenter comes late: it takes as long as Node's start. */
+function lettersOf(text: string): readonly string[] {
+  if (/^[\x20-\x7e]*$/.test(text)) return text.split("");
+  return Array.from(new Intl.Segmenter().segment(text), ({ segment }) => segment);
+}
+
+function columnsOf(letter: string): 1 | 2 {
+  return WIDE.test(letter) ? 2 : 1;
+}
 
 /** Every control but the tab and the line feed. */
 const CONTROLS = /(?![\t\n])\p{Cc}/gu;

@@ -16,14 +16,16 @@ export function processTerminal(): Terminal {
     env: process.env,
     cwd: process.cwd(),
     interruptible,
+    takeStreams() {
+      process.stdout.off("error", exitOnError);
+      for (const name of ["log", "info", "debug"] as const) console[name] = console.error;
+      return { input: process.stdin, output: process.stdout };
+    },
   };
 }
 
 function outputOf(stream: NodeJS.WriteStream): Output {
-  // `rkat … | head` closes the pipe when it has seen enough, which is no failure.
-  stream.on("error", (error: NodeJS.ErrnoException) => {
-    process.exit(error.code === "EPIPE" ? 0 : 1);
-  });
+  stream.on("error", exitOnError);
   return {
     isTerminal: stream.isTTY === true,
     get columns() {
@@ -33,6 +35,11 @@ function outputOf(stream: NodeJS.WriteStream): Output {
       if (!stream.write(text)) await once(stream, "drain");
     },
   };
+}
+
+/** `rkat … | head` closes the pipe when it has seen enough, which is no failure. */
+function exitOnError(error: NodeJS.ErrnoException): void {
+  process.exit(error.code === "EPIPE" ? 0 : 1);
 }
 
 async function interruptible<Result>(

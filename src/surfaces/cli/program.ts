@@ -22,6 +22,9 @@ const COMMANDS: readonly {
   },
   { names: ["memory"], load: async () => (await import("./memory-command.ts")).memoryCommand },
   { names: ["replay"], load: async () => (await import("./replay-command.ts")).replayCommand },
+  { names: ["rpc"], load: async () => (await import("./rpc-command.ts")).rpcCommand },
+  { names: ["serve"], load: async () => (await import("./serve-command.ts")).serveCommand },
+  { names: ["mcp"], load: async () => (await import("./mcp-command.ts")).mcpCommand },
   { names: ["init"], load: async () => (await import("./init-command.ts")).initCommand },
   { names: ["config"], load: async () => (await import("./config-command.ts")).configCommand },
   {
@@ -42,7 +45,7 @@ export async function createProgram(
     .version(context.version, "-V, --version", "print the version")
     .option("--dir <path>", "the project's folder (default: the one around the current folder)")
     .helpOption("-h, --help", "print this")
-    .helpCommand(false)
+    .helpCommand("help [command]", "print the help of a command")
     .configureHelp({ showGlobalOptions: true, sortSubcommands: false })
     .configureOutput({
       writeOut: (text) => void stdout.write(text),

@@ -36,16 +36,16 @@ function resumeSession(
   flags: TurnFlags,
   unsaid?: string,
 ): Promise<void> {
-  return withService(context, command, async (service, { config }) => {
+  return withService(context, command, async (service, workspace) => {
     const sessionId = await findSession(service, session);
     const prompt = await readPrompt(words, context.terminal, unsaid);
     const { model, maxTokens } = flags;
     const request = {
       sessionId,
       prompt,
-      budget: budgetOf(flags, config),
+      budget: budgetOf(flags, workspace.config),
       ...given({ model, maxTokens, compaction: compactionOf(flags) }),
     };
-    await runTurn(context, flags, request, (...turn) => service.resume(...turn));
+    await runTurn(context, workspace, flags, request, (...turn) => service.resume(...turn));
   });
 }

@@ -47,7 +47,7 @@ export function runCommand(program: Command, context: CliContext): void {
           }),
         );
         const request = { sessionId, prompt, budget: budgetOf(flags, config) };
-        await runTurn(context, flags, request, (...turn) => service.startTurn(...turn));
+        await runTurn(context, workspace, flags, request, (...turn) => service.startTurn(...turn));
       });
     });
 }
@@ -64,7 +64,7 @@ function requireModel(flags: RunFlags, { config, files }: Workspace): void {
   if (flags.model ?? config.get("model")) return;
   throw new SessionError("MODEL_UNAVAILABLE", {
     detail: "No model is configured.",
-    hint: `Name one with -m provider/model, with RKAT_MODEL, or as model = "provider/model" in ${files.user}. With a key: ANTHROPIC_API_KEY, OPENAI_API_KEY or GOOGLE_GENERATIVE_AI_API_KEY. Without: -m ollama/llama3.2. \`rkat config\` shows what is set.`,
+    hint: `Name one: -m anthropic/claude-sonnet-4-5 (needs ANTHROPIC_API_KEY; openai and google have theirs), or -m ollama/llama3.2 (needs no key). For good: RKAT_MODEL, or model = "…" in ${files.user}. \`rkat config\` shows what is set.`,
   });
 }
 

@@ -3,28 +3,32 @@ import type { StartTurn } from "../../core/requests.ts";
 import { turnResult } from "../../core/results.ts";
 import type { TurnEnd, TurnOptions, TurnResult } from "../../core/session-service.ts";
 import { toWire } from "../../core/wire.ts";
+import { hasCapability } from "./capabilities-command.ts";
 import type { CliContext } from "./cli-context.ts";
 import { printJson } from "./print-json.ts";
 import { printable } from "./printable.ts";
 import { styleFor } from "./style.ts";
 import type { TurnFlags } from "./turn-flags.ts";
 import { TurnView } from "./turn-view.ts";
+import type { Workspace } from "./workspace.ts";
 
 /** Runs one turn, shows it, and says how it ended. Ctrl-C interrupts it. */
 export async function runTurn(
   context: CliContext,
+  { config }: Pick<Workspace, "config">,
   flags: TurnFlags,
   request: StartTurn,
   run: (request: StartTurn, options: TurnOptions) => Promise<TurnResult>,
 ): Promise<void> {
   const { terminal } = context;
+  const isKept = hasCapability(config, "session-store");
   const stream = flags.output === "text" && (flags.stream ?? terminal.stdout.isTerminal);
   const view = new TurnView(terminal, { stream, verbose: flags.verbose === true });
   view.waiting();
   const result = await terminal
     .interruptible((signal) => run(request, { signal, onEvent: view.onEvent }))
     .catch((error: unknown) => {
-      throw withWayBack(error, request.sessionId);
+      throw isKept ? withWayBack(error, request.sessionId) : error;
     })
     .finally(() => view.end());
 
@@ -34,7 +38,8 @@ export async function runTurn(
     await terminal.stderr.write(styleFor(terminal.stderr, terminal.env).dim(footer(result)));
   }
   const note = NOTES[result.stopReason];
-  if (note) await terminal.stderr.write(`note: ${note}\n`);
+  const way = isKept ? " `rkat continue` goes on." : "";
+  if (note) await terminal.stderr.write(`note: ${note}${way}\n`);
   if (result.stopReason === "budget_exhausted") {
     context.exitCode = ERRORS.BUDGET_EXHAUSTED.exitCode;
   }
@@ -42,10 +47,10 @@ export async function runTurn(
 
 /** What a person should know of an answer that may be cut short. */
 const NOTES: Partial<Record<TurnEnd, string>> = {
-  max_tokens: "the answer is cut short at --max-tokens; `rkat continue` goes on.",
+  max_tokens: "the answer is cut short, at the output tokens of one call.",
   content_filter: "the provider's filter cut the answer short.",
-  turn_limit: "the run reached its limit of model calls; `rkat continue` goes on.",
-  budget_exhausted: "the budget of the run is used up; `rkat continue` goes on.",
+  turn_limit: "the run reached its limit of model calls.",
+  budget_exhausted: "the budget of the run is used up.",
 };
 
 function footer({ sessionId, turns, usage }: TurnResult): string {

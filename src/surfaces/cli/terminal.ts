@@ -1,3 +1,5 @@
+import type { Readable, Writable } from "node:stream";
+
 /** What a command sees of the process it runs in. Tests pass their own. */
 export interface Terminal {
   readonly stdin: Input;
@@ -7,6 +9,8 @@ export interface Terminal {
   readonly cwd: string;
   /** Runs work that Ctrl-C interrupts; a second Ctrl-C ends the process at once. */
   interruptible<Result>(work: (signal: AbortSignal) => Promise<Result>): Promise<Result>;
+  /** The bare streams, for a protocol: nothing else writes to standard output, and its end is theirs to see to. */
+  takeStreams(): { readonly input: Readable; readonly output: Writable };
 }
 
 export interface Input extends AsyncIterable<Uint8Array> {

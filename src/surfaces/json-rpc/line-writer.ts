@@ -3,10 +3,9 @@ import type { Writable } from "node:stream";
 /** Writes lines in the order of the calls. Once the reader has gone, what is written is dropped. */
 export class LineWriter {
   readonly #output: Writable;
-  /** Whether nobody reads any more. */
   #gone = false;
-  /** Resolves when a slow reader has caught up. */
-  #caughtUp: Promise<void> = Promise.resolve();
+  /** Resolves when a slow reader has caught up; undefined while none is slow. */
+  #behind: Promise<void> | undefined;
 
   constructor(output: Writable, onGone: () => void = () => {}) {
     this.#output = output;
@@ -19,18 +18,22 @@ export class LineWriter {
     output.on("close", gone);
   }
 
-  /** Resolves when more may be written; who waits for that holds one line at the most. */
+  /** Resolves when more may be written; who waits for that keeps one line waiting at the most. */
   write(line: string): Promise<void> {
-    if (!this.#gone && !this.#output.write(`${line}\n`)) this.#caughtUp = drained(this.#output);
-    return this.#caughtUp;
+    if (!this.#gone && !this.#output.write(`${line}\n`)) {
+      this.#behind ??= drained(this.#output).then(() => {
+        this.#behind = undefined;
+      });
+    }
+    return this.ready();
   }
 
   /** Resolves when more may be written. */
-  ready(): Promise<void> {
-    return this.#caughtUp;
+  async ready(): Promise<void> {
+    await this.#behind;
   }
 
-  /** Writes what is still waiting and closes; gives up after `timeoutMs`. */
+  /** Writes what is still waiting, and closes; gives up after `timeoutMs`. */
   async end(timeoutMs: number): Promise<void> {
     if (this.#gone) return;
     const timer = setTimeout(() => this.#output.destroy(), timeoutMs);
@@ -49,6 +52,6 @@ function drained(output: Writable): Promise<void> {
       for (const event of events) output.off(event, done);
       resolve();
     };
-    for (const event of events) output.once(event, done);
+    for (const event of events) output.on(event, done);
   });
 }

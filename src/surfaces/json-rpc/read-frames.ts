@@ -43,8 +43,8 @@ const decoder = new TextDecoder("utf-8", { fatal: true });
 
 function decode(parts: readonly Uint8Array[]): Frame | undefined {
   try {
-    const text = decoder.decode(Buffer.concat(parts)).trim();
-    return text === "" ? undefined : { text };
+    const text = decoder.decode(Buffer.concat(parts));
+    return text.trim() === "" ? undefined : { text };
   } catch {
     return { problem: "not_utf8" };
   }

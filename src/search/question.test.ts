@@ -1,0 +1,50 @@
+import { describe, expect, test } from "vitest";
+import { dateWords, readQuestion, saysWhen } from "./question.ts";
+
+describe("a question", () => {
+  test("is asked without stop words, each word once", () => {
+    const { words } = readQuestion("What did the cat do to the other cat's dish?");
+    expect(words).toEqual(["cat", "dish"]);
+  });
+
+  test("of stop words alone is asked with all of them", () => {
+    expect(readQuestion("who are you").words).toEqual(["who", "are", "you"]);
+  });
+
+  test.each([
+    ["When did we move?", true],
+    ["In what year was that?", true],
+    ["How long did it take?", true],
+    ["Tell me when it is done", false],
+  ])("asks for a time: %s", (query, expected) => {
+    expect(readQuestion(query).asksWhen).toBe(expected);
+  });
+
+  test.each([
+    ["What did you recommend for dinner?", true],
+    ["your suggestion about tests", true],
+    ["What do I like for dinner?", false],
+  ])("asks for what was answered: %s", (query, expected) => {
+    expect(readQuestion(query).asksForAnswers).toBe(expected);
+  });
+
+  test.each([
+    ["What happened in June 2023?", "2023-06"],
+    ["the trip in may", "05"],
+    ["May 3 release", "05"],
+    ["what may happen", undefined],
+  ])("names a month: %s", (query, expected) => {
+    expect(readQuestion(query).month).toBe(expected);
+  });
+});
+
+test("a date is found by its year, month and day", () => {
+  expect(dateWords("2023-05-08T13:56")).toEqual(["2023", "may", "8"]);
+  expect(dateWords("yesterday")).toEqual([]);
+  expect(dateWords(undefined)).toEqual([]);
+});
+
+test("a text says when, or does not", () => {
+  expect(saysWhen("We met two years ago.")).toBe(true);
+  expect(saysWhen("We met at the harbour.")).toBe(false);
+});

@@ -1,0 +1,59 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { foldText } from "./fold-text.ts";
+import { askedWords, isBeginning, words } from "./words.ts";
+
+describe("words", () => {
+  test.each([
+    ["Caroline's café", "caroline cafe"],
+    ["She went to the women's wolves", "she go to the woman wolf"],
+    ["don't, I'm, we'll", "dont i we"],
+    ["getUserName()", "getusername get user name"],
+    ["HTTPServer_v2", "httpserver_v2 http server v2"],
+    ["src/core/turn_id.ts", "src core turn_id.ts turn id ts"],
+    ["1,000 at 10:30, 3.14", "1000 at 10 30 3.14 3 14"],
+    ["twenty-one", "twenty-one twenty one"],
+    ["東京都", "東京 京都 都"],
+    ["ÄRGER, e\u0301te\u0301, ﬁn", "arger ete fin"],
+    ["सेवा", "सेवा"],
+    ["🎉 party", "🎉 party"],
+    ["?!... --", ""],
+  ])("%s", (text, expected) => {
+    expect(words(text).join(" ")).toBe(expected);
+  });
+
+  test("what is asked for of a text is in it", () => {
+    fc.assert(
+      fc.property(fc.string({ unit: "grapheme", maxLength: 60 }), (text) => {
+        const all = new Set(words(text));
+        expect(askedWords(text).filter((word) => !all.has(word))).toEqual([]);
+      }),
+    );
+  });
+
+  test("a word has neither spaces nor quotes, so that it cannot be an operator", () => {
+    fc.assert(
+      fc.property(fc.string({ unit: "binary", maxLength: 60 }), (text) => {
+        expect(words(text).filter((word) => /[\s"*^:()]|^$/u.test(word))).toEqual([]);
+      }),
+    );
+  });
+
+  test("one character of a script without spaces is the beginning of others", () => {
+    expect(["東", "ส", "都市", "a", "🎉"].map(isBeginning)).toEqual([
+      true,
+      true,
+      false,
+      false,
+      false,
+    ]);
+  });
+});
+
+test("folding twice changes nothing more", () => {
+  fc.assert(
+    fc.property(fc.string({ unit: "grapheme" }), (text) => {
+      expect(foldText(foldText(text))).toBe(foldText(text));
+    }),
+  );
+});

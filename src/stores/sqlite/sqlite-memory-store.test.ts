@@ -1,0 +1,218 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import type { MemoryEntry } from "../../core/memory-store.ts";
+import { openDatabase } from "./database.ts";
+import { SqliteMemoryStore, type SqliteMemoryStoreOptions } from "./sqlite-memory-store.ts";
+
+let folder: string;
+let opened: SqliteMemoryStore[];
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), "rkat-"));
+  opened = [];
+});
+
+afterEach(async () => {
+  await Promise.all(opened.map((store) => store.close()));
+  await rm(folder, { recursive: true });
+});
+
+const path = () => join(folder, "rkat.db");
+
+function open(options: SqliteMemoryStoreOptions = {}): SqliteMemoryStore {
+  const store = new SqliteMemoryStore(openDatabase({ path: path() }), options);
+  opened.push(store);
+  return store;
+}
+
+function entry(id: string, content: string, rest: Partial<MemoryEntry> = {}): MemoryEntry {
+  return { id, content, sessionId: "s", turn: 0, kind: "message", ...rest };
+}
+
+async function found(store: SqliteMemoryStore, query: string): Promise<string[]> {
+  return (await store.search({ query, limit: 10 })).map(({ id }) => id);
+}
+
+/** Asks the file behind the back of the store. */
+function inFile<Result>(ask: (db: DatabaseSync) => Result): Result {
+  const db = new DatabaseSync(path());
+  try {
+    return ask(db);
+  } finally {
+    db.close();
+  }
+}
+
+describe("namespaces", () => {
+  test("never see each other's entries, ids or sessions", async () => {
+    const [one, other] = [open({ namespace: "one" }), open({ namespace: "other" })];
+    await one.add([entry("1", "The vault code is 4711.")]);
+    expect(await found(other, "vault code")).toEqual([]);
+    expect(await found(other, "The vault code is 4711.")).toEqual([]);
+    expect((await other.stats()).entries).toBe(0);
+    expect(await other.add([entry("1", "Another vault.")])).toBe(1);
+    expect(await other.delete({ sessionId: "s" })).toBe(1);
+    expect(await found(one, "vault code")).toEqual(["1"]);
+  });
+
+  test("do not change each other's scores", async () => {
+    const one = open({ namespace: "one" });
+    await one.add([entry("1", "The heron nests by the weir."), entry("2", "The weir leaks.")]);
+    const before = await one.search({ query: "heron weir", limit: 5 });
+    await open({ namespace: "other" }).add(
+      Array.from({ length: 200 }, (_, index) => entry(`${index}`, `heron ${index}`)),
+    );
+    expect(await one.search({ query: "heron weir", limit: 5 })).toEqual(before);
+  });
+});
+
+describe("adding", () => {
+  test("a batch that the file refuses halfway leaves nothing", async () => {
+    const store = open();
+    const broken = { ...entry("2", "second"), turn: "not a number" as unknown as number };
+    await expect(store.add([entry("1", "first"), broken])).rejects.toThrow();
+    expect((await store.stats()).entries).toBe(0);
+    expect(await found(store, "first")).toEqual([]);
+  });
+
+  test("sessions may alternate within a batch and between batches", async () => {
+    const store = open();
+    for (const batch of [0, 1, 2]) {
+      await store.add(
+        Array.from({ length: 60 }, (_, index) =>
+          entry(`${batch}-${index}`, `note${batch}x${index}`, { sessionId: `s${index % 7}` }),
+        ),
+      );
+    }
+    expect(await found(store, "note2x59")).toEqual(["2-59"]);
+    expect(await found(store, "note0x0")).toEqual(["0-0"]);
+    expect((await store.stats()).sessions).toBe(7);
+  });
+
+  test("a session that has filled its number goes on in another", async () => {
+    const store = open();
+    await store.add([entry("1", "the first osprey")]);
+    inFile((db) => db.exec("UPDATE memory_session SET passages = 65531"));
+    await store.add([entry("2", "the last osprey"), entry("3", "the next osprey")]);
+    expect(inFile((db) => db.prepare("SELECT number FROM memory_session").all())).toHaveLength(2);
+    expect((await store.stats()).sessions).toBe(1);
+    const inSession = await store.search({ query: "osprey", sessionId: "s", limit: 5 });
+    expect(inSession.map(({ id }) => id).sort()).toEqual(["1", "2", "3"]);
+    expect(await store.delete({ sessionId: "s" })).toBe(3);
+    expect((await store.stats()).entries).toBe(0);
+  });
+});
+
+describe("deleting", () => {
+  test("takes the words out of the index", async () => {
+    const store = open();
+    await store.add([
+      entry("1", "Zanzibar in the rain?", { speaker: "Ophelia", time: "2019-12-01" }),
+      entry("2", "東京 lone \ud800 nul \u0000 end", { sessionId: "r" }),
+    ]);
+    await store.delete({ ids: ["1"] });
+    await store.delete({ sessionId: "r" });
+    const left = inFile((db) => {
+      db.exec("CREATE VIRTUAL TABLE temp.left USING fts5vocab(main, memory_words, row)");
+      db.exec("INSERT INTO memory_words (memory_words) VALUES ('integrity-check')");
+      return db.prepare("SELECT term FROM temp.left").all();
+    });
+    expect(left).toEqual([]);
+  });
+
+  test("a long session goes whole", async () => {
+    const store = open();
+    const all = Array.from({ length: 1200 }, (_, index) => entry(`${index}`, `gull ${index}`));
+    await store.add([...all, entry("other", "gull", { sessionId: "r" })]);
+    expect(await store.delete({ sessionId: "s" })).toBe(1200);
+    expect(await found(store, "gull")).toEqual(["other"]);
+  });
+});
+
+describe("search", () => {
+  test("finds what is written another way", async () => {
+    const store = open();
+    await store.add([
+      entry("accent", "We met at the Café Müller."),
+      entry("verb", "They went home early and bought bread."),
+      entry("identifier", "Call getUserName() before renderHeader()."),
+      entry("path", "The bug was in src/core/turn_id.ts."),
+      entry("number", "It cost 12,500 crowns."),
+      entry("kanji", "明日は京都へ行きます。"),
+    ]);
+    expect((await found(store, "cafe muller"))[0]).toBe("accent");
+    expect((await found(store, "buys"))[0]).toBe("verb");
+    expect((await found(store, "user name"))[0]).toBe("identifier");
+    expect((await found(store, "getusername"))[0]).toBe("identifier");
+    expect((await found(store, "turn_id.ts"))[0]).toBe("path");
+    expect((await found(store, "12500"))[0]).toBe("number");
+    expect((await found(store, "京"))[0]).toBe("kanji");
+  });
+
+  test("finds an answer by the words of its question", async () => {
+    const store = open();
+    await store.add([
+      entry("question", "Which port does staging use?"),
+      entry("answer", "It is 5433."),
+      entry("later", "Thanks, I will write it down."),
+    ]);
+    expect(await found(store, "port of staging")).toEqual(["question", "answer"]);
+  });
+
+  test("finds it also when another store has added the question", async () => {
+    await open().add([entry("question", "Which port does staging use?")]);
+    const store = open();
+    await store.add([entry("answer", "It is 5433.")]);
+    expect(await found(store, "port of staging")).toEqual(["question", "answer"]);
+  });
+
+  test("puts the one who is named first", async () => {
+    const store = open();
+    await store.add([
+      entry("melanie", "I painted a boat.", { speaker: "Melanie" }),
+      entry("caroline", "I painted a house.", { speaker: "Caroline" }),
+    ]);
+    expect((await found(store, "What did Caroline paint?"))[0]).toBe("caroline");
+    expect((await found(store, "What did Melanie paint?"))[0]).toBe("melanie");
+  });
+
+  test("finds a long message by one of its paragraphs", async () => {
+    const store = open();
+    const filler = (word: string) => `${`${word} `.repeat(70)}.\n`;
+    const sentence = "The seal on the pump was replaced.\n";
+    const long = [filler("lorem"), filler("ipsum"), sentence, filler("dolor")].join("");
+    await store.add([entry("long", long), entry("short", "The pump hums.")]);
+    expect((await found(store, "seal of the pump replaced"))[0]).toBe("long");
+  });
+
+  test("prefers what has both words to what has one of them", async () => {
+    const store = open();
+    await store.add([
+      entry("both", "The kiln reached cone six."),
+      entry("one", "The kiln is cold."),
+    ]);
+    const hits = await store.search({ query: "kiln cone", limit: 5 });
+    expect(hits.map(({ id }) => id)).toEqual(["both", "one"]);
+    expect(hits[0]?.score).toBeLessThan(1);
+  });
+});
+
+test("an embedder has its part in a score when it is given one", async () => {
+  const vectors = new Map([
+    ["kiln", [1, 0]],
+    ["The kiln is cold.", [0, 1]],
+    ["A kiln, a kiln!", [1, 0]],
+  ]);
+  const embedder = {
+    id: "scripted",
+    dimensions: 2,
+    embed: async (texts: readonly string[]) =>
+      texts.map((text) => new Float32Array(vectors.get(text) ?? [0, 0])),
+  };
+  await open().add([entry("cold", "The kiln is cold."), entry("twice", "A kiln, a kiln!")]);
+  expect(await found(open({ embedder }), "kiln")).toEqual(["cold", "twice"]);
+  expect(await found(open({ embedder, embedderWeight: 0.5 }), "kiln")).toEqual(["twice", "cold"]);
+});

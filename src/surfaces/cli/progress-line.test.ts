@@ -1,0 +1,38 @@
+import { expect, test, vi } from "vitest";
+import { ProgressLine } from "./progress-line.ts";
+
+function output(isTerminal: boolean) {
+  const written: string[] = [];
+  return {
+    written,
+    isTerminal,
+    columns: 20,
+    write: async (text: string) => void written.push(text),
+  };
+}
+
+test("what takes over a second is told on one line, and taken away", () => {
+  vi.useFakeTimers({ toFake: ["setInterval", "clearInterval", "performance"] });
+  const terminal = output(true);
+  const line = new ProgressLine(terminal);
+  line.show("thinking about everything");
+  vi.advanceTimersByTime(900);
+  expect(terminal.written).toEqual([]);
+  vi.advanceTimersByTime(1200);
+  expect(terminal.written.at(-1)).toMatch(/ thinking about e…$/);
+  line.clear();
+  expect(terminal.written.at(-1)).toBe("\r\u001b[2K");
+  vi.useRealTimers();
+});
+
+test("a pipe gets no progress, and what is quick shows none", () => {
+  vi.useFakeTimers({ toFake: ["setInterval", "clearInterval", "performance"] });
+  for (const one of [output(false), output(true)]) {
+    const line = new ProgressLine(one);
+    line.show("thinking");
+    vi.advanceTimersByTime(one.isTerminal ? 500 : 5000);
+    line.clear();
+    expect(one.written).toEqual([]);
+  }
+  vi.useRealTimers();
+});

@@ -1,0 +1,255 @@
+import type { Readable, Writable } from "node:stream";
+import { errorText, SessionError } from "../../core/errors.ts";
+import type { EventEnvelope } from "../../core/event.ts";
+import type { SubscribeOptions, TurnOptions } from "../../core/session-service.ts";
+import type { WireError } from "../call-operation.ts";
+import { OPERATIONS, type Operation, type OperationName } from "../operations.ts";
+import { remoteError, type ServiceConnection } from "../service-client.ts";
+import { LINE_BYTES_MAX } from "./json-rpc-server.ts";
+import { LineWriter } from "./line-writer.ts";
+import { readFrames } from "./read-frames.ts";
+import { RemoteSubscription } from "./remote-subscription.ts";
+import {
+  INVALID_REQUEST,
+  isObject,
+  notificationLine,
+  type RpcError,
+  requestLine,
+} from "./rpc-message.ts";
+
+/** The two pipes of a connection, and what lies behind them. */
+export interface Pipes {
+  /** What the server says. */
+  readonly input: Readable;
+  /** What it is told. */
+  readonly output: Writable;
+  /** Resolves when the other side has ended, which it does when `output` ends. */
+  ended?(): Promise<void>;
+}
+
+/** About the longest string there can be. */
+const ANSWER_BYTES_MAX = 512 * 1024 * 1024;
+/** How long a server may take to end, everything that ran for this client being cancelled. */
+const CLOSE_MS = 15_000;
+
+type Wire = Record<string, unknown>;
+
+interface RequestOptions {
+  /** Whether the server can be told to stop. */
+  readonly cancellable?: true;
+  readonly signal?: AbortSignal;
+  readonly onEvent?: (event: EventEnvelope) => void;
+  /** Called before anything that comes after the answer is read. */
+  readonly onResult?: (result: Wire) => void;
+}
+
+interface Pending extends RequestOptions {
+  readonly resolve: (result: Wire) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** The client's end of a JSON-RPC connection. */
+export class JsonRpcConnection implements ServiceConnection {
+  readonly #pipes: Pipes;
+  readonly #writer: LineWriter;
+  readonly #pending = new Map<number, Pending>();
+  readonly #subscriptions = new Map<string, RemoteSubscription>();
+  readonly #allRead: Promise<void>;
+  #nextId = 1;
+  /** Why nothing can be asked any more. */
+  #over: SessionError | undefined;
+  #closing: Promise<void> | undefined;
+
+  constructor(pipes: Pipes) {
+    this.#pipes = pipes;
+    this.#writer = new LineWriter(pipes.output);
+    this.#allRead = this.#readAll();
+  }
+
+  async call(name: OperationName, params: Wire, { signal, onEvent }: TurnOptions): Promise<Wire> {
+    const { rpc, tells }: Operation = OPERATIONS[name];
+    if (!tells) return await this.#request(rpc, params);
+    if (signal?.aborted) throw new SessionError("TURN_INTERRUPTED", { cause: signal.reason });
+    return await this.#request(rpc, params, {
+      cancellable: true,
+      ...(signal ? { signal } : {}),
+      ...(onEvent ? { onEvent } : {}),
+    });
+  }
+
+  async *subscribe(
+    params: Wire,
+    { signal, onOpen }: SubscribeOptions,
+  ): AsyncIterable<EventEnvelope> {
+    let after: { readonly after_seq?: number } = {};
+    let opened = false;
+    while (!signal?.aborted) {
+      const subscription = await this.#subscribe({ ...params, ...after });
+      const end = () => subscription.end();
+      signal?.addEventListener("abort", end);
+      if (!opened) onOpen?.(subscription.last);
+      opened = true;
+      try {
+        for await (const event of subscription.events()) {
+          if (signal?.aborted) return;
+          yield event;
+        }
+      } finally {
+        signal?.removeEventListener("abort", end);
+        this.#unsubscribe(subscription);
+      }
+      if (subscription.error) throw subscription.error;
+      if (subscription.state === "ended") return;
+      // It overflowed while its reader was elsewhere; what was dropped is in the log.
+      after = { after_seq: subscription.last };
+    }
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    this.#over ??= new SessionError("AGENT_ERROR", { detail: "The service is closed." });
+    for (const [id, { cancellable }] of this.#pending) if (cancellable) this.#cancel(id);
+    for (const subscription of this.#subscriptions.values()) subscription.end();
+    const timer = setTimeout(() => this.#pipes.input.destroy(), CLOSE_MS);
+    await this.#writer.end(CLOSE_MS);
+    await this.#allRead;
+    clearTimeout(timer);
+    await this.#pipes.ended?.();
+  }
+
+  async #request(method: string, params: Wire, options: RequestOptions = {}): Promise<Wire> {
+    if (this.#over) throw this.#over;
+    const id = this.#nextId++;
+    const line = writeRequest(id, method, params);
+    const cancel = () => this.#cancel(id);
+    options.signal?.addEventListener("abort", cancel);
+    try {
+      return await new Promise((resolve, reject) => {
+        this.#pending.set(id, { ...options, resolve, reject });
+        void this.#writer.write(line);
+      });
+    } finally {
+      options.signal?.removeEventListener("abort", cancel);
+    }
+  }
+
+  async #subscribe(params: Wire): Promise<RemoteSubscription> {
+    const { subscription_id } = await this.#request("session/subscribe", params, {
+      onResult: ({ subscription_id, after_seq }) => {
+        const id = String(subscription_id);
+        this.#subscriptions.set(id, new RemoteSubscription(id, Number(after_seq)));
+      },
+    });
+    const subscription = this.#subscriptions.get(String(subscription_id));
+    // The connection may have ended between the answer and now.
+    if (!subscription) throw this.#over;
+    return subscription;
+  }
+
+  #unsubscribe({ id }: RemoteSubscription): void {
+    if (!this.#subscriptions.delete(id) || this.#over) return;
+    void this.#writer.write(notificationLine("session/unsubscribe", { subscription_id: id }));
+  }
+
+  #cancel(id: number): void {
+    void this.#writer.write(notificationLine("$/cancelRequest", { id }));
+  }
+
+  async #readAll(): Promise<void> {
+    let cause: unknown;
+    try {
+      for await (const frame of readFrames(this.#pipes.input, ANSWER_BYTES_MAX)) {
+        this.#receive("text" in frame ? frame.text : "");
+      }
+    } catch (error) {
+      cause = error;
+    }
+    const why = cause === undefined ? "" : ` ${errorText(cause)}`;
+    this.#fail(
+      new SessionError("AGENT_ERROR", {
+        detail: `The connection to the service ended.${why}`,
+        hint: "Connect again; a session that is stored can be resumed.",
+        cause,
+      }),
+    );
+  }
+
+  /** @throws SyntaxError when the other side does not speak JSON. */
+  #receive(text: string): void {
+    const message: unknown = JSON.parse(text);
+    if (!isObject(message)) throw new SyntaxError("It sent something that is no message.");
+    const { id, method, params, result, error } = message;
+    if (typeof method === "string") this.#told(method, isObject(params) ? params : {}, text.length);
+    else if (typeof id === "number") this.#answered(id, result, error as RpcError | undefined);
+    // It could not even read whose request it was: one of ours waits in vain.
+    else throw new SyntaxError(`It said: ${(error as RpcError | undefined)?.message}`);
+  }
+
+  #answered(id: number, result: unknown, error: RpcError | undefined): void {
+    const pending = this.#pending.get(id);
+    this.#pending.delete(id);
+    if (error) {
+      pending?.reject(remoteError(error.data ?? protocolError(error)));
+    } else {
+      pending?.onResult?.(result as Wire);
+      pending?.resolve(result as Wire);
+    }
+  }
+
+  #told(method: string, params: Readonly<Wire>, size: number): void {
+    const { subscription_id, request_id, event, error } = params;
+    const subscription = this.#subscriptions.get(String(subscription_id));
+    if (method === "session/subscription_ended") {
+      subscription?.end(error ? remoteError(error as WireError) : undefined);
+    } else if (method === "session/event") {
+      if (subscription) subscription.push(event as EventEnvelope, size);
+      else this.#pass(request_id as number, event as EventEnvelope);
+    }
+  }
+
+  /** A listener that throws fails its own turn, and no other. */
+  #pass(id: number, event: EventEnvelope): void {
+    const pending = this.#pending.get(id);
+    try {
+      pending?.onEvent?.(event);
+    } catch (error) {
+      this.#pending.delete(id);
+      this.#cancel(id);
+      pending?.reject(SessionError.from(error));
+    }
+  }
+
+  #fail(error: SessionError): void {
+    const { input, output } = this.#pipes;
+    this.#over ??= error;
+    for (const { reject } of this.#pending.values()) reject(error);
+    for (const subscription of this.#subscriptions.values()) subscription.end(error);
+    this.#pending.clear();
+    this.#subscriptions.clear();
+    input.destroy();
+    output.end();
+  }
+}
+
+/** What the protocol refused before the service saw it. */
+function protocolError({ code, message }: RpcError): Partial<WireError> {
+  return { code: code === INVALID_REQUEST ? "INVALID_PARAMS" : "INTERNAL_ERROR", message };
+}
+
+/** @throws SessionError `INVALID_PARAMS` for what no line can carry. */
+function writeRequest(id: number, method: string, params: Wire): string {
+  let line: string;
+  try {
+    line = requestLine(id, method, params);
+  } catch (error) {
+    throw new SessionError("INVALID_PARAMS", { detail: errorText(error), cause: error });
+  }
+  if (Buffer.byteLength(line) <= LINE_BYTES_MAX) return line;
+  throw new SessionError("INVALID_PARAMS", {
+    detail: `The request is longer than ${LINE_BYTES_MAX} bytes, which is the most for one message.`,
+  });
+}

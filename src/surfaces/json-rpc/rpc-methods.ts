@@ -1,0 +1,95 @@
+import { z } from "zod";
+import type { EventEnvelope } from "../../core/event.ts";
+import { parseRequest } from "../../core/requests.ts";
+import type { SessionService } from "../../core/session-service.ts";
+import { callOperation } from "../call-operation.ts";
+import { CONTRACT_VERSION } from "../contract-version.ts";
+import { OPERATIONS, type Operation, type OperationName } from "../operations.ts";
+import { isObject, notificationLine, type RpcId } from "./rpc-message.ts";
+import type { Subscriptions } from "./subscriptions.ts";
+import { TurnEvents } from "./turn-events.ts";
+
+export interface RpcMethod {
+  /** Runs for long and can be cancelled. It does not keep other requests waiting. */
+  readonly long?: true;
+  run(params: unknown, call: CallContext): unknown;
+}
+
+export interface CallContext {
+  /** Undefined for a notification. */
+  readonly id: RpcId | undefined;
+  /** Resolves when the answer has been written. */
+  readonly answered: Promise<void>;
+  /** Aborts when the request is cancelled. */
+  readonly signal: AbortSignal;
+}
+
+interface Connection {
+  readonly service: SessionService;
+  readonly version: string;
+  readonly config?: () => Promise<Readonly<Record<string, unknown>>>;
+  readonly subscriptions: Subscriptions;
+  write(line: string): Promise<void>;
+  /** Returns whether a request with this id was running. */
+  cancel(id: RpcId): boolean;
+}
+
+const unsubscribeParams = z.strictObject({ subscription_id: z.string() });
+const cancelParams = z.strictObject({ id: z.union([z.string(), z.number(), z.null()]) });
+
+/** The methods of a connection by name: the operations, and what the protocol itself needs. */
+export function rpcMethods(connection: Connection): ReadonlyMap<string, RpcMethod> {
+  const { version, config, subscriptions, cancel } = connection;
+  const methods = new Map<string, RpcMethod>();
+  methods.set("initialize", {
+    run: () => ({
+      server_info: { name: "rkat", version },
+      contract_version: CONTRACT_VERSION,
+      methods: [...methods.keys()],
+    }),
+  });
+  for (const [name, operation] of Object.entries(OPERATIONS)) {
+    methods.set(operation.rpc, operationMethod(connection, name as OperationName, operation));
+  }
+  if (config) methods.set("config/get", { run: config });
+  methods.set("session/subscribe", {
+    run: (params, { answered }) => subscriptions.add(params, answered),
+  });
+  methods.set("session/unsubscribe", {
+    run(params) {
+      const { subscription_id } = parseRequest(unsubscribeParams, params);
+      return { unsubscribed: subscriptions.remove(subscription_id) };
+    },
+  });
+  methods.set("$/cancelRequest", {
+    run: (params) => ({ cancelled: cancel(parseRequest(cancelParams, params).id) }),
+  });
+  return methods;
+}
+
+function operationMethod(
+  { service, write }: Connection,
+  name: OperationName,
+  { tells }: Operation,
+): RpcMethod {
+  if (!tells) return { run: (params) => callOperation(service, name, params) };
+  return {
+    long: true,
+    async run(params, { id, signal }) {
+      const sessionId = isObject(params) ? String(params.session_id) : "";
+      const about = { session_id: sessionId, ...(id === undefined ? {} : { request_id: id }) };
+      const events = new TurnEvents({
+        service,
+        sessionId,
+        write,
+        line: (event: EventEnvelope) => notificationLine("session/event", { ...about, event }),
+        lagLine: (dropped_deltas) => notificationLine("session/lag", { ...about, dropped_deltas }),
+      });
+      try {
+        return await callOperation(service, name, params, { signal, onEvent: events.push });
+      } finally {
+        await events.end();
+      }
+    },
+  };
+}

@@ -1,0 +1,109 @@
+import { SessionError } from "../../core/errors.ts";
+import { type Subscribe, subscribe as subscribeRequest } from "../../core/requests.ts";
+import type { SessionService } from "../../core/session-service.ts";
+import { fromWire } from "../../core/wire.ts";
+import { type WireError, wireError } from "../call-operation.ts";
+import { inWireNames } from "../field-names.ts";
+import { isObject } from "./rpc-message.ts";
+
+/** What a connection may subscribe to at once. */
+const SUBSCRIPTIONS_MAX = 1000;
+
+/** Tells the other side of something; resolves when it may be told more. */
+type Notify = (method: string, params: Readonly<Record<string, unknown>>) => Promise<void>;
+
+interface SubscriptionAdded {
+  readonly subscription_id: string;
+  readonly after_seq: number;
+}
+
+/** The subscriptions of one connection. Each waits for its reader; the service bounds what waits behind it. */
+export class Subscriptions {
+  readonly #service: Pick<SessionService, "subscribe">;
+  readonly #notify: Notify;
+  readonly #byId = new Map<string, AbortController>();
+  #nextId = 1;
+  /** Events told so far, by which one sees whether all is quiet. */
+  told = 0;
+
+  constructor(service: Pick<SessionService, "subscribe">, notify: Notify) {
+    this.#service = service;
+    this.#notify = notify;
+  }
+
+  get open(): number {
+    return this.#byId.size;
+  }
+
+  /**
+   * Resolves once the subscription stands, with the place in the log after which
+   * it tells of everything. Its events come after `answered`, so that whoever
+   * asked knows its id by then.
+   *
+   * @throws SessionError, with the names that the wire uses.
+   */
+  async add(params: unknown, answered: Promise<void>): Promise<SubscriptionAdded> {
+    if (this.#byId.size >= SUBSCRIPTIONS_MAX) {
+      throw new SessionError("AGENT_ERROR", {
+        detail: `The connection has ${SUBSCRIPTIONS_MAX} subscriptions, which is the most.`,
+        hint: "End one with session/unsubscribe first.",
+      });
+    }
+    const id = String(this.#nextId++);
+    const controller = new AbortController();
+    this.#byId.set(id, controller);
+    const after_seq = await new Promise<number>((resolve, reject) => {
+      void this.#tell(id, params, controller.signal, answered, resolve).catch((error) => {
+        reject(inWireNames(SessionError.from(error), subscribeRequest));
+      });
+    });
+    return { subscription_id: id, after_seq };
+  }
+
+  remove(id: string): boolean {
+    this.#byId.get(id)?.abort();
+    return this.#byId.delete(id);
+  }
+
+  removeAll(): void {
+    for (const id of this.#byId.keys()) this.remove(id);
+  }
+
+  async #tell(
+    id: string,
+    params: unknown,
+    signal: AbortSignal,
+    answered: Promise<void>,
+    onOpen: (afterSeq: number) => void,
+  ): Promise<void> {
+    let opened = false;
+    let failure: { error?: WireError } = {};
+    const about = {
+      session_id: isObject(params) ? params.session_id : undefined,
+      subscription_id: id,
+    };
+    try {
+      const request = fromWire(subscribeRequest, params) as Subscribe;
+      const options = {
+        signal,
+        onOpen(afterSeq: number) {
+          opened = true;
+          onOpen(afterSeq);
+        },
+      };
+      for await (const event of this.#service.subscribe(request, options)) {
+        await answered;
+        if (signal.aborted) return;
+        await this.#notify("session/event", { ...about, event });
+        this.told += 1;
+      }
+    } catch (error) {
+      if (!opened) throw error;
+      failure = { error: wireError(SessionError.from(error)) };
+    } finally {
+      this.#byId.delete(id);
+    }
+    await answered;
+    if (!signal.aborted) await this.#notify("session/subscription_ended", { ...about, ...failure });
+  }
+}

@@ -1,0 +1,121 @@
+import {
+  createMcpHandler,
+  isLegacyRequest,
+  type McpHttpHandler,
+} from "@modelcontextprotocol/server";
+import { Hono } from "hono";
+import { HTTPException } from "hono/http-exception";
+import { SessionError } from "../../core/errors.ts";
+import { BodyReader } from "../rest/body-reader.ts";
+import { errorResponse } from "../rest/error-response.ts";
+import { guardNames } from "../rest/guard-names.ts";
+import { requireToken } from "../rest/require-token.ts";
+import { HttpExchange } from "./http-exchange.ts";
+import { McpEndpoint, type McpServerOptions } from "./mcp-endpoint.ts";
+import { refuse, TransportSessions } from "./transport-sessions.ts";
+
+const BODY_BYTES_MAX = 32 * 1024 * 1024;
+const ALL_BODIES_BYTES_MAX = 128 * 1024 * 1024;
+/** Requests that are being answered at once, streams included. */
+const EXCHANGES_MAX = 1024;
+const SESSIONS_MAX = 256;
+const IDLE_MS = 30 * 60_000;
+
+/** Where clients find the server. */
+export const MCP_PATH = "/mcp";
+
+export interface McpHttpAppOptions extends McpServerOptions {
+  /** What every request asks for, as `Authorization: Bearer <token>`. */
+  readonly token?: string;
+  /** Names by which the server may be asked for, besides those of the loopback interface. */
+  readonly hosts?: readonly string[];
+  /** Whether any IP address may stand for the server's name: no page can be rebound to one. */
+  readonly anyAddress?: boolean;
+  /** Origins whose pages may call the server; none but the server's own by default. */
+  readonly origins?: readonly string[];
+  /** Clients with a session of the transport, as MCP had them up to 2025-11-25. Default 256. */
+  readonly transportSessionsMax?: number;
+  /** How long such a session is kept that nobody uses. Default 30 minutes. */
+  readonly transportSessionIdleMs?: number;
+}
+
+/** MCP over HTTP, as a function from requests to responses; for clients of every revision. */
+export class McpHttpApp {
+  readonly fetch: (request: Request) => Promise<Response>;
+  readonly #endpoint: McpEndpoint;
+  readonly #modern: McpHttpHandler;
+  readonly #sessions: TransportSessions;
+  readonly #bodies = new BodyReader({
+    bodyBytes: BODY_BYTES_MAX,
+    allBodiesBytes: ALL_BODIES_BYTES_MAX,
+  });
+  #exchanges = 0;
+
+  constructor(options: McpHttpAppOptions) {
+    const endpoint = new McpEndpoint(options, () => HttpExchange.room());
+    this.#endpoint = endpoint;
+    this.#modern = createMcpHandler((context) => endpoint.createServer(context), {
+      legacy: "reject",
+    });
+    this.#sessions = new TransportSessions(() => endpoint.createServer(), {
+      sessions: options.transportSessionsMax ?? SESSIONS_MAX,
+      idleMs: options.transportSessionIdleMs ?? IDLE_MS,
+    });
+    const app = new Hono();
+    const { hosts = [], anyAddress = false, origins = [] } = options;
+    app.use(guardNames({ hosts, anyAddress, cors: origins }));
+    if (options.token !== undefined) app.use(requireToken(options.token));
+    app.all(MCP_PATH, ({ req }) => this.#handle(req.raw));
+    app.notFound(({ req }) =>
+      refuse(404, -32000, `There is no ${req.path}; MCP is at ${MCP_PATH}`),
+    );
+    app.onError((error) =>
+      error instanceof HTTPException
+        ? error.getResponse()
+        : errorResponse(SessionError.from(error)),
+    );
+    this.fetch = async (request) => await app.fetch(request);
+  }
+
+  /** Interrupts what runs and ends all connections. */
+  async close(): Promise<void> {
+    await Promise.all([this.#modern.close(), this.#sessions.close()]);
+    await this.#endpoint.settled();
+  }
+
+  async #handle(request: Request): Promise<Response> {
+    if (this.#exchanges >= EXCHANGES_MAX) {
+      return refuse(503, -32000, `Too many requests at once: ${EXCHANGES_MAX}`);
+    }
+    let parsedBody: unknown;
+    if (request.method === "POST") {
+      try {
+        parsedBody = await this.#bodies.read(request);
+      } catch (error) {
+        return await bodyRefused(error);
+      }
+    }
+    if (await isLegacyRequest(request, parsedBody)) {
+      return await this.#counted(() => this.#sessions.handle(request, parsedBody));
+    }
+    return await this.#counted(() => this.#modern.fetch(request, { parsedBody }));
+  }
+
+  #counted(work: () => Promise<Response>): Promise<Response> {
+    this.#exchanges += 1;
+    return HttpExchange.serve(() => {
+      HttpExchange.atEnd(() => {
+        this.#exchanges -= 1;
+      });
+      return work();
+    });
+  }
+}
+
+/** What is wrong with a body, as JSON-RPC tells it. */
+async function bodyRefused(error: unknown): Promise<Response> {
+  const response =
+    error instanceof HTTPException ? error.getResponse() : errorResponse(SessionError.from(error));
+  const { message } = (await response.json()) as { message: string };
+  return refuse(response.status, response.status === 400 ? -32700 : -32000, message);
+}

@@ -1,0 +1,87 @@
+import { AsyncLocalStorage } from "node:async_hooks";
+
+/** Messages that may be on their way to a client that does not take them. */
+const UNTAKEN_MAX = 64;
+
+/**
+ * One HTTP request with its response. The SDK's transports queue what they
+ * stream without end; an exchange lets whoever sends wait for the reader.
+ */
+export class HttpExchange {
+  static readonly #current = new AsyncLocalStorage<HttpExchange>();
+  readonly #atEnd: (() => void)[] = [];
+  #untaken = 0;
+  #ended = false;
+  #onRoom = () => {};
+
+  /** Serves a request: what runs in `work` belongs to this exchange. */
+  static async serve(work: () => Promise<Response>): Promise<Response> {
+    const exchange = new HttpExchange();
+    try {
+      return exchange.#counted(await HttpExchange.#current.run(exchange, work));
+    } catch (error) {
+      exchange.#end();
+      throw error;
+    }
+  }
+
+  /** Resolves when the client of the request that is being served has room for more. */
+  static async room(): Promise<void> {
+    const exchange = HttpExchange.#current.getStore();
+    if (exchange) await exchange.#room();
+  }
+
+  /** Calls `work` once, when the response to this request has been read or given up. */
+  static atEnd(work: () => void): void {
+    const exchange = HttpExchange.#current.getStore();
+    if (exchange) exchange.#atEnd.push(work);
+  }
+
+  async #room(): Promise<void> {
+    this.#untaken += 1;
+    while (this.#untaken > UNTAKEN_MAX && !this.#ended) {
+      await new Promise<void>((resolve) => {
+        this.#onRoom = resolve;
+      });
+    }
+  }
+
+  #end(): void {
+    if (this.#ended) return;
+    this.#ended = true;
+    this.#onRoom();
+    for (const work of this.#atEnd) work();
+  }
+
+  #counted(response: Response): Response {
+    const reader = response.body?.getReader();
+    if (!reader) {
+      this.#end();
+      return response;
+    }
+    const body = new ReadableStream<Uint8Array>(
+      {
+        pull: async (controller) => {
+          const { done, value } = await reader.read();
+          this.#untaken -= 1;
+          this.#onRoom();
+          if (!done) return controller.enqueue(value);
+          this.#end();
+          controller.close();
+        },
+        cancel: (reason) => {
+          this.#end();
+          return reader.cancel(reason);
+        },
+      },
+      { highWaterMark: 0 },
+    );
+    const { status, headers } = response;
+    const copy = new Response(body, { status, headers });
+    // Set here, so that the Node adapter does not wait for a first chunk before the headers go out.
+    if (headers.get("content-type")?.startsWith("text/event-stream")) {
+      copy.headers.set("transfer-encoding", "chunked");
+    }
+    return copy;
+  }
+}

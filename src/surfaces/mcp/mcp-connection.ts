@@ -1,0 +1,164 @@
+import type { CallToolResult, Client } from "@modelcontextprotocol/client";
+import { errorText, SessionError } from "../../core/errors.ts";
+import type { EventEnvelope } from "../../core/event.ts";
+import { newId } from "../../core/ids.ts";
+import { parseRequest } from "../../core/requests.ts";
+import type { SubscribeOptions, TurnOptions } from "../../core/session-service.ts";
+import { RemoteSubscription } from "../json-rpc/remote-subscription.ts";
+import { OPERATIONS, type Operation, type OperationName } from "../operations.ts";
+import { remoteError, type ServiceConnection } from "../service-client.ts";
+import { EVENTS_META, LOG_LEVEL_META, WHOLE_META } from "./meta-keys.ts";
+import { SESSION_EVENTS } from "./session-events.ts";
+
+/** As long as timers can: a turn takes the time that it takes. */
+const TIMEOUT_MS = 2 ** 31 - 1;
+
+type Wire = Record<string, unknown>;
+
+interface Told {
+  readonly event?: EventEnvelope;
+  readonly subscribed?: number;
+}
+
+interface Listening {
+  readonly signal?: AbortSignal;
+  readonly listen?: (told: Told) => void;
+}
+
+/** A session service behind a connected MCP client. */
+export class McpConnection implements ServiceConnection {
+  readonly #client: Client;
+  readonly #close: () => Promise<void>;
+  /** Who listens to the calls that tell of events, by the names of the calls. */
+  readonly #listeners = new Map<string, (told: Told) => void>();
+
+  constructor(client: Client, close: () => Promise<void>) {
+    this.#client = client;
+    this.#close = close;
+    client.setNotificationHandler("notifications/message", ({ params }) => {
+      const { [EVENTS_META]: name } = params._meta ?? {};
+      if (typeof name === "string") this.#listeners.get(name)?.(params.data as Told);
+    });
+  }
+
+  async call(name: OperationName, params: Wire, options: TurnOptions): Promise<Wire> {
+    const { tool, request, tells }: Operation = OPERATIONS[name];
+    // The arguments of a tool are an object, so the service never sees what is none.
+    if (!isObject(params)) parseRequest(request, params);
+    const { signal, onEvent } = options;
+    if (!tells || !(signal || onEvent)) return await this.#callTool(tool, params);
+    if (signal?.aborted) throw new SessionError("TURN_INTERRUPTED", { cause: signal.reason });
+
+    // MCP does not answer a call that is cancelled, and a turn that was interrupted has more to
+    // tell. So the turn is interrupted by name, once it is known to be the one of this call.
+    let begun = false;
+    const interrupt = () => {
+      if (!begun || !signal?.aborted) return;
+      this.#callTool(OPERATIONS.interrupt.tool, { session_id: params.session_id }).catch(() => {});
+    };
+    signal?.addEventListener("abort", interrupt);
+    try {
+      return await this.#callTool(tool, params, {
+        listen({ event }) {
+          if (!event) return;
+          onEvent?.(event);
+          if (begun) return;
+          begun = true;
+          interrupt();
+        },
+      });
+    } finally {
+      signal?.removeEventListener("abort", interrupt);
+    }
+  }
+
+  async *subscribe(
+    params: Wire,
+    { signal, onOpen }: SubscribeOptions,
+  ): AsyncIterable<EventEnvelope> {
+    let opened = false;
+    let after: Wire = {};
+    while (!signal?.aborted) {
+      const subscription = new RemoteSubscription(newId(), 0);
+      const stop = new AbortController();
+      const stopped = signal ? AbortSignal.any([signal, stop.signal]) : stop.signal;
+      stopped.addEventListener("abort", () => subscription.end());
+      this.#callTool(
+        SESSION_EVENTS.tool,
+        { ...params, ...after, follow: true },
+        {
+          signal: stopped,
+          listen({ event, subscribed }) {
+            if (event) return subscription.push(event, JSON.stringify(event).length);
+            subscription.last = subscribed ?? subscription.last;
+            if (!opened) onOpen?.(subscription.last);
+            opened = true;
+          },
+        },
+      ).then(
+        () => subscription.end(),
+        (error) => subscription.end(error),
+      );
+      try {
+        for await (const event of subscription.events()) {
+          if (signal?.aborted) return;
+          yield event;
+        }
+        if (subscription.error && !signal?.aborted) throw subscription.error;
+        if (subscription.state === "ended") return;
+        after = { after_seq: subscription.last };
+      } finally {
+        stop.abort();
+      }
+    }
+  }
+
+  close(): Promise<void> {
+    return this.#close();
+  }
+
+  async #callTool(name: string, params: Wire, { signal, listen }: Listening = {}): Promise<Wire> {
+    const call = newId();
+    const isModern = this.#client.getProtocolEra() === "modern";
+    const meta = {
+      [WHOLE_META]: true,
+      ...(listen ? { [EVENTS_META]: call } : {}),
+      ...(listen && isModern ? { [LOG_LEVEL_META]: "debug" } : {}),
+    };
+    if (listen) this.#listeners.set(call, listen);
+    // A response stream that ends without an answer would be waited for until the time is out.
+    const cut = new AbortController();
+    const result = this.#client
+      .callTool(
+        { name, arguments: params, _meta: meta },
+        {
+          timeout: TIMEOUT_MS,
+          signal: signal ? AbortSignal.any([signal, cut.signal]) : cut.signal,
+          onRequestStreamEnd: () => cut.abort(new Error("The response ended without an answer.")),
+        },
+      )
+      .catch((error) => {
+        throw disconnected(error);
+      })
+      .finally(() => this.#listeners.delete(call));
+    return readResult(await result);
+  }
+}
+
+function readResult({ structuredContent, isError }: CallToolResult): Wire {
+  if (isError) throw remoteError((structuredContent ?? {}) as Wire);
+  return structuredContent as Wire;
+}
+
+/** What kept a call from being answered. */
+function disconnected(cause: unknown): SessionError {
+  return new SessionError("AGENT_ERROR", {
+    detail: `The MCP server did not answer: ${errorText(cause)}`,
+    hint: "See whether the server runs; connect again.",
+    cause,
+  });
+}
+
+function isObject(value: unknown): value is Wire {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

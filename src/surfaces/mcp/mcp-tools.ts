@@ -1,0 +1,85 @@
+import type { Tool } from "@modelcontextprotocol/server";
+import { OPERATIONS, type Operation, type OperationName } from "../operations.ts";
+import { type ObjectSchema, wireSchema } from "../wire-schema.ts";
+import { SEARCH_LIMITS, searchOutput } from "./search-budget.ts";
+import { SESSION_EVENTS } from "./session-events.ts";
+import { FIELD_DESCRIPTIONS, TOOL_DESCRIPTIONS } from "./tool-texts.ts";
+
+/** Many use nothing but these two, so a model sees them first. */
+const FIRST: readonly OperationName[] = ["searchMemory", "searchHistory"];
+
+const NAMES = Object.keys(OPERATIONS) as OperationName[];
+
+const ORDER = [...FIRST, ...NAMES.filter((name) => !FIRST.includes(name))];
+
+/** The operation behind a tool. */
+export const OPERATION_OF_TOOL: ReadonlyMap<string, OperationName> = new Map(
+  ORDER.map((name) => [OPERATIONS[name].tool, name]),
+);
+
+/** The operations as MCP tools, and the events of a session. */
+export const MCP_TOOLS: readonly Tool[] = [
+  ...ORDER.map((name): Tool => toolOf(OPERATIONS[name], name)),
+  toolOf(SESSION_EVENTS, "sessionEvents"),
+];
+
+type ToolOperation = Pick<
+  Operation,
+  "tool" | "request" | "result" | "resultKey" | "effect" | "tells"
+>;
+
+function toolOf(operation: ToolOperation, name: OperationName | "sessionEvents"): Tool {
+  const isSearch = name === "searchMemory" || name === "searchHistory";
+  return {
+    name: operation.tool,
+    description: TOOL_DESCRIPTIONS[name],
+    inputSchema: described(wireSchema(operation.request, "input"), isSearch) as Tool["inputSchema"],
+    outputSchema: orFailure(
+      isSearch ? searchOutput(resultSchema(operation)) : resultSchema(operation),
+    ),
+    annotations: {
+      readOnlyHint: operation.effect === "reads",
+      destructiveHint: operation.effect === "destroys",
+      idempotentHint: operation.effect !== "adds",
+      // A turn calls a model and its tools; everything else stays in the store.
+      openWorldHint: operation.tells === true,
+    },
+  };
+}
+
+/** The result on the wire: always an object. */
+function resultSchema({ result, resultKey }: ToolOperation): ObjectSchema {
+  if (!resultKey) return wireSchema(result, "output");
+  const value = result.type === "undefined" ? { const: true } : wireSchema(result, "output");
+  return { type: "object", properties: { [resultKey]: value }, required: [resultKey] };
+}
+
+/**
+ * A failed call has a structured result too, and some clients hold that against
+ * the schema as well.
+ */
+function orFailure({ type, properties, required = [] }: ObjectSchema): Tool["outputSchema"] {
+  return {
+    type,
+    properties: {
+      ...properties,
+      code: { type: "string", description: "Only of a failure: its stable code." },
+      message: { type: "string", description: "Only of a failure: what happened." },
+      hint: { type: "string", description: "Only of a failure: what to do about it." },
+      retry_after_ms: { type: "number" },
+    },
+    anyOf: [{ required: [...required] }, { required: ["code", "message", "hint"] }],
+  };
+}
+
+function described(schema: ObjectSchema, isSearch: boolean): ObjectSchema {
+  const describe = ([name, property]: [string, object]) => {
+    const description = FIELD_DESCRIPTIONS[name];
+    const limits = isSearch && name === "limit" ? SEARCH_LIMITS : {};
+    return [name, { ...property, ...(description ? { description } : {}), ...limits }];
+  };
+  return {
+    ...schema,
+    properties: Object.fromEntries(Object.entries(schema.properties ?? {}).map(describe)),
+  };
+}

@@ -1,0 +1,133 @@
+import { z } from "zod";
+import { SessionError } from "../../core/errors.ts";
+import { type EventEnvelope, isTransient } from "../../core/event.ts";
+import { parseRequest, sessionRequest } from "../../core/requests.ts";
+import type { SessionService } from "../../core/session-service.ts";
+import { fromWire } from "../../core/wire.ts";
+import { inWireNames } from "../field-names.ts";
+
+const LIMIT_DEFAULT = 100;
+/** Bytes of one answer's events, as JSON. */
+const BYTES_MAX = 256 * 1024;
+/** How long an answer waits for what comes right after its first event. */
+const TOGETHER_MS = 20;
+
+const request = sessionRequest.extend({
+  afterSeq: z.int().min(0).optional(),
+  limit: z.int().min(1).max(1000).optional(),
+  waitMs: z.int().min(0).max(60_000).optional(),
+  follow: z.boolean().optional(),
+});
+
+const envelope = z.looseObject({
+  event_id: z.string(),
+  source_id: z.string(),
+  seq: z.int(),
+  timestamp_ms: z.number(),
+  payload: z.looseObject({ type: z.string() }),
+});
+
+/** The tool that stands for `SessionService.subscribe`, which no single answer can. */
+export const SESSION_EVENTS = {
+  tool: "session_events",
+  request,
+  result: z.object({
+    events: z.array(envelope),
+    /** Where to go on: the next call's `after_seq`. */
+    seq: z.int(),
+    /** Whether the log has more already. */
+    more: z.boolean(),
+  }),
+  effect: "reads",
+} as const;
+
+export interface EventReader {
+  readonly signal: AbortSignal;
+  /** Called when a subscription is open, with the place after which no event is missed. */
+  onOpen(afterSeq: number): void;
+  /** Takes an event of a subscription; resolves when there is room for more. */
+  send(event: EventEnvelope): Promise<void>;
+}
+
+/**
+ * Answers with events of a session's log, or, when asked to follow, sends all
+ * that come until the reader has enough.
+ *
+ * @throws SessionError, with the names that the wire uses.
+ */
+export async function sessionEvents(
+  service: Pick<SessionService, "subscribe">,
+  params: unknown,
+  reader: EventReader,
+): Promise<Record<string, unknown>> {
+  try {
+    const asked = parseRequest(request, fromWire(request, params ?? {}));
+    return asked.follow ? await follow(service, asked, reader) : await page(service, asked, reader);
+  } catch (error) {
+    throw inWireNames(SessionError.from(error), request);
+  }
+}
+
+interface Asked {
+  readonly sessionId: string;
+  readonly afterSeq?: number;
+  readonly limit?: number;
+  readonly waitMs?: number;
+}
+
+async function follow(
+  service: Pick<SessionService, "subscribe">,
+  { sessionId, afterSeq }: Asked,
+  { signal, onOpen, send }: EventReader,
+) {
+  let seq = afterSeq ?? 0;
+  const asked = { sessionId, ...(afterSeq === undefined ? {} : { afterSeq }) };
+  for await (const event of service.subscribe(asked, { signal, onOpen })) {
+    await send(event);
+    seq = event.seq;
+  }
+  return { events: [], seq, more: false };
+}
+
+async function page(
+  service: Pick<SessionService, "subscribe">,
+  { sessionId, afterSeq = 0, limit = LIMIT_DEFAULT, waitMs = 0 }: Asked,
+  { signal }: EventReader,
+) {
+  const end = await endOfLog(service, sessionId);
+  const stop = new AbortController();
+  const stopAfter = (ms: number) => setTimeout(() => stop.abort(), ms);
+  // What the log is known to have is waited for as long as it takes.
+  let timer = end > afterSeq ? undefined : stopAfter(waitMs);
+  const events: EventEnvelope[] = [];
+  let bytes = 0;
+  let more = false;
+  try {
+    const stopped = AbortSignal.any([signal, stop.signal]);
+    for await (const event of service.subscribe({ sessionId, afterSeq }, { signal: stopped })) {
+      if (isTransient(event.payload)) continue;
+      bytes += JSON.stringify(event).length;
+      more = events.length === limit || (events.length > 0 && bytes > BYTES_MAX);
+      if (more) break;
+      events.push(event);
+      if (event.seq < end) continue;
+      clearTimeout(timer);
+      timer = stopAfter(TOGETHER_MS);
+    }
+  } finally {
+    clearTimeout(timer);
+  }
+  return { events, seq: events.at(-1)?.seq ?? afterSeq, more };
+}
+
+/** The last place in the log: where a subscription to what is new begins. */
+async function endOfLog(service: Pick<SessionService, "subscribe">, sessionId: string) {
+  const stop = new AbortController();
+  let end = 0;
+  const onOpen = (afterSeq: number) => {
+    end = afterSeq;
+    stop.abort();
+  };
+  for await (const _ of service.subscribe({ sessionId }, { signal: stop.signal, onOpen })) break;
+  return end;
+}

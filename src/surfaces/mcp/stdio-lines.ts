@@ -1,0 +1,123 @@
+import type { Readable, Writable } from "node:stream";
+import {
+  isJSONRPCNotification,
+  isJSONRPCRequest,
+  type JSONRPCMessage,
+  parseJSONRPCMessage,
+  type RequestId,
+  type Transport,
+} from "@modelcontextprotocol/server";
+import { LineWriter } from "../json-rpc/line-writer.ts";
+import { type Frame, readFrames } from "../json-rpc/read-frames.ts";
+
+/** Bytes of one message; a longer one is skipped and answered with an error. */
+const LINE_BYTES_MAX = 32 * 1024 * 1024;
+
+/** How long what was asked may still be answered when the input has ended. */
+const DRAIN_MS = 1_000;
+
+/**
+ * MCP over two streams, one message a line. Unlike the SDK's own transport it
+ * answers lines that are no messages, reads no faster than it is read, and
+ * answers what was asked before the input ended, as far as that takes no long.
+ */
+export class StdioLines implements Transport {
+  onclose?: () => void;
+  onerror?: (error: Error) => void;
+  onmessage?: (message: JSONRPCMessage) => void;
+  /** Resolves when the connection has ended. */
+  readonly closed: Promise<void>;
+  readonly #input: Readable;
+  readonly #writer: LineWriter;
+  readonly #unanswered = new Set<RequestId>();
+  #markClosed = () => {};
+  #isClosed = false;
+  #onAnswered = () => {};
+
+  constructor(input: Readable, output: Writable) {
+    this.closed = new Promise((resolve) => {
+      this.#markClosed = resolve;
+    });
+    this.#input = input;
+    this.#writer = new LineWriter(output, () => void this.close());
+  }
+
+  async start(): Promise<void> {
+    void this.#readAll();
+  }
+
+  async send(message: JSONRPCMessage): Promise<void> {
+    const line = JSON.stringify(message);
+    if (!("method" in message) && message.id !== undefined) {
+      this.#unanswered.delete(message.id);
+      if (this.#unanswered.size === 0) this.#onAnswered();
+    }
+    await this.#writer.write(line);
+  }
+
+  async close(): Promise<void> {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    this.#input.destroy();
+    this.onclose?.();
+    this.#markClosed();
+  }
+
+  async #readAll(): Promise<void> {
+    try {
+      for await (const frame of readFrames(this.#input, LINE_BYTES_MAX)) {
+        this.#receive(frame);
+        // Nothing is read from who does not read, so what waits for them is bounded.
+        await this.#writer.ready();
+      }
+      await this.#drained();
+    } catch (error) {
+      if (!this.#isClosed) this.onerror?.(error as Error);
+    } finally {
+      await this.close();
+    }
+  }
+
+  #receive(frame: Frame): void {
+    const message = this.#messageOf(frame);
+    if (!message) return;
+    if (isJSONRPCRequest(message)) this.#unanswered.add(message.id);
+    if (isJSONRPCNotification(message) && message.method === "notifications/cancelled") {
+      const { requestId } = (message.params ?? {}) as { requestId?: RequestId };
+      if (requestId !== undefined) this.#unanswered.delete(requestId);
+    }
+    this.onmessage?.(message);
+  }
+
+  #messageOf(frame: Frame): JSONRPCMessage | undefined {
+    if ("problem" in frame) return this.#refuse(-32700, `Parse error: ${frame.problem}`, null);
+    let value: unknown;
+    try {
+      value = JSON.parse(frame.text);
+    } catch {
+      return this.#refuse(-32700, "Parse error: the line is not JSON", null);
+    }
+    try {
+      return parseJSONRPCMessage(value);
+    } catch {
+      const { id } = (value ?? {}) as { id?: unknown };
+      const known = typeof id === "string" || typeof id === "number" ? id : null;
+      return this.#refuse(-32600, "Invalid request: the line is no JSON-RPC 2.0 message", known);
+    }
+  }
+
+  #refuse(code: number, message: string, id: RequestId | null): undefined {
+    void this.#writer.write(JSON.stringify({ jsonrpc: "2.0", id, error: { code, message } }));
+  }
+
+  async #drained(): Promise<void> {
+    if (this.#unanswered.size === 0) return;
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, DRAIN_MS);
+      this.#onAnswered = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+  }
+}

@@ -1,0 +1,117 @@
+import { randomUUID } from "node:crypto";
+import {
+  isInitializeRequest,
+  type Server,
+  WebStandardStreamableHTTPServerTransport,
+} from "@modelcontextprotocol/server";
+import { HttpExchange } from "./http-exchange.ts";
+
+interface TransportSession {
+  readonly transport: WebStandardStreamableHTTPServerTransport;
+  /** Requests that are being answered, streams included. */
+  open: number;
+  lastUsed: number;
+}
+
+export interface TransportSessionLimits {
+  /** Sessions at once. When there are more, the longest idle one ends. */
+  readonly sessions: number;
+  /** How long a session is kept that nobody uses, in milliseconds. */
+  readonly idleMs: number;
+}
+
+/**
+ * The connections of clients that speak MCP up to 2025-11-25 over HTTP: each
+ * has a session of the transport, which has nothing to do with rkat's.
+ */
+export class TransportSessions {
+  readonly #createServer: () => Server;
+  readonly #limits: TransportSessionLimits;
+  /** In the order of their last use. */
+  readonly #sessions = new Map<string, TransportSession>();
+  readonly #sweep: NodeJS.Timeout;
+
+  constructor(createServer: () => Server, limits: TransportSessionLimits) {
+    this.#createServer = createServer;
+    this.#limits = limits;
+    this.#sweep = setInterval(() => this.#expire(), Math.min(limits.idleMs, 60_000)).unref();
+  }
+
+  async handle(request: Request, parsedBody: unknown): Promise<Response> {
+    const id = request.headers.get("mcp-session-id");
+    if (id === null) {
+      if (isInitializeRequest(parsedBody)) return await this.#begin(request, parsedBody);
+      return refuse(400, -32000, "Bad Request: initialize first, and send the Mcp-Session-Id");
+    }
+    const session = this.#sessions.get(id);
+    if (!session) return refuse(404, -32001, "Session not found: it ended, initialize again");
+    return await this.#serve(id, session, request, parsedBody);
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.#sweep);
+    await Promise.all([...this.#sessions.keys()].map((id) => this.#end(id)));
+  }
+
+  async #begin(request: Request, parsedBody: unknown): Promise<Response> {
+    if (this.#sessions.size >= this.#limits.sessions && !(await this.#endIdle())) {
+      return refuse(503, -32000, `As many clients as may are connected: ${this.#limits.sessions}`);
+    }
+    const id = randomUUID();
+    const transport = new WebStandardStreamableHTTPServerTransport({
+      sessionIdGenerator: () => id,
+      onsessionclosed: () => void this.#sessions.delete(id),
+    });
+    await this.#createServer().connect(transport);
+    const session = { transport, open: 0, lastUsed: Date.now() };
+    this.#sessions.set(id, session);
+    const response = await this.#serve(id, session, request, parsedBody);
+    if (!response.ok) await this.#end(id);
+    return response;
+  }
+
+  async #serve(
+    id: string,
+    session: TransportSession,
+    request: Request,
+    parsedBody: unknown,
+  ): Promise<Response> {
+    const use = (change: number) => {
+      session.open += change;
+      session.lastUsed = Date.now();
+      // Last in the order; unless it has ended.
+      if (this.#sessions.delete(id)) this.#sessions.set(id, session);
+    };
+    use(1);
+    HttpExchange.atEnd(() => use(-1));
+    const body = parsedBody === undefined ? {} : { parsedBody };
+    return await session.transport.handleRequest(request, body);
+  }
+
+  #expire(): void {
+    const oldest = Date.now() - this.#limits.idleMs;
+    for (const [id, { open, lastUsed }] of this.#sessions) {
+      if (open === 0 && lastUsed <= oldest) void this.#end(id);
+    }
+  }
+
+  async #endIdle(): Promise<boolean> {
+    for (const [id, { open }] of this.#sessions) {
+      if (open > 0) continue;
+      await this.#end(id);
+      return true;
+    }
+    return false;
+  }
+
+  async #end(id: string): Promise<void> {
+    const session = this.#sessions.get(id);
+    this.#sessions.delete(id);
+    await session?.transport.close();
+  }
+}
+
+/** A failure below MCP: there is no request id that it could answer. */
+export function refuse(status: number, code: number, message: string): Response {
+  return Response.json({ jsonrpc: "2.0", id: null, error: { code, message } }, { status });
+}

@@ -1,0 +1,33 @@
+import { type Server, STATUS_CODES } from "node:http";
+import type { Duplex } from "node:stream";
+import { SessionError } from "../../core/errors.ts";
+import { wireError } from "../call-operation.ts";
+
+const STATUS_OF: Readonly<Record<string, number>> = {
+  HPE_HEADER_OVERFLOW: 431,
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: 413,
+  ERR_HTTP_REQUEST_TIMEOUT: 408,
+};
+
+/** Answers what is no HTTP, or takes too long to become some, like any other request that fails. */
+export function answerBadRequests(server: Server): void {
+  const answering = new WeakSet<Duplex>();
+  server.prependListener("request", (request, response) => {
+    answering.add(request.socket);
+    response.once("close", () => answering.delete(request.socket));
+  });
+  server.on("clientError", (error: NodeJS.ErrnoException, socket) => {
+    // In the middle of an answer there is no place for another one.
+    if (!socket.writable || answering.has(socket)) return socket.destroy();
+    const status = STATUS_OF[error.code ?? ""] ?? 400;
+    const detail = `It is not HTTP for this server: ${error.message}`;
+    const body = JSON.stringify(wireError(new SessionError("INVALID_PARAMS", { detail })));
+    const head = [
+      `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
+      "content-type: application/json",
+      `content-length: ${Buffer.byteLength(body)}`,
+      "connection: close",
+    ];
+    socket.end(`${head.join("\r\n")}\r\n\r\n${body}`);
+  });
+}

@@ -1,0 +1,80 @@
+import { notValid, unavailable } from "./error-response.ts";
+import type { RestLimits } from "./rest-options.ts";
+
+/** Nobody's messages are nested deeper; what is, would exhaust the stack of whoever walks it. */
+const DEPTH_MAX = 100;
+
+/** Reads the bodies of requests as JSON objects, within the limits. */
+export class BodyReader {
+  readonly #limits: Pick<RestLimits, "bodyBytes" | "allBodiesBytes">;
+  /** Bytes of the bodies that are being received. */
+  #receiving = 0;
+
+  constructor(limits: Pick<RestLimits, "bodyBytes" | "allBodiesBytes">) {
+    this.#limits = limits;
+  }
+
+  /** The body; an empty one is an empty object. */
+  async read(request: Request): Promise<Record<string, unknown>> {
+    const bytes = await this.#receive(request);
+    if (bytes.length === 0) return {};
+    requireJson(request.headers);
+    const value = parse(bytes);
+    if (typeof value !== "object" || value === null || Array.isArray(value)) {
+      throw notValid(400, "The body must be a JSON object.");
+    }
+    if (isDeeper(value, DEPTH_MAX)) {
+      throw notValid(400, `The body is nested more than ${DEPTH_MAX} levels deep.`);
+    }
+    return value as Record<string, unknown>;
+  }
+
+  async #receive({ body, headers }: Request): Promise<Uint8Array> {
+    const { bodyBytes, allBodiesBytes } = this.#limits;
+    const tooLarge = () => notValid(413, `The body has more than ${bodyBytes} bytes.`);
+    if (Number(headers.get("content-length")) > bodyBytes) throw tooLarge();
+    const chunks: Uint8Array[] = [];
+    let size = 0;
+    try {
+      // Leaving the loop early cancels the rest.
+      for await (const chunk of body ?? []) {
+        size += chunk.length;
+        this.#receiving += chunk.length;
+        if (size > bodyBytes) throw tooLarge();
+        if (this.#receiving > allBodiesBytes) {
+          throw unavailable("It is receiving as much as it can hold.");
+        }
+        chunks.push(chunk);
+      }
+      return Buffer.concat(chunks, size);
+    } finally {
+      this.#receiving -= size;
+    }
+  }
+}
+
+function requireJson(headers: Headers): void {
+  const type = headers.get("content-type") ?? "";
+  if (!/^application\/json *(;|$)/i.test(type)) {
+    throw notValid(415, "The body must be sent as Content-Type: application/json.");
+  }
+  const encoding = headers.get("content-encoding") ?? "identity";
+  if (encoding !== "identity") {
+    throw notValid(415, `The body must not be encoded; it is sent as ${encoding}.`);
+  }
+}
+
+const decoder = new TextDecoder("utf-8", { fatal: true });
+
+function parse(bytes: Uint8Array): unknown {
+  try {
+    return JSON.parse(decoder.decode(bytes));
+  } catch (error) {
+    throw notValid(400, `The body is not JSON: ${(error as Error).message}`);
+  }
+}
+
+function isDeeper(value: unknown, levels: number): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  return levels === 0 || Object.values(value).some((item) => isDeeper(item, levels - 1));
+}

@@ -1,0 +1,194 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { isDeepStrictEqual } from "node:util";
+import { SessionError } from "../../core/errors.ts";
+import type { EventEnvelope } from "../../core/event.ts";
+import { parseRequest, subscribe as subscribeRequest } from "../../core/requests.ts";
+import type { SessionService, SubscribeOptions, TurnOptions } from "../../core/session-service.ts";
+import { fromWire } from "../../core/wire.ts";
+import { OPERATIONS, type Operation } from "../operations.ts";
+import { remoteError, type ServiceConnection, serviceOver } from "../service-client.ts";
+import { readQuery, writeQuery } from "./query-params.ts";
+import { readEventStream } from "./read-event-stream.ts";
+
+export interface ConnectRestOptions {
+  /** Where the server is, such as `http://127.0.0.1:8080`; a path before its routes is kept. */
+  readonly url: string;
+  readonly token?: string;
+  /** In the place of the global one: behind a proxy, for example. */
+  readonly fetch?: typeof fetch;
+}
+
+/** How long a subscription tries to come back to a server that it has lost, and how often. */
+const RECONNECT = { firstMs: 100, mostMs: 5000, tries: 12 };
+
+/**
+ * A session service that a REST server offers.
+ *
+ * Subscriptions come back after a lost connection, without a gap or a repeat.
+ * A turn whose connection is lost goes on; `read` and `subscribe` tell how.
+ */
+export function connectRest(options: ConnectRestOptions): SessionService {
+  return serviceOver(new RestConnection(options));
+}
+
+const SUBSCRIBE = {
+  http: { method: "GET", path: "/sessions/{session_id}/events" },
+  request: subscribeRequest,
+} as const;
+
+type Params = Record<string, unknown>;
+
+class RestConnection implements ServiceConnection {
+  readonly #options: ConnectRestOptions;
+  readonly #closed = new AbortController();
+
+  constructor(options: ConnectRestOptions) {
+    this.#options = options;
+  }
+
+  async call(
+    name: keyof typeof OPERATIONS,
+    params: Params,
+    { signal, onEvent }: TurnOptions,
+  ): Promise<Params> {
+    const operation: Operation = OPERATIONS[name];
+    if (signal?.aborted) throw new SessionError("TURN_INTERRUPTED", { cause: signal.reason });
+    const accept = operation.tells ? "text/event-stream" : "application/json";
+    const response = await this.#send(operation, params, { accept });
+    if (!operation.tells) return (await response.json()) as Params;
+    // It runs, and it is ours: now it can be interrupted.
+    const interrupt = () => {
+      const { session_id } = params;
+      this.#send(OPERATIONS.interrupt, { session_id }, {}).catch(() => {});
+    };
+    if (signal?.aborted) interrupt();
+    signal?.addEventListener("abort", interrupt);
+    try {
+      for await (const { event, data } of readEventStream(response)) {
+        const value = JSON.parse(data);
+        if (event === "result") return value;
+        if (event === "error") throw remoteError(value);
+        onEvent?.(value);
+      }
+      throw new SessionError("SERVICE_UNAVAILABLE", {
+        detail: "The connection was lost before the turn ended.",
+        hint: "Read the session: the turn may have gone on.",
+      });
+    } finally {
+      signal?.removeEventListener("abort", interrupt);
+    }
+  }
+
+  async *subscribe(params: Params, options: SubscribeOptions): AsyncGenerator<EventEnvelope> {
+    const signal = options.signal
+      ? AbortSignal.any([options.signal, this.#closed.signal])
+      : this.#closed.signal;
+    let last: string | undefined;
+    let failures = 0;
+    while (!signal.aborted) {
+      try {
+        const headers = { accept: "text/event-stream", "last-event-id": last };
+        const response = await this.#send(SUBSCRIBE, params, headers, signal);
+        if (last === undefined) {
+          last = response.headers.get("last-event-id") ?? "0";
+          options.onOpen?.(Number(last));
+        }
+        failures = 0;
+        for await (const { event, id, data } of readEventStream(response)) {
+          if (event === "done" || signal.aborted) return;
+          if (event === "error") throw remoteError(JSON.parse(data));
+          last = id ?? last;
+          yield JSON.parse(data);
+        }
+      } catch (error) {
+        if (signal.aborted) return;
+        failures += 1;
+        const lost = SessionError.is(error) && error.code === "SERVICE_UNAVAILABLE";
+        if (!lost || last === undefined || failures > RECONNECT.tries) throw error;
+      }
+      const delayMs = Math.min(RECONNECT.firstMs * 2 ** failures, RECONNECT.mostMs);
+      await sleep(delayMs, undefined, { signal }).catch(() => {});
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#closed.abort();
+  }
+
+  /**
+   * What cannot be carried is refused as the service would refuse it.
+   *
+   * @throws SessionError what the server said, or that it could not be reached.
+   */
+  async #send(
+    { http, request }: Pick<Operation, "http" | "request">,
+    params: Params,
+    headers: Readonly<Record<string, string | undefined>>,
+    signal: AbortSignal = this.#closed.signal,
+  ): Promise<Response> {
+    const { url, token, fetch: send = fetch } = this.#options;
+    const { method } = http;
+    if (!canCarry(http, request, params)) parseRequest(request, fromWire(request, params));
+    const path = http.path.replaceAll(PLACE, (_, name) => encodeURIComponent(String(params[name])));
+    const query = method === "POST" ? "" : `?${writeQuery(besidePath(http.path, params))}`;
+    const given = {
+      ...headers,
+      authorization: token && `Bearer ${token}`,
+      "content-type": method === "POST" ? "application/json" : undefined,
+    };
+    const response = await send(`${url.replace(/\/+$/, "")}${path}${query}`, {
+      method,
+      headers: Object.entries(given).flatMap(([name, value]) => (value ? [[name, value]] : [])),
+      signal,
+      ...(method === "POST" ? { body: JSON.stringify(params) } : {}),
+    }).catch((error: Error) => {
+      throw new SessionError("SERVICE_UNAVAILABLE", {
+        detail: `${url} could not be reached: ${reasonOf(error)}`,
+        hint: "Is the server running (`rkat serve`)?",
+        cause: error,
+      });
+    });
+    if (response.ok) return response;
+    throw await refusal(response);
+  }
+}
+
+/** `fetch` says why only in what caused its own error. */
+function reasonOf({ message, cause }: Error): string {
+  return cause instanceof Error ? cause.message : message;
+}
+
+async function refusal(response: Response): Promise<SessionError> {
+  const text = await response.text().catch(() => "");
+  try {
+    return remoteError(JSON.parse(text));
+  } catch {
+    return new SessionError("SERVICE_UNAVAILABLE", {
+      detail: `Something answered with ${response.status} that is not an rkat server.`,
+    });
+  }
+}
+
+const PLACE = /\{(\w+)\}/g;
+
+/** Whether a request arrives as it is: a path needs text, and a query knows no types. */
+function canCarry(
+  { method, path }: Operation["http"],
+  request: Operation["request"],
+  params: Params,
+): boolean {
+  const isText = (value: unknown) => typeof value === "string" && value !== "";
+  if (![...path.matchAll(PLACE)].every(([, name]) => isText(params?.[name ?? ""]))) return false;
+  if (method === "POST") return true;
+  if (typeof params !== "object" || params === null) return false;
+  const asked = besidePath(path, params);
+  return isDeepStrictEqual(readQuery(request, writeQuery(asked)), asked);
+}
+
+function besidePath(path: string, params: Params): Params {
+  return Object.fromEntries(
+    Object.entries(params).filter(
+      ([name, value]) => value !== undefined && !path.includes(`{${name}}`),
+    ),
+  );
+}

@@ -1,0 +1,33 @@
+import { HTTPException } from "hono/http-exception";
+import { ERRORS, SessionError } from "../../core/errors.ts";
+import { wireError } from "../call-operation.ts";
+
+type Headers = Readonly<Record<string, string>>;
+
+/** A failure as HTTP tells it. `status` is for what HTTP knows more exactly than the table does. */
+export function errorResponse(
+  error: SessionError,
+  status: number = ERRORS[error.code].httpStatus,
+  headers: Headers = {},
+): Response {
+  const seconds = Math.ceil((error.retry?.afterMs ?? 0) / 1000);
+  return Response.json(wireError(error), {
+    status,
+    headers: { ...(seconds > 0 ? { "retry-after": String(seconds) } : {}), ...headers },
+  });
+}
+
+/** A request that is not valid HTTP for this server: no such route, too large, not JSON. */
+export function notValid(
+  status: 400 | 404 | 405 | 413 | 415,
+  detail: string,
+  headers?: Headers,
+): HTTPException {
+  const error = new SessionError("INVALID_PARAMS", { detail });
+  return new HTTPException(status, { res: errorResponse(error, status, headers) });
+}
+
+/** What this server cannot do at the moment. */
+export function unavailable(detail: string, afterMs = 1000): SessionError {
+  return new SessionError("SERVICE_UNAVAILABLE", { detail, retry: { afterMs } });
+}

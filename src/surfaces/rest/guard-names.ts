@@ -1,0 +1,56 @@
+import { isIP } from "node:net";
+import type { MiddlewareHandler } from "hono";
+import { SessionError } from "../../core/errors.ts";
+import type { RestOptions } from "./rest-options.ts";
+
+/**
+ * Answers only to the server's own names, and only to pages that may call it.
+ *
+ * A page can make a name of its own point to this machine (DNS rebinding), and
+ * then read what it likes; but its requests carry that name.
+ */
+export function guardNames(
+  options: Pick<RestOptions, "hosts" | "anyAddress" | "cors">,
+): MiddlewareHandler {
+  const { hosts = [], anyAddress = false, cors = [] } = options;
+  const names = new Set(hosts.map((host) => hostName(host)));
+  const isOurs = (host: string) => {
+    const name = hostName(host);
+    if (name === undefined) return false;
+    return isLoopback(name) || names.has(name) || (anyAddress && isAddress(name));
+  };
+  return async (context, next) => {
+    const { host } = new URL(context.req.url);
+    const asked = context.req.header("host") ?? host;
+    if (!isOurs(asked) || !isOurs(host)) {
+      throw new SessionError("FORBIDDEN", { detail: `It was asked for as "${asked}".` });
+    }
+    const origin = context.req.header("origin");
+    if (origin !== undefined && !isOwnOrigin(origin, asked) && !cors.includes(origin)) {
+      throw new SessionError("FORBIDDEN", { detail: `The page is of ${origin}.` });
+    }
+    await next();
+  };
+}
+
+/** The name in a `Host` header, as URLs write it. */
+function hostName(host: string): string | undefined {
+  if (/[\s/?#\\@]/.test(host)) return undefined;
+  const address = isIP(host) === 6 ? `[${host}]` : host;
+  const url = URL.parse(`http://${address}`);
+  return url?.hostname.replace(/\.$/, "");
+}
+
+function isOwnOrigin(origin: string, host: string): boolean {
+  return origin === `http://${host}` || origin === `https://${host}`;
+}
+
+/** Whether only this machine is meant by a name or address. */
+export function isLoopback(host: string): boolean {
+  const name = hostName(host) ?? "";
+  return name === "localhost" || name === "[::1]" || /^127\.\d+\.\d+\.\d+$/.test(name);
+}
+
+function isAddress(name: string): boolean {
+  return isIP(name.replace(/^\[|\]$/g, "")) !== 0;
+}

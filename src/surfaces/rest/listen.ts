@@ -1,0 +1,113 @@
+import { once } from "node:events";
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { getRequestListener } from "@hono/node-server";
+import { SessionError } from "../../core/errors.ts";
+import { answerBadRequests } from "./answer-bad-requests.ts";
+import { notValid } from "./error-response.ts";
+import { isLoopback } from "./guard-names.ts";
+
+export interface ListenOptions {
+  /** 0 takes any free port. */
+  readonly port: number;
+  /** Where to listen. Anything but the loopback interface needs a `token`. Default `127.0.0.1`. */
+  readonly host?: string;
+  readonly token?: string;
+  /** Names by which the server may be asked for, besides its own. */
+  readonly hosts?: readonly string[];
+}
+
+/** How a server may be asked for. */
+interface Names {
+  readonly hosts: readonly string[];
+  readonly anyAddress: boolean;
+}
+
+interface HttpApp {
+  readonly fetch: (request: Request) => Promise<Response>;
+}
+
+export interface Listening<App> {
+  readonly app: App;
+  readonly url: string;
+  readonly port: number;
+  /** Stops accepting and drains the app; then clients get a moment to read what is left. */
+  close(drain: () => Promise<void>): Promise<void>;
+}
+
+/** A request that takes longer to arrive than this, or has a longer head, is refused. */
+const LIMITS = { headersTimeout: 10_000, requestTimeout: 30_000, maxHeaderSize: 16 * 1024 };
+const CONNECTIONS_MAX = 4096;
+const EVERYWHERE = ["0.0.0.0", "::", "[::]"];
+/** How long clients get to read what is left once everything is said. */
+const FLUSH_MS = 1000;
+
+/**
+ * Listens for an app that is a function from requests to responses.
+ *
+ * @throws SessionError `INVALID_CONFIG` for an address that is taken, or that others can reach
+ *   without a token.
+ */
+export async function listen<App extends HttpApp>(
+  options: ListenOptions,
+  createApp: (names: Names) => App,
+): Promise<Listening<App>> {
+  const { port, host = "127.0.0.1", hosts = [], token } = options;
+  requireSafety(token, host);
+  const app = createApp({ hosts: [...hosts, host], anyAddress: EVERYWHERE.includes(host) });
+  const listener = getRequestListener(app.fetch, {
+    overrideGlobalObjects: false,
+    errorHandler: (error) => {
+      const detail = `It is not HTTP for this server: ${(error as Error).message}`;
+      return notValid(400, detail).getResponse();
+    },
+  });
+  const server = createServer(LIMITS, (request, response) => void listener(request, response));
+  server.maxConnections = CONNECTIONS_MAX;
+  answerBadRequests(server);
+  server.listen(port, host.replace(/^\[|\]$/g, ""));
+  await once(server, "listening").catch((error: Error) => {
+    throw new SessionError("INVALID_CONFIG", {
+      detail: `Cannot listen: ${error.message}.`,
+      hint: "Choose another port or address.",
+      cause: error,
+    });
+  });
+  const bound = (server.address() as AddressInfo).port;
+  let closing: Promise<void> | undefined;
+  return {
+    app,
+    url: `http://${host.includes(":") && !host.startsWith("[") ? `[${host}]` : host}:${bound}`,
+    port: bound,
+    close(drain) {
+      closing ??= closeServer(server, drain);
+      return closing;
+    },
+  };
+}
+
+function requireSafety(token: string | undefined, host: string): void {
+  if (token !== undefined && !/^[\x21-\x7e]+$/.test(token)) {
+    throw new SessionError("INVALID_CONFIG", {
+      detail: "The token must be visible ASCII characters, without spaces.",
+      hint: "Make one with `openssl rand -hex 32`.",
+    });
+  }
+  if (token !== undefined || isLoopback(host)) return;
+  throw new SessionError("INVALID_CONFIG", {
+    detail: `Others can reach ${host}, and no token is set.`,
+    hint: "Set RKAT_TOKEN to a long random text (`openssl rand -hex 32`), or listen on 127.0.0.1.",
+  });
+}
+
+async function closeServer(server: Server, drain: () => Promise<void>): Promise<void> {
+  const closed = once(server, "close");
+  server.close();
+  await drain();
+  // Who reads their stream to its end gets its last frame; who does not, has had their time.
+  const givesUp = setTimeout(() => server.closeAllConnections(), FLUSH_MS);
+  const tidying = setInterval(() => server.closeIdleConnections(), 20);
+  await closed;
+  clearTimeout(givesUp);
+  clearInterval(tidying);
+}

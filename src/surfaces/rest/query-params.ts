@@ -1,0 +1,65 @@
+import { z } from "zod";
+import { snakeCase } from "../../core/wire.ts";
+
+/**
+ * How requests travel in a query: `limit=5&include_archived=true&label=env=test`.
+ * Names stand for a request's fields, and its schema says what the text means;
+ * what does not fit stays text, for the service to refuse. Labels may also come
+ * all at once: `labels={"env":"test"}`.
+ */
+export function readQuery(schema: z.ZodObject, query: URLSearchParams): Record<string, unknown> {
+  const kinds = new Map(
+    Object.entries(schema.shape).map(([field, kind]) => [snakeCase(field), kindOf(kind)]),
+  );
+  return Object.fromEntries(
+    [...new Set(query.keys())].map((name) => {
+      const texts = query.getAll(name);
+      const plural = `${name}s`;
+      if (kinds.get(plural) === "record") return [plural, readPairs(texts)];
+      const [text = ""] = texts;
+      return [name, texts.length > 1 ? texts : readText(kinds.get(name), text)];
+    }),
+  );
+}
+
+/** The same the other way. */
+export function writeQuery(params: Readonly<Record<string, unknown>>): URLSearchParams {
+  const query = new URLSearchParams();
+  for (const [name, value] of Object.entries(params)) {
+    if (value === undefined) continue;
+    query.append(name, typeof value === "object" ? JSON.stringify(value) : String(value));
+  }
+  return query;
+}
+
+type Kind = "number" | "boolean" | "record" | "text";
+
+/** What a field takes, whether or not it must be given. */
+export function kindOf(schema: unknown): Kind {
+  if (schema instanceof z.ZodOptional) return kindOf(schema.unwrap());
+  if (schema instanceof z.ZodNumber) return "number";
+  if (schema instanceof z.ZodBoolean) return "boolean";
+  if (schema instanceof z.ZodRecord) return "record";
+  return "text";
+}
+
+function readText(kind: Kind | undefined, text: string): unknown {
+  if (kind === "number" && /^-?\d+(\.\d+)?$/.test(text)) return Number(text);
+  if (kind === "boolean" && /^(true|false)$/.test(text)) return text === "true";
+  if (kind === "record") return readObject(text);
+  return text;
+}
+
+function readObject(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
+
+function readPairs(texts: readonly string[]): unknown {
+  const pairs = texts.map((text) => /^([^=]+)=(.*)$/s.exec(text));
+  if (pairs.includes(null)) return texts;
+  return Object.fromEntries(pairs.map((pair) => [pair?.[1], pair?.[2]]));
+}

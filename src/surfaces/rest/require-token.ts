@@ -1,0 +1,21 @@
+import { createHash, timingSafeEqual } from "node:crypto";
+import type { MiddlewareHandler } from "hono";
+import { SessionError } from "../../core/errors.ts";
+import { errorResponse } from "./error-response.ts";
+
+/** Lets requests through that carry the token; how long that takes says nothing about it. */
+export function requireToken(token: string): MiddlewareHandler {
+  const expected = digest(token);
+  return async (context, next) => {
+    const [, given] = /^Bearer +(\S+) *$/i.exec(context.req.header("authorization") ?? "") ?? [];
+    if (given !== undefined && timingSafeEqual(digest(given), expected)) return await next();
+    const detail = given === undefined ? "The request has none." : "The request has another.";
+    const error = new SessionError("UNAUTHORIZED", { detail });
+    return errorResponse(error, undefined, { "www-authenticate": 'Bearer realm="rkat"' });
+  };
+}
+
+/** Of the same length for every text. */
+function digest(text: string): Buffer {
+  return createHash("sha256").update(text).digest();
+}

@@ -1,0 +1,179 @@
+import { type Context, Hono } from "hono";
+import { cors } from "hono/cors";
+import { HTTPException } from "hono/http-exception";
+import { SessionError } from "../../core/errors.ts";
+import { callOperation, wireError } from "../call-operation.ts";
+import { OPERATIONS, type Operation, type OperationName } from "../operations.ts";
+import { BodyReader } from "./body-reader.ts";
+import { errorResponse, notValid, unavailable } from "./error-response.ts";
+import { frame } from "./event-frames.ts";
+import { guardNames } from "./guard-names.ts";
+import { OpenStreams } from "./open-streams.ts";
+import { openApiDocument } from "./openapi-document.ts";
+import { readQuery } from "./query-params.ts";
+import { requireToken } from "./require-token.ts";
+import { DEFAULT_LIMITS, type RestOptions } from "./rest-options.ts";
+import { RunningTurns } from "./running-turns.ts";
+import { sessionEvents } from "./session-events.ts";
+import { streamResponse } from "./stream-response.ts";
+import { TurnEvents } from "./turn-events.ts";
+
+const HEARTBEAT_MS = 15_000;
+
+/** A session service over HTTP, as a function from requests to responses. */
+export interface RestApp {
+  readonly fetch: (request: Request) => Promise<Response>;
+  /**
+   * Refuses new requests, lets running turns end for `graceMs` and interrupts
+   * them then, and ends the event streams.
+   */
+  drain(graceMs: number): Promise<void>;
+}
+
+/** Makes the routes of the operations, `/health`, `/openapi.json` and the streams of events. */
+export function createRestApp(options: RestOptions): RestApp {
+  const { service, version = "0.0.0", token, heartbeatMs = HEARTBEAT_MS } = options;
+  const onError = options.onError ?? warn;
+  const limits = { ...DEFAULT_LIMITS, ...options.limits };
+  const bodies = new BodyReader(limits);
+  const turns = new RunningTurns(service, limits.turns);
+  const streams = new OpenStreams(limits.streams);
+  const openApi = openApiDocument({ version, token: token !== undefined });
+  let draining = false;
+
+  const app = new Hono();
+  app.use(async (context, next) => {
+    await next();
+    context.header("x-content-type-options", "nosniff");
+    context.header("cache-control", "no-store");
+  });
+  app.use(async (context, next) => {
+    if (draining) {
+      return errorResponse(unavailable("It is shutting down.", 5000), undefined, {
+        connection: "close",
+      });
+    }
+    // A response to HEAD has no body, and nobody would ever end the stream behind it.
+    const { method, path } = context.req;
+    if (method === "HEAD" && path !== "/health") return notFound(context);
+    await next();
+  });
+  app.use(guardNames(options));
+  if (options.cors && options.cors.length > 0) {
+    app.use(cors({ origin: [...options.cors], exposeHeaders: ["retry-after", "last-event-id"] }));
+  }
+  app.get("/health", (context) => context.json({ status: "ok", version }));
+  if (token !== undefined) app.use(requireToken(token));
+  app.get("/openapi.json", (context) => context.json(openApi));
+  app.get("/sessions/:session_id/events", (context) =>
+    sessionEvents(context, service, streams, heartbeatMs),
+  );
+  for (const [name, operation] of Object.entries(OPERATIONS) as [OperationName, Operation][]) {
+    const { method, path } = operation.http;
+    app.on(method, routeOf(path), async (context) => {
+      const params = await paramsOf(context, operation, bodies);
+      if (operation.tells) return await answerTurn(context, name, params);
+      return context.json(await callOperation(service, name, params));
+    });
+  }
+  app.notFound(notFound);
+  app.onError((error) => {
+    if (error instanceof HTTPException) return error.getResponse();
+    const failure = SessionError.from(error);
+    if (failure.code === "INTERNAL_ERROR") onError(error);
+    return errorResponse(failure);
+  });
+
+  /** The turn goes on when its reader leaves: who wants to end it, interrupts it. */
+  async function answerTurn(context: Context, name: OperationName, params: WireParams) {
+    const { session_id: sessionId } = params;
+    if (!/\btext\/event-stream\b/.test(context.req.header("accept") ?? "")) {
+      return context.json(await turns.run(sessionId, () => callOperation(service, name, params)));
+    }
+    const events = new TurnEvents(service, sessionId);
+    const turn = turns.run(sessionId, () =>
+      callOperation(service, name, params, { onEvent: events.push }),
+    );
+    turn.then(
+      () => events.end(),
+      () => events.end(),
+    );
+    // What fails before anything happened fails like any other request.
+    await Promise.race([events.begun, turn]);
+    return streamResponse(turnFrames(events, turn), {
+      heartbeatMs,
+      onEnd: () => events.abandon(),
+    });
+  }
+
+  return {
+    fetch: async (request) => await app.fetch(request),
+    async drain(graceMs) {
+      draining = true;
+      await turns.drain(graceMs);
+      streams.endAll();
+    },
+  };
+}
+
+/** Every route there is, to tell a wrong method from a wrong path. */
+const ROUTES = [
+  { method: "GET", path: "/health" },
+  { method: "GET", path: "/openapi.json" },
+  { method: "GET", path: "/sessions/{session_id}/events" },
+  ...Object.values(OPERATIONS).map(({ http }) => http),
+].map(({ method, path }) => ({
+  method,
+  pattern: new RegExp(`^${path.replaceAll(/\{\w+\}/g, "[^/]+")}$`),
+}));
+
+type WireParams = Record<string, unknown> & { readonly session_id: string };
+
+/** What an operation is asked, whether in the path, the query or the body. */
+async function paramsOf(
+  { req }: Context,
+  { request, http }: Operation,
+  bodies: BodyReader,
+): Promise<WireParams> {
+  const query = new URL(req.url).searchParams;
+  const inPath = req.param() as WireParams;
+  if (http.method !== "POST") return { ...readQuery(request, query), ...inPath };
+  if (query.size > 0) throw notValid(400, "This route takes its parameters in the body.");
+  const body = await bodies.read(req.raw);
+  for (const [name, value] of Object.entries(inPath)) {
+    if (Object.hasOwn(body, name) && body[name] !== value) {
+      throw notValid(400, `The ${name} of the body is not that of the path.`);
+    }
+  }
+  return { ...body, ...inPath };
+}
+
+async function* turnFrames(
+  events: TurnEvents,
+  turn: Promise<Record<string, unknown>>,
+): AsyncGenerator<string> {
+  try {
+    yield* events.frames();
+    yield frame("result", await turn);
+  } catch (error) {
+    yield frame("error", wireError(SessionError.from(error)));
+  }
+}
+
+function notFound({ req }: Context): Response {
+  const { path, method } = req;
+  const allowed = ROUTES.filter(({ pattern }) => pattern.test(path)).map((route) => route.method);
+  const refusal =
+    allowed.length > 0
+      ? notValid(405, `${path} does not take ${method}.`, { allow: allowed.join(", ") })
+      : notValid(404, `There is no ${path}.`);
+  return refusal.getResponse();
+}
+
+function routeOf(path: string): string {
+  return path.replaceAll(/\{(\w+)\}/g, ":$1");
+}
+
+function warn(error: unknown): void {
+  process.emitWarning(error instanceof Error ? error : String(error), "RkatWarning");
+}

@@ -1,0 +1,39 @@
+import type { SessionService } from "../../core/session-service.ts";
+
+/** What a REST app is made of. */
+export interface RestOptions {
+  readonly service: SessionService;
+  /** Shown by `/health` and in `/openapi.json`. */
+  readonly version?: string;
+  /** What every route but `/health` asks for, as `Authorization: Bearer <token>`. */
+  readonly token?: string;
+  /** Names by which the server may be asked for, besides those of the loopback interface. */
+  readonly hosts?: readonly string[];
+  /** Whether any IP address may stand for the server's name: no page can be rebound to one. */
+  readonly anyAddress?: boolean;
+  /** Origins whose pages may call the server, such as `https://app.example`; none by default. */
+  readonly cors?: readonly string[];
+  readonly limits?: Partial<RestLimits>;
+  /** How long an event stream is silent at the most. Default 15 000. */
+  readonly heartbeatMs?: number;
+  /** Told of failures that should not be. Default: a process warning. */
+  readonly onError?: (error: unknown) => void;
+}
+
+export interface RestLimits {
+  /** Bytes of one request's body. Default 8 MiB. */
+  readonly bodyBytes: number;
+  /** Bytes of all bodies that are being received. Default 128 MiB. */
+  readonly allBodiesBytes: number;
+  /** Turns and compactions that run at once. Default 512. */
+  readonly turns: number;
+  /** Event streams that are open at once. Default 2048. */
+  readonly streams: number;
+}
+
+export const DEFAULT_LIMITS: RestLimits = {
+  bodyBytes: 8 * 1024 * 1024,
+  allBodiesBytes: 128 * 1024 * 1024,
+  turns: 512,
+  streams: 2048,
+};

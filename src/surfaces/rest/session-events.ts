@@ -1,0 +1,79 @@
+import type { Context } from "hono";
+import { SessionError } from "../../core/errors.ts";
+import type { EventEnvelope } from "../../core/event.ts";
+import { subscribe as subscribeRequest } from "../../core/requests.ts";
+import type { SessionService } from "../../core/session-service.ts";
+import { fromWire } from "../../core/wire.ts";
+import { wireError } from "../call-operation.ts";
+import { inWireNames } from "../field-names.ts";
+import { eventFrame, frame } from "./event-frames.ts";
+import type { OpenStream, OpenStreams } from "./open-streams.ts";
+import { readQuery } from "./query-params.ts";
+import { streamResponse } from "./stream-response.ts";
+
+/** How long a reader waits before it comes back. */
+const RETRY_MS = 1000;
+
+/**
+ * Answers with a session's events. A reader that comes back with the id that
+ * it saw last goes on after it: nothing is left out, nothing comes twice.
+ */
+export async function sessionEvents(
+  context: Context,
+  service: Pick<SessionService, "subscribe">,
+  streams: OpenStreams,
+  heartbeatMs: number,
+): Promise<Response> {
+  const params = {
+    ...readQuery(subscribeRequest, new URL(context.req.url).searchParams),
+    ...lastEventId(context),
+    session_id: context.req.param("session_id"),
+  };
+  const stream = streams.open();
+  try {
+    const opened = Promise.withResolvers<number>();
+    const events = service
+      .subscribe(fromWire(subscribeRequest, params) as never, {
+        signal: stream.signal,
+        onOpen: opened.resolve,
+      })
+      [Symbol.asyncIterator]();
+    const first = events.next();
+    // A session that is not there is an answer of its own, not a stream that ends.
+    const from = await Promise.race([opened.promise, first.then(() => opened.promise)]);
+    const knows = params.after_seq !== undefined;
+    return streamResponse(frames(events, first, stream, knows ? undefined : from), {
+      heartbeatMs,
+      onEnd: () => stream.close(),
+      headers: { "last-event-id": String(from) },
+    });
+  } catch (error) {
+    stream.close();
+    throw inWireNames(SessionError.from(error), subscribeRequest);
+  }
+}
+
+/** `from` is where a reader would go on that has not seen an event yet. */
+async function* frames(
+  events: AsyncIterator<EventEnvelope>,
+  first: Promise<IteratorResult<EventEnvelope>>,
+  stream: OpenStream,
+  from: number | undefined,
+): AsyncGenerator<string> {
+  yield `${from === undefined ? "" : `id: ${from}\n`}retry: ${RETRY_MS}\n\n`;
+  try {
+    for (let next = await first; !next.done; next = await events.next()) {
+      yield eventFrame(next.value);
+    }
+    if (stream.endedHere) yield frame("done", {});
+  } catch (error) {
+    yield frame("error", wireError(SessionError.from(error)));
+  }
+}
+
+/** What a reader saw last goes before what its address says: an address stays the same when it comes back. */
+function lastEventId({ req }: Context): { readonly after_seq?: unknown } {
+  const id = req.header("last-event-id");
+  if (id === undefined || id === "") return {};
+  return { after_seq: /^\d+$/.test(id) ? Number(id) : id };
+}

@@ -1,0 +1,45 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { createInterface } from "node:readline";
+import { onTestFinished } from "vitest";
+import type { ServeRestOptions } from "../../src/rest.ts";
+import type { ServiceSetup } from "../../src/testing.ts";
+
+/** A server in a process of its own. */
+export interface RestProcess {
+  readonly url: string;
+  readonly child: ChildProcess;
+  /** Sends a signal and waits for the end. */
+  end(signal: NodeJS.Signals): Promise<void>;
+}
+
+/** Serves what `support/<script>` serves, until the test ends. */
+export async function startScript(
+  script: string,
+  args: readonly string[],
+): Promise<RestProcess> {
+  const path = new URL(script, import.meta.url).pathname;
+  const child = spawn(
+    process.execPath,
+    ["--disable-warning=ExperimentalWarning", "--expose-gc", path, ...args],
+    { stdio: ["ignore", "pipe", "inherit", "ipc"] },
+  );
+  const exited = once(child, "exit");
+  const end = async (signal: NodeJS.Signals) => {
+    child.kill(signal);
+    await exited;
+  };
+  onTestFinished(() => end("SIGKILL"));
+  const lines = createInterface({ input: child.stdout as NodeJS.ReadableStream });
+  const [url] = (await once(lines, "line")) as [string];
+  return { url, child, end };
+}
+
+export function startScriptedRest(
+  place: string,
+  setup: ServiceSetup,
+  options: Partial<Omit<ServeRestOptions, "service">> = {},
+): Promise<RestProcess> {
+  const args = [place, JSON.stringify(setup), JSON.stringify(options)];
+  return startScript("./serve-scripted-rest.ts", args);
+}

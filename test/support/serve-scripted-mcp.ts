@@ -1,0 +1,20 @@
+import { writeSync } from "node:fs";
+import { serveMcpHttp, serveMcpStdio } from "../../src/mcp.ts";
+import type { ServiceSetup } from "../../src/testing.ts";
+import { scriptedService } from "./scripted-service.ts";
+
+// Started by the tests: serves a scripted service on stores in a place, over this process's pipes,
+// or over HTTP when the options name a port; then its address is the one line that it prints.
+const [place = "", setup = "{}", http] = process.argv.slice(2);
+const { service, close } = scriptedService(place, JSON.parse(setup) as ServiceSetup);
+const stop = new AbortController();
+for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => stop.abort());
+
+if (http === undefined) await serveMcpStdio({ service, signal: stop.signal });
+else {
+  const server = await serveMcpHttp({ service, port: 0, ...JSON.parse(http) });
+  writeSync(1, `${server.url}\n`);
+  await new Promise((resolve) => stop.signal.addEventListener("abort", resolve));
+  await server.close();
+}
+await close();

@@ -1,0 +1,145 @@
+import { describe, expect, onTestFinished, test } from "vitest";
+import type { EventEnvelope, SessionService } from "../src/index.ts";
+import { SessionError } from "../src/index.ts";
+import { connectRest } from "../src/rest.ts";
+import { BUILDS, type OpenService, sessionServiceLaws } from "../src/testing.ts";
+import { badRequests } from "./support/bad-requests.ts";
+import { converse, EVENTFUL, eventsOf } from "./support/eventful-conversation.ts";
+import { obey, temporaryFolder } from "./support/obey.ts";
+import { startScriptedRest } from "./support/rest-process.ts";
+import { scriptedService } from "./support/scripted-service.ts";
+
+const EVERYTHING = BUILDS.F ?? [];
+
+describe("SessionService over REST", () => {
+  obey<OpenService>(sessionServiceLaws, [
+    {
+      name: "rest",
+      durable: true,
+      open: async (place) => async (setup) => {
+        const server = await startScriptedRest(place, setup);
+        const service = connect(server.url);
+        return {
+          ...service,
+          // Here the server belongs to its only client.
+          async close() {
+            await service.close();
+            await server.end("SIGTERM");
+          },
+        };
+      },
+    },
+  ]);
+});
+
+test("a conversation gives the same events as over the SDK, as they happen and in the log", async () => {
+  const { service: sdk, close } = scriptedService(await temporaryFolder(), EVENTFUL);
+  onTestFinished(close);
+  const expected = await converse(sdk);
+  const { url } = await startScriptedRest(await temporaryFolder(), EVENTFUL);
+  const { seen, logged } = await converse(connect(url));
+  expect(seen).toEqual(expected.seen);
+  expect(logged).toEqual(expected.logged);
+  const types = logged.map((event) => (event as EventEnvelope).payload.type);
+  for (const type of ["retrying", "tool_result_received", "compaction_completed"] as const) {
+    expect(types).toContain(type);
+  }
+});
+
+test("bad requests fail with the same codes as over the SDK", async () => {
+  const { service: sdk, close } = scriptedService(await temporaryFolder(), EVENTFUL);
+  onTestFinished(close);
+  const { url } = await startScriptedRest(await temporaryFolder(), EVENTFUL);
+  for (const [name, subject] of Object.entries({ sdk, rest: connect(url) })) {
+    const { sessionId } = await subject.createSession({});
+    for (const { operation, request, code } of badRequests(sessionId)) {
+      const failed = await failureOf(() => subject[operation](request as never) as never);
+      expect(failed.code, `${name} ${operation} ${JSON.stringify(request)}`).toBe(code);
+    }
+  }
+});
+
+test("to subscribe to what there is not fails as it does over the SDK", async () => {
+  const { url } = await startScriptedRest(await temporaryFolder(), { capabilities: EVERYTHING });
+  const next = (request: unknown) => () =>
+    connect(url).subscribe(request as never)[Symbol.asyncIterator]().next();
+  expect((await failureOf(next({ sessionId: "nobody" }))).code).toBe("SESSION_NOT_FOUND");
+  const failed = await failureOf(next({ sessionId: "nobody", afterSeq: -1 }));
+  expect(failed.code).toBe("INVALID_PARAMS");
+  expect(failed.message).toContain("afterSeq");
+});
+
+test("a cancelled turn is interrupted, and only then has its promise ended", async () => {
+  const replies = [{ text: "never", delayMs: 60_000 }, "back"];
+  const setup = { capabilities: EVERYTHING, replies };
+  const { url } = await startScriptedRest(await temporaryFolder(), setup);
+  const service = connect(url);
+  const { sessionId } = await service.createSession({});
+  const cancel = new AbortController();
+  const turn = service.startTurn(
+    { sessionId, prompt: "wait" },
+    { signal: cancel.signal, onEvent: () => cancel.abort() },
+  );
+  expect((await failureOf(() => turn)).code).toBe("TURN_INTERRUPTED");
+  expect((await service.startTurn({ sessionId, prompt: "go on" })).text).toBe("back");
+});
+
+test("when the server is killed in a turn and comes back, a subscriber has missed nothing and the session goes on", async () => {
+  const place = await temporaryFolder();
+  const call = { id: "c", name: "memory_search", args: { query: "fox" } };
+  const first = await startScriptedRest(place, {
+    capabilities: EVERYTHING,
+    replies: ["one", { text: "searching", toolCalls: [call] }, { text: "never", delayMs: 60_000 }],
+  });
+  const service = connect(first.url);
+  const { sessionId } = await service.createSession({});
+  const told: EventEnvelope[] = [];
+  const subscribed = Promise.withResolvers<void>();
+  const stop = new AbortController();
+  const subscriber = (async () => {
+    const options = { signal: stop.signal, onOpen: () => subscribed.resolve() };
+    for await (const event of service.subscribe({ sessionId, afterSeq: 0 }, options)) {
+      told.push(event);
+      if (event.payload.type === "run_completed" && event.payload.result === "back") stop.abort();
+    }
+  })();
+  await subscribed.promise;
+  await service.startTurn({ sessionId, prompt: "first" });
+  const failed = await failureOf(() =>
+    service.startTurn(
+      { sessionId, prompt: "second" },
+      {
+        onEvent({ payload }) {
+          if (payload.type === "tool_result_received") first.child.kill("SIGKILL");
+        },
+      },
+    ),
+  );
+  expect(failed.code).toBe("SERVICE_UNAVAILABLE");
+  await first.end("SIGKILL");
+
+  const setup = { capabilities: EVERYTHING, replies: ["back"] };
+  await startScriptedRest(place, setup, { port: Number(new URL(first.url).port) });
+  expect((await service.resume({ sessionId, prompt: "go on" })).text).toBe("back");
+  await subscriber;
+  const durable = told.filter(({ payload }) => !payload.type.endsWith("_delta"));
+  const { seq } = await service.read({ sessionId });
+  expect(durable.map((event) => event.seq)).toEqual(Array.from({ length: seq }, (_, at) => at + 1));
+  expect(durable).toEqual(await eventsOf(service, sessionId, 0, seq));
+});
+
+function connect(url: string): SessionService {
+  const service = connectRest({ url });
+  onTestFinished(() => service.close());
+  return service;
+}
+
+async function failureOf(work: () => Promise<unknown>): Promise<SessionError> {
+  try {
+    await work();
+  } catch (error) {
+    if (SessionError.is(error)) return error;
+    throw error;
+  }
+  throw new Error("nothing failed");
+}
