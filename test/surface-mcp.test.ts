@@ -1,24 +1,205 @@
-import { describe } from "vitest";
-import { type OpenService, sessionServiceLaws } from "../src/testing.ts";
-import { obey } from "./support/obey.ts";
-import { overHttp, overStdio } from "./support/scripted-mcp.ts";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { type EventEnvelope, SessionError, type SessionService } from "../src/index.ts";
+import { connectMcp } from "../src/mcp.ts";
+import {
+  BUILDS,
+  type Law,
+  type OpenService,
+  type ServiceSetup,
+  sessionServiceLaws,
+} from "../src/testing.ts";
+import { badRequests } from "./support/bad-requests.ts";
+import { converse, EVENTFUL, eventsOf } from "./support/eventful-conversation.ts";
+import { obey, temporaryFolder } from "./support/obey.ts";
+import { overHttp, overStdio, startHttp } from "./support/scripted-mcp.ts";
+import { scriptedService } from "./support/scripted-service.ts";
+
+const EVERYTHING = BUILDS.F ?? [];
+
+/** Over HTTP only what the transport could break, unless all are asked for. */
+const overHttpToo: readonly Law<OpenService>[] = process.env.RKAT_ALL_LAWS
+  ? sessionServiceLaws
+  : sessionServiceLaws.filter(({ name }) =>
+      /^build F|after everything was closed|names the field|SESSION_BUSY|TURN_INTERRUPTED|from any of them/.test(
+        name,
+      ),
+    );
 
 describe("SessionService over MCP", () => {
   obey<OpenService>(sessionServiceLaws, [
+    { name: "stdio", durable: true, open: async (place) => (setup) => overStdio(place, setup) },
+  ]);
+  obey<OpenService>(overHttpToo, [
     {
-      name: "stdio",
-      durable: true,
-      open: async (place) => (setup) => overStdio(place, setup),
-    },
-    {
-      name: "http, 2026-07-28",
+      name: "http, revision 2026-07-28",
       durable: true,
       open: async (place) => (setup) => overHttp(place, setup, "modern"),
     },
     {
-      name: "http, 2025-11-25",
+      name: "http, revision 2025-11-25",
       durable: true,
       open: async (place) => (setup) => overHttp(place, setup, "legacy"),
     },
   ]);
 });
+
+const WAYS = {
+  stdio: overStdio,
+  modern: (place: string, setup: ServiceSetup) => overHttp(place, setup, "modern"),
+  legacy: (place: string, setup: ServiceSetup) => overHttp(place, setup, "legacy"),
+} as const;
+const ways = Object.entries(WAYS);
+
+test.each(ways)(
+  "a conversation gives the same events as over the SDK, as they happen and in the log (%s)",
+  async (_, open) => {
+    const { service: sdk, close } = scriptedService(await temporaryFolder(), EVENTFUL);
+    onTestFinished(close);
+    const expected = await converse(sdk);
+    const { seen, logged } = await converse(await open(await temporaryFolder(), EVENTFUL));
+    expect(seen).toEqual(expected.seen);
+    expect(logged).toEqual(expected.logged);
+    const types = logged.map((event) => (event as EventEnvelope).payload.type);
+    for (const type of ["retrying", "tool_result_received", "compaction_completed"] as const) {
+      expect(types).toContain(type);
+    }
+  },
+);
+
+test("bad requests fail with the same codes as over the SDK", async () => {
+  const { service: sdk, close } = scriptedService(await temporaryFolder(), EVENTFUL);
+  onTestFinished(close);
+  const service = await overStdio(await temporaryFolder(), EVENTFUL);
+  for (const [name, subject] of Object.entries({ sdk, service })) {
+    const { sessionId } = await subject.createSession({});
+    for (const { operation, request, code } of badRequests(sessionId)) {
+      const asked = `${name}: ${operation} ${JSON.stringify(request)}`;
+      const failed = await failureOf(() => subject[operation](request as never) as never, asked);
+      expect(failed.code, asked).toBe(code);
+    }
+  }
+});
+
+test.each(ways)("a subscriber sees what others do, from where it asks (%s)", async (_, open) => {
+  const service = await open(await temporaryFolder(), { capabilities: [], replies: ["one"] });
+  const { sessionId } = await service.createSession({});
+  const opened = Promise.withResolvers<number>();
+  const stop = new AbortController();
+  const seen: EventEnvelope[] = [];
+  const all = (async () => {
+    const options = { signal: stop.signal, onOpen: opened.resolve };
+    for await (const event of service.subscribe({ sessionId }, options)) seen.push(event);
+  })();
+  const from = await opened.promise;
+  const told: EventEnvelope[] = [];
+  await service.startTurn({ sessionId, prompt: "hi" }, { onEvent: (event) => told.push(event) });
+  await expect.poll(() => seen.length).toBe(told.length);
+  expect(seen).toEqual(told);
+  expect(seen[0]?.seq).toBe(from + 1);
+  stop.abort();
+  await all;
+});
+
+test("to subscribe to what there is not fails as it does over the SDK", async () => {
+  const service = await overStdio(await temporaryFolder(), { capabilities: EVERYTHING });
+  const next = (request: unknown) => () =>
+    service
+      .subscribe(request as never)
+      [Symbol.asyncIterator]()
+      .next();
+  expect((await failureOf(next({ sessionId: "nobody" }))).code).toBe("SESSION_NOT_FOUND");
+  const failed = await failureOf(next({ sessionId: "nobody", afterSeq: -1 }));
+  expect(failed.code).toBe("INVALID_PARAMS");
+  expect(failed.message).toContain("after_seq");
+});
+
+test.each(ways)("a turn that is cancelled is interrupted, and then it is over (%s)", async (_, open) => {
+  const replies = [{ text: "never", delayMs: 60_000 }, "back"];
+  const service = await open(await temporaryFolder(), { capabilities: EVERYTHING, replies });
+  const { sessionId } = await service.createSession({});
+  const cancel = new AbortController();
+  const told: EventEnvelope[] = [];
+  const turn = service.startTurn(
+    { sessionId, prompt: "wait" },
+    {
+      signal: cancel.signal,
+      onEvent(event) {
+        told.push(event);
+        cancel.abort();
+      },
+    },
+  );
+  expect((await failureOf(() => turn)).code).toBe("TURN_INTERRUPTED");
+  expect(told.at(-1)?.payload.type).toBe("run_failed");
+  expect((await service.startTurn({ sessionId, prompt: "go on" })).text).toBe("back");
+});
+
+test.each(["modern", "legacy"] as const)(
+  "when the server is killed in a turn, the next one has everything that was told, and goes on (%s)",
+  async (era) => {
+    const place = await temporaryFolder();
+    const call = { id: "c", name: "memory_search", args: { query: "fox" } };
+    const never = { text: "never", delayMs: 60_000 };
+    const server = await startHttp(place, {
+      capabilities: EVERYTHING,
+      replies: ["one", { text: "searching", toolCalls: [call] }, never],
+    });
+    const service = await connect({ url: server.url, era });
+    const { sessionId } = await service.createSession({});
+    const told: EventEnvelope[] = [];
+    const onEvent = (event: EventEnvelope) => {
+      told.push(event);
+      if (event.payload.type === "tool_result_received") void server.stop("SIGKILL");
+    };
+    await service.startTurn({ sessionId, prompt: "first" }, { onEvent });
+    const turn = service.startTurn({ sessionId, prompt: "second" }, { onEvent });
+    expect((await failureOf(() => turn)).code).toBe("SERVICE_UNAVAILABLE");
+
+    const again = await startHttp(place, { capabilities: EVERYTHING, replies: ["back"] });
+    const next = await connect({ url: again.url, era });
+    const durable = told.filter(({ payload }) => !payload.type.endsWith("_delta"));
+    const from = durable[0]?.seq ?? 0;
+    const last = durable.at(-1)?.seq ?? 0;
+    expect(await eventsOf(next, sessionId, from - 1, last)).toEqual(durable);
+    expect((await next.resume({ sessionId, prompt: "go on" })).text).toBe("back");
+    const { seq } = await next.read({ sessionId });
+    const all = await eventsOf(next, sessionId, 0, seq);
+    expect(all.map((event) => event.seq)).toEqual(Array.from({ length: seq }, (_, at) => at + 1));
+  },
+);
+
+test("several servers of one project work at once", async () => {
+  const place = await temporaryFolder();
+  const replies = ["The port is 7443.", "x"];
+  const [one, two] = await Promise.all([
+    overStdio(place, { capabilities: EVERYTHING, replies }),
+    overHttp(place, { capabilities: EVERYTHING, replies }, "modern"),
+  ]);
+  const turn = async (service: SessionService) => {
+    const { sessionId } = await service.createSession({});
+    await service.startTurn({ sessionId, prompt: "which port does staging use?" });
+    return sessionId;
+  };
+  const ids = await Promise.all([one, two, one, two].map(turn));
+  for (const service of [one, two]) {
+    expect((await service.list({})).map((session) => session.sessionId).sort()).toEqual(ids.sort());
+    const hits = await service.searchHistory({ query: "staging port" });
+    expect(new Set(hits.map((hit) => hit.sessionId))).toEqual(new Set(ids));
+  }
+});
+
+async function connect(to: Parameters<typeof connectMcp>[0]): Promise<SessionService> {
+  const service = await connectMcp(to);
+  onTestFinished(() => service.close());
+  return service;
+}
+
+async function failureOf(work: () => Promise<unknown>, asked = "it"): Promise<SessionError> {
+  try {
+    await work();
+  } catch (error) {
+    if (SessionError.is(error)) return error;
+    throw error;
+  }
+  throw new Error(`${asked} did not fail`);
+}

@@ -20,8 +20,10 @@ export const contentSchema: z.ZodType<UserMessage["content"]> = z.union([
   ),
 ]);
 
-/** Checks a message that came from outside: a file, a wire, a user's array. */
-export const messageSchema: z.ZodType<Message> = z.discriminatedUnion("role", [
+/** The arguments of a tool may be any JSON; deeper than this, writing it as JSON can exhaust the stack. */
+const NESTING_MAX = 1000;
+
+const known = z.discriminatedUnion("role", [
   z.object({ role: z.literal("system"), content: z.string() }),
   z.object({
     role: z.literal("user"),
@@ -62,4 +64,21 @@ export const messageSchema: z.ZodType<Message> = z.discriminatedUnion("role", [
       }),
     ),
   }),
-]) as z.ZodType as z.ZodType<Message>;
+]);
+
+/** Checks a message that came from outside: a file, a wire, a user's array. */
+export const messageSchema = known.refine(
+  (message) => !isDeeperThan(NESTING_MAX, message),
+  `it is nested more than ${NESTING_MAX} deep`,
+) as z.ZodType as z.ZodType<Message>;
+
+function isDeeperThan(max: number, value: unknown): boolean {
+  let level = [value];
+  for (let depth = 0; level.length > 0; depth += 1) {
+    if (depth > max) return true;
+    level = level.flatMap((item) =>
+      typeof item === "object" && item !== null ? Object.values(item) : [],
+    );
+  }
+  return false;
+}

@@ -46,6 +46,8 @@ export class SessionState {
   #history: HistoryEntry[] = [];
   #messages: Message[] = [];
   #runs: OpenRun[] = [];
+  /** Position of the summary in the history, or -1. */
+  #summaryAt = -1;
   #bytes = 0;
   #systemBytes = 0;
   #pruned: PrunedOutput[] = [];
@@ -178,6 +180,7 @@ export class SessionState {
     this.#history = [...entries];
     this.#messages = entries.map((entry) => entry.message);
     this.#runs = runsOf(entries);
+    this.#summaryAt = entries.findIndex((entry) => isSummary(entry.message));
     this.#bytes = entries.reduce((sum, entry) => sum + entry.bytes, 0);
     const held = new Set(entries.map((entry) => entry.id));
     this.#pruned = this.#pruned.filter((item) => held.has(item.message));
@@ -185,7 +188,7 @@ export class SessionState {
 
   /** Where the session stands, without its messages. Taken between runs. */
   snapshot(): SessionSnapshot {
-    const summary = this.#history.findIndex((entry) => isSummary(entry.message));
+    const index = this.#summaryAt;
     return {
       version: 1,
       id: this.id,
@@ -205,7 +208,7 @@ export class SessionState {
       last_assistant_text: this.lastAssistantText,
       history_tokens: this.historyTokens,
       history: this.#runs.map(({ next: _, ...run }) => run),
-      summary: summary < 0 ? null : { seq: this.#history[summary]?.id ?? 0, index: summary },
+      summary: index < 0 ? null : { seq: this.#history[index]?.id ?? 0, index },
       pruned: this.#pruned,
     };
   }

@@ -29,7 +29,7 @@ export interface McpAddress {
 /** Longest answer of a server over standard output. */
 const ANSWER_BYTES_MAX = 256 * 1024 * 1024;
 
-/** @throws SessionError `AGENT_ERROR` when the server cannot be reached. */
+/** @throws SessionError `SERVICE_UNAVAILABLE` when the server cannot be reached. */
 export async function connectClient(to: McpProgram | McpAddress): Promise<McpConnection> {
   const { Client, StreamableHTTPClientTransport } = await clientPackage();
   const open = async (transport: Transport, options: ClientOptions = {}) => {
@@ -38,7 +38,7 @@ export async function connectClient(to: McpProgram | McpAddress): Promise<McpCon
       await client.connect(transport);
     } catch (cause) {
       const detail = `The MCP server cannot be reached: ${(cause as Error).message}`;
-      throw new SessionError("AGENT_ERROR", { detail, cause });
+      throw new SessionError("SERVICE_UNAVAILABLE", { detail, cause });
     }
     return client;
   };

@@ -1,0 +1,54 @@
+import { request } from "node:http";
+
+/** One server-sent event, as its text has it. */
+export interface Frame {
+  readonly id?: string;
+  readonly event?: string;
+  readonly data?: string;
+}
+
+/** The frames of a stream's text; comments are left out, and what is cut off at its end. */
+export function framesOf(text: string): Frame[] {
+  return text
+    .split("\n\n")
+    .slice(0, -1)
+    .map((block) =>
+      Object.fromEntries(
+        block
+          .split("\n")
+          .filter((line) => !line.startsWith(":"))
+          .map((line) => line.split(/: (.*)/s).slice(0, 2)),
+      ),
+    );
+}
+
+/** The ids, as numbers. */
+export function idsOf(frames: readonly Frame[]): number[] {
+  return frames.flatMap(({ id, data }) => (id === undefined || !data ? [] : [Number(id)]));
+}
+
+/** A reader that takes nothing until it is told to. */
+export function stalledReader(
+  url: string,
+  options: { readonly method?: string; readonly body?: string; readonly headers?: object } = {},
+): Promise<{ readonly status: number; readAll(): Promise<string> }> {
+  const { method = "GET", body, headers } = options;
+  return new Promise((resolve, reject) => {
+    const sent = request(url, { method, headers: { ...headers } }, (response) => {
+      // Not flowing until somebody listens: the sockets fill, and the server has to wait.
+      resolve({
+        status: response.statusCode ?? 0,
+        readAll: async () => {
+          let text = "";
+          for await (const chunk of response.setEncoding("utf8")) {
+            text += chunk;
+            if (/event: (done|result|error)\n/.test(text.slice(-100_000))) break;
+          }
+          return text;
+        },
+      });
+    });
+    sent.on("error", reject);
+    sent.end(body);
+  });
+}
