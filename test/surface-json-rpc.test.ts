@@ -135,7 +135,7 @@ test("when the server is killed in a turn, the next one has everything that was 
       },
     ),
   );
-  expect(failed.code).toBe("AGENT_ERROR");
+  expect(failed.code).toBe("SERVICE_UNAVAILABLE");
 
   const { service: next } = start(place, { capabilities: EVERYTHING, replies: ["back"] });
   const durable = told.filter(({ payload }) => !payload.type.endsWith("_delta"));

@@ -62,7 +62,10 @@ test("bad requests fail with the same codes as over the SDK", async () => {
 test("to subscribe to what there is not fails as it does over the SDK", async () => {
   const { url } = await startScriptedRest(await temporaryFolder(), { capabilities: EVERYTHING });
   const next = (request: unknown) => () =>
-    connect(url).subscribe(request as never)[Symbol.asyncIterator]().next();
+    connect(url)
+      .subscribe(request as never)
+      [Symbol.asyncIterator]()
+      .next();
   expect((await failureOf(next({ sessionId: "nobody" }))).code).toBe("SESSION_NOT_FOUND");
   const failed = await failureOf(next({ sessionId: "nobody", afterSeq: -1 }));
   expect(failed.code).toBe("INVALID_PARAMS");

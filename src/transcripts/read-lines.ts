@@ -1,67 +1,53 @@
-import { SessionError } from "../core/errors.ts";
+/** Bytes of one line at the most: what is longer is no line of ours. */
+const LINE_BYTES_MAX = 64 * 1024 * 1024;
 
 export interface Line {
-  /** From 1. */
+  /** From 1, blank lines counted. */
   readonly number: number;
-  readonly text: string;
+  /** Null when its bytes are not UTF-8. */
+  readonly text: string | null;
 }
 
-const LINE_BYTES_MAX = 64 * 1024 * 1024;
-const NEWLINE = 0x0a;
-
 /**
- * Splits a file into its lines, blank ones left out. Only a newline ends a line:
- * Node's readline also ends one at U+2028, which JSON allows inside a text.
+ * The lines of a stream of bytes, blank ones left out. Only `\n` ends a line:
+ * Node's own reader also splits at U+2028, which JSON may have inside a text.
  *
- * @throws SessionError `INVALID_PARAMS` for a line that is too long or not UTF-8.
+ * @throws RangeError for a line that is too long to hold.
  */
 export async function* readLines(
   chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
-  fileName: string,
   lineBytesMax = LINE_BYTES_MAX,
-): AsyncGenerator<Line> {
-  let number = 1;
-  let pieces: Uint8Array[] = [];
-  let bytes = 0;
-  const take = (piece: Uint8Array) => {
-    bytes += piece.length;
-    if (bytes > lineBytesMax) {
-      throw badLine(fileName, number, `it is longer than ${lineBytesMax} bytes`);
-    }
-    pieces.push(piece);
-  };
-  const finish = (): Line => {
-    const line = { number, text: decode(pieces, fileName, number) };
-    number += 1;
-    pieces = [];
-    bytes = 0;
-    return line;
-  };
+): AsyncIterable<Line> {
+  let number = 0;
+  let parts: Uint8Array[] = [];
+  let size = 0;
   for await (const chunk of chunks) {
     let start = 0;
-    for (let end = chunk.indexOf(NEWLINE); end >= 0; end = chunk.indexOf(NEWLINE, start)) {
-      take(chunk.subarray(start, end));
+    for (let end = chunk.indexOf(10); end >= 0; end = chunk.indexOf(10, start)) {
+      number += 1;
+      const line = lineOf(number, [...parts, chunk.subarray(start, end)]);
+      if (line) yield line;
+      parts = [];
+      size = 0;
       start = end + 1;
-      const line = finish();
-      if (line.text.trim() !== "") yield line;
     }
-    take(chunk.subarray(start));
+    size += chunk.length - start;
+    if (size > lineBytesMax) {
+      throw new RangeError(`line ${number + 1} is longer than ${lineBytesMax} bytes`);
+    }
+    if (start < chunk.length) parts.push(chunk.subarray(start));
   }
-  const last = finish();
-  if (last.text.trim() !== "") yield last;
+  const last = lineOf(number + 1, parts);
+  if (last) yield last;
 }
 
-export function badLine(fileName: string, number: number, problem: string): SessionError {
-  return new SessionError("INVALID_PARAMS", {
-    detail: `${fileName}, line ${number}: ${problem}.`,
-    hint: 'A line is {"role", "content", …}, or an event of an events.jsonl file.',
-  });
-}
+const decoder = new TextDecoder("utf-8", { fatal: true });
 
-function decode(pieces: readonly Uint8Array[], fileName: string, number: number): string {
+function lineOf(number: number, parts: readonly Uint8Array[]): Line | undefined {
   try {
-    return new TextDecoder("utf-8", { fatal: true }).decode(Buffer.concat(pieces));
+    const text = decoder.decode(Buffer.concat(parts)).trim();
+    return text === "" ? undefined : { number, text };
   } catch {
-    throw badLine(fileName, number, "it is not UTF-8 text");
+    return { number, text: null };
   }
 }

@@ -148,8 +148,8 @@ test("lines end at newlines only, wherever the pieces of the file are cut", asyn
     const pieces = Array.from({ length: Math.ceil(all.length / size) }, (_, index) =>
       all.subarray(index * size, (index + 1) * size),
     );
-    const lines = await Array.fromAsync(readLines(pieces, "x"));
-    expect(lines.map(({ number, text }) => [number, JSON.parse(text)])).toEqual([
+    const lines = await Array.fromAsync(readLines(pieces));
+    expect(lines.map(({ number, text }) => [number, JSON.parse(text ?? "")])).toEqual([
       [1, { a: "\u2028é" }],
       [4, { b: 1 }],
     ]);
@@ -157,7 +157,8 @@ test("lines end at newlines only, wherever the pieces of the file are cut", asyn
 });
 
 test("a line that is too long, or no text, is refused", async () => {
-  const lines = (piece: Uint8Array) => Array.fromAsync(readLines([piece, piece], "x", 9));
-  await expect(lines(bytes("12345"))).rejects.toThrow("x, line 1: it is longer than 9 bytes");
-  await expect(lines(Uint8Array.of(0xff, 0x0a))).rejects.toThrow("x, line 1: it is not UTF-8");
+  const lines = (piece: Uint8Array) => Array.fromAsync(readLines([piece, piece], 9));
+  await expect(lines(bytes("12345"))).rejects.toThrow("line 1 is longer than 9 bytes");
+  const broken = readTranscript([Uint8Array.of(0xff, 0x0a)], "x");
+  await expect(broken).rejects.toThrow("x, line 1: it is not UTF-8");
 });

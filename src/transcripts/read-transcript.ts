@@ -1,7 +1,7 @@
 import { errorText, SessionError } from "../core/errors.ts";
 import { chatFormat } from "./chat-format.ts";
 import { eventsFormat } from "./events-format.ts";
-import { badLine, type Line, readLines } from "./read-lines.ts";
+import { type Line, readLines } from "./read-lines.ts";
 import type { RecordedMessage, Recording, TranscriptFormat } from "./recording.ts";
 
 const FORMATS: readonly TranscriptFormat[] = [chatFormat, eventsFormat];
@@ -18,7 +18,7 @@ export async function readTranscript(
 ): Promise<Recording> {
   const messages: RecordedMessage[] = [];
   let read: ReturnType<TranscriptFormat["reader"]> | undefined;
-  for await (const line of readLines(chunks, name)) {
+  for await (const line of linesOf(chunks, name)) {
     try {
       const object = parseObject(line);
       read ??= formatOf(object).reader();
@@ -32,7 +32,24 @@ export async function readTranscript(
   return { name, messages };
 }
 
+async function* linesOf(chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>, name: string) {
+  try {
+    yield* readLines(chunks);
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    throw new SessionError("INVALID_PARAMS", { detail: `${name}, ${error.message}.` });
+  }
+}
+
+function badLine(name: string, number: number, problem: string): SessionError {
+  return new SessionError("INVALID_PARAMS", {
+    detail: `${name}, line ${number}: ${problem}.`,
+    hint: 'A line is {"role", "content", …}, or an event of an events.jsonl file.',
+  });
+}
+
 function parseObject({ text }: Line): Readonly<Record<string, unknown>> {
+  if (text === null) throw new Error("it is not UTF-8 text");
   const value: unknown = JSON.parse(text);
   if (typeof value === "object" && value !== null && !Array.isArray(value)) {
     return value as Readonly<Record<string, unknown>>;

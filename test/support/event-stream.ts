@@ -31,18 +31,18 @@ export function idsOf(frames: readonly Frame[]): number[] {
 export function stalledReader(
   url: string,
   options: { readonly method?: string; readonly body?: string; readonly headers?: object } = {},
-): Promise<{ readonly status: number; readAll(): Promise<string> }> {
+): Promise<{ readonly status: number; readUntil(end: RegExp): Promise<string> }> {
   const { method = "GET", body, headers } = options;
   return new Promise((resolve, reject) => {
     const sent = request(url, { method, headers: { ...headers } }, (response) => {
       // Not flowing until somebody listens: the sockets fill, and the server has to wait.
       resolve({
         status: response.statusCode ?? 0,
-        readAll: async () => {
+        async readUntil(end) {
           let text = "";
           for await (const chunk of response.setEncoding("utf8")) {
             text += chunk;
-            if (/event: (done|result|error)\n/.test(text.slice(-100_000))) break;
+            if (end.test(text.slice(-10_000))) break;
           }
           return text;
         },

@@ -4,6 +4,7 @@ import { createInterface } from "node:readline";
 import { onTestFinished } from "vitest";
 import type { ServeRestOptions } from "../../src/rest.ts";
 import type { ServiceSetup } from "../../src/testing.ts";
+import { COMPILE_CACHE } from "./rkat-process.ts";
 
 /** A server in a process of its own. */
 export interface RestProcess {
@@ -11,18 +12,20 @@ export interface RestProcess {
   readonly child: ChildProcess;
   /** Sends a signal and waits for the end. */
   end(signal: NodeJS.Signals): Promise<void>;
+  /** What the process holds after a collection. */
+  memory(): Promise<NodeJS.MemoryUsage>;
 }
 
 /** Serves what `support/<script>` serves, until the test ends. */
-export async function startScript(
-  script: string,
-  args: readonly string[],
-): Promise<RestProcess> {
+export async function startScript(script: string, args: readonly string[]): Promise<RestProcess> {
   const path = new URL(script, import.meta.url).pathname;
   const child = spawn(
     process.execPath,
     ["--disable-warning=ExperimentalWarning", "--expose-gc", path, ...args],
-    { stdio: ["ignore", "pipe", "inherit", "ipc"] },
+    {
+      stdio: ["ignore", "pipe", "inherit", "ipc"],
+      env: { ...process.env, NODE_COMPILE_CACHE: COMPILE_CACHE },
+    },
   );
   const exited = once(child, "exit");
   const end = async (signal: NodeJS.Signals) => {
@@ -32,7 +35,12 @@ export async function startScript(
   onTestFinished(() => end("SIGKILL"));
   const lines = createInterface({ input: child.stdout as NodeJS.ReadableStream });
   const [url] = (await once(lines, "line")) as [string];
-  return { url, child, end };
+  const memory = async () => {
+    child.send("memory");
+    const [usage] = (await once(child, "message")) as [NodeJS.MemoryUsage];
+    return usage;
+  };
+  return { url, child, end, memory };
 }
 
 export function startScriptedRest(

@@ -11,7 +11,8 @@ import type { ProviderServer } from "./provider-server/provider-server.ts";
 const SOURCE = new URL("./run-cli.ts", import.meta.url).pathname;
 
 /** Source that is stripped of its types once starts as quickly as what is built. */
-const COMPILE_CACHE = join(tmpdir(), "rkat-test-compile-cache");
+/** Where the commands of all tests keep their compiled code. */
+export const COMPILE_CACHE = join(tmpdir(), "rkat-test-compile-cache");
 
 interface Ended {
   readonly code: number | null;

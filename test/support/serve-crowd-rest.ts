@@ -3,11 +3,11 @@ import type { LanguageModel } from "../../src/index.ts";
 import { createSessionService } from "../../src/index.ts";
 import { serveRest } from "../../src/rest.ts";
 import { sqliteStores } from "../../src/sqlite.ts";
+import { answerMemory } from "./answer-memory.ts";
 
 /**
  * A server as `rkat serve` makes it, with a slow model that answers nobody
  * before `crowd` turns wait for it: if a turn waited for another, none would end.
- * Answers the message "memory" with what the process holds.
  */
 const [place = ".", crowdText = "1", deltasText = "1"] = process.argv.slice(2);
 const [crowd, deltas] = [Number(crowdText), Number(deltasText)];
@@ -43,9 +43,4 @@ const stores = sqliteStores({ path: join(place, ".rkat", "rkat.db"), thread: "wo
 const service = createSessionService({ model, stores, memory: stores.memory, compaction: {} });
 const server = await serveRest({ service, port: 0 });
 process.stdout.write(`${server.url}\n`);
-process.on("message", async () => {
-  // What was just let go of is gone after a moment and a collection.
-  await new Promise((resolve) => setTimeout(resolve, 200));
-  globalThis.gc?.();
-  process.send?.(process.memoryUsage());
-});
+answerMemory();

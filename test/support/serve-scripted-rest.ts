@@ -1,5 +1,6 @@
 import { serveRest } from "../../src/rest.ts";
 import type { ServiceSetup } from "../../src/testing.ts";
+import { answerMemory } from "./answer-memory.ts";
 import { scriptedService } from "./scripted-service.ts";
 
 /**
@@ -11,6 +12,7 @@ const [place = ".", setup = "{}", options = "{}"] = process.argv.slice(2);
 const { service, close } = scriptedService(place, JSON.parse(setup) as ServiceSetup);
 const server = await serveRest({ service, port: 0, ...JSON.parse(options) });
 process.stdout.write(`${server.url}\n`);
+answerMemory();
 process.once("SIGTERM", async () => {
   await server.close({ graceMs: 0 });
   await close();

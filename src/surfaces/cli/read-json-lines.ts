@@ -1,5 +1,5 @@
 import { SessionError } from "../../core/errors.ts";
-import { readLines } from "../read-lines.ts";
+import { readLines } from "../../transcripts/read-lines.ts";
 import { inputChunks } from "./input-chunks.ts";
 import type { Terminal } from "./terminal.ts";
 

@@ -170,7 +170,7 @@ export class JsonRpcConnection implements ServiceConnection {
     }
     const why = cause === undefined ? "" : ` ${errorText(cause)}`;
     this.#fail(
-      new SessionError("AGENT_ERROR", {
+      new SessionError("SERVICE_UNAVAILABLE", {
         detail: `The connection to the service ended.${why}`,
         hint: "Connect again; a session that is stored can be resumed.",
         cause,

@@ -152,7 +152,7 @@ export class JsonRpcServer {
   async #runLong(id: RpcId | undefined, run: (signal: AbortSignal) => unknown): Promise<unknown> {
     const { turnsMax = TURNS_MAX } = this.#options;
     if (this.#turns.size >= turnsMax) {
-      throw new SessionError("AGENT_ERROR", {
+      throw new SessionError("SERVICE_UNAVAILABLE", {
         detail: `${turnsMax} turns run on this connection, which is the most.`,
         hint: "Wait for one to end, or interrupt it.",
         retry: {},

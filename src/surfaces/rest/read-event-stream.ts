@@ -1,4 +1,8 @@
-import { type EventSourceMessage, EventSourceParserStream, ParseError } from "eventsource-parser/stream";
+import {
+  type EventSourceMessage,
+  EventSourceParserStream,
+  ParseError,
+} from "eventsource-parser/stream";
 
 /** Characters of one event at the most: a prompt or tool output is in one. */
 const EVENT_MAX = 64 * 1024 * 1024;

@@ -25,7 +25,10 @@ export interface RestServer {
  * @throws SessionError `INVALID_CONFIG` for an address that is taken, or that others can reach
  *   without a token.
  */
-export async function serveRest({ port = 8080, ...options }: ServeRestOptions): Promise<RestServer> {
+export async function serveRest({
+  port = 8080,
+  ...options
+}: ServeRestOptions): Promise<RestServer> {
   const { app, close, ...server } = await listen({ port, ...options }, (names) =>
     createRestApp({ ...options, ...names }),
   );
