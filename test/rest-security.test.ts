@@ -248,7 +248,9 @@ describe("how much may be asked", () => {
   });
 
   const timeout = 60_000 + 20 * HOSTILE_REQUESTS;
-  test(`${HOSTILE_REQUESTS} hostile requests are all answered, and the server lives on`, { timeout }, async () => {
+  test(`${HOSTILE_REQUESTS} hostile requests are all answered, and the server lives on`, {
+    timeout,
+  }, async () => {
     const setup = { capabilities: BUILDS.F ?? [] };
     const server = await startScriptedRest(await temporaryFolder(), setup);
     const client = connectRest({ url: server.url });
@@ -263,7 +265,7 @@ describe("how much may be asked", () => {
         const answer = await raw(port, request.bytes, request.leaves);
         const status = /^HTTP\/1\.1 (\d{3}) /.exec(answer)?.[1] ?? "closed";
         statuses.set(status, (statuses.get(status) ?? 0) + 1);
-        if (!request.mayClose && (status === "closed" || status === "500")) {
+        if (status === "500" || (status === "closed" && !request.mayClose)) {
           unanswered.push(`${status}: ${request.bytes.toString("latin1").slice(0, 300)}`);
         }
       }

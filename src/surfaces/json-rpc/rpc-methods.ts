@@ -15,7 +15,7 @@ export interface RpcMethod {
   run(params: unknown, call: CallContext): unknown;
 }
 
-export interface CallContext {
+interface CallContext {
   /** Undefined for a notification. */
   readonly id: RpcId | undefined;
   /** Resolves when the answer has been written. */

@@ -36,8 +36,7 @@ export class BodyReader {
     const chunks: Uint8Array[] = [];
     let size = 0;
     try {
-      // Leaving the loop early cancels the rest.
-      for await (const chunk of body ?? []) {
+      for await (const chunk of chunksOf(body)) {
         size += chunk.length;
         this.#receiving += chunk.length;
         if (size > bodyBytes) throw tooLarge();
@@ -50,6 +49,15 @@ export class BodyReader {
     } finally {
       this.#receiving -= size;
     }
+  }
+}
+
+/** Who stops reading them early, cancels the rest. */
+async function* chunksOf(body: Request["body"]): AsyncGenerator<Uint8Array> {
+  try {
+    if (body) yield* body;
+  } catch {
+    throw notValid(400, "The body broke off.");
   }
 }
 

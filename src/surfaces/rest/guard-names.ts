@@ -20,7 +20,8 @@ export function guardNames(
     return isLoopback(name) || names.has(name) || (anyAddress && isAddress(name));
   };
   return async (context, next) => {
-    const { host } = new URL(context.req.url);
+    // A request that names its whole address, as for a proxy, has two of them.
+    const host = URL.parse(context.req.url)?.host ?? "";
     const asked = context.req.header("host") ?? host;
     if (!isOurs(asked) || !isOurs(host)) {
       throw new SessionError("FORBIDDEN", { detail: `It was asked for as "${asked}".` });

@@ -1,0 +1,115 @@
+import { execFile } from "node:child_process";
+import { createHash } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { promisify } from "node:util";
+import { Validator } from "@seriousme/openapi-schema-validator";
+import createClient from "openapi-fetch";
+import { expect, onTestFinished, test } from "vitest";
+import { createRestApp, serveRest } from "../src/rest.ts";
+import { OPERATIONS } from "../src/surfaces/operations.ts";
+import { openApiDocument } from "../src/surfaces/rest/openapi-document.ts";
+import { BUILDS } from "../src/testing.ts";
+import type { paths } from "./fixtures/rest-api.d.ts";
+import { temporaryFolder } from "./support/obey.ts";
+import { documentText } from "./support/print-openapi.ts";
+import { scriptedService } from "./support/scripted-service.ts";
+
+test.each([true, false])("the document is valid OpenAPI 3.1 (with a token: %s)", async (token) => {
+  const document = openApiDocument({ version: "1.2.3", token });
+  const { valid, errors } = await new Validator().validate(structuredClone(document));
+  expect(errors).toBeUndefined();
+  expect(valid).toBe(true);
+});
+
+test("the document names every operation, and the server has every route of it", async () => {
+  const { service } = await open([]);
+  const app = createRestApp({ service });
+  const document = openApiDocument({ version: "1.2.3", token: false });
+  const names: string[] = [];
+  for (const [path, methods] of Object.entries(document.paths)) {
+    for (const [method, operation] of Object.entries(methods)) {
+      names.push((operation as { readonly operationId: string }).operationId);
+      const url = `http://localhost${path.replaceAll(/\{\w+\}/g, "nobody")}`;
+      const response = await app.fetch(new Request(url, { method: method.toUpperCase() }));
+      const { message } = (await response.json()) as { readonly message?: string };
+      expect(message ?? "", `${method} ${path}`).not.toMatch(/There is no|does not take/);
+    }
+  }
+  expect(names.sort()).toEqual(
+    [...Object.keys(OPERATIONS), "subscribe", "health", "openApi"].sort(),
+  );
+});
+
+test("the generated client is of this document", () => {
+  const generated = readFileSync(new URL("./fixtures/rest-api.d.ts", import.meta.url), "utf8");
+  const hash = createHash("sha256").update(documentText).digest("hex");
+  expect(generated, "its first lines say how to generate it again").toContain(hash);
+});
+
+test("a client that was generated from the document works", async () => {
+  const { url } = await open(["hello"]);
+  const client = createClient<paths>({ baseUrl: url });
+  const { data: created } = await client.POST("/sessions", {
+    body: { labels: { env: "test" }, compaction: { recent_turn_budget: 2 } },
+  });
+  const params = { path: { session_id: created?.session_id ?? "" } };
+  const { data: turn } = await client.POST("/sessions/{session_id}/messages", {
+    params,
+    body: { prompt: "hi" },
+  });
+  expect(turn).toMatchObject({ text: "hello", stop_reason: "end_turn" });
+  const { data: view } = await client.GET("/sessions/{session_id}", { params });
+  expect(view?.history.map(({ message }) => message.role)).toEqual([
+    "system",
+    "user",
+    "block_assistant",
+  ]);
+  const query = { label: ["env=test"], limit: 5, include_archived: false };
+  const { data: listed } = await client.GET("/sessions", { params: { query } });
+  expect(listed?.sessions.map((session) => session.session_id)).toEqual([created?.session_id]);
+  const found = await client.GET("/history/search", { params: { query: { query: "hello" } } });
+  expect(found.data?.results[0]?.content).toContain("hello");
+  const { data: deleted } = await client.DELETE("/sessions/{session_id}", { params });
+  expect(deleted).toEqual({ deleted: true });
+  const { error } = await client.GET("/sessions/{session_id}", { params });
+  expect(error?.code).toBe("SESSION_NOT_FOUND");
+});
+
+test("the examples of docs/rest.md work as they stand there", async () => {
+  const { url } = await open(["Paris.", "Rome.", "Berlin."]);
+  const page = readFileSync(new URL("../docs/rest.md", import.meta.url), "utf8");
+  const blocks = [...page.matchAll(/```sh\n(.*?)```/gs)].map(([, block = ""]) => block);
+  const script = blocks
+    .filter((block) => !block.startsWith("rkat "))
+    .join("\n")
+    .replaceAll("http://127.0.0.1:8080", url)
+    // A stream of events goes on for ever; a second of it is enough here.
+    .replaceAll("curl -sN -G", "curl -sN -m 1 -G");
+  const { stdout } = await promisify(execFile)("bash", ["-c", script], {
+    env: { ...process.env, RKAT_TOKEN: "secret" },
+  });
+  expect(stdout.match(/"session_id":"/g)?.length).toBeGreaterThan(3);
+  for (const said of [
+    "Paris.",
+    "event: result",
+    "Rome.",
+    "id: 1\nevent: session_created",
+    '"deleted":true',
+  ]) {
+    expect(stdout).toContain(said);
+  }
+  expect(stdout).not.toContain('"code"');
+});
+
+async function open(replies: readonly string[]) {
+  const { service, close } = scriptedService(await temporaryFolder(), {
+    capabilities: BUILDS.F ?? [],
+    replies,
+  });
+  const server = await serveRest({ service, port: 0 });
+  onTestFinished(async () => {
+    await server.close({ graceMs: 0 });
+    await close();
+  });
+  return { service, url: server.url };
+}
