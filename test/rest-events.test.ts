@@ -81,7 +81,7 @@ describe("the events of a session", () => {
   });
 
   test("are kept alive by heartbeats, and end with `done` when the server does", async () => {
-    const { url, service, close } = await serve({}, { heartbeatMs: 20 });
+    const { url, service, close } = await serve({}, { limits: { heartbeatMs: 20 } });
     const { sessionId } = await service.createSession({});
     const reader = curl([`${url}/sessions/${sessionId}/events`]);
     await expect.poll(() => reader.text()).toMatch(/(: heartbeat\n\n){3}/);
@@ -112,6 +112,17 @@ describe("the events of a session", () => {
     const { seq } = await service.read({ sessionId });
     expect(idsOf(frames)).toEqual(Array.from({ length: seq }, (_, at) => at + 1));
     expectDeltasAccountedFor(frames);
+  });
+
+  test("are no longer kept for a reader that takes nothing for too long", async () => {
+    const limits = { streams: 1, stallMs: 50 };
+    const { url, service } = await serve({}, { limits }, chatterbox);
+    const { sessionId } = await service.createSession({});
+    const events = `${url}/sessions/${sessionId}/events?after_seq=0`;
+    await stalledReader(events);
+    expect((await fetch(events)).status).toBe(503);
+    await service.startTurn({ sessionId, prompt: "talk" });
+    await expect.poll(async () => (await stalledReader(events)).status).toBe(200);
   });
 });
 

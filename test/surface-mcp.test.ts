@@ -113,26 +113,29 @@ test("to subscribe to what there is not fails as it does over the SDK", async ()
   expect(failed.message).toContain("after_seq");
 });
 
-test.each(ways)("a turn that is cancelled is interrupted, and then it is over (%s)", async (_, open) => {
-  const replies = [{ text: "never", delayMs: 60_000 }, "back"];
-  const service = await open(await temporaryFolder(), { capabilities: EVERYTHING, replies });
-  const { sessionId } = await service.createSession({});
-  const cancel = new AbortController();
-  const told: EventEnvelope[] = [];
-  const turn = service.startTurn(
-    { sessionId, prompt: "wait" },
-    {
-      signal: cancel.signal,
-      onEvent(event) {
-        told.push(event);
-        cancel.abort();
+test.each(ways)(
+  "a turn that is cancelled is interrupted, and then it is over (%s)",
+  async (_, open) => {
+    const replies = [{ text: "never", delayMs: 60_000 }, "back"];
+    const service = await open(await temporaryFolder(), { capabilities: EVERYTHING, replies });
+    const { sessionId } = await service.createSession({});
+    const cancel = new AbortController();
+    const told: EventEnvelope[] = [];
+    const turn = service.startTurn(
+      { sessionId, prompt: "wait" },
+      {
+        signal: cancel.signal,
+        onEvent(event) {
+          told.push(event);
+          cancel.abort();
+        },
       },
-    },
-  );
-  expect((await failureOf(() => turn)).code).toBe("TURN_INTERRUPTED");
-  expect(told.at(-1)?.payload.type).toBe("run_failed");
-  expect((await service.startTurn({ sessionId, prompt: "go on" })).text).toBe("back");
-});
+    );
+    expect((await failureOf(() => turn)).code).toBe("TURN_INTERRUPTED");
+    expect(told.at(-1)?.payload.type).toBe("run_failed");
+    expect((await service.startTurn({ sessionId, prompt: "go on" })).text).toBe("back");
+  },
+);
 
 test.each(["modern", "legacy"] as const)(
   "when the server is killed in a turn, the next one has everything that was told, and goes on (%s)",

@@ -276,6 +276,17 @@ export const memoryStoreLaws: readonly Law<MemoryStore>[] = [
     },
   },
   {
+    name: "stats of one session count its entries alone",
+    async holds(open) {
+      const store = await open();
+      const sessionId = "the other";
+      await store.add([entry("1", "one"), entry("2", "two", { sessionId }), entry("3", "three")]);
+      const { entries, sessions, textBytes } = await store.stats({ sessionId });
+      assert.deepEqual({ entries, sessions, textBytes }, { entries: 1, sessions: 1, textBytes: 3 });
+      assert.equal((await store.stats({ sessionId: "nobody" })).entries, 0);
+    },
+  },
+  {
     name: "stats count entries, their sessions and their bytes",
     async holds(open) {
       const store = await open();

@@ -2,11 +2,10 @@ import { type Context, Hono } from "hono";
 import { cors } from "hono/cors";
 import { HTTPException } from "hono/http-exception";
 import { SessionError } from "../../core/errors.ts";
-import { callOperation, wireError } from "../call-operation.ts";
+import { callOperation } from "../call-operation.ts";
 import { OPERATIONS, type Operation, type OperationName } from "../operations.ts";
 import { BodyReader } from "./body-reader.ts";
 import { errorResponse, notValid, unavailable } from "./error-response.ts";
-import { frame } from "./event-frames.ts";
 import { guardNames } from "./guard-names.ts";
 import { OpenStreams } from "./open-streams.ts";
 import { openApiDocument } from "./openapi-document.ts";
@@ -15,10 +14,8 @@ import { requireToken } from "./require-token.ts";
 import { DEFAULT_LIMITS, type RestOptions } from "./rest-options.ts";
 import { RunningTurns } from "./running-turns.ts";
 import { sessionEvents } from "./session-events.ts";
-import { streamResponse } from "./stream-response.ts";
 import { TurnEvents } from "./turn-events.ts";
-
-const HEARTBEAT_MS = 15_000;
+import { turnStream } from "./turn-stream.ts";
 
 /** A session service over HTTP, as a function from requests to responses. */
 export interface RestApp {
@@ -32,7 +29,7 @@ export interface RestApp {
 
 /** Makes the routes of the operations, `/health`, `/openapi.json` and the streams of events. */
 export function createRestApp(options: RestOptions): RestApp {
-  const { service, version = "0.0.0", token, heartbeatMs = HEARTBEAT_MS } = options;
+  const { service, version = "0.0.0", token } = options;
   const onError = options.onError ?? warn;
   const limits = { ...DEFAULT_LIMITS, ...options.limits };
   const bodies = new BodyReader(limits);
@@ -66,7 +63,7 @@ export function createRestApp(options: RestOptions): RestApp {
   if (token !== undefined) app.use(requireToken(token));
   app.get("/openapi.json", (context) => context.json(openApi));
   app.get("/sessions/:session_id/events", (context) =>
-    sessionEvents(context, service, streams, heartbeatMs),
+    sessionEvents(context, service, streams, limits),
   );
   for (const [name, operation] of Object.entries(OPERATIONS) as [OperationName, Operation][]) {
     const { method, path } = operation.http;
@@ -91,19 +88,9 @@ export function createRestApp(options: RestOptions): RestApp {
       return context.json(await turns.run(sessionId, () => callOperation(service, name, params)));
     }
     const events = new TurnEvents(service, sessionId);
-    const turn = turns.run(sessionId, () =>
-      callOperation(service, name, params, { onEvent: events.push }),
-    );
-    turn.then(
-      () => events.end(),
-      () => events.end(),
-    );
-    // What fails before anything happened fails like any other request.
-    await Promise.race([events.begun, turn]);
-    return streamResponse(turnFrames(events, turn), {
-      heartbeatMs,
-      onEnd: () => events.abandon(),
-    });
+    const begin = () =>
+      turns.run(sessionId, () => callOperation(service, name, params, { onEvent: events.push }));
+    return await turnStream(begin, events, streams.open(), limits);
   }
 
   return {
@@ -146,18 +133,6 @@ async function paramsOf(
     }
   }
   return { ...body, ...inPath };
-}
-
-async function* turnFrames(
-  events: TurnEvents,
-  turn: Promise<Record<string, unknown>>,
-): AsyncGenerator<string> {
-  try {
-    yield* events.frames();
-    yield frame("result", await turn);
-  } catch (error) {
-    yield frame("error", wireError(SessionError.from(error)));
-  }
 }
 
 function notFound({ req }: Context): Response {

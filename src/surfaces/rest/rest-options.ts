@@ -14,8 +14,6 @@ export interface RestOptions {
   /** Origins whose pages may call the server, such as `https://app.example`; none by default. */
   readonly cors?: readonly string[];
   readonly limits?: Partial<RestLimits>;
-  /** How long an event stream is silent at the most. Default 15 000. */
-  readonly heartbeatMs?: number;
   /** Told of failures that should not be. Default: a process warning. */
   readonly onError?: (error: unknown) => void;
 }
@@ -27,8 +25,12 @@ export interface RestLimits {
   readonly allBodiesBytes: number;
   /** Turns and compactions that run at once. Default 512. */
   readonly turns: number;
-  /** Event streams that are open at once. Default 2048. */
+  /** Event streams that are open at once, those of turns included. Default 2048. */
   readonly streams: number;
+  /** How long an event stream is silent at the most. Default 15 000. */
+  readonly heartbeatMs: number;
+  /** How long the reader of an event stream may take nothing. Default 120 000. */
+  readonly stallMs: number;
 }
 
 export const DEFAULT_LIMITS: RestLimits = {
@@ -36,4 +38,6 @@ export const DEFAULT_LIMITS: RestLimits = {
   allBodiesBytes: 128 * 1024 * 1024,
   turns: 512,
   streams: 2048,
+  heartbeatMs: 15_000,
+  stallMs: 120_000,
 };

@@ -9,6 +9,7 @@ import { inWireNames } from "../field-names.ts";
 import { eventFrame, frame } from "./event-frames.ts";
 import type { OpenStream, OpenStreams } from "./open-streams.ts";
 import { readQuery } from "./query-params.ts";
+import type { RestLimits } from "./rest-options.ts";
 import { streamResponse } from "./stream-response.ts";
 
 /** How long a reader waits before it comes back. */
@@ -22,7 +23,7 @@ export async function sessionEvents(
   context: Context,
   service: Pick<SessionService, "subscribe">,
   streams: OpenStreams,
-  heartbeatMs: number,
+  limits: Pick<RestLimits, "heartbeatMs" | "stallMs">,
 ): Promise<Response> {
   const params = {
     ...readQuery(subscribeRequest, new URL(context.req.url).searchParams),
@@ -43,7 +44,7 @@ export async function sessionEvents(
     const from = await Promise.race([opened.promise, first.then(() => opened.promise)]);
     const knows = params.after_seq !== undefined;
     return streamResponse(frames(events, first, stream, knows ? undefined : from), {
-      heartbeatMs,
+      ...limits,
       onEnd: () => stream.close(),
       headers: { "last-event-id": String(from) },
     });

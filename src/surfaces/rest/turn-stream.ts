@@ -1,0 +1,44 @@
+import { SessionError } from "../../core/errors.ts";
+import { wireError } from "../call-operation.ts";
+import { frame } from "./event-frames.ts";
+import type { OpenStream } from "./open-streams.ts";
+import type { RestLimits } from "./rest-options.ts";
+import { streamResponse } from "./stream-response.ts";
+import type { TurnEvents } from "./turn-events.ts";
+
+type Turn = Promise<Record<string, unknown>>;
+
+/**
+ * Begins a turn and answers with its events and its result. What fails before
+ * anything happened fails like any other request.
+ */
+export async function turnStream(
+  begin: () => Turn,
+  events: TurnEvents,
+  stream: OpenStream,
+  limits: Pick<RestLimits, "heartbeatMs" | "stallMs">,
+): Promise<Response> {
+  const onEnd = () => {
+    stream.close();
+    events.abandon();
+  };
+  try {
+    const turn = begin();
+    const end = () => events.end();
+    turn.then(end, end);
+    await Promise.race([events.begun, turn]);
+    return streamResponse(frames(events, turn), { ...limits, onEnd });
+  } catch (error) {
+    onEnd();
+    throw error;
+  }
+}
+
+async function* frames(events: TurnEvents, turn: Turn): AsyncGenerator<string> {
+  try {
+    yield* events.frames();
+    yield frame("result", await turn);
+  } catch (error) {
+    yield frame("error", wireError(SessionError.from(error)));
+  }
+}
