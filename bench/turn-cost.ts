@@ -21,7 +21,8 @@ const { values } = parseArgs({
 });
 const turns = Number(values.turns);
 const SIZES = [100, 10_000] as const;
-const ANSWER = "An answer of an ordinary length, as models give them between two tool calls. ".repeat(3);
+const ANSWER =
+  "An answer of an ordinary length, as models give them between two tool calls. ".repeat(3);
 
 const folder = await mkdtemp(join(tmpdir(), "rkat-bench-"));
 const stores = sqliteStores({ path: join(folder, "rkat.db"), thread: "main" });
@@ -36,10 +37,12 @@ const service = createSessionService({
 
 const sessions = new Map<number, string>();
 for (const size of SIZES) {
-  const messages = Array.from({ length: size }, (_, index): Message =>
-    index % 2 === 0
-      ? { role: "user", content: `Question ${index}: what about the usual things?` }
-      : { role: "assistant", content: `Answer ${index}: ${ANSWER}` },
+  const messages = Array.from(
+    { length: size },
+    (_, index): Message =>
+      index % 2 === 0
+        ? { role: "user", content: `Question ${index}: what about the usual things?` }
+        : { role: "assistant", content: `Answer ${index}: ${ANSWER}` },
   );
   sessions.set(size, (await service.createSession({ messages })).sessionId);
 }

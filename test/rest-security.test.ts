@@ -7,6 +7,7 @@ import { BUILDS, type ScriptedReply } from "../src/testing.ts";
 import { framesOf } from "./support/event-stream.ts";
 import { hostileRequest } from "./support/hostile-request.ts";
 import { temporaryFolder } from "./support/obey.ts";
+import { providerForTest } from "./support/provider-for-test.ts";
 import { startScriptedRest } from "./support/rest-process.ts";
 import { Project } from "./support/rkat-process.ts";
 import { scriptedService } from "./support/scripted-service.ts";
@@ -332,17 +333,10 @@ describe("`rkat serve`", () => {
 
   test("serves until it is told to end, and its token is in nothing that it says", async () => {
     const project = await Project.open();
-    const args = ["serve", "--host", "0.0.0.0", "--port", "0"];
-    const { child, ended } = project.start(args, "", { RKAT_TOKEN: TOKEN });
-    const port = await new Promise<number>((resolve) => {
-      let said = "";
-      child.stderr?.on("data", (text) => {
-        said += text;
-        const [, found] = /:(\d+) \(with a token\)/.exec(said) ?? [];
-        if (found) resolve(Number(found));
-      });
+    const { child, ended, url } = await startServing(project, ["--host", "0.0.0.0"], {
+      RKAT_TOKEN: TOKEN,
     });
-    const client = connectRest({ url: `http://127.0.0.1:${port}`, token: TOKEN });
+    const client = connectRest({ url, token: TOKEN });
     const { sessionId } = await client.createSession({});
     await client.startTurn({ sessionId, prompt: "hi" }).catch(() => {});
     expect((await client.list({})).map((session) => session.sessionId)).toEqual([sessionId]);
@@ -351,7 +345,46 @@ describe("`rkat serve`", () => {
     expect(code).toBe(0);
     expect(stdout + stderr).not.toContain(TOKEN);
   });
+
+  test("ends at once when it is told twice; what was in the log is there for the next", async () => {
+    const provider = await providerForTest([{ text: "nev", interruption: "hang" }, "back"]);
+    const project = await Project.open({ provider });
+    const first = await startServing(project, []);
+    const client = connectRest({ url: first.url });
+    const { sessionId } = await client.createSession({});
+    const begun = Promise.withResolvers<void>();
+    const turn = client
+      .startTurn({ sessionId, prompt: "wait" }, { onEvent: () => begun.resolve() })
+      .catch(SessionError.from);
+    await begun.promise;
+    first.child.kill("SIGTERM");
+    await expect.poll(() => fetch(`${first.url}/health`).catch(() => "refused")).toBe("refused");
+    first.child.kill("SIGTERM");
+    expect((await first.ended).code).toBe(130);
+    expect(await turn).toMatchObject({ code: "SERVICE_UNAVAILABLE" });
+
+    const second = connectRest({ url: (await startServing(project, [])).url });
+    expect((await second.resume({ sessionId, prompt: "go on" })).text).toBe("back");
+  });
 });
+
+/** `rkat serve`, once it says where. */
+async function startServing(
+  project: Project,
+  args: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+) {
+  const running = project.start(["serve", "--port", "0", ...args], "", env);
+  const port = await new Promise<string>((resolve) => {
+    let said = "";
+    running.child.stderr?.on("data", (text) => {
+      said += text;
+      const [, found] = /:(\d+) \((?:no|with a) token\)/.exec(said) ?? [];
+      if (found) resolve(found);
+    });
+  });
+  return { ...running, url: `http://127.0.0.1:${port}` };
+}
 
 /** An app in this process that is asked without a socket. */
 async function open(options: Partial<RestOptions> = {}) {

@@ -110,7 +110,7 @@ test("to subscribe to what there is not fails as it does over the SDK", async ()
   expect((await failureOf(next({ sessionId: "nobody" }))).code).toBe("SESSION_NOT_FOUND");
   const failed = await failureOf(next({ sessionId: "nobody", afterSeq: -1 }));
   expect(failed.code).toBe("INVALID_PARAMS");
-  expect(failed.message).toContain("after_seq");
+  expect(failed.message).toContain("afterSeq");
 });
 
 test.each(ways)(

@@ -11,6 +11,8 @@ export type ScriptedReply =
   | {
       readonly reasoning?: string;
       readonly text?: string;
+      /** Deltas that the text comes in. Default 1. */
+      readonly deltas?: number;
       readonly toolCalls?: readonly ToolUse[];
       readonly stopReason?: StopReason;
       readonly usage?: Partial<Usage>;
@@ -67,7 +69,10 @@ async function* speak(
     blocks.push({ block_type: "reasoning", data: { text: reply.reasoning } });
   }
   if (reply.text !== undefined && reply.text !== "") {
-    yield { type: "text_delta", delta: reply.text };
+    const size = Math.ceil(reply.text.length / (reply.deltas ?? 1));
+    for (let at = 0; at < reply.text.length; at += size) {
+      yield { type: "text_delta", delta: reply.text.slice(at, at + size) };
+    }
     blocks.push({ block_type: "text", data: { text: reply.text } });
   }
   if (reply.breaksOff) return;

@@ -122,12 +122,13 @@ export function hostileRequest(seed: number, sessionId: string): HostileRequest 
   const method = path === `/sessions/${sessionId}` ? pick(["GET", "PUT", "POST"]) : pick(METHODS);
   const body = random(3) === 0 ? "" : bodyFrom(random, pick);
   const length = Buffer.byteLength(body);
+  const chunked = random(30) === 0;
   const headers = [
     random(10) === 0 ? "" : "Host: 127.0.0.1",
     ...Array.from({ length: random(4) }, () => pick(HEADERS)),
     ...(length > 0 || random(2) === 0 ? [`Content-Length: ${length}`] : []),
     ...(random(2) === 0 ? ["Content-Type: application/json"] : []),
-    ...(random(30) === 0 ? ["Transfer-Encoding: chunked"] : []),
+    ...(chunked ? ["Transfer-Encoding: chunked"] : []),
     ...(random(30) === 0 ? [`X-Long: ${"x".repeat(random(40_000))}`] : []),
   ].filter((header) => header !== "");
   const head = `${method} ${path}${pick(QUERIES)} HTTP/1.1\r\n${headers.join("\r\n")}\r\n\r\n`;
@@ -137,7 +138,9 @@ export function hostileRequest(seed: number, sessionId: string): HostileRequest 
   const bytes = cut ? whole.subarray(0, 1 + random(whole.length)) : whole;
   const flipped = random(10) === 0;
   if (flipped) bytes[random(bytes.length)] = random(256);
-  return { bytes, leaves: cut || flipped, mayClose: cut || flipped };
+  // What is not all there, or says that it comes in chunks which it does not, has no end to wait for.
+  const incomplete = cut || flipped || chunked;
+  return { bytes, leaves: incomplete, mayClose: incomplete };
 }
 
 function bodyFrom(

@@ -36,7 +36,12 @@ export interface Listening<App> {
 }
 
 /** A request that takes longer to arrive than this, or has a longer head, is refused. */
-const LIMITS = { headersTimeout: 10_000, requestTimeout: 30_000, maxHeaderSize: 16 * 1024 };
+const LIMITS = {
+  headersTimeout: 10_000,
+  requestTimeout: 30_000,
+  connectionsCheckingInterval: 2_000,
+  maxHeaderSize: 16 * 1024,
+};
 const CONNECTIONS_MAX = 4096;
 const EVERYWHERE = ["0.0.0.0", "::", "[::]"];
 /** How long clients get to read what is left once everything is said. */
