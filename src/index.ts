@@ -5,6 +5,7 @@ import type { ServiceOptions } from "./session/service-options.ts";
 import { EphemeralEventStore } from "./stores/ephemeral/ephemeral-event-store.ts";
 import { EphemeralSessionStore } from "./stores/ephemeral/ephemeral-session-store.ts";
 
+export { type Agent, type AgentBuildConfig, AgentFactory } from "./agent-factory.ts";
 export { checkRebuild, type Violation } from "./compaction/check-rebuild.ts";
 export {
   type CompactHistoryOptions,

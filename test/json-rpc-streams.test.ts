@@ -79,6 +79,16 @@ test("a connection runs a bounded number of turns, and everything else beside th
   expect(Object.fromEntries(failed)).toEqual({ 1: "TURN_INTERRUPTED", 2: "SERVICE_UNAVAILABLE" });
 });
 
+test("a server that is stopped does not wait for who does not read", async () => {
+  const stop = new AbortController();
+  const { input, output, served } = await serve([], { signal: stop.signal });
+  for (let id = 1; id < 3000; id += 1) ask(input, id, "initialize", {});
+  await expect.poll(() => output.writableNeedDrain).toBe(true);
+  stop.abort();
+  await served;
+  expect(output.destroyed).toBe(true);
+});
+
 test("who stops reading altogether is given up when the connection ends", async () => {
   const { service, input, output, served } = await serveTalkative();
   const { sessionId } = await service.createSession({});
@@ -101,7 +111,11 @@ function serveTalkative() {
 
 async function serve(
   replies: readonly ScriptedReply[],
-  options: { readonly turnsMax?: number; readonly drainMs?: number } = {},
+  options: {
+    readonly turnsMax?: number;
+    readonly drainMs?: number;
+    readonly signal?: AbortSignal;
+  } = {},
 ) {
   const capabilities = BUILDS.B ?? [];
   const { service, close } = scriptedService(await temporaryFolder(), { capabilities, replies });

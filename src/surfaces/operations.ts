@@ -39,7 +39,7 @@ export const OPERATIONS = {
     rpc: "session/create",
     http: { method: "POST", path: "/sessions" },
     tool: "session_create",
-    command: "run",
+    command: "sessions create",
     effect: "adds",
   },
   startTurn: {
@@ -150,7 +150,7 @@ export const OPERATIONS = {
     rpc: "history/search",
     http: { method: "GET", path: "/history/search" },
     tool: "search_project_history",
-    command: "(as a tool of the model)",
+    command: "history search",
     effect: "reads",
   },
   capabilities: {

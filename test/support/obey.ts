@@ -8,14 +8,24 @@ import type { Law } from "../../src/testing/law.ts";
 export interface Subject<T> {
   readonly name: string;
   readonly durable: boolean;
+  /** Laws that cannot hold for it, each with the reason. */
+  readonly cannot?: Readonly<Record<string, string>>;
   open(place: string): Promise<T>;
 }
 
 /** Runs every law against every subject. */
 export function obey<T>(laws: readonly Law<T>[], subjects: readonly Subject<T>[]): void {
-  for (const { name, durable, open } of subjects) {
+  for (const { name, durable, cannot = {}, open } of subjects) {
     describe(name, () => {
+      for (const law of Object.keys(cannot)) {
+        if (!laws.some(({ name }) => name === law)) throw new Error(`There is no law "${law}".`);
+      }
       for (const law of laws) {
+        const reason = cannot[law.name];
+        if (reason !== undefined) {
+          test.skip(`${law.name} (cannot: ${reason})`);
+          continue;
+        }
         test.skipIf(law.durable && !durable)(law.name, async () => {
           const place = await temporaryFolder();
           await law.holds(() => open(place));

@@ -36,11 +36,16 @@ export class Project {
   }
 
   static async open(
-    options: { readonly config?: string; readonly provider?: ProviderServer } = {},
+    options: {
+      readonly config?: string;
+      readonly provider?: ProviderServer;
+      /** The home; one of its own when it is not given. */
+      readonly root?: string;
+    } = {},
   ): Promise<Project> {
-    const root = await temporaryFolder();
+    const root = options.root ?? (await temporaryFolder());
     const folder = join(root, "project");
-    mkdirSync(folder);
+    mkdirSync(folder, { recursive: true });
     const env = { PATH: process.env.PATH ?? "", HOME: root, NODE_COMPILE_CACHE: COMPILE_CACHE };
     const project = new Project(folder, { ...env, ...providerEnv(options.provider) });
     if (options.config !== undefined) project.write(".rkat/config.toml", options.config);

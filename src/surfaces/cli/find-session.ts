@@ -7,13 +7,21 @@ const CANDIDATES_MAX = 5;
  * The session that somebody names: by its id, the beginning of its id, `last`
  * (the one used last) or `~N` (the Nth before that). An archived one goes by its id only.
  *
- * @throws SessionError `SESSION_NOT_FOUND` when there is none, `INVALID_PARAMS` when there are several.
+ * @throws SessionError `SESSION_NOT_FOUND` when there is none, `INVALID_PARAMS` when there are
+ *   several, or when the name is empty.
  */
 export async function findSession(
   service: SessionService,
   name: string,
   { includeArchived = false } = {},
 ): Promise<string> {
+  // Every id begins with nothing: a variable that a script forgot to set would name a session.
+  if (name === "") {
+    throw new SessionError("INVALID_PARAMS", {
+      detail: "The session's name is empty.",
+      hint: "Give an id, the beginning of one, `last` or ~N.",
+    });
+  }
   const back = name === "last" ? 0 : Number(/^~(\d{1,6})$/.exec(name)?.[1] ?? -1);
   if (back >= 0) {
     const [found] = await service.list({ limit: 1, offset: back });

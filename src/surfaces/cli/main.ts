@@ -1,32 +1,42 @@
 import { CommanderError } from "commander";
-import { SessionError } from "../../core/errors.ts";
+import { ERRORS, SessionError } from "../../core/errors.ts";
 import type { CliContext } from "./cli-context.ts";
+import { printEnd } from "./event-lines.ts";
 import { createProgram } from "./program.ts";
 import { exitCodeOf, failureJson, renderFailure } from "./render-failure.ts";
+import { scriptForm } from "./script-form.ts";
 import { styleFor } from "./style.ts";
-
-/** The command line was not understood. */
-const USAGE = 2;
 
 /** Runs one command line and returns what the process should exit with. */
 export async function main(args: readonly string[], context: CliContext): Promise<number> {
-  const { stderr, env } = context.terminal;
-  const program = await createProgram(args, context);
-  let flags: { readonly json?: boolean; readonly output?: string } = {};
-  program.hook("preAction", (_, command) => {
-    flags = command.opts();
-  });
+  const { stdout, stderr, env } = context.terminal;
+  const form = scriptForm(args);
+  const program = await createProgram(args, context, { onBadUsage: form ? "throw" : "say" });
   try {
     await program.parseAsync(args, { from: "user" });
     return context.exitCode;
   } catch (thrown) {
-    // It has said what it had to say: the help, the version, or what it did not understand.
-    if (thrown instanceof CommanderError) return thrown.exitCode === 0 ? 0 : USAGE;
-    const error = SessionError.from(thrown);
-    const forScript = flags.json === true || flags.output === "json";
+    const isUsage = thrown instanceof CommanderError;
+    if (isUsage && thrown.exitCode === 0) return 0;
+    // To people, the help and what was not understood have been said.
+    if (isUsage && !form) return ERRORS.INVALID_PARAMS.exitCode;
+    const error = isUsage ? usageError(thrown) : SessionError.from(thrown);
+    if (form === "jsonl") await printEnd(stdout, "error", failureJson(error));
     await stderr.write(
-      forScript ? failureJson(error) : renderFailure(error, styleFor(stderr, env)),
+      form
+        ? `${JSON.stringify(failureJson(error))}\n`
+        : renderFailure(error, styleFor(stderr, env)),
     );
     return exitCodeOf(error);
   }
+}
+
+/** What commander did not understand, as the failure that it is. */
+function usageError({ code, message }: CommanderError): SessionError {
+  const detail =
+    code === "commander.help" ? "A command is missing." : message.replace(/^error: /, "");
+  return new SessionError("INVALID_PARAMS", {
+    detail,
+    hint: "`--help` says what the command takes.",
+  });
 }

@@ -19,7 +19,11 @@ export function processTerminal(): Terminal {
     takeStreams() {
       process.stdout.off("error", exitOnError);
       for (const name of ["log", "info", "debug"] as const) console[name] = console.error;
-      return { input: process.stdin, output: process.stdout };
+      return {
+        input: process.stdin,
+        output: process.stdout,
+        release: () => void (process.stdout.writableLength > 0 && process.exit()),
+      };
     },
   };
 }

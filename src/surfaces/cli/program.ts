@@ -20,6 +20,10 @@ const COMMANDS: readonly {
     names: ["sessions"],
     load: async () => (await import("./sessions-command.ts")).sessionsCommand,
   },
+  {
+    names: ["history"],
+    load: async () => (await import("./history-command.ts")).historyCommand,
+  },
   { names: ["memory"], load: async () => (await import("./memory-command.ts")).memoryCommand },
   { names: ["replay"], load: async () => (await import("./replay-command.ts")).replayCommand },
   { names: ["rpc"], load: async () => (await import("./rpc-command.ts")).rpcCommand },
@@ -38,6 +42,7 @@ const COMMANDS: readonly {
 export async function createProgram(
   args: readonly string[],
   context: CliContext,
+  options: { readonly onBadUsage: "say" | "throw" } = { onBadUsage: "say" },
 ): Promise<Command> {
   const { stdout, stderr } = context.terminal;
   const program = new Command("rkat")
@@ -49,7 +54,9 @@ export async function createProgram(
     .configureHelp({ showGlobalOptions: true, sortSubcommands: false })
     .configureOutput({
       writeOut: (text) => void stdout.write(text),
-      writeErr: (text) => void stderr.write(text),
+      writeErr: (text) => {
+        if (options.onBadUsage === "say") void stderr.write(text);
+      },
       getOutHelpWidth: () => stdout.columns,
       getErrHelpWidth: () => stderr.columns,
     })

@@ -10,10 +10,9 @@ export function renderFailure(error: SessionError, style: Style): string {
   return `${style.red("error:")} ${first}\n${details}${hint}`;
 }
 
-/** The same for scripts, on one line. */
-export function failureJson(error: SessionError): string {
-  const { code, message, hint } = error;
-  return `${JSON.stringify({ code, message, hint })}\n`;
+/** The same for scripts. */
+export function failureJson({ code, message, hint }: SessionError) {
+  return { code, message, hint };
 }
 
 export function exitCodeOf(error: SessionError): number {

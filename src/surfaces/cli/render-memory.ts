@@ -1,9 +1,7 @@
 import type { MemoryHit, MemoryStats } from "../../core/memory-store.ts";
-import { printable } from "./printable.ts";
+import { renderPassage } from "./render-passage.ts";
 import type { Style } from "./style.ts";
 import { thousands } from "./thousands.ts";
-
-const LINES_MAX = 8;
 
 /** Hits, best first, each with where it comes from. */
 export function renderMemoryHits(hits: readonly MemoryHit[], style: Style): string {
@@ -21,16 +19,12 @@ export function renderMemoryStats(stats: MemoryStats, style: Style): string {
 }
 
 function renderHit(hit: MemoryHit, style: Style): string {
+  const { sessionId, turn, speaker, role, time, content } = hit;
   const place = [
-    `session ${printable(hit.sessionId)}`,
-    hit.turn === null ? undefined : `turn ${hit.turn}`,
-    hit.speaker ?? hit.role,
-    hit.time,
-  ].filter((part) => part !== undefined);
-  const lines = printable(hit.content).trim().split("\n");
-  const rest = lines.length - LINES_MAX;
-  const shown = lines.slice(0, LINES_MAX).map((line) => `  ${line}\n`);
-  if (rest > 0) shown.push(style.dim(`  … ${rest} more lines\n`));
-  const score = style.green(hit.score.toFixed(2));
-  return `${score}  ${style.dim(printable(place.join(" · ")))}\n${shown.join("")}`;
+    `session ${sessionId}`,
+    turn === null ? undefined : `turn ${turn}`,
+    speaker ?? role,
+    time,
+  ];
+  return `${style.green(hit.score.toFixed(2))}  ${renderPassage({ place, content }, style)}`;
 }

@@ -12,12 +12,13 @@ export function rpcCommand(program: Command, context: CliContext): void {
     .action(async () => {
       const { terminal, version } = context;
       const workspace = await workspaceOf(context, command);
+      const { input, output, release } = terminal.takeStreams();
+      const config = async () => settingsJson(workspace);
       await withServiceOf(workspace, context, "create", (service) =>
-        terminal.interruptible((signal) => {
-          const config = async () => settingsJson(workspace);
-          const streams = terminal.takeStreams();
-          return new JsonRpcServer({ service, version, config, signal, ...streams }).serve();
-        }),
+        terminal.interruptible((signal) =>
+          new JsonRpcServer({ service, version, config, signal, input, output }).serve(),
+        ),
       );
+      release();
     });
 }

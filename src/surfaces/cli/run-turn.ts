@@ -1,10 +1,12 @@
 import { ERRORS, SessionError } from "../../core/errors.ts";
+import type { EventEnvelope } from "../../core/event.ts";
 import type { StartTurn } from "../../core/requests.ts";
 import { turnResult } from "../../core/results.ts";
 import type { TurnEnd, TurnOptions, TurnResult } from "../../core/session-service.ts";
 import { toWire } from "../../core/wire.ts";
 import { hasCapability } from "./capabilities-command.ts";
 import type { CliContext } from "./cli-context.ts";
+import { printEnd, printEvent } from "./event-lines.ts";
 import { printJson } from "./print-json.ts";
 import { printable } from "./printable.ts";
 import { styleFor } from "./style.ts";
@@ -24,16 +26,22 @@ export async function runTurn(
   const isKept = hasCapability(config, "session-store");
   const stream = flags.output === "text" && (flags.stream ?? terminal.stdout.isTerminal);
   const view = new TurnView(terminal, { stream, verbose: flags.verbose === true });
+  const onEvent = (event: EventEnvelope) => {
+    if (flags.output === "jsonl") printEvent(terminal.stdout, event);
+    view.onEvent(event);
+  };
   view.waiting();
   const result = await terminal
-    .interruptible((signal) => run(request, { signal, onEvent: view.onEvent }))
+    .interruptible((signal) => run(request, { signal, onEvent }))
     .catch((error: unknown) => {
       throw isKept ? withWayBack(error, request.sessionId) : error;
     })
     .finally(() => view.end());
 
   if (flags.output === "json") await printJson(terminal.stdout, toWire(turnResult, result));
-  else {
+  else if (flags.output === "jsonl") {
+    await printEnd(terminal.stdout, "result", toWire(turnResult, result));
+  } else {
     if (!stream) await terminal.stdout.write(`${shown(result.text, terminal.stdout.isTerminal)}\n`);
     await terminal.stderr.write(styleFor(terminal.stderr, terminal.env).dim(footer(result)));
   }

@@ -4,13 +4,16 @@ import { compactionOutcome, sessionSummary, sessionView } from "../../core/resul
 import type { SessionService } from "../../core/session-service.ts";
 import { toWire } from "../../core/wire.ts";
 import type { CliContext } from "./cli-context.ts";
+import { printEnd, printEvent } from "./event-lines.ts";
 import { findSession } from "./find-session.ts";
 import { countFlag, given, labelFlag } from "./flags.ts";
 import { printJson } from "./print-json.ts";
 import { ProgressLine } from "./progress-line.ts";
 import { renderSession, renderSessionList } from "./render-sessions.ts";
+import { sessionsCreateCommand } from "./sessions-create-command.ts";
 import { styleFor } from "./style.ts";
 import { thousands } from "./thousands.ts";
+import { type OutputForm, outputOption } from "./turn-flags.ts";
 import { withService } from "./with-service.ts";
 
 const LIMIT_DEFAULT = 20;
@@ -23,6 +26,12 @@ interface ListFlags {
   readonly json?: true;
 }
 
+interface CompactFlags {
+  readonly instructions?: string;
+  readonly output: OutputForm;
+  readonly json?: true;
+}
+
 /** `rkat sessions …`. */
 export function sessionsCommand(program: Command, context: CliContext): void {
   const sessions = program
@@ -31,6 +40,8 @@ export function sessionsCommand(program: Command, context: CliContext): void {
     .helpCommand(false);
   const { terminal } = context;
   const style = styleFor(terminal.stdout, terminal.env);
+
+  sessionsCreateCommand(sessions, context);
 
   const list = sessions
     .command("list")
@@ -66,37 +77,48 @@ export function sessionsCommand(program: Command, context: CliContext): void {
       }),
     );
 
-  const archive = withSession(
-    sessions,
-    "archive",
-    "put a session away: still there to read",
-  ).action((name: string) =>
-    withFoundSession(context, archive, name, async (service, sessionId) => {
-      await service.archive({ sessionId });
-      await terminal.stderr.write(`Archived ${sessionId}.\n`);
-    }),
-  );
+  const archive = withSession(sessions, "archive", "put a session away: still there to read")
+    .option("--json", "for scripts")
+    .action((name: string, { json }: { json?: true }) =>
+      withFoundSession(context, archive, name, async (service, sessionId) => {
+        await service.archive({ sessionId });
+        if (json) await printJson(terminal.stdout, { archived: true });
+        else await terminal.stderr.write(`Archived ${sessionId}.\n`);
+      }),
+    );
 
-  const remove = withSession(sessions, "delete", "remove a session, its log and its memory").action(
-    (name: string) =>
+  const remove = withSession(sessions, "delete", "remove a session, its log and its memory")
+    .option("--json", "for scripts")
+    .action((name: string, { json }: { json?: true }) =>
       withFoundSession(context, remove, name, async (service, sessionId) => {
         await service.delete({ sessionId });
-        await terminal.stderr.write(`Deleted ${sessionId}.\n`);
+        if (json) await printJson(terminal.stdout, { deleted: true });
+        else await terminal.stderr.write(`Deleted ${sessionId}.\n`);
       }),
-  );
+    );
 
   const compact = withSession(sessions, "compact", "compact a session's history now")
     .option("--instructions <text>", "what the summary shall heed")
-    .option("--json", "for scripts")
-    .action((name: string, { instructions, json }: { instructions?: string; json?: true }) =>
+    .addOption(outputOption())
+    .option("--json", "same as --output json")
+    .action((name: string, { instructions, json, output }: CompactFlags) =>
       withFoundSession(context, compact, name, async (service, sessionId) => {
         const progress = new ProgressLine(terminal.stderr);
         progress.show("compacting the history");
         const request = { sessionId, ...given({ instructions }) };
         const outcome = await terminal
-          .interruptible((signal) => service.compact(request, { signal }))
+          .interruptible((signal) =>
+            service.compact(request, {
+              signal,
+              onEvent: (event) => {
+                if (output === "jsonl") printEvent(terminal.stdout, event);
+              },
+            }),
+          )
           .finally(() => progress.clear());
-        if (json) return await printJson(terminal.stdout, toWire(compactionOutcome, outcome));
+        const wire = toWire(compactionOutcome, outcome);
+        if (output === "jsonl") return await printEnd(terminal.stdout, "result", wire);
+        if (json || output === "json") return await printJson(terminal.stdout, wire);
         await terminal.stdout.write(
           outcome.compacted
             ? `Compacted: ${outcome.messagesBefore} → ${outcome.messagesAfter} messages, ${thousands(outcome.tokensBefore)} → ${thousands(outcome.tokensAfter)} tokens.\n`

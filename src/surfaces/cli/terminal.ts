@@ -10,7 +10,14 @@ export interface Terminal {
   /** Runs work that Ctrl-C interrupts; a second Ctrl-C ends the process at once. */
   interruptible<Result>(work: (signal: AbortSignal) => Promise<Result>): Promise<Result>;
   /** The bare streams, for a protocol: nothing else writes to standard output, and its end is theirs to see to. */
-  takeStreams(): { readonly input: Readable; readonly output: Writable };
+  takeStreams(): ProtocolStreams;
+}
+
+export interface ProtocolStreams {
+  readonly input: Readable;
+  readonly output: Writable;
+  /** Ends the process if it would wait for a reader who has not read what was left, and was given time to. */
+  release(): void;
 }
 
 export interface Input extends AsyncIterable<Uint8Array> {

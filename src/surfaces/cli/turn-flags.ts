@@ -5,46 +5,65 @@ import type { Budget, CompactionSettings } from "../../core/requests.ts";
 import { flagOf, given } from "./flags.ts";
 
 /** What every command that runs a turn can be told. */
-export interface TurnFlags {
+export interface TurnFlags extends CompactionFlags {
   readonly model?: string;
   readonly maxTokens?: number;
   readonly maxTotalTokens?: number;
   readonly maxDuration?: number;
   readonly maxToolCalls?: number;
+  readonly output: OutputForm;
+  readonly stream?: boolean;
+  readonly verbose?: true;
+}
+
+/** When a history is compacted, and how much of it stays. */
+export interface CompactionFlags {
   readonly autoCompactThreshold?: number;
   readonly compactThreshold?: number;
   readonly recentTurnBudget?: number;
   readonly maxSummaryTokens?: number;
   readonly minTurnsBetweenCompactions?: number;
-  readonly output: "text" | "json";
-  readonly stream?: boolean;
-  readonly verbose?: true;
 }
+
+/** For people, a whole result for scripts, or events as they happen for programs. */
+export type OutputForm = "text" | "json" | "jsonl";
 
 const count = flagOf(wholeNumber);
 
 export function addTurnFlags(command: Command): Command {
-  return command
-    .option("-m, --model <provider/model>", "who answers", flagOf(text))
-    .option("--max-tokens <n>", "output tokens of one model call", count)
+  addModelFlags(command)
     .option("--max-total-tokens <n>", "input and output tokens of this run", count)
     .option("--max-duration <time>", "how long this run may take: 90s, 1h30m", flagOf(duration))
-    .option("--max-tool-calls <n>", "tool calls of this run", count)
-    .option("--auto-compact-threshold <n>", "tokens at which the history is compacted", count)
-    .addOption(alias("--compact-threshold <n>"))
-    .option("--recent-turn-budget <n>", "recent turns that a compaction keeps", count)
-    .option("--max-summary-tokens <n>", "tokens that a summary may take", count)
-    .option("--min-turns-between-compactions <n>", "model calls between two compactions", count)
-    .addOption(
-      new Option("--output <form>", "what is printed").choices(["text", "json"]).default("text"),
-    )
+    .option("--max-tool-calls <n>", "tool calls of this run", count);
+  return addCompactionFlags(command)
+    .addOption(outputOption())
     .option("-s, --stream", "print the answer as it comes (default on a terminal)")
     .option("--no-stream", "print the answer when it is whole")
     .option("-v, --verbose", "say on stderr what happens");
 }
 
+export function addModelFlags(command: Command): Command {
+  return command
+    .option("-m, --model <provider/model>", "who answers", flagOf(text))
+    .option("--max-tokens <n>", "output tokens of one model call", count);
+}
+
+export function addCompactionFlags(command: Command): Command {
+  return command
+    .option("--auto-compact-threshold <n>", "tokens at which the history is compacted", count)
+    .addOption(alias("--compact-threshold <n>"))
+    .option("--recent-turn-budget <n>", "recent turns that a compaction keeps", count)
+    .option("--max-summary-tokens <n>", "tokens that a summary may take", count)
+    .option("--min-turns-between-compactions <n>", "model calls between two compactions", count);
+}
+
+export function outputOption(): Option {
+  const forms = ["text", "json", "jsonl"] satisfies OutputForm[];
+  return new Option("--output <form>", "what is printed").choices(forms).default("text");
+}
+
 /** The compaction that the flags ask for; undefined when they ask for none. */
-export function compactionOf(flags: TurnFlags): CompactionSettings | undefined {
+export function compactionOf(flags: CompactionFlags): CompactionSettings | undefined {
   const compaction = given({
     autoCompactThreshold: flags.autoCompactThreshold ?? flags.compactThreshold,
     recentTurnBudget: flags.recentTurnBudget,

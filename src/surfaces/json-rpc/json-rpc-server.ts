@@ -60,6 +60,7 @@ export class JsonRpcServer {
   /** What runs for long, with the ids of the requests. */
   readonly #turns = new Map<AbortController, RpcId | undefined>();
   readonly #unanswered = new Set<Promise<void>>();
+  #onStop = () => {};
   #requests = 0;
   #onRoom = () => {};
 
@@ -82,7 +83,10 @@ export class JsonRpcServer {
   /** Resolves when the connection has ended and nothing runs any more. */
   async serve(): Promise<void> {
     const { input, signal, lineBytesMax = LINE_BYTES_MAX } = this.#options;
-    const stop = () => input.destroy();
+    const stop = () => {
+      input.destroy();
+      this.#onStop();
+    };
     signal?.addEventListener("abort", stop);
     try {
       if (signal?.aborted) stop();
@@ -99,12 +103,14 @@ export class JsonRpcServer {
   /** Begins to work on what a line asks; resolves when there is room for the next one. */
   async #receive(frame: Frame): Promise<void> {
     // Nothing is read from who does not read, so what waits for them is bounded.
-    await this.#writer.ready();
+    await this.#mayAnswer();
+    if (this.#options.signal?.aborted) return;
     let message: unknown;
     try {
       message = readMessage(frame);
     } catch (error) {
-      return await this.#writer.write(failureLine(null, error));
+      void this.#writer.write(failureLine(null, error));
+      return;
     }
     const answered = Promise.withResolvers<void>();
     const answers: Promise<string | undefined>[] = [];
@@ -170,6 +176,15 @@ export class JsonRpcServer {
   #room(): Promise<void> {
     return new Promise((resolve) => {
       this.#onRoom = resolve;
+    });
+  }
+
+  /** Resolves when the reader has caught up, or the connection is to end. */
+  async #mayAnswer(): Promise<void> {
+    if (this.#options.signal?.aborted) return;
+    await new Promise<void>((resolve) => {
+      this.#onStop = resolve;
+      void this.#writer.ready().then(resolve);
     });
   }
 

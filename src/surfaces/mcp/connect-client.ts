@@ -47,6 +47,7 @@ export async function connectClient(to: McpProgram | McpAddress): Promise<McpCon
     const transport = new StreamableHTTPClientTransport(new URL(to.url), {
       requestInit: { headers },
     });
+    failWhatIsCutOff(transport);
     const mode = to.era === "modern" ? ({ pin: "2026-07-28" } as const) : (to.era ?? "auto");
     const client = await open(transport, { versionNegotiation: { mode } });
     return new McpConnection(client, async () => {
@@ -66,6 +67,21 @@ export async function connectClient(to: McpProgram | McpAddress): Promise<McpCon
     } as ConstructorParameters<typeof StdioClientTransport>[0]),
   );
   return new McpConnection(client, () => client.close());
+}
+
+/** A response that ends without an answer would be waited for until the call's time is out. */
+function failWhatIsCutOff(transport: Transport): void {
+  const send = transport.send.bind(transport);
+  transport.send = (message, options) =>
+    send(message, {
+      ...options,
+      onRequestStreamEnd() {
+        if (!("method" in message && "id" in message)) return;
+        // One that has been answered is no longer waited for, and this is passed over.
+        const error = { code: -32000, message: "The response ended without an answer." };
+        transport.onmessage?.({ jsonrpc: "2.0", id: message.id, error });
+      },
+    });
 }
 
 /** The official client, which not everybody needs who needs this package. */

@@ -126,16 +126,10 @@ export class McpConnection implements ServiceConnection {
       ...(listen && isModern ? { [LOG_LEVEL_META]: "debug" } : {}),
     };
     if (listen) this.#listeners.set(call, listen);
-    // A response stream that ends without an answer would be waited for until the time is out.
-    const cut = new AbortController();
     const result = this.#client
       .callTool(
         { name, arguments: params, _meta: meta },
-        {
-          timeout: TIMEOUT_MS,
-          signal: signal ? AbortSignal.any([signal, cut.signal]) : cut.signal,
-          onRequestStreamEnd: () => cut.abort(new Error("The response ended without an answer.")),
-        },
+        { timeout: TIMEOUT_MS, ...(signal ? { signal } : {}) },
       )
       .catch((error) => {
         throw disconnected(error);

@@ -12,6 +12,9 @@ const NAMES = Object.keys(OPERATIONS) as OperationName[];
 
 const ORDER = [...FIRST, ...NAMES.filter((name) => !FIRST.includes(name))];
 
+/** All that a message may be takes a model more room than it is worth; the service checks it. */
+const MESSAGES = { type: "array", items: { type: "object" } };
+
 /** The operation behind a tool. */
 export const OPERATION_OF_TOOL: ReadonlyMap<string, OperationName> = new Map(
   ORDER.map((name) => [OPERATIONS[name].tool, name]),
@@ -76,7 +79,8 @@ function described(schema: ObjectSchema, isSearch: boolean): ObjectSchema {
   const describe = ([name, property]: [string, object]) => {
     const description = FIELD_DESCRIPTIONS[name];
     const limits = isSearch && name === "limit" ? SEARCH_LIMITS : {};
-    return [name, { ...property, ...(description ? { description } : {}), ...limits }];
+    const shown = name === "messages" || name === "context" ? MESSAGES : property;
+    return [name, { ...shown, ...(description ? { description } : {}), ...limits }];
   };
   return {
     ...schema,

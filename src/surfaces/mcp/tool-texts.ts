@@ -53,8 +53,10 @@ export const FIELD_DESCRIPTIONS: Readonly<Record<string, string>> = {
   compaction:
     "When and how this session is compacted, where it differs from the service's settings.",
   labels: "Names and values to find the session by.",
-  messages: "A history to begin with.",
-  context: "Messages that join the history before the prompt.",
+  messages:
+    'A history to begin with, such as [{"role": "user", "content": "…"}, {"role": "assistant", "content": "…"}].',
+  context:
+    'Messages that join the history before the prompt, such as [{"role": "system", "content": "…"}].',
   budget: "Limits of this run; what is used up ends it, and the session goes on.",
   origin: "Who said the prompt, when and where, if not here and now.",
   include_archived: "List archived sessions too.",

@@ -1,4 +1,4 @@
-import { type Server, STATUS_CODES } from "node:http";
+import { type Server, type ServerResponse, STATUS_CODES } from "node:http";
 import type { Duplex } from "node:stream";
 import { SessionError } from "../../core/errors.ts";
 import { wireError } from "../call-operation.ts";
@@ -11,14 +11,14 @@ const STATUS_OF: Readonly<Record<string, number>> = {
 
 /** Answers what is no HTTP, or takes too long to become some, like any other request that fails. */
 export function answerBadRequests(server: Server): void {
-  const answering = new WeakSet<Duplex>();
+  const answers = new WeakMap<Duplex, ServerResponse>();
   server.prependListener("request", (request, response) => {
-    answering.add(request.socket);
-    response.once("close", () => answering.delete(request.socket));
+    answers.set(request.socket, response);
+    response.once("close", () => answers.delete(request.socket));
   });
   server.on("clientError", (error: NodeJS.ErrnoException, socket) => {
     // In the middle of an answer there is no place for another one.
-    if (!socket.writable || answering.has(socket)) return socket.destroy();
+    if (!socket.writable || answers.get(socket)?.headersSent) return socket.destroy();
     const status = STATUS_OF[error.code ?? ""] ?? 400;
     const detail = `It is not HTTP for this server: ${error.message}`;
     const body = JSON.stringify(wireError(new SessionError("INVALID_PARAMS", { detail })));

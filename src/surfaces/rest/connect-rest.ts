@@ -55,7 +55,7 @@ class RestConnection implements ServiceConnection {
     if (signal?.aborted) throw new SessionError("TURN_INTERRUPTED", { cause: signal.reason });
     const accept = operation.tells ? "text/event-stream" : "application/json";
     const response = await this.#send(operation, params, { accept });
-    if (!operation.tells) return (await response.json()) as Params;
+    if (!operation.tells) return (await response.json().catch(lost)) as Params;
     // It runs, and it is ours: now it can be interrupted.
     const interrupt = () => {
       const { session_id } = params;
@@ -70,10 +70,7 @@ class RestConnection implements ServiceConnection {
         if (event === "error") throw remoteError(value);
         onEvent?.(value);
       }
-      throw new SessionError("SERVICE_UNAVAILABLE", {
-        detail: "The connection was lost before the turn ended.",
-        hint: "Read the session: the turn may have gone on.",
-      });
+      return lost();
     } finally {
       signal?.removeEventListener("abort", interrupt);
     }
@@ -151,6 +148,13 @@ class RestConnection implements ServiceConnection {
     if (response.ok) return response;
     throw await refusal(response);
   }
+}
+
+function lost(): never {
+  throw new SessionError("SERVICE_UNAVAILABLE", {
+    detail: "The connection was lost before the answer was whole.",
+    hint: "Read the session: what was asked for may have been done, and a turn goes on.",
+  });
 }
 
 /** `fetch` says why only in what caused its own error. */

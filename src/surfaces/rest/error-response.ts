@@ -27,6 +27,10 @@ export function notValid(
   return new HTTPException(status, { res: errorResponse(error, status, headers) });
 }
 
+export function shuttingDown(): SessionError {
+  return unavailable("It is shutting down.", 5000);
+}
+
 /** What this server cannot do at the moment. */
 export function unavailable(detail: string, afterMs = 1000): SessionError {
   return new SessionError("SERVICE_UNAVAILABLE", { detail, retry: { afterMs } });

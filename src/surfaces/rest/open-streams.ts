@@ -1,4 +1,4 @@
-import { unavailable } from "./error-response.ts";
+import { shuttingDown, unavailable } from "./error-response.ts";
 
 /** One stream of a session's events, while somebody reads it. */
 export interface OpenStream {
@@ -12,13 +12,15 @@ export interface OpenStream {
 export class OpenStreams {
   readonly #max: number;
   readonly #end = new Set<() => void>();
+  #ended = false;
 
   constructor(max: number) {
     this.#max = max;
   }
 
-  /** @throws SessionError `SERVICE_UNAVAILABLE` when as many are open as may be. */
+  /** @throws SessionError `SERVICE_UNAVAILABLE` when as many are open as may be, or no more shall. */
   open(): OpenStream {
+    if (this.#ended) throw shuttingDown();
     if (this.#end.size >= this.#max) throw unavailable(`${this.#max} event streams are open.`);
     const controller = new AbortController();
     let endedHere = false;
@@ -40,6 +42,7 @@ export class OpenStreams {
   }
 
   endAll(): void {
+    this.#ended = true;
     for (const end of this.#end) end();
   }
 }

@@ -5,7 +5,7 @@ import { SessionError } from "../../core/errors.ts";
 import { callOperation } from "../call-operation.ts";
 import { OPERATIONS, type Operation, type OperationName } from "../operations.ts";
 import { BodyReader } from "./body-reader.ts";
-import { errorResponse, notValid, unavailable } from "./error-response.ts";
+import { errorResponse, notValid, shuttingDown } from "./error-response.ts";
 import { guardNames } from "./guard-names.ts";
 import { OpenStreams } from "./open-streams.ts";
 import { openApiDocument } from "./openapi-document.ts";
@@ -45,11 +45,7 @@ export function createRestApp(options: RestOptions): RestApp {
     context.header("cache-control", "no-store");
   });
   app.use(async (context, next) => {
-    if (draining) {
-      return errorResponse(unavailable("It is shutting down.", 5000), undefined, {
-        connection: "close",
-      });
-    }
+    if (draining) return errorResponse(shuttingDown(), undefined, { connection: "close" });
     // A response to HEAD has no body, and nobody would ever end the stream behind it.
     const { method, path } = context.req;
     if (method === "HEAD" && path !== "/health") return notFound(context);

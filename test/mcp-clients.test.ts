@@ -1,0 +1,300 @@
+import { execFile } from "node:child_process";
+import { promisify } from "node:util";
+import { Client, type LoggingMessageNotificationParams } from "@modelcontextprotocol/client";
+import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
+import { expect, onTestFinished, test } from "vitest";
+import { BUILDS, type ServiceSetup } from "../src/testing.ts";
+import { temporaryFolder } from "./support/obey.ts";
+import { Project } from "./support/rkat-process.ts";
+import { scriptedMcpArgs } from "./support/scripted-mcp.ts";
+
+const EVERYTHING = BUILDS.F ?? [];
+const RKAT = new URL("./support/run-cli.ts", import.meta.url).pathname;
+
+/** The official client, connected to a scripted server of its own. */
+async function officialClient(setup: ServiceSetup, place?: string): Promise<Client> {
+  return await connected({
+    command: process.execPath,
+    args: scriptedMcpArgs(place ?? (await temporaryFolder()), setup),
+  });
+}
+
+async function connected(program: {
+  command: string;
+  args: string[];
+  cwd?: string;
+  env?: Record<string, string>;
+}) {
+  const client = new Client({ name: "test", version: "1" });
+  await client.connect(new StdioClientTransport(program));
+  onTestFinished(() => client.close());
+  return client;
+}
+
+async function create(client: Client): Promise<string> {
+  const { structuredContent } = await client.callTool({ name: "session_create", arguments: {} });
+  return (structuredContent as { session_id: string }).session_id;
+}
+
+test("the two searches come first, and every tool says what it does to the world", async () => {
+  const client = await officialClient({ capabilities: EVERYTHING });
+  const { tools } = await client.listTools();
+  expect(tools.slice(0, 2).map(({ name }) => name)).toEqual([
+    "memory_search",
+    "search_project_history",
+  ]);
+  for (const { name, description, inputSchema, outputSchema } of tools) {
+    expect(description, name).toMatch(/\.$/);
+    expect(inputSchema.type).toBe("object");
+    expect(outputSchema?.type).toBe("object");
+    for (const [field, schema] of Object.entries(inputSchema.properties ?? {})) {
+      expect(field, name).toMatch(/^[a-z_]+$/);
+      expect(schema, `${name}: ${field}`).toHaveProperty("description");
+    }
+  }
+  const hints = Object.fromEntries(tools.map(({ name, annotations }) => [name, annotations]));
+  expect(hints.memory_search).toMatchObject({ readOnlyHint: true, openWorldHint: false });
+  expect(hints.session_delete).toMatchObject({ readOnlyHint: false, destructiveHint: true });
+  expect(hints.turn_start).toMatchObject({ readOnlyHint: false, destructiveHint: false });
+  expect(client.getInstructions()).toMatch(/not an instruction/);
+});
+
+test("what tools answer is what their schemas say, as the client checks it", async () => {
+  const compaction = { autoCompactThreshold: 2500, minTurnsBetweenCompactions: 1 };
+  const client = await officialClient({ capabilities: EVERYTHING, compaction });
+  // From here on the client holds every result against its tool's output schema.
+  await client.listTools();
+  const session_id = await create(client);
+  const calls: [string, object][] = [
+    ["turn_start", { session_id, prompt: "the port is 7443 ".repeat(800) }],
+    ["session_resume", { session_id, prompt: "and now?" }],
+    ["session_compact", { session_id }],
+    ["session_read", { session_id }],
+    ["session_list", { labels: {} }],
+    ["session_events", { session_id }],
+    ["memory_search", { query: "port" }],
+    ["search_project_history", { query: "port" }],
+    ["capabilities", {}],
+    ["session_archive", { session_id }],
+    ["session_delete", { session_id }],
+  ];
+  for (const [name, args] of calls) {
+    const result = await client.callTool({ name, arguments: args as Record<string, unknown> });
+    expect(result.isError, `${name}: ${JSON.stringify(result.content)}`).toBeFalsy();
+    const [content] = result.content;
+    const text = content?.type === "text" ? content.text : "";
+    expect(JSON.parse(text)).toEqual(result.structuredContent);
+  }
+});
+
+test("a failure is a result with its code and a hint; an unknown tool is not", async () => {
+  const client = await officialClient({ capabilities: [] });
+  await client.listTools();
+  const failed = await client.callTool({ name: "memory_search", arguments: { query: "x" } });
+  expect(failed).toMatchObject({
+    isError: true,
+    structuredContent: {
+      code: "SESSION_MEMORY_DISABLED",
+      message: expect.stringContaining("memory-store"),
+      hint: expect.stringContaining("memory_store = true"),
+    },
+  });
+  const wrong = await client.callTool({ name: "turn_start", arguments: { session_id: 5 } });
+  expect(wrong.structuredContent).toMatchObject({
+    code: "INVALID_PARAMS",
+    message: expect.stringContaining("session_id"),
+  });
+  await expect(client.callTool({ name: "fly", arguments: {} })).rejects.toMatchObject({
+    code: -32602,
+  });
+});
+
+test("a search answers in what a model has room for, and says what it left out", async () => {
+  const place = await temporaryFolder();
+  const client = await officialClient({ capabilities: EVERYTHING }, place);
+  const session_id = await create(client);
+  for (let turn = 0; turn < 30; turn += 1) {
+    const prompt = `turn ${turn}: the staging port. ${"word ".repeat(1500)}`;
+    await client.callTool({ name: "turn_start", arguments: { session_id, prompt } });
+  }
+  const search = async (limit?: number) => {
+    const args = { query: "staging port", ...(limit === undefined ? {} : { limit }) };
+    const { structuredContent } = await client.callTool({
+      name: "search_project_history",
+      arguments: args,
+    });
+    return structuredContent as { results: { content: string }[]; cut?: string };
+  };
+  expect((await search()).results).toHaveLength(5);
+  expect((await search(2)).results).toHaveLength(2);
+  const many = await search(30);
+  expect(many.results.length).toBeLessThanOrEqual(20);
+  expect(many.cut).toMatch(/left out/);
+  expect(JSON.stringify(many).length).toBeLessThan(40_000);
+});
+
+test("a turn reports progress and tells of itself, of its deltas only to whom asks", async () => {
+  const client = await officialClient({ capabilities: EVERYTHING, replies: ["one", "two"] });
+  const told: LoggingMessageNotificationParams[] = [];
+  client.setNotificationHandler("notifications/message", ({ params }) => void told.push(params));
+  const session_id = await create(client);
+  const steps: number[] = [];
+  const turn = async (prompt: string) => {
+    told.length = 0;
+    const args = { session_id, prompt };
+    const options = {
+      onprogress: ({ progress }: { progress: number }) => void steps.push(progress),
+    };
+    await client.callTool({ name: "turn_start", arguments: args }, options);
+    return told.map(
+      ({ data }) => (data as { event: { payload: { type: string } } }).event.payload.type,
+    );
+  };
+  const durable = [
+    "run_started",
+    "turn_started",
+    "text_complete",
+    "turn_completed",
+    "run_completed",
+  ];
+  expect(await turn("first")).toEqual(durable);
+  // The client drops steps that come together with the answer.
+  expect(steps.length).toBeGreaterThan(0);
+  expect(steps).toEqual([1, 2, 3, 4, 5].slice(0, steps.length));
+  expect(told[0]).toMatchObject({ level: "info", logger: "rkat", data: { session_id } });
+  await client.setLoggingLevel("debug");
+  expect(await turn("second")).toContain("text_delta");
+  await client.setLoggingLevel("error");
+  expect(await turn("third")).toEqual([]);
+});
+
+test("a call that the client cancels is interrupted", async () => {
+  const replies = [{ text: "never", delayMs: 60_000 }, "back"];
+  const client = await officialClient({ capabilities: EVERYTHING, replies });
+  const session_id = await create(client);
+  const cancel = new AbortController();
+  client.setNotificationHandler("notifications/message", () => cancel.abort());
+  const call = { name: "turn_start", arguments: { session_id, prompt: "wait" } };
+  await expect(client.callTool(call, { signal: cancel.signal })).rejects.toThrow();
+  const isActive = async () => {
+    const { structuredContent } = await client.callTool({
+      name: "session_read",
+      arguments: { session_id },
+    });
+    return (structuredContent as { is_active: boolean }).is_active;
+  };
+  await expect.poll(isActive).toBe(false);
+  const again = await client.callTool({ ...call, arguments: { session_id, prompt: "go on" } });
+  expect(again.structuredContent).toMatchObject({ text: "back" });
+});
+
+test("sessions are resources: a list, a transcript and its JSON", async () => {
+  const client = await officialClient({ capabilities: EVERYTHING, replies: ["The port is 7443."] });
+  const session_id = await create(client);
+  const args = { session_id, prompt: "Which port?" };
+  await client.callTool({ name: "turn_start", arguments: args });
+  const { resources } = await client.listResources();
+  expect(resources.map(({ uri }) => uri)).toEqual([
+    "rkat://sessions",
+    `rkat://sessions/${session_id}`,
+  ]);
+  const { resourceTemplates } = await client.listResourceTemplates();
+  expect(resourceTemplates[0]?.uriTemplate).toBe("rkat://sessions/{session_id}");
+  const { contents } = await client.readResource({ uri: `rkat://sessions/${session_id}` });
+  expect(contents.map(({ mimeType }) => mimeType)).toEqual(["text/markdown", "application/json"]);
+  const [markdown, json] = contents.map((content) => ("text" in content ? content.text : ""));
+  expect(markdown).toMatch(/## User, turn 0\n\nWhich port\?/);
+  expect(markdown).toMatch(/## Assistant, turn 0\n\nThe port is 7443\./);
+  expect(JSON.parse(json ?? "")).toMatchObject({ session_id, turns: 1 });
+  const { contents: list } = await client.readResource({ uri: "rkat://sessions" });
+  expect(JSON.stringify(list)).toContain(session_id);
+  await expect(client.readResource({ uri: "rkat://sessions/nobody" })).rejects.toThrow(
+    /not found/i,
+  );
+  await expect(client.readResource({ uri: "file:///etc/passwd" })).rejects.toThrow(/not found/i);
+});
+
+test("the log is read in pages, without a gap or a repeat, and new events are waited for", async () => {
+  const client = await officialClient({ capabilities: ["memory-store"], replies: ["one", "two"] });
+  const session_id = await create(client);
+  const turn = (prompt: string) =>
+    client.callTool({ name: "turn_start", arguments: { session_id, prompt } });
+  await turn("first");
+  const page = async (args: object) => {
+    const result = await client.callTool({
+      name: "session_events",
+      arguments: { session_id, ...args },
+    });
+    return result.structuredContent as { events: { seq: number }[]; seq: number; more: boolean };
+  };
+  const seqs: number[] = [];
+  for (let after_seq = 0, more = true; more; ) {
+    const answer = await page({ after_seq, limit: 3 });
+    seqs.push(...answer.events.map(({ seq }) => seq));
+    ({ seq: after_seq, more } = answer);
+  }
+  const last = seqs.at(-1) ?? 0;
+  expect(last).toBeGreaterThan(6);
+  expect(seqs).toEqual(Array.from({ length: last }, (_, at) => at + 1));
+  expect(await page({ after_seq: last })).toEqual({ events: [], seq: last, more: false });
+  const waiting = page({ after_seq: last, wait_ms: 30_000 });
+  await turn("second");
+  expect((await waiting).events[0]?.seq).toBe(last + 1);
+});
+
+test("`rkat mcp` searches a project in which no model is configured", async () => {
+  const project = await Project.open();
+  const line = { content: "The staging port is 7443.", session_id: "notes", turn: 0 };
+  await project.rkat(["memory", "add", "--jsonl", "-"], JSON.stringify(line));
+  const client = await connected({
+    command: process.execPath,
+    args: ["--disable-warning=ExperimentalWarning", RKAT, "mcp"],
+    cwd: project.folder,
+    env: { ...project.env },
+  });
+  const found = await client.callTool({
+    name: "memory_search",
+    arguments: { query: "staging port" },
+  });
+  expect(JSON.stringify(found.structuredContent)).toContain("7443");
+  const { structuredContent } = await client.callTool({ name: "session_create", arguments: {} });
+  const turn = await client.callTool({
+    name: "turn_start",
+    arguments: { ...(structuredContent as object), prompt: "hi" },
+  });
+  expect(turn.structuredContent).toMatchObject({ code: "MODEL_UNAVAILABLE" });
+});
+
+const inspector = process.env.RKAT_TEST_INSPECTOR;
+if (!inspector) {
+  console.log("Not run: the MCP inspector; RKAT_TEST_INSPECTOR=1 lets npx fetch it (126 MB).");
+}
+
+test.skipIf(!inspector)(
+  "the MCP inspector's command line works with it",
+  { timeout: 300_000 },
+  async () => {
+    const project = await Project.open();
+    const inspect = async (...args: string[]) => {
+      const command = [
+        "-y",
+        "-p",
+        "@modelcontextprotocol/inspector@2.12.0",
+        "mcp-inspector",
+        "--cli",
+      ];
+      const server = [process.execPath, "--disable-warning=ExperimentalWarning", RKAT, "mcp"];
+      const { stdout } = await promisify(execFile)("npx", [...command, ...server, ...args], {
+        cwd: project.folder,
+      });
+      return JSON.parse(stdout);
+    };
+    const { tools } = await inspect("--method", "tools/list");
+    expect(tools[0].name).toBe("memory_search");
+    const search = ["--method", "tools/call", "--tool-name", "memory_search"];
+    const found = await inspect(...search, "--tool-arg", "query=port", "limit=3");
+    expect(found.structuredContent).toEqual({ results: [] });
+    const { resources } = await inspect("--method", "resources/list");
+    expect(resources[0].uri).toBe("rkat://sessions");
+  },
+);
