@@ -42,7 +42,6 @@ test(`${FRAMES} malformed and hostile lines are answered as the protocol says`, 
     if (sent === 0) memoryAtFirst = server.memory();
   }
   const grown = server.memory() - memoryAtFirst;
-  console.info(`memory grew by ${Math.round(grown / MEGABYTE)} MB`);
   expect(await server.end()).toEqual([0, null]);
   expect(server.answers.differences(expected)).toEqual([]);
   expect(grown).toBeLessThan(250 * MEGABYTE);

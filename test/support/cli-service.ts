@@ -4,91 +4,237 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { ERRORS, SessionError } from "../../src/core/errors.ts";
 import { type EventEnvelope, envelope } from "../../src/core/event.ts";
 import { newId } from "../../src/core/ids.ts";
+import type { SubscribeOptions } from "../../src/core/session-service.ts";
 import { snakeCase } from "../../src/core/wire.ts";
-import type { SessionService } from "../../src/index.ts";
-import type { WireError } from "../../src/surfaces/call-operation.ts";
+import { CAPABILITIES, type SessionService, type TurnOptions } from "../../src/index.ts";
 import type { OperationName } from "../../src/surfaces/operations.ts";
 import { remoteError, serviceOver } from "../../src/surfaces/service-client.ts";
 import type { ServiceSetup } from "../../src/testing.ts";
-import { flagsOf, piped, type Params } from "./cli-flags.ts";
+import { flagsOf, objectOf, type Params, textOf, Unsayable, wordsOf } from "./cli-flags.ts";
 import { Project, type Running } from "./rkat-process.ts";
 import { scriptedProvider } from "./scripted-provider.ts";
 
-/** A turn or a compaction that a command runs. */
+/**
+ * The real `rkat` command as a session service: every operation is a process of
+ * its own in a project in `place`, and a provider's real package asks a server
+ * that has the script.
+ */
+export async function cliService(place: string, setup: ServiceSetup): Promise<SessionService> {
+  const refused = new Set<Promise<unknown>>();
+  const provider = await scriptedProvider(setup.replies, async (ms) => {
+    await sleep(ms, undefined, { ref: false });
+    // A process takes its time to start: who comes while the model is slow is answered first.
+    await Promise.allSettled(refused);
+  });
+  const project = await Project.open({ root: place, provider, config: configOf(setup) });
+  const commands = new Commands(project, refused, setup.capabilities.includes("session-store"));
+  return serviceOver({
+    call: (name, params, options) => commands[name](objectOf(params), options) as Promise<Json>,
+    subscribe: (params, options) => commands.subscribe(params, options),
+    close: () => commands.close(),
+  });
+}
+
+type Json = Record<string, unknown>;
+
+interface CommandLine {
+  readonly command: readonly string[];
+  readonly fields?: Params;
+  /** Arguments that are no flags, whatever they begin with. */
+  readonly words?: readonly string[];
+  readonly stdin?: string;
+}
+
+/** A turn or a compaction that a process runs. */
 interface Work {
   readonly running: Running;
-  /** Resolves with the first line that it prints, or its end: from then on it heeds Ctrl-C. */
+  /** Resolves with its first line, or its end: from then on it heeds Ctrl-C. */
   readonly begun: Promise<unknown>;
 }
 
-/**
- * The real `rkat` command as a session service: every operation is a process of
- * its own, and a provider's real package talks to a server with the script.
- *
- * Where sessions are not kept, one lives as long as its process: there, to
- * create a session only notes what was asked, and its one turn is a `rkat run`.
- */
-export async function cliService(root: string, setup: ServiceSetup): Promise<SessionService> {
-  const isKept = setup.capabilities.includes("session-store");
-  const noted = new Map<string, Params>();
-  const working = new Map<string, Work>();
-  const refused = new Set<Promise<unknown>>();
-  const provider = await scriptedProvider(setup.replies, async (ms) => {
-    // A process takes its time to start: whoever comes while the model is slow is answered first.
-    await sleep(ms, undefined, { ref: false });
-    await Promise.allSettled(refused);
-  });
-  const project = await Project.open({ root, provider, config: configOf(setup) });
+/** What to type for each operation. */
+class Commands implements Record<OperationName, (params: Params, options: TurnOptions) => unknown> {
+  readonly #project: Project;
+  /** Turns that began while another ran in their session. */
+  readonly #refused: Set<Promise<unknown>>;
+  readonly #keepsSessions: boolean;
+  /**
+   * Where sessions are not kept, one lives as long as its process: to create it
+   * only notes what was asked, and its one turn is a `rkat run`.
+   */
+  readonly #noted = new Map<string, Params>();
+  readonly #working = new Map<string, Work>();
 
-  /** Runs a command to its end, and returns what it printed as JSON. */
-  async function json(args: readonly string[], stdin = ""): Promise<unknown> {
-    const { code, stdout, stderr } = await project.rkat(args, stdin);
-    if (code !== 0) throw failureOf(code, stderr);
-    return JSON.parse(stdout);
+  constructor(project: Project, refused: Set<Promise<unknown>>, keepsSessions: boolean) {
+    this.#project = project;
+    this.#refused = refused;
+    this.#keepsSessions = keepsSessions;
   }
 
-  /** Runs a command that tells of events, which Ctrl-C interrupts. */
-  async function work(
-    sessionId: string,
-    args: readonly string[],
-    stdin: string,
-    { signal, onEvent }: { signal?: AbortSignal; onEvent?: (event: EventEnvelope) => void },
-  ): Promise<Params> {
-    await working.get(sessionId)?.begun;
-    const isBusy = working.has(sessionId);
-    const running = project.start([...args, "--output", "jsonl"], stdin);
-    const lines = createInterface({ input: running.child.stdout as NodeJS.ReadableStream });
+  async createSession({ messages, ...fields }: Params) {
+    const command = ["sessions", "create", "--json"];
+    if (this.#keepsSessions) {
+      if (messages === undefined) return await this.#ask({ command, fields });
+      if (!Array.isArray(messages)) throw new Unsayable("messages");
+      const stdin = messages.map((message) => JSON.stringify(message)).join("\n");
+      return await this.#ask({ command: [...command, "--messages=-"], fields, stdin });
+    }
+    const sessionId = newId();
+    this.#noted.set(sessionId, fields);
+    return { session_id: sessionId };
+  }
+
+  async startTurn(params: Params, options: TurnOptions) {
+    const noted = this.#noted.get(String(params.session_id));
+    if (!noted) return await this.resume(params, options);
+    const { session_id, prompt = "", ...fields } = params;
+    this.#noted.delete(String(session_id));
+    const line = { command: ["run"], fields: { ...noted, ...fields }, stdin: textOf(prompt) };
+    return { ...(await this.#work(session_id, line, options)), session_id };
+  }
+
+  async resume({ session_id, prompt = "", ...fields }: Params, options: TurnOptions) {
+    const line = { command: ["resume"], fields, words: wordsOf(session_id), stdin: textOf(prompt) };
+    return await this.#work(session_id, line, options);
+  }
+
+  async compact({ session_id, ...fields }: Params, options: TurnOptions) {
+    const line = { command: ["sessions", "compact"], fields, words: wordsOf(session_id) };
+    return await this.#work(session_id, line, options);
+  }
+
+  /** What Ctrl-C does in the terminal where the turn runs; there is no other way. */
+  async interrupt({ session_id }: Params) {
+    const work = this.#working.get(textOf(session_id));
+    if (!work) {
+      await this.read({ session_id });
+      throw new SessionError("SESSION_NOT_RUNNING");
+    }
+    await work.begun;
+    work.running.child.kill("SIGINT");
+    return { interrupted: true };
+  }
+
+  read({ session_id, ...fields }: Params) {
+    const command = ["sessions", "show", "--json"];
+    return this.#ask({ command, fields, words: wordsOf(session_id) });
+  }
+
+  async list(fields: Params) {
+    return { sessions: await this.#ask({ command: ["sessions", "list", "--json"], fields }) };
+  }
+
+  archive({ session_id, ...fields }: Params) {
+    const command = ["sessions", "archive", "--json"];
+    return this.#ask({ command, fields, words: wordsOf(session_id) });
+  }
+
+  delete({ session_id, ...fields }: Params) {
+    const command = ["sessions", "delete", "--json"];
+    return this.#ask({ command, fields, words: wordsOf(session_id) });
+  }
+
+  async searchMemory({ query, ...fields }: Params) {
+    const command = ["memory", "search", "--json"];
+    return { results: await this.#ask({ command, fields, words: wordsOf(query) }) };
+  }
+
+  async searchHistory({ query, ...fields }: Params) {
+    const command = ["history", "search", "--json"];
+    return { results: await this.#ask({ command, fields, words: wordsOf(query) }) };
+  }
+
+  async capabilities() {
+    const { capabilities } = (await this.#ask({ command: ["capabilities", "--json"] })) as {
+      capabilities: readonly { readonly id: string; readonly available: boolean }[];
+    };
+    return { capabilities: capabilities.flatMap(({ id, available }) => (available ? [id] : [])) };
+  }
+
+  async *subscribe(
+    { session_id, after_seq }: Params,
+    { signal, onOpen }: SubscribeOptions,
+  ): AsyncIterable<EventEnvelope> {
+    const after = after_seq ?? ((await this.read({ session_id })) as Json).seq;
+    const command = ["sessions", "events", "--json", "--follow", `--after=${after}`];
+    const { child, ended } = this.#start({ command, words: wordsOf(session_id) });
+    const stop = () => void child.kill("SIGKILL");
+    signal?.addEventListener("abort", stop);
+    onOpen?.(Number(after));
+    try {
+      for await (const text of createInterface({ input: child.stdout as NodeJS.ReadableStream })) {
+        if (signal?.aborted) return;
+        yield envelope(String(session_id), JSON.parse(text));
+      }
+      if (!signal?.aborted) throw failureOf(await ended);
+    } finally {
+      signal?.removeEventListener("abort", stop);
+      stop();
+    }
+  }
+
+  async close() {
+    for (const { running } of this.#working.values()) running.child.kill("SIGINT");
+    await Promise.all([...this.#working.values()].map(({ running }) => running.ended));
+  }
+
+  /** Runs a command to its end, and reads what it prints. */
+  async #ask(line: CommandLine): Promise<unknown> {
+    const ended = await this.#start(line).ended;
+    if (ended.code !== 0) throw failureOf(ended);
+    return JSON.parse(ended.stdout);
+  }
+
+  /** Runs a command that tells of events while it runs. */
+  async #work(session: unknown, line: CommandLine, options: TurnOptions): Promise<Json> {
+    const sessionId = String(session);
+    const before = this.#working.get(sessionId);
+    await before?.begun;
+    const command = [...line.command, "--output=jsonl"];
+    const running = this.#start({ ...line, command });
+    const { child, ended } = running;
+    let last: Json = {};
     const first = Promise.withResolvers<void>();
-    const begun = Promise.race([first.promise, running.ended]);
-    const interrupt = () => void begun.then(() => running.child.kill("SIGINT"));
-    signal?.addEventListener("abort", interrupt);
-    let last: Params = {};
-    lines.on("line", (line) => {
+    createInterface({ input: child.stdout as NodeJS.ReadableStream }).on("line", (text) => {
       first.resolve();
-      last = JSON.parse(line);
-      if (!("type" in last)) onEvent?.(last as unknown as EventEnvelope);
+      last = JSON.parse(text);
+      if (!("type" in last)) options.onEvent?.(last as unknown as EventEnvelope);
     });
-    if (isBusy) refused.add(running.ended);
-    else working.set(sessionId, { running, begun });
-    const { code, stderr } = await running.ended;
-    refused.delete(running.ended);
-    if (!isBusy) working.delete(sessionId);
-    signal?.removeEventListener("abort", interrupt);
+    const begun = Promise.race([first.promise, ended]);
+    const interrupt = () => void begun.then(() => child.kill("SIGINT"));
+    options.signal?.addEventListener("abort", interrupt);
+    if (before) this.#refused.add(ended);
+    else this.#working.set(sessionId, { running, begun });
+    const outcome = await ended;
+    options.signal?.removeEventListener("abort", interrupt);
+    this.#refused.delete(ended);
+    if (!before) this.#working.delete(sessionId);
     const { type, ...fields } = last;
     if (type === "result") return fields;
-    const failure = failureOf(code, stderr);
-    assert.deepEqual(last, { type: "error", ...JSON.parse(stderr.trim()) });
+    const failure = failureOf(outcome);
+    assert.deepEqual({ type, code: fields.code }, { type: "error", code: failure.code });
     throw failure;
   }
 
-  async function turn(params: Params, command: "resume" | "run", options: object): Promise<Params> {
-    const { session_id, prompt, ...rest } = params;
-    const args =
-      command === "run" ? ["run"] : ["resume", ...(session_id === undefined ? [] : ["--"])];
-    return {};
+  #start({ command, fields = {}, words = [], stdin = "" }: CommandLine): Running {
+    const rest = words.length > 0 ? ["--", ...words] : [];
+    return this.#project.start([...command, ...flagsOf(fields), ...rest], stdin);
   }
+}
 
-  const calls: Record<OperationName, (params: Params, options: object) => Promise<unknown>> =
-    {} as never;
-  return serviceOver({} as never);
+/** The failure that a command told a script of; its exit code is the one of the table. */
+function failureOf({ code, stderr }: { readonly code: number | null; readonly stderr: string }) {
+  const told = stderr.trimEnd().split("\n").at(-1) ?? "";
+  const error = remoteError(told.startsWith("{") ? JSON.parse(told) : { message: stderr });
+  assert.equal(code, ERRORS[error.code].exitCode, stderr);
+  return error;
+}
+
+function configOf({ capabilities, compaction = {} }: ServiceSetup): string {
+  return [
+    "[capabilities]",
+    ...CAPABILITIES.map((name) => `${name.replaceAll("-", "_")} = ${capabilities.includes(name)}`),
+    "[compaction]",
+    ...Object.entries(compaction).map(([name, value]) => `${snakeCase(name)} = ${value}`),
+  ].join("\n");
 }

@@ -1,0 +1,96 @@
+export type Params = Readonly<Record<string, unknown>>;
+
+/**
+ * What no command line can say: all that it carries is text, so a name is never
+ * a number there, and some fields have no flag.
+ */
+export class Unsayable extends Error {
+  override readonly name = "Unsayable";
+}
+
+/** A request's fields as flags; one that no operation has as a flag that no command has. */
+export function flagsOf(params: Params): string[] {
+  return Object.entries(params).flatMap(([name, value]) => {
+    if (value === undefined) return [];
+    const flag = `--${(NAMES[name] ?? name).replaceAll("_", "-")}`;
+    switch (KINDS[name]) {
+      case "fields":
+        return flagsOf(objectOf(value));
+      case "pairs":
+        return Object.entries(objectOf(value)).map(
+          ([key, item]) => `${flag}=${key}=${textOf(item)}`,
+        );
+      case "switch":
+        return switchOf(value) ? [flag] : [];
+      case "switch, with its opposite":
+        return [switchOf(value) ? flag : `--no-${name}`];
+      case "number":
+        return [`${flag}=${numberOf(value)}`];
+      case "no flag":
+        throw new Unsayable(name);
+      default:
+        return [`${flag}=${textOf(value)}`];
+    }
+  });
+}
+
+/** Where a flag has another name than the field. */
+const NAMES: Readonly<Record<string, string>> = {
+  labels: "label",
+  include_archived: "all",
+  session_id: "session",
+};
+
+type Kind = "fields" | "pairs" | "switch" | "switch, with its opposite" | "number" | "no flag";
+
+/** What is no text. */
+const KINDS: Readonly<Record<string, Kind>> = {
+  budget: "fields",
+  compaction: "fields",
+  labels: "pairs",
+  memory: "switch, with its opposite",
+  include_archived: "switch",
+  max_tokens: "number",
+  max_total_tokens: "number",
+  max_tool_calls: "number",
+  auto_compact_threshold: "number",
+  recent_turn_budget: "number",
+  max_summary_tokens: "number",
+  min_turns_between_compactions: "number",
+  limit: "number",
+  from_turn: "number",
+  to_turn: "number",
+  max_duration_ms: "no flag",
+  max_model_calls: "no flag",
+  origin: "no flag",
+  context: "no flag",
+  offset: "no flag",
+  id_prefix: "no flag",
+  kind: "no flag",
+  min_score: "no flag",
+};
+
+/** An argument without a flag; none when the field is not given. */
+export function wordsOf(value: unknown): string[] {
+  return value === undefined ? [] : [textOf(value)];
+}
+
+export function textOf(value: unknown): string {
+  if (typeof value === "string") return value;
+  throw new Unsayable(JSON.stringify(value));
+}
+
+export function objectOf(value: unknown): Params {
+  if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as Params;
+  throw new Unsayable(JSON.stringify(value));
+}
+
+function numberOf(value: unknown): number {
+  if (typeof value === "number") return value;
+  throw new Unsayable(JSON.stringify(value));
+}
+
+function switchOf(value: unknown): boolean {
+  if (typeof value === "boolean") return value;
+  throw new Unsayable(JSON.stringify(value));
+}
