@@ -13,8 +13,13 @@ export {
   type SummaryRequest,
 } from "./compaction/compact-history.ts";
 export type {
+  CompactedHistory,
   CompactHistoryResult,
   DiscardedMessage,
+  PrunedHistory,
+  PrunedToolOutput,
+  UnchangedHistory,
+  UnchangedReason,
 } from "./compaction/compact-history-result.ts";
 export { DefaultCompactor } from "./compaction/default-compactor.ts";
 export { pruneToolOutput } from "./compaction/prune-tool-output.ts";
@@ -60,7 +65,15 @@ export type { SessionSnapshot } from "./core/session-snapshot.ts";
 export { SessionState } from "./core/session-state.ts";
 export type { LeaseOwner, SessionQuery, SessionStore } from "./core/session-store.ts";
 export { estimateTokens } from "./core/tokens.ts";
-export { defineTool, type Tool, type ToolContext, ToolError } from "./core/tool.ts";
+export {
+  defineTool,
+  type JsonSchema,
+  type Tool,
+  type ToolContext,
+  type ToolDefinition,
+  ToolError,
+  type ToolOutput,
+} from "./core/tool.ts";
 export { splitTurns, type Turn } from "./core/turn.ts";
 export type { Usage } from "./core/usage.ts";
 export type { CompactionOptions, ServiceOptions } from "./session/service-options.ts";

@@ -11,6 +11,21 @@ const USAGE = { input: 120, output: 7 };
 /** What the model was asked last, as text. */
 const lastRequest = ({ requests }: ProviderServer) => JSON.stringify(requests.at(-1)?.body);
 
+interface Line {
+  readonly type?: string;
+  readonly event_id?: string;
+  readonly seq?: number;
+  readonly payload?: { readonly type: string };
+}
+
+/** Whole lines of JSON. */
+function linesOf(text: string): readonly Line[] {
+  return text
+    .split("\n")
+    .slice(0, -1)
+    .map((line) => JSON.parse(line));
+}
+
 async function until(isSo: () => boolean): Promise<void> {
   while (!isSo()) await new Promise((resolve) => setTimeout(resolve, 20));
 }
@@ -43,6 +58,54 @@ test("`--output json` prints the result with names in snake_case", async () => {
       },
     }
   `);
+});
+
+test("`--output jsonl` prints events as they happen, and the result last", async () => {
+  const provider = await providerForTest([{ text: "Hello, Ada.", usage: USAGE }]);
+  const project = await Project.open({ provider });
+  const { code, stdout } = await project.rkat(["run", "hello", "--output", "jsonl"]);
+  const lines = linesOf(stdout);
+  expect(code).toBe(0);
+  expect(lines.map((line) => line.payload?.type ?? line.type)).toEqual([
+    "run_started",
+    "turn_started",
+    "text_delta",
+    "text_delta",
+    "text_complete",
+    "turn_completed",
+    "run_completed",
+    "result",
+  ]);
+  expect(lines[0]).toMatchObject({ event_id: expect.any(String), seq: expect.any(Number) });
+  expect(lines.at(-1)).toMatchObject({ text: "Hello, Ada.", stop_reason: "end_turn", turns: 1 });
+});
+
+test("with `--output jsonl` a failure is the last line, and on stderr as ever", async () => {
+  const provider = await providerForTest([{ status: 400, message: "no" }]);
+  const project = await Project.open({ provider });
+  const { code, stdout, stderr } = await project.rkat(["run", "hello", "--output", "jsonl"]);
+  const { type, ...failure } = linesOf(stdout).at(-1) ?? {};
+  expect(code).toBe(20);
+  expect(type).toBe("error");
+  expect(failure).toMatchObject({ code: "PROVIDER_ERROR", hint: expect.any(String) });
+  expect(JSON.parse(stderr)).toEqual(failure);
+});
+
+test("what `--output jsonl` has told is in the log, whatever kills the process", async () => {
+  const provider = await providerForTest([{ text: "A long", interruption: "hang" }]);
+  const project = await Project.open({ provider });
+  const { child, ended } = project.start(["run", "tell me a story", "--output", "jsonl"]);
+  let told = "";
+  child.stdout?.on("data", (chunk) => {
+    told += chunk;
+    if (told.includes("text_delta")) child.kill("SIGKILL");
+  });
+  await ended;
+  const durable = linesOf(told).filter(({ payload }) => payload?.type !== "text_delta");
+  const { stdout: log } = await project.rkat(["sessions", "events", "last"]);
+  const logged = linesOf(log).map(({ event_id }) => event_id);
+  expect(durable.map(({ payload }) => payload?.type)).toEqual(["run_started", "turn_started"]);
+  for (const { event_id } of durable) expect(logged).toContain(event_id);
 });
 
 test("what is piped in comes before the prompt, or is the prompt", async () => {

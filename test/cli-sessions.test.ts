@@ -63,6 +63,77 @@ test("`sessions list` filters by label and limits", async () => {
   expect(await listed("--limit", "0")).toEqual([]);
 });
 
+test("`sessions create` makes a session that later turns go on with", async () => {
+  const provider = await providerForTest();
+  const project = await Project.open({ provider });
+  const messages = [
+    { role: "user", content: "The port is 7443." },
+    { role: "assistant", content: "Noted." },
+  ];
+  const args = ["sessions", "create", "--label", "team=core", "--system-prompt", "Be brief."];
+  const history = messages.map((message) => JSON.stringify(message)).join("\n");
+  const { stdout } = await project.rkat([...args, "--no-memory", "--messages", "-"], history);
+  const id = stdout.trim();
+  expect(id).toMatch(/^[0-9a-f-]{36}$/);
+  expect(provider.requests).toHaveLength(0);
+  const { session_id } = (await project.json(["sessions", "create", "--json"])) as {
+    session_id: string;
+  };
+  expect(session_id).not.toBe(id);
+
+  await project.rkat(["resume", id, "which port?"]);
+  const asked = JSON.stringify(provider.requests.at(-1)?.body);
+  for (const part of ["Be brief.", "The port is 7443.", "Noted."]) expect(asked).toContain(part);
+  expect(asked).not.toContain("memory_search");
+  expect(await project.json(["sessions", "list", "--label", "team=core", "--json"])).toMatchObject([
+    { session_id: id, turns: 2 },
+  ]);
+});
+
+test("`sessions create` makes nothing that nobody could use", async () => {
+  const provider = await providerForTest();
+  const kept = await Project.open({ provider });
+  kept.write("history.jsonl", '{"role":"user","content":"hi"}\n{"role":"nobody"}\n');
+  const bad = await kept.rkat(["sessions", "create", "--messages", "history.jsonl"]);
+  expect(bad.code).toBe(2);
+  expect(bad.stderr).toContain("messages[1]");
+  expect(await kept.json(["sessions", "list", "--json"])).toEqual([]);
+  const without = await Project.open();
+  expect((await without.rkat(["sessions", "create"])).code).toBe(22);
+  const gone = await Project.open({ provider, config: "[capabilities]\nsession_store = false\n" });
+  expect((await gone.rkat(["sessions", "create"])).code).toBe(40);
+});
+
+test("no name is the name of no session", async () => {
+  const { project, id } = await projectWithSession();
+  const { code, stderr } = await project.rkat(["sessions", "delete", "", "--json"]);
+  expect({ code, ...JSON.parse(stderr) }).toMatchObject({ code: "INVALID_PARAMS" });
+  expect(code).toBe(2);
+  expect(await project.json(["sessions", "show", id, "--json"])).toMatchObject({ session_id: id });
+});
+
+test("`history search` finds words of any session's log, as text or as JSON", async () => {
+  const { project, id } = await projectWithSession();
+  expect(await project.json(["history", "search", "late", "--json"])).toMatchObject([
+    { session_id: id, turn: 0, role: "assistant", content: expect.stringContaining("late") },
+  ]);
+  const { stdout } = await project.rkat(["history", "search", "late"]);
+  expect(stdout).toMatch(new RegExp(`^session ${id} · turn 0 · assistant · \\S+Z\n {2}It is late`));
+  const none = ["--session", "nobody", "--from-turn", "3", "--until", "2020-01-01"];
+  for (let at = 0; at < none.length; at += 2) {
+    const found = await project.json([
+      "history",
+      "search",
+      "late",
+      "--json",
+      ...none.slice(at, at + 2),
+    ]);
+    expect(found).toEqual([]);
+  }
+  const bad = await project.rkat(["history", "search", "late", "--since", "yesterday", "--json"]);
+  expect(JSON.parse(bad.stderr)).toMatchObject({ message: expect.stringContaining("since") });
+});
+
 test("`sessions show` renders the history, or gives it as JSON", async () => {
   const { project, id } = await projectWithSession();
   const { stdout } = await project.rkat(["sessions", "show", "last"]);

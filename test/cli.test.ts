@@ -18,6 +18,7 @@ test("`--help` lists every command, `--version` says the version", async () => {
     "resume",
     "continue|c",
     "sessions",
+    "history",
     "memory",
     "replay",
     "init",
@@ -49,6 +50,25 @@ test("a command line that is not understood is refused with code 2", async () =>
     const { code, stdout, stderr } = await project.rkat(args);
     expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
     expect(stderr).not.toBe("");
+  }
+});
+
+test("a script is told of a command line that is not understood as of any failure", async () => {
+  const project = await Project.open();
+  for (const [args, said] of [
+    [["sessions", "show", "--json"], "missing required argument 'session'"],
+    [["resume", "--output=jsonl"], "missing required argument 'session'"],
+    [["run", "hi", "--colour", "red", "--output", "json"], "unknown option '--colour'"],
+    [["run", "hi", "--max-tokens", "0", "--output", "jsonl"], "--max-tokens"],
+    [["history", "--json"], "A command is missing."],
+  ] as const) {
+    const { code, stderr } = await project.rkat(args);
+    expect(code).toBe(2);
+    expect(JSON.parse(stderr)).toMatchObject({
+      code: "INVALID_PARAMS",
+      message: expect.stringContaining(said),
+      hint: expect.any(String),
+    });
   }
 });
 

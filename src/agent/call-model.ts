@@ -20,7 +20,7 @@ export interface CallOptions {
   readonly onRetry?: (retry: Retry) => Promise<void>;
 }
 
-export interface Retry {
+interface Retry {
   readonly attempt: number;
   readonly maxAttempts: number;
   readonly error: string;

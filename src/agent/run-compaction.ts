@@ -1,4 +1,5 @@
-import { type CompactHistoryResult, compactHistory } from "../compaction/compact-history.ts";
+import { compactHistory } from "../compaction/compact-history.ts";
+import type { CompactHistoryResult } from "../compaction/compact-history-result.ts";
 import type { Compactor } from "../core/compactor.ts";
 import { errorText, SessionError } from "../core/errors.ts";
 import type { DurableEvent } from "../core/event.ts";
@@ -31,7 +32,7 @@ export interface CompactionParts {
 }
 
 /** How a compaction ended. */
-export type CompactionEnd = Extract<
+type CompactionEnd = Extract<
   DurableEvent,
   { type: "compaction_completed" | "tool_output_pruned" | "compaction_failed" }
 >;

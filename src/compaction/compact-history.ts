@@ -18,16 +18,6 @@ import { summaryText } from "./render-transcript.ts";
 import { requireHistory } from "./require-history.ts";
 import { type Summarize, writeSummary } from "./write-summary.ts";
 
-export type {
-  CompactedHistory,
-  CompactHistoryResult,
-  DiscardedMessage,
-  PrunedHistory,
-  PrunedToolOutput,
-  SummaryFailure,
-  UnchangedHistory,
-  UnchangedReason,
-} from "./compact-history-result.ts";
 export type { SummaryRequest } from "./write-summary.ts";
 
 export interface CompactHistoryOptions {

@@ -38,7 +38,7 @@ export interface BlockAssistantMessage {
 }
 
 /** The results of all tool calls of the assistant message before it, in the order of the calls. */
-export interface ToolResultsMessage {
+interface ToolResultsMessage {
   readonly role: "tool_results";
   readonly results: readonly ToolResult[];
 }

@@ -31,7 +31,7 @@ export const compactionSettings = z.strictObject({
 });
 
 /** Limits of one run. What is used up ends the run; the session goes on. */
-export const budget = z.strictObject({
+const budget = z.strictObject({
   /** Input and output tokens of all model calls of the run. */
   maxTotalTokens: positive.optional(),
   maxDurationMs: positive.optional(),

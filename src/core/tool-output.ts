@@ -6,7 +6,7 @@ import { headWithin, tailWithin, utf8Bytes } from "./tokens.ts";
  * its head and half from its tail, with a note in between that says what is
  * missing and where it still is. The same input always gives the same text.
  */
-export function shortenToolOutput(output: string, keptBytes: number): string {
+function shortenToolOutput(output: string, keptBytes: number): string {
   const head = headWithin(output, Math.ceil(keptBytes / 2));
   const tail = tailWithin(output, Math.floor(keptBytes / 2));
   const missing = utf8Bytes(output) - utf8Bytes(head) - utf8Bytes(tail);

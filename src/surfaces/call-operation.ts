@@ -27,7 +27,7 @@ export async function callOperation(
 }
 
 /** A result as a JSON object: a list under its name, nothing as `true`. */
-export function wireResult(operation: Operation, result: unknown): Record<string, unknown> {
+function wireResult(operation: Operation, result: unknown): Record<string, unknown> {
   const { resultKey } = operation;
   const wire = toWire(operation.result, result);
   return resultKey ? { [resultKey]: wire ?? true } : (wire as Record<string, unknown>);

@@ -34,7 +34,7 @@ export function memorySearchTool(
 }
 
 /** A hit as the specification's JSON shows it. */
-export function specifiedResult(hit: MemoryHit) {
+function specifiedResult(hit: MemoryHit) {
   return {
     content: headWithin(hit.content, CONTENT_BYTES_MAX),
     score: Math.round(hit.score * 1000) / 1000,

@@ -29,7 +29,8 @@ export async function cliService(place: string, setup: ServiceSetup): Promise<Se
   const project = await Project.open({ root: place, provider, config: configOf(setup) });
   const commands = new Commands(project, refused, setup.capabilities.includes("session-store"));
   return serviceOver({
-    call: (name, params, options) => commands[name](objectOf(params), options) as Promise<Json>,
+    call: async (name, params, options) =>
+      (await commands[name](objectOf(params), options)) as Json,
     subscribe: (params, options) => commands.subscribe(params, options),
     close: () => commands.close(),
   });

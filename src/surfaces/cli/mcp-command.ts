@@ -10,6 +10,9 @@ interface McpFlags {
   readonly allowHost?: readonly string[];
 }
 
+const WAITING =
+  "Waiting for an MCP client on standard input, which is usually a program's to start.\n";
+
 /** `rkat mcp`. Without `--http`, standard output carries the protocol and nothing else. */
 export function mcpCommand(program: Command, context: CliContext): void {
   const { terminal, version } = context;
@@ -25,6 +28,7 @@ export function mcpCommand(program: Command, context: CliContext): void {
       await withServiceOf(workspace, context, http ? "serve" : "create", (service) =>
         terminal.interruptible(async (signal) => {
           if (!http) {
+            if (terminal.stdin.isTerminal) await terminal.stderr.write(WAITING);
             const { serveMcpStdio } = await import("../mcp/serve-mcp-stdio.ts");
             return await serveMcpStdio({ service, version, signal, ...terminal.takeStreams() });
           }

@@ -13,7 +13,7 @@ export interface Terminal {
   takeStreams(): ProtocolStreams;
 }
 
-export interface ProtocolStreams {
+interface ProtocolStreams {
   readonly input: Readable;
   readonly output: Writable;
   /** Ends the process if it would wait for a reader who has not read what was left, and was given time to. */

@@ -26,7 +26,7 @@ export interface McpServerOptions {
   readonly service: SessionService;
   /** What a host may show its model; the default says when to search, and what results are. */
   readonly instructions?: string;
-  /** The version that clients are told. */
+  /** The version that clients are told. Default `0.0.0`. */
   readonly version?: string;
 }
 
@@ -46,7 +46,7 @@ export class McpEndpoint {
 
   /** A protocol server for one connection. */
   createServer({ era }: Partial<Pick<McpRequestContext, "era">> = {}): Server {
-    const { service, instructions = INSTRUCTIONS, version = "0" } = this.#options;
+    const { service, instructions = INSTRUCTIONS, version = "0.0.0" } = this.#options;
     const server = new Server(
       { name: "rkat", version },
       { capabilities: { tools: {}, resources: {}, logging: {} }, instructions },
