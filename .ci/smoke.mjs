@@ -39,6 +39,13 @@ try {
   assert.ok(report.compactions.length > 0);
   const hits = JSON.parse(rkat("memory", "search", "question 3", "--limit", "3", "--json"));
   assert.ok(hits.length > 0 && hits[0].session_id === report.session_id);
+
+  const request = { jsonrpc: "2.0", id: 1, method: "session/list", params: { limit: 5 } };
+  const answer = execFileSync(process.execPath, [bin, "rpc", "--dir", folder], {
+    encoding: "utf8",
+    input: `${JSON.stringify(request)}\n`,
+  });
+  assert.equal(JSON.parse(answer).result.sessions.length, 1);
   console.log(`smoke test passed on Node ${process.versions.node}`);
 } finally {
   rmSync(folder, { recursive: true, force: true });
