@@ -92,7 +92,7 @@ test("with `--output jsonl` a failure is the last line, and on stderr as ever", 
 });
 
 test("what `--output jsonl` has told is in the log, whatever kills the process", async () => {
-  const provider = await providerForTest([{ text: "A long", interruption: "hang" }]);
+  const provider = await providerForTest([{ text: "A long story begins", interruption: "hang" }]);
   const project = await Project.open({ provider });
   const { child, ended } = project.start(["run", "tell me a story", "--output", "jsonl"]);
   let told = "";

@@ -104,6 +104,24 @@ test("`sessions create` makes nothing that nobody could use", async () => {
   expect((await gone.rkat(["sessions", "create"])).code).toBe(40);
 });
 
+test("`sessions compact --output jsonl` prints what happens, and the figures last", async () => {
+  const { project, id } = await projectWithSession();
+  for (const prompt of ["a", "b"]) await project.rkat(["resume", id, prompt.repeat(4000)]);
+  const env = { RKAT_COMPACTION__RECENT_TURN_BUDGET: "1" };
+  const args = ["sessions", "compact", id, "--output", "jsonl"];
+  const { stdout } = await project.rkat(args, "", env);
+  const lines = stdout
+    .split("\n")
+    .slice(0, -1)
+    .map((line) => JSON.parse(line));
+  expect(lines.map((line) => line.payload?.type ?? line.type)).toEqual([
+    "compaction_started",
+    "compaction_completed",
+    "result",
+  ]);
+  expect(lines.at(-1)).toMatchObject({ compacted: true, messages_after: expect.any(Number) });
+});
+
 test("no name is the name of no session", async () => {
   const { project, id } = await projectWithSession();
   const { code, stderr } = await project.rkat(["sessions", "delete", "", "--json"]);

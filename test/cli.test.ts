@@ -60,7 +60,7 @@ test("a script is told of a command line that is not understood as of any failur
     [["resume", "--output=jsonl"], "missing required argument 'session'"],
     [["run", "hi", "--colour", "red", "--output", "json"], "unknown option '--colour'"],
     [["run", "hi", "--max-tokens", "0", "--output", "jsonl"], "--max-tokens"],
-    [["history", "--json"], "A command is missing."],
+    [["history", "--json"], "unknown option '--json'"],
   ] as const) {
     const { code, stderr } = await project.rkat(args);
     expect(code).toBe(2);

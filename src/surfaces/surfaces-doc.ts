@@ -85,17 +85,12 @@ ${table(
     [
       "`session/event`",
       "`session_id`, `request_id`, `event`",
-      "during a turn or a compaction that this connection started; all of them come before its answer",
+      "during a turn or a compaction that this connection started; all of them come before its answer; of deltas that the reader was too slow for, an event `stream_truncated` says how many",
     ],
     [
       "`session/event`",
       "`session_id`, `subscription_id`, `event`",
       "for a subscription: what the log has after `after_seq`, and then what happens, in any process",
-    ],
-    [
-      "`session/lag`",
-      "`session_id`, `request_id`, `dropped_deltas`",
-      "the reader was too slow for the deltas of its turn; nothing but deltas is ever left out",
     ],
     [
       "`session/subscription_ended`",

@@ -32,11 +32,9 @@ export async function main(args: readonly string[], context: CliContext): Promis
 }
 
 /** What commander did not understand, as the failure that it is. */
-function usageError({ code, message }: CommanderError): SessionError {
-  const detail =
-    code === "commander.help" ? "A command is missing." : message.replace(/^error: /, "");
+function usageError({ message }: CommanderError): SessionError {
   return new SessionError("INVALID_PARAMS", {
-    detail,
+    detail: message.replace(/^error: /, ""),
     hint: "`--help` says what the command takes.",
   });
 }

@@ -5,9 +5,9 @@ import type { SessionService } from "../../core/session-service.ts";
 import { callOperation } from "../call-operation.ts";
 import { CONTRACT_VERSION } from "../contract-version.ts";
 import { OPERATIONS, type Operation, type OperationName } from "../operations.ts";
+import { tellTurn } from "../turn-events.ts";
 import { isObject, notificationLine, type RpcId } from "./rpc-message.ts";
 import type { Subscriptions } from "./subscriptions.ts";
-import { TurnEvents } from "./turn-events.ts";
 
 export interface RpcMethod {
   /** Runs for long and can be cancelled. It does not keep other requests waiting. */
@@ -78,18 +78,11 @@ function operationMethod(
     async run(params, { id, signal }) {
       const sessionId = isObject(params) ? String(params.session_id) : "";
       const about = { session_id: sessionId, ...(id === undefined ? {} : { request_id: id }) };
-      const events = new TurnEvents({
-        service,
-        sessionId,
-        write,
-        line: (event: EventEnvelope) => notificationLine("session/event", { ...about, event }),
-        lagLine: (dropped_deltas) => notificationLine("session/lag", { ...about, dropped_deltas }),
-      });
-      try {
-        return await callOperation(service, name, params, { signal, onEvent: events.push });
-      } finally {
-        await events.end();
-      }
+      const tell = (event: EventEnvelope) =>
+        write(notificationLine("session/event", { ...about, event }));
+      return await tellTurn(service, sessionId, tell, (onEvent) =>
+        callOperation(service, name, params, { signal, onEvent }),
+      );
     },
   };
 }

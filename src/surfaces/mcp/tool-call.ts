@@ -3,8 +3,8 @@ import { SessionError } from "../../core/errors.ts";
 import { type EventEnvelope, isTransient } from "../../core/event.ts";
 import type { SessionService } from "../../core/session-service.ts";
 import { callOperation, wireError } from "../call-operation.ts";
-import { TurnEvents } from "../json-rpc/turn-events.ts";
 import { OPERATIONS, type Operation, type OperationName } from "../operations.ts";
+import { tellTurn } from "../turn-events.ts";
 import { OPERATION_OF_TOOL } from "./mcp-tools.ts";
 import { EVENTS_META, WHOLE_META } from "./meta-keys.ts";
 import { withinSearchBudget, withSearchDefault } from "./search-budget.ts";
@@ -73,31 +73,18 @@ function isSearch(operation: OperationName): boolean {
 /** Runs what tells of itself in events, and has told all of them when it returns. */
 async function runTurn(service: SessionService, operation: OperationName, call: ToolCall) {
   const progress = progressOf(call);
-  const events = new TurnEvents({
-    service,
-    sessionId: String(call.args.session_id),
-    line: (event) => JSON.stringify({ event }),
-    lagLine: (deltas) => JSON.stringify({ missed_deltas: deltas }),
-    async write(line) {
-      const told = JSON.parse(line) as Told;
-      // Who is gone hears nothing; the call itself ends by its signal.
-      await tell(call, told).catch(() => {});
-      if (told.event) await progress(told.event).catch(() => {});
-    },
-  });
-  try {
-    return await callOperation(service, operation, call.args, {
-      signal: call.signal,
-      onEvent: events.push,
-    });
-  } finally {
-    await events.end();
-  }
+  const tellBoth = async (event: EventEnvelope) => {
+    await tell(call, { event });
+    await progress(event);
+  };
+  // Who is gone hears nothing; the call itself ends by its signal.
+  return await tellTurn(service, String(call.args.session_id), tellBoth, (onEvent) =>
+    callOperation(service, operation, call.args, { signal: call.signal, onEvent }),
+  );
 }
 
 interface Told {
   readonly event?: EventEnvelope;
-  readonly missed_deltas?: number;
   /** The place in the log after which a subscription has every event. */
   readonly subscribed?: number;
 }

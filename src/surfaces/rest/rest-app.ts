@@ -4,6 +4,7 @@ import { HTTPException } from "hono/http-exception";
 import { SessionError } from "../../core/errors.ts";
 import { callOperation } from "../call-operation.ts";
 import { OPERATIONS, type Operation, type OperationName } from "../operations.ts";
+import { TurnEvents } from "../turn-events.ts";
 import { BodyReader } from "./body-reader.ts";
 import { errorResponse, notValid, shuttingDown } from "./error-response.ts";
 import { guardNames } from "./guard-names.ts";
@@ -14,7 +15,6 @@ import { requireToken } from "./require-token.ts";
 import { DEFAULT_LIMITS, type RestOptions } from "./rest-options.ts";
 import { RunningTurns } from "./running-turns.ts";
 import { sessionEvents } from "./session-events.ts";
-import { TurnEvents } from "./turn-events.ts";
 import { turnStream } from "./turn-stream.ts";
 
 /** A session service over HTTP, as a function from requests to responses. */

@@ -1,10 +1,10 @@
 import { SessionError } from "../../core/errors.ts";
 import { wireError } from "../call-operation.ts";
-import { frame } from "./event-frames.ts";
+import type { TurnEvents } from "../turn-events.ts";
+import { eventFrame, frame } from "./event-frames.ts";
 import type { OpenStream } from "./open-streams.ts";
 import type { RestLimits } from "./rest-options.ts";
 import { streamResponse } from "./stream-response.ts";
-import type { TurnEvents } from "./turn-events.ts";
 
 type Turn = Promise<Record<string, unknown>>;
 
@@ -36,7 +36,7 @@ export async function turnStream(
 
 async function* frames(events: TurnEvents, turn: Turn): AsyncGenerator<string> {
   try {
-    yield* events.frames();
+    for await (const batch of events.batches()) yield batch.map(eventFrame).join("");
     yield frame("result", await turn);
   } catch (error) {
     yield frame("error", wireError(SessionError.from(error)));

@@ -1,8 +1,7 @@
-import { type EventEnvelope, isTransient, passing } from "../../core/event.ts";
-import type { SessionService } from "../../core/session-service.ts";
-import { eventFrame } from "./event-frames.ts";
+import { type EventEnvelope, isTransient, passing } from "../core/event.ts";
+import type { SessionService } from "../core/session-service.ts";
 
-/** What waits for a slow reader, in characters of its frames. */
+/** What waits for a slow reader, in characters of the events' texts. */
 const WAITING_MAX = 1024 * 1024;
 
 /**
@@ -13,8 +12,8 @@ const WAITING_MAX = 1024 * 1024;
 export class TurnEvents {
   readonly #service: Pick<SessionService, "subscribe">;
   readonly #sessionId: string;
-  #waiting: { readonly seq: number; readonly frame: string }[] = [];
-  #characters = 0;
+  #waiting: EventEnvelope[] = [];
+  #size = 0;
   #dropped = 0;
   /** The last durable event that there was, and the last that went out. */
   #last = 0;
@@ -36,12 +35,13 @@ export class TurnEvents {
     if (this.#state !== "open") return;
     this.#begun.resolve();
     const transient = isTransient(event.payload);
-    const frame = eventFrame(event);
-    const fits = this.#waiting.length === 0 || this.#characters + frame.length <= WAITING_MAX;
+    const size = sizeOf(event.payload);
+    const fits = this.#waiting.length === 0 || this.#size + size <= WAITING_MAX;
     if (!transient) this.#last = event.seq;
     if (fits && !this.#behind) {
       this.#tellDropped();
-      this.#add(event.seq, frame);
+      this.#waiting.push(event);
+      this.#size += size;
     } else if (transient) this.#dropped += 1;
     else this.#behind = true;
     this.#wake();
@@ -60,15 +60,16 @@ export class TurnEvents {
     this.#wake();
   }
 
-  /** The frames, several at once when several wait. */
-  async *frames(): AsyncGenerator<string> {
+  /** The events, several at once when several wait. */
+  async *batches(): AsyncGenerator<readonly EventEnvelope[]> {
     while (this.#state !== "abandoned") {
       if (this.#waiting.length > 0) {
-        const frames = this.#waiting.splice(0);
-        this.#characters = 0;
-        this.#sent = frames.at(-1)?.seq ?? this.#sent;
-        yield frames.map(({ frame }) => frame).join("");
+        const events = this.#waiting.splice(0);
+        this.#size = 0;
+        this.#sent = events.at(-1)?.seq ?? this.#sent;
+        yield events;
       } else if (this.#behind) yield* this.#missed();
+      else if (this.#dropped > 0) this.#tellDropped();
       else if (this.#state === "ended") return;
       else {
         await new Promise<void>((resolve) => {
@@ -79,30 +80,54 @@ export class TurnEvents {
   }
 
   /** What was left out, as the log has it. */
-  async *#missed(): AsyncGenerator<string> {
+  async *#missed(): AsyncGenerator<readonly EventEnvelope[]> {
     const request = { sessionId: this.#sessionId, afterSeq: this.#sent };
     for await (const event of this.#service.subscribe(request)) {
       if (this.#state === "abandoned") return;
       if (isTransient(event.payload)) continue;
       this.#sent = event.seq;
-      yield eventFrame(event);
+      yield [event];
       if (this.#sent >= this.#last) break;
     }
     // Leaving the loop takes a moment, in which more may have been left out.
-    if (this.#sent < this.#last) return;
-    this.#behind = false;
-    this.#tellDropped();
+    if (this.#sent >= this.#last) this.#behind = false;
   }
 
   #tellDropped(): void {
     if (this.#dropped === 0) return;
     const payload = { type: "stream_truncated", dropped: this.#dropped } as const;
     this.#dropped = 0;
-    this.#add(this.#last, eventFrame(passing(this.#sessionId, this.#last, payload)));
+    this.#waiting.push(passing(this.#sessionId, this.#last, payload));
   }
+}
 
-  #add(seq: number, frame: string): void {
-    this.#waiting.push({ seq, frame });
-    this.#characters += frame.length;
+/**
+ * Runs a turn and tells a reader of its events, one after the other and at the
+ * reader's pace. Resolves when the turn has ended and the reader knows all of it.
+ */
+export async function tellTurn<Result>(
+  service: Pick<SessionService, "subscribe">,
+  sessionId: string,
+  tell: (event: EventEnvelope) => Promise<void>,
+  run: (onEvent: (event: EventEnvelope) => void) => Promise<Result>,
+): Promise<Result> {
+  const events = new TurnEvents(service, sessionId);
+  const telling = async () => {
+    for await (const batch of events.batches()) for (const event of batch) await tell(event);
+  };
+  // A reader that is gone, or a session that was deleted, leaves nothing to tell; the turn goes on.
+  const told = telling().catch(() => events.abandon());
+  try {
+    return await run(events.push);
+  } finally {
+    events.end();
+    await told;
   }
+}
+
+/** Characters of all texts in a value, and a little for everything that is in it. */
+function sizeOf(value: unknown): number {
+  if (typeof value === "string") return value.length;
+  if (typeof value !== "object" || value === null) return 8;
+  return Object.values(value).reduce<number>((sum, item) => sum + 16 + sizeOf(item), 0);
 }
