@@ -55,7 +55,8 @@ export function badRequests(sessionId: string): readonly BadRequest[] {
     ...invalid("read", {}, { sessionId: null }),
     ...invalid("list", { limit: -1 }, { limit: 1e9 }, { offset: "1" }, { labels: [] }),
     ...invalid("searchMemory", {}, { query: 5 }, { query: "fox", minScore: 2 }),
-    ...invalid("searchMemory", { query: "fox", kind: "rumour" }),
+    ...invalid("searchMemory", { query: "fox", kind: "rumour" }, { query: "fox", sessionId: "" }),
+    ...invalid("searchMemory", { query: "fox", since: "yesterday" }),
     ...invalid("searchHistory", { query: "" }, { query: "fox", since: "yesterday" }),
     ...(["read", "archive", "delete", "compact", "interrupt"] as const).map(
       (operation): BadRequest => ({

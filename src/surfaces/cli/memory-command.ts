@@ -1,6 +1,7 @@
 import type { Command } from "commander";
 import { SessionError } from "../../core/errors.ts";
 import type { MemoryStore } from "../../core/memory-store.ts";
+import type { SearchMemory } from "../../core/requests.ts";
 import type { CliContext, StoreAccess } from "./cli-context.ts";
 import { countFlag, given } from "./flags.ts";
 import { memoryAddCommand } from "./memory-add-command.ts";
@@ -48,6 +49,7 @@ export function memoryCommand(program: Command, context: CliContext): void {
       const filters = { limit, ...given({ sessionId: session, role, since, until }) };
       const query = words.join(" ");
       requireOneQuestion(query, queries);
+      await requireValid(filters);
       await withMemory(context, search, async (store) => {
         if (queries !== undefined) {
           // All are read before the first is asked, so that a bad line costs nothing.
@@ -95,6 +97,13 @@ async function withMemory(
   } finally {
     await memory.close();
   }
+}
+
+/** As the service would; its schemas load only for filters that no flag has checked. */
+async function requireValid({ limit: _, ...filters }: Omit<SearchMemory, "query">): Promise<void> {
+  if (Object.keys(filters).length === 0) return;
+  const { parseRequest, searchMemory } = await import("../../core/requests.ts");
+  parseRequest(searchMemory, { query: "", ...filters });
 }
 
 function requireOneQuestion(query: string, queries: string | undefined): void {

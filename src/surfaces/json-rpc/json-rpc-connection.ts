@@ -3,12 +3,12 @@ import { errorText, SessionError } from "../../core/errors.ts";
 import type { EventEnvelope } from "../../core/event.ts";
 import type { SubscribeOptions, TurnOptions } from "../../core/session-service.ts";
 import type { WireError } from "../call-operation.ts";
+import { LineWriter } from "../lines/line-writer.ts";
+import { readFrames } from "../lines/read-frames.ts";
 import { OPERATIONS, type Operation, type OperationName } from "../operations.ts";
+import { RemoteSubscription } from "../remote-subscription.ts";
 import { remoteError, type ServiceConnection } from "../service-client.ts";
 import { LINE_BYTES_MAX } from "./json-rpc-server.ts";
-import { LineWriter } from "./line-writer.ts";
-import { readFrames } from "./read-frames.ts";
-import { RemoteSubscription } from "./remote-subscription.ts";
 import {
   INVALID_REQUEST,
   isObject,

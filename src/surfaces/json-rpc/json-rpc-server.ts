@@ -2,8 +2,8 @@ import type { Readable, Writable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import { SessionError } from "../../core/errors.ts";
 import type { SessionService } from "../../core/session-service.ts";
-import { LineWriter } from "./line-writer.ts";
-import { type Frame, readFrames } from "./read-frames.ts";
+import { LineWriter } from "../lines/line-writer.ts";
+import { type Frame, readFrames } from "../lines/read-frames.ts";
 import {
   BadCall,
   errorLine,

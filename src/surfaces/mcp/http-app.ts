@@ -6,10 +6,10 @@ import {
 import { Hono } from "hono";
 import { HTTPException } from "hono/http-exception";
 import { SessionError } from "../../core/errors.ts";
-import { BodyReader } from "../rest/body-reader.ts";
-import { errorResponse } from "../rest/error-response.ts";
-import { guardNames } from "../rest/guard-names.ts";
-import { requireToken } from "../rest/require-token.ts";
+import { BodyReader } from "../http/body-reader.ts";
+import { errorResponse } from "../http/error-response.ts";
+import { guardNames } from "../http/guard-names.ts";
+import { requireToken } from "../http/require-token.ts";
 import { HttpExchange } from "./http-exchange.ts";
 import { McpEndpoint, type McpServerOptions } from "./mcp-endpoint.ts";
 import { refuse, TransportSessions } from "./transport-sessions.ts";

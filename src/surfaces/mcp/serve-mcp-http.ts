@@ -1,4 +1,4 @@
-import { listen } from "../rest/listen.ts";
+import { listen } from "../http/listen.ts";
 import { MCP_PATH, McpHttpApp, type McpHttpAppOptions } from "./http-app.ts";
 
 export interface ServeMcpHttpOptions extends Omit<McpHttpAppOptions, "anyAddress"> {

@@ -7,8 +7,8 @@ import {
   type RequestId,
   type Transport,
 } from "@modelcontextprotocol/server";
-import { LineWriter } from "../json-rpc/line-writer.ts";
-import { type Frame, readFrames } from "../json-rpc/read-frames.ts";
+import { LineWriter } from "../lines/line-writer.ts";
+import { type Frame, readFrames } from "../lines/read-frames.ts";
 
 /** Bytes of one message; a longer one is skipped and answered with an error. */
 const LINE_BYTES_MAX = 32 * 1024 * 1024;

@@ -1,4 +1,4 @@
-import { shuttingDown, unavailable } from "./error-response.ts";
+import { shuttingDown, unavailable } from "../http/error-response.ts";
 
 /** One stream of a session's events, while somebody reads it. */
 export interface OpenStream {

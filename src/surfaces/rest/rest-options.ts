@@ -1,28 +1,20 @@
 import type { SessionService } from "../../core/session-service.ts";
+import type { BodyLimits } from "../http/body-reader.ts";
+import type { NameOptions } from "../http/guard-names.ts";
 
 /** What a REST app is made of. */
-export interface RestOptions {
+export interface RestOptions extends NameOptions {
   readonly service: SessionService;
   /** Shown by `/health` and in `/openapi.json`. */
   readonly version?: string;
   /** What every route but `/health` asks for, as `Authorization: Bearer <token>`. */
   readonly token?: string;
-  /** Names by which the server may be asked for, besides those of the loopback interface. */
-  readonly hosts?: readonly string[];
-  /** Whether any IP address may stand for the server's name: no page can be rebound to one. */
-  readonly anyAddress?: boolean;
-  /** Origins whose pages may call the server, such as `https://app.example`; none by default. */
-  readonly cors?: readonly string[];
   readonly limits?: Partial<RestLimits>;
   /** Told of failures that should not be. Default: a process warning. */
   readonly onError?: (error: unknown) => void;
 }
 
-export interface RestLimits {
-  /** Bytes of one request's body. Default 8 MiB. */
-  readonly bodyBytes: number;
-  /** Bytes of all bodies that are being received. Default 128 MiB. */
-  readonly allBodiesBytes: number;
+export interface RestLimits extends BodyLimits {
   /** Turns and compactions that run at once. Default 512. */
   readonly turns: number;
   /** Event streams that are open at once, those of turns included. Default 2048. */

@@ -1,5 +1,5 @@
 import type { SessionService } from "../../core/session-service.ts";
-import { shuttingDown, unavailable } from "./error-response.ts";
+import { shuttingDown, unavailable } from "../http/error-response.ts";
 
 /** The turns and compactions that run for requests. They outlive the request that began them. */
 export class RunningTurns {

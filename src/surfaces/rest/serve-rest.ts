@@ -1,4 +1,4 @@
-import { listen } from "./listen.ts";
+import { listen } from "../http/listen.ts";
 import { createRestApp } from "./rest-app.ts";
 import type { RestOptions } from "./rest-options.ts";
 

@@ -1,7 +1,15 @@
 import { isIP } from "node:net";
 import type { MiddlewareHandler } from "hono";
 import { SessionError } from "../../core/errors.ts";
-import type { RestOptions } from "./rest-options.ts";
+
+export interface NameOptions {
+  /** Names by which the server may be asked for, besides those of the loopback interface. */
+  readonly hosts?: readonly string[];
+  /** Whether any IP address may stand for the server's name: no page can be rebound to one. */
+  readonly anyAddress?: boolean;
+  /** Origins whose pages may call the server, such as `https://app.example`; none by default. */
+  readonly cors?: readonly string[];
+}
 
 /**
  * Answers only to the server's own names, and only to pages that may call it.
@@ -9,9 +17,7 @@ import type { RestOptions } from "./rest-options.ts";
  * A page can make a name of its own point to this machine (DNS rebinding), and
  * then read what it likes; but its requests carry that name.
  */
-export function guardNames(
-  options: Pick<RestOptions, "hosts" | "anyAddress" | "cors">,
-): MiddlewareHandler {
+export function guardNames(options: NameOptions): MiddlewareHandler {
   const { hosts = [], anyAddress = false, cors = [] } = options;
   const names = new Set(hosts.map((host) => hostName(host)));
   const isOurs = (host: string) => {

@@ -1,4 +1,4 @@
-import type { EventEnvelope } from "../../core/event.ts";
+import type { EventEnvelope } from "../core/event.ts";
 
 /** What may wait for a slow reader, in characters of its JSON. */
 const WAITING_CHARACTERS_MAX = 16 * 1024 * 1024;

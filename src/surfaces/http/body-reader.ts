@@ -1,16 +1,22 @@
 import { notValid, unavailable } from "./error-response.ts";
-import type { RestLimits } from "./rest-options.ts";
+
+export interface BodyLimits {
+  /** Bytes of one request's body. Default 8 MiB. */
+  readonly bodyBytes: number;
+  /** Bytes of all bodies that are being received. Default 128 MiB. */
+  readonly allBodiesBytes: number;
+}
 
 /** Nobody's messages are nested deeper; what is, would exhaust the stack of whoever walks it. */
 const DEPTH_MAX = 100;
 
 /** Reads the bodies of requests as JSON objects, within the limits. */
 export class BodyReader {
-  readonly #limits: Pick<RestLimits, "bodyBytes" | "allBodiesBytes">;
+  readonly #limits: BodyLimits;
   /** Bytes of the bodies that are being received. */
   #receiving = 0;
 
-  constructor(limits: Pick<RestLimits, "bodyBytes" | "allBodiesBytes">) {
+  constructor(limits: BodyLimits) {
     this.#limits = limits;
   }
 
