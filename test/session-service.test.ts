@@ -1,18 +1,14 @@
-import { describe, onTestFinished } from "vitest";
+import { describe } from "vitest";
 import { type OpenService, sessionServiceLaws } from "../src/testing.ts";
 import { obey } from "./support/obey.ts";
-import { scriptedService } from "./support/scripted-service.ts";
+import { openSdk } from "./support/same-as-sdk.ts";
 
 describe("SessionService", () => {
   obey<OpenService>(sessionServiceLaws, [
     {
       name: "sdk",
       durable: true,
-      open: async (place) => async (setup) => {
-        const { service, close } = scriptedService(place, setup);
-        onTestFinished(close);
-        return service;
-      },
+      open: async (place) => async (setup) => openSdk(place, setup),
     },
   ]);
 });

@@ -1,19 +1,14 @@
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { aiSdkModels } from "../src/ai-sdk.ts";
-import {
-  createSessionService,
-  type EventEnvelope,
-  SessionError,
-  type SessionService,
-} from "../src/index.ts";
+import { createSessionService, type SessionService } from "../src/index.ts";
 import { sqliteStores } from "../src/sqlite.ts";
 import { BUILDS, type OpenService, type ServiceSetup, sessionServiceLaws } from "../src/testing.ts";
 import { badRequests } from "./support/bad-requests.ts";
 import { Unsayable } from "./support/cli-flags.ts";
 import { cliService } from "./support/cli-service.ts";
-import { converse, EVENTFUL } from "./support/eventful-conversation.ts";
 import { obey, temporaryFolder } from "./support/obey.ts";
+import { expectSameEvents, failureOf } from "./support/same-as-sdk.ts";
 import { scriptedProvider } from "./support/scripted-provider.ts";
 
 const EVERYTHING = BUILDS.F ?? [];
@@ -32,20 +27,12 @@ describe("SessionService over the command", () => {
   ]);
 });
 
-test("a conversation gives the same events as over the SDK, as they happen and in the log", async () => {
-  const expected = await converse(await sdkService(EVENTFUL));
-  const { seen, logged } = await converse(await cliService(await temporaryFolder(), EVENTFUL));
-  expect(seen).toEqual(expected.seen);
-  expect(logged).toEqual(expected.logged);
-  const types = logged.map((event) => (event as EventEnvelope).payload.type);
-  for (const type of ["retrying", "tool_result_received", "compaction_completed"] as const) {
-    expect(types).toContain(type);
-  }
-});
+test("a conversation gives the same events as over the SDK, as they happen and in the log", () =>
+  expectSameEvents(cliService, sdkService));
 
 test("bad requests fail with the same codes as over the SDK", async () => {
   const setup = { capabilities: EVERYTHING };
-  const sdk = await sdkService(setup);
+  const sdk = await sdkService(await temporaryFolder(), setup);
   const cli = await cliService(await temporaryFolder(), setup);
   const there = await sdk.createSession({});
   const here = await cli.createSession({});
@@ -88,8 +75,7 @@ test("bad requests fail with the same codes as over the SDK", async () => {
 });
 
 /** The SDK with the model that the command has: a provider's real package, and a server with the script. */
-async function sdkService(setup: ServiceSetup): Promise<SessionService> {
-  const place = await temporaryFolder();
+async function sdkService(place: string, setup: ServiceSetup): Promise<SessionService> {
   const provider = await scriptedProvider(setup.replies);
   const stores = sqliteStores({ path: join(place, "rkat.db") });
   const service = createSessionService({
@@ -104,14 +90,4 @@ async function sdkService(setup: ServiceSetup): Promise<SessionService> {
     await stores.close();
   });
   return service;
-}
-
-async function failureOf(work: () => Promise<unknown>): Promise<SessionError> {
-  try {
-    await work();
-  } catch (error) {
-    if (SessionError.is(error)) return error;
-    throw error;
-  }
-  throw new Error("nothing failed");
 }

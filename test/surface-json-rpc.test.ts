@@ -3,19 +3,25 @@ import { once } from "node:events";
 import { createInterface } from "node:readline";
 import { JSONRPCClient, JSONRPCServer, JSONRPCServerAndClient } from "json-rpc-2.0";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { type EventEnvelope, SessionError, type SessionService } from "../src/index.ts";
+import type { EventEnvelope, SessionService } from "../src/index.ts";
 import { connectJsonRpc } from "../src/json-rpc.ts";
 import { BUILDS, type OpenService, type ServiceSetup, sessionServiceLaws } from "../src/testing.ts";
-import { badRequests } from "./support/bad-requests.ts";
-import { converse, EVENTFUL, eventsOf } from "./support/eventful-conversation.ts";
+import { eventsOf } from "./support/eventful-conversation.ts";
 import { obey, temporaryFolder } from "./support/obey.ts";
 import { providerForTest } from "./support/provider-for-test.ts";
 import { Project } from "./support/rkat-process.ts";
-import { scriptedService } from "./support/scripted-service.ts";
+import {
+  expectSameCodes,
+  expectSameEvents,
+  failureOf,
+  type OpenSurface,
+} from "./support/same-as-sdk.ts";
 
 const SERVER = new URL("./support/serve-scripted-json-rpc.ts", import.meta.url).pathname;
 const RKAT = new URL("./support/run-cli.ts", import.meta.url).pathname;
 const EVERYTHING = BUILDS.F ?? [];
+
+const open: OpenSurface = (place, setup) => start(place, setup).service;
 
 describe("SessionService over JSON-RPC", () => {
   obey<OpenService>(sessionServiceLaws, [
@@ -27,33 +33,10 @@ describe("SessionService over JSON-RPC", () => {
   ]);
 });
 
-test("a conversation gives the same events as over the SDK, as they happen and in the log", async () => {
-  const { service: sdk, close } = scriptedService(await temporaryFolder(), EVENTFUL);
-  onTestFinished(close);
-  const expected = await converse(sdk);
-  const { service } = start(await temporaryFolder(), EVENTFUL);
-  const { seen, logged } = await converse(service);
-  expect(seen).toEqual(expected.seen);
-  expect(logged).toEqual(expected.logged);
-  const types = logged.map((event) => (event as EventEnvelope).payload.type);
-  for (const type of ["retrying", "tool_result_received", "compaction_completed"] as const) {
-    expect(types).toContain(type);
-  }
-});
+test("a conversation gives the same events as over the SDK, as they happen and in the log", () =>
+  expectSameEvents(open));
 
-test("bad requests fail with the same codes as over the SDK", async () => {
-  const { service: sdk, close } = scriptedService(await temporaryFolder(), EVENTFUL);
-  onTestFinished(close);
-  const { service } = start(await temporaryFolder(), EVENTFUL);
-  for (const [name, subject] of Object.entries({ sdk, service })) {
-    const { sessionId } = await subject.createSession({});
-    for (const { operation, request, code } of badRequests(sessionId)) {
-      const asked = `${name}: ${operation} ${JSON.stringify(request)}`;
-      const failed = await failureOf(() => subject[operation](request as never) as never, asked);
-      expect(failed.code, asked).toBe(code);
-    }
-  }
-});
+test("bad requests fail with the same codes as over the SDK", () => expectSameCodes(open));
 
 test("a subscriber sees what others do, from where it asks, and a turn in a session is no news to another", async () => {
   const { service } = start(await temporaryFolder(), { capabilities: [], replies: ["one", "two"] });
@@ -268,14 +251,4 @@ function genericClient(project: Project) {
     void client.receiveAndSend(JSON.parse(line));
   });
   return { client, child, lines };
-}
-
-async function failureOf(work: () => Promise<unknown>, asked = "it"): Promise<SessionError> {
-  try {
-    await work();
-  } catch (error) {
-    if (SessionError.is(error)) return error;
-    throw error;
-  }
-  throw new Error(`${asked} did not fail`);
 }

@@ -1,5 +1,5 @@
 import { describe, expect, onTestFinished, test } from "vitest";
-import { type EventEnvelope, SessionError, type SessionService } from "../src/index.ts";
+import type { EventEnvelope, SessionService } from "../src/index.ts";
 import { connectMcp } from "../src/mcp.ts";
 import {
   BUILDS,
@@ -8,11 +8,10 @@ import {
   type ServiceSetup,
   sessionServiceLaws,
 } from "../src/testing.ts";
-import { badRequests } from "./support/bad-requests.ts";
-import { converse, EVENTFUL, eventsOf } from "./support/eventful-conversation.ts";
+import { eventsOf } from "./support/eventful-conversation.ts";
 import { obey, temporaryFolder } from "./support/obey.ts";
+import { expectSameCodes, expectSameEvents, failureOf } from "./support/same-as-sdk.ts";
 import { overHttp, overStdio, startHttp } from "./support/scripted-mcp.ts";
-import { scriptedService } from "./support/scripted-service.ts";
 
 const EVERYTHING = BUILDS.F ?? [];
 
@@ -54,33 +53,10 @@ const ways = Object.entries(WAYS);
 
 test.each(ways)(
   "a conversation gives the same events as over the SDK, as they happen and in the log (%s)",
-  async (_, open) => {
-    const { service: sdk, close } = scriptedService(await temporaryFolder(), EVENTFUL);
-    onTestFinished(close);
-    const expected = await converse(sdk);
-    const { seen, logged } = await converse(await open(await temporaryFolder(), EVENTFUL));
-    expect(seen).toEqual(expected.seen);
-    expect(logged).toEqual(expected.logged);
-    const types = logged.map((event) => (event as EventEnvelope).payload.type);
-    for (const type of ["retrying", "tool_result_received", "compaction_completed"] as const) {
-      expect(types).toContain(type);
-    }
-  },
+  (_, open) => expectSameEvents(open),
 );
 
-test("bad requests fail with the same codes as over the SDK", async () => {
-  const { service: sdk, close } = scriptedService(await temporaryFolder(), EVENTFUL);
-  onTestFinished(close);
-  const service = await overStdio(await temporaryFolder(), EVENTFUL);
-  for (const [name, subject] of Object.entries({ sdk, service })) {
-    const { sessionId } = await subject.createSession({});
-    for (const { operation, request, code } of badRequests(sessionId)) {
-      const asked = `${name}: ${operation} ${JSON.stringify(request)}`;
-      const failed = await failureOf(() => subject[operation](request as never) as never, asked);
-      expect(failed.code, asked).toBe(code);
-    }
-  }
-});
+test("bad requests fail with the same codes as over the SDK", () => expectSameCodes(overStdio));
 
 test.each(ways)("a subscriber sees what others do, from where it asks (%s)", async (_, open) => {
   const service = await open(await temporaryFolder(), { capabilities: [], replies: ["one"] });
@@ -197,14 +173,4 @@ async function connect(to: Parameters<typeof connectMcp>[0]): Promise<SessionSer
   const service = await connectMcp(to);
   onTestFinished(() => service.close());
   return service;
-}
-
-async function failureOf(work: () => Promise<unknown>, asked = "it"): Promise<SessionError> {
-  try {
-    await work();
-  } catch (error) {
-    if (SessionError.is(error)) return error;
-    throw error;
-  }
-  throw new Error(`${asked} did not fail`);
 }

@@ -1,15 +1,21 @@
 import { describe, expect, onTestFinished, test } from "vitest";
 import type { EventEnvelope, SessionService } from "../src/index.ts";
-import { SessionError } from "../src/index.ts";
 import { connectRest } from "../src/rest.ts";
 import { BUILDS, type OpenService, sessionServiceLaws } from "../src/testing.ts";
-import { badRequests } from "./support/bad-requests.ts";
-import { converse, EVENTFUL, eventsOf } from "./support/eventful-conversation.ts";
+import { eventsOf } from "./support/eventful-conversation.ts";
 import { obey, temporaryFolder } from "./support/obey.ts";
 import { startScriptedRest } from "./support/rest-process.ts";
-import { scriptedService } from "./support/scripted-service.ts";
+import {
+  expectSameCodes,
+  expectSameEvents,
+  failureOf,
+  type OpenSurface,
+} from "./support/same-as-sdk.ts";
 
 const EVERYTHING = BUILDS.F ?? [];
+
+const open: OpenSurface = async (place, setup) =>
+  connect((await startScriptedRest(place, setup)).url);
 
 describe("SessionService over REST", () => {
   obey<OpenService>(sessionServiceLaws, [
@@ -32,32 +38,10 @@ describe("SessionService over REST", () => {
   ]);
 });
 
-test("a conversation gives the same events as over the SDK, as they happen and in the log", async () => {
-  const { service: sdk, close } = scriptedService(await temporaryFolder(), EVENTFUL);
-  onTestFinished(close);
-  const expected = await converse(sdk);
-  const { url } = await startScriptedRest(await temporaryFolder(), EVENTFUL);
-  const { seen, logged } = await converse(connect(url));
-  expect(seen).toEqual(expected.seen);
-  expect(logged).toEqual(expected.logged);
-  const types = logged.map((event) => (event as EventEnvelope).payload.type);
-  for (const type of ["retrying", "tool_result_received", "compaction_completed"] as const) {
-    expect(types).toContain(type);
-  }
-});
+test("a conversation gives the same events as over the SDK, as they happen and in the log", () =>
+  expectSameEvents(open));
 
-test("bad requests fail with the same codes as over the SDK", async () => {
-  const { service: sdk, close } = scriptedService(await temporaryFolder(), EVENTFUL);
-  onTestFinished(close);
-  const { url } = await startScriptedRest(await temporaryFolder(), EVENTFUL);
-  for (const [name, subject] of Object.entries({ sdk, rest: connect(url) })) {
-    const { sessionId } = await subject.createSession({});
-    for (const { operation, request, code } of badRequests(sessionId)) {
-      const failed = await failureOf(() => subject[operation](request as never) as never);
-      expect(failed.code, `${name} ${operation} ${JSON.stringify(request)}`).toBe(code);
-    }
-  }
-});
+test("bad requests fail with the same codes as over the SDK", () => expectSameCodes(open));
 
 test("to subscribe to what there is not fails as it does over the SDK", async () => {
   const { url } = await startScriptedRest(await temporaryFolder(), { capabilities: EVERYTHING });
@@ -135,14 +119,4 @@ function connect(url: string): SessionService {
   const service = connectRest({ url });
   onTestFinished(() => service.close());
   return service;
-}
-
-async function failureOf(work: () => Promise<unknown>): Promise<SessionError> {
-  try {
-    await work();
-  } catch (error) {
-    if (SessionError.is(error)) return error;
-    throw error;
-  }
-  throw new Error("nothing failed");
 }
