@@ -139,7 +139,10 @@ test("what a crash leaves in the files is healed, whatever it is", async () => {
         Object.entries(all).filter(([path]) => path.startsWith(session));
       expect(ofSession(await filesOf(files))).toEqual(ofSession(whole));
     }),
-    { numRuns: 60 },
+    {
+      numRuns: 60,
+      examples: [[{ at: positions.at(-1) ?? 0, what: "a state of garbage", batch: 1 }]],
+    },
   );
 });
 

@@ -87,12 +87,16 @@ export class SessionFiles implements Projection {
       first === checkpoint.last_seq + 1
         ? added
         : await Array.fromAsync(this.#events.read(sessionId, checkpoint.last_seq));
+    const { file, summary, isWritten } = await this.#fold(folder, sessionId, checkpoint, events);
+    const session = join(folder, "session.json");
     const last = events.at(-1);
-    if (!last) return;
+    if (!last) {
+      if (!isWritten) await replaceFile(session, textOf(file));
+      return;
+    }
     const lines = events.map((event) => `${JSON.stringify(event)}\n`).join("");
     await appendFile(join(folder, "events.jsonl"), lines, { mode: 0o600 });
-    const { file, summary } = await this.#fold(folder, sessionId, checkpoint, events);
-    await replaceFile(join(folder, "session.json"), `${JSON.stringify(file, null, 2)}\n`);
+    await replaceFile(session, textOf(file));
     if (summary !== undefined) await replaceFile(join(folder, "summary.txt"), `${summary}\n`);
     if (checkpoint.last_seq === 0) await this.#addToIndex(file);
     const reached: Checkpoint = {
@@ -107,13 +111,14 @@ export class SessionFiles implements Projection {
     sessionId: string,
     checkpoint: Checkpoint,
     events: readonly StoredEvent[],
-  ): Promise<{ file: SessionFile; summary: string | undefined }> {
+  ): Promise<{ file: SessionFile; summary: string | undefined; isWritten: boolean }> {
     let file = newSessionFile(sessionId);
     const written = parseOr<SessionFile | undefined>(
       await readText(join(folder, "session.json")),
       undefined,
     );
-    if (written?.seq === checkpoint.last_seq) {
+    const isCurrent = written?.seq === checkpoint.last_seq;
+    if (isCurrent) {
       file = written;
     } else if (checkpoint.last_seq > 0) {
       // The file ran ahead of its checkpoint, or is gone: fold it anew.
@@ -125,7 +130,8 @@ export class SessionFiles implements Projection {
     const said = events.findLast(
       ({ event }) => event.type === "text_complete" && event.content.trim() !== "",
     )?.event;
-    return { file, summary: said?.type === "text_complete" ? said.content : undefined };
+    const summary = said?.type === "text_complete" ? said.content : undefined;
+    return { file, summary, isWritten: isCurrent && events.length === 0 };
   }
 
   async #addToIndex(file: SessionFile): Promise<void> {
@@ -157,6 +163,10 @@ async function healed(folder: string): Promise<Checkpoint> {
   }
   if (size > checkpoint.events_len) await truncate(events, checkpoint.events_len);
   return checkpoint;
+}
+
+function textOf(file: SessionFile): string {
+  return `${JSON.stringify(file, null, 2)}\n`;
 }
 
 function isCheckpoint(value: Checkpoint): boolean {

@@ -31,6 +31,10 @@ describe("words", () => {
     );
   });
 
+  test("a character that stands for several is those", () => {
+    expect(words("㈠ ½")).toEqual(["一", "1", "2"]);
+  });
+
   test("a word has neither spaces nor quotes, so that it cannot be an operator", () => {
     fc.assert(
       fc.property(fc.string({ unit: "binary", maxLength: 60 }), (text) => {

@@ -46,6 +46,9 @@ const CLITIC = /['’](?:s|t|d|m|ll|re|ve)$/i;
 const UNSPACED =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]+/gu;
 
+/** What folding makes of a character besides its letters: ㈠ is (一), ½ is 1⁄2. */
+const FOLDED_IN = /[^\p{L}\p{N}\p{M}\p{Extended_Pictographic}._-]/gu;
+
 function collect(text: string, keepsLast: boolean): string[] {
   const found: string[] = [];
   for (const [chunk] of text.matchAll(CHUNK)) {
@@ -61,8 +64,10 @@ function addCompound(chunk: string, keepsLast: boolean, found: string[]): void {
     .split(/[._-]/)
     .flatMap((part) => withoutClitic(part).split(/['’]/))
     .flatMap((part) => part.split(HUMP));
-  if (parts.length > 1 && !/['’]/.test(chunk)) found.push(cut(foldText(chunk.replace(/,/g, ""))));
-  for (const part of parts) addPart(foldText(part), keepsLast, found);
+  if (parts.length > 1 && !/['’]/.test(chunk)) {
+    found.push(cut(foldText(chunk).replace(FOLDED_IN, "")));
+  }
+  for (const part of parts) addPart(foldText(part).replace(FOLDED_IN, " "), keepsLast, found);
 }
 
 function addPart(part: string, keepsLast: boolean, found: string[]): void {
