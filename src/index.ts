@@ -76,6 +76,8 @@ export {
 } from "./core/tool.ts";
 export { splitTurns, type Turn } from "./core/turn.ts";
 export type { Usage } from "./core/usage.ts";
+export { BagOfWordsEmbedder } from "./embedders/bag-of-words-embedder.ts";
+export { LocalEmbedder } from "./embedders/local-embedder.ts";
 export type { CompactionOptions, ServiceOptions } from "./session/service-options.ts";
 
 /**

@@ -13,6 +13,7 @@ import { Project } from "./support/rkat-process.ts";
 import {
   expectSameCodes,
   expectSameEvents,
+  expectSameRefusals,
   failureOf,
   type OpenSurface,
 } from "./support/same-as-sdk.ts";
@@ -59,18 +60,8 @@ test("a subscriber sees what others do, from where it asks, and a turn in a sess
   await all;
 });
 
-test("to subscribe to what there is not fails as it does over the SDK", async () => {
-  const { service } = start(await temporaryFolder(), { capabilities: EVERYTHING });
-  const next = (request: unknown) => () =>
-    service
-      .subscribe(request as never)
-      [Symbol.asyncIterator]()
-      .next();
-  expect((await failureOf(next({ sessionId: "nobody" }))).code).toBe("SESSION_NOT_FOUND");
-  const failed = await failureOf(next({ sessionId: "nobody", afterSeq: -1 }));
-  expect(failed.code).toBe("INVALID_PARAMS");
-  expect(failed.message).toContain("afterSeq");
-});
+test("to subscribe to what there is not fails as it does over the SDK", () =>
+  expectSameRefusals(open));
 
 test("a turn that is cancelled is interrupted, and so is one whose client closes", async () => {
   const place = await temporaryFolder();

@@ -10,7 +10,12 @@ import {
 } from "../src/testing.ts";
 import { eventsOf } from "./support/eventful-conversation.ts";
 import { obey, temporaryFolder } from "./support/obey.ts";
-import { expectSameCodes, expectSameEvents, failureOf } from "./support/same-as-sdk.ts";
+import {
+  expectSameCodes,
+  expectSameEvents,
+  expectSameRefusals,
+  failureOf,
+} from "./support/same-as-sdk.ts";
 import { overHttp, overStdio, startHttp } from "./support/scripted-mcp.ts";
 
 const EVERYTHING = BUILDS.F ?? [];
@@ -78,18 +83,8 @@ test.each(ways)("a subscriber sees what others do, from where it asks (%s)", asy
   await all;
 });
 
-test("to subscribe to what there is not fails as it does over the SDK", async () => {
-  const service = await overStdio(await temporaryFolder(), { capabilities: EVERYTHING });
-  const next = (request: unknown) => () =>
-    service
-      .subscribe(request as never)
-      [Symbol.asyncIterator]()
-      .next();
-  expect((await failureOf(next({ sessionId: "nobody" }))).code).toBe("SESSION_NOT_FOUND");
-  const failed = await failureOf(next({ sessionId: "nobody", afterSeq: -1 }));
-  expect(failed.code).toBe("INVALID_PARAMS");
-  expect(failed.message).toContain("afterSeq");
-});
+test("to subscribe to what there is not fails as it does over the SDK", () =>
+  expectSameRefusals(overStdio));
 
 test.each(ways)(
   "a turn that is cancelled is interrupted, and then it is over (%s)",

@@ -8,6 +8,7 @@ import { startScriptedRest } from "./support/rest-process.ts";
 import {
   expectSameCodes,
   expectSameEvents,
+  expectSameRefusals,
   failureOf,
   type OpenSurface,
 } from "./support/same-as-sdk.ts";
@@ -43,18 +44,8 @@ test("a conversation gives the same events as over the SDK, as they happen and i
 
 test("bad requests fail with the same codes as over the SDK", () => expectSameCodes(open));
 
-test("to subscribe to what there is not fails as it does over the SDK", async () => {
-  const { url } = await startScriptedRest(await temporaryFolder(), { capabilities: EVERYTHING });
-  const next = (request: unknown) => () =>
-    connect(url)
-      .subscribe(request as never)
-      [Symbol.asyncIterator]()
-      .next();
-  expect((await failureOf(next({ sessionId: "nobody" }))).code).toBe("SESSION_NOT_FOUND");
-  const failed = await failureOf(next({ sessionId: "nobody", afterSeq: -1 }));
-  expect(failed.code).toBe("INVALID_PARAMS");
-  expect(failed.message).toContain("afterSeq");
-});
+test("to subscribe to what there is not fails as it does over the SDK", () =>
+  expectSameRefusals(open));
 
 test("a cancelled turn is interrupted, and only then has its promise ended", async () => {
   const replies = [{ text: "never", delayMs: 60_000 }, "back"];

@@ -46,6 +46,20 @@ export async function expectSameCodes(open: OpenSurface) {
   }
 }
 
+/** Subscribing to what there is not fails through a surface as it does through the SDK. */
+export async function expectSameRefusals(open: OpenSurface) {
+  const service = await open(await temporaryFolder(), EVENTFUL);
+  const next = (request: unknown) => () =>
+    service
+      .subscribe(request as never)
+      [Symbol.asyncIterator]()
+      .next();
+  expect((await failureOf(next({ sessionId: "nobody" }))).code).toBe("SESSION_NOT_FOUND");
+  const failed = await failureOf(next({ sessionId: "nobody", afterSeq: -1 }));
+  expect(failed.code).toBe("INVALID_PARAMS");
+  expect(failed.message).toContain("afterSeq");
+}
+
 /** The error that `work` ends with; it has to be one of ours. */
 export async function failureOf(
   work: () => Promise<unknown>,
