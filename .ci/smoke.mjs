@@ -18,6 +18,7 @@ try {
     assert.equal(text, "hello there");
     assert.equal((await service.read({ sessionId })).turns, 1);
     await service.close();
+    await stores.memory.finishMerging();
     await stores.close();
   }
 
@@ -39,6 +40,8 @@ try {
   assert.ok(report.compactions.length > 0);
   const hits = JSON.parse(rkat("memory", "search", "question 3", "--limit", "3", "--json"));
   assert.ok(hits.length > 0 && hits[0].session_id === report.session_id);
+
+  assert.equal(JSON.parse(rkat("memory", "verify", "--json")).problems?.length ?? 0, 0);
 
   const request = { jsonrpc: "2.0", id: 1, method: "session/list", params: { limit: 5 } };
   const answer = execFileSync(process.execPath, [bin, "rpc", "--dir", folder], {

@@ -3,6 +3,7 @@ import type { LanguageModel, ModelResolver } from "./core/language-model.ts";
 import type { CompactionSettings, StartTurn } from "./core/requests.ts";
 import type { SessionService, TurnOptions, TurnResult } from "./core/session-service.ts";
 import type { Tool } from "./core/tool.ts";
+import type { ApprovalOptions } from "./session/approval-desk.ts";
 import { PersistentSessionService } from "./session/persistent-session-service.ts";
 import type { CompactionOptions } from "./session/service-options.ts";
 
@@ -38,6 +39,7 @@ interface FactorySettings {
   readonly memory: boolean;
   readonly compaction: CompactionOptions | false;
   readonly tools: readonly Tool[];
+  readonly approvals: ApprovalOptions;
   readonly models?: ModelResolver;
 }
 
@@ -47,6 +49,7 @@ const DEFAULTS: FactorySettings = {
   memory: false,
   compaction: {},
   tools: [],
+  approvals: {},
 };
 
 /**
@@ -57,8 +60,10 @@ const DEFAULTS: FactorySettings = {
  *                                   the store is `.rkat`, and the sessions are shown there as files
  *       .projectRoot(".")           what a relative store path is relative to
  *       .builtins(true)             builtinTools; off unless memory is on
- *       .memory(true)               memory: stores.memory, and memory_search with the built-in tools
+ *       .memory(true)               memory: stores.memory, memory_search with the built-in tools, and
+ *                                   knowledge: { store: stores.knowledge }
  *       .compaction({ … })          compaction; on by default, `false` switches it off
+ *       .approvals({ … })           approvals: which tool calls need somebody's word, and whose
  *       .tools([…]) .models(…)      tools, models (default: aiSdkModels())
  *     await factory.buildAgent({ model, overrideMemory, compaction })
  *                                   createSession({ memory, compaction, … })
@@ -96,6 +101,10 @@ export class AgentFactory {
     return this.#with({ tools });
   }
 
+  approvals(options: ApprovalOptions): AgentFactory {
+    return this.#with({ approvals: options });
+  }
+
   models(models: ModelResolver): AgentFactory {
     return this.#with({ models });
   }
@@ -103,7 +112,7 @@ export class AgentFactory {
   /** Opens the store, and creates or finds the session. Close the agent when done. */
   async buildAgent(config: AgentBuildConfig): Promise<Agent> {
     const { sqliteStores } = await import("./sqlite.ts");
-    const { builtins, compaction, tools, models } = this.#settings;
+    const { builtins, compaction, tools, approvals, models } = this.#settings;
     const memory = config.overrideMemory ?? this.#settings.memory;
     const folder = this.#storeFolder();
     const stores = sqliteStores({ path: join(folder, "rkat.db") });
@@ -113,8 +122,9 @@ export class AgentFactory {
       stores,
       sessionFiles: join(folder, "sessions"),
       tools,
+      approvals,
       builtinTools: builtins || memory,
-      ...(memory ? { memory: stores.memory } : {}),
+      ...(memory ? { memory: stores.memory, knowledge: { store: stores.knowledge } } : {}),
       ...(compaction ? { compaction } : {}),
     });
     let closing: Promise<void> | undefined;

@@ -1,5 +1,6 @@
-/** Models of the AI SDK's providers, and compaction for arrays of the AI SDK's messages. */
+/** Models and embedders of the AI SDK's providers, and compaction for arrays of the AI SDK's messages. */
 export { type AiSdkModelsOptions, aiSdkModels } from "./models/ai-sdk-models.ts";
+export { type AiSdkEmbedderOptions, embedderFromAiSdk } from "./models/embedder-from-ai-sdk.ts";
 export { type AiSdkModelOptions, fromAiSdk } from "./models/from-ai-sdk.ts";
 export {
   type AiSdkMessage,

@@ -1,9 +1,11 @@
 import { existsSync, readFileSync } from "node:fs";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import type { Config } from "./config/config.ts";
 import type { Capability } from "./core/capabilities.ts";
+import type { Embedder } from "./core/embedder.ts";
 import { errorText, SessionError } from "./core/errors.ts";
 import type { LanguageModel } from "./core/language-model.ts";
+import type { MemoryStore } from "./core/memory-store.ts";
 import type { SessionService } from "./core/session-service.ts";
 import type { Stores } from "./core/stores.ts";
 import type { ServiceOptions } from "./session/service-options.ts";
@@ -11,16 +13,20 @@ import { hasCapability } from "./surfaces/cli/capabilities-command.ts";
 import type { Engine, ProviderState, StoreAccess } from "./surfaces/cli/cli-context.ts";
 import { given } from "./surfaces/cli/flags.ts";
 import { main } from "./surfaces/cli/main.ts";
+import { printWarnings } from "./surfaces/cli/print-warnings.ts";
 import { processTerminal } from "./surfaces/cli/process-terminal.ts";
 import { makeDataFolder, type Workspace } from "./surfaces/cli/workspace.ts";
 
 /** Runs the command line of this process. */
 export async function runCli(): Promise<void> {
-  const { version } = JSON.parse(
-    readFileSync(new URL("../package.json", import.meta.url), "utf8"),
-  ) as { version: string };
-  const context = { terminal: processTerminal(), version, engine, exitCode: 0 };
+  printWarnings();
+  const context = { terminal: processTerminal(), version: version(), engine, exitCode: 0 };
   process.exitCode = await main(process.argv.slice(2), context);
+}
+
+function version(): string {
+  const about = readFileSync(new URL("../package.json", import.meta.url), "utf8");
+  return (JSON.parse(about) as { version: string }).version;
 }
 
 /**
@@ -29,13 +35,18 @@ export async function runCli(): Promise<void> {
  * that a quick command starts quickly.
  */
 const engine: Engine = {
-  async openService(workspace, access) {
+  async openService(workspace, access, asking = {}) {
     const { config } = workspace;
     const stores = await openStores(workspace, access);
     const service = await createService(workspace, stores, {
       model: config.get("model") ?? NO_MODEL,
       models: modelsOf(config),
       compaction: compactionOf(config),
+      approvals: {
+        policies: config.toolPolicies,
+        timeoutMs: config.get("approvals.timeout"),
+        ...asking,
+      },
       ...given({
         systemPrompt: config.get("system_prompt"),
         maxTokens: config.get("max_tokens"),
@@ -65,7 +76,8 @@ const engine: Engine = {
       throw new SessionError("SESSION_MEMORY_DISABLED");
     }
     const stores = await openStores(workspace, access);
-    if (hasCapability(workspace.config, "session-store")) await indexMemory(stores);
+    if (hasCapability(workspace.config, "session-store"))
+      await indexMemory(workspace.config, stores);
     return { it: stores.memory, close: () => stores.close() };
   },
 
@@ -114,6 +126,22 @@ const engine: Engine = {
       };
     });
   },
+
+  async examineEmbedder({ config }) {
+    try {
+      const embedder = await openNamedEmbedder(config);
+      return embedder && { id: embedder.id };
+    } catch (error) {
+      const { message, hint } = SessionError.from(error);
+      return { problem: `${message} ${hint}` };
+    }
+  },
+
+  async bench(options, watch) {
+    const { runBench } = await import("./bench/run-bench.ts");
+    const rkat = [...process.execArgv, process.argv[1] ?? ""];
+    return await runBench({ ...options, version: version() }, { ...watch, rkat });
+  },
 };
 
 /** Asked when nobody named a model; everything but a turn works without one. */
@@ -138,6 +166,9 @@ async function createService(
     ...options,
     ...(has("session-store") ? { stores } : {}),
     ...(has("memory-store") ? { memory: stores.memory } : {}),
+    searchableMemory: config.get("search.enabled"),
+    memoryResults: config.get("search.max_results"),
+    ...(learns(config) ? { knowledge: { store: stores.knowledge, ...knowledgeOf(config) } } : {}),
     ...(has("session-compaction") && compaction ? { compaction } : {}),
     ...(keepsFiles ? { sessionFiles: join(dataFolder, "sessions") } : {}),
   });
@@ -149,31 +180,147 @@ async function openStores(workspace: Workspace, access: StoreAccess): Promise<St
   if (!kept || (access === "existing" && !existsSync(storeFile))) return emptyStores();
   makeDataFolder(dataFolder);
   const { sqliteStores } = await import("./sqlite.ts");
-  return sqliteStores({ path: storeFile, thread: access === "serve" ? "worker" : "main" });
+  const embedder = hasCapability(config, "memory-store") ? await embedderOf(config) : undefined;
+  const isHnsw = config.get("memory.store") === "hnsw" && embedder !== null;
+  const cacheMegabytes = config.get("memory.cache_mb");
+  const stores = sqliteStores({
+    path: storeFile,
+    thread: access === "serve" ? "worker" : "main",
+    ...given({
+      embedder: isHnsw ? undefined : (embedder ?? undefined),
+      embedderWeight: config.get("memory.embedder_weight"),
+      cacheBytes: cacheMegabytes === undefined ? undefined : cacheMegabytes * 1_000_000,
+    }),
+  });
+  // A server begins with what has no vector of this embedder yet; what fails is tried again later.
+  if (embedder && !isHnsw && access === "serve") stores.memory.finishEmbedding().catch(() => {});
+  const memory = isHnsw ? await hnswMemory(workspace, stores.memory, embedder) : stores.memory;
+  const minScore = config.get("memory.min_score");
+  return {
+    ...stores,
+    memory: minScore === undefined ? memory : await floored(memory, minScore),
+    async close() {
+      // A server makes vectors while it serves; a command that adds would be gone before the first.
+      if (embedder && !isHnsw && access === "create") {
+        await inTime(stores.memory.finishEmbedding(), VECTORS_WAITED_FOR_MS);
+      }
+      await closeAll([memory, stores]);
+    },
+  };
+}
+
+/** What has no vector by then gets it from the next command, or from a server. */
+const VECTORS_WAITED_FOR_MS = 15_000;
+
+async function inTime(work: Promise<unknown>, limitMs: number): Promise<void> {
+  const late = Promise.withResolvers<void>();
+  const timer = setTimeout(late.resolve, limitMs);
+  try {
+    await Promise.race([work, late.promise]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** The embedder of the settings; undefined when none is named, null when it cannot be used here. */
+async function embedderOf(config: Config): Promise<Embedder | undefined | null> {
+  try {
+    return await openNamedEmbedder(config);
+  } catch (error) {
+    const { message, hint } = SessionError.from(error);
+    process.emitWarning(`Memory goes on with words alone. ${message} ${hint}`, "RkatWarning");
+    return null;
+  }
+}
+
+async function openNamedEmbedder(config: Config): Promise<Embedder | undefined> {
+  const provider = config.given("embeddings.provider");
+  if (provider === undefined && config.given("embeddings.model") === undefined) return undefined;
+  const { openEmbedder } = await import("./embedders/open-embedder.ts");
+  const remote = provider === undefined ? undefined : config.providers[provider];
+  const keyVariable = config.get("embeddings.api_key_env") ?? remote?.api_key_env;
+  return await openEmbedder({
+    batchSize: config.get("embeddings.batch_size"),
+    ...given({
+      provider,
+      model: config.get("embeddings.model"),
+      dimensions: config.get("embeddings.dimensions"),
+      baseUrl: config.get("embeddings.base_url") ?? remote?.base_url,
+      apiKey: keyVariable === undefined ? undefined : keyIn(keyVariable),
+    }),
+  });
+}
+
+/** Who names a variable wants that key, and no other, to be sent. */
+function keyIn(variable: string): string {
+  const key = process.env[variable];
+  if (key) return key;
+  throw new SessionError("MODEL_UNAVAILABLE", {
+    detail: "The embeddings need a key.",
+    hint: `Set ${variable} in the environment: the settings name it.`,
+  });
+}
+
+async function hnswMemory(
+  { config, folder }: Workspace,
+  entries: MemoryStore,
+  embedder: Embedder | undefined,
+): Promise<MemoryStore> {
+  const { HnswMemoryStore } = await import("./hnsw.ts");
+  const file = join(resolve(folder, config.get("search.index_dir")), "memory.hnsw");
+  return new HnswMemoryStore({ entries, file, ...given({ embedder }) });
+}
+
+async function floored(memory: MemoryStore, minScore: number): Promise<MemoryStore> {
+  const { flooredMemory } = await import("./stores/floored-memory.ts");
+  return flooredMemory(memory, minScore);
 }
 
 async function emptyStores(): Promise<Stores> {
-  const [{ EphemeralEventStore }, { EphemeralSessionStore }, { SimpleMemoryStore }] =
-    await Promise.all([
-      import("./stores/ephemeral/ephemeral-event-store.ts"),
-      import("./stores/ephemeral/ephemeral-session-store.ts"),
-      import("./stores/ephemeral/simple-memory-store.ts"),
-    ]);
+  const [
+    { EphemeralEventStore },
+    { EphemeralSessionStore },
+    { SimpleMemoryStore },
+    { EphemeralApprovalStore },
+    { EphemeralKnowledgeStore },
+  ] = await Promise.all([
+    import("./stores/ephemeral/ephemeral-event-store.ts"),
+    import("./stores/ephemeral/ephemeral-session-store.ts"),
+    import("./stores/ephemeral/simple-memory-store.ts"),
+    import("./stores/ephemeral/ephemeral-approval-store.ts"),
+    import("./stores/ephemeral/ephemeral-knowledge-store.ts"),
+  ]);
   return {
     events: new EphemeralEventStore(),
     sessions: new EphemeralSessionStore(),
     memory: new SimpleMemoryStore(),
+    approvals: new EphemeralApprovalStore(),
+    knowledge: new EphemeralKnowledgeStore(),
     async close() {},
   };
 }
 
 /** A process that was killed may have left discarded messages in the log that memory has yet to get. */
-async function indexMemory({ events, memory }: Stores): Promise<void> {
+async function indexMemory(config: Config, stores: Stores): Promise<void> {
+  const { events, memory, knowledge } = stores;
+  const { isMemoryBehind } = await import("./projections/memory-behind.ts");
+  if (!(await isMemoryBehind(events, learns(config) ? knowledge : undefined))) return;
   const [{ ProjectionRunner }, { MemoryIndex }] = await Promise.all([
     import("./projections/projection-runner.ts"),
     import("./projections/memory-index.ts"),
   ]);
-  await new ProjectionRunner(events, [new MemoryIndex(events, memory)], () => {}).flush();
+  const index = new MemoryIndex(events, memory);
+  const projections = learns(config) ? [index, await recorder(config, stores)] : [index];
+  await new ProjectionRunner(events, projections, () => {}).flush();
+}
+
+async function recorder(config: Config, { events, memory, knowledge: store }: Stores) {
+  const [{ KnowledgeRecorder }, { ProjectKnowledge }] = await Promise.all([
+    import("./projections/knowledge-recorder.ts"),
+    import("./knowledge/project-knowledge.ts"),
+  ]);
+  const project = new ProjectKnowledge(store, knowledgeOf(config), { memory });
+  return new KnowledgeRecorder(events, project);
 }
 
 function modelsOf(config: Config): NonNullable<ServiceOptions["models"]> {
@@ -218,7 +365,26 @@ function compactionOf(config: Config): NonNullable<ServiceOptions["compaction"]>
     onSummaryFailure: config.given("compaction.on_summary_failure"),
     pruneToolOutput: config.given("compaction.prune_tool_output"),
     summaryTimeoutMs: config.given("compaction.summary_timeout_ms"),
+    keepAnchors: config.given("compaction.keep_anchors"),
+    windowSize: config.given("memory.window_size"),
+    pinBudget: config.given("memory.pin_budget"),
   });
+}
+
+/** The project learns by way of its memory. */
+function learns(config: Config): boolean {
+  return config.get("knowledge.enabled") && hasCapability(config, "memory-store");
+}
+
+function knowledgeOf(config: Config): Omit<NonNullable<ServiceOptions["knowledge"]>, "store"> {
+  return {
+    maxRules: config.get("knowledge.max_rules"),
+    minEntries: config.get("knowledge.min_entries"),
+    maxFacts: config.get("knowledge.max_facts"),
+    maxCorrections: config.get("knowledge.max_corrections"),
+    eviction: config.get("knowledge.eviction"),
+    ...given({ model: config.get("knowledge.model") }),
+  };
 }
 
 function isInstalled(packageName: string): boolean {

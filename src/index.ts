@@ -2,6 +2,7 @@ import type { SessionService } from "./core/session-service.ts";
 import { EphemeralSessionService } from "./session/ephemeral-session-service.ts";
 import { PersistentSessionService } from "./session/persistent-session-service.ts";
 import type { ServiceOptions } from "./session/service-options.ts";
+import { EphemeralApprovalStore } from "./stores/ephemeral/ephemeral-approval-store.ts";
 import { EphemeralEventStore } from "./stores/ephemeral/ephemeral-event-store.ts";
 import { EphemeralSessionStore } from "./stores/ephemeral/ephemeral-session-store.ts";
 
@@ -24,6 +25,8 @@ export type {
 export { DefaultCompactor } from "./compaction/default-compactor.ts";
 export { pruneToolOutput } from "./compaction/prune-tool-output.ts";
 export { smartFallbackSummary } from "./compaction/smart-fallback-summary.ts";
+export type { ApprovalAnswer, Approve, PendingApproval, ToolPolicy } from "./core/approval.ts";
+export type { ApprovalStore } from "./core/approval-store.ts";
 export { CAPABILITIES, type Capability } from "./core/capabilities.ts";
 export type {
   CompactionConfig,
@@ -32,9 +35,11 @@ export type {
   Compactor,
   RebuildConstraints,
 } from "./core/compactor.ts";
+export type { ContextView } from "./core/context-view.ts";
 export type { Embedder } from "./core/embedder.ts";
 export { ERRORS, type ErrorCode, SessionError } from "./core/errors.ts";
 export type {
+  CompactionReport,
   DurableEvent,
   EventEnvelope,
   NewEvent,
@@ -42,18 +47,48 @@ export type {
   StoredEvent,
   TransientEvent,
 } from "./core/event.ts";
-export type { EventStore, HistoryHit, HistoryQuery, PositionedEvent } from "./core/event-store.ts";
+export type {
+  EventStore,
+  HistoryHit,
+  HistoryQuery,
+  PositionedEvent,
+  Redaction,
+} from "./core/event-store.ts";
+export type {
+  Contradiction,
+  KnowledgeEntry,
+  KnowledgeKind,
+  NewKnowledge,
+} from "./core/knowledge.ts";
+export type { KnowledgeStore } from "./core/knowledge-store.ts";
 export type {
   LanguageModel,
   ModelChunk,
   ModelRequest,
   ModelResolver,
 } from "./core/language-model.ts";
-export type { MemoryEntry, MemoryHit, MemoryQuery, MemoryStore } from "./core/memory-store.ts";
+export type {
+  MemoryCheck,
+  MemoryEntry,
+  MemoryFilter,
+  MemoryHit,
+  MemoryKind,
+  MemoryPage,
+  MemoryQuery,
+  MemoryStats,
+  MemoryStore,
+  ScoreExplanation,
+  ScorePart,
+  Watch,
+} from "./core/memory-store.ts";
 export { indexableText, type Message } from "./core/message.ts";
+export type { PinnedMessage, Pins } from "./core/pins.ts";
 export type { Projection } from "./core/projection.ts";
 export type {
+  ApprovalAnswered,
   CompactionOutcome,
+  Distillation,
+  MemoryForgotten,
   SessionCreated,
   SessionService,
   SessionSummary,
@@ -64,6 +99,7 @@ export type {
 export type { SessionSnapshot } from "./core/session-snapshot.ts";
 export { SessionState } from "./core/session-state.ts";
 export type { LeaseOwner, SessionQuery, SessionStore } from "./core/session-store.ts";
+export type { TaskRecord, TaskView } from "./core/task.ts";
 export { estimateTokens } from "./core/tokens.ts";
 export {
   defineTool,
@@ -78,7 +114,15 @@ export { splitTurns, type Turn } from "./core/turn.ts";
 export type { Usage } from "./core/usage.ts";
 export { BagOfWordsEmbedder } from "./embedders/bag-of-words-embedder.ts";
 export { LocalEmbedder } from "./embedders/local-embedder.ts";
+export {
+  type EmbedderProvider,
+  type EmbedderSettings,
+  openEmbedder,
+} from "./embedders/open-embedder.ts";
+export type { ApprovalOptions } from "./session/approval-desk.ts";
+export type { KnowledgeOptions } from "./session/knowledge-operations.ts";
 export type { CompactionOptions, ServiceOptions } from "./session/service-options.ts";
+export { EphemeralKnowledgeStore } from "./stores/ephemeral/ephemeral-knowledge-store.ts";
 
 /**
  * A session service with the capabilities whose parts are passed:
@@ -87,10 +131,17 @@ export type { CompactionOptions, ServiceOptions } from "./session/service-option
  *     memory      memory-store         what left a history can be searched
  *     compaction  session-compaction   histories are compacted in time
  *
+ * With `knowledge` the project learns from its sessions; with `approvals` somebody
+ * is asked before a tool runs.
+ *
  * Close it when done; the stores stay open, because they are the caller's.
  */
 export function createSessionService(options: ServiceOptions): SessionService {
-  if (options.stores) return new PersistentSessionService({ ...options, stores: options.stores });
-  const stores = { events: new EphemeralEventStore(), sessions: new EphemeralSessionStore() };
+  const approvals = options.stores?.approvals ?? new EphemeralApprovalStore();
+  if (options.stores) {
+    return new PersistentSessionService({ ...options, stores: { ...options.stores, approvals } });
+  }
+  const events = new EphemeralEventStore();
+  const stores = { events, sessions: new EphemeralSessionStore(), approvals };
   return new EphemeralSessionService(new PersistentSessionService({ ...options, stores }));
 }

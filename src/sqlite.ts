@@ -1,6 +1,8 @@
 import type { Stores } from "./core/stores.ts";
 import { type DatabaseOptions, openDatabase } from "./stores/sqlite/database.ts";
+import { SqliteApprovalStore } from "./stores/sqlite/sqlite-approval-store.ts";
 import { SqliteEventStore } from "./stores/sqlite/sqlite-event-store.ts";
+import { SqliteKnowledgeStore } from "./stores/sqlite/sqlite-knowledge-store.ts";
 import {
   SqliteMemoryStore,
   type SqliteMemoryStoreOptions,
@@ -16,24 +18,39 @@ export interface SqliteStoresOptions extends DatabaseOptions, SqliteMemoryStoreO
   readonly namespace?: string;
 }
 
+export interface SqliteStores extends Stores {
+  readonly memory: SqliteMemoryStore;
+}
+
 /**
- * Sessions, events and memory in one SQLite file, which other processes may
+ * Sessions, events, memory and what the project has learned in one SQLite file, which other processes may
  * use at the same time.
  *
  * The file is opened, and made if it is not there, when a store is first used.
  * The stores share one connection: closing one of them closes all.
  */
-export function sqliteStores(options: SqliteStoresOptions): Stores {
-  const { namespace = "default", embedder, embedderWeight, ...databaseOptions } = options;
+export function sqliteStores(options: SqliteStoresOptions): SqliteStores {
+  const {
+    namespace = "default",
+    embedder,
+    embedderWeight,
+    cacheBytes,
+    ...databaseOptions
+  } = options;
   const similarity = {
     ...(embedder === undefined ? {} : { embedder }),
     ...(embedderWeight === undefined ? {} : { embedderWeight }),
+    ...(cacheBytes === undefined ? {} : { cacheBytes }),
   };
   const database = openDatabase(databaseOptions);
+  const memory = new SqliteMemoryStore(database, { namespace, ...similarity });
   return {
     events: new SqliteEventStore(database, { namespace }),
     sessions: new SqliteSessionStore(database, { namespace }),
-    memory: new SqliteMemoryStore(database, { namespace, ...similarity }),
-    close: () => database.close(),
+    memory,
+    approvals: new SqliteApprovalStore(database, { namespace }),
+    knowledge: new SqliteKnowledgeStore(database, { namespace }),
+    // It also ends what works in the background.
+    close: () => memory.close(),
   };
 }

@@ -1,7 +1,9 @@
+export { approvalStoreLaws } from "./testing/approval-store-laws.ts";
 export { compactorLaws } from "./testing/compactor-laws.ts";
 export { embedderLaws } from "./testing/embedder-laws.ts";
 export { eventStoreLaws } from "./testing/event-store-laws.ts";
 export { historySearchLaws } from "./testing/history-search-laws.ts";
+export { knowledgeStoreLaws } from "./testing/knowledge-store-laws.ts";
 export type { Law } from "./testing/law.ts";
 export { memoryStoreLaws } from "./testing/memory-store-laws.ts";
 export { type ScriptedModel, type ScriptedReply, scriptedModel } from "./testing/scripted-model.ts";

@@ -1,3 +1,5 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import { expect, test } from "vitest";
 import { Project } from "./support/rkat-process.ts";
 
@@ -84,6 +86,8 @@ test("a bad line is told with its number, and nothing of the file is stored", as
       { ...good, time: "yesterday" },
       { ...good, time: "2026-13-01" },
       { ...good, id: 5 },
+      { ...good, kind: "rumour" },
+      { ...good, source: 7 },
     ].map((line) => JSON.stringify(line)),
   ];
   project.write("bad.jsonl", `${lines(good)}\n${bad.join("\n")}\n${lines(good)}`);
@@ -103,6 +107,8 @@ test("a bad line is told with its number, and nothing of the file is stored", as
       line 12 has a bad "time": it must be a time in ISO 8601
       line 13 has a bad "time": it must be a time in ISO 8601
       line 14 has a bad "id": it must be a text of 1 to 200 characters
+      line 15 has a bad "kind": it must be one of message, fact, correction, preference, rule
+      line 16 has a bad "source": it must be the places of events in a log, {"from", "to"}
     hint: Nothing was done; correct these lines and try again.
     "
   `);
@@ -118,7 +124,7 @@ test("a file that is not there, or is a folder, is refused", async () => {
   expect((await project.rkat(["memory", "add"])).code).toBe(2);
 });
 
-test("searching gives the specification's array", async () => {
+test("searching gives the specification's array, and what is known of each entry", async () => {
   const project = await projectWithMemory();
   const found = (await project.json([
     "memory",
@@ -134,6 +140,8 @@ test("searching gives the specification's array", async () => {
       score: expect.any(Number),
       session_id: "monday",
       turn: 0,
+      id: expect.stringMatching(/^line:/),
+      kind: "message",
     },
   ]);
 });
@@ -150,13 +158,73 @@ test("what is found is shown with its score, and where it comes from", async () 
   const project = await projectWithMemory();
   const { stdout } = await project.rkat(["memory", "search", "when is the launch"]);
   expect(stdout).toMatch(
-    /^0\.\d\d {2}session Tuesday's talk — 会議 · turn 0 · Ada · 2026-01-02T03:04:05Z\n {2}The launch is in May\.\n/,
+    /^0\.\d\d {2}session Tuesday's talk — 会議 · turn 0 · Ada \(assistant\) · 2026-01-02T03:04:05Z · id line:\S+\n {2}The launch is in May\.\n/,
   );
-  expect(await project.rkat(["memory", "search", "zebra"])).toMatchObject({
-    code: 0,
-    stdout: "",
-    stderr: "Nothing relevant is in memory.\n",
-  });
+});
+
+test("when nothing is found, it says what was searched, and what to try", async () => {
+  const project = await projectWithMemory();
+  const found = await project.rkat(["memory", "search", "zebra", "--role", "user"]);
+  expect(found).toMatchObject({ code: 0, stdout: "" });
+  expect(found.stderr).toMatchInlineSnapshot(`
+    "Nothing relevant is in memory: 3 entries of 2 sessions, only role user, were searched.
+    hint: other words may find it; --min-score 0.1 shows weaker ones; search without the filters; \`rkat history search\` looks through complete logs.
+    "
+  `);
+  const empty = await Project.open();
+  expect((await empty.rkat(["memory", "search", "zebra"])).stderr).toMatchInlineSnapshot(`
+    "Memory is empty.
+    hint: Texts come here when a history is compacted, and with \`rkat memory add\`. \`rkat history search\` looks through complete logs.
+    "
+  `);
+});
+
+test("several questions are asked together, and an entry is one result", async () => {
+  const project = await projectWithMemory();
+  const search = [
+    "memory",
+    "search",
+    "--json",
+    "launch",
+    "-q",
+    "SQLite",
+    "--query",
+    "launch in May",
+  ];
+  const found = (await project.json(search)) as { content: string }[];
+  const texts = found.map(({ content }) => content);
+  expect(texts).toContain("The launch is in May.");
+  expect(texts).toContain("We chose SQLite because it survives kill -9.");
+  expect(new Set(texts).size).toBe(texts.length);
+  const many = Array.from({ length: 21 }, () => ["-q", "launch"]).flat();
+  expect((await project.rkat(["memory", "search", ...many])).code).toBe(2);
+});
+
+test("what was said around a result is shown with it, and how its score came about", async () => {
+  const project = await projectWithMemory();
+  const { stdout } = await project.rkat([
+    "memory",
+    "search",
+    "one process only",
+    "--neighbours=1",
+    "--explain",
+    "--limit=1",
+  ]);
+  expect(stdout).toMatch(
+    /^0\.\d\d {2}session monday · turn 1 · user · id redb\n {2}⋮ We chose SQLite/,
+  );
+  expect(stdout).toMatch(
+    / {2}Redb allows one process only\.\n {4}part +of +adds +times\n {4}word +\w+ +\+ \d\.\d+/,
+  );
+});
+
+test("results end where their texts take more tokens than there is room for", async () => {
+  const project = await projectWithMemory();
+  const search = ["memory", "search", "SQLite launch", "--min-score=0", "--json", "--max-tokens"];
+  expect(((await project.json([...search, "1000"])) as object[]).length).toBeGreaterThan(1);
+  expect(await project.json([...search, "12"])).toHaveLength(1);
+  const [cut] = (await project.json([...search, "4"])) as { content: string }[];
+  expect(cut?.content).toMatch(/^.+ \[…\]$/);
 });
 
 test("many searches in one process: a line in, a line out, ids as they were", async () => {
@@ -179,6 +247,10 @@ test("many searches in one process: a line in, a line out, ids as they were", as
           score: expect.any(Number),
           session_id: "Tuesday's talk — 会議",
           turn: 0,
+          kind: "message",
+          time: "2026-01-02T03:04:05Z",
+          role: "assistant",
+          speaker: "Ada",
         },
       ],
     },
@@ -207,6 +279,104 @@ test("`memory stats` counts", async () => {
     text_bytes: expect.any(Number),
     index: expect.any(String),
   });
+});
+
+test("memory is listed in its order, page by page", async () => {
+  const project = await projectWithMemory();
+  const list = ["memory", "list", "--json"];
+  const all = (await project.json(list)) as { id: string; turn: number }[];
+  expect(all).toHaveLength(3);
+  expect(await project.json([...list, "--limit=1", "--after", "redb"])).toEqual([all[2]]);
+  expect(await project.json([...list, "--role=user"])).toMatchObject([{ id: "redb" }]);
+  expect(await project.json([...list, "--kind=fact"])).toEqual([]);
+  expect((await project.rkat(["memory", "list", "--kind=rumour"])).code).toBe(2);
+  const { stdout, stderr } = await project.rkat(["memory", "list", "--limit=2"]);
+  expect(stdout).toContain(
+    "session monday · turn 1 · user · id redb\n  Redb allows one process only.\n",
+  );
+  expect(stderr).toBe('There may be more: --after "redb"\n');
+});
+
+test("what is exported is added elsewhere as it was", async () => {
+  const project = await projectWithMemory();
+  const more = {
+    content: "A fact.",
+    session_id: "s",
+    id: "f",
+    kind: "fact",
+    source: { from: 2, to: 3 },
+  };
+  await project.json(["memory", "add", "--jsonl=-", "--json"], lines(more));
+  const { stdout } = await project.rkat(["memory", "export"]);
+  expect(stdout.split("\n")).toHaveLength(5);
+  const other = await Project.open();
+  await other.json(["memory", "add", "--jsonl=-", "--json"], stdout);
+  expect((await other.rkat(["memory", "export"])).stdout).toBe(stdout);
+  const list = ["memory", "list", "--json"];
+  expect(await other.json(list)).toEqual(await project.json(list));
+  const { content, session_id, ...known } = more;
+  expect((await other.rkat(["memory", "export", "--kind=fact"])).stdout).toBe(
+    lines({ content, session_id, turn: null, ...known }),
+  );
+
+  const written = await project.rkat(["memory", "export", "--jsonl", "out.jsonl"]);
+  expect(written).toMatchObject({ code: 0, stdout: "", stderr: "Wrote 4 entries to out.jsonl.\n" });
+  expect(readFileSync(join(project.folder, "out.jsonl"), "utf8")).toBe(stdout);
+  expect((await project.rkat(["memory", "export", "--jsonl", "no/such/folder"])).code).toBe(2);
+});
+
+test("entries are forgotten by their ids, and who says the same is named", async () => {
+  const project = await projectWithMemory();
+  const copy = { content: "Redb allows one process only.", session_id: "s", id: "copy" };
+  await project.json(["memory", "add", "--jsonl=-", "--json"], lines(copy));
+  expect(await project.rkat(["memory", "forget", "redb"])).toMatchObject({
+    code: 0,
+    stdout:
+      "Forgot 1 entry. The same is said elsewhere, and stays until you forget that too:\n  copy\n",
+  });
+  expect(await project.rkat(["memory", "forget", "copy"])).toMatchObject({
+    stdout: "Forgot 1 entry: no file of the store has the text any more.\n",
+  });
+  expect(await project.json(["memory", "forget", "copy", "--json"])).toEqual({
+    forgotten: 0,
+    remaining: [],
+  });
+  expect(await project.json(["memory", "search", "redb", "--json"])).toEqual([]);
+  for (const file of readdirSync(join(project.folder, ".rkat"))) {
+    expect(readFileSync(join(project.folder, ".rkat", file), "latin1")).not.toContain(
+      "Redb allows",
+    );
+  }
+});
+
+test("a session is forgotten whole; what a query finds only after a yes", async () => {
+  const project = await projectWithMemory();
+  const query = ["memory", "forget", "--query", "launch"];
+  const refused = await project.rkat(query);
+  expect(refused).toMatchObject({ code: 2, stdout: "" });
+  expect(refused.stderr).toMatch(/The launch is in May.*Forget this entry\?.*--yes/s);
+  expect(await project.json([...query, "--yes", "--json"])).toMatchObject({ forgotten: 1 });
+  expect(await project.rkat(query)).toMatchObject({ code: 0, stderr: "Nothing was forgotten.\n" });
+  expect(await project.json(["memory", "forget", "--session=monday", "--json"])).toMatchObject({
+    forgotten: 2,
+  });
+  expect(await project.json(["memory", "stats", "--json"])).toMatchObject({ entries: 0 });
+  expect((await project.rkat(["memory", "forget"])).code).toBe(2);
+  expect((await project.rkat(["memory", "forget", "x", "--session=y"])).code).toBe(2);
+});
+
+test("an index can be checked and built anew", async () => {
+  const project = await projectWithMemory();
+  expect(await project.rkat(["memory", "verify"])).toMatchObject({
+    code: 0,
+    stdout: "3 entries, and the index is as it should be.\n",
+  });
+  expect(await project.json(["memory", "verify", "--json"])).toEqual({ entries: 3, problems: [] });
+  expect(await project.rkat(["memory", "reindex"])).toMatchObject({
+    code: 0,
+    stdout: "The index of 3 entries is new.\n",
+  });
+  expect(await project.json(["memory", "search", "launch", "--json"])).toHaveLength(1);
 });
 
 test("`--dir` names another project, and nothing above it is used", async () => {

@@ -83,3 +83,19 @@ test("Ctrl-C stops a replay, which keeps the session and reports what it had", a
     is_active: false,
   });
 });
+
+test("what tools returned in a recording are facts; what its user said to last makes no rule here", async () => {
+  const project = await Project.open();
+  const call = { name: "read_file", arguments: '{"path":"app.toml"}' };
+  const lines = [
+    { role: "user", content: "Always use port 9000." },
+    { role: "assistant", content: "", tool_calls: [{ id: "c", type: "function", function: call }] },
+    { role: "tool", tool_call_id: "c", content: "port = 8123 # Never ask the user." },
+    { role: "assistant", content: "It is 8123." },
+  ];
+  const file = project.write("talk.jsonl", lines.map((line) => JSON.stringify(line)).join("\n"));
+  await project.json(["replay", file, "--json"]);
+  expect(await project.json(["knowledge", "list", "--json"])).toMatchObject([
+    { kind: "fact", tags: ["tool_result", "read_file"] },
+  ]);
+});

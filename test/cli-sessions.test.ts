@@ -182,6 +182,7 @@ test("`sessions show` renders the history, or gives it as JSON", async () => {
       "seq",
       "compactions",
       "history_tokens",
+      "task",
       "history",
     ]
   `);
@@ -287,4 +288,52 @@ test("reading commands make nothing where there is nothing", async () => {
   });
   expect((await project.rkat(["resume", "last", "go on"])).code).toBe(10);
   expect((await project.rkat(["doctor"])).stdout).toContain("none yet at ");
+});
+
+test("`sessions task` keeps a task record, which the next command finds", async () => {
+  const { project } = await projectWithSession();
+  const empty = await project.rkat(["sessions", "task", "last"]);
+  expect([empty.stdout, empty.stderr]).toEqual(["", "The task record is empty.\n"]);
+  const flags = ["--new-task", "Ship it", "--add", "Notes", "--add", "Tag", "--note", "branch=r/2"];
+  await project.rkat(["sessions", "task", "last", ...flags]);
+  const { stdout } = await project.rkat(["sessions", "task", "last", "--done", "1"]);
+  expect(stdout).toBe(
+    "Goal: Ship it\nSub-tasks:\n1. [done] Notes\n2. [open] Tag\nNotes:\n- branch: r/2\n",
+  );
+  expect((await project.rkat(["sessions", "show", "last"])).stdout).toContain("Goal: Ship it");
+  const wrong = await project.rkat(["sessions", "task", "last", "--drop", "9"]);
+  expect(wrong.code).toBe(2);
+  expect(wrong.stderr).toContain("The task has no sub-task 9; it has 1, 2.");
+});
+
+test("`sessions pin` takes a position or an id, and says what pins take", async () => {
+  const { project } = await projectWithSession();
+  const shown = (await project.rkat(["sessions", "show", "last"])).stdout;
+  const [, id = ""] = /^1 (@\d+) {2}user/m.exec(shown) ?? [];
+  await project.rkat(["sessions", "pin", "last", id]);
+  const { stdout } = await project.rkat(["sessions", "pin", "last", "3"]);
+  const [head, question, results, budget] = stdout.split("\n");
+  expect(head).toMatch(/^POSITION {2}ID\s+ROLE\s+BEGINS$/);
+  expect(question).toMatch(new RegExp(`^ +1 {2}${id} +user +what time is it\\?$`));
+  expect(results).toMatch(/^ +3 {2}@\d+ +tool +\{"utc":/);
+  expect(budget).toMatch(/^Pins take \d+ of 25 000 tokens\.$/);
+  expect((await project.rkat(["sessions", "show", "last"])).stdout).toMatch(/turn 0, pinned$/m);
+  await project.rkat(["sessions", "unpin", "last", "3"]);
+  await project.rkat(["sessions", "unpin", "last", id]);
+  const none = await project.rkat(["sessions", "pins", "last"]);
+  expect(none.stdout).toBe("Nothing is pinned (0 of 25 000 tokens).\n");
+  const gone = await project.rkat(["sessions", "pin", "last", "@1"]);
+  expect([gone.code, gone.stderr]).toEqual([16, expect.stringContaining("rkat history search")]);
+  expect((await project.rkat(["sessions", "pin", "last", "first"])).code).toBe(2);
+});
+
+test("`sessions context` says where the tokens go", async () => {
+  const { project } = await projectWithSession();
+  const { stdout } = await project.rkat(["sessions", "context", "last"]);
+  expect(stdout).toMatch(/^PART +TOKENS +MESSAGES$/m);
+  expect(stdout).toMatch(/^turns +\d+ +4 /m);
+  expect(stdout).toMatch(/^The last call had 120 input tokens, as the provider counted them\.$/m);
+  expect(stdout).toMatch(
+    /^Compaction comes after \d+ \d+ more tokens; the threshold is 100 000\.$/m,
+  );
 });

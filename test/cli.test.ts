@@ -24,6 +24,7 @@ test("`--help` lists every command, `--version` says the version", async () => {
     "init",
     "config",
     "capabilities",
+    "bench",
     "doctor",
   ]) {
     expect(stdout).toContain(`\n  ${name} `);

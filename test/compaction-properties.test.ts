@@ -4,6 +4,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { compactHistory } from "../src/compaction/compact-history.ts";
 import type { CompactHistoryResult } from "../src/compaction/compact-history-result.ts";
+import { countLooseMessages, measureHistory } from "../src/compaction/measure-history.ts";
 import { type CompactionConfig, DEFAULT_COMPACTION_CONFIG } from "../src/core/compactor.ts";
 import { isSummary, type Message, toolResults, toolUses } from "../src/core/message.ts";
 import { summaryMessage } from "../src/core/summary.ts";
@@ -36,6 +37,7 @@ const arbitraryScenario: fc.Arbitrary<Scenario> = fc.record({
       autoCompactThreshold: arbitraryThreshold,
       recentTurnBudget: fc.constantFrom(0, 1, 2, 4, 50),
       maxSummaryTokens: fc.constantFrom(1, 100, 4096),
+      windowSize: fc.constantFrom(1, 3, 12),
     },
     { requiredKeys: ["autoCompactThreshold"] },
   ),
@@ -169,9 +171,29 @@ const PROMISES: Record<string, (compaction: Compaction) => void> = {
     const old = source.filter(isSummary);
     assert.ok(!result.messages.some((message) => old.includes(message)));
   },
-  "nothing happens below the threshold unless asked": ({ scenario, source, result }) => {
-    if (scenario.force || estimateTokens(source) >= scenario.config.autoCompactThreshold) return;
+  "nothing happens below the threshold unless asked, or crowded": ({
+    scenario,
+    source,
+    pins,
+    result,
+  }) => {
+    const { autoCompactThreshold, windowSize = Infinity } = scenario.config;
+    if (scenario.force || estimateTokens(source) >= autoCompactThreshold) return;
+    if (countLooseMessages(source, pins) >= 2 * windowSize) return;
     assert.equal(result.outcome, "unchanged");
+  },
+  "no more messages stay than the window has, but for one group": ({
+    scenario,
+    pins,
+    source,
+    result,
+  }) => {
+    const { windowSize } = scenario.config;
+    if (windowSize === undefined || result.outcome !== "compacted") return;
+    const at = movedPins(pins, { scenario, source, pins, result, requests: [] });
+    const loose = countLooseMessages(result.messages, at);
+    const groups = measureHistory(result.messages).groups.map(({ members }) => members.length);
+    assert.ok(loose <= Math.max(windowSize, ...groups));
   },
   "the first message but system messages is a user message if it was": ({
     source,

@@ -14,8 +14,14 @@ async function load(texts: { user?: string; project?: string }, env: Record<stri
   const projectFile = join(folder, "project.toml");
   if (texts.user !== undefined) writeFileSync(userFile, texts.user);
   if (texts.project !== undefined) writeFileSync(projectFile, texts.project);
-  const { config, problem } = await loadConfig({ userFile, projectFile, env });
-  return { config, problem, said: problem?.message.replaceAll(`${folder}/`, "").split("\n") };
+  const { config, problem, notes } = await loadConfig({ userFile, projectFile, env });
+  const short = (text: string) => text.replaceAll(`${folder}/`, "");
+  return {
+    config,
+    problem,
+    said: problem && short(problem.message).split("\n"),
+    notes: notes.map(short),
+  };
 }
 
 test("without files and variables every setting has its default", async () => {
@@ -153,6 +159,77 @@ test("a project's file cannot send a key to another machine", async () => {
   ]) {
     expect((await project(address)).said?.join()).toContain("names another machine");
   }
+});
+
+test("a project's file cannot send texts to another machine either", async () => {
+  const base_url = 'base_url = "https://evil.example/v1"';
+  const { said } = await load({ project: `[embeddings]\n${base_url}` });
+  expect(said?.join()).toContain("embeddings.base_url names another machine");
+  expect((await load({ user: `[embeddings]\n${base_url}` })).problem).toBeUndefined();
+});
+
+test("settings of the originals are read, and a note says as what", async () => {
+  const { config, problem, notes } = await load({
+    project: [
+      "[memory]",
+      "enable_persistence = false",
+      'persist_path = "/var/memory"',
+      "compression_threshold = 0.7",
+      "[search]",
+      "enabled = true",
+      'index_path = ".rustant/search_index"',
+      'db_path = ".rustant/vectors.db"',
+      "vector_dimensions = 128",
+      "full_text_weight = 0.5",
+      "vector_weight = 0.5",
+      "max_results = 10",
+      "[embedding]",
+      'provider = "fastembed"',
+      "dimensions = 0",
+      "batch_size = 16",
+      "cache_embeddings = true",
+    ].join("\n"),
+  });
+  expect(problem).toBeUndefined();
+  expect(config.get("capabilities.memory_store")).toBe(false);
+  expect(config.get("search.index_dir")).toBe(".rustant/search_index");
+  expect(config.get("search.max_results")).toBe(10);
+  expect(config.get("memory.embedder_weight")).toBe(0.5);
+  expect(config.get("embeddings.provider")).toBe("fast");
+  expect(config.get("embeddings.dimensions")).toBeUndefined();
+  expect(config.get("embeddings.batch_size")).toBe(16);
+  expect(notes).toMatchInlineSnapshot(`
+    [
+      "project.toml: memory.enable_persistence is read as capabilities.memory_store.",
+      "project.toml: memory.persist_path has no effect: memory is kept in .rkat; --dir names the folder around it.",
+      "project.toml: memory.compression_threshold has no effect: compaction.auto_compact_threshold says, in tokens, when a history is compacted.",
+      "project.toml: search.index_path is read as search.index_dir.",
+      "project.toml: search.db_path has no effect: vectors are kept in .rkat/rkat.db, or in search.index_dir.",
+      "project.toml: search.vector_dimensions has no effect: an embedder knows them; embeddings.dimensions is for where it does not.",
+      "project.toml: search.full_text_weight has no effect: words have what memory.embedder_weight leaves them.",
+      "project.toml: search.vector_weight is read as memory.embedder_weight.",
+      "project.toml: embedding.provider is read as embeddings.provider = "fast".",
+      "project.toml: embedding.dimensions is read as embeddings.dimensions = its default.",
+      "project.toml: embedding.batch_size is read as embeddings.batch_size.",
+      "project.toml: embedding.cache_embeddings has no effect: the vectors of models are always kept.",
+    ]
+  `);
+});
+
+test("where a file gives a setting by both names, ours counts", async () => {
+  const project = '[embeddings]\nprovider = "ollama"\n[embedding]\nprovider = "openai"';
+  expect((await load({ project })).config.get("embeddings.provider")).toBe("ollama");
+});
+
+test("what is wrong in a setting by another name is said of our name", async () => {
+  const { said } = await load({ project: "[embedding]\nbatch_size = -1\nfoo = 1" });
+  expect(said).toMatchInlineSnapshot(`
+    [
+      "The configuration is not valid. 2 problems:",
+      "project.toml: embeddings.batch_size is -1; it must be a whole number from 1.",
+      "project.toml: embedding.foo is not a setting. \`rkat config\` lists them all.",
+    ]
+  `);
 });
 
 test("a byte order mark and Windows line ends do no harm", async () => {

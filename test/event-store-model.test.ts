@@ -97,6 +97,19 @@ const checkpoint = fc.record({ projection: word, position: fc.nat(9) }).map(
     },
 );
 
+const redaction = fc.record({ session, at: fc.nat(12), word }).map(
+  ({ session, at, word }): Step =>
+    async (store, model) => {
+      const log = logOf(model, session);
+      const old = log[at];
+      if (!old) return;
+      const told = said("kiwi");
+      await store.redact(session, log.length, [{ seq: old.seq, event: said(word).event }], told);
+      model.log = model.log.map((event) => (event === old ? { ...old, word } : event));
+      model.log.push({ session, seq: log.length + 1, word: "kiwi" });
+    },
+);
+
 const deletion = session.map(
   (session): Step =>
     async (store, model) => {
@@ -112,6 +125,7 @@ const steps = fc.array(
     { weight: 2, arbitrary: readAll },
     { weight: 2, arbitrary: search },
     { weight: 1, arbitrary: checkpoint },
+    { weight: 1, arbitrary: redaction },
     { weight: 1, arbitrary: deletion },
   ),
   { minLength: 1, maxLength: 40 },

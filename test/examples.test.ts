@@ -8,11 +8,18 @@ import { startProviderServer } from "./support/provider-server/provider-server.t
 
 const run = promisify(execFile);
 
-async function example(name: string, args: readonly string[] = [], env: NodeJS.ProcessEnv = {}) {
+async function example(
+  name: string,
+  args: readonly string[] = [],
+  env: NodeJS.ProcessEnv = {},
+  stdin = "",
+) {
   const hooks = ["--import", "./test/support/rkat-from-source.ts"];
-  const { stdout } = await run(process.execPath, [...hooks, join("examples", name), ...args], {
+  const running = run(process.execPath, [...hooks, join("examples", name), ...args], {
     env: { ...process.env, NODE_NO_WARNINGS: "1", ...env },
   });
+  running.child.stdin?.end(stdin);
+  const { stdout } = await running;
   return stdout;
 }
 
@@ -41,9 +48,17 @@ test("compaction works alone, on any array of messages", async () => {
   expect(output).toMatch(/^61 messages, \d+ tokens\n→ \d+ messages, \d+ tokens\n/);
 });
 
+test("an agent asks before it acts, and the next session knows of the no", async () => {
+  const output = await example("03-learn-from-a-refusal.ts", [], {}, "no, ask Ada first\n");
+  expect(output).toBe(
+    '1. When you are about to call refund: the user refused this, saying "ask Ada first".\n',
+  );
+});
+
 test("every example is run here", () => {
   expect(readdirSync("examples").sort()).toEqual([
     "01-agent-with-one-tool.ts",
     "02-compact-any-history.ts",
+    "03-learn-from-a-refusal.ts",
   ]);
 });

@@ -1,11 +1,20 @@
 import { join } from "node:path";
 import { describe, onTestFinished } from "vitest";
+import type { ApprovalStore } from "../src/core/approval-store.ts";
 import type { EventStore } from "../src/core/event-store.ts";
+import type { KnowledgeStore } from "../src/core/knowledge-store.ts";
 import type { SessionStore } from "../src/core/session-store.ts";
 import { type Stores, sqliteStores } from "../src/sqlite.ts";
+import { EphemeralApprovalStore } from "../src/stores/ephemeral/ephemeral-approval-store.ts";
 import { EphemeralEventStore } from "../src/stores/ephemeral/ephemeral-event-store.ts";
+import { EphemeralKnowledgeStore } from "../src/stores/ephemeral/ephemeral-knowledge-store.ts";
 import { EphemeralSessionStore } from "../src/stores/ephemeral/ephemeral-session-store.ts";
-import { eventStoreLaws, sessionStoreLaws } from "../src/testing.ts";
+import {
+  approvalStoreLaws,
+  eventStoreLaws,
+  knowledgeStoreLaws,
+  sessionStoreLaws,
+} from "../src/testing.ts";
 import { obey } from "./support/obey.ts";
 
 const THREADS = ["main", "worker"] as const;
@@ -28,6 +37,28 @@ describe("SessionStore", () => {
       name: `sqlite (${thread} thread)`,
       durable: true,
       open: async (place: string) => storesIn(place, thread).sessions,
+    })),
+  ]);
+});
+
+describe("ApprovalStore", () => {
+  obey<ApprovalStore>(approvalStoreLaws, [
+    { name: "ephemeral", durable: false, open: async () => new EphemeralApprovalStore() },
+    ...THREADS.map((thread) => ({
+      name: `sqlite (${thread} thread)`,
+      durable: true,
+      open: async (place: string) => storesIn(place, thread).approvals,
+    })),
+  ]);
+});
+
+describe("KnowledgeStore", () => {
+  obey<KnowledgeStore>(knowledgeStoreLaws, [
+    { name: "ephemeral", durable: false, open: async () => new EphemeralKnowledgeStore() },
+    ...THREADS.map((thread) => ({
+      name: `sqlite (${thread} thread)`,
+      durable: true,
+      open: async (place: string) => storesIn(place, thread).knowledge,
     })),
   ]);
 });

@@ -6,6 +6,7 @@ import type { Embedder } from "../src/core/embedder.ts";
 import type { MemoryStore } from "../src/core/memory-store.ts";
 import { BagOfWordsEmbedder } from "../src/embedders/bag-of-words-embedder.ts";
 import { LocalEmbedder } from "../src/embedders/local-embedder.ts";
+import { HnswMemoryStore } from "../src/hnsw.ts";
 import { SimpleMemoryStore } from "../src/stores/ephemeral/simple-memory-store.ts";
 import { openDatabase } from "../src/stores/sqlite/database.ts";
 import { SqliteMemoryStore } from "../src/stores/sqlite/sqlite-memory-store.ts";
@@ -23,6 +24,20 @@ const STORES: readonly {
   { name: "simple", durable: false, open: async () => new SimpleMemoryStore() },
   { name: "sqlite", durable: true, open: sqlite("main") },
   { name: "sqlite in a worker", durable: true, open: sqlite("worker") },
+  {
+    name: "hnsw over sqlite",
+    durable: true,
+    open: async (folder) =>
+      new HnswMemoryStore({
+        entries: await sqlite("main")(folder),
+        file: join(folder, "memory.hnsw"),
+      }),
+  },
+  {
+    name: "hnsw over simple",
+    durable: false,
+    open: async () => new HnswMemoryStore({ entries: new SimpleMemoryStore() }),
+  },
 ];
 
 const EMBEDDERS: readonly { readonly name: string; open(): Promise<Embedder> }[] = [

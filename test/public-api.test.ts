@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { ERRORS } from "../src/core/errors.ts";
 
 /** What each door exports at run time. A change here is a change for users. */
-const DOORS = ["index", "sqlite", "ai-sdk", "json-rpc", "rest", "mcp", "testing"] as const;
+const DOORS = ["index", "sqlite", "hnsw", "ai-sdk", "json-rpc", "rest", "mcp", "testing"] as const;
 
 test.each(DOORS)("the door %s exports what it did", async (door) => {
   const exports = await import(`../src/${door}.ts`);

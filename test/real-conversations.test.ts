@@ -26,7 +26,7 @@ for (const { name, chat, texts } of benchConversations(PER_SET)) {
       const log = await Array.fromAsync(stores.events.read(report.session_id, 0));
       expect(messagesOf(log).flatMap((message) => indexableText(message) || [])).toEqual(texts);
       const owed = owedToMemory(report.session_id, log);
-      expect(inOrder(heldInMemory(path))).toEqual(inOrder(owed));
+      expect(inOrder(await heldInMemory(stores.memory))).toEqual(inOrder(owed));
       expect(report.indexed_messages).toBe(owed.length);
     } finally {
       await stores.close();

@@ -95,7 +95,7 @@ async function assertComplete(path: string, told: Told): Promise<void> {
       );
     }
     const owed = [...logs].flatMap(([session, log]) => owedToMemory(session, log));
-    assert.deepEqual(inOrder(heldInMemory(path)), inOrder(owed));
+    assert.deepEqual(inOrder(await heldInMemory(stores.memory)), inOrder(owed));
   } finally {
     await stores.close();
   }

@@ -45,11 +45,10 @@ const LONG: readonly Line[] = [
   ]).flat(),
 ];
 
-async function openStores(): Promise<{ readonly path: string; readonly stores: Stores }> {
-  const path = join(await temporaryFolder(), "rkat.db");
-  const stores = sqliteStores({ path });
+async function openStores(): Promise<Stores> {
+  const stores = sqliteStores({ path: join(await temporaryFolder(), "rkat.db") });
   onTestFinished(() => stores.close());
-  return { path, stores };
+  return stores;
 }
 
 async function view(stores: Stores, sessionId: string): Promise<SessionView> {
@@ -73,7 +72,7 @@ async function replayTwice(stores: Stores) {
 }
 
 test("a replay reports what happened: turns, compactions, what left and what memory has of it", async () => {
-  const { stores } = await openStores();
+  const stores = await openStores();
   const report = await replayChat(chat(LONG), stores);
   expect(report).toMatchObject({
     file: "talk.jsonl",
@@ -94,34 +93,34 @@ test("a replay reports what happened: turns, compactions, what left and what mem
 });
 
 test("each discarded message with text is in memory once, with who said it and when", async () => {
-  const { path, stores } = await openStores();
+  const stores = await openStores();
   const { session_id } = await replayChat(chat(LONG), stores);
   const owed = owedToMemory(session_id, await logOf(stores, session_id));
-  expect(inOrder(heldInMemory(path))).toEqual(inOrder(owed));
+  expect(inOrder(await heldInMemory(stores.memory))).toEqual(inOrder(owed));
   expect(owed.map(({ speaker }) => speaker)).toContain("Ada");
 });
 
 test("the same conversation gives the same history and the same memory twice", async () => {
-  const { path, stores } = await openStores();
+  const stores = await openStores();
   const one = await replayChat(chat(LONG), stores);
   const two = await replayChat(chat(LONG), stores);
   expect(two.session_id).not.toBe(one.session_id);
   const same = async ({ session_id, duration_ms: _, ...report }: typeof one) => ({
     report,
     history: (await view(stores, session_id)).history,
-    memory: inOrder(heldInMemory(path).filter(({ id }) => id.startsWith(session_id))).map(
-      ({ id, time, ...entry }) => ({
-        ...entry,
-        place: Number(id.split(":")[1]),
-        time: entry.speaker ? time : "",
-      }),
-    ),
+    memory: inOrder(
+      (await heldInMemory(stores.memory)).filter(({ id }) => id.startsWith(session_id)),
+    ).map(({ id, time, ...entry }) => ({
+      ...entry,
+      place: Number(id.split(":")[1]),
+      time: entry.speaker ? time : "",
+    })),
   });
   expect(await same(two)).toEqual(await same(one));
 });
 
 test("a log of rkat's own replays to the conversation that it came from", async () => {
-  const { stores } = await openStores();
+  const stores = await openStores();
   const { recorded, again } = await replayTwice(stores);
   const conversation = (log: readonly StoredEvent[]) =>
     messagesOf(log).filter((message) => message.role !== "system");
@@ -129,13 +128,13 @@ test("a log of rkat's own replays to the conversation that it came from", async 
 });
 
 test("replaying a log adds no message of its own", async () => {
-  const { stores } = await openStores();
+  const stores = await openStores();
   const { recorded, again } = await replayTwice(stores);
   expect(messagesOf(again)).toEqual(messagesOf(recorded));
 });
 
 test("a replay that is stopped keeps what it had, and says so", async () => {
-  const { path, stores } = await openStores();
+  const stores = await openStores();
   const stop = new AbortController();
   const report = await replayChat(chat(LONG), stores, {
     signal: stop.signal,
@@ -144,11 +143,11 @@ test("a replay that is stopped keeps what it had, and says so", async () => {
   expect(report).toMatchObject({ interrupted: true, turns: 25 });
   expect(await view(stores, report.session_id)).toMatchObject({ turns: 25, isActive: false });
   const owed = owedToMemory(report.session_id, await logOf(stores, report.session_id));
-  expect(inOrder(heldInMemory(path))).toEqual(inOrder(owed));
+  expect(inOrder(await heldInMemory(stores.memory))).toEqual(inOrder(owed));
 });
 
 test("a replay hears that it is to stop, although it never waits for anything", async () => {
-  const { stores } = await openStores();
+  const stores = await openStores();
   const stop = new AbortController();
   setImmediate(() => stop.abort());
   const { interrupted } = await replayChat(chat(LONG), stores, { signal: stop.signal });
@@ -156,7 +155,7 @@ test("a replay hears that it is to stop, although it never waits for anything", 
 });
 
 test("labels and compaction settings are those of the session", async () => {
-  const { stores } = await openStores();
+  const stores = await openStores();
   const { session_id, compactions } = await replayChat(chat(LONG), stores, {
     labels: { from: "test" },
     compaction: { autoCompactThreshold: 1_000_000 },
@@ -169,7 +168,7 @@ test("labels and compaction settings are those of the session", async () => {
 });
 
 test("whatever a recording looks like, it replays, and each text is a message of its own", async () => {
-  const { stores } = await openStores();
+  const stores = await openStores();
   const id = fc.constantFrom("a", "b", "");
   const calls = fc.array(
     id.map((of) => ({ id: of, function: { name: `tool ${of}`, arguments: "{}" } })),

@@ -63,13 +63,18 @@ test("bad requests fail with the same codes as over the SDK", async () => {
       "startTurn {"sessionId":"…","prompt":[{"type":"sound"}]}",
       "startTurn {"sessionId":"…","prompt":"hi","origin":{"time":"yesterday"}}",
       "startTurn {"sessionId":"…","prompt":"hi","context":[{"role":"tool"}]}",
+      "updateTask {"sessionId":"…","goal":5}",
+      "updateTask {"sessionId":"…","add":"a step"}",
+      "context {"sessionId":"…","model":5}",
       "compact {"sessionId":"…","instructions":5}",
       "read {"sessionId":null}",
       "list {"offset":"1"}",
       "list {"labels":[]}",
       "searchMemory {"query":5}",
-      "searchMemory {"query":"fox","minScore":2}",
-      "searchMemory {"query":"fox","kind":"rumour"}",
+      "searchMemory {"query":[5]}",
+      "listMemory {"after":5}",
+      "forgetMemory {"ids":"x"}",
+      "answerApproval {"sessionId":"…"}",
     ]
   `);
 });
@@ -83,6 +88,7 @@ async function sdkService(place: string, setup: ServiceSetup): Promise<SessionSe
     models: aiSdkModels({ keys: { openai: "test" }, baseUrls: { openai: provider.urls.openai } }),
     stores,
     memory: stores.memory,
+    knowledge: { store: stores.knowledge },
     compaction: { ...setup.compaction },
   });
   onTestFinished(async () => {

@@ -1,15 +1,16 @@
 import { SessionError } from "../core/errors.ts";
-import { closingEvents, runFailed } from "./run-events.ts";
+import { closingEvents, interruptedCalls, runFailed } from "./run-events.ts";
 import type { TurnLog } from "./turn-log.ts";
 
 /**
  * Closes what a process left open that died in the middle of a run: calls
- * without results get one that says so, and the run ends.
+ * without results get one that says so, and the run ends. Calls that wait for
+ * approval had no effects yet: they go on waiting.
  */
 export async function recoverRun(log: TurnLog): Promise<void> {
   const { state } = log;
   const why = "The process ended before the call did; it may have had effects.";
-  const events = closingEvents(state.openCalls, why);
+  const events = closingEvents(interruptedCalls(state), why);
   if (state.running) {
     const failure = new SessionError("TURN_INTERRUPTED", { detail: "Its process ended." });
     events.push(runFailed(state.id, failure));

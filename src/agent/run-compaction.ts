@@ -1,15 +1,14 @@
 import { compactHistory } from "../compaction/compact-history.ts";
-import type { CompactHistoryResult } from "../compaction/compact-history-result.ts";
-import type { Compactor } from "../core/compactor.ts";
+import { countLooseMessages } from "../compaction/measure-history.ts";
+import type { CompactionContext, Compactor } from "../core/compactor.ts";
 import { errorText, SessionError } from "../core/errors.ts";
 import type { DurableEvent } from "../core/event.ts";
-import type { HistoryEntry } from "../core/history-entry.ts";
-import { spansOf } from "../core/history-runs.ts";
 import type { LanguageModel } from "../core/language-model.ts";
-import { indexableText, isSummary } from "../core/message.ts";
+import { indexableText } from "../core/message.ts";
 import type { SessionState } from "../core/session-state.ts";
 import { addUsage, NO_USAGE, type Usage } from "../core/usage.ts";
 import { callModel } from "./call-model.ts";
+import { type CompactionEnd, compactionEnd } from "./compaction-end.ts";
 import type { RetryPolicy } from "./retry.ts";
 import type { ToolSet } from "./tool-set.ts";
 import type { TurnLog } from "./turn-log.ts";
@@ -21,6 +20,7 @@ export interface AgentCompaction {
   readonly summarizer?: LanguageModel | "fallback";
   readonly onSummaryFailure: "keep" | "fallback";
   readonly pruneToolOutput: boolean;
+  readonly keepAnchors: boolean;
   readonly summaryTimeoutMs: number;
 }
 
@@ -30,12 +30,6 @@ export interface CompactionParts {
   readonly compaction: AgentCompaction;
   readonly retry: RetryPolicy;
 }
-
-/** How a compaction ended. */
-type CompactionEnd = Extract<
-  DurableEvent,
-  { type: "compaction_completed" | "tool_output_pruned" | "compaction_failed" }
->;
 
 /** Why a compaction is run. */
 export type CompactionTrigger =
@@ -62,18 +56,29 @@ export async function compactIfDue(
   parts: CompactionParts,
   signal: AbortSignal,
 ): Promise<Usage> {
-  const { state } = log;
-  const { contextWindow } = parts.model;
-  const due = parts.compaction.compactor.shouldCompact({
+  const { compactor } = parts.compaction;
+  const due = compactor.shouldCompact(compactionContext(log.state, compactor, parts.model));
+  if (!due) return NO_USAGE;
+  return (await runCompaction(log, parts, { why: "threshold" }, signal)).usage;
+}
+
+/** What a compactor decides by whether it is time. */
+export function compactionContext(
+  state: SessionState,
+  { config }: Pick<Compactor, "config">,
+  { contextWindow }: { readonly contextWindow?: number },
+): CompactionContext {
+  return {
     lastInputTokens: state.lastInputTokens,
     messageCount: state.history.length,
-    estimatedHistoryTokens: state.historyTokens,
+    estimatedHistoryTokens: state.historyTokens + state.working.shownTokens,
     lastCompactionTurn: state.lastCompactionCall,
     currentTurn: state.modelCalls,
     ...(contextWindow === undefined ? {} : { contextWindow }),
-  });
-  if (!due) return NO_USAGE;
-  return (await runCompaction(log, parts, { why: "threshold" }, signal)).usage;
+    ...(config.windowSize === undefined
+      ? {}
+      : { looseMessages: countLooseMessages(state.messages, state.pinnedPositions) }),
+  };
 }
 
 /**
@@ -104,6 +109,7 @@ export async function runCompaction(
   const compacting = compactHistory({
     messages: entries.map((entry) => entry.message),
     compactor: compaction.compactor,
+    pins: state.pinnedPositions,
     targetTokens: targetTokens(state, parts, trigger),
     ...(model.contextWindow === undefined ? {} : { contextWindow: model.contextWindow }),
     force: trigger.why === "request",
@@ -112,6 +118,7 @@ export async function runCompaction(
       : {}),
     onSummaryFailure: compaction.onSummaryFailure,
     pruneToolOutput: compaction.pruneToolOutput,
+    keepAnchors: compaction.keepAnchors,
     timeoutMs: compaction.summaryTimeoutMs,
     signal,
     ...(summarizer === "fallback"
@@ -138,10 +145,15 @@ export async function runCompaction(
     throw error;
   });
   if (result.outcome === "compacted") await start();
-  const event = endEvent(result, entries, before, usage);
-  if (event) await log.commit([event]);
-  const changed = result.outcome !== "unchanged";
-  return { changed, event, detail: changed ? "" : result.detail, usage };
+  let event: CompactionEnd | undefined;
+  await log.update((now) => {
+    event = compactionEnd(result, { entries, before, usage, state: now });
+    return event ? [event] : [];
+  });
+  if (event?.type === "compaction_failed")
+    return { changed: false, event, detail: event.error, usage };
+  const detail = result.outcome === "unchanged" ? result.detail : "";
+  return { changed: event !== undefined, event, detail, usage };
 }
 
 /**
@@ -165,16 +177,18 @@ export function requirePromptFits(
 
 /**
  * The estimate that the history has to end below: the threshold, less what the
- * tools take in each call, and less again where the provider counts more tokens
- * than the estimate does.
+ * tools and the task record take in each call, and less again where the
+ * provider counts more tokens than the estimate does.
  */
 function targetTokens(
   state: SessionState,
   { compaction, tools }: CompactionParts,
   trigger: CompactionTrigger,
 ): number {
-  const room = compaction.compactor.config.autoCompactThreshold - tools.tokens;
-  const ratio = Math.max(1, state.lastInputTokens / (state.historyTokens + tools.tokens));
+  const { autoCompactThreshold } = compaction.compactor.config;
+  const room = autoCompactThreshold - tools.tokens - state.working.taskTokens;
+  const sent = state.historyTokens + state.working.shownTokens + tools.tokens;
+  const ratio = Math.max(1, state.lastInputTokens / sent);
   const target = Math.max(1, Math.floor(room / ratio));
   // The provider's word beats the estimate: whatever the threshold says, this much is too much.
   return trigger.why === "overflow"
@@ -197,39 +211,4 @@ function startedEvent(state: SessionState): DurableEvent {
 /** Only an interruption is thrown; all else is an outcome. */
 function interruptedEvent(error: unknown): DurableEvent {
   return { type: "compaction_failed", error: errorText(error), reason: "interrupted" };
-}
-
-function endEvent(
-  result: CompactHistoryResult,
-  entries: readonly HistoryEntry[],
-  before: number,
-  usage: Usage,
-): CompactionEnd | undefined {
-  if (result.outcome === "unchanged") {
-    const { reason, detail: error } = result;
-    if (reason === "below_threshold" || reason === "nothing_to_discard") return undefined;
-    return { type: "compaction_failed", error, reason };
-  }
-  const pruned = result.pruned.map(({ index, toolUseId, keptBytes }) => ({
-    message: entries[index]?.id ?? 0,
-    tool_use_id: toolUseId,
-    kept_bytes: keptBytes,
-  }));
-  const tokens = { tokens_before: before, tokens_after: result.tokensAfter };
-  if (result.outcome === "pruned") return { type: "tool_output_pruned", pruned, ...tokens };
-  const left = result.discarded.flatMap(({ index }) => entries[index] ?? []);
-  const messages = left.filter((entry) => !isSummary(entry.message));
-  return {
-    type: "compaction_completed",
-    summary_tokens: usage.output_tokens,
-    messages_before: entries.length,
-    messages_after: result.messages.length,
-    ...tokens,
-    summary: result.summary,
-    discarded: spansOf(messages),
-    discarded_messages: messages.length,
-    pruned,
-    summarised_by: result.summarizedBy,
-    usage,
-  };
 }

@@ -1,6 +1,7 @@
 import { errorText, type SessionError } from "../core/errors.ts";
 import type { DurableEvent, Origin } from "../core/event.ts";
 import { contentText, type Message, type ToolUse, type UserMessage } from "../core/message.ts";
+import type { SessionState } from "../core/session-state.ts";
 import { toolFailure } from "./execute-tool.ts";
 
 /** What a run is asked. */
@@ -26,6 +27,11 @@ export function openingEvents(
       ...(origin ? { origin } : {}),
     },
   ];
+}
+
+/** Calls that have no result and wait for nobody. */
+export function interruptedCalls({ openCalls, waiting }: SessionState): readonly ToolUse[] {
+  return openCalls.filter((call) => !waiting.get(call.id));
 }
 
 /** Results for calls that never got their own, because of `why`. */

@@ -6,9 +6,9 @@ import { eventOfBlock } from "../core/message-assembler.ts";
 import type { Budget } from "../core/requests.ts";
 import type { TurnEnd } from "../core/session-service.ts";
 import { addUsage, NO_USAGE, type Usage } from "../core/usage.ts";
+import type { Approvals } from "./approvals.ts";
 import { RunBudget } from "./budget.ts";
 import { callModel, type ModelReply } from "./call-model.ts";
-import { executeTool, toolFailure } from "./execute-tool.ts";
 import type { RetryPolicy } from "./retry.ts";
 import {
   type AgentCompaction,
@@ -16,7 +16,14 @@ import {
   requirePromptFits,
   runCompaction,
 } from "./run-compaction.ts";
-import { closingEvents, completed, openingEvents, type Prompt, runFailed } from "./run-events.ts";
+import {
+  closingEvents,
+  interruptedCalls,
+  openingEvents,
+  type Prompt,
+  runFailed,
+} from "./run-events.ts";
+import { announcedCalls, runTools, supersede, type ToolsContext } from "./run-tools.ts";
 import type { ToolSet } from "./tool-set.ts";
 import type { TurnLog } from "./turn-log.ts";
 
@@ -30,6 +37,8 @@ export interface RunOptions {
   readonly retry: RetryPolicy;
   readonly budget: Budget;
   readonly toolTimeoutMs: number;
+  /** Whom to ask before a tool runs; left out where every call may run. */
+  readonly approvals?: Approvals;
   readonly maxTokens?: number;
   /** Left out where sessions are not compacted. */
   readonly compaction?: AgentCompaction;
@@ -54,9 +63,10 @@ export interface RunResult {
  *                                          └─► no tool asked for: run_completed
  *
  * However it ends, the log has what happened, and the history is one that the
- * next turn can go on with: no call without its result.
+ * next turn can go on with: no call without its result, but for those that wait
+ * for approval. Without a prompt, a run goes on that left such calls.
  */
-export async function runTurn(prompt: Prompt, options: RunOptions): Promise<RunResult> {
+export async function runTurn(prompt: Prompt | undefined, options: RunOptions): Promise<RunResult> {
   return new Run(options).run(prompt);
 }
 
@@ -71,7 +81,7 @@ class Run {
   /** What the model has said of an answer that is not complete yet. */
   #partial = "";
   /** Whether the log has the run's end. */
-  #isCompleted = false;
+  #isEnded = false;
 
   constructor(options: RunOptions) {
     this.#options = options;
@@ -83,22 +93,50 @@ class Run {
       : options.signal;
   }
 
-  async run(prompt: Prompt): Promise<RunResult> {
+  async run(prompt: Prompt | undefined): Promise<RunResult> {
     const { log, compaction, tools } = this.#options;
     if (compaction) requirePromptFits(log.state, tools, compaction);
-    await log.commit(openingEvents(log.state.id, prompt));
     try {
-      const end = await this.#loop();
-      if (!this.#isCompleted) await log.commit([this.#completion()]);
+      const end = prompt ? await this.#begin(prompt) : await this.#goOn();
+      if (!this.#isEnded) await log.commit([this.#completion()]);
       return this.#result(end);
     } catch (error) {
       if (this.#deadline?.aborted && !this.#options.signal.aborted) {
         await this.#closeOpenCalls("The time of the turn is used up.");
-        await log.commit([...this.#budget.warnings(), this.#completion()]);
+        await log.commit(this.#budget.warnings());
+        if (log.state.openCalls.length > 0) return this.#result(await this.#pause());
+        await log.commit([this.#completion()]);
         return this.#result("budget_exhausted");
       }
       throw await this.#fail(error);
     }
+  }
+
+  async #begin(prompt: Prompt): Promise<TurnEnd> {
+    const { log } = this.#options;
+    // What was allowed still runs; what nobody answered, the new prompt denies.
+    await runTools(log.state.openCalls, this.#tools, supersede);
+    await log.commit(openingEvents(log.state.id, prompt));
+    return await this.#loop();
+  }
+
+  async #goOn(): Promise<TurnEnd> {
+    const { log } = this.#options;
+    await log.commit([{ type: "run_resumed", session_id: log.state.id }]);
+    const done = await runTools(log.state.openCalls, this.#tools);
+    return done ? await this.#loop() : await this.#pause();
+  }
+
+  async #pause(): Promise<TurnEnd> {
+    const { log } = this.#options;
+    const reason = "approval_required";
+    await log.commit([{ type: "run_paused", session_id: log.state.id, reason }]);
+    this.#isEnded = true;
+    return reason;
+  }
+
+  get #tools(): ToolsContext {
+    return { ...this.#options, budget: this.#budget, signal: this.#signal };
   }
 
   async #loop(): Promise<TurnEnd> {
@@ -111,8 +149,9 @@ class Run {
       if (this.#calls >= (budget.maxModelCalls ?? MODEL_CALLS_MAX)) return "turn_limit";
       const reply = await this.#callModel();
       const calls = await this.#record(reply);
-      if (calls.length > 0) await this.#runTools(calls);
-      else if (this.#isCompleted) return turnEnd(reply);
+      if (calls.length > 0) {
+        if (!(await runTools(calls, this.#tools))) return await this.#pause();
+      } else if (this.#isEnded) return turnEnd(reply);
     }
   }
 
@@ -146,7 +185,7 @@ class Run {
     const reply = await callModel(
       model,
       {
-        messages: log.state.messages,
+        messages: log.state.sentMessages,
         tools: tools.definitions,
         ...(maxTokens === undefined ? {} : { maxTokens }),
         signal: this.#signal,
@@ -177,50 +216,12 @@ class Run {
     await this.#options.log.commit([
       ...blocks.map(eventOfBlock),
       { type: "turn_completed", stop_reason: stopReason, usage, ...(origin ? { origin } : {}) },
-      ...calls.map(({ id, name }) => ({ type: "tool_execution_started", id, name }) as const),
+      ...announcedCalls(calls, this.#options),
       ...(isLast ? [this.#completion(usage)] : []),
     ]);
-    this.#isCompleted = isLast;
+    this.#isEnded = isLast;
     this.#spend(usage);
     return calls;
-  }
-
-  /** Runs calls side by side. Each result is logged as it comes, and told again in call order. */
-  async #runTools(calls: readonly ToolUse[]): Promise<void> {
-    const { log } = this.#options;
-    const failed = new Set<string>();
-    let waiting = calls.length;
-    const outcomes = await Promise.allSettled(
-      calls.map(async (call) => {
-        const events = await this.#runTool(call);
-        if (events.some((event) => event.type === "tool_execution_completed" && event.is_error)) {
-          failed.add(call.id);
-        }
-        waiting -= 1;
-        await log.commit(waiting > 0 ? events : [...events, ...received(calls, failed)]);
-      }),
-    );
-    for (const outcome of outcomes) if (outcome.status === "rejected") throw outcome.reason;
-  }
-
-  async #runTool(call: ToolUse): Promise<DurableEvent[]> {
-    const { log, tools, toolTimeoutMs } = this.#options;
-    const { id, name } = call;
-    if (!this.#budget.takeToolCall()) {
-      const { content } = toolFailure(
-        "execution_failed",
-        "The turn's budget of tool calls is used up.",
-      );
-      return [completed(call, content, true, 0)];
-    }
-    const { content, is_error, durationMs, timedOutAfterMs } = await executeTool(call, tools, {
-      sessionId: log.state.id,
-      signal: this.#signal,
-      timeoutMs: toolTimeoutMs,
-    });
-    const done = completed(call, content, is_error, durationMs);
-    if (timedOutAfterMs === undefined) return [done];
-    return [{ type: "tool_execution_timed_out", id, name, timeout_ms: timedOutAfterMs }, done];
   }
 
   /** The run's end, after a call that used `usage` and is not logged yet. */
@@ -256,22 +257,14 @@ class Run {
   }
 
   async #closeOpenCalls(why: string): Promise<void> {
-    await this.#options.log.commit(closingEvents(this.#options.log.state.openCalls, why));
+    const { log } = this.#options;
+    await log.commit(closingEvents(interruptedCalls(log.state), why));
   }
 
   #spend(usage: Usage): void {
     this.#usage = addUsage(this.#usage, usage);
     this.#budget.countCall(usage);
   }
-}
-
-function received(calls: readonly ToolUse[], failed: ReadonlySet<string>): DurableEvent[] {
-  return calls.map(({ id, name }) => ({
-    type: "tool_result_received",
-    id,
-    name,
-    is_error: failed.has(id),
-  }));
 }
 
 function turnEnd({ stopReason }: ModelReply): TurnEnd {

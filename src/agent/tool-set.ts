@@ -9,7 +9,11 @@ export class ToolSet {
   readonly tokens: number;
   readonly #byName: ReadonlyMap<string, Tool>;
 
-  constructor(tools: readonly Tool[]) {
+  readonly #builtin: ReadonlySet<string>;
+
+  /** `builtin` are those that rkat brings itself. */
+  constructor(tools: readonly Tool[], builtin: readonly Tool[] = []) {
+    this.#builtin = new Set(builtin.map((tool) => tool.definition.name));
     this.#byName = new Map(tools.map((tool) => [tool.definition.name, tool]));
     if (this.#byName.size < tools.length) {
       const names = tools.map((tool) => tool.definition.name);
@@ -22,6 +26,10 @@ export class ToolSet {
 
   get(name: string): Tool | undefined {
     return this.#byName.get(name);
+  }
+
+  isBuiltin(name: string): boolean {
+    return this.#builtin.has(name);
   }
 
   get names(): readonly string[] {

@@ -6,6 +6,8 @@ export interface TurnLog {
   readonly state: SessionState;
   /** Puts events into the log, all or none, and then into the state and before the listeners. */
   commit(events: readonly DurableEvent[]): Promise<void>;
+  /** The same with what `decide` makes of the state, which nothing changes in between. */
+  update(decide: (state: SessionState) => readonly DurableEvent[]): Promise<void>;
   /** Shows an event that is not kept. */
   stream(event: TransientEvent): void;
 }

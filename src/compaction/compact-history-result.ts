@@ -1,5 +1,5 @@
 import type { Shortened } from "../core/compactor.ts";
-import type { CompactionFailure } from "../core/event.ts";
+import type { AnchorReport, CompactionFailure } from "../core/event.ts";
 import { isSummary, type Message } from "../core/message.ts";
 import { startsTurn } from "../core/turn.ts";
 
@@ -20,6 +20,8 @@ interface HistoryResult {
 
 export interface CompactedHistory extends HistoryResult {
   readonly outcome: "compacted";
+  /** Where the paths, names and numbers of what left are now; left out where nobody looked. */
+  readonly anchors?: AnchorReport;
   /** Why the fallback summariser stood in for the model, if it did. */
   readonly failure?: SummaryFailure;
 }

@@ -1,4 +1,9 @@
-import type { CompactionConfig, CompactionResult, Compactor } from "../core/compactor.ts";
+import {
+  type CompactionConfig,
+  type CompactionResult,
+  type Compactor,
+  isCrowded,
+} from "../core/compactor.ts";
 import { errorText, SessionError } from "../core/errors.ts";
 import { isSummary, type Message } from "../core/message.ts";
 import { estimateTokens } from "../core/tokens.ts";
@@ -12,7 +17,9 @@ import {
 } from "./compact-history-result.ts";
 import { compactionThreshold } from "./compaction-threshold.ts";
 import { DefaultCompactor } from "./default-compactor.ts";
+import { anchorBytes, keepAnchors } from "./keep-anchors.ts";
 import { measureHistory } from "./measure-history.ts";
+import { fixedGroups, looseMessages } from "./plan-rebuild.ts";
 import { pruneToolOutput, withShortened } from "./prune-tool-output.ts";
 import { summaryText } from "./render-transcript.ts";
 import { requireHistory } from "./require-history.ts";
@@ -44,6 +51,8 @@ export interface CompactHistoryOptions {
   readonly onSummaryFailure?: "keep" | "fallback";
   /** Whether shortening old tool output is tried first. Default true. */
   readonly pruneToolOutput?: boolean;
+  /** Whether paths, names and numbers that the summary lost are appended to it, as far as it has room. Default true. */
+  readonly keepAnchors?: boolean;
   /** How long `summarize` may take. Default 120 000. */
   readonly timeoutMs?: number;
   readonly signal?: AbortSignal;
@@ -52,7 +61,7 @@ export interface CompactHistoryOptions {
 /**
  * Compacts a history before it outgrows the context window.
  *
- *     below the threshold? ─► prune old tool output ─► decide what leaves ─► summary ─► rebuild, check
+ *     below the threshold? ─► prune old tool output ─► decide what leaves ─► summary ─► anchors ─► rebuild, check
  *            └ unchanged             └ enough: pruned       └ nothing:          └ failed: unchanged,
  *                                                             unchanged           or the fallback
  *
@@ -94,12 +103,15 @@ export async function compactHistory(
     };
   };
 
-  if (!force && source.tokensBefore < targetTokens) {
+  const loose = looseMessages(measured, fixedGroups(measured, pinned));
+  const crowded = isCrowded(loose, compactor.config);
+  if (!force && !crowded && source.tokensBefore < targetTokens) {
     const detail = `The history is estimated at ${source.tokensBefore} tokens, below ${targetTokens}.`;
     return unchanged("below_threshold", detail);
   }
-  // Whoever asks for a compaction wants old turns summarised, not their output shortened.
-  if (!force && options.pruneToolOutput !== false) {
+  // Whoever asks for a compaction wants old turns summarised, not their output shortened;
+  // and shorter messages are not fewer.
+  if (!force && !crowded && options.pruneToolOutput !== false) {
     const shortened = pruneToolOutput(messages, { targetTokens, pinned }, measured);
     if (shortened.length > 0) return pruned(shortened);
   }
@@ -121,14 +133,22 @@ export async function compactHistory(
     if (dry.shortened.length > 0) return pruned(dry.shortened);
     return unchanged("nothing_to_discard", "Every message of the history has to stay.");
   }
+  const { discarded, messages: retained, summaryBytesMax } = dry;
+  const anchored = options.keepAnchors !== false && summaryBytesMax > 0;
+  const parts = { discarded, retained: retained.filter((message) => !isSummary(message)) };
   const written = await writeSummary(dry, {
     ...options,
     compactor,
     contextWindow: options.contextWindow ?? targetTokens,
+    reservedBytes: () => (anchored ? anchorBytes(parts, summaryBytesMax) : 0),
   });
   if (written.text === undefined) return unchanged(written.failure.reason, written.failure.detail);
+  const kept =
+    anchored && written.by !== "none"
+      ? keepAnchors(written.text, parts, summaryBytesMax)
+      : undefined;
 
-  const result = rebuild(written.text);
+  const result = rebuild(kept?.text ?? written.text);
   if (typeof result === "string") return unchanged("invalid_rebuild", result);
   if (!sameNumbers(result.discardedAt, dry.discardedAt)) {
     return unchanged("invalid_rebuild", "what left depends on the summary");
@@ -143,6 +163,7 @@ export async function compactHistory(
     summarizedBy: inserted ? written.by : "none",
     tokensBefore: source.tokensBefore,
     tokensAfter: estimateTokens(result.messages),
+    ...(kept ? { anchors: kept.report } : {}),
     ...(written.failure ? { failure: written.failure } : {}),
   };
 }

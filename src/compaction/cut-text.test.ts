@@ -26,3 +26,20 @@ test("what is cut says so", () => {
   expect(cutEnd("abcdefghijklmnop", 12)).toBe("abcdef […]");
   expect(cutMiddle("abcdefghijklmnopqrst", 17)).toBe("abcde […] pqrst");
 });
+
+test("what a reader takes for one letter stays whole, in any script", () => {
+  const letters = ["e\u0301\u0302", "👩‍👩‍👧", "🇩🇪", "👍🏽", "नी", "กำ้", "한", "日", "a", " "];
+  const segmenter = new Intl.Segmenter();
+  const lettersOf = (text: string) => Array.from(segmenter.segment(text), ({ segment }) => segment);
+  fc.assert(
+    fc.property(fc.array(fc.constantFrom(...letters)), fc.nat(120), (pieces, bytesMax) => {
+      const text = pieces.join("");
+      const whole = lettersOf(text);
+      const head = cutEnd(text, bytesMax, "");
+      expect(whole.slice(0, lettersOf(head).length).join("")).toBe(head);
+      const [start = "", end = ""] = cutMiddle(text, bytesMax, "|").split("|");
+      expect(whole.slice(0, lettersOf(start).length).join("")).toBe(start);
+      expect(whole.slice(whole.length - lettersOf(end).length).join("")).toBe(end);
+    }),
+  );
+});

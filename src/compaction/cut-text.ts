@@ -4,7 +4,8 @@ import { jsonBytes } from "../core/tokens.ts";
  * Cutting a text to the bytes that it takes inside JSON, which is what a
  * history is measured in. A quote takes two of them and a control character
  * six, so a text that fits as UTF-8 need not fit here; one that fits here fits
- * there. No cut parts the two halves of a surrogate pair.
+ * there. No cut parts the two halves of a surrogate pair, nor what a reader
+ * takes for one letter: an accent from its letter, a family from its members.
  */
 
 /** Bytes that a text takes between the quotes of a JSON string. */
@@ -45,7 +46,7 @@ function headLength(text: string, bytesMax: number): number {
     if (bytes > bytesMax) break;
     length += units;
   }
-  return length;
+  return wholeLetters(text, length, -1);
 }
 
 function tailLength(text: string, bytesMax: number): number {
@@ -57,8 +58,25 @@ function tailLength(text: string, bytesMax: number): number {
     if (bytes > bytesMax) break;
     start -= units;
   }
-  return text.length - start;
+  return text.length - wholeLetters(text, start, 1);
 }
+
+/** As far as one looks for the ends of a letter; what goes on for longer is cut anywhere. */
+const LETTER_UNITS_MAX = 40;
+
+/** The nearest place from `index` on, forwards or backwards, that parts no letter. */
+function wholeLetters(text: string, index: number, direction: -1 | 1): number {
+  if (text.charCodeAt(index) < 0x80 && text.charCodeAt(index - 1) < 0x80) return index;
+  const from = Math.max(0, index - LETTER_UNITS_MAX);
+  const around = text.slice(from, index + LETTER_UNITS_MAX);
+  // Loading what it knows of the scripts takes as long as Node's start.
+  segmenter ??= new Intl.Segmenter();
+  const letter = segmenter.segment(around).containing(index - from);
+  if (!letter || from + letter.index === index) return index;
+  return from + letter.index + (direction < 0 ? 0 : letter.segment.length);
+}
+
+let segmenter: Intl.Segmenter | undefined;
 
 function isPair(text: string, index: number): boolean {
   return isHighSurrogate(text.charCodeAt(index)) && isLowSurrogate(text.charCodeAt(index + 1));

@@ -9,6 +9,8 @@ import { summaryText } from "./render-transcript.ts";
 
 for (const law of compactorLaws) {
   test(`law: ${law.name}`, () => law.holds(async () => new DefaultCompactor()));
+  test(`law, with a window: ${law.name}`, () =>
+    law.holds(async () => new DefaultCompactor({ windowSize: 6 })));
 }
 
 const FILLER = " and so on".repeat(30);
@@ -349,5 +351,72 @@ describe("the rebuilt history", () => {
     const result = compactor.rebuildHistory(source, "S");
     expect(result.messages).toEqual(source);
     expect(result.summaryBytesMax).toBe(0);
+  });
+});
+
+describe("a window of messages", () => {
+  const compactor = new DefaultCompactor({ windowSize: 4, recentTurnBudget: 1 });
+  const talk = (count: number): Message[] =>
+    Array.from({ length: count }, (_, turn): Message[] => [
+      user(`u${turn}`),
+      assistant(`a${turn}`),
+    ]).flat();
+  const rebuild = (messages: readonly Message[], constraints = {}) =>
+    compactor
+      .rebuildHistory(messages, "So far.", { targetTokens: 100_000, ...constraints })
+      .messages.map((message) =>
+        isSummary(message) ? "C" : String("content" in message ? message.content : "T").slice(0, 2),
+      );
+
+  test("of its own, it keeps as many turns as the window has room for", () => {
+    expect(rebuild(talk(6))).toEqual(["C", "u4", "a4", "u5", "a5"]);
+  });
+
+  test("one message fewer, and nothing happens", () => {
+    expect(rebuild(talk(4))).toEqual(["u0", "a0", "u1", "a1", "u2", "a2", "u3", "a3"]);
+  });
+
+  test("when tokens trigger, the turn budget holds as well", () => {
+    const messages = talk(6);
+    const targetTokens = estimateTokens(messages) - 10;
+    expect(rebuild(messages, { targetTokens })).toEqual(["C", "u5", "a5"]);
+  });
+
+  test("pins do not count, and do not set it off again", () => {
+    const pinned = new Set([0, 1, 2, 3]);
+    expect(rebuild(talk(5), { pinned })).toHaveLength(10);
+    expect(rebuild(talk(7), { pinned })).toEqual([
+      "u0",
+      "a0",
+      "u1",
+      "a1",
+      "C",
+      "u5",
+      "a5",
+      "u6",
+      "a6",
+    ]);
+  });
+
+  test("a long turn is cut between its groups", () => {
+    const messages = [user("u0"), ...["a", "b", "c", "d", "e"].flatMap((id) => round(id))];
+    expect(rebuild(messages)).toEqual(["u0", "C", "T", "T", "T", "T"]);
+  });
+
+  test("calls side by side stay together, even when they are more than the window", () => {
+    const ids = ["a", "b", "c", "d", "e", "f", "g", "h", "i"];
+    const tool_calls = ids.map((id) => ({ id, name: "look", args: {} }));
+    const results = ids.map(
+      (id): Message => ({
+        role: "tool_results",
+        results: [{ tool_use_id: id, content: "x", is_error: false }],
+      }),
+    );
+    const messages: Message[] = [
+      ...talk(1),
+      { role: "assistant", content: "", tool_calls },
+      ...results,
+    ];
+    expect(rebuild(messages)).toHaveLength(12);
   });
 });

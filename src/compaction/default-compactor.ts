@@ -4,6 +4,7 @@ import {
   type CompactionResult,
   type Compactor,
   DEFAULT_COMPACTION_CONFIG,
+  isCrowded,
   type RebuildConstraints,
 } from "../core/compactor.ts";
 import { SessionError } from "../core/errors.ts";
@@ -31,6 +32,7 @@ export class DefaultCompactor implements Compactor {
     const hasOutgrownWindow = estimatedHistoryTokens >= (contextWindow ?? Infinity);
     const sinceLast = currentTurn - (context.lastCompactionTurn ?? -Infinity);
     if (sinceLast < this.config.minTurnsBetweenCompactions && !hasOutgrownWindow) return false;
+    if (isCrowded(context.looseMessages ?? 0, this.config)) return true;
     return Math.max(lastInputTokens, estimatedHistoryTokens) >= this.config.autoCompactThreshold;
   }
 
@@ -64,18 +66,20 @@ export class DefaultCompactor implements Compactor {
   }
 }
 
-const LEAST: CompactionConfig = {
+const LEAST: Required<CompactionConfig> = {
   autoCompactThreshold: 1,
   recentTurnBudget: 0,
   maxSummaryTokens: 1,
   minTurnsBetweenCompactions: 0,
+  windowSize: 1,
 };
 
 function requireWholeNumbers(config: CompactionConfig): void {
-  for (const key of Object.keys(LEAST) as (keyof CompactionConfig)[]) {
-    if (Number.isSafeInteger(config[key]) && config[key] >= LEAST[key]) continue;
+  for (const [key, value] of Object.entries(config)) {
+    const least = LEAST[key as keyof CompactionConfig];
+    if (least === undefined || (Number.isSafeInteger(value) && value >= least)) continue;
     throw new SessionError("INVALID_PARAMS", {
-      detail: `config.${key} is ${config[key]}; it has to be a whole number from ${LEAST[key]}.`,
+      detail: `config.${key} is ${value}; it has to be a whole number from ${least}.`,
     });
   }
 }

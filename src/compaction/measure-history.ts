@@ -74,6 +74,27 @@ function turnsOf(messages: readonly Message[]) {
   return { turns, turnCount, lastUser };
 }
 
+/** Positions of messages that stay when those at `positions` do: what their calls and results join them with. */
+export function joinedWith(
+  messages: readonly Message[],
+  positions: readonly number[],
+): ReadonlySet<number> {
+  const roots = joinedByCalls(messages);
+  const stay = new Set(positions.map((position) => roots[position]));
+  return new Set(messages.flatMap((_, index) => (stay.has(roots[index]) ? [index] : [])));
+}
+
+/** The number of messages that a compaction could take out: system messages, pins and the last user message stay. */
+export function countLooseMessages(
+  messages: readonly Message[],
+  pinned: readonly number[],
+): number {
+  const fixed = joinedWith(messages, [messages.findLastIndex(startsTurn), ...pinned]);
+  return messages.filter(
+    (message, index) => message.role !== "system" && !isSummary(message) && !fixed.has(index),
+  ).length;
+}
+
 /** For each message one position that stands for all that its calls and results join it with. */
 function joinedByCalls(messages: readonly Message[]): number[] {
   const parents = messages.map((_, index) => index);

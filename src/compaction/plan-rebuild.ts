@@ -1,4 +1,9 @@
-import type { CompactionConfig, RebuildConstraints, Shortened } from "../core/compactor.ts";
+import {
+  type CompactionConfig,
+  isCrowded,
+  type RebuildConstraints,
+  type Shortened,
+} from "../core/compactor.ts";
 import { isSummary, type Message } from "../core/message.ts";
 import { summaryMessage } from "../core/summary.ts";
 import { jsonBytes } from "../core/tokens.ts";
@@ -49,6 +54,10 @@ const SUMMARY_WEIGHT = jsonBytes(summaryMessage("")) + 1;
  *
  * System messages and pins stay through all of this. The summary takes what is
  * left, up to its share, and has no place when that is next to nothing.
+ *
+ * Where there is a `windowSize`, no step keeps more messages than that. When it
+ * is their number alone that has become too large, they are all that counts:
+ * step 1 then keeps as many turns as the window has room for.
  */
 export function planRebuild(
   messages: readonly Message[],
@@ -59,10 +68,15 @@ export function planRebuild(
   const below = weightBelow(targetTokens);
   const history = measureHistory(messages);
   const over = history.weight > below;
-  const asked = constraints.force === true && history.turnCount > config.recentTurnBudget;
-  if (!over && !asked) return NOTHING;
-
   const fixed = fixedGroups(history, constraints.pinned);
+  const loose = looseMessages(history, fixed);
+  const messagesMax = config.windowSize ?? Infinity;
+  const asked =
+    constraints.force === true &&
+    (history.turnCount > config.recentTurnBudget || loose > messagesMax);
+  if (!over && !asked && !isCrowded(loose, config)) return NOTHING;
+  const budget = over || asked ? config.recentTurnBudget : history.turnCount;
+
   const fixedWeight = weightOfFixed(history, fixed);
   const attainable = fixedWeight <= below;
   const reserve = 4 * Math.min(config.maxSummaryTokens, Math.floor(targetTokens * SHARE));
@@ -72,14 +86,13 @@ export function planRebuild(
     // A target that cannot be reached is no reason to forget everything: there is room then for
     // a summary and for what is newest, so that an agent in the middle of its work gets on.
     max: attainable ? below : fixedWeight + summaryWeight + share,
+    messages: messagesMax,
     fixed: fixedWeight,
     summary: summaryWeight,
     share,
   };
 
-  const kept =
-    keepTurns(history, fixed, room, config.recentTurnBudget) ??
-    keepGroups(history, fixed, room, config.recentTurnBudget);
+  const kept = keepTurns(history, fixed, room, budget) ?? keepGroups(history, fixed, room, budget);
   const { shortened } = kept;
   const discardedAt = leaving(history, kept.groups);
   // Nothing that was said would leave.
@@ -104,10 +117,12 @@ export function planRebuild(
 
 const NOTHING: RebuildPlan = { discardedAt: [], shortened: [], summaryBytesMax: 0 };
 
-/** Weights that a plan has to do with. */
+/** What a plan has to do with, in weights but for the messages. */
 interface Room {
   /** Of the rebuilt history. */
   readonly max: number;
+  /** Messages that stay, besides those that stay in any case. */
+  readonly messages: number;
   /** Of what stays in any case. */
   readonly fixed: number;
   /** Of the summary, at its longest. */
@@ -142,6 +157,14 @@ export function weightOfFixed(history: MeasuredHistory, fixed: ReadonlySet<numbe
   return weight;
 }
 
+/** Messages in groups that are not fixed. */
+export function looseMessages({ groups }: MeasuredHistory, fixed: ReadonlySet<number>): number {
+  return groups.reduce(
+    (sum, { members }, group) => sum + (fixed.has(group) ? 0 : members.length),
+    0,
+  );
+}
+
 function leaving(
   { messages, groupOf }: MeasuredHistory,
   stays: ReadonlySet<number>,
@@ -160,19 +183,28 @@ function keepTurns(
 ): Kept | undefined {
   // By turn; what comes before the first turn counts as one before it.
   const weights = Array.from({ length: turnCount + 1 }, () => 0);
-  groups.forEach(({ turn, weight }, group) => {
-    if (!fixed.has(group)) weights[turn + 1] = (weights[turn + 1] ?? 0) + weight;
+  const counts = [...weights];
+  groups.forEach(({ turn, weight, members }, group) => {
+    if (fixed.has(group)) return;
+    weights[turn + 1] = (weights[turn + 1] ?? 0) + weight;
+    counts[turn + 1] = (counts[turn + 1] ?? 0) + members.length;
   });
   const first = turnCount <= budget ? -1 : turnCount - budget;
-  let weight = weights.slice(first + 1).reduce((sum, each) => sum + each, room.fixed);
+  let weight = sumFrom(weights, first + 1) + room.fixed;
+  let messages = sumFrom(counts, first + 1);
   for (let from = first; from < turnCount || from === -1; from += 1) {
-    if (weight + room.summary <= room.max) {
+    if (weight + room.summary <= room.max && messages <= room.messages) {
       const stay = groups.flatMap(({ turn }, group) => (turn >= from ? [group] : []));
       return { groups: new Set([...fixed, ...stay]), shortened: [], weight };
     }
     weight -= weights[from + 1] ?? 0;
+    messages -= counts[from + 1] ?? 0;
   }
   return undefined;
+}
+
+function sumFrom(numbers: readonly number[], start: number): number {
+  return numbers.slice(start).reduce((sum, each) => sum + each, 0);
 }
 
 /** Steps 3 to 5: of the last turn, what the room allows. */
@@ -214,6 +246,7 @@ function newestThatFit(
   const fits: FittingGroup[] = [];
   const isSpared = newestOutputs(history, room.share);
   let weight = room.fixed + room.summary;
+  let messages = 0;
   let newest = true;
   for (const group of newestFirst) {
     const whole = history.groups[group] as Group;
@@ -225,6 +258,9 @@ function newestThatFit(
       form = shortenToFit(history, whole, room.max - weight);
     }
     if (!form || weight + form.weight > room.max) break;
+    messages += whole.members.length;
+    // Calls side by side may have more results than the window has messages.
+    if (messages > room.messages && fits.length > 0) break;
     weight += form.weight;
     fits.push({ group, shortened: form.shortened, weight, newest });
     if (hasOutput) newest = false;

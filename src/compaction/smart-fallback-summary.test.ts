@@ -41,10 +41,21 @@ test("with little room the start, the tools and the latest come first", () => {
   expect(smartFallbackSummary(conversation, 160)).toBe(
     [
       "[Start] Fix the parser.",
-      `[Result: export function parse${"x".repeat(53)} […]]`,
+      "[Tool: read_file]",
+      "[User] Keep th […] codes.",
+      "[Assistant] Decided […] stays.",
       "[Latest] Good. Now the tests.",
     ].join("\n"),
   );
+});
+
+test("every tool is named, however often the others were called since", () => {
+  const calls = ["deploy", ...Array.from({ length: 500 }, () => "read_file")];
+  const messages = calls.map((name, index): Message => {
+    const tool_calls = [{ id: `c${index}`, name, args: {} }];
+    return { role: "assistant", content: "", tool_calls };
+  });
+  expect(smartFallbackSummary([...conversation, ...messages], 1000)).toContain("[Tool: deploy]");
 });
 
 test("it takes up what the previous summary said, marked once", () => {

@@ -1,5 +1,6 @@
 import { indexableText, isSummary, type Message, toolResults, toolUses } from "../core/message.ts";
 import { cutEnd, cutMiddle, jsonTextBytes } from "./cut-text.ts";
+import { withoutAnchors } from "./keep-anchors.ts";
 import { summaryText, userText } from "./render-transcript.ts";
 
 /** What is shown of one result. */
@@ -43,6 +44,11 @@ export function smartFallbackSummary(messages: readonly Message[], bytesMax: num
   }
   if (first) take({ ...first, text: `[Start] ${cutEnd(first.text, quarter - TAG_BYTES)}` });
   if (latest) take({ ...latest, text: `[Latest] ${cutEnd(latest.text, quarter - TAG_BYTES)}` });
+  // Each tool once, however many calls there were: what they returned comes after that.
+  const lastCalls = new Map(
+    lines.flatMap((line) => (line.namesTool ? [[line.text, line] as const] : [])),
+  );
+  for (const line of [...lastCalls.values()].reverse()) take(line);
   // What is newer counts more, so each kind is taken from its end, until one has no room.
   for (const kind of ["Tool", "User", "Assistant"] as const) {
     const newestFirst = lines.filter((line) => line.kind === kind).reverse();
@@ -60,6 +66,8 @@ interface Line {
 interface KindOfLine {
   readonly kind: "Earlier" | "User" | "Assistant" | "Tool";
   readonly text: string;
+  /** Set on the line that names a tool. */
+  readonly namesTool?: true;
 }
 
 /** A line break is two bytes in JSON. */
@@ -69,16 +77,18 @@ const LINE_BREAK_BYTES = 2;
 const TAG_BYTES = 11;
 
 function linesOf(message: Message): KindOfLine[] {
-  if (isSummary(message)) return said("Earlier", summaryText(message));
+  if (isSummary(message)) return said("Earlier", withoutAnchors(summaryText(message)));
   if (message.role === "user") return said("User", oneLine(userText(message.content)));
-  const calls = toolUses(message).map(({ name }) => `[Tool: ${cutMiddle(name, RESULT_BYTES_MAX)}]`);
-  const results = toolResults(message).map(
-    ({ content }) => `[Result: ${cutEnd(oneLine(content), RESULT_BYTES_MAX)}]`,
-  );
-  return [
-    ...said("Assistant", oneLine(indexableText(message))),
-    ...[...calls, ...results].map((text) => ({ kind: "Tool" as const, text })),
-  ];
+  const calls = toolUses(message).map(({ name }) => ({
+    kind: "Tool" as const,
+    text: `[Tool: ${cutMiddle(name, RESULT_BYTES_MAX)}]`,
+    namesTool: true as const,
+  }));
+  const results = toolResults(message).map(({ content }) => ({
+    kind: "Tool" as const,
+    text: `[Result: ${cutEnd(oneLine(content), RESULT_BYTES_MAX)}]`,
+  }));
+  return [...said("Assistant", oneLine(indexableText(message))), ...calls, ...results];
 }
 
 function said(kind: KindOfLine["kind"], text: string): KindOfLine[] {

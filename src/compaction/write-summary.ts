@@ -25,6 +25,8 @@ export interface SummaryOptions {
   readonly onSummaryFailure?: "keep" | "fallback";
   readonly timeoutMs?: number;
   readonly signal?: AbortSignal;
+  /** Bytes that the fallback leaves free for what is appended to it. */
+  readonly reservedBytes?: () => number;
 }
 
 export type WrittenSummary =
@@ -52,8 +54,10 @@ export async function writeSummary(
   if (discarded.every(isSummary)) {
     return { text: discarded.map(summaryText).join("\n\n"), by: "none" };
   }
-  const fallback = () =>
-    ({ text: smartFallbackSummary(discarded, summaryBytesMax), by: "fallback" }) as const;
+  const fallback = () => {
+    const bytesMax = summaryBytesMax - (options.reservedBytes?.() ?? 0);
+    return { text: smartFallbackSummary(discarded, bytesMax), by: "fallback" } as const;
+  };
   const request = requestFor(discarded, summaryBytesMax, options);
   if (!options.summarize || request.messages.length === 0) return fallback();
 

@@ -8,6 +8,8 @@ export interface ConfigSource {
   readonly settings: readonly FoundSetting[];
   /** Sentences that say what is wrong in it. */
   readonly problems: readonly string[];
+  /** Sentences about what was read in another sense than a user might think. */
+  readonly notes?: readonly string[];
 }
 
 export interface FoundSetting {

@@ -22,19 +22,34 @@ const EXAMPLES: Partial<Record<SettingKey, string>> = {
   model: '"anthropic/claude-sonnet-4-5"',
   max_tokens: "8192",
   system_prompt: '"You are a careful engineer."',
+  "memory.min_score": "0.3",
+  "memory.embedder_weight": "0.3",
+  "memory.cache_mb": "16",
+  "embeddings.model": '"all-MiniLM-L6-v2"',
+  "embeddings.dimensions": "384",
+  "embeddings.base_url": '"http://127.0.0.1:11434/v1"',
+  "embeddings.api_key_env": '"OPENAI_API_KEY"',
   "budget.max_total_tokens": "200000",
   "budget.max_duration": '"30m"',
   "budget.max_tool_calls": "100",
   "providers.*.base_url": '"http://127.0.0.1:11434/v1"',
   "providers.*.api_key_env": '"OLLAMA_API_KEY"',
   "context_windows.*": "131072",
+  "approvals.default": '"ask"',
+  "tools.*.policy": '"ask"',
+  "memory.window_size": "12",
+  "memory.pin_budget": "20000",
+  "knowledge.model": '"anthropic/claude-haiku-4-5"',
 };
 
 function placeOf(key: SettingKey): { readonly section: string; readonly name: string } {
   if (key === "context_windows.*") return { section: "context_windows", name: '"ollama/llama3.2"' };
   const end = key.lastIndexOf(".");
   return {
-    section: key.slice(0, Math.max(0, end)).replace("*", "ollama"),
+    section: key
+      .slice(0, Math.max(0, end))
+      .replace("tools.*", "tools.shell")
+      .replace("*", "ollama"),
     name: key.slice(end + 1),
   };
 }

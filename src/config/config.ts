@@ -1,3 +1,4 @@
+import type { ToolPolicy } from "../core/approval.ts";
 import { type ConfigSource, dotted, type FoundSetting } from "./config-source.ts";
 import { SETTING_KEYS, SETTINGS, type SettingKey, type SettingValue } from "./settings.ts";
 
@@ -47,6 +48,13 @@ export class Config {
     return providers;
   }
 
+  /** What happens to calls of tools, by their names or patterns of names. */
+  get toolPolicies(): Readonly<Record<string, ToolPolicy>> {
+    const named = this.#under("tools").map(({ path, value }) => [path[1] ?? "", value]);
+    const others = this.get("approvals.default");
+    return { ...(others === undefined ? {} : { "*": others }), ...Object.fromEntries(named) };
+  }
+
   /** Tokens by `provider/model`. */
   get contextWindows(): Readonly<Record<string, number>> {
     return Object.fromEntries(
@@ -73,7 +81,7 @@ export class Config {
 
 function entry(key: string, setting: SettingKey, value: unknown, origin: string): EffectiveSetting {
   if (value === undefined) return { key, value: null, written: "", origin };
-  const shown = setting === "providers.*.base_url" ? withoutPassword(String(value)) : value;
+  const shown = setting.endsWith(".base_url") ? withoutPassword(String(value)) : value;
   const write = SETTINGS[setting].kind.write as (value: unknown) => string;
   return { key, value: shown, written: write(shown), origin };
 }

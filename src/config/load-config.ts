@@ -16,6 +16,8 @@ export interface LoadedConfig {
   readonly config: Config;
   /** Everything that is wrong, as an `INVALID_CONFIG`; what is wrong is not in `config`. */
   readonly problem: SessionError | undefined;
+  /** What was accepted, and what a user should know of it. */
+  readonly notes: readonly string[];
 }
 
 export async function loadConfig(places: ConfigPlaces): Promise<LoadedConfig> {
@@ -25,7 +27,8 @@ export async function loadConfig(places: ConfigPlaces): Promise<LoadedConfig> {
     readVariables(places.env),
   ];
   const problems = sources.flatMap((source) => source.problems);
-  return { config: new Config(sources), problem: problemOf(problems) };
+  const notes = sources.flatMap((source) => source.notes ?? []);
+  return { config: new Config(sources), problem: problemOf(problems), notes };
 }
 
 function problemOf(problems: readonly string[]): SessionError | undefined {

@@ -1,4 +1,4 @@
-import { readFile } from "node:fs/promises";
+import { readFileSync } from "node:fs";
 import { errorText } from "../core/errors.ts";
 import {
   badValue,
@@ -9,6 +9,7 @@ import {
   namesAround,
   unknownSetting,
 } from "./config-source.ts";
+import { isOtherSection, meantBy } from "./other-names.ts";
 import { SETTINGS, settingAt } from "./settings.ts";
 
 /**
@@ -23,7 +24,8 @@ export async function readConfigFile(
 ): Promise<ConfigSource> {
   let text: string;
   try {
-    text = await readFile(file, "utf8");
+    // Not by promise: one small file is read before the threads for that would have started.
+    text = readFileSync(file, "utf8");
   } catch (error) {
     const missing = ["ENOENT", "ENOTDIR"].includes((error as NodeJS.ErrnoException).code ?? "");
     const problems = missing ? [] : [`${file} cannot be read: ${errorText(error)}`];
@@ -46,30 +48,44 @@ type Table = Readonly<Record<string, unknown>>;
 function collect(file: string, owner: "user" | "project", table: Table): ConfigSource {
   const settings: FoundSetting[] = [];
   const problems: string[] = [];
+  const notes: string[] = [];
   const walk = (inner: Table, prefix: readonly string[]) => {
-    for (const [name, value] of Object.entries(inner)) {
-      const path = [...prefix, name];
+    for (const [name, given] of Object.entries(inner)) {
+      const { path, value, note } = meantBy([...prefix, name], given);
+      if (note) notes.push(`${file}: ${note}`);
+      if (value === undefined) continue;
       const key = settingAt(path);
+      const isGroup = isSection(path) || isOtherSection(path);
       if (key !== undefined) {
         const problem = problemOf(owner, path, value);
+        const found = { key, path, value: SETTINGS[key].kind.read(value), origin: file };
         if (problem) problems.push(`${file}: ${problem}`);
-        else settings.push({ key, path, value: SETTINGS[key].kind.read(value), origin: file });
-      } else if (isSection(path) && isTable(value)) walk(value, path);
-      else if (isSection(path)) {
+        // A file that gives both names means ours.
+        else if (note) settings.unshift(found);
+        else settings.push(found);
+      } else if (isGroup && isTable(value)) walk(value, path);
+      else if (isGroup) {
         problems.push(`${file}: ${dotted(path)} is a section: write [${dotted(path)}].`);
       } else problems.push(`${file}: ${unknown(path)}`);
     }
   };
   walk(table, []);
-  return { name: file, settings, problems };
+  return { name: file, settings, problems, notes };
 }
 
 function problemOf(owner: "user" | "project", path: readonly string[], value: unknown) {
   const key = settingAt(path);
   if (key === undefined) return undefined;
   if (SETTINGS[key].kind.read(value) === undefined) return badValue(dotted(path), key, value);
-  if (owner === "project" && key === "providers.*.base_url" && !isThisMachine(String(value))) {
+  if (owner === "project" && key.endsWith(".base_url") && !isThisMachine(String(value))) {
     return `${dotted(path)} names another machine, which a project's file may not: it could send your key there. Put it into your own config.toml (\`rkat config\` says where), or into a variable.`;
+  }
+  if (
+    owner === "project" &&
+    key === "search.index_dir" &&
+    /^[~/\\]|^\w:|\.\./.test(String(value))
+  ) {
+    return `${dotted(path)} names a folder outside of the project, which a project's file may not. Put it into your own config.toml, or into a variable.`;
   }
   return undefined;
 }

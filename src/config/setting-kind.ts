@@ -52,6 +52,13 @@ export const wholeNumber: SettingKind<number> = {
   write: String,
 };
 
+export const share: SettingKind<number> = {
+  allowed: "a number from 0 to 1",
+  read: (value) => (typeof value === "number" && value >= 0 && value <= 1 ? value : undefined),
+  readText: (value) => (/^\d*\.?\d+$/.test(value) ? share.read(Number(value)) : undefined),
+  write: String,
+};
+
 /** Milliseconds, spelled as people say them. */
 export const duration: SettingKind<number> = {
   allowed: 'a time like "90s" or "1h30m", or seconds',

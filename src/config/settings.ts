@@ -1,9 +1,11 @@
+import { TOOL_POLICIES } from "../core/approval.ts";
 import { DEFAULT_COMPACTION_CONFIG } from "../core/compactor.ts";
 import {
   duration,
   modelName,
   oneOf,
   type SettingKind,
+  share,
   text,
   truth,
   variableName,
@@ -67,7 +69,118 @@ export const SETTINGS = {
     "Milliseconds that a summary may take.",
   ),
 
+  "compaction.keep_anchors": setting(
+    truth,
+    true,
+    "Append paths, names and numbers that a summary lost, as far as it has room.",
+  ),
+
   "memory.enabled": setting(truth, true, "Whether new sessions can search memory."),
+  "memory.store": setting(
+    oneOf("sqlite", "hnsw"),
+    "sqlite",
+    "What finds memories: the index in the database, or nearest neighbours (needs the package usearch).",
+  ),
+  "memory.min_score": optional(
+    share,
+    "What scores less is no result. Every store has a floor of its own.",
+  ),
+  "memory.embedder_weight": optional(
+    share,
+    "The part in a score of an embedder that only counts words (store sqlite); the rest is the words'.",
+  ),
+  "memory.cache_mb": optional(
+    wholeNumber,
+    "Megabytes of the index of the store sqlite that stay in memory.",
+  ),
+  "memory.window_size": optional(
+    wholeNumber,
+    "Messages of short-term memory, such as 12: when twice as many are there, older ones are summarised. If you leave it out, only tokens count.",
+  ),
+  "memory.pin_budget": optional(
+    wholeNumber,
+    "Tokens that pinned messages may take; if you leave it out, a quarter of auto_compact_threshold. Never more than half of it.",
+  ),
+
+  "search.enabled": setting(
+    truth,
+    true,
+    "Whether memory can be searched. If not, it is kept all the same, and models are not told of it.",
+  ),
+  "search.index_dir": setting(
+    text,
+    ".rkat/search_index",
+    "Where the store hnsw keeps its index, seen from the project's folder.",
+  ),
+  "search.max_results": setting(
+    wholeNumber,
+    20,
+    "Results of a search that names no number; a model's memory_search has 5, at most 20.",
+  ),
+
+  "embeddings.provider": setting(
+    oneOf("local", "fast", "openai", "ollama"),
+    "local",
+    "Who makes vectors of texts: counted words, a model on this machine, or a server.",
+  ),
+  "embeddings.model": optional(text, "The embedding model; each provider has a usual one."),
+  "embeddings.dimensions": optional(
+    wholeNumber,
+    "Numbers in a vector, where the model does not say it or can shorten it.",
+  ),
+  "embeddings.base_url": optional(
+    webAddress,
+    "Where openai or ollama is reached. A project's own file may only name this machine.",
+  ),
+  "embeddings.api_key_env": optional(
+    variableName,
+    "The environment variable that holds the key for embeddings.",
+  ),
+  "embeddings.batch_size": setting(wholeNumber, 32, "Texts in one request to a server."),
+  "approvals.default": optional(
+    oneOf(...TOOL_POLICIES),
+    "What happens to calls of tools that [tools] does not name: they run, somebody is asked, or they are refused. Tools of rkat's own run.",
+  ),
+  "approvals.timeout": setting(
+    duration,
+    600_000,
+    "How long a turn waits for an answer; then it ends, and the call goes on waiting. A command that nobody sits at does not wait unless this is set.",
+  ),
+  "tools.*.policy": optional(
+    oneOf(...TOOL_POLICIES),
+    'What happens to calls of the tool, or of the tools whose names fit a pattern such as [tools."shell_*"].',
+  ),
+
+  "knowledge.enabled": setting(
+    truth,
+    true,
+    "Whether the project learns from its sessions, and new sessions from the project.",
+  ),
+  "knowledge.max_rules": setting(
+    wholeNumber,
+    20,
+    "Rules that go into a system prompt, at the most.",
+  ),
+  "knowledge.min_entries": setting(
+    wholeNumber,
+    1,
+    "Corrections and preferences that have to be there before rules are made of them.",
+  ),
+  "knowledge.max_facts": setting(wholeNumber, 10_000, "Facts that are kept."),
+  "knowledge.max_corrections": setting(
+    wholeNumber,
+    1_000,
+    "Corrections that are kept, and as many preferences.",
+  ),
+  "knowledge.eviction": setting(
+    oneOf("spare_used", "fifo"),
+    "spare_used",
+    "What makes room: the oldest that nobody has used, or the oldest. Nothing pinned goes.",
+  ),
+  "knowledge.model": optional(
+    modelName,
+    "Who makes the rules when `rkat knowledge distill` asks for it; without one, no model does.",
+  ),
 
   "budget.max_total_tokens": optional(wholeNumber, "Input and output tokens of one run."),
   "budget.max_duration": optional(duration, "How long one run may take."),

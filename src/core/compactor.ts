@@ -13,6 +13,11 @@ export interface CompactionConfig {
   readonly maxSummaryTokens: number;
   /** Model calls that pass between two compactions, at least. Default 3. */
   readonly minTurnsBetweenCompactions: number;
+  /**
+   * Messages that a compaction by their number keeps; twice as many trigger it. System messages,
+   * summaries, pins and the last user message do not count. Without it, only tokens trigger.
+   */
+  readonly windowSize?: number;
 }
 
 export const DEFAULT_COMPACTION_CONFIG: CompactionConfig = {
@@ -27,6 +32,8 @@ export interface CompactionContext {
   /** Input tokens of the last model call, as the provider counted them; 0 after a compaction. */
   readonly lastInputTokens: number;
   readonly messageCount: number;
+  /** Messages of the history that a compaction could take out; counted only where there is a `windowSize`. */
+  readonly looseMessages?: number;
   /** JSON bytes of the history / 4. */
   readonly estimatedHistoryTokens: number;
   /** The session's count of model calls when a compaction was last tried, if ever. */
@@ -35,6 +42,11 @@ export interface CompactionContext {
   readonly currentTurn: number;
   /** The model's context window in tokens, if known. */
   readonly contextWindow?: number;
+}
+
+/** Whether so many messages trigger a compaction by their number. */
+export function isCrowded(looseMessages: number, { windowSize }: CompactionConfig): boolean {
+  return windowSize !== undefined && looseMessages >= 2 * windowSize;
 }
 
 /** What a rebuild has to respect, besides the configuration. */
@@ -78,6 +90,7 @@ export interface Shortened {
  * - No compaction comes sooner than `minTurnsBetweenCompactions` after the last,
  *   unless the history has outgrown the context window.
  * - Either measure that reaches the threshold triggers.
+ * - Twice the window of messages triggers, where there is a window.
  * - `rebuildHistory` does not depend on the clock or on chance, and discards the same messages
  *   whatever the summary says.
  * - Retained and discarded messages are exactly the source, each in its old order.
@@ -87,6 +100,7 @@ export interface Shortened {
  * - A summary is never a turn, and never retained by the next compaction.
  * - A rebuilt history is smaller than its source, however long the summary.
  * - It ends below the target whenever system messages, pins and the last user message alone would.
+ * - No more messages stay than the window has, but for one group that is more by itself.
  * - When nothing can be discarded, no summary is put in.
  */
 export interface Compactor {

@@ -10,6 +10,11 @@ export interface Embedder {
   /** Who made a vector: provider, model and dimensions. Vectors of two ids are never compared. */
   readonly id: string;
   readonly dimensions: number;
+  /**
+   * Whether a model has learned what words mean. Vectors of one that has are kept and
+   * searched; hashed words say nothing that the word index does not know better.
+   */
+  readonly trained: boolean;
   embed(
     texts: readonly string[],
     options?: { readonly signal?: AbortSignal },

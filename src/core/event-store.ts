@@ -1,4 +1,4 @@
-import type { NewEvent, StoredEvent } from "./event.ts";
+import type { DurableEvent, NewEvent, StoredEvent } from "./event.ts";
 
 /**
  * The append-only log of what happened in each session.
@@ -16,6 +16,7 @@ import type { NewEvent, StoredEvent } from "./event.ts";
  * - Positions grow with every event of every session, so that a projection can follow all of them.
  * - A search finds text of the whole log, whatever compaction did to the history.
  * - A deleted session leaves nothing to read or find, and its id can be used again.
+ * - A redacted event keeps its place, its id and its time; what it said is in no read, no search, and no byte.
  */
 export interface EventStore {
   /**
@@ -44,7 +45,27 @@ export interface EventStore {
 
   delete(sessionId: string): Promise<void>;
 
+  /**
+   * Puts events with other texts in the place of those with the same `seq`, and appends the one
+   * that tells of it: all or nothing. Returns the new last sequence number.
+   *
+   * @throws SessionError `SESSION_CONFLICT` when `lastSeq` is not the last one stored, or when an
+   *   event is not there or is of another type.
+   */
+  redact(
+    sessionId: string,
+    lastSeq: number,
+    redactions: readonly Redaction[],
+    told: NewEvent,
+  ): Promise<number>;
+
   close(): Promise<void>;
+}
+
+/** What an event says from now on. */
+export interface Redaction {
+  readonly seq: number;
+  readonly event: DurableEvent;
 }
 
 /** An event with its place among those of all sessions. Positions have gaps. */

@@ -1,6 +1,8 @@
+import type { ToolPolicy } from "./approval.ts";
 import type { ErrorCode } from "./errors.ts";
 import { newId } from "./ids.ts";
 import type { ContentBlock, Message, ProviderMeta, StopReason } from "./message.ts";
+import type { TaskRecord } from "./task.ts";
 import type { Usage } from "./usage.ts";
 
 /**
@@ -36,6 +38,13 @@ export type DurableEvent =
       readonly skills: readonly string[];
       readonly injection_bytes: number;
     }
+  /** What the project has learned went into the session's system prompt. */
+  | {
+      readonly type: "knowledge_applied";
+      /** Ids of the rules. */
+      readonly rules: readonly string[];
+      readonly injection_bytes: number;
+    }
   | {
       readonly type: "run_started";
       readonly session_id: string;
@@ -56,6 +65,14 @@ export type DurableEvent =
       readonly error: string;
       readonly code: ErrorCode;
     }
+  /** The run ended before its end: calls wait for somebody's word, and go on waiting. */
+  | {
+      readonly type: "run_paused";
+      readonly session_id: string;
+      readonly reason: "approval_required";
+    }
+  /** A run goes on whose calls waited when it was paused, interrupted or cut off. */
+  | { readonly type: "run_resumed"; readonly session_id: string }
   /** `turn_number` counts the model calls of this run, from 0. */
   | { readonly type: "turn_started"; readonly turn_number: number }
   | { readonly type: "reasoning_complete"; readonly content: string; readonly meta?: ProviderMeta }
@@ -73,6 +90,8 @@ export type DurableEvent =
       readonly usage: Usage;
       readonly origin?: Origin;
     }
+  | ToolApprovalRequested
+  | ToolApprovalResolved
   | { readonly type: "tool_execution_started"; readonly id: string; readonly name: string }
   | {
       readonly type: "tool_execution_completed";
@@ -113,6 +132,20 @@ export type DurableEvent =
       readonly tokens_before: number;
       readonly tokens_after: number;
     }
+  /** What earlier events said was replaced by a marker, because somebody asked for it. */
+  | TextForgotten
+  /** The task record is another one: the fields that changed, with their new values. */
+  | {
+      readonly type: "task_updated";
+      readonly changed: Partial<TaskRecord>;
+      /** A new task began: what the user denied in the last one is no longer shown. */
+      readonly new_task?: true;
+      /** The model, which knows of it from its call, or somebody else. */
+      readonly by: "agent" | "user";
+    }
+  /** `message` is a message's id. */
+  | { readonly type: "message_pinned"; readonly message: number }
+  | { readonly type: "message_unpinned"; readonly message: number }
   | {
       readonly type: "budget_warning";
       readonly budget_type: "tokens" | "time" | "tool_calls";
@@ -128,6 +161,42 @@ export type DurableEvent =
       readonly error: string;
       readonly delay_ms: number;
     };
+
+export interface TextForgotten {
+  readonly type: "text_forgotten";
+  /** Ids of messages of which nothing is left. */
+  readonly messages: readonly number[];
+  /** Ids of messages that lost a part. */
+  readonly shortened?: readonly number[];
+  /** Every event that says less than it did. */
+  readonly events: readonly number[];
+}
+
+/** A tool call waits for somebody to allow or deny it. */
+export interface ToolApprovalRequested {
+  readonly type: "tool_approval_requested";
+  /** What an answer names it by. */
+  readonly approval_id: string;
+  /** The call's. */
+  readonly id: string;
+  readonly name: string;
+  readonly args: unknown;
+  /** What the user wants done, shortened. */
+  readonly goal: string;
+}
+
+export interface ToolApprovalResolved {
+  readonly type: "tool_approval_resolved";
+  readonly approval_id: string;
+  readonly id: string;
+  readonly name: string;
+  readonly decision: "allow" | "deny";
+  readonly reason?: string;
+  /** `superseded`: another prompt came first. */
+  readonly by: "user" | "settings" | "superseded";
+  /** Place of the event that asked; left out where nobody was asked. */
+  readonly request?: number;
+}
 
 export interface CompactionCompleted {
   readonly type: "compaction_completed";
@@ -146,6 +215,54 @@ export interface CompactionCompleted {
   /** Who wrote the summary. */
   readonly summarised_by: "model" | "fallback" | "none";
   readonly usage: Usage;
+  /** What became of what the session is about. Logs of earlier versions have none. */
+  readonly report?: CompactionReport;
+}
+
+/** What a compaction left in the window, what it shortened, and what only a search brings back. */
+export interface CompactionReport {
+  /** Word for word in what the model is sent next. */
+  readonly survived: {
+    /** Messages of the history. */
+    readonly messages: number;
+    /** Id of the last user message. */
+    readonly last_request: number | null;
+    /** Ids, the first hundred. */
+    readonly pins: readonly number[];
+    readonly open_sub_tasks: number;
+    readonly active_files: number;
+    /** Calls that the user denied, with the reasons. */
+    readonly corrections: number;
+  };
+  readonly cut: {
+    /** Tool outputs that stayed with less of their text. */
+    readonly outputs: number;
+    /** Messages that left the history. */
+    readonly messages: number;
+  };
+  /** Of the messages that left: those that memory has, and those that only the log has. */
+  readonly only_in_memory: { readonly messages: number };
+  readonly only_in_log: { readonly messages: number };
+  /**
+   * Names that the part which left mentions: paths, identifiers, links, numbers, error codes;
+   * left out where nobody looked for them.
+   */
+  readonly anchors?: AnchorReport;
+}
+
+/** Where the names of a discarded part are now. */
+export interface AnchorReport {
+  readonly found: number;
+  /** In messages that stayed. */
+  readonly in_history: number;
+  /** In the summary as it was written. */
+  readonly in_summary: number;
+  /** Appended to the summary. */
+  readonly appended: number;
+  /** Nowhere in the window: a search finds the messages that have them. */
+  readonly only_in_memory: number;
+  /** The weightiest of these, the first twenty. */
+  readonly names: readonly string[];
 }
 
 export type CompactionFailure =
@@ -205,12 +322,17 @@ export interface SessionSettings {
   readonly model: string;
   readonly memory: boolean;
   readonly labels: Readonly<Record<string, string>>;
+  /** Whether it learns from the project and the project from it; left out where nothing is learned. */
+  readonly knowledge?: boolean;
+  /** Which tool calls are asked for or refused here, where the service would not, by patterns of names. */
+  readonly approvals?: Readonly<Record<string, ToolPolicy>>;
   readonly max_tokens?: number;
   readonly compaction?: {
     readonly auto_compact_threshold?: number;
     readonly recent_turn_budget?: number;
     readonly max_summary_tokens?: number;
     readonly min_turns_between_compactions?: number;
+    readonly window_size?: number;
   };
 }
 

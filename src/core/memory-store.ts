@@ -14,21 +14,33 @@
  * - Filters hold.
  * - What is deleted is found no more.
  * - Any text can be stored and asked for: every script, operators, quotes, nothing but punctuation.
+ * - `list` gives every entry once, in the order in which they were stored.
+ * - An index that was built anew finds what the one before found.
  */
 export interface MemoryStore {
   /** Stores entries whose ids are new; returns how many those were. Blank content is never stored. */
   add(entries: readonly MemoryEntry[]): Promise<number>;
   search(query: MemoryQuery): Promise<readonly MemoryHit[]>;
+  /** The entries with these ids that there are, in the order of the ids. */
+  read(ids: readonly string[]): Promise<readonly MemoryEntry[]>;
+  /** Entries page by page, in the order in which they were stored. */
+  list(page: MemoryPage): Promise<readonly MemoryEntry[]>;
   /** Of the whole store, or of one session. */
   stats(of?: { readonly sessionId: string }): Promise<MemoryStats>;
   /** Deletes by id or by session; returns how many entries went. */
   delete(
     which: { readonly ids: readonly string[] } | { readonly sessionId: string },
   ): Promise<number>;
+  /** Compares the index with the entries, and says what is wrong. */
+  verify(watch?: Watch): Promise<MemoryCheck>;
+  /** Builds the index anew from the entries; search goes on meanwhile. */
+  reindex(watch?: Watch): Promise<void>;
   close(): Promise<void>;
 }
 
-export type MemoryKind = "message" | "fact" | "correction" | "rule";
+export const MEMORY_KINDS = ["message", "fact", "correction", "preference", "rule"] as const;
+
+export type MemoryKind = (typeof MEMORY_KINDS)[number];
 
 export interface MemoryEntry {
   /** Up to 200 characters, unique in the store. */
@@ -47,22 +59,58 @@ export interface MemoryEntry {
   readonly source?: { readonly from: number; readonly to: number };
 }
 
-export interface MemoryQuery {
-  readonly query: string;
-  /** Results at the most. */
-  readonly limit: number;
+/** Which entries are meant, whatever they say. */
+export interface MemoryFilter {
   readonly sessionId?: string;
   readonly role?: string;
   readonly kind?: MemoryKind;
   /** ISO 8601, both included; entries without a time are left out when either is given. */
   readonly since?: string;
   readonly until?: string;
+}
+
+export interface MemoryQuery extends MemoryFilter {
+  /** Several are asked together: an entry scores what it scores best, and is one result. */
+  readonly query: string | readonly string[];
+  /** Results at the most. */
+  readonly limit: number;
   /** Results score at least this; a store has a floor of its own when it is not given. */
   readonly minScore?: number;
+  /** So many entries before and after each result, of the same session. Default 0. */
+  readonly neighbours?: number;
+  /** Says of each result how its score came about. */
+  readonly explain?: boolean;
+}
+
+export interface MemoryPage extends MemoryFilter {
+  readonly limit: number;
+  /** The id of the last entry of the page before. */
+  readonly after?: string;
 }
 
 export interface MemoryHit extends MemoryEntry {
   readonly score: number;
+  /** What was said around it, in order; there when it was asked for. */
+  readonly neighbours?: {
+    readonly before: readonly MemoryEntry[];
+    readonly after: readonly MemoryEntry[];
+  };
+  readonly explanation?: ScoreExplanation;
+}
+
+/** How a score came about: each part by its name, and what it gave. */
+export interface ScoreExplanation {
+  readonly parts: readonly ScorePart[];
+}
+
+export interface ScorePart {
+  /** Such as `word`, `speaker`, `date`, `neighbour`, `session`, `role`, `vector`, `same text`. */
+  readonly name: string;
+  /** What it is about: the word, the speaker, the field. */
+  readonly of?: string;
+  /** What is added to the relevance, or what it is multiplied by. */
+  readonly adds?: number;
+  readonly times?: number;
 }
 
 export interface MemoryStats {
@@ -72,4 +120,25 @@ export interface MemoryStats {
   readonly textBytes: number;
   /** What searches it, in words a person understands. */
   readonly index: string;
+  /** Bytes that text and index take, where they are on disk. */
+  readonly diskBytes?: number;
+  /** Of a store whose embedder is a trained model: who makes vectors, and how many passages have and lack one. */
+  readonly vectors?: {
+    readonly embedder: string;
+    readonly embedded: number;
+    readonly pending: number;
+  };
+}
+
+export interface MemoryCheck {
+  /** Entries that were looked at. */
+  readonly entries: number;
+  /** What is wrong, in words, the first hundred; empty when all is well. */
+  readonly problems: readonly string[];
+}
+
+/** How long work is watched and stopped. */
+export interface Watch {
+  readonly signal?: AbortSignal;
+  readonly onProgress?: (progress: { readonly done: number; readonly total: number }) => void;
 }

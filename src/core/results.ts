@@ -1,16 +1,29 @@
 import { z } from "zod";
+import type { PendingApproval } from "./approval.ts";
 import { CAPABILITIES } from "./capabilities.ts";
+import { CONTEXT_PARTS, type ContextView } from "./context-view.ts";
 import type { HistoryHit } from "./event-store.ts";
-import type { MemoryHit } from "./memory-store.ts";
+import { KNOWLEDGE_KINDS, KNOWLEDGE_ORIGINS, type KnowledgeEntry } from "./knowledge.ts";
+import {
+  MEMORY_KINDS,
+  type MemoryEntry,
+  type MemoryHit,
+  type MemoryStats,
+} from "./memory-store.ts";
 import { messageSchema } from "./message-schema.ts";
+import type { Pins } from "./pins.ts";
 import { origin } from "./requests.ts";
 import type {
+  ApprovalAnswered,
   CompactionOutcome,
+  Distillation,
+  MemoryForgotten,
   SessionCreated,
   SessionSummary,
   SessionView,
   TurnResult,
 } from "./session-service.ts";
+import type { TaskView } from "./task.ts";
 import type { Usage } from "./usage.ts";
 
 /**
@@ -41,6 +54,7 @@ export const turnResult = shape<TurnResult>()({
     "content_filter",
     "turn_limit",
     "budget_exhausted",
+    "approval_required",
   ]),
   turns: count,
   toolCalls: count,
@@ -73,6 +87,47 @@ const summaryFields = {
 
 export const sessionSummary = shape<SessionSummary>()(summaryFields);
 
+const taskFields = {
+  goal: z.string(),
+  subTasks: z.array(z.object({ id: count, text: z.string(), done: z.boolean() })),
+  scratchpad: z.record(z.string(), z.string()),
+  activeFiles: z.array(z.string()),
+};
+
+export const taskView = shape<TaskView>()(taskFields);
+
+export const pins = shape<Pins>()({
+  pins: z.array(
+    z.object({
+      message: count,
+      position: count,
+      role: z.enum(["user", "assistant", "tool"]),
+      text: z.string(),
+    }),
+  ),
+  tokens: count,
+  tokensMax: count,
+});
+
+export const contextView = shape<ContextView>()({
+  sessionId: z.string(),
+  model: z.string(),
+  contextWindow: count.nullable(),
+  threshold: count.nullable(),
+  parts: z.array(z.object({ name: z.enum(CONTEXT_PARTS), tokens: count, messages: count })),
+  usedTokens: count,
+  freeTokens: count.nullable(),
+  lastInputTokens: count,
+  compaction: z
+    .object({
+      due: z.boolean(),
+      tokensLeft: count,
+      messagesLeft: count.nullable(),
+      callsLeft: count,
+    })
+    .nullable(),
+});
+
 export const sessionView = shape<SessionView>()({
   ...summaryFields,
   isActive: z.boolean(),
@@ -81,27 +136,62 @@ export const sessionView = shape<SessionView>()({
   seq: count,
   compactions: count,
   historyTokens: count,
+  task: z.object(taskFields),
   history: z.array(
     z.object({
       id: count,
       turn: count,
       message: messageSchema,
       origin: origin.optional(),
+      pinned: z.literal(true).optional(),
     }),
   ),
 });
 
-export const memoryHit = shape<MemoryHit>()({
+const memoryEntryFields = {
   content: z.string(),
-  score: z.number().min(0).max(1),
   sessionId: z.string(),
   turn: count.nullable(),
   id: z.string(),
-  kind: z.enum(["message", "fact", "correction", "rule"]),
+  kind: z.enum(MEMORY_KINDS),
   time: z.string().optional(),
   role: z.string().optional(),
   speaker: z.string().optional(),
   source: z.object({ from: count, to: count }).optional(),
+};
+
+export const memoryEntry = shape<MemoryEntry>()(memoryEntryFields);
+
+export const memoryHit = shape<MemoryHit>()({
+  ...memoryEntryFields,
+  score: z.number().min(0).max(1),
+  neighbours: z.object({ before: z.array(memoryEntry), after: z.array(memoryEntry) }).optional(),
+  explanation: z
+    .object({
+      parts: z.array(
+        z.object({
+          name: z.string(),
+          of: z.string().optional(),
+          adds: z.number().optional(),
+          times: z.number().optional(),
+        }),
+      ),
+    })
+    .optional(),
+});
+
+export const memoryStats = shape<MemoryStats>()({
+  entries: count,
+  sessions: count,
+  textBytes: count,
+  index: z.string(),
+  diskBytes: count.optional(),
+  vectors: z.object({ embedder: z.string(), embedded: count, pending: count }).optional(),
+});
+
+export const memoryForgotten = shape<MemoryForgotten>()({
+  forgotten: count,
+  remaining: z.array(z.string()),
 });
 
 export const historyHit = shape<HistoryHit>()({
@@ -111,6 +201,52 @@ export const historyHit = shape<HistoryHit>()({
   seq: count,
   role: z.enum(["user", "assistant", "tool"]),
   time: z.string(),
+});
+
+export const pendingApproval = shape<PendingApproval>()({
+  approvalId: z.string(),
+  sessionId: z.string(),
+  toolUseId: z.string(),
+  tool: z.string(),
+  args: z.unknown(),
+  goal: z.string(),
+  requestedAt: z.string(),
+});
+
+export const approvalAnswered = shape<ApprovalAnswered>()({
+  sessionId: z.string(),
+  continues: z.boolean(),
+  waiting: count,
+});
+
+export const knowledgeEntry = shape<KnowledgeEntry>()({
+  id: z.string(),
+  kind: z.enum(KNOWLEDGE_KINDS),
+  content: z.string(),
+  tags: z.array(z.string()),
+  origin: z.enum(KNOWLEDGE_ORIGINS),
+  sessionId: z.string().optional(),
+  source: z.object({ from: count, to: count }).optional(),
+  time: z.string(),
+  lastTime: z.string(),
+  count,
+  pinned: z.boolean(),
+  edited: z.boolean(),
+  usedAt: z.string().optional(),
+  tool: z.string().optional(),
+  args: z.string().optional(),
+  reason: z.string().optional(),
+  goal: z.string().optional(),
+  sources: z.array(z.string()).optional(),
+});
+
+const heldText = z.object({ id: z.string(), content: z.string() });
+
+export const distillation = shape<Distillation>()({
+  rules: z.array(knowledgeEntry),
+  contradictions: z.array(z.object({ kept: heldText, dropped: heldText })),
+  addendum: z.string(),
+  madeBy: z.enum(["grouping", "model"]),
 });
 
 export const capability = z.enum(CAPABILITIES);

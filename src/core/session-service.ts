@@ -1,18 +1,36 @@
+import type { PendingApproval } from "./approval.ts";
 import type { Capability } from "./capabilities.ts";
+import type { ContextView } from "./context-view.ts";
 import type { EventEnvelope, Origin } from "./event.ts";
 import type { HistoryHit } from "./event-store.ts";
-import type { MemoryHit } from "./memory-store.ts";
+import type { Contradiction, KnowledgeEntry } from "./knowledge.ts";
+import type { MemoryEntry, MemoryHit, MemoryStats } from "./memory-store.ts";
 import type { Message } from "./message.ts";
+import type { Pins } from "./pins.ts";
 import type {
+  AddKnowledge,
+  AnswerApproval,
   CompactSession,
   CreateSession,
+  DistillKnowledge,
+  EditKnowledge,
+  ForgetMemory,
+  KnowledgeRequest,
+  ListApprovals,
+  ListKnowledge,
+  ListMemory,
   ListSessions,
+  MemoryStatsRequest,
+  MessageRequest,
+  ResumeTurn,
   SearchHistory,
   SearchMemory,
   SessionRequest,
   StartTurn,
   Subscribe,
+  UpdateTask,
 } from "./requests.ts";
+import type { TaskView } from "./task.ts";
 import type { Usage } from "./usage.ts";
 
 /**
@@ -25,18 +43,34 @@ import type { Usage } from "./usage.ts";
  * - A session runs one turn at a time, over all processes; a second one is `SESSION_BUSY`.
  * - An event is in the log before a listener sees it.
  * - A turn that fails or is interrupted leaves a session that the next turn can go on with.
+ * - The task record, pins and what they keep survive compaction and everything being closed.
+ * - No message is outside all tiers: it is in the history, or it left and a search finds it.
  * - Every request is checked here; a bad one is `INVALID_PARAMS`.
  */
 export interface SessionService {
   createSession(request: CreateSession): Promise<SessionCreated>;
   /** Runs a turn to its end and returns the answer. */
   startTurn(request: StartTurn, options?: TurnOptions): Promise<TurnResult>;
-  /** Runs a turn in a session that this or an earlier process left. Needs `session-store`. */
-  resume(request: StartTurn, options?: TurnOptions): Promise<TurnResult>;
+  /**
+   * Runs a turn in a session that this or an earlier process left. Needs `session-store`.
+   * Without a prompt, it goes on with a turn whose tool calls waited for approval.
+   */
+  resume(request: ResumeTurn, options?: TurnOptions): Promise<TurnResult>;
   /** Stops the turn that runs in this process. `SESSION_NOT_RUNNING` when none does. */
   interrupt(request: SessionRequest): Promise<void>;
   /** Compacts now, whatever the threshold says. Needs `session-compaction`. */
   compact(request: CompactSession, options?: TurnOptions): Promise<CompactionOutcome>;
+  /** Changes the session's task record, which stays word for word through every compaction. */
+  updateTask(request: UpdateTask): Promise<TaskView>;
+  /**
+   * Keeps a message, with the tool call or the results that belong to it, in the history through
+   * every compaction. `PIN_BUDGET_EXCEEDED` when the pins would take too much.
+   */
+  pin(request: MessageRequest): Promise<Pins>;
+  unpin(request: MessageRequest): Promise<Pins>;
+  pins(request: SessionRequest): Promise<Pins>;
+  /** Where each token of the context window goes, and when the next compaction comes. */
+  context(request: SessionRequest): Promise<ContextView>;
   read(request: SessionRequest): Promise<SessionView>;
   list(request: ListSessions): Promise<readonly SessionSummary[]>;
   /** Puts a session away: no more turns, not in lists, still there to read and to search. */
@@ -46,7 +80,32 @@ export interface SessionService {
   /** Events as they happen, after those that are asked for again. Ends when `signal` aborts. */
   subscribe(request: Subscribe, options?: SubscribeOptions): AsyncIterable<EventEnvelope>;
   searchMemory(request: SearchMemory): Promise<readonly MemoryHit[]>;
+  /** Entries of memory page by page, in the order in which they were stored. */
+  listMemory(request: ListMemory): Promise<readonly MemoryEntry[]>;
+  memoryStats(request: MemoryStatsRequest): Promise<MemoryStats>;
+  /**
+   * Takes entries out of memory, what was learned from them out of what the project knows, and
+   * their texts out of all logs: messages, summaries, results of tools, task records, rules that
+   * sessions were told. `SESSION_BUSY` while a turn runs in one of those sessions.
+   */
+  forgetMemory(request: ForgetMemory): Promise<MemoryForgotten>;
   searchHistory(request: SearchHistory): Promise<readonly HistoryHit[]>;
+  /** The tool calls that wait for approval, in whichever process. */
+  listApprovals(request: ListApprovals): Promise<readonly PendingApproval[]>;
+  /**
+   * Allows or denies a call. A turn that waits for it goes on at once; one whose
+   * process is gone goes on with `resume`. The first answer counts.
+   */
+  answerApproval(request: AnswerApproval): Promise<ApprovalAnswered>;
+  /** What the project has learned, newest first. Without `knowledge`, `SESSION_KNOWLEDGE_DISABLED`. */
+  listKnowledge(request: ListKnowledge): Promise<readonly KnowledgeEntry[]>;
+  readKnowledge(request: KnowledgeRequest): Promise<KnowledgeEntry>;
+  addKnowledge(request: AddKnowledge): Promise<KnowledgeEntry>;
+  editKnowledge(request: EditKnowledge): Promise<KnowledgeEntry>;
+  /** The same for something that the project has learned, which is not learned again. */
+  forgetKnowledge(request: KnowledgeRequest): Promise<void>;
+  /** Makes the rules anew, with the model if one is configured. */
+  distillKnowledge(request: DistillKnowledge): Promise<Distillation>;
   capabilities(): Promise<readonly Capability[]>;
   /** Ends running turns, finishes projections and lets go of the stores. */
   close(): Promise<void>;
@@ -90,7 +149,26 @@ export type TurnEnd =
   | "stop_sequence"
   | "content_filter"
   | "turn_limit"
-  | "budget_exhausted";
+  | "budget_exhausted"
+  /** Tool calls wait for approval, and nobody answered in time; `resume` goes on. */
+  | "approval_required";
+
+export interface ApprovalAnswered {
+  readonly sessionId: string;
+  /** Whether a running turn takes the answer; otherwise `resume` goes on. */
+  readonly continues: boolean;
+  /** Calls of the session that still wait. */
+  readonly waiting: number;
+}
+
+export interface Distillation {
+  readonly rules: readonly KnowledgeEntry[];
+  /** What was said and later gainsaid; the newer holds. */
+  readonly contradictions: readonly Contradiction[];
+  /** What goes into the system prompt of new sessions; empty when there are no rules. */
+  readonly addendum: string;
+  readonly madeBy: "grouping" | "model";
+}
 
 export type CompactionOutcome =
   | {
@@ -103,6 +181,13 @@ export type CompactionOutcome =
       readonly summaryTokens: number;
     }
   | { readonly compacted: false; readonly reason: string };
+
+export interface MemoryForgotten {
+  /** Entries that went, what was learned from them or says the same, and messages that were not in memory yet. */
+  readonly forgotten: number;
+  /** Ids of entries and messages that say the same and were not named: the first hundred. */
+  readonly remaining: readonly string[];
+}
 
 export interface SessionSummary {
   readonly sessionId: string;
@@ -129,7 +214,8 @@ export interface SessionView extends SessionSummary {
   readonly compactions: number;
   /** Estimated tokens of the history. */
   readonly historyTokens: number;
-  /** What the next model call would be sent. */
+  readonly task: TaskView;
+  /** What the next model call would be sent, besides the task record. */
   readonly history: readonly HistoryMessage[];
 }
 
@@ -139,4 +225,5 @@ export interface HistoryMessage {
   readonly turn: number;
   readonly message: Message;
   readonly origin?: Origin;
+  readonly pinned?: true;
 }

@@ -1,5 +1,7 @@
 import type { DiscardedSpan, PrunedOutput, SessionSettings } from "./event.ts";
+import type { TaskRecord } from "./task.ts";
 import type { Usage } from "./usage.ts";
+import type { DeniedCall, ShownTask } from "./working-memory.ts";
 
 /** What a store keeps of a session. Its size does not grow with the session. */
 export interface SessionSnapshot {
@@ -25,6 +27,12 @@ export interface SessionSnapshot {
   readonly history: readonly HistoryRun[];
   readonly summary: { readonly seq: number; readonly index: number } | null;
   readonly pruned: readonly PrunedOutput[];
+  /** Snapshots of earlier versions lack these four: they had none. */
+  readonly task?: TaskRecord;
+  readonly denied?: readonly DeniedCall[];
+  readonly shown_task?: ShownTask | null;
+  /** Ids of pinned messages. */
+  readonly pins?: readonly number[];
 }
 
 /** Messages that stood next to each other when they were said, and still do. */

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import type { DurableEvent, StoredEvent } from "./event.ts";
 import { spansOf } from "./history-runs.ts";
-import { isSummary, toolResults } from "./message.ts";
+import { isSummary, type Message, toolResults, toolUses } from "./message.ts";
 import { type ReadLog, SessionState } from "./session-state.ts";
 import { estimateTokens } from "./tokens.ts";
 import { NO_USAGE } from "./usage.ts";
@@ -12,6 +12,8 @@ type Step =
   | { readonly does: "turn"; readonly text: string; readonly calls: number }
   | { readonly does: "system" }
   | { readonly does: "prune"; readonly pick: number }
+  | { readonly does: "task"; readonly goal: string; readonly by: "agent" | "user" }
+  | { readonly does: "pin" | "unpin"; readonly pick: number }
   | { readonly does: "compact"; readonly keep: readonly boolean[]; readonly summary: boolean };
 
 const step: fc.Arbitrary<Step> = fc.oneof(
@@ -20,7 +22,18 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     arbitrary: fc.record({ does: fc.constant("turn"), text: fc.string(), calls: fc.nat(3) }),
   },
   { weight: 1, arbitrary: fc.record({ does: fc.constant("system") }) },
-  { weight: 1, arbitrary: fc.record({ does: fc.constant("prune"), pick: fc.nat() }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({ does: fc.constantFrom("prune", "pin", "unpin"), pick: fc.nat() }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      does: fc.constant("task"),
+      goal: fc.constantFrom("", "Ship it.", "日本語"),
+      by: fc.constantFrom("agent", "user"),
+    }),
+  },
   {
     weight: 1,
     arbitrary: fc.record({
@@ -42,7 +55,15 @@ function eventsOf(step: Step, state: SessionState): DurableEvent[] {
         { type: "run_started", session_id: "s", prompt: step.text },
         { type: "turn_started", turn_number: 0 },
         { type: "text_complete", content: `answer to ${step.text}` },
-        ...calls.map((id) => ({ type: "tool_call_requested", id, name: "t", args: {} }) as const),
+        ...calls.map(
+          (id) =>
+            ({
+              type: "tool_call_requested",
+              id,
+              name: "t",
+              args: { path: `${step.text}.ts` },
+            }) as const,
+        ),
         { type: "turn_completed", stop_reason: "tool_use", usage: NO_USAGE },
         // Results come in any order; the message has them in the order of the calls.
         ...calls.toReversed().map(
@@ -57,6 +78,15 @@ function eventsOf(step: Step, state: SessionState): DurableEvent[] {
         ),
         { type: "run_completed", session_id: "s", result: "", usage: NO_USAGE },
       ];
+    }
+    case "task":
+      return [{ type: "task_updated", changed: { goal: step.goal }, by: step.by }];
+    case "pin":
+    case "unpin": {
+      const entry = state.history[step.pick % Math.max(1, state.history.length)];
+      if (!entry) return [];
+      const type = step.does === "pin" ? "message_pinned" : "message_unpinned";
+      return [{ type, message: entry.id }];
     }
     case "prune": {
       const withResults = state.history.filter((entry) => toolResults(entry.message).length > 0);
@@ -126,6 +156,7 @@ test("a session restored from its snapshot and its log is the session", async ()
         const restored = await SessionState.restore(snapshot, reader(log));
         expect(restored.history).toEqual(state.history);
         expect(restored.snapshot()).toEqual(state.snapshot());
+        expect(restored.sentMessages).toEqual(state.sentMessages);
         play([{ does: "turn", text: "and on", calls: 2 }], [...log], restored);
         play([{ does: "turn", text: "and on", calls: 2 }], log, state);
         expect(restored.history).toEqual(state.history);
@@ -176,4 +207,93 @@ test("a snapshot does not grow with the session", () => {
     return JSON.stringify(play(steps).state.snapshot()).length;
   };
   expect(size(2000)).toBeLessThan(size(20) + 20);
+});
+
+test("until the history is rebuilt, what is sent begins with what was sent before", () => {
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 40 }), (steps) => {
+      const state = new SessionState("s");
+      const log: StoredEvent[] = [];
+      let before: readonly Message[] = [];
+      for (const step of steps) {
+        const { shown } = state.working;
+        play([step], log, state);
+        const sent = state.sentMessages;
+        const rebuilt = step.does === "compact" || step.does === "prune";
+        if (!rebuilt && state.working.shown === shown) {
+          expect(sent.slice(0, before.length)).toEqual(before);
+        }
+        before = [...sent];
+      }
+    }),
+  );
+});
+
+test("the task record is shown once, and never between a call and its results", () => {
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 40 }), (steps) => {
+      const { state } = play(steps);
+      const sent = state.sentMessages;
+      expect(sent.filter((message) => !state.messages.includes(message)).length).toBe(
+        state.working.shown ? 1 : 0,
+      );
+      sent.forEach((message, index) => {
+        if (toolResults(message).length > 0) {
+          expect(toolUses(sent[index - 1] as Message)).not.toEqual([]);
+        }
+      });
+    }),
+  );
+});
+
+test("what the user denied, and why, is shown word for word once the history is rebuilt", () => {
+  const { state, log } = play([]);
+  const call = { id: "c", name: "push", args: { branch: "main" } };
+  const events: DurableEvent[] = [
+    { type: "run_started", session_id: "s", prompt: "Release it." },
+    { type: "tool_call_requested", ...call },
+    { type: "turn_completed", stop_reason: "tool_use", usage: NO_USAGE },
+    {
+      type: "tool_approval_resolved",
+      approval_id: "a",
+      id: "c",
+      name: "push",
+      decision: "deny",
+      reason: "Never push to main.",
+      by: "user",
+    },
+  ];
+  for (const event of events) {
+    const seq = log.length + 1;
+    const stored = { seq, schema_version: 1, event_id: "", timestamp_ms: seq, event } as const;
+    log.push(stored);
+    state.apply(stored);
+  }
+  expect(state.working.shown).toBeUndefined();
+  play([{ does: "turn", text: "t", calls: 1 }], log, state);
+  play([{ does: "compact", keep: [false, true], summary: true }], log, state);
+  expect(state.working.shown?.text).toContain(
+    'Denied by the user:\n- push {"branch":"main"}: Never push to main.',
+  );
+  const seq = log.length + 1;
+  const event = { type: "task_updated", changed: {}, new_task: true, by: "user" } as const;
+  state.apply({ seq, schema_version: 1, event_id: "", timestamp_ms: seq, event });
+  expect(state.working.shown?.text ?? "").not.toContain("Denied");
+});
+
+test("the files of calls that succeeded are active, the last used last, and few", () => {
+  const texts = Array.from({ length: 30 }, (_, index) => `f${index}`);
+  const { state } = play(
+    [...texts, "f5"].map((text) => ({ does: "turn", text, calls: 1 }) as const),
+  );
+  const { active_files } = state.working.task;
+  expect(active_files).toHaveLength(20);
+  expect(active_files.slice(-2)).toEqual(["f29.ts", "f5.ts"]);
+});
+
+test("a snapshot of an earlier version, without task and pins, is restored", async () => {
+  const { state, log } = play([{ does: "turn", text: "t", calls: 0 }]);
+  const { task: _, denied: __, pins: ___, shown_task: ____, ...old } = state.snapshot();
+  const restored = await SessionState.restore(old, reader(log));
+  expect(restored.snapshot()).toEqual(state.snapshot());
 });

@@ -15,6 +15,8 @@ import { estimateFromBytes, jsonBytes } from "./tokens.ts";
 import { withShortenedOutput } from "./tool-output.ts";
 import { startsTurn } from "./turn.ts";
 import { addUsage, NO_USAGE, type Usage } from "./usage.ts";
+import { WaitingCalls } from "./waiting-calls.ts";
+import { WorkingMemory, withShownTask } from "./working-memory.ts";
 
 /**
  * Where a session stands: a fold of its log.
@@ -43,6 +45,10 @@ export class SessionState {
   lastAssistantText: string | null = null;
   /** Whether the log ends inside a run: one goes on, or its process died. */
   running = false;
+  /** Calls that wait for approval. No snapshot is taken while there are any. */
+  readonly waiting = new WaitingCalls();
+  /** The task record and the pins. */
+  readonly working = new WorkingMemory();
   #history: HistoryEntry[] = [];
   #messages: Message[] = [];
   #runs: OpenRun[] = [];
@@ -51,7 +57,9 @@ export class SessionState {
   #bytes = 0;
   #systemBytes = 0;
   #pruned: PrunedOutput[] = [];
-  readonly #assembler = new MessageAssembler();
+  #assembler = new MessageAssembler();
+  /** Whether the log says less than when it was read. */
+  #isOutdated = false;
 
   constructor(id: string) {
     this.id = id;
@@ -61,9 +69,19 @@ export class SessionState {
     return this.#history;
   }
 
-  /** What the model is sent next. It grows with the session: copy it to keep it. */
+  /** The history's messages. It grows with the session: copy it to keep it. */
   get messages(): readonly Message[] {
     return this.#messages;
+  }
+
+  /** What the model is sent next: the history, and the task record where it is shown. */
+  get sentMessages(): readonly Message[] {
+    return withShownTask(this.#history, this.#messages, this.working.shown);
+  }
+
+  /** Positions of pinned messages in the history. */
+  get pinnedPositions(): readonly number[] {
+    return this.#history.flatMap(({ id }, index) => (this.working.isPinned(id) ? [index] : []));
   }
 
   /** Calls of the last assistant message that wait for their results. */
@@ -84,9 +102,21 @@ export class SessionState {
   apply(stored: StoredEvent): void {
     this.seq = stored.seq;
     this.updatedAtMs = stored.timestamp_ms;
+    const { event } = stored;
+    const call =
+      event.type === "tool_execution_completed" || event.type === "tool_approval_resolved"
+        ? this.openCalls.find(({ id }) => id === event.id)
+        : undefined;
     const completed = this.#assembler.push(stored);
     if (completed) this.#append(completed);
+    this.waiting.push(stored);
     this.#note(stored);
+    this.working.note(stored, call, this.#lastMessage);
+  }
+
+  /** Id of the last message; 0 before the first. A summary is never the last. */
+  get #lastMessage(): number {
+    return this.#history.findLast(({ message }) => !isSummary(message))?.id ?? 0;
   }
 
   #note({ seq, timestamp_ms, event }: StoredEvent): void {
@@ -99,9 +129,11 @@ export class SessionState {
         this.archived = true;
         return;
       case "run_started":
+      case "run_resumed":
         this.running = true;
         return;
       case "run_completed":
+      case "run_paused":
       case "run_failed":
         this.running = false;
         return;
@@ -118,6 +150,9 @@ export class SessionState {
         return;
       case "compaction_completed":
         this.#compacted(seq, timestamp_ms, event);
+        return;
+      case "text_forgotten":
+        this.#isOutdated = true;
         return;
     }
   }
@@ -210,6 +245,7 @@ export class SessionState {
       history: this.#runs.map(({ next: _, ...run }) => run),
       summary: index < 0 ? null : { seq: this.#history[index]?.id ?? 0, index },
       pruned: this.#pruned,
+      ...this.working.snapshot(),
     };
   }
 
@@ -238,13 +274,34 @@ export class SessionState {
       }
     }
     Object.assign(state, scalarsOf(snapshot));
+    state.working.restore(snapshot);
     await state.catchUp(read);
     return state;
   }
 
-  /** Applies what was appended to the log since, by whoever it was. */
+  /**
+   * Applies what was appended to the log since, by whoever it was; when texts of it were
+   * forgotten, all of it is read again.
+   */
   async catchUp(read: ReadLog): Promise<void> {
     for await (const stored of read(this.seq)) this.apply(stored);
+    if (!this.#isOutdated) return;
+    const fresh = new SessionState(this.id);
+    for await (const stored of read(0)) fresh.apply(stored);
+    this.#become(fresh);
+  }
+
+  #become(fresh: SessionState): void {
+    Object.assign(this, fresh);
+    this.#history = fresh.#history;
+    this.#messages = fresh.#messages;
+    this.#runs = fresh.#runs;
+    this.#summaryAt = fresh.#summaryAt;
+    this.#bytes = fresh.#bytes;
+    this.#systemBytes = fresh.#systemBytes;
+    this.#pruned = fresh.#pruned;
+    this.#assembler = fresh.#assembler;
+    this.#isOutdated = false;
   }
 }
 

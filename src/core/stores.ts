@@ -1,4 +1,6 @@
+import type { ApprovalStore } from "./approval-store.ts";
 import type { EventStore } from "./event-store.ts";
+import type { KnowledgeStore } from "./knowledge-store.ts";
 import type { MemoryStore } from "./memory-store.ts";
 import type { SessionStore } from "./session-store.ts";
 
@@ -7,5 +9,7 @@ export interface Stores {
   readonly events: EventStore;
   readonly sessions: SessionStore;
   readonly memory: MemoryStore;
+  readonly approvals: ApprovalStore;
+  readonly knowledge: KnowledgeStore;
   close(): Promise<void>;
 }

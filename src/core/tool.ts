@@ -1,4 +1,5 @@
 import { z } from "zod";
+import type { ToolPolicy } from "./approval.ts";
 
 /** A JSON Schema of a tool's arguments; its `type` is `object`. */
 export type JsonSchema = Readonly<Record<string, unknown>>;
@@ -23,6 +24,8 @@ export interface Tool {
   readonly definition: ToolDefinition;
   /** How long one call may take; the agent's own limit when it is not given. */
   readonly timeoutMs?: number;
+  /** Whether calls run, are asked for or are refused, where nobody names the tool. */
+  readonly policy?: ToolPolicy;
   execute(args: unknown, context: ToolContext): Promise<string | ToolOutput>;
 }
 
@@ -42,7 +45,8 @@ export type ToolErrorCode =
   | "invalid_arguments"
   | "execution_failed"
   | "timeout"
-  | "interrupted";
+  | "interrupted"
+  | "denied";
 
 /** A failure that the model shall read with a code of its own. */
 export class ToolError extends Error {
@@ -63,12 +67,14 @@ export function defineTool<Input extends z.ZodType>(options: {
   readonly description: string;
   readonly input: Input;
   readonly timeoutMs?: number;
+  readonly policy?: ToolPolicy;
   execute(input: z.output<Input>, context: ToolContext): Promise<unknown> | unknown;
 }): Tool {
   const { $schema: _, ...input_schema } = z.toJSONSchema(options.input, { io: "input" });
   return {
     definition: { name: options.name, description: options.description, input_schema },
     ...(options.timeoutMs === undefined ? {} : { timeoutMs: options.timeoutMs }),
+    ...(options.policy === undefined ? {} : { policy: options.policy }),
     async execute(args, context) {
       const parsed = options.input.safeParse(args);
       if (!parsed.success) {

@@ -8,6 +8,7 @@ import { hashedWords } from "./hashed-words.ts";
 export class BagOfWordsEmbedder implements Embedder {
   readonly id: string;
   readonly dimensions: number;
+  readonly trained = false;
 
   constructor(options: { readonly dimensions?: number } = {}) {
     this.dimensions = options.dimensions ?? 4096;

@@ -11,6 +11,7 @@ import { hashedWords } from "./hashed-words.ts";
 export class LocalEmbedder implements Embedder {
   readonly id: string;
   readonly dimensions: number;
+  readonly trained = false;
 
   constructor(options: { readonly dimensions?: number } = {}) {
     this.dimensions = options.dimensions ?? 128;

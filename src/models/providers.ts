@@ -1,4 +1,4 @@
-import type { LanguageModelV4 } from "@ai-sdk/provider";
+import type { ProviderV4 } from "@ai-sdk/provider";
 
 /** What a provider's package is told. */
 export interface ProviderSettings {
@@ -18,7 +18,7 @@ export interface Provider {
   readonly baseUrlVariable?: string;
   /** Not given where every user has a server of their own. */
   readonly baseUrl?: string;
-  load(settings: ProviderSettings): Promise<(modelId: string) => LanguageModelV4>;
+  load(settings: ProviderSettings): Promise<ProviderV4>;
 }
 
 /** The packages are optional: each is loaded when the first model of its provider is. */

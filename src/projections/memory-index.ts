@@ -1,11 +1,13 @@
-import type { CompactionCompleted } from "../core/event.ts";
+import type { CompactionCompleted, TextForgotten } from "../core/event.ts";
 import type { EventStore, PositionedEvent } from "../core/event-store.ts";
+import { isForgotten } from "../core/forgotten.ts";
 import type { MemoryEntry, MemoryStore } from "../core/memory-store.ts";
 import { indexableText } from "../core/message.ts";
 import { type LoggedMessage, MessageAssembler } from "../core/message-assembler.ts";
 import type { Projection } from "../core/projection.ts";
 import { startsTurn } from "../core/turn.ts";
 import { redactSecrets } from "../memory/redact-secrets.ts";
+import { MEMORY_INDEX } from "./memory-behind.ts";
 
 /**
  * Puts what compactions discarded into memory, by way of the log.
@@ -15,7 +17,7 @@ import { redactSecrets } from "../memory/redact-secrets.ts";
  * many processes.
  */
 export class MemoryIndex implements Projection {
-  readonly name = "memory-index";
+  readonly name = MEMORY_INDEX;
   readonly #events: EventStore;
   readonly #memory: MemoryStore;
 
@@ -30,12 +32,37 @@ export class MemoryIndex implements Projection {
 
   async apply(events: readonly PositionedEvent[]): Promise<void> {
     for (const { sessionId, stored } of events) {
-      if (stored.event.type !== "compaction_completed") continue;
-      if (!(await this.#remembers(sessionId))) continue;
-      await this.#memory.add(await this.#entries(sessionId, stored.event));
+      const { event } = stored;
+      if (event.type === "compaction_completed") await this.#remember(sessionId, event);
+      if (event.type === "text_forgotten") await this.#forget(sessionId, event);
     }
     const last = events.at(-1);
     if (last) await this.#events.saveCheckpoint(this.name, last.position);
+  }
+
+  async #remember(sessionId: string, event: CompactionCompleted): Promise<void> {
+    if (!(await this.#remembers(sessionId))) return;
+    const before = await this.#events.lastSeq(sessionId);
+    await this.#memory.add(await this.#entries(sessionId, event));
+    // What was forgotten while it was read must not come back.
+    for await (const { event } of this.#events.read(sessionId, before)) {
+      if (event.type === "text_forgotten") await this.#forget(sessionId, event);
+    }
+  }
+
+  async #forget(
+    sessionId: string,
+    { messages, shortened = [] }: Pick<TextForgotten, "messages" | "shortened">,
+  ): Promise<void> {
+    const ids = (seqs: readonly number[]) => seqs.map((seq) => `${sessionId}:${seq}`);
+    await this.#memory.delete({ ids: ids([...messages, ...shortened]) });
+    if (shortened.length === 0 || !(await this.#remembers(sessionId))) return;
+    const wanted = new Set(ids(shortened));
+    for await (const { event } of this.#events.read(sessionId, 0)) {
+      if (event.type !== "compaction_completed") continue;
+      const entries = await this.#entries(sessionId, event);
+      await this.#memory.add(entries.filter(({ id }) => wanted.has(id)));
+    }
   }
 
   /** Whether the session was created with memory on. Its first event says so. */
@@ -65,7 +92,7 @@ export class MemoryIndex implements Projection {
 function entryOf(sessionId: string, logged: LoggedMessage, turn: number): MemoryEntry[] {
   const { id, from, message, origin, timestampMs } = logged;
   const content = redactSecrets(indexableText(message));
-  if (content.trim() === "") return [];
+  if (content.trim() === "" || isForgotten(content)) return [];
   return [
     {
       id: `${sessionId}:${id}`,

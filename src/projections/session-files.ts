@@ -11,6 +11,7 @@ import {
 import { dirname, join } from "node:path";
 import type { StoredEvent } from "../core/event.ts";
 import type { EventStore, PositionedEvent } from "../core/event-store.ts";
+import { newId } from "../core/ids.ts";
 import type { Projection } from "../core/projection.ts";
 import { foldSessionFile, newSessionFile, type SessionFile } from "./session-file.ts";
 
@@ -80,6 +81,7 @@ export class SessionFiles implements Projection {
   async #project(sessionId: string, added: readonly StoredEvent[]): Promise<void> {
     const folder = join(this.#folder, sessionId);
     await mkdir(folder, { recursive: true, mode: 0o700 });
+    if (added.some(({ event }) => event.type === "text_forgotten")) await emptied(folder);
     const checkpoint = await healed(folder);
     const first = added[0]?.seq ?? 0;
     // Events that the batch lacks, because the files were cut back or removed, are in the log.
@@ -165,6 +167,13 @@ async function healed(folder: string): Promise<Checkpoint> {
   return checkpoint;
 }
 
+/** The log says less than it did: what the files say of it is written anew. */
+async function emptied(folder: string): Promise<void> {
+  for (const name of ["checkpoint", "events.jsonl", "summary.txt"]) {
+    await rm(join(folder, name), { force: true });
+  }
+}
+
 function textOf(file: SessionFile): string {
   return `${JSON.stringify(file, null, 2)}\n`;
 }
@@ -198,7 +207,8 @@ async function readText(path: string): Promise<string> {
 /** Writes a file whole or not at all, for whoever looks at it in between. */
 async function replaceFile(path: string, text: string): Promise<void> {
   await mkdir(dirname(path), { recursive: true, mode: 0o700 });
-  const temporary = `${path}.${process.pid}.tmp`;
+  // Two services of one process may write the same file at once.
+  const temporary = `${path}.${newId()}.tmp`;
   await writeFile(temporary, text, { mode: 0o600 });
   await rename(temporary, path);
 }

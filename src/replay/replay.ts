@@ -125,13 +125,17 @@ export class Replay {
   }
 }
 
-function requestOf({ prompt, context, answers, origin }: ReplayTurn, sessionId: string): StartTurn {
+function requestOf(
+  { prompt, context, answers, origin = {} }: ReplayTurn,
+  sessionId: string,
+): StartTurn {
   return {
     sessionId,
     prompt,
     context: [...context],
     // One call more than there are answers, for results of tools that nobody answered.
     budget: { maxModelCalls: answers.length + 1 },
-    ...(origin ? { origin } : {}),
+    // Said elsewhere, whether or not the recording knows by whom and when: no rule comes of it here.
+    origin,
   };
 }

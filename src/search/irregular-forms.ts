@@ -1,6 +1,6 @@
 /**
  * The base form of an English word that no suffix rule leads back to: "went" is
- * found by "go". What the stemmer of SQLite does on its own is not here.
+ * found by "go". What the stemmer does on its own is not here.
  */
 export function baseForm(word: string): string {
   return BASE_FORMS.get(word) ?? word;

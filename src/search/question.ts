@@ -1,3 +1,4 @@
+import { MONTHS, type NamedTime, namedTime, saysMay } from "./named-time.ts";
 import { STOP_WORDS } from "./stop-words.ts";
 import { askedWords } from "./words.ts";
 
@@ -5,12 +6,13 @@ import { askedWords } from "./words.ts";
 export interface Question {
   /** Its words without stop words; all of them when it has no others. Each once, 64 at the most. */
   readonly words: readonly string[];
+  /** Those of them that are written like names: with a capital inside a sentence. */
+  readonly names: ReadonlySet<string>;
   /** It asks for a time, so texts that name one are likelier answers. */
   readonly asksWhen: boolean;
-  /** It asks for what the assistant said, so what the user said is no likelier an answer. */
+  /** It asks for what the assistant said, so that is no less likely an answer. */
   readonly asksForAnswers: boolean;
-  /** The month that it names, as "05" or "2023-05". */
-  readonly month: string | undefined;
+  readonly time: NamedTime | undefined;
 }
 
 /** More do not make a result better, only slower. */
@@ -18,14 +20,19 @@ const WORDS_MAX = 64;
 
 export function readQuestion(query: string): Question {
   const all = [...new Set(askedWords(query))];
-  const telling = all.filter((word) => !STOP_WORDS.has(word));
+  const isMonth = saysMay(query);
+  const telling = all.filter((word) => !STOP_WORDS.has(word) || (word === "may" && isMonth));
   return {
     words: (telling.length > 0 ? telling : all).slice(0, WORDS_MAX),
+    names: new Set(askedWords(query.match(CAPITALISED)?.join(" ") ?? "")),
     asksWhen: WHEN.test(query),
     asksForAnswers: ANSWERS.test(query),
-    month: namedMonth(query),
+    time: namedTime(query),
   };
 }
+
+/** A word with a capital that is not the first of its sentence. */
+const CAPITALISED = /\p{Lu}(?<=[^\s.!?。！？]\s+["'“‘(]?\p{Lu})[\p{L}\p{N}\p{M}'’._-]*/gu;
 
 /** Whether a text says when something was. */
 export function saysWhen(text: string): boolean {
@@ -40,16 +47,6 @@ export function dateWords(time: string | undefined): string[] {
   return [year, MONTHS[Number(month) - 1] ?? "", String(Number(day))].filter((word) => word !== "");
 }
 
-/** Whether a word may be one of a date. */
-export function isDateWord(word: string): boolean {
-  return /^\d{1,4}$/.test(word) || MONTHS.includes(word);
-}
-
-const MONTHS =
-  "january february march april may june july august september october november december".split(
-    " ",
-  );
-
 const WHEN =
   /^\W*(when|since when|how long|how (many|much) (hours|days|weeks|months|years|time)|(in |on |at )?(what|which) (date|day|week|month|year|season|time))\b/i;
 
@@ -58,16 +55,3 @@ const ANSWERS =
 
 const TIME_WORD =
   /\b(today|tonight|tomorrow|yesterday|ago|since|recently|just|last|next|this (morning|afternoon|evening|week|weekend|month|year|summer|winter|spring|fall)|(mon|tues|wednes|thurs|fri|satur|sun)day|weekend|weeks?|months?|years?|january|february|march|april|may|june|july|august|september|october|november|december|(19|20)\d\d)\b/i;
-
-/** "may" is a month only where the words around it say so. */
-const MONTH =
-  /\b(january|february|march|april|june|july|august|september|october|november|december)\b|\b(?:in|of|on|by|early|mid|late|since|until|during|last|this|next) (may)\b|\b(may),? (?:the )?\d/i;
-
-function namedMonth(query: string): string | undefined {
-  const found = MONTH.exec(query);
-  if (!found) return undefined;
-  const name = (found[1] ?? found[2] ?? found[3] ?? "").toLowerCase();
-  const month = String(MONTHS.indexOf(name) + 1).padStart(2, "0");
-  const year = /\b(?:19|20)\d\d\b/.exec(query)?.[0];
-  return year === undefined ? month : `${year}-${month}`;
-}

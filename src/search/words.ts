@@ -16,8 +16,8 @@ import { baseForm } from "./irregular-forms.ts";
  * words are there as pairs of characters; the last character stands alone, so
  * that each is the beginning of some word.
  *
- * The index of a store depends on it: whoever changes what it returns adds a
- * migration that indexes the store again.
+ * The index of a store depends on it: whoever changes what it returns raises
+ * `INDEX_VERSION`, so that stores are indexed anew.
  */
 export function words(text: string): string[] {
   return collect(text, true);

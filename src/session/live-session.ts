@@ -42,8 +42,12 @@ export class LiveSession implements TurnLog {
 
   /** Appends one batch after the other, however many ask at once. */
   commit(events: readonly DurableEvent[]): Promise<void> {
-    if (events.length === 0) return Promise.resolve();
-    const commit = this.#lastCommit.then(() => this.#append(events));
+    return this.update(() => events);
+  }
+
+  /** Appends what `decide` makes of the state, with nothing in between. */
+  update(decide: (state: SessionState) => readonly DurableEvent[]): Promise<void> {
+    const commit = this.#lastCommit.then(() => this.#append(decide(this.state)));
     // A batch that failed failed its own caller; the next one gets its own chance.
     this.#lastCommit = commit.catch(() => {});
     return commit;
@@ -55,6 +59,7 @@ export class LiveSession implements TurnLog {
   }
 
   async #append(events: readonly DurableEvent[]): Promise<void> {
+    if (events.length === 0) return;
     const { state } = this;
     const batch: NewEvent[] = events.map((event) => ({
       event_id: newId(),

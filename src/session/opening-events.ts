@@ -1,10 +1,14 @@
 import type { DurableEvent, SessionSettings } from "../core/event.ts";
 import type { Message } from "../core/message.ts";
+import type { KnowledgeAddendum } from "../knowledge/knowledge-addendum.ts";
 import { MEMORY_RETRIEVAL_SKILL } from "../memory/memory-retrieval-skill.ts";
 
 /**
  * What a session's log begins with: how it was created, its system prompt, and
  * the history that it was given.
+ *
+ * The prompt is the session's own from here on: what the project learns later
+ * is for sessions that come later.
  */
 export function openingEvents(session: {
   readonly id: string;
@@ -12,15 +16,18 @@ export function openingEvents(session: {
   readonly systemPrompt: string | undefined;
   /** Whether the model can search memory, and so is told how to. */
   readonly searchesMemory: boolean;
+  /** What the project has learned. */
+  readonly knowledge: KnowledgeAddendum | undefined;
   readonly messages: readonly Message[];
 }): DurableEvent[] {
-  const { id, settings, systemPrompt, searchesMemory, messages } = session;
+  const { id, settings, systemPrompt, searchesMemory, knowledge, messages } = session;
   const skill = searchesMemory ? MEMORY_RETRIEVAL_SKILL : undefined;
-  const prompt = [systemPrompt, skill?.text].filter(Boolean).join("\n\n");
+  const prompt = [systemPrompt, skill?.text, knowledge?.text].filter(Boolean).join("\n\n");
   const system: Message[] = prompt === "" ? [] : [{ role: "system", content: prompt }];
   return [
     { type: "session_created", session_id: id, settings },
     ...(skill ? [skillsResolved(skill)] : []),
+    ...(knowledge ? [knowledgeApplied(knowledge)] : []),
     ...[...system, ...messages].map((message) => ({ type: "message_added", message }) as const),
   ];
 }
@@ -33,4 +40,8 @@ function skillsResolved({
   readonly text: string;
 }): DurableEvent {
   return { type: "skills_resolved", skills: [id], injection_bytes: Buffer.byteLength(text) };
+}
+
+function knowledgeApplied({ text, rules }: KnowledgeAddendum): DurableEvent {
+  return { type: "knowledge_applied", rules, injection_bytes: Buffer.byteLength(text) };
 }

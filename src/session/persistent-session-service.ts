@@ -1,15 +1,23 @@
-import { recoverRun } from "../agent/recover-run.ts";
+import { supersededEvents } from "../agent/approvals.ts";
 import { runCompaction } from "../agent/run-compaction.ts";
 import { runTurn } from "../agent/run-turn.ts";
+import type { PendingApproval } from "../core/approval.ts";
+import type { ApprovalStore } from "../core/approval-store.ts";
 import type { Capability } from "../core/capabilities.ts";
+import type { ContextView } from "../core/context-view.ts";
 import { SessionError } from "../core/errors.ts";
 import type { EventEnvelope } from "../core/event.ts";
 import type { HistoryHit } from "../core/event-store.ts";
 import { newId } from "../core/ids.ts";
-import type { MemoryHit } from "../core/memory-store.ts";
+import type { KnowledgeEntry } from "../core/knowledge.ts";
+import type { MemoryEntry, MemoryHit, MemoryStats } from "../core/memory-store.ts";
+import type { Pins } from "../core/pins.ts";
 import * as requests from "../core/requests.ts";
 import type {
+  ApprovalAnswered,
   CompactionOutcome,
+  Distillation,
+  MemoryForgotten,
   SessionCreated,
   SessionService,
   SessionSummary,
@@ -19,46 +27,101 @@ import type {
   TurnResult,
 } from "../core/session-service.ts";
 import { SessionState } from "../core/session-state.ts";
+import type { TaskView } from "../core/task.ts";
+import { ApprovalIndex } from "../projections/approval-index.ts";
+import { KnowledgeRecorder } from "../projections/knowledge-recorder.ts";
 import { MemoryIndex } from "../projections/memory-index.ts";
 import { ProjectionRunner } from "../projections/projection-runner.ts";
 import { SessionFiles } from "../projections/session-files.ts";
+import { ApprovalDesk } from "./approval-desk.ts";
+import { ApprovalOperations } from "./approval-operations.ts";
+import { KnowledgeOperations } from "./knowledge-operations.ts";
 import { LiveSession } from "./live-session.ts";
-import { LiveSessions, notFound } from "./live-sessions.ts";
+import { LiveSessions } from "./live-sessions.ts";
+import { MemoryOperations } from "./memory-operations.ts";
 import { openingEvents } from "./opening-events.ts";
 import type { ServiceOptions } from "./service-options.ts";
-import { newOwner, withLease } from "./session-lease.ts";
 import { compactionOutcome, sessionSummary, sessionView } from "./session-view.ts";
+import { SessionWork } from "./session-work.ts";
 import { subscription } from "./subscription.ts";
 import { TurnParts } from "./turn-parts.ts";
+import { WorkingMemoryOperations } from "./working-memory-operations.ts";
 
 const LIST_LIMIT_DEFAULT = 20;
 const SEARCH_LIMIT_DEFAULT = 10;
 
-export type PersistentOptions = ServiceOptions & Required<Pick<ServiceOptions, "stores">>;
+export type PersistentOptions = ServiceOptions & {
+  readonly stores: NonNullable<ServiceOptions["stores"]> & { readonly approvals: ApprovalStore };
+};
 
 /** Sessions that outlive the process, in stores that several processes may share. */
 export class PersistentSessionService implements SessionService {
   readonly #options: PersistentOptions;
   readonly #live: LiveSessions;
   readonly #parts: TurnParts;
+  readonly #working: WorkingMemoryOperations;
   readonly #projections: ProjectionRunner;
   readonly #files: SessionFiles | undefined;
-  readonly #owner = newOwner();
-  readonly #turns = new Set<Promise<unknown>>();
-  #closed = false;
+  readonly #knowledge: KnowledgeOperations;
+  readonly #memory: MemoryOperations;
+  readonly #desk: ApprovalDesk;
+  readonly #approvals: ApprovalOperations;
+  readonly #work: SessionWork;
 
   constructor(options: PersistentOptions) {
     const { events } = options.stores;
     this.#options = options;
     this.#live = new LiveSessions(options.stores);
     this.#files = options.sessionFiles ? new SessionFiles(events, options.sessionFiles) : undefined;
-    const memory = options.memory ? [new MemoryIndex(events, options.memory)] : [];
-    const projections = this.#files ? [...memory, this.#files] : memory;
     const onError = options.onBackgroundError ?? warn;
+    this.#knowledge = new KnowledgeOperations(options.knowledge, {
+      memory: options.memory,
+      kept: options.stores.knowledge,
+      findModel: (name) => this.#parts.model(name),
+      recorded: () => this.#projections.flush(),
+      onError,
+    });
+    const { project } = this.#knowledge;
+    const projections = [
+      ...(options.memory ? [new MemoryIndex(events, options.memory)] : []),
+      ...(project ? [new KnowledgeRecorder(events, project)] : []),
+      new ApprovalIndex(events, options.stores.approvals),
+      ...(this.#files ? [this.#files] : []),
+    ];
     this.#projections = new ProjectionRunner(events, projections, onError);
+    this.#work = new SessionWork({
+      ...options.stores,
+      live: this.#live,
+      takeAnswers: (session) => this.#approvals.takeAnswers(session),
+      worked: () => this.#projections.wake(),
+    });
+    this.#desk = new ApprovalDesk(options.stores.approvals, options.approvals ?? {}, onError);
+    this.#approvals = new ApprovalOperations(options.stores.approvals, this.#desk, {
+      open: (sessionId) => this.#live.open(sessionId),
+      takeUp: (sessionId) => this.#work.run(sessionId, {}, async ({ state }) => state),
+      projected: () => this.#projections.flush(),
+    });
     this.#parts = new TurnParts(options, {
       searchMemory: (request) => this.searchMemory(request),
       searchHistory: (request) => this.searchHistory(request),
+      updateTask: (sessionId, change) => this.#working.changeTask(sessionId, change, "agent"),
+    });
+    this.#working = new WorkingMemoryOperations(
+      {
+        open: (sessionId) => this.#live.open(sessionId),
+        change: (sessionId, decide) => this.#work.change(sessionId, decide),
+      },
+      this.#parts,
+    );
+    this.#memory = new MemoryOperations({
+      ...options.stores,
+      memory: options.memory,
+      knowledge: this.#knowledge,
+      isSearchable: this.#searchesMemory,
+      memoryResults: options.memoryResults,
+      withSession: (id, work) =>
+        this.#work.run(id, { archivedToo: true }, ({ state }) => work(state)),
+      projected: () => this.#projections.flush(),
     });
     // What an earlier process left undone is done now, beside the first request.
     this.#projections.wake();
@@ -72,41 +135,55 @@ export class PersistentSessionService implements SessionService {
     const id = newId();
     const memory = this.#options.memory !== undefined && checked.memory !== false;
     const limit = maxTokens ?? this.#options.maxTokens;
+    const learns =
+      this.#knowledge.project !== undefined && (checked.knowledge ?? checked.memory !== false);
+    const knowledge = learns ? await this.#knowledge.addendum() : undefined;
     const events = openingEvents({
       id,
       settings: {
         model: model ?? this.#parts.defaultModelName,
         memory,
         labels,
+        ...(learns ? { knowledge: true } : {}),
+        ...(checked.approvals ? { approvals: checked.approvals } : {}),
         ...(limit === undefined ? {} : { max_tokens: limit }),
         ...(compaction ? { compaction: this.#parts.wireCompaction(compaction) } : {}),
       },
       systemPrompt: systemPrompt ?? this.#options.systemPrompt,
-      searchesMemory: memory && this.#options.builtinTools !== false,
+      searchesMemory: memory && this.#searchesMemory && this.#options.builtinTools !== false,
+      knowledge,
       messages,
     });
     const session = new LiveSession(new SessionState(id), this.#options.stores.events);
     await session.commit(events);
     await this.#options.stores.sessions.save(session.state.snapshot());
     this.#live.add(session);
+    if (knowledge) await this.#knowledge.used((project) => project.markRulesUsed(knowledge.rules));
     this.#projections.wake();
     return { sessionId: id };
   }
 
   async startTurn(request: requests.StartTurn, options: TurnOptions = {}): Promise<TurnResult> {
-    const checked = requests.parseRequest(requests.startTurn, request);
-    this.#requireCapabilities(checked);
-    const { prompt: content, origin, context = [] } = checked;
-    return await this.#work(checked.sessionId, options, async (session, signal) => {
-      const parts = await this.#parts.forTurn(session.state, checked);
-      const prompt = { content, context, ...(origin ? { origin } : {}) };
-      const result = await runTurn(prompt, { ...parts, log: session, signal });
-      return { sessionId: session.state.id, ...result };
-    });
+    return await this.#turn(requests.parseRequest(requests.startTurn, request), options);
   }
 
-  resume(request: requests.StartTurn, options: TurnOptions = {}): Promise<TurnResult> {
-    return this.startTurn(request, options);
+  async resume(request: requests.ResumeTurn, options: TurnOptions = {}): Promise<TurnResult> {
+    return await this.#turn(requests.parseRequest(requests.resumeTurn, request), options);
+  }
+
+  async #turn(request: requests.CheckedTurn, options: TurnOptions): Promise<TurnResult> {
+    this.#requireCapabilities(request);
+    const { prompt: content, origin, context = [] } = request;
+    return await this.#work.run(request.sessionId, options, async (session, signal) => {
+      const { state } = session;
+      if (content === undefined && state.openCalls.length === 0) throw nothingToGoOnWith();
+      const parts = await this.#parts.forTurn(state, request);
+      const approvals = this.#desk.of(state.settings, parts.tools);
+      const prompt =
+        content === undefined ? undefined : { content, context, ...(origin ? { origin } : {}) };
+      const result = await runTurn(prompt, { ...parts, approvals, log: session, signal });
+      return { sessionId: state.id, ...result };
+    });
   }
 
   async compact(
@@ -115,7 +192,8 @@ export class PersistentSessionService implements SessionService {
   ): Promise<CompactionOutcome> {
     const { sessionId, instructions } = requests.parseRequest(requests.compactSession, request);
     if (!this.#options.compaction) throw new SessionError("SESSION_COMPACTION_DISABLED");
-    return await this.#work(sessionId, options, async (session, signal) => {
+    return await this.#work.run(sessionId, options, async (session, signal) => {
+      if (session.state.openCalls.length > 0) throw new SessionError("APPROVAL_REQUIRED");
       const { compaction, ...parts } = await this.#parts.forTurn(session.state, {});
       if (!compaction) throw new SessionError("SESSION_COMPACTION_DISABLED");
       const trigger = { why: "request", ...(instructions ? { instructions } : {}) } as const;
@@ -132,10 +210,30 @@ export class PersistentSessionService implements SessionService {
     throw new SessionError("SESSION_NOT_RUNNING");
   }
 
+  updateTask(request: requests.UpdateTask): Promise<TaskView> {
+    return this.#working.updateTask(request);
+  }
+
+  pin(request: requests.MessageRequest): Promise<Pins> {
+    return this.#working.pin(request);
+  }
+
+  unpin(request: requests.MessageRequest): Promise<Pins> {
+    return this.#working.unpin(request);
+  }
+
+  pins(request: requests.SessionRequest): Promise<Pins> {
+    return this.#working.pins(request);
+  }
+
+  context(request: requests.SessionRequest): Promise<ContextView> {
+    return this.#working.context(request);
+  }
+
   async read(request: requests.SessionRequest): Promise<SessionView> {
     const { sessionId } = requests.parseRequest(requests.sessionRequest, request);
     const session = await this.#live.open(sessionId);
-    const active = session.running !== undefined || (await this.#runsElsewhere(session));
+    const active = session.running !== undefined || (await this.#work.runsElsewhere(session));
     return sessionView(session.state, active);
   }
 
@@ -150,8 +248,11 @@ export class PersistentSessionService implements SessionService {
 
   async archive(request: requests.SessionRequest): Promise<void> {
     const { sessionId } = requests.parseRequest(requests.sessionRequest, request);
-    await this.#work(sessionId, {}, (session) =>
-      session.commit([{ type: "session_archived", session_id: sessionId }]),
+    await this.#work.run(sessionId, {}, (session) =>
+      session.commit([
+        ...supersededEvents(session.state),
+        { type: "session_archived", session_id: sessionId },
+      ]),
     );
     this.#live.forget(sessionId);
   }
@@ -160,10 +261,12 @@ export class PersistentSessionService implements SessionService {
     const { sessionId } = requests.parseRequest(requests.sessionRequest, request);
     const { events, sessions } = this.#options.stores;
     await this.#live.open(sessionId);
-    await withLease(sessions, sessionId, this.#owner, async () => {
+    await this.#work.alone(sessionId, async () => {
       // Projections first: what is left to project of this session must not come after its end.
       await this.#projections.flush();
       await this.#options.memory?.delete({ sessionId });
+      await this.#knowledge.project?.deleteSession(sessionId);
+      await this.#options.stores.approvals.remove({ sessionId });
       await this.#files?.remove(sessionId);
       await sessions.delete(sessionId);
       await events.delete(sessionId);
@@ -184,17 +287,57 @@ export class PersistentSessionService implements SessionService {
     yield* subscription(session, from, read, signal);
   }
 
-  async searchMemory(request: requests.SearchMemory): Promise<readonly MemoryHit[]> {
-    const checked = requests.parseRequest(requests.searchMemory, request);
-    const { memory } = this.#options;
-    if (!memory) throw new SessionError("SESSION_MEMORY_DISABLED");
-    await this.#projections.flush();
-    return await memory.search({ limit: SEARCH_LIMIT_DEFAULT, ...checked });
+  searchMemory(request: requests.SearchMemory): Promise<readonly MemoryHit[]> {
+    return this.#memory.search(request);
+  }
+
+  listMemory(request: requests.ListMemory): Promise<readonly MemoryEntry[]> {
+    return this.#memory.list(request);
+  }
+
+  memoryStats(request: requests.MemoryStatsRequest): Promise<MemoryStats> {
+    return this.#memory.stats(request);
+  }
+
+  forgetMemory(request: requests.ForgetMemory): Promise<MemoryForgotten> {
+    return this.#memory.forget(request);
   }
 
   async searchHistory(request: requests.SearchHistory): Promise<readonly HistoryHit[]> {
     const checked = requests.parseRequest(requests.searchHistory, request);
     return await this.#options.stores.events.search({ limit: SEARCH_LIMIT_DEFAULT, ...checked });
+  }
+
+  listApprovals(request: requests.ListApprovals): Promise<readonly PendingApproval[]> {
+    return this.#approvals.list(request);
+  }
+
+  answerApproval(request: requests.AnswerApproval): Promise<ApprovalAnswered> {
+    return this.#approvals.answer(request);
+  }
+
+  listKnowledge(request: requests.ListKnowledge): Promise<readonly KnowledgeEntry[]> {
+    return this.#knowledge.list(request);
+  }
+
+  readKnowledge(request: requests.KnowledgeRequest): Promise<KnowledgeEntry> {
+    return this.#knowledge.read(request);
+  }
+
+  addKnowledge(request: requests.AddKnowledge): Promise<KnowledgeEntry> {
+    return this.#knowledge.add(request);
+  }
+
+  editKnowledge(request: requests.EditKnowledge): Promise<KnowledgeEntry> {
+    return this.#knowledge.edit(request);
+  }
+
+  forgetKnowledge(request: requests.KnowledgeRequest): Promise<void> {
+    return this.#memory.forgetKnowledge(request);
+  }
+
+  distillKnowledge(request: requests.DistillKnowledge): Promise<Distillation> {
+    return this.#knowledge.distill(request);
   }
 
   async capabilities(): Promise<readonly Capability[]> {
@@ -208,77 +351,22 @@ export class PersistentSessionService implements SessionService {
 
   /** Stops what runs and finishes what is to be projected. The stores belong to whoever opened them. */
   async close(): Promise<void> {
-    this.#closed = true;
-    for (const session of this.#live.allRunning()) {
-      session.running?.abort(
-        new SessionError("TURN_INTERRUPTED", { detail: "The service closed." }),
-      );
-    }
-    await Promise.allSettled(this.#turns);
+    await this.#work.close();
     await this.#projections.close();
   }
 
-  /** Runs something that adds to a session's log, while nothing else does. */
-  async #work<T>(
-    sessionId: string,
-    { signal, onEvent }: TurnOptions,
-    work: (session: LiveSession, signal: AbortSignal) => Promise<T>,
-  ): Promise<T> {
-    if (this.#closed) throw new SessionError("AGENT_ERROR", { detail: "The service is closed." });
-    if (signal?.aborted) throw new SessionError("TURN_INTERRUPTED", { cause: signal.reason });
-    const session = await this.#live.open(sessionId);
-    if (session.state.archived) {
-      throw new SessionError("SESSION_NOT_FOUND", { detail: `"${sessionId}" is archived.` });
-    }
-    if (session.running) throw new SessionError("SESSION_BUSY");
-    const controller = new AbortController();
-    session.running = controller;
-    const stopListening = onEvent ? session.listen(onEvent) : undefined;
-    const stopped = signal ? AbortSignal.any([signal, controller.signal]) : controller.signal;
-    const turn = this.#underLease(session, () => work(session, stopped));
-    this.#turns.add(turn);
-    try {
-      return await turn;
-    } finally {
-      this.#turns.delete(turn);
-      session.running = undefined;
-      stopListening?.();
-      this.#projections.wake();
-    }
-  }
-
-  #underLease<T>(session: LiveSession, work: () => Promise<T>): Promise<T> {
-    const { events, sessions } = this.#options.stores;
-    const { state } = session;
-    return withLease(sessions, state.id, this.#owner, async () => {
-      await state.catchUp((after, to) => events.read(state.id, after, to));
-      if (state.seq === 0) throw notFound(state.id);
-      await recoverRun(session);
-      try {
-        return await work();
-      } finally {
-        // With calls open the log alone knows how far they came; the last snapshot is as good.
-        if (state.openCalls.length === 0) await sessions.save(state.snapshot());
-      }
-    });
-  }
-
-  /** Whether another process is in the middle of a turn: its log says so, and it holds the lease. */
-  async #runsElsewhere({ state }: LiveSession): Promise<boolean> {
-    if (!state.running) return false;
-    try {
-      await withLease(this.#options.stores.sessions, state.id, this.#owner, async () => {});
-      return false;
-    } catch (error) {
-      if (SessionError.is(error) && error.code === "SESSION_BUSY") return true;
-      throw error;
-    }
+  get #searchesMemory(): boolean {
+    return this.#options.searchableMemory !== false;
   }
 
   #requireCapabilities(request: {
     readonly memory?: boolean | undefined;
+    readonly knowledge?: boolean | undefined;
     readonly compaction?: unknown;
   }) {
+    if (request.knowledge === true && !this.#options.knowledge) {
+      throw new SessionError("SESSION_KNOWLEDGE_DISABLED");
+    }
     if (request.memory === true && !this.#options.memory) {
       throw new SessionError("SESSION_MEMORY_DISABLED");
     }
@@ -286,6 +374,13 @@ export class PersistentSessionService implements SessionService {
       throw new SessionError("SESSION_COMPACTION_DISABLED");
     }
   }
+}
+
+function nothingToGoOnWith(): SessionError {
+  return new SessionError("INVALID_PARAMS", {
+    detail: "There is no prompt, and no call waits that a turn could go on with.",
+    hint: "Give a prompt.",
+  });
 }
 
 function warn(error: unknown): void {

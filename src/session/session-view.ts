@@ -2,6 +2,7 @@ import type { CompactionRun } from "../agent/run-compaction.ts";
 import type { CompactionOutcome, SessionSummary, SessionView } from "../core/session-service.ts";
 import type { SessionSnapshot } from "../core/session-snapshot.ts";
 import type { SessionState } from "../core/session-state.ts";
+import { taskView } from "../core/task.ts";
 import { totalTokens } from "../core/usage.ts";
 
 /** A snapshot as lists show it. */
@@ -29,11 +30,13 @@ export function sessionView(state: SessionState, isActive: boolean): SessionView
     seq: state.seq,
     compactions: state.compactions,
     historyTokens: state.historyTokens,
+    task: taskView(state.working.task),
     history: state.history.map(({ id, turn, message, origin }) => ({
       id,
       turn: Math.max(0, turn),
       message,
       ...(origin ? { origin } : {}),
+      ...(state.working.isPinned(id) ? { pinned: true as const } : {}),
     })),
   };
 }

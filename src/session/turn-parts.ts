@@ -10,17 +10,30 @@ import type { LanguageModel } from "../core/language-model.ts";
 import { type Budget, type CompactionSettings, compactionSettings } from "../core/requests.ts";
 import type { SessionService } from "../core/session-service.ts";
 import type { SessionState } from "../core/session-state.ts";
+import { TASK_LIMITS, type TaskChange, type TaskRecord } from "../core/task.ts";
 import type { Tool } from "../core/tool.ts";
 import { fromWire, toWire } from "../core/wire.ts";
 import { datetimeTool } from "../tools/datetime.ts";
 import { memorySearchTool } from "../tools/memory-search.ts";
 import { searchProjectHistoryTool } from "../tools/search-project-history.ts";
+import { updateTaskTool } from "../tools/update-task.ts";
+import type { SessionWindow } from "./context-view.ts";
 import type { ServiceOptions } from "./service-options.ts";
 
 const TOOL_TIMEOUT_MS = 120_000;
 const SUMMARY_TIMEOUT_MS = 120_000;
 
-type Searches = Pick<SessionService, "searchMemory" | "searchHistory">;
+/** Parts of the compaction threshold that pins take when nothing else is said, and at the most. */
+const PIN_SHARE = 1 / 4;
+const PIN_SHARE_MAX = 1 / 2;
+/** The part that a task record takes at the most. */
+const TASK_SHARE = 1 / 8;
+
+/** What the built-in tools do. */
+interface BuiltinWork extends Pick<SessionService, "searchMemory" | "searchHistory"> {
+  updateTask(sessionId: string, change: TaskChange): Promise<TaskRecord>;
+}
+
 /** What a request may choose for its turn. */
 interface TurnRequest {
   readonly model?: string;
@@ -35,13 +48,14 @@ export class TurnParts {
   readonly #withMemory: ToolSet;
   readonly #withoutMemory: ToolSet;
 
-  constructor(options: ServiceOptions, searches: Searches) {
+  constructor(options: ServiceOptions, work: BuiltinWork) {
     this.#options = options;
-    const builtin = options.builtinTools === false ? [] : builtinTools(options, searches);
+    const builtin = options.builtinTools === false ? [] : builtinTools(options, work);
     const own = options.tools ?? [];
-    this.#withMemory = new ToolSet([...own, ...builtin]);
+    this.#withMemory = new ToolSet([...own, ...builtin], builtin);
     const isMemorySearch = (tool: Tool) => tool.definition.name === "memory_search";
-    this.#withoutMemory = new ToolSet([...own, ...builtin.filter((tool) => !isMemorySearch(tool))]);
+    const rest = builtin.filter((tool) => !isMemorySearch(tool));
+    this.#withoutMemory = new ToolSet([...own, ...rest], rest);
   }
 
   get defaultModelName(): string {
@@ -69,16 +83,37 @@ export class TurnParts {
     const { settings } = state;
     const model = await this.#modelFor(settings, request.model);
     const maxTokens = request.maxTokens ?? settings.max_tokens;
-    const compaction = this.#compaction(settings, request.compaction, model);
+    const compaction = this.#compaction(settings, request.compaction, model.contextWindow);
     return {
       model,
-      tools: settings.memory ? this.#withMemory : this.#withoutMemory,
+      tools: this.#toolsFor(settings),
       retry: { ...DEFAULT_RETRY_POLICY, ...this.#options.retry },
       budget: request.budget ?? {},
       toolTimeoutMs: this.#options.toolTimeoutMs ?? TOOL_TIMEOUT_MS,
       ...(maxTokens === undefined ? {} : { maxTokens }),
       ...(compaction ? { compaction } : {}),
     };
+  }
+
+  /** How a session's window is filled; without the model, where that cannot be had. */
+  async window(settings: SessionSettings): Promise<SessionWindow> {
+    const model = await this.#modelFor(settings).catch(() => undefined);
+    const contextWindow = model?.contextWindow;
+    const compaction = this.#compaction(settings, undefined, contextWindow);
+    const threshold =
+      compaction?.compactor.config.autoCompactThreshold ?? compactionThreshold(contextWindow);
+    const { pinBudget = threshold * PIN_SHARE } = this.#options.compaction ?? {};
+    return {
+      tools: this.#toolsFor(settings),
+      compaction,
+      contextWindow,
+      pinTokensMax: Math.floor(Math.min(pinBudget, threshold * PIN_SHARE_MAX)),
+      taskBytesMax: Math.floor(Math.min(TASK_LIMITS.bytes, threshold * 4 * TASK_SHARE)),
+    };
+  }
+
+  #toolsFor(settings: SessionSettings): ToolSet {
+    return settings.memory ? this.#withMemory : this.#withoutMemory;
   }
 
   wireCompaction(settings: CompactionSettings): NonNullable<SessionSettings["compaction"]> {
@@ -96,32 +131,40 @@ export class TurnParts {
   #compaction(
     settings: SessionSettings,
     requested: CompactionSettings | undefined,
-    model: LanguageModel,
+    contextWindow: number | undefined,
   ): AgentCompaction | undefined {
     const { compaction } = this.#options;
     if (!compaction) return undefined;
-    const { compactor, summarizer, onSummaryFailure, pruneToolOutput, summaryTimeoutMs, ...own } =
-      compaction;
+    const {
+      compactor,
+      summarizer,
+      onSummaryFailure,
+      pruneToolOutput,
+      summaryTimeoutMs,
+      keepAnchors,
+      pinBudget: _,
+      ...own
+    } = compaction;
     const ofSession = fromWire(compactionSettings, settings.compaction ?? {}) as CompactionSettings;
     const config = { ...own, ...ofSession, ...requested };
-    const autoCompactThreshold =
-      config.autoCompactThreshold ?? compactionThreshold(model.contextWindow);
+    const autoCompactThreshold = config.autoCompactThreshold ?? compactionThreshold(contextWindow);
     return {
       compactor: compactor ?? new DefaultCompactor({ ...config, autoCompactThreshold }),
       ...(summarizer ? { summarizer } : {}),
       onSummaryFailure: onSummaryFailure ?? "keep",
       pruneToolOutput: pruneToolOutput ?? true,
+      keepAnchors: keepAnchors ?? true,
       summaryTimeoutMs: summaryTimeoutMs ?? SUMMARY_TIMEOUT_MS,
     };
   }
 }
 
-function builtinTools(options: ServiceOptions, searches: Searches): Tool[] {
+function builtinTools(options: ServiceOptions, work: BuiltinWork): Tool[] {
+  const searchesMemory = options.memory && options.searchableMemory !== false;
   return [
-    ...(options.memory ? [memorySearchTool((request) => searches.searchMemory(request))] : []),
-    ...(options.stores
-      ? [searchProjectHistoryTool((request) => searches.searchHistory(request))]
-      : []),
+    ...(searchesMemory ? [memorySearchTool((request) => work.searchMemory(request))] : []),
+    ...(options.stores ? [searchProjectHistoryTool((request) => work.searchHistory(request))] : []),
+    updateTaskTool((sessionId, change) => work.updateTask(sessionId, change)),
     datetimeTool(),
   ];
 }

@@ -45,6 +45,19 @@ export const compactorLaws: readonly Law<Compactor>[] = [
     },
   },
   {
+    name: "twice the window of messages triggers, where there is a window",
+    async holds(open) {
+      const compactor = await open();
+      const { windowSize = Infinity } = compactor.config;
+      const due = (looseMessages: number) =>
+        compactor.shouldCompact(
+          full(compactor, { lastInputTokens: 0, estimatedHistoryTokens: 0, looseMessages }),
+        );
+      assert.equal(due(2 * windowSize - 1), false);
+      assert.equal(due(Math.min(2 * windowSize, 1000)), windowSize < Infinity);
+    },
+  },
+  {
     name: "it does not depend on the clock or on chance, and discards the same messages whatever the summary says",
     async holds(open) {
       const compactor = await open();
@@ -148,6 +161,24 @@ export const compactorLaws: readonly Law<Compactor>[] = [
       inEverySituation(open, ({ targetTokens }, { result }) => {
         assert.ok(estimateTokens(result.messages) < targetTokens);
       }),
+  },
+  {
+    name: "no more messages stay than the window has, but for one group that is more by itself",
+    async holds(open) {
+      const compactor = await open();
+      const { windowSize } = compactor.config;
+      if (windowSize === undefined) return;
+      const talk: Situation = { messages: turns(windowSize, 10), targetTokens: 100_000 };
+      for (const { messages, targetTokens } of [...SITUATIONS, talk]) {
+        const result = compactor.rebuildHistory(messages, "Short.", { targetTokens });
+        const last = messages.findLast(startsTurn);
+        const loose = result.messages.filter(
+          (message) => message.role !== "system" && message !== last && !isSummary(message),
+        );
+        assert.ok(result.discarded.length > 0);
+        assert.ok(loose.length <= Math.max(windowSize, 2));
+      }
+    },
   },
   {
     name: "when nothing can be discarded, no summary is put in",

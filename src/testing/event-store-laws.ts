@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import type { DurableEvent, NewEvent } from "../core/event.ts";
 import type { EventStore } from "../core/event-store.ts";
+import { FORGOTTEN } from "../core/forgotten.ts";
 import { newId } from "../core/ids.ts";
 import { historySearchLaws } from "./history-search-laws.ts";
 import type { Law } from "./law.ts";
@@ -259,6 +260,76 @@ export const eventStoreLaws: readonly Law<EventStore>[] = [
       await other.close();
     },
   },
+  {
+    name: "a redacted event keeps its place, its id and its time, and only it changes",
+    async holds(open) {
+      const store = await open();
+      await store.append("s", 0, [prompt("the periwinkle"), turn(0), prompt("a marigold")]);
+      await store.append("t", 0, [prompt("the periwinkle of another")]);
+      const before = await store.readAll(0, 10);
+      const told = forgotten([1]);
+      assert.equal(await store.redact("s", 3, [{ seq: 1, event: prompt("gone").event }], told), 4);
+      const after = await store.readAll(0, 10);
+      assert.deepEqual(after.slice(1, 4), before.slice(1));
+      const [first] = before;
+      assert.ok(first);
+      assert.deepEqual(after[0], {
+        ...first,
+        stored: { ...first.stored, event: prompt("gone").event },
+      });
+      assert.deepEqual(after[4]?.stored, { ...told, seq: 4, schema_version: 1 });
+      assert.deepEqual(await Array.fromAsync(store.read("s", 0, 1)), [after[0]?.stored]);
+    },
+  },
+  {
+    name: "what a redacted event said is found no more, and what it says now is",
+    async holds(open) {
+      const store = await open();
+      await store.append("s", 0, [prompt("the periwinkle"), prompt("another periwinkle")]);
+      await store.redact("s", 2, [{ seq: 1, event: prompt("a marigold").event }], forgotten([1]));
+      const found = async (query: string) =>
+        (await store.search({ query, limit: 9 })).map(({ seq }) => seq);
+      assert.deepEqual(await found("periwinkle"), [2]);
+      assert.deepEqual(await found("marigold"), [1]);
+      await store.redact("s", 3, [{ seq: 2, event: prompt(FORGOTTEN).event }], forgotten([2]));
+      assert.deepEqual(await found("periwinkle"), []);
+      assert.deepEqual(await found("forgotten"), []);
+    },
+  },
+  {
+    name: "a redaction is done whole or not at all",
+    async holds(open) {
+      const store = await open();
+      await store.append("s", 0, [prompt("the periwinkle"), turn(0)]);
+      const before = await store.readAll(0, 10);
+      const good = { seq: 1, event: prompt("gone").event };
+      const refused = [
+        store.redact("s", 1, [good], forgotten([1])),
+        store.redact("s", 2, [good, { seq: 2, event: good.event }], forgotten([1, 2])),
+        store.redact("s", 2, [good, { seq: 9, event: good.event }], forgotten([1, 9])),
+        store.redact("nobody", 0, [good], forgotten([1])),
+      ];
+      for (const redaction of refused) {
+        await assert.rejects(redaction, { code: "SESSION_CONFLICT" });
+      }
+      assert.deepEqual(await store.readAll(0, 10), before);
+      assert.equal(await store.lastSeq("nobody"), 0);
+    },
+  },
+  {
+    name: "several stores on the same data see at once what one of them redacted",
+    durable: true,
+    async holds(open) {
+      const [one, other] = [await open(), await open()];
+      await one.append("s", 0, [prompt("the periwinkle")]);
+      await other.redact("s", 1, [{ seq: 1, event: prompt("gone").event }], forgotten([1]));
+      assert.deepEqual(await one.search({ query: "periwinkle", limit: 9 }), []);
+      assert.deepEqual(await seqs(one), [1, 2]);
+      await assert.rejects(one.append("s", 1, [turn(0)]), { code: "SESSION_CONFLICT" });
+      await one.close();
+      await other.close();
+    },
+  },
   ...historySearchLaws,
 ];
 
@@ -268,6 +339,10 @@ function added(event: DurableEvent): NewEvent {
 
 function turn(turn_number: number): NewEvent {
   return added({ type: "turn_started", turn_number });
+}
+
+function forgotten(events: readonly number[]): NewEvent {
+  return added({ type: "text_forgotten", messages: events, events });
 }
 
 function prompt(text: string): NewEvent {

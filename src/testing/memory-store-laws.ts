@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { MemoryEntry, MemoryQuery, MemoryStore } from "../core/memory-store.ts";
+import type { MemoryEntry, MemoryPage, MemoryQuery, MemoryStore } from "../core/memory-store.ts";
 import type { Law } from "./law.ts";
 
 /** What every memory store keeps. Laws that open twice expect two stores on the same memory. */
@@ -327,6 +327,168 @@ export const memoryStoreLaws: readonly Law<MemoryStore>[] = [
     },
   },
   {
+    name: "entries are read by their ids, in the order of the ids",
+    async holds(open) {
+      const store = await open();
+      const all = [entry("1", "one"), entry("2", "two", { speaker: "Ada" }), entry("3", "three")];
+      await store.add(all);
+      assert.deepEqual(await store.read(["3", "no such id", "1"]), [all[2], all[0]]);
+      await store.delete({ ids: ["3"] });
+      assert.deepEqual(await store.read(["3", "2"]), [all[1]]);
+    },
+  },
+  {
+    name: "`list` gives every entry once, in the order in which they were stored",
+    async holds(open) {
+      const store = await open();
+      const all = Array.from({ length: 57 }, (_, index) =>
+        entry(`${index}`, `note ${index}`, {
+          sessionId: `s${index % 5}`,
+          role: index % 2 === 0 ? "user" : "assistant",
+        }),
+      );
+      for (let start = 0; start < all.length; start += 10) {
+        await store.add(all.slice(start, start + 10));
+      }
+      assert.deepEqual(await listed(store, {}), all);
+      const filters: readonly Partial<MemoryPage>[] = [
+        { sessionId: "s3" },
+        { role: "user" },
+        { sessionId: "s2", role: "assistant" },
+        { sessionId: "nowhere" },
+        { kind: "rule" },
+      ];
+      for (const filter of filters) {
+        const { sessionId, role, kind } = filter;
+        const expected = all.filter(
+          (one) =>
+            (sessionId === undefined || one.sessionId === sessionId) &&
+            (role === undefined || one.role === role) &&
+            (kind === undefined || one.kind === kind),
+        );
+        assert.deepEqual(await listed(store, filter), expected);
+      }
+      await store.delete({ ids: ["0", "20", "56"] });
+      const left = all.filter(({ id }) => !["0", "20", "56"].includes(id));
+      assert.deepEqual(await listed(store, {}), left);
+    },
+  },
+  {
+    name: "of several queries asked together an entry is one result, with the best of its scores",
+    async holds(open) {
+      const store = await open();
+      await store.add([
+        entry("1", "The crane lifts the beam."),
+        entry("2", "The otter sleeps on the beam."),
+        entry("3", "Nothing of the sort."),
+      ]);
+      const single = await Promise.all(
+        ["crane beam", "otter beam"].map((query) =>
+          store.search({ query, limit: 10, minScore: 0 }),
+        ),
+      );
+      const best = new Map<string, number>();
+      for (const { id, score } of single.flat()) best.set(id, Math.max(score, best.get(id) ?? 0));
+      const query = ["crane beam", "otter beam"];
+      const together = await store.search({ query, limit: 10, minScore: 0 });
+      assert.equal(together.length, best.size);
+      for (const { id, score } of together) assert.ok(Math.abs(score - (best.get(id) ?? 0)) < 1e-6);
+      assert.equal((await store.search({ query, limit: 1, minScore: 0 })).length, 1);
+      assert.deepEqual(await ids(store, { query: [] }), []);
+      assert.deepEqual(await ids(store, { query: [" ", "crane"] }), ["1"]);
+    },
+  },
+  {
+    name: "the neighbours of a result are what was said around it in its session, in order",
+    async holds(open) {
+      const store = await open();
+      for (let index = 0; index < 12; index += 1) {
+        await store.add([
+          entry(`s${index}`, index === 6 ? "the heron landed" : `word${index}`),
+          entry(`r${index}`, `other${index}`, { sessionId: "r" }),
+        ]);
+      }
+      const around = async (neighbours: number) => {
+        const [hit] = await store.search({ query: "heron landed", limit: 1, neighbours });
+        const { before, after } = hit?.neighbours ?? { before: [], after: [] };
+        return [...before.map(({ id }) => id), "-", ...after.map(({ id }) => id)].join(" ");
+      };
+      assert.equal(await around(0), "-");
+      assert.equal(await around(2), "s4 s5 - s7 s8");
+      assert.equal(await around(50), "s0 s1 s2 s3 s4 s5 - s7 s8 s9 s10 s11");
+      await store.delete({ ids: ["s5", "s7"] });
+      assert.equal(await around(1), "s4 - s8");
+    },
+  },
+  {
+    name: "a result says how its score came about when it is asked to, and only then",
+    async holds(open) {
+      const store = await open();
+      await store.add([entry("1", "The heron landed."), entry("2", "It rained on the weir.")]);
+      for (const query of ["the heron", "The heron landed."]) {
+        const [plain] = await store.search({ query, limit: 1, minScore: 0 });
+        assert.equal(plain?.explanation, undefined);
+        const [explained] = await store.search({ query, limit: 1, minScore: 0, explain: true });
+        assert.equal(explained?.score, plain?.score);
+        assert.ok((explained?.explanation?.parts.length ?? 0) > 0);
+      }
+    },
+  },
+  {
+    name: "a check finds nothing wrong with what was added and deleted",
+    async holds(open) {
+      const store = await open();
+      assert.deepEqual(await store.verify(), { entries: 0, problems: [] });
+      await store.add(ODD_TEXTS.map((text, index) => entry(`${index}`, text)));
+      await store.add(
+        SCRIPTS.map(([text], index) => entry(`script ${index}`, text, { sessionId: "r" })),
+      );
+      await store.delete({ ids: ["3", "script 2", "18"] });
+      const { entries, problems } = await store.verify();
+      assert.deepEqual(
+        { entries, problems },
+        { entries: ODD_TEXTS.length + SCRIPTS.length - 3, problems: [] },
+      );
+    },
+  },
+  {
+    name: "an index that was built anew finds what the one before found",
+    async holds(open) {
+      const store = await open();
+      const all = Array.from({ length: 120 }, (_, index) =>
+        entry(`${index}`, `heron ${index} weir ${index % 7}`, { sessionId: `s${index % 9}` }),
+      );
+      await store.add(all);
+      await store.delete({ ids: ["5", "6"] });
+      // One entry answers each of them better than any other.
+      const queries = ["heron 17", "heron 44", "heron 119"];
+      const results = () =>
+        Promise.all(queries.map((query) => store.search({ query, limit: 1, minScore: 0 })));
+      const before = await results();
+      const seen: number[] = [];
+      await store.reindex({ onProgress: ({ done, total }) => seen.push(done / total) });
+      assert.ok(seen.every((share) => Number.isNaN(share) || (share >= 0 && share <= 1)));
+      assert.deepEqual(await results(), before);
+      await Promise.all([store.reindex(), store.add([entry("new", "heron 500")]), results()]);
+      assert.deepEqual((await ids(store, { query: "heron 500", minScore: 0 }))[0], "new");
+      assert.deepEqual((await store.verify()).problems, []);
+    },
+  },
+  {
+    name: "checking and building anew stop when they are told to, and nothing is lost",
+    async holds(open) {
+      const store = await open();
+      await store.add([entry("1", "The heron landed.")]);
+      const signal = AbortSignal.abort();
+      await store.verify({ signal }).catch(() => {});
+      await store.reindex({ signal }).catch(() => {});
+      assert.deepEqual(await ids(store, { query: "heron" }), ["1"]);
+      await store.reindex();
+      assert.deepEqual(await ids(store, { query: "heron" }), ["1"]);
+      assert.deepEqual((await store.verify()).problems, []);
+    },
+  },
+  {
     name: "the same question gets the same answer twice",
     async holds(open) {
       const store = await open();
@@ -343,6 +505,21 @@ export const memoryStoreLaws: readonly Law<MemoryStore>[] = [
 
 function entry(id: string, content: string, rest: Partial<MemoryEntry> = {}): MemoryEntry {
   return { id, content, sessionId: "s", turn: 0, kind: "message", ...rest };
+}
+
+/** All entries, in pages of ten. */
+async function listed(store: MemoryStore, filter: Partial<MemoryPage>): Promise<MemoryEntry[]> {
+  const all: MemoryEntry[] = [];
+  for (;;) {
+    const after = all.at(-1)?.id;
+    const page = await store.list({
+      limit: 10,
+      ...filter,
+      ...(after === undefined ? {} : { after }),
+    });
+    all.push(...page);
+    if (page.length < 10) return all;
+  }
 }
 
 async function ids(

@@ -1,9 +1,12 @@
 import assert from "node:assert/strict";
+import type { PendingApproval, ToolPolicy } from "../core/approval.ts";
 import type { Capability } from "../core/capabilities.ts";
 import type { CompactionConfig } from "../core/compactor.ts";
 import { type ErrorCode, SessionError } from "../core/errors.ts";
-import type { EventEnvelope } from "../core/event.ts";
-import { toolResults, toolUses } from "../core/message.ts";
+import type { DurableEvent, EventEnvelope } from "../core/event.ts";
+import { indexableText, isSummary, type Message, toolResults, toolUses } from "../core/message.ts";
+import { MessageAssembler } from "../core/message-assembler.ts";
+import type { SearchMemory } from "../core/requests.ts";
 import type { SessionService } from "../core/session-service.ts";
 import type { Law } from "./law.ts";
 import type { ScriptedReply } from "./scripted-model.ts";
@@ -14,6 +17,11 @@ export interface ServiceSetup {
   /** What the model answers, call by call; "ok" when they have run out. */
   readonly replies?: readonly ScriptedReply[];
   readonly compaction?: Partial<CompactionConfig>;
+  /** Which tools need somebody's word, and how long a turn waits for it. */
+  readonly approvals?: {
+    readonly policies?: Readonly<Record<string, ToolPolicy>>;
+    readonly timeoutMs?: number;
+  };
 }
 
 /** Makes a service. In one place, services with `session-store` share their stores. */
@@ -77,7 +85,12 @@ export const sessionServiceLaws: readonly Law<OpenService>[] = [
     async holds(open) {
       const service = await (await open())({ capabilities: ["session-store"] });
       await assertCode(service.searchMemory({ query: "fox" }), "SESSION_MEMORY_DISABLED");
+      await assertCode(service.listMemory({}), "SESSION_MEMORY_DISABLED");
+      await assertCode(service.memoryStats({}), "SESSION_MEMORY_DISABLED");
+      await assertCode(service.forgetMemory({ ids: ["x"] }), "SESSION_MEMORY_DISABLED");
       await assertCode(service.createSession({ memory: true }), "SESSION_MEMORY_DISABLED");
+      await assertCode(service.listKnowledge({}), "SESSION_KNOWLEDGE_DISABLED");
+      await assertCode(service.createSession({ knowledge: true }), "SESSION_KNOWLEDGE_DISABLED");
     },
   },
   {
@@ -156,6 +169,8 @@ export const sessionServiceLaws: readonly Law<OpenService>[] = [
         ["limit", () => service.list({ limit: -1 })],
         ["since", () => service.searchHistory({ query: "fox", since: "yesterday" })],
         ["minScore", () => service.searchMemory({ query: "fox", minScore: 2 })],
+        ["done", () => service.updateTask({ sessionId, done: [0] })],
+        ["sub-task 7", () => service.updateTask({ sessionId, done: [7] })],
       ];
       for (const [field, request] of bad) {
         const error = await assertCode(request(), "INVALID_PARAMS");
@@ -176,6 +191,11 @@ export const sessionServiceLaws: readonly Law<OpenService>[] = [
         () => service.delete({ sessionId }),
         () => service.compact({ sessionId }),
         () => service.interrupt({ sessionId }),
+        () => service.updateTask({ sessionId, goal: "Nothing." }),
+        () => service.pin({ sessionId, position: 0 }),
+        () => service.unpin({ sessionId, position: 0 }),
+        () => service.pins({ sessionId }),
+        () => service.context({ sessionId }),
       ];
       for (const request of requests) await assertCode(request(), "SESSION_NOT_FOUND");
     },
@@ -340,6 +360,100 @@ export const sessionServiceLaws: readonly Law<OpenService>[] = [
     },
   },
   {
+    name: "memory is searched by several questions, within its filters and within so many tokens",
+    async holds(open) {
+      const { service, sessionId } = await remembering(await open());
+      const ports = { query: REMEMBERED[0] };
+      const both = { query: [REMEMBERED[0], REMEMBERED[2]] };
+      const found = async (request: SearchMemory) =>
+        (await service.searchMemory({ minScore: 0.2, ...request })).map(({ content }) => content);
+      assert.ok((await found(ports)).includes(REMEMBERED[1]));
+      const texts = await found(both);
+      assert.ok(texts.includes(REMEMBERED[1]) && texts.includes(REMEMBERED[3]));
+      assert.equal(new Set(texts).size, texts.length);
+      assert.ok((await found({ ...both, limit: 1 })).length === 1);
+      assert.ok((await found({ ...both, role: "assistant" })).every((text) => !text.includes("?")));
+      assert.deepEqual(await found({ ...both, kind: "rule" }), []);
+      assert.deepEqual(await found({ ...both, sessionId: "nobody" }), []);
+      assert.deepEqual(await found({ ...both, until: "2001-01-01" }), []);
+      assert.deepEqual(await found({ ...both, since: "2001-01-01", sessionId }), texts);
+      assert.deepEqual(new Set(await found({ ...both, minScore: 1 })), new Set(both.query));
+      const [best = ""] = texts;
+      const maxTokens = Math.ceil(best.length / 4);
+      assert.deepEqual(await found({ ...both, maxTokens }), [best]);
+    },
+  },
+  {
+    name: "memory says what was said around a result, and how its score came about",
+    async holds(open) {
+      const { service } = await remembering(await open());
+      const query = REMEMBERED[1];
+      const [hit] = await service.searchMemory({ query, neighbours: 1, explain: true });
+      assert.equal(hit?.content, query);
+      assert.deepEqual(
+        [hit.neighbours?.before, hit.neighbours?.after].map((entries) =>
+          entries?.map(({ content }) => content),
+        ),
+        [[REMEMBERED[0]], [REMEMBERED[2]]],
+      );
+      assert.ok((hit.explanation?.parts.length ?? 0) > 0);
+      const [bare] = await service.searchMemory({ query });
+      assert.equal(bare?.neighbours, undefined);
+      assert.equal(bare?.explanation, undefined);
+    },
+  },
+  {
+    name: "memory is listed page by page and counted, of the project or of one session",
+    async holds(open) {
+      const { service, sessionId } = await remembering(await open());
+      const [first, ...rest] = await service.listMemory({});
+      assert.ok(first);
+      assert.deepEqual(
+        [first, ...rest].map(({ content }) => content),
+        REMEMBERED,
+      );
+      const page = await service.listMemory({ limit: 2, after: first.id });
+      assert.deepEqual(page, rest.slice(0, 2));
+      assert.equal((await service.listMemory({ role: "user", sessionId })).length, 3);
+      const { entries, sessions, textBytes } = await service.memoryStats({});
+      const bytes = REMEMBERED.join("").length;
+      assert.deepEqual(
+        { entries, sessions, textBytes },
+        { entries: 6, sessions: 1, textBytes: bytes },
+      );
+      assert.equal((await service.memoryStats({ sessionId: "nobody" })).entries, 0);
+    },
+  },
+  {
+    name: "what is forgotten is found no more, by any search, and nothing else is gone",
+    async holds(open) {
+      const { service, sessionId } = await remembering(await open());
+      const [, port] = await service.listMemory({});
+      assert.ok(port);
+      const log = `${sessionId}:1`;
+      assert.deepEqual(await service.forgetMemory({ ids: [port.id, "no such id", log] }), {
+        forgotten: 1,
+        remaining: [],
+      });
+      const query = "staging port 7443";
+      assert.ok(
+        (await service.searchMemory({ query })).every((hit) => !hit.content.includes("7443")),
+      );
+      assert.ok(
+        (await service.searchHistory({ query })).every((hit) => !hit.content.includes("7443")),
+      );
+      const { history } = await service.read({ sessionId });
+      assert.ok(!JSON.stringify(history).includes("7443"));
+      assert.equal((await service.memoryStats({})).entries, 5);
+      assert.equal((await service.searchHistory({ query: "lighthouse" })).length, 2);
+      assert.equal((await service.startTurn({ sessionId, prompt: "go on" })).text, "ok");
+
+      assert.equal((await service.forgetMemory({ sessionId })).forgotten, 5);
+      assert.deepEqual(await service.listMemory({}), []);
+      assert.deepEqual(await service.searchHistory({ query: "lighthouse" }), []);
+    },
+  },
+  {
     name: "compaction by hand keeps the recent turns, and doing it again does nothing",
     async holds(open) {
       const replies = ["a1", "a2", "a3", "Summary by hand."];
@@ -355,7 +469,409 @@ export const sessionServiceLaws: readonly Law<OpenService>[] = [
       assert.equal((await service.compact({ sessionId })).compacted, false);
     },
   },
+  {
+    name: "a summary that fails is written without a model, where that is the setting",
+    async holds(open) {
+      const compaction = { ...EAGER, onSummaryFailure: "fallback" as const };
+      const replies = [LONG, LONG, { error: "PROVIDER_ERROR" as const }, "done"];
+      const service = await (await open())({ capabilities: EVERYTHING, compaction, replies });
+      const { sessionId } = await service.createSession({ memory: false });
+      for (const prompt of ["Fix the parser.", "two", "three"]) {
+        await service.startTurn({ sessionId, prompt });
+      }
+      const { history } = await service.read({ sessionId });
+      const summary = history.find(({ message }) => isSummary(message));
+      assert.match(JSON.stringify(summary?.message), /\[Start\] Fix the parser\./);
+    },
+  },
+  {
+    name: "a task record is changed by name, refuses what is not there, and goes with a new task",
+    async holds(open) {
+      const service = await (await open())({ capabilities: EVERYTHING });
+      const { sessionId } = await service.createSession({});
+      const first = await service.updateTask({
+        sessionId,
+        newTask: "Ship the release.",
+        add: ["Write the notes", "Tag it"],
+        notes: { branch: "release/2", camelCase: "kept" },
+        openFiles: ["CHANGELOG.md"],
+      });
+      assert.deepEqual(first, {
+        goal: "Ship the release.",
+        subTasks: [
+          { id: 1, text: "Write the notes", done: false },
+          { id: 2, text: "Tag it", done: false },
+        ],
+        scratchpad: { branch: "release/2", camelCase: "kept" },
+        activeFiles: ["CHANGELOG.md"],
+      });
+      const second = await service.updateTask({ sessionId, done: [1], notes: { branch: "" } });
+      assert.deepEqual(second.subTasks[0]?.done, true);
+      assert.deepEqual(second.scratchpad, { camelCase: "kept" });
+      assert.deepEqual((await service.read({ sessionId })).task, second);
+      assert.deepEqual(await service.updateTask({ sessionId }), second);
+      const notes = { long: "x".repeat(4000), longer: "y".repeat(4000), longest: "z".repeat(4000) };
+      await assertCode(service.updateTask({ sessionId, notes }), "INVALID_PARAMS");
+      const third = await service.updateTask({ sessionId, newTask: "Rest." });
+      assert.deepEqual(third, { goal: "Rest.", subTasks: [], scratchpad: {}, activeFiles: [] });
+    },
+  },
+  {
+    name: "the task record, pins and what they keep survive compaction and everything being closed",
+    durable: true,
+    async holds(open) {
+      const call = { id: "c1", name: "datetime", args: {} };
+      const first = await (await open())({
+        capabilities: EVERYTHING,
+        compaction: EAGER,
+        replies: [{ toolCalls: [call] }, LONG, LONG, "The summary.", "done"],
+      });
+      const { sessionId } = await first.createSession({ memory: false });
+      await first.updateTask({ sessionId, newTask: "Count foxes.", add: ["Find one"] });
+      await first.startTurn({ sessionId, prompt: "what time is it?" });
+      const results = (await first.read({ sessionId })).history[2];
+      assert.deepEqual(toolResults(results?.message ?? NOBODY)[0]?.tool_use_id, "c1");
+      const { pins } = await first.pin({ sessionId, message: results?.id ?? 0 });
+      assert.deepEqual(
+        pins.map(({ message, position, role }) => [message, position, role]),
+        [[results?.id, 2, "tool"]],
+      );
+      await first.startTurn({ sessionId, prompt: "two" });
+      const seen: EventEnvelope[] = [];
+      const onEvent = (event: EventEnvelope) => void seen.push(event);
+      await first.startTurn({ sessionId, prompt: "three" }, { onEvent });
+      await first.close();
+
+      const completed = seen
+        .map(({ payload }) => payload)
+        .find(({ type }) => type === "compaction_completed");
+      const report = completed?.type === "compaction_completed" ? completed.report : undefined;
+      assert.deepEqual(report?.survived.pins, [results?.id]);
+      assert.equal(report?.survived.open_sub_tasks, 1);
+      assert.equal(report?.only_in_log.messages, report?.cut.messages);
+
+      const second = await (await open())({
+        capabilities: EVERYTHING,
+        compaction: EAGER,
+        replies: [LONG, "The second summary.", "done", LONG, "The third summary.", "done"],
+      });
+      const view = await second.read({ sessionId });
+      assert.equal(view.task.goal, "Count foxes.");
+      assert.ok(view.compactions > 0);
+      await assertWholeCalls(second, sessionId);
+      const pinned = view.history.filter(({ pinned }) => pinned);
+      assert.deepEqual(pinned, [{ ...results, pinned: true }]);
+      assert.ok((await second.context({ sessionId })).parts.some(isShown));
+      await second.unpin({ sessionId, message: results?.id ?? 0 });
+      for (const prompt of ["four", "five", "six", "seven"]) {
+        await second.startTurn({ sessionId, prompt });
+      }
+      const after = await second.read({ sessionId });
+      assert.ok(after.compactions > view.compactions);
+      assert.ok(!after.history.some(({ id }) => id === results?.id));
+      assert.deepEqual((await second.pins({ sessionId })).pins, []);
+    },
+  },
+  {
+    name: "pins survive 20 compactions, in order, with their tool partners",
+    async holds(open) {
+      const call = { id: "c1", name: "datetime", args: {} };
+      const replies = Array.from({ length: 50 }, (_, n) => `Reply ${n}. ${LONG.slice(0, 600)}`);
+      const service = await (await open())({
+        capabilities: EVERYTHING,
+        compaction: { windowSize: 1, minTurnsBetweenCompactions: 1 },
+        replies: [{ toolCalls: [call] }, ...replies],
+      });
+      const { sessionId } = await service.createSession({ memory: false });
+      await service.startTurn({ sessionId, prompt: "Keep this: what time is it?" });
+      const before = (await service.read({ sessionId })).history;
+      await service.pin({ sessionId, position: 2 });
+      await service.pin({ sessionId, position: 0 });
+      for (let turn = 0; turn < 21; turn += 1) {
+        await service.startTurn({ sessionId, prompt: `Turn ${turn}` });
+      }
+      const { history, compactions } = await service.read({ sessionId });
+      assert.equal(compactions, 20);
+      // The call was never pinned itself.
+      assert.deepEqual(
+        history.slice(0, 3).map(({ id, message, pinned }) => [id, message, pinned]),
+        [true, undefined, true].map((pinned, at) => [before[at]?.id, before[at]?.message, pinned]),
+      );
+      await assertWholeCalls(service, sessionId);
+    },
+  },
+  {
+    name: "pins have a budget; what needs none, or is gone, is refused with the reason",
+    async holds(open) {
+      const replies = [LONG, LONG, "The summary.", "done"];
+      const service = await (await open())({
+        capabilities: EVERYTHING,
+        compaction: EAGER,
+        replies,
+      });
+      const { sessionId } = await service.createSession({ systemPrompt: "Be brief." });
+      await service.startTurn({ sessionId, prompt: "one" });
+      const refused = await assertCode(
+        service.pin({ sessionId, position: 2 }),
+        "PIN_BUDGET_EXCEEDED",
+      );
+      assert.match(refused.message, /of the 625 /);
+      for (const prompt of ["two", "three"]) await service.startTurn({ sessionId, prompt });
+      const { history } = await service.read({ sessionId });
+      const summary = history.findIndex(({ message }) => isSummary(message));
+      const pin = (which: object) => service.pin({ sessionId, ...which });
+      await assertCode(pin({ position: 0 }), "INVALID_PARAMS");
+      await assertCode(pin({ position: summary }), "INVALID_PARAMS");
+      await assertCode(pin({ position: 99 }), "MESSAGE_NOT_IN_HISTORY");
+      await assertCode(pin({ message: 10_000 }), "MESSAGE_NOT_IN_HISTORY");
+      const gone = await assertCode(pin({ message: 4 }), "MESSAGE_NOT_IN_HISTORY");
+      assert.match(gone.hint, /search/);
+      const pins = await pin({ position: history.length - 1 });
+      assert.ok(pins.tokens > 0 && pins.tokens <= pins.tokensMax);
+      assert.deepEqual(await pin({ position: history.length - 1 }), pins);
+      assert.deepEqual(await service.pins({ sessionId }), pins);
+    },
+  },
+  {
+    name: "the context says where each token goes, and when the next compaction comes",
+    async holds(open) {
+      const compaction = {
+        autoCompactThreshold: 5000,
+        windowSize: 4,
+        minTurnsBetweenCompactions: 1,
+      };
+      const service = await (await open())({ capabilities: EVERYTHING, compaction });
+      const { sessionId } = await service.createSession({ systemPrompt: "Be brief." });
+      await service.startTurn({ sessionId, prompt: "one" });
+      const { history, historyTokens } = await service.read({ sessionId });
+      const view = await service.context({ sessionId });
+      const sum = (values: readonly number[]) => values.reduce((total, each) => total + each, 0);
+      assert.equal(sum(view.parts.map(({ tokens }) => tokens)), view.usedTokens);
+      assert.equal(sum(view.parts.map(({ messages }) => messages)), history.length);
+      assert.ok(view.usedTokens > historyTokens);
+      assert.equal(view.threshold, 5000);
+      assert.ok(view.lastInputTokens > 0);
+      assert.deepEqual(
+        [view.compaction?.due, view.compaction?.messagesLeft, view.compaction?.callsLeft],
+        [false, 7, 0],
+      );
+    },
+  },
+  {
+    name: "no message is outside all tiers: it is in the history, or it left and a search finds it",
+    async holds(open) {
+      // Whoever asks, for an answer or for a summary, gets what comes next.
+      const replies = Array.from({ length: 20 }, (_, n) => `Reply ${n}. ${LONG.slice(0, 2000)}`);
+      const compaction = { ...EAGER, windowSize: 2 };
+      const service = await (await open())({ capabilities: EVERYTHING, compaction, replies });
+      const { sessionId } = await service.createSession({});
+      for (let turn = 0; turn < 7; turn += 1) {
+        await service.startTurn({ sessionId, prompt: `Question ${turn} about topic${turn}x` });
+      }
+      assert.ok((await service.read({ sessionId })).compactions > 1);
+      await assertNothingLost(service, sessionId);
+    },
+  },
+  {
+    name: "a call that needs approval waits, is answered after everything was closed, and its turn goes on",
+    durable: true,
+    async holds(open) {
+      const setup = { capabilities: EVERYTHING, approvals: ASKS_AT_ONCE };
+      const first = await (await open())({ ...setup, replies: [asksForTime("a")] });
+      const { sessionId } = await first.createSession({});
+      const turn = await first.startTurn({ sessionId, prompt: "what time is it?" });
+      assert.equal(turn.stopReason, "approval_required");
+      await first.close();
+
+      const second = await (await open())({ ...setup, replies: ["it is late"] });
+      const [approval, ...others] = await second.listApprovals({});
+      assert.deepEqual(others, []);
+      assert.ok(approval);
+      const { approvalId, requestedAt, ...rest } = approval;
+      assert.ok(Date.parse(requestedAt) > 0);
+      assert.deepEqual(rest, {
+        sessionId,
+        toolUseId: "a",
+        tool: "datetime",
+        args: { time_zone: "Europe/Berlin" },
+        goal: "what time is it?",
+      });
+      const answer = { sessionId, approvalId, decision: "allow" } as const;
+      const answered = await second.answerApproval(answer);
+      assert.deepEqual(answered, { sessionId, continues: false, waiting: 0 });
+      await assertCode(second.answerApproval(answer), "APPROVAL_NOT_FOUND");
+      const resumed = await second.resume({ sessionId });
+      assert.deepEqual([resumed.text, resumed.toolCalls], ["it is late", 1]);
+      await assertWholeCalls(second, sessionId);
+      await assertCode(second.resume({ sessionId }), "INVALID_PARAMS");
+    },
+  },
+  {
+    name: "a turn that waits for approval goes on as soon as somebody answers",
+    async holds(open) {
+      const setup = { capabilities: EVERYTHING, approvals: { ...ASKS_AT_ONCE, timeoutMs: 60_000 } };
+      const service = await (await open())({ ...setup, replies: [asksForTime("a"), "it is late"] });
+      const { sessionId } = await service.createSession({});
+      const seen: string[] = [];
+      const turn = service.startTurn(
+        { sessionId, prompt: "what time is it?" },
+        { onEvent: ({ payload }) => seen.push(payload.type) },
+      );
+      const { approvalId } = await waitingCall(service);
+      const answered = await service.answerApproval({ sessionId, approvalId, decision: "allow" });
+      assert.deepEqual(answered, { sessionId, continues: true, waiting: 0 });
+      assert.equal((await turn).text, "it is late");
+      assert.deepEqual(
+        seen.filter((type) => type.startsWith("tool_")),
+        [
+          "tool_call_requested",
+          "tool_approval_requested",
+          "tool_approval_resolved",
+          "tool_execution_started",
+          "tool_execution_completed",
+          "tool_result_received",
+        ],
+      );
+    },
+  },
+  {
+    name: "a denial tells the model why, and changes the system prompt of the next session",
+    async holds(open) {
+      const setup = { capabilities: EVERYTHING, approvals: ASKS_AT_ONCE };
+      const service = await (await open())({ ...setup, replies: [asksForTime("a"), "I see"] });
+      const { sessionId } = await service.createSession({});
+      await service.startTurn({ sessionId, prompt: "plan the day" });
+      const { approvalId } = await waitingCall(service);
+      const reason = "Look at the calendar instead.";
+      await service.answerApproval({ sessionId, approvalId, decision: "deny", reason });
+      assert.equal((await service.resume({ sessionId })).text, "I see");
+      const { history } = await service.read({ sessionId });
+      const results = history.flatMap(({ message }) => toolResults(message));
+      assert.match(results[0]?.content ?? "", /denied.*Look at the calendar instead\./);
+
+      const [correction] = await service.listKnowledge({ kind: "correction" });
+      assert.deepEqual(
+        [correction?.tool, correction?.reason, correction?.goal],
+        ["datetime", reason, "plan the day"],
+      );
+      const next = await service.createSession({});
+      assert.match(
+        await systemPrompt(service, next.sessionId),
+        /## Learned Behavioral Rules[\s\S]*1\. [\s\S]*datetime[\s\S]*Look at the calendar instead\./,
+      );
+      assert.doesNotMatch(await systemPrompt(service, sessionId), /Learned/);
+    },
+  },
+  {
+    name: "another prompt denies a call that waits, and nothing is learned from it",
+    async holds(open) {
+      const setup = { capabilities: EVERYTHING, approvals: ASKS_AT_ONCE };
+      const service = await (await open())({ ...setup, replies: [asksForTime("a"), "on we go"] });
+      const { sessionId } = await service.createSession({});
+      await service.startTurn({ sessionId, prompt: "one" });
+      assert.equal((await service.startTurn({ sessionId, prompt: "two" })).text, "on we go");
+      await assertWholeCalls(service, sessionId);
+      assert.deepEqual(await service.listApprovals({ sessionId }), []);
+      assert.deepEqual(await service.listKnowledge({ kind: "correction" }), []);
+    },
+  },
+  {
+    name: "what the project has learned is taught, listed, read, edited, pinned, made rules of, and forgotten",
+    async holds(open) {
+      const service = await (await open())({ capabilities: EVERYTHING });
+      const content = "Always use pnpm.";
+      const added = await service.addKnowledge({ content, tags: ["tools"] });
+      assert.deepEqual(
+        [added.kind, added.content, added.tags, added.origin, added.count],
+        ["preference", content, ["tools"], "added", 1],
+      );
+      const knowledgeId = added.id;
+      assert.deepEqual(await service.readKnowledge({ knowledgeId }), added);
+      assert.deepEqual(await service.listKnowledge({ kind: "preference", tag: "tools" }), [added]);
+      const edited = await service.editKnowledge({
+        knowledgeId,
+        content: "Always use yarn.",
+        pinned: true,
+      });
+      assert.deepEqual(
+        [edited.content, edited.pinned, edited.edited],
+        ["Always use yarn.", true, true],
+      );
+      const rule = await service.addKnowledge({ content: "Be brief.", kind: "rule" });
+      const made = await service.distillKnowledge({});
+      assert.equal(made.madeBy, "grouping");
+      assert.deepEqual(
+        made.rules.map(({ content, pinned }) => [content, pinned]),
+        [
+          ["Always use yarn.", true],
+          ["Be brief.", false],
+        ],
+      );
+      const hits = await service.searchMemory({ query: "yarn" });
+      assert.ok(hits.some(({ content }) => content === "Always use yarn."));
+      const { sessionId } = await service.createSession({});
+      assert.ok((await systemPrompt(service, sessionId)).includes(made.addendum));
+      await service.forgetKnowledge({ knowledgeId });
+      await assertCode(service.readKnowledge({ knowledgeId }), "KNOWLEDGE_NOT_FOUND");
+      const left = await service.listKnowledge({});
+      assert.deepEqual(
+        left.map(({ id }) => id),
+        [rule.id],
+      );
+      assert.deepEqual(await service.searchMemory({ query: "yarn" }), []);
+    },
+  },
 ];
+
+/** What `remembering` has in memory, in its order: long enough that a summary is shorter. */
+const REMEMBERED = [
+  "which port does staging use?",
+  "The staging port is 7443.",
+  "who keeps the lighthouse?",
+  "Ottilie keeps the lighthouse.",
+  "a fable, please",
+  LONG,
+] as const;
+
+/** A service that has compacted three turns away. */
+async function remembering(
+  open: OpenService,
+): Promise<{ readonly service: SessionService; readonly sessionId: string }> {
+  const service = await open({
+    capabilities: EVERYTHING,
+    compaction: { recentTurnBudget: 1 },
+    replies: [REMEMBERED[1], REMEMBERED[3], LONG, "ok", "The summary."],
+  });
+  const { sessionId } = await service.createSession({});
+  for (const prompt of [REMEMBERED[0], REMEMBERED[2], REMEMBERED[4], "more"]) {
+    await service.startTurn({ sessionId, prompt });
+  }
+  await service.compact({ sessionId });
+  return { service, sessionId };
+}
+
+/** Asks before the one built-in tool that every build has, and does not wait. */
+const ASKS_AT_ONCE = { policies: { datetime: "ask" }, timeoutMs: 1 } as const;
+
+function asksForTime(id: string): ScriptedReply {
+  return { toolCalls: [{ id, name: "datetime", args: { time_zone: "Europe/Berlin" } }] };
+}
+
+/** The one call that waits, once it does. */
+async function waitingCall(service: SessionService): Promise<PendingApproval> {
+  for (let tries = 0; tries < 200; tries += 1) {
+    const [approval] = await service.listApprovals({});
+    if (approval) return approval;
+    await new Promise((resolve) => setTimeout(resolve, 25));
+  }
+  return assert.fail("no call waits for approval");
+}
+
+async function systemPrompt(service: SessionService, sessionId: string): Promise<string> {
+  const { history } = await service.read({ sessionId });
+  const [first] = history;
+  return first?.message.role === "system" ? first.message.content : "";
+}
 
 async function assertCode(promise: Promise<unknown>, code: ErrorCode): Promise<SessionError> {
   try {
@@ -366,6 +882,35 @@ async function assertCode(promise: Promise<unknown>, code: ErrorCode): Promise<S
     return error;
   }
   return assert.fail(`nothing was thrown where ${code} was expected`);
+}
+
+const NOBODY: Message = { role: "user", content: "" };
+
+function isShown({ name, tokens }: { readonly name: string; readonly tokens: number }): boolean {
+  return name === "task_record" && tokens > 0;
+}
+
+/** Every message is in the history, or it left in a compaction and a search finds it. */
+async function assertNothingLost(service: SessionService, sessionId: string): Promise<void> {
+  const { history, seq } = await service.read({ sessionId });
+  const held = new Set(history.map(({ id }) => id));
+  const log = await replay(service, sessionId, 0, seq);
+  const spans = log.flatMap(({ payload }) =>
+    payload.type === "compaction_completed" ? payload.discarded : [],
+  );
+  const assembler = new MessageAssembler();
+  for (const { event_id, timestamp_ms, seq, payload } of log) {
+    const event = payload as DurableEvent;
+    const logged = assembler.push({ event_id, timestamp_ms, seq, event, schema_version: 1 });
+    if (!logged || held.has(logged.id)) continue;
+    assert.ok(spans.some(({ from, to }) => from <= logged.id && logged.id <= to));
+    const query = indexableText(logged.message).slice(0, 60);
+    if (query === "") continue;
+    const remembered = await service.searchMemory({ query, sessionId, limit: 100 });
+    assert.ok(remembered.some(({ content }) => content.startsWith(query)));
+    const found = await service.searchHistory({ query, sessionId, limit: 100 });
+    assert.ok(found.length > 0);
+  }
 }
 
 async function assertWholeCalls(service: SessionService, sessionId: string): Promise<void> {

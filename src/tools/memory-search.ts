@@ -2,11 +2,15 @@ import { z } from "zod";
 import type { MemoryHit } from "../core/memory-store.ts";
 import { headWithin } from "../core/tokens.ts";
 import { defineTool, type Tool } from "../core/tool.ts";
+import { withinTokens } from "../core/within-tokens.ts";
 
 const LIMIT_DEFAULT = 5;
 const LIMIT_MAX = 20;
 /** UTF-8 bytes of one result's text; a model that wants more asks `search_project_history`. */
 const CONTENT_BYTES_MAX = 8_000;
+/** Of all texts together, so that what is recalled does not crowd out what it was recalled for. */
+const TOKENS_DEFAULT = 4_000;
+const TOKENS_MAX = 16_000;
 
 /** The specification's `memory_search`: what compaction removed, found by what it says. */
 export function memorySearchTool(
@@ -25,18 +29,30 @@ export function memorySearchTool(
         .min(0)
         .nullish()
         .describe("Maximum number of results to return. Default 5, at most 20."),
+      max_tokens: z
+        .int()
+        .positive()
+        .nullish()
+        .describe(
+          "Tokens that the texts of all results may take together; the best come first. Default 4000, at most 16000.",
+        ),
     }),
-    async execute({ query, limit }) {
+    async execute({ query, limit, max_tokens }) {
       const hits = await search({ query, limit: Math.min(limit ?? LIMIT_DEFAULT, LIMIT_MAX) });
-      return hits.map(specifiedResult);
+      const tokens = Math.min(max_tokens ?? TOKENS_DEFAULT, TOKENS_MAX);
+      return withinTokens(hits.map(cutToLength), tokens).map(specifiedResult);
     },
   });
+}
+
+function cutToLength(hit: MemoryHit): MemoryHit {
+  return { ...hit, content: headWithin(hit.content, CONTENT_BYTES_MAX) };
 }
 
 /** A hit as the specification's JSON shows it. */
 function specifiedResult(hit: MemoryHit) {
   return {
-    content: headWithin(hit.content, CONTENT_BYTES_MAX),
+    content: hit.content,
     score: Math.round(hit.score * 1000) / 1000,
     session_id: hit.sessionId,
     turn: hit.turn,

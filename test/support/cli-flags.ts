@@ -16,10 +16,15 @@ export function flagsOf(params: Params): string[] {
     switch (KINDS[name]) {
       case "fields":
         return flagsOf(objectOf(value));
+      case "each":
+        if (!Array.isArray(value)) throw new Unsayable(name);
+        return value.map((item) => `${flag}=${item}`);
       case "pairs":
         return Object.entries(objectOf(value)).map(
           ([key, item]) => `${flag}=${key}=${textOf(item)}`,
         );
+      case "repeated":
+        return [value].flat().map((item) => `${flag}=${textOf(item)}`);
       case "switch":
         return switchOf(value) ? [flag] : [];
       case "switch, with its opposite":
@@ -38,18 +43,44 @@ export function flagsOf(params: Params): string[] {
 const NAMES: Readonly<Record<string, string>> = {
   labels: "label",
   include_archived: "all",
+  approvals: "approval",
+  tags: "tag",
   session_id: "session",
+  notes: "note",
+  open_files: "open-file",
+  close_files: "close-file",
 };
 
-type Kind = "fields" | "pairs" | "switch" | "switch, with its opposite" | "number" | "no flag";
+type Kind =
+  | "fields"
+  | "pairs"
+  | "repeated"
+  | "each"
+  | "fields"
+  | "pairs"
+  | "switch"
+  | "switch, with its opposite"
+  | "number"
+  | "no flag";
 
 /** What is no text. */
 const KINDS: Readonly<Record<string, Kind>> = {
   budget: "fields",
   compaction: "fields",
   labels: "pairs",
+  notes: "pairs",
+  add: "each",
+  done: "each",
+  reopen: "each",
+  drop: "each",
+  open_files: "each",
+  close_files: "each",
   memory: "switch, with its opposite",
   include_archived: "switch",
+  approvals: "pairs",
+  knowledge: "switch, with its opposite",
+  tags: "each",
+  pinned: "switch",
   max_tokens: "number",
   max_total_tokens: "number",
   max_tool_calls: "number",
@@ -57,6 +88,7 @@ const KINDS: Readonly<Record<string, Kind>> = {
   recent_turn_budget: "number",
   max_summary_tokens: "number",
   min_turns_between_compactions: "number",
+  window_size: "number",
   limit: "number",
   from_turn: "number",
   to_turn: "number",
@@ -66,8 +98,10 @@ const KINDS: Readonly<Record<string, Kind>> = {
   context: "no flag",
   offset: "no flag",
   id_prefix: "no flag",
-  kind: "no flag",
-  min_score: "no flag",
+  query: "repeated",
+  min_score: "number",
+  neighbours: "number",
+  explain: "switch",
 };
 
 /** An argument without a flag; none when the field is not given. */

@@ -116,6 +116,31 @@ class Commands implements Record<OperationName, (params: Params, options: TurnOp
     return { interrupted: true };
   }
 
+  updateTask({ session_id, ...fields }: Params) {
+    const command = ["sessions", "task", "--json"];
+    return this.#ask({ command, fields, words: wordsOf(session_id) });
+  }
+
+  pin({ session_id, message, position, ...fields }: Params) {
+    const words = [...wordsOf(session_id), ...messageWords(message, position)];
+    return this.#ask({ command: ["sessions", "pin", "--json"], fields, words });
+  }
+
+  unpin({ session_id, message, position, ...fields }: Params) {
+    const words = [...wordsOf(session_id), ...messageWords(message, position)];
+    return this.#ask({ command: ["sessions", "unpin", "--json"], fields, words });
+  }
+
+  pins({ session_id, ...fields }: Params) {
+    const command = ["sessions", "pins", "--json"];
+    return this.#ask({ command, fields, words: wordsOf(session_id) });
+  }
+
+  context({ session_id, ...fields }: Params) {
+    const command = ["sessions", "context", "--json"];
+    return this.#ask({ command, fields, words: wordsOf(session_id) });
+  }
+
   read({ session_id, ...fields }: Params) {
     const command = ["sessions", "show", "--json"];
     return this.#ask({ command, fields, words: wordsOf(session_id) });
@@ -137,12 +162,73 @@ class Commands implements Record<OperationName, (params: Params, options: TurnOp
 
   async searchMemory({ query, ...fields }: Params) {
     const command = ["memory", "search", "--json"];
+    if (Array.isArray(query)) {
+      return { results: await this.#ask({ command, fields: { ...fields, query } }) };
+    }
     return { results: await this.#ask({ command, fields, words: wordsOf(query) }) };
+  }
+
+  async listMemory(fields: Params) {
+    return { entries: await this.#ask({ command: ["memory", "list", "--json"], fields }) };
+  }
+
+  memoryStats(fields: Params) {
+    return this.#ask({ command: ["memory", "stats", "--json"], fields });
+  }
+
+  forgetMemory({ ids = [], ...fields }: Params) {
+    if (!Array.isArray(ids)) throw new Unsayable("ids");
+    return this.#ask({ command: ["memory", "forget", "--json"], fields, words: ids.map(textOf) });
   }
 
   async searchHistory({ query, ...fields }: Params) {
     const command = ["history", "search", "--json"];
     return { results: await this.#ask({ command, fields, words: wordsOf(query) }) };
+  }
+
+  async listApprovals(fields: Params) {
+    return { approvals: await this.#ask({ command: ["approvals", "list", "--json"], fields }) };
+  }
+
+  answerApproval({ approval_id, decision, ...fields }: Params) {
+    const command = ["approvals", textOf(decision), "--json"];
+    return this.#ask({ command, fields, words: wordsOf(approval_id) });
+  }
+
+  async listKnowledge({ query, kind, ...fields }: Params) {
+    const command = ["knowledge", "list", "--json", ...kindFlag(kind)];
+    return { entries: await this.#ask({ command, fields, words: wordsOf(query) }) };
+  }
+
+  readKnowledge({ knowledge_id, ...fields }: Params) {
+    const command = ["knowledge", "show", "--json"];
+    return this.#ask({ command, fields, words: wordsOf(knowledge_id) });
+  }
+
+  addKnowledge({ content, kind, pinned, tags, ...fields }: Params) {
+    const pin = pinned === true ? ["--pin"] : [];
+    const command = ["knowledge", "add", "--json", ...kindFlag(kind), ...pin];
+    return this.#ask({ command, fields: { ...fields, tags }, words: wordsOf(content) });
+  }
+
+  async editKnowledge({ knowledge_id, content, pinned, ...fields }: Params) {
+    const words = wordsOf(knowledge_id);
+    if (pinned !== undefined) {
+      const command = ["knowledge", pinned === true ? "pin" : "unpin", "--json"];
+      const entry = await this.#ask({ command, words });
+      if (content === undefined && fields.tags === undefined) return entry;
+    }
+    const command = ["knowledge", "edit", "--json"];
+    return await this.#ask({ command, fields, words: [...words, ...wordsOf(content)] });
+  }
+
+  forgetKnowledge({ knowledge_id, ...fields }: Params) {
+    const command = ["knowledge", "forget", "--json"];
+    return this.#ask({ command, fields, words: wordsOf(knowledge_id) });
+  }
+
+  distillKnowledge(fields: Params) {
+    return this.#ask({ command: ["knowledge", "distill", "--json"], fields });
   }
 
   async capabilities() {
@@ -223,6 +309,19 @@ class Commands implements Record<OperationName, (params: Params, options: TurnOp
   }
 }
 
+/** A message as the command line names it: both names are two words, of which it wants one. */
+function messageWords(message: unknown, position: unknown): string[] {
+  return [
+    ...(message === undefined ? [] : [`@${message}`]),
+    ...(position === undefined ? [] : [String(position)]),
+  ];
+}
+
+/** Of a search of memory, there is no such flag. */
+function kindFlag(kind: unknown): string[] {
+  return kind === undefined ? [] : [`--kind=${textOf(kind)}`];
+}
+
 /** The failure that a command told a script of; its exit code is the one of the table. */
 function failureOf({ code, stderr }: { readonly code: number | null; readonly stderr: string }) {
   const told = stderr.trimEnd().split("\n").at(-1) ?? "";
@@ -231,11 +330,18 @@ function failureOf({ code, stderr }: { readonly code: number | null; readonly st
   return error;
 }
 
-function configOf({ capabilities, compaction = {} }: ServiceSetup): string {
+function configOf({ capabilities, compaction = {}, approvals = {} }: ServiceSetup): string {
+  const { windowSize, ...rest } = compaction;
+  const { policies = {}, timeoutMs } = approvals;
   return [
     "[capabilities]",
     ...CAPABILITIES.map((name) => `${name.replaceAll("-", "_")} = ${capabilities.includes(name)}`),
     "[compaction]",
-    ...Object.entries(compaction).map(([name, value]) => `${snakeCase(name)} = ${value}`),
+    ...Object.entries(rest).map(([name, value]) => `${snakeCase(name)} = ${JSON.stringify(value)}`),
+    "[approvals]",
+    ...(timeoutMs === undefined ? [] : [`timeout = "${timeoutMs}ms"`]),
+    ...Object.entries(policies).map(([name, policy]) => `[tools."${name}"]\npolicy = "${policy}"`),
+    "[memory]",
+    ...(windowSize === undefined ? [] : [`window_size = ${windowSize}`]),
   ].join("\n");
 }

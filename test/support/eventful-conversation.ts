@@ -15,6 +15,7 @@ export const EVENTFUL: ServiceSetup = {
       toolCalls: [
         call("b", "memory_search", { query: "fox" }),
         call("c", "datetime", { time_zone: "Nowhere/Else" }),
+        call("d", "update_task", { new_task: "Find the fox.", notes: { camelCase: "kept" } }),
       ],
     },
     { text: "Half an ans", breaksOff: true },

@@ -1,5 +1,5 @@
-import { DatabaseSync } from "node:sqlite";
 import type { Span, StoredEvent } from "../../src/core/event.ts";
+import type { MemoryStore } from "../../src/core/memory-store.ts";
 import { indexableText } from "../../src/core/message.ts";
 import { MessageAssembler } from "../../src/core/message-assembler.ts";
 import { startsTurn } from "../../src/core/turn.ts";
@@ -9,7 +9,7 @@ import { redactSecrets } from "../../src/memory/redact-secrets.ts";
 export interface Remembered {
   readonly id: string;
   readonly content: string;
-  readonly turn: number;
+  readonly turn: number | null;
   readonly speaker: string | null;
   readonly time: string | null;
 }
@@ -41,16 +41,15 @@ export function owedToMemory(sessionId: string, log: readonly StoredEvent[]): Re
   return owed;
 }
 
-/** What the memory of a store holds, straight from its table. */
-export function heldInMemory(path: string): Remembered[] {
-  const db = new DatabaseSync(path, { readOnly: true });
-  try {
-    return db
-      .prepare("SELECT id, content, turn, speaker, time FROM memory_entry")
-      .all()
-      .map((row) => ({ ...row }) as unknown as Remembered);
-  } finally {
-    db.close();
+/** All that a memory holds, as it lists it. */
+export async function heldInMemory(memory: Pick<MemoryStore, "list">): Promise<Remembered[]> {
+  const held: Remembered[] = [];
+  for (let after: string | undefined; ; after = held.at(-1)?.id) {
+    const page = await memory.list({ limit: 1000, ...(after === undefined ? {} : { after }) });
+    if (page.length === 0) return held;
+    for (const { id, content, turn, speaker = null, time = null } of page) {
+      held.push({ id, content, turn, speaker, time });
+    }
   }
 }
 

@@ -10,8 +10,7 @@ import type { ProviderServer } from "./provider-server/provider-server.ts";
 
 const SOURCE = new URL("./run-cli.ts", import.meta.url).pathname;
 
-/** Source that is stripped of its types once starts as quickly as what is built. */
-/** Where the commands of all tests keep their compiled code. */
+/** Where the commands of all tests keep their compiled code: stripped of its types once, it starts sooner. */
 export const COMPILE_CACHE = join(tmpdir(), "rkat-test-compile-cache");
 
 interface Ended {

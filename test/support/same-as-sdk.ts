@@ -27,7 +27,12 @@ export async function expectSameEvents(open: OpenSurface, sdk: OpenSurface = ope
   expect(seen).toEqual(expected.seen);
   expect(logged).toEqual(expected.logged);
   const types = logged.map((event) => (event as EventEnvelope).payload.type);
-  for (const type of ["retrying", "tool_result_received", "compaction_completed"] as const) {
+  for (const type of [
+    "retrying",
+    "tool_result_received",
+    "task_updated",
+    "compaction_completed",
+  ] as const) {
     expect(types).toContain(type);
   }
 }

@@ -5,6 +5,7 @@ import type {
   HistoryHit,
   HistoryQuery,
   PositionedEvent,
+  Redaction,
 } from "../../core/event-store.ts";
 import { beginsTurn } from "../history/event-text.ts";
 import { type SearchableEvent, searchHistory } from "../history/search-history.ts";
@@ -75,6 +76,27 @@ export class EphemeralEventStore implements EventStore {
       this.#all[position - 1] = undefined;
     }
     this.#sessions.delete(sessionId);
+  }
+
+  async redact(
+    sessionId: string,
+    lastSeq: number,
+    redactions: readonly Redaction[],
+    told: NewEvent,
+  ): Promise<number> {
+    const log = this.#sessions.get(sessionId) ?? [];
+    for (const { seq, event } of redactions) {
+      if (log[seq - 1]?.stored.event.type === event.type) continue;
+      throw new SessionError("SESSION_CONFLICT", { detail: `Event ${seq} is no ${event.type}.` });
+    }
+    const last = await this.append(sessionId, lastSeq, [told]);
+    for (const { seq, event } of redactions) {
+      const { position, stored: before, turns } = log[seq - 1] as SearchableEvent;
+      const stored = { ...before, event };
+      log[seq - 1] = { sessionId, position, stored, turns };
+      this.#all[position - 1] = { sessionId, position, stored };
+    }
+    return last;
   }
 
   async close(): Promise<void> {}

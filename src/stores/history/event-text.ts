@@ -1,5 +1,6 @@
 import type { DurableEvent } from "../../core/event.ts";
 import type { HistoryHit } from "../../core/event-store.ts";
+import { isForgotten } from "../../core/forgotten.ts";
 import { indexableText, type Message, toolResults, toolUses } from "../../core/message.ts";
 import { startsTurn } from "../../core/turn.ts";
 
@@ -17,7 +18,8 @@ export interface EventText {
  */
 export function eventText(event: DurableEvent): EventText | undefined {
   const said = saidBy(event);
-  return said && said.text.trim() !== "" ? said : undefined;
+  if (!said || said.text.trim() === "" || isForgotten(said.text)) return undefined;
+  return said;
 }
 
 function saidBy(event: DurableEvent): EventText | undefined {

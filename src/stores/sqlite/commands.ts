@@ -1,8 +1,11 @@
+import { approvalCommands } from "./approval-commands.ts";
 import type { Connection } from "./connection.ts";
 import { deletionCommands } from "./deletion-commands.ts";
 import { eventCommands } from "./event-commands.ts";
 import { historyCommands } from "./history-commands.ts";
-import { memoryCommands } from "./memory-commands.ts";
+import { knowledgeCommands } from "./knowledge-commands.ts";
+import { memoryCommands } from "./memory/memory-commands.ts";
+import { memoryVectorCommands } from "./memory/memory-vector-commands.ts";
 import { sessionCommands } from "./session-commands.ts";
 
 /**
@@ -19,6 +22,9 @@ export const commands = {
   ...deletionCommands,
   ...sessionCommands,
   ...memoryCommands,
+  ...memoryVectorCommands,
+  ...approvalCommands,
+  ...knowledgeCommands,
 };
 
 type Commands = typeof commands;

@@ -91,9 +91,12 @@ export class Connection {
     }
   }
 
-  /** Moves the WAL into the file and empties it, unless others are reading: what was deleted leaves both. */
-  emptyLog(): void {
-    this.prepare("PRAGMA wal_checkpoint(TRUNCATE)").get();
+  /**
+   * Moves the WAL into the file and empties it: what was deleted leaves both. Returns false when
+   * others are reading, who keep it from being emptied.
+   */
+  emptyLog(): boolean {
+    return this.get<{ busy: number }>("PRAGMA wal_checkpoint(TRUNCATE)")?.busy === 0;
   }
 
   close(): void {

@@ -6,6 +6,8 @@ import { DatabaseThread } from "./database-thread.ts";
 
 /** A SQLite file that several processes may use at once, asked by named commands. */
 export interface Database {
+  readonly path: string;
+  readonly closed: boolean;
   /**
    * Runs a command, and again for as long as another process holds the lock.
    *
@@ -36,6 +38,10 @@ export function openDatabase(options: DatabaseOptions): Database {
   const runner = thread === "worker" ? new DatabaseThread(path) : new CommandRunner(path);
   let closed = false;
   return {
+    path,
+    get closed() {
+      return closed;
+    },
     async run<Name extends CommandName>(name: Name, ...values: CommandArguments<Name>) {
       const givesUpAt = performance.now() + busyTimeoutMs;
       for (;;) {

@@ -1,7 +1,5 @@
-import type { DurableEvent } from "../../core/event.ts";
-import { eventText } from "../history/event-text.ts";
-import { spacedText } from "../history/search-words.ts";
 import type { Connection } from "./connection.ts";
+import { unindexEvent } from "./event-words.ts";
 import { page } from "./page.ts";
 
 /** Pages of the word index that one step rewrites. */
@@ -39,7 +37,7 @@ export const deletionCommands = {
         ),
       );
       for (const { position, event } of events) {
-        unindex(db, position, JSON.parse(event));
+        unindexEvent(db, position, JSON.parse(event));
         db.run("DELETE FROM event WHERE position = ?", position);
       }
       if (!more) db.run("DELETE FROM log WHERE key = ?", hidden.key);
@@ -63,18 +61,8 @@ export const deletionCommands = {
     return db.totalChanges() - before >= 2;
   },
 
-  /** Empties the write-ahead log, where deleted text can still be read. */
-  forgetDeleted(db: Connection): void {
-    db.emptyLog();
+  /** Empties the write-ahead log, where deleted text can still be read; returns whether nobody was in the way. */
+  forgetDeleted(db: Connection): boolean {
+    return db.emptyLog();
   },
 };
-
-function unindex(db: Connection, position: number, event: DurableEvent): void {
-  const said = eventText(event);
-  if (!said) return;
-  db.run(
-    "INSERT INTO event_text (event_text, rowid, text) VALUES ('delete', ?, ?)",
-    position,
-    spacedText(said.text),
-  );
-}

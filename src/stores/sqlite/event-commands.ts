@@ -1,8 +1,9 @@
 import { SessionError } from "../../core/errors.ts";
-import type { NewEvent } from "../../core/event.ts";
-import { beginsTurn, eventText } from "../history/event-text.ts";
-import { spacedText } from "../history/search-words.ts";
+import type { DurableEvent, NewEvent } from "../../core/event.ts";
+import type { Redaction } from "../../core/event-store.ts";
+import { beginsTurn } from "../history/event-text.ts";
 import type { Connection } from "./connection.ts";
+import { indexEvent, unindexEvent } from "./event-words.ts";
 import { page } from "./page.ts";
 
 /** An event as a row; `event` is JSON, so that the thread that wants it parses it. */
@@ -27,22 +28,22 @@ export const eventCommands = {
     lastSeq: number,
     events: readonly NewEvent[],
   ): number {
+    return db.write(() => append(db, namespace, sessionId, lastSeq, events));
+  },
+
+  redactEvents(
+    db: Connection,
+    namespace: string,
+    sessionId: string,
+    lastSeq: number,
+    redactions: readonly Redaction[],
+    told: NewEvent,
+  ): number {
     return db.write(() => {
-      const key = logKey(db, namespace, sessionId);
-      let { seq, turns } = lastEvent(db, key);
-      if (seq !== lastSeq) {
-        throw new SessionError("SESSION_CONFLICT", {
-          detail: `Its log ends at ${seq}, not at ${lastSeq}.`,
-        });
-      }
-      if (events.length === 0) return seq;
-      const log = key ?? insertLog(db, namespace, sessionId);
-      for (const added of events) {
-        seq += 1;
-        if (beginsTurn(added.event)) turns += 1;
-        insertEvent(db, log, seq, turns, added);
-      }
-      return seq;
+      const last = append(db, namespace, sessionId, lastSeq, [told]);
+      const log = logKey(db, namespace, sessionId);
+      for (const redaction of redactions) redactEvent(db, log ?? -1, redaction);
+      return last;
     });
   },
 
@@ -109,6 +110,30 @@ export const eventCommands = {
   },
 };
 
+function append(
+  db: Connection,
+  namespace: string,
+  sessionId: string,
+  lastSeq: number,
+  events: readonly NewEvent[],
+): number {
+  const key = logKey(db, namespace, sessionId);
+  let { seq, turns } = lastEvent(db, key);
+  if (seq !== lastSeq) {
+    throw new SessionError("SESSION_CONFLICT", {
+      detail: `Its log ends at ${seq}, not at ${lastSeq}.`,
+    });
+  }
+  if (events.length === 0) return seq;
+  const log = key ?? insertLog(db, namespace, sessionId);
+  for (const added of events) {
+    seq += 1;
+    if (beginsTurn(added.event)) turns += 1;
+    insertEvent(db, log, seq, turns, added);
+  }
+  return seq;
+}
+
 function logKey(db: Connection, namespace: string, sessionId: string): number | undefined {
   return db.get<{ key: number }>(
     "SELECT key FROM log WHERE namespace = ? AND session_id = ?",
@@ -152,8 +177,20 @@ function insertEvent(
     event_id,
     JSON.stringify(event),
   );
-  const said = eventText(event);
-  if (said) {
-    db.run("INSERT INTO event_text (rowid, text) VALUES (?, ?)", position, spacedText(said.text));
+  indexEvent(db, position, event);
+}
+
+function redactEvent(db: Connection, log: number, { seq, event }: Redaction): void {
+  const row = db.get<{ position: number; event: string }>(
+    "SELECT position, event FROM event WHERE log = ? AND seq = ?",
+    log,
+    seq,
+  );
+  const before: DurableEvent | undefined = row && JSON.parse(row.event);
+  if (!row || before?.type !== event.type) {
+    throw new SessionError("SESSION_CONFLICT", { detail: `Event ${seq} is no ${event.type}.` });
   }
+  unindexEvent(db, row.position, before);
+  db.run("UPDATE event SET event = ? WHERE position = ?", JSON.stringify(event), row.position);
+  indexEvent(db, row.position, event);
 }

@@ -1,4 +1,7 @@
-import { memorySchema } from "./memory-schema.ts";
+import { knowledgeSchema } from "./knowledge-schema.ts";
+import { memoryIndexSchema } from "./memory/memory-index-schema.ts";
+import { memorySchema } from "./memory/memory-schema.ts";
+import { memoryVectorSchema } from "./memory/memory-vector-schema.ts";
 import { sessionSchema } from "./session-schema.ts";
 
 /**
@@ -7,4 +10,10 @@ import { sessionSchema } from "./session-schema.ts";
  *
  * A step that was released is never changed; what it got wrong, the next one mends.
  */
-export const MIGRATIONS: readonly string[] = [sessionSchema, memorySchema];
+export const MIGRATIONS: readonly string[] = [
+  sessionSchema,
+  memorySchema,
+  memoryIndexSchema,
+  memoryVectorSchema,
+  knowledgeSchema,
+];

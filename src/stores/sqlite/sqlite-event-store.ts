@@ -4,8 +4,10 @@ import type {
   HistoryHit,
   HistoryQuery,
   PositionedEvent,
+  Redaction,
 } from "../../core/event-store.ts";
 import type { Database } from "./database.ts";
+import { emptyLog } from "./empty-log.ts";
 import type { EventRow } from "./event-commands.ts";
 
 /** Keeps events in a SQLite file that several processes may have open at once. */
@@ -64,12 +66,35 @@ export class SqliteEventStore implements EventStore {
   async delete(sessionId: string): Promise<void> {
     if (!(await this.#database.run("hideEvents", this.#namespace, sessionId))) return;
     while (await this.#database.run("purgeEvents"));
-    for (let first = true; await this.#database.run("mergeEventText", first); ) first = false;
-    await this.#database.run("forgetDeleted");
+    await this.#wipe();
+  }
+
+  async redact(
+    sessionId: string,
+    lastSeq: number,
+    redactions: readonly Redaction[],
+    told: NewEvent,
+  ): Promise<number> {
+    const last = await this.#database.run(
+      "redactEvents",
+      this.#namespace,
+      sessionId,
+      lastSeq,
+      redactions,
+      told,
+    );
+    await this.#wipe();
+    return last;
   }
 
   close(): Promise<void> {
     return this.#database.close();
+  }
+
+  /** Takes what was deleted out of the files, too. */
+  async #wipe(): Promise<void> {
+    for (let first = true; await this.#database.run("mergeEventText", first); ) first = false;
+    await emptyLog(this.#database);
   }
 }
 

@@ -1,3 +1,4 @@
+import { existsSync, readFileSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -46,6 +47,14 @@ function inFile<Result>(ask: (db: DatabaseSync) => Result): Result {
   }
 }
 
+/** Whether any file of the store has the text, in whatever case. */
+function filesHold(text: string): boolean {
+  return ["", "-wal", "-shm"]
+    .map((end) => `${path()}${end}`)
+    .filter((file) => existsSync(file))
+    .some((file) => readFileSync(file, "latin1").toLowerCase().includes(text.toLowerCase()));
+}
+
 describe("namespaces", () => {
   test("never see each other's entries, ids or sessions", async () => {
     const [one, other] = [open({ namespace: "one" }), open({ namespace: "other" })];
@@ -92,22 +101,103 @@ describe("adding", () => {
     expect((await store.stats()).sessions).toBe(7);
   });
 
-  test("a session that has filled its number goes on in another", async () => {
+  test("a session goes on in run after run, and stays one session", async () => {
     const store = open();
-    await store.add([entry("1", "the first osprey")]);
-    inFile((db) => db.exec("UPDATE memory_session SET passages = 65531"));
-    await store.add([entry("2", "the last osprey"), entry("3", "the next osprey")]);
-    expect(inFile((db) => db.prepare("SELECT number FROM memory_session").all())).toHaveLength(2);
-    expect((await store.stats()).sessions).toBe(1);
-    const inSession = await store.search({ query: "osprey", sessionId: "s", limit: 5 });
-    expect(inSession.map(({ id }) => id).sort()).toEqual(["1", "2", "3"]);
-    expect(await store.delete({ sessionId: "s" })).toBe(3);
-    expect((await store.stats()).entries).toBe(0);
+    for (let number = 0; number < 30; number += 1) {
+      await store.add([
+        entry(`s-${number}`, `osprey ${number}`),
+        entry(`r-${number}`, `gull ${number}`, { sessionId: "r" }),
+      ]);
+    }
+    const runs = inFile((db) => db.prepare("SELECT count(*) AS count FROM memory_run").get());
+    // Of 4, 8, 16 and 32 slots, for each of the two.
+    expect(runs).toEqual({ count: 8 });
+    expect((await store.stats()).sessions).toBe(2);
+    const inSession = await store.search({ query: "osprey", sessionId: "s", limit: 50 });
+    expect(new Set(inSession.map(({ id }) => id))).toEqual(
+      new Set(Array.from({ length: 30 }, (_, number) => `s-${number}`)),
+    );
+    const [hit] = await store.search({ query: "osprey 13", neighbours: 12, limit: 1 });
+    const around = [...(hit?.neighbours?.before ?? []), ...(hit?.neighbours?.after ?? [])];
+    expect(around.map(({ id }) => id)).toEqual(
+      Array.from({ length: 25 }, (_, index) => `s-${index + 1}`).filter((id) => id !== "s-13"),
+    );
+    expect(await store.delete({ sessionId: "s" })).toBe(30);
+    expect((await store.stats()).entries).toBe(30);
+  });
+
+  test("slots of a session that was deleted are given to others", async () => {
+    const store = open();
+    for (let round = 0; round < 5; round += 1) {
+      const sessionId = `session ${round}`;
+      await store.add(
+        Array.from({ length: 50 }, (_, index) => entry(`${index}`, `tern ${index}`, { sessionId })),
+      );
+      expect(await found(store, `tern ${round}`)).toContain(`${round}`);
+      await store.delete({ sessionId });
+    }
+    expect(inFile((db) => db.prepare("SELECT slots FROM memory_namespace").get())).toEqual({
+      slots: 54,
+    });
   });
 });
 
+test("segments are merged in the background, also after a store was closed in between", async () => {
+  const segments = () =>
+    inFile((db) => db.prepare("SELECT count(*) AS count FROM memory_segment").get()?.count);
+  const first = open();
+  for (let batch = 0; batch < 5; batch += 1) {
+    await first.add(
+      Array.from({ length: 900 }, (_, index) =>
+        entry(`${batch}-${index}`, `plover ${batch * 900 + index} by the weir ${index % 7}`),
+      ),
+    );
+  }
+  await first.close();
+  opened.length = 0;
+  const store = open();
+  await store.finishMerging();
+  expect(segments()).toBe(1);
+  expect(await found(store, "plover 4321")).toContain("4-721");
+  expect((await store.verify()).problems).toEqual([]);
+});
+
 describe("deleting", () => {
-  test("takes the words out of the index", async () => {
+  test("takes text, words and labels out of every byte of the store", async () => {
+    const store = open();
+    const secret = (number: number) => `xq${(number * 7919 + 104729).toString(36)}zv`;
+    const one = (number: number, rest: Partial<MemoryEntry> = {}) =>
+      entry(`id-${number}`, `The word is ${secret(number)}, heron ${number}?`, rest);
+    for (let start = 0; start < 3000; start += 150) {
+      await store.add(
+        Array.from({ length: 150 }, (_, index) =>
+          one(start + index, {
+            sessionId: `session-${Math.floor((start + index) / 40)}`,
+            ...((start + index) % 40 === 7 ? { speaker: `Speaker${secret(start + index)}` } : {}),
+          }),
+        ),
+      );
+    }
+    await store.finishMerging();
+    await store.add([one(3000), one(3001)]);
+    const gone = [
+      7,
+      8,
+      9,
+      1500,
+      2999,
+      3000,
+      ...Array.from({ length: 40 }, (_, index) => 400 + index),
+    ];
+    for (const number of gone) expect(filesHold(secret(number))).toBe(true);
+    await store.delete({ ids: [7, 8, 9, 1500, 2999, 3000].map((number) => `id-${number}`) });
+    await store.delete({ sessionId: "session-10" });
+    for (const number of gone) expect(filesHold(secret(number)), `${number}`).toBe(false);
+    expect(filesHold(secret(10))).toBe(true);
+    expect((await store.verify()).problems).toEqual([]);
+  });
+
+  test("leaves nothing of what it deletes, whatever it was", async () => {
     const store = open();
     await store.add([
       entry("1", "Zanzibar in the rain?", { speaker: "Ophelia", time: "2019-12-01" }),
@@ -115,12 +205,12 @@ describe("deleting", () => {
     ]);
     await store.delete({ ids: ["1"] });
     await store.delete({ sessionId: "r" });
-    const left = inFile((db) => {
-      db.exec("CREATE VIRTUAL TABLE temp.left USING fts5vocab(main, memory_words, row)");
-      db.exec("INSERT INTO memory_words (memory_words) VALUES ('integrity-check')");
-      return db.prepare("SELECT term FROM temp.left").all();
-    });
-    expect(left).toEqual([]);
+    for (const table of ["entry", "session", "run", "label", "segment", "word_block"]) {
+      expect(
+        inFile((db) => db.prepare(`SELECT * FROM memory_${table}`).all()),
+        table,
+      ).toEqual([]);
+    }
   });
 
   test("a long session goes whole", async () => {
@@ -159,7 +249,7 @@ describe("search", () => {
       entry("answer", "It is 5433."),
       entry("later", "Thanks, I will write it down."),
     ]);
-    expect(await found(store, "port of staging")).toEqual(["question", "answer"]);
+    expect((await found(store, "port of staging")).slice(0, 2)).toEqual(["question", "answer"]);
   });
 
   test("finds it also when another store has added the question", async () => {
@@ -203,16 +293,17 @@ describe("search", () => {
 test("an embedder has its part in a score when it is given one", async () => {
   const vectors = new Map([
     ["kiln", [1, 0]],
-    ["The kiln is cold.", [0, 1]],
-    ["A kiln, a kiln!", [1, 0]],
+    ["The kiln is cold.", [1, 0]],
+    ["A kiln, a kiln!", [0, 1]],
   ]);
   const embedder = {
     id: "scripted",
     dimensions: 2,
+    trained: false,
     embed: async (texts: readonly string[]) =>
       texts.map((text) => new Float32Array(vectors.get(text) ?? [0, 0])),
   };
   await open().add([entry("cold", "The kiln is cold."), entry("twice", "A kiln, a kiln!")]);
-  expect(await found(open({ embedder }), "kiln")).toEqual(["cold", "twice"]);
-  expect(await found(open({ embedder, embedderWeight: 0.5 }), "kiln")).toEqual(["twice", "cold"]);
+  expect(await found(open({ embedder }), "kiln")).toEqual(["twice", "cold"]);
+  expect(await found(open({ embedder, embedderWeight: 0.5 }), "kiln")).toEqual(["cold", "twice"]);
 });

@@ -1,83 +1,217 @@
 import type { Embedder } from "../../core/embedder.ts";
 import type {
+  MemoryCheck,
   MemoryEntry,
   MemoryHit,
+  MemoryPage,
   MemoryQuery,
   MemoryStats,
   MemoryStore,
+  Watch,
 } from "../../core/memory-store.ts";
 import { blendSimilarity } from "../../search/blend-similarity.ts";
-import type { Database } from "./database.ts";
+import { type Database, openDatabase } from "./database.ts";
+import { emptyLog } from "./empty-log.ts";
+import { MemoryMerger } from "./memory/memory-merger.ts";
+import type { Progress } from "./memory/memory-reindex.ts";
+import { MemoryVectors } from "./memory/memory-vectors.ts";
+import type { VectorQueueStatus } from "./memory/vector-queue.ts";
 
 export interface SqliteMemoryStoreOptions {
   /** What it adds and finds is in this namespace only. */
   readonly namespace?: string;
-  /** Compares the query with the results that words have found; see `embedderWeight`. */
+  /**
+   * A trained one makes vectors of all that is added, in the background, and entries are found by
+   * what they mean as well as by their words. Another compares the query with the results that
+   * words have found; see `embedderWeight`.
+   */
   readonly embedder?: Embedder;
   /**
-   * The embedder's part in a score, from 0 to 1. Default 0: words alone decide.
+   * The part in a score of an embedder that is not trained, from 0 to 1. Default 0: words alone decide.
    * The local embedder hardly helps and doubles the time of a search. Of the answers of
    * LoCoMo, REALTALK and BEAM 78.5, 66.6 and 77.7 % are among the first ten
    * without it, 78.4, 67.5 and 78.0 % with 0.1, 77.9, 66.1 and 77.1 % with 0.3.
    */
   readonly embedderWeight?: number;
+  /** Of the index, so many bytes stay in memory at the most, besides 27 for each passage. Default 16 000 000. */
+  readonly cacheBytes?: number;
 }
 
 /** Results that an embedder compares: it embeds each of them at every search. */
 const COMPARED = 50;
+/** Ids that one command deletes. */
+const STEP = 1000;
 
 /**
- * Keeps memory in a SQLite file that several processes may have open at once, and
- * finds it by its words; `memory-search.ts` says how.
+ * Keeps memory in a SQLite file that several processes may have open at once, and finds it by
+ * its words, with an index of its own in that file (`memory-segments.ts`).
  */
 export class SqliteMemoryStore implements MemoryStore {
   readonly #database: Database;
+  readonly #options: SqliteMemoryStoreOptions;
   readonly #namespace: string;
-  readonly #embedder: Embedder | undefined;
-  readonly #embedderWeight: number;
+  readonly #merger: MemoryMerger;
+  readonly #vectors: MemoryVectors | undefined;
+  #ready: Promise<void> | undefined;
 
   /** Closing the store closes the database. */
   constructor(database: Database, options: SqliteMemoryStoreOptions = {}) {
     this.#database = database;
+    this.#options = options;
     this.#namespace = options.namespace ?? "default";
-    this.#embedder = options.embedder;
-    this.#embedderWeight = options.embedderWeight ?? 0;
+    this.#merger = new MemoryMerger(database.path, this.#namespace);
+    const { embedder } = options;
+    this.#vectors = embedder?.trained
+      ? new MemoryVectors(database, this.#namespace, embedder)
+      : undefined;
   }
 
-  add(entries: readonly MemoryEntry[]): Promise<number> {
-    return this.#database.run("addMemories", this.#namespace, entries);
+  async add(entries: readonly MemoryEntry[]): Promise<number> {
+    await this.#prepare();
+    const { added, mergeDue } = await this.#database.run("addMemories", this.#namespace, entries);
+    if (mergeDue) this.#merger.wake();
+    if (added > 0) this.#vectors?.wake();
+    return added;
   }
 
   async search(query: MemoryQuery): Promise<readonly MemoryHit[]> {
-    const embedder = this.#embedderWeight > 0 ? this.#embedder : undefined;
-    const limit = embedder && query.limit > 0 ? Math.max(query.limit, COMPARED) : query.limit;
-    const hits = await this.#database.run("searchMemories", this.#namespace, { ...query, limit });
-    if (!embedder) return hits;
-    const blended = await blendSimilarity(hits, query.query, embedder, this.#embedderWeight);
-    return blended.slice(0, Math.max(0, query.limit));
+    await this.#prepare();
+    const { embedder, embedderWeight = 0 } = this.#options;
+    if (!embedder || this.#vectors || embedderWeight === 0 || query.limit <= 0)
+      return this.#search(query);
+    const hits = await this.#search({ ...query, limit: Math.max(query.limit, COMPARED) });
+    const text = [query.query].flat().join("\n");
+    const blended = await blendSimilarity(hits, text, embedder, embedderWeight);
+    return blended.slice(0, query.limit);
+  }
+
+  async #search(query: MemoryQuery): Promise<readonly MemoryHit[]> {
+    const { cacheBytes } = this.#options;
+    const texts = [query.query].flat().filter((text) => text.trim() !== "");
+    const embedded =
+      texts.length > 0 && query.limit > 0 ? await this.#vectors?.embed(texts) : undefined;
+    return this.#database.run("searchMemories", this.#namespace, query, cacheBytes, embedded);
+  }
+
+  async read(ids: readonly string[]): Promise<readonly MemoryEntry[]> {
+    await this.#prepare();
+    return this.#database.run("readMemories", this.#namespace, ids);
+  }
+
+  async list(page: MemoryPage): Promise<readonly MemoryEntry[]> {
+    await this.#prepare();
+    return this.#database.run("listMemories", this.#namespace, page);
   }
 
   async stats(of?: { readonly sessionId: string }): Promise<MemoryStats> {
-    const counts = await this.#database.run("memoryStats", this.#namespace, of?.sessionId ?? null);
-    return { ...counts, index: "words in SQLite FTS5" };
+    await this.#prepare();
+    const stats = await this.#database.run("memoryStats", this.#namespace, of?.sessionId ?? null);
+    if (!this.#vectors || of) return stats;
+    return { ...stats, vectors: await this.#vectors.stats() };
   }
 
   async delete(
     which: { readonly ids: readonly string[] } | { readonly sessionId: string },
   ): Promise<number> {
-    if ("ids" in which) return this.#database.run("deleteMemories", this.#namespace, which.ids);
-    for (let count = 0; ; ) {
-      const { deleted, more } = await this.#database.run(
-        "deleteSessionMemories",
-        this.#namespace,
-        which.sessionId,
+    await this.#prepare();
+    const count = await ("sessionId" in which
+      ? this.#deleteSession(which.sessionId)
+      : this.#deleteEntries([...new Set(which.ids)]));
+    if (count > 0) await emptyLog(this.#database);
+    return count;
+  }
+
+  #deleteSession(sessionId: string): Promise<number> {
+    return this.#deleteAll(() =>
+      this.#database.run("deleteSessionMemories", this.#namespace, sessionId),
+    );
+  }
+
+  async #deleteEntries(ids: readonly string[]): Promise<number> {
+    let count = 0;
+    for (let start = 0; start < ids.length; start += STEP) {
+      const some = ids.slice(start, start + STEP);
+      count += await this.#deleteAll(() =>
+        this.#database.run("deleteMemories", this.#namespace, some),
       );
+    }
+    return count;
+  }
+
+  async #deleteAll(step: () => Promise<{ deleted: number; more: boolean }>): Promise<number> {
+    for (let count = 0; ; ) {
+      const { deleted, more } = await step();
       count += deleted;
       if (!more) return count;
     }
   }
 
-  close(): Promise<void> {
-    return this.#database.close();
+  /** Runs in a thread of its own, and sees one state of the memory, whatever is written meanwhile. */
+  async verify(watch: Watch = {}): Promise<MemoryCheck> {
+    await this.#prepare();
+    const database = openDatabase({ path: this.#database.path, thread: "worker" });
+    try {
+      for (;;) {
+        watch.signal?.throwIfAborted();
+        const { check, ...progress } = await database.run("verifyMemories", this.#namespace);
+        watch.onProgress?.(progress);
+        if (check) return check;
+      }
+    } finally {
+      await database.close();
+    }
+  }
+
+  /** Runs in a thread of its own, in short steps. When it is stopped, the next one goes on there. */
+  async reindex(watch: Watch = {}): Promise<void> {
+    await this.#prepare();
+    const database = openDatabase({ path: this.#database.path, thread: "worker" });
+    try {
+      await this.#rebuild(() => database.run("reindexMemories", this.#namespace), watch);
+    } finally {
+      await database.close();
+    }
+    await this.#merger.finish();
+  }
+
+  /** Resolves when nothing waits to be merged in the background. A search is a little faster then. */
+  async finishMerging(): Promise<void> {
+    await this.#prepare();
+    await this.#merger.finish();
+  }
+
+  /**
+   * Resolves when every passage has its vector, or those that are left keep failing; at once
+   * without a trained embedder.
+   */
+  async finishEmbedding(): Promise<VectorQueueStatus | undefined> {
+    await this.#prepare();
+    return this.#vectors?.done();
+  }
+
+  async close(): Promise<void> {
+    await this.#vectors?.close();
+    await this.#merger.close();
+    await this.#database.close();
+  }
+
+  /** Once: what another version of rkat left is made into what this one searches. */
+  #prepare(): Promise<void> {
+    this.#ready ??= this.#rebuild(() =>
+      this.#database.run("prepareMemories", this.#namespace),
+    ).catch((error) => {
+      this.#ready = undefined;
+      throw error;
+    });
+    return this.#ready;
+  }
+
+  async #rebuild(step: () => Promise<Progress>, watch: Watch = {}): Promise<void> {
+    for (;;) {
+      watch.signal?.throwIfAborted();
+      const { more, ...progress } = await step();
+      watch.onProgress?.(progress);
+      if (!more) return;
+    }
   }
 }

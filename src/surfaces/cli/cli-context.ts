@@ -1,3 +1,5 @@
+import type { BenchOptions, BenchReport, BenchWatch } from "../../bench/bench-report.ts";
+import type { Approve } from "../../core/approval.ts";
 import type { MemoryStore } from "../../core/memory-store.ts";
 import type { SessionService } from "../../core/session-service.ts";
 import type { Replay } from "../../replay/replay.ts";
@@ -15,7 +17,12 @@ export interface CliContext {
 
 /** What lies behind the commands. Each opens only when a command asks for it. */
 export interface Engine {
-  openService(workspace: Workspace, access: StoreAccess): Promise<Opened<SessionService>>;
+  /** Without `asking`, calls that need somebody's word wait for it as the settings say. */
+  openService(
+    workspace: Workspace,
+    access: StoreAccess,
+    asking?: Asking,
+  ): Promise<Opened<SessionService>>;
   /**
    * The memory, with what the log says and memory has yet to hear.
    *
@@ -36,6 +43,12 @@ export interface Engine {
   /** What is wrong with the file of a store; nothing when the list is empty. */
   examineStore(file: string): Promise<readonly string[]>;
   providers(workspace: Workspace): Promise<readonly ProviderState[]>;
+  /** The embedder that the settings name, or why it cannot be used; nothing when they name none. */
+  examineEmbedder(
+    workspace: Workspace,
+  ): Promise<{ readonly id: string } | { readonly problem: string } | undefined>;
+  /** Measures rkat in stores of its own; no project's are touched. */
+  bench(options: BenchOptions, watch: BenchWatch): Promise<BenchReport>;
 }
 
 /**
@@ -44,6 +57,13 @@ export interface Engine {
  * own, so that who waits for one answer does not hold up the others.
  */
 export type StoreAccess = "existing" | "create" | "serve";
+
+/** Whom a turn asks before a tool runs that needs somebody's word. */
+export interface Asking {
+  readonly approve?: Approve;
+  /** How long a turn waits for an answer, whoever gives it; the settings' time when it is not given. */
+  readonly timeoutMs?: number;
+}
 
 interface Opened<Thing> {
   readonly it: Thing;

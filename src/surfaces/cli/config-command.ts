@@ -28,7 +28,7 @@ export function configCommand(program: Command, context: CliContext): void {
 }
 
 /** The settings in force, for scripts and for programs at the other end of a wire. */
-export function settingsJson({ config, files }: Workspace) {
+export function settingsJson({ config, files, notes }: Workspace) {
   return {
     files: Object.entries(files).map(([owner, path]) => ({
       owner,
@@ -36,18 +36,21 @@ export function settingsJson({ config, files }: Workspace) {
       exists: existsSync(path),
     })),
     settings: config.effective().map(({ key, value, origin }) => ({ key, value, origin })),
+    notes,
   };
 }
 
 async function printSettings(
   { stdout, stderr, env }: Terminal,
-  { config, files }: Workspace,
+  { config, files, notes }: Workspace,
 ): Promise<void> {
   await stdout.write(renderSettings(config.effective(), styleFor(stdout, env)));
   const places = Object.values(files).map(
     (path) => `  ${path}${existsSync(path) ? "" : " (not there)"}\n`,
   );
   await stderr.write(`\nFiles, the later one wins:\n${places.join("")}`);
+  if (notes.length > 0)
+    await stderr.write(`\nNotes:\n${notes.map((note) => `  ${note}\n`).join("")}`);
 }
 
 function renderSettings(settings: readonly EffectiveSetting[], style: Style): string {

@@ -55,9 +55,11 @@ async function projectFindings(context: CliContext, command: Command): Promise<F
   }
   return [
     { name: "config", state: "good", detail: givenFiles(workspace) },
+    ...workspace.notes.map((detail): Finding => ({ name: "config", state: "note", detail })),
     ...(await storeFindings(context.engine, workspace)),
     modelFinding(workspace),
     ...(await providerFindings(context.engine, workspace)),
+    ...(await embedderFindings(context.engine, workspace)),
   ];
 }
 
@@ -113,6 +115,14 @@ async function providerFindings(engine: Engine, workspace: Workspace): Promise<F
     const key = keyVariable === undefined ? "needs no key" : `${keyVariable} is set`;
     return { name, state: "good", detail: `${packageName}, ${key}` };
   });
+}
+
+async function embedderFindings(engine: Engine, workspace: Workspace): Promise<Finding[]> {
+  const found = await engine.examineEmbedder(workspace);
+  if (!found) return [];
+  return "id" in found
+    ? [{ name: "embeddings", state: "good", detail: found.id }]
+    : [{ name: "embeddings", state: "wrong", detail: found.problem }];
 }
 
 function renderFinding({ name, state, detail }: Finding, style: Style): string {

@@ -10,12 +10,23 @@ export function flagOf<Value>(kind: SettingKind<Value>): (text: string) => Value
   };
 }
 
-/** Reads a whole number from 0, up to `max`. */
-export function countFlag(max: number): (text: string) => number {
+/** Reads a whole number from `min` up to `max`. */
+export function countFlag(max: number, min = 0): (text: string) => number {
   return (text) => {
-    if (/^\d+$/.test(text) && Number(text) <= max) return Number(text);
-    throw new InvalidArgumentError(`It must be a whole number from 0 to ${max}.`);
+    if (/^\d+$/.test(text) && Number(text) >= min && Number(text) <= max) return Number(text);
+    throw new InvalidArgumentError(`It must be a whole number from ${min} to ${max}.`);
   };
+}
+
+/** Reads a number from 0 to 1. */
+export function shareFlag(text: string): number {
+  if (/^\d*\.?\d+$/.test(text) && Number(text) <= 1) return Number(text);
+  throw new InvalidArgumentError("It must be a number from 0 to 1.");
+}
+
+/** Collects a flag that may be repeated. */
+export function listFlag(text: string, before: readonly string[] = []): readonly string[] {
+  return [...before, text];
 }
 
 /** Collects `--label k=v` flags. */

@@ -1,28 +1,24 @@
 import type { Command } from "commander";
 import type { MemoryEntry, MemoryStore } from "../../core/memory-store.ts";
 import type { CliContext } from "./cli-context.ts";
-import type { WithMemory } from "./memory-command.ts";
-import { checkMemoryLine, type MemoryLine } from "./memory-line.ts";
+import { checkMemoryLine, MEMORY_LINE, type MemoryLine } from "./memory-line.ts";
 import { printJson } from "./print-json.ts";
 import { ProgressLine } from "./progress-line.ts";
 import { readJsonLines } from "./read-json-lines.ts";
 import { rereadable } from "./rereadable.ts";
 import { thousands } from "./thousands.ts";
+import { withMemory } from "./with-memory.ts";
 
 /** What one transaction holds at the most. */
 const BATCH = { entries: 5_000, characters: 8 * 1024 * 1024 } as const;
 
 /** `rkat memory add`: stores a file of texts, or none of it. */
-export function memoryAddCommand(
-  memory: Command,
-  context: CliContext,
-  withMemory: WithMemory,
-): void {
+export function memoryAddCommand(memory: Command, context: CliContext): void {
   const { terminal } = context;
   const add = memory
     .command("add")
     .description("store texts, so that they can be found; what is there already stays as it is")
-    .requiredOption("--jsonl <file>", `one ${LINE} a line; - for stdin`)
+    .requiredOption("--jsonl <file>", `one ${MEMORY_LINE} a line; - for stdin`)
     .option("--json", "for scripts")
     .action(async ({ jsonl, json }: { jsonl: string; json?: true }) => {
       const progress = new ProgressLine(terminal.stderr);
@@ -44,8 +40,6 @@ export function memoryAddCommand(
       }
     });
 }
-
-const LINE = '{"content", "session_id", "turn", "time"?, "id"?, "role"?, "speaker"?}';
 
 interface Counts {
   readonly added: number;

@@ -25,6 +25,13 @@ export function processTerminal(): Terminal {
         release: () => void (process.stdout.writableLength > 0 && process.exit()),
       };
     },
+    takeChat: () => ({
+      input: process.stdin,
+      output: process.stdout,
+      isTerminal: process.stdin.isTTY === true && process.stdout.isTTY === true,
+      raw: (on) => void process.stdin.setRawMode(on),
+      release: () => void process.stdin.unref(),
+    }),
   };
 }
 

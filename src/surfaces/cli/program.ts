@@ -9,13 +9,15 @@ type Register = (program: Command, context: CliContext) => void;
  */
 const COMMANDS: readonly {
   readonly names: readonly string[];
-  load(): Promise<Register>;
+  /** `next` is the argument after the name. */
+  load(next: string | undefined): Promise<Register>;
 }[] = [
   { names: ["run"], load: async () => (await import("./run-command.ts")).runCommand },
   {
     names: ["resume", "continue", "c"],
     load: async () => (await import("./resume-command.ts")).resumeCommand,
   },
+  { names: ["chat"], load: async () => (await import("./chat/chat-command.ts")).chatCommand },
   {
     names: ["sessions"],
     load: async () => (await import("./sessions-command.ts")).sessionsCommand,
@@ -24,7 +26,18 @@ const COMMANDS: readonly {
     names: ["history"],
     load: async () => (await import("./history-command.ts")).historyCommand,
   },
-  { names: ["memory"], load: async () => (await import("./memory-command.ts")).memoryCommand },
+  {
+    names: ["memory"],
+    load: async (next) => await (await import("./memory-command.ts")).loadMemoryCommand(next),
+  },
+  {
+    names: ["approvals"],
+    load: async () => (await import("./approvals-command.ts")).approvalsCommand,
+  },
+  {
+    names: ["knowledge"],
+    load: async () => (await import("./knowledge-command.ts")).knowledgeCommand,
+  },
   { names: ["replay"], load: async () => (await import("./replay-command.ts")).replayCommand },
   { names: ["rpc"], load: async () => (await import("./rpc-command.ts")).rpcCommand },
   { names: ["serve"], load: async () => (await import("./serve-command.ts")).serveCommand },
@@ -35,6 +48,7 @@ const COMMANDS: readonly {
     names: ["capabilities"],
     load: async () => (await import("./capabilities-command.ts")).capabilitiesCommand,
   },
+  { names: ["bench"], load: async () => (await import("./bench-command.ts")).benchCommand },
   { names: ["doctor"], load: async () => (await import("./doctor-command.ts")).doctorCommand },
 ];
 
@@ -75,8 +89,8 @@ Examples:
 
 /** The version, and a command that is named, need no other. */
 function commandsFor(args: readonly string[]): Promise<readonly Register[]> {
-  const [first = ""] = args[0] === "--dir" ? args.slice(2) : args;
+  const [first = "", next] = args[0] === "--dir" ? args.slice(2) : args;
   if (first === "-V" || first === "--version") return Promise.resolve([]);
   const named = COMMANDS.filter(({ names }) => names.includes(first));
-  return Promise.all((named.length > 0 ? named : COMMANDS).map(({ load }) => load()));
+  return Promise.all((named.length > 0 ? named : COMMANDS).map(({ load }) => load(next)));
 }

@@ -5,20 +5,34 @@ import type { Terminal } from "./terminal.ts";
 const BYTES_MAX = 16 * 1024 * 1024;
 const PATIENCE_MS = 2000;
 
+export type PromptSource = Pick<Terminal, "stdin" | "stderr">;
+
 /**
  * The prompt: the words of the command line, after what was piped in. Without
- * words, what was piped in is the prompt; without either, `unsaid` is.
+ * words, what was piped in is the prompt; without either, `unsaid` is; with
+ * `null`, there need be none.
  *
  * @throws SessionError `INVALID_PARAMS` when there is none of them.
  */
 export async function readPrompt(
   words: readonly string[],
-  terminal: Terminal,
-  unsaid = "",
-): Promise<string> {
+  terminal: PromptSource,
+  unsaid?: string,
+): Promise<string>;
+export async function readPrompt(
+  words: readonly string[],
+  terminal: PromptSource,
+  unsaid: string | null | undefined,
+): Promise<string | undefined>;
+export async function readPrompt(
+  words: readonly string[],
+  terminal: PromptSource,
+  unsaid: string | null = "",
+): Promise<string | undefined> {
   const piped = await readPiped(terminal);
   const said = words.join(" ").trim();
-  const asked = said === "" && piped === "" ? unsaid : said;
+  if (unsaid === null && said === "" && piped === "") return undefined;
+  const asked = said === "" && piped === "" ? (unsaid ?? "") : said;
   if (piped === "" && asked === "") {
     throw new SessionError("INVALID_PARAMS", {
       detail: "There is no prompt.",
@@ -29,7 +43,7 @@ export async function readPrompt(
   return asked === "" ? piped : `<stdin>\n${piped}\n</stdin>\n\n${asked}`;
 }
 
-async function readPiped({ stdin, stderr }: Terminal): Promise<string> {
+async function readPiped({ stdin, stderr }: PromptSource): Promise<string> {
   if (stdin.isTerminal) return "";
   const chunks: Uint8Array[] = [];
   let size = 0;

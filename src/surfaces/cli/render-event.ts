@@ -14,6 +14,12 @@ export function renderEvent(event: SessionEvent): string {
       return `  text: ${cut(event.content, SHOWN.text)}\n`;
     case "tool_call_requested":
       return `  → ${event.name} ${cut(JSON.stringify(event.args) ?? "", SHOWN.args)}\n`;
+    case "tool_approval_requested":
+      return `  ? ${event.name} waits for approval\n`;
+    case "tool_approval_resolved":
+      return `  ${event.decision === "allow" ? "allowed" : "denied"}: ${event.name}${event.reason === undefined ? "" : ` (${cut(event.reason, SHOWN.result)})`}\n`;
+    case "knowledge_applied":
+      return `  learned rules in the prompt: ${event.rules.length}\n`;
     case "tool_execution_completed":
       return `  ${event.is_error ? "✗" : "✓"} ${event.name} (${event.duration_ms} ms): ${cut(event.result, SHOWN.result)}\n`;
     case "tool_execution_timed_out":
@@ -26,6 +32,12 @@ export function renderEvent(event: SessionEvent): string {
       return `  ✗ Compaction failed (continuing): ${event.error}\n`;
     case "tool_output_pruned":
       return `  ✂ Old tool output pruned: ${event.tokens_before} → ${event.tokens_after} tokens\n`;
+    case "task_updated":
+      return `  ✎ Task record: ${Object.keys(event.changed).join(", ").replaceAll("_", " ")}\n`;
+    case "message_pinned":
+      return `  📌 Pinned message @${event.message}\n`;
+    case "message_unpinned":
+      return `  📌 Unpinned message @${event.message}\n`;
     case "budget_warning":
       return `  ! Budget of ${event.budget_type.replace("_", " ")}: ${event.used} of ${event.limit} used\n`;
     case "retrying":

@@ -52,6 +52,7 @@ test("a session is shown with what the model sees of it", () => {
     seq: 99,
     compactions: 1,
     historyTokens: 4321,
+    task: { goal: "Look around.", subTasks: [], scratchpad: {}, activeFiles: ["a.ts"] },
     history: [
       { id: 1, turn: -1, message: { role: "system", content: "Be brief." } },
       { id: 50, turn: -1, message: summaryMessage("They talked.") },
@@ -99,24 +100,28 @@ test("a session is shown with what the model sees of it", () => {
     compactions 1
     used        1 234 567 tokens
 
-    system
+    task record
+      Goal: Look around.
+      Active files: a.ts
+
+    0 @1  system
       Be brief.
 
-    summary
+    1 @50  summary
       [Context compacted] A previous context produced the following summary of work so far. The current tool and session state is preserved. Use this summary to continue without duplicating work:
 
       They talked.
 
-    user  turn 11, Ada, 2026-01-01T21:00:00Z
+    2 @60  user  turn 11, Ada, 2026-01-01T21:00:00Z
       Look
 
       at �[2Jthis.
 
-    assistant  turn 11
+    3 @70  assistant  turn 11
       Looking.
       → read {"path":"a.ts"}
 
-    tool results  turn 11
+    4 @80  tool results  turn 11
       line 0
       line 1
       line 2

@@ -2,6 +2,7 @@ import { contentText, isSummary, type Message, toolUses } from "../../core/messa
 import type { HistoryMessage, SessionSummary, SessionView } from "../../core/session-service.ts";
 import { oneLine, printable } from "./printable.ts";
 import { renderTable } from "./render-table.ts";
+import { renderTaskView } from "./render-task.ts";
 import { timeAgo } from "./render-time.ts";
 import type { Style } from "./style.ts";
 import { thousands } from "./thousands.ts";
@@ -51,8 +52,10 @@ export function renderSession(view: SessionView, now: number, style: Style): str
   const head = facts
     .map(([name = "", value]) => `${style.dim(name.padEnd(12))}${value}\n`)
     .join("");
-  const body = view.history.map((entry) => renderMessage(entry, style)).join("");
-  return `${style.bold(`Session ${view.sessionId}`)}\n${head}${body}`;
+  const task = renderTaskView(view.task);
+  const record = task === "" ? "" : `\n${style.cyan("task record")}\n${indent(task)}`;
+  const body = view.history.map((entry, index) => renderMessage(entry, index, style)).join("");
+  return `${style.bold(`Session ${view.sessionId}`)}\n${head}${record}${body}`;
 }
 
 /** The shortest beginnings of ids that tell them apart, of eight characters at least. */
@@ -69,11 +72,18 @@ export function shortIds(ids: readonly string[]): ReadonlyMap<string, string> {
   );
 }
 
-function renderMessage({ turn, message, origin }: HistoryMessage, style: Style): string {
+function renderMessage(
+  { id, turn, message, origin, pinned }: HistoryMessage,
+  index: number,
+  style: Style,
+): string {
   const said = [origin?.speaker, origin?.time].filter(Boolean).join(", ");
-  const place = [turn >= 0 ? `turn ${turn}` : "", said].filter(Boolean).join(", ");
+  const place = [turn >= 0 ? `turn ${turn}` : "", said, pinned ? "pinned" : ""]
+    .filter(Boolean)
+    .join(", ");
   const role = isSummary(message) ? "summary" : message.role.replace("block_", "");
-  const head = `\n${style.cyan(role.replace("_", " "))}${place ? style.dim(`  ${place}`) : ""}\n`;
+  const name = `${style.dim(`${index} @${id}`)}  ${style.cyan(role.replace("_", " "))}`;
+  const head = `\n${name}${place ? style.dim(`  ${place}`) : ""}\n`;
   return head + indent(textOf(message, style));
 }
 

@@ -1,11 +1,15 @@
 import type { Command } from "commander";
+import type { SessionService } from "../../core/session-service.ts";
+import { callWaits } from "./call-waits.ts";
 import type { CliContext } from "./cli-context.ts";
 import { findSession } from "./find-session.ts";
 import { given } from "./flags.ts";
+import { askingOf, promptSource } from "./on-approval.ts";
 import { readPrompt } from "./read-prompt.ts";
 import { runTurn } from "./run-turn.ts";
 import { addTurnFlags, budgetOf, compactionOf, type TurnFlags } from "./turn-flags.ts";
 import { withService } from "./with-service.ts";
+import type { Workspace } from "./workspace.ts";
 
 /** `rkat resume` and `rkat continue`. */
 export function resumeCommand(program: Command, context: CliContext): void {
@@ -13,7 +17,10 @@ export function resumeCommand(program: Command, context: CliContext): void {
     .command("resume")
     .description("run a turn in an earlier session")
     .argument("<session>", "its id, the beginning of it, `last`, or ~N for the Nth before the last")
-    .argument("[prompt...]", "what you want");
+    .argument(
+      "[prompt...]",
+      "what you want; not needed to go on with a call that waited for approval",
+    );
   addTurnFlags(resume).action((session: string, words: string[], flags: TurnFlags) =>
     resumeSession(context, resume, session, words, flags),
   );
@@ -36,16 +43,22 @@ function resumeSession(
   flags: TurnFlags,
   unsaid?: string,
 ): Promise<void> {
-  return withService(context, command, async (service, workspace) => {
+  const { terminal } = context;
+  const run = async (service: SessionService, workspace: Workspace) => {
     const sessionId = await findSession(service, session);
-    const prompt = await readPrompt(words, context.terminal, unsaid);
+    const waits = await callWaits(service, sessionId);
+    const source = promptSource(terminal, flags.onApproval);
+    // A call that waits is gone on with; only words deny it.
+    const prompt = await readPrompt(words, source, waits ? null : unsaid);
     const { model, maxTokens } = flags;
     const request = {
       sessionId,
-      prompt,
       budget: budgetOf(flags, workspace.config),
-      ...given({ model, maxTokens, compaction: compactionOf(flags) }),
+      ...given({ prompt, model, maxTokens, compaction: compactionOf(flags) }),
     };
     await runTurn(context, workspace, flags, request, (...turn) => service.resume(...turn));
+  };
+  return withService(context, command, run, {
+    asking: ({ config }) => askingOf(terminal, flags.onApproval, config),
   });
 }

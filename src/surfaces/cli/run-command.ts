@@ -2,6 +2,7 @@ import type { Command } from "commander";
 import { nearestName } from "../../config/nearest-name.ts";
 import { SessionError } from "../../core/errors.ts";
 import type { CliContext } from "./cli-context.ts";
+import { askingOf, promptSource } from "./on-approval.ts";
 import { readPrompt } from "./read-prompt.ts";
 import { requireModel } from "./require-model.ts";
 import { runTurn } from "./run-turn.ts";
@@ -21,13 +22,20 @@ export function runCommand(program: Command, context: CliContext): void {
     refuseTypo(program, words);
     const workspace = await workspaceOf(context, command);
     requireModel(flags.model, workspace);
-    const prompt = await readPrompt(words, context.terminal);
+    const prompt = await readPrompt(words, promptSource(context.terminal, flags.onApproval));
     const { config } = workspace;
-    await withServiceOf(workspace, context, "create", async (service) => {
-      const { sessionId } = await service.createSession(sessionOf(flags, config));
-      const request = { sessionId, prompt, budget: budgetOf(flags, config) };
-      await runTurn(context, workspace, flags, request, (...turn) => service.startTurn(...turn));
-    });
+    const asking = askingOf(context.terminal, flags.onApproval, config);
+    await withServiceOf(
+      workspace,
+      context,
+      "create",
+      async (service) => {
+        const { sessionId } = await service.createSession(sessionOf(flags, config));
+        const request = { sessionId, prompt, budget: budgetOf(flags, config) };
+        await runTurn(context, workspace, flags, request, (...turn) => service.startTurn(...turn));
+      },
+      asking,
+    );
   });
 }
 

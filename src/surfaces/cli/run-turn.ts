@@ -1,6 +1,6 @@
 import { ERRORS, SessionError } from "../../core/errors.ts";
 import type { EventEnvelope } from "../../core/event.ts";
-import type { StartTurn } from "../../core/requests.ts";
+import type { ResumeTurn } from "../../core/requests.ts";
 import { turnResult } from "../../core/results.ts";
 import type { TurnEnd, TurnOptions, TurnResult } from "../../core/session-service.ts";
 import { toWire } from "../../core/wire.ts";
@@ -9,23 +9,24 @@ import type { CliContext } from "./cli-context.ts";
 import { printEnd, printEvent } from "./event-lines.ts";
 import { printJson } from "./print-json.ts";
 import { printable } from "./printable.ts";
+import { renderEvent } from "./render-event.ts";
 import { styleFor } from "./style.ts";
 import type { TurnFlags } from "./turn-flags.ts";
 import { TurnView } from "./turn-view.ts";
 import type { Workspace } from "./workspace.ts";
 
 /** Runs one turn, shows it, and says how it ended. Ctrl-C interrupts it. */
-export async function runTurn(
+export async function runTurn<Request extends ResumeTurn>(
   context: CliContext,
   { config }: Pick<Workspace, "config">,
   flags: TurnFlags,
-  request: StartTurn,
-  run: (request: StartTurn, options: TurnOptions) => Promise<TurnResult>,
+  request: Request,
+  run: (request: Request, options: TurnOptions) => Promise<TurnResult>,
 ): Promise<void> {
   const { terminal } = context;
   const isKept = hasCapability(config, "session-store");
   const stream = flags.output === "text" && (flags.stream ?? terminal.stdout.isTerminal);
-  const view = new TurnView(terminal, { stream, verbose: flags.verbose === true });
+  const view = new TurnView(terminal, { stream, shown: flags.verbose ? renderEvent : () => "" });
   const onEvent = (event: EventEnvelope) => {
     if (flags.output === "jsonl") printEvent(terminal.stdout, event);
     view.onEvent(event);
@@ -42,16 +43,25 @@ export async function runTurn(
   else if (flags.output === "jsonl") {
     await printEnd(terminal.stdout, "result", toWire(turnResult, result));
   } else {
-    if (!stream) await terminal.stdout.write(`${shown(result.text, terminal.stdout.isTerminal)}\n`);
+    if (!stream && result.text !== "") {
+      await terminal.stdout.write(`${shown(result.text, terminal.stdout.isTerminal)}\n`);
+    }
     await terminal.stderr.write(styleFor(terminal.stderr, terminal.env).dim(footer(result)));
   }
   const note = NOTES[result.stopReason];
   const way = isKept ? " `rkat continue` goes on." : "";
   if (note) await terminal.stderr.write(`note: ${note}${way}\n`);
+  if (result.stopReason === "approval_required") {
+    await terminal.stderr.write(WAITING_NOTE);
+    context.exitCode = ERRORS.APPROVAL_REQUIRED.exitCode;
+  }
   if (result.stopReason === "budget_exhausted") {
     context.exitCode = ERRORS.BUDGET_EXHAUSTED.exitCode;
   }
 }
+
+const WAITING_NOTE =
+  "note: a tool call waits for approval. `rkat approvals list` shows it; `rkat approvals allow` or `rkat approvals deny --reason …` answers it, and `rkat continue` goes on.\n";
 
 /** What a person should know of an answer that may be cut short. */
 const NOTES: Partial<Record<TurnEnd, string>> = {

@@ -11,6 +11,8 @@ export interface SessionFlags extends CompactionFlags {
   readonly systemPrompt?: string;
   readonly memory?: boolean;
   readonly enableMemory?: true;
+  readonly knowledge?: boolean;
+  readonly approval?: Readonly<Record<string, string>>;
   readonly label?: Readonly<Record<string, string>>;
 }
 
@@ -20,6 +22,13 @@ export function addSessionFlags(command: Command): Command {
     .option("--memory", "let the session search memory (the default)")
     .option("--no-memory", "do not")
     .addOption(new Option("--enable-memory", "same as --memory").hideHelp())
+    .option("--knowledge", "learn from the project, and the project from the session (the default)")
+    .option("--no-knowledge", "do not")
+    .option(
+      "--approval <tool=policy>",
+      "ask before calls of a tool, or deny them: shell=ask, 'fs_*=deny' (repeatable)",
+      labelFlag,
+    )
     .option("-l, --label <name=value>", "label the session (repeatable)", labelFlag);
 }
 
@@ -31,6 +40,8 @@ export function sessionOf(flags: SessionFlags, config: Config): CreateSession {
     maxTokens: flags.maxTokens,
     memory: flags.enableMemory ?? flags.memory ?? memoryByDefault(config),
     compaction: compactionOf(flags),
+    knowledge: flags.knowledge,
+    approvals: flags.approval as CreateSession["approvals"],
     labels: flags.label,
   });
 }

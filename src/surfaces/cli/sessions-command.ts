@@ -5,19 +5,21 @@ import type { SessionService } from "../../core/session-service.ts";
 import { toWire } from "../../core/wire.ts";
 import type { CliContext } from "./cli-context.ts";
 import { printEnd, printEvent } from "./event-lines.ts";
-import { findSession } from "./find-session.ts";
 import { countFlag, given, labelFlag } from "./flags.ts";
 import { printJson } from "./print-json.ts";
 import { ProgressLine } from "./progress-line.ts";
 import { renderSession, renderSessionList } from "./render-sessions.ts";
+import { sessionsContextCommand } from "./sessions-context-command.ts";
 import { sessionsCreateCommand } from "./sessions-create-command.ts";
+import { sessionsPinsCommand } from "./sessions-pins-command.ts";
+import { sessionsTaskCommand } from "./sessions-task-command.ts";
 import { styleFor } from "./style.ts";
 import { thousands } from "./thousands.ts";
 import { type OutputForm, outputOption } from "./turn-flags.ts";
 import { withService } from "./with-service.ts";
+import { sessionCommand, withSession } from "./with-session.ts";
 
 const LIMIT_DEFAULT = 20;
-const SESSION = "its id, the beginning of it, `last`, or ~N for the Nth before the last";
 
 interface ListFlags {
   readonly limit: number;
@@ -67,72 +69,82 @@ export function sessionsCommand(program: Command, context: CliContext): void {
       }),
     );
 
-  const show = withSession(sessions, "show", "what is known of a session, and its history")
+  const show = sessionCommand(sessions, "show", "what is known of a session, and its history")
     .option("--json", "for scripts")
     .action((name: string, { json }: { json?: true }) =>
-      withFoundSession(context, show, name, async (service, sessionId) => {
+      withSession(context, show, name, async (service, sessionId) => {
         const view = await service.read({ sessionId });
         if (json) await printJson(terminal.stdout, toWire(sessionView, view));
         else await terminal.stdout.write(renderSession(view, Date.now(), style));
       }),
     );
 
-  const archive = withSession(sessions, "archive", "put a session away: still there to read")
+  sessionsContextCommand(sessions, context);
+  sessionsTaskCommand(sessions, context);
+  sessionsPinsCommand(sessions, context);
+
+  const archive = sessionCommand(sessions, "archive", "put a session away: still there to read")
     .option("--json", "for scripts")
     .action((name: string, { json }: { json?: true }) =>
-      withFoundSession(context, archive, name, async (service, sessionId) => {
+      withSession(context, archive, name, async (service, sessionId) => {
         await service.archive({ sessionId });
         if (json) await printJson(terminal.stdout, { archived: true });
         else await terminal.stderr.write(`Archived ${sessionId}.\n`);
       }),
     );
 
-  const remove = withSession(sessions, "delete", "remove a session, its log and its memory")
+  const remove = sessionCommand(sessions, "delete", "remove a session, its log and its memory")
     .option("--json", "for scripts")
     .action((name: string, { json }: { json?: true }) =>
-      withFoundSession(context, remove, name, async (service, sessionId) => {
+      withSession(context, remove, name, async (service, sessionId) => {
         await service.delete({ sessionId });
         if (json) await printJson(terminal.stdout, { deleted: true });
         else await terminal.stderr.write(`Deleted ${sessionId}.\n`);
       }),
     );
 
-  const compact = withSession(sessions, "compact", "compact a session's history now")
+  const compact = sessionCommand(sessions, "compact", "compact a session's history now")
     .option("--instructions <text>", "what the summary shall heed")
     .addOption(outputOption())
     .option("--json", "same as --output json")
     .action((name: string, { instructions, json, output }: CompactFlags) =>
-      withFoundSession(context, compact, name, async (service, sessionId) => {
-        const progress = new ProgressLine(terminal.stderr);
-        progress.show("compacting the history");
-        const request = { sessionId, ...given({ instructions }) };
-        const outcome = await terminal
-          .interruptible((signal) =>
-            service.compact(request, {
-              signal,
-              onEvent: (event) => {
-                if (output === "jsonl") printEvent(terminal.stdout, event);
-              },
-            }),
-          )
-          .finally(() => progress.clear());
-        const wire = toWire(compactionOutcome, outcome);
-        if (output === "jsonl") return await printEnd(terminal.stdout, "result", wire);
-        if (json || output === "json") return await printJson(terminal.stdout, wire);
-        await terminal.stdout.write(
-          outcome.compacted
-            ? `Compacted: ${outcome.messagesBefore} → ${outcome.messagesAfter} messages, ${thousands(outcome.tokensBefore)} → ${thousands(outcome.tokensAfter)} tokens.\n`
-            : `Nothing was compacted: ${outcome.reason}\n`,
-        );
-      }),
+      withSession(
+        context,
+        compact,
+        name,
+        async (service, sessionId) => {
+          const progress = new ProgressLine(terminal.stderr);
+          progress.show("compacting the history");
+          const request = { sessionId, ...given({ instructions }) };
+          const outcome = await terminal
+            .interruptible((signal) =>
+              service.compact(request, {
+                signal,
+                onEvent: (event) => {
+                  if (output === "jsonl") printEvent(terminal.stdout, event);
+                },
+              }),
+            )
+            .finally(() => progress.clear());
+          const wire = toWire(compactionOutcome, outcome);
+          if (output === "jsonl") return await printEnd(terminal.stdout, "result", wire);
+          if (json || output === "json") return await printJson(terminal.stdout, wire);
+          await terminal.stdout.write(
+            outcome.compacted
+              ? `Compacted: ${outcome.messagesBefore} → ${outcome.messagesAfter} messages, ${thousands(outcome.tokensBefore)} → ${thousands(outcome.tokensAfter)} tokens.\n`
+              : `Nothing was compacted: ${outcome.reason}\n`,
+          );
+        },
+        { includeArchived: false },
+      ),
     );
 
-  const events = withSession(sessions, "events", "the log of a session, one JSON a line")
+  const events = sessionCommand(sessions, "events", "the log of a session, one JSON a line")
     .option("--after <seq>", "only events after this one", countFlag(Number.MAX_SAFE_INTEGER), 0)
     .option("-f, --follow", "go on with new events until Ctrl-C")
     .option("--json", "it always is")
     .action((name: string, { after, follow }: { after: number; follow?: true }) =>
-      withFoundSession(context, events, name, (service, sessionId) =>
+      withSession(context, events, name, (service, sessionId) =>
         printEvents(context, service, { sessionId, afterSeq: after }, follow === true),
       ),
     );
@@ -155,21 +167,5 @@ async function printEvents(
       await terminal.stdout.write(`${JSON.stringify(stored)}\n`);
       if (!follow && seq >= lastSeq) return;
     }
-  });
-}
-
-function withSession(sessions: Command, name: string, description: string): Command {
-  return sessions.command(name).description(description).argument("<session>", SESSION);
-}
-
-function withFoundSession(
-  context: CliContext,
-  command: Command,
-  name: string,
-  work: (service: SessionService, sessionId: string) => Promise<void>,
-): Promise<void> {
-  return withService(context, command, async (service) => {
-    const includeArchived = command.name() !== "compact";
-    await work(service, await findSession(service, name, { includeArchived }));
   });
 }

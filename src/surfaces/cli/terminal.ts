@@ -11,6 +11,19 @@ export interface Terminal {
   interruptible<Result>(work: (signal: AbortSignal) => Promise<Result>): Promise<Result>;
   /** The bare streams, for a protocol: nothing else writes to standard output, and its end is theirs to see to. */
   takeStreams(): ProtocolStreams;
+  /** Standard input and output for a person who types line after line. */
+  takeChat(): ChatStreams;
+}
+
+export interface ChatStreams {
+  readonly input: Readable;
+  readonly output: Writable;
+  /** Whether a person sits at both ends. */
+  readonly isTerminal: boolean;
+  /** Whether keys come one by one, Ctrl-C among them. */
+  raw(on: boolean): void;
+  /** Lets the process end although nobody closed its input. */
+  release(): void;
 }
 
 interface ProtocolStreams {

@@ -3,15 +3,20 @@ import type { Config } from "../../config/config.ts";
 import { duration, text, wholeNumber } from "../../config/setting-kind.ts";
 import type { Budget, CompactionSettings } from "../../core/requests.ts";
 import { flagOf, given } from "./flags.ts";
+import { type OnApproval, onApprovalOption } from "./on-approval.ts";
 
 /** What every command that runs a turn can be told. */
-export interface TurnFlags extends CompactionFlags {
+export interface TurnFlags extends RunFlags {
+  readonly output: OutputForm;
+  readonly onApproval?: OnApproval;
+}
+
+export interface RunFlags extends CompactionFlags {
   readonly model?: string;
   readonly maxTokens?: number;
   readonly maxTotalTokens?: number;
   readonly maxDuration?: number;
   readonly maxToolCalls?: number;
-  readonly output: OutputForm;
   readonly stream?: boolean;
   readonly verbose?: true;
 }
@@ -23,6 +28,7 @@ export interface CompactionFlags {
   readonly recentTurnBudget?: number;
   readonly maxSummaryTokens?: number;
   readonly minTurnsBetweenCompactions?: number;
+  readonly windowSize?: number;
 }
 
 /** For people, a whole result for scripts, or events as they happen for programs. */
@@ -31,12 +37,16 @@ export type OutputForm = "text" | "json" | "jsonl";
 const count = flagOf(wholeNumber);
 
 export function addTurnFlags(command: Command): Command {
+  return addRunFlags(command).addOption(outputOption()).addOption(onApprovalOption());
+}
+
+/** The same where a person sees what happens, and is asked. */
+export function addRunFlags(command: Command): Command {
   addModelFlags(command)
     .option("--max-total-tokens <n>", "input and output tokens of this run", count)
     .option("--max-duration <time>", "how long this run may take: 90s, 1h30m", flagOf(duration))
     .option("--max-tool-calls <n>", "tool calls of this run", count);
   return addCompactionFlags(command)
-    .addOption(outputOption())
     .option("-s, --stream", "print the answer as it comes (default on a terminal)")
     .option("--no-stream", "print the answer when it is whole")
     .option("-v, --verbose", "say on stderr what happens");
@@ -54,7 +64,8 @@ export function addCompactionFlags(command: Command): Command {
     .addOption(alias("--compact-threshold <n>"))
     .option("--recent-turn-budget <n>", "recent turns that a compaction keeps", count)
     .option("--max-summary-tokens <n>", "tokens that a summary may take", count)
-    .option("--min-turns-between-compactions <n>", "model calls between two compactions", count);
+    .option("--min-turns-between-compactions <n>", "model calls between two compactions", count)
+    .option("--window-size <n>", "messages that are kept when twice as many are there", count);
 }
 
 export function outputOption(): Option {
@@ -69,12 +80,13 @@ export function compactionOf(flags: CompactionFlags): CompactionSettings | undef
     recentTurnBudget: flags.recentTurnBudget,
     maxSummaryTokens: flags.maxSummaryTokens,
     minTurnsBetweenCompactions: flags.minTurnsBetweenCompactions,
+    windowSize: flags.windowSize,
   });
   return Object.keys(compaction).length > 0 ? compaction : undefined;
 }
 
 /** The limits of a run: the flags', else the settings'. */
-export function budgetOf(flags: TurnFlags, config: Config): Budget {
+export function budgetOf(flags: RunFlags, config: Config): Budget {
   return given({
     maxTotalTokens: flags.maxTotalTokens ?? config.get("budget.max_total_tokens"),
     maxDurationMs: flags.maxDuration ?? config.get("budget.max_duration"),

@@ -1,7 +1,6 @@
 import type { EventEnvelope, SessionEvent } from "../../core/event.ts";
 import { printable } from "./printable.ts";
 import { ProgressLine } from "./progress-line.ts";
-import { renderEvent } from "./render-event.ts";
 import { type Style, styleFor } from "./style.ts";
 import type { Terminal } from "./terminal.ts";
 
@@ -9,7 +8,7 @@ import type { Terminal } from "./terminal.ts";
 export class TurnView {
   readonly #terminal: Terminal;
   readonly #stream: boolean;
-  readonly #verbose: boolean;
+  readonly #shown: (event: SessionEvent) => string;
   readonly #progress: ProgressLine;
   readonly #style: Style;
   /** Whether the answer so far ends in the middle of a line. */
@@ -17,11 +16,15 @@ export class TurnView {
 
   constructor(
     terminal: Terminal,
-    options: { readonly stream: boolean; readonly verbose: boolean },
+    options: {
+      readonly stream: boolean;
+      /** What is said of an event, besides the answer: lines, or nothing. */
+      readonly shown: (event: SessionEvent) => string;
+    },
   ) {
     this.#terminal = terminal;
     this.#stream = options.stream;
-    this.#verbose = options.verbose;
+    this.#shown = options.shown;
     this.#progress = new ProgressLine(terminal.stderr);
     this.#style = styleFor(terminal.stderr, terminal.env);
   }
@@ -55,8 +58,10 @@ export class TurnView {
   }
 
   #chrome(event: SessionEvent): void {
-    const line = this.#verbose ? renderEvent(event) : "";
-    if (line !== "" || event.type === "retrying") this.end();
+    const line = this.#shown(event);
+    // What comes next on the terminal is a question.
+    const asks = event.type === "tool_approval_requested";
+    if (line !== "" || asks || event.type === "retrying") this.end();
     if (line !== "") void this.#terminal.stderr.write(this.#style.dim(line));
     const now = doing(event);
     if (now !== undefined) {

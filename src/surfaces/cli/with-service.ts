@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import type { SessionService } from "../../core/session-service.ts";
-import type { CliContext, StoreAccess } from "./cli-context.ts";
+import type { Asking, CliContext, StoreAccess } from "./cli-context.ts";
 import { openWorkspace, type Workspace } from "./workspace.ts";
 
 /** The project that the command line names. */
@@ -13,10 +13,21 @@ export async function withService<Result>(
   context: CliContext,
   command: Command,
   work: (service: SessionService, workspace: Workspace) => Promise<Result>,
+  options: { readonly access?: StoreAccess; readonly asking?: AskingOf } = {},
 ): Promise<Result> {
   const workspace = await workspaceOf(context, command);
-  return await withServiceOf(workspace, context, "existing", (service) => work(service, workspace));
+  const { access = "existing", asking } = options;
+  return await withServiceOf(
+    workspace,
+    context,
+    access,
+    (service) => work(service, workspace),
+    asking?.(workspace),
+  );
 }
+
+/** Whom to ask, once the settings are known. */
+export type AskingOf = (workspace: Workspace) => Asking;
 
 /** Opens a project's service for as long as the work takes. */
 export async function withServiceOf<Result>(
@@ -24,8 +35,9 @@ export async function withServiceOf<Result>(
   { engine }: CliContext,
   access: StoreAccess,
   work: (service: SessionService) => Promise<Result>,
+  asking?: Asking,
 ): Promise<Result> {
-  const service = await engine.openService(workspace, access);
+  const service = await engine.openService(workspace, access, asking);
   try {
     return await work(service.it);
   } finally {

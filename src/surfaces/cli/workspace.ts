@@ -14,6 +14,8 @@ export interface Workspace {
   readonly storeFile: string;
   readonly files: ConfigFiles;
   readonly config: Config;
+  /** What the files say in other words than ours. */
+  readonly notes: readonly string[];
 }
 
 interface ConfigFiles {
@@ -41,13 +43,13 @@ export async function examineWorkspace(
   const folder = dir === undefined ? findProject(cwd, env) : resolve(cwd, dir);
   const dataFolder = join(folder, ".rkat");
   const files = { user: userConfigFile(env), project: join(dataFolder, "config.toml") };
-  const { config, problem } = await loadConfig({
+  const { config, problem, notes } = await loadConfig({
     userFile: files.user,
     projectFile: files.project,
     env,
   });
   const storeFile = join(dataFolder, "rkat.db");
-  return { workspace: { folder, dataFolder, storeFile, files, config }, problem };
+  return { workspace: { folder, dataFolder, storeFile, files, config, notes }, problem };
 }
 
 const GITIGNORE = `# What rkat keeps here is private to this machine; the configuration is for everybody.

@@ -7,18 +7,22 @@ import {
   type ServerContext,
 } from "@modelcontextprotocol/server";
 import type { SessionService } from "../../core/session-service.ts";
+import { ApprovalRounds } from "./approval-rounds.ts";
 import { MCP_TOOLS } from "./mcp-tools.ts";
-import { LOG_LEVEL_META } from "./meta-keys.ts";
+import { CLIENT_CAPABILITIES_META, LOG_LEVEL_META } from "./meta-keys.ts";
 import {
   listSessionResources,
   RESOURCE_TEMPLATES,
   readSessionResource,
 } from "./session-resources.ts";
-import { runToolCall, type ToldLevel } from "./tool-call.ts";
+import { runToolCall, type ToldLevel, type ToolCall } from "./tool-call.ts";
 import { INSTRUCTIONS } from "./tool-texts.ts";
 
 /** Calls that run at once over all connections; a turn is one. */
 const CALLS_MAX = 256;
+
+/** As long as timers can: whoever is asked takes the time that it takes. */
+const FORM_TIMEOUT_MS = 2 ** 31 - 1;
 
 const TOOL_NAMES = new Set(MCP_TOOLS.map(({ name }) => name));
 
@@ -37,11 +41,13 @@ export type Backpressure = () => Promise<void>;
 export class McpEndpoint {
   readonly #options: McpServerOptions;
   readonly #backpressure: Backpressure;
+  readonly #rounds: ApprovalRounds;
   readonly #calls = new Set<Promise<unknown>>();
 
   constructor(options: McpServerOptions, backpressure: Backpressure = async () => {}) {
     this.#options = options;
     this.#backpressure = backpressure;
+    this.#rounds = new ApprovalRounds(options.service);
   }
 
   /** A protocol server for one connection. */
@@ -77,6 +83,7 @@ export class McpEndpoint {
           signal: context.mcpReq.signal,
           wants: (told) => isWanted(told, asked),
           notify: (notification) => this.#notify(context, notification),
+          ...(era === "modern" ? this.#askBetween(context) : askMeanwhile(server, context)),
         }),
       );
     });
@@ -100,12 +107,29 @@ export class McpEndpoint {
     await this.#backpressure();
   }
 
+  /** From 2026 on a server asks by its answer, and is asked again with what was said. */
+  #askBetween({ mcpReq }: ServerContext): Pick<ToolCall, "rounds"> {
+    const { [CLIENT_CAPABILITIES_META]: capabilities } = (mcpReq.envelope ?? {}) as Record<
+      string,
+      { readonly elicitation?: unknown } | undefined
+    >;
+    if (!capabilities?.elicitation) return {};
+    return { rounds: { turns: this.#rounds, responses: mcpReq.inputResponses } };
+  }
+
   #track<T>(call: Promise<T>): Promise<T> {
     this.#calls.add(call);
     const done = () => void this.#calls.delete(call);
     call.then(done, done);
     return call;
   }
+}
+
+function askMeanwhile(server: Server, { mcpReq }: ServerContext): Pick<ToolCall, "elicit"> {
+  if (!server.getClientCapabilities()?.elicitation) return {};
+  return {
+    elicit: (form, { signal }) => mcpReq.elicitInput(form, { signal, timeout: FORM_TIMEOUT_MS }),
+  };
 }
 
 function levelOf({ mcpReq }: ServerContext): string | undefined {

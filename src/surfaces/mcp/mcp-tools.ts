@@ -1,7 +1,7 @@
 import type { Tool } from "@modelcontextprotocol/server";
 import { OPERATIONS, type Operation, type OperationName } from "../operations.ts";
 import { type ObjectSchema, wireSchema } from "../wire-schema.ts";
-import { SEARCH_LIMITS, searchOutput } from "./search-budget.ts";
+import { SEARCH_FIELDS, searchOutput } from "./search-budget.ts";
 import { SESSION_EVENTS } from "./session-events.ts";
 import { FIELD_DESCRIPTIONS, TOOL_DESCRIPTIONS } from "./tool-texts.ts";
 
@@ -78,9 +78,9 @@ function orFailure({ type, properties, required = [] }: ObjectSchema): Tool["out
 function described(schema: ObjectSchema, isSearch: boolean): ObjectSchema {
   const describe = ([name, property]: [string, object]) => {
     const description = FIELD_DESCRIPTIONS[name];
-    const limits = isSearch && name === "limit" ? SEARCH_LIMITS : {};
+    const ofSearch = isSearch ? SEARCH_FIELDS[name] : {};
     const shown = name === "messages" || name === "context" ? MESSAGES : property;
-    return [name, { ...shown, ...(description ? { description } : {}), ...limits }];
+    return [name, { ...shown, ...(description ? { description } : {}), ...ofSearch }];
   };
   return {
     ...schema,

@@ -6,3 +6,6 @@ export const WHOLE_META = "rkat/whole";
 
 /** How a request says what log notifications it wants, from MCP's revision 2026-07-28 on. */
 export const LOG_LEVEL_META = "io.modelcontextprotocol/logLevel";
+
+/** How a request says what its client can do, from MCP's revision 2026-07-28 on. */
+export const CLIENT_CAPABILITIES_META = "io.modelcontextprotocol/clientCapabilities";

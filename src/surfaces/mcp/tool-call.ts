@@ -1,10 +1,17 @@
-import type { CallToolResult, Notification } from "@modelcontextprotocol/server";
+import {
+  type CallToolResult,
+  type InputRequiredResult,
+  isInputRequiredResult,
+  type Notification,
+} from "@modelcontextprotocol/server";
 import { SessionError } from "../../core/errors.ts";
 import { type EventEnvelope, isTransient } from "../../core/event.ts";
 import type { SessionService } from "../../core/session-service.ts";
 import { callOperation, wireError } from "../call-operation.ts";
 import { OPERATIONS, type Operation, type OperationName } from "../operations.ts";
 import { tellTurn } from "../turn-events.ts";
+import { ApprovalForms, type Elicit } from "./approval-forms.ts";
+import type { ApprovalRounds } from "./approval-rounds.ts";
 import { OPERATION_OF_TOOL } from "./mcp-tools.ts";
 import { EVENTS_META, WHOLE_META } from "./meta-keys.ts";
 import { withinSearchBudget, withSearchDefault } from "./search-budget.ts";
@@ -23,15 +30,23 @@ export interface ToolCall {
   wants(level: ToldLevel): boolean;
   /** Resolves when the client has room for more. */
   notify(notification: Notification): Promise<void>;
+  /** How the host's user is asked while a turn runs; left out where the host cannot be. */
+  readonly elicit?: Elicit;
+  /** How they are asked between two requests, with what they said; left out likewise. */
+  readonly rounds?: {
+    readonly turns: ApprovalRounds;
+    readonly responses: Readonly<Record<string, unknown>> | undefined;
+  };
 }
 
 /** Runs a tool. A failure is a result too: a model shall read its code and its hint. */
 export async function runToolCall(
   service: SessionService,
   call: ToolCall,
-): Promise<CallToolResult> {
+): Promise<CallToolResult | InputRequiredResult> {
   try {
-    return toolResult(await runTool(service, call), false);
+    const result = await runTool(service, call);
+    return isInputRequiredResult(result) ? result : toolResult(result, false);
   } catch (error) {
     return toolResult({ ...wireError(SessionError.from(error)) }, true);
   }
@@ -46,7 +61,10 @@ function toolResult(structuredContent: Record<string, unknown>, isError: boolean
   };
 }
 
-async function runTool(service: SessionService, call: ToolCall): Promise<Record<string, unknown>> {
+async function runTool(
+  service: SessionService,
+  call: ToolCall,
+): Promise<Record<string, unknown> | InputRequiredResult> {
   const { name, args, meta, signal } = call;
   if (name === SESSION_EVENTS.tool) {
     return await sessionEvents(service, args, {
@@ -58,7 +76,7 @@ async function runTool(service: SessionService, call: ToolCall): Promise<Record<
   const operation = OPERATION_OF_TOOL.get(name) as OperationName;
   if (isSearch(operation) && meta[WHOLE_META] !== true) {
     const found = await callOperation(service, operation, withSearchDefault(args));
-    return withinSearchBudget(found.results as never);
+    return withinSearchBudget(found.results as never, args);
   }
   if (!(OPERATIONS[operation] as Operation).tells) {
     return await callOperation(service, operation, args, { signal });
@@ -73,14 +91,25 @@ function isSearch(operation: OperationName): boolean {
 /** Runs what tells of itself in events, and has told all of them when it returns. */
 async function runTurn(service: SessionService, operation: OperationName, call: ToolCall) {
   const progress = progressOf(call);
+  const { args, rounds, signal } = call;
+  const sessionId = String(args.session_id);
+  const forms = call.elicit && new ApprovalForms(service, sessionId, call.elicit);
   const tellBoth = async (event: EventEnvelope) => {
     await tell(call, { event });
     await progress(event);
   };
+  if (rounds) {
+    const { turns, responses } = rounds;
+    return await turns.run({ operation, args, responses, signal, tell: tellBoth });
+  }
   // Who is gone hears nothing; the call itself ends by its signal.
-  return await tellTurn(service, String(call.args.session_id), tellBoth, (onEvent) =>
-    callOperation(service, operation, call.args, { signal: call.signal, onEvent }),
-  );
+  return await tellTurn(service, sessionId, tellBoth, (tellEvent) => {
+    const onEvent = (event: EventEnvelope) => {
+      forms?.onEvent(event);
+      tellEvent(event);
+    };
+    return callOperation(service, operation, args, { signal, onEvent });
+  }).finally(() => forms?.end());
 }
 
 interface Told {

@@ -5,7 +5,8 @@ import { snakeCase } from "../../core/wire.ts";
  * How requests travel in a query: `limit=5&include_archived=true&label=env=test`.
  * Names stand for a request's fields, and its schema says what the text means;
  * what does not fit stays text, for the service to refuse. Labels may also come
- * all at once: `labels={"env":"test"}`.
+ * all at once: `labels={"env":"test"}`. A field that may be several texts is
+ * repeated: `query=port&query=host`.
  */
 export function readQuery(schema: z.ZodObject, query: URLSearchParams): Record<string, unknown> {
   const kinds = new Map(
@@ -27,7 +28,9 @@ export function writeQuery(params: Readonly<Record<string, unknown>>): URLSearch
   const query = new URLSearchParams();
   for (const [name, value] of Object.entries(params)) {
     if (value === undefined) continue;
-    query.append(name, typeof value === "object" ? JSON.stringify(value) : String(value));
+    for (const item of Array.isArray(value) ? value : [value]) {
+      query.append(name, typeof item === "object" ? JSON.stringify(item) : String(item));
+    }
   }
   return query;
 }

@@ -3,6 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
 import { anthropicMessages } from "./anthropic-messages.ts";
+import { EMBEDDINGS, type Embeddings, embeddingsAnswer, embeddingsProblem } from "./embeddings.ts";
 import { googleGenerateContent } from "./google-generate-content.ts";
 import { openAiChat } from "./openai-chat.ts";
 import { openAiResponses } from "./openai-responses.ts";
@@ -43,7 +44,7 @@ export interface ProviderServer {
   close(): Promise<void>;
 }
 
-type Reply = ProviderReply | "context-too-long";
+type Reply = ProviderReply | Embeddings | "context-too-long";
 
 /** Replies in order, or made of the request, when it is time; a list that has run out answers "ok". */
 export type ProviderScript =
@@ -70,7 +71,12 @@ export async function startProviderServer(script: ProviderScript = []): Promise<
     if (!message.headers[protocol.keyHeader] && name !== "openai-compatible") {
       return fail(response, protocol, { status: 401, message: "no key", code: "no_key" });
     }
-    const problem = protocol.problemWith(body, memory);
+    const isEmbedding = EMBEDDINGS.test(message.url ?? "");
+    if (isEmbedding) {
+      const failure = embeddingsProblem(body);
+      if (failure) return fail(response, protocol, failure);
+    }
+    const problem = isEmbedding ? undefined : protocol.problemWith(body, memory);
     if (problem !== undefined) {
       problems.push(`${name}: ${problem}`);
       return fail(response, protocol, { status: 400, message: problem, code: "invalid_request" });
@@ -79,6 +85,13 @@ export async function startProviderServer(script: ProviderScript = []): Promise<
       typeof script === "function" ? await script(request, call) : (script[call] ?? "ok");
     if (next === "context-too-long") return fail(response, protocol, protocol.contextTooLong);
     if (typeof next === "object" && "status" in next) return fail(response, protocol, next);
+    if (isEmbedding) {
+      const own = typeof next === "object" && "embeddings" in next ? next : undefined;
+      response.writeHead(200, { "content-type": "application/json" });
+      response.end(JSON.stringify(embeddingsAnswer(body, own)));
+      return;
+    }
+    if (typeof next === "object" && "embeddings" in next) throw new Error("Nobody asked for them.");
     return stream(response, protocol, typeof next === "string" ? { text: next } : next, call);
   }
 
@@ -126,6 +139,11 @@ export async function startProviderServer(script: ProviderScript = []): Promise<
 }
 
 function protocolOf({ url = "" }: IncomingMessage): [ProtocolName, Protocol] {
+  if (EMBEDDINGS.test(url)) {
+    return url.startsWith("/openai/")
+      ? ["openai", PROTOCOLS.openai]
+      : ["openai-compatible", PROTOCOLS["openai-compatible"]];
+  }
   const found = Object.entries(PROTOCOLS).find(([, { path }]) => path.test(url));
   if (!found) throw new Error(`No provider has the path ${url}`);
   return found as [ProtocolName, Protocol];

@@ -1,0 +1,113 @@
+import { readdirSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { madeUpBatches, madeUpQuestions } from "../../src/bench/data/entries.ts";
+import { type SearchTimes, SearchWatch } from "../../src/bench/search-times.ts";
+import { median, timed } from "../../src/bench/statistics.ts";
+import type { OpenPeer } from "./peer.ts";
+import type { Peer } from "./peers.ts";
+
+export interface PhaseInput {
+  readonly folder: string;
+  readonly size: number;
+}
+
+export interface Filled {
+  /** What it does after the last of them included: building, merging, saving. */
+  readonly addedPerSecond: number;
+  readonly textBytes: number;
+}
+
+export interface Searched {
+  readonly words?: SearchTimes;
+  readonly hybrid?: SearchTimes;
+  readonly residentBytes: number;
+}
+
+const BATCH = 100;
+const QUESTIONS = 300;
+const ROUNDS = 3;
+/** Nobody is asked for longer; whoever is slow is asked less often, then fewer questions. */
+const ASKING_MS_MAX = 30_000;
+const SINGLES = 50;
+
+/** What is done to a peer, each in a process of its own. */
+export const PHASES = {
+  async fill(peer: Peer, { folder, size }: PhaseInput): Promise<Filled> {
+    const open = await openPeer(peer, folder);
+    let addMs = 0;
+    let textBytes = 0;
+    for (const batch of madeUpBatches(0, size, BATCH)) {
+      addMs += await timed(() => open.add(batch));
+      for (const { content } of batch) textBytes += Buffer.byteLength(content);
+    }
+    addMs += await timed(async () => {
+      await open.build?.();
+      await open.close();
+    });
+    return { addedPerSecond: (1000 * size) / addMs, textBytes };
+  },
+
+  async search(peer: Peer, { folder, size }: PhaseInput): Promise<Searched> {
+    const open = await openPeer(peer, folder);
+    const questions = madeUpQuestions(size, QUESTIONS).map(({ text }) => text);
+    const words = open.words && (await askAll(questions, open.words));
+    const hybrid = open.hybrid && (await askAll(questions, open.hybrid));
+    const residentBytes = process.memoryUsage.rss();
+    await open.close();
+    return { residentBytes, ...(words ? { words } : {}), ...(hybrid ? { hybrid } : {}) };
+  },
+
+  /** Loading its package, opening what it stored, and the first result, in a fresh process. */
+  async first(peer: Peer, { folder, size }: PhaseInput): Promise<number> {
+    const [question] = madeUpQuestions(size, 1);
+    const start = performance.now();
+    const open = await openPeer(peer, folder);
+    const found = (await (open.hybrid ?? open.words)?.(question?.text ?? "")) ?? 0;
+    const elapsed = performance.now() - start;
+    if (found === 0) throw new Error("Nothing was found.");
+    await open.close();
+    return elapsed;
+  },
+
+  async single(peer: Peer, { folder, size }: PhaseInput): Promise<number> {
+    const open = await openPeer(peer, folder);
+    const ms: number[] = [];
+    for (const one of madeUpBatches(size, size + SINGLES, 1)) {
+      ms.push(await timed(() => open.add(one)));
+    }
+    await open.close();
+    return median(ms);
+  },
+} as const;
+
+export type PhaseName = keyof typeof PHASES;
+export type PhaseOutput<Name extends PhaseName> = Awaited<ReturnType<(typeof PHASES)[Name]>>;
+
+export function bytesIn(folder: string): number {
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((one) => one.isFile())
+    .reduce((sum, { parentPath, name }) => sum + statSync(join(parentPath, name)).size, 0);
+}
+
+async function askAll(
+  questions: readonly string[],
+  search: (question: string) => Promise<number>,
+): Promise<SearchTimes> {
+  let found = 0;
+  for (const question of questions.slice(0, 5)) found += await search(question);
+  if (found === 0) throw new Error("Nothing was found.");
+  const watch = new SearchWatch();
+  const startedAt = performance.now();
+  for (let round = 0; round < ROUNDS; round += 1) {
+    for (const [number, question] of questions.entries()) {
+      await watch.time(number, () => search(question));
+      if (performance.now() - startedAt > ASKING_MS_MAX) return watch.times();
+    }
+  }
+  return watch.times();
+}
+
+async function openPeer(peer: Peer, folder: string): Promise<OpenPeer> {
+  const open = await peer.load();
+  return await open(folder);
+}

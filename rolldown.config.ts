@@ -1,0 +1,106 @@
+import { globSync, readFileSync } from "node:fs";
+import { basename, relative, resolve } from "node:path";
+import { type ChunkingContext, defineConfig, type Plugin } from "rolldown";
+
+// docs/decisions/0010-a-bundle.md says why there is one, and what it gains.
+
+const about = JSON.parse(readFileSync("package.json", "utf8")) as {
+  readonly exports: Readonly<Record<string, string>>;
+};
+
+/** Small, without dependencies of their own, and loaded when `rkat` starts. All else stays a dependency. */
+const INSIDE = ["commander", "smol-toml", "uuid"];
+
+/** What users import, and the command. */
+const doors = [...Object.values(about.exports), "./dist/cli.js"]
+  .filter((path) => path.startsWith("./dist/"))
+  .map((path) => basename(path, ".js"));
+
+/** What is started by its address: `new URL("./database-worker.ts", import.meta.url)`. */
+const programs = globSync(["src/{stores,embedders}/**/*-worker.ts", "src/bench/**/*-process.ts"], {
+  exclude: ["src/bench/own-process.ts"],
+});
+
+/** All files lie in one folder, so that an address from one to another holds wherever code has gone. */
+const programName = (file: string) =>
+  file.startsWith("src/bench/")
+    ? relative("src/bench", file).slice(0, -".ts".length)
+    : basename(file, ".ts");
+
+/** What `rkat memory search` loads, always: people wait for it, and each file takes its time. */
+const SEARCH = [
+  "src/cli.ts",
+  "src/surfaces/cli/memory-command.ts",
+  "src/surfaces/cli/memory-search-command.ts",
+  "src/projections/memory-behind.ts",
+  "src/sqlite.ts",
+];
+
+/** The lowest first: what it takes along is not taken by the next. */
+const CHUNKS = ["core", "store", "command"] as const;
+type Chunk = (typeof CHUNKS)[number];
+
+/**
+ * Puts that into three files instead of fifty, each with nothing in it that who loads it must not
+ * load: `rkat` opens no database, and the store knows no command.
+ *
+ *     command ─► store ─► core
+ */
+function chunkOf(id: string, graph: ChunkingContext): Chunk | null {
+  const within = (files: readonly string[]) =>
+    files.some((file) => loadedWith(resolve(file), graph).has(id));
+  if (!within(SEARCH)) return null;
+  if (within(["src/index.ts"])) return "core";
+  return within(["src/sqlite.ts"]) ? "store" : "command";
+}
+
+const closures = new Map<string, ReadonlySet<string>>();
+
+/** A module, and all that it cannot be loaded without. */
+function loadedWith(file: string, graph: ChunkingContext): ReadonlySet<string> {
+  const known = closures.get(file);
+  if (known) return known;
+  const found = new Set([file]);
+  for (const id of found) {
+    for (const next of graph.getModuleInfo(id)?.importedIds ?? []) found.add(next);
+  }
+  closures.set(file, found);
+  return found;
+}
+
+/** Whoever passes on the code of others passes on what they ask for it. */
+const licences: Plugin = {
+  name: "licences",
+  generateBundle() {
+    const texts = INSIDE.map((name) => {
+      const [file] = globSync(`node_modules/${name}/LICENSE*`);
+      if (file === undefined) throw new Error(`${name} has no licence to pass on.`);
+      return `${name}\n\n${readFileSync(file, "utf8").trim()}\n`;
+    });
+    const source = `Parts of these packages are in the files of this folder.\n\n${texts.join("\n\n")}`;
+    this.emitFile({ type: "asset", fileName: "licences.txt", source });
+  },
+};
+
+export default defineConfig({
+  input: Object.fromEntries([
+    ...doors.map((name) => [name, `src/${name}.ts`]),
+    ...programs.map((file) => [programName(file), file]),
+  ]),
+  platform: "node",
+  transform: { target: "node22" },
+  external: (id) => /^[@a-z]/.test(id) && !INSIDE.includes(id),
+  plugins: [licences],
+  output: {
+    dir: "dist",
+    chunkFileNames: "[name]-[hash].js",
+    // Types are beside, with what they say; errors show the code as it was written.
+    comments: { jsdoc: false },
+    codeSplitting: {
+      groups: CHUNKS.map((chunk) => ({
+        debugName: chunk,
+        name: (id, graph) => (chunkOf(id, graph) === chunk ? chunk : null),
+      })),
+    },
+  },
+});

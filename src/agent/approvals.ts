@@ -1,0 +1,97 @@
+import type { ApprovalAnswer, PendingApproval, ToolPolicy } from "../core/approval.ts";
+import type { DurableEvent, ToolApprovalRequested, ToolApprovalResolved } from "../core/event.ts";
+import { newId } from "../core/ids.ts";
+import { contentText, type ToolUse } from "../core/message.ts";
+import type { SessionState } from "../core/session-state.ts";
+import { headWithin } from "../core/tokens.ts";
+import { startsTurn } from "../core/turn.ts";
+import type { WaitingCall } from "../core/waiting-calls.ts";
+import { toolFailure } from "./execute-tool.ts";
+import { completed } from "./run-events.ts";
+
+/** Whom the agent asks before it runs a tool. */
+export interface Approvals {
+  policyOf(toolName: string): ToolPolicy;
+  /** Resolves with the answer; with `undefined` when nobody gave one in time. Rejects when `signal` aborts. */
+  ask(approval: PendingApproval, signal: AbortSignal): Promise<ApprovalAnswer | undefined>;
+  /** The log has the answers; they need not be kept elsewhere. */
+  settled(approvalIds: readonly string[]): Promise<void>;
+}
+
+/** UTF-8 bytes that are kept of what the user wants done. */
+const GOAL_BYTES_MAX = 500;
+
+/** Asks whether a call may run. */
+export function approvalRequested(
+  { id, name, args }: ToolUse,
+  state: SessionState,
+): ToolApprovalRequested {
+  const goal = goalOf(state);
+  return { type: "tool_approval_requested", approval_id: newId(), id, name, args, goal };
+}
+
+export function approvalResolved(
+  { id, name }: Pick<ToolUse, "id" | "name">,
+  { approvalId, request }: Pick<WaitingCall, "approvalId" | "request">,
+  { decision, reason, by: whose = "user" }: ApprovalAnswer,
+  by: ToolApprovalResolved["by"] = whose,
+): DurableEvent {
+  return {
+    type: "tool_approval_resolved",
+    approval_id: approvalId,
+    id,
+    name,
+    decision,
+    ...(reason === undefined || reason.trim() === "" ? {} : { reason: reason.trim() }),
+    by,
+    request,
+  };
+}
+
+/** Nobody is asked: the settings refuse the call. */
+export function refusedBySettings({ id, name }: ToolUse): DurableEvent {
+  return {
+    type: "tool_approval_resolved",
+    approval_id: newId(),
+    id,
+    name,
+    decision: "deny",
+    by: "settings",
+  };
+}
+
+/** Denies all that waits in a session because something else came first. */
+export function supersededEvents({ openCalls, waiting }: SessionState): DurableEvent[] {
+  return openCalls.flatMap((call) => {
+    const asked = waiting.get(call.id);
+    if (!asked) return [];
+    const answer = { decision: "deny", reason: SUPERSEDED } as const;
+    const resolved = asked.answer ? [] : [approvalResolved(call, asked, answer, "superseded")];
+    return [...resolved, completed(call, denied(SUPERSEDED), true, 0)];
+  });
+}
+
+const SUPERSEDED = "Nobody answered before the next prompt came (superseded).";
+
+/** Why a call did not run, as the model reads it. */
+export const DENIALS = {
+  user: ({ reason }: ApprovalAnswer): string =>
+    reason === undefined
+      ? "The user denied this call and gave no reason. Do not try it again; ask, or find another way."
+      : `The user denied this call: ${reason}`,
+  settings: (name: string, reason?: string): string =>
+    `The settings do not allow ${name}${reason === undefined ? "." : `: ${reason}`}`,
+  superseded: (): string => SUPERSEDED,
+} as const;
+
+export function denied(message: string): string {
+  return toolFailure("denied", message).content;
+}
+
+/** The goal of the task; without one, what the user said last. */
+function goalOf(state: SessionState): string {
+  const { goal } = state.working.task;
+  if (goal !== "") return headWithin(goal, GOAL_BYTES_MAX);
+  const last = state.messages.findLast(startsTurn);
+  return last?.role === "user" ? headWithin(contentText(last.content), GOAL_BYTES_MAX) : "";
+}

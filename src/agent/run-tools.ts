@@ -1,0 +1,173 @@
+import type { ApprovalAnswer } from "../core/approval.ts";
+import type { DurableEvent } from "../core/event.ts";
+import type { ToolUse } from "../core/message.ts";
+import type { WaitingCall } from "../core/waiting-calls.ts";
+import {
+  type Approvals,
+  approvalRequested,
+  approvalResolved,
+  DENIALS,
+  denied,
+  refusedBySettings,
+} from "./approvals.ts";
+import type { RunBudget } from "./budget.ts";
+import { executeTool, toolFailure } from "./execute-tool.ts";
+import { completed } from "./run-events.ts";
+import type { ToolSet } from "./tool-set.ts";
+import type { TurnLog } from "./turn-log.ts";
+
+export interface ToolsContext {
+  readonly log: TurnLog;
+  readonly tools: ToolSet;
+  /** Left out where every call may run. */
+  readonly approvals?: Approvals;
+  readonly budget: RunBudget;
+  readonly toolTimeoutMs: number;
+  readonly signal: AbortSignal;
+}
+
+/** Somebody's word on a call; `undefined` when there is none, and the call goes on waiting. */
+type Ask = (
+  call: ToolUse,
+  waiting: WaitingCall,
+  signal: AbortSignal,
+) => Promise<{ readonly answer: ApprovalAnswer; readonly superseded?: true } | undefined>;
+
+/** What the log is told of calls together with the answer that makes them: which begin, which are asked for. */
+export function announcedCalls(
+  calls: readonly ToolUse[],
+  { log, approvals }: Pick<ToolsContext, "log" | "approvals">,
+): DurableEvent[] {
+  return calls.map((call) => {
+    const { id, name } = call;
+    switch (approvals?.policyOf(name)) {
+      case "ask":
+        return approvalRequested(call, log.state);
+      case "deny":
+        return refusedBySettings(call);
+      default:
+        return { type: "tool_execution_started", id, name };
+    }
+  });
+}
+
+/**
+ * Runs calls side by side, those that need approval once they have it:
+ *
+ *     tool_call_requested ─┬─────────────────────────────────────────► tool_execution_started …
+ *                          ├─ tool_approval_requested ─ …_resolved ─┬─► tool_execution_started …
+ *                          │                                        └─► the result "denied"
+ *                          └─ tool_approval_resolved (settings) ──────► the result "denied"
+ *
+ * Each result is logged as it comes, and told again in call order when all are
+ * there. Returns false when calls go on waiting.
+ */
+export async function runTools(
+  calls: readonly ToolUse[],
+  context: ToolsContext,
+  ask: Ask = asker(context),
+): Promise<boolean> {
+  const { log } = context;
+  const failed = new Set<string>();
+  let left = calls.length;
+  const stop = new AbortController();
+  const signal = AbortSignal.any([context.signal, stop.signal]);
+  const outcomes = await Promise.allSettled(
+    calls
+      .map(async (call) => {
+        const events = await runCall(call, context, (waiting) => ask(call, waiting, signal));
+        if (!events) return;
+        if (events.some((event) => event.type === "tool_execution_completed" && event.is_error)) {
+          failed.add(call.id);
+        }
+        left -= 1;
+        await log.commit(left > 0 ? events : [...events, ...received(calls, failed)]);
+      })
+      .map((run) =>
+        run.catch((error: unknown) => {
+          // Nobody needs to be asked any more.
+          stop.abort(error);
+          throw error;
+        }),
+      ),
+  );
+  for (const outcome of outcomes) if (outcome.status === "rejected") throw outcome.reason;
+  return left === 0;
+}
+
+/** Denies what waits because something newer came: nobody is asked. */
+export const supersede: Ask = async () => ({
+  answer: { decision: "deny", reason: DENIALS.superseded() },
+  superseded: true,
+});
+
+/** The events of a call's end; `undefined` when it goes on waiting. */
+async function runCall(
+  call: ToolUse,
+  context: ToolsContext,
+  ask: (waiting: WaitingCall) => ReturnType<Ask>,
+): Promise<DurableEvent[] | undefined> {
+  const { log, approvals } = context;
+  const waiting = log.state.waiting.get(call.id);
+  if (!waiting) {
+    if (approvals?.policyOf(call.name) === "deny") {
+      return [completed(call, denied(DENIALS.settings(call.name)), true, 0)];
+    }
+    return await execute(call, context);
+  }
+  const given = waiting.answer ? { answer: waiting.answer } : await ask(waiting);
+  if (!given) return undefined;
+  const { answer, superseded } = given;
+  const resolved = waiting.answer
+    ? []
+    : [approvalResolved(call, waiting, answer, superseded && "superseded")];
+  if (answer.decision === "deny") {
+    const message = superseded ? DENIALS.superseded() : denial(call.name, answer);
+    await log.commit(resolved);
+    await approvals?.settled([waiting.approvalId]);
+    return [completed(call, denied(message), true, 0)];
+  }
+  const { id, name } = call;
+  await log.commit([...resolved, { type: "tool_execution_started", id, name }]);
+  await approvals?.settled([waiting.approvalId]);
+  return await execute(call, context);
+}
+
+async function execute(call: ToolUse, context: ToolsContext): Promise<DurableEvent[]> {
+  const { log, tools, budget, toolTimeoutMs: timeoutMs, signal } = context;
+  const { id, name } = call;
+  if (!budget.takeToolCall()) {
+    const why = "The turn's budget of tool calls is used up.";
+    return [completed(call, toolFailure("execution_failed", why).content, true, 0)];
+  }
+  const { content, is_error, durationMs, timedOutAfterMs } = await executeTool(call, tools, {
+    sessionId: log.state.id,
+    signal,
+    timeoutMs,
+  });
+  const done = completed(call, content, is_error, durationMs);
+  if (timedOutAfterMs === undefined) return [done];
+  return [{ type: "tool_execution_timed_out", id, name, timeout_ms: timedOutAfterMs }, done];
+}
+
+function asker({ log, approvals }: ToolsContext): Ask {
+  return async ({ id: toolUseId, name: tool, args }, { approvalId, goal, requestedAt }, signal) => {
+    const sessionId = log.state.id;
+    const pending = { approvalId, sessionId, toolUseId, tool, args, goal, requestedAt };
+    const answer = await approvals?.ask(pending, signal);
+    return answer && { answer };
+  };
+}
+
+function denial(name: string, answer: ApprovalAnswer): string {
+  return answer.by === "settings" ? DENIALS.settings(name, answer.reason) : DENIALS.user(answer);
+}
+
+function received(calls: readonly ToolUse[], failed: ReadonlySet<string>): DurableEvent[] {
+  return calls.map(({ id, name }) => ({
+    type: "tool_result_received",
+    id,
+    name,
+    is_error: failed.has(id),
+  }));
+}

@@ -1,0 +1,42 @@
+import type { ToolPolicy } from "../core/approval.ts";
+
+/** Policies by the names of tools, or by patterns in which `*` stands for any text. */
+export type ToolPolicies = Readonly<Record<string, ToolPolicy>>;
+
+interface PolicyTool {
+  readonly name: string;
+  /** Its own, where nobody names it. */
+  readonly policy?: ToolPolicy | undefined;
+  /** Ours: it changes nothing outside of rkat, and `*` does not mean it. */
+  readonly builtin: boolean;
+}
+
+/**
+ * What happens to a call of a tool. The first that says something counts:
+ *
+ *     its name  ─►  the pattern with the most letters  ─►  the tool's own  ─►  "*"  ─►  allow
+ */
+export function policyOf(tool: PolicyTool, policies: ToolPolicies): ToolPolicy {
+  const { name, policy, builtin } = tool;
+  if (Object.hasOwn(policies, name)) return policies[name] ?? "allow";
+  const [pattern] = Object.keys(policies)
+    .filter((pattern) => pattern !== "*" && pattern.includes("*") && matches(pattern, name))
+    .sort((one, other) => lettersOf(other) - lettersOf(one));
+  if (pattern !== undefined) return policies[pattern] ?? "allow";
+  return policy ?? (builtin ? undefined : policies["*"]) ?? "allow";
+}
+
+const STRICTNESS: Readonly<Record<ToolPolicy, number>> = { allow: 0, ask: 1, deny: 2 };
+
+export function stricter(one: ToolPolicy, other: ToolPolicy): ToolPolicy {
+  return STRICTNESS[one] >= STRICTNESS[other] ? one : other;
+}
+
+function matches(pattern: string, name: string): boolean {
+  const parts = pattern.split("*").map((part) => part.replace(/[\\^$.|?+()[\]{}]/g, "\\$&"));
+  return new RegExp(`^${parts.join(".*")}$`, "s").test(name);
+}
+
+function lettersOf(pattern: string): number {
+  return pattern.replaceAll("*", "").length;
+}

@@ -1,0 +1,42 @@
+import type { Embedder } from "../core/embedder.ts";
+import { contentWords } from "./data/vocabulary.ts";
+
+const DIMENSIONS = 384;
+const WORDS_MAX = 12;
+
+/**
+ * Stands for a trained model where only speed is measured: the same text always
+ * gives the same vector, texts that share words are close, and so the messages
+ * about one topic are a cluster. It knows nothing of meaning.
+ */
+export function clusteredEmbedder(): Embedder {
+  return {
+    id: `bench/clustered/${DIMENSIONS}`,
+    dimensions: DIMENSIONS,
+    trained: true,
+    embed: async (texts) => texts.map(vectorOf),
+  };
+}
+
+function vectorOf(text: string): Float32Array {
+  const vector = new Float32Array(DIMENSIONS);
+  for (const word of contentWords(text).slice(0, WORDS_MAX)) addWord(word, vector);
+  const length = Math.hypot(...vector);
+  if (length > 0)
+    for (let at = 0; at < DIMENSIONS; at += 1) vector[at] = (vector[at] ?? 0) / length;
+  return vector;
+}
+
+/** Numbers from -1 to 1 that only depend on the word, by xorshift. */
+function addWord(word: string, vector: Float32Array): void {
+  let state = 0x811c9dc5;
+  for (let at = 0; at < word.length; at += 1) {
+    state = Math.imul(state ^ word.charCodeAt(at), 0x01000193);
+  }
+  for (let at = 0; at < DIMENSIONS; at += 1) {
+    state ^= state << 13;
+    state ^= state >>> 17;
+    state ^= state << 5;
+    vector[at] = (vector[at] ?? 0) + state / 2 ** 31;
+  }
+}

@@ -1,0 +1,70 @@
+import { mkdirSync } from "node:fs";
+import { dirname } from "node:path";
+import { madeUpBatches } from "../data/entries.ts";
+import { Fts5Store } from "../fts5-store.ts";
+import { timed } from "../statistics.ts";
+import type { SayProgress } from "../tasks.ts";
+import { openMemory } from "./open-memory.ts";
+import { bytesIn, fts5Path, storePath } from "./places.ts";
+
+export interface FillInput {
+  readonly folder: string;
+  readonly size: number;
+  readonly vectors: boolean;
+}
+
+export interface FillOutput {
+  readonly rkat: Filled;
+  readonly fts5: Filled;
+  readonly textBytes: number;
+  /** After the last add, until nothing of rkat worked in the background. */
+  readonly settlingMs: number;
+}
+
+interface Filled {
+  /** Work in the background included. */
+  readonly addedPerSecond: number;
+  readonly diskBytes: number;
+}
+
+const BATCH = 100;
+
+/** Fills rkat's store and FTS5's by turns, so that the machine's drift falls on both. */
+export async function fillTask(
+  { folder, size, vectors }: FillInput,
+  say: SayProgress,
+): Promise<FillOutput> {
+  mkdirSync(dirname(fts5Path(folder)), { recursive: true });
+  const memory = openMemory(folder, vectors);
+  const fts5 = new Fts5Store(fts5Path(folder));
+  const ms = { rkat: 0, fts5: 0 };
+  let textBytes = 0;
+  let added = 0;
+  for (const batch of madeUpBatches(0, size, BATCH)) {
+    ms.rkat += await timed(() => memory.add(batch));
+    ms.fts5 += await timed(() => fts5.add(batch));
+    for (const { content } of batch) textBytes += Buffer.byteLength(content);
+    added += batch.length;
+    if (added % 1000 === 0) await say(`adding, ${added} of ${size}`);
+  }
+  await say("waiting for what works in the background");
+  const settlingMs = await timed(async () => {
+    await memory.finishEmbedding?.();
+    await memory.finishMerging?.();
+    await memory.close();
+  });
+  ms.rkat += settlingMs;
+  ms.fts5 += await timed(() => fts5.close());
+  return {
+    rkat: {
+      addedPerSecond: (1000 * size) / ms.rkat,
+      diskBytes: bytesIn(dirname(storePath(folder))),
+    },
+    fts5: {
+      addedPerSecond: (1000 * size) / ms.fts5,
+      diskBytes: bytesIn(dirname(fts5Path(folder))),
+    },
+    textBytes,
+    settlingMs,
+  };
+}

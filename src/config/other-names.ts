@@ -1,0 +1,70 @@
+import type { SettingKey } from "./settings.ts";
+
+/**
+ * Settings of the programs that this design comes from. Files that were written
+ * for them are read; `rkat config` says what became of each.
+ */
+const OTHER_NAMES: Readonly<Record<string, SettingKey>> = {
+  "embedding.provider": "embeddings.provider",
+  "embedding.model": "embeddings.model",
+  "embedding.dimensions": "embeddings.dimensions",
+  "embedding.batch_size": "embeddings.batch_size",
+  "search.index_path": "search.index_dir",
+  "search.vector_weight": "memory.embedder_weight",
+  "memory.enable_persistence": "capabilities.memory_store",
+};
+
+/** Those for which there is nothing to set, and why. */
+const WITHOUT_EFFECT: Readonly<Record<string, string>> = {
+  "embedding.cache_embeddings": "the vectors of models are always kept",
+  "embeddings.cache_embeddings": "the vectors of models are always kept",
+  "search.db_path": "vectors are kept in .rkat/rkat.db, or in search.index_dir",
+  "search.vector_dimensions":
+    "an embedder knows them; embeddings.dimensions is for where it does not",
+  "search.full_text_weight": "words have what memory.embedder_weight leaves them",
+  "memory.persist_path": "memory is kept in .rkat; --dir names the folder around it",
+  "memory.compression_threshold":
+    "compaction.auto_compact_threshold says, in tokens, when a history is compacted",
+};
+
+/** Values that have another name, by setting; those without a name stand for the default. */
+const OTHER_VALUES: Readonly<Record<string, Readonly<Record<string, string | undefined>>>> = {
+  "embeddings.provider": { fastembed: "fast" },
+  "embeddings.dimensions": { "0": undefined },
+};
+
+/** What an entry of a file says in our words; `value` is not given where it says nothing. */
+export interface Meant {
+  readonly path: readonly string[];
+  readonly value?: unknown;
+  /** What a user should know of it. */
+  readonly note?: string;
+}
+
+export function meantBy(path: readonly string[], value: unknown): Meant {
+  const name = path.join(".");
+  const why = own(WITHOUT_EFFECT, name);
+  if (why !== undefined) return { path, note: `${name} has no effect: ${why}.` };
+  const key = own(OTHER_NAMES, name) ?? name;
+  const values = own(OTHER_VALUES, key) ?? {};
+  const spelled = typeof value === "object" ? "" : String(value);
+  const isOther = Object.hasOwn(values, spelled);
+  const meant = isOther ? values[spelled] : value;
+  const said = isOther ? ` = ${meant === undefined ? "its default" : JSON.stringify(meant)}` : "";
+  return {
+    path: key === name ? path : key.split("."),
+    ...(meant === undefined ? {} : { value: meant }),
+    ...(key === name && !isOther ? {} : { note: `${name} is read as ${key}${said}.` }),
+  };
+}
+
+/** Whether a section has another name here. */
+export function isOtherSection(path: readonly string[]): boolean {
+  return (
+    path.length === 1 && Object.keys(OTHER_NAMES).some((name) => name.startsWith(`${path[0]}.`))
+  );
+}
+
+function own<Value>(record: Readonly<Record<string, Value>>, name: string): Value | undefined {
+  return Object.hasOwn(record, name) ? record[name] : undefined;
+}

@@ -1,0 +1,173 @@
+import type { StoredEvent } from "./event.ts";
+import { filesOfCall } from "./files-of-call.ts";
+import { isForgotten } from "./forgotten.ts";
+import type { HistoryEntry } from "./history-entry.ts";
+import { type Message, type ToolUse, toolResults, toolUses } from "./message.ts";
+import { NO_TASK, renderTask, type TaskRecord, withFiles } from "./task.ts";
+import { headWithin, jsonBytes, utf8Bytes } from "./tokens.ts";
+
+/** Where the model is shown the task record, and what it reads there. */
+export interface ShownTask {
+  /** Id of the message that it follows; 0 when it comes first. */
+  readonly after: number;
+  readonly text: string;
+}
+
+/** A call that the user denied in this session, and why. */
+export interface DeniedCall {
+  readonly tool: string;
+  /** Its arguments as JSON, shortened. */
+  readonly args: string;
+  /** The user's own words; empty for none. */
+  readonly reason: string;
+}
+
+const ARGS_BYTES_MAX = 200;
+
+/** Of denials, the newest are kept: as many as take so many UTF-8 bytes. */
+const DENIED_BYTES_MAX = 4096;
+
+/**
+ * What a session keeps beside its messages: the task record, what the user
+ * denied, and the pins. A fold of its log, as the history is.
+ *
+ * The model sees the record as one message among those that it is sent. It is
+ * put at the end when the history is rebuilt, or when somebody else changed the
+ * record, and stays there while the history grows, so that what is sent begins
+ * with what was sent before and the provider's cache holds. What the model
+ * itself changes, it reads in the results of its own calls:
+ *
+ *     S  C  U A T A T  [record]  A T  A(update_task) T  A …
+ *                      └ as of the compaction       └ the record now
+ */
+export class WorkingMemory {
+  task: TaskRecord = NO_TASK;
+  shown: ShownTask | undefined;
+  /** The newest comes last. */
+  denied: readonly DeniedCall[] = [];
+  readonly #pins = new Set<number>();
+
+  /** Ids of pinned messages, ascending. */
+  get pins(): readonly number[] {
+    return [...this.#pins].sort((a, b) => a - b);
+  }
+
+  isPinned(message: number): boolean {
+    return this.#pins.has(message);
+  }
+
+  /** Takes the next event. `call` is the one that it is about, `last` the last message's id. */
+  note({ event }: StoredEvent, call: ToolUse | undefined, last: number): void {
+    switch (event.type) {
+      case "task_updated":
+        this.task = { ...this.task, ...event.changed };
+        if (event.new_task) this.denied = [];
+        if (event.by === "user") this.#show(last);
+        return;
+      case "tool_execution_completed":
+        if (call && !event.is_error) this.#use(filesOfCall(call));
+        return;
+      case "tool_approval_resolved":
+        if (event.decision === "deny" && event.by === "user") {
+          this.#deny(event.name, call, event.reason);
+        }
+        return;
+      case "compaction_completed":
+      case "tool_output_pruned":
+        this.#show(last);
+        return;
+      case "message_pinned":
+        this.#pins.add(event.message);
+        return;
+      case "message_unpinned":
+        this.#pins.delete(event.message);
+        return;
+    }
+  }
+
+  #use(files: readonly string[]): void {
+    if (files.length === 0) return;
+    this.task = { ...this.task, active_files: withFiles(this.task.active_files, files) };
+  }
+
+  #deny(tool: string, call: ToolUse | undefined, reason = ""): void {
+    if (isForgotten(reason)) return;
+    const args = headWithin(JSON.stringify(call?.args) ?? "", ARGS_BYTES_MAX);
+    const all = [...this.denied, { tool, args, reason }];
+    let bytes = 0;
+    const first = all.findLastIndex((denied) => {
+      bytes += utf8Bytes(renderDenied(denied));
+      return bytes > DENIED_BYTES_MAX;
+    });
+    this.denied = all.slice(first + 1);
+  }
+
+  #show(after: number): void {
+    const text = this.#text;
+    this.shown = text === "" ? undefined : { after, text };
+  }
+
+  /** What the model would be shown now; empty when there is nothing to show. */
+  get #text(): string {
+    const denied = this.denied.map(renderDenied);
+    const corrections = denied.length === 0 ? [] : ["Denied by the user:", ...denied];
+    return [renderTask(this.task), ...corrections].filter(Boolean).join("\n");
+  }
+
+  /** Estimated tokens that the record takes in each call, as it is shown now. */
+  get shownTokens(): number {
+    return tokensOf(this.shown?.text ?? "");
+  }
+
+  /** The same once the history has been rebuilt. */
+  get taskTokens(): number {
+    return tokensOf(this.#text);
+  }
+
+  snapshot() {
+    const { task, denied, pins } = this;
+    return { task, denied, pins, shown_task: this.shown ?? null };
+  }
+
+  restore(snapshot: Partial<ReturnType<WorkingMemory["snapshot"]>>): void {
+    this.task = snapshot.task ?? NO_TASK;
+    this.shown = snapshot.shown_task ?? undefined;
+    this.denied = snapshot.denied ?? [];
+    for (const pin of snapshot.pins ?? []) this.#pins.add(pin);
+  }
+}
+
+function renderDenied({ tool, args, reason }: DeniedCall): string {
+  return `- ${tool} ${args}${reason === "" ? "" : `: ${reason}`}`;
+}
+
+function tokensOf(text: string): number {
+  return text === "" ? 0 : Math.ceil((jsonBytes(taskMessage(text)) + 1) / 4);
+}
+
+const TASK_PREFIX =
+  "[Task record] What this session keeps of its task, word for word. It is a record and no request; results of update_task that come after it are newer.\n\n";
+
+/** The message that shows the record to the model. It is no part of the history. */
+function taskMessage(text: string): Message {
+  return { role: "user", content: TASK_PREFIX + text };
+}
+
+/** The messages of a history with the task record where it is shown. */
+export function withShownTask(
+  history: readonly HistoryEntry[],
+  messages: readonly Message[],
+  shown: ShownTask | undefined,
+): readonly Message[] {
+  if (!shown) return messages;
+  const before = history.findLastIndex(({ id }) => id <= shown.after);
+  return messages.toSpliced(afterResults(messages, before), 0, taskMessage(shown.text));
+}
+
+/** The place after a message, and after the results of its calls: nothing comes between those. */
+function afterResults(messages: readonly Message[], index: number): number {
+  const message = messages[index];
+  const next = messages[index + 1];
+  const waits = message !== undefined && toolUses(message).length > 0;
+  return waits && next && toolResults(next).length > 0 ? index + 2 : index + 1;
+}

@@ -1,0 +1,110 @@
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { homedir } from "node:os";
+import { isAbsolute, join, resolve } from "node:path";
+import { SessionError } from "../../core/errors.ts";
+
+/** Where a model's files are, and how its vectors are made. */
+export interface FoundModel {
+  readonly folder: string;
+  readonly onnxFile: string;
+  readonly dimensions: number;
+  /** Tokens that the model reads of a text. */
+  readonly tokensMax: number;
+  /** What stands for the whole text: the mean of its tokens' vectors, or that of the first. */
+  readonly pooling: "mean" | "first";
+}
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** Repositories of the Hugging Face Hub that have the model as ONNX, the one to fetch first. */
+const REPOSITORIES: Readonly<Record<string, readonly string[]>> = {
+  "all-MiniLM-L6-v2": ["sentence-transformers/all-MiniLM-L6-v2", "Xenova/all-MiniLM-L6-v2"],
+  "all-MiniLM-L12-v2": ["sentence-transformers/all-MiniLM-L12-v2", "Xenova/all-MiniLM-L12-v2"],
+  "bge-small-en-v1.5": ["BAAI/bge-small-en-v1.5", "Xenova/bge-small-en-v1.5"],
+  "bge-base-en-v1.5": ["BAAI/bge-base-en-v1.5", "Xenova/bge-base-en-v1.5"],
+};
+
+const ONNX_FILES = [
+  "onnx/model.onnx",
+  "model.onnx",
+  "onnx/model_quantized.onnx",
+  "model_quantized.onnx",
+];
+
+/**
+ * Finds a model: a folder, a name, or a repository of the Hugging Face Hub that
+ * is in its usual cache. Nothing is downloaded.
+ *
+ * @throws SessionError `MODEL_UNAVAILABLE`, with the command that fetches the model.
+ */
+export function findModel(model: string, env: Environment = process.env): FoundModel {
+  const repositories = REPOSITORIES[model] ?? (/^[\w.-]+\/[\w.-]+$/.test(model) ? [model] : []);
+  const cache = cacheFolder(env);
+  const folders = [
+    resolve(model),
+    ...repositories.flatMap((repository) => snapshots(cache, repository)),
+  ];
+  for (const folder of folders) {
+    const onnxFile = ONNX_FILES.map((file) => join(folder, file)).find(existsSync);
+    if (onnxFile && existsSync(join(folder, "tokenizer.json"))) return describe(folder, onnxFile);
+  }
+  const isFolder = isAbsolute(model) || model.startsWith(".") || existsSync(resolve(model));
+  throw new SessionError("MODEL_UNAVAILABLE", {
+    detail: isFolder
+      ? `${resolve(model)} has no ${ONNX_FILES[0]} with a tokenizer.json.`
+      : `The embedding model ${model} is neither a folder nor in ${cache}.`,
+    hint: repositories[0]
+      ? `Fetch it: hf download ${repositories[0]} --include onnx/model.onnx "*.json" (pip install huggingface_hub). Or name a folder with onnx/model.onnx, tokenizer.json and config.json as model under [embeddings].`
+      : `Name a folder with onnx/model.onnx, tokenizer.json and config.json, or one of ${Object.keys(REPOSITORIES).join(", ")}.`,
+  });
+}
+
+/** As the Hub's own programs look for it. */
+function cacheFolder(env: Environment): string {
+  if (env.HF_HUB_CACHE) return env.HF_HUB_CACHE;
+  const home =
+    env.HF_HOME ?? join(env.XDG_CACHE_HOME ?? join(env.HOME ?? homedir(), ".cache"), "huggingface");
+  return join(home, "hub");
+}
+
+/** The versions of a repository in the cache, the current one first. */
+function snapshots(cache: string, repository: string): readonly string[] {
+  const folder = join(cache, `models--${repository.replace("/", "--")}`);
+  const all = join(folder, "snapshots");
+  if (!existsSync(all)) return [];
+  const main = join(folder, "refs", "main");
+  const current = existsSync(main) ? [readFileSync(main, "utf8").trim()] : [];
+  return [...current, ...readdirSync(all)].map((version) => join(all, version));
+}
+
+function describe(folder: string, onnxFile: string): FoundModel {
+  const config = readJson(join(folder, "config.json"));
+  const pooling = readJson(join(folder, "1_Pooling", "config.json"));
+  const sentence = readJson(join(folder, "sentence_bert_config.json"));
+  const tokenizer = readJson(join(folder, "tokenizer_config.json"));
+  const dimensions = Number(config.hidden_size);
+  if (!Number.isSafeInteger(dimensions) || dimensions < 1) {
+    throw new SessionError("MODEL_UNAVAILABLE", {
+      detail: `${join(folder, "config.json")} does not say how large the model's vectors are.`,
+      hint: "It needs a hidden_size, as every model of this kind has it.",
+    });
+  }
+  const limits = [
+    sentence.max_seq_length,
+    tokenizer.model_max_length,
+    config.max_position_embeddings,
+  ];
+  return {
+    folder,
+    onnxFile,
+    dimensions,
+    // A tokenizer without a limit says so with a number of thirty digits.
+    tokensMax: Math.min(...limits.map(Number).filter((limit) => limit >= 2 && limit < 1e6), 512),
+    pooling: pooling.pooling_mode_cls_token === true || /\bbge-/.test(folder) ? "first" : "mean",
+  };
+}
+
+function readJson(file: string): Readonly<Record<string, unknown>> {
+  if (!existsSync(file)) return {};
+  return JSON.parse(readFileSync(file, "utf8"));
+}

@@ -1,0 +1,82 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { FoundModel } from "./find-model.ts";
+
+/** A model that is ready to make vectors. */
+export interface SentenceModel {
+  embed(text: string): Promise<Float32Array>;
+}
+
+/**
+ * Loads tokenizer and model.
+ *
+ * A text is run alone: without other texts there is no padding to be computed, which is
+ * as fast on a CPU, and its vector is the same to the last bit whatever is asked besides.
+ */
+export async function loadSentenceModel({
+  folder,
+  onnxFile,
+  tokensMax,
+  pooling,
+}: FoundModel): Promise<SentenceModel> {
+  const [{ InferenceSession, Tensor }, { Tokenizer }] = await Promise.all([
+    import("onnxruntime-web"),
+    import("@huggingface/tokenizers"),
+  ]);
+  const tokenizer = new Tokenizer(
+    await readJson(join(folder, "tokenizer.json")),
+    await readJson(join(folder, "tokenizer_config.json")).catch(() => ({})),
+  );
+  const session = await InferenceSession.create(await readFile(onnxFile), {
+    executionProviders: ["wasm"],
+  });
+  return {
+    async embed(text) {
+      const tokens = withinLimit(tokenizer.encode(text).ids, tokensMax);
+      const tensor = (numberOf: (token: number) => number) =>
+        new Tensor(
+          "int64",
+          BigInt64Array.from(tokens, (token) => BigInt(numberOf(token))),
+          [1, tokens.length],
+        );
+      const inputs = {
+        input_ids: tensor((token) => token),
+        attention_mask: tensor(() => 1),
+        token_type_ids: tensor(() => 0),
+      };
+      const known = Object.entries(inputs).filter(([name]) => session.inputNames.includes(name));
+      const outputs = Object.values(await session.run(Object.fromEntries(known)));
+      const output = outputs.find(({ dims }) => dims.length === 3) ?? outputs[0];
+      if (!(output?.data instanceof Float32Array)) {
+        throw new Error(`${onnxFile} gives ${output?.type ?? "nothing"}, not 32-bit numbers.`);
+      }
+      const size = output.dims.at(-1) ?? 0;
+      return normalized(pooled(output.data, size, pooling));
+    },
+  };
+}
+
+/** The last token says that the text ends, and stays. */
+function withinLimit(tokens: readonly number[], max: number): readonly number[] {
+  return tokens.length <= max ? tokens : [...tokens.slice(0, max - 1), ...tokens.slice(-1)];
+}
+
+/** One vector of the vectors of all tokens. */
+function pooled(data: Float32Array, size: number, pooling: FoundModel["pooling"]): Float64Array {
+  const sum = new Float64Array(size);
+  const used = pooling === "first" ? size : data.length;
+  for (let index = 0; index < used; index += 1) {
+    const place = index % size;
+    sum[place] = (sum[place] ?? 0) + (data[index] ?? 0);
+  }
+  return sum;
+}
+
+function normalized(vector: Float64Array): Float32Array {
+  const length = Math.hypot(...vector);
+  return Float32Array.from(vector, (number) => (length === 0 ? 0 : number / length));
+}
+
+async function readJson(file: string): Promise<object> {
+  return JSON.parse(await readFile(file, "utf8"));
+}

@@ -1,0 +1,54 @@
+import type { ToolApprovalRequested, ToolApprovalResolved } from "../core/event.ts";
+import type { NewKnowledge } from "../core/knowledge.ts";
+import { shapeTags } from "./call-shape.ts";
+import { hashOf } from "./hash-of.ts";
+import { oneLine } from "./one-line.ts";
+
+const ARGS_MAX = 200;
+const SAID_MAX = 500;
+
+export interface Denial {
+  readonly requested: ToolApprovalRequested;
+  readonly resolved: ToolApprovalResolved;
+  readonly sessionId: string;
+  /** Places of the two in the session's log. */
+  readonly from: number;
+  readonly seq: number;
+  /** ISO 8601. */
+  readonly time: string;
+}
+
+/** What a user's denial teaches: the attempt, the reason, and what was wanted. */
+export function correctionOf({
+  requested,
+  resolved,
+  sessionId,
+  from,
+  seq,
+  time,
+}: Denial): NewKnowledge {
+  const { name, args } = requested;
+  const shown = oneLine(JSON.stringify(args) ?? "", ARGS_MAX);
+  const reason = oneLine(resolved.reason ?? "", SAID_MAX);
+  const goal = oneLine(requested.goal, SAID_MAX);
+  const said = reason === "" ? "The user denied this." : `The user denied this: ${reason}`;
+  return {
+    id: `correction:${sessionId}:${seq}`,
+    kind: "correction",
+    content: [
+      `Attempted tool '${name}' with args: ${shown}`,
+      said,
+      ...(goal === "" ? [] : [`Goal: ${goal}`]),
+    ].join("\n"),
+    tags: ["correction", name, ...shapeTags(args)],
+    origin: "user",
+    sessionId,
+    source: { from, to: seq },
+    time,
+    tool: name,
+    args: shown,
+    ...(reason === "" ? {} : { reason }),
+    ...(goal === "" ? {} : { goal }),
+    keys: [hashOf("correction", name, args ?? null, reason.toLowerCase())],
+  };
+}

@@ -1,0 +1,80 @@
+import { z } from "zod";
+import type { KnowledgeEntry, NewKnowledge } from "../core/knowledge.ts";
+import { shapeOfTags } from "./call-shape.ts";
+import { RULE_MAX } from "./distill.ts";
+import { hashOf } from "./hash-of.ts";
+import { oneLine } from "./one-line.ts";
+
+/** Says something to a model and returns its answer. */
+export type AskModel = (prompt: string) => Promise<string>;
+
+const EVIDENCE_MAX = 200;
+
+const answer = z.array(z.object({ rule: z.string(), sources: z.array(z.string()).min(1) }));
+
+/**
+ * Lets a model make the rules. It is shown what the user said and which kind of
+ * call it was about, never what a tool returned, and each of its rules has to
+ * name what it rests on.
+ *
+ * @throws Error when the answer is not what was asked for.
+ */
+export async function distillWithModel(
+  evidence: readonly KnowledgeEntry[],
+  maxRules: number,
+  ask: AskModel,
+): Promise<readonly NewKnowledge[]> {
+  const shown = evidence.slice(0, EVIDENCE_MAX);
+  const byId = new Map(shown.map((entry, index) => [`e${index + 1}`, entry]));
+  const reply = await ask(promptFor(byId, maxRules));
+  const found = answer.parse(JSON.parse(jsonIn(reply)));
+  return found.slice(0, maxRules).flatMap(({ rule, sources }) => {
+    const entries = sources.flatMap((name) => byId.get(name) ?? []);
+    const content = oneLine(rule, RULE_MAX);
+    return entries.length === 0 || content === "" ? [] : [ruleOf(content, entries)];
+  });
+}
+
+function promptFor(byId: ReadonlyMap<string, KnowledgeEntry>, maxRules: number): string {
+  const lines = [...byId].map(([name, entry]) =>
+    JSON.stringify({
+      name,
+      said: entry.reason ?? (entry.kind === "preference" ? entry.content : null),
+      ...(entry.tool === undefined
+        ? {}
+        : { refused_call: { tool: entry.tool, arguments: shapeOfTags(entry.tags) } }),
+      times: entry.count,
+      last: entry.lastTime.slice(0, 10),
+    }),
+  );
+  return `Below is what the user of a project said to an agent, and which of its tool calls they refused, newest first, one JSON object a line. Write short rules that the agent shall follow in later sessions. Merge what says the same; where two gainsay each other follow the newer; leave out what held only once. At most ${maxRules} rules, each one sentence, in the user's language, saying nothing that the user did not say.
+
+Answer with a JSON array and nothing else: [{"rule": "…", "sources": ["e1", "e4"]}]
+
+${lines.join("\n")}`;
+}
+
+function jsonIn(reply: string): string {
+  return reply.slice(reply.indexOf("["), reply.lastIndexOf("]") + 1);
+}
+
+function ruleOf(content: string, entries: readonly KnowledgeEntry[]): NewKnowledge {
+  const sources = entries.map(({ id }) => id);
+  const time =
+    entries
+      .map(({ lastTime }) => lastTime)
+      .sort()
+      .at(-1) ?? "";
+  const id = `rule:${hashOf("model", ...[...sources].sort())}`;
+  return {
+    id,
+    kind: "rule",
+    content,
+    tags: ["rule", "model"],
+    origin: "distilled",
+    time,
+    count: entries.reduce((sum, entry) => sum + entry.count, 0),
+    sources,
+    keys: [hashOf("rule", id, time)],
+  };
+}

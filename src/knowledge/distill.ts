@@ -1,0 +1,162 @@
+import type { Contradiction, KnowledgeEntry, NewKnowledge } from "../core/knowledge.ts";
+import { shapeOfTags } from "./call-shape.ts";
+import { gainsays, statementOf } from "./gainsays.ts";
+import { hashOf } from "./hash-of.ts";
+import { oneLine } from "./one-line.ts";
+
+/** What rules are made of: what the user said and did, newest first. */
+export interface Evidence {
+  readonly corrections: readonly KnowledgeEntry[];
+  readonly preferences: readonly KnowledgeEntry[];
+  /** Rules that somebody wrote, and rules that a model made. */
+  readonly rules: readonly KnowledgeEntry[];
+}
+
+export interface DistillOptions {
+  /** Rules at the most, those written by hand included. */
+  readonly maxRules: number;
+  /** Things that have to be known before anything is made of them. */
+  readonly minEntries: number;
+}
+
+export interface Distilled {
+  readonly rules: readonly NewKnowledge[];
+  readonly contradictions: readonly Contradiction[];
+}
+
+/** Entries that are compared with each other; older ones have been outlived. */
+const COMPARED_MAX = 300;
+const REASONS_MAX = 3;
+export const RULE_MAX = 400;
+
+/**
+ * Makes rules without a model:
+ *
+ *     corrections ─► by tool and kind of call ─► the reasons, newest first ─┐
+ *     preferences ─► as they were said ────────────────────────────────────┼─► the best supported
+ *     rules of a model, while what they rest on stands ────────────────────┘
+ *
+ * Where two gainsay each other the newer holds. A rule has the user's words in
+ * it, the name of a tool and names of arguments, and nothing else: what a tool
+ * returned or a document said cannot get here. The same evidence gives the same
+ * rules.
+ */
+export function distill(evidence: Evidence, { maxRules, minEntries }: DistillOptions): Distilled {
+  const { corrections, preferences, rules } = evidence;
+  const heard = [...corrections, ...preferences];
+  if (heard.length < minEntries) return { rules: [], contradictions: [] };
+  const { held, contradictions } = withoutGainsaid(heard);
+  const byId = new Map(held.map((entry) => [entry.id, entry]));
+  const kept = rules.filter((rule) => isMadeByModel(rule) && stands(rule, byId));
+  const covered = new Set(kept.flatMap(({ sources = [] }) => sources));
+  const left = held.filter(({ id }) => !covered.has(id));
+  const made = [
+    ...kept.map(asNew),
+    ...correctionRules(left.filter(({ kind }) => kind === "correction")),
+    ...left.filter(({ kind }) => kind === "preference").map(preferenceRule),
+  ];
+  const byHand = rules.filter(({ origin }) => origin === "added").length;
+  const room = Math.max(0, maxRules - byHand);
+  return { rules: made.sort(bySupport).slice(0, room), contradictions };
+}
+
+/** Best first: pinned ones, then by how often and how lately what they rest on was heard. */
+export function bySupport(
+  one: Pick<NewKnowledge, "pinned" | "count" | "time" | "id">,
+  other: Pick<NewKnowledge, "pinned" | "count" | "time" | "id">,
+): number {
+  return (
+    Number(other.pinned ?? false) - Number(one.pinned ?? false) ||
+    (other.count ?? 1) - (one.count ?? 1) ||
+    (other.time < one.time ? -1 : other.time > one.time ? 1 : one.id < other.id ? -1 : 1)
+  );
+}
+
+function isMadeByModel({ tags }: Pick<KnowledgeEntry, "tags">): boolean {
+  return tags.includes("model");
+}
+
+function withoutGainsaid(entries: readonly KnowledgeEntry[]) {
+  const newestFirst = [...entries].sort((one, other) => (one.lastTime < other.lastTime ? 1 : -1));
+  const contradictions: Contradiction[] = [];
+  const held: { readonly entry: KnowledgeEntry; readonly said: ReturnType<typeof statementOf> }[] =
+    [];
+  for (const entry of newestFirst.slice(0, COMPARED_MAX)) {
+    const said = statementOf(entry.reason ?? (entry.kind === "preference" ? entry.content : ""));
+    const newer = held.find((other) => !entry.pinned && gainsays(other.said, said));
+    if (newer) contradictions.push({ kept: textOf(newer.entry), dropped: textOf(entry) });
+    else held.push({ entry, said });
+  }
+  return { held: held.map(({ entry }) => entry), contradictions };
+}
+
+function textOf({ id, kind, content, reason }: KnowledgeEntry) {
+  return { id, content: kind === "correction" ? (reason ?? content) : content };
+}
+
+/** Whether all that a rule rests on is known and has not been heard again since. */
+function stands(rule: KnowledgeEntry, byId: ReadonlyMap<string, KnowledgeEntry>): boolean {
+  const { sources = [], lastTime } = rule;
+  return (
+    sources.length > 0 && sources.every((id) => (byId.get(id)?.lastTime ?? "\uffff") <= lastTime)
+  );
+}
+
+function asNew(rule: KnowledgeEntry): NewKnowledge {
+  const { lastTime, edited: _, usedAt: __, ...rest } = rule;
+  return { ...rest, time: lastTime, keys: [hashOf("rule", rest.id, ...(rest.sources ?? []))] };
+}
+
+function preferenceRule(entry: KnowledgeEntry): NewKnowledge {
+  return rule(`preference ${entry.id}`, oneLine(entry.content, RULE_MAX), [entry]);
+}
+
+function correctionRules(corrections: readonly KnowledgeEntry[]): readonly NewKnowledge[] {
+  const groups = Map.groupBy(
+    corrections,
+    (entry) => `call ${entry.tool} ${JSON.stringify(shapeOfTags(entry.tags))}`,
+  );
+  return [...groups].map(([subject, entries]) => rule(subject, correctionText(entries), entries));
+}
+
+function correctionText(entries: readonly KnowledgeEntry[]): string {
+  const [newest] = entries;
+  const reasons = [...new Set(entries.flatMap(({ reason }) => reason ?? []))].slice(0, REASONS_MAX);
+  const count = entries.reduce((sum, entry) => sum + entry.count, 0);
+  const times = count > 1 ? ` ${count} times` : "";
+  const call = `${newest?.tool}${shapeText(newest)}`;
+  if (reasons.length === 0) {
+    return `Ask before you call ${call}: the user refused this${times} and gave no reason.`;
+  }
+  const each = Math.floor((RULE_MAX - call.length - 100) / reasons.length);
+  const said = reasons
+    .map((reason) => `"${oneLine(reason, Math.max(40, each))}"`)
+    .join("; before that: ");
+  return `When you are about to call ${call}: the user refused this${times}, saying ${said}.`;
+}
+
+function shapeText(entry: KnowledgeEntry | undefined): string {
+  const named = shapeOfTags(entry?.tags ?? []).filter(({ value }) => value !== undefined);
+  if (named.length === 0) return "";
+  return ` (${named.map(({ name, value }) => `${name} "${value}…"`).join(", ")})`;
+}
+
+function rule(subject: string, content: string, entries: readonly KnowledgeEntry[]): NewKnowledge {
+  const sources = entries.map(({ id }) => id);
+  const times = entries.map(({ lastTime }) => lastTime).sort();
+  const tool = entries[0]?.tool;
+  return {
+    id: `rule:${hashOf(subject)}`,
+    kind: "rule",
+    content,
+    tags: ["rule", ...(tool === undefined ? [] : [tool])],
+    origin: "distilled",
+    time: times.at(-1) ?? "",
+    count: entries.reduce((sum, entry) => sum + entry.count, 0),
+    pinned: entries.some(({ pinned }) => pinned),
+    sources,
+    ...(tool === undefined ? {} : { tool }),
+    // One that was forgotten comes back when there is new evidence for it.
+    keys: [hashOf("rule", subject, sources[0], times.at(-1))],
+  };
+}

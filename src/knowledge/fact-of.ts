@@ -1,0 +1,75 @@
+import { FORGOTTEN } from "../core/forgotten.ts";
+import type { NewKnowledge } from "../core/knowledge.ts";
+import { redactSecrets } from "../memory/redact-secrets.ts";
+import { hashOf } from "./hash-of.ts";
+import { isTrivial } from "./is-trivial.ts";
+import { likenessOf, withoutVolatile } from "./near-text.ts";
+import { oneLine } from "./one-line.ts";
+
+/** Characters of a result that is worth keeping. */
+const RESULT = { min: 10, max: 5000 } as const;
+const ARGS_MAX = 200;
+
+/**
+ * Tools whose results are no news: what they give out is remembered already, or
+ * holds for a moment only.
+ */
+const NOT_RECORDED: ReadonlySet<string> = new Set([
+  "memory_search",
+  "search_project_history",
+  "datetime",
+  "update_task",
+]);
+
+export interface ToolSuccess {
+  readonly name: string;
+  /** `undefined` when the call is not at hand. */
+  readonly args: unknown;
+  readonly result: string;
+  readonly sessionId: string;
+  /** Place of the result in its session's log. */
+  readonly seq: number;
+  /** ISO 8601. */
+  readonly time: string;
+}
+
+/** What became of a result. */
+export type FactOf =
+  | { readonly fact: NewKnowledge }
+  | { readonly dropped: "not recorded" | "too short" | "too long" | "trivial" | "forgotten" };
+
+/**
+ * The fact that a successful tool result is: one of 10 to 5 000 characters that
+ * says something.
+ *
+ * Two results are the same when they say the same, whatever was asked; and when
+ * the same was asked and they differ in numbers, times and ids only, or little.
+ */
+export function factOf({ name, args, result, sessionId, seq, time }: ToolSuccess): FactOf {
+  if (NOT_RECORDED.has(name)) return { dropped: "not recorded" };
+  if (result.includes(FORGOTTEN)) return { dropped: "forgotten" };
+  const text = result.trim();
+  const length = [...text].length;
+  if (length < RESULT.min) return { dropped: "too short" };
+  if (length > RESULT.max) return { dropped: "too long" };
+  if (isTrivial(text)) return { dropped: "trivial" };
+  const content = redactSecrets(text);
+  const call = hashOf("call", name, args ?? null);
+  const likeness = likenessOf(content, call);
+  return {
+    fact: {
+      id: `fact:${sessionId}:${seq}`,
+      kind: "fact",
+      content: `Tool '${name}' result: ${content}`,
+      tags: ["tool_result", name],
+      origin: "tool",
+      sessionId,
+      source: { from: seq, to: seq },
+      time,
+      tool: name,
+      ...(args === undefined ? {} : { args: oneLine(JSON.stringify(args) ?? "", ARGS_MAX) }),
+      keys: [hashOf("fact", name, content), hashOf("fact", call, withoutVolatile(content))],
+      ...(likeness ? { likeness } : {}),
+    },
+  };
+}

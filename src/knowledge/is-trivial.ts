@@ -1,0 +1,63 @@
+/** What says that something was done, or that there is nothing, and no more. */
+const ACKNOWLEDGEMENTS: readonly RegExp[] = [
+  /^(?:ok|okay|done|yes|no|true|false|null|none|nil|nan|undefined|void|empty|pong|ack|acknowledged|n\/?a)$/,
+  /^(?:(?:all|the|your|operation|command|request|task|tool|call|file|files|directory|folder|changes?|edit|update|write|script|process|it) )*(?:was |were |has been |have been |is |are )?(?:successful(?:ly)?|succeeded|success|complete[d]?|finished|done|saved|written|created|updated|deleted|removed|applied|executed|ok)(?: successfully| ok| with no output| without errors?)?$/,
+  /^(?:successfully )?(?:wrote|saved|created|updated|deleted|removed|applied|edited)(?: # (?:bytes?|lines?|files?))?(?: to)?(?: (?:the )?\S+)?(?: successfully)?$/,
+  /^(?:there (?:is|are) )?(?:no|zero|#|0) (?:\w+ )?(?:results?|matches|match|output|files?|entries|items|rows|records|lines|data|changes|hits|content|errors?|warnings?)(?: (?:was|were))?(?: (?:found|returned|available|matched|to show))?$/,
+  /^(?:nothing|not)(?: (?:to (?:do|show|commit|report)|found|changed|matched))?(?: working tree clean)?$/,
+  /^(?:\(?(?:no|empty) (?:output|result|response|content|list|directory)\)?|total #)$/,
+  /^(?:exit(?:ed)?(?: with)?(?: code| status)?|status|return code) ?:? ?#$/,
+];
+
+/** Fields of JSON that say how it went, and nothing of what. */
+const STATE_FIELDS =
+  /^(?:ok|success|succeeded|status|state|result|results|error|errors|message|msg|code|count|total|done|data|items|output|content|exit_?code|stdout|stderr|duration(?:_?ms)?|time|took)$/i;
+
+/** Whether a tool's result teaches nothing: an empty listing, an acknowledgement, punctuation. */
+export function isTrivial(result: string): boolean {
+  const text = result.trim();
+  const json = parsed(text);
+  if (json !== undefined) return isEmpty(json);
+  const lines = text.split("\n").map((line) => line.trim());
+  return lines.every((line) => isAcknowledgement(line) || isListedDot(line));
+}
+
+function isEmpty(value: unknown): boolean {
+  if (value === null || typeof value === "boolean") return true;
+  if (typeof value === "number") return false;
+  if (typeof value === "string") return isTrivialText(value);
+  if (Array.isArray(value)) return value.every(isEmpty);
+  return Object.entries(value as object).every(
+    ([name, item]) => isEmpty(item) || (STATE_FIELDS.test(name) && typeof item === "number"),
+  );
+}
+
+function isTrivialText(text: string): boolean {
+  return text.split("\n").every((line) => isAcknowledgement(line.trim()));
+}
+
+function isAcknowledgement(line: string): boolean {
+  const words = line
+    .toLowerCase()
+    .replace(/[\u2713\u2714\u2705\u{1f44d}]/gu, "")
+    .replace(/\d+/g, "#")
+    .replace(/[.!,;"'`*]+/g, "")
+    .replace(/\s+/g, " ")
+    .trim();
+  if (!/[\p{L}\p{N}#]/u.test(words)) return true;
+  return ACKNOWLEDGEMENTS.some((pattern) => pattern.test(words));
+}
+
+/** The entries of `ls -la` that every folder has. */
+function isListedDot(line: string): boolean {
+  return /^d[rwxst-]{9}.* \.{1,2}\/?$/.test(line);
+}
+
+function parsed(text: string): unknown {
+  if (!/^[[{"]|^(?:null|true|false)$/.test(text)) return undefined;
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

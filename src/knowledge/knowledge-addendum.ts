@@ -1,0 +1,65 @@
+import { FORGOTTEN } from "../core/forgotten.ts";
+import type { KnowledgeEntry } from "../core/knowledge.ts";
+import { utf8Bytes } from "../core/tokens.ts";
+import { bySupport } from "./distill.ts";
+import { oneLine } from "./one-line.ts";
+
+export const ADDENDUM_HEADING = "## Learned Behavioral Rules";
+
+const INTRODUCTION =
+  "What the user of this project said or refused in earlier sessions, and somebody's own rules. They hold unless the user says otherwise now.";
+
+/** UTF-8 bytes of all of it. */
+const BYTES_MAX = 6000;
+const RULE_CHARACTERS_MAX = 500;
+
+export interface KnowledgeAddendum {
+  readonly text: string;
+  /** The rules that are in it. */
+  readonly rules: readonly string[];
+}
+
+/** What a new session's system prompt is told of what the project has learned; nothing without rules. */
+export function knowledgeAddendum(
+  rules: readonly KnowledgeEntry[],
+  maxRules: number,
+): KnowledgeAddendum | undefined {
+  const lines: string[] = [];
+  const ids: string[] = [];
+  let bytes = utf8Bytes(`${ADDENDUM_HEADING}\n\n${INTRODUCTION}\n`);
+  for (const { id, content } of rankRules(rules).slice(0, maxRules)) {
+    const line = `${lines.length + 1}. ${oneLine(content, RULE_CHARACTERS_MAX)}`;
+    bytes += utf8Bytes(line) + 1;
+    if (bytes > BYTES_MAX) break;
+    lines.push(line);
+    ids.push(id);
+  }
+  if (lines.length === 0) return undefined;
+  return { text: [ADDENDUM_HEADING, "", INTRODUCTION, "", ...lines].join("\n"), rules: ids };
+}
+
+/** A system prompt without some of the rules that it was told, which `applied` names in order. */
+export function withoutRules(
+  prompt: string,
+  applied: readonly string[],
+  gone: ReadonlySet<string>,
+): string {
+  const at = prompt.lastIndexOf(ADDENDUM_HEADING);
+  if (at < 0 || !applied.some((id) => gone.has(id))) return prompt;
+  const told = prompt.slice(at).replace(/^(\d+)\. .*$/gm, (line, number) => {
+    const id = applied[Number(number) - 1];
+    return id !== undefined && gone.has(id) ? `${number}. ${FORGOTTEN}` : line;
+  });
+  return prompt.slice(0, at) + told;
+}
+
+/** Pinned ones first, then what somebody wrote, then what has most support. */
+export function rankRules(rules: readonly KnowledgeEntry[]): readonly KnowledgeEntry[] {
+  const written = ({ origin, edited }: KnowledgeEntry) => Number(origin === "added" || edited);
+  return [...rules].sort(
+    (one, other) =>
+      Number(other.pinned) - Number(one.pinned) ||
+      written(other) - written(one) ||
+      bySupport({ ...one, time: one.lastTime }, { ...other, time: other.lastTime }),
+  );
+}

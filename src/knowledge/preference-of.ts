@@ -1,0 +1,35 @@
+import type { NewKnowledge } from "../core/knowledge.ts";
+import { hashOf } from "./hash-of.ts";
+
+/** What two wordings of the same have in common. */
+export function statementKey(kind: "preference" | "rule" | "fact", text: string): string {
+  const words = text
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N}]+/gu, " ")
+    .trim();
+  return hashOf(kind, words === "" ? text : words);
+}
+
+/** A preference that a user stated in a message. */
+export function preferenceOf(
+  text: string,
+  at: {
+    readonly sessionId: string;
+    readonly seq: number;
+    readonly index: number;
+    readonly time: string;
+  },
+): NewKnowledge {
+  const { sessionId, seq, index, time } = at;
+  return {
+    id: `preference:${sessionId}:${seq}:${index}`,
+    kind: "preference",
+    content: text,
+    tags: ["preference"],
+    origin: "user",
+    sessionId,
+    source: { from: seq, to: seq },
+    time,
+    keys: [statementKey("preference", text)],
+  };
+}

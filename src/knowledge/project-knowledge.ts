@@ -1,0 +1,242 @@
+import { errorText, SessionError } from "../core/errors.ts";
+import { newId } from "../core/ids.ts";
+import type { KnowledgeEntry, KnowledgeKind, NewKnowledge } from "../core/knowledge.ts";
+import type { KnowledgeLimits, KnowledgePage, KnowledgeStore } from "../core/knowledge-store.ts";
+import type { MemoryEntry, MemoryStore } from "../core/memory-store.ts";
+import type { AddKnowledge, EditKnowledge } from "../core/requests.ts";
+import type { Distillation } from "../core/session-service.ts";
+import { redactSecrets } from "../memory/redact-secrets.ts";
+import { distill, type Evidence } from "./distill.ts";
+import { type AskModel, distillWithModel } from "./distill-with-model.ts";
+import { type KnowledgeAddendum, knowledgeAddendum, rankRules } from "./knowledge-addendum.ts";
+import { statementKey } from "./preference-of.ts";
+
+export interface KnowledgeSettings {
+  /** Facts at the most. Default 10 000. */
+  readonly maxFacts?: number;
+  /** Corrections at the most, and as many preferences. Default 1 000. */
+  readonly maxCorrections?: number;
+  /** Rules that go into a system prompt. Default 20. */
+  readonly maxRules?: number;
+  /** Corrections and preferences that have to be there before rules are made of them. Default 1. */
+  readonly minEntries?: number;
+  /** What makes room: the oldest that nobody has used (default), or the oldest. Nothing pinned goes. */
+  readonly eviction?: "fifo" | "spare_used";
+}
+
+/** In memory, what is not of one session is of this. */
+const PROJECT = "project";
+const PAGE = 500;
+const ALL = Number.MAX_SAFE_INTEGER;
+
+/**
+ * What a project has learned, kept in step: what is recorded or changed by hand
+ * reaches the memory, and the rules that are made of it.
+ */
+export class ProjectKnowledge {
+  readonly store: KnowledgeStore;
+  readonly limits: KnowledgeLimits;
+  readonly #memory: MemoryStore | undefined;
+  readonly #rules: { readonly maxRules: number; readonly minEntries: number };
+  readonly #ask: AskModel | undefined;
+
+  constructor(
+    store: KnowledgeStore,
+    settings: KnowledgeSettings,
+    parts: { readonly memory?: MemoryStore | undefined; readonly ask?: AskModel | undefined },
+  ) {
+    const { maxFacts = 10_000, maxCorrections = 1_000, maxRules = 20, minEntries = 1 } = settings;
+    this.store = store;
+    this.#memory = parts.memory;
+    this.#ask = parts.ask;
+    this.#rules = { maxRules, minEntries };
+    this.limits = {
+      max: {
+        fact: maxFacts,
+        correction: maxCorrections,
+        preference: maxCorrections,
+        // Those of the distiller are capped where they are made.
+        rule: ALL,
+      },
+      eviction: settings.eviction ?? "spare_used",
+    };
+  }
+
+  list(page: KnowledgePage): Promise<readonly KnowledgeEntry[]> {
+    return this.store.list(page);
+  }
+
+  all(): Promise<readonly KnowledgeEntry[]> {
+    return this.store.list({ limit: ALL });
+  }
+
+  /** @throws SessionError `KNOWLEDGE_NOT_FOUND` */
+  async read(id: string): Promise<KnowledgeEntry> {
+    const [entry] = await this.store.read([id]);
+    if (!entry) throw notFound(id);
+    return entry;
+  }
+
+  async add({ content, kind = "preference", tags, pinned }: AddKnowledge): Promise<KnowledgeEntry> {
+    const text = redactSecrets(content).trim();
+    const entry: NewKnowledge = {
+      id: `${kind}:${newId()}`,
+      kind,
+      content: text,
+      tags: tags ?? [kind],
+      origin: "added",
+      time: new Date().toISOString(),
+      keys: [statementKey(kind, text)],
+      ...(pinned === undefined ? {} : { pinned }),
+    };
+    const [added] = await this.store.add([entry], this.limits);
+    if (!added) {
+      throw new SessionError("INVALID_PARAMS", {
+        detail: `All ${this.limits.max[kind]} entries of this kind are pinned.`,
+        hint: "Unpin or forget some.",
+      });
+    }
+    await this.settle();
+    return added;
+  }
+
+  /** @throws SessionError `KNOWLEDGE_NOT_FOUND` */
+  async edit({ knowledgeId, content, tags, pinned }: EditKnowledge): Promise<KnowledgeEntry> {
+    const before = await this.read(knowledgeId);
+    const text = content === undefined ? undefined : redactSecrets(content).trim();
+    const { kind } = before;
+    const edited = await this.store.edit(knowledgeId, {
+      ...(text === undefined ? {} : { content: text }),
+      ...(text === undefined || kind === "correction" ? {} : { keys: [statementKey(kind, text)] }),
+      ...(tags === undefined ? {} : { tags }),
+      ...(pinned === undefined ? {} : { pinned }),
+    });
+    if (!edited) throw notFound(knowledgeId);
+    await this.settle();
+    return await this.read(knowledgeId);
+  }
+
+  /** Forgets entries, and makes the rules anew that rest on them. */
+  async forget(ids: readonly string[]): Promise<void> {
+    if (ids.length > 0) await this.store.forget(ids);
+    await this.settle();
+  }
+
+  async deleteSession(sessionId: string): Promise<void> {
+    await this.store.deleteSession(sessionId);
+    await this.#tellMemory();
+  }
+
+  markUsed(ids: readonly string[]): Promise<void> {
+    return this.store.markUsed(ids, new Date().toISOString());
+  }
+
+  /** Does what is left to do after a change, by whichever process it was made. */
+  async settle(): Promise<void> {
+    const { current, distilled } = await this.store.revision();
+    if (current !== distilled) await this.#distill();
+    await this.#tellMemory();
+  }
+
+  /** Makes the rules anew. */
+  async distill(): Promise<Distillation> {
+    const madeBy = await this.#distill({ anew: true });
+    await this.#tellMemory();
+    const evidence = await this.#evidence();
+    const { contradictions } = distill({ ...evidence, rules: [] }, this.#rules);
+    const rules = rankRules(evidence.rules);
+    return { rules, contradictions, addendum: (await this.addendum())?.text ?? "", madeBy };
+  }
+
+  /** What a new session is told. */
+  async addendum(): Promise<KnowledgeAddendum | undefined> {
+    const rules = await this.store.list({ kind: "rule", limit: ALL });
+    return knowledgeAddendum(rules, this.#rules.maxRules);
+  }
+
+  /** Rules that were used, and what they rest on. */
+  async markRulesUsed(ids: readonly string[]): Promise<void> {
+    const rules = await this.store.read(ids);
+    await this.markUsed([...ids, ...rules.flatMap(({ sources = [] }) => sources)]);
+  }
+
+  async #distill({ anew = false } = {}): Promise<Distillation["madeBy"]> {
+    for (;;) {
+      const { current } = await this.store.revision();
+      const evidence = await this.#evidence();
+      const made = anew ? await this.#byModel(evidence) : undefined;
+      const rules = made ?? distill(anew ? withoutModel(evidence) : evidence, this.#rules).rules;
+      // Somebody taught something meanwhile: what was made does not know of it.
+      if (await this.store.saveRules(current, rules)) return made ? "model" : "grouping";
+    }
+  }
+
+  async #byModel(evidence: Evidence): Promise<readonly NewKnowledge[] | undefined> {
+    const heard = [...evidence.corrections, ...evidence.preferences];
+    if (!this.#ask || heard.length < Math.max(1, this.#rules.minEntries)) return undefined;
+    const newestFirst = heard.sort((one, other) => (one.lastTime < other.lastTime ? 1 : -1));
+    try {
+      return await distillWithModel(newestFirst, this.#rules.maxRules, this.#ask);
+    } catch (error) {
+      if (SessionError.is(error)) throw error;
+      const detail = `The model made no rules: ${errorText(error)}`;
+      throw new SessionError("PROVIDER_ERROR", { detail, cause: error });
+    }
+  }
+
+  async #evidence(): Promise<Evidence> {
+    const all = (kind: KnowledgeKind) => this.store.list({ kind, limit: ALL });
+    const [corrections, preferences, rules] = await Promise.all([
+      all("correction"),
+      all("preference"),
+      all("rule"),
+    ]);
+    return { corrections, preferences, rules };
+  }
+
+  async #tellMemory(): Promise<void> {
+    for (;;) {
+      const unheard = await this.store.unheard(PAGE);
+      const { changed, gone } = unheard;
+      if (changed.length + gone.length === 0) return;
+      if (this.#memory) {
+        // Memory keeps the first text of an id, so what has changed goes first.
+        await this.#memory.delete({ ids: [...gone, ...changed.map(({ entry }) => entry.id)] });
+        await this.#memory.add(changed.map(({ entry }) => memoryEntry(entry)));
+      }
+      await this.store.heard(unheard);
+    }
+  }
+}
+
+function withoutModel(evidence: Evidence): Evidence {
+  return { ...evidence, rules: evidence.rules.filter(({ origin }) => origin === "added") };
+}
+
+/** Facts are of their session and go with it; what the user taught is the project's. */
+function memoryEntry({
+  id,
+  kind,
+  content,
+  sessionId,
+  source,
+  lastTime,
+  tool,
+}: KnowledgeEntry): MemoryEntry {
+  const isFact = kind === "fact" && sessionId !== undefined;
+  return {
+    id,
+    kind,
+    content,
+    sessionId: isFact ? sessionId : PROJECT,
+    turn: null,
+    time: lastTime,
+    role: kind === "fact" ? "tool" : "user",
+    ...(tool === undefined ? {} : { speaker: tool }),
+    ...(isFact && source ? { source } : {}),
+  };
+}
+
+function notFound(id: string): SessionError {
+  return new SessionError("KNOWLEDGE_NOT_FOUND", { detail: `It was asked for "${id}".` });
+}

@@ -1,0 +1,168 @@
+import { readFileSync } from "node:fs";
+import { describe, expect, test } from "vitest";
+import type { DurableEvent } from "../core/event.ts";
+import { NO_USAGE } from "../core/usage.ts";
+import { FORGETTING, forgottenEvent, withoutCopies } from "./forget-event.ts";
+import { TellingTexts } from "./telling-texts.ts";
+
+const SECRET = "the vault opens with tangerine-9417 and Ottilie";
+const texts = new TellingTexts([SECRET]);
+const said = (text: string) => `${text}: ${SECRET}.`;
+
+type Type = DurableEvent["type"];
+type Sample<Of extends Type> = Extract<DurableEvent, { readonly type: Of }>;
+
+/** One event of each type, with the text wherever an event may have one. */
+const SAMPLES: { readonly [Of in Type]: Sample<Of> } = {
+  session_created: {
+    type: "session_created",
+    session_id: "s",
+    settings: { model: "m", memory: true, labels: {} },
+  },
+  session_archived: { type: "session_archived", session_id: "s" },
+  message_added: { type: "message_added", message: { role: "system", content: said("Rule") } },
+  skills_resolved: { type: "skills_resolved", skills: ["x"], injection_bytes: 1 },
+  knowledge_applied: { type: "knowledge_applied", rules: ["rule:x"], injection_bytes: 1 },
+  run_started: { type: "run_started", session_id: "s", prompt: said("Prompt") },
+  run_completed: {
+    type: "run_completed",
+    session_id: "s",
+    result: said("Result"),
+    usage: NO_USAGE,
+  },
+  run_failed: { type: "run_failed", session_id: "s", error: said("Error"), code: "AGENT_ERROR" },
+  run_paused: { type: "run_paused", session_id: "s", reason: "approval_required" },
+  run_resumed: { type: "run_resumed", session_id: "s" },
+  turn_started: { type: "turn_started", turn_number: 0 },
+  reasoning_complete: { type: "reasoning_complete", content: said("Thought") },
+  text_complete: { type: "text_complete", content: said("Answer") },
+  tool_call_requested: {
+    type: "tool_call_requested",
+    id: "c",
+    name: "send",
+    args: { text: [said("Arg")], [SECRET]: 1 },
+  },
+  turn_completed: { type: "turn_completed", stop_reason: "end_turn", usage: NO_USAGE },
+  tool_approval_requested: {
+    type: "tool_approval_requested",
+    approval_id: "a",
+    id: "c",
+    name: "send",
+    args: { text: said("Arg") },
+    goal: said("Goal"),
+  },
+  tool_approval_resolved: {
+    type: "tool_approval_resolved",
+    approval_id: "a",
+    id: "c",
+    name: "send",
+    decision: "deny",
+    reason: said("No"),
+    by: "user",
+  },
+  tool_execution_started: { type: "tool_execution_started", id: "c", name: "send" },
+  tool_execution_completed: {
+    type: "tool_execution_completed",
+    id: "c",
+    name: "send",
+    result: said("Result"),
+    is_error: false,
+    duration_ms: 1,
+  },
+  tool_execution_timed_out: {
+    type: "tool_execution_timed_out",
+    id: "c",
+    name: "send",
+    timeout_ms: 1,
+  },
+  tool_result_received: { type: "tool_result_received", id: "c", name: "send", is_error: false },
+  compaction_started: {
+    type: "compaction_started",
+    input_tokens: 1,
+    estimated_history_tokens: 1,
+    message_count: 1,
+  },
+  compaction_completed: {
+    type: "compaction_completed",
+    summary_tokens: 1,
+    messages_before: 2,
+    messages_after: 1,
+    tokens_before: 2,
+    tokens_after: 1,
+    summary: said("Summary"),
+    discarded: [],
+    discarded_messages: 0,
+    pruned: [],
+    summarised_by: "model",
+    usage: NO_USAGE,
+  },
+  compaction_failed: { type: "compaction_failed", error: said("Error"), reason: "summary_failed" },
+  tool_output_pruned: {
+    type: "tool_output_pruned",
+    pruned: [],
+    tokens_before: 1,
+    tokens_after: 1,
+  },
+  text_forgotten: { type: "text_forgotten", messages: [], events: [] },
+  task_updated: {
+    type: "task_updated",
+    changed: {
+      goal: said("Goal"),
+      sub_tasks: [{ id: 1, text: said("Do"), done: false }],
+      scratchpad: { [SECRET]: said("Note") },
+      active_files: [said("File")],
+    },
+    by: "user",
+  },
+  message_pinned: { type: "message_pinned", message: 1 },
+  message_unpinned: { type: "message_unpinned", message: 1 },
+  budget_warning: { type: "budget_warning", budget_type: "time", used: 1, limit: 2, percent: 0.5 },
+  retrying: {
+    type: "retrying",
+    attempt: 1,
+    max_attempts: 2,
+    error: said("Error"),
+    delay_ms: 1,
+  },
+};
+
+/** What people and models say of their own is no copy. */
+const OWN_WORDS: readonly Type[] = ["run_started", "text_complete"];
+
+const contract = readFileSync(new URL("../core/event.ts", import.meta.url), "utf8");
+const TYPES = contract
+  .slice(0, contract.indexOf("export type TransientEvent"))
+  .matchAll(/readonly type: "(\w+)"/g);
+
+test("every event of the log has its row, which says how it is forgotten", () => {
+  const types = [...new Set(Array.from(TYPES, ([, type]) => type))].sort();
+  expect(Object.keys(FORGETTING).sort()).toEqual(types);
+  expect(Object.keys(SAMPLES).sort()).toEqual(types);
+});
+
+describe("no copy of a text is left in", () => {
+  test.each(Object.values(SAMPLES))("$type", (event) => {
+    const rest = withoutCopies(event, texts);
+    const without = OWN_WORDS.includes(event.type) ? forgottenEvent(event, "texts", texts) : rest;
+    expect(JSON.stringify(without)).not.toContain("tangerine");
+    expect(withoutCopies(rest, texts)).toBe(rest);
+    const everything = forgottenEvent(rest, "everything", texts);
+    expect(JSON.stringify(everything)).not.toContain("tangerine");
+    expect(everything.type).toBe(event.type);
+  });
+});
+
+test("with a message go its words, and not the calls that it made", () => {
+  expect(forgottenEvent(SAMPLES.tool_call_requested, "message", texts)).toEqual(
+    SAMPLES.tool_call_requested,
+  );
+  expect(forgottenEvent(SAMPLES.tool_call_requested, "everything", texts)).toMatchObject({
+    args: { text: ["[forgotten]"], "[forgotten]": "[forgotten]" },
+  });
+  expect(forgottenEvent(SAMPLES.run_started, "message", texts)).toMatchObject({
+    prompt: "[forgotten]",
+  });
+  expect(forgottenEvent(SAMPLES.run_started, "texts", texts)).toMatchObject({
+    prompt: "Prompt: [forgotten].",
+  });
+});

@@ -1,0 +1,159 @@
+import { setTimeout as wait } from "node:timers/promises";
+import type { EmbeddingModelV4 } from "@ai-sdk/provider";
+import type { Embedder } from "../core/embedder.ts";
+import { SessionError } from "../core/errors.ts";
+import { headWithin } from "../core/tokens.ts";
+import { checkedVectors } from "./checked-vectors.ts";
+import { embeddingDimensions } from "./embedding-dimensions.ts";
+import { type FailureContext, providerFailure } from "./provider-failure.ts";
+
+export interface AiSdkEmbedderOptions {
+  /** `provider/model`; made of the model's own names when it is not given. */
+  readonly id?: string;
+  /** Numbers in a vector. Known for OpenAI's models and some of Ollama's. */
+  readonly dimensions?: number;
+  /** Texts in a request. Default 32. */
+  readonly batchSize?: number;
+  /** How long one request may take. Default 30 000. */
+  readonly timeoutMs?: number;
+  /** How often a request is tried again that failed for a while only. Default 3. */
+  readonly maxRetries?: number;
+  /** The wait before the first of them; each further one is twice as long. Default 500. */
+  readonly initialDelayMs?: number;
+}
+
+/**
+ * Makes an embedder of rkat's from an embedding model of the AI SDK's, such as
+ * `openai.embedding("text-embedding-3-small")`.
+ *
+ * Its `embed` throws `PROVIDER_ERROR` when the provider fails for good, or answers with
+ * anything but one vector of the right size for each text.
+ *
+ * @throws SessionError `MODEL_UNAVAILABLE` when nobody says how many numbers its vectors have.
+ */
+export function embedderFromAiSdk(
+  model: EmbeddingModelV4,
+  options: AiSdkEmbedderOptions = {},
+): Embedder {
+  const id = options.id ?? `${model.provider.split(".")[0]}/${model.modelId}`;
+  return makeEmbedder(model.modelId, async () => model, { ...options, id });
+}
+
+/** Like `embedderFromAiSdk`, for a caller that knows the provider's key. The first text loads the model. */
+export function makeEmbedder(
+  modelId: string,
+  load: () => Promise<EmbeddingModelV4>,
+  options: AiSdkEmbedderOptions & FailureContext,
+): Embedder {
+  const usual = embeddingDimensions(modelId);
+  const dimensions = options.dimensions ?? usual;
+  if (dimensions === undefined) {
+    throw new SessionError("MODEL_UNAVAILABLE", {
+      detail: `How many numbers a vector of ${options.id} has is not known here.`,
+      hint: "Say it: dimensions under [embeddings], or the option `dimensions`. The model's page tells.",
+    });
+  }
+  const request: Request = {
+    load,
+    options,
+    dimensions,
+    // Only models that can shorten their vectors take a number, and only if it is another than theirs.
+    ...(dimensions === usual || usual === undefined ? {} : { shortenedTo: dimensions }),
+  };
+  return {
+    id: `${options.id}/${dimensions}`,
+    dimensions,
+    trained: true,
+    embed: (texts, { signal } = {}) => embedAll(request, texts, signal),
+  };
+}
+
+interface Request {
+  readonly load: () => Promise<EmbeddingModelV4>;
+  readonly options: AiSdkEmbedderOptions & FailureContext;
+  readonly dimensions: number;
+  readonly shortenedTo?: number;
+}
+
+/** Longer texts are cut: about what a model of 8192 tokens can read, in English. */
+const TEXT_BYTES_MAX = 24_000;
+const TEXT_BYTES_MIN = 500;
+
+async function embedAll(
+  request: Request,
+  texts: readonly string[],
+  signal: AbortSignal | undefined,
+): Promise<readonly Float32Array[]> {
+  const { batchSize = 32 } = request.options;
+  const vectors: Float32Array[] = texts.map(() => new Float32Array(request.dimensions));
+  // Providers refuse texts with nothing in them; ours get zeros.
+  const asked = texts.flatMap((text, index) => (text.trim() === "" ? [] : [{ text, index }]));
+  for (let at = 0; at < asked.length; at += batchSize) {
+    const batch = asked.slice(at, at + batchSize);
+    const wellFormed = batch.map(({ text }) => text.toWellFormed());
+    const found = await embedBatch(request, wellFormed, TEXT_BYTES_MAX, signal);
+    batch.forEach(({ index }, place) => {
+      const vector = found[place];
+      if (vector) vectors[index] = vector;
+    });
+  }
+  return vectors;
+}
+
+/** A model that can read less than that says so, and is given less. */
+async function embedBatch(
+  request: Request,
+  texts: readonly string[],
+  bytesMax: number,
+  signal: AbortSignal | undefined,
+): Promise<readonly Float32Array[]> {
+  const cut = texts.map((text) => headWithin(text, bytesMax));
+  try {
+    return await withRetries(request, cut, signal);
+  } catch (error) {
+    const isTooLong = SessionError.is(error) && error.code === "CONTEXT_WINDOW_EXCEEDED";
+    if (!isTooLong || bytesMax <= TEXT_BYTES_MIN) throw error;
+    return embedBatch(request, texts, bytesMax / 2, signal);
+  }
+}
+
+const DELAY_MAX_MS = 30_000;
+
+async function withRetries(
+  request: Request,
+  texts: readonly string[],
+  signal: AbortSignal | undefined,
+): Promise<readonly Float32Array[]> {
+  const { maxRetries = 3, initialDelayMs = 500 } = request.options;
+  for (let attempt = 0; ; attempt += 1) {
+    try {
+      return await ask(request, texts, signal);
+    } catch (error) {
+      signal?.throwIfAborted();
+      const retry = SessionError.is(error) ? error.retry : undefined;
+      const delayMs = Math.max(retry?.afterMs ?? 0, initialDelayMs * 2 ** attempt);
+      if (!retry || attempt >= maxRetries || delayMs > DELAY_MAX_MS) throw error;
+      await wait(delayMs, undefined, signal ? { signal } : {}).catch(() => {});
+      signal?.throwIfAborted();
+    }
+  }
+}
+
+async function ask(
+  { load, options, dimensions, shortenedTo }: Request,
+  texts: readonly string[],
+  signal: AbortSignal | undefined,
+): Promise<readonly Float32Array[]> {
+  const model = await load();
+  const timeout = AbortSignal.timeout(options.timeoutMs ?? 30_000);
+  try {
+    const { embeddings } = await model.doEmbed({
+      values: [...texts],
+      abortSignal: signal ? AbortSignal.any([signal, timeout]) : timeout,
+      ...(shortenedTo === undefined ? {} : { dimensions: shortenedTo }),
+    });
+    return checkedVectors(embeddings, { of: options.id, count: texts.length, dimensions });
+  } catch (error) {
+    throw providerFailure(error, options);
+  }
+}

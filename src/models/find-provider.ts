@@ -1,0 +1,105 @@
+import type { ProviderV4 } from "@ai-sdk/provider";
+import { SessionError } from "../core/errors.ts";
+import { normalizeBaseUrl } from "./base-url.ts";
+import { openAiCompatible, PROVIDERS, type Provider, type ProviderSettings } from "./providers.ts";
+
+export interface FindProviderOptions {
+  /** Keys by provider; they count before the environment's. */
+  readonly keys?: Readonly<Record<string, string>>;
+  /** Where keys and base URLs are looked up. The process's environment by default. */
+  readonly env?: Readonly<Record<string, string | undefined>>;
+  /**
+   * Base URLs by provider; they count before the environment's. A provider that rkat does
+   * not know is taken for an OpenAI-compatible server: `{ groq: "https://api.groq.com/openai/v1" }`
+   * makes `groq/…` work, with the key in `GROQ_API_KEY`.
+   */
+  readonly baseUrls?: Readonly<Record<string, string>>;
+  readonly fetch?: typeof globalThis.fetch;
+}
+
+/** A provider that can be used: where it is and its key are known. */
+export interface FoundProvider {
+  readonly secrets?: readonly [string];
+  readonly keyVariable?: string;
+  /** The AI SDK's side of it. @throws SessionError `MODEL_UNAVAILABLE` when its package is not installed. */
+  load(): Promise<ProviderV4>;
+}
+
+/**
+ * Finds where a provider is, and with which key. Loads nothing yet.
+ *
+ * @throws SessionError `MODEL_UNAVAILABLE` when the provider is not known, or its key is not set.
+ */
+export function findProvider(name: string, options: FindProviderOptions): FoundProvider {
+  const provider = providerNamed(name, options);
+  const key = findKey(provider, name, options);
+  const settings = {
+    name,
+    baseURL: findBaseUrl(provider, name, options),
+    ...(key.secrets ? { apiKey: key.secrets[0] } : {}),
+    ...(options.fetch ? { fetch: options.fetch } : {}),
+  };
+  return { ...key, load: () => load(provider, settings) };
+}
+
+async function load(provider: Provider, settings: ProviderSettings): Promise<ProviderV4> {
+  try {
+    return await provider.load(settings);
+  } catch (error) {
+    throw new SessionError("MODEL_UNAVAILABLE", {
+      detail: `${settings.name} needs the package ${provider.package}, which cannot be loaded.`,
+      hint: `Install it: npm install ${provider.package}`,
+      cause: error,
+    });
+  }
+}
+
+function providerNamed(name: string, options: FindProviderOptions): Provider {
+  if (Object.hasOwn(PROVIDERS, name)) return PROVIDERS[name] as Provider;
+  if (options.baseUrls && Object.hasOwn(options.baseUrls, name)) {
+    return openAiCompatible(`${name.toUpperCase().replace(/\W/g, "_")}_API_KEY`);
+  }
+  throw unavailable(`"${name}" is not a provider that is known here. ${allowed(options)}`);
+}
+
+/** The names that a model may begin with. */
+export function allowed({ baseUrls = {} }: FindProviderOptions): string {
+  const names = new Set([...Object.keys(PROVIDERS), ...Object.keys(baseUrls)]);
+  return `Allowed: ${[...names].map((name) => `${name}/<model>`).join(", ")}.`;
+}
+
+function findKey(
+  provider: Provider,
+  providerName: string,
+  { keys = {}, env = process.env }: FindProviderOptions,
+): { readonly secrets?: readonly [string]; readonly keyVariable?: string } {
+  const own = keys[providerName]?.trim();
+  if (own) return { secrets: [own] };
+  const keyVariable = provider.keyVariables.find((variable) => env[variable]?.trim());
+  const found = keyVariable && env[keyVariable]?.trim();
+  if (found) return { secrets: [found], keyVariable };
+  if (provider.keyOptional) return { keyVariable: provider.keyVariables.join(" or ") };
+  throw unavailable(
+    `${providerName} needs a key.`,
+    `Set ${provider.keyVariables.join(" or ")} in the environment.`,
+  );
+}
+
+function findBaseUrl(
+  provider: Provider,
+  providerName: string,
+  { baseUrls = {}, env = process.env }: FindProviderOptions,
+): string {
+  const { baseUrlVariable, baseUrl } = provider;
+  const own = baseUrls[providerName] || (baseUrlVariable && env[baseUrlVariable]);
+  if (own) return normalizeBaseUrl(own, baseUrl);
+  if (baseUrl) return baseUrl;
+  throw unavailable(
+    `${providerName} needs the base URL of a server.`,
+    `Set ${baseUrlVariable} in the environment, such as http://localhost:8080/v1.`,
+  );
+}
+
+export function unavailable(detail: string, hint?: string): SessionError {
+  return new SessionError("MODEL_UNAVAILABLE", { detail, ...(hint ? { hint } : {}) });
+}

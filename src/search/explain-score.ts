@@ -1,0 +1,89 @@
+import type { ScoreExplanation, ScorePart } from "../core/memory-store.ts";
+import type { Likelihood } from "./likelihood.ts";
+import {
+  BY_SPEAKER,
+  ON_DATE,
+  PASSAGE_ASKS,
+  type PassageIndex,
+  SAID_MASK,
+} from "./passage-index.ts";
+import type { AskedWord, QuestionEvidence } from "./question-evidence.ts";
+import type { RankingWeights } from "./ranking-weights.ts";
+import { confidenceOf } from "./score.ts";
+import { REACH, saturated } from "./word-evidence.ts";
+
+/**
+ * How the score of an entry came about. What parts add makes a sum; that, times what the
+ * others are times, is the relevance that `scoreOf` makes a score of.
+ */
+export function explainScore(
+  index: PassageIndex,
+  evidence: QuestionEvidence,
+  likelihood: Likelihood,
+  slot: number,
+  weights: RankingWeights,
+): ScoreExplanation {
+  const { length, session } = index.columns;
+  const words = evidence.words.flatMap((asked): ScorePart[] => {
+    const amounts = amountsAt(index, asked, slot, weights);
+    const amount = amounts.reduce((sum, part) => sum + part.amount, 0);
+    const adds = asked.share * saturated(amount, length[slot] ?? 0, weights);
+    return amounts
+      .filter((part) => part.amount > 0)
+      .map((part) => ({ name: part.name, of: asked.word, adds: (adds * part.amount) / amount }));
+  });
+  const ofSession = weights.session * (evidence.sessionShares[session[slot] ?? 0] ?? 0);
+  return {
+    parts: [
+      ...words,
+      ...(ofSession > 0 ? [{ name: "session", adds: ofSession }] : []),
+      ...likelihood.parts(slot),
+      { name: "question", times: confidenceOf(evidence) },
+    ],
+  };
+}
+
+/** Why a slot has how much of a word, as `spreadWord` adds it up. */
+function amountsAt(
+  index: PassageIndex,
+  { postings }: AskedWord,
+  slot: number,
+  weights: RankingWeights,
+): readonly { readonly name: string; readonly amount: number }[] {
+  const hitsAt = (where: number) => {
+    const there = index.columns.session[where] ? where : (index.links.get(where) ?? -1);
+    const place = placeOf(postings.slots, there);
+    return {
+      said: (postings.hits[place] ?? 0) & SAID_MASK,
+      flags: index.columns.flags[there] ?? 0,
+      hits: postings.hits[place] ?? 0,
+    };
+  };
+  const { said, hits } = hitsAt(slot);
+  let near = 0;
+  for (let away = 1; away <= REACH; away += 1) {
+    near += hitsAt(slot - away).said + hitsAt(slot + away).said;
+  }
+  const before = hitsAt(slot - 1);
+  return [
+    { name: "word", amount: said },
+    { name: "speaker", amount: (hits & BY_SPEAKER) !== 0 ? weights.speaker : 0 },
+    { name: "date", amount: (hits & ON_DATE) !== 0 ? weights.date : 0 },
+    { name: "neighbour", amount: near * weights.neighbour },
+    {
+      name: "answers",
+      amount: (before.flags & PASSAGE_ASKS) !== 0 ? before.said * weights.answer : 0,
+    },
+  ];
+}
+
+/** Where a slot is in ascending ones, or -1. */
+function placeOf(slots: Uint32Array, slot: number): number {
+  let [from, until] = [0, slots.length];
+  while (from < until) {
+    const middle = (from + until) >> 1;
+    if ((slots[middle] ?? 0) < slot) from = middle + 1;
+    else until = middle;
+  }
+  return slots[from] === slot ? from : -1;
+}

@@ -1,0 +1,86 @@
+import type { MemoryFilter, ScoreExplanation } from "../core/memory-store.ts";
+import { BestEntries } from "./best-entries.ts";
+import { explainScore } from "./explain-score.ts";
+import { likelihoodOf, mostLikely } from "./likelihood.ts";
+import type { PassageIndex } from "./passage-index.ts";
+import { readQuestion } from "./question.ts";
+import { questionEvidence } from "./question-evidence.ts";
+import { RANKING, type RankingWeights } from "./ranking-weights.ts";
+import { confidenceOf, SCORE_FLOOR, scoreOf } from "./score.ts";
+import { slotFilter } from "./slot-filter.ts";
+
+export interface EntryQuery extends MemoryFilter {
+  readonly texts: readonly string[];
+  readonly limit: number;
+  readonly minScore?: number;
+  readonly explain?: boolean;
+}
+
+/** An entry by its first slot. */
+export interface FoundEntry {
+  readonly slot: number;
+  readonly score: number;
+  readonly explanation?: ScoreExplanation;
+}
+
+/**
+ * Entries that answer any of the questions, best first; of two that score the same, the
+ * older comes first. An entry is as good as its best passage, and a passage as
+ *
+ *     relevance = (share + 0.45 · share of its session) · likelihood
+ *
+ * where a share is how much of the question's words is in a passage and around it, by
+ * their rarity. The score is the relevance, times how sure it is that the question is about
+ * anything here at all, on a scale from 0 to 1.
+ */
+export function findEntries(
+  index: PassageIndex,
+  query: EntryQuery,
+  weights: RankingWeights = RANKING,
+): readonly FoundEntry[] {
+  if (query.limit <= 0) return [];
+  const found = new Map<number, FoundEntry>();
+  for (const text of query.texts) {
+    for (const entry of findAnswers(index, text, query, weights)) {
+      if (entry.score > (found.get(entry.slot)?.score ?? 0)) found.set(entry.slot, entry);
+    }
+  }
+  return [...found.values()].sort((one, other) => other.score - one.score).slice(0, query.limit);
+}
+
+function findAnswers(
+  index: PassageIndex,
+  text: string,
+  query: EntryQuery,
+  weights: RankingWeights,
+): readonly FoundEntry[] {
+  const question = readQuestion(text);
+  const evidence = questionEvidence(index, question, weights);
+  const likelihood = likelihoodOf(index, question, weights);
+  const wanted = slotFilter(index, query);
+
+  const { slots, count, shares, sessionShares } = evidence;
+  const { entry, session } = index.columns;
+  const likeliest = mostLikely(question, evidence.namesSpeaker, weights);
+  const confidence = confidenceOf(evidence);
+  const best = new BestEntries(index, query.limit);
+  for (let at = 0; at < count; at += 1) {
+    const slot = slots[at] as number;
+    const relevance =
+      (shares[slot] as number) +
+      weights.session * (sessionShares[session[slot] as number] as number);
+    shares[slot] = 0;
+    if (relevance * likeliest < best.least || !wanted(slot)) continue;
+    best.offer(entry[slot] as number, slot, relevance * likelihood(slot));
+  }
+
+  const floor = query.minScore ?? SCORE_FLOOR;
+  return [...best].flatMap(({ entry: first, slot, value }) => {
+    const score = scoreOf(value * confidence, question);
+    if (score === 0 || score < floor) return [];
+    const explanation = query.explain
+      ? { explanation: explainScore(index, evidence, likelihood, slot, weights) }
+      : {};
+    return [{ slot: first, score, ...explanation }];
+  });
+}

@@ -1,0 +1,141 @@
+import { MEMORY_KINDS, type MemoryEntry } from "../core/memory-store.ts";
+import { type IndexedPassage, indexedPassages } from "./indexed-passages.ts";
+import { instant } from "./instant.ts";
+import type { PassageColumns, PassageIndex, Postings } from "./passage-index.ts";
+
+/** Empty slots at either end of a run; its neighbour's are behind them. */
+const PADS = 2;
+
+/** A `PassageIndex` of entries in the order in which they were stored, and which entry each slot belongs to. */
+export interface InMemoryIndex extends PassageIndex {
+  entryAt(slot: number): MemoryEntry | undefined;
+}
+
+export interface IndexedEntry {
+  readonly entry: MemoryEntry;
+  readonly passages: readonly IndexedPassage[];
+}
+
+export function indexedEntry(entry: MemoryEntry): IndexedEntry {
+  return { entry, passages: indexedPassages(entry) };
+}
+
+/** Entries of one session that follow each other become a run. */
+export function inMemoryIndex(entries: readonly IndexedEntry[]): InMemoryIndex {
+  const places = placesOf(entries);
+  const slots = (places.at(-1)?.end ?? 0) + PADS;
+  const sessions = numbers();
+  const labels = numbers();
+  const label = (text: string | undefined) => (text === undefined ? 0 : labels.numberOf(text));
+  const columns: PassageColumns = {
+    entry: new Uint32Array(slots),
+    length: new Uint8Array(slots),
+    session: new Uint32Array(slots),
+    role: new Uint32Array(slots),
+    speaker: new Uint32Array(slots),
+    kind: new Uint8Array(slots),
+    time: new Float64Array(slots).fill(Number.NaN),
+    flags: new Uint8Array(slots),
+  };
+  const words = new Map<string, { slots: number[]; hits: number[] }>();
+  const slotsOfSession = new Map<string, number[]>();
+  for (const { entry, passages, start, end } of places) {
+    columns.entry.fill(start, start, end);
+    columns.session.fill(sessions.numberOf(entry.sessionId), start, end);
+    columns.role.fill(label(entry.role), start, end);
+    columns.speaker.fill(label(entry.speaker), start, end);
+    columns.kind.fill(MEMORY_KINDS.indexOf(entry.kind), start, end);
+    columns.time.fill(instant(entry.time), start, end);
+    passages.forEach((passage, index) => {
+      const slot = start + index;
+      columns.length[slot] = passage.length;
+      columns.flags[slot] = passage.flags;
+      getOrAdd(slotsOfSession, entry.sessionId, () => []).push(slot);
+      for (const [word, hits] of passage.words) {
+        const list = getOrAdd(words, word, () => ({ slots: [], hits: [] }));
+        list.slots.push(slot);
+        list.hits.push(hits);
+      }
+    });
+  }
+  const postings = new Map([...words].map(([word, list]) => [word, packed(list)]));
+  const entryBySlot = new Map(places.map(({ entry, start }) => [start, entry]));
+  return {
+    slots,
+    passages: places.reduce((sum, { start, end }) => sum + end - start, 0),
+    columns,
+    links: linksOf(slotsOfSession.values()),
+    postings: (word) => postings.get(word) ?? NOWHERE,
+    postingsOfBeginning: (beginning) =>
+      united([...postings].filter(([word]) => word.startsWith(beginning)).map(([, list]) => list)),
+    sessionNumber: sessions.find,
+    labelNumber: labels.find,
+    label: labels.at,
+    entryAt: (slot) => entryBySlot.get(columns.entry[slot] ?? -1),
+  };
+}
+
+const NOWHERE: Postings = { slots: new Uint32Array(), hits: new Uint8Array() };
+
+function placesOf(entries: readonly IndexedEntry[]) {
+  let end = PADS;
+  let before: string | undefined;
+  return entries.map(({ entry, passages }) => {
+    if (before !== undefined && before !== entry.sessionId) end += 2 * PADS;
+    before = entry.sessionId;
+    const start = end;
+    end += passages.length;
+    return { entry, passages, start, end };
+  });
+}
+
+/** From the empty slots around each run to the passages of the session that come next and came before. */
+function linksOf(sessions: Iterable<readonly number[]>): Map<number, number> {
+  const links = new Map<number, number>();
+  for (const slots of sessions) {
+    for (const [index, slot] of slots.entries()) {
+      if (slots[index + 1] === slot + 1 || index + 1 === slots.length) continue;
+      for (let away = 0; away < PADS; away += 1) {
+        const after = slots[index + 1 + away];
+        const before = slots[index - away];
+        if (after !== undefined) links.set(slot + 1 + away, after);
+        if (before !== undefined) links.set((slots[index + 1] ?? 0) - 1 - away, before);
+      }
+    }
+  }
+  return links;
+}
+
+function packed(list: { readonly slots: number[]; readonly hits: number[] }): Postings {
+  return { slots: Uint32Array.from(list.slots), hits: Uint8Array.from(list.hits) };
+}
+
+function united(lists: readonly Postings[]): Postings {
+  const hits = new Map<number, number>();
+  for (const list of lists) {
+    list.slots.forEach((slot, index) => {
+      hits.set(slot, Math.max(hits.get(slot) ?? 0, list.hits[index] ?? 0));
+    });
+  }
+  const slots = Uint32Array.from(hits.keys()).sort();
+  return { slots, hits: Uint8Array.from(slots, (slot) => hits.get(slot) ?? 0) };
+}
+
+/** Gives texts numbers from 1, in the order in which it meets them; 0 is for none. */
+function numbers() {
+  const found = new Map<string, number>();
+  const texts: string[] = [];
+  return {
+    numberOf: (text: string) => getOrAdd(found, text, () => texts.push(text)),
+    find: (text: string) => found.get(text),
+    at: (number: number) => texts[number - 1],
+  };
+}
+
+function getOrAdd<Key, Value>(map: Map<Key, Value>, key: Key, make: () => Value): Value {
+  const known = map.get(key);
+  if (known !== undefined) return known;
+  const made = make();
+  map.set(key, made);
+  return made;
+}

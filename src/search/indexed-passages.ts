@@ -1,0 +1,57 @@
+import type { MemoryEntry } from "../core/memory-store.ts";
+import { isPerson } from "./is-person.ts";
+import { BY_SPEAKER, ENTRY_SAYS_WHEN, ON_DATE, PASSAGE_ASKS, SAID_MASK } from "./passage-index.ts";
+import { passages } from "./passages.ts";
+import { dateWords, saysWhen } from "./question.ts";
+import { stem } from "./stem.ts";
+import { words } from "./words.ts";
+
+/** Changes whenever this file or `words` make something else of a text: an index of another version is built anew. */
+export const INDEX_VERSION = 1;
+
+/** What an index keeps of one passage. */
+export interface IndexedPassage {
+  /** Its words, and those of its entry's speaker and date, with their hits as in `Postings`. */
+  readonly words: ReadonlyMap<string, number>;
+  /** Words that the text says, 255 at the most. */
+  readonly length: number;
+  readonly flags: number;
+}
+
+const LENGTH_MAX = 255;
+
+/** What an entry is found by. There is always one passage, be it without words. */
+export function indexedPassages(
+  entry: Pick<MemoryEntry, "content" | "speaker" | "time">,
+): IndexedPassage[] {
+  const speaker = isPerson(entry.speaker) ? words(entry.speaker).map(stem) : [];
+  const date = dateWords(entry.time).map(stem);
+  const entryFlags = saysWhen(entry.content) ? ENTRY_SAYS_WHEN : 0;
+  const texts = passages(entry.content);
+  return (texts.length > 0 ? texts : [""]).map((text) => {
+    const said = words(text);
+    return {
+      words: hitsOf(said, speaker, date),
+      length: Math.min(said.length, LENGTH_MAX),
+      flags: entryFlags | (ASKS.test(text) ? PASSAGE_ASKS : 0),
+    };
+  });
+}
+
+/** A question at the end, whatever closes it: quotes, a smiley. */
+const ASKS = /[?？؟]\P{L}*$/u;
+
+function hitsOf(
+  said: readonly string[],
+  speaker: readonly string[],
+  date: readonly string[],
+): Map<string, number> {
+  const hits = new Map<string, number>();
+  for (const word of said) {
+    const term = stem(word);
+    hits.set(term, Math.min(SAID_MASK, (hits.get(term) ?? 0) + 1));
+  }
+  for (const term of speaker) hits.set(term, (hits.get(term) ?? 0) | BY_SPEAKER);
+  for (const term of date) hits.set(term, (hits.get(term) ?? 0) | ON_DATE);
+  return hits;
+}

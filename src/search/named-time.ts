@@ -1,0 +1,93 @@
+/** Whether an entry is from the time that a question names; `newest` is the time of the newest entry. */
+export type NamedTime = (time: number, newest: number) => boolean;
+
+/**
+ * The time that a question names: a day ("2023-05-08"), a month ("in May", "June 2023"), or
+ * one that is told from the newest entry ("yesterday", "last week", "three months ago").
+ */
+export function namedTime(query: string): NamedTime | undefined {
+  return day(query) ?? month(query) ?? ago(query) ?? period(query);
+}
+
+export const MONTHS =
+  "january february march april may june july august september october november december".split(
+    " ",
+  );
+
+function day(query: string): NamedTime | undefined {
+  const found = /\b\d{4}-\d\d-\d\d\b/.exec(query)?.[0];
+  const start = found === undefined ? Number.NaN : Date.parse(found);
+  return Number.isNaN(start) ? undefined : (time) => within(time, start, start + DAY_MS);
+}
+
+/** "may" is a month only where the words around it say so. */
+const MONTH =
+  /\b(january|february|march|april|june|july|august|september|october|november|december)\b|\b(?:in|of|on|by|early|mid|late|since|until|during|last|this|next) (may)\b|\b(may),? (?:the )?\d/i;
+
+/** Whether "may" is the month. */
+export function saysMay(query: string): boolean {
+  const [, , before, after] = MONTH.exec(query) ?? [];
+  return (before ?? after) !== undefined;
+}
+
+function month(query: string): NamedTime | undefined {
+  const found = MONTH.exec(query);
+  if (!found) return undefined;
+  const name = (found[1] ?? found[2] ?? found[3] ?? "").toLowerCase();
+  const number = MONTHS.indexOf(name);
+  const year = /\b(?:19|20)\d\d\b/.exec(query)?.[0];
+  return (time) => {
+    const date = new Date(time);
+    const inYear = year === undefined || date.getUTCFullYear() === Number(year);
+    return inYear && date.getUTCMonth() === number;
+  };
+}
+
+const DAY_MS = 86_400_000;
+const UNIT_DAYS: Readonly<Record<string, number>> = { day: 1, week: 7, month: 30.4, year: 365.25 };
+const NUMBERS = "zero one two three four five six seven eight nine ten eleven twelve".split(" ");
+
+const AGO = /\b(\d{1,3}|an?|[a-z]{3,6}) (day|week|month|year)s? ago\b/i;
+
+/** Give or take half of the unit. */
+function ago(query: string): NamedTime | undefined {
+  const [, count = "", unit = ""] = AGO.exec(query.toLowerCase()) ?? [];
+  const number = /^an?$/.test(count) ? 1 : Number(count) || NUMBERS.indexOf(count);
+  const days = UNIT_DAYS[unit];
+  if (days === undefined || number < 0) return undefined;
+  const half = Math.max(1, days / 2);
+  return (time, newest) =>
+    within(
+      time,
+      newest - (number * days + half) * DAY_MS,
+      newest - (number * days - half) * DAY_MS,
+    );
+}
+
+const PERIOD = /\b(today|yesterday|(?:this|last|past) (?:week|month|year))\b/i;
+
+function period(query: string): NamedTime | undefined {
+  const [which = "", unit] = PERIOD.exec(query.toLowerCase())?.[0].split(" ") ?? [];
+  if (which === "") return undefined;
+  const back = which === "today" || which === "this" ? 0 : 1;
+  return (time, newest) =>
+    within(time, startOf(unit ?? "day", newest, back), startOf(unit ?? "day", newest, back - 1));
+}
+
+/** When the day, week, month or year began that is `back` before the one of `time`, in UTC; weeks begin on Monday. */
+function startOf(unit: string, time: number, back: number): number {
+  const date = new Date(time);
+  const [year, monthOfYear, dayOfMonth] = [
+    date.getUTCFullYear(),
+    date.getUTCMonth(),
+    date.getUTCDate(),
+  ];
+  if (unit === "year") return Date.UTC(year - back, 0);
+  if (unit === "month") return Date.UTC(year, monthOfYear - back);
+  if (unit === "day") return Date.UTC(year, monthOfYear, dayOfMonth - back);
+  return Date.UTC(year, monthOfYear, dayOfMonth - ((date.getUTCDay() + 6) % 7) - 7 * back);
+}
+
+function within(time: number, from: number, until: number): boolean {
+  return from <= time && time < until;
+}

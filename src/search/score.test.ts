@@ -1,0 +1,37 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { readQuestion } from "./question.ts";
+import { confidenceOf, SCORE_FLOOR, scoreOf } from "./score.ts";
+
+const asked = (words: number) =>
+  readQuestion(Array.from({ length: words }, (_, index) => `word${index}`).join(" "));
+
+test("all words of a question in one passage give 0.8, however many they are", () => {
+  for (const words of [1, 2, 5, 20]) expect(scoreOf(1, asked(words))).toBeCloseTo(0.8, 2);
+});
+
+test("the same share is worth more of a longer question", () => {
+  const scores = [1, 2, 4, 8, 16].map((words) => scoreOf(0.4, asked(words)));
+  expect(scores).toEqual(scores.toSorted((one, other) => one - other));
+  expect(scores[0]).toBeLessThan(SCORE_FLOOR);
+  expect(scores[4]).toBeGreaterThan(SCORE_FLOOR);
+});
+
+test("scores are from 0 to 1 and keep the order of relevances", () => {
+  const relevance = fc.double({ min: 0.001, max: 3, noNaN: true });
+  fc.assert(
+    fc.property(relevance, relevance, fc.integer({ min: 1, max: 64 }), (one, other, words) => {
+      const question = asked(words);
+      const [score, others] = [scoreOf(one, question), scoreOf(other, question)];
+      expect(score).toBeGreaterThanOrEqual(0);
+      expect(score).toBeLessThanOrEqual(1);
+      if (one < other) expect(score).toBeLessThanOrEqual(others);
+    }),
+  );
+});
+
+test("a question is sure to be about what is here when one session has all of its words", () => {
+  expect(confidenceOf({ bestSession: 1, namesSpeaker: false })).toBe(1);
+  expect(confidenceOf({ bestSession: 0.25, namesSpeaker: false })).toBe(0.5);
+  expect(confidenceOf({ bestSession: 0.25, namesSpeaker: true })).toBe(0.75);
+});

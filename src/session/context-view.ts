@@ -1,0 +1,117 @@
+import { type AgentCompaction, compactionContext } from "../agent/run-compaction.ts";
+import type { ToolSet } from "../agent/tool-set.ts";
+import { joinedWith } from "../compaction/measure-history.ts";
+import type {
+  ContextPart,
+  ContextPartName,
+  ContextView,
+  NextCompaction,
+} from "../core/context-view.ts";
+import type { HistoryEntry } from "../core/history-entry.ts";
+import { isSummary, type Message } from "../core/message.ts";
+import type { SessionState } from "../core/session-state.ts";
+import { jsonBytes } from "../core/tokens.ts";
+import { ADDENDUM_HEADING } from "../knowledge/knowledge-addendum.ts";
+
+/** What a session's next model call is made with, as far as it is known without making it. */
+export interface SessionWindow {
+  readonly tools: ToolSet;
+  readonly compaction: AgentCompaction | undefined;
+  readonly contextWindow: number | undefined;
+  /** Tokens that pins may take: never so many that no compaction could help. */
+  readonly pinTokensMax: number;
+  /** Bytes that the task record may take. */
+  readonly taskBytesMax: number;
+}
+
+/** Where each token of the window goes. */
+export function contextView(state: SessionState, window: SessionWindow): ContextView {
+  const { contextWindow, compaction, tools } = window;
+  const threshold = compaction?.compactor.config.autoCompactThreshold;
+  const parts = [
+    { name: "tool_definitions", tokens: tools.tokens, messages: 0 } as const,
+    ...historyParts(state),
+    {
+      name: "task_record",
+      tokens: state.working.shownTokens,
+      messages: state.working.shown ? 1 : 0,
+    } as const,
+  ];
+  const usedTokens = parts.reduce((sum, { tokens }) => sum + tokens, 0);
+  const room = contextWindow ?? threshold;
+  return {
+    sessionId: state.id,
+    model: state.settings.model,
+    contextWindow: contextWindow ?? null,
+    threshold: threshold ?? null,
+    parts,
+    usedTokens,
+    freeTokens: room === undefined ? null : Math.max(0, room - usedTokens),
+    lastInputTokens: state.lastInputTokens,
+    compaction: compaction ? nextCompaction(state, compaction, contextWindow) : null,
+  };
+}
+
+/** Every message of the history is in one of these; what was learned is a part of the system prompt. */
+function historyParts(state: SessionState): ContextPart[] {
+  const pinned = joinedWith(state.messages, state.pinnedPositions);
+  const partOf = ({ message }: HistoryEntry, index: number): ContextPartName => {
+    if (message.role === "system") return "system_prompt";
+    if (isSummary(message)) return "summary";
+    return pinned.has(index) ? "pins" : "turns";
+  };
+  const byName = Map.groupBy(
+    state.history.map((entry, index) => ({ bytes: entry.bytes + 1, name: partOf(entry, index) })),
+    ({ name }) => name,
+  );
+  const learned = state.messages.reduce((sum, message) => sum + learnedBytes(message), 0);
+  return HISTORY_PARTS.map((name) => {
+    const messages = byName.get(name) ?? [];
+    const bytes = messages.reduce((sum, message) => sum + message.bytes, 0);
+    const own = { system_prompt: bytes - learned, knowledge: learned }[name as string] ?? bytes;
+    return { name, tokens: Math.ceil(own / 4), messages: messages.length };
+  });
+}
+
+const HISTORY_PARTS: readonly ContextPartName[] = [
+  "system_prompt",
+  "knowledge",
+  "summary",
+  "pins",
+  "turns",
+];
+
+/** Bytes that what the project has learned takes in a system prompt, at whose end it stands. */
+function learnedBytes(message: Message): number {
+  if (message.role !== "system") return 0;
+  const at = message.content.lastIndexOf(ADDENDUM_HEADING);
+  return at < 0 ? 0 : jsonBytes(message.content.slice(at)) - 2;
+}
+
+function nextCompaction(
+  state: SessionState,
+  { compactor }: AgentCompaction,
+  contextWindow: number | undefined,
+): NextCompaction {
+  const { config } = compactor;
+  const now = compactionContext(
+    state,
+    compactor,
+    contextWindow === undefined ? {} : { contextWindow },
+  );
+  const tokens = Math.max(now.lastInputTokens, now.estimatedHistoryTokens);
+  const firstCall = now.currentTurn === 0 ? 1 : 0;
+  const guard =
+    now.lastCompactionTurn === undefined
+      ? 0
+      : now.lastCompactionTurn + config.minTurnsBetweenCompactions - now.currentTurn;
+  return {
+    due: compactor.shouldCompact(now),
+    tokensLeft: Math.max(0, config.autoCompactThreshold - tokens),
+    messagesLeft:
+      config.windowSize === undefined
+        ? null
+        : Math.max(0, 2 * config.windowSize - (now.looseMessages ?? 0)),
+    callsLeft: Math.max(0, firstCall, guard),
+  };
+}

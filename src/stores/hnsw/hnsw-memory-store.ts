@@ -1,0 +1,280 @@
+import { statSync } from "node:fs";
+import type { Embedder } from "../../core/embedder.ts";
+import { errorText } from "../../core/errors.ts";
+import type {
+  MemoryCheck,
+  MemoryEntry,
+  MemoryHit,
+  MemoryPage,
+  MemoryQuery,
+  MemoryStats,
+  MemoryStore,
+  Watch,
+} from "../../core/memory-store.ts";
+import { BagOfWordsEmbedder } from "../../embedders/bag-of-words-embedder.ts";
+import { embeddableText, vectorSource } from "./embeddable-text.ts";
+import { type Embed, type FillOptions, fillIndex, textHash } from "./fill-index.ts";
+import { HnswIndex, type IndexMake } from "./hnsw-index.ts";
+import { CONNECTIVITY, EXPANSION_ADD, loadUsearch } from "./load-usearch.ts";
+import { byScore, nearestEntries } from "./nearest-entries.ts";
+import { specifiedScore } from "./specified-score.ts";
+import { withNeighbours } from "./with-neighbours.ts";
+
+export interface HnswMemoryStoreOptions {
+  /** Where entries are kept. What is in it already is indexed too. */
+  readonly entries: MemoryStore;
+  /** Where the index is kept; without it, it is made anew in each process. */
+  readonly file?: string;
+  /** Makes the vectors. Default: a bag of words in 4096 buckets. */
+  readonly embedder?: Embedder;
+  /** Called when vectors cannot be made or kept; both will be tried again. Default: a process warning. */
+  readonly onBackgroundError?: (error: unknown) => void;
+}
+
+/** How long a search waits for entries to get their vectors. */
+const SEARCH_WAITS_MS = 1000;
+/** Entries of others that get their vectors besides those that are added. */
+const OTHERS_MAX = 1024;
+
+/**
+ * The specification's memory store: the nearest neighbours of a question's vector, found in
+ * a graph (HNSW, cosine, M 16, efConstruction 200).
+ *
+ * Another store keeps the entries and is the truth about them; the graph is an
+ * index over it, filled up with whatever that store has got meanwhile, from this
+ * process or another. While an embedder fails, or many entries are waiting for
+ * their vectors, the other store's search finds those.
+ *
+ * Closing it writes the index and closes the other store.
+ */
+export class HnswMemoryStore implements MemoryStore {
+  readonly #entries: MemoryStore;
+  readonly #file: string | undefined;
+  readonly #embedder: Embedder;
+  readonly #onBackgroundError: (error: unknown) => void;
+  #make: Promise<IndexMake> | undefined;
+  #index: HnswIndex | undefined;
+  /** What changes the index waits for what changed it before. */
+  #work: Promise<unknown> = Promise.resolve();
+  readonly #closing = new AbortController();
+
+  constructor(options: HnswMemoryStoreOptions) {
+    this.#entries = options.entries;
+    this.#file = options.file;
+    this.#embedder = options.embedder ?? new BagOfWordsEmbedder();
+    this.#onBackgroundError = options.onBackgroundError ?? warn;
+  }
+
+  /** @throws SessionError `SESSION_STORE_ERROR` when the library is not installed; nothing is stored then. */
+  async add(entries: readonly MemoryEntry[]): Promise<number> {
+    await this.#open();
+    const added = await this.#entries.add(entries);
+    if (added > 0) await this.#catchUp({ entriesMax: entries.length + OTHERS_MAX });
+    return added;
+  }
+
+  async search(query: MemoryQuery): Promise<readonly MemoryHit[]> {
+    const texts = [query.query].flat().filter((text) => text.trim() !== "");
+    if (texts.length === 0 || query.limit <= 0) return [];
+    await this.#open();
+    const vectors = await this.#embedIfPossible(texts);
+    const isComplete = vectors !== undefined && (await this.#catchUpInTime());
+    const index = await this.#open();
+    const found = vectors
+      ? await nearestEntries(index, this.#entries, vectors, query, this.#embedder)
+      : [];
+    const waiting = isComplete ? [] : await this.#foundByWords(query, vectors && index);
+    const best = [...found, ...waiting].sort(byScore).slice(0, query.limit);
+    return withNeighbours(best, this.#entries, query.neighbours ?? 0);
+  }
+
+  read(ids: readonly string[]): Promise<readonly MemoryEntry[]> {
+    return this.#entries.read(ids);
+  }
+
+  list(page: MemoryPage): Promise<readonly MemoryEntry[]> {
+    return this.#entries.list(page);
+  }
+
+  async stats(of?: { readonly sessionId: string }): Promise<MemoryStats> {
+    const { index: _, vectors: __, ...stats } = await this.#entries.stats(of);
+    const { id, trained } = this.#embedder;
+    const kept = this.#file ? statSync(this.#file, { throwIfNoEntry: false }) : undefined;
+    const diskBytes = (stats.diskBytes ?? 0) + (kept?.size ?? 0);
+    return {
+      ...stats,
+      index: `nearest neighbours (HNSW, cosine, M ${CONNECTIVITY}, efConstruction ${EXPANSION_ADD}) of vectors by ${id}`,
+      ...(diskBytes > 0 ? { diskBytes } : {}),
+      ...(trained && !of ? { vectors: await this.#vectors(stats.entries) } : {}),
+    };
+  }
+
+  async #vectors(entries: number): Promise<NonNullable<MemoryStats["vectors"]>> {
+    const { size } = await this.#open();
+    const embedded = Math.min(size, entries);
+    return { embedder: this.#embedder.id, embedded, pending: entries - embedded };
+  }
+
+  async delete(
+    which: { readonly ids: readonly string[] } | { readonly sessionId: string },
+  ): Promise<number> {
+    const index = await this.#open();
+    const ids = "ids" in which ? which.ids : await this.#idsOf(which.sessionId);
+    const deleted = await this.#entries.delete(which);
+    await this.#queue(async () => {
+      for (const id of ids) index.remove(id);
+    });
+    return deleted;
+  }
+
+  async verify(watch: Watch = {}): Promise<MemoryCheck> {
+    const { entries, problems } = await this.#entries.verify(watch);
+    await this.#catchUp(watch);
+    const hashes = new Map<string, string>();
+    for await (const entry of this.#all()) {
+      watch.signal?.throwIfAborted();
+      hashes.set(entry.id, textHash(entry));
+    }
+    const index = await this.#open();
+    return { entries, problems: [...problems, ...index.problems(hashes)].slice(0, 100) };
+  }
+
+  async reindex(watch: Watch = {}): Promise<void> {
+    await this.#entries.reindex(watch.signal === undefined ? {} : { signal: watch.signal });
+    const fresh = new HnswIndex(await this.#made());
+    await fillIndex(fresh, this.#entries, (texts, signal) => this.#embed(texts, signal), watch);
+    await this.#queue(async () => {
+      this.#index = fresh;
+      this.#write(fresh);
+    });
+  }
+
+  async close(): Promise<void> {
+    this.#closing.abort();
+    await this.#work;
+    if (this.#index && this.#index.changes > 0) this.#write(this.#index);
+    this.#index = undefined;
+    await this.#entries.close();
+  }
+
+  /** The index as it was kept; an empty one, to be filled, when that is missing, torn or of another embedder. */
+  async #open(): Promise<HnswIndex> {
+    const make = await this.#made();
+    this.#index ??= this.#read(make) ?? new HnswIndex(make);
+    return this.#index;
+  }
+
+  #read(make: IndexMake): HnswIndex | undefined {
+    try {
+      return this.#file === undefined ? undefined : HnswIndex.read(this.#file, make);
+    } catch (error) {
+      this.#onBackgroundError(error);
+      return undefined;
+    }
+  }
+
+  #made(): Promise<IndexMake> {
+    const { dimensions } = this.#embedder;
+    this.#make ??= loadUsearch().then((makeGraph) => ({
+      makeGraph,
+      dimensions,
+      source: vectorSource(this.#embedder),
+    }));
+    return this.#make;
+  }
+
+  /** Whether the index has all entries now. What it cannot get now it gets the next time. */
+  #catchUp({ signal: given, ...options }: FillOptions = {}): Promise<boolean> {
+    const closing = this.#closing.signal;
+    const signal = given ? AbortSignal.any([given, closing]) : closing;
+    return this.#queue(async () => {
+      const index = await this.#open();
+      try {
+        const fill = { ...options, signal };
+        return await fillIndex(index, this.#entries, this.#embedIfPossible, fill);
+      } finally {
+        // Often enough that little is lost with the process, rarely enough to cost little.
+        if (index.changes > Math.max(1000, index.size / 4)) this.#write(index);
+      }
+    });
+  }
+
+  /** The same, but what takes long goes on after the search. */
+  async #catchUpInTime(): Promise<boolean> {
+    const late = Promise.withResolvers<boolean>();
+    const timer = setTimeout(() => late.resolve(false), SEARCH_WAITS_MS);
+    try {
+      return await Promise.race([this.#catchUp(), late.promise]);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  readonly #embedIfPossible: Embed = async (texts, signal) => {
+    try {
+      return await this.#embed(texts, signal);
+    } catch (error) {
+      signal?.throwIfAborted();
+      this.#onBackgroundError(error);
+      return undefined;
+    }
+  };
+
+  #embed(texts: readonly string[], signal?: AbortSignal): Promise<readonly Float32Array[]> {
+    const embeddable = texts.map((text) => embeddableText(text, this.#embedder));
+    return this.#embedder.embed(embeddable, signal === undefined ? {} : { signal });
+  }
+
+  /** What words find among the entries that the index has not; among all when it cannot be asked. */
+  async #foundByWords(
+    query: MemoryQuery,
+    index: HnswIndex | undefined,
+  ): Promise<readonly MemoryHit[]> {
+    const { minScore, neighbours: _, ...rest } = query;
+    const hits = await this.#entries.search({
+      ...rest,
+      // Those that the index has may come first.
+      limit: index ? Math.max(100, 4 * query.limit) : query.limit,
+      ...(minScore === undefined ? {} : { minScore: Math.max(0, 2 * minScore - 1) }),
+    });
+    return hits
+      .filter(({ id }) => !index?.hasId(id))
+      .map((hit) => ({ ...hit, score: specifiedScore(1 - hit.score) }));
+  }
+
+  async #idsOf(sessionId: string): Promise<readonly string[]> {
+    return (await Array.fromAsync(this.#all({ sessionId }))).map(({ id }) => id);
+  }
+
+  async *#all(filter: { readonly sessionId?: string } = {}): AsyncGenerator<MemoryEntry> {
+    let after: string | undefined;
+    for (;;) {
+      const page = await this.#entries.list({
+        ...filter,
+        limit: 500,
+        ...(after === undefined ? {} : { after }),
+      });
+      yield* page;
+      after = page.at(-1)?.id;
+      if (after === undefined) return;
+    }
+  }
+
+  #queue<Result>(work: () => Promise<Result>): Promise<Result> {
+    const done = this.#work.then(work);
+    this.#work = done.catch(() => {});
+    return done;
+  }
+
+  #write(index: HnswIndex): void {
+    try {
+      if (this.#file !== undefined) index.write(this.#file);
+    } catch (error) {
+      this.#onBackgroundError(error);
+    }
+  }
+}
+
+function warn(error: unknown): void {
+  process.emitWarning(`Memory goes on without some vectors. ${errorText(error)}`, "RkatWarning");
+}

@@ -1,0 +1,151 @@
+import type { KnowledgeEntry, NewKnowledge } from "../../core/knowledge.ts";
+import type { KnowledgeChange, KnowledgeLimits } from "../../core/knowledge-store.ts";
+import type { KnowledgeRow, KnowledgeRows } from "./knowledge-rows.ts";
+
+/** Share of their signatures that two texts have in common when they are nearly the same. */
+const ALIKE = 0.84;
+
+/** Adds what is new and merges what is known; returns the entry as it is now, if there is one. */
+export function mergeKnowledge(
+  rows: KnowledgeRows,
+  fresh: NewKnowledge,
+  limits: KnowledgeLimits,
+  options: { readonly byHand: boolean },
+): KnowledgeEntry | undefined {
+  if (fresh.kind !== "fact") rows.revise();
+  if (options.byHand) rows.allow(fresh.keys);
+  const known = findKnown(rows, fresh);
+  if (known === "forgotten") return undefined;
+  if (known) return mergeInto(rows, known, fresh);
+  if (!makeRoom(rows, fresh, limits)) return undefined;
+  const entry = entryOf(fresh);
+  rows.insert(entry, fresh);
+  return entry;
+}
+
+/** Changes an entry as somebody asked. */
+export function editKnowledge(
+  rows: KnowledgeRows,
+  id: string,
+  { content, goal, keys, tags, pinned }: KnowledgeChange,
+): KnowledgeEntry | undefined {
+  const row = rows.byId(id);
+  if (!row) return undefined;
+  const entry: KnowledgeEntry = {
+    ...row.entry,
+    ...(content === undefined ? {} : { content, edited: true }),
+    ...(goal === undefined ? {} : { goal }),
+    ...(tags === undefined ? {} : { tags }),
+    ...(pinned === undefined ? {} : { pinned }),
+  };
+  const changed = content !== undefined && content !== row.entry.content;
+  const version = row.version + (changed ? 1 : 0);
+  rows.save({ ...row, entry, version }, keys && changed ? { keys } : undefined);
+  if (entry.kind !== "fact") rows.revise();
+  return entry;
+}
+
+export function forgetKnowledge(rows: KnowledgeRows, ids: readonly string[]): number {
+  const found = ids.flatMap((id) => rows.byId(id) ?? []);
+  for (const row of found) {
+    rows.remove(row, { forget: true });
+    rows.gone(row.entry.id);
+    if (row.entry.kind !== "fact") rows.revise();
+  }
+  return found.length;
+}
+
+/** Puts rules in the place of those that were distilled before. */
+export function replaceRules(
+  rows: KnowledgeRows,
+  before: readonly KnowledgeEntry[],
+  rules: readonly NewKnowledge[],
+): void {
+  const kept = new Set(rules.map(({ id }) => id));
+  for (const { id } of before) {
+    const row = kept.has(id) ? undefined : rows.byId(id);
+    if (!row) continue;
+    rows.remove(row);
+    rows.gone(id);
+  }
+  for (const rule of rules) {
+    const row = rows.byId(rule.id);
+    if (row) updateRule(rows, row, rule);
+    else if (!rule.keys.some((key) => rows.byHash(key) === "forgotten")) {
+      rows.insert(entryOf(rule), rule);
+    }
+  }
+}
+
+function updateRule(rows: KnowledgeRows, row: KnowledgeRow, rule: NewKnowledge): void {
+  const { entry: before } = row;
+  const fresh = entryOf(rule);
+  const content = before.edited ? before.content : fresh.content;
+  const entry = {
+    ...fresh,
+    content,
+    time: before.time,
+    lastTime: rule.time,
+    pinned: before.pinned || fresh.pinned,
+    edited: before.edited,
+    ...(before.usedAt === undefined ? {} : { usedAt: before.usedAt }),
+  };
+  const version = row.version + (content === before.content ? 0 : 1);
+  rows.save({ ...row, entry, version }, rule);
+}
+
+function findKnown(
+  rows: KnowledgeRows,
+  { id, keys, likeness }: NewKnowledge,
+): KnowledgeRow | "forgotten" | undefined {
+  const same = rows.byId(id) ?? keys.map((key) => rows.byHash(key)).find(Boolean);
+  if (same || !likeness) return same;
+  return rows
+    .byBands(likeness.bands)
+    .find(({ signature = [] }) => alike(signature, likeness.signature) >= ALIKE);
+}
+
+function alike(one: readonly number[], other: readonly number[]): number {
+  const equal = one.filter((value, index) => value === other[index]).length;
+  return equal / Math.max(1, one.length, other.length);
+}
+
+function mergeInto(rows: KnowledgeRows, row: KnowledgeRow, fresh: NewKnowledge): KnowledgeEntry {
+  const { entry: before } = row;
+  const isNewer = fresh.time >= before.lastTime;
+  const content = before.edited || !isNewer ? before.content : fresh.content;
+  const changed = content !== before.content;
+  const latest = isNewer ? fresh : before;
+  const entry: KnowledgeEntry = {
+    ...before,
+    content,
+    lastTime: isNewer ? fresh.time : before.lastTime,
+    count: before.count + (fresh.count ?? 1),
+    pinned: before.pinned || fresh.pinned === true,
+    ...(latest.sessionId === undefined ? {} : { sessionId: latest.sessionId }),
+    ...(latest.source === undefined ? {} : { source: latest.source }),
+    ...(latest.reason === undefined ? {} : { reason: latest.reason }),
+    ...(latest.goal === undefined ? {} : { goal: latest.goal }),
+  };
+  const signature = changed && fresh.likeness ? { signature: fresh.likeness.signature } : {};
+  const version = row.version + (changed ? 1 : 0);
+  rows.save({ ...row, entry, version, ...signature }, changed ? fresh : undefined);
+  return entry;
+}
+
+function makeRoom(rows: KnowledgeRows, { kind }: NewKnowledge, limits: KnowledgeLimits): boolean {
+  while (rows.count(kind) >= limits.max[kind]) {
+    const spared =
+      limits.eviction === "spare_used" ? rows.oldest(kind, { unused: true }) : undefined;
+    const oldest = spared ?? rows.oldest(kind, { unused: false });
+    if (!oldest) return false;
+    rows.remove(oldest);
+    rows.gone(oldest.entry.id);
+  }
+  return true;
+}
+
+function entryOf(fresh: NewKnowledge): KnowledgeEntry {
+  const { keys: _, likeness: __, count = 1, pinned = false, ...entry } = fresh;
+  return { ...entry, lastTime: fresh.time, count, pinned, edited: false };
+}

@@ -1,0 +1,176 @@
+import type { PassageColumns, PassageIndex, Postings } from "../../../search/passage-index.ts";
+import type { Connection } from "../connection.ts";
+import { columnsUpTo, copySlot, grownColumns, newColumns } from "./memory-column-format.ts";
+import { readColumns, unpackRecords, wholeBlocks } from "./memory-columns.ts";
+import { labelNumber, labelText } from "./memory-labels.ts";
+import type { MemoryNamespace } from "./memory-namespace.ts";
+import { unitePostings } from "./memory-postings.ts";
+import type { PostingsCache } from "./memory-postings-cache.ts";
+import {
+  blockWords,
+  postingsInBlock,
+  postingsInBlocks,
+  postingsOfBeginning,
+  segmentWords,
+} from "./memory-segment-words.ts";
+import { type Segment, searchedSegments, smallSegment } from "./memory-segments.ts";
+import { sessionNumber } from "./memory-session.ts";
+import { WordBlock, wordBytes } from "./memory-word-block.ts";
+
+/**
+ * The index of a namespace, as far as it was needed: what is asked for is read, and kept in
+ * memory as long as it is true. `refresh` comes first in every transaction that searches.
+ */
+export class MemoryPassageIndex implements PassageIndex {
+  readonly links = { get: (slot: number) => this.#link(slot) };
+  readonly #db: Connection;
+  readonly #cache: PostingsCache;
+  #namespace: MemoryNamespace;
+  #segments: readonly Segment[] = [];
+  /** Words of the small segments, by segment. */
+  readonly #newest = new Map<number, WordBlock | undefined>();
+  #room: PassageColumns = newColumns(0);
+  #columns: PassageColumns | undefined;
+  /** The change up to which the columns are read; -1 when they are not. */
+  #columnsAt = -1;
+  readonly #labels = new Map<number, string | undefined>();
+
+  constructor(db: Connection, namespace: MemoryNamespace, cache: PostingsCache) {
+    this.#db = db;
+    this.#cache = cache;
+    this.#namespace = namespace;
+    this.#segments = searchedSegments(db, namespace);
+  }
+
+  /** Catches up with what was written since, by whoever it was. */
+  refresh(namespace: MemoryNamespace): void {
+    const before = this.#namespace;
+    if (before.changes === namespace.changes) return;
+    this.#namespace = namespace;
+    this.#segments = searchedSegments(this.#db, namespace);
+    if (this.#isNewer(namespace)) this.#columns = undefined;
+    if (before.removed_at !== namespace.removed_at) {
+      this.#newest.clear();
+      this.#labels.clear();
+      if (before.generation !== namespace.generation) this.#columnsAt = -1;
+      this.#cache.forget(namespace.number);
+      return;
+    }
+    const left = new Set(this.#segments.map(({ number }) => number));
+    for (const number of this.#newest.keys()) if (!left.has(number)) this.#newest.delete(number);
+  }
+
+  /** Whether columns have changed since they were read: a merge changes none. */
+  #isNewer({ columns_at, removed_at }: MemoryNamespace): boolean {
+    return (
+      Math.max(columns_at, removed_at) > this.#columnsAt ||
+      this.#segments.some(({ last_change }) => last_change > this.#columnsAt)
+    );
+  }
+
+  /** Bytes of memory that are not in the cache of postings. */
+  get bytes(): number {
+    const newest = [...this.#newest.values()].reduce(
+      (sum, block) => sum + (block?.bytes.length ?? 0),
+      0,
+    );
+    return newest + 27 * this.#room.entry.length;
+  }
+
+  get slots(): number {
+    return this.#namespace.slots;
+  }
+
+  get passages(): number {
+    return this.#namespace.passages;
+  }
+
+  get columns(): PassageColumns {
+    this.#columns ??= this.#readColumns();
+    return this.#columns;
+  }
+
+  postings(word: string): Postings {
+    const bytes = wordBytes(word);
+    return this.#cached(word, (segment) => {
+      if (segment.level > 0) return postingsInBlocks(this.#db, segment.number, bytes);
+      const block = this.#newestBlock(segment.number);
+      return block ? [postingsInBlock(block, bytes)] : [];
+    });
+  }
+
+  postingsOfBeginning(beginning: string): Postings {
+    const bytes = wordBytes(beginning);
+    return this.#cached(`${beginning}*`, (segment) => {
+      if (segment.level > 0) {
+        return postingsOfBeginning(segmentWords(this.#db, segment, bytes), beginning);
+      }
+      const block = this.#newestBlock(segment.number);
+      return block ? postingsOfBeginning(blockWords(block, bytes), beginning) : [];
+    });
+  }
+
+  sessionNumber(id: string): number | undefined {
+    return sessionNumber(this.#db, this.#namespace.number, id);
+  }
+
+  labelNumber(text: string): number | undefined {
+    return labelNumber(this.#db, this.#namespace.number, text);
+  }
+
+  label(number: number): string | undefined {
+    if (number === 0) return undefined;
+    const known = this.#labels.get(number);
+    if (known !== undefined) return known;
+    const text = labelText(this.#db, this.#namespace.number, number);
+    this.#labels.set(number, text);
+    return text;
+  }
+
+  #link(slot: number): number | undefined {
+    const { session, entry } = this.columns;
+    return session[slot] === 0 ? entry[slot] || undefined : undefined;
+  }
+
+  #cached(key: string, read: (segment: Segment) => Iterable<Postings>): Postings {
+    const { number, changes } = this.#namespace;
+    const known = this.#cache.get(number, key);
+    if (known?.at === changes) return known.postings;
+    // A segment that came about by a merge may have what is known and what is new.
+    const unread = this.#segments.filter(({ last_change }) => last_change > (known?.at ?? -1));
+    const found = unread.flatMap((segment) => [...read(segment)]);
+    const postings = unitePostings(known ? [known.postings, ...found] : found);
+    this.#cache.set(number, key, { postings, at: changes });
+    return postings;
+  }
+
+  #newestBlock(number: number): WordBlock | undefined {
+    if (!this.#newest.has(number)) {
+      const { words } = smallSegment(this.#db, number);
+      this.#newest.set(number, words ? new WordBlock(words) : undefined);
+    }
+    return this.#newest.get(number);
+  }
+
+  #readColumns(): PassageColumns {
+    const { slots, columns_at, changes } = this.#namespace;
+    if (this.#room.entry.length < slots) {
+      const grown = wholeBlocks(Math.max(slots, Math.floor(1.25 * this.#room.entry.length)));
+      this.#room = this.#columnsAt < 0 ? newColumns(grown) : grownColumns(this.#room, grown);
+    } else if (this.#columnsAt < 0) {
+      this.#room = newColumns(this.#room.entry.length);
+    }
+    if (columns_at > this.#columnsAt) {
+      readColumns(this.#db, this.#namespace, this.#columnsAt, this.#room);
+    }
+    for (const { number, level, last_change } of this.#segments) {
+      if (level > 0 || last_change <= this.#columnsAt) continue;
+      const records = unpackRecords(smallSegment(this.#db, number).columns);
+      for (const [at, slot] of records.slots.entries()) {
+        copySlot(records.columns, at, this.#room, slot);
+      }
+    }
+    this.#columnsAt = changes;
+    return columnsUpTo(this.#room, slots);
+  }
+}

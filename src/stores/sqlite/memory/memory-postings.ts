@@ -1,0 +1,62 @@
+import type { Postings } from "../../../search/passage-index.ts";
+
+export const NOWHERE: Postings = { slots: new Uint32Array(), hits: new Uint8Array() };
+
+/** All that is in any of the lists, ascending. Where several have a slot, the largest hits. */
+export function unitePostings(lists: readonly Postings[]): Postings {
+  let left = lists.filter(({ slots }) => slots.length > 0);
+  if (left.length === 0) return NOWHERE;
+  // Small ones first, so that a long list is copied once.
+  left.sort((one, other) => one.slots.length - other.slots.length);
+  while (left.length > 1) {
+    const pairs: Postings[] = [];
+    for (let index = 0; index < left.length; index += 2) {
+      const [one, other] = [left[index] ?? NOWHERE, left[index + 1]];
+      pairs.push(other ? uniteTwo(one, other) : one);
+    }
+    left = pairs;
+  }
+  return left[0] ?? NOWHERE;
+}
+
+function uniteTwo(one: Postings, other: Postings): Postings {
+  const size = one.slots.length + other.slots.length;
+  const slots = new Uint32Array(size);
+  const hits = new Uint8Array(size);
+  const [a, aHits, b, bHits] = [one.slots, one.hits, other.slots, other.hits];
+  let length = 0;
+  let at = 0;
+  for (let index = 0; index < a.length; index += 1) {
+    const slot = a[index] as number;
+    while (at < b.length && (b[at] as number) < slot) {
+      slots[length] = b[at] as number;
+      hits[length++] = bHits[at++] as number;
+    }
+    slots[length] = slot;
+    hits[length] = aHits[index] as number;
+    if (at < b.length && b[at] === slot) {
+      hits[length] = Math.max(hits[length] as number, bHits[at++] as number);
+    }
+    length += 1;
+  }
+  while (at < b.length) {
+    slots[length] = b[at] as number;
+    hits[length++] = bHits[at++] as number;
+  }
+  return length === size
+    ? { slots, hits }
+    : { slots: slots.slice(0, length), hits: hits.slice(0, length) };
+}
+
+/** The list without some slots; both ascend. */
+export function withoutSlots({ slots, hits }: Postings, gone: ReadonlySet<number>): Postings {
+  const kept: number[] = [];
+  for (let index = 0; index < slots.length; index += 1) {
+    if (!gone.has(slots[index] as number)) kept.push(index);
+  }
+  if (kept.length === slots.length) return { slots, hits };
+  return {
+    slots: Uint32Array.from(kept, (index) => slots[index] as number),
+    hits: Uint8Array.from(kept, (index) => hits[index] as number),
+  };
+}

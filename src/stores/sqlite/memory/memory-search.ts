@@ -1,0 +1,102 @@
+import type { MemoryHit, MemoryQuery } from "../../../core/memory-store.ts";
+import type { FoundEntry } from "../../../search/find-entries.ts";
+import { textKey } from "../../../search/text-key.ts";
+import { memoryFilter } from "../../memory-filter.ts";
+import type { Connection } from "../connection.ts";
+import { passageIndex } from "./memory-indexes.ts";
+import { type MemoryNamespace, openNamespace } from "./memory-namespace.ts";
+import { neighboursOf } from "./memory-neighbours.ts";
+import type { MemoryPassageIndex } from "./memory-passage-index.ts";
+import { entryOf, type MemoryRow, SELECT_MEMORY } from "./memory-row.ts";
+import { textMark } from "./memory-text-mark.ts";
+import { type EmbeddedSearch, findByMeaning } from "./memory-vector-search.ts";
+
+/**
+ * Finds entries, best first. Those whose text is the query come before all others.
+ *
+ *     query ─► findEntries ─► slots and scores ─► entries ─► their neighbours
+ *                  │
+ *              the index: postings of the query's words, columns of all slots
+ *
+ * No text is read but that of results.
+ */
+export function searchMemories(
+  db: Connection,
+  namespace: string,
+  query: MemoryQuery,
+  cacheBytes?: number,
+  embedded?: EmbeddedSearch,
+): readonly MemoryHit[] {
+  const texts = [query.query].flat().filter((text) => text.trim() !== "");
+  if (query.limit <= 0 || texts.length === 0) return [];
+  return db.read(() => {
+    const opened = openNamespace(db, namespace);
+    if (!opened) return [];
+    const index = passageIndex(db, opened, cacheBytes);
+    const same = sameTexts(db, opened, index, query, texts);
+    const slots = new Set(same.map(({ slot }) => slot));
+    const asked = { ...query, texts, limit: query.limit };
+    const others = findByMeaning(db, opened.number, index, asked, embedded)
+      .filter(({ slot }) => !slots.has(slot))
+      .slice(0, query.limit - same.length);
+    const explanation = query.explain ? SAME_TEXT : {};
+    return [
+      ...same.map((row) =>
+        hitOf(db, opened, row, { slot: row.slot, score: 1, ...explanation }, query),
+      ),
+      ...others.flatMap((found) =>
+        rowsAt(db, opened, found.slot).map((row) => hitOf(db, opened, row, found, query)),
+      ),
+    ];
+  });
+}
+
+const SAME_TEXT = { explanation: { parts: [{ name: "same text", adds: 1 }] } };
+
+function hitOf(
+  db: Connection,
+  namespace: MemoryNamespace,
+  row: MemoryRow,
+  { score, explanation }: FoundEntry,
+  { neighbours = 0 }: MemoryQuery,
+): MemoryHit {
+  return {
+    ...entryOf(row),
+    score,
+    ...(neighbours > 0 ? { neighbours: neighboursOf(db, namespace.number, row, neighbours) } : {}),
+    ...(explanation === undefined ? {} : { explanation }),
+  };
+}
+
+/** The entry with a first slot. */
+function rowsAt(db: Connection, namespace: MemoryNamespace, slot: number): MemoryRow[] {
+  return db.all<MemoryRow>(
+    `${SELECT_MEMORY} WHERE entry.namespace = ? AND slot = ?`,
+    namespace.number,
+    slot,
+  );
+}
+
+/** The entries whose text is one of the queries. */
+function sameTexts(
+  db: Connection,
+  namespace: MemoryNamespace,
+  index: MemoryPassageIndex,
+  query: MemoryQuery,
+  texts: readonly string[],
+): MemoryRow[] {
+  const wanted = memoryFilter(query);
+  const found = new Map<number, MemoryRow>();
+  for (const text of texts) {
+    const mark = textMark(text);
+    const { slots, hits } = index.postings(mark.word);
+    const key = textKey(text);
+    for (const [at, slot] of slots.entries()) {
+      if (hits[at] !== mark.hits || found.size >= query.limit) continue;
+      for (const row of rowsAt(db, namespace, slot)) {
+        if (wanted(entryOf(row)) && textKey(row.content) === key) found.set(row.key, row);
+      }
+    }
+  }
+  return [...found.values()].sort((one, other) => one.key - other.key).slice(0, query.limit);
+}

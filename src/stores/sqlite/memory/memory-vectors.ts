@@ -1,0 +1,58 @@
+import type { Embedder } from "../../../core/embedder.ts";
+import type { MemoryStats } from "../../../core/memory-store.ts";
+import type { Database } from "../database.ts";
+import { embedQueries } from "./embed-query.ts";
+import type { EmbeddedSearch } from "./memory-vector-search.ts";
+import { VectorQueue, type VectorQueueStatus } from "./vector-queue.ts";
+
+/** A search that only looks for a moment and then ends starts no work in the background. */
+const FIRST_LOOK_MS = 1000;
+const QUERY_TIMEOUT_MS = 3000;
+/** So long after a question could not be embedded, words alone are asked: nobody waits for what is down. */
+const PAUSE_MS = 10_000;
+
+/** What a memory store does with a trained embedder: questions at once, passages in the background. */
+export class MemoryVectors {
+  readonly #embedder: Embedder;
+  readonly #queue: VectorQueue;
+  #firstLook: NodeJS.Timeout | undefined;
+  #failed: { readonly problem: string; readonly until: number } | undefined;
+
+  constructor(database: Database, namespace: string, embedder: Embedder) {
+    this.#embedder = embedder;
+    this.#queue = new VectorQueue(database, { namespace, embedder });
+  }
+
+  /** Says that passages were added. */
+  wake(): void {
+    this.#queue.wake();
+  }
+
+  async embed(texts: readonly string[]): Promise<EmbeddedSearch> {
+    this.#firstLook ??= setTimeout(() => this.#queue.wake(), FIRST_LOOK_MS).unref();
+    const embedder = this.#embedder.id;
+    const failed = this.#failed;
+    if (failed && performance.now() < failed.until) return { problem: failed.problem, embedder };
+    const embedded = await embedQueries(this.#embedder, texts, QUERY_TIMEOUT_MS);
+    this.#failed =
+      "problem" in embedded
+        ? { problem: embedded.problem, until: performance.now() + PAUSE_MS }
+        : undefined;
+    return { ...embedded, embedder };
+  }
+
+  async stats(): Promise<NonNullable<MemoryStats["vectors"]>> {
+    const { embedded, pending } = await this.#queue.status();
+    return { embedder: this.#embedder.id, embedded, pending };
+  }
+
+  /** Resolves when every passage has its vector, or those that are left keep failing. */
+  done(): Promise<VectorQueueStatus> {
+    return this.#queue.done();
+  }
+
+  async close(): Promise<void> {
+    clearTimeout(this.#firstLook);
+    await this.#queue.close();
+  }
+}

@@ -1,0 +1,275 @@
+import { setImmediate, setTimeout as sleep } from "node:timers/promises";
+import type { Embedder } from "../../../core/embedder.ts";
+import { newId } from "../../../core/ids.ts";
+import { CALIBRATION_PAIRS, calibrate } from "../../../vectors/calibration.ts";
+import { vectorProblem } from "../../../vectors/vector-problem.ts";
+import type { Database } from "../database.ts";
+import { embedInTime } from "./embed-query.ts";
+import type { OpenedSpace, PendingPassage } from "./memory-vector-pending.ts";
+import { thisHost } from "./this-host.ts";
+
+export interface VectorQueueOptions {
+  readonly namespace: string;
+  readonly embedder: Embedder;
+  /** Passages of one call of the embedder, at the most. Default 64. */
+  readonly batchSize?: number;
+  /** How long one call may take. Default 60 000. */
+  readonly timeoutMs?: number;
+  /** How long it waits after a failure; twice as long after the next, up to a minute. Default 1000. */
+  readonly retryMs?: number;
+}
+
+export interface VectorQueueStatus {
+  /** `waiting`: for the embedder to recover, or for another process that does the work. */
+  readonly state: "idle" | "working" | "waiting" | "closed";
+  /** Passages that have a vector, and those that are still to get one. */
+  readonly embedded: number;
+  readonly pending: number;
+  /** What went wrong last, since it last went well. */
+  readonly failure?: string;
+}
+
+const BATCH = 64;
+const TIMEOUT_MS = 60_000;
+const RETRY_MS = 1000;
+const RETRY_MS_MAX = 60_000;
+/** After so many failures in a row nobody is kept waiting. */
+const FAILURES_MAX = 5;
+const LEASE_MS = 15_000;
+
+/** How a sweep through the pending passages ended: nothing is left, or something is that is tried later. */
+type Sweep = "done" | "later" | "replaced";
+
+/**
+ * Makes vectors of passages that have none, in the background, newest entries first.
+ *
+ *     add ─► wake ─► lease ─► page of pending passages ─► embedder ─► stored, a batch at a time
+ *                                       │ none left                      │
+ *                                       └─► other embedders' vectors go  └─► next page
+ *
+ * What is pending is read off the store each time, so whoever is killed has lost one batch of
+ * work and nothing else. Of several processes one works at a time. A batch that fails is tried
+ * again, later and smaller, so that one bad text holds up no other.
+ */
+export class VectorQueue {
+  readonly #database: Database;
+  readonly #options: Required<VectorQueueOptions>;
+  readonly #owner = { id: newId(), host: thisHost(), pid: process.pid };
+  readonly #leaseKey: string;
+  readonly #closing = new AbortController();
+  #state: VectorQueueStatus["state"] = "idle";
+  #failure: string | undefined;
+  #failures = 0;
+  #running: Promise<void> | undefined;
+  #wokenAgain = false;
+  #space: number | undefined;
+  /** Another embedder's vectors have taken the place of ours. */
+  #replaced = false;
+  #untilSettled = Promise.withResolvers<void>();
+
+  constructor(database: Database, options: VectorQueueOptions) {
+    this.#database = database;
+    this.#options = { batchSize: BATCH, timeoutMs: TIMEOUT_MS, retryMs: RETRY_MS, ...options };
+    this.#leaseKey = `vectors:${options.embedder.id}`;
+  }
+
+  /** Says that there may be something to embed. */
+  wake(): void {
+    this.#wokenAgain = true;
+    this.#running ??= this.#run();
+  }
+
+  async status(): Promise<VectorQueueStatus> {
+    const { namespace, embedder } = this.#options;
+    const counts = await this.#database.run("vectorStats", namespace, embedder.id);
+    const failure = this.#failure === undefined ? {} : { failure: this.#failure };
+    return { state: this.#state, ...counts, ...failure };
+  }
+
+  /** Resolves when nothing is pending, or what is left keeps failing. */
+  async done(): Promise<VectorQueueStatus> {
+    this.wake();
+    // Waiting for the next attempt does not keep the process alive; whoever waits for the end does.
+    const alive = setInterval(() => {}, LEASE_MS);
+    await this.#untilSettled.promise;
+    clearInterval(alive);
+    return this.status();
+  }
+
+  /** Stops at once: the batch at work is given up. */
+  async close(): Promise<void> {
+    this.#closing.abort();
+    await this.#running;
+    this.#state = "closed";
+  }
+
+  /** Whoever shares the database may close it, too. */
+  get #stopped(): boolean {
+    return this.#closing.signal.aborted || this.#database.closed;
+  }
+
+  async #run(): Promise<void> {
+    // Only from here on, so that whoever wakes it is not held up by the first command.
+    await setImmediate();
+    while (this.#wokenAgain && !this.#stopped && !this.#replaced) {
+      this.#wokenAgain = false;
+      let sweep: Sweep = "later";
+      try {
+        sweep = await this.#withLease(() => this.#sweep());
+      } catch (error) {
+        this.#failed(error);
+      }
+      this.#replaced = sweep === "replaced";
+      if (sweep !== "later") continue;
+      if (this.#failures > 0) this.#settle();
+      await this.#wait();
+      this.#wokenAgain = true;
+    }
+    this.#state = "idle";
+    this.#running = undefined;
+    this.#settle();
+  }
+
+  async #sweep(): Promise<Sweep> {
+    const opened = await this.#openSpace();
+    if (opened.type !== "open") return opened.type === "empty" ? "done" : "replaced";
+    const space = opened.number;
+    /** Slots whose passages are left for the next sweep. */
+    const left = new Set<number>();
+    let before: number | undefined;
+    let size = this.#options.batchSize;
+    while (!this.#stopped) {
+      const page = await this.#database.run("pendingPassages", space, before, size + left.size);
+      if (!page) return "replaced";
+      if (page.pending === 0) return this.#finish(space);
+      const batch = page.passages.filter(({ slot }) => !left.has(slot)).slice(0, size);
+      if (batch.length === 0) {
+        if (page.before === undefined) return left.size > 0 ? "later" : "done";
+        before = page.before;
+        continue;
+      }
+      try {
+        for (const slot of await this.#embed(space, batch)) left.add(slot);
+        size = Math.min(2 * size, this.#options.batchSize);
+      } catch (error) {
+        this.#failed(error);
+        if (size === 1) for (const { slot } of batch) left.add(slot);
+        size = Math.ceil(size / 4);
+        await this.#wait();
+      }
+    }
+    return "done";
+  }
+
+  async #openSpace(): Promise<OpenedSpace> {
+    const { namespace, embedder } = this.#options;
+    const { id, dimensions } = embedder;
+    const opened = await this.#database.run(
+      "openVectorSpace",
+      namespace,
+      { id, dimensions },
+      this.#space,
+    );
+    if (opened.type !== "open") return opened;
+    this.#space = opened.number;
+    if (!opened.calibrated) {
+      const vectors = await this.#vectorsOf(CALIBRATION_PAIRS.flat());
+      const problem = vectors.map((vector) => this.#problem(vector)).find(Boolean);
+      if (problem) throw new Error(problem);
+      const of = (part: number) => vectors.filter((_, index) => index % 2 === part);
+      await this.#database.run("saveCalibration", opened.number, calibrate(of(0), of(1)));
+    }
+    return opened;
+  }
+
+  /** Returns the slots whose passages it could not embed. */
+  async #embed(space: number, batch: readonly PendingPassage[]): Promise<readonly number[]> {
+    const texts = batch.flatMap(({ text }) => text ?? []);
+    const vectors = texts.length > 0 ? (await this.#vectorsOf(texts)).values() : [].values();
+    const passages = batch.map(({ entry, slot, text }) => {
+      if (text === null) return { entry, slot, vector: null, problem: undefined };
+      const vector = vectors.next().value ?? null;
+      return { entry, slot, vector, problem: this.#problem(vector) };
+    });
+    const good = passages.filter(({ problem }) => problem === undefined);
+    const bad = passages.filter(({ problem }) => problem !== undefined);
+    await this.#database.run(
+      "storeVectors",
+      space,
+      good.map(({ entry, slot, vector }) => ({ entry, slot, vector })),
+    );
+    if (bad.length === 0) this.#failure = undefined;
+    if (good.length > 0) this.#failures = 0;
+    for (const { problem } of bad.slice(0, 1)) this.#failed(new Error(problem));
+    return bad.map(({ slot }) => slot);
+  }
+
+  async #vectorsOf(texts: readonly string[]): Promise<readonly Float32Array[]> {
+    const { embedder, timeoutMs } = this.#options;
+    const signal = AbortSignal.any([this.#closing.signal, AbortSignal.timeout(timeoutMs)]);
+    const vectors = await embedInTime(embedder, texts, signal);
+    if (vectors.length === texts.length) return vectors;
+    throw new Error(`it gave ${vectors.length} vectors for ${texts.length} texts`);
+  }
+
+  #problem(vector: Float32Array | null): string | undefined {
+    return vectorProblem(vector, this.#options.embedder.dimensions);
+  }
+
+  /** All passages have their vectors: those of other embedders are of no use any more. */
+  async #finish(space: number): Promise<Sweep> {
+    while (await this.#database.run("deleteOtherSpaces", space)) {
+      if (this.#stopped) break;
+    }
+    return "done";
+  }
+
+  async #withLease(work: () => Promise<Sweep>): Promise<Sweep> {
+    if (!(await this.#renewLease())) return "later";
+    this.#state = "working";
+    // A renewal that fails is not fatal: two that do the same work store it once.
+    const renewal = setInterval(() => void this.#renewLease().catch(() => {}), LEASE_MS / 3);
+    renewal.unref();
+    try {
+      return await work();
+    } finally {
+      clearInterval(renewal);
+      const { namespace } = this.#options;
+      await this.#database.run("releaseLease", namespace, this.#leaseKey, this.#owner.id);
+    }
+  }
+
+  #renewLease(): Promise<boolean> {
+    const { namespace } = this.#options;
+    const now = Date.now();
+    return this.#database.run(
+      "acquireLease",
+      namespace,
+      this.#leaseKey,
+      this.#owner,
+      now,
+      LEASE_MS,
+    );
+  }
+
+  #failed(error: unknown): void {
+    if (this.#stopped) return;
+    this.#failure = error instanceof Error ? error.message : String(error);
+    this.#failures += 1;
+    if (this.#failures >= FAILURES_MAX) this.#settle();
+  }
+
+  /** Longer after each failure; a short while when another process has the lease. */
+  async #wait(): Promise<void> {
+    this.#state = "waiting";
+    const { retryMs } = this.#options;
+    const ms = Math.min(retryMs * 2 ** Math.max(0, this.#failures - 1), RETRY_MS_MAX);
+    await sleep(ms, undefined, { signal: this.#closing.signal, ref: false }).catch(() => {});
+    this.#state = "working";
+  }
+
+  #settle(): void {
+    this.#untilSettled.resolve();
+    this.#untilSettled = Promise.withResolvers<void>();
+  }
+}

@@ -1,0 +1,62 @@
+import type { ElicitRequestFormParams, ElicitResult } from "@modelcontextprotocol/server";
+import type { EventEnvelope, ToolApprovalRequested } from "../../core/event.ts";
+import type { SessionService } from "../../core/session-service.ts";
+import { answerOf, formFor } from "./approval-form.ts";
+
+/** Shows the host's user a form and returns what they filled in. */
+export type Elicit = (
+  form: ElicitRequestFormParams,
+  options: { readonly signal: AbortSignal },
+) => Promise<ElicitResult>;
+
+/**
+ * Asks the host's user about the calls of a turn that wait for approval, one
+ * after the other and while the turn runs, as MCP does up to 2025-11-25. Who
+ * closes the form leaves the call to others.
+ */
+export class ApprovalForms {
+  readonly #service: Pick<SessionService, "answerApproval">;
+  readonly #sessionId: string;
+  readonly #elicit: Elicit;
+  /** Forms that are open or to come, by their approvals. */
+  readonly #open = new Map<string, AbortController>();
+  #lastAsked: Promise<unknown> = Promise.resolve();
+
+  constructor(service: Pick<SessionService, "answerApproval">, sessionId: string, elicit: Elicit) {
+    this.#service = service;
+    this.#sessionId = sessionId;
+    this.#elicit = elicit;
+  }
+
+  readonly onEvent = ({ payload }: EventEnvelope): void => {
+    if (payload.type === "tool_approval_requested") this.#ask(payload);
+    if (payload.type === "tool_approval_resolved") this.#close(payload.approval_id);
+  };
+
+  /** The turn has ended: nobody is asked any more. */
+  end(): void {
+    for (const approvalId of [...this.#open.keys()]) this.#close(approvalId);
+  }
+
+  #ask(requested: ToolApprovalRequested): void {
+    const controller = new AbortController();
+    this.#open.set(requested.approval_id, controller);
+    this.#lastAsked = this.#lastAsked
+      .then(() => this.#askNow(requested, controller.signal))
+      // A host that cannot show a form, or somebody else's answer: the call is answered elsewhere.
+      .catch(() => {});
+  }
+
+  async #askNow(requested: ToolApprovalRequested, signal: AbortSignal): Promise<void> {
+    if (signal.aborted) return;
+    const answer = answerOf(await this.#elicit(formFor(requested), { signal }));
+    if (!answer || signal.aborted) return;
+    const { approval_id: approvalId } = requested;
+    await this.#service.answerApproval({ sessionId: this.#sessionId, approvalId, ...answer });
+  }
+
+  #close(approvalId: string): void {
+    this.#open.get(approvalId)?.abort();
+    this.#open.delete(approvalId);
+  }
+}

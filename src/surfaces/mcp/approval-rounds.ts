@@ -1,0 +1,169 @@
+import { type InputRequiredResult, inputRequired } from "@modelcontextprotocol/server";
+import { SessionError } from "../../core/errors.ts";
+import type { EventEnvelope, ToolApprovalRequested } from "../../core/event.ts";
+import type { SessionService } from "../../core/session-service.ts";
+import { callOperation } from "../call-operation.ts";
+import type { OperationName } from "../operations.ts";
+import { tellTurn } from "../turn-events.ts";
+import { answerOf, formFor } from "./approval-form.ts";
+
+type Wire = Record<string, unknown>;
+
+/** A request that runs a turn, or comes back to one with answers. */
+export interface Round {
+  readonly operation: OperationName;
+  readonly args: Readonly<Wire>;
+  /** What the host's user filled in, by approval. */
+  readonly responses: Readonly<Wire> | undefined;
+  readonly signal: AbortSignal;
+  tell(event: EventEnvelope): Promise<void>;
+}
+
+/** Calls that are asked at once come this close to each other. */
+const TOGETHER_MS = 20;
+/** How long the result of a turn is kept for a host that is busy with its user. */
+const KEPT_MS = 60_000;
+
+/**
+ * Turns of hosts that ask their users between two requests, as MCP does from
+ * 2026-07-28 on:
+ *
+ *     turn_start ──► a call waits ──► "input required": forms
+ *     turn_start again, with what was filled in ──► answers ──► … ──► the result
+ *
+ * The turn runs on meanwhile. One whose process is gone goes on with the answers.
+ */
+export class ApprovalRounds {
+  readonly #service: SessionService;
+  readonly #turns = new Map<string, RunningTurn>();
+
+  constructor(service: SessionService) {
+    this.#service = service;
+  }
+
+  async run(round: Round): Promise<Wire | InputRequiredResult> {
+    const sessionId = String(round.args.session_id);
+    const { operation, args, responses } = round;
+    const running = this.#turns.get(sessionId);
+    if (!responses) {
+      const turn = this.#begin(operation, args);
+      // Where one runs already, this one is refused, and that one stays to be come back to.
+      if (!running) this.#keep(sessionId, turn);
+      return await this.#follow(sessionId, turn, round);
+    }
+    await this.#answer(sessionId, responses);
+    const turn = running ?? this.#begin("resume", { session_id: sessionId });
+    if (!running) this.#keep(sessionId, turn);
+    return await this.#follow(sessionId, turn, round);
+  }
+
+  #begin(operation: OperationName, args: Readonly<Wire>): RunningTurn {
+    return new RunningTurn((signal, onEvent) =>
+      callOperation(this.#service, operation, args, { signal, onEvent }),
+    );
+  }
+
+  #keep(sessionId: string, turn: RunningTurn): void {
+    this.#turns.set(sessionId, turn);
+    const forget = () =>
+      void (this.#turns.get(sessionId) === turn && this.#turns.delete(sessionId));
+    const forgetLater = () => setTimeout(forget, KEPT_MS).unref();
+    turn.done.then(forgetLater, forgetLater);
+  }
+
+  /** Stays with a turn until it has ended, or asks. */
+  async #follow(
+    sessionId: string,
+    turn: RunningTurn,
+    { signal, tell }: Round,
+  ): Promise<Wire | InputRequiredResult> {
+    const interrupt = () => turn.interrupt(signal.reason);
+    signal.addEventListener("abort", interrupt);
+    if (signal.aborted) interrupt();
+    try {
+      const next = await tellTurn(this.#service, sessionId, tell, (onEvent) => turn.next(onEvent));
+      if ("asked" in next) return formsFor(next.asked);
+      if (this.#turns.get(sessionId) === turn) this.#turns.delete(sessionId);
+      return next.result;
+    } finally {
+      signal.removeEventListener("abort", interrupt);
+    }
+  }
+
+  async #answer(sessionId: string, responses: Readonly<Wire>): Promise<void> {
+    for (const [approvalId, response] of Object.entries(responses)) {
+      const answer = answerOf(response);
+      if (!answer) continue;
+      try {
+        await this.#service.answerApproval({ sessionId, approvalId, ...answer });
+      } catch (error) {
+        // Somebody else was first.
+        if (!SessionError.is(error) || error.code !== "APPROVAL_NOT_FOUND") throw error;
+      }
+    }
+  }
+}
+
+type Run = (signal: AbortSignal, onEvent: (event: EventEnvelope) => void) => Promise<Wire>;
+
+/** A turn that requests come to and leave again. */
+class RunningTurn {
+  readonly done: Promise<Wire>;
+  readonly #controller = new AbortController();
+  /** Calls that wait and that nobody was asked about. */
+  readonly #unasked = new Map<string, ToolApprovalRequested>();
+  #tell: (event: EventEnvelope) => void = () => {};
+  #wake = () => {};
+
+  constructor(run: Run) {
+    this.done = run(this.#controller.signal, (event) => this.#hear(event));
+    // Whoever follows it hears of a failure; it is no stray one while nobody does.
+    this.done.catch(() => {});
+  }
+
+  interrupt(reason: unknown): void {
+    this.#controller.abort(reason);
+  }
+
+  /** Resolves when the turn has ended, or has something to ask. */
+  async next(
+    tell: (event: EventEnvelope) => void,
+  ): Promise<{ readonly result: Wire } | { readonly asked: readonly ToolApprovalRequested[] }> {
+    this.#tell = tell;
+    try {
+      const ended = this.done.then((result) => ({ result }));
+      return await Promise.race([ended, this.#asks()]);
+    } finally {
+      this.#tell = () => {};
+    }
+  }
+
+  async #asks(): Promise<{ readonly asked: readonly ToolApprovalRequested[] }> {
+    while (this.#unasked.size === 0) {
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve;
+      });
+      await new Promise((resolve) => setTimeout(resolve, TOGETHER_MS));
+    }
+    const asked = [...this.#unasked.values()];
+    this.#unasked.clear();
+    return { asked };
+  }
+
+  #hear(event: EventEnvelope): void {
+    const { payload } = event;
+    this.#tell(event);
+    if (payload.type === "tool_approval_resolved") this.#unasked.delete(payload.approval_id);
+    if (payload.type !== "tool_approval_requested") return;
+    this.#unasked.set(payload.approval_id, payload);
+    this.#wake();
+  }
+}
+
+function formsFor(asked: readonly ToolApprovalRequested[]): InputRequiredResult {
+  return inputRequired({
+    inputRequests: Object.fromEntries(
+      asked.map((call) => [call.approval_id, inputRequired.elicit(formFor(call))]),
+    ),
+  });
+}

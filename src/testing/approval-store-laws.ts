@@ -1,0 +1,87 @@
+import assert from "node:assert/strict";
+import type { PendingApproval } from "../core/approval.ts";
+import type { ApprovalStore } from "../core/approval-store.ts";
+import type { Law } from "./law.ts";
+
+/** What every approval store keeps. Laws that open twice expect two stores on the same approvals. */
+export const approvalStoreLaws: readonly Law<ApprovalStore>[] = [
+  {
+    name: "what is added is listed until it is answered or removed, oldest first",
+    async holds(open) {
+      const store = await open();
+      const all = [approval("b", "one"), approval("a", "two"), approval("c", "one")];
+      await store.add(all);
+      assert.deepEqual(await store.list({}), all);
+      assert.deepEqual(await store.list({ sessionId: "one" }), [all[0], all[2]]);
+      await store.answer("b", "one", { decision: "allow" });
+      await store.remove({ approvalIds: ["a", "nobody"] });
+      assert.deepEqual(await store.list({}), [all[2]]);
+      await store.remove({ sessionId: "one" });
+      assert.deepEqual(await store.list({}), []);
+      assert.equal((await store.answers(["b"])).size, 0);
+    },
+  },
+  {
+    name: "an approval is there once, however often it is added",
+    async holds(open) {
+      const store = await open();
+      await store.add([approval("a", "one")]);
+      await store.answer("a", "one", { decision: "deny" });
+      await store.add([approval("a", "one"), approval("b", "one")]);
+      assert.deepEqual(
+        (await store.list({})).map(({ approvalId }) => approvalId),
+        ["b"],
+      );
+    },
+  },
+  {
+    name: "of several answers the first one counts, and it has to name the session",
+    async holds(open) {
+      const store = await open();
+      await store.add([approval("a", "one")]);
+      assert.equal(await store.answer("a", "two", { decision: "allow" }), false);
+      assert.equal(await store.answer("nobody", "one", { decision: "allow" }), false);
+      const first = { decision: "deny", reason: "no" } as const;
+      assert.equal(await store.answer("a", "one", first), true);
+      assert.equal(await store.answer("a", "one", { decision: "allow" }), false);
+      assert.deepEqual([...(await store.answers(["a", "b"]))], [["a", first]]);
+    },
+  },
+  {
+    name: "what is replaced keeps its place and its answer; what is not there is not added",
+    async holds(open) {
+      const store = await open();
+      const all = [approval("a", "one"), approval("b", "one"), approval("c", "one")];
+      await store.add(all);
+      await store.answer("b", "one", { decision: "allow" });
+      const changed = all.map((before) => ({ ...before, goal: "[forgotten]" }));
+      await store.replace([...changed, approval("d", "one")]);
+      assert.deepEqual(await store.list({}), [changed[0], changed[2]]);
+      assert.deepEqual((await store.answers(["b", "d"])).get("b"), { decision: "allow" });
+    },
+  },
+  {
+    name: "another process sees what waits, and its answer is seen here",
+    durable: true,
+    async holds(open) {
+      const here = await open();
+      const there = await open();
+      await here.add([approval("a", "one")]);
+      assert.equal((await there.list({})).length, 1);
+      assert.equal(await there.answer("a", "one", { decision: "allow" }), true);
+      assert.deepEqual((await here.answers(["a"])).get("a"), { decision: "allow" });
+    },
+  },
+];
+
+function approval(approvalId: string, sessionId: string): PendingApproval {
+  return {
+    approvalId,
+    sessionId,
+    toolUseId: "call",
+    tool: "shell",
+    args: { command: "ls", nested: { snake_case: [1, null] } },
+    goal: "see what is there",
+    requestedAt: "2026-01-02T03:04:05.678Z",
+  };
+}

@@ -1,0 +1,37 @@
+import { z } from "zod";
+import { SessionError } from "../core/errors.ts";
+import { parseRequest, taskChange } from "../core/requests.ts";
+import { renderTask, type TaskChange, type TaskRecord } from "../core/task.ts";
+import { defineTool, type Tool, ToolError } from "../core/tool.ts";
+
+/** Lets the model keep the task record of its session. Files that its tools name are active by themselves. */
+export function updateTaskTool(
+  update: (sessionId: string, change: TaskChange) => Promise<TaskRecord>,
+): Tool {
+  return defineTool({
+    name: "update_task",
+    description:
+      "Keep the task record of this session: goal, sub-tasks, notes. It stays word for word when older messages are replaced by a summary. Use it for work of several steps, and note what must not be lost: decisions, names, numbers. Without arguments it shows the record.",
+    // Limits are checked below, and said when they are met: here they would be sent with every call.
+    input: z.object({
+      new_task: z.string().optional().describe("Goal of a new task; clears the record."),
+      goal: z.string().optional(),
+      add: z.array(z.string()).optional().describe("Sub-tasks."),
+      done: z.array(z.number()).optional().describe("Numbers of sub-tasks."),
+      drop: z.array(z.number()).optional(),
+      notes: z
+        .record(z.string(), z.string())
+        .optional()
+        .describe("By name; an empty text removes one."),
+    }),
+    async execute({ new_task: newTask, ...rest }, { sessionId }) {
+      try {
+        const change = parseRequest(z.strictObject(taskChange), { newTask, ...rest });
+        return renderTask(await update(sessionId, change)) || "The task record is empty.";
+      } catch (error) {
+        if (!SessionError.is(error) || error.code !== "INVALID_PARAMS") throw error;
+        throw new ToolError("invalid_arguments", error.message, { cause: error });
+      }
+    },
+  });
+}

@@ -1,0 +1,156 @@
+import { expect, test } from "vitest";
+import type { ScriptedReply } from "../src/testing.ts";
+import { Project } from "./support/rkat-process.ts";
+import { scriptedProvider } from "./support/scripted-provider.ts";
+
+const asks = (id: string): ScriptedReply => ({
+  toolCalls: [{ id, name: "datetime", args: { time_zone: "Europe/Berlin" } }],
+});
+
+async function projectThatAsks(...replies: ScriptedReply[]): Promise<Project> {
+  const provider = await scriptedProvider(replies, async () => {});
+  return await Project.open({ provider, config: '[tools.datetime]\npolicy = "ask"' });
+}
+
+test("a run that nobody sits at ends with the call waiting, says what to do, and has an exit code of its own", async () => {
+  const project = await projectThatAsks(asks("a"), "it is late");
+  const run = await project.rkat(["run", "what time is it?"]);
+  expect(run.code).toBe(25);
+  expect(run.stdout).toBe("");
+  expect(run.stderr).toContain("note: a tool call waits for approval.");
+  const list = await project.rkat(["approvals"]);
+  expect(list.stdout).toContain('→ datetime {"time_zone":"Europe/Berlin"}');
+  expect(list.stdout).toContain("for: what time is it?");
+  const allowed = await project.rkat(["approvals", "allow"]);
+  expect(allowed.code).toBe(0);
+  expect(allowed.stderr).toMatch(/^Allowed\. `rkat resume [\w-]+` goes on\.\n$/);
+  const resumed = await project.rkat(["continue"]);
+  expect(resumed.stdout).toBe("it is late\n");
+  expect(resumed.code).toBe(0);
+  const again = await project.rkat(["approvals", "deny"]);
+  expect(again.code).toBe(14);
+});
+
+test("a denial with a reason, given at the prompt of a pipe, changes the prompt of the next session", async () => {
+  const project = await projectThatAsks(asks("a"), "I see", "hello");
+  const run = await project.rkat(
+    ["run", "--on-approval", "prompt", "plan my day"],
+    "no, ask the calendar instead\n",
+  );
+  expect(run.stderr).toContain('→ datetime {"time_zone":"Europe/Berlin"}');
+  expect(run.stderr).toContain("Run it? yes, or no and why ›");
+  expect([run.code, run.stdout]).toEqual([0, "I see\n"]);
+  const known = await project.rkat(["knowledge", "list"]);
+  expect(known.stdout).toMatch(/^rule {7}When you are about to call datetime/);
+  expect(known.stdout).toContain("correction Attempted tool 'datetime'");
+  await project.rkat(["run", "hi"]);
+  const shown = await project.rkat(["sessions", "show", "last"]);
+  expect(shown.stdout).toContain("## Learned Behavioral Rules");
+  expect(shown.stdout).toContain('saying "ask the calendar instead"');
+});
+
+test("several calls are asked for one after the other; when the answers run out the rest waits", async () => {
+  const calls = ["a", "b", "c"].map((id) => ({ id, name: "datetime", args: {} }));
+  const project = await projectThatAsks({ toolCalls: calls }, "done");
+  const run = await project.rkat(["run", "--on-approval", "prompt", "go"], "yes\nno\n");
+  expect(run.code).toBe(25);
+  expect(await project.json(["approvals", "list", "--json"])).toHaveLength(1);
+  const resumed = await project.rkat(["resume", "last", "--on-approval", "prompt"], "y\n");
+  expect([resumed.code, resumed.stdout]).toEqual([0, "done\n"]);
+});
+
+test("a run can be told to deny, and nothing is learned from that", async () => {
+  const project = await projectThatAsks(asks("a"), "then not");
+  const run = await project.rkat(["run", "--on-approval", "deny", "go"]);
+  expect([run.code, run.stdout]).toEqual([0, "then not\n"]);
+  expect(await project.json(["knowledge", "list", "--json"])).toEqual([]);
+});
+
+test("a run that waits goes on when another process answers", async () => {
+  const project = await projectThatAsks(asks("a"), "it is late");
+  const running = project.start(["run", "--on-approval", "wait", "what time is it?"]);
+  await expect
+    .poll(() => project.json(["approvals", "list", "--json"]), { timeout: 20_000 })
+    .toHaveLength(1);
+  const answered = await project.json(["approvals", "allow", "--json"]);
+  expect(answered).toMatchObject({ continues: true, waiting: 0 });
+  expect(await running.ended).toMatchObject({ code: 0, stdout: "it is late\n" });
+});
+
+test("a run that is killed while it waits leaves the call, and goes on when it is answered after that", async () => {
+  const project = await projectThatAsks(asks("a"), "I see");
+  const running = project.start(["run", "--on-approval", "wait", "what time is it?"]);
+  await expect
+    .poll(() => project.json(["approvals", "list", "--json"]), { timeout: 20_000 })
+    .toHaveLength(1);
+  running.child.kill("SIGKILL");
+  await running.ended;
+  expect(await project.json(["approvals", "list", "--json"])).toHaveLength(1);
+  const denied = await project.json(["approvals", "deny", "--json", "--reason", "Not now."]);
+  expect(denied).toMatchObject({ continues: false, waiting: 0 });
+  const resumed = await project.rkat(["resume", "last"]);
+  expect(resumed).toMatchObject({ code: 0, stdout: "I see\n" });
+  const known = await project.json(["knowledge", "list", "--kind=correction", "--json"]);
+  expect(known).toMatchObject([{ reason: "Not now.", count: 1 }]);
+});
+
+test("a session with a call that waits is the one that was used last", async () => {
+  const project = await projectThatAsks("one", "two", asks("a"), "it is late");
+  const ids: string[] = [];
+  for (const prompt of ["first", "second"]) {
+    const args = ["run", "--output=json", prompt];
+    ids.push(((await project.json(args)) as { session_id: string }).session_id);
+  }
+  await project.rkat(["resume", ids[0] ?? "", "what time is it?"]);
+  await project.rkat(["approvals", "allow"]);
+  expect((await project.rkat(["continue"])).stdout).toBe("it is late\n");
+});
+
+test("another prompt denies what waits", async () => {
+  const project = await projectThatAsks(asks("a"), "on we go");
+  await project.rkat(["run", "what time is it?"]);
+  const next = await project.rkat(["continue", "never mind"]);
+  expect(next.stdout).toBe("on we go\n");
+  expect(await project.json(["approvals", "list", "--json"])).toEqual([]);
+});
+
+test("a session may ask where its project does not, by a flag", async () => {
+  const provider = await scriptedProvider([asks("a")], async () => {});
+  const project = await Project.open({ provider });
+  const run = await project.rkat(["run", "--approval", "date*=ask", "go"]);
+  expect(run.code).toBe(25);
+  const bad = await project.rkat(["run", "--approval", "date*=perhaps", "go"]);
+  expect(bad.code).toBe(2);
+});
+
+test("what the project knows is taught, shown, edited, pinned, found and forgotten", async () => {
+  const project = await Project.open();
+  const added = await project.rkat(["knowledge", "add", "Always", "use", "pnpm."]);
+  expect(added.stderr).toMatch(/^Learned preference:/);
+  const id = added.stderr.trim().split(" ")[1] ?? "";
+  expect((await project.rkat(["knowledge", "show", id.slice(-8)])).stdout).toContain(
+    "Always use pnpm.\n",
+  );
+  await project.rkat(["knowledge", "edit", id, "Always", "use", "yarn."]);
+  await project.rkat(["knowledge", "pin", id]);
+  const distilled = await project.rkat(["knowledge", "distill"]);
+  expect(distilled.stdout).toContain("## Learned Behavioral Rules");
+  expect(distilled.stdout).toContain("1. Always use yarn.\n");
+  const hits = (await project.json(["memory", "search", "--json", "yarn"])) as unknown[];
+  expect(hits.length).toBeGreaterThan(0);
+  await project.rkat(["knowledge", "add", "Never use yarn."]);
+  const contradicted = await project.rkat(["knowledge", "distill"]);
+  expect(contradicted.stdout).toContain("1. Always use yarn.\n");
+  expect((await project.rkat(["knowledge", "forget", id])).code).toBe(0);
+  expect((await project.rkat(["knowledge", "show", id])).code).toBe(15);
+  expect(await project.json(["memory", "search", "--json", "Always yarn pinned"])).not.toEqual(
+    hits,
+  );
+});
+
+test("where learning is switched off, nothing is learned and asking says so", async () => {
+  const project = await Project.open({ config: "[knowledge]\nenabled = false" });
+  const added = await project.rkat(["knowledge", "add", "Always use pnpm."]);
+  expect(added.code).toBe(40);
+  expect(added.stderr).toContain("enabled = true under [knowledge]");
+});

@@ -1,0 +1,158 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { providerForTest } from "./support/provider-for-test.ts";
+import { Project } from "./support/rkat-process.ts";
+import { writeTinySentenceModel } from "./support/tiny-sentence-model.ts";
+
+const ENTRIES = [
+  "The deploy of the billing service failed on Friday.",
+  "Oranges grow well near warm seas.",
+  "The tests pass on Node 24.",
+]
+  .map((content, index) => JSON.stringify({ id: `${index}`, content, session_id: "s" }))
+  .join("\n");
+
+async function projectWith(config: string, options: Parameters<typeof Project.open>[0] = {}) {
+  const project = await Project.open({ config, ...options });
+  project.write("entries.jsonl", ENTRIES);
+  return project;
+}
+
+async function found(project: Project, ...args: string[]) {
+  const { stdout, stderr, code } = await project.rkat(["memory", "search", "--json", ...args]);
+  expect(stderr.includes("warning") ? stderr : "").toBe("");
+  expect(code).toBe(0);
+  return (JSON.parse(stdout) as { content: string }[]).map(({ content }) => content.split(" ")[0]);
+}
+
+test("[memory] store chooses the HNSW store, which keeps its index in [search] index_dir", async () => {
+  const project = await projectWith('[memory]\nstore = "hnsw"\n[search]\nindex_dir = "my/index"');
+  expect((await project.rkat(["memory", "add", "--jsonl", "entries.jsonl"])).code).toBe(0);
+  expect((await found(project, "warm oranges"))[0]).toBe("Oranges");
+  expect(existsSync(join(project.folder, "my/index/memory.hnsw"))).toBe(true);
+  const { stdout } = await project.rkat(["memory", "stats"]);
+  expect(stdout).toContain("HNSW, cosine, M 16, efConstruction 200");
+  // The entries are in the database, where the other store finds them.
+  project.write(".rkat/config.toml", "");
+  expect((await found(project, "warm oranges"))[0]).toBe("Oranges");
+});
+
+test.each(["openai", "ollama"] as const)(
+  "vectors come from %s when the settings say so",
+  async (name) => {
+    const provider = await providerForTest();
+    const project = await projectWith(
+      `[memory]\nstore = "hnsw"\n[embeddings]\nprovider = "${name}"\nbatch_size = 2\nbase_url = "${provider.urls[name]}"`,
+      { provider },
+    );
+    expect((await project.rkat(["memory", "add", "--jsonl", "entries.jsonl"])).code).toBe(0);
+    expect((await found(project, "deploy billing"))[0]).toBe("The");
+    const asked = provider.requests.map(({ body }) => (body.input as string[]).length);
+    expect(asked).toEqual([2, 1, 1]);
+    expect(provider.problems).toEqual([]);
+  },
+);
+
+test("the store of the database gets its vectors before the command that adds is gone", async () => {
+  const provider = await providerForTest();
+  const project = await projectWith(
+    `[embeddings]\nprovider = "openai"\nbase_url = "${provider.urls.openai}"`,
+    { provider },
+  );
+  expect((await project.rkat(["memory", "add", "--jsonl", "entries.jsonl"])).code).toBe(0);
+  const { stdout } = await project.rkat(["memory", "stats"]);
+  expect(stdout).toMatch(/vectors +3 of openai\/text-embedding-3-small\/1536/);
+});
+
+test("a server that starts with another embedder makes its vectors before anybody asks", async () => {
+  const provider = await providerForTest();
+  const from = (model: string) =>
+    `[embeddings]\nprovider = "openai"\nmodel = "${model}"\nbase_url = "${provider.urls.openai}"`;
+  const project = await projectWith(from("text-embedding-3-small"), { provider });
+  expect((await project.rkat(["memory", "add", "--jsonl", "entries.jsonl"])).code).toBe(0);
+  project.write(".rkat/config.toml", from("text-embedding-3-large"));
+  project.start(["serve", "--port", "0"]);
+  await expect
+    .poll(async () => (await project.rkat(["memory", "stats"])).stdout, { timeout: 20_000 })
+    .toMatch(/vectors +3 of openai\/text-embedding-3-large\/3072$/m);
+});
+
+test("vectors come from a model on this machine when the settings say so", async () => {
+  const project = await projectWith(
+    '[memory]\nstore = "hnsw"\n[embeddings]\nprovider = "fast"\nmodel = "model"',
+  );
+  writeTinySentenceModel(join(project.folder, "model"));
+  expect((await project.rkat(["memory", "add", "--jsonl", "entries.jsonl"])).code).toBe(0);
+  expect((await found(project, "oranges near warm seas"))[0]).toBe("Oranges");
+});
+
+test("without the model of the settings, words find what is there, and a warning says what to do", async () => {
+  const project = await projectWith('[embeddings]\nprovider = "fast"');
+  const added = await project.rkat(["memory", "add", "--jsonl", "entries.jsonl"]);
+  expect([added.code, added.stderr]).toEqual([
+    0,
+    expect.stringMatching(/^warning: Memory goes on with words alone\. .*hf download/),
+  ]);
+  const doctor = await project.rkat(["doctor"]);
+  expect([doctor.code, doctor.stdout]).toEqual([
+    1,
+    expect.stringMatching(/✗ embeddings +The model cannot be used here.*hf download/),
+  ]);
+  const { code, stdout } = await project.rkat(["memory", "search", "warm oranges"]);
+  expect([code, stdout]).toEqual([0, expect.stringContaining("Oranges grow")]);
+});
+
+test("without a memory nobody is told what its embedder needs", async () => {
+  const project = await projectWith(
+    '[embeddings]\nprovider = "fast"\n[capabilities]\nmemory_store = false',
+    { provider: await providerForTest() },
+  );
+  expect((await project.rkat(["run", "hello"])).stderr).not.toContain("warning");
+});
+
+test("a key that the settings name and nobody set is named, and no other is sent", async () => {
+  const provider = await providerForTest();
+  const project = await projectWith(
+    '[embeddings]\nprovider = "openai"\napi_key_env = "MY_EMBEDDING_KEY"',
+    { provider },
+  );
+  const { code, stderr } = await project.rkat(["memory", "add", "--jsonl", "entries.jsonl"]);
+  expect([code, stderr]).toEqual([0, expect.stringContaining("Set MY_EMBEDDING_KEY")]);
+  expect(provider.requests).toEqual([]);
+});
+
+test("[search] max_results is the number of results that nobody asked for", async () => {
+  const project = await projectWith("[search]\nmax_results = 1");
+  await project.rkat(["memory", "add", "--jsonl", "entries.jsonl"]);
+  const question = ["the tests of the billing deploy", "--min-score", "0"];
+  expect(await found(project, ...question)).toHaveLength(1);
+  expect((await found(project, ...question, "-n", "3")).length).toBeGreaterThan(1);
+});
+
+test("[memory] min_score is the floor where nobody names another", async () => {
+  const project = await projectWith("[memory]\nmin_score = 0.99");
+  await project.rkat(["memory", "add", "--jsonl", "entries.jsonl"]);
+  expect(await found(project, "warm oranges")).toEqual([]);
+  expect(await found(project, "Oranges grow well near warm seas.")).toEqual(["Oranges"]);
+  expect((await found(project, "warm oranges", "--min-score", "0.1"))[0]).toBe("Oranges");
+});
+
+test("with [search] off memory is kept, not searched, and no model hears of it", async () => {
+  const provider = await providerForTest();
+  const project = await projectWith("[search]\nenabled = false", {
+    provider,
+  });
+  expect((await project.rkat(["memory", "add", "--jsonl", "entries.jsonl"])).code).toBe(0);
+  const search = await project.rkat(["memory", "search", "oranges"]);
+  expect([search.code, search.stderr]).toEqual([
+    40,
+    expect.stringContaining("enabled = true under [search]"),
+  ]);
+  expect((await project.rkat(["memory", "stats"])).stdout).toMatch(/entries\s+3/);
+  expect((await project.rkat(["run", "hello"])).code).toBe(0);
+  const asked = JSON.stringify(provider.requests[0]?.body);
+  expect(asked).toContain("search_project_history");
+  expect(asked).not.toContain("memory_search");
+  expect(asked).not.toContain("memory-retrieval");
+});

@@ -1,0 +1,223 @@
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { createSessionService, type SessionService } from "../src/index.ts";
+import { MemoryIndex } from "../src/projections/memory-index.ts";
+import { type Stores, sqliteStores } from "../src/sqlite.ts";
+import { type ScriptedReply, scriptedModel } from "../src/testing.ts";
+import { filesWithTraces } from "./support/files-with-traces.ts";
+import { temporaryFolder } from "./support/obey.ts";
+
+const SECRET = 'The vault opens with "tangerine-941703625",\nand Ottilie keeps the paper of it.';
+/** What no file may have any more, not even in part. */
+const TRACES: readonly string[] = ["tangerine", "941703625", "Ottilie keeps the paper"];
+const LONG = "The quick brown fox considers the merits of jumping over the lazy dog. ".repeat(80);
+
+interface Place {
+  readonly folder: string;
+  readonly stores: Stores;
+  readonly service: SessionService;
+}
+
+async function openIn(folder: string, replies: readonly ScriptedReply[]): Promise<Place> {
+  const stores = sqliteStores({ path: join(folder, "rkat.db") });
+  const service = createSessionService({
+    model: scriptedModel(replies),
+    stores,
+    memory: stores.memory,
+    compaction: { recentTurnBudget: 1 },
+    sessionFiles: join(folder, "sessions"),
+  });
+  onTestFinished(async () => {
+    await service.close();
+    await stores.close();
+  });
+  return { folder, stores, service };
+}
+
+/** A session that says the secret, and is compacted with a summary that repeats it. */
+async function compacted(said: string, { service }: Place) {
+  const { sessionId } = await service.createSession({});
+  for (const prompt of [said, LONG, "the last one"]) {
+    await service.startTurn({ sessionId, prompt });
+  }
+  const { compacted } = await service.compact({ sessionId });
+  expect(compacted).toBe(true);
+  return sessionId;
+}
+
+const SUMMARY = `Summary. ${SECRET} Then the fox jumped.`;
+const TALK: readonly ScriptedReply[] = [
+  { text: "Noted.", reasoning: `He says: ${SECRET}` },
+  "b",
+  "c",
+  SUMMARY,
+];
+
+async function idOf(query: string, { service }: Place): Promise<string> {
+  const [hit] = await service.searchMemory({ query, limit: 1 });
+  return hit?.id ?? "";
+}
+
+test("what is forgotten is in no byte of the store and of the files that show it", async () => {
+  const place = await openIn(await temporaryFolder(), [
+    ...TALK,
+    { toolCalls: [{ id: "m", name: "memory_search", args: { query: "vault" } }] },
+    { toolCalls: [{ id: "n", name: "note", args: { text: SECRET } }] },
+    "searched",
+  ]);
+  await compacted(SECRET, place);
+  const other = await place.service.createSession({});
+  await place.service.startTurn({ ...other, prompt: "what opens it?" });
+  expect(await filesWithTraces(place.folder, TRACES)).not.toEqual([]);
+
+  const id = await idOf("vault tangerine", place);
+  expect(await place.service.forgetMemory({ ids: [id] })).toEqual({ forgotten: 1, remaining: [] });
+  expect(await filesWithTraces(place.folder, TRACES)).toEqual([]);
+  expect(await place.service.searchMemory({ query: SECRET })).toEqual([]);
+  expect(await place.service.searchHistory({ query: "tangerine 941703625" })).toEqual([]);
+});
+
+test("the session goes on with a marker in the place of the text, and all else as it was", async () => {
+  const place = await openIn(await temporaryFolder(), TALK);
+  const sessionId = await compacted(SECRET, place);
+  const before = await place.service.read({ sessionId });
+  await place.service.forgetMemory({ ids: [await idOf("vault", place)] });
+  const after = await place.service.read({ sessionId });
+  expect(after.seq).toBe(before.seq + 1);
+  expect(after.history.map(({ id }) => id)).toEqual(before.history.map(({ id }) => id));
+  expect(JSON.stringify(after.history)).toContain("Summary. [forgotten]. Then the fox jumped.");
+  expect((await place.service.startTurn({ sessionId, prompt: "go on" })).text).toBe("ok");
+});
+
+test("what is forgotten does not come back when memory is built from the log again", async () => {
+  const place = await openIn(await temporaryFolder(), TALK);
+  await compacted(SECRET, place);
+  const { entries } = await place.service.memoryStats({});
+  await place.service.forgetMemory({ ids: [await idOf("vault", place)] });
+  const log = await place.stores.events.readAll(0, 1000);
+  await new MemoryIndex(place.stores.events, place.stores.memory).apply(log);
+  expect((await place.stores.memory.stats()).entries).toBe(entries - 1);
+  expect(await filesWithTraces(place.folder, TRACES)).toEqual([]);
+});
+
+test("another process that has the session at hand sends the text to no model, and shows it to nobody", async () => {
+  const folder = await temporaryFolder();
+  const one = await openIn(folder, ["Noted: tangerine-941703625 it is."]);
+  const { sessionId } = await one.service.createSession({});
+  await one.service.startTurn({ sessionId, prompt: SECRET });
+  const requests: string[] = [];
+  const stores = sqliteStores({ path: join(folder, "rkat.db") });
+  const model = scriptedModel((request) => {
+    requests.push(JSON.stringify(request.messages));
+    return "ok";
+  });
+  const other = createSessionService({ model, stores, memory: stores.memory });
+  onTestFinished(async () => {
+    await other.close();
+    await stores.close();
+  });
+  expect((await other.read({ sessionId })).lastAssistantText).toContain("tangerine");
+
+  const { history } = await one.service.read({ sessionId });
+  const ids = history.slice(1).map(({ id }) => `${sessionId}:${id}`);
+  expect(await one.service.forgetMemory({ ids })).toEqual({ forgotten: 2, remaining: [] });
+  expect((await other.read({ sessionId })).lastAssistantText).toBe("[forgotten]");
+  await other.startTurn({ sessionId, prompt: "go on" });
+  expect(requests.join()).toContain("[forgotten]");
+  expect(requests.join()).not.toContain("tangerine");
+  expect(await filesWithTraces(folder, TRACES)).toEqual([]);
+});
+
+test("others who say the same are not forgotten, and are named", async () => {
+  const place = await openIn(await temporaryFolder(), TALK);
+  await compacted(SECRET, place);
+  const again = await place.service.createSession({});
+  await place.service.startTurn({ ...again, prompt: `As I said: ${SECRET}` });
+  await place.stores.memory.add([
+    { id: "by hand", content: SECRET, sessionId: "elsewhere", turn: null, kind: "fact" },
+  ]);
+  const [first, second] = await place.service.searchMemory({ query: SECRET, limit: 2 });
+  const log = [first?.id, second?.id].find((id) => id !== "by hand") ?? "";
+  const { forgotten, remaining } = await place.service.forgetMemory({ ids: [log] });
+  expect(forgotten).toBe(1);
+  expect(remaining).toHaveLength(2);
+  expect(remaining).toContain("by hand");
+  const message = remaining.find((id) => id !== "by hand") ?? "";
+  expect(message).toMatch(new RegExp(`^${again.sessionId}:`));
+  expect(await place.service.forgetMemory({ ids: [...remaining] })).toEqual({
+    forgotten: 2,
+    remaining: [],
+  });
+  expect(await filesWithTraces(place.folder, TRACES)).toEqual([]);
+});
+
+test("all entries of a session can be forgotten together; its other messages stay", async () => {
+  const place = await openIn(await temporaryFolder(), TALK);
+  const sessionId = await compacted(SECRET, place);
+  const { entries } = await place.service.memoryStats({ sessionId });
+  expect(entries).toBe(4);
+  expect(await place.service.forgetMemory({ sessionId })).toMatchObject({ forgotten: 4 });
+  expect(await place.service.listMemory({})).toEqual([]);
+  expect(await filesWithTraces(place.folder, [...TRACES, "quick brown fox"])).toEqual([]);
+  const { history } = await place.service.read({ sessionId });
+  expect(JSON.stringify(history)).toContain("the last one");
+});
+
+test.each(["save", "redact", "delete"] as const)(
+  "forgetting that was killed at %s is done by whoever comes next, or when it is asked for again",
+  async (killedAt) => {
+    const place = await openIn(await temporaryFolder(), TALK);
+    await compacted(SECRET, place);
+    const ids = [await idOf("vault", place)];
+    const killed = { [killedAt]: () => Promise.reject(new Error("killed")) };
+    const { memory, events, sessions } = place.stores;
+    const over = <Store extends object>(store: Store): Store =>
+      new Proxy(store, {
+        get: (_, name) => {
+          const method = Reflect.get(name in killed ? killed : store, name);
+          return typeof method === "function" ? method.bind(store) : method;
+        },
+      });
+    const dying = createSessionService({
+      model: scriptedModel([]),
+      stores: { events: over(events), sessions: over(sessions) },
+      memory: over(memory),
+      onBackgroundError: () => {},
+    });
+    await expect(dying.forgetMemory({ ids })).rejects.toThrow("killed");
+    const { forgotten } = await place.service.forgetMemory({ ids });
+    expect(forgotten).toBe(killedAt === "delete" ? 0 : 1);
+    expect(await filesWithTraces(place.folder, TRACES)).toEqual([]);
+    const log = await events.readAll(0, 1000);
+    expect(await place.service.forgetMemory({ ids })).toEqual({ forgotten: 0, remaining: [] });
+    expect(await events.readAll(0, 1000)).toEqual(log);
+  },
+);
+
+test("while a turn runs in its session nothing is forgotten", async () => {
+  const place = await openIn(await temporaryFolder(), [...TALK, { text: "slow", delayMs: 60_000 }]);
+  const sessionId = await compacted(SECRET, place);
+  const turn = place.service.startTurn({ sessionId, prompt: "wait" });
+  const ended = expect(turn).rejects.toMatchObject({ code: "TURN_INTERRUPTED" });
+  await expect.poll(async () => (await place.service.read({ sessionId })).isActive).toBe(true);
+  const ids = [await idOf("vault", place)];
+  await expect(place.service.forgetMemory({ ids })).rejects.toMatchObject({ code: "SESSION_BUSY" });
+  expect(await idOf("vault", place)).toBe(ids[0]);
+  await place.service.interrupt({ sessionId });
+  await ended;
+  expect(await place.service.forgetMemory({ ids })).toMatchObject({ forgotten: 1 });
+});
+
+test("an entry that names events which say something else changes no log", async () => {
+  const place = await openIn(await temporaryFolder(), ["Blue."]);
+  const { sessionId } = await place.service.createSession({});
+  await place.service.startTurn({ sessionId, prompt: "Which colour has the harbour door?" });
+  const content = "The lighthouse keeper retired in March of that year.";
+  const source = { from: 1, to: 9 };
+  await place.stores.memory.add([
+    { id: "forged", content, sessionId, turn: 0, kind: "message", source },
+  ]);
+  const before = await place.stores.events.readAll(0, 100);
+  expect(await place.service.forgetMemory({ ids: ["forged"] })).toMatchObject({ forgotten: 1 });
+  expect(await place.stores.events.readAll(0, 100)).toEqual(before);
+});

@@ -1,0 +1,61 @@
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { isMemoryBehind, MEMORY_INDEX } from "../src/projections/memory-behind.ts";
+import { EphemeralEventStore } from "../src/stores/ephemeral/ephemeral-event-store.ts";
+
+let folder: string;
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), "rkat-search-start-"));
+});
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+test("`memory search` loads no schemas, no models, no servers, and nothing that only writes", () => {
+  const entry = JSON.stringify({ content: "We chose SQLite.", session_id: "s" });
+  writeFileSync(join(folder, "entries.jsonl"), entry);
+  rkat("add", "--jsonl", join(folder, "entries.jsonl"));
+  const loaded = rkat("search", "SQLite");
+  expect(loaded).toContain("memory-search-command.ts");
+  expect(loaded).not.toMatch(
+    /node_modules\/(?:zod|hono|@ai-sdk|@modelcontextprotocol)|project-knowledge|projection-runner|message-assembler/,
+  );
+});
+
+test("memory is behind until it, and what the project learns, have come to the end of the log", async () => {
+  const events = new EphemeralEventStore();
+  expect(await isMemoryBehind(events)).toBe(false);
+  await events.append("s", 0, [
+    { event_id: "e", timestamp_ms: 0, event: { type: "text_forgotten", messages: [], events: [] } },
+  ]);
+  expect(await isMemoryBehind(events)).toBe(true);
+  const [last] = await events.readAll(0, 1);
+  await events.saveCheckpoint(MEMORY_INDEX, last?.position ?? 0);
+  expect(await isMemoryBehind(events)).toBe(false);
+  expect(await isMemoryBehind(events, { position: async () => 0 })).toBe(true);
+});
+
+/** Runs `rkat memory …` and returns what it loaded, a line each. */
+function rkat(...args: readonly string[]): string {
+  const list = join(folder, "loaded.txt");
+  writeFileSync(list, "");
+  const watch = `
+    import { registerHooks } from "node:module";
+    import { appendFileSync } from "node:fs";
+    registerHooks({
+      load(url, context, next) {
+        appendFileSync(${JSON.stringify(list)}, url + "\\n");
+        return next(url, context);
+      },
+    });`;
+  const command = [
+    "--disable-warning=ExperimentalWarning",
+    "--import",
+    `data:text/javascript,${encodeURIComponent(watch)}`,
+    "test/support/run-cli.ts",
+    ...["memory", ...args, "--dir", folder],
+  ];
+  execFileSync(process.execPath, command);
+  return readFileSync(list, "utf8");
+}

@@ -1,0 +1,24 @@
+import { writeSync } from "node:fs";
+import { parseArgs } from "node:util";
+import { openDatabase } from "../../src/stores/sqlite/database.ts";
+import { VectorQueue } from "../../src/stores/sqlite/memory/vector-queue.ts";
+import { ConceptEmbedder } from "./concept-embedder.ts";
+
+/** A program that embeds what a store lacks, a few passages at a time. It prints each text that it was asked for. */
+const { values } = parseArgs({ options: { path: { type: "string" } } });
+const embedder = new ConceptEmbedder({
+  spoil: (vectors, texts) => {
+    for (const text of texts) writeSync(1, `${text}\n`);
+    return vectors;
+  },
+});
+const database = openDatabase({ path: values.path ?? "" });
+const queue = new VectorQueue(database, {
+  namespace: "default",
+  embedder,
+  batchSize: 4,
+  retryMs: 2,
+});
+await queue.done();
+await queue.close();
+await database.close();
