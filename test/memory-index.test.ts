@@ -4,6 +4,7 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { MEMORY_KINDS, type MemoryEntry } from "../src/core/memory-store.ts";
+import { findEntries } from "../src/search/find-entries.ts";
 import { instant } from "../src/search/instant.ts";
 import type { PassageIndex } from "../src/search/passage-index.ts";
 import type { Connection } from "../src/stores/sqlite/connection.ts";
@@ -15,6 +16,8 @@ import {
 import { passageIndex } from "../src/stores/sqlite/memory/memory-indexes.ts";
 import { mergeMemories } from "../src/stores/sqlite/memory/memory-merge.ts";
 import { findNamespace } from "../src/stores/sqlite/memory/memory-namespace.ts";
+import { MemoryPassageIndex } from "../src/stores/sqlite/memory/memory-passage-index.ts";
+import { PostingsCache } from "../src/stores/sqlite/memory/memory-postings-cache.ts";
 import { reindexMemories } from "../src/stores/sqlite/memory/memory-reindex.ts";
 import {
   entryOf,
@@ -188,8 +191,20 @@ function expectExact(db: Connection): void {
     expectBeginning(index, words, "w");
     expectBeginning(index, words, "東");
     expectColumns(db, index, rows);
+    expectSameAsNew(index, new MemoryPassageIndex(db, namespace, new PostingsCache(1_000_000)));
   });
   expect(verified(db)).toEqual([]);
+}
+
+/** What was kept in memory since earlier looks finds what one who reads all of it finds, the best alone too. */
+function expectSameAsNew(index: PassageIndex, fresh: PassageIndex): void {
+  for (const query of ["heron weir", "Caroline's kiln 3", "東京 café", "when walrus weir1"]) {
+    const all = findEntries(fresh, { texts: [query], limit: 10_000, minScore: 0 });
+    for (const limit of [1, 4, 10_000]) {
+      const found = findEntries(index, { texts: [query], limit, minScore: 0 });
+      expect(found, query).toEqual(all.slice(0, limit));
+    }
+  }
 }
 
 function expectBeginning(

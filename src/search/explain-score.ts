@@ -10,7 +10,7 @@ import {
 import type { AskedWord, QuestionEvidence } from "./question-evidence.ts";
 import type { RankingWeights } from "./ranking-weights.ts";
 import { confidenceOf } from "./score.ts";
-import { REACH, saturated } from "./word-evidence.ts";
+import { placeOf, REACH, saturated } from "./word-evidence.ts";
 
 /**
  * How the score of an entry came about. What parts add makes a sum; that, times what the
@@ -43,7 +43,7 @@ export function explainScore(
   };
 }
 
-/** Why a slot has how much of a word, as `spreadWord` adds it up. */
+/** Why a slot has how much of a word, as `WordEvidence` adds it up. */
 function amountsAt(
   index: PassageIndex,
   { postings }: AskedWord,
@@ -75,15 +75,4 @@ function amountsAt(
       amount: (before.flags & PASSAGE_ASKS) !== 0 ? before.said * weights.answer : 0,
     },
   ];
-}
-
-/** Where a slot is in ascending ones, or -1. */
-function placeOf(slots: Uint32Array, slot: number): number {
-  let [from, until] = [0, slots.length];
-  while (from < until) {
-    const middle = (from + until) >> 1;
-    if ((slots[middle] ?? 0) < slot) from = middle + 1;
-    else until = middle;
-  }
-  return slots[from] === slot ? from : -1;
 }

@@ -295,6 +295,28 @@ describe("whatever is stored and asked", () => {
     );
   });
 
+  test("the best of a crowd are found without a look at all of it", () => {
+    const crowd = fc.array(
+      fc.record({
+        ...{ content: fc.tuple(content, fc.constantFrom("", "?")).map((parts) => parts.join("")) },
+        sessionId: fc.nat(20).map((number) => `session ${number}`),
+        speaker: fc.constantFrom("May", "Bay Oak", "user", "assistant"),
+        role: fc.constantFrom("user", "assistant"),
+      }),
+      { minLength: 200, maxLength: 600, size: "max" },
+    );
+    fc.assert(
+      fc.property(crowd, fc.boolean(), content, fc.nat(12), (entries, isSorted, query, limit) => {
+        const stored = isSorted
+          ? entries.toSorted((one, other) => one.sessionId.localeCompare(other.sessionId))
+          : entries;
+        const all = search(stored, { texts: [query], limit: 9999 });
+        expect(search(stored, { texts: [query], limit })).toEqual(all.slice(0, limit));
+      }),
+      { numRuns: 40 },
+    );
+  });
+
   test("the order in which sessions were stored changes no score", () => {
     fc.assert(
       fc.property(store, content, (entries, query) => {

@@ -1,13 +1,16 @@
 import type { MemoryFilter, ScoreExplanation } from "../core/memory-store.ts";
 import { BestEntries } from "./best-entries.ts";
 import { explainScore } from "./explain-score.ts";
-import { likelihoodOf, mostLikely } from "./likelihood.ts";
+import { type Likelihood, likelihoodOf, mostLikely } from "./likelihood.ts";
 import type { PassageIndex } from "./passage-index.ts";
-import { readQuestion } from "./question.ts";
-import { questionEvidence } from "./question-evidence.ts";
+import { PromisingStretches } from "./promising-stretches.ts";
+import { type Question, readQuestion } from "./question.ts";
+import { type QuestionEvidence, questionEvidence } from "./question-evidence.ts";
 import { RANKING, type RankingWeights } from "./ranking-weights.ts";
 import { confidenceOf, SCORE_FLOOR, scoreOf } from "./score.ts";
 import { slotFilter } from "./slot-filter.ts";
+import { StretchShares } from "./stretch-shares.ts";
+import { STRETCH } from "./stretches.ts";
 
 export interface EntryQuery extends MemoryFilter {
   readonly texts: readonly string[];
@@ -57,23 +60,8 @@ function findAnswers(
   const question = readQuestion(text);
   const evidence = questionEvidence(index, question, weights);
   const likelihood = likelihoodOf(index, question, weights);
-  const wanted = slotFilter(index, query);
-
-  const { slots, count, shares, sessionShares } = evidence;
-  const { entry, session } = index.columns;
-  const likeliest = mostLikely(question, evidence.namesSpeaker, weights);
+  const best = bestAnswers(index, question, evidence, likelihood, query, weights);
   const confidence = confidenceOf(evidence);
-  const best = new BestEntries(index, query.limit);
-  for (let at = 0; at < count; at += 1) {
-    const slot = slots[at] as number;
-    const relevance =
-      (shares[slot] as number) +
-      weights.session * (sessionShares[session[slot] as number] as number);
-    shares[slot] = 0;
-    if (relevance * likeliest < best.least || !wanted(slot)) continue;
-    best.offer(entry[slot] as number, slot, relevance * likelihood(slot));
-  }
-
   const floor = query.minScore ?? SCORE_FLOOR;
   return [...best].flatMap(({ entry: first, slot, value }) => {
     const score = scoreOf(value * confidence, question);
@@ -83,4 +71,34 @@ function findAnswers(
       : {};
     return [{ slot: first, score, ...explanation }];
   });
+}
+
+function bestAnswers(
+  index: PassageIndex,
+  question: Question,
+  evidence: QuestionEvidence,
+  likelihood: Likelihood,
+  query: EntryQuery,
+  weights: RankingWeights,
+): BestEntries {
+  const { entry, session } = index.columns;
+  const best = new BestEntries(index, query.limit);
+  const wanted = slotFilter(index, query);
+  const promising = new PromisingStretches(index, question, evidence, weights);
+  const stretchShares = new StretchShares(index, evidence.words, weights);
+  const likeliest = mostLikely(question, evidence.namesSpeaker, weights);
+  for (const stretch of promising.order) {
+    if (!promising.canHave(stretch, best.least)) continue;
+    const shares = stretchShares.read(stretch);
+    for (let at = 0; at < STRETCH; at += 1) {
+      const slot = stretch * STRETCH + at;
+      const share = shares[at] as number;
+      const number = session[slot];
+      if (share === 0 || !number) continue;
+      const relevance = share + weights.session * (evidence.sessionShares[number] as number);
+      if (relevance * likeliest < best.least || !wanted(slot)) continue;
+      best.offer(entry[slot] as number, slot, relevance * likelihood(slot));
+    }
+  }
+  return best;
 }

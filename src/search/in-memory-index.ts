@@ -1,7 +1,8 @@
 import { MEMORY_KINDS, type MemoryEntry } from "../core/memory-store.ts";
 import { type IndexedPassage, indexedPassages } from "./indexed-passages.ts";
 import { instant } from "./instant.ts";
-import type { PassageColumns, PassageIndex, Postings } from "./passage-index.ts";
+import type { PassageColumns, PassageIndex, PassageLinks, Postings } from "./passage-index.ts";
+import { Stretches } from "./stretches.ts";
 
 /** Empty slots at either end of a run; its neighbour's are behind them. */
 const PADS = 2;
@@ -58,12 +59,15 @@ export function inMemoryIndex(entries: readonly IndexedEntry[]): InMemoryIndex {
       }
     });
   }
+  const stretches = new Stretches();
+  stretches.update(columns, 0, slots);
   const postings = new Map([...words].map(([word, list]) => [word, packed(list)]));
   const entryBySlot = new Map(places.map(({ entry, start }) => [start, entry]));
   return {
     slots,
     passages: places.reduce((sum, { start, end }) => sum + end - start, 0),
     columns,
+    stretches,
     links: linksOf(slotsOfSession.values()),
     postings: (word) => postings.get(word) ?? NOWHERE,
     postingsOfBeginning: (beginning) =>
@@ -90,7 +94,7 @@ function placesOf(entries: readonly IndexedEntry[]) {
 }
 
 /** From the empty slots around each run to the passages of the session that come next and came before. */
-function linksOf(sessions: Iterable<readonly number[]>): Map<number, number> {
+function linksOf(sessions: Iterable<readonly number[]>): PassageLinks {
   const links = new Map<number, number>();
   for (const slots of sessions) {
     for (const [index, slot] of slots.entries()) {
@@ -103,7 +107,7 @@ function linksOf(sessions: Iterable<readonly number[]>): Map<number, number> {
       }
     }
   }
-  return links;
+  return { get: (slot) => links.get(slot), version: 0 };
 }
 
 function packed(list: { readonly slots: number[]; readonly hits: number[] }): Postings {

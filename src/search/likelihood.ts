@@ -1,5 +1,4 @@
 import type { ScorePart } from "../core/memory-store.ts";
-import { summaryOf } from "./index-summary.ts";
 import { isPerson } from "./is-person.ts";
 import { ENTRY_SAYS_WHEN, type PassageIndex } from "./passage-index.ts";
 import type { Question } from "./question.ts";
@@ -21,7 +20,7 @@ export function likelihoodOf(
   const { asksForAnswers, asksWhen, time: inTime } = question;
   const assistant = asksForAnswers ? undefined : index.labelNumber("assistant");
   const isNamed = speakersNamed(index, question);
-  const newest = inTime ? summaryOf(index).newest : 0;
+  const newest = index.stretches.newest;
 
   const byAssistant = (slot: number) =>
     assistant !== undefined && (role[slot] === assistant || speaker[slot] === assistant);

@@ -1,3 +1,5 @@
+import type { Stretches } from "./stretches.ts";
+
 /**
  * The words of all passages of a namespace, as ranking sees them. Stores give it;
  * nothing in it is a text.
@@ -23,15 +25,22 @@ export interface PassageIndex {
   postingsOfBeginning(beginning: string): Postings;
   /** Another object whenever anything in them has changed. */
   readonly columns: PassageColumns;
+  readonly stretches: Stretches;
   /** An empty slot at the end of a run, and the slot of the same session that it stands for. */
-  readonly links: { get(slot: number): number | undefined };
+  readonly links: PassageLinks;
   /** The number that stands for a session, a role or a speaker; `undefined` when no entry has it. */
   sessionNumber(id: string): number | undefined;
   labelNumber(text: string): number | undefined;
   label(number: number): string | undefined;
 }
 
-/** Where a word is, by slot. */
+export interface PassageLinks {
+  get(slot: number): number | undefined;
+  /** Another number whenever one leads elsewhere. */
+  readonly version: number;
+}
+
+/** Where a word is, by slot. Another object whenever it is elsewhere. */
 export interface Postings {
   /** Ascending. */
   readonly slots: Uint32Array;

@@ -31,7 +31,7 @@ test("scores are from 0 to 1 and keep the order of relevances", () => {
 });
 
 test("a question is sure to be about what is here when one session has all of its words", () => {
-  expect(confidenceOf({ bestSession: 1, namesSpeaker: false })).toBe(1);
-  expect(confidenceOf({ bestSession: 0.25, namesSpeaker: false })).toBe(0.5);
-  expect(confidenceOf({ bestSession: 0.25, namesSpeaker: true })).toBe(0.75);
+  expect(confidenceOf({ bestCovered: 1, namesSpeaker: false })).toBe(1);
+  expect(confidenceOf({ bestCovered: 0.25, namesSpeaker: false })).toBe(0.5);
+  expect(confidenceOf({ bestCovered: 0.25, namesSpeaker: true })).toBe(0.75);
 });

@@ -38,7 +38,7 @@ function power(question: Question): number {
  * changes which questions have results and not their order.
  */
 export function confidenceOf(
-  evidence: Pick<QuestionEvidence, "bestSession" | "namesSpeaker">,
+  evidence: Pick<QuestionEvidence, "bestCovered" | "namesSpeaker">,
 ): number {
-  return Math.sqrt(evidence.bestSession) * (evidence.namesSpeaker ? SPEAKER_KNOWN : 1);
+  return Math.sqrt(evidence.bestCovered) * (evidence.namesSpeaker ? SPEAKER_KNOWN : 1);
 }

@@ -7,108 +7,110 @@ import {
   SAID_MASK,
 } from "./passage-index.ts";
 import type { RankingWeights } from "./ranking-weights.ts";
+import { STRETCH } from "./stretches.ts";
 
 /** How far a word reaches to either side. */
 export const REACH = 2;
+/** Amounts begin and end so many slots outside of their stretch, where whoever reaches it may reach too. */
+const MARGIN = 2 * REACH;
 
-/**
- * Adds to each slot how much there is of a word, and gives how many slots have any:
- * those are then the first of `touched`.
- *
- *     of "books"                   said   near   answer
- *     Hi!                                  .1
- *     How are you?                         .1
- *     Read any good books lately?   1
- *     Charlotte's Web!                     .1     .35
- *     I loved it as a child.               .1
- *
- * `amounts` is zeros before, and longer than the slots by `REACH`.
- */
-export function spreadWord(
-  { slots, hits }: Postings,
-  flags: Uint8Array,
-  weights: RankingWeights,
-  amounts: Float32Array,
-  touched: Uint32Array,
-): number {
-  const { speaker, date, neighbour, answer } = weights;
-  let count = 0;
-  for (let index = 0; index < slots.length; index += 1) {
-    const slot = slots[index] as number;
-    const hit = hits[index] as number;
-    const said = hit & SAID_MASK;
-    if (amounts[slot] === 0) touched[count++] = slot;
-    (amounts[slot] as number) +=
-      said + ((hit & BY_SPEAKER) !== 0 ? speaker : 0) + ((hit & ON_DATE) !== 0 ? date : 0);
-    if (said === 0) continue;
+/** Finds how much there is of words in the slots of one stretch after the other. */
+export class WordEvidence {
+  readonly #index: PassageIndex;
+  readonly #weights: RankingWeights;
+  readonly #amounts = new Float32Array(MARGIN + STRETCH + MARGIN);
+  /** By slot of the stretch. */
+  readonly amounts = this.#amounts.subarray(MARGIN, MARGIN + STRETCH);
+  /** The first slot that amounts are of. */
+  #start = 0;
+  /** Empty slots in it or beside it, and of the same session those that they stand for. */
+  readonly #pads: number[] = [];
+  readonly #standFor: number[] = [];
+
+  constructor(index: PassageIndex, weights: RankingWeights) {
+    this.#index = index;
+    this.#weights = weights;
+  }
+
+  /** Turns to another stretch. */
+  moveTo(stretch: number): void {
+    const { columns, links, slots } = this.#index;
+    const first = stretch * STRETCH;
+    this.#start = first - MARGIN;
+    this.#pads.length = 0;
+    this.#standFor.length = 0;
+    const end = Math.min(slots, first + STRETCH + REACH);
+    for (let slot = Math.max(0, first - REACH); slot < end; slot += 1) {
+      if (columns.session[slot] !== 0) continue;
+      const to = links.get(slot);
+      if (to === undefined) continue;
+      this.#pads.push(slot);
+      this.#standFor.push(to);
+    }
+  }
+
+  /**
+   * Sets `amounts` to how much there is of a word; `from` is its first posting that reaches there.
+   *
+   *     of "books"                   said   near   answer
+   *     Hi!                                  .1
+   *     How are you?                         .1
+   *     Read any good books lately?   1
+   *     Charlotte's Web!                     .1     .35
+   *     I loved it as a child.               .1
+   */
+  read({ slots, hits }: Postings, from: number): void {
+    const { flags } = this.#index.columns;
+    const { speaker, date } = this.#weights;
+    const amounts = this.#amounts;
+    const end = this.#start + MARGIN + STRETCH + REACH;
+    amounts.fill(0);
+    for (let index = from; index < slots.length; index += 1) {
+      const slot = slots[index] as number;
+      if (slot >= end) break;
+      const hit = hits[index] as number;
+      const at = slot - this.#start;
+      const said = hit & SAID_MASK;
+      (amounts[at] as number) +=
+        said + ((hit & BY_SPEAKER) !== 0 ? speaker : 0) + ((hit & ON_DATE) !== 0 ? date : 0);
+      if (said > 0) this.#spread(at, said, ((flags[slot] as number) & PASSAGE_ASKS) !== 0);
+    }
+    for (let number = 0; number < this.#pads.length; number += 1) {
+      const there = this.#standFor[number] as number;
+      const said = (hits[placeOf(slots, there)] ?? 0) & SAID_MASK;
+      if (said === 0) continue;
+      const at = (this.#pads[number] as number) - this.#start;
+      this.#spread(at, said, ((flags[there] as number) & PASSAGE_ASKS) !== 0);
+    }
+  }
+
+  #spread(at: number, said: number, asks: boolean): void {
+    const amounts = this.#amounts;
+    const { neighbour, answer } = this.#weights;
     const near = said * neighbour;
-    for (let away = 1; near > 0 && away <= REACH; away += 1) {
-      if (amounts[slot + away] === 0) touched[count++] = slot + away;
-      (amounts[slot + away] as number) += near;
-      if (amounts[slot - away] === 0) touched[count++] = slot - away;
-      (amounts[slot - away] as number) += near;
+    for (let away = 1; away <= REACH; away += 1) {
+      (amounts[at - away] as number) += near;
+      (amounts[at + away] as number) += near;
     }
-    if (((flags[slot] as number) & PASSAGE_ASKS) !== 0) {
-      if (amounts[slot + 1] === 0) touched[count++] = slot + 1;
-      (amounts[slot + 1] as number) += said * answer;
-    }
+    if (asks) (amounts[at + 1] as number) += said * answer;
   }
-  return count;
 }
 
-/**
- * Moves what has come to empty slots at the ends of runs to where the session goes on,
- * and gives how many slots have any now.
- */
-export function followLinks(
-  { columns, links }: PassageIndex,
-  amounts: Float32Array,
-  touched: Uint32Array,
-  count: number,
-): number {
-  let more = count;
-  for (let index = 0; index < count; index += 1) {
-    const slot = touched[index] as number;
-    if (columns.session[slot]) continue;
-    const there = links.get(slot);
-    if (there !== undefined) {
-      if (amounts[there] === 0) touched[more++] = there;
-      (amounts[there] as number) += amounts[slot] as number;
-    }
-    amounts[slot] = 0;
-  }
-  return more;
+/** Where a slot is in ascending ones, or -1. */
+export function placeOf(slots: Uint32Array, slot: number): number {
+  const place = placeFrom(slots, slot);
+  return slots[place] === slot ? place : -1;
 }
 
-/**
- * Adds to each slot how much of a word's `share` its amount gives: half of it when there is
- * as much as `halves` has for the length of the passage. `amounts` is zeros again. Gives how
- * many slots have any of the question now: those are the first of `slots`.
- */
-export function addShares(
-  word: {
-    readonly share: number;
-    readonly amounts: Float32Array;
-    readonly touched: Uint32Array;
-    readonly count: number;
-  },
-  lengths: Uint8Array,
-  halves: Float32Array,
-  question: { readonly shares: Float32Array; readonly slots: Uint32Array; readonly count: number },
-): number {
-  const { amounts, touched, share } = word;
-  const { shares, slots } = question;
-  let count = question.count;
-  for (let at = 0; at < word.count; at += 1) {
-    const slot = touched[at] as number;
-    const amount = amounts[slot] as number;
-    if (amount === 0) continue;
-    amounts[slot] = 0;
-    if (shares[slot] === 0) slots[count++] = slot;
-    const half = halves[lengths[slot] as number] as number;
-    (shares[slot] as number) += (share * amount) / (amount + half);
+/** Where the first of ascending ones is that is not less. */
+export function placeFrom(numbers: Uint32Array, least: number): number {
+  let [from, until] = [0, numbers.length];
+  while (from < until) {
+    const middle = (from + until) >> 1;
+    if ((numbers[middle] as number) < least) from = middle + 1;
+    else until = middle;
   }
-  return count;
+  return from;
 }
 
 /** The length of a passage, in words, at which length counts neither for nor against it. */
@@ -124,9 +126,14 @@ export function saturated(amount: number, length: number, weights: RankingWeight
 
 /** By length of a passage, how much of a word gives half of the most. */
 export function halvesAt(weights: RankingWeights): Float32Array {
-  return Float32Array.from({ length: LENGTHS }, (_, length) => halfAt(length, weights));
+  const known = HALVES.get(weights);
+  if (known) return known;
+  const halves = Float32Array.from({ length: LENGTHS }, (_, length) => halfAt(length, weights));
+  HALVES.set(weights, halves);
+  return halves;
 }
 
+const HALVES = new WeakMap<RankingWeights, Float32Array>();
 const LENGTHS = 256;
 
 function halfAt(length: number, weights: RankingWeights): number {

@@ -135,14 +135,18 @@ function readBlock(db: Connection, key: number): PassageColumns | undefined {
   return columns;
 }
 
-/** Reads the blocks that changed after a change into `columns`, which must be long enough for all slots. */
+/**
+ * Reads the blocks that changed after a change into `columns`, which must be long enough for all
+ * slots. Returns the first slot of each.
+ */
 export function readColumns(
   db: Connection,
   namespace: MemoryNamespace,
   after: number,
   columns: PassageColumns,
-): void {
+): number[] {
   const first = firstBlock(namespace.number, namespace.generation);
+  const read: number[] = [];
   const rows = db.iterate<{ key: number; data: Uint8Array }>(
     "SELECT key, data FROM memory_column_block WHERE key BETWEEN ? AND ? AND changed > ?",
     first,
@@ -151,7 +155,9 @@ export function readColumns(
   );
   for (const { key, data } of rows) {
     unpackColumns(data, columns, (key - first) * BLOCK_SLOTS, BLOCK_SLOTS);
+    read.push((key - first) * BLOCK_SLOTS);
   }
+  return read;
 }
 
 /** Deletes some blocks of a generation, and returns whether there may be more. */

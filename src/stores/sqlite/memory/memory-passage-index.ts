@@ -1,7 +1,19 @@
-import type { PassageColumns, PassageIndex, Postings } from "../../../search/passage-index.ts";
+import type {
+  PassageColumns,
+  PassageIndex,
+  PassageLinks,
+  Postings,
+} from "../../../search/passage-index.ts";
+import { Stretches, stretchOf } from "../../../search/stretches.ts";
 import type { Connection } from "../connection.ts";
 import { columnsUpTo, copySlot, grownColumns, newColumns } from "./memory-column-format.ts";
-import { readColumns, unpackRecords, wholeBlocks } from "./memory-columns.ts";
+import {
+  BLOCK_SLOTS,
+  readColumns,
+  type SlotRecords,
+  unpackRecords,
+  wholeBlocks,
+} from "./memory-columns.ts";
 import { labelNumber, labelText } from "./memory-labels.ts";
 import type { MemoryNamespace } from "./memory-namespace.ts";
 import { unitePostings } from "./memory-postings.ts";
@@ -22,7 +34,7 @@ import { WordBlock, wordBytes } from "./memory-word-block.ts";
  * memory as long as it is true. `refresh` comes first in every transaction that searches.
  */
 export class MemoryPassageIndex implements PassageIndex {
-  readonly links = { get: (slot: number) => this.#link(slot) };
+  readonly links: PassageLinks;
   readonly #db: Connection;
   readonly #cache: PostingsCache;
   #namespace: MemoryNamespace;
@@ -33,13 +45,24 @@ export class MemoryPassageIndex implements PassageIndex {
   #columns: PassageColumns | undefined;
   /** The change up to which the columns are read; -1 when they are not. */
   #columnsAt = -1;
+  #stretches = new Stretches();
+  /** How often links, or what may be links, were read. */
+  #linksRead = 0;
   readonly #labels = new Map<number, string | undefined>();
+  readonly #labelNumbers = new Map<string, number>();
 
   constructor(db: Connection, namespace: MemoryNamespace, cache: PostingsCache) {
     this.#db = db;
     this.#cache = cache;
     this.#namespace = namespace;
     this.#segments = searchedSegments(db, namespace);
+    const index = this;
+    this.links = {
+      get: (slot) => this.#link(slot),
+      get version() {
+        return index.columns && index.#linksRead;
+      },
+    };
   }
 
   /** Catches up with what was written since, by whoever it was. */
@@ -52,6 +75,8 @@ export class MemoryPassageIndex implements PassageIndex {
     if (before.removed_at !== namespace.removed_at) {
       this.#newest.clear();
       this.#labels.clear();
+      this.#labelNumbers.clear();
+      this.#stretches = new Stretches();
       if (before.generation !== namespace.generation) this.#columnsAt = -1;
       this.#cache.forget(namespace.number);
       return;
@@ -90,6 +115,10 @@ export class MemoryPassageIndex implements PassageIndex {
     return this.#columns;
   }
 
+  get stretches(): Stretches {
+    return this.columns && this.#stretches;
+  }
+
   postings(word: string): Postings {
     const bytes = wordBytes(word);
     return this.#cached(word, (segment) => {
@@ -115,7 +144,10 @@ export class MemoryPassageIndex implements PassageIndex {
   }
 
   labelNumber(text: string): number | undefined {
-    return labelNumber(this.#db, this.#namespace.number, text);
+    const number =
+      this.#labelNumbers.get(text) ?? labelNumber(this.#db, this.#namespace.number, text);
+    if (number !== undefined) this.#labelNumbers.set(text, number);
+    return number;
   }
 
   label(number: number): string | undefined {
@@ -161,16 +193,29 @@ export class MemoryPassageIndex implements PassageIndex {
       this.#room = newColumns(this.#room.entry.length);
     }
     if (columns_at > this.#columnsAt) {
-      readColumns(this.#db, this.#namespace, this.#columnsAt, this.#room);
+      const blocks = readColumns(this.#db, this.#namespace, this.#columnsAt, this.#room);
+      for (const first of blocks) this.#stretches.update(this.#room, first, first + BLOCK_SLOTS);
+      this.#linksRead += 1;
     }
     for (const { number, level, last_change } of this.#segments) {
       if (level > 0 || last_change <= this.#columnsAt) continue;
-      const records = unpackRecords(smallSegment(this.#db, number).columns);
-      for (const [at, slot] of records.slots.entries()) {
-        copySlot(records.columns, at, this.#room, slot);
-      }
+      this.#takeRecords(unpackRecords(smallSegment(this.#db, number).columns));
     }
+    if (this.#stretches.sessions === 0) this.#stretches.update(this.#room, 0, slots);
     this.#columnsAt = changes;
     return columnsUpTo(this.#room, slots);
+  }
+
+  #takeRecords({ slots, columns }: SlotRecords): void {
+    for (const [at, slot] of slots.entries()) {
+      const isLink = columns.session[at] === 0;
+      if (isLink && columns.entry[at] !== this.#room.entry[slot]) this.#linksRead += 1;
+      copySlot(columns, at, this.#room, slot);
+    }
+    let before = -1;
+    for (const slot of slots) {
+      if (stretchOf(slot) !== before) this.#stretches.update(this.#room, slot, slot + 1);
+      before = stretchOf(slot);
+    }
   }
 }

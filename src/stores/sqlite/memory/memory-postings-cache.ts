@@ -1,4 +1,5 @@
 import type { Postings } from "../../../search/passage-index.ts";
+import { stretchOf } from "../../../search/stretches.ts";
 
 interface Known {
   readonly postings: Postings;
@@ -6,8 +7,11 @@ interface Known {
   readonly at: number;
 }
 
-/** What a list takes besides its postings. */
-const OVERHEAD_BYTES = 200;
+/** What a list and its summary take besides what is in them: objects, most of it. */
+const OVERHEAD_BYTES = 1500;
+/** Of a posting, and of a stretch and a session in a summary. */
+const POSTING_BYTES = 5;
+const STRETCH_BYTES = 21;
 
 /** Keeps what was read of the index, up to so many bytes; what was not asked for longest goes first. */
 export class PostingsCache {
@@ -56,6 +60,8 @@ export class PostingsCache {
   }
 }
 
-function bytesOf({ postings }: Known): number {
-  return OVERHEAD_BYTES + 5 * postings.slots.length;
+function bytesOf({ postings: { slots } }: Known): number {
+  const span = stretchOf(slots.at(-1) ?? 0) - stretchOf(slots[0] ?? 0) + 1;
+  const stretches = Math.min(slots.length, span);
+  return OVERHEAD_BYTES + POSTING_BYTES * slots.length + STRETCH_BYTES * stretches;
 }

@@ -39,14 +39,20 @@ export function searchMemories(
     const others = findByMeaning(db, opened.number, index, asked, embedded)
       .filter(({ slot }) => !slots.has(slot))
       .slice(0, query.limit - same.length);
+    const rows = rowsAt(
+      db,
+      opened,
+      others.map(({ slot }) => slot),
+    );
     const explanation = query.explain ? SAME_TEXT : {};
     return [
       ...same.map((row) =>
         hitOf(db, opened, row, { slot: row.slot, score: 1, ...explanation }, query),
       ),
-      ...others.flatMap((found) =>
-        rowsAt(db, opened, found.slot).map((row) => hitOf(db, opened, row, found, query)),
-      ),
+      ...others.flatMap((found) => {
+        const row = rows.get(found.slot);
+        return row ? [hitOf(db, opened, row, found, query)] : [];
+      }),
     ];
   });
 }
@@ -68,14 +74,22 @@ function hitOf(
   };
 }
 
-/** The entry with a first slot. */
-function rowsAt(db: Connection, namespace: MemoryNamespace, slot: number): MemoryRow[] {
-  return db.all<MemoryRow>(
-    `${SELECT_MEMORY} WHERE entry.namespace = ? AND slot = ?`,
-    namespace.number,
-    slot,
-  );
+/** Entries by their first slots. */
+function rowsAt(
+  db: Connection,
+  namespace: MemoryNamespace,
+  slots: readonly number[],
+): ReadonlyMap<number, MemoryRow> {
+  if (slots.length === 0) return new Map();
+  const rows = db.all<MemoryRow>(AT_SLOTS, namespace.number, JSON.stringify(slots));
+  return new Map(rows.map((row) => [row.slot, row]));
 }
+
+const AT_SLOTS = `${SELECT_MEMORY}
+  WHERE entry.namespace = ? AND slot IN (SELECT value FROM json_each(?))`;
+
+/** Rows that are read at once of those that may have the text of a query. */
+const PAGE = 100;
 
 /** The entries whose text is one of the queries. */
 function sameTexts(
@@ -90,10 +104,10 @@ function sameTexts(
   for (const text of texts) {
     const mark = textMark(text);
     const { slots, hits } = index.postings(mark.word);
+    const marked = [...slots.filter((_, at) => hits[at] === mark.hits)];
     const key = textKey(text);
-    for (const [at, slot] of slots.entries()) {
-      if (hits[at] !== mark.hits || found.size >= query.limit) continue;
-      for (const row of rowsAt(db, namespace, slot)) {
+    for (let at = 0; at < marked.length && found.size < query.limit; at += PAGE) {
+      for (const row of rowsAt(db, namespace, marked.slice(at, at + PAGE)).values()) {
         if (wanted(entryOf(row)) && textKey(row.content) === key) found.set(row.key, row);
       }
     }

@@ -1,0 +1,122 @@
+import { mostLikely } from "./likelihood.ts";
+import type { PassageIndex } from "./passage-index.ts";
+import type { Question } from "./question.ts";
+import type { QuestionEvidence } from "./question-evidence.ts";
+import type { RankingWeights } from "./ranking-weights.ts";
+import { type Stretches, stretchOf } from "./stretches.ts";
+
+/** Sums come out a little different in another order. */
+const ROUNDING = 1e-5;
+
+/**
+ * The stretches that have any of a question, and what passages in them can be worth at most, which
+ * is known without a look at those:
+ *
+ *     most = (Σ share · most of the word + 0.45 · share of its best session) · likelihood
+ *
+ * Whoever has enough results that are better than that leaves a stretch out, and has lost nothing.
+ */
+export class PromisingStretches {
+  /** The most promising ones first, roughly. */
+  readonly order: Uint32Array;
+  readonly #stretches: Stretches;
+  readonly #evidence: QuestionEvidence;
+  readonly #session: number;
+  /** By stretch, what the words give at most. The array is that of the next question, too. */
+  readonly #words: Float32Array;
+  /** By stretch, 1 where somebody is whom the question names. */
+  readonly #named: Uint8Array;
+  /** What a passage is times at most, … */
+  readonly #likely: number;
+  /** … and where somebody is whom the question names. */
+  readonly #likelier: number;
+  readonly #bestSession: number;
+
+  constructor(
+    { slots, stretches }: PassageIndex,
+    question: Question,
+    evidence: QuestionEvidence,
+    weights: RankingWeights,
+  ) {
+    const { words, named, reached, groups, order } = zerosFor(stretchOf(slots) + 1);
+    this.#stretches = stretches;
+    this.#evidence = evidence;
+    this.#session = weights.session;
+    this.#words = words;
+    this.#named = named;
+    this.#likely = mostLikely(question, false, weights);
+    this.#likelier = mostLikely(question, true, weights);
+    this.#bestSession = evidence.bestSessionShare;
+    let count = 0;
+    for (const { summary, share } of evidence.words) {
+      for (let at = 0; at < summary.stretches.length; at += 1) {
+        const stretch = summary.stretches[at] as number;
+        if (words[stretch] === 0) reached[count++] = stretch;
+        (words[stretch] as number) += share * (summary.most[at] as number);
+        (named[stretch] as number) |= summary.named[at] as number;
+      }
+    }
+    this.order = this.#roughlySorted(reached.subarray(0, count), groups, order);
+  }
+
+  /** Whether a passage there can be worth so much. */
+  canHave(stretch: number, value: number): boolean {
+    if (this.#most(stretch, this.#bestSession) < value) return false;
+    const { sessionShares } = this.#evidence;
+    let best = 0;
+    for (const session of this.#stretches.sessionsIn(stretch)) {
+      best = Math.max(best, sessionShares[session] as number);
+    }
+    return this.#most(stretch, best) >= value;
+  }
+
+  #most(stretch: number, sessionShare: number): number {
+    const relevance = (this.#words[stretch] as number) + this.#session * sessionShare;
+    return ROUNDING + relevance * (this.#named[stretch] === 1 ? this.#likelier : this.#likely);
+  }
+
+  /** Those that can have more come into earlier ones of 64 groups. */
+  #roughlySorted(stretches: Uint32Array, groups: Uint8Array, order: Uint32Array): Uint32Array {
+    let best = 0;
+    for (let at = 0; at < stretches.length; at += 1) {
+      best = Math.max(best, this.#most(stretches[at] as number, 0));
+    }
+    const starts = new Uint32Array(GROUPS + 1);
+    for (let at = 0; at < stretches.length; at += 1) {
+      const group = (1 - this.#most(stretches[at] as number, 0) / best) * (GROUPS - 1);
+      groups[at] = group;
+      (starts[(groups[at] as number) + 1] as number) += 1;
+    }
+    for (let group = 1; group < GROUPS; group += 1) {
+      (starts[group] as number) += starts[group - 1] as number;
+    }
+    for (let at = 0; at < stretches.length; at += 1) {
+      const group = groups[at] as number;
+      order[starts[group] as number] = stretches[at] as number;
+      (starts[group] as number) += 1;
+    }
+    return order.subarray(0, stretches.length);
+  }
+}
+
+const GROUPS = 64;
+
+/** Arrays that searches use one after the other. */
+let arrays = newArrays(0);
+
+function zerosFor(stretches: number): typeof arrays {
+  if (arrays.words.length < stretches) arrays = newArrays(Math.ceil(stretches * 1.25));
+  arrays.words.fill(0, 0, stretches);
+  arrays.named.fill(0, 0, stretches);
+  return arrays;
+}
+
+function newArrays(stretches: number) {
+  return {
+    words: new Float32Array(stretches),
+    named: new Uint8Array(stretches),
+    reached: new Uint32Array(stretches),
+    groups: new Uint8Array(stretches),
+    order: new Uint32Array(stretches),
+  };
+}
