@@ -14,57 +14,66 @@ const SAME = 1e-6;
 export class BestEntries {
   readonly #times: Float64Array;
   readonly #limit: number;
-  readonly #ranked: RankedEntry[] = [];
-  readonly #values = new Map<number, number>();
+  // Those kept, the best first.
+  readonly #entries: Uint32Array;
+  readonly #slots: Uint32Array;
+  readonly #values: Float64Array;
+  #count = 0;
   /** Whoever is worth less is not kept. */
   least = 0;
 
   constructor(index: PassageIndex, limit: number) {
     this.#times = index.columns.time;
-    this.#limit = limit;
+    this.#limit = Math.min(limit, index.passages);
+    this.#entries = new Uint32Array(this.#limit);
+    this.#slots = new Uint32Array(this.#limit);
+    this.#values = new Float64Array(this.#limit);
   }
 
   offer(entry: number, slot: number, exact: number): void {
     const value = Math.round(exact / SAME) * SAME;
     if (value < this.least) return;
-    const before = this.#values.get(entry);
-    if (before !== undefined && before >= value) return;
-    if (before !== undefined) {
-      this.#ranked.splice(
-        this.#ranked.findIndex((ranked) => ranked.entry === entry),
-        1,
-      );
+    const before = this.#entries.subarray(0, this.#count).indexOf(entry);
+    if (before >= 0 && (this.#values[before] as number) >= value) return;
+    const last = before >= 0 ? before : Math.min(this.#count, this.#limit - 1);
+    const place = this.#placeOf(entry, value);
+    if (place > last) return;
+    for (const kept of [this.#entries, this.#slots, this.#values]) {
+      kept.copyWithin(place + 1, place, last);
     }
-    const ranked = { entry, slot, value };
-    this.#ranked.splice(this.#placeOf(ranked), 0, ranked);
-    this.#values.set(entry, value);
-    if (this.#ranked.length > this.#limit) this.#values.delete(this.#ranked.pop()?.entry ?? -1);
-    const last = this.#ranked.at(-1);
-    if (last && this.#ranked.length === this.#limit) this.least = last.value - SAME;
+    this.#entries[place] = entry;
+    this.#slots[place] = slot;
+    this.#values[place] = value;
+    if (before < 0) this.#count = Math.min(this.#count + 1, this.#limit);
+    if (this.#count === this.#limit) this.least = (this.#values[this.#count - 1] as number) - SAME;
   }
 
-  [Symbol.iterator](): Iterator<RankedEntry> {
-    return this.#ranked[Symbol.iterator]();
+  *[Symbol.iterator](): Iterator<RankedEntry> {
+    for (let at = 0; at < this.#count; at += 1) {
+      yield {
+        entry: this.#entries[at] as number,
+        slot: this.#slots[at] as number,
+        value: this.#values[at] as number,
+      };
+    }
   }
 
-  #placeOf(ranked: RankedEntry): number {
-    let [from, until] = [0, this.#ranked.length];
+  #placeOf(entry: number, value: number): number {
+    let [from, until] = [0, this.#count];
     while (from < until) {
       const middle = (from + until) >> 1;
-      const other = this.#ranked[middle];
-      if (other && this.#comesBefore(other, ranked)) from = middle + 1;
+      if (this.#comesBefore(middle, entry, value)) from = middle + 1;
       else until = middle;
     }
     return from;
   }
 
   /** The better one, of equal ones the older, one without a time last. */
-  #comesBefore(one: RankedEntry, other: RankedEntry): boolean {
-    if (one.value !== other.value) return one.value > other.value;
-    const [its, others] = [
-      this.#times[one.entry] || Infinity,
-      this.#times[other.entry] || Infinity,
-    ];
-    return its === others ? one.entry < other.entry : its < others;
+  #comesBefore(place: number, entry: number, value: number): boolean {
+    const kept = this.#values[place] as number;
+    if (kept !== value) return kept > value;
+    const other = this.#entries[place] as number;
+    const [its, others] = [this.#times[other] || Infinity, this.#times[entry] || Infinity];
+    return its === others ? other < entry : its < others;
   }
 }

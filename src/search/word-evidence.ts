@@ -96,21 +96,15 @@ export class WordEvidence {
   }
 }
 
-/** Where a slot is in ascending ones, or -1. */
-export function placeOf(slots: Uint32Array, slot: number): number {
-  const place = placeFrom(slots, slot);
-  return slots[place] === slot ? place : -1;
-}
-
-/** Where the first of ascending ones is that is not less. */
-export function placeFrom(numbers: Uint32Array, least: number): number {
+/** Where a number is in ascending ones, or -1. */
+export function placeOf(numbers: Uint32Array, number: number): number {
   let [from, until] = [0, numbers.length];
   while (from < until) {
     const middle = (from + until) >> 1;
-    if ((numbers[middle] as number) < least) from = middle + 1;
+    if ((numbers[middle] as number) < number) from = middle + 1;
     else until = middle;
   }
-  return from;
+  return numbers[from] === number ? from : -1;
 }
 
 /** The length of a passage, in words, at which length counts neither for nor against it. */

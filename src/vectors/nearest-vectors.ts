@@ -9,7 +9,7 @@ export interface SlotRow {
  * The slots whose vectors are most like the question's, with their cosines, most alike first; of
  * those in `wanted`, when it is given. `readRows` gives the rows of slots, in any order.
  *
- *     all codes ─► 500 with the fewest bits that differ ─► 128 that are likest
+ *     all codes ─► 300 with the fewest bits that differ ─► 96 that are likest
  *                  judged by their codes ─► compared by their rows
  */
 export function nearestVectors(
@@ -28,5 +28,5 @@ export function nearestVectors(
 
 /** The more there are, the more of them have nearly as many bits in common as the nearest. */
 const MANY = 200_000;
-const USUAL = { scanned: 500, best: 128 };
+const USUAL = { scanned: 300, best: 128 };
 const OF_MANY = { scanned: 1000, best: 200 };
