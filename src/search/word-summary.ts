@@ -1,7 +1,14 @@
-import { BY_SPEAKER, type PassageIndex, type Postings, SAID_MASK } from "./passage-index.ts";
+import {
+  BY_SPEAKER,
+  ON_DATE,
+  PASSAGE_ASKS,
+  type PassageIndex,
+  type Postings,
+  SAID_MASK,
+} from "./passage-index.ts";
 import type { RankingWeights } from "./ranking-weights.ts";
 import { STRETCH, stretchOf } from "./stretches.ts";
-import { halvesAt, REACH, WordEvidence } from "./word-evidence.ts";
+import { halvesAt, REACH } from "./word-evidence.ts";
 
 /** What a word gives each stretch of slots at most, and what it gives each session. */
 export interface WordSummary {
@@ -49,73 +56,125 @@ const KNOWN = new WeakMap<
 
 function ofStretches(index: PassageIndex, postings: Postings, weights: RankingWeights) {
   const { length } = index.columns;
-  const stretches = stretchesReached(index, postings.slots);
-  const first = new Uint32Array(stretches.length);
-  const most = new Float32Array(stretches.length);
-  const named = new Uint8Array(stretches.length);
+  const { amounts, touched, most: mostIn, reached } = zerosFor(index.slots);
   const halves = halvesAt(weights);
-  const evidence = new WordEvidence(index, weights);
+  const touchedCount = spread(index, postings, weights, amounts, touched);
+  let count = 0;
+  for (let at = 0; at < touchedCount; at += 1) {
+    const slot = touched[at] as number;
+    const amount = amounts[slot] as number;
+    const stretch = stretchOf(slot);
+    // Of an empty slot the length is 0: whatever comes there is longer, and has less.
+    const share = amount / (amount + (halves[length[slot] as number] as number));
+    if (mostIn[stretch] === 0) reached[count++] = stretch;
+    if (share > (mostIn[stretch] as number)) mostIn[stretch] = share;
+    amounts[slot] = 0;
+  }
+  const stretches = reached.slice(0, count).sort();
+  const most = new Float32Array(count);
+  for (let at = 0; at < count; at += 1) {
+    const stretch = stretches[at] as number;
+    most[at] = (mostIn[stretch] as number) * (1 + weights.saturation);
+    mostIn[stretch] = 0;
+  }
+  return { stretches, most, ...postingsOfStretches(stretches, postings) };
+}
+
+/** Adds up how much of a word comes to which slots, and gives how many those are: the first of `touched`. */
+function spread(
+  { columns, links }: PassageIndex,
+  { slots, hits }: Postings,
+  { speaker, date, neighbour, answer }: RankingWeights,
+  amounts: Float32Array,
+  touched: Uint32Array,
+): number {
+  const { session, flags } = columns;
+  let count = 0;
+  for (let index = 0; index < slots.length; index += 1) {
+    const slot = slots[index] as number;
+    const hit = hits[index] as number;
+    const said = hit & SAID_MASK;
+    const own =
+      said + ((hit & BY_SPEAKER) !== 0 ? speaker : 0) + ((hit & ON_DATE) !== 0 ? date : 0);
+    if (amounts[slot] === 0 && own > 0) touched[count++] = slot;
+    (amounts[slot] as number) += own;
+    if (said === 0) continue;
+    const answers = ((flags[slot] as number) & PASSAGE_ASKS) !== 0 ? said * answer : 0;
+    for (let away = -REACH; away <= REACH; away += 1) {
+      const amount = said * neighbour + (away === 1 ? answers : 0);
+      if (away === 0 || amount === 0) continue;
+      const near = slot + away;
+      const to = session[near] === 0 ? (links.get(near) ?? near) : near;
+      if (amounts[to] === 0) touched[count++] = to;
+      (amounts[to] as number) += amount;
+    }
+  }
+  return count;
+}
+
+/** The first posting that reaches into each stretch, and 1 where one is by a speaker's name. */
+function postingsOfStretches(stretches: Uint32Array, { slots, hits }: Postings) {
+  const first = new Uint32Array(stretches.length);
+  const named = new Uint8Array(stretches.length);
   let from = 0;
   for (let number = 0; number < stretches.length; number += 1) {
-    const stretch = stretches[number] as number;
-    const start = stretch * STRETCH;
-    while ((postings.slots[from] as number) < start - REACH) from += 1;
+    const start = (stretches[number] as number) * STRETCH;
+    while ((slots[from] as number) < start - REACH) from += 1;
     first[number] = from;
-    evidence.moveTo(stretch);
-    evidence.read(postings, from);
-    let best = 0;
-    for (let at = 0; at < STRETCH; at += 1) {
-      const amount = evidence.amounts[at] as number;
-      if (amount === 0) continue;
-      // Of an empty slot the length is 0: whatever comes there is longer, and has less.
-      const share = amount / (amount + (halves[length[start + at] ?? 0] as number));
-      if (share > best) best = share;
-    }
-    most[number] = best * (1 + weights.saturation);
-    named[number] = isNamedIn(stretch, postings, from) ? 1 : 0;
-  }
-  return { stretches, first, most, named };
-}
-
-/** The stretches that are reached from slots, ascending. */
-function stretchesReached({ columns, links }: PassageIndex, slots: Uint32Array): Uint32Array {
-  const reached: number[] = [];
-  const linked: number[] = [];
-  for (const slot of slots) {
-    const last = stretchOf(slot + REACH);
-    const from = Math.max(stretchOf(slot - REACH), (reached.at(-1) ?? -1) + 1);
-    for (let stretch = from; stretch <= last; stretch += 1) reached.push(stretch);
-    for (let away = -REACH; away <= REACH; away += 1) {
-      if (columns.session[slot + away] !== 0) continue;
-      const to = links.get(slot + away);
-      if (to !== undefined && stretchOf(to) !== last) linked.push(stretchOf(to));
+    for (let at = from; at < slots.length && (slots[at] as number) < start + STRETCH; at += 1) {
+      if (((hits[at] as number) & BY_SPEAKER) !== 0) named[number] = 1;
     }
   }
-  return linked.length === 0
-    ? Uint32Array.from(reached)
-    : Uint32Array.from(new Set([...reached, ...linked])).sort();
-}
-
-function isNamedIn(stretch: number, { slots, hits }: Postings, from: number): boolean {
-  const end = (stretch + 1) * STRETCH;
-  for (let index = from; index < slots.length && (slots[index] as number) < end; index += 1) {
-    if (((hits[index] as number) & BY_SPEAKER) !== 0) return true;
-  }
-  return false;
+  return { first, named };
 }
 
 /** A session says a word as often as all its passages do; one where only names or dates have it, 0 times. */
-function ofSessions({ columns }: PassageIndex, { slots, hits }: Postings) {
-  const times = new Map<number, number>();
+function ofSessions({ columns, stretches }: PassageIndex, { slots, hits }: Postings) {
+  const { times, having } = zerosFor(stretches.lastSession + 1);
+  let count = 0;
   for (let index = 0; index < slots.length; index += 1) {
     const number = columns.session[slots[index] as number] as number;
-    times.set(number, (times.get(number) ?? 0) + ((hits[index] as number) & SAID_MASK));
+    if (times[number] === 0) having[count++] = number;
+    // Counts begin at 1, so that it is known who was met.
+    (times[number] as number) +=
+      (times[number] === 0 ? 1 : 0) + ((hits[index] as number) & SAID_MASK);
   }
+  const sessions = having.slice(0, count);
+  const inSessions = new Float32Array(count);
+  for (let at = 0; at < count; at += 1) {
+    const number = sessions[at] as number;
+    const said = (times[number] as number) - 1;
+    inSessions[at] = ((1 + SESSION_SATURATION) * said) / (said + SESSION_SATURATION);
+    times[number] = 0;
+  }
+  return { sessions, inSessions };
+}
+
+/** Arrays that words use one after the other; each leaves zeros. */
+let zeros = newZeros(0);
+
+/** Long enough for so many slots, or sessions. */
+function zerosFor(many: number): typeof zeros {
+  if (zeros.touched.length < many) zeros = newZeros(Math.ceil(many * 1.25));
+  return zeros;
+}
+
+function newZeros(many: number) {
+  const amounts = new Float32Array(many);
+  const touched = new Uint32Array(many);
+  const stretches = stretchOf(many) + 1;
   return {
-    sessions: Uint32Array.from(times.keys()),
-    inSessions: Float32Array.from(
-      times.values(),
-      (said) => ((1 + SESSION_SATURATION) * said) / (said + SESSION_SATURATION),
-    ),
+    /** By slot, how much there is of a word, … */
+    amounts,
+    /** … and the slots that have any of it. */
+    touched,
+    /** By stretch, the most that it gives a slot, … */
+    most: new Float32Array(stretches),
+    /** … and the stretches that it gives any. */
+    reached: new Uint32Array(stretches),
+    /** By session, how often it says the word, … */
+    times: new Uint32Array(many),
+    /** … and sessions that have it. */
+    having: touched,
   };
 }
