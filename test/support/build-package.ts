@@ -27,6 +27,8 @@ export default async function buildPackage(project: TestProject): Promise<() => 
   await bundle(folder);
   project.onTestsRerun(() => bundle(folder));
   project.provide("packageFolder", folder);
+  // Workers inherit it, and what they start: threads, which begin with sources, strip them once.
+  process.env.NODE_COMPILE_CACHE = join(folder, "compile-cache");
   return () => rmSync(folder, { recursive: true, force: true });
 }
 

@@ -6,9 +6,6 @@ const FOLDER = inject("packageFolder");
 /** The `rkat` command of the package that was built for these tests. */
 export const RKAT = join(FOLDER, "bin/rkat.js");
 
-/** Where the commands of all tests keep their compiled code: they start sooner, and it goes with the package. */
-export const COMPILE_CACHE = join(FOLDER, "compile-cache");
-
 /** A program of this folder, as it was built. */
 export function builtProgram(name: string): string {
   return join(FOLDER, "dist", `${name}.js`);

@@ -4,7 +4,7 @@ import { createInterface } from "node:readline";
 import { onTestFinished } from "vitest";
 import type { ServeRestOptions } from "../../src/rest.ts";
 import type { ServiceSetup } from "../../src/testing.ts";
-import { builtProgram, COMPILE_CACHE } from "./built-package.ts";
+import { builtProgram } from "./built-package.ts";
 
 /** A server in a process of its own. */
 export interface RestProcess {
@@ -21,10 +21,7 @@ export async function startProgram(name: string, args: readonly string[]): Promi
   const child = spawn(
     process.execPath,
     ["--disable-warning=ExperimentalWarning", "--expose-gc", builtProgram(name), ...args],
-    {
-      stdio: ["ignore", "pipe", "inherit", "ipc"],
-      env: { ...process.env, NODE_COMPILE_CACHE: COMPILE_CACHE },
-    },
+    { stdio: ["ignore", "pipe", "inherit", "ipc"] },
   );
   const exited = once(child, "exit");
   const end = async (signal: NodeJS.Signals) => {

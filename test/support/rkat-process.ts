@@ -4,7 +4,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { onTestFinished } from "vitest";
-import { COMPILE_CACHE, RKAT } from "./built-package.ts";
+import { RKAT } from "./built-package.ts";
 import { temporaryFolder } from "./obey.ts";
 import type { ProviderServer } from "./provider-server/provider-server.ts";
 
@@ -40,8 +40,9 @@ export class Project {
     const root = options.root ?? (await temporaryFolder());
     const folder = join(root, "project");
     mkdirSync(folder, { recursive: true });
-    const env = { PATH: process.env.PATH ?? "", HOME: root, NODE_COMPILE_CACHE: COMPILE_CACHE };
-    const project = new Project(folder, { ...env, ...providerEnv(options.provider) });
+    const { PATH = "", NODE_COMPILE_CACHE = "" } = process.env;
+    const env = { PATH, NODE_COMPILE_CACHE, HOME: root, ...providerEnv(options.provider) };
+    const project = new Project(folder, env);
     if (options.config !== undefined) project.write(".rkat/config.toml", options.config);
     return project;
   }
