@@ -21,7 +21,6 @@ const refund = defineTool({
 });
 
 const call = { id: "1", name: "refund", args: { customer: "Grace", euros: 500 } };
-const terminal = createInterface({ input: process.stdin, output: process.stderr });
 const folder = await mkdtemp(join(tmpdir(), "rkat-example-"));
 const stores = sqliteStores({ path: join(folder, "rkat.db") });
 const sessions = createSessionService({
@@ -32,7 +31,10 @@ const sessions = createSessionService({
   tools: [refund],
   approvals: {
     async approve({ tool, args }) {
+      // Made only now: it drops lines that come before it asks.
+      const terminal = createInterface({ input: process.stdin, output: process.stderr });
       const said = await terminal.question(`${tool} ${JSON.stringify(args)} – run it? `);
+      terminal.close();
       if (said === "yes") return { decision: "allow" };
       return { decision: "deny", reason: said.replace(/^no[, ]*/, "") };
     },
@@ -41,7 +43,6 @@ const sessions = createSessionService({
 
 const first = await sessions.createSession({});
 await sessions.startTurn({ ...first, prompt: "Grace is unhappy. Make her happy." });
-terminal.close();
 
 // What a session teaches, the next one is told.
 const next = await sessions.createSession({});

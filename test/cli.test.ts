@@ -1,10 +1,10 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { cpSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
-import { pathToFileURL } from "node:url";
 import { expect, test } from "vitest";
+import { RKAT } from "./support/built-package.ts";
 import { temporaryFolder } from "./support/obey.ts";
 import { providerForTest } from "./support/provider-for-test.ts";
 import { Project } from "./support/rkat-process.ts";
@@ -193,20 +193,8 @@ test("a pipe that is closed early is no failure", async () => {
   expect(await ended).toMatchObject({ code: 0, stderr: "" });
 });
 
-/** The package as it is installed, with the source in the place of what is built. */
-async function installed(): Promise<string> {
-  const folder = await temporaryFolder();
-  cpSync("bin", join(folder, "bin"), { recursive: true });
-  cpSync("package.json", join(folder, "package.json"));
-  mkdirSync(join(folder, "dist"));
-  const source = pathToFileURL("src/cli.ts").href;
-  writeFileSync(join(folder, "dist/cli.js"), `export * from ${JSON.stringify(source)};\n`);
-  return folder;
-}
-
 async function runBin(folder: string, nodeFlags: readonly string[], args: readonly string[]) {
-  const bin = join(folder, "bin/rkat.js");
-  const child = spawn(process.execPath, [...nodeFlags, bin, ...args], {
+  const child = spawn(process.execPath, [...nodeFlags, RKAT, ...args], {
     cwd: folder,
     stdio: "pipe",
   });
@@ -216,7 +204,7 @@ async function runBin(folder: string, nodeFlags: readonly string[], args: readon
 }
 
 test("bin/rkat.js starts the command, without Node's warning about its SQLite", async () => {
-  const folder = await installed();
+  const folder = await temporaryFolder();
   const { code, stdout, stderr } = await runBin(
     folder,
     [],
@@ -227,7 +215,7 @@ test("bin/rkat.js starts the command, without Node's warning about its SQLite", 
 });
 
 test("bin/rkat.js lets other warnings through", async () => {
-  const folder = await installed();
+  const folder = await temporaryFolder();
   const warns = join(folder, "warns.mjs");
   writeFileSync(
     warns,
@@ -238,7 +226,7 @@ test("bin/rkat.js lets other warnings through", async () => {
 });
 
 test("on a Node that is too old the command says so in one line", async () => {
-  const folder = await installed();
+  const folder = await temporaryFolder();
   const old = join(folder, "old.cjs");
   writeFileSync(old, 'Object.defineProperty(process.versions, "node", { value: "20.20.2" });');
   const { code, stdout, stderr } = await runBin(folder, ["--require", old], ["--version"]);

@@ -7,9 +7,10 @@ import fc from "fast-check";
 import { expect, onTestFinished, test } from "vitest";
 import { ERRORS } from "../src/index.ts";
 import { OPERATIONS } from "../src/surfaces/operations.ts";
+import { builtProgram } from "./support/built-package.ts";
 import { temporaryFolder } from "./support/obey.ts";
 
-const SERVER = new URL("./support/serve-scripted-json-rpc.ts", import.meta.url).pathname;
+const SERVER = builtProgram("serve-scripted-json-rpc");
 const FRAMES = Number(process.env.RKAT_FUZZ_FRAMES ?? 3000);
 const SEED = Number(process.env.RKAT_FUZZ_SEED ?? 20_251);
 const BLOCK = 500;

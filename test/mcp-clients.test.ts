@@ -4,12 +4,12 @@ import { Client, type LoggingMessageNotificationParams } from "@modelcontextprot
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { expect, onTestFinished, test } from "vitest";
 import { BUILDS, type ServiceSetup } from "../src/testing.ts";
+import { RKAT } from "./support/built-package.ts";
 import { temporaryFolder } from "./support/obey.ts";
 import { Project } from "./support/rkat-process.ts";
 import { scriptedMcpArgs } from "./support/scripted-mcp.ts";
 
 const EVERYTHING = BUILDS.F ?? [];
-const RKAT = new URL("./support/run-cli.ts", import.meta.url).pathname;
 
 /** The official client, connected to a scripted server of its own. */
 async function officialClient(setup: ServiceSetup, place?: string): Promise<Client> {
@@ -248,7 +248,7 @@ test("`rkat mcp` searches a project in which no model is configured", async () =
   await project.rkat(["memory", "add", "--jsonl", "-"], JSON.stringify(line));
   const client = await connected({
     command: process.execPath,
-    args: ["--disable-warning=ExperimentalWarning", RKAT, "mcp"],
+    args: [RKAT, "mcp"],
     cwd: project.folder,
     env: { ...project.env },
   });
@@ -283,7 +283,7 @@ test.skipIf(!inspector)(
         "mcp-inspector",
         "--cli",
       ];
-      const server = [process.execPath, "--disable-warning=ExperimentalWarning", RKAT, "mcp"];
+      const server = [process.execPath, RKAT, "mcp"];
       const { stdout } = await promisify(execFile)("npx", [...command, ...server, ...args], {
         cwd: project.folder,
       });

@@ -4,13 +4,13 @@ import { once } from "node:events";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { setTimeout as sleep } from "node:timers/promises";
-import { fileURLToPath } from "node:url";
 import { test } from "vitest";
 import { openDatabase } from "../src/stores/sqlite/database.ts";
 import { SqliteMemoryStore } from "../src/stores/sqlite/sqlite-memory-store.ts";
+import { builtProgram } from "./support/built-package.ts";
 import { temporaryFolder } from "./support/obey.ts";
 
-const PROGRAM = fileURLToPath(new URL("./support/remember-until-killed.ts", import.meta.url));
+const PROGRAM = builtProgram("remember-until-killed");
 const TRIALS = Number(process.env.RKAT_CRASH_TRIALS ?? 2);
 const WRITERS = 4;
 const SEARCHERS = 4;

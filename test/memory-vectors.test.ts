@@ -6,7 +6,6 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { setTimeout as sleep } from "node:timers/promises";
-import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { Embedder } from "../src/core/embedder.ts";
 import type { MemoryEntry, MemoryQuery } from "../src/core/memory-store.ts";
@@ -15,9 +14,10 @@ import { VectorQueue, type VectorQueueOptions } from "../src/stores/sqlite/memor
 import { SqliteMemoryStore } from "../src/stores/sqlite/sqlite-memory-store.ts";
 import { memoryStoreLaws } from "../src/testing/memory-store-laws.ts";
 import { codeOf, rowOf } from "../src/vectors/quantise.ts";
+import { builtProgram } from "./support/built-package.ts";
 import { ConceptEmbedder } from "./support/concept-embedder.ts";
 
-const PROGRAM = fileURLToPath(new URL("./support/embed-until-killed.ts", import.meta.url));
+const PROGRAM = builtProgram("embed-until-killed");
 const TRIALS = Number(process.env.RKAT_CRASH_TRIALS ?? 4);
 
 let folder: string;

@@ -12,10 +12,11 @@ import type { Stores } from "../src/core/stores.ts";
 import { createSessionService } from "../src/index.ts";
 import { sqliteStores } from "../src/sqlite.ts";
 import { scriptedModel } from "../src/testing/scripted-model.ts";
+import { builtProgram } from "./support/built-package.ts";
 import { heldInMemory, inOrder, owedToMemory } from "./support/memory-account.ts";
 import { temporaryFolder } from "./support/obey.ts";
 
-const PROGRAM = fileURLToPath(new URL("./support/replay-until-killed.ts", import.meta.url));
+const PROGRAM = builtProgram("replay-until-killed");
 const CONVERSATION = fileURLToPath(new URL("../demo/conversation.jsonl", import.meta.url));
 const TRIALS = Number(process.env.RKAT_CRASH_TRIALS ?? 8);
 const TRIALS_PER_STORE = 4;

@@ -9,7 +9,7 @@ import { BUILDS, type ScriptedReply } from "../src/testing.ts";
 import { type Frame, framesOf, idsOf, stalledReader } from "./support/event-stream.ts";
 import { eventsOf } from "./support/eventful-conversation.ts";
 import { temporaryFolder } from "./support/obey.ts";
-import { startScript } from "./support/rest-process.ts";
+import { startProgram } from "./support/rest-process.ts";
 import { scriptedService } from "./support/scripted-service.ts";
 
 const EVERYTHING = BUILDS.F ?? [];
@@ -194,7 +194,7 @@ describe("a turn that is streamed", () => {
 test("a crowd of sessions runs at once, loses and repeats no event, and leaves nothing behind", async () => {
   const deltas = 20;
   const args = [await temporaryFolder(), String(CROWD), String(deltas)];
-  const { url, memory } = await startScript("./serve-crowd-rest.ts", args);
+  const { url, memory } = await startProgram("serve-crowd-rest", args);
   const service = connectRest({ url });
   onTestFinished(() => service.close());
   const used: NodeJS.MemoryUsage[] = [];

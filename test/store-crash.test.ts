@@ -4,13 +4,13 @@ import { once } from "node:events";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { setTimeout as sleep } from "node:timers/promises";
-import { fileURLToPath } from "node:url";
 import { test } from "vitest";
 import { openDatabase } from "../src/stores/sqlite/database.ts";
 import { SqliteEventStore } from "../src/stores/sqlite/sqlite-event-store.ts";
+import { builtProgram } from "./support/built-package.ts";
 import { temporaryFolder } from "./support/obey.ts";
 
-const PROGRAM = fileURLToPath(new URL("./support/append-until-killed.ts", import.meta.url));
+const PROGRAM = builtProgram("append-until-killed");
 const TRIALS = Number(process.env.RKAT_CRASH_TRIALS ?? 8);
 const WRITERS = ["ann", "ben", "cleo"];
 

@@ -6,6 +6,7 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import type { EventEnvelope, SessionService } from "../src/index.ts";
 import { connectJsonRpc } from "../src/json-rpc.ts";
 import { BUILDS, type OpenService, type ServiceSetup, sessionServiceLaws } from "../src/testing.ts";
+import { builtProgram, RKAT } from "./support/built-package.ts";
 import { eventsOf } from "./support/eventful-conversation.ts";
 import { obey, temporaryFolder } from "./support/obey.ts";
 import { providerForTest } from "./support/provider-for-test.ts";
@@ -18,8 +19,7 @@ import {
   type OpenSurface,
 } from "./support/same-as-sdk.ts";
 
-const SERVER = new URL("./support/serve-scripted-json-rpc.ts", import.meta.url).pathname;
-const RKAT = new URL("./support/run-cli.ts", import.meta.url).pathname;
+const SERVER = builtProgram("serve-scripted-json-rpc");
 const EVERYTHING = BUILDS.F ?? [];
 
 const open: OpenSurface = (place, setup) => start(place, setup).service;
@@ -225,8 +225,7 @@ function start(place: string, setup: ServiceSetup): Started {
 
 /** The client of the package `json-rpc-2.0`, on the pipes of the real command. */
 function genericClient(project: Project) {
-  const args = ["--disable-warning=ExperimentalWarning", RKAT, "rpc"];
-  const child = spawn(process.execPath, args, {
+  const child = spawn(process.execPath, [RKAT, "rpc"], {
     cwd: project.folder,
     env: project.env,
     stdio: ["pipe", "pipe", "inherit"],

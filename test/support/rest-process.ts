@@ -4,7 +4,7 @@ import { createInterface } from "node:readline";
 import { onTestFinished } from "vitest";
 import type { ServeRestOptions } from "../../src/rest.ts";
 import type { ServiceSetup } from "../../src/testing.ts";
-import { COMPILE_CACHE } from "./rkat-process.ts";
+import { builtProgram } from "./built-package.ts";
 
 /** A server in a process of its own. */
 export interface RestProcess {
@@ -16,16 +16,12 @@ export interface RestProcess {
   memory(): Promise<NodeJS.MemoryUsage>;
 }
 
-/** Serves what `support/<script>` serves, until the test ends. */
-export async function startScript(script: string, args: readonly string[]): Promise<RestProcess> {
-  const path = new URL(script, import.meta.url).pathname;
+/** Serves what the program of that name serves, until the test ends. */
+export async function startProgram(name: string, args: readonly string[]): Promise<RestProcess> {
   const child = spawn(
     process.execPath,
-    ["--disable-warning=ExperimentalWarning", "--expose-gc", path, ...args],
-    {
-      stdio: ["ignore", "pipe", "inherit", "ipc"],
-      env: { ...process.env, NODE_COMPILE_CACHE: COMPILE_CACHE },
-    },
+    ["--disable-warning=ExperimentalWarning", "--expose-gc", builtProgram(name), ...args],
+    { stdio: ["ignore", "pipe", "inherit", "ipc"] },
   );
   const exited = once(child, "exit");
   const end = async (signal: NodeJS.Signals) => {
@@ -49,5 +45,5 @@ export function startScriptedRest(
   options: Partial<Omit<ServeRestOptions, "service">> = {},
 ): Promise<RestProcess> {
   const args = [place, JSON.stringify(setup), JSON.stringify(options)];
-  return startScript("./serve-scripted-rest.ts", args);
+  return startProgram("serve-scripted-rest", args);
 }

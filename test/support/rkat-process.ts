@@ -1,17 +1,12 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdirSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { onTestFinished } from "vitest";
+import { RKAT } from "./built-package.ts";
 import { temporaryFolder } from "./obey.ts";
 import type { ProviderServer } from "./provider-server/provider-server.ts";
-
-const SOURCE = new URL("./run-cli.ts", import.meta.url).pathname;
-
-/** Where the commands of all tests keep their compiled code: stripped of its types once, it starts sooner. */
-export const COMPILE_CACHE = join(tmpdir(), "rkat-test-compile-cache");
 
 interface Ended {
   readonly code: number | null;
@@ -45,8 +40,9 @@ export class Project {
     const root = options.root ?? (await temporaryFolder());
     const folder = join(root, "project");
     mkdirSync(folder, { recursive: true });
-    const env = { PATH: process.env.PATH ?? "", HOME: root, NODE_COMPILE_CACHE: COMPILE_CACHE };
-    const project = new Project(folder, { ...env, ...providerEnv(options.provider) });
+    const { PATH = "", NODE_COMPILE_CACHE = "" } = process.env;
+    const env = { PATH, NODE_COMPILE_CACHE, HOME: root, ...providerEnv(options.provider) };
+    const project = new Project(folder, env);
     if (options.config !== undefined) project.write(".rkat/config.toml", options.config);
     return project;
   }
@@ -71,11 +67,11 @@ export class Project {
   }
 
   start(args: readonly string[], stdin = "", env: Readonly<Record<string, string>> = {}): Running {
-    const child = spawn(
-      process.execPath,
-      ["--disable-warning=ExperimentalWarning", SOURCE, ...args],
-      { cwd: this.folder, env: { ...this.env, ...env }, stdio: "pipe" },
-    );
+    const child = spawn(process.execPath, [RKAT, ...args], {
+      cwd: this.folder,
+      env: { ...this.env, ...env },
+      stdio: "pipe",
+    });
     child.stdin.on("error", () => {});
     child.stdin.end(stdin);
     onTestFinished(() => void child.kill("SIGKILL"));

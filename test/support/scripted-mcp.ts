@@ -4,8 +4,9 @@ import { onTestFinished } from "vitest";
 import type { SessionService } from "../../src/index.ts";
 import { connectMcp } from "../../src/mcp.ts";
 import type { ServiceSetup } from "../../src/testing.ts";
+import { builtProgram } from "./built-package.ts";
 
-const SERVER = new URL("./serve-scripted-mcp.ts", import.meta.url).pathname;
+const SERVER = builtProgram("serve-scripted-mcp");
 
 /** The command line of a server for a scripted service in a place. */
 export function scriptedMcpArgs(place: string, setup: ServiceSetup, http?: object): string[] {

@@ -7,6 +7,7 @@ import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
 import { expect, onTestFinished, test } from "vitest";
+import { builtProgram } from "../../../test/support/built-package.ts";
 import { temporaryFolder } from "../../../test/support/obey.ts";
 import type { Embedder } from "../../core/embedder.ts";
 import type { MemoryEntry } from "../../core/memory-store.ts";
@@ -324,7 +325,7 @@ test("whatever a process is killed over, it and the others find all that was add
   for (const delayMs of [10, 50, 90, 130]) {
     const child = spawn(process.execPath, [
       "--no-warnings",
-      "test/support/add-to-hnsw-until-killed.ts",
+      builtProgram("add-to-hnsw-until-killed"),
       ...places,
     ]);
     onTestFinished(() => void child.kill("SIGKILL"));
