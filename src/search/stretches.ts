@@ -9,7 +9,7 @@ export function stretchOf(slot: number): number {
 
 /** What is known of all slots together, and of each stretch of them: whoever changes columns calls `update`. */
 export class Stretches {
-  readonly #sessionsIn = new Map<number, readonly number[]>();
+  readonly #sessionsIn: (readonly number[])[] = [];
   readonly #sessions = new Set<number>();
   #lastSession = 0;
   #newest = Number.NEGATIVE_INFINITY;
@@ -31,7 +31,7 @@ export class Stretches {
 
   /** The numbers of the sessions that have passages in a stretch. */
   sessionsIn(stretch: number): readonly number[] {
-    return this.#sessionsIn.get(stretch) ?? [];
+    return this.#sessionsIn[stretch] ?? NONE;
   }
 
   /** Takes note of what came to be in slots, `from` up to `until`. What is gone from them, it does not find. */
@@ -49,7 +49,10 @@ export class Stretches {
         this.#sessions.add(number);
         if (number > this.#lastSession) this.#lastSession = number;
       }
-      this.#sessionsIn.set(stretch, sessions);
+      while (this.#sessionsIn.length < stretch) this.#sessionsIn.push(NONE);
+      this.#sessionsIn[stretch] = sessions;
     }
   }
 }
+
+const NONE: readonly number[] = [];
