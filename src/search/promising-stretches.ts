@@ -49,12 +49,13 @@ export class PromisingStretches {
     this.#bestSession = evidence.bestSessionShare;
     let count = 0;
     for (const { summary, share } of evidence.words) {
+      const unit = (share * (1 + weights.saturation)) / 255;
       for (let at = 0; at < summary.stretches.length; at += 1) {
         const stretch = summary.stretches[at] as number;
         if (words[stretch] === 0) reached[count++] = stretch;
-        (words[stretch] as number) += share * (summary.most[at] as number);
-        (named[stretch] as number) |= summary.named[at] as number;
+        (words[stretch] as number) += unit * (summary.most[at] as number);
       }
+      for (const stretch of summary.named) named[stretch] = 1;
     }
     this.order = this.#roughlySorted(reached.subarray(0, count), groups, order);
   }

@@ -13,6 +13,9 @@ export interface AskedWord {
   readonly share: number;
 }
 
+/** How much of a word in a session is half of the most that it can give. */
+const SESSION_SATURATION = 1.2;
+
 /**
  * What is known of a question before any passage is looked at. It is in arrays that the next
  * question uses again, so one is read to its end before the next is asked for.
@@ -49,7 +52,7 @@ export function questionEvidence(
   });
   const rarities = found.reduce((sum, { rarity }) => sum + rarity, 0);
   const words = found.map(({ rarity, ...rest }) => ({ ...rest, share: rarity / rarities }));
-  const namesSpeaker = words.some(({ summary }) => summary.named.includes(1));
+  const namesSpeaker = words.some(({ summary }) => summary.named.length > 0);
   return { words, namesSpeaker, ...sessionShares(index, words, rarities) };
 }
 
@@ -68,11 +71,12 @@ function sessionShares(
   const { shares, covered } = sessionArrays(lastSession + 1);
   let [bestSessionShare, bestCovered] = [0, 0];
   for (const { summary, share } of words) {
-    const { sessions, inSessions } = summary;
-    const most = rarity(sessions.length, all) / rarities;
+    const { sessions, said } = summary;
+    const most = ((1 + SESSION_SATURATION) * rarity(sessions.length, all)) / rarities;
     for (let at = 0; at < sessions.length; at += 1) {
       const session = sessions[at] as number;
-      (shares[session] as number) += most * (inSessions[at] as number);
+      const times = said[at] as number;
+      (shares[session] as number) += (most * times) / (times + SESSION_SATURATION);
       (covered[session] as number) += share;
       bestSessionShare = Math.max(bestSessionShare, shares[session] as number);
       bestCovered = Math.max(bestCovered, covered[session] as number);

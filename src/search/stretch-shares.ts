@@ -27,9 +27,8 @@ export class StretchShares {
     const start = stretch * STRETCH;
     this.#evidence.moveTo(stretch);
     for (const { postings, summary, share } of this.#words) {
-      const place = placeOf(summary.stretches, stretch);
-      if (place < 0) continue;
-      this.#evidence.read(postings, summary.first[place] as number);
+      if (placeOf(summary.stretches, stretch) < 0) continue;
+      this.#evidence.read(postings);
       const most = share * (1 + this.#weights.saturation);
       for (let at = 0; at < STRETCH; at += 1) {
         const amount = amounts[at] as number;

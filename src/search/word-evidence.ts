@@ -50,7 +50,7 @@ export class WordEvidence {
   }
 
   /**
-   * Sets `amounts` to how much there is of a word; `from` is its first posting that reaches there.
+   * Sets `amounts` to how much there is of a word.
    *
    *     of "books"                   said   near   answer
    *     Hi!                                  .1
@@ -59,12 +59,13 @@ export class WordEvidence {
    *     Charlotte's Web!                     .1     .35
    *     I loved it as a child.               .1
    */
-  read({ slots, hits }: Postings, from: number): void {
+  read({ slots, hits }: Postings): void {
     const { flags } = this.#index.columns;
     const { speaker, date } = this.#weights;
     const amounts = this.#amounts;
     const end = this.#start + MARGIN + STRETCH + REACH;
     amounts.fill(0);
+    const from = placeFrom(slots, this.#start + REACH);
     for (let index = from; index < slots.length; index += 1) {
       const slot = slots[index] as number;
       if (slot >= end) break;
@@ -98,13 +99,19 @@ export class WordEvidence {
 
 /** Where a number is in ascending ones, or -1. */
 export function placeOf(numbers: Uint32Array, number: number): number {
+  const place = placeFrom(numbers, number);
+  return numbers[place] === number ? place : -1;
+}
+
+/** Where the first of ascending ones is that is not less. */
+function placeFrom(numbers: Uint32Array, least: number): number {
   let [from, until] = [0, numbers.length];
   while (from < until) {
     const middle = (from + until) >> 1;
-    if ((numbers[middle] as number) < number) from = middle + 1;
+    if ((numbers[middle] as number) < least) from = middle + 1;
     else until = middle;
   }
-  return numbers[from] === number ? from : -1;
+  return from;
 }
 
 /** The length of a passage, in words, at which length counts neither for nor against it. */

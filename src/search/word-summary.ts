@@ -7,27 +7,22 @@ import {
   SAID_MASK,
 } from "./passage-index.ts";
 import type { RankingWeights } from "./ranking-weights.ts";
-import { STRETCH, stretchOf } from "./stretches.ts";
+import { stretchOf } from "./stretches.ts";
 import { halvesAt, REACH } from "./word-evidence.ts";
 
-/** What a word gives each stretch of slots at most, and what it gives each session. */
+/** What a word gives each stretch of slots at most, and how often each session says it: small, since many are kept. */
 export interface WordSummary {
-  /** Stretches that the word reaches, ascending; of each … */
+  /** Stretches that the word reaches, ascending. */
   readonly stretches: Uint32Array;
-  /** … the first posting that is there or next to it, … */
-  readonly first: Uint32Array;
-  /** … the most that the word gives one of its slots (`saturated`), … */
-  readonly most: Float32Array;
-  /** … and 1 where a speaker's name has it. */
-  readonly named: Uint8Array;
+  /** For each, the most that the word gives one of its slots: of 255, what share of the most that it can give. */
+  readonly most: Uint8Array;
+  /** Those of them where a speaker's name has it. */
+  readonly named: Uint32Array;
   /** Sessions that have the word. */
   readonly sessions: Uint32Array;
-  /** How much of it each of them has, on a scale from 0 to `1 + SESSION_SATURATION`. */
-  readonly inSessions: Float32Array;
+  /** How often each says it: not at all where only a speaker's name or a date has it. */
+  readonly said: Uint16Array;
 }
-
-/** How much of a word in a session is half of the most that it can give. */
-const SESSION_SATURATION = 1.2;
 
 /**
  * Made when a word is first asked for, and true as long as its postings and the links are: what
@@ -71,13 +66,13 @@ function ofStretches(index: PassageIndex, postings: Postings, weights: RankingWe
     amounts[slot] = 0;
   }
   const stretches = reached.slice(0, count).sort();
-  const most = new Float32Array(count);
+  const most = new Uint8Array(count);
   for (let at = 0; at < count; at += 1) {
     const stretch = stretches[at] as number;
-    most[at] = (mostIn[stretch] as number) * (1 + weights.saturation);
+    most[at] = Math.ceil((mostIn[stretch] as number) * 255);
     mostIn[stretch] = 0;
   }
-  return { stretches, most, ...postingsOfStretches(stretches, postings) };
+  return { stretches, most, named: stretchesNamed(postings) };
 }
 
 /** Adds up how much of a word comes to which slots, and gives how many those are: the first of `touched`. */
@@ -112,23 +107,16 @@ function spread(
   return count;
 }
 
-/** The first posting that reaches into each stretch, and 1 where one is by a speaker's name. */
-function postingsOfStretches(stretches: Uint32Array, { slots, hits }: Postings) {
-  const first = new Uint32Array(stretches.length);
-  const named = new Uint8Array(stretches.length);
-  let from = 0;
-  for (let number = 0; number < stretches.length; number += 1) {
-    const start = (stretches[number] as number) * STRETCH;
-    while ((slots[from] as number) < start - REACH) from += 1;
-    first[number] = from;
-    for (let at = from; at < slots.length && (slots[at] as number) < start + STRETCH; at += 1) {
-      if (((hits[at] as number) & BY_SPEAKER) !== 0) named[number] = 1;
-    }
+function stretchesNamed({ slots, hits }: Postings): Uint32Array {
+  const named: number[] = [];
+  for (let index = 0; index < slots.length; index += 1) {
+    if (((hits[index] as number) & BY_SPEAKER) === 0) continue;
+    const stretch = stretchOf(slots[index] as number);
+    if (stretch !== named.at(-1)) named.push(stretch);
   }
-  return { first, named };
+  return Uint32Array.from(named);
 }
 
-/** A session says a word as often as all its passages do; one where only names or dates have it, 0 times. */
 function ofSessions({ columns, stretches }: PassageIndex, { slots, hits }: Postings) {
   const { times, having } = zerosFor(stretches.lastSession + 1);
   let count = 0;
@@ -140,15 +128,17 @@ function ofSessions({ columns, stretches }: PassageIndex, { slots, hits }: Posti
       (times[number] === 0 ? 1 : 0) + ((hits[index] as number) & SAID_MASK);
   }
   const sessions = having.slice(0, count);
-  const inSessions = new Float32Array(count);
+  const said = new Uint16Array(count);
   for (let at = 0; at < count; at += 1) {
     const number = sessions[at] as number;
-    const said = (times[number] as number) - 1;
-    inSessions[at] = ((1 + SESSION_SATURATION) * said) / (said + SESSION_SATURATION);
+    said[at] = Math.min((times[number] as number) - 1, SAID_MAX);
     times[number] = 0;
   }
-  return { sessions, inSessions };
+  return { sessions, said };
 }
+
+/** More of a word makes no difference to what a session has of it. */
+const SAID_MAX = 65_535;
 
 /** Arrays that words use one after the other; each leaves zeros. */
 let zeros = newZeros(0);

@@ -8,10 +8,10 @@ interface Known {
 }
 
 /** What a list and its summary take besides what is in them: objects, most of it. */
-const OVERHEAD_BYTES = 1500;
+const OVERHEAD_BYTES = 1300;
 /** Of a posting, and of a stretch and a session in a summary. */
 const POSTING_BYTES = 5;
-const STRETCH_BYTES = 21;
+const STRETCH_BYTES = 11;
 
 /** Keeps what was read of the index, up to so many bytes; what was not asked for longest goes first. */
 export class PostingsCache {
