@@ -2,7 +2,7 @@ import { MEMORY_KINDS, type MemoryEntry } from "../core/memory-store.ts";
 import { type IndexedPassage, indexedPassages } from "./indexed-passages.ts";
 import { instant } from "./instant.ts";
 import type { PassageColumns, PassageIndex, PassageLinks, Postings } from "./passage-index.ts";
-import { Stretches } from "./stretches.ts";
+import { SessionsOfStretches } from "./stretches.ts";
 
 /** Empty slots at either end of a run; its neighbour's are behind them. */
 const PADS = 2;
@@ -59,15 +59,16 @@ export function inMemoryIndex(entries: readonly IndexedEntry[]): InMemoryIndex {
       }
     });
   }
-  const stretches = new Stretches();
-  stretches.update(columns, 0, slots);
+  const sessionsOf = new SessionsOfStretches();
   const postings = new Map([...words].map(([word, list]) => [word, packed(list)]));
   const entryBySlot = new Map(places.map(({ entry, start }) => [start, entry]));
   return {
     slots,
     passages: places.reduce((sum, { start, end }) => sum + end - start, 0),
     columns,
-    stretches,
+    sessions: slotsOfSession.size,
+    lastSession: slotsOfSession.size,
+    sessionsIn: (stretch) => sessionsOf.of(stretch, columns),
     links: linksOf(slotsOfSession.values()),
     postings: (word) => postings.get(word) ?? NOWHERE,
     postingsOfBeginning: (beginning) =>

@@ -1,6 +1,6 @@
 import type { ScorePart } from "../core/memory-store.ts";
 import { isPerson } from "./is-person.ts";
-import { ENTRY_SAYS_WHEN, type PassageIndex } from "./passage-index.ts";
+import { ENTRY_SAYS_WHEN, type PassageColumns, type PassageIndex } from "./passage-index.ts";
 import type { Question } from "./question.ts";
 import { RANKING, type RankingWeights } from "./ranking-weights.ts";
 import { words } from "./words.ts";
@@ -20,7 +20,7 @@ export function likelihoodOf(
   const { asksForAnswers, asksWhen, time: inTime } = question;
   const assistant = asksForAnswers ? undefined : index.labelNumber("assistant");
   const isNamed = speakersNamed(index, question);
-  const newest = index.stretches.newest;
+  const newest = inTime ? newestTime(index.columns) : 0;
 
   const byAssistant = (slot: number) =>
     assistant !== undefined && (role[slot] === assistant || speaker[slot] === assistant);
@@ -72,3 +72,18 @@ function speakersNamed(index: PassageIndex, question: Question): (label: number)
     return named;
   };
 }
+
+/** The time of the newest entry. Read once: a store gives other columns when they change. */
+function newestTime(columns: PassageColumns): number {
+  const known = NEWEST.get(columns);
+  if (known !== undefined) return known;
+  let newest = Number.NEGATIVE_INFINITY;
+  for (let slot = 0; slot < columns.time.length; slot += 1) {
+    const time = columns.time[slot] as number;
+    if (time > newest && columns.session[slot] !== 0) newest = time;
+  }
+  NEWEST.set(columns, newest);
+  return newest;
+}
+
+const NEWEST = new WeakMap<PassageColumns, number>();

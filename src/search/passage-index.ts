@@ -1,5 +1,3 @@
-import type { Stretches } from "./stretches.ts";
-
 /**
  * The words of all passages of a namespace, as ranking sees them. Stores give it;
  * nothing in it is a text.
@@ -25,7 +23,12 @@ export interface PassageIndex {
   postingsOfBeginning(beginning: string): Postings;
   /** Another object whenever anything in them has changed. */
   readonly columns: PassageColumns;
-  readonly stretches: Stretches;
+  /** How many sessions have passages, … */
+  readonly sessions: number;
+  /** … the largest number of one, … */
+  readonly lastSession: number;
+  /** … and those in a stretch of slots. */
+  sessionsIn(stretch: number): readonly number[];
   /** An empty slot at the end of a run, and the slot of the same session that it stands for. */
   readonly links: PassageLinks;
   /** The number that stands for a session, a role or a speaker; `undefined` when no entry has it. */

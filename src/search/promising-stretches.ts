@@ -3,7 +3,7 @@ import type { PassageIndex } from "./passage-index.ts";
 import type { Question } from "./question.ts";
 import type { QuestionEvidence } from "./question-evidence.ts";
 import type { RankingWeights } from "./ranking-weights.ts";
-import { type Stretches, stretchOf } from "./stretches.ts";
+import { stretchOf } from "./stretches.ts";
 
 /** Sums come out a little different in another order. */
 const ROUNDING = 1e-5;
@@ -19,7 +19,7 @@ const ROUNDING = 1e-5;
 export class PromisingStretches {
   /** The most promising ones first, roughly. */
   readonly order: Uint32Array;
-  readonly #stretches: Stretches;
+  readonly #index: PassageIndex;
   readonly #evidence: QuestionEvidence;
   readonly #session: number;
   /** By stretch, what the words give at most. The array is that of the next question, too. */
@@ -33,13 +33,13 @@ export class PromisingStretches {
   readonly #bestSession: number;
 
   constructor(
-    { slots, stretches }: PassageIndex,
+    index: PassageIndex,
     question: Question,
     evidence: QuestionEvidence,
     weights: RankingWeights,
   ) {
-    const { words, named, reached, groups, order } = zerosFor(stretchOf(slots) + 1);
-    this.#stretches = stretches;
+    const { words, named, reached, groups, order } = zerosFor(stretchOf(index.slots) + 1);
+    this.#index = index;
     this.#evidence = evidence;
     this.#session = weights.session;
     this.#words = words;
@@ -65,7 +65,7 @@ export class PromisingStretches {
     if (this.#most(stretch, this.#bestSession) < value) return false;
     const { sessionShares } = this.#evidence;
     let best = 0;
-    for (const session of this.#stretches.sessionsIn(stretch)) {
+    for (const session of this.#index.sessionsIn(stretch)) {
       best = Math.max(best, sessionShares[session] as number);
     }
     return this.#most(stretch, best) >= value;

@@ -67,12 +67,11 @@ function sessionShares(
   words: readonly AskedWord[],
   rarities: number,
 ): Pick<QuestionEvidence, "sessionShares" | "bestSessionShare" | "bestCovered"> {
-  const { sessions: all, lastSession } = index.stretches;
-  const { shares, covered } = sessionArrays(lastSession + 1);
+  const { shares, covered } = sessionArrays(index.lastSession + 1);
   let [bestSessionShare, bestCovered] = [0, 0];
   for (const { summary, share } of words) {
     const { sessions, said } = summary;
-    const most = ((1 + SESSION_SATURATION) * rarity(sessions.length, all)) / rarities;
+    const most = ((1 + SESSION_SATURATION) * rarity(sessions.length, index.sessions)) / rarities;
     for (let at = 0; at < sessions.length; at += 1) {
       const session = sessions[at] as number;
       const times = said[at] as number;

@@ -7,52 +7,30 @@ export function stretchOf(slot: number): number {
   return Math.floor(slot / STRETCH);
 }
 
-/** What is known of all slots together, and of each stretch of them: whoever changes columns calls `update`. */
-export class Stretches {
-  readonly #sessionsIn: (readonly number[])[] = [];
-  readonly #sessions = new Set<number>();
-  #lastSession = 0;
-  #newest = Number.NEGATIVE_INFINITY;
+/** Which sessions have passages in which stretch, remembered once it was asked for. */
+export class SessionsOfStretches {
+  #known: (readonly number[] | undefined)[] = [];
 
-  /** How many sessions have passages. */
-  get sessions(): number {
-    return this.#sessions.size;
+  /** Numbers of sessions, each once or more often. */
+  of(stretch: number, { session }: PassageColumns): readonly number[] {
+    const known = this.#known[stretch];
+    if (known) return known;
+    const found: number[] = [];
+    const end = Math.min((stretch + 1) * STRETCH, session.length);
+    for (let slot = stretch * STRETCH; slot < end; slot += 1) {
+      const number = session[slot] as number;
+      if (number !== 0 && number !== found.at(-1)) found.push(number);
+    }
+    while (this.#known.length < stretch) this.#known.push(undefined);
+    this.#known[stretch] = found;
+    return found;
   }
 
-  /** The largest number of one. */
-  get lastSession(): number {
-    return this.#lastSession;
-  }
-
-  /** The time of the newest entry. */
-  get newest(): number {
-    return this.#newest;
-  }
-
-  /** The numbers of the sessions that have passages in a stretch. */
-  sessionsIn(stretch: number): readonly number[] {
-    return this.#sessionsIn[stretch] ?? NONE;
-  }
-
-  /** Takes note of what came to be in slots, `from` up to `until`. What is gone from them, it does not find. */
-  update({ session, time }: PassageColumns, from: number, until: number): void {
-    for (let stretch = stretchOf(from); stretch * STRETCH < until; stretch += 1) {
-      const start = stretch * STRETCH;
-      const sessions: number[] = [];
-      for (let slot = start; slot < Math.min(start + STRETCH, session.length); slot += 1) {
-        const number = session[slot] as number;
-        if (number === 0) continue;
-        if (number !== sessions.at(-1)) sessions.push(number);
-        if ((time[slot] as number) > this.#newest) this.#newest = time[slot] as number;
-      }
-      for (const number of sessions) {
-        this.#sessions.add(number);
-        if (number > this.#lastSession) this.#lastSession = number;
-      }
-      while (this.#sessionsIn.length < stretch) this.#sessionsIn.push(NONE);
-      this.#sessionsIn[stretch] = sessions;
+  /** Slots from `from` up to `until` have other sessions now. */
+  forget(from = 0, until = Number.POSITIVE_INFINITY): void {
+    const end = Math.min(until, this.#known.length * STRETCH);
+    for (let stretch = stretchOf(from); stretch * STRETCH < end; stretch += 1) {
+      this.#known[stretch] = undefined;
     }
   }
 }
-
-const NONE: readonly number[] = [];

@@ -117,8 +117,8 @@ function stretchesNamed({ slots, hits }: Postings): Uint32Array {
   return Uint32Array.from(named);
 }
 
-function ofSessions({ columns, stretches }: PassageIndex, { slots, hits }: Postings) {
-  const { times, having } = zerosFor(stretches.lastSession + 1);
+function ofSessions({ columns, lastSession }: PassageIndex, { slots, hits }: Postings) {
+  const { times, having } = zerosFor(lastSession + 1);
   let count = 0;
   for (let index = 0; index < slots.length; index += 1) {
     const number = columns.session[slots[index] as number] as number;

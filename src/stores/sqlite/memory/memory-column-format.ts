@@ -70,12 +70,16 @@ export function unpackColumns(
   for (const name of COLUMNS) {
     const width = packed[at] as Width;
     const kind = width === 0 ? KINDS[name] : WIDTHS[width];
-    const size = kind.BYTES_PER_ELEMENT * (width === 0 ? 1 : slots);
-    // A copy, since numbers must not begin anywhere.
-    const values = new kind(new Uint8Array(packed.subarray(at + 1, at + 1 + size)).buffer);
-    if (width === 0) into[name].fill(values[0] as number, first, first + slots);
-    else into[name].set(values, first);
-    at += 1 + size;
+    const end = at + 1 + kind.BYTES_PER_ELEMENT * (width === 0 ? 1 : slots);
+    const bytes = packed.subarray(at + 1, end);
+    if (width === 1) into[name].set(bytes, first);
+    else {
+      // A copy, since larger numbers must not begin anywhere.
+      const values = new kind(new Uint8Array(bytes).buffer);
+      if (width === 0) into[name].fill(values[0] as number, first, first + slots);
+      else into[name].set(values, first);
+    }
+    at = end;
   }
 }
 

@@ -4,7 +4,7 @@ import type {
   PassageLinks,
   Postings,
 } from "../../../search/passage-index.ts";
-import { Stretches, stretchOf } from "../../../search/stretches.ts";
+import { SessionsOfStretches } from "../../../search/stretches.ts";
 import type { Connection } from "../connection.ts";
 import { columnsUpTo, copySlot, grownColumns, newColumns } from "./memory-column-format.ts";
 import {
@@ -26,7 +26,7 @@ import {
   segmentWords,
 } from "./memory-segment-words.ts";
 import { type Segment, searchedSegments, smallSegment } from "./memory-segments.ts";
-import { sessionNumber } from "./memory-session.ts";
+import { sessionNumber, sessionsBehind } from "./memory-session.ts";
 import { WordBlock, wordBytes } from "./memory-word-block.ts";
 
 /**
@@ -45,7 +45,10 @@ export class MemoryPassageIndex implements PassageIndex {
   #columns: PassageColumns | undefined;
   /** The change up to which the columns are read; -1 when they are not. */
   #columnsAt = -1;
-  #stretches = new Stretches();
+  readonly #sessionsOf = new SessionsOfStretches();
+  #sessions = { count: 0, last: 0 };
+  /** The change up to which they are counted. */
+  #sessionsAt = -1;
   /** How often links, or what may be links, were read. */
   #linksRead = 0;
   readonly #labels = new Map<number, string | undefined>();
@@ -76,7 +79,9 @@ export class MemoryPassageIndex implements PassageIndex {
       this.#newest.clear();
       this.#labels.clear();
       this.#labelNumbers.clear();
-      this.#stretches = new Stretches();
+      this.#sessionsOf.forget();
+      this.#sessions = { count: 0, last: 0 };
+      this.#sessionsAt = -1;
       if (before.generation !== namespace.generation) this.#columnsAt = -1;
       this.#cache.forget(namespace.number);
       return;
@@ -115,8 +120,16 @@ export class MemoryPassageIndex implements PassageIndex {
     return this.#columns;
   }
 
-  get stretches(): Stretches {
-    return this.columns && this.#stretches;
+  get sessions(): number {
+    return this.#countSessions().count;
+  }
+
+  get lastSession(): number {
+    return this.#countSessions().last;
+  }
+
+  sessionsIn(stretch: number): readonly number[] {
+    return this.#sessionsOf.of(stretch, this.columns);
   }
 
   postings(word: string): Postings {
@@ -164,6 +177,20 @@ export class MemoryPassageIndex implements PassageIndex {
     return session[slot] === 0 ? entry[slot] || undefined : undefined;
   }
 
+  /** Sessions get ascending numbers, so new ones are behind the last. */
+  #countSessions(): { readonly count: number; readonly last: number } {
+    const { number, changes } = this.#namespace;
+    if (this.#sessionsAt !== changes) {
+      const more = sessionsBehind(this.#db, number, this.#sessions.last);
+      this.#sessions = {
+        count: this.#sessions.count + more.count,
+        last: more.last ?? this.#sessions.last,
+      };
+      this.#sessionsAt = changes;
+    }
+    return this.#sessions;
+  }
+
   #cached(key: string, read: (segment: Segment) => Iterable<Postings>): Postings {
     const { number, changes } = this.#namespace;
     const known = this.#cache.get(number, key);
@@ -194,14 +221,13 @@ export class MemoryPassageIndex implements PassageIndex {
     }
     if (columns_at > this.#columnsAt) {
       const blocks = readColumns(this.#db, this.#namespace, this.#columnsAt, this.#room);
-      for (const first of blocks) this.#stretches.update(this.#room, first, first + BLOCK_SLOTS);
+      for (const first of blocks) this.#sessionsOf.forget(first, first + BLOCK_SLOTS);
       this.#linksRead += 1;
     }
     for (const { number, level, last_change } of this.#segments) {
       if (level > 0 || last_change <= this.#columnsAt) continue;
       this.#takeRecords(unpackRecords(smallSegment(this.#db, number).columns));
     }
-    if (this.#stretches.sessions === 0) this.#stretches.update(this.#room, 0, slots);
     this.#columnsAt = changes;
     return columnsUpTo(this.#room, slots);
   }
@@ -211,11 +237,7 @@ export class MemoryPassageIndex implements PassageIndex {
       const isLink = columns.session[at] === 0;
       if (isLink && columns.entry[at] !== this.#room.entry[slot]) this.#linksRead += 1;
       copySlot(columns, at, this.#room, slot);
-    }
-    let before = -1;
-    for (const slot of slots) {
-      if (stretchOf(slot) !== before) this.#stretches.update(this.#room, slot, slot + 1);
-      before = stretchOf(slot);
+      this.#sessionsOf.forget(slot, slot + 1);
     }
   }
 }

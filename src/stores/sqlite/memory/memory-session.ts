@@ -21,6 +21,20 @@ function sessionRow(db: Connection, namespace: number, id: string): SessionRow |
   );
 }
 
+/** How many sessions have a larger number, and the largest. */
+export function sessionsBehind(
+  db: Connection,
+  namespace: number,
+  number: number,
+): { readonly count: number; readonly last: number | null } {
+  const found = db.get<{ count: number; last: number | null }>(
+    "SELECT count(*) AS count, max(number) AS last FROM memory_session WHERE namespace = ? AND number > ?",
+    namespace,
+    number,
+  );
+  return found ?? { count: 0, last: null };
+}
+
 /** Counts entries that are added to a session (or, below 0, taken from it). */
 export function countEntries(
   db: Connection,
