@@ -91,7 +91,7 @@ export const SETTINGS = {
   ),
   "memory.cache_mb": optional(
     wholeNumber,
-    "Megabytes of the index of the store sqlite that stay in memory.",
+    "Megabytes of the index of the store sqlite that stay in memory; it grows with the store if you leave it out.",
   ),
   "memory.window_size": optional(
     wholeNumber,

@@ -33,7 +33,10 @@ export interface SqliteMemoryStoreOptions {
    * without it, 78.4, 67.5 and 78.0 % with 0.1, 77.9, 66.1 and 77.1 % with 0.3.
    */
   readonly embedderWeight?: number;
-  /** Of the index, so many bytes stay in memory at the most, besides 27 for each passage. Default 16 000 000. */
+  /**
+   * Of the index, so many bytes stay in memory at the most, besides 27 for each passage, and of rows of
+   * vectors as many again, up to 16 000 000. Default 16 000 000, or 64 for each passage when that is more.
+   */
   readonly cacheBytes?: number;
 }
 

@@ -3,8 +3,10 @@ import type { MemoryNamespace } from "./memory-namespace.ts";
 import { MemoryPassageIndex } from "./memory-passage-index.ts";
 import { PostingsCache } from "./memory-postings-cache.ts";
 
-/** What a connection keeps of indexes, unless it is told another size. */
+/** What a connection keeps of postings, unless it is told another size: so much, … */
 const CACHE_BYTES = 16_000_000;
+/** … or so much for each passage, when that is more: a question's words are in more of a large index. */
+const PASSAGE_BYTES = 64;
 
 interface Indexes {
   readonly postings: PostingsCache;
@@ -18,9 +20,10 @@ const INDEXES = new WeakMap<Connection, Indexes>();
 export function passageIndex(
   db: Connection,
   namespace: MemoryNamespace,
-  cacheBytes: number = CACHE_BYTES,
+  cacheBytes: number = Math.max(CACHE_BYTES, PASSAGE_BYTES * namespace.passages),
 ): MemoryPassageIndex {
   const indexes = INDEXES.get(db) ?? { postings: new PostingsCache(cacheBytes), open: new Map() };
+  indexes.postings.limitTo(cacheBytes);
   INDEXES.set(db, indexes);
   const index =
     indexes.open.get(namespace.number) ?? new MemoryPassageIndex(db, namespace, indexes.postings);

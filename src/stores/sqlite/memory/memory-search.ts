@@ -36,7 +36,7 @@ export function searchMemories(
     const same = sameTexts(db, opened, index, query, texts);
     const slots = new Set(same.map(({ slot }) => slot));
     const asked = { ...query, texts, limit: query.limit };
-    const others = findByMeaning(db, opened.number, index, asked, embedded)
+    const others = findByMeaning(db, opened.number, index, asked, embedded, cacheBytes)
       .filter(({ slot }) => !slots.has(slot))
       .slice(0, query.limit - same.length);
     const rows = rowsAt(

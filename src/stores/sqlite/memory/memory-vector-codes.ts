@@ -73,11 +73,18 @@ export function codedSlots(db: Connection, space: VectorSpace): Set<number> {
   return slots;
 }
 
-/** The vectors of a space as they are now: all codes, and rows that were read before. They are kept with the connection. */
-export function loadedVectors(db: Connection, space: VectorSpace): LoadedVectors {
+/**
+ * The vectors of a space as they are now: all codes, and rows that were read before, so many bytes
+ * of them at the most. They are kept with the connection.
+ */
+export function loadedVectors(
+  db: Connection,
+  space: VectorSpace,
+  cacheBytes = ROW_BYTES_MAX,
+): LoadedVectors {
   const tables = loadedTables.get(db) ?? new Map<number, Loaded>();
   loadedTables.set(db, tables);
-  const loaded = tables.get(space.number) ?? newlyLoaded(space);
+  const loaded = tables.get(space.number) ?? newlyLoaded(space, cacheBytes);
   if (loaded.changes !== space.changes) {
     load(db, space, loaded);
     loaded.changes = space.changes;
@@ -104,8 +111,8 @@ const loadedTables = new WeakMap<Connection, Map<number, Loaded>>();
 /** Rows of this many bytes stay in memory: of 384 dimensions those of 40 000 passages. */
 const ROW_BYTES_MAX = 16_000_000;
 
-function newlyLoaded({ dimensions }: VectorSpace): Loaded {
-  const rows = new RowCache(rowBytes(dimensions), ROW_BYTES_MAX);
+function newlyLoaded({ dimensions }: VectorSpace, cacheBytes: number): Loaded {
+  const rows = new RowCache(rowBytes(dimensions), Math.min(cacheBytes, ROW_BYTES_MAX));
   return { table: new CodeTable(dimensions), rows, changes: -1 };
 }
 

@@ -27,6 +27,7 @@ export function findByMeaning(
   index: PassageIndex,
   query: EntryQuery,
   embedded: EmbeddedSearch | undefined,
+  cacheBytes?: number,
 ): readonly FoundEntry[] {
   if (!embedded) return findEntries(index, query);
   if ("problem" in embedded) {
@@ -38,7 +39,8 @@ export function findByMeaning(
   const best = new Map<number, FoundEntry>();
   for (const [which, text] of texts.entries()) {
     const vector = embedded.vectors[which];
-    const likenesses = vector && likenessesTo(db, namespace, embedded.embedder, vector, wanted);
+    const likenesses =
+      vector && likenessesTo(db, namespace, embedded.embedder, vector, wanted, cacheBytes);
     const found = likenesses
       ? fuseLikeness(index, { ...rest, text }, likenesses)
       : findEntries(index, { ...query, texts: [text] });
@@ -63,11 +65,12 @@ function likenessesTo(
   embedder: string,
   vector: Float32Array,
   wanted: SlotBitmap | undefined,
+  cacheBytes: number | undefined,
 ): Likenesses | undefined {
   const space = findSpace(db, namespace, embedder);
   const calibration = space && calibrationOf(space);
   if (!space || !calibration || space.dimensions !== vector.length) return undefined;
-  const { table, rows } = loadedVectors(db, space);
+  const { table, rows } = loadedVectors(db, space, cacheBytes);
   const question = table.ask(vector);
   const calibrated = ({ slot, similarity }: SimilarSlot) => ({
     slot,
