@@ -110,6 +110,20 @@ test("the model keeps its task, and reads it word for word after a compaction", 
   });
 });
 
+test("a field that the tool does not know is named, and nothing of the call is kept", async () => {
+  const unknown = { goal: "Port it.", subtasks: ["Read it"] };
+  const { service, model } = open(
+    await temporaryFolder(),
+    talker((n) => (n === 0 ? { toolCalls: [call("a", "update_task", unknown)] } : "Done.")),
+  );
+  const { sessionId } = await service.createSession({});
+  await service.startTurn({ sessionId, prompt: "Port it" });
+  const told = model.requests[1]?.messages.flatMap(toolResults)[0];
+  expect(told).toMatchObject({ is_error: true });
+  expect(told?.content).toContain("subtasks");
+  expect((await service.read({ sessionId })).task).toMatchObject({ goal: "" });
+});
+
 test("what somebody else writes into the record, the model reads with its next call", async () => {
   const { service, model } = open(await temporaryFolder(), []);
   const { sessionId } = await service.createSession({});

@@ -108,7 +108,7 @@ function linksOf(sessions: Iterable<readonly number[]>): PassageLinks {
       }
     }
   }
-  return { get: (slot) => links.get(slot), version: 0 };
+  return { get: (slot) => links.get(slot), version: 0, changedSince: () => [] };
 }
 
 function packed(list: { readonly slots: number[]; readonly hits: number[] }): Postings {

@@ -39,8 +39,10 @@ export interface PassageIndex {
 
 export interface PassageLinks {
   get(slot: number): number | undefined;
-  /** Another number whenever one leads elsewhere. */
+  /** Grows whenever one leads elsewhere. */
   readonly version: number;
+  /** The empty slots that lead elsewhere since a version; `undefined` when they are not known. */
+  changedSince(version: number): readonly number[] | undefined;
 }
 
 /** Where a word is, by slot. Another object whenever it is elsewhere. */

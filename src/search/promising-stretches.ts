@@ -4,6 +4,7 @@ import type { Question } from "./question.ts";
 import type { QuestionEvidence } from "./question-evidence.ts";
 import type { RankingWeights } from "./ranking-weights.ts";
 import { stretchOf } from "./stretches.ts";
+import { ALL } from "./word-summary.ts";
 
 /** Sums come out a little different in another order. */
 const ROUNDING = 1e-5;
@@ -49,7 +50,7 @@ export class PromisingStretches {
     this.#bestSession = evidence.bestSessionShare;
     let count = 0;
     for (const { summary, share } of evidence.words) {
-      const unit = (share * (1 + weights.saturation)) / 255;
+      const unit = (share * (1 + weights.saturation)) / ALL;
       for (let at = 0; at < summary.stretches.length; at += 1) {
         const stretch = summary.stretches[at] as number;
         if (words[stretch] === 0) reached[count++] = stretch;

@@ -1,8 +1,9 @@
+import { wordSummary } from "./known-summaries.ts";
 import type { PassageIndex, Postings } from "./passage-index.ts";
 import type { Question } from "./question.ts";
 import type { RankingWeights } from "./ranking-weights.ts";
 import { stem } from "./stem.ts";
-import { type WordSummary, wordSummary } from "./word-summary.ts";
+import type { WordSummary } from "./word-summary.ts";
 import { isBeginning } from "./words.ts";
 
 /** A word of the question, where it is, and the share of the question that it is. */

@@ -14,7 +14,7 @@ import { halvesAt, REACH } from "./word-evidence.ts";
 export interface WordSummary {
   /** Stretches that the word reaches, ascending. */
   readonly stretches: Uint32Array;
-  /** For each, the most that the word gives one of its slots: of 255, what share of the most that it can give. */
+  /** For each, the most that the word gives one of its slots, `ALL` being the most that there is. */
   readonly most: Uint8Array;
   /** Those of them where a speaker's name has it. */
   readonly named: Uint32Array;
@@ -24,30 +24,16 @@ export interface WordSummary {
   readonly said: Uint16Array;
 }
 
-/**
- * Made when a word is first asked for, and true as long as its postings and the links are: what
- * comes to be in empty slots later says nothing of the word.
- */
-export function wordSummary(
+export const ALL = 255;
+
+/** Reads all postings of a word. */
+export function newSummary(
   index: PassageIndex,
   postings: Postings,
   weights: RankingWeights,
 ): WordSummary {
-  const known = KNOWN.get(postings);
-  if (known?.weights === weights && known.links === index.links.version) return known.summary;
-  const summary = { ...ofStretches(index, postings, weights), ...ofSessions(index, postings) };
-  KNOWN.set(postings, { summary, weights, links: index.links.version });
-  return summary;
+  return { ...ofStretches(index, postings, weights), ...ofSessions(index, postings) };
 }
-
-const KNOWN = new WeakMap<
-  Postings,
-  {
-    readonly summary: WordSummary;
-    readonly weights: RankingWeights;
-    readonly links: number;
-  }
->();
 
 function ofStretches(index: PassageIndex, postings: Postings, weights: RankingWeights) {
   const { length } = index.columns;
@@ -69,7 +55,7 @@ function ofStretches(index: PassageIndex, postings: Postings, weights: RankingWe
   const most = new Uint8Array(count);
   for (let at = 0; at < count; at += 1) {
     const stretch = stretches[at] as number;
-    most[at] = Math.ceil((mostIn[stretch] as number) * 255);
+    most[at] = Math.ceil((mostIn[stretch] as number) * ALL);
     mostIn[stretch] = 0;
   }
   return { stretches, most, named: stretchesNamed(postings) };
@@ -107,7 +93,7 @@ function spread(
   return count;
 }
 
-function stretchesNamed({ slots, hits }: Postings): Uint32Array {
+export function stretchesNamed({ slots, hits }: Postings): Uint32Array {
   const named: number[] = [];
   for (let index = 0; index < slots.length; index += 1) {
     if (((hits[index] as number) & BY_SPEAKER) === 0) continue;
@@ -138,7 +124,7 @@ function ofSessions({ columns, lastSession }: PassageIndex, { slots, hits }: Pos
 }
 
 /** More of a word makes no difference to what a session has of it. */
-const SAID_MAX = 65_535;
+export const SAID_MAX = 65_535;
 
 /** Arrays that words use one after the other; each leaves zeros. */
 let zeros = newZeros(0);

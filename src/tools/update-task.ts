@@ -13,7 +13,7 @@ export function updateTaskTool(
     description:
       "Keep the task record of this session: goal, sub-tasks, notes. It stays word for word when older messages are replaced by a summary. Use it for work of several steps, and note what must not be lost: decisions, names, numbers. Without arguments it shows the record.",
     // Limits are checked below, and said when they are met: here they would be sent with every call.
-    input: z.object({
+    input: z.strictObject({
       new_task: z.string().optional().describe("Goal of a new task; clears the record."),
       goal: z.string().optional(),
       add: z.array(z.string()).optional().describe("Sub-tasks."),

@@ -1,4 +1,5 @@
 import type { ContextPartName, ContextView, NextCompaction } from "../../core/context-view.ts";
+import { plural } from "./plural.ts";
 import { renderTable } from "./render-table.ts";
 import type { Style } from "./style.ts";
 import { thousands } from "./thousands.ts";
@@ -68,8 +69,4 @@ function nextOf({ due, tokensLeft, messagesLeft, callsLeft }: NextCompaction): s
   const messages = messagesLeft === null ? "" : ` or ${plural(messagesLeft, "message")}`;
   const when = full ? "is due" : `comes after ${thousands(tokensLeft)} more tokens${messages}`;
   return callsLeft > 0 ? `${when}, not before ${plural(callsLeft, "more model call")}` : when;
-}
-
-function plural(count: number, unit: string): string {
-  return `${count} ${unit}${count === 1 ? "" : "s"}`;
 }

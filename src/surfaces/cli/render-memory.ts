@@ -1,4 +1,5 @@
 import type { MemoryEntry, MemoryFilter, MemoryHit, MemoryStats } from "../../core/memory-store.ts";
+import { plural } from "./plural.ts";
 import { oneLine } from "./printable.ts";
 import { renderExplanation } from "./render-explanation.ts";
 import { renderPassage } from "./render-passage.ts";
@@ -60,8 +61,8 @@ export function renderNothingFound(
     ...(only.length === 0 ? [] : ["search without the filters"]),
     "`rkat history search` looks through complete logs",
   ].join("; ");
-  const all = `${thousands(entries)} entries of ${thousands(sessions)} sessions${meant}`;
-  return `Nothing relevant is in memory: ${all} were searched.\n${style.dim("hint:")} ${ways}.\n`;
+  const all = `${plural(entries, "entry", "entries")} of ${plural(sessions, "session")}${meant}`;
+  return `Nothing relevant is in memory: ${all} ${entries === 1 ? "was" : "were"} searched.\n${style.dim("hint:")} ${ways}.\n`;
 }
 
 function renderHit(hit: MemoryHit, style: Style, columns: number): string {

@@ -135,29 +135,20 @@ function readBlock(db: Connection, key: number): PassageColumns | undefined {
   return columns;
 }
 
-/**
- * Reads the blocks that changed after a change into `columns`, which must be long enough for all
- * slots. Returns the first slot of each.
- */
-export function readColumns(
+/** The packed blocks that changed after a change, with the first slot of each. */
+export function* changedBlocks(
   db: Connection,
   namespace: MemoryNamespace,
   after: number,
-  columns: PassageColumns,
-): number[] {
+): Generator<{ readonly first: number; readonly data: Uint8Array }> {
   const first = firstBlock(namespace.number, namespace.generation);
-  const read: number[] = [];
   const rows = db.iterate<{ key: number; data: Uint8Array }>(
     "SELECT key, data FROM memory_column_block WHERE key BETWEEN ? AND ? AND changed > ?",
     first,
     first + BLOCKS_MAX - 1,
     after,
   );
-  for (const { key, data } of rows) {
-    unpackColumns(data, columns, (key - first) * BLOCK_SLOTS, BLOCK_SLOTS);
-    read.push((key - first) * BLOCK_SLOTS);
-  }
-  return read;
+  for (const { key, data } of rows) yield { first: (key - first) * BLOCK_SLOTS, data };
 }
 
 /** Deletes some blocks of a generation, and returns whether there may be more. */

@@ -1,3 +1,4 @@
+import { passOnSummary } from "../../../search/known-summaries.ts";
 import type {
   PassageColumns,
   PassageIndex,
@@ -6,15 +7,22 @@ import type {
 } from "../../../search/passage-index.ts";
 import { SessionsOfStretches } from "../../../search/stretches.ts";
 import type { Connection } from "../connection.ts";
-import { columnsUpTo, copySlot, grownColumns, newColumns } from "./memory-column-format.ts";
+import {
+  columnsUpTo,
+  copySlot,
+  grownColumns,
+  newColumns,
+  unpackColumns,
+} from "./memory-column-format.ts";
 import {
   BLOCK_SLOTS,
-  readColumns,
+  changedBlocks,
   type SlotRecords,
   unpackRecords,
   wholeBlocks,
 } from "./memory-columns.ts";
 import { labelNumber, labelText } from "./memory-labels.ts";
+import { LinkChanges } from "./memory-link-changes.ts";
 import type { MemoryNamespace } from "./memory-namespace.ts";
 import { unitePostings } from "./memory-postings.ts";
 import type { PostingsCache } from "./memory-postings-cache.ts";
@@ -49,8 +57,7 @@ export class MemoryPassageIndex implements PassageIndex {
   #sessions = { count: 0, last: 0 };
   /** The change up to which they are counted. */
   #sessionsAt = -1;
-  /** How often links, or what may be links, were read. */
-  #linksRead = 0;
+  readonly #linkChanges = new LinkChanges();
   readonly #labels = new Map<number, string | undefined>();
   readonly #labelNumbers = new Map<string, number>();
 
@@ -63,8 +70,9 @@ export class MemoryPassageIndex implements PassageIndex {
     this.links = {
       get: (slot) => this.#link(slot),
       get version() {
-        return index.columns && index.#linksRead;
+        return index.columns && index.#linkChanges.version;
       },
+      changedSince: (version) => this.columns && this.#linkChanges.since(version),
     };
   }
 
@@ -198,8 +206,16 @@ export class MemoryPassageIndex implements PassageIndex {
     // A segment that came about by a merge may have what is known and what is new.
     const unread = this.#segments.filter(({ last_change }) => last_change > (known?.at ?? -1));
     const found = unread.flatMap((segment) => [...read(segment)]);
-    const postings = unitePostings(known ? [known.postings, ...found] : found);
+    const postings = known ? this.#grown(known.postings, found) : unitePostings(found);
     this.#cache.set(number, key, { postings, at: changes });
+    return postings;
+  }
+
+  /** The same object when there is nothing new: what is known of it stays true. */
+  #grown(known: Postings, found: readonly Postings[]): Postings {
+    const postings = unitePostings([known, ...found]);
+    if (postings.slots.length === known.slots.length) return known;
+    passOnSummary(known, postings);
     return postings;
   }
 
@@ -220,9 +236,14 @@ export class MemoryPassageIndex implements PassageIndex {
       this.#room = newColumns(this.#room.entry.length);
     }
     if (columns_at > this.#columnsAt) {
-      const blocks = readColumns(this.#db, this.#namespace, this.#columnsAt, this.#room);
-      for (const first of blocks) this.#sessionsOf.forget(first, first + BLOCK_SLOTS);
-      this.#linksRead += 1;
+      const isNew = this.#columnsAt < 0;
+      if (isNew) this.#linkChanges.forget();
+      for (const { first, data } of changedBlocks(this.#db, this.#namespace, this.#columnsAt)) {
+        const links = isNew ? undefined : linksIn(this.#room, first);
+        unpackColumns(data, this.#room, first, BLOCK_SLOTS);
+        if (links) this.#noteChanges(first, links);
+        this.#sessionsOf.forget(first, first + BLOCK_SLOTS);
+      }
     }
     for (const { number, level, last_change } of this.#segments) {
       if (level > 0 || last_change <= this.#columnsAt) continue;
@@ -235,9 +256,22 @@ export class MemoryPassageIndex implements PassageIndex {
   #takeRecords({ slots, columns }: SlotRecords): void {
     for (const [at, slot] of slots.entries()) {
       const isLink = columns.session[at] === 0;
-      if (isLink && columns.entry[at] !== this.#room.entry[slot]) this.#linksRead += 1;
+      if (isLink && columns.entry[at] !== this.#room.entry[slot]) this.#linkChanges.add(slot);
       copySlot(columns, at, this.#room, slot);
       this.#sessionsOf.forget(slot, slot + 1);
     }
   }
+  /** Notes which links of a block are others than they were. */
+  #noteChanges(first: number, before: Uint32Array): void {
+    for (const [at, link] of linksIn(this.#room, first).entries()) {
+      if (link !== before[at]) this.#linkChanges.add(first + at);
+    }
+  }
+}
+
+/** Where the empty slots of a block lead; 0 for one that leads nowhere, or is not empty. */
+function linksIn({ session, entry }: PassageColumns, first: number): Uint32Array {
+  const links = entry.slice(first, first + BLOCK_SLOTS);
+  for (let at = 0; at < links.length; at += 1) if (session[first + at] !== 0) links[at] = 0;
+  return links;
 }
