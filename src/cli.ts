@@ -130,6 +130,8 @@ const engine: Engine = {
   async examineEmbedder({ config }) {
     try {
       const embedder = await openNamedEmbedder(config);
+      // A key, an address or a model that is wrong is found out by asking.
+      await embedder?.embed(["Is anybody there?"], { signal: AbortSignal.timeout(ANSWER_MS_MAX) });
       return embedder && { id: embedder.id };
     } catch (error) {
       const { message, hint } = SessionError.from(error);
@@ -143,6 +145,9 @@ const engine: Engine = {
     return await runBench({ ...options, version: version() }, { ...watch, rkat });
   },
 };
+
+/** So long does `rkat doctor` wait for an embedder. */
+const ANSWER_MS_MAX = 10_000;
 
 /** Asked when nobody named a model; everything but a turn works without one. */
 const NO_MODEL: LanguageModel = {

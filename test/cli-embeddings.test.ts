@@ -103,6 +103,22 @@ test("without the model of the settings, words find what is there, and a warning
   expect([code, stdout]).toEqual([0, expect.stringContaining("Oranges grow")]);
 });
 
+test("the doctor asks the embedder, and says when it does not answer", async () => {
+  const provider = await providerForTest();
+  const at = (url: string) => `[embeddings]\nprovider = "openai"\nbase_url = "${url}"`;
+  const project = await projectWith(at(provider.urls.openai), { provider });
+  const embeddings = async () => {
+    const { findings } = (await JSON.parse((await project.rkat(["doctor", "--json"])).stdout)) as {
+      findings: { name: string; state: string; detail: string }[];
+    };
+    return findings.find(({ name }) => name === "embeddings");
+  };
+  expect(await embeddings()).toMatchObject({ state: "good" });
+  // Nobody listens on port 9.
+  project.write(".rkat/config.toml", at("http://127.0.0.1:9/v1"));
+  expect(await embeddings()).toMatchObject({ state: "wrong", detail: expect.stringMatching(/\S/) });
+});
+
 test("without a memory nobody is told what its embedder needs", async () => {
   const project = await projectWith(
     '[embeddings]\nprovider = "fast"\n[capabilities]\nmemory_store = false',
