@@ -23,6 +23,8 @@ export function openConnection(path: string): Connection {
     const version = db.read(() => versionOf(db));
     // Now, while it is empty: SQLite gives the WAL and its index the mode of the file.
     if (version === 0) chmodSync(path, 0o600);
+    // As early as that too: a file keeps what it began with. `free-pages.ts` makes use of it.
+    if (version === 0) db.exec("PRAGMA auto_vacuum = INCREMENTAL");
     db.exec(`
       PRAGMA journal_mode = WAL;
       PRAGMA synchronous = FULL;

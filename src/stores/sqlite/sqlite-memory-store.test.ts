@@ -142,14 +142,22 @@ describe("adding", () => {
   });
 });
 
+/** So that the index has many words. */
+const unlikeWords = (number: number) =>
+  Array.from({ length: 8 }, (_, index) => `k${(number * 8 + index).toString(36)}m`).join(" ");
+
 test("segments are merged in the background, also after a store was closed in between", async () => {
   const segments = () =>
     inFile((db) => db.prepare("SELECT count(*) AS count FROM memory_segment").get()?.count);
+  const freePages = () => inFile((db) => db.prepare("PRAGMA freelist_count").get()?.freelist_count);
   const first = open();
   for (let batch = 0; batch < 5; batch += 1) {
     await first.add(
       Array.from({ length: 900 }, (_, index) =>
-        entry(`${batch}-${index}`, `plover ${batch * 900 + index} by the weir ${index % 7}`),
+        entry(
+          `${batch}-${index}`,
+          `plover ${batch * 900 + index} by the weir ${index % 7} ${unlikeWords(batch * 900 + index)}`,
+        ),
       ),
     );
   }
@@ -158,6 +166,8 @@ test("segments are merged in the background, also after a store was closed in be
   const store = open();
   await store.finishMerging();
   expect(segments()).toBe(1);
+  // What those that were merged took is given back.
+  expect(freePages()).toBeLessThan(100);
   expect(await found(store, "plover 4321")).toContain("4-721");
   expect((await store.verify()).problems).toEqual([]);
 });

@@ -1,10 +1,11 @@
 import { workerData } from "node:worker_threads";
+import { giveFreePagesBack } from "../free-pages.ts";
 import { openConnection } from "../open-connection.ts";
 import { isBusy } from "../store-failure.ts";
 import { mergeMemories } from "./memory-merge.ts";
 import type { MergeWork } from "./memory-merger.ts";
 
-/** The thread that merges segments, step by step, until nothing is left or it is told to stop. */
+/** The thread that merges segments, step by step, until nothing is left or it is told to stop, and gives back what that frees. */
 const { path, namespace, stop } = workerData as MergeWork;
 const stopped = new Int32Array(stop);
 const db = openConnection(path);
@@ -16,7 +17,7 @@ try {
 
 function step(): boolean {
   try {
-    return mergeMemories(db, namespace);
+    return mergeMemories(db, namespace) || giveFreePagesBack(db);
   } catch (error) {
     if (!isBusy(error)) throw error;
     // Short and uneven, as in `openDatabase`. It ends at once when it is told to stop.
