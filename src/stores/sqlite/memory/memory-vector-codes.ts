@@ -108,8 +108,8 @@ interface Loaded extends LoadedVectors {
 
 const loadedTables = new WeakMap<Connection, Map<number, Loaded>>();
 
-/** Rows of this many bytes stay in memory: of 384 dimensions those of 40 000 passages. */
-const ROW_BYTES_MAX = 16_000_000;
+/** Rows of this many bytes stay in memory: of 384 dimensions those of 30 000 passages. */
+const ROW_BYTES_MAX = 12_000_000;
 
 function newlyLoaded({ dimensions }: VectorSpace, cacheBytes: number): Loaded {
   const rows = new RowCache(rowBytes(dimensions), Math.min(cacheBytes, ROW_BYTES_MAX));
