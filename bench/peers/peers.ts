@@ -59,7 +59,7 @@ export const PEERS: readonly Peer[] = [
   {
     name: "LanceDB",
     about: "HNSW_SQ and its full text index, built once after all adds; its own fusion",
-    sizeMax: 100_000,
+    sizeMax: 10_000,
     durable: true,
     load: async () => (await import("./adapters/lancedb.ts")).lancedb,
   },
