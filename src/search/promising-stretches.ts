@@ -31,7 +31,6 @@ export class PromisingStretches {
   readonly #likely: number;
   /** … and where somebody is whom the question names. */
   readonly #likelier: number;
-  readonly #bestSession: number;
 
   constructor(
     index: PassageIndex,
@@ -47,7 +46,6 @@ export class PromisingStretches {
     this.#named = named;
     this.#likely = mostLikely(question, false, weights);
     this.#likelier = mostLikely(question, true, weights);
-    this.#bestSession = evidence.bestSessionShare;
     let count = 0;
     for (const { summary, share } of evidence.words) {
       const unit = (share * (1 + weights.saturation)) / ALL;
@@ -63,8 +61,8 @@ export class PromisingStretches {
 
   /** Whether a passage there can be worth so much. */
   canHave(stretch: number, value: number): boolean {
-    if (this.#most(stretch, this.#bestSession) < value) return false;
-    const { sessionShares } = this.#evidence;
+    const { sessionShares, bestSessionShare } = this.#evidence;
+    if (this.#most(stretch, bestSessionShare) < value) return false;
     let best = 0;
     for (const session of this.#index.sessionsIn(stretch)) {
       best = Math.max(best, sessionShares[session] as number);
