@@ -31,6 +31,13 @@ test("a run that nobody sits at ends with the call waiting, says what to do, and
   expect(again.code).toBe(14);
 });
 
+test("a word that is no command of the group is answered with those there are", async () => {
+  const project = await projectThatAsks();
+  const wrong = await project.rkat(["approvals", "accept"]);
+  expect(wrong.code).not.toBe(0);
+  expect(wrong.stderr).toContain("Its commands are list, allow and deny");
+});
+
 test("a denial with a reason, given at the prompt of a pipe, changes the prompt of the next session", async () => {
   const project = await projectThatAsks(asks("a"), "I see", "hello");
   const run = await project.rkat(

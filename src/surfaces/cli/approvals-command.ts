@@ -24,7 +24,8 @@ export function approvalsCommand(program: Command, context: CliContext): void {
   const approvals = program
     .command("approvals")
     .description("see and answer the tool calls that wait for approval")
-    .helpCommand(false);
+    .helpCommand(false)
+    .showHelpAfterError("Its commands are list, allow and deny: `rkat approvals --help`.");
 
   const list = approvals
     .command("list", { isDefault: true })
