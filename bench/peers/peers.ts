@@ -64,6 +64,13 @@ export const PEERS: readonly Peer[] = [
     load: async () => (await import("./adapters/lancedb.ts")).lancedb,
   },
   {
+    name: "LanceDB exact",
+    about: "its full text index and no index of vectors, whose building takes the longest",
+    sizeMax: 100_000,
+    durable: true,
+    load: async () => (await import("./adapters/lancedb.ts")).lancedbExact,
+  },
+  {
     name: "Mastra",
     about: "its memory with LibSQLStore and LibSQLVector, semantic recall over the resource",
     sizeMax: 3_000,

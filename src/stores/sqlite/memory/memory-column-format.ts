@@ -1,4 +1,5 @@
 import type { PassageColumns } from "../../../search/passage-index.ts";
+import { damagedIndex } from "./memory-damage.ts";
 
 type ColumnKind = Uint8ArrayConstructor | Uint32ArrayConstructor | Float64ArrayConstructor;
 
@@ -69,8 +70,10 @@ export function unpackColumns(
   let at = from;
   for (const name of COLUMNS) {
     const width = packed[at] as Width;
-    const kind = width === 0 ? KINDS[name] : WIDTHS[width];
-    const end = at + 1 + kind.BYTES_PER_ELEMENT * (width === 0 ? 1 : slots);
+    const kind: ColumnKind | Uint16ArrayConstructor | undefined =
+      width === 0 ? KINDS[name] : WIDTHS[width];
+    const end = at + 1 + (kind?.BYTES_PER_ELEMENT ?? 0) * (width === 0 ? 1 : slots);
+    if (!kind || end > packed.length) throw damagedIndex("columns");
     const bytes = packed.subarray(at + 1, end);
     if (width === 1) into[name].set(bytes, first);
     else {

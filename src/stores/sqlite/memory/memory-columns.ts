@@ -7,6 +7,7 @@ import {
   packColumns,
   unpackColumns,
 } from "./memory-column-format.ts";
+import { damagedIndex } from "./memory-damage.ts";
 import { KEYS, type MemoryNamespace } from "./memory-namespace.ts";
 
 /**
@@ -38,7 +39,9 @@ export function packRecords({ slots, columns }: SlotRecords): Uint8Array | null 
 export function unpackRecords(bytes: Uint8Array | null): SlotRecords {
   if (bytes === null) return { slots: new Uint32Array(), columns: newColumns(0) };
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  const slots = new Uint32Array(view.getUint32(0, true));
+  const count = bytes.length < 4 ? 0 : view.getUint32(0, true);
+  if (count === 0 || 4 + 4 * count > bytes.length) throw damagedIndex("columns");
+  const slots = new Uint32Array(count);
   for (const index of slots.keys()) slots[index] = view.getUint32(4 + 4 * index, true);
   const columns = newColumns(slots.length);
   unpackColumns(bytes, columns, 0, slots.length, 4 + 4 * slots.length);

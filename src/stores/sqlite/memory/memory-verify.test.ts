@@ -34,6 +34,9 @@ afterEach(async () => {
   await rm(folder, { recursive: true });
 });
 
+/** One word, "a", which is said to be in some 500 million places. */
+const WORDS_WITHOUT_END = "02 0100 0500 01 61 fcffffff07".replaceAll(" ", "");
+
 const DAMAGES: readonly {
   readonly what: string;
   readonly damage: string;
@@ -80,6 +83,21 @@ const DAMAGES: readonly {
     what: "a segment that holds less than it says",
     damage: "UPDATE memory_segment SET postings = postings + 5 WHERE level > 0",
     says: /should have \d+ places of words, and has/,
+  },
+  {
+    what: "blocks of words that nobody wrote",
+    damage: "UPDATE memory_word_block SET data = CAST(x'02ffff' || randomblob(500) AS BLOB)",
+    says: /words of it cannot be read/,
+  },
+  {
+    what: "a small segment that nobody wrote",
+    damage: `UPDATE memory_segment SET words = x'${WORDS_WITHOUT_END}' WHERE level = 0`,
+    says: /words of it cannot be read/,
+  },
+  {
+    what: "blocks of columns that are cut off",
+    damage: "UPDATE memory_column_block SET data = substr(data, 1, 20)",
+    says: /columns of it cannot be read/,
   },
 ];
 

@@ -1,3 +1,4 @@
+import { SessionError } from "../../../core/errors.ts";
 import type { MemoryCheck } from "../../../core/memory-store.ts";
 import { hashOfKey } from "../../../search/text-key.ts";
 import type { Connection } from "../connection.ts";
@@ -68,7 +69,6 @@ class Verification {
   readonly #taken: Uint32Array;
   readonly #problems: string[] = [];
   readonly #labels: LabelNumbers;
-  #entries = 0;
   #passages = 0;
 
   constructor(db: Connection, namespace: MemoryNamespace) {
@@ -84,7 +84,19 @@ class Verification {
   *run(): Generator<Verified> {
     const total = this.#count("SELECT count(*) AS count FROM memory_entry WHERE namespace = ?");
     yield { done: 0, total };
-    for (let after = keysOf(this.#namespace).first - 1; ; ) {
+    try {
+      yield* this.#compare(total);
+    } catch (error) {
+      if (!SessionError.is(error)) throw error;
+      this.#report(error.message);
+    }
+    for (const problem of vectorProblems(this.#db, this.#namespace.number)) this.#report(problem);
+    yield { done: total, total, check: { entries: total, problems: this.#problems } };
+  }
+
+  /** @throws SessionError when the index cannot be read to its end. */
+  *#compare(total: number): Generator<Verified> {
+    for (let after = keysOf(this.#namespace).first - 1, checked = 0; ; ) {
       const rows = this.#db.all<MemoryRow>(
         `${SELECT_MEMORY} WHERE key > ? AND key <= ? ORDER BY key LIMIT ?`,
         after,
@@ -95,8 +107,9 @@ class Verification {
       const last = rows.at(-1);
       if (!last) break;
       after = last.key;
+      checked += rows.length;
       // The second half of the work is to read the index.
-      yield { done: Math.floor(this.#entries / 2), total };
+      yield { done: Math.floor(checked / 2), total };
     }
     const postings = searchedSegments(this.#db, this.#namespace).reduce(
       (sum, segment) => sum + segment.postings,
@@ -108,17 +121,10 @@ class Verification {
       yield { done: Math.floor(total / 2 + (total / 2) * Math.min(1, read / postings)), total };
     }
     this.#checkRest();
-    for (const problem of vectorProblems(this.#db, this.#namespace.number)) this.#report(problem);
-    yield {
-      done: total,
-      total,
-      check: { entries: this.#entries, problems: this.#problems.slice(0, PROBLEMS_MAX) },
-    };
   }
 
   #checkEntry(row: MemoryRow): void {
     const entry = placedEntry(row);
-    this.#entries += 1;
     this.#passages += row.passages;
     for (let slot = row.slot; slot < row.slot + row.passages; slot += 1) {
       if (slot >= this.#namespace.slots) this.#report(`Entry ${row.id} is beyond all slots.`);

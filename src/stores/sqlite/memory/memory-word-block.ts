@@ -1,4 +1,5 @@
 import type { Postings } from "../../../search/passage-index.ts";
+import { damagedIndex } from "./memory-damage.ts";
 import type { WordPlaces } from "./memory-word-places.ts";
 
 /**
@@ -15,6 +16,8 @@ import type { WordPlaces } from "./memory-word-places.ts";
  * each of those how many slots further on it is and its byte.
  *
  * Numbers are little-endian, seven bits to a byte; width, 2 or 4, is that of count and offsets.
+ *
+ * Counts that the bytes have no room for are damage: nothing is read by them.
  */
 export class WordBlock {
   readonly bytes: Uint8Array;
@@ -28,6 +31,7 @@ export class WordBlock {
     this.#text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
     this.#width = bytes[0] ?? 2;
     this.count = this.#number(1);
+    if (this.count * this.#width > bytes.length) throw damagedIndex("words");
   }
 
   /** The first word that is not before `word`; `count` when all are. */
@@ -53,7 +57,7 @@ export class WordBlock {
 
   postings(index: number): Postings {
     this.#at = this.#wordAt(index).end;
-    const head = this.#next();
+    const head = this.#head();
     const slots = new Uint32Array(head >>> 2);
     const hits = new Uint8Array(head >>> 2);
     this.#read(head, slots, hits);
@@ -67,7 +71,7 @@ export class WordBlock {
     for (let index = 0; index < this.count; index += 1) {
       const word = places.numberOf(this.word(index));
       this.#at = this.#wordAt(index).end;
-      const head = this.#next();
+      const head = this.#head();
       const count = head >>> 2;
       if (count > slots.length) {
         slots = new Uint32Array(2 * count);
@@ -78,6 +82,13 @@ export class WordBlock {
         places.add(word, slots[place] as number, hits[place] as number);
       }
     }
+  }
+
+  /** How many slots follow, and how their hits are written. */
+  #head(): number {
+    const head = this.#next();
+    if (head >>> 2 > this.bytes.length) throw damagedIndex("words");
+    return head;
   }
 
   #read(head: number, slots: Uint32Array, hits: Uint8Array): void {
@@ -111,8 +122,9 @@ export class WordBlock {
     }
     hits.fill(bytes[this.#at++] as number, 0, count);
     if (kind === HITS_SAME) return;
-    let place = -1;
-    for (let others = this.#next(); others > 0; others -= 1) {
+    let others = this.#next();
+    if (others > count) throw damagedIndex("words");
+    for (let place = -1; others > 0; others -= 1) {
       place += this.#next();
       hits[place] = bytes[this.#at++] as number;
     }
