@@ -1,3 +1,4 @@
+import { unicodePattern } from "../core/unicode-pattern.ts";
 import { MONTHS, type NamedTime, namedTime, saysMay } from "./named-time.ts";
 import { STOP_WORDS } from "./stop-words.ts";
 import { askedWords } from "./words.ts";
@@ -24,7 +25,7 @@ export function readQuestion(query: string): Question {
   const telling = all.filter((word) => !STOP_WORDS.has(word) || (word === "may" && isMonth));
   return {
     words: (telling.length > 0 ? telling : all).slice(0, WORDS_MAX),
-    names: new Set(askedWords(query.match(CAPITALISED)?.join(" ") ?? "")),
+    names: new Set(askedWords(query.match(CAPITALISED(query))?.join(" ") ?? "")),
     asksWhen: WHEN.test(query),
     asksForAnswers: ANSWERS.test(query),
     time: namedTime(query),
@@ -32,7 +33,10 @@ export function readQuestion(query: string): Question {
 }
 
 /** A word with a capital that is not the first of its sentence. */
-const CAPITALISED = /\p{Lu}(?<=[^\s.!?。！？]\s+["'“‘(]?\p{Lu})[\p{L}\p{N}\p{M}'’._-]*/gu;
+const CAPITALISED = unicodePattern(/[A-Z](?<=[^\s.!?]\s+["'(]?[A-Z])[A-Za-z0-9'._-]*/g, {
+  source: String.raw`\p{Lu}(?<=[^\s.!?。！？]\s+["'“‘(]?\p{Lu})[\p{L}\p{N}\p{M}'’._-]*`,
+  flags: "gu",
+});
 
 /** Whether a text says when something was. */
 export function saysWhen(text: string): boolean {

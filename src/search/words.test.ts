@@ -22,6 +22,22 @@ describe("words", () => {
     expect(words(text).join(" ")).toBe(expected);
   });
 
+  test("a text of ASCII has the same words beside one that has more", () => {
+    const ascii = fc.string({ unit: "binary-ascii", maxLength: 60 });
+    const telling = fc.array(fc.constantFrom(..."aZ19._-,' \n"), { maxLength: 20 });
+    fc.assert(
+      fc.property(
+        fc.oneof(
+          ascii,
+          telling.map((units) => units.join("")),
+        ),
+        (text) => {
+          expect(words(`${text} \u00e9`)).toEqual([...words(text), "e"]);
+        },
+      ),
+    );
+  });
+
   test("what is asked for of a text is in it", () => {
     fc.assert(
       fc.property(fc.string({ unit: "grapheme", maxLength: 60 }), (text) => {

@@ -1,3 +1,4 @@
+import { NOTHING, unicodePattern } from "../core/unicode-pattern.ts";
 import { foldText } from "./fold-text.ts";
 import { baseForm } from "./irregular-forms.ts";
 
@@ -30,28 +31,38 @@ export function askedWords(text: string): string[] {
 
 /** Whether a word is one character of a script without spaces: to ask for it, ask for what begins so. */
 export function isBeginning(word: string): boolean {
-  return word.length <= 2 && [...word].length === 1 && word.replace(UNSPACED, "") === "";
+  return word.length <= 2 && [...word].length === 1 && word.replace(UNSPACED(word), "") === "";
 }
 
 /** Longer ones are cut: nobody tells two checksums apart by their ends. */
 const WORD_LENGTH_MAX = 100;
 
-const CHUNK =
-  /[\p{L}\p{N}\p{M}]+(?:[._'’-][\p{L}\p{N}\p{M}]+|,\p{Nd}{3}(?!\p{N}))*|\p{Extended_Pictographic}/gu;
+const CHUNK = unicodePattern(/[A-Za-z0-9]+(?:[._'-][A-Za-z0-9]+|,\d{3}(?!\d))*/g, {
+  source: String.raw`[\p{L}\p{N}\p{M}]+(?:[._'’-][\p{L}\p{N}\p{M}]+|,\p{Nd}{3}(?!\p{N}))*|\p{Extended_Pictographic}`,
+  flags: "gu",
+});
 const PLAIN = /^[a-z]+$/;
 /** Where the parts of an identifier meet: getUser|Name, HTTP|Server. */
-const HUMP = /(?<=[\p{Ll}\p{N}])(?=\p{Lu})|(?<=\p{Lu})(?=\p{Lu}\p{Ll})/u;
+const HUMP = unicodePattern(/(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])/, {
+  source: String.raw`(?<=[\p{Ll}\p{N}])(?=\p{Lu})|(?<=\p{Lu})(?=\p{Lu}\p{Ll})`,
+  flags: "u",
+});
 /** An English ending behind an apostrophe, as in it's, I'm, we'll. */
 const CLITIC = /['’](?:s|t|d|m|ll|re|ve)$/i;
-const UNSPACED =
-  /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]+/gu;
+const UNSPACED = unicodePattern(NOTHING, {
+  source: String.raw`[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]+`,
+  flags: "gu",
+});
 
 /** What folding makes of a character besides its letters: ㈠ is (一), ½ is 1⁄2. */
-const FOLDED_IN = /[^\p{L}\p{N}\p{M}\p{Extended_Pictographic}._-]/gu;
+const FOLDED_IN = unicodePattern(/[^A-Za-z0-9._-]/g, {
+  source: String.raw`[^\p{L}\p{N}\p{M}\p{Extended_Pictographic}._-]`,
+  flags: "gu",
+});
 
 function collect(text: string, keepsLast: boolean): string[] {
   const found: string[] = [];
-  for (const [chunk] of text.matchAll(CHUNK)) {
+  for (const [chunk] of text.matchAll(CHUNK(text))) {
     if (PLAIN.test(chunk)) found.push(baseForm(cut(chunk)));
     else addCompound(chunk, keepsLast, found);
   }
@@ -63,15 +74,15 @@ function addCompound(chunk: string, keepsLast: boolean, found: string[]): void {
     .replace(/,/g, "")
     .split(/[._-]/)
     .flatMap((part) => withoutClitic(part).split(/['’]/))
-    .flatMap((part) => part.split(HUMP));
+    .flatMap((part) => part.split(HUMP(part)));
   if (parts.length > 1 && !/['’]/.test(chunk)) {
-    found.push(cut(foldText(chunk).replace(FOLDED_IN, "")));
+    found.push(cut(lettersOf(chunk, "")));
   }
-  for (const part of parts) addPart(foldText(part).replace(FOLDED_IN, " "), keepsLast, found);
+  for (const part of parts) addPart(lettersOf(part, " "), keepsLast, found);
 }
 
 function addPart(part: string, keepsLast: boolean, found: string[]): void {
-  const spaced = part.replace(UNSPACED, (run) => {
+  const spaced = part.replace(UNSPACED(part), (run) => {
     const characters = [...run];
     characters.forEach((character, index) => {
       const next = characters[index + 1];
@@ -81,6 +92,12 @@ function addPart(part: string, keepsLast: boolean, found: string[]): void {
     return " ";
   });
   for (const word of spaced.split(" ")) if (word !== "") found.push(baseForm(cut(word)));
+}
+
+/** Folded, with something else in place of what is no letter. */
+function lettersOf(text: string, between: string): string {
+  const folded = foldText(text);
+  return folded.replace(FOLDED_IN(folded), between);
 }
 
 /** "Caroline's" is Caroline, "we'll" is we; "don't" becomes one word, which is a stop word. */

@@ -1,3 +1,4 @@
+import { unicodePattern } from "../../core/unicode-pattern.ts";
 import type { SearchWord } from "./search-words.ts";
 
 /** Characters of a passage, without the ellipses that say where it was cut. */
@@ -39,15 +40,19 @@ function findWords(text: string, words: readonly SearchWord[]): { word: string; 
   const parts = words.map(({ word }) => stem(word)).sort((one, other) => other.length - one.length);
   // Words begin anywhere in scripts without spaces, elsewhere not in the middle of another.
   const pattern = parts.map((part) =>
-    /^[\p{scx=Latn}\p{scx=Cyrl}\p{scx=Grek}\p{N}]/u.test(part)
-      ? `(?<![\\p{L}\\p{N}])${part}`
-      : part,
+    SPACED(part).test(part) ? `(?<![\\p{L}\\p{N}])${part}` : part,
   );
   return [...text.matchAll(new RegExp(pattern.join("|"), "giu"))].map((match) => ({
     word: match[0].toLowerCase(),
     at: match.index,
   }));
 }
+
+/** What begins with a letter or digit of a script that puts spaces between words. */
+const SPACED = unicodePattern(/^[A-Za-z0-9]/, {
+  source: String.raw`^[\p{scx=Latn}\p{scx=Cyrl}\p{scx=Grek}\p{N}]`,
+  flags: "u",
+});
 
 /** About what is left of an English word when its ending is taken off: "running" and "runs" are found alike. */
 function stem(word: string): string {

@@ -1,3 +1,4 @@
+import fc from "fast-check";
 import { expect, test } from "vitest";
 import { searchWords, wordsOf } from "./search-words.ts";
 
@@ -6,6 +7,14 @@ test("a text is found by its words, by the parts of its names, by pairs of chara
   expect(wordsOf("autoCompact")).toEqual(["autocompact", "auto", "compact"]);
   expect(wordsOf("東京都")).toEqual(["東京", "京都", "都"]);
   expect(wordsOf("ＡＢＣ")).toEqual(["abc"]);
+});
+
+test("a text of ASCII has the same words beside one that has more", () => {
+  fc.assert(
+    fc.property(fc.string({ unit: "binary-ascii", maxLength: 60 }), (text) => {
+      expect(wordsOf(`${text} \u00e9`)).toEqual([...wordsOf(text), "\u00e9"]);
+    }),
+  );
 });
 
 test("a question is asked without the words that every text has, unless it has no others", () => {

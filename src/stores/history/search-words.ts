@@ -1,3 +1,4 @@
+import { isAscii, NOTHING, unicodePattern } from "../../core/unicode-pattern.ts";
 import { STOP_WORDS } from "../../search/stop-words.ts";
 
 /** A word to search for; `whole` is false where any word that begins so will do. */
@@ -12,8 +13,8 @@ const WORDS_MAX = 64;
 /** The words to search for; empty when the query has none. */
 export function searchWords(query: string): SearchWord[] {
   const normal = query.normalize("NFKC");
-  const spaced = normal.replace(UNSPACED, " ").toLowerCase().match(WORD) ?? [];
-  const unspaced = (normal.match(UNSPACED) ?? []).flatMap((run) =>
+  const spaced = wordsIn(normal.replace(UNSPACED(normal), " ").toLowerCase());
+  const unspaced = (normal.match(UNSPACED(normal)) ?? []).flatMap((run) =>
     [...run].length === 1 ? [{ word: run, whole: false }] : pairs(run).slice(0, -1).map(wholeWord),
   );
   const telling = spaced.filter((word) => !STOP_WORDS.has(word));
@@ -24,7 +25,7 @@ export function searchWords(query: string): SearchWord[] {
 
 /** All words of a text, in lower case. */
 export function wordsOf(text: string): string[] {
-  return spacedText(text).toLowerCase().match(WORD) ?? [];
+  return wordsIn(spacedText(text).toLowerCase());
 }
 
 /**
@@ -41,24 +42,37 @@ export function wordsOf(text: string): string[] {
  * migration that indexes the log again.
  */
 export function spacedText(text: string): string {
-  const withParts = HUMP.test(text) ? text.replace(WORD, wordAndParts) : text;
-  if (ASCII.test(withParts)) return withParts;
-  return withParts.normalize("NFKC").replace(UNSPACED, (run) => ` ${pairs(run).join(" ")} `);
+  const withParts = HUMP(text).test(text) ? text.replace(WORD(text), wordAndParts) : text;
+  if (isAscii(withParts)) return withParts;
+  return withParts
+    .normalize("NFKC")
+    .replace(UNSPACED(withParts), (run) => ` ${pairs(run).join(" ")} `);
 }
 
-const WORD = /[\p{L}\p{M}\p{N}\p{Co}]+/gu;
-const HUMP = /\p{Ll}\p{Lu}/u;
-const BETWEEN_HUMPS = /(?<=\p{Ll})(?=\p{Lu})/gu;
-const UNSPACED =
-  /[[\p{scx=Han}\p{scx=Hiragana}\p{scx=Katakana}\p{scx=Hangul}\p{scx=Thai}\p{scx=Lao}\p{scx=Khmer}\p{scx=Myanmar}]&&[\p{L}\p{M}\p{N}]]+/gv;
-const ASCII = /^[\0-\x7f]*$/;
+function wordsIn(text: string): string[] {
+  return text.match(WORD(text)) ?? [];
+}
+
+const WORD = unicodePattern(/[A-Za-z0-9]+/g, {
+  source: String.raw`[\p{L}\p{M}\p{N}\p{Co}]+`,
+  flags: "gu",
+});
+const HUMP = unicodePattern(/[a-z][A-Z]/, { source: String.raw`\p{Ll}\p{Lu}`, flags: "u" });
+const BETWEEN_HUMPS = unicodePattern(/(?<=[a-z])(?=[A-Z])/g, {
+  source: String.raw`(?<=\p{Ll})(?=\p{Lu})`,
+  flags: "gu",
+});
+const UNSPACED = unicodePattern(NOTHING, {
+  source: String.raw`[[\p{scx=Han}\p{scx=Hiragana}\p{scx=Katakana}\p{scx=Hangul}\p{scx=Thai}\p{scx=Lao}\p{scx=Khmer}\p{scx=Myanmar}]&&[\p{L}\p{M}\p{N}]]+`,
+  flags: "gv",
+});
 
 /** Longer ones are data, not names. */
 const NAME_LENGTH_MAX = 100;
 
 function wordAndParts(word: string): string {
-  if (word.length > NAME_LENGTH_MAX || !HUMP.test(word)) return word;
-  return `${word} ${word.replace(BETWEEN_HUMPS, " ")}`;
+  if (word.length > NAME_LENGTH_MAX || !HUMP(word).test(word)) return word;
+  return `${word} ${word.replace(BETWEEN_HUMPS(word), " ")}`;
 }
 
 function pairs(run: string): string[] {

@@ -1,4 +1,4 @@
-import { Worker } from "node:worker_threads";
+import type { Worker } from "node:worker_threads";
 import { SessionError } from "../../core/errors.ts";
 import type { Outcome } from "./command-runner.ts";
 import type { CommandName } from "./commands.ts";
@@ -57,6 +57,8 @@ export class DatabaseThread {
   }
 
   #start(): Worker {
+    // Not imported: it would load with the store, takes 2 ms, and whoever searches once starts no thread.
+    const { Worker } = process.getBuiltinModule("node:worker_threads");
     const worker = new Worker(SCRIPT, {
       workerData: { path: this.#path },
       // Not the process's own flags, of which some are about its main script only.

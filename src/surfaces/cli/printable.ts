@@ -1,3 +1,5 @@
+import { NOTHING, unicodePattern } from "../../core/unicode-pattern.ts";
+
 /**
  * Text that is safe to show on a terminal: what models, tools and files say may
  * hold control sequences, which would move the cursor or forge output.
@@ -35,11 +37,13 @@ function lettersOf(text: string): readonly string[] {
 }
 
 function columnsOf(letter: string): 1 | 2 {
-  return WIDE.test(letter) ? 2 : 1;
+  return WIDE(letter).test(letter) ? 2 : 1;
 }
 
 /** Every control but the tab and the line feed. */
 const CONTROLS = /(?![\t\n])\p{Cc}/gu;
 
-const WIDE =
-  /\p{Script=Han}|\p{Script=Hiragana}|\p{Script=Katakana}|\p{Script=Hangul}|[\uFF01-\uFF60]|\p{Emoji_Presentation}/u;
+const WIDE = unicodePattern(NOTHING, {
+  source: String.raw`\p{Script=Han}|\p{Script=Hiragana}|\p{Script=Katakana}|\p{Script=Hangul}|[\uFF01-\uFF60]|\p{Emoji_Presentation}`,
+  flags: "u",
+});

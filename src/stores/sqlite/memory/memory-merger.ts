@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { Worker } from "node:worker_threads";
+import type { Worker } from "node:worker_threads";
 
 /** What the thread is given. */
 export interface MergeWork {
@@ -37,6 +37,8 @@ export class MemoryMerger {
   wake(): void {
     if (this.#closed || this.#worker) return;
     const work: MergeWork = { path: this.#path, namespace: this.#namespace, stop: this.#stop };
+    // Not imported: it would load with the store, takes 2 ms, and whoever searches once merges nothing.
+    const { Worker } = process.getBuiltinModule("node:worker_threads");
     const worker = new Worker(SCRIPT, {
       workerData: work,
       // Not the process's own flags, of which some are about its main script only.
