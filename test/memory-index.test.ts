@@ -233,14 +233,15 @@ function expectColumns(db: Connection, index: PassageIndex, rows: readonly Memor
     for (const [at, { length, flags }] of passages.entries()) {
       const slot = row.slot + at;
       taken.add(slot);
+      const details = index.details(slot);
       expect({
         entry: columns.entry[slot],
         length: columns.length[slot],
         session: columns.session[slot],
-        role: index.label(columns.role[slot] ?? 0),
-        speaker: index.label(columns.speaker[slot] ?? 0),
-        kind: MEMORY_KINDS[columns.kind[slot] ?? -1],
-        time: columns.time[slot],
+        role: index.label(details.role[slot] ?? 0),
+        speaker: index.label(details.speaker[slot] ?? 0),
+        kind: MEMORY_KINDS[details.kind[slot] ?? -1],
+        time: details.time[slot],
         flags: columns.flags[slot],
       }).toEqual({
         entry: row.slot,

@@ -12,7 +12,7 @@ const SAME = 1e-6;
 
 /** Keeps the best of the entries whose passages it is offered, each as good as its best passage. */
 export class BestEntries {
-  readonly #times: Float64Array;
+  readonly #index: PassageIndex;
   readonly #limit: number;
   // Those kept, the best first.
   readonly #entries: Uint32Array;
@@ -23,7 +23,7 @@ export class BestEntries {
   least = 0;
 
   constructor(index: PassageIndex, limit: number) {
-    this.#times = index.columns.time;
+    this.#index = index;
     this.#limit = Math.min(limit, index.passages);
     this.#entries = new Uint32Array(this.#limit);
     this.#slots = new Uint32Array(this.#limit);
@@ -73,7 +73,11 @@ export class BestEntries {
     const kept = this.#values[place] as number;
     if (kept !== value) return kept > value;
     const other = this.#entries[place] as number;
-    const [its, others] = [this.#times[other] || Infinity, this.#times[entry] || Infinity];
+    const [its, others] = [this.#timeOf(other), this.#timeOf(entry)];
     return its === others ? other < entry : its < others;
+  }
+
+  #timeOf(entry: number): number {
+    return this.#index.details(entry).time[entry] || Number.POSITIVE_INFINITY;
   }
 }

@@ -1,7 +1,13 @@
 import { MEMORY_KINDS, type MemoryEntry } from "../core/memory-store.ts";
 import { type IndexedPassage, indexedPassages } from "./indexed-passages.ts";
 import { instant } from "./instant.ts";
-import type { PassageColumns, PassageIndex, PassageLinks, Postings } from "./passage-index.ts";
+import type {
+  DetailColumns,
+  PassageColumns,
+  PassageIndex,
+  PassageLinks,
+  Postings,
+} from "./passage-index.ts";
 import { SessionsOfStretches } from "./stretches.ts";
 
 /** Empty slots at either end of a run; its neighbour's are behind them. */
@@ -32,21 +38,23 @@ export function inMemoryIndex(entries: readonly IndexedEntry[]): InMemoryIndex {
     entry: new Uint32Array(slots),
     length: new Uint8Array(slots),
     session: new Uint32Array(slots),
+    flags: new Uint8Array(slots),
+  };
+  const details: DetailColumns = {
     role: new Uint32Array(slots),
     speaker: new Uint32Array(slots),
     kind: new Uint8Array(slots),
     time: new Float64Array(slots).fill(Number.NaN),
-    flags: new Uint8Array(slots),
   };
   const words = new Map<string, { slots: number[]; hits: number[] }>();
   const slotsOfSession = new Map<string, number[]>();
   for (const { entry, passages, start, end } of places) {
     columns.entry.fill(start, start, end);
     columns.session.fill(sessions.numberOf(entry.sessionId), start, end);
-    columns.role.fill(label(entry.role), start, end);
-    columns.speaker.fill(label(entry.speaker), start, end);
-    columns.kind.fill(MEMORY_KINDS.indexOf(entry.kind), start, end);
-    columns.time.fill(instant(entry.time), start, end);
+    details.role.fill(label(entry.role), start, end);
+    details.speaker.fill(label(entry.speaker), start, end);
+    details.kind.fill(MEMORY_KINDS.indexOf(entry.kind), start, end);
+    details.time.fill(instant(entry.time), start, end);
     passages.forEach((passage, index) => {
       const slot = start + index;
       columns.length[slot] = passage.length;
@@ -66,6 +74,7 @@ export function inMemoryIndex(entries: readonly IndexedEntry[]): InMemoryIndex {
     slots,
     passages: places.reduce((sum, { start, end }) => sum + end - start, 0),
     columns,
+    details: () => details,
     sessions: slotsOfSession.size,
     lastSession: slotsOfSession.size,
     sessionsIn: (stretch) => sessionsOf.of(stretch, columns),

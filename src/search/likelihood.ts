@@ -16,25 +16,28 @@ export function likelihoodOf(
   question: Question,
   weights: RankingWeights = RANKING,
 ): Likelihood {
-  const { role, speaker, flags, time } = index.columns;
+  const { flags } = index.columns;
   const { asksForAnswers, asksWhen, time: inTime } = question;
   const assistant = asksForAnswers ? undefined : index.labelNumber("assistant");
   const isNamed = speakersNamed(index, question);
-  const newest = inTime ? newestTime(index.columns) : 0;
+  const newest = inTime ? newestTime(index) : 0;
 
+  const speakerOf = (slot: number) => index.details(slot).speaker[slot] ?? 0;
   const byAssistant = (slot: number) =>
-    assistant !== undefined && (role[slot] === assistant || speaker[slot] === assistant);
+    assistant !== undefined &&
+    (index.details(slot).role[slot] === assistant || speakerOf(slot) === assistant);
   const withoutTime = (slot: number) => asksWhen && ((flags[slot] ?? 0) & ENTRY_SAYS_WHEN) === 0;
-  const fromTime = (slot: number) => inTime?.(time[slot] ?? Number.NaN, newest) ?? false;
+  const fromTime = (slot: number) =>
+    inTime?.(index.details(slot).time[slot] ?? Number.NaN, newest) ?? false;
 
   const likelihood = (slot: number) =>
-    (isNamed(speaker[slot] ?? 0) ? weights.speakerNamed : 1) *
+    (isNamed(speakerOf(slot)) ? weights.speakerNamed : 1) *
     (byAssistant(slot) ? weights.assistant : 1) *
     (withoutTime(slot) ? weights.withoutTime : 1) *
     (fromTime(slot) ? weights.inTime : 1);
   const parts = (slot: number) => {
     const found: ScorePart[] = [];
-    const named = speaker[slot] ?? 0;
+    const named = speakerOf(slot);
     if (isNamed(named)) {
       found.push({
         name: "speaker named",
@@ -74,12 +77,13 @@ function speakersNamed(index: PassageIndex, question: Question): (label: number)
 }
 
 /** The time of the newest entry. Read once: a store gives other columns when they change. */
-function newestTime(columns: PassageColumns): number {
+function newestTime(index: PassageIndex): number {
+  const { columns, slots } = index;
   const known = NEWEST.get(columns);
   if (known !== undefined) return known;
   let newest = Number.NEGATIVE_INFINITY;
-  for (let slot = 0; slot < columns.time.length; slot += 1) {
-    const time = columns.time[slot] as number;
+  for (let slot = 0; slot < slots; slot += 1) {
+    const time = index.details(slot).time[slot] as number;
     if (time > newest && columns.session[slot] !== 0) newest = time;
   }
   NEWEST.set(columns, newest);

@@ -23,6 +23,8 @@ export interface PassageIndex {
   postingsOfBeginning(beginning: string): Postings;
   /** Another object whenever anything in them has changed. */
   readonly columns: PassageColumns;
+  /** Has what else is known of a slot, and says nothing of others. */
+  details(slot: number): DetailColumns;
   /** How many sessions have passages, … */
   readonly sessions: number;
   /** … the largest number of one, … */
@@ -60,7 +62,7 @@ export const SAID_MASK = 0b1111;
 export const BY_SPEAKER = 1 << 4;
 export const ON_DATE = 1 << 5;
 
-/** What is known of each slot. Arrays are as long as there are slots. */
+/** What every search looks at, in many slots. Arrays are as long as there are slots. */
 export interface PassageColumns {
   /** The first slot of the passage's entry. Of an empty slot it says nothing. */
   readonly entry: Uint32Array;
@@ -68,6 +70,12 @@ export interface PassageColumns {
   readonly length: Uint8Array;
   /** 0 for an empty slot, and for no other. */
   readonly session: Uint32Array;
+  /** `PASSAGE_ASKS`, `ENTRY_SAYS_WHEN` … */
+  readonly flags: Uint8Array;
+}
+
+/** What is asked of the few slots that may be results, or by filters. Arrays are as long as those. */
+export interface DetailColumns {
   /** 0 for none. */
   readonly role: Uint32Array;
   readonly speaker: Uint32Array;
@@ -75,8 +83,6 @@ export interface PassageColumns {
   readonly kind: Uint8Array;
   /** Unix time in milliseconds; NaN when the entry has none. */
   readonly time: Float64Array;
-  /** `PASSAGE_ASKS`, `ENTRY_SAYS_WHEN` … */
-  readonly flags: Uint8Array;
 }
 
 /** The passage ends with a question. */

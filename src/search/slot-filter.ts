@@ -22,16 +22,16 @@ export function slotTests(
   }
   if (role !== undefined) {
     const number = index.labelNumber(role);
-    tests.push((slot) => columns.role[slot] === number);
+    tests.push((slot) => index.details(slot).role[slot] === number);
   }
   if (kind !== undefined) {
     const number = MEMORY_KINDS.indexOf(kind);
-    tests.push((slot) => columns.kind[slot] === number);
+    tests.push((slot) => index.details(slot).kind[slot] === number);
   }
   if (filter.since !== undefined || filter.until !== undefined) {
     const { since, until } = timeSpan(filter);
     tests.push((slot) => {
-      const time = columns.time[slot] ?? Number.NaN;
+      const time = index.details(slot).time[slot] ?? Number.NaN;
       return since <= time && time <= until;
     });
   }

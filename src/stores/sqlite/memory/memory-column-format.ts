@@ -1,10 +1,13 @@
-import type { PassageColumns } from "../../../search/passage-index.ts";
+import type { DetailColumns, PassageColumns } from "../../../search/passage-index.ts";
 import { damagedIndex } from "./memory-damage.ts";
+
+/** All that is known of slots. */
+export type SlotColumns = PassageColumns & DetailColumns;
 
 type ColumnKind = Uint8ArrayConstructor | Uint32ArrayConstructor | Float64ArrayConstructor;
 
 /** The columns in the order in which they are packed. */
-const KINDS: Readonly<Record<keyof PassageColumns, ColumnKind>> = {
+const KINDS: Readonly<Record<keyof SlotColumns, ColumnKind>> = {
   entry: Uint32Array,
   length: Uint8Array,
   session: Uint32Array,
@@ -15,33 +18,38 @@ const KINDS: Readonly<Record<keyof PassageColumns, ColumnKind>> = {
   flags: Uint8Array,
 };
 
-export const COLUMNS = Object.keys(KINDS) as (keyof PassageColumns)[];
+export const COLUMNS = Object.keys(KINDS) as (keyof SlotColumns)[];
 
-export function newColumns(slots: number): PassageColumns {
+export function newColumns(slots: number): SlotColumns {
   return mapColumns((name) => new KINDS[name](slots) as never);
 }
 
-/** The first `slots` of each, without copying them. */
-export function columnsUpTo(columns: PassageColumns, slots: number): PassageColumns {
-  return mapColumns((name) => columns[name].subarray(0, slots) as never);
-}
-
-export function grownColumns(columns: PassageColumns, slots: number): PassageColumns {
+export function grownColumns(columns: SlotColumns, slots: number): SlotColumns {
   const larger = newColumns(slots);
   for (const name of COLUMNS) larger[name].set(columns[name]);
   return larger;
 }
 
-function mapColumns(of: (name: keyof PassageColumns) => never): PassageColumns {
-  return Object.fromEntries(COLUMNS.map((name) => [name, of(name)])) as unknown as PassageColumns;
+function mapColumns(of: (name: keyof SlotColumns) => never): SlotColumns {
+  return Object.fromEntries(COLUMNS.map((name) => [name, of(name)])) as unknown as SlotColumns;
 }
 
 /** Copies one slot, all that is known of it. */
-export function copySlot(from: PassageColumns, at: number, to: PassageColumns, slot: number): void {
+export function copySlot(from: SlotColumns, at: number, to: SlotColumns, slot: number): void {
   for (const name of COLUMNS) to[name][slot] = from[name][at] as number;
 }
 
-export function emptySlot(columns: PassageColumns, slot: number): void {
+/** Copies those from `start` up to `end`, to `first` and behind it. */
+export function copySlots(
+  from: SlotColumns,
+  [start, end]: readonly [number, number],
+  to: SlotColumns,
+  first: number,
+): void {
+  for (const name of COLUMNS) to[name].set(from[name].subarray(start, end), first);
+}
+
+export function emptySlot(columns: SlotColumns, slot: number): void {
   for (const name of COLUMNS) columns[name][slot] = 0;
 }
 
@@ -49,7 +57,7 @@ export function emptySlot(columns: PassageColumns, slot: number): void {
  * Columns from `first` on, so many slots: for each, how many bytes a number takes, and the
  * numbers. One that is the same in all slots is there once, and takes no bytes.
  */
-export function packColumns(columns: PassageColumns, first: number, slots: number): Uint8Array {
+export function packColumns(columns: SlotColumns, first: number, slots: number): Uint8Array {
   const parts = COLUMNS.flatMap((name) => {
     const values = columns[name].subarray(first, first + slots);
     const width = widthOf(values);
@@ -59,10 +67,10 @@ export function packColumns(columns: PassageColumns, first: number, slots: numbe
   return Buffer.concat(parts);
 }
 
-/** Puts packed columns in their place, which takes copying and no more: all of them are read at the first search. */
+/** Puts packed columns in their place, those that `into` has, which takes copying and no more: the first search waits for it. */
 export function unpackColumns(
   packed: Uint8Array,
-  into: PassageColumns,
+  into: Partial<SlotColumns>,
   first: number,
   slots: number,
   from = 0,
@@ -74,13 +82,13 @@ export function unpackColumns(
       width === 0 ? KINDS[name] : WIDTHS[width];
     const end = at + 1 + (kind?.BYTES_PER_ELEMENT ?? 0) * (width === 0 ? 1 : slots);
     if (!kind || end > packed.length) throw damagedIndex("columns");
-    const bytes = packed.subarray(at + 1, end);
-    if (width === 1) into[name].set(bytes, first);
-    else {
-      // A copy, since larger numbers must not begin anywhere.
-      const values = new kind(new Uint8Array(bytes).buffer);
-      if (width === 0) into[name].fill(values[0] as number, first, first + slots);
-      else into[name].set(values, first);
+    const column = into[name];
+    if (column) {
+      const bytes = packed.subarray(at + 1, end);
+      // A copy of larger numbers, since they must not begin anywhere.
+      const values = width === 1 ? bytes : new kind(new Uint8Array(bytes).buffer);
+      if (width === 0) column.fill(values[0] as number, first, first + slots);
+      else column.set(values, first);
     }
     at = end;
   }

@@ -1,7 +1,13 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import type { PassageColumns } from "../../../search/passage-index.ts";
-import { COLUMNS, newColumns, packColumns, unpackColumns } from "./memory-column-format.ts";
+
+import {
+  COLUMNS,
+  newColumns,
+  packColumns,
+  type SlotColumns,
+  unpackColumns,
+} from "./memory-column-format.ts";
 import { BLOCK_SLOTS, joinRecords, packRecords, unpackRecords } from "./memory-columns.ts";
 
 const number = fc.oneof(fc.nat(3), fc.nat(0xffff_ffff));
@@ -16,7 +22,7 @@ const slotValues = fc.record({
   flags: fc.nat(3),
 });
 
-function columnsOf(values: readonly Record<keyof PassageColumns, number>[]): PassageColumns {
+function columnsOf(values: readonly Record<keyof SlotColumns, number>[]): SlotColumns {
   const columns = newColumns(values.length);
   for (const [slot, value] of values.entries()) {
     for (const name of COLUMNS) columns[name][slot] = value[name];

@@ -1,10 +1,10 @@
-import type { PassageColumns } from "../../../search/passage-index.ts";
 import type { Connection } from "../connection.ts";
 import {
   copySlot,
   emptySlot,
   newColumns,
   packColumns,
+  type SlotColumns,
   unpackColumns,
 } from "./memory-column-format.ts";
 import { damagedIndex } from "./memory-damage.ts";
@@ -22,7 +22,7 @@ export const BLOCK_SLOTS = 512;
 export interface SlotRecords {
   readonly slots: Uint32Array;
   /** By place in `slots`. */
-  readonly columns: PassageColumns;
+  readonly columns: SlotColumns;
 }
 
 export function packRecords({ slots, columns }: SlotRecords): Uint8Array | null {
@@ -101,7 +101,7 @@ function changeBlocks(
   namespace: MemoryNamespace,
   generation: number,
   slots: ArrayLike<number>,
-  changed: (key: number, changes: readonly SlotChange[]) => PassageColumns | undefined,
+  changed: (key: number, changes: readonly SlotChange[]) => SlotColumns | undefined,
 ): void {
   const byBlock = new Map<number, SlotChange[]>();
   for (let index = 0; index < slots.length; index += 1) {
@@ -127,15 +127,26 @@ function changeBlocks(
   }
 }
 
-function readBlock(db: Connection, key: number): PassageColumns | undefined {
-  const row = db.get<{ data: Uint8Array }>(
-    "SELECT data FROM memory_column_block WHERE key = ?",
-    key,
-  );
-  if (!row) return undefined;
+function readBlock(db: Connection, key: number): SlotColumns | undefined {
+  const data = packedBlock(db, key);
+  if (!data) return undefined;
   const columns = newColumns(BLOCK_SLOTS);
-  unpackColumns(row.data, columns, 0, BLOCK_SLOTS);
+  unpackColumns(data, columns, 0, BLOCK_SLOTS);
   return columns;
+}
+
+function packedBlock(db: Connection, key: number): Uint8Array | undefined {
+  return db.get<{ data: Uint8Array }>("SELECT data FROM memory_column_block WHERE key = ?", key)
+    ?.data;
+}
+
+/** The packed block of those that a search looks into, by its number. */
+export function searchedBlock(
+  db: Connection,
+  namespace: MemoryNamespace,
+  block: number,
+): Uint8Array | undefined {
+  return packedBlock(db, firstBlock(namespace.number, namespace.generation) + block);
 }
 
 /** The packed blocks that changed after a change, with the first slot of each. */

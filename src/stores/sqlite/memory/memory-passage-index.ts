@@ -1,28 +1,15 @@
 import { passOnSummary } from "../../../search/known-summaries.ts";
 import type {
+  DetailColumns,
   PassageColumns,
   PassageIndex,
   PassageLinks,
   Postings,
 } from "../../../search/passage-index.ts";
-import { SessionsOfStretches } from "../../../search/stretches.ts";
 import type { Connection } from "../connection.ts";
-import {
-  columnsUpTo,
-  copySlot,
-  grownColumns,
-  newColumns,
-  unpackColumns,
-} from "./memory-column-format.ts";
-import {
-  BLOCK_SLOTS,
-  changedBlocks,
-  type SlotRecords,
-  unpackRecords,
-  wholeBlocks,
-} from "./memory-columns.ts";
+import { ColumnRoom } from "./memory-column-room.ts";
+import { changedBlocks, searchedBlock, unpackRecords } from "./memory-columns.ts";
 import { labelNumber, labelText } from "./memory-labels.ts";
-import { LinkChanges } from "./memory-link-changes.ts";
 import type { MemoryNamespace } from "./memory-namespace.ts";
 import { unitePostings } from "./memory-postings.ts";
 import type { PostingsCache } from "./memory-postings-cache.ts";
@@ -49,15 +36,13 @@ export class MemoryPassageIndex implements PassageIndex {
   #segments: readonly Segment[] = [];
   /** Words of the small segments, by segment. */
   readonly #newest = new Map<number, WordBlock | undefined>();
-  #room: PassageColumns = newColumns(0);
+  readonly #room: ColumnRoom;
   #columns: PassageColumns | undefined;
   /** The change up to which the columns are read; -1 when they are not. */
   #columnsAt = -1;
-  readonly #sessionsOf = new SessionsOfStretches();
   #sessions = { count: 0, last: 0 };
   /** The change up to which they are counted. */
   #sessionsAt = -1;
-  readonly #linkChanges = new LinkChanges();
   readonly #labels = new Map<number, string | undefined>();
   readonly #labelNumbers = new Map<string, number>();
 
@@ -66,13 +51,14 @@ export class MemoryPassageIndex implements PassageIndex {
     this.#cache = cache;
     this.#namespace = namespace;
     this.#segments = searchedSegments(db, namespace);
+    this.#room = new ColumnRoom((block) => searchedBlock(this.#db, this.#namespace, block));
     const index = this;
     this.links = {
       get: (slot) => this.#link(slot),
       get version() {
-        return index.columns && index.#linkChanges.version;
+        return index.columns && index.#room.linkChanges.version;
       },
-      changedSince: (version) => this.columns && this.#linkChanges.since(version),
+      changedSince: (version) => this.columns && this.#room.linkChanges.since(version),
     };
   }
 
@@ -87,7 +73,7 @@ export class MemoryPassageIndex implements PassageIndex {
       this.#newest.clear();
       this.#labels.clear();
       this.#labelNumbers.clear();
-      this.#sessionsOf.forget();
+      this.#room.sessionsOf.forget();
       this.#sessions = { count: 0, last: 0 };
       this.#sessionsAt = -1;
       if (before.generation !== namespace.generation) this.#columnsAt = -1;
@@ -112,7 +98,7 @@ export class MemoryPassageIndex implements PassageIndex {
       (sum, block) => sum + (block?.bytes.length ?? 0),
       0,
     );
-    return newest + 27 * this.#room.entry.length;
+    return newest + 27 * this.#room.slots;
   }
 
   get slots(): number {
@@ -128,6 +114,11 @@ export class MemoryPassageIndex implements PassageIndex {
     return this.#columns;
   }
 
+  details(slot: number): DetailColumns {
+    // Read first: what newer changes say of a block is put over it.
+    return this.columns && this.#room.details(slot);
+  }
+
   get sessions(): number {
     return this.#countSessions().count;
   }
@@ -137,7 +128,7 @@ export class MemoryPassageIndex implements PassageIndex {
   }
 
   sessionsIn(stretch: number): readonly number[] {
-    return this.#sessionsOf.of(stretch, this.columns);
+    return this.#room.sessionsOf.of(stretch, this.columns);
   }
 
   postings(word: string): Postings {
@@ -229,49 +220,18 @@ export class MemoryPassageIndex implements PassageIndex {
 
   #readColumns(): PassageColumns {
     const { slots, columns_at, changes } = this.#namespace;
-    if (this.#room.entry.length < slots) {
-      const grown = wholeBlocks(Math.max(slots, Math.floor(1.25 * this.#room.entry.length)));
-      this.#room = this.#columnsAt < 0 ? newColumns(grown) : grownColumns(this.#room, grown);
-    } else if (this.#columnsAt < 0) {
-      this.#room = newColumns(this.#room.entry.length);
-    }
+    if (this.#columnsAt < 0) this.#room.clear(slots);
+    else this.#room.grow(slots);
     if (columns_at > this.#columnsAt) {
-      const isNew = this.#columnsAt < 0;
-      if (isNew) this.#linkChanges.forget();
       for (const { first, data } of changedBlocks(this.#db, this.#namespace, this.#columnsAt)) {
-        const links = isNew ? undefined : linksIn(this.#room, first);
-        unpackColumns(data, this.#room, first, BLOCK_SLOTS);
-        if (links) this.#noteChanges(first, links);
-        this.#sessionsOf.forget(first, first + BLOCK_SLOTS);
+        this.#room.putBlock(first, data);
       }
     }
     for (const { number, level, last_change } of this.#segments) {
       if (level > 0 || last_change <= this.#columnsAt) continue;
-      this.#takeRecords(unpackRecords(smallSegment(this.#db, number).columns));
+      this.#room.putRecords(unpackRecords(smallSegment(this.#db, number).columns));
     }
     this.#columnsAt = changes;
-    return columnsUpTo(this.#room, slots);
+    return this.#room.upTo(slots);
   }
-
-  #takeRecords({ slots, columns }: SlotRecords): void {
-    for (const [at, slot] of slots.entries()) {
-      const isLink = columns.session[at] === 0;
-      if (isLink && columns.entry[at] !== this.#room.entry[slot]) this.#linkChanges.add(slot);
-      copySlot(columns, at, this.#room, slot);
-      this.#sessionsOf.forget(slot, slot + 1);
-    }
-  }
-  /** Notes which links of a block are others than they were. */
-  #noteChanges(first: number, before: Uint32Array): void {
-    for (const [at, link] of linksIn(this.#room, first).entries()) {
-      if (link !== before[at]) this.#linkChanges.add(first + at);
-    }
-  }
-}
-
-/** Where the empty slots of a block lead; 0 for one that leads nowhere, or is not empty. */
-function linksIn({ session, entry }: PassageColumns, first: number): Uint32Array {
-  const links = entry.slice(first, first + BLOCK_SLOTS);
-  for (let at = 0; at < links.length; at += 1) if (session[first + at] !== 0) links[at] = 0;
-  return links;
 }

@@ -136,8 +136,8 @@ class Verification {
       addWord(this.#expected, word, slots, hits);
     }
     const wanted = recordsOf([{ ...entry, columns: columnsOf(row, this.#labels) }], []);
-    const { columns } = this.#index;
     for (const [at, slot] of wanted.slots.entries()) {
+      const columns = { ...this.#index.columns, ...this.#index.details(slot) };
       const wrong = COLUMNS.filter(
         (name) => !Object.is(wanted.columns[name][at], columns[name][slot]),
       );
