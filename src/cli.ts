@@ -8,6 +8,7 @@ import type { LanguageModel } from "./core/language-model.ts";
 import type { MemoryStore } from "./core/memory-store.ts";
 import type { SessionService } from "./core/session-service.ts";
 import type { Stores } from "./core/stores.ts";
+import { isMemoryBehind } from "./projections/memory-behind.ts";
 import type { ServiceOptions } from "./session/service-options.ts";
 import { hasCapability } from "./surfaces/cli/capabilities-command.ts";
 import type { Engine, ProviderState, StoreAccess } from "./surfaces/cli/cli-context.ts";
@@ -308,7 +309,6 @@ async function emptyStores(): Promise<Stores> {
 /** A process that was killed may have left discarded messages in the log that memory has yet to get. */
 async function indexMemory(config: Config, stores: Stores): Promise<void> {
   const { events, memory, knowledge } = stores;
-  const { isMemoryBehind } = await import("./projections/memory-behind.ts");
   if (!(await isMemoryBehind(events, learns(config) ? knowledge : undefined))) return;
   const [{ ProjectionRunner }, { MemoryIndex }] = await Promise.all([
     import("./projections/projection-runner.ts"),

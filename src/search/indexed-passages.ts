@@ -1,4 +1,5 @@
 import type { MemoryEntry } from "../core/memory-store.ts";
+import { unicodePattern } from "../core/unicode-pattern.ts";
 import { isPerson } from "./is-person.ts";
 import { BY_SPEAKER, ENTRY_SAYS_WHEN, ON_DATE, PASSAGE_ASKS, SAID_MASK } from "./passage-index.ts";
 import { passages } from "./passages.ts";
@@ -33,13 +34,16 @@ export function indexedPassages(
     return {
       words: hitsOf(said, speaker, date),
       length: Math.min(said.length, LENGTH_MAX),
-      flags: entryFlags | (ASKS.test(text) ? PASSAGE_ASKS : 0),
+      flags: entryFlags | (ASKS(text).test(text) ? PASSAGE_ASKS : 0),
     };
   });
 }
 
 /** A question at the end, whatever closes it: quotes, a smiley. */
-const ASKS = /[?？؟]\P{L}*$/u;
+const ASKS = unicodePattern(/\?[^A-Za-z]*$/, {
+  source: String.raw`[?？؟]\P{L}*$`,
+  flags: "u",
+});
 
 function hitsOf(
   said: readonly string[],

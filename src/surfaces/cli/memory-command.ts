@@ -1,11 +1,12 @@
 import type { Command } from "commander";
 import type { CliContext } from "./cli-context.ts";
+import { memorySearchCommand } from "./memory-search-command.ts";
 
 type Register = (memory: Command, context: CliContext) => void;
 
-/** The subcommands in the order of the help; like commands, each is loaded when it is named. */
+/** The subcommands in the order of the help; like commands, each but the one that people wait for is loaded when it is named. */
 const SUBCOMMANDS: Readonly<Record<string, () => Promise<Register>>> = {
-  search: async () => (await import("./memory-search-command.ts")).memorySearchCommand,
+  search: async () => memorySearchCommand,
   list: async () => (await import("./memory-list-command.ts")).memoryListCommand,
   stats: async () => (await import("./memory-stats-command.ts")).memoryStatsCommand,
   add: async () => (await import("./memory-add-command.ts")).memoryAddCommand,

@@ -1,11 +1,12 @@
 import { Command } from "commander";
 import type { CliContext } from "./cli-context.ts";
+import { loadMemoryCommand } from "./memory-command.ts";
 
 type Register = (program: Command, context: CliContext) => void;
 
 /**
  * The commands in the order of the help, by their names. Each is loaded only
- * when it is named, or when all have to be known.
+ * when it is named, or when all have to be known; that of `rkat memory search`, which people wait for, at once.
  */
 const COMMANDS: readonly {
   readonly names: readonly string[];
@@ -26,10 +27,7 @@ const COMMANDS: readonly {
     names: ["history"],
     load: async () => (await import("./history-command.ts")).historyCommand,
   },
-  {
-    names: ["memory"],
-    load: async (next) => await (await import("./memory-command.ts")).loadMemoryCommand(next),
-  },
+  { names: ["memory"], load: loadMemoryCommand },
   {
     names: ["approvals"],
     load: async () => (await import("./approvals-command.ts")).approvalsCommand,
