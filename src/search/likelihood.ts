@@ -82,9 +82,10 @@ function newestTime(index: PassageIndex): number {
   const known = NEWEST.get(columns);
   if (known !== undefined) return known;
   let newest = Number.NEGATIVE_INFINITY;
+  const { time } = index.details(0, slots);
   for (let slot = 0; slot < slots; slot += 1) {
-    const time = index.details(slot).time[slot] as number;
-    if (time > newest && columns.session[slot] !== 0) newest = time;
+    const at = time[slot] as number;
+    if (at > newest && columns.session[slot] !== 0) newest = at;
   }
   NEWEST.set(columns, newest);
   return newest;

@@ -23,8 +23,8 @@ export interface PassageIndex {
   postingsOfBeginning(beginning: string): Postings;
   /** Another object whenever anything in them has changed. */
   readonly columns: PassageColumns;
-  /** Has what else is known of a slot, and says nothing of others. */
-  details(slot: number): DetailColumns;
+  /** Has what else is known of a slot, or of all from it up to another, and says nothing of others. */
+  details(slot: number, end?: number): DetailColumns;
   /** How many sessions have passages, … */
   readonly sessions: number;
   /** … the largest number of one, … */

@@ -1,10 +1,10 @@
 import { MEMORY_KINDS, type MemoryFilter } from "../core/memory-store.ts";
 import { timeSpan } from "./instant.ts";
-import type { PassageIndex } from "./passage-index.ts";
+import type { DetailColumns, PassageIndex } from "./passage-index.ts";
 
 /** Whether the entry of a slot is one of those that a query is about. */
 export function slotFilter(index: PassageIndex, filter: MemoryFilter): (slot: number) => boolean {
-  const tests = slotTests(index, filter);
+  const tests = slotTests(index, filter, (slot) => index.details(slot));
   return (slot) => tests.every((test) => test(slot));
 }
 
@@ -12,6 +12,7 @@ export function slotFilter(index: PassageIndex, filter: MemoryFilter): (slot: nu
 export function slotTests(
   index: PassageIndex,
   filter: MemoryFilter,
+  details: (slot: number) => DetailColumns,
 ): readonly ((slot: number) => boolean)[] {
   const { columns } = index;
   const { sessionId, role, kind } = filter;
@@ -22,16 +23,16 @@ export function slotTests(
   }
   if (role !== undefined) {
     const number = index.labelNumber(role);
-    tests.push((slot) => index.details(slot).role[slot] === number);
+    tests.push((slot) => details(slot).role[slot] === number);
   }
   if (kind !== undefined) {
     const number = MEMORY_KINDS.indexOf(kind);
-    tests.push((slot) => index.details(slot).kind[slot] === number);
+    tests.push((slot) => details(slot).kind[slot] === number);
   }
   if (filter.since !== undefined || filter.until !== undefined) {
     const { since, until } = timeSpan(filter);
     tests.push((slot) => {
-      const time = index.details(slot).time[slot] ?? Number.NaN;
+      const time = details(slot).time[slot] ?? Number.NaN;
       return since <= time && time <= until;
     });
   }

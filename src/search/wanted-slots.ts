@@ -1,5 +1,5 @@
 import type { MemoryFilter } from "../core/memory-store.ts";
-import type { PassageIndex } from "./passage-index.ts";
+import type { DetailColumns, PassageIndex } from "./passage-index.ts";
 import { slotTests } from "./slot-filter.ts";
 
 /**
@@ -7,7 +7,11 @@ import { slotTests } from "./slot-filter.ts";
  * about all of them. One test after the other, since most slots fail the first.
  */
 export function wantedSlots(index: PassageIndex, filter: MemoryFilter): Uint32Array | undefined {
-  const tests = slotTests(index, filter);
+  let all: DetailColumns | undefined;
+  const tests = slotTests(index, filter, () => {
+    all ??= index.details(0, index.slots);
+    return all;
+  });
   if (tests.length === 0) return undefined;
   const wanted = new Uint32Array(Math.ceil(index.slots / 32)).fill(0xffffffff);
   for (const test of tests) {

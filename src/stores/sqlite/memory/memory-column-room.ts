@@ -65,8 +65,10 @@ export class ColumnRoom {
     };
   }
 
-  details(slot: number): DetailColumns {
-    this.#readDetails(Math.floor(slot / BLOCK_SLOTS));
+  details(slot: number, end: number): DetailColumns {
+    for (let block = Math.floor(slot / BLOCK_SLOTS); block * BLOCK_SLOTS < end; block += 1) {
+      this.#readDetails(block);
+    }
     return this.#columns;
   }
 
@@ -88,8 +90,7 @@ export class ColumnRoom {
       end = start + 1;
       while (slots[end] === first + end - start) end += 1;
       // What is read of their blocks later would be older.
-      for (let slot = first; slot < first + end - start; slot += BLOCK_SLOTS) this.details(slot);
-      this.details(first + end - start - 1);
+      this.details(first, first + end - start);
       this.#change(first, end - start, () =>
         copySlots(columns, [start, end], this.#columns, first),
       );

@@ -114,9 +114,9 @@ export class MemoryPassageIndex implements PassageIndex {
     return this.#columns;
   }
 
-  details(slot: number): DetailColumns {
+  details(slot: number, end = slot + 1): DetailColumns {
     // Read first: what newer changes say of a block is put over it.
-    return this.columns && this.#room.details(slot);
+    return this.columns && this.#room.details(slot, end);
   }
 
   get sessions(): number {
