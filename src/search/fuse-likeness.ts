@@ -7,10 +7,14 @@ import { SCORE_FLOOR } from "./score.ts";
 
 /** How alike passages and a question are, as an embedder sees it: 0 is unrelated, 1 an answer. */
 export interface Likenesses {
-  /** The passages most like it, of those that the query is about. */
-  readonly nearest: readonly LikePassage[];
+  /** The slots of the passages most like it, of those that the query is about. */
+  readonly nearest: readonly number[];
+  /** How like it those of them are that are given: they have to be read. */
+  ofNearest(slots: readonly number[]): readonly LikePassage[];
   /** Of others, about how like it they are. */
   of(slots: readonly number[]): readonly LikePassage[];
+  /** No passage is more like it. */
+  readonly most: number;
 }
 
 interface LikePassage {
@@ -50,23 +54,40 @@ export function fuseLikeness(
     limit: Math.max(CANDIDATES, query.limit),
     minScore: 0,
   });
-  const alike = bestOfEntries(index, likenesses.nearest);
-  const others = byWords.slice(0, JUDGED).filter(({ slot }) => !alike.has(slot));
-  const judged = likenesses.of(others.flatMap(({ slot }) => slotsOf(index, slot)));
-  for (const [slot, found] of bestOfEntries(index, judged)) alike.set(slot, found);
-
-  const found = new Map(byWords.map((entry) => [entry.slot, entry]));
-  for (const slot of alike.keys()) if (!found.has(slot)) found.set(slot, { slot, score: 0 });
   const floor = query.minScore ?? SCORE_FLOOR;
+  const found = new Map(byWords.map((entry) => [entry.slot, entry]));
+  for (const slot of likenesses.nearest) {
+    const entry = index.columns.entry[slot] ?? 0;
+    if (!found.has(entry)) found.set(entry, { slot: entry, score: 0 });
+  }
   const likelihood = likelihoodOf(index, readQuestion(text));
+  const meaningOf = (entry: number, likeness: number) =>
+    1 - Math.exp(-WEIGHT * likeness * likelihood(entry));
+  const least = leastResult(byWords, query.limit, floor);
+  const canBe = ({ slot, score }: FoundEntry) =>
+    fused(score, meaningOf(slot, likenesses.most)) >= least;
+
+  const likely = new Map([...found].filter(([, entry]) => canBe(entry)));
+  const alike = bestOfEntries(
+    index,
+    likenesses.ofNearest(
+      likenesses.nearest.filter((slot) => likely.has(index.columns.entry[slot] ?? 0)),
+    ),
+  );
+  const others = byWords
+    .slice(0, JUDGED)
+    .filter(({ slot }) => likely.has(slot) && !alike.has(slot))
+    .flatMap(({ slot }) => slotsOf(index, slot));
+  for (const [slot, like] of bestOfEntries(index, likenesses.of(others))) alike.set(slot, like);
+
   const best = new BestEntries(index, query.limit);
   const meanings = new Map<number, number>();
-  for (const { slot, score } of found.values()) {
-    const like = alike.get(slot);
+  for (const { slot, score } of likely.values()) {
+    const like = alike.get(slot)?.likeness ?? 0;
     const isFoundByWords = score > 0 && score >= floor;
-    if (!isFoundByWords && (like?.likeness ?? 0) < ALIKE) continue;
-    const meaning = like ? 1 - Math.exp(-WEIGHT * like.likeness * likelihood(like.slot)) : 0;
-    const both = 1 - (1 - score) * (1 - meaning);
+    if (!isFoundByWords && like < ALIKE) continue;
+    const meaning = meaningOf(slot, like);
+    const both = fused(score, meaning);
     if (both < floor) continue;
     meanings.set(slot, meaning);
     best.offer(slot, slot, both);
@@ -80,6 +101,19 @@ export function fuseLikeness(
     return { slot, score, explanation: { parts } };
   });
 }
+
+function fused(score: number, meaning: number): number {
+  return 1 - (1 - score) * (1 - meaning);
+}
+
+/** What scores less is no result: words alone find enough that is better. */
+function leastResult(byWords: readonly FoundEntry[], limit: number, floor: number): number {
+  const last = byWords[limit - 1]?.score ?? 0;
+  return last >= floor ? last - ROUNDING : 0;
+}
+
+/** Scores that differ less may be the same to `BestEntries`. */
+const ROUNDING = 1e-5;
 
 /** By entry the one of its passages that is most alike. */
 function bestOfEntries(

@@ -1,6 +1,6 @@
 import type { CodeChunk, CodeScan } from "../kernels/code-scan.ts";
 import { openCodeScan } from "../kernels/open-code-scan.ts";
-import { askedNumbers, codeBytes, codeOf, numbersOf } from "./quantise.ts";
+import { askedNumbers, codeBytes, codeOf, numbersOf, rowLengthMost } from "./quantise.ts";
 
 /** Slots with a bit each, the lowest bit first. */
 export type SlotBitmap = Uint32Array;
@@ -30,6 +30,8 @@ export interface VectorQuestion {
   judge(slots: ArrayLike<number>): readonly SimilarSlot[];
   /** The cosines of rows, to the second digit. */
   compare(rows: readonly Uint8Array[]): readonly number[];
+  /** Nothing that `judge` or `compare` says of vectors of length 1 is larger. */
+  readonly most: number;
 }
 
 /**
@@ -103,7 +105,7 @@ export class CodeTable {
   /** What is asked of the codes with one query, of length 1. */
   ask(query: Float32Array): VectorQuestion {
     const code = codeOf(query);
-    const { unit, numbers } = askedNumbers(query);
+    const { unit, numbers, sum, length } = askedNumbers(query);
     // What a sum is for the query itself, when its numbers are spread like those of a bell curve.
     const judgedUnit = unit / Math.sqrt((2 / Math.PI) * query.length);
     const judge = (slots: ArrayLike<number>, best = slots.length) => {
@@ -122,6 +124,7 @@ export class CodeTable {
     };
     return {
       judge,
+      most: Math.max(judgedUnit * sum, unit * length * rowLengthMost(query.length)),
       nearest: ({ scanned, best, wanted }) => {
         const chunks = wanted
           ? this.#chunks.map((chunk) => this.#filtered(chunk, wanted))

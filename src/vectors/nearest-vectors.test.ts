@@ -48,7 +48,8 @@ describe("nearest vectors", () => {
           .sort((one, other) => other.similarity - one.similarity)
           .slice(0, 10)
           .map(({ slot }) => slot);
-        const nearest = nearestVectors(table.ask(vector), readRows, { among: 3000 }).slice(0, 10);
+        const { slots, compare } = nearestVectors(table.ask(vector), readRows, { among: 3000 });
+        const nearest = compare(slots).slice(0, 10);
         found += nearest.filter(({ slot }) => exact.includes(slot)).length;
       }
       expect(found / 200).toBeGreaterThan(0.95);
@@ -63,8 +64,9 @@ describe("nearest vectors", () => {
     const left = [11, 1234, 4999].map(slotOf);
     for (const slot of left) wanted[slot >> 5] = (wanted[slot >> 5] ?? 0) | (1 << (slot & 31));
     const vector = vectors[0] as Float32Array;
-    const nearest = nearestVectors(table.ask(vector), readRows, { wanted, among: 5000 });
-    expect(nearest.map(({ slot }) => slot).sort((one, other) => one - other)).toEqual(left);
+    const { slots, compare } = nearestVectors(table.ask(vector), readRows, { wanted, among: 5000 });
+    const nearest = compare(slots).map(({ slot }) => slot);
+    expect(nearest.sort((one, other) => one - other)).toEqual(left);
   });
 
   test("a vector that was removed is found no more, and its slot can be used again", () => {

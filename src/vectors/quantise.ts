@@ -10,9 +10,9 @@ import { DOT_QUERY_MAX } from "../kernels/code-scan.ts";
  */
 export function codeOf(vector: Float32Array): Uint8Array {
   const code = new Uint8Array(codeBytes(vector.length));
-  vector.forEach((number, index) => {
-    if (number >= 0) code[index >> 3] = (code[index >> 3] ?? 0) | (1 << (index & 7));
-  });
+  for (let index = 0; index < vector.length; index += 1) {
+    if ((vector[index] as number) >= 0) (code[index >> 3] as number) |= 1 << (index & 7);
+  }
   return code;
 }
 
@@ -44,14 +44,35 @@ export function numbersOf(row: Uint8Array): { readonly unit: number; readonly nu
   return { unit, numbers: new Int8Array(row.buffer, start, row.length - UNIT_BYTES) };
 }
 
-/** A query in 12 bits a dimension, which costs no recall, and what 1 stands for. */
-export function askedNumbers(query: Float32Array): {
+/** No row of a vector of length 1 is longer: each number may have been rounded up by half a unit. */
+export function rowLengthMost(dimensions: number): number {
+  return 1 + Math.sqrt(dimensions) / 2 / 127;
+}
+
+export interface AskedNumbers {
+  /** What 1 stands for. */
   readonly unit: number;
   readonly numbers: Int16Array;
-} {
-  const largest = query.reduce((most, number) => Math.max(most, Math.abs(number)), 0);
+  /** Of the numbers, whatever their signs … */
+  readonly sum: number;
+  /** … and as those of a vector. */
+  readonly length: number;
+}
+
+/** A query in 12 bits a dimension, which costs no recall. */
+export function askedNumbers(query: Float32Array): AskedNumbers {
+  let largest = 0;
+  for (const number of query) largest = Math.max(largest, Math.abs(number));
   const unit = largest / DOT_QUERY_MAX;
-  return { unit, numbers: Int16Array.from(query, (number) => Math.round(number / unit)) };
+  const numbers = new Int16Array(query.length);
+  let [sum, squares] = [0, 0];
+  for (let at = 0; at < query.length; at += 1) {
+    const number = Math.round((query[at] as number) / unit);
+    numbers[at] = number;
+    sum += Math.abs(number);
+    squares += number * number;
+  }
+  return { unit, numbers, sum, length: Math.sqrt(squares) };
 }
 
 const UNIT_BYTES = 4;

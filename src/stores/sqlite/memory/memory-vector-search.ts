@@ -72,13 +72,16 @@ function likenessesTo(
   if (!space || !calibration || space.dimensions !== vector.length) return undefined;
   const { table, rows } = loadedVectors(db, space, cacheBytes);
   const question = table.ask(vector);
+  const readRows = (slots: readonly number[]) => readVectorRows(db, space.number, slots, rows);
+  const nearest = nearestVectors(question, readRows, { wanted, among: table.count });
   const calibrated = ({ slot, similarity }: SimilarSlot) => ({
     slot,
     likeness: likeness(similarity, calibration),
   });
-  const readRows = (slots: readonly number[]) => readVectorRows(db, space.number, slots, rows);
   return {
-    nearest: nearestVectors(question, readRows, { wanted, among: table.count }).map(calibrated),
+    nearest: nearest.slots,
+    most: likeness(question.most, calibration),
+    ofNearest: (slots) => nearest.compare(slots).map(calibrated),
     of: (slots) => question.judge(slots).map(calibrated),
   };
 }
