@@ -10,9 +10,10 @@ interface RankedEntry {
 /** Values that differ less are the same: sums come out a little different in another order. */
 const SAME = 1e-6;
 
-/** Keeps the best of the entries whose passages it is offered, each as good as its best passage. */
+/** Keeps the best of the entries whose passages it is offered, each once and as good as its best passage. */
 export class BestEntries {
   readonly #index: PassageIndex;
+  readonly #entryOf: Uint32Array;
   readonly #limit: number;
   // Those kept, the best first.
   readonly #entries: Uint32Array;
@@ -24,6 +25,7 @@ export class BestEntries {
 
   constructor(index: PassageIndex, limit: number) {
     this.#index = index;
+    this.#entryOf = index.columns.entry;
     this.#limit = Math.min(limit, index.passages);
     this.#entries = new Uint32Array(this.#limit);
     this.#slots = new Uint32Array(this.#limit);
@@ -33,14 +35,14 @@ export class BestEntries {
   offer(entry: number, slot: number, exact: number): void {
     const value = Math.round(exact / SAME) * SAME;
     if (value < this.least) return;
-    const before = this.#entries.subarray(0, this.#count).indexOf(entry);
+    const before = this.#placeOfKnown(entry, slot);
     if (before >= 0 && (this.#values[before] as number) >= value) return;
     const last = before >= 0 ? before : Math.min(this.#count, this.#limit - 1);
     const place = this.#placeOf(entry, value);
     if (place > last) return;
-    for (const kept of [this.#entries, this.#slots, this.#values]) {
-      kept.copyWithin(place + 1, place, last);
-    }
+    this.#entries.copyWithin(place + 1, place, last);
+    this.#slots.copyWithin(place + 1, place, last);
+    this.#values.copyWithin(place + 1, place, last);
     this.#entries[place] = entry;
     this.#slots[place] = slot;
     this.#values[place] = value;
@@ -56,6 +58,13 @@ export class BestEntries {
         value: this.#values[at] as number,
       };
     }
+  }
+
+  /** Where the entry is already, or -1. */
+  #placeOfKnown(entry: number, slot: number): number {
+    // Most have one passage, which is offered once.
+    if (slot === entry && this.#entryOf[slot + 1] !== entry) return -1;
+    return this.#entries.subarray(0, this.#count).indexOf(entry);
   }
 
   #placeOf(entry: number, value: number): number {

@@ -88,6 +88,7 @@ function bestAnswers(
   const stretchShares = new StretchShares(index, evidence.words, weights);
   const likeliest = mostLikely(question, evidence.namesSpeaker, weights);
   for (const stretch of promising.order) {
+    if (!promising.anyCanHave(stretch, best.least)) break;
     if (!promising.canHave(stretch, best.least)) continue;
     const shares = stretchShares.read(stretch);
     for (let at = 0; at < STRETCH; at += 1) {

@@ -31,6 +31,8 @@ export class PromisingStretches {
   readonly #likely: number;
   /** … and where somebody is whom the question names. */
   readonly #likelier: number;
+  /** What is worth that much more is in an earlier group. */
+  #groupWidth = 0;
 
   constructor(
     index: PassageIndex,
@@ -59,15 +61,25 @@ export class PromisingStretches {
     this.order = this.#roughlySorted(reached.subarray(0, count), groups, order);
   }
 
+  /** Whether a passage there, or in one that comes later, can be worth so much. */
+  anyCanHave(stretch: number, value: number): boolean {
+    return this.#anywhere(stretch) + this.#groupWidth >= value;
+  }
+
   /** Whether a passage there can be worth so much. */
   canHave(stretch: number, value: number): boolean {
-    const { sessionShares, bestSessionShare } = this.#evidence;
-    if (this.#most(stretch, bestSessionShare) < value) return false;
+    if (this.#anywhere(stretch) < value) return false;
+    const { sessionShares } = this.#evidence;
     let best = 0;
     for (const session of this.#index.sessionsIn(stretch)) {
       best = Math.max(best, sessionShares[session] as number);
     }
     return this.#most(stretch, best) >= value;
+  }
+
+  /** What a passage there can be worth, were it of the best session. */
+  #anywhere(stretch: number): number {
+    return this.#most(stretch, this.#evidence.bestSessionShare);
   }
 
   #most(stretch: number, sessionShare: number): number {
@@ -79,12 +91,12 @@ export class PromisingStretches {
   #roughlySorted(stretches: Uint32Array, groups: Uint8Array, order: Uint32Array): Uint32Array {
     let best = 0;
     for (let at = 0; at < stretches.length; at += 1) {
-      best = Math.max(best, this.#most(stretches[at] as number, 0));
+      best = Math.max(best, this.#anywhere(stretches[at] as number));
     }
+    this.#groupWidth = best / (GROUPS - 1);
     const starts = new Uint32Array(GROUPS + 1);
     for (let at = 0; at < stretches.length; at += 1) {
-      const group = (1 - this.#most(stretches[at] as number, 0) / best) * (GROUPS - 1);
-      groups[at] = group;
+      groups[at] = (best - this.#anywhere(stretches[at] as number)) / this.#groupWidth;
       (starts[(groups[at] as number) + 1] as number) += 1;
     }
     for (let group = 1; group < GROUPS; group += 1) {

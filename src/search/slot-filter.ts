@@ -5,6 +5,7 @@ import type { DetailColumns, PassageIndex } from "./passage-index.ts";
 /** Whether the entry of a slot is one of those that a query is about. */
 export function slotFilter(index: PassageIndex, filter: MemoryFilter): (slot: number) => boolean {
   const tests = slotTests(index, filter, (slot) => index.details(slot));
+  if (tests.length === 0) return () => true;
   return (slot) => tests.every((test) => test(slot));
 }
 

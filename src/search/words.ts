@@ -41,7 +41,8 @@ const CHUNK = unicodePattern(/[A-Za-z0-9]+(?:[._'-][A-Za-z0-9]+|,\d{3}(?!\d))*/g
   source: String.raw`[\p{L}\p{N}\p{M}]+(?:[._'’-][\p{L}\p{N}\p{M}]+|,\p{Nd}{3}(?!\p{N}))*|\p{Extended_Pictographic}`,
   flags: "gu",
 });
-const PLAIN = /^[a-z]+$/;
+/** Nothing in it to take apart. */
+const PLAIN = /^[A-Z]?[a-z]+$/;
 /** Where the parts of an identifier meet: getUser|Name, HTTP|Server. */
 const HUMP = unicodePattern(/(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])/, {
   source: String.raw`(?<=[\p{Ll}\p{N}])(?=\p{Lu})|(?<=\p{Lu})(?=\p{Lu}\p{Ll})`,
@@ -63,7 +64,7 @@ const FOLDED_IN = unicodePattern(/[^A-Za-z0-9._-]/g, {
 function collect(text: string, keepsLast: boolean): string[] {
   const found: string[] = [];
   for (const [chunk] of text.matchAll(CHUNK(text))) {
-    if (PLAIN.test(chunk)) found.push(baseForm(cut(chunk)));
+    if (PLAIN.test(chunk)) found.push(baseForm(cut(chunk.toLowerCase())));
     else addCompound(chunk, keepsLast, found);
   }
   return found;
