@@ -55,11 +55,6 @@ export function fuseLikeness(
     minScore: 0,
   });
   const floor = query.minScore ?? SCORE_FLOOR;
-  const found = new Map(byWords.map((entry) => [entry.slot, entry]));
-  for (const slot of likenesses.nearest) {
-    const entry = index.columns.entry[slot] ?? 0;
-    if (!found.has(entry)) found.set(entry, { slot: entry, score: 0 });
-  }
   const likelihood = likelihoodOf(index, readQuestion(text));
   const meaningOf = (entry: number, likeness: number) =>
     1 - Math.exp(-WEIGHT * likeness * likelihood(entry));
@@ -67,22 +62,24 @@ export function fuseLikeness(
   const canBe = ({ slot, score }: FoundEntry) =>
     fused(score, meaningOf(slot, likenesses.most)) >= least;
 
-  const likely = new Map([...found].filter(([, entry]) => canBe(entry)));
-  const alike = bestOfEntries(
-    index,
-    likenesses.ofNearest(
-      likenesses.nearest.filter((slot) => likely.has(index.columns.entry[slot] ?? 0)),
-    ),
-  );
+  const found = new Map<number, FoundEntry>();
+  for (const entry of byWords) if (canBe(entry)) found.set(entry.slot, entry);
+  const near = likenesses.nearest.filter((passage) => {
+    const slot = index.columns.entry[passage] ?? 0;
+    const entry = found.get(slot) ?? { slot, score: 0 };
+    if (!found.has(slot) && canBe(entry)) found.set(slot, entry);
+    return found.has(slot);
+  });
+  const alike = bestOfEntries(index, likenesses.ofNearest(near));
   const others = byWords
     .slice(0, JUDGED)
-    .filter(({ slot }) => likely.has(slot) && !alike.has(slot))
+    .filter(({ slot }) => found.has(slot) && !alike.has(slot))
     .flatMap(({ slot }) => slotsOf(index, slot));
   for (const [slot, like] of bestOfEntries(index, likenesses.of(others))) alike.set(slot, like);
 
   const best = new BestEntries(index, query.limit);
   const meanings = new Map<number, number>();
-  for (const { slot, score } of likely.values()) {
+  for (const { slot, score } of found.values()) {
     const like = alike.get(slot)?.likeness ?? 0;
     const isFoundByWords = score > 0 && score >= floor;
     if (!isFoundByWords && like < ALIKE) continue;

@@ -8,7 +8,6 @@ import type {
   PassageLinks,
   Postings,
 } from "./passage-index.ts";
-import { SessionsOfStretches } from "./stretches.ts";
 
 /** Empty slots at either end of a run; its neighbour's are behind them. */
 const PADS = 2;
@@ -67,7 +66,6 @@ export function inMemoryIndex(entries: readonly IndexedEntry[]): InMemoryIndex {
       }
     });
   }
-  const sessionsOf = new SessionsOfStretches();
   const postings = new Map([...words].map(([word, list]) => [word, packed(list)]));
   const entryBySlot = new Map(places.map(({ entry, start }) => [start, entry]));
   return {
@@ -77,7 +75,6 @@ export function inMemoryIndex(entries: readonly IndexedEntry[]): InMemoryIndex {
     details: () => details,
     sessions: slotsOfSession.size,
     lastSession: slotsOfSession.size,
-    sessionsIn: (stretch) => sessionsOf.of(stretch, columns),
     links: linksOf(slotsOfSession.values()),
     postings: (word) => postings.get(word) ?? NOWHERE,
     postingsOfBeginning: (beginning) =>

@@ -27,10 +27,8 @@ export interface PassageIndex {
   details(slot: number, end?: number): DetailColumns;
   /** How many sessions have passages, … */
   readonly sessions: number;
-  /** … the largest number of one, … */
+  /** … and the largest number of one. */
   readonly lastSession: number;
-  /** … and those in a stretch of slots. */
-  sessionsIn(stretch: number): readonly number[];
   /** An empty slot at the end of a run, and the slot of the same session that it stands for. */
   readonly links: PassageLinks;
   /** The number that stands for a session, a role or a speaker; `undefined` when no entry has it. */

@@ -3,7 +3,7 @@ import type { PassageIndex } from "./passage-index.ts";
 import type { Question } from "./question.ts";
 import type { QuestionEvidence } from "./question-evidence.ts";
 import type { RankingWeights } from "./ranking-weights.ts";
-import { stretchOf } from "./stretches.ts";
+import { STRETCH, stretchOf } from "./stretches.ts";
 import { ALL } from "./word-summary.ts";
 
 /** Sums come out a little different in another order. */
@@ -20,7 +20,8 @@ const ROUNDING = 1e-5;
 export class PromisingStretches {
   /** The most promising ones first, roughly. */
   readonly order: Uint32Array;
-  readonly #index: PassageIndex;
+  /** By slot. */
+  readonly #sessions: Uint32Array;
   readonly #evidence: QuestionEvidence;
   readonly #session: number;
   /** By stretch, what the words give at most. The array is that of the next question, too. */
@@ -41,7 +42,7 @@ export class PromisingStretches {
     weights: RankingWeights,
   ) {
     const { words, named, reached, groups, order } = zerosFor(stretchOf(index.slots) + 1);
-    this.#index = index;
+    this.#sessions = index.columns.session;
     this.#evidence = evidence;
     this.#session = weights.session;
     this.#words = words;
@@ -70,11 +71,15 @@ export class PromisingStretches {
   canHave(stretch: number, value: number): boolean {
     if (this.#anywhere(stretch) < value) return false;
     const { sessionShares } = this.#evidence;
-    let best = 0;
-    for (const session of this.#index.sessionsIn(stretch)) {
-      best = Math.max(best, sessionShares[session] as number);
+    const sessions = this.#sessions;
+    let before = 0;
+    for (let slot = stretch * STRETCH; slot < (stretch + 1) * STRETCH; slot += 1) {
+      const session = sessions[slot] ?? 0;
+      if (session === before || session === 0) continue;
+      if (this.#most(stretch, sessionShares[session] as number) >= value) return true;
+      before = session;
     }
-    return this.#most(stretch, best) >= value;
+    return false;
   }
 
   /** What a passage there can be worth, were it of the best session. */

@@ -116,11 +116,16 @@ export class CodeTable {
       );
       // Numbers sort many times faster than objects: a sum and its place make one.
       const count = known.length;
-      const places = Float64Array.from(sums, (sum, place) => place - sum * count).sort();
-      return Array.from(places.subarray(0, best), (key) => {
+      const keys = new Float64Array(count);
+      for (let place = 0; place < count; place += 1) {
+        keys[place] = place - (sums[place] as number) * count;
+      }
+      const found: SimilarSlot[] = [];
+      for (const key of keys.sort().subarray(0, best)) {
         const place = ((key % count) + count) % count;
-        return { slot: known[place] ?? 0, similarity: judgedUnit * (sums[place] ?? 0) };
-      });
+        found.push({ slot: known[place] ?? 0, similarity: judgedUnit * (sums[place] ?? 0) });
+      }
+      return found;
     };
     return {
       judge,

@@ -1,4 +1,9 @@
-import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlite";
+import {
+  DatabaseSync,
+  type SQLInputValue,
+  type SQLOutputValue,
+  type StatementSync,
+} from "node:sqlite";
 
 /** One open SQLite file, as the commands see it: cached statements and short transactions. */
 export class Connection {
@@ -27,6 +32,13 @@ export class Connection {
 
   all<Row>(sql: string, ...values: SQLInputValue[]): Row[] {
     return this.prepare(sql).all(...values) as Row[];
+  }
+
+  /** Rows as arrays of their columns, which take a sixth less: of a statement that is not asked for in another way. */
+  arrays(sql: string, ...values: SQLInputValue[]): readonly SQLOutputValue[][] {
+    const statement = this.prepare(sql);
+    statement.setReturnArrays(true);
+    return statement.all(...values) as unknown as SQLOutputValue[][];
   }
 
   /** Rows as they are asked for: leaving the loop early reads no more of them. */

@@ -1,5 +1,4 @@
 import type { DetailColumns, PassageColumns } from "../../../search/passage-index.ts";
-import { SessionsOfStretches } from "../../../search/stretches.ts";
 import {
   copySlots,
   grownColumns,
@@ -17,7 +16,6 @@ import { LinkChanges } from "./memory-link-changes.ts";
  */
 export class ColumnRoom {
   readonly linkChanges = new LinkChanges();
-  readonly sessionsOf = new SessionsOfStretches();
   /** A packed block, as it is in the store now. */
   readonly #packed: (block: number) => Uint8Array | undefined;
   #columns = newColumns(0);
@@ -42,7 +40,6 @@ export class ColumnRoom {
     this.#isDetailed = new Uint8Array(room / BLOCK_SLOTS);
     this.#isNew = true;
     this.linkChanges.forget();
-    this.sessionsOf.forget();
   }
 
   grow(slots: number): void {
@@ -116,7 +113,6 @@ export class ColumnRoom {
     for (const [at, link] of linksIn(this.#columns, first, count).entries()) {
       if (link !== before[at]) this.linkChanges.add(first + at);
     }
-    this.sessionsOf.forget(first, first + count);
   }
 }
 

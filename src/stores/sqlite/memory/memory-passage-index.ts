@@ -73,7 +73,6 @@ export class MemoryPassageIndex implements PassageIndex {
       this.#newest.clear();
       this.#labels.clear();
       this.#labelNumbers.clear();
-      this.#room.sessionsOf.forget();
       this.#sessions = { count: 0, last: 0 };
       this.#sessionsAt = -1;
       if (before.generation !== namespace.generation) this.#columnsAt = -1;
@@ -125,10 +124,6 @@ export class MemoryPassageIndex implements PassageIndex {
 
   get lastSession(): number {
     return this.#countSessions().last;
-  }
-
-  sessionsIn(stretch: number): readonly number[] {
-    return this.#room.sessionsOf.of(stretch, this.columns);
   }
 
   postings(word: string): Postings {

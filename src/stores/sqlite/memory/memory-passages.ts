@@ -1,15 +1,21 @@
 import type { MemoryEntry } from "../../../core/memory-store.ts";
 import { type IndexedPassage, indexedPassages } from "../../../search/indexed-passages.ts";
+import { passages } from "../../../search/passages.ts";
 
 /** What lies beyond about four million words of one entry is kept and not found. */
 const PASSAGES_MAX = 65_536;
+
+/** The texts of the passages of an entry that the index has. */
+export function textsOf(content: string): readonly string[] {
+  return passages(content).slice(0, PASSAGES_MAX);
+}
 
 /** The passages of an entry that the index has. */
 export function passagesOf(
   entry: Pick<MemoryEntry, "content" | "speaker" | "time">,
 ): readonly IndexedPassage[] {
-  const passages = indexedPassages(entry);
-  return passages.length > PASSAGES_MAX ? passages.slice(0, PASSAGES_MAX) : passages;
+  const all = indexedPassages(entry);
+  return all.length > PASSAGES_MAX ? all.slice(0, PASSAGES_MAX) : all;
 }
 
 /**
@@ -20,10 +26,10 @@ export function fittedPassages(
   entry: Pick<MemoryEntry, "content" | "speaker" | "time">,
   count: number,
 ): readonly IndexedPassage[] {
-  const passages = passagesOf(entry);
-  if (passages.length === count) return passages;
-  const kept = passages.slice(0, count - 1);
-  const rest = passages.slice(count - 1);
+  const all = passagesOf(entry);
+  if (all.length === count) return all;
+  const kept = all.slice(0, count - 1);
+  const rest = all.slice(count - 1);
   const missing = Array.from({ length: Math.max(0, count - 1 - kept.length) }, () => NO_PASSAGE);
   return [...kept, ...missing, rest.length > 0 ? rest.reduce(joinPassages) : NO_PASSAGE];
 }

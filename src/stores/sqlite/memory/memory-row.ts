@@ -34,6 +34,56 @@ export const SELECT_MEMORY = `
   LEFT JOIN memory_label AS speaker
     ON speaker.namespace = entry.namespace AND speaker.number = entry.speaker`;
 
+/** The columns of a `MemoryRow` in its order, but with the numbers of labels, as `Connection.arrays` gives them. */
+export const SELECT_NUMBERED = `
+  SELECT key, entry.session, session.id, slot, passages, entry.id, turn, kind, time,
+         role, speaker, source_from, source_to, content
+  FROM memory_entry AS entry
+  JOIN memory_session AS session
+    ON session.namespace = entry.namespace AND session.number = entry.session`;
+
+export type NumberedRow = readonly [
+  key: number,
+  session: number,
+  session_id: string,
+  slot: number,
+  passages: number,
+  id: string,
+  turn: number | null,
+  kind: number,
+  time: StoredTime,
+  role: number | null,
+  speaker: number | null,
+  source_from: number | null,
+  source_to: number | null,
+  content: string,
+];
+
+export function labelledRow(
+  row: NumberedRow,
+  label: (number: number) => string | undefined,
+): MemoryRow {
+  const [key, session, session_id, slot, passages, id, turn, kind, time, ...told] = row;
+  const [role, speaker, source_from, source_to, content] = told;
+  const text = (number: number | null) => (number === null ? null : (label(number) ?? null));
+  return {
+    key,
+    session,
+    session_id,
+    slot,
+    passages,
+    id,
+    turn,
+    kind,
+    time,
+    role: text(role),
+    speaker: text(speaker),
+    source_from,
+    source_to,
+    content,
+  };
+}
+
 export function entryOf(row: MemoryRow): MemoryEntry {
   const time = timeOf(row.time);
   return {

@@ -7,7 +7,13 @@ import { passageIndex } from "./memory-indexes.ts";
 import { type MemoryNamespace, openNamespace } from "./memory-namespace.ts";
 import { neighboursOf } from "./memory-neighbours.ts";
 import type { MemoryPassageIndex } from "./memory-passage-index.ts";
-import { entryOf, type MemoryRow, SELECT_MEMORY } from "./memory-row.ts";
+import {
+  entryOf,
+  labelledRow,
+  type MemoryRow,
+  type NumberedRow,
+  SELECT_NUMBERED,
+} from "./memory-row.ts";
 import { textMark } from "./memory-text-mark.ts";
 import { type EmbeddedSearch, findByMeaning } from "./memory-vector-search.ts";
 
@@ -41,6 +47,7 @@ export function searchMemories(
       .slice(0, query.limit - same.length);
     const rows = rowsAt(
       db,
+      index,
       opened,
       others.map(({ slot }) => slot),
     );
@@ -77,15 +84,22 @@ function hitOf(
 /** Entries by their first slots. */
 function rowsAt(
   db: Connection,
+  index: MemoryPassageIndex,
   namespace: MemoryNamespace,
   slots: readonly number[],
 ): ReadonlyMap<number, MemoryRow> {
   if (slots.length === 0) return new Map();
-  const rows = db.all<MemoryRow>(AT_SLOTS, namespace.number, JSON.stringify(slots));
-  return new Map(rows.map((row) => [row.slot, row]));
+  // The index knows what labels say: nobody has to look that up row by row.
+  const label = (number: number) => index.label(number);
+  const rows = new Map<number, MemoryRow>();
+  for (const numbered of db.arrays(AT_SLOTS, namespace.number, JSON.stringify(slots))) {
+    const row = labelledRow(numbered as unknown as NumberedRow, label);
+    rows.set(row.slot, row);
+  }
+  return rows;
 }
 
-const AT_SLOTS = `${SELECT_MEMORY}
+const AT_SLOTS = `${SELECT_NUMBERED}
   WHERE entry.namespace = ? AND slot IN (SELECT value FROM json_each(?))`;
 
 /** Rows that are read at once of those that may have the text of a query. */
@@ -107,7 +121,7 @@ function sameTexts(
     const marked = [...slots.filter((_, at) => hits[at] === mark.hits)];
     const key = textKey(text);
     for (let at = 0; at < marked.length && found.size < query.limit; at += PAGE) {
-      for (const row of rowsAt(db, namespace, marked.slice(at, at + PAGE)).values()) {
+      for (const row of rowsAt(db, index, namespace, marked.slice(at, at + PAGE)).values()) {
         if (wanted(entryOf(row)) && textKey(row.content) === key) found.set(row.key, row);
       }
     }

@@ -1,7 +1,8 @@
 import { foldText } from "../../../search/fold-text.ts";
-import { SAID_MASK } from "../../../search/passage-index.ts";
+import { stem } from "../../../search/stem.ts";
 import { hashOfKey } from "../../../search/text-key.ts";
-import { passagesOf } from "./memory-passages.ts";
+import { words } from "../../../search/words.ts";
+import { textsOf } from "./memory-passages.ts";
 
 /**
  * By what the index finds an entry that is asked for by its whole text: a word that no text
@@ -24,9 +25,7 @@ export function wordlessHash(text: string): number {
 
 export function textMark(text: string): TextMark {
   const said = new Set<string>();
-  for (const { words } of passagesOf({ content: text })) {
-    for (const [word, hits] of words) if ((hits & SAID_MASK) > 0) said.add(word);
-  }
+  for (const passage of textsOf(text)) for (const word of words(passage)) said.add(stem(word));
   let hash = said.size > 0 ? 0 : wordlessHash(text);
   for (const word of said) hash = (hash + hashOfKey(word)) >>> 0;
   return markOfHash(hash);
