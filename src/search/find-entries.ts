@@ -1,7 +1,7 @@
 import type { MemoryFilter, ScoreExplanation } from "../core/memory-store.ts";
 import { BestEntries } from "./best-entries.ts";
 import { explainScore } from "./explain-score.ts";
-import { type Likelihood, likelihoodOf, mostLikely } from "./likelihood.ts";
+import { type Likelihood, likelihoodOf } from "./likelihood.ts";
 import type { PassageIndex } from "./passage-index.ts";
 import { PromisingStretches } from "./promising-stretches.ts";
 import { type Question, readQuestion } from "./question.ts";
@@ -86,11 +86,11 @@ function bestAnswers(
   const wanted = slotFilter(index, query);
   const promising = new PromisingStretches(index, question, evidence, weights);
   const stretchShares = new StretchShares(index, evidence.words, weights);
-  const likeliest = mostLikely(question, evidence.namesSpeaker, weights);
   for (const stretch of promising.order) {
     if (!promising.anyCanHave(stretch, best.least)) break;
     if (!promising.canHave(stretch, best.least)) continue;
     const shares = stretchShares.read(stretch);
+    const likeliest = promising.likeliest(stretch);
     for (let at = 0; at < STRETCH; at += 1) {
       const slot = stretch * STRETCH + at;
       const share = shares[at] as number;

@@ -82,6 +82,11 @@ export class PromisingStretches {
     return false;
   }
 
+  /** What a passage there is times at most. */
+  likeliest(stretch: number): number {
+    return this.#named[stretch] === 1 ? this.#likelier : this.#likely;
+  }
+
   /** What a passage there can be worth, were it of the best session. */
   #anywhere(stretch: number): number {
     return this.#most(stretch, this.#evidence.bestSessionShare);
@@ -89,7 +94,7 @@ export class PromisingStretches {
 
   #most(stretch: number, sessionShare: number): number {
     const relevance = (this.#words[stretch] as number) + this.#session * sessionShare;
-    return ROUNDING + relevance * (this.#named[stretch] === 1 ? this.#likelier : this.#likely);
+    return ROUNDING + relevance * this.likeliest(stretch);
   }
 
   /** Those that can have more come into earlier ones of 64 groups. */

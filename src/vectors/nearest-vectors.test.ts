@@ -115,6 +115,25 @@ test("a row tells a cosine to the second digit", () => {
   expect(same).toBeCloseTo(1, 2);
 });
 
+test("nothing is more like a query than it says, be it the query itself", () => {
+  for (const dimensions of [1, 2, 64, 384, 1000]) {
+    const even = normal(new Float32Array(dimensions).fill(1));
+    const one = even.map((_, at) => (at === 0 ? 1 : 0));
+    // Halves are rounded up: what is stored is longer than it was.
+    const longer = normal(even.map((_, at) => (at === 0 ? 127 : 0.5)));
+    const vectors = [even, one, longer, ...clustered(20, dimensions, 1)];
+    const table = new CodeTable(dimensions);
+    for (const [slot, vector] of vectors.entries()) table.set(slot, codeOf(vector));
+    for (const vector of vectors) {
+      const question = table.ask(vector);
+      const judged = question.judge([...vectors.keys()]).map(({ similarity }) => similarity);
+      const compared = question.compare(vectors.map(rowOf));
+      expect(Math.max(...judged, ...compared)).toBeLessThanOrEqual(question.most);
+      expect(question.most).toBeLessThan(1.3);
+    }
+  }
+});
+
 test("a code has a bit for each dimension, in whole words of 64", () => {
   expect([...codeOf(Float32Array.of(1, -1, 0, 0.5, -0.1))]).toEqual([0b1101, 0, 0, 0, 0, 0, 0, 0]);
   expect([64, 65, 384, 4096].map(codeBytes)).toEqual([8, 16, 48, 512]);

@@ -1,0 +1,76 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { fuseLikeness, type Likenesses } from "./fuse-likeness.ts";
+import { indexedEntry, inMemoryIndex } from "./in-memory-index.ts";
+
+const WORDS = "boat mast sail rope oar hull paint carpenter harbour storm".split(" ");
+
+const indexOf = (contents: readonly string[]) =>
+  inMemoryIndex(
+    contents.map((content, turn) =>
+      indexedEntry({
+        id: `${turn}`,
+        sessionId: `${turn % 3}`,
+        turn,
+        kind: "message",
+        content,
+        speaker: turn % 2 === 0 ? "Ada" : "Nils",
+      }),
+    ),
+  );
+
+/** Passages as like as it is said by slot; those whose number is even are the nearest. */
+function likenessesOf(likeness: readonly number[], slots: number) {
+  const of = (some: readonly number[]) =>
+    some.map((slot) => ({ slot, likeness: likeness[slot % likeness.length] ?? 0 }));
+  const read: number[] = [];
+  const likenesses: Likenesses = {
+    nearest: Array.from({ length: Math.floor(slots / 2) }, (_, half) => 2 * half),
+    ofNearest: (some) => {
+      read.push(...some);
+      return of(some);
+    },
+    of,
+    most: Math.max(0, ...likeness),
+  };
+  return { likenesses, read };
+}
+
+describe("words and likeness together", () => {
+  test("what is left out could not have been a result", () => {
+    const contents = fc.array(
+      fc
+        .array(fc.constantFrom(...WORDS), { minLength: 1, maxLength: 90 })
+        .map((all) => all.join(" ")),
+      { minLength: 1, maxLength: 40 },
+    );
+    fc.assert(
+      fc.property(
+        contents,
+        fc.array(fc.double({ min: 0, max: 3, noNaN: true }), { minLength: 1, maxLength: 20 }),
+        fc.uniqueArray(fc.constantFrom(...WORDS, "Ada"), { minLength: 1, maxLength: 4 }),
+        fc.record({
+          limit: fc.integer({ min: 1, max: 12 }),
+          minScore: fc.constantFrom(0, 0.3, 0.6),
+          explain: fc.boolean(),
+        }),
+        (texts, likeness, words, options) => {
+          const index = indexOf(texts);
+          const query = { ...options, text: words.join(" ") };
+          const { likenesses } = likenessesOf(likeness, index.slots);
+          const all = fuseLikeness(index, query, { ...likenesses, most: Infinity });
+          expect(fuseLikeness(index, query, likenesses)).toEqual(all);
+        },
+      ),
+      { numRuns: 500 },
+    );
+  });
+
+  test("passages are only read that can be among the results", () => {
+    const index = indexOf(["The mast of the boat.", ...Array(20).fill("Nobody rowed today.")]);
+    const { likenesses, read } = likenessesOf([0.1], index.slots);
+    const found = fuseLikeness(index, { text: "boat mast", limit: 1 }, likenesses);
+    expect(found.map(({ slot }) => index.entryAt(slot)?.id)).toEqual(["0"]);
+    expect(read.map((slot) => index.entryAt(slot)?.id)).toEqual(["0"]);
+  });
+});
