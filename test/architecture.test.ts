@@ -32,7 +32,16 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   replay: ["core", "transcripts"],
   config: ["core", "smol-toml"],
   // It measures what users import.
-  bench: ["core", "index.ts", "sqlite.ts", "json-rpc.ts", "rest.ts", "mcp.ts", "testing.ts"],
+  bench: [
+    "core",
+    "vectors",
+    "index.ts",
+    "sqlite.ts",
+    "json-rpc.ts",
+    "rest.ts",
+    "mcp.ts",
+    "testing.ts",
+  ],
   surfaces: [
     "core",
     "bench",

@@ -1,5 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { Project } from "./support/rkat-process.ts";
 
@@ -377,6 +379,43 @@ test("an index can be checked and built anew", async () => {
     stdout: "The index of 3 entries is new.\n",
   });
   expect(await project.json(["memory", "search", "launch", "--json"])).toHaveLength(1);
+});
+
+test("a damaged index is named by whoever meets it, and can be built anew", async () => {
+  const project = await projectWithMemory();
+  const file = new DatabaseSync(join(project.folder, ".rkat/rkat.db"));
+  file.exec("UPDATE memory_segment SET words = x'02ffff' WHERE words IS NOT NULL");
+  file.close();
+  const checked = await project.rkat(["memory", "verify"]);
+  expect(checked.code).toBe(1);
+  expect(checked.stdout).toMatch(/words of it cannot be read.*`rkat memory reindex`/s);
+  const searched = await project.rkat(["memory", "search", "launch"]);
+  expect(searched).toMatchObject({ code: 1, stdout: "" });
+  expect(searched.stderr).toMatch(/index of memory is damaged.*hint: `rkat memory reindex`/s);
+  await project.rkat(["memory", "reindex"]);
+  expect(await project.rkat(["memory", "verify"])).toMatchObject({ code: 0 });
+  expect(await project.json(["memory", "search", "launch", "--json"])).toHaveLength(1);
+});
+
+test("building an index anew can be stopped, and then it is the one that it was", async () => {
+  const project = await Project.open();
+  const many = Array.from({ length: 4000 }, (_, turn) => ({
+    content: `heron ${turn} by the weir`,
+    session_id: "s",
+    turn,
+  }));
+  await project.rkat(["memory", "add", "--jsonl", "-"], lines(...many));
+  const ends = new Set<number | null>();
+  for (const after of [100, 200, 300, 400]) {
+    const { child, ended } = project.start(["memory", "reindex"]);
+    await sleep(after);
+    child.kill("SIGINT");
+    ends.add((await ended).code);
+    expect(await project.rkat(["memory", "verify"])).toMatchObject({ code: 0 });
+    expect(await project.json(["memory", "search", "1234", "--json"])).toHaveLength(1);
+  }
+  // Done, stopped, or stopped before it could say so.
+  for (const code of ends) expect([0, 130, null]).toContain(code);
 });
 
 test("`--dir` names another project, and nothing above it is used", async () => {
