@@ -28,9 +28,11 @@ function vectorOf(text: string): Float32Array {
   const vector = new Float32Array(DIMENSIONS);
   const meant = contentWords(ANSWERS.get(text) ?? "").slice(0, ANSWER_WORDS);
   for (const word of [...contentWords(text), ...meant].slice(0, WORDS_MAX)) addWord(word, vector);
-  const length = Math.hypot(...vector);
+  let squares = 0;
+  for (let at = 0; at < DIMENSIONS; at += 1) squares += (vector[at] as number) ** 2;
+  const length = Math.sqrt(squares);
   if (length > 0)
-    for (let at = 0; at < DIMENSIONS; at += 1) vector[at] = (vector[at] ?? 0) / length;
+    for (let at = 0; at < DIMENSIONS; at += 1) vector[at] = (vector[at] as number) / length;
   return vector;
 }
 
@@ -44,6 +46,6 @@ function addWord(word: string, vector: Float32Array): void {
     state ^= state << 13;
     state ^= state >>> 17;
     state ^= state << 5;
-    vector[at] = (vector[at] ?? 0) + state / 2 ** 31;
+    (vector[at] as number) += state / 2 ** 31;
   }
 }

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { foldText } from "./fold-text.ts";
-import { askedWords, isBeginning, words } from "./words.ts";
+import { askedWords, hasWords, isBeginning, words } from "./words.ts";
 
 describe("words", () => {
   test.each([
@@ -45,6 +45,23 @@ describe("words", () => {
         expect(askedWords(text).filter((word) => !all.has(word))).toEqual([]);
       }),
     );
+  });
+
+  test("a text has words or it has none", () => {
+    fc.assert(
+      fc.property(fc.string({ unit: "grapheme", maxLength: 20 }), (text) => {
+        expect(hasWords(text)).toBe(words(text).length > 0);
+      }),
+    );
+    expect(["?!... --", "x", "X", "東", "1", "🎉", "'s"].map(hasWords)).toEqual([
+      false,
+      true,
+      true,
+      true,
+      true,
+      true,
+      true,
+    ]);
   });
 
   test("a character that stands for several is those", () => {

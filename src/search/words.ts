@@ -24,6 +24,11 @@ export function words(text: string): string[] {
   return collect(text, true);
 }
 
+/** Whether a text has any words. Nearly all are told by one letter. */
+export function hasWords(text: string): boolean {
+  return /[a-z]/.test(text) || words(text).length > 0;
+}
+
 /** The words to ask for: the last character of a run is asked for by its pair alone. */
 export function askedWords(text: string): string[] {
   return collect(text, false);

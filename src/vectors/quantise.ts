@@ -22,14 +22,13 @@ export function codeBytes(dimensions: number): number {
 }
 
 export function rowOf(vector: Float32Array): Uint8Array {
-  const largest = vector.reduce((most, number) => Math.max(most, Math.abs(number)), 0);
-  const unit = largest / 127;
-  const row = new Uint8Array(UNIT_BYTES + vector.length);
-  const view = new DataView(row.buffer);
-  view.setFloat32(0, unit, true);
-  vector.forEach((number, index) => {
-    view.setInt8(UNIT_BYTES + index, Math.round(number / unit));
-  });
+  const unit = largestOf(vector) / 127;
+  const row = new Uint8Array(rowBytes(vector.length));
+  new DataView(row.buffer).setFloat32(0, unit, true);
+  for (let index = 0; index < vector.length; index += 1) {
+    // `Math.round` takes three times as long.
+    row[UNIT_BYTES + index] = Math.floor((vector[index] as number) / unit + 0.5);
+  }
   return row;
 }
 
@@ -61,9 +60,7 @@ export interface AskedNumbers {
 
 /** A query in 12 bits a dimension, which costs no recall. */
 export function askedNumbers(query: Float32Array): AskedNumbers {
-  let largest = 0;
-  for (const number of query) largest = Math.max(largest, Math.abs(number));
-  const unit = largest / DOT_QUERY_MAX;
+  const unit = largestOf(query) / DOT_QUERY_MAX;
   const numbers = new Int16Array(query.length);
   let [sum, squares] = [0, 0];
   for (let at = 0; at < query.length; at += 1) {
@@ -73,6 +70,14 @@ export function askedNumbers(query: Float32Array): AskedNumbers {
     squares += number * number;
   }
   return { unit, numbers, sum, length: Math.sqrt(squares) };
+}
+
+function largestOf(vector: Float32Array): number {
+  let largest = 0;
+  for (let index = 0; index < vector.length; index += 1) {
+    largest = Math.max(largest, Math.abs(vector[index] as number));
+  }
+  return largest;
 }
 
 const UNIT_BYTES = 4;

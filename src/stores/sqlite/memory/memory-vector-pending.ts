@@ -1,5 +1,5 @@
 import { passages } from "../../../search/passages.ts";
-import { words } from "../../../search/words.ts";
+import { hasWords } from "../../../search/words.ts";
 import type { Connection } from "../connection.ts";
 import { findNamespace, KEYS } from "./memory-namespace.ts";
 import {
@@ -47,46 +47,51 @@ export function pendingPassages(
     if (!space) return undefined;
     const pending = passagesIn(db, space.namespace) - space.passages;
     if (pending <= 0) return { passages: [], pending: 0 };
-    const entries = db.all<{ key: number; slot: number; passages: number }>(
-      `SELECT key, slot, passages FROM memory_entry WHERE key >= ? AND key < ?
-       ORDER BY key DESC LIMIT ?`,
-      space.namespace * KEYS,
-      before ?? (space.namespace + 1) * KEYS,
-      EXAMINED,
-    );
+    const first = space.namespace * KEYS;
+    const newest = newestEntry(db, first, before ?? first + KEYS);
+    if (newest === undefined) return { passages: [], pending };
+    const oldest = Math.max(first, newest - EXAMINED + 1);
     const found: PendingPassage[] = [];
-    for (const { key, slot, passages: count } of entries) {
-      // Those of an entry are embedded in their order.
-      if (has(db, space.number, slot + count - 1)) continue;
-      found.push(...lackingOf(db, space.number, key, slot, count));
-      if (found.length >= limit) {
-        return { passages: found.slice(0, limit), before: key + 1, pending };
-      }
+    // Those of an entry are embedded in their order: the one that has the last of them has all.
+    const entries = db.iterate<LackingEntry>(
+      `SELECT key, slot, passages, content FROM memory_entry AS entry
+       WHERE key BETWEEN ?1 AND ?2 AND NOT EXISTS (
+         SELECT 1 FROM memory_vector WHERE key = ?3 + entry.slot + entry.passages - 1)
+       ORDER BY key DESC`,
+      oldest,
+      newest,
+      vectorKey(space.number, 0),
+    );
+    for (const entry of entries) {
+      found.push(...lackingOf(db, space.number, entry));
+      if (found.length < limit) continue;
+      return { passages: found.slice(0, limit), before: entry.key + 1, pending };
     }
-    const last = entries.length === EXAMINED ? entries.at(-1)?.key : undefined;
-    return { passages: found, pending, ...(last === undefined ? {} : { before: last }) };
+    return { passages: found, pending, ...(oldest === first ? {} : { before: oldest }) };
   });
 }
 
-function lackingOf(
-  db: Connection,
-  space: number,
-  entry: number,
-  first: number,
-  count: number,
-): PendingPassage[] {
-  const sql = "SELECT content FROM memory_entry WHERE key = ?";
-  const texts = passages(db.get<{ content: string }>(sql, entry)?.content ?? "");
+interface LackingEntry {
+  readonly key: number;
+  readonly slot: number;
+  readonly passages: number;
+  readonly content: string;
+}
+
+function newestEntry(db: Connection, first: number, before: number): number | undefined {
+  const sql = "SELECT max(key) AS key FROM memory_entry WHERE key >= ? AND key < ?";
+  return db.get<{ key: number | null }>(sql, first, before)?.key ?? undefined;
+}
+
+function lackingOf(db: Connection, space: number, entry: LackingEntry): PendingPassage[] {
+  const { key, slot: first, passages: count, content } = entry;
+  const texts = passages(content);
   // An entry keeps its slots however a later rkat cuts it: the last one has the rest.
   const textAt = (index: number) =>
     index === count - 1 ? texts.slice(index).join(" ") : (texts[index] ?? "");
   return Array.from({ length: count }, (_, index) => ({ slot: first + index, text: textAt(index) }))
-    .filter(({ slot }) => !has(db, space, slot))
-    .map(({ slot, text }) => ({
-      entry,
-      slot,
-      text: words(text).length === 0 ? null : text,
-    }));
+    .filter(({ slot }) => count === 1 || !has(db, space, slot))
+    .map(({ slot, text }) => ({ entry: key, slot, text: hasWords(text) ? text : null }));
 }
 
 function has(db: Connection, space: number, slot: number): boolean {

@@ -23,38 +23,36 @@ export interface PassageVector {
 /**
  * Stores vectors of passages that are still there and have none; says how many those were.
  * `undefined` when the space is gone: another embedder's vectors have taken its place.
+ *
+ * Unsynced: what a power failure undoes is pending again, since nothing else says what is.
  */
 export function storeVectors(
   db: Connection,
   spaceNumber: number,
   vectors: readonly PassageVector[],
 ): number | undefined {
-  return db.write(() => {
+  // Before the lock is taken.
+  const packed = vectors.map((passage) => ({ ...passage, ...packedForms(passage.vector) }));
+  return db.writeUnsynced(() => {
     const space = spaceNumbered(db, spaceNumber);
     if (!space) return undefined;
-    const fresh = vectors
-      .filter(({ entry, slot }) => isThere(db, entry, slot))
-      .filter(
-        ({ slot, vector }) =>
-          db.run(
-            "INSERT OR IGNORE INTO memory_vector (key, row) VALUES (?, ?)",
-            vectorKey(space.number, slot),
-            vector && rowOf(vector),
-          ) === 1,
-      );
-    if (fresh.length === 0) return 0;
-    const codes = fresh.flatMap(({ slot, vector }) =>
-      vector ? [[slot, codeOf(vector)] as const] : [],
+    const fresh = packed.filter(
+      ({ entry, slot, row }) =>
+        db.run(INSERT_ROW, vectorKey(space.number, slot), row, entry, slot) === 1,
     );
+    if (fresh.length === 0) return 0;
+    const codes = fresh.flatMap(({ slot, code }) => (code ? [[slot, code] as const] : []));
     changeCodes(db, space, changeSpace(db, space, fresh.length), new Map(codes));
     return fresh.length;
   });
 }
 
 /** A passage may have been deleted while it was embedded, and its slot given to another. */
-function isThere(db: Connection, entry: number, slot: number): boolean {
-  const sql = "SELECT 1 FROM memory_entry WHERE key = ? AND ? BETWEEN slot AND slot + passages - 1";
-  return db.get(sql, entry, slot) !== undefined;
+const INSERT_ROW = `INSERT OR IGNORE INTO memory_vector (key, row) SELECT ?1, ?2
+  WHERE EXISTS (SELECT 1 FROM memory_entry WHERE key = ?3 AND ?4 BETWEEN slot AND slot + passages - 1)`;
+
+function packedForms(vector: Float32Array | null) {
+  return vector ? { row: rowOf(vector), code: codeOf(vector) } : { row: null, code: undefined };
 }
 
 export function saveCalibration(

@@ -136,21 +136,33 @@ export class VectorQueue {
     const space = opened.number;
     /** Slots whose passages are left for the next sweep. */
     const left = new Set<number>();
+    /** Where the next page begins: behind what was embedded, so that nothing is looked at twice. */
     let before: number | undefined;
+    /** Whether anything was embedded since the newest entries were looked at. */
+    let embedded = false;
     let size = this.#options.batchSize;
     while (!this.#stopped) {
+      // What was added meanwhile comes first.
+      if (this.#wokenAgain) before = undefined;
+      this.#wokenAgain = false;
       const page = await this.#database.run("pendingPassages", space, before, size + left.size);
       if (!page) return "replaced";
       if (page.pending === 0) return this.#finish(space);
-      const batch = page.passages.filter(({ slot }) => !left.has(slot)).slice(0, size);
+      const lacking = page.passages.filter(({ slot }) => !left.has(slot));
+      const batch = lacking.slice(0, size);
       if (batch.length === 0) {
-        if (page.before === undefined) return left.size > 0 ? "later" : "done";
+        // Another process may have added some: a sweep ends when it has found nothing at all.
+        if (page.before === undefined && !embedded) return left.size > 0 ? "later" : "done";
+        if (page.before === undefined) embedded = false;
         before = page.before;
         continue;
       }
       try {
         for (const slot of await this.#embed(space, batch)) left.add(slot);
         size = Math.min(2 * size, this.#options.batchSize);
+        const last = batch.at(-1)?.entry ?? 0;
+        before = batch.length < lacking.length ? last + 1 : page.before;
+        embedded = true;
       } catch (error) {
         this.#failed(error);
         if (size === 1) for (const { slot } of batch) left.add(slot);
