@@ -27,12 +27,13 @@ export function clusteredEmbedder(): Embedder {
 function vectorOf(text: string): Float32Array {
   const vector = new Float32Array(DIMENSIONS);
   const meant = contentWords(ANSWERS.get(text) ?? "").slice(0, ANSWER_WORDS);
-  for (const word of [...contentWords(text), ...meant].slice(0, WORDS_MAX)) addWord(word, vector);
+  const words = [...contentWords(text), ...meant].slice(0, WORDS_MAX);
+  // No model gives nothing but zeros, and a store would ask for such a vector again and again.
+  for (const word of words.length > 0 ? words : [text]) addWord(word, vector);
   let squares = 0;
   for (let at = 0; at < DIMENSIONS; at += 1) squares += (vector[at] as number) ** 2;
   const length = Math.sqrt(squares);
-  if (length > 0)
-    for (let at = 0; at < DIMENSIONS; at += 1) vector[at] = (vector[at] as number) / length;
+  if (length > 0) for (let at = 0; at < DIMENSIONS; at += 1) (vector[at] as number) /= length;
   return vector;
 }
 

@@ -1,8 +1,8 @@
-import { BY_SPEAKER, type PassageIndex, type Postings, SAID_MASK } from "./passage-index.ts";
+import { BY_SPEAKER, type PassageIndex, type Postings } from "./passage-index.ts";
 import type { RankingWeights } from "./ranking-weights.ts";
 import { STRETCH, stretchOf } from "./stretches.ts";
 import { halvesAt, placeOf, REACH, WordEvidence } from "./word-evidence.ts";
-import { ALL, SAID_MAX, stretchesNamed, type WordSummary } from "./word-summary.ts";
+import { ALL, sessionsWith, stretchesNamed, type WordSummary } from "./word-summary.ts";
 
 /** What has changed since a summary was made. */
 export interface SummaryChange {
@@ -20,43 +20,45 @@ export function changedSummary(
   weights: RankingWeights,
   { summary, added, pads }: SummaryChange,
 ): WordSummary {
-  const stretches = new Set([...reachedFrom(index, added), ...linkedTo(index, postings, pads)]);
-  const most = mostIn(
-    index,
-    postings,
-    weights,
-    [...stretches].sort((one, other) => one - other),
-  );
+  const stretches = new Set<number>();
+  addReached(index, added, stretches);
+  addLinked(index, postings, pads, stretches);
+  const most = mostIn(index, postings, weights, Uint32Array.from(stretches).sort());
   const isNamed = added.hits.some((hit) => (hit & BY_SPEAKER) !== 0);
   return {
     ...withMost(summary, most),
-    ...withSaid(index, summary, added),
+    ...sessionsWith(index, summary, added),
     named: isNamed ? stretchesNamed(postings) : summary.named,
   };
 }
 
 /** The stretches that postings reach. */
-function* reachedFrom({ columns, links }: PassageIndex, { slots }: Postings): Generator<number> {
-  for (const slot of slots) {
+function addReached(
+  { columns: { session }, links }: PassageIndex,
+  { slots }: Postings,
+  stretches: Set<number>,
+): void {
+  for (let at = 0; at < slots.length; at += 1) {
+    const slot = slots[at] as number;
+    stretches.add(stretchOf(slot - REACH)).add(stretchOf(slot + REACH));
     for (let near = slot - REACH; near <= slot + REACH; near += 1) {
-      const to = columns.session[near] === 0 ? links.get(near) : near;
-      if (to !== undefined) yield stretchOf(to);
-      yield stretchOf(near);
+      const to = session[near] === 0 ? links.get(near) : undefined;
+      if (to !== undefined) stretches.add(stretchOf(to));
     }
   }
 }
 
 /** The stretches around those empty slots that stand for one where the word is. */
-function* linkedTo(
+function addLinked(
   { links }: PassageIndex,
   { slots }: Postings,
   pads: readonly number[],
-): Generator<number> {
+  stretches: Set<number>,
+): void {
   for (const pad of pads) {
     const to = links.get(pad);
     if (to === undefined || placeOf(slots, to) < 0) continue;
-    yield stretchOf(pad - REACH);
-    yield stretchOf(pad + REACH);
+    stretches.add(stretchOf(pad - REACH)).add(stretchOf(pad + REACH));
   }
 }
 
@@ -66,22 +68,26 @@ function mostIn(
   index: PassageIndex,
   postings: Postings,
   weights: RankingWeights,
-  stretches: readonly number[],
+  stretches: Uint32Array,
 ): Most {
   const { length } = index.columns;
   const halves = halvesAt(weights);
   const evidence = new WordEvidence(index, weights);
-  const most = stretches.map((stretch) => {
-    evidence.moveTo(stretch);
+  const { amounts } = evidence;
+  const most = new Uint8Array(stretches.length);
+  for (let place = 0; place < stretches.length; place += 1) {
+    const start = (stretches[place] as number) * STRETCH;
+    evidence.moveTo(stretches[place] as number);
     evidence.read(postings);
     let best = 0;
-    for (const [at, amount] of evidence.amounts.entries()) {
-      const half = halves[length[stretch * STRETCH + at] ?? 0] as number;
-      best = Math.max(best, amount / (amount + half));
+    for (let at = 0; at < STRETCH; at += 1) {
+      const amount = amounts[at] as number;
+      if (amount === 0) continue;
+      best = Math.max(best, amount / (amount + (halves[length[start + at] ?? 0] as number)));
     }
-    return Math.ceil(best * ALL);
-  });
-  return { stretches: Uint32Array.from(stretches), most: Uint8Array.from(most) };
+    most[place] = Math.ceil(best * ALL);
+  }
+  return { stretches, most };
 }
 
 /** The one with the other's in their places. */
@@ -103,28 +109,4 @@ function withMost(one: Most, other: Most): Most {
   }
   while (at < other.stretches.length) take(other, at++);
   return { stretches: stretches.slice(0, count), most: most.slice(0, count) };
-}
-
-/** What sessions say, with what is new. */
-function withSaid(
-  { columns }: PassageIndex,
-  { sessions, said }: WordSummary,
-  { slots, hits }: Postings,
-): Pick<WordSummary, "sessions" | "said"> {
-  const more = new Map<number, number>();
-  for (const [at, slot] of slots.entries()) {
-    const session = columns.session[slot] as number;
-    more.set(session, (more.get(session) ?? 0) + ((hits[at] as number) & SAID_MASK));
-  }
-  const fresh = [...more.keys()].filter((session) => !sessions.includes(session));
-  const allSessions = new Uint32Array(sessions.length + fresh.length);
-  const allSaid = new Uint16Array(allSessions.length);
-  allSessions.set(sessions);
-  allSessions.set(fresh, sessions.length);
-  allSaid.set(said);
-  for (const [session, times] of more) {
-    const place = allSessions.indexOf(session);
-    allSaid[place] = Math.min((allSaid[place] as number) + times, SAID_MAX);
-  }
-  return { sessions: allSessions, said: allSaid };
 }

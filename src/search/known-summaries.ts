@@ -24,24 +24,10 @@ export function wordSummary(
   return summary;
 }
 
-/** Passes on what is known of a word that has come to be in more places. */
-export function passOnSummary(from: Postings, to: Postings): void {
+/** Passes on what is known of a word that has come to be in more places, which are `added`. */
+export function passOnSummary(from: Postings, to: Postings, added: Postings): void {
   const known = KNOWN.get(from);
-  if (known?.added === NOTHING) KNOWN.set(to, { ...known, added: addedTo(from, to) });
-}
-
-/** The postings that the other has besides. */
-function addedTo({ slots }: Postings, { slots: more, hits }: Postings): Postings {
-  const added: number[] = [];
-  let at = 0;
-  for (let index = 0; index < more.length; index += 1) {
-    if (slots[at] === more[index]) at += 1;
-    else added.push(index);
-  }
-  return {
-    slots: Uint32Array.from(added, (index) => more[index] as number),
-    hits: Uint8Array.from(added, (index) => hits[index] as number),
-  };
+  if (known?.added === NOTHING) KNOWN.set(to, { ...known, added });
 }
 
 const NOTHING: Postings = { slots: new Uint32Array(), hits: new Uint8Array() };

@@ -103,9 +103,9 @@ export function placeOf(numbers: Uint32Array, number: number): number {
   return numbers[place] === number ? place : -1;
 }
 
-/** Where the first of ascending ones is that is not less. */
-function placeFrom(numbers: Uint32Array, least: number): number {
-  let [from, until] = [0, numbers.length];
+/** Where the first of ascending ones is that is not less, if those before `behind` are. */
+export function placeFrom(numbers: Uint32Array, least: number, behind = 0): number {
+  let [from, until] = [behind, numbers.length];
   while (from < until) {
     const middle = (from + until) >> 1;
     if ((numbers[middle] as number) < least) from = middle + 1;

@@ -123,8 +123,36 @@ function ofSessions({ columns, lastSession }: PassageIndex, { slots, hits }: Pos
   return { sessions, said };
 }
 
+/** What sessions say, with what is new. */
+export function sessionsWith(
+  { columns, lastSession }: PassageIndex,
+  { sessions, said }: WordSummary,
+  { slots, hits }: Postings,
+): Pick<WordSummary, "sessions" | "said"> {
+  // Places begin at 1, so that it is known who has none.
+  const { times: places } = zerosFor(lastSession + 1);
+  for (let at = 0; at < sessions.length; at += 1) places[sessions[at] as number] = at + 1;
+  const fresh: number[] = [];
+  for (let index = 0; index < slots.length; index += 1) {
+    const number = columns.session[slots[index] as number] as number;
+    if (places[number] === 0) places[number] = sessions.length + fresh.push(number);
+  }
+  const allSessions = new Uint32Array(sessions.length + fresh.length);
+  const allSaid = new Uint16Array(allSessions.length);
+  allSessions.set(sessions);
+  allSessions.set(fresh, sessions.length);
+  allSaid.set(said);
+  for (let index = 0; index < slots.length; index += 1) {
+    const place = (places[columns.session[slots[index] as number] as number] as number) - 1;
+    const times = (allSaid[place] as number) + ((hits[index] as number) & SAID_MASK);
+    allSaid[place] = Math.min(times, SAID_MAX);
+  }
+  for (let at = 0; at < allSessions.length; at += 1) places[allSessions[at] as number] = 0;
+  return { sessions: allSessions, said: allSaid };
+}
+
 /** More of a word makes no difference to what a session has of it. */
-export const SAID_MAX = 65_535;
+const SAID_MAX = 65_535;
 
 /** Arrays that words use one after the other; each leaves zeros. */
 let zeros = newZeros(0);

@@ -11,7 +11,7 @@ import { ColumnRoom } from "./memory-column-room.ts";
 import { changedBlocks, searchedBlock, unpackRecords } from "./memory-columns.ts";
 import { labelNumber, labelText } from "./memory-labels.ts";
 import type { MemoryNamespace } from "./memory-namespace.ts";
-import { unitePostings } from "./memory-postings.ts";
+import { postingsBesides, unitePostings, withPostings } from "./memory-postings.ts";
 import type { PostingsCache } from "./memory-postings-cache.ts";
 import {
   blockWords,
@@ -199,9 +199,10 @@ export class MemoryPassageIndex implements PassageIndex {
 
   /** The same object when there is nothing new: what is known of it stays true. */
   #grown(known: Postings, found: readonly Postings[]): Postings {
-    const postings = unitePostings([known, ...found]);
-    if (postings.slots.length === known.slots.length) return known;
-    passOnSummary(known, postings);
+    const added = postingsBesides(known, unitePostings(found));
+    if (added.slots.length === 0) return known;
+    const postings = withPostings(known, added);
+    passOnSummary(known, postings, added);
     return postings;
   }
 

@@ -1,4 +1,5 @@
 import type { Postings } from "../../../search/passage-index.ts";
+import { placeFrom } from "../../../search/word-evidence.ts";
 
 export const NOWHERE: Postings = { slots: new Uint32Array(), hits: new Uint8Array() };
 
@@ -46,6 +47,43 @@ function uniteTwo(one: Postings, other: Postings): Postings {
   return length === size
     ? { slots, hits }
     : { slots: slots.slice(0, length), hits: hits.slice(0, length) };
+}
+
+/** What is found that a list does not have. */
+export function postingsBesides({ slots: known }: Postings, { slots, hits }: Postings): Postings {
+  const fresh: number[] = [];
+  let at = 0;
+  for (let index = 0; index < slots.length; index += 1) {
+    const slot = slots[index] as number;
+    at = placeFrom(known, slot, at);
+    if (known[at] !== slot) fresh.push(index);
+  }
+  if (fresh.length === slots.length) return { slots, hits };
+  return {
+    slots: Uint32Array.from(fresh, (index) => slots[index] as number),
+    hits: Uint8Array.from(fresh, (index) => hits[index] as number),
+  };
+}
+
+/** A list with what it does not have yet: what lies between that is copied as a whole. */
+export function withPostings(known: Postings, added: Postings): Postings {
+  const size = known.slots.length + added.slots.length;
+  const all = { slots: new Uint32Array(size), hits: new Uint8Array(size) };
+  let from = 0;
+  const takeUpTo = (until: number, at: number) => {
+    if (until === from) return;
+    all.slots.set(known.slots.subarray(from, until), at);
+    all.hits.set(known.hits.subarray(from, until), at);
+    from = until;
+  };
+  for (let index = 0; index < added.slots.length; index += 1) {
+    const slot = added.slots[index] as number;
+    takeUpTo(placeFrom(known.slots, slot, from), from + index);
+    all.slots[from + index] = slot;
+    all.hits[from + index] = added.hits[index] as number;
+  }
+  takeUpTo(known.slots.length, from + added.slots.length);
+  return all;
 }
 
 /** The list without some slots; both ascend. */
