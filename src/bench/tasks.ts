@@ -5,6 +5,7 @@ export const TASKS = {
   search: async () => (await import("./memory/search-task.ts")).searchTask,
   add: async () => (await import("./memory/add-task.ts")).addTask,
   write: async () => (await import("./memory/write-task.ts")).writeTask,
+  reindex: async () => (await import("./memory/reindex-task.ts")).reindexTask,
   footprint: async () => (await import("./memory/footprint-task.ts")).footprintTask,
   turns: async () => (await import("./turns/turns-task.ts")).turnsTask,
   surfaces: async () => (await import("./surfaces/surfaces-task.ts")).surfacesTask,

@@ -1,6 +1,6 @@
 import type { Bench } from "../bench.ts";
 import { type BenchTable, figure } from "../bench-report.ts";
-import { measureStore, storeMethod } from "./measure-store.ts";
+import { meanwhileFigures, measureStore, storeMethod } from "./measure-store.ts";
 
 const MB = 2 ** 20;
 
@@ -8,7 +8,7 @@ const MB = 2 ** 20;
 export async function memorySuite(bench: Bench): Promise<BenchTable[]> {
   const { size } = bench.options;
   const measured = await measureStore(bench, false);
-  const { filled, searched, start, footprint, single, busy } = measured;
+  const { filled, searched, start, footprint, single } = measured;
   const fts5 = (value: number) => ({ name: "FTS5", value });
   const node = { name: "node -e 0", value: start.node };
   const diskMb = filled.rkat.diskBytes / MB;
@@ -21,10 +21,7 @@ export async function memorySuite(bench: Bench): Promise<BenchTable[]> {
         figure("search p50", "ms", searched.rkat.p50, fts5(searched.fts5.p50)),
         figure("search p99", "ms", searched.rkat.p99, fts5(searched.fts5.p99)),
         figure("processor time of a search", "ms", searched.rkat.cpu, fts5(searched.fts5.cpu)),
-        figure("search p50 while another process adds", "ms", busy.rkat.p50, {
-          name: "while none does",
-          value: searched.rkat.p50,
-        }),
+        ...meanwhileFigures(measured, "search p50"),
         figure("adds by 100", "/s", filled.rkat.addedPerSecond, fts5(filled.fts5.addedPerSecond)),
         figure("then, in the background", "ms", filled.settlingMs),
         figure("one add", "ms", single.rkat, { name: "bare insert", value: single.bareInsert }),

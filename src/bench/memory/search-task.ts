@@ -11,6 +11,8 @@ export interface SearchInput {
   readonly vectors: boolean;
   readonly questions: number;
   readonly rounds: number;
+  /** More rounds are asked until so much time has passed. */
+  readonly leastMs?: number;
 }
 
 export interface SearchOutput {
@@ -23,7 +25,7 @@ const WARM_UP = 20;
 
 /** Asks rkat and FTS5 the same questions by turns, round after round. */
 export async function searchTask(
-  { folder, size, vectors, questions, rounds }: SearchInput,
+  { folder, size, vectors, questions, rounds, leastMs = 0 }: SearchInput,
   say: SayProgress,
 ): Promise<SearchOutput> {
   const memory = openMemory(folder, vectors);
@@ -34,8 +36,9 @@ export async function searchTask(
     await memory.search({ query: text, limit: LIMIT });
     fts5.search(text, LIMIT);
   }
-  for (let round = 0; round < rounds; round += 1) {
-    await say(`searching, round ${round + 1} of ${rounds}`);
+  const startedAt = performance.now();
+  for (let round = 0; round < rounds || performance.now() - startedAt < leastMs; round += 1) {
+    await say(`searching, round ${round + 1}`);
     for (const [number, { text }] of asked.entries()) {
       await watches.rkat.time(number, () => memory.search({ query: text, limit: LIMIT }));
       await watches.fts5.time(number, () => fts5.search(text, LIMIT));

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { madeUpBatches } from "../data/entries.ts";
 import type { SayProgress } from "../tasks.ts";
 import { openMemory } from "./open-memory.ts";
@@ -7,18 +8,26 @@ export interface WriteInput {
   readonly vectors: boolean;
   /** The first entry that is not there yet. */
   readonly from: number;
+  /** Entries that are added at once. */
+  readonly batch: number;
+  /** From one batch to the next; 0 for no pause. */
+  readonly everyMs: number;
 }
 
-const BATCH = 100;
-
-/** Adds batch after batch without a pause, until its process is ended. */
+/** Adds batch after batch until its process is ended. */
 export async function writeTask(
-  { folder, vectors, from }: WriteInput,
+  { folder, vectors, from, batch, everyMs }: WriteInput,
   say: SayProgress,
 ): Promise<void> {
   const memory = openMemory(folder, vectors);
-  for (const batch of madeUpBatches(from, Number.POSITIVE_INFINITY, BATCH)) {
-    await memory.add(batch);
+  let next = performance.now();
+  for (const entries of madeUpBatches(from, Number.POSITIVE_INFINITY, batch)) {
+    await memory.add(entries);
     await say("searching while another process adds");
+    next = Math.max(next + everyMs, performance.now() - CATCHES_UP_MS);
+    await sleep(Math.max(0, next - performance.now()));
   }
 }
+
+/** What a pause of the machine has held up is made up for, unless it was a long one. */
+const CATCHES_UP_MS = 1000;

@@ -1,6 +1,6 @@
 import type { Bench } from "../bench.ts";
 import { type BenchTable, figure } from "../bench-report.ts";
-import { measureStore, storeMethod } from "../memory/measure-store.ts";
+import { meanwhileFigures, measureStore, storeMethod } from "../memory/measure-store.ts";
 
 const MB = 2 ** 20;
 
@@ -8,7 +8,7 @@ const MB = 2 ** 20;
 export async function vectorsSuite(bench: Bench): Promise<BenchTable[]> {
   const { size } = bench.options;
   const measured = await measureStore(bench, true);
-  const { filled, searched, start, footprint, single, busy } = measured;
+  const { filled, searched, start, footprint, single } = measured;
   const words = (value: number) => ({ name: "FTS5, words alone", value });
   return [
     {
@@ -19,10 +19,7 @@ export async function vectorsSuite(bench: Bench): Promise<BenchTable[]> {
         figure("hybrid search p50", "ms", searched.rkat.p50, words(searched.fts5.p50)),
         figure("hybrid search p99", "ms", searched.rkat.p99, words(searched.fts5.p99)),
         figure("processor time of a search", "ms", searched.rkat.cpu, words(searched.fts5.cpu)),
-        figure("hybrid p50 while another process adds", "ms", busy.rkat.p50, {
-          name: "while none does",
-          value: searched.rkat.p50,
-        }),
+        ...meanwhileFigures(measured, "hybrid p50"),
         figure("adds by 100", "/s", filled.rkat.addedPerSecond, words(filled.fts5.addedPerSecond)),
         figure("then, in the background", "ms", filled.settlingMs),
         figure("one add", "ms", single.rkat, { name: "bare insert", value: single.bareInsert }),
