@@ -10,19 +10,14 @@ import type { Connection } from "../connection.ts";
 import { ColumnRoom } from "./memory-column-room.ts";
 import { changedBlocks, searchedBlock, unpackRecords } from "./memory-columns.ts";
 import { labelNumber, labelText } from "./memory-labels.ts";
+import { LoadedSegment } from "./memory-loaded-segment.ts";
 import type { MemoryNamespace } from "./memory-namespace.ts";
 import { postingsBesides, unitePostings, withPostings } from "./memory-postings.ts";
 import type { PostingsCache } from "./memory-postings-cache.ts";
-import {
-  blockWords,
-  postingsInBlock,
-  postingsInBlocks,
-  postingsOfBeginning,
-  segmentWords,
-} from "./memory-segment-words.ts";
+import { postingsInBlocks, postingsOfBeginning, segmentWords } from "./memory-segment-words.ts";
 import { type Segment, searchedSegments, smallSegment } from "./memory-segments.ts";
 import { sessionNumber, sessionsBehind } from "./memory-session.ts";
-import { WordBlock, wordBytes } from "./memory-word-block.ts";
+import { wordBytes } from "./memory-word-block.ts";
 
 /**
  * The index of a namespace, as far as it was needed: what is asked for is read, and kept in
@@ -34,8 +29,8 @@ export class MemoryPassageIndex implements PassageIndex {
   readonly #cache: PostingsCache;
   #namespace: MemoryNamespace;
   #segments: readonly Segment[] = [];
-  /** Words of the small segments, by segment. */
-  readonly #newest = new Map<number, WordBlock | undefined>();
+  /** By number of the segment; `undefined` for one that is read word by word. */
+  readonly #loaded = new Map<number, LoadedSegment | undefined>();
   readonly #room: ColumnRoom;
   #columns: PassageColumns | undefined;
   /** The change up to which the columns are read; -1 when they are not. */
@@ -70,7 +65,7 @@ export class MemoryPassageIndex implements PassageIndex {
     this.#segments = searchedSegments(this.#db, namespace);
     if (this.#isNewer(namespace)) this.#columns = undefined;
     if (before.removed_at !== namespace.removed_at) {
-      this.#newest.clear();
+      this.#loaded.clear();
       this.#labels.clear();
       this.#labelNumbers.clear();
       this.#sessions = { count: 0, last: 0 };
@@ -80,7 +75,7 @@ export class MemoryPassageIndex implements PassageIndex {
       return;
     }
     const left = new Set(this.#segments.map(({ number }) => number));
-    for (const number of this.#newest.keys()) if (!left.has(number)) this.#newest.delete(number);
+    for (const number of this.#loaded.keys()) if (!left.has(number)) this.#loaded.delete(number);
   }
 
   /** Whether columns have changed since they were read: a merge changes none. */
@@ -93,11 +88,8 @@ export class MemoryPassageIndex implements PassageIndex {
 
   /** Bytes of memory that are not in the cache of postings. */
   get bytes(): number {
-    const newest = [...this.#newest.values()].reduce(
-      (sum, block) => sum + (block?.bytes.length ?? 0),
-      0,
-    );
-    return newest + 27 * this.#room.slots;
+    const loaded = [...this.#loaded.values()].reduce((sum, one) => sum + (one?.bytes ?? 0), 0);
+    return loaded + 27 * this.#room.slots;
   }
 
   get slots(): number {
@@ -128,21 +120,20 @@ export class MemoryPassageIndex implements PassageIndex {
 
   postings(word: string): Postings {
     const bytes = wordBytes(word);
-    return this.#cached(word, (segment) => {
-      if (segment.level > 0) return postingsInBlocks(this.#db, segment.number, bytes);
-      const block = this.#newestBlock(segment.number);
-      return block ? [postingsInBlock(block, bytes)] : [];
-    });
+    return this.#cached(
+      word,
+      (segment) =>
+        this.#loadedSegment(segment)?.postings(bytes) ??
+        postingsInBlocks(this.#db, segment.number, bytes),
+    );
   }
 
   postingsOfBeginning(beginning: string): Postings {
     const bytes = wordBytes(beginning);
     return this.#cached(`${beginning}*`, (segment) => {
-      if (segment.level > 0) {
-        return postingsOfBeginning(segmentWords(this.#db, segment, bytes), beginning);
-      }
-      const block = this.#newestBlock(segment.number);
-      return block ? postingsOfBeginning(blockWords(block, bytes), beginning) : [];
+      const words =
+        this.#loadedSegment(segment)?.words(bytes) ?? segmentWords(this.#db, segment, bytes);
+      return postingsOfBeginning(words, beginning);
     });
   }
 
@@ -206,12 +197,10 @@ export class MemoryPassageIndex implements PassageIndex {
     return postings;
   }
 
-  #newestBlock(number: number): WordBlock | undefined {
-    if (!this.#newest.has(number)) {
-      const { words } = smallSegment(this.#db, number);
-      this.#newest.set(number, words ? new WordBlock(words) : undefined);
-    }
-    return this.#newest.get(number);
+  #loadedSegment(segment: Segment): LoadedSegment | undefined {
+    const { number } = segment;
+    if (!this.#loaded.has(number)) this.#loaded.set(number, LoadedSegment.of(this.#db, segment));
+    return this.#loaded.get(number);
   }
 
   #readColumns(): PassageColumns {

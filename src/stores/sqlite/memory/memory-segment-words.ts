@@ -36,9 +36,17 @@ export function* segmentWords(
     if (words) yield* blockWords(new WordBlock(words), from);
     return;
   }
+  yield* wordsInBlocks(blocksFrom(db, segment.number, from), from);
+}
+
+/** Words of blocks that follow each other, of which the first may have some before `from`. */
+export function* wordsInBlocks(
+  blocks: Iterable<Pick<BlockRow, "slot" | "data">>,
+  from: Uint8Array,
+): Generator<readonly [string, Postings]> {
   let word = "";
   let parts: Postings[] = [];
-  for (const { slot, data } of blocksFrom(db, segment.number, from)) {
+  for (const { slot, data } of blocks) {
     const block = new WordBlock(data);
     if (slot > 0) {
       parts.push(block.postings(0));
@@ -62,7 +70,7 @@ export function* blockWords(
   }
 }
 
-interface BlockRow {
+export interface BlockRow {
   readonly first: Uint8Array;
   readonly slot: number;
   readonly data: Uint8Array;
@@ -94,12 +102,6 @@ function joined(parts: readonly Postings[]): Postings {
     at += slots.length;
   }
   return all;
-}
-
-/** Where a word is in a segment of one blob. */
-export function postingsInBlock(block: WordBlock, word: Uint8Array): Postings {
-  const index = block.search(word);
-  return block.has(index, word) ? block.postings(index) : NOWHERE;
 }
 
 /** Where the words are that begin so; `words` begin with the first of them. */
