@@ -172,6 +172,27 @@ describe("with a trained embedder", () => {
     });
   });
 
+  test("what is added meanwhile comes before what is older, and nothing is embedded twice", async () => {
+    let isAdded = false;
+    const embedder = new ConceptEmbedder({
+      spoil: async (vectors, texts) => {
+        if (!isAdded && texts.length > 50) {
+          isAdded = true;
+          await store.add([entry("new", "a new remark")]);
+        }
+        return vectors;
+      },
+    });
+    const store = open(embedder);
+    const old = Array.from({ length: 300 }, (_, at) => entry(`${at}`, `remark number ${at}`));
+    await store.add(old);
+    expect(await store.finishEmbedding()).toMatchObject({ embedded: 301, pending: 0 });
+    const passages = embedder.embedded.filter((text) => text.includes("remark"));
+    expect(passages.length).toBe(301);
+    expect(passages[64]).toBe("a new remark");
+    expect(passages[0]).toBe("remark number 299");
+  });
+
   test("what another store embedded is found at the next search", async () => {
     const [one, other] = [open(new ConceptEmbedder()), open(new ConceptEmbedder())];
     await one.add(PETS);
