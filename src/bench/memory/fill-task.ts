@@ -2,7 +2,7 @@ import { mkdirSync } from "node:fs";
 import { dirname } from "node:path";
 import { madeUpBatches } from "../data/entries.ts";
 import { Fts5Store } from "../fts5-store.ts";
-import { timed } from "../statistics.ts";
+import { Stopwatch, timed, timedAtOnce } from "../statistics.ts";
 import type { SayProgress } from "../tasks.ts";
 import { openMemory } from "./open-memory.ts";
 import { bytesIn, fts5Path, storePath } from "./places.ts";
@@ -37,12 +37,15 @@ export async function fillTask(
   mkdirSync(dirname(fts5Path(folder)), { recursive: true });
   const memory = openMemory(folder, vectors);
   const fts5 = new Fts5Store(fts5Path(folder));
-  const ms = { rkat: 0, fts5: 0 };
+  const watch = new Stopwatch();
+  const batches = madeUpBatches(0, size, BATCH);
+  let fts5Ms = 0;
   let textBytes = 0;
-  let added = 0;
-  for (const batch of madeUpBatches(0, size, BATCH)) {
-    ms.rkat += await timed(() => memory.add(batch));
-    ms.fts5 += await timed(() => fts5.add(batch));
+  for (let added = 0; ; ) {
+    const batch = watch.leaveOut(() => batches.next().value);
+    if (!batch) break;
+    await memory.add(batch);
+    fts5Ms += watch.leaveOut(() => timedAtOnce(() => fts5.add(batch)));
     for (const { content } of batch) textBytes += Buffer.byteLength(content);
     added += batch.length;
     if (added % 1000 === 0) await say(`adding, ${added} of ${size}`);
@@ -53,15 +56,15 @@ export async function fillTask(
     await memory.finishMerging?.();
     await memory.close();
   });
-  ms.rkat += settlingMs;
-  ms.fts5 += await timed(() => fts5.close());
+  const rkatMs = watch.ms;
+  fts5Ms += timedAtOnce(() => fts5.close());
   return {
     rkat: {
-      addedPerSecond: (1000 * size) / ms.rkat,
+      addedPerSecond: (1000 * size) / rkatMs,
       diskBytes: bytesIn(dirname(storePath(folder))),
     },
     fts5: {
-      addedPerSecond: (1000 * size) / ms.fts5,
+      addedPerSecond: (1000 * size) / fts5Ms,
       diskBytes: bytesIn(dirname(fts5Path(folder))),
     },
     textBytes,
