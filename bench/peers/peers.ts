@@ -59,16 +59,9 @@ export const PEERS: readonly Peer[] = [
   {
     name: "LanceDB",
     about: "HNSW_SQ and its full text index, built once after all adds; its own fusion",
-    sizeMax: 10_000,
-    durable: true,
-    load: async () => (await import("./adapters/lancedb.ts")).lancedb,
-  },
-  {
-    name: "LanceDB exact",
-    about: "its full text index and no index of vectors, whose building takes the longest",
     sizeMax: 100_000,
     durable: true,
-    load: async () => (await import("./adapters/lancedb.ts")).lancedbExact,
+    load: async () => (await import("./adapters/lancedb.ts")).lancedb,
   },
   {
     name: "Mastra",

@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { clusteredEmbedder } from "../../../src/bench/clustered-embedder.ts";
 import { contentWords } from "../../../src/bench/data/vocabulary.ts";
 import type { MemoryEntry } from "../../../src/core/memory-store.ts";
-import { LIMIT, load, type OpenAdapter, type OpenPeer } from "../peer.ts";
+import { LIMIT, load, type OpenAdapter } from "../peer.ts";
 
 interface Query {
   nearestTo(vector: Float32Array): Query;
@@ -34,11 +34,9 @@ interface LanceDb {
 }
 
 /** Words and vectors in one columnar store. */
-export const lancedb: OpenAdapter = (folder) => openLance(folder, "HNSW");
-/** The same, with its full text index alone: it compares a question with every vector. */
-export const lancedbExact: OpenAdapter = (folder) => openLance(folder, "none");
-
-const openLance = async (folder: string, vectorIndex: "HNSW" | "none"): Promise<OpenPeer> => {
+export const lancedb: OpenAdapter = async (folder) => {
+  // With fewer than two cores left for it, it waits for itself for ever while it builds an index.
+  process.env.LANCE_CPU_THREADS ??= "4";
   const { connect, Index, rerankers } = await load<LanceDb>("@lancedb/lancedb");
   const database = await connect(join(folder, "lance"));
   const { embed } = clusteredEmbedder();
@@ -61,7 +59,6 @@ const openLance = async (folder: string, vectorIndex: "HNSW" | "none"): Promise<
     async build() {
       await table?.optimize();
       await table?.createIndex("content", { config: Index.fts() });
-      if (vectorIndex === "none") return;
       const config = Index.hnswSq({ distanceType: "cosine" });
       await table?.createIndex("vector", { config });
     },
