@@ -15,6 +15,7 @@ export async function timed(work: () => unknown): Promise<number> {
   return performance.now() - start;
 }
 
+/** The same of work that waits for nothing: nobody else works meanwhile. */
 export function timedAtOnce(work: () => void): number {
   const start = performance.now();
   work();

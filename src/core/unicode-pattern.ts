@@ -21,5 +21,5 @@ export function isAscii(text: string): boolean {
 }
 
 const ASCII = /^[\0-\x7f]*$/;
-/** In ASCII there is none. */
+/** The pattern in ASCII of what only other characters can be: it finds nothing. */
 export const NOTHING = /(?!)/g;

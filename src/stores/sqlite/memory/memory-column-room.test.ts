@@ -18,6 +18,16 @@ const step = fc.oneof(
   fc.record({ type: fc.constant("ask" as const), slot }),
 );
 
+test("details that cannot be read are an error each time they are asked for", () => {
+  const room = new ColumnRoom(() =>
+    packColumns(newColumns(BLOCK_SLOTS), 0, BLOCK_SLOTS).subarray(0, 9),
+  );
+  room.clear(SLOTS);
+  for (let time = 0; time < 2; time += 1) {
+    expect(() => room.details(7, 8)).toThrow("columns of it cannot be read");
+  }
+});
+
 test("whenever details are asked for, they are what was last said of a slot", () => {
   fc.assert(
     fc.property(fc.array(step, { maxLength: 20 }), (steps) => {

@@ -97,9 +97,10 @@ export class ColumnRoom {
 
   #readDetails(block: number): void {
     if (this.#isDetailed[block] !== 0) return;
-    this.#isDetailed[block] = 1;
     const data = this.#packed(block);
     if (data) unpackColumns(data, detailsOf(this.#columns), block * BLOCK_SLOTS, BLOCK_SLOTS);
+    // Not before: a block that cannot be read is none that says nothing.
+    this.#isDetailed[block] = 1;
   }
 
   /** Changes some slots, and notes what that means for others. */
