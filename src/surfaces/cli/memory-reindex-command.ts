@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import type { CliContext } from "./cli-context.ts";
+import { plural } from "./plural.ts";
 import { printJson } from "./print-json.ts";
-import { thousands } from "./thousands.ts";
 import { watchMemory } from "./watch-memory.ts";
 
 /** `rkat memory reindex`, for who runs the store. */
@@ -16,7 +16,7 @@ export function memoryReindexCommand(memory: Command, context: CliContext): void
         await store.reindex(watch);
         const { entries } = await store.stats();
         if (json) return () => printJson(stdout, { entries });
-        return () => stdout.write(`The index of ${thousands(entries)} entries is new.\n`);
+        return () => stdout.write(`The index of ${plural(entries, "entry", "entries")} is new.\n`);
       }),
     );
 }

@@ -1,9 +1,9 @@
 import type { Command } from "commander";
 import { ERRORS } from "../../core/errors.ts";
 import type { CliContext } from "./cli-context.ts";
+import { plural } from "./plural.ts";
 import { printJson } from "./print-json.ts";
 import { printable } from "./printable.ts";
-import { thousands } from "./thousands.ts";
 import { watchMemory } from "./watch-memory.ts";
 
 /** `rkat memory verify`, for who runs the store. */
@@ -21,8 +21,8 @@ export function memoryVerifyCommand(memory: Command, context: CliContext): void 
         const found = problems.map((problem) => `${printable(problem)}\n`).join("");
         const end =
           problems.length === 0
-            ? `${thousands(entries)} entries, and the index is as it should be.\n`
-            : `Of ${thousands(entries)} entries; \`rkat memory reindex\` builds the index anew.\n`;
+            ? `${plural(entries, "entry", "entries")}, and the index is as it should be.\n`
+            : `Of ${plural(entries, "entry", "entries")}; \`rkat memory reindex\` builds the index anew.\n`;
         return () => stdout.write(found + end);
       }),
     );
