@@ -1,6 +1,5 @@
 import { expect, test } from "vitest";
 import type { StoredEvent } from "../core/event.ts";
-import { readLines } from "./read-lines.ts";
 import { readTranscript } from "./read-transcript.ts";
 
 const bytes = (text: string) => new TextEncoder().encode(text);
@@ -141,24 +140,18 @@ test("a bad line is named by its number, and what is wrong with it", async () =>
   expect(await problemOf("\n\n")).toMatch(/talk\.jsonl is empty/);
 });
 
-test("lines end at newlines only, wherever the pieces of the file are cut", async () => {
-  const text = '﻿{"a":"\u2028é"}\r\n\n  \n{"b":1}';
-  for (const size of [1, 2, 3, 1000]) {
-    const all = bytes(text);
-    const pieces = Array.from({ length: Math.ceil(all.length / size) }, (_, index) =>
-      all.subarray(index * size, (index + 1) * size),
-    );
-    const lines = await Array.fromAsync(readLines(pieces));
-    expect(lines.map(({ number, text }) => [number, JSON.parse(text ?? "")])).toEqual([
-      [1, { a: "\u2028é" }],
-      [4, { b: 1 }],
-    ]);
-  }
-});
-
-test("a line that is too long, or no text, is refused", async () => {
-  const lines = (piece: Uint8Array) => Array.fromAsync(readLines([piece, piece], 9));
-  await expect(lines(bytes("12345"))).rejects.toThrow("line 1 is longer than 9 bytes");
+test("a line that is too long, or not UTF-8, is refused", async () => {
+  const long = readTranscript(Array(65).fill(new Uint8Array(1024 * 1024)), "x");
+  await expect(long).rejects.toThrow("x, line 1: it is longer than 67108864 bytes");
   const broken = readTranscript([Uint8Array.of(0xff, 0x0a)], "x");
   await expect(broken).rejects.toThrow("x, line 1: it is not UTF-8");
+});
+
+test("a byte order mark, carriage returns and U+2028 are no problem", async () => {
+  const line = '{"role":"user","content":"\u2028é"}';
+  const recording = await readTranscript([bytes(`\uFEFF${line}\r\n\n  \n${line}`)], "x");
+  expect(recording.messages.map(({ message }) => message)).toEqual([
+    { role: "user", content: "\u2028é" },
+    { role: "user", content: "\u2028é" },
+  ]);
 });

@@ -1,24 +1,27 @@
 import { errorText, SessionError } from "../core/errors.ts";
+import { type Chunks, type Line, readLines } from "../core/read-lines.ts";
 import { chatFormat } from "./chat-format.ts";
 import { eventsFormat } from "./events-format.ts";
-import { type Line, readLines } from "./read-lines.ts";
 import type { RecordedMessage, Recording, TranscriptFormat } from "./recording.ts";
 
 const FORMATS: readonly TranscriptFormat[] = [chatFormat, eventsFormat];
 
+const LINE_BYTES_MAX = 64 * 1024 * 1024;
+
+const PROBLEMS = {
+  not_utf8: "it is not UTF-8 text",
+  too_long: `it is longer than ${LINE_BYTES_MAX} bytes`,
+} as const;
+
 /**
- * Reads a recorded conversation: JSON Lines, in the format that the first line
- * shows.
+ * Reads a recorded conversation in JSON Lines. The first line decides the format.
  *
- * @throws SessionError `INVALID_PARAMS`, which names the line and what is wrong with it.
+ * @throws SessionError `INVALID_PARAMS`, which names the line and the problem.
  */
-export async function readTranscript(
-  chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
-  name: string,
-): Promise<Recording> {
+export async function readTranscript(chunks: Chunks, name: string): Promise<Recording> {
   const messages: RecordedMessage[] = [];
   let read: ReturnType<TranscriptFormat["reader"]> | undefined;
-  for await (const line of linesOf(chunks, name)) {
+  for await (const line of readLines(chunks, LINE_BYTES_MAX)) {
     try {
       const object = parseObject(line);
       read ??= formatOf(object).reader();
@@ -32,15 +35,6 @@ export async function readTranscript(
   return { name, messages };
 }
 
-async function* linesOf(chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>, name: string) {
-  try {
-    yield* readLines(chunks);
-  } catch (error) {
-    if (!(error instanceof RangeError)) throw error;
-    throw new SessionError("INVALID_PARAMS", { detail: `${name}, ${error.message}.` });
-  }
-}
-
 function badLine(name: string, number: number, problem: string): SessionError {
   return new SessionError("INVALID_PARAMS", {
     detail: `${name}, line ${number}: ${problem}.`,
@@ -48,9 +42,9 @@ function badLine(name: string, number: number, problem: string): SessionError {
   });
 }
 
-function parseObject({ text }: Line): Readonly<Record<string, unknown>> {
-  if (text === null) throw new Error("it is not UTF-8 text");
-  const value: unknown = JSON.parse(text);
+function parseObject(line: Line): Readonly<Record<string, unknown>> {
+  if (line.problem) throw new Error(PROBLEMS[line.problem]);
+  const value: unknown = JSON.parse(line.text);
   if (typeof value === "object" && value !== null && !Array.isArray(value)) {
     return value as Readonly<Record<string, unknown>>;
   }

@@ -1,7 +1,14 @@
 import { SessionError } from "../../core/errors.ts";
-import { readLines } from "../../transcripts/read-lines.ts";
+import { type Line, readLines } from "../../core/read-lines.ts";
 import { inputChunks } from "./input-chunks.ts";
 import type { Terminal } from "./terminal.ts";
+
+const LINE_BYTES_MAX = 64 * 1024 * 1024;
+
+const PROBLEMS = {
+  not_utf8: "is not UTF-8",
+  too_long: `is longer than ${LINE_BYTES_MAX} bytes`,
+} as const;
 
 /** Bad lines that a message lists before it only counts them. */
 const LISTED_MAX = 20;
@@ -21,14 +28,14 @@ export async function* readJsonLines<Value>(
 ): AsyncIterable<Value> {
   const problems: string[] = [];
   let bad = 0;
-  for await (const { number, text } of linesOf(file, terminal)) {
-    const checked = text === null ? { problem: "is not UTF-8" } : checkLine(text, check);
+  for await (const line of readLines(inputChunks(file, terminal), LINE_BYTES_MAX)) {
+    const checked = checkLine(line, check);
     if ("value" in checked) {
       if (bad === 0) yield checked.value;
       continue;
     }
     bad += 1;
-    if (bad <= LISTED_MAX) problems.push(`line ${number} ${checked.problem}`);
+    if (bad <= LISTED_MAX) problems.push(`line ${line.number} ${checked.problem}`);
   }
   if (bad === 0) return;
   if (bad > LISTED_MAX) problems.push(`and ${bad - LISTED_MAX} more`);
@@ -38,19 +45,11 @@ export async function* readJsonLines<Value>(
   });
 }
 
-async function* linesOf(file: string, terminal: Pick<Terminal, "cwd" | "stdin">) {
-  try {
-    yield* readLines(inputChunks(file, terminal));
-  } catch (error) {
-    if (!(error instanceof RangeError)) throw error;
-    throw new SessionError("INVALID_PARAMS", { detail: `${file}: ${error.message}.` });
-  }
-}
-
-function checkLine<Value>(text: string, check: (json: unknown) => Checked<Value>): Checked<Value> {
+function checkLine<Value>(line: Line, check: (json: unknown) => Checked<Value>): Checked<Value> {
+  if (line.problem) return { problem: PROBLEMS[line.problem] };
   let json: unknown;
   try {
-    json = JSON.parse(text);
+    json = JSON.parse(line.text);
   } catch {
     return { problem: "is not JSON" };
   }

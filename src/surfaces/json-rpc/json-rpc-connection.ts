@@ -1,10 +1,10 @@
 import type { Readable, Writable } from "node:stream";
 import { errorText, SessionError } from "../../core/errors.ts";
 import type { EventEnvelope } from "../../core/event.ts";
+import { readLines } from "../../core/read-lines.ts";
 import type { SubscribeOptions, TurnOptions } from "../../core/session-service.ts";
 import type { WireError } from "../call-operation.ts";
-import { LineWriter } from "../lines/line-writer.ts";
-import { readFrames } from "../lines/read-frames.ts";
+import { LineWriter } from "../line-writer.ts";
 import { OPERATIONS, type Operation, type OperationName } from "../operations.ts";
 import { RemoteSubscription } from "../remote-subscription.ts";
 import { remoteError, type ServiceConnection } from "../service-client.ts";
@@ -162,8 +162,9 @@ export class JsonRpcConnection implements ServiceConnection {
   async #readAll(): Promise<void> {
     let cause: unknown;
     try {
-      for await (const frame of readFrames(this.#pipes.input, ANSWER_BYTES_MAX)) {
-        this.#receive("text" in frame ? frame.text : "");
+      for await (const line of readLines(this.#pipes.input, ANSWER_BYTES_MAX)) {
+        if (line.problem) throw new SyntaxError("It sent a line that cannot be read.");
+        this.#receive(line.text);
       }
     } catch (error) {
       cause = error;

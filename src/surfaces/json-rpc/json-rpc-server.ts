@@ -1,9 +1,9 @@
 import type { Readable, Writable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import { SessionError } from "../../core/errors.ts";
+import { type Line, readLines } from "../../core/read-lines.ts";
 import type { SessionService } from "../../core/session-service.ts";
-import { LineWriter } from "../lines/line-writer.ts";
-import { type Frame, readFrames } from "../lines/read-frames.ts";
+import { LineWriter } from "../line-writer.ts";
 import {
   BadCall,
   errorLine,
@@ -90,7 +90,7 @@ export class JsonRpcServer {
     signal?.addEventListener("abort", stop);
     try {
       if (signal?.aborted) stop();
-      for await (const frame of readFrames(input, lineBytesMax)) await this.#receive(frame);
+      for await (const line of readLines(input, lineBytesMax)) await this.#receive(line);
     } catch (error) {
       // An input that was cut off is an input that has ended.
       if (!input.destroyed) throw error;
@@ -101,13 +101,13 @@ export class JsonRpcServer {
   }
 
   /** Begins to work on what a line asks; resolves when there is room for the next one. */
-  async #receive(frame: Frame): Promise<void> {
+  async #receive(line: Line): Promise<void> {
     // Nothing is read from who does not read, so what waits for them is bounded.
     await this.#mayAnswer();
     if (this.#options.signal?.aborted) return;
     let message: unknown;
     try {
-      message = readMessage(frame);
+      message = readMessage(line);
     } catch (error) {
       void this.#writer.write(failureLine(null, error));
       return;
@@ -120,8 +120,8 @@ export class JsonRpcServer {
     }
     const all = Promise.all(answers).then((lines) => {
       const given = lines.filter((line) => line !== undefined);
-      const line = Array.isArray(message) ? `[${given.join(",")}]` : given.join();
-      if (given.length > 0) void this.#writer.write(line);
+      const answer = Array.isArray(message) ? `[${given.join(",")}]` : given.join();
+      if (given.length > 0) void this.#writer.write(answer);
       answered.resolve();
       this.#unanswered.delete(all);
     });
@@ -229,9 +229,9 @@ const PROBLEMS = {
 } as const;
 
 /** @throws BadCall */
-function readMessage(frame: Frame): unknown {
-  if ("problem" in frame) throw new BadCall(PROBLEMS[frame.problem], null);
-  const message = parseJson(frame.text);
+function readMessage(line: Line): unknown {
+  if (line.problem) throw new BadCall(PROBLEMS[line.problem], null);
+  const message = parseJson(line.text);
   if (Array.isArray(message)) {
     if (message.length === 0) throw new BadCall(invalidRequest("the batch is empty"), null);
     if (message.length > BATCH_MAX) {

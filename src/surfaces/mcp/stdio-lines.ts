@@ -7,8 +7,8 @@ import {
   type RequestId,
   type Transport,
 } from "@modelcontextprotocol/server";
-import { LineWriter } from "../lines/line-writer.ts";
-import { type Frame, readFrames } from "../lines/read-frames.ts";
+import { type Line, readLines } from "../../core/read-lines.ts";
+import { LineWriter } from "../line-writer.ts";
 
 /** Bytes of one message; a longer one is skipped and answered with an error. */
 const LINE_BYTES_MAX = 32 * 1024 * 1024;
@@ -65,8 +65,8 @@ export class StdioLines implements Transport {
 
   async #readAll(): Promise<void> {
     try {
-      for await (const frame of readFrames(this.#input, LINE_BYTES_MAX)) {
-        this.#receive(frame);
+      for await (const line of readLines(this.#input, LINE_BYTES_MAX)) {
+        this.#receive(line);
         // Nothing is read from who does not read, so what waits for them is bounded.
         await this.#writer.ready();
       }
@@ -78,8 +78,8 @@ export class StdioLines implements Transport {
     }
   }
 
-  #receive(frame: Frame): void {
-    const message = this.#messageOf(frame);
+  #receive(line: Line): void {
+    const message = this.#messageOf(line);
     if (!message) return;
     if (isJSONRPCRequest(message)) this.#unanswered.add(message.id);
     if (isJSONRPCNotification(message) && message.method === "notifications/cancelled") {
@@ -89,11 +89,11 @@ export class StdioLines implements Transport {
     this.onmessage?.(message);
   }
 
-  #messageOf(frame: Frame): JSONRPCMessage | undefined {
-    if ("problem" in frame) return this.#refuse(-32700, `Parse error: ${frame.problem}`, null);
+  #messageOf(line: Line): JSONRPCMessage | undefined {
+    if (line.problem) return this.#refuse(-32700, `Parse error: ${line.problem}`, null);
     let value: unknown;
     try {
-      value = JSON.parse(frame.text);
+      value = JSON.parse(line.text);
     } catch {
       return this.#refuse(-32700, "Parse error: the line is not JSON", null);
     }
