@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import type { Config } from "./config/config.ts";
+import { hasCapability, makeDataFolder, type Workspace } from "./config/workspace.ts";
 import type { Capability } from "./core/capabilities.ts";
 import type { Embedder } from "./core/embedder.ts";
 import { errorText, SessionError } from "./core/errors.ts";
@@ -10,13 +11,11 @@ import type { SessionService } from "./core/session-service.ts";
 import type { Stores } from "./core/stores.ts";
 import { isMemoryBehind } from "./projections/memory-behind.ts";
 import type { ServiceOptions } from "./session/service-options.ts";
-import { hasCapability } from "./surfaces/cli/capabilities-command.ts";
 import type { Engine, ProviderState, StoreAccess } from "./surfaces/cli/cli-context.ts";
-import { given } from "./surfaces/cli/flags.ts";
+import { given } from "./surfaces/cli/commands/flags.ts";
 import { main } from "./surfaces/cli/main.ts";
-import { printWarnings } from "./surfaces/cli/print-warnings.ts";
-import { processTerminal } from "./surfaces/cli/process-terminal.ts";
-import { makeDataFolder, type Workspace } from "./surfaces/cli/workspace.ts";
+import { printWarnings } from "./surfaces/cli/terminal/print-warnings.ts";
+import { processTerminal } from "./surfaces/cli/terminal/process-terminal.ts";
 
 /** Runs the command line of this process. */
 export async function runCli(): Promise<void> {

@@ -17,7 +17,7 @@ test("`memory search` loads no schemas, no models, no servers, and nothing that 
   writeFileSync(join(folder, "entries.jsonl"), entry);
   rkat("add", "--jsonl", join(folder, "entries.jsonl"));
   const loaded = rkat("search", "SQLite");
-  expect(loaded).toContain("memory-search-command.ts");
+  expect(loaded).toContain("memory/search-command.ts");
   expect(loaded).not.toMatch(
     /node_modules\/(?:zod|hono|@ai-sdk|@modelcontextprotocol)|project-knowledge|projection-runner|message-assembler/,
   );

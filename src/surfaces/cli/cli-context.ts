@@ -1,10 +1,10 @@
 import type { BenchOptions, BenchReport, BenchWatch } from "../../bench/bench-report.ts";
+import type { Workspace } from "../../config/workspace.ts";
 import type { Approve } from "../../core/approval.ts";
 import type { MemoryStore } from "../../core/memory-store.ts";
 import type { SessionService } from "../../core/session-service.ts";
 import type { Replay } from "../../replay/replay.ts";
-import type { Terminal } from "./terminal.ts";
-import type { Workspace } from "./workspace.ts";
+import type { Terminal } from "./terminal/terminal.ts";
 
 /** What commands are given to work with. */
 export interface CliContext {

@@ -1,11 +1,11 @@
 import { CommanderError } from "commander";
 import { ERRORS, SessionError } from "../../core/errors.ts";
 import type { CliContext } from "./cli-context.ts";
-import { printEnd } from "./event-lines.ts";
 import { createProgram } from "./program.ts";
-import { exitCodeOf, failureJson, renderFailure } from "./render-failure.ts";
+import { exitCodeOf, failureJson, renderFailure } from "./render/render-failure.ts";
+import { styleFor } from "./render/style.ts";
 import { scriptForm } from "./script-form.ts";
-import { styleFor } from "./style.ts";
+import { printEnd } from "./terminal/event-lines.ts";
 
 /** Runs one command line and returns what the process should exit with. */
 export async function main(args: readonly string[], context: CliContext): Promise<number> {

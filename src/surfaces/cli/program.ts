@@ -1,6 +1,6 @@
 import { Command } from "commander";
 import type { CliContext } from "./cli-context.ts";
-import { loadMemoryCommand } from "./memory-command.ts";
+import { loadMemoryCommand } from "./commands/memory/memory-command.ts";
 
 type Register = (program: Command, context: CliContext) => void;
 
@@ -13,41 +13,56 @@ const COMMANDS: readonly {
   /** `next` is the argument after the name. */
   load(next: string | undefined): Promise<Register>;
 }[] = [
-  { names: ["run"], load: async () => (await import("./run-command.ts")).runCommand },
+  { names: ["run"], load: async () => (await import("./commands/run-command.ts")).runCommand },
   {
     names: ["resume", "continue", "c"],
-    load: async () => (await import("./resume-command.ts")).resumeCommand,
+    load: async () => (await import("./commands/resume-command.ts")).resumeCommand,
   },
   { names: ["chat"], load: async () => (await import("./chat/chat-command.ts")).chatCommand },
   {
     names: ["sessions"],
-    load: async () => (await import("./sessions-command.ts")).sessionsCommand,
+    load: async () => (await import("./commands/sessions/sessions-command.ts")).sessionsCommand,
   },
   {
     names: ["history"],
-    load: async () => (await import("./history-command.ts")).historyCommand,
+    load: async () => (await import("./commands/history-command.ts")).historyCommand,
   },
   { names: ["memory"], load: loadMemoryCommand },
   {
     names: ["approvals"],
-    load: async () => (await import("./approvals-command.ts")).approvalsCommand,
+    load: async () => (await import("./commands/approvals-command.ts")).approvalsCommand,
   },
   {
     names: ["knowledge"],
-    load: async () => (await import("./knowledge-command.ts")).knowledgeCommand,
+    load: async () => (await import("./commands/knowledge/knowledge-command.ts")).knowledgeCommand,
   },
-  { names: ["replay"], load: async () => (await import("./replay-command.ts")).replayCommand },
-  { names: ["rpc"], load: async () => (await import("./rpc-command.ts")).rpcCommand },
-  { names: ["serve"], load: async () => (await import("./serve-command.ts")).serveCommand },
-  { names: ["mcp"], load: async () => (await import("./mcp-command.ts")).mcpCommand },
-  { names: ["init"], load: async () => (await import("./init-command.ts")).initCommand },
-  { names: ["config"], load: async () => (await import("./config-command.ts")).configCommand },
+  {
+    names: ["replay"],
+    load: async () => (await import("./commands/replay-command.ts")).replayCommand,
+  },
+  { names: ["rpc"], load: async () => (await import("./commands/rpc-command.ts")).rpcCommand },
+  {
+    names: ["serve"],
+    load: async () => (await import("./commands/serve-command.ts")).serveCommand,
+  },
+  { names: ["mcp"], load: async () => (await import("./commands/mcp-command.ts")).mcpCommand },
+  { names: ["init"], load: async () => (await import("./commands/init-command.ts")).initCommand },
+  {
+    names: ["config"],
+    load: async () => (await import("./commands/config-command.ts")).configCommand,
+  },
   {
     names: ["capabilities"],
-    load: async () => (await import("./capabilities-command.ts")).capabilitiesCommand,
+    load: async () => (await import("./commands/capabilities-command.ts")).capabilitiesCommand,
   },
-  { names: ["bench"], load: async () => (await import("./bench-command.ts")).benchCommand },
-  { names: ["doctor"], load: async () => (await import("./doctor-command.ts")).doctorCommand },
+  {
+    names: ["bench"],
+    load: async () => (await import("./commands/bench-command.ts")).benchCommand,
+  },
+  {
+    names: ["doctor"],
+    load: async () => (await import("./commands/doctor-command.ts")).doctorCommand,
+  },
 ];
 
 /** The `rkat` command: what it can be told, and who does it. */

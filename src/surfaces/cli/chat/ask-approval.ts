@@ -1,5 +1,5 @@
 import type { ApprovalAnswer, PendingApproval } from "../../../core/approval.ts";
-import { APPROVAL_QUESTION, answerOf, renderCall } from "../approval-answer.ts";
+import { APPROVAL_QUESTION, answerOf, renderCall } from "../terminal/approval-answer.ts";
 import type { Chat } from "./chat.ts";
 
 /**

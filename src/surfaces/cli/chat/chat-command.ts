@@ -1,10 +1,10 @@
 import type { Command } from "commander";
+import { hasCapability } from "../../../config/workspace.ts";
 import type { Approve } from "../../../core/approval.ts";
-import { hasCapability } from "../capabilities-command.ts";
 import type { CliContext } from "../cli-context.ts";
-import { addSessionFlags, type SessionFlags } from "../session-flags.ts";
-import { addRunFlags, type RunFlags } from "../turn-flags.ts";
-import { workspaceOf } from "../with-service.ts";
+import { addSessionFlags, type SessionFlags } from "../commands/session-flags.ts";
+import { addRunFlags, type RunFlags } from "../commands/turn-flags.ts";
+import { workspaceOf } from "../commands/with-service.ts";
 import { Chat } from "./chat.ts";
 import { askedBefore } from "./chat-history.ts";
 

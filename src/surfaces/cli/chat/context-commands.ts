@@ -1,14 +1,14 @@
 import { indexableText, isSummary, toolResults, toolUses } from "../../../core/message.ts";
 import type { HistoryMessage } from "../../../core/session-service.ts";
-import { given } from "../flags.ts";
-import { oneLine } from "../printable.ts";
-import { ProgressLine } from "../progress-line.ts";
-import { renderContext } from "../render-context.ts";
-import { renderPins } from "../render-pins.ts";
-import { renderTable } from "../render-table.ts";
-import { namedMessage } from "../sessions-pins-command.ts";
-import type { Style } from "../style.ts";
-import { thousands } from "../thousands.ts";
+import { given } from "../commands/flags.ts";
+import { namedMessage } from "../commands/sessions/pins-command.ts";
+import { oneLine } from "../render/printable.ts";
+import { renderContext } from "../render/render-context.ts";
+import { renderPins } from "../render/render-pins.ts";
+import { renderTable } from "../render/render-table.ts";
+import type { Style } from "../render/style.ts";
+import { thousands } from "../render/thousands.ts";
+import { ProgressLine } from "../terminal/progress-line.ts";
 import type { Chat } from "./chat.ts";
 import type { ChatCommand } from "./chat-commands.ts";
 

@@ -1,5 +1,5 @@
 import { createInterface, type Interface } from "node:readline";
-import type { ChatStreams } from "../terminal.ts";
+import type { ChatStreams } from "../terminal/terminal.ts";
 
 /** What a person did at the prompt. */
 export type Typed =

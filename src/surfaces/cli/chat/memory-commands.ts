@@ -1,8 +1,8 @@
 import { SessionError } from "../../../core/errors.ts";
 import type { KnowledgeEntry } from "../../../core/knowledge.ts";
 import type { MemoryHit } from "../../../core/memory-store.ts";
-import { oneLine } from "../printable.ts";
-import { renderMemoryHits, renderMemoryStats } from "../render-memory.ts";
+import { oneLine } from "../render/printable.ts";
+import { renderMemoryHits, renderMemoryStats } from "../render/render-memory.ts";
 import type { Chat } from "./chat.ts";
 import type { ChatCommand } from "./chat-commands.ts";
 

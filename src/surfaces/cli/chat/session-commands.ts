@@ -1,5 +1,5 @@
-import { findSession } from "../find-session.ts";
-import { renderSessionList, shortIds } from "../render-sessions.ts";
+import { findSession } from "../commands/find-session.ts";
+import { renderSessionList, shortIds } from "../render/render-sessions.ts";
 import type { Chat } from "./chat.ts";
 import type { ChatCommand } from "./chat-commands.ts";
 

@@ -1,0 +1,131 @@
+import { existsSync, statSync } from "node:fs";
+import type { Command } from "commander";
+import type { Workspace } from "../../../config/workspace.ts";
+import { SessionError } from "../../../core/errors.ts";
+import type { CliContext, Engine } from "../cli-context.ts";
+import { type Style, styleFor } from "../render/style.ts";
+import { printJson } from "../terminal/print-json.ts";
+import { ProgressLine } from "../terminal/progress-line.ts";
+import { workspaceOf } from "./with-service.ts";
+
+/** What was looked at, and how it was found. Only `wrong` makes the command fail. */
+export interface Finding {
+  readonly name: string;
+  readonly state: "good" | "note" | "wrong";
+  readonly detail: string;
+}
+
+/** `rkat doctor`: whether everything is there that rkat needs. */
+export function doctorCommand(program: Command, context: CliContext): void {
+  const { terminal, engine } = context;
+  const command = program
+    .command("doctor")
+    .description("look for what could keep rkat from working")
+    .option("--json", "for scripts")
+    .action(async ({ json }: { json?: true }) => {
+      const progress = new ProgressLine(terminal.stderr);
+      progress.show("looking");
+      const findings = [
+        { name: "node", state: "good", detail: process.version } as const,
+        await sqliteFinding(engine),
+        ...(await projectFindings(context, command)),
+      ];
+      progress.clear();
+      const ok = findings.every(({ state }) => state !== "wrong");
+      if (!ok) context.exitCode = 1;
+      if (json) return await printJson(terminal.stdout, { ok, findings });
+      const style = styleFor(terminal.stdout, terminal.env);
+      await terminal.stdout.write(findings.map((one) => renderFinding(one, style)).join(""));
+    });
+}
+
+async function sqliteFinding(engine: Engine): Promise<Finding> {
+  const { version, problem } = await engine.examineSqlite();
+  return problem === undefined
+    ? { name: "sqlite", state: "good", detail: version }
+    : { name: "sqlite", state: "wrong", detail: problem };
+}
+
+async function projectFindings(context: CliContext, command: Command): Promise<Finding[]> {
+  let workspace: Workspace;
+  try {
+    workspace = await workspaceOf(context, command);
+  } catch (error) {
+    return [{ name: "config", state: "wrong", detail: SessionError.from(error).message }];
+  }
+  return [
+    { name: "config", state: "good", detail: givenFiles(workspace) },
+    ...workspace.notes.map((detail): Finding => ({ name: "config", state: "note", detail })),
+    ...(await storeFindings(context.engine, workspace)),
+    modelFinding(workspace),
+    ...(await providerFindings(context.engine, workspace)),
+    ...(await embedderFindings(context.engine, workspace)),
+  ];
+}
+
+function givenFiles({ files }: Workspace): string {
+  const there = Object.values(files).filter((file) => existsSync(file));
+  return there.length > 0 ? there.join(", ") : "defaults; there is no config.toml";
+}
+
+async function storeFindings(engine: Engine, workspace: Workspace): Promise<Finding[]> {
+  const { storeFile, dataFolder } = workspace;
+  if (!existsSync(storeFile)) {
+    return [{ name: "store", state: "good", detail: `none yet at ${storeFile}` }];
+  }
+  const problems = await engine.examineStore(storeFile);
+  const store: Finding =
+    problems.length === 0
+      ? { name: "store", state: "good", detail: storeFile }
+      : { name: "store", state: "wrong", detail: `${storeFile}: ${problems.join("; ")}` };
+  if (process.platform === "win32") return [store];
+  const open = [dataFolder, storeFile].filter((path) => (statSync(path).mode & 0o077) !== 0);
+  const permissions: Finding =
+    open.length === 0
+      ? { name: "permissions", state: "good", detail: "private to you" }
+      : {
+          name: "permissions",
+          state: "wrong",
+          detail: `others can read ${open.join(" and ")}; chmod go= ${open.join(" ")}`,
+        };
+  return [store, permissions];
+}
+
+function modelFinding({ config }: Workspace): Finding {
+  const model = config.get("model");
+  return model === undefined
+    ? { name: "model", state: "note", detail: "none is set; name one with -m or `model`" }
+    : { name: "model", state: "good", detail: model };
+}
+
+/** Names of variables only, never what is in them. */
+async function providerFindings(engine: Engine, workspace: Workspace): Promise<Finding[]> {
+  const model = workspace.config.get("model");
+  const providers = await engine.providers(workspace);
+  return providers.map(({ name, package: packageName, installed, keyVariable, hasKey }) => {
+    const lacks = [
+      ...(installed ? [] : [`npm install ${packageName}`]),
+      ...(hasKey || keyVariable === undefined ? [] : [`set ${keyVariable}`]),
+    ];
+    const wanted = model?.startsWith(`${name}/`) === true;
+    if (lacks.length > 0) {
+      const state = wanted ? "wrong" : "note";
+      return { name, state, detail: `to use it: ${lacks.join(", ")}` };
+    }
+    const key = keyVariable === undefined ? "needs no key" : `${keyVariable} is set`;
+    return { name, state: "good", detail: `${packageName}, ${key}` };
+  });
+}
+
+async function embedderFindings(engine: Engine, workspace: Workspace): Promise<Finding[]> {
+  const found = await engine.examineEmbedder(workspace);
+  if (!found) return [];
+  return "id" in found
+    ? [{ name: "embeddings", state: "good", detail: found.id }]
+    : [{ name: "embeddings", state: "wrong", detail: found.problem }];
+}
+
+function renderFinding({ name, state, detail }: Finding, style: Style): string {
+  const mark = { good: style.green("✓"), note: style.dim("·"), wrong: style.red("✗") }[state];
+  return `${mark} ${name.padEnd(19)}${detail.replaceAll("\n", "\n  ")}\n`;
+}

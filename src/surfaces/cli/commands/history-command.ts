@@ -1,0 +1,66 @@
+import type { Command } from "commander";
+import { historyHit } from "../../../core/results.ts";
+import { toWire } from "../../../core/wire.ts";
+import type { CliContext } from "../cli-context.ts";
+import { renderPassage } from "../render/render-passage.ts";
+import { styleFor } from "../render/style.ts";
+import { printJson } from "../terminal/print-json.ts";
+import { countFlag, given } from "./flags.ts";
+import { withService } from "./with-service.ts";
+
+interface SearchFlags {
+  readonly session?: string;
+  readonly fromTurn?: number;
+  readonly toTurn?: number;
+  readonly since?: string;
+  readonly until?: string;
+  readonly limit: number;
+  readonly json?: true;
+}
+
+const LIMIT_DEFAULT = 10;
+const turn = countFlag(Number.MAX_SAFE_INTEGER);
+
+/** `rkat history …`. None of it needs a model. */
+export function historyCommand(program: Command, context: CliContext): void {
+  const { terminal } = context;
+  const style = styleFor(terminal.stdout, terminal.env);
+  const history = program
+    .command("history")
+    .description("search the complete logs of the project's sessions")
+    .helpCommand(false);
+
+  const search = history
+    .command("search")
+    .description("find words that were said or that a tool gave out, pruned text included")
+    .argument("[query...]", "the words that you look for")
+    .option("-n, --limit <n>", "results at the most", countFlag(200), LIMIT_DEFAULT)
+    .option("--session <id>", "only of this session")
+    .option("--from-turn <n>", "only from this turn on; the first is 0", turn)
+    .option("--to-turn <n>", "only up to this turn", turn)
+    .option("--since <time>", "only from then on (ISO 8601)")
+    .option("--until <time>", "only until then (ISO 8601)")
+    .option("--json", "for scripts")
+    .action((words: string[], { session, json, ...filters }: SearchFlags) =>
+      withService(context, search, async (service) => {
+        const query = words.join(" ");
+        const hits = await service.searchHistory({
+          query,
+          ...filters,
+          ...given({ sessionId: session }),
+        });
+        if (json) {
+          const found = hits.map((hit) => toWire(historyHit, hit));
+          return await printJson(terminal.stdout, found);
+        }
+        if (hits.length === 0) return await terminal.stderr.write("No log says so.\n");
+        const passages = hits.map(({ sessionId, turn, role, time, content }) =>
+          renderPassage(
+            { place: [`session ${sessionId}`, `turn ${turn}`, role, time], content },
+            style,
+          ),
+        );
+        await terminal.stdout.write(passages.join("\n"));
+      }),
+    );
+}

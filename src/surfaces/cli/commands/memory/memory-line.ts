@@ -1,0 +1,80 @@
+import { MEMORY_KINDS, type MemoryEntry, type MemoryKind } from "../../../../core/memory-store.ts";
+import type { Checked } from "../../terminal/read-json-lines.ts";
+
+const NAME_LENGTH_MAX = 200;
+const ISO_8601 =
+  /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}([.,]\d{1,9})?)?(Z|[+-]\d{2}(:?\d{2})?)?)?$/;
+
+/** A line of `rkat memory add --jsonl`; the id may be left out. */
+export type MemoryLine = Omit<MemoryEntry, "id"> & { readonly id?: string };
+
+/** Checks a line; `MEMORY_LINE` says what is in it. */
+export function checkMemoryLine(json: unknown): Checked<MemoryLine> {
+  const line = json as Readonly<Record<string, unknown>>;
+  const problem = Object.entries(FIELDS).find(([name, { optional, good }]) =>
+    isAbsent(line[name]) ? optional !== true : !good(line[name]),
+  );
+  if (problem) return { problem: `has a bad "${problem[0]}": it must be ${problem[1].allowed}` };
+  const { content, session_id: sessionId, turn, kind, time, id, role, speaker, source } = line;
+  const optional = Object.entries({ kind, time, id, role, speaker, source }).filter(
+    ([, value]) => !isAbsent(value),
+  );
+  const known = { content, sessionId, turn: turn ?? null, kind: "message" };
+  const entry = { ...known, ...Object.fromEntries(optional) };
+  return { value: entry as MemoryLine };
+}
+
+export const MEMORY_LINE =
+  '{"content", "session_id", "turn"?, "time"?, "id"?, "role"?, "speaker"?, "kind"?, "source"?}';
+
+interface Field {
+  readonly allowed: string;
+  readonly optional?: true;
+  good(value: unknown): boolean;
+}
+
+const FIELDS: Readonly<Record<string, Field>> = {
+  content: { allowed: "a text", good: (value) => typeof value === "string" },
+  session_id: { allowed: "a text of 1 to 200 characters", good: isName },
+  turn: {
+    allowed: "a whole number from 0",
+    optional: true,
+    good: isCount,
+  },
+  kind: {
+    allowed: `one of ${MEMORY_KINDS.join(", ")}`,
+    optional: true,
+    good: (value) => MEMORY_KINDS.includes(value as MemoryKind),
+  },
+  time: { allowed: "a time in ISO 8601", optional: true, good: isTime },
+  id: { allowed: "a text of 1 to 200 characters", optional: true, good: isName },
+  role: { allowed: "a text of 1 to 200 characters", optional: true, good: isName },
+  speaker: { allowed: "a text of 1 to 200 characters", optional: true, good: isName },
+  source: {
+    allowed: 'the places of events in a log, {"from", "to"}',
+    optional: true,
+    good: isSource,
+  },
+};
+
+function isSource(value: unknown): boolean {
+  const { from, to } = value as Readonly<Record<string, unknown>>;
+  return isCount(from) && isCount(to);
+}
+
+function isCount(value: unknown): boolean {
+  return Number.isSafeInteger(value) && Number(value) >= 0;
+}
+
+/** Many programs write null for what they do not know. */
+function isAbsent(value: unknown): boolean {
+  return value === undefined || value === null;
+}
+
+function isName(value: unknown): boolean {
+  return typeof value === "string" && value !== "" && [...value].length <= NAME_LENGTH_MAX;
+}
+
+function isTime(value: unknown): boolean {
+  return typeof value === "string" && ISO_8601.test(value) && !Number.isNaN(Date.parse(value));
+}

@@ -1,0 +1,54 @@
+import type { SessionEvent } from "../../../core/event.ts";
+import { headWithin } from "../../../core/tokens.ts";
+import { printable } from "./printable.ts";
+
+/** UTF-8 bytes that a line shows of each. */
+const SHOWN = { args: 100, result: 200, text: 500 } as const;
+
+/** What `--verbose` says of an event, on lines of its own; nothing for most. */
+export function renderEvent(event: SessionEvent): string {
+  switch (event.type) {
+    case "turn_started":
+      return `\n── Turn ${event.turn_number + 1} ──\n`;
+    case "text_complete":
+      return `  text: ${cut(event.content, SHOWN.text)}\n`;
+    case "tool_call_requested":
+      return `  → ${event.name} ${cut(JSON.stringify(event.args) ?? "", SHOWN.args)}\n`;
+    case "tool_approval_requested":
+      return `  ? ${event.name} waits for approval\n`;
+    case "tool_approval_resolved":
+      return `  ${event.decision === "allow" ? "allowed" : "denied"}: ${event.name}${event.reason === undefined ? "" : ` (${cut(event.reason, SHOWN.result)})`}\n`;
+    case "knowledge_applied":
+      return `  learned rules in the prompt: ${event.rules.length}\n`;
+    case "tool_execution_completed":
+      return `  ${event.is_error ? "✗" : "✓"} ${event.name} (${event.duration_ms} ms): ${cut(event.result, SHOWN.result)}\n`;
+    case "tool_execution_timed_out":
+      return `  ✗ ${event.name} gave no answer in ${event.timeout_ms} ms\n`;
+    case "compaction_started":
+      return `  ⟳ Compaction started: ${event.input_tokens} input tokens, ~${event.estimated_history_tokens} history tokens, ${event.message_count} messages\n`;
+    case "compaction_completed":
+      return `  ✓ Compaction complete: ${event.messages_before} → ${event.messages_after} messages, ${event.summary_tokens} summary tokens\n`;
+    case "compaction_failed":
+      return `  ✗ Compaction failed (continuing): ${event.error}\n`;
+    case "tool_output_pruned":
+      return `  ✂ Old tool output pruned: ${event.tokens_before} → ${event.tokens_after} tokens\n`;
+    case "task_updated":
+      return `  ✎ Task record: ${Object.keys(event.changed).join(", ").replaceAll("_", " ")}\n`;
+    case "message_pinned":
+      return `  📌 Pinned message @${event.message}\n`;
+    case "message_unpinned":
+      return `  📌 Unpinned message @${event.message}\n`;
+    case "budget_warning":
+      return `  ! Budget of ${event.budget_type.replace("_", " ")}: ${event.used} of ${event.limit} used\n`;
+    case "retrying":
+      return `  ↻ Retrying (${event.attempt} of ${event.max_attempts}) in ${event.delay_ms} ms: ${event.error}\n`;
+    default:
+      return "";
+  }
+}
+
+function cut(text: string, bytesMax: number): string {
+  const line = printable(text.replace(/\s+/g, " ").trim());
+  const head = headWithin(line, bytesMax);
+  return head === line ? line : `${head}...`;
+}

@@ -1,0 +1,148 @@
+import { expect, test } from "vitest";
+import type { SessionSummary, SessionView } from "../../../core/session-service.ts";
+import { summaryMessage } from "../../../core/summary.ts";
+import { NO_USAGE } from "../../../core/usage.ts";
+import { renderSession, renderSessionList, shortIds } from "./render-sessions.ts";
+import { PLAIN } from "./style.ts";
+
+const NOW = Date.parse("2026-01-02T00:00:00Z");
+
+const SESSION: SessionSummary = {
+  sessionId: "019b0000-0000-7000-8000-000000000001",
+  createdAt: "2026-01-01T00:00:00Z",
+  updatedAt: "2026-01-01T21:00:00Z",
+  model: "openai/gpt-5",
+  turns: 12,
+  messageCount: 40,
+  totalTokens: 1_234_567,
+  archived: false,
+  labels: {},
+};
+
+test("ids are as short as they can be told apart, and never shorter than eight characters", () => {
+  const ids = ["aaaaaaaa-1111", "aaaaaaaa-1122", "bbbbbbbb-1111"];
+  expect([...shortIds(ids).values()]).toEqual(["aaaaaaaa-111", "aaaaaaaa-112", "bbbbbbbb"]);
+  expect([...shortIds(["same-id-twice", "x"]).keys()]).toHaveLength(2);
+});
+
+test("sessions are listed in a table", () => {
+  const other = {
+    ...SESSION,
+    sessionId: "019c0000-0000-7000-8000-000000000001",
+    turns: 1,
+    totalTokens: 9,
+    updatedAt: "2026-01-01T23:59:58Z",
+    archived: true,
+    labels: { team: "core", 言語: "日本語" },
+  };
+  expect(renderSessionList([other, SESSION], NOW, PLAIN)).toMatchInlineSnapshot(`
+    "SESSION   LAST USED    TURNS     TOKENS  MODEL         LABELS
+    019c0000  just now         1          9  openai/gpt-5  team=core 言語=日本語 (archived)
+    019b0000  3 hours ago     12  1 234 567  openai/gpt-5
+    "
+  `);
+});
+
+test("a session is shown with what the model sees of it", () => {
+  const view: SessionView = {
+    ...SESSION,
+    isActive: true,
+    usage: NO_USAGE,
+    lastAssistantText: "Done.",
+    seq: 99,
+    compactions: 1,
+    historyTokens: 4321,
+    task: { goal: "Look around.", subTasks: [], scratchpad: {}, activeFiles: ["a.ts"] },
+    history: [
+      { id: 1, turn: -1, message: { role: "system", content: "Be brief." } },
+      { id: 50, turn: -1, message: summaryMessage("They talked.") },
+      {
+        id: 60,
+        turn: 11,
+        message: { role: "user", content: "Look\n\nat \u001b[2Jthis." },
+        origin: { speaker: "Ada", time: "2026-01-01T21:00:00Z" },
+      },
+      {
+        id: 70,
+        turn: 11,
+        message: {
+          role: "block_assistant",
+          blocks: [
+            { block_type: "reasoning", data: { text: "Hm." } },
+            { block_type: "text", data: { text: "Looking." } },
+            { block_type: "tool_use", data: { id: "1", name: "read", args: { path: "a.ts" } } },
+          ],
+          stop_reason: "tool_use",
+        },
+      },
+      {
+        id: 80,
+        turn: 11,
+        message: {
+          role: "tool_results",
+          results: [
+            {
+              tool_use_id: "1",
+              content: Array.from({ length: 23 }, (_, index) => `line ${index}`).join("\n"),
+              is_error: false,
+            },
+          ],
+        },
+      },
+    ],
+  };
+  expect(renderSession(view, NOW, PLAIN)).toMatchInlineSnapshot(`
+    "Session 019b0000-0000-7000-8000-000000000001
+    model       openai/gpt-5
+    last used   3 hours ago, a turn is running
+    turns       12 (40 messages)
+    history     5 messages, about 4 321 tokens
+    compactions 1
+    used        1 234 567 tokens
+
+    task record
+      Goal: Look around.
+      Active files: a.ts
+
+    0 @1  system
+      Be brief.
+
+    1 @50  summary
+      [Context compacted] A previous context produced the following summary of work so far. The current tool and session state is preserved. Use this summary to continue without duplicating work:
+
+      They talked.
+
+    2 @60  user  turn 11, Ada, 2026-01-01T21:00:00Z
+      Look
+
+      at �[2Jthis.
+
+    3 @70  assistant  turn 11
+      Looking.
+      → read {"path":"a.ts"}
+
+    4 @80  tool results  turn 11
+      line 0
+      line 1
+      line 2
+      line 3
+      line 4
+      line 5
+      line 6
+      line 7
+      line 8
+      line 9
+      line 10
+      line 11
+      line 12
+      line 13
+      line 14
+      line 15
+      line 16
+      line 17
+      line 18
+      line 19
+      … 3 more lines
+    "
+  `);
+});

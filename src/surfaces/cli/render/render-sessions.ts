@@ -1,0 +1,130 @@
+import { contentText, isSummary, type Message, toolUses } from "../../../core/message.ts";
+import type { HistoryMessage, SessionSummary, SessionView } from "../../../core/session-service.ts";
+import { oneLine, printable } from "./printable.ts";
+import { renderTable } from "./render-table.ts";
+import { renderTaskView } from "./render-task.ts";
+import { timeAgo } from "./render-time.ts";
+import type { Style } from "./style.ts";
+import { thousands } from "./thousands.ts";
+
+const SHORTEST_ID = 8;
+const RESULT_LINES_MAX = 20;
+
+/** A table of sessions, newest first. */
+export function renderSessionList(
+  sessions: readonly SessionSummary[],
+  now: number,
+  style: Style,
+): string {
+  const short = shortIds(sessions.map(({ sessionId }) => sessionId));
+  const rows = sessions.map((session) => [
+    short.get(session.sessionId) ?? session.sessionId,
+    timeAgo(session.updatedAt, now),
+    String(session.turns),
+    thousands(session.totalTokens),
+    session.model,
+    [...labelList(session.labels), ...(session.archived ? ["(archived)"] : [])].join(" "),
+  ]);
+  return renderTable(COLUMNS, rows, style);
+}
+
+const COLUMNS = [
+  { title: "SESSION" },
+  { title: "LAST USED" },
+  { title: "TURNS", align: "right" },
+  { title: "TOKENS", align: "right" },
+  { title: "MODEL" },
+  { title: "LABELS" },
+] as const;
+
+/** A session and what the model would see of it next. */
+export function renderSession(view: SessionView, now: number, style: Style): string {
+  const facts = [
+    ["model", view.model],
+    ["last used", `${timeAgo(view.updatedAt, now)}${view.isActive ? ", a turn is running" : ""}`],
+    ["turns", `${view.turns} (${view.messageCount} messages)`],
+    ["history", `${view.history.length} messages, about ${thousands(view.historyTokens)} tokens`],
+    ["compactions", String(view.compactions)],
+    ["used", `${thousands(view.totalTokens)} tokens`],
+    ["labels", labelList(view.labels).join(" ")],
+    ["archived", view.archived ? "yes" : ""],
+  ].filter(([, value]) => value !== "");
+  const head = facts
+    .map(([name = "", value]) => `${style.dim(name.padEnd(12))}${value}\n`)
+    .join("");
+  const task = renderTaskView(view.task);
+  const record = task === "" ? "" : `\n${style.cyan("task record")}\n${indent(task)}`;
+  const body = view.history.map((entry, index) => renderMessage(entry, index, style)).join("");
+  return `${style.bold(`Session ${view.sessionId}`)}\n${head}${record}${body}`;
+}
+
+/** The shortest beginnings of ids that tell them apart, of eight characters at least. */
+export function shortIds(ids: readonly string[]): ReadonlyMap<string, string> {
+  const sorted = [...ids].sort();
+  return new Map(
+    sorted.map((id, index) => {
+      const shared = Math.max(
+        sharedStart(id, sorted[index - 1] ?? ""),
+        sharedStart(id, sorted[index + 1] ?? ""),
+      );
+      return [id, id.slice(0, Math.max(SHORTEST_ID, shared + 1))];
+    }),
+  );
+}
+
+function renderMessage(
+  { id, turn, message, origin, pinned }: HistoryMessage,
+  index: number,
+  style: Style,
+): string {
+  const said = [origin?.speaker, origin?.time].filter(Boolean).join(", ");
+  const place = [turn >= 0 ? `turn ${turn}` : "", said, pinned ? "pinned" : ""]
+    .filter(Boolean)
+    .join(", ");
+  const role = isSummary(message) ? "summary" : message.role.replace("block_", "");
+  const name = `${style.dim(`${index} @${id}`)}  ${style.cyan(role.replace("_", " "))}`;
+  const head = `\n${name}${place ? style.dim(`  ${place}`) : ""}\n`;
+  return head + indent(textOf(message, style));
+}
+
+function textOf(message: Message, style: Style): string {
+  const calls = toolUses(message).map(
+    ({ name, args }) => `${style.yellow("→")} ${name} ${oneLine(JSON.stringify(args) ?? "", 200)}`,
+  );
+  switch (message.role) {
+    case "system":
+    case "user":
+      return printable(contentText(message.content));
+    case "assistant":
+      return [printable(message.content), ...calls].filter(Boolean).join("\n");
+    case "block_assistant": {
+      const texts = message.blocks.flatMap((block) =>
+        block.block_type === "text" ? [printable(block.data.text)] : [],
+      );
+      return [...texts, ...calls].join("\n");
+    }
+    case "tool_results":
+      return message.results.map(({ content }) => headOf(printable(content), style)).join("\n");
+  }
+}
+
+function headOf(text: string, style: Style): string {
+  const lines = text.split("\n");
+  const rest = lines.length - RESULT_LINES_MAX;
+  if (rest <= 0) return text;
+  return `${lines.slice(0, RESULT_LINES_MAX).join("\n")}\n${style.dim(`… ${rest} more lines`)}`;
+}
+
+function indent(text: string): string {
+  return text.replace(/^(?=.)/gm, "  ").replace(/\n*$/, "\n");
+}
+
+function labelList(labels: Readonly<Record<string, string>>): readonly string[] {
+  return Object.entries(labels).map(([name, value]) => oneLine(`${name}=${value}`, 60));
+}
+
+function sharedStart(a: string, b: string): number {
+  let length = 0;
+  while (length < a.length && a[length] === b[length]) length += 1;
+  return length;
+}

@@ -1,0 +1,26 @@
+import type { Output, Terminal } from "../terminal/terminal.ts";
+
+/** Paints text, or leaves it alone. */
+export interface Style {
+  bold(text: string): string;
+  dim(text: string): string;
+  red(text: string): string;
+  green(text: string): string;
+  yellow(text: string): string;
+  cyan(text: string): string;
+}
+
+const CODES = { bold: 1, dim: 2, red: 31, green: 32, yellow: 33, cyan: 36 } as const;
+
+/** Colours for a terminal whose user did not say no (https://no-color.org); none for a pipe. */
+export function styleFor(output: Output, env: Terminal["env"]): Style {
+  const painted = output.isTerminal && !env.NO_COLOR && env.TERM !== "dumb";
+  return Object.fromEntries(
+    Object.entries(CODES).map(([name, code]) => [
+      name,
+      (text: string) => (painted && text !== "" ? `\u001b[${code}m${text}\u001b[0m` : text),
+    ]),
+  ) as unknown as Style;
+}
+
+export const PLAIN: Style = styleFor({ isTerminal: false, columns: 80, write: async () => {} }, {});

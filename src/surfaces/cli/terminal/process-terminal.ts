@@ -1,0 +1,71 @@
+import { once } from "node:events";
+import { ERRORS } from "../../../core/errors.ts";
+import type { Output, Terminal } from "./terminal.ts";
+
+/** The terminal of this process. */
+export function processTerminal(): Terminal {
+  return {
+    stdin: {
+      get isTerminal() {
+        return process.stdin.isTTY === true;
+      },
+      [Symbol.asyncIterator]: () => process.stdin[Symbol.asyncIterator](),
+    },
+    stdout: outputOf(process.stdout),
+    stderr: outputOf(process.stderr),
+    env: process.env,
+    cwd: process.cwd(),
+    interruptible,
+    takeStreams() {
+      process.stdout.off("error", exitOnError);
+      for (const name of ["log", "info", "debug"] as const) console[name] = console.error;
+      return {
+        input: process.stdin,
+        output: process.stdout,
+        release: () => void (process.stdout.writableLength > 0 && process.exit()),
+      };
+    },
+    takeChat: () => ({
+      input: process.stdin,
+      output: process.stdout,
+      isTerminal: process.stdin.isTTY === true && process.stdout.isTTY === true,
+      raw: (on) => void process.stdin.setRawMode(on),
+      release: () => void process.stdin.unref(),
+    }),
+  };
+}
+
+function outputOf(stream: NodeJS.WriteStream): Output {
+  stream.on("error", exitOnError);
+  return {
+    isTerminal: stream.isTTY === true,
+    get columns() {
+      return stream.columns ?? 80;
+    },
+    async write(text) {
+      if (!stream.write(text)) await once(stream, "drain");
+    },
+  };
+}
+
+/** `rkat … | head` closes the pipe when it has seen enough, which is no failure. */
+function exitOnError(error: NodeJS.ErrnoException): void {
+  process.exit(error.code === "EPIPE" ? 0 : 1);
+}
+
+async function interruptible<Result>(
+  work: (signal: AbortSignal) => Promise<Result>,
+): Promise<Result> {
+  const controller = new AbortController();
+  const interrupt = () => {
+    if (controller.signal.aborted) process.exit(ERRORS.TURN_INTERRUPTED.exitCode);
+    controller.abort();
+  };
+  const signals = ["SIGINT", "SIGTERM"] as const;
+  for (const signal of signals) process.on(signal, interrupt);
+  try {
+    return await work(controller.signal);
+  } finally {
+    for (const signal of signals) process.off(signal, interrupt);
+  }
+}

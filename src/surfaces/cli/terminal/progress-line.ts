@@ -1,0 +1,46 @@
+import { oneLine } from "../render/printable.ts";
+import type { Output } from "./terminal.ts";
+
+const FRAMES = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
+const PATIENCE_MS = 1000;
+const CLEAR = "\r\u001b[2K";
+
+/** One line, rewritten, that says what takes so long. Nothing for a pipe, or for what is quick. */
+export class ProgressLine {
+  readonly #output: Output;
+  #timer: NodeJS.Timeout | undefined;
+  #text = "";
+  #since = 0;
+  #shown = false;
+
+  constructor(output: Output) {
+    this.#output = output;
+  }
+
+  /** What happens now. The clock starts again only when it is something else. */
+  show(text: string): void {
+    if (!this.#output.isTerminal) return;
+    this.#text = text;
+    if (this.#timer) return;
+    this.#since = performance.now();
+    this.#timer = setInterval(() => this.#draw(), 100);
+    this.#timer.unref();
+  }
+
+  /** Takes the line away; before anything else is written. */
+  clear(): void {
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+    if (this.#shown) void this.#output.write(CLEAR);
+    this.#shown = false;
+  }
+
+  #draw(): void {
+    const elapsedMs = performance.now() - this.#since;
+    if (elapsedMs < PATIENCE_MS) return;
+    this.#shown = true;
+    const frame = FRAMES[Math.floor(elapsedMs / 100) % FRAMES.length];
+    const text = `${frame} ${this.#text} ${Math.floor(elapsedMs / 1000)}s`;
+    void this.#output.write(CLEAR + oneLine(text, this.#output.columns - 1));
+  }
+}
