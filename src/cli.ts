@@ -9,6 +9,7 @@ import type { LanguageModel } from "./core/language-model.ts";
 import type { MemoryStore } from "./core/memory-store.ts";
 import type { SessionService } from "./core/session-service.ts";
 import type { Stores } from "./core/stores.ts";
+import { warn } from "./core/warn.ts";
 import { isMemoryBehind } from "./projections/memory-behind.ts";
 import type { ServiceOptions } from "./session/service-options.ts";
 import type { Engine, ProviderState, StoreAccess } from "./surfaces/cli/cli-context.ts";
@@ -232,8 +233,7 @@ async function embedderOf(config: Config): Promise<Embedder | undefined | null> 
   try {
     return await openNamedEmbedder(config);
   } catch (error) {
-    const { message, hint } = SessionError.from(error);
-    process.emitWarning(`Memory goes on with words alone. ${message} ${hint}`, "RkatWarning");
+    warn(SessionError.from(error), "Memory uses words only.");
     return null;
   }
 }

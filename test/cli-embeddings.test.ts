@@ -92,7 +92,7 @@ test("without the model of the settings, words find what is there, and a warning
   const added = await project.rkat(["memory", "add", "--jsonl", "entries.jsonl"]);
   expect([added.code, added.stderr]).toEqual([
     0,
-    expect.stringMatching(/^warning: Memory goes on with words alone\. .*hf download/),
+    expect.stringMatching(/^warning: Memory uses words only\. .*hf download/),
   ]);
   const doctor = await project.rkat(["doctor"]);
   expect([doctor.code, doctor.stdout]).toEqual([

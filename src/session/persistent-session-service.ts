@@ -28,6 +28,7 @@ import type {
 } from "../core/session-service.ts";
 import { SessionState } from "../core/session-state.ts";
 import type { TaskView } from "../core/task.ts";
+import { warn } from "../core/warn.ts";
 import { ApprovalIndex } from "../projections/approval-index.ts";
 import { KnowledgeRecorder } from "../projections/knowledge-recorder.ts";
 import { MemoryIndex } from "../projections/memory-index.ts";
@@ -381,8 +382,4 @@ function nothingToGoOnWith(): SessionError {
     detail: "There is no prompt, and no call waits that a turn could go on with.",
     hint: "Give a prompt.",
   });
-}
-
-function warn(error: unknown): void {
-  process.emitWarning(error instanceof Error ? error : String(error), "RkatWarning");
 }

@@ -1,6 +1,5 @@
 import { statSync } from "node:fs";
 import type { Embedder } from "../../core/embedder.ts";
-import { errorText } from "../../core/errors.ts";
 import type {
   MemoryCheck,
   MemoryEntry,
@@ -11,6 +10,7 @@ import type {
   MemoryStore,
   Watch,
 } from "../../core/memory-store.ts";
+import { warn } from "../../core/warn.ts";
 import { BagOfWordsEmbedder } from "../../embedders/bag-of-words-embedder.ts";
 import { embeddableText, vectorSource } from "./embeddable-text.ts";
 import { type Embed, type FillOptions, fillIndex, textHash } from "./fill-index.ts";
@@ -62,7 +62,8 @@ export class HnswMemoryStore implements MemoryStore {
     this.#entries = options.entries;
     this.#file = options.file;
     this.#embedder = options.embedder ?? new BagOfWordsEmbedder();
-    this.#onBackgroundError = options.onBackgroundError ?? warn;
+    this.#onBackgroundError =
+      options.onBackgroundError ?? ((error) => warn(error, "Some memory has no vectors yet."));
   }
 
   /** @throws SessionError `SESSION_STORE_ERROR` when the library is not installed; nothing is stored then. */
@@ -273,8 +274,4 @@ export class HnswMemoryStore implements MemoryStore {
       this.#onBackgroundError(error);
     }
   }
-}
-
-function warn(error: unknown): void {
-  process.emitWarning(`Memory goes on without some vectors. ${errorText(error)}`, "RkatWarning");
 }

@@ -2,6 +2,7 @@ import { type Context, Hono } from "hono";
 import { cors } from "hono/cors";
 import { HTTPException } from "hono/http-exception";
 import { SessionError } from "../../core/errors.ts";
+import { warn } from "../../core/warn.ts";
 import { callOperation } from "../call-operation.ts";
 import { BodyReader } from "../http/body-reader.ts";
 import { errorResponse, notValid, shuttingDown } from "../http/error-response.ts";
@@ -143,8 +144,4 @@ function notFound({ req }: Context): Response {
 
 function routeOf(path: string): string {
   return path.replaceAll(/\{(\w+)\}/g, ":$1");
-}
-
-function warn(error: unknown): void {
-  process.emitWarning(error instanceof Error ? error : String(error), "RkatWarning");
 }
