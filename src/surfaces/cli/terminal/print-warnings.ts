@@ -1,4 +1,4 @@
-import { WARNING_NAME } from "../../core/warn.ts";
+import { WARNING_NAME } from "../../../core/warn.ts";
 
 /** Prints what rkat warns of in a line for people; Node's own form of a warning is for developers. */
 export function printWarnings(): void {
