@@ -194,7 +194,6 @@ async function openStores(workspace: Workspace, access: StoreAccess): Promise<St
     thread: access === "serve" ? "worker" : "main",
     ...given({
       embedder: isHnsw ? undefined : (embedder ?? undefined),
-      embedderWeight: config.get("memory.embedder_weight"),
       cacheBytes: cacheMegabytes === undefined ? undefined : cacheMegabytes * 1_000_000,
     }),
   });

@@ -30,20 +30,13 @@ export interface SqliteStores extends Stores {
  * The stores share one connection: closing one of them closes all.
  */
 export function sqliteStores(options: SqliteStoresOptions): SqliteStores {
-  const {
-    namespace = "default",
-    embedder,
-    embedderWeight,
-    cacheBytes,
-    ...databaseOptions
-  } = options;
-  const similarity = {
-    ...(embedder === undefined ? {} : { embedder }),
-    ...(embedderWeight === undefined ? {} : { embedderWeight }),
-    ...(cacheBytes === undefined ? {} : { cacheBytes }),
-  };
+  const { namespace = "default", embedder, cacheBytes, ...databaseOptions } = options;
   const database = openDatabase(databaseOptions);
-  const memory = new SqliteMemoryStore(database, { namespace, ...similarity });
+  const memory = new SqliteMemoryStore(database, {
+    namespace,
+    ...(embedder === undefined ? {} : { embedder }),
+    ...(cacheBytes === undefined ? {} : { cacheBytes }),
+  });
   return {
     events: new SqliteEventStore(database, { namespace }),
     sessions: new SqliteSessionStore(database, { namespace }),

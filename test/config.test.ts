@@ -194,7 +194,6 @@ test("settings of the originals are read, and a note says as what", async () => 
   expect(config.get("capabilities.memory_store")).toBe(false);
   expect(config.get("search.index_dir")).toBe(".rustant/search_index");
   expect(config.get("search.max_results")).toBe(10);
-  expect(config.get("memory.embedder_weight")).toBe(0.5);
   expect(config.get("embeddings.provider")).toBe("fast");
   expect(config.get("embeddings.dimensions")).toBeUndefined();
   expect(config.get("embeddings.batch_size")).toBe(16);
@@ -206,8 +205,8 @@ test("settings of the originals are read, and a note says as what", async () => 
       "project.toml: search.index_path is read as search.index_dir.",
       "project.toml: search.db_path has no effect: vectors are kept in .rkat/rkat.db, or in search.index_dir.",
       "project.toml: search.vector_dimensions has no effect: an embedder knows them; embeddings.dimensions is for where it does not.",
-      "project.toml: search.full_text_weight has no effect: words have what memory.embedder_weight leaves them.",
-      "project.toml: search.vector_weight is read as memory.embedder_weight.",
+      "project.toml: search.full_text_weight has no effect: words and meaning are combined without a weight.",
+      "project.toml: search.vector_weight has no effect: words and meaning are combined without a weight.",
       "project.toml: embedding.provider is read as embeddings.provider = "fast".",
       "project.toml: embedding.dimensions is read as embeddings.dimensions = its default.",
       "project.toml: embedding.batch_size is read as embeddings.batch_size.",

@@ -23,7 +23,6 @@ const EXAMPLES: Partial<Record<SettingKey, string>> = {
   max_tokens: "8192",
   system_prompt: '"You are a careful engineer."',
   "memory.min_score": "0.3",
-  "memory.embedder_weight": "0.3",
   "memory.cache_mb": "16",
   "embeddings.model": '"all-MiniLM-L6-v2"',
   "embeddings.dimensions": "384",

@@ -10,7 +10,6 @@ const OTHER_NAMES: Readonly<Record<string, SettingKey>> = {
   "embedding.dimensions": "embeddings.dimensions",
   "embedding.batch_size": "embeddings.batch_size",
   "search.index_path": "search.index_dir",
-  "search.vector_weight": "memory.embedder_weight",
   "memory.enable_persistence": "capabilities.memory_store",
 };
 
@@ -21,7 +20,8 @@ const WITHOUT_EFFECT: Readonly<Record<string, string>> = {
   "search.db_path": "vectors are kept in .rkat/rkat.db, or in search.index_dir",
   "search.vector_dimensions":
     "an embedder knows them; embeddings.dimensions is for where it does not",
-  "search.full_text_weight": "words have what memory.embedder_weight leaves them",
+  "search.full_text_weight": "words and meaning are combined without a weight",
+  "search.vector_weight": "words and meaning are combined without a weight",
   "memory.persist_path": "memory is kept in .rkat; --dir names the folder around it",
   "memory.compression_threshold":
     "compaction.auto_compact_threshold says, in tokens, when a history is compacted",

@@ -85,10 +85,6 @@ export const SETTINGS = {
     share,
     "What scores less is no result. Every store has a floor of its own.",
   ),
-  "memory.embedder_weight": optional(
-    share,
-    "The part in a score of an embedder that only counts words (store sqlite); the rest is the words'.",
-  ),
   "memory.cache_mb": optional(
     wholeNumber,
     "Megabytes of the index of the store sqlite that stay in memory; it grows with the store if you leave it out.",

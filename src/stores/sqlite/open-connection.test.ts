@@ -5,9 +5,9 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { openDatabase } from "./database.ts";
-import { MIGRATIONS } from "./migrations.ts";
 import { openConnection } from "./open-connection.ts";
 import { requireSqlite } from "./require-sqlite.ts";
+import { SCHEMA_VERSION } from "./schema.ts";
 
 let folder = "";
 let path = "";
@@ -40,7 +40,7 @@ test("what a store says of itself: WAL, synced at each commit, overwritten when 
   expect(pragma("secure_delete")).toBe(1);
   expect(pragma("foreign_keys")).toBe(1);
   expect(pragma("busy_timeout")).toBe(0);
-  expect(pragma("user_version")).toBe(MIGRATIONS.length);
+  expect(pragma("user_version")).toBe(SCHEMA_VERSION);
   expect(pragma("application_id")).toBe(Buffer.from("rkat").readInt32BE());
   db.close();
 });
@@ -67,7 +67,7 @@ test("a store of a newer rkat is refused and left as it is", () => {
   const before = readFileSync(path);
   assert.throws(() => openConnection(path), {
     code: "SESSION_STORE_ERROR",
-    message: `The store failed. ${path} was written by a newer rkat (schema 99; this one knows ${MIGRATIONS.length}).`,
+    message: `The store failed. ${path} was written by a newer rkat (schema 99; this one knows ${SCHEMA_VERSION}).`,
   });
   expect(readFileSync(path).equals(before)).toBe(true);
 });

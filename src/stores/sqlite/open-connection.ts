@@ -2,8 +2,8 @@ import { chmodSync, mkdirSync } from "node:fs";
 import { dirname } from "node:path";
 import { SessionError } from "../../core/errors.ts";
 import { Connection } from "./connection.ts";
-import { MIGRATIONS } from "./migrations.ts";
 import { requireSqlite } from "./require-sqlite.ts";
+import { SCHEMA, SCHEMA_VERSION } from "./schema.ts";
 
 /** "rkat", for `file` and for us to know our own files by. */
 const APPLICATION_ID = 0x726b6174;
@@ -30,7 +30,7 @@ export function openConnection(path: string): Connection {
       PRAGMA synchronous = FULL;
       PRAGMA secure_delete = ON;
     `);
-    if (version < MIGRATIONS.length) migrate(db);
+    if (version === 0) createTables(db);
     return db;
   } catch (error) {
     db.close();
@@ -46,23 +46,23 @@ function versionOf(db: Connection): number {
   if (application !== APPLICATION_ID) {
     throw refusal(db, "is a database of another program", "Name another path.");
   }
-  if (version > MIGRATIONS.length) {
-    throw refusal(
-      db,
-      `was written by a newer rkat (schema ${version}; this one knows ${MIGRATIONS.length})`,
-      "Update rkat, or name another path.",
-    );
-  }
-  return version;
+  if (version === SCHEMA_VERSION) return version;
+  const isNewer = version > SCHEMA_VERSION;
+  throw refusal(
+    db,
+    `was written by ${isNewer ? "a newer" : "an unreleased"} rkat (schema ${version}; this one knows ${SCHEMA_VERSION})`,
+    isNewer ? "Update rkat, or name another path." : "Delete it, or name another path.",
+  );
 }
 
-function migrate(db: Connection): void {
+function createTables(db: Connection): void {
   db.write(() => {
-    // Asked again inside the transaction: another process may have migrated meanwhile.
-    for (const step of MIGRATIONS.slice(versionOf(db))) db.exec(step);
+    // Checked again inside the transaction: another process may have created them meanwhile.
+    if (versionOf(db) !== 0) return;
     db.exec(`
+      ${SCHEMA}
       PRAGMA application_id = ${APPLICATION_ID};
-      PRAGMA user_version = ${MIGRATIONS.length};
+      PRAGMA user_version = ${SCHEMA_VERSION};
     `);
   });
 }

@@ -299,21 +299,3 @@ describe("search", () => {
     expect(hits[0]?.score).toBeLessThan(1);
   });
 });
-
-test("an embedder has its part in a score when it is given one", async () => {
-  const vectors = new Map([
-    ["kiln", [1, 0]],
-    ["The kiln is cold.", [1, 0]],
-    ["A kiln, a kiln!", [0, 1]],
-  ]);
-  const embedder = {
-    id: "scripted",
-    dimensions: 2,
-    trained: false,
-    embed: async (texts: readonly string[]) =>
-      texts.map((text) => new Float32Array(vectors.get(text) ?? [0, 0])),
-  };
-  await open().add([entry("cold", "The kiln is cold."), entry("twice", "A kiln, a kiln!")]);
-  expect(await found(open({ embedder }), "kiln")).toEqual(["twice", "cold"]);
-  expect(await found(open({ embedder, embedderWeight: 0.5 }), "kiln")).toEqual(["cold", "twice"]);
-});

@@ -9,7 +9,6 @@ import type {
   MemoryStore,
   Watch,
 } from "../../core/memory-store.ts";
-import { blendSimilarity } from "../../search/blend-similarity.ts";
 import { type Database, openDatabase } from "./database.ts";
 import { emptyLog } from "./empty-log.ts";
 import { MemoryMerger } from "./memory/memory-merger.ts";
@@ -22,17 +21,9 @@ export interface SqliteMemoryStoreOptions {
   readonly namespace?: string;
   /**
    * A trained one makes vectors of all that is added, in the background, and entries are found by
-   * what they mean as well as by their words. Another compares the query with the results that
-   * words have found; see `embedderWeight`.
+   * what they mean as well as by their words. One that is not trained makes no difference.
    */
   readonly embedder?: Embedder;
-  /**
-   * The part in a score of an embedder that is not trained, from 0 to 1. Default 0: words alone decide.
-   * The local embedder hardly helps and doubles the time of a search. Of the answers of
-   * LoCoMo, REALTALK and BEAM 78.5, 66.6 and 77.7 % are among the first ten
-   * without it, 78.4, 67.5 and 78.0 % with 0.1, 77.9, 66.1 and 77.1 % with 0.3.
-   */
-  readonly embedderWeight?: number;
   /**
    * Of the index, so many bytes stay in memory at the most, besides 10 to 27 for each passage, and of rows of
    * vectors as many again, up to 12 000 000. Default 16 000 000, or 64 for each passage when that is more.
@@ -40,8 +31,6 @@ export interface SqliteMemoryStoreOptions {
   readonly cacheBytes?: number;
 }
 
-/** Results that an embedder compares: it embeds each of them at every search. */
-const COMPARED = 50;
 /** Ids that one command deletes. */
 const STEP = 1000;
 
@@ -79,16 +68,6 @@ export class SqliteMemoryStore implements MemoryStore {
 
   async search(query: MemoryQuery): Promise<readonly MemoryHit[]> {
     await this.#prepare();
-    const { embedder, embedderWeight = 0 } = this.#options;
-    if (!embedder || this.#vectors || embedderWeight === 0 || query.limit <= 0)
-      return this.#search(query);
-    const hits = await this.#search({ ...query, limit: Math.max(query.limit, COMPARED) });
-    const text = [query.query].flat().join("\n");
-    const blended = await blendSimilarity(hits, text, embedder, embedderWeight);
-    return blended.slice(0, query.limit);
-  }
-
-  async #search(query: MemoryQuery): Promise<readonly MemoryHit[]> {
     const { cacheBytes } = this.#options;
     const texts = [query.query].flat().filter((text) => text.trim() !== "");
     const embedded =

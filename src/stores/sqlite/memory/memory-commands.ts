@@ -1,9 +1,8 @@
 import { addMemories } from "./memory-add.ts";
-import { prepareMemories } from "./memory-bring-over.ts";
 import { deleteMemories, deleteSessionMemories } from "./memory-delete.ts";
 import { listMemories, readMemories } from "./memory-list.ts";
 import { mergeMemories } from "./memory-merge.ts";
-import { reindexMemories } from "./memory-reindex.ts";
+import { prepareMemories, reindexMemories } from "./memory-reindex.ts";
 import { searchMemories } from "./memory-search.ts";
 import { memoryStats } from "./memory-stats.ts";
 import { verifyMemories } from "./memory-verify.ts";

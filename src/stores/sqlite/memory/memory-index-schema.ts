@@ -9,14 +9,6 @@
  * Slots are explained in `memory-slots.ts`, segments in `memory-segments.ts`.
  */
 export const memoryIndexSchema = `
-  -- What an older rkat stored is brought over at the first use of its namespace (memory-bring-over.ts).
-  DROP TABLE memory_words;
-  DROP INDEX memory_entry_by_text;
-  DROP INDEX memory_session_by_id;
-  ALTER TABLE memory_namespace RENAME TO memory_old_namespace;
-  ALTER TABLE memory_session RENAME TO memory_old_session;
-  ALTER TABLE memory_entry RENAME TO memory_old_entry;
-
   CREATE TABLE memory_namespace (
     number INTEGER PRIMARY KEY,
     name TEXT NOT NULL UNIQUE,

@@ -11,6 +11,14 @@ import { writeSegment } from "./memory-segments.ts";
 import { linksOf, runsOf } from "./memory-slots.ts";
 import { wordsOf } from "./memory-words.ts";
 
+/** One step of rebuilding an index that another version of rkat has built; nothing to do takes no time. */
+export function prepareMemories(db: Connection, name: string): Progress {
+  const namespace = findNamespace(db, name);
+  // A newer rkat knows better words: that is for `openNamespace` to refuse.
+  const isOlder = namespace !== undefined && namespace.version < INDEX_VERSION;
+  return isOlder ? reindexMemories(db, name) : { done: 0, total: 0, more: false };
+}
+
 export interface Progress {
   readonly done: number;
   readonly total: number;
