@@ -99,7 +99,7 @@ async function measure(
       tools: replay.tools,
       builtinTools: false,
       stores,
-      memory: stores.memory,
+      knowledge: false,
       compaction: {
         autoCompactThreshold: Number(values.threshold),
         summarizer:

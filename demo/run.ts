@@ -50,7 +50,7 @@ async function replayConversation(): Promise<ReplayReport> {
     tools: replay.tools,
     builtinTools: false,
     stores,
-    memory: stores.memory,
+    knowledge: false,
     compaction: { autoCompactThreshold: THRESHOLD, summarizer: "fallback" },
   });
   const report = await replay.run(service, {
@@ -76,7 +76,7 @@ async function replayConversation(): Promise<ReplayReport> {
 }
 
 async function checkThatAnswersLeft(sessionId: string): Promise<boolean> {
-  const service = createSessionService({ model: "none", stores });
+  const service = createSessionService({ model: "none", stores, knowledge: false });
   const { history } = await service.read({ sessionId });
   await service.close();
   const window = JSON.stringify(history);

@@ -28,7 +28,6 @@ const sessions = createSessionService({
   model,
   models: aiSdkModels(),
   stores,
-  memory: stores.memory,
   compaction: {},
   tools: [parcelStatus],
   systemPrompt: "You help people find their parcels. Answer in one sentence.",

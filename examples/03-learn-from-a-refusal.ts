@@ -26,8 +26,6 @@ const stores = sqliteStores({ path: join(folder, "rkat.db") });
 const sessions = createSessionService({
   model: scriptedModel([{ toolCalls: [call] }, "Understood."]),
   stores,
-  memory: stores.memory,
-  knowledge: { store: stores.knowledge },
   tools: [refund],
   approvals: {
     async approve({ tool, args }) {

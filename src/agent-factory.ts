@@ -60,8 +60,8 @@ const DEFAULTS: FactorySettings = {
  *                                   the store is `.rkat`, and the sessions are shown there as files
  *       .projectRoot(".")           what a relative store path is relative to
  *       .builtins(true)             builtinTools; off unless memory is on
- *       .memory(true)               memory: stores.memory, memory_search with the built-in tools, and
- *                                   knowledge: { store: stores.knowledge }
+ *       .memory(true)               memory and knowledge of the stores, and memory_search with the
+ *                                   built-in tools; otherwise `memory: false`, `knowledge: false`
  *       .compaction({ … })          compaction; on by default, `false` switches it off
  *       .approvals({ … })           approvals: which tool calls need somebody's word, and whose
  *       .tools([…]) .models(…)      tools, models (default: aiSdkModels())
@@ -124,7 +124,7 @@ export class AgentFactory {
       tools,
       approvals,
       builtinTools: builtins || memory,
-      ...(memory ? { memory: stores.memory, knowledge: { store: stores.knowledge } } : {}),
+      ...(memory ? {} : { memory: false, knowledge: false }),
       ...(compaction ? { compaction } : {}),
     });
     let closing: Promise<void> | undefined;

@@ -171,10 +171,10 @@ async function createService(
   return createSessionService({
     ...options,
     ...(has("session-store") ? { stores } : {}),
-    ...(has("memory-store") ? { memory: stores.memory } : {}),
+    memory: has("memory-store") && stores.memory,
     searchableMemory: config.get("search.enabled"),
     memoryResults: config.get("search.max_results"),
-    ...(learns(config) ? { knowledge: { store: stores.knowledge, ...knowledgeOf(config) } } : {}),
+    knowledge: learns(config) && { store: stores.knowledge, ...knowledgeOf(config) },
     ...(has("session-compaction") && compaction ? { compaction } : {}),
     ...(keepsFiles ? { sessionFiles: join(dataFolder, "sessions") } : {}),
   });

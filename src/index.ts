@@ -120,21 +120,25 @@ export {
   openEmbedder,
 } from "./embedders/open-embedder.ts";
 export type { ApprovalOptions } from "./session/approval-desk.ts";
-export type { KnowledgeOptions } from "./session/knowledge-operations.ts";
-export type { CompactionOptions, ServiceOptions } from "./session/service-options.ts";
+export type {
+  CompactionOptions,
+  KnowledgeOptions,
+  ServiceOptions,
+  ServiceStores,
+} from "./session/service-options.ts";
 export { EphemeralKnowledgeStore } from "./stores/ephemeral/ephemeral-knowledge-store.ts";
 
 /**
- * A session service with the capabilities whose parts are passed:
+ * A session service with the capabilities whose parts you pass:
  *
- *     stores      session-store        sessions outlive the process
- *     memory      memory-store         what left a history can be searched
- *     compaction  session-compaction   histories are compacted in time
+ *     stores       session-store        sessions outlive the process
+ *     memory       memory-store         what left a history can be searched; comes with `stores`
+ *     compaction   session-compaction   histories are compacted in time
  *
- * With `knowledge` the project learns from its sessions; with `approvals` somebody
- * is asked before a tool runs.
+ * `stores` that have a memory and a knowledge store bring both: the project remembers and learns.
+ * `memory: false` and `knowledge: false` switch that off. `approvals` asks before a tool runs.
  *
- * Close it when done; the stores stay open, because they are the caller's.
+ * Close it when done. The stores stay open, because they are yours.
  */
 export function createSessionService(options: ServiceOptions): SessionService {
   const approvals = options.stores?.approvals ?? new EphemeralApprovalStore();

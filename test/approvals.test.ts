@@ -46,8 +46,6 @@ async function openService(options: {
   const service = createSessionService({
     model: scriptedModel(replies),
     stores,
-    memory: stores.memory,
-    knowledge: { store: stores.knowledge },
     tools: [shellTool(ran)],
     approvals: {
       policies: { shell: policy },

@@ -42,7 +42,6 @@ function open({ data, isHnsw }: Place, replies: readonly ScriptedReply[], answer
     model: scriptedModel(replies),
     stores,
     memory,
-    knowledge: { store: stores.knowledge },
     compaction: { recentTurnBudget: 1 },
     sessionFiles: join(data, "sessions"),
     tools: [lookTool, sendTool],

@@ -28,8 +28,7 @@ async function open(
   const service = createSessionService({
     model: scriptedModel(replies),
     stores,
-    memory: stores.memory,
-    ...(learns ? { knowledge: { store: stores.knowledge } } : {}),
+    ...(learns ? {} : { knowledge: false }),
     compaction: { recentTurnBudget: 1 },
     tools: [sendTool],
     approvals: {
@@ -151,7 +150,6 @@ test("whoever was killed before the knowledge was forgotten is finished by the n
   const dying = createSessionService({
     model: scriptedModel([]),
     stores,
-    memory: stores.memory,
     knowledge: { store: knowledge },
     onBackgroundError: () => {},
   });
@@ -192,7 +190,7 @@ test("calls go on waiting in a session of which something is forgotten", async (
   const service = createSessionService({
     model: scriptedModel(["Noted.", send("a", "it"), "done"]),
     stores,
-    memory: stores.memory,
+    knowledge: false,
     tools: [sendTool],
     approvals: { policies: { send: "ask" }, approve: () => "later" },
   });

@@ -23,7 +23,7 @@ async function openIn(folder: string, replies: readonly ScriptedReply[]): Promis
   const service = createSessionService({
     model: scriptedModel(replies),
     stores,
-    memory: stores.memory,
+    knowledge: false,
     compaction: { recentTurnBudget: 1 },
     sessionFiles: join(folder, "sessions"),
   });
@@ -111,7 +111,7 @@ test("another process that has the session at hand sends the text to no model, a
     requests.push(JSON.stringify(request.messages));
     return "ok";
   });
-  const other = createSessionService({ model, stores, memory: stores.memory });
+  const other = createSessionService({ model, stores, knowledge: false });
   onTestFinished(async () => {
     await other.close();
     await stores.close();

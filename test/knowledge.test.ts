@@ -43,8 +43,7 @@ async function open(setup: Setup): Promise<Opened> {
   const service = createSessionService({
     model: scriptedModel(setup.replies ?? []),
     stores,
-    memory: stores.memory,
-    knowledge: { store: stores.knowledge, ...setup.knowledge },
+    knowledge: { ...setup.knowledge },
     tools: [lookTool(setup.results ?? {}), sendTool()],
     ...(deny === undefined
       ? {}
@@ -387,7 +386,7 @@ test("a model that answers nonsense changes nothing and says so", async () => {
 test("without a knowledge store nothing is learned, and asking for it says so", async () => {
   const stores = sqliteStores({ path: join(await temporaryFolder(), "rkat.db") });
   onTestFinished(() => stores.close());
-  const service = createSessionService({ model: scriptedModel([]), stores });
+  const service = createSessionService({ model: scriptedModel([]), stores, knowledge: false });
   await expect(service.listKnowledge({})).rejects.toMatchObject({
     code: "SESSION_KNOWLEDGE_DISABLED",
   });

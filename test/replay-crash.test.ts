@@ -108,7 +108,7 @@ async function goOn(stores: Stores, sessions: readonly string[]): Promise<void> 
   const service = createSessionService({
     model: scriptedModel([]),
     stores,
-    memory: stores.memory,
+    knowledge: false,
     onBackgroundError: (error) => failures.push(error),
   });
   for (const sessionId of sessions) await service.startTurn({ sessionId, prompt: "Go on." });

@@ -87,8 +87,6 @@ async function sdkService(place: string, setup: ServiceSetup): Promise<SessionSe
     model: "openai/gpt-test",
     models: aiSdkModels({ keys: { openai: "test" }, baseUrls: { openai: provider.urls.openai } }),
     stores,
-    memory: stores.memory,
-    knowledge: { store: stores.knowledge },
     compaction: { ...setup.compaction },
   });
   onTestFinished(async () => {

@@ -139,7 +139,7 @@ class Life {
         stream: (request) => this.#checked(request, () => scripted.stream(request)),
       },
       stores: this.#stores,
-      memory: this.#stores.memory,
+      knowledge: false,
       compaction: this.#compaction,
     });
   }

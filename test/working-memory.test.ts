@@ -34,7 +34,7 @@ function open(
   const service = createSessionService({
     model,
     stores,
-    memory: stores.memory,
+    knowledge: false,
     tools: [readFile],
     compaction: {
       autoCompactThreshold: 3000,

@@ -4,7 +4,7 @@ import type { ContextView } from "./context-view.ts";
 import type { EventEnvelope, Origin } from "./event.ts";
 import type { HistoryHit } from "./event-store.ts";
 import type { Contradiction, KnowledgeEntry } from "./knowledge.ts";
-import type { MemoryEntry, MemoryHit, MemoryStats } from "./memory-store.ts";
+import type { MemoryCheck, MemoryEntry, MemoryHit, MemoryStats, Watch } from "./memory-store.ts";
 import type { Message } from "./message.ts";
 import type { Pins } from "./pins.ts";
 import type {
@@ -15,6 +15,7 @@ import type {
   DistillKnowledge,
   EditKnowledge,
   ForgetMemory,
+  Given,
   KnowledgeRequest,
   ListApprovals,
   ListKnowledge,
@@ -109,6 +110,19 @@ export interface SessionService {
   capabilities(): Promise<readonly Capability[]>;
   /** Ends running turns, finishes projections and lets go of the stores. */
   close(): Promise<void>;
+}
+
+/**
+ * What can be done with memory, through a service or without one. Requests are checked before
+ * they get here.
+ */
+export interface MemoryOperations {
+  search(request: Given<SearchMemory>): Promise<readonly MemoryHit[]>;
+  list(request: Given<ListMemory>): Promise<readonly MemoryEntry[]>;
+  stats(request: Given<MemoryStatsRequest>): Promise<MemoryStats>;
+  add(entries: readonly MemoryEntry[]): Promise<number>;
+  verify(watch?: Watch): Promise<MemoryCheck>;
+  reindex(watch?: Watch): Promise<void>;
 }
 
 export interface TurnOptions {

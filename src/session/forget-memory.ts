@@ -47,6 +47,7 @@ export async function forgetMemory(
   parts: ForgettingParts,
 ): Promise<MemoryForgotten> {
   const { memory, knowledge, events } = parts;
+  await parts.projected();
   const all = (await knowledge?.all()) ?? [];
   const found = await forgettable(what, parts);
   const ids = new Set([...("ids" in what ? what.ids : []), ...found.map(({ id }) => id)]);

@@ -4,18 +4,13 @@ import { SessionError } from "../core/errors.ts";
 import type { KnowledgeEntry } from "../core/knowledge.ts";
 import type { KnowledgeStore } from "../core/knowledge-store.ts";
 import type { LanguageModel } from "../core/language-model.ts";
-import type { MemoryHit, MemoryStore } from "../core/memory-store.ts";
+import type { MemoryStore } from "../core/memory-store.ts";
 import * as requests from "../core/requests.ts";
 import type { Distillation } from "../core/session-service.ts";
 import type { AskModel } from "../knowledge/distill-with-model.ts";
 import type { KnowledgeAddendum } from "../knowledge/knowledge-addendum.ts";
-import { type KnowledgeSettings, ProjectKnowledge } from "../knowledge/project-knowledge.ts";
-
-export interface KnowledgeOptions extends KnowledgeSettings {
-  readonly store: KnowledgeStore;
-  /** Who makes rules when it is asked for; without one, they are grouped and taken as they were said. */
-  readonly model?: LanguageModel | string;
-}
+import { ProjectKnowledge } from "../knowledge/project-knowledge.ts";
+import type { learningOf } from "./service-options.ts";
 
 const LIST_LIMIT_DEFAULT = 50;
 const ANSWER_TOKENS_MAX = 4096;
@@ -39,7 +34,7 @@ export class KnowledgeOperations {
   readonly forgetful: ProjectKnowledge | undefined;
   readonly #parts: Parts;
 
-  constructor(options: KnowledgeOptions | undefined, parts: Parts) {
+  constructor(options: ReturnType<typeof learningOf>, parts: Parts) {
     this.#parts = parts;
     const { memory, findModel, kept } = parts;
     if (!options) {
@@ -91,11 +86,6 @@ export class KnowledgeOperations {
   /** Notes that somebody made use of entries, which are then the last to go. */
   async used(work: (project: ProjectKnowledge) => Promise<void>): Promise<void> {
     if (this.project) await work(this.project).catch(this.#parts.onError);
-  }
-
-  async found(hits: readonly MemoryHit[]): Promise<void> {
-    const ids = hits.flatMap(({ id, kind }) => (kind === "message" ? [] : [id]));
-    if (ids.length > 0) await this.used((project) => project.markUsed(ids));
   }
 
   /** @throws SessionError `SESSION_KNOWLEDGE_DISABLED` */

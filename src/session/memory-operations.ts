@@ -1,76 +1,96 @@
 import { SessionError } from "../core/errors.ts";
-import type { MemoryEntry, MemoryHit, MemoryStats, MemoryStore } from "../core/memory-store.ts";
-import * as requests from "../core/requests.ts";
-import type { MemoryForgotten } from "../core/session-service.ts";
+import type { MemoryStore } from "../core/memory-store.ts";
+import type { MemoryOperations } from "../core/session-service.ts";
 import { withinTokens } from "../core/within-tokens.ts";
-import { type ForgettingParts, forgetMemory } from "./forget-memory.ts";
-import type { KnowledgeOperations } from "./knowledge-operations.ts";
+import { isMemoryBehind } from "../projections/memory-behind.ts";
+import { learningOf, memoryOf, type ServiceOptions, warn } from "./service-options.ts";
 
 const LIST_LIMIT_DEFAULT = 20;
 const SEARCH_LIMIT_DEFAULT = 10;
 
-interface Parts extends Omit<ForgettingParts, "knowledge"> {
-  readonly knowledge: KnowledgeOperations;
-  /** Whether memory is searched, not only kept. */
-  readonly isSearchable: boolean;
-  readonly memoryResults: number | undefined;
+/** The options of a service that its memory depends on. */
+export type MemoryOptions = Pick<
+  ServiceOptions,
+  "stores" | "memory" | "knowledge" | "searchableMemory" | "memoryResults" | "onBackgroundError"
+>;
+
+/**
+ * The memory operations of a service. `projected` resolves when memory has everything that the
+ * log has for it.
+ */
+export function memoryOperations(
+  options: MemoryOptions,
+  projected: () => Promise<void>,
+): MemoryOperations {
+  const store = memoryOf(options);
+  const knowledge = learningOf(options)?.store;
+  const { onBackgroundError = warn } = options;
+
+  async function upToDate(): Promise<MemoryStore> {
+    if (!store) throw new SessionError("SESSION_MEMORY_DISABLED");
+    await projected();
+    return store;
+  }
+
+  return {
+    async search({ maxTokens, ...query }) {
+      const memory = await upToDate();
+      if (options.searchableMemory === false) {
+        throw new SessionError("SESSION_MEMORY_DISABLED", {
+          detail: "Memory is kept, but not searched.",
+          hint: "Leave `searchableMemory` out; for a command, set enabled = true under [search].",
+        });
+      }
+      const limit = options.memoryResults ?? SEARCH_LIMIT_DEFAULT;
+      const hits = await memory.search({ limit, ...query });
+      const learned = hits.flatMap(({ id, kind }) => (kind === "message" ? [] : [id]));
+      // What was found is evicted last. A failure to note that must not fail the search.
+      if (learned.length > 0) {
+        await knowledge?.markUsed(learned, new Date().toISOString()).catch(onBackgroundError);
+      }
+      return maxTokens === undefined ? hits : withinTokens(hits, maxTokens);
+    },
+    list: async (page) => await (await upToDate()).list({ limit: LIST_LIMIT_DEFAULT, ...page }),
+    async stats({ sessionId }) {
+      const memory = await upToDate();
+      return await memory.stats(sessionId === undefined ? undefined : { sessionId });
+    },
+    add: async (entries) => await (await upToDate()).add(entries),
+    verify: async (watch) => await (await upToDate()).verify(watch),
+    reindex: async (watch) => await (await upToDate()).reindex(watch),
+  };
 }
 
-/** What a service does with memory, and how it forgets. */
-export class MemoryOperations {
-  readonly #parts: Parts;
+/**
+ * The same operations without a service, for a command that only works with memory. It loads
+ * neither the agent nor the projections, unless the log has something that memory lacks.
+ */
+export function openMemoryOperations(options: MemoryOptions): MemoryOperations {
+  let caughtUp: Promise<void> | undefined;
+  return memoryOperations(options, () => {
+    caughtUp ??= catchUp(options);
+    return caughtUp;
+  });
+}
 
-  constructor(parts: Parts) {
-    this.#parts = parts;
-  }
-
-  async search(request: requests.SearchMemory): Promise<readonly MemoryHit[]> {
-    const { maxTokens, ...query } = requests.parseRequest(requests.searchMemory, request);
-    const memory = await this.#memory();
-    const { isSearchable, memoryResults, knowledge } = this.#parts;
-    if (!isSearchable) {
-      throw new SessionError("SESSION_MEMORY_DISABLED", {
-        detail: "Memory is kept, and not searched.",
-        hint: "Leave `searchableMemory` out; for a command, set enabled = true under [search].",
-      });
-    }
-    const hits = await memory.search({ limit: memoryResults ?? SEARCH_LIMIT_DEFAULT, ...query });
-    await knowledge.found(hits);
-    return maxTokens === undefined ? hits : withinTokens(hits, maxTokens);
-  }
-
-  async list(request: requests.ListMemory): Promise<readonly MemoryEntry[]> {
-    const page = requests.parseRequest(requests.listMemory, request);
-    const memory = await this.#memory();
-    return await memory.list({ limit: LIST_LIMIT_DEFAULT, ...page });
-  }
-
-  async stats(request: requests.MemoryStatsRequest): Promise<MemoryStats> {
-    const { sessionId } = requests.parseRequest(requests.memoryStats, request);
-    const memory = await this.#memory();
-    return await memory.stats(sessionId === undefined ? undefined : { sessionId });
-  }
-
-  async forget(request: requests.ForgetMemory): Promise<MemoryForgotten> {
-    const { ids, sessionId = "" } = requests.parseRequest(requests.forgetMemory, request);
-    await this.#memory();
-    return await forgetMemory(ids ? { ids } : { sessionId }, this.#forgetting);
-  }
-
-  async forgetKnowledge(request: requests.KnowledgeRequest): Promise<void> {
-    const { id } = await this.#parts.knowledge.read(request);
-    await forgetMemory({ ids: [id] }, this.#forgetting);
-  }
-
-  get #forgetting(): ForgettingParts {
-    return { ...this.#parts, knowledge: this.#parts.knowledge.forgetful };
-  }
-
-  /** The memory, with all that the log has for it. */
-  async #memory(): Promise<MemoryStore> {
-    const { memory, projected } = this.#parts;
-    if (!memory) throw new SessionError("SESSION_MEMORY_DISABLED");
-    await projected();
-    return memory;
-  }
+async function catchUp(options: MemoryOptions): Promise<void> {
+  const { stores } = options;
+  const memory = memoryOf(options);
+  const learning = learningOf(options);
+  if (!stores || !memory || !(await isMemoryBehind(stores.events, learning?.store))) return;
+  const [{ ProjectionRunner }, { MemoryIndex }, { KnowledgeRecorder }, { ProjectKnowledge }] =
+    await Promise.all([
+      import("../projections/projection-runner.ts"),
+      import("../projections/memory-index.ts"),
+      import("../projections/knowledge-recorder.ts"),
+      import("../knowledge/project-knowledge.ts"),
+    ]);
+  const { events } = stores;
+  const projections = [
+    new MemoryIndex(events, memory),
+    ...(learning
+      ? [new KnowledgeRecorder(events, new ProjectKnowledge(learning.store, learning, { memory }))]
+      : []),
+  ];
+  await new ProjectionRunner(events, projections, () => {}).flush();
 }

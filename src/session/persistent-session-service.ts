@@ -18,6 +18,7 @@ import type {
   CompactionOutcome,
   Distillation,
   MemoryForgotten,
+  MemoryOperations,
   SessionCreated,
   SessionService,
   SessionSummary,
@@ -36,12 +37,13 @@ import { ProjectionRunner } from "../projections/projection-runner.ts";
 import { SessionFiles } from "../projections/session-files.ts";
 import { ApprovalDesk } from "./approval-desk.ts";
 import { ApprovalOperations } from "./approval-operations.ts";
+import { type ForgettingParts, forgetMemory } from "./forget-memory.ts";
 import { KnowledgeOperations } from "./knowledge-operations.ts";
 import { LiveSession } from "./live-session.ts";
 import { LiveSessions } from "./live-sessions.ts";
-import { MemoryOperations } from "./memory-operations.ts";
+import { memoryOperations } from "./memory-operations.ts";
 import { openingEvents } from "./opening-events.ts";
-import type { ServiceOptions } from "./service-options.ts";
+import { learningOf, memoryOf, type ServiceOptions, warn } from "./service-options.ts";
 import { compactionOutcome, sessionSummary, sessionView } from "./session-view.ts";
 import { SessionWork } from "./session-work.ts";
 import { subscription } from "./subscription.ts";
@@ -64,7 +66,9 @@ export class PersistentSessionService implements SessionService {
   readonly #projections: ProjectionRunner;
   readonly #files: SessionFiles | undefined;
   readonly #knowledge: KnowledgeOperations;
+  readonly #capabilities: readonly Capability[];
   readonly #memory: MemoryOperations;
+  readonly #forgetting: ForgettingParts;
   readonly #desk: ApprovalDesk;
   readonly #approvals: ApprovalOperations;
   readonly #work: SessionWork;
@@ -72,11 +76,17 @@ export class PersistentSessionService implements SessionService {
   constructor(options: PersistentOptions) {
     const { events } = options.stores;
     this.#options = options;
+    const memory = memoryOf(options);
+    this.#capabilities = [
+      "session-store",
+      ...(memory ? (["memory-store"] as const) : []),
+      ...(options.compaction ? (["session-compaction"] as const) : []),
+    ];
     this.#live = new LiveSessions(options.stores);
     this.#files = options.sessionFiles ? new SessionFiles(events, options.sessionFiles) : undefined;
     const onError = options.onBackgroundError ?? warn;
-    this.#knowledge = new KnowledgeOperations(options.knowledge, {
-      memory: options.memory,
+    this.#knowledge = new KnowledgeOperations(learningOf(options), {
+      memory,
       kept: options.stores.knowledge,
       findModel: (name) => this.#parts.model(name),
       recorded: () => this.#projections.flush(),
@@ -84,7 +94,7 @@ export class PersistentSessionService implements SessionService {
     });
     const { project } = this.#knowledge;
     const projections = [
-      ...(options.memory ? [new MemoryIndex(events, options.memory)] : []),
+      ...(memory ? [new MemoryIndex(events, memory)] : []),
       ...(project ? [new KnowledgeRecorder(events, project)] : []),
       new ApprovalIndex(events, options.stores.approvals),
       ...(this.#files ? [this.#files] : []),
@@ -114,16 +124,15 @@ export class PersistentSessionService implements SessionService {
       },
       this.#parts,
     );
-    this.#memory = new MemoryOperations({
+    this.#memory = memoryOperations(options, () => this.#projections.flush());
+    this.#forgetting = {
       ...options.stores,
-      memory: options.memory,
-      knowledge: this.#knowledge,
-      isSearchable: this.#searchesMemory,
-      memoryResults: options.memoryResults,
+      memory,
+      knowledge: this.#knowledge.forgetful,
       withSession: (id, work) =>
         this.#work.run(id, { archivedToo: true }, ({ state }) => work(state)),
       projected: () => this.#projections.flush(),
-    });
+    };
     // What an earlier process left undone is done now, beside the first request.
     this.#projections.wake();
   }
@@ -134,7 +143,7 @@ export class PersistentSessionService implements SessionService {
     this.#requireCapabilities(checked);
     if (model !== undefined) await this.#parts.model(model);
     const id = newId();
-    const memory = this.#options.memory !== undefined && checked.memory !== false;
+    const memory = this.#has("memory-store") && checked.memory !== false;
     const limit = maxTokens ?? this.#options.maxTokens;
     const learns =
       this.#knowledge.project !== undefined && (checked.knowledge ?? checked.memory !== false);
@@ -265,7 +274,7 @@ export class PersistentSessionService implements SessionService {
     await this.#work.alone(sessionId, async () => {
       // Projections first: what is left to project of this session must not come after its end.
       await this.#projections.flush();
-      await this.#options.memory?.delete({ sessionId });
+      await this.#forgetting.memory?.delete({ sessionId });
       await this.#knowledge.project?.deleteSession(sessionId);
       await this.#options.stores.approvals.remove({ sessionId });
       await this.#files?.remove(sessionId);
@@ -288,20 +297,22 @@ export class PersistentSessionService implements SessionService {
     yield* subscription(session, from, read, signal);
   }
 
-  searchMemory(request: requests.SearchMemory): Promise<readonly MemoryHit[]> {
-    return this.#memory.search(request);
+  async searchMemory(request: requests.SearchMemory): Promise<readonly MemoryHit[]> {
+    return await this.#memory.search(requests.parseRequest(requests.searchMemory, request));
   }
 
-  listMemory(request: requests.ListMemory): Promise<readonly MemoryEntry[]> {
-    return this.#memory.list(request);
+  async listMemory(request: requests.ListMemory): Promise<readonly MemoryEntry[]> {
+    return await this.#memory.list(requests.parseRequest(requests.listMemory, request));
   }
 
-  memoryStats(request: requests.MemoryStatsRequest): Promise<MemoryStats> {
-    return this.#memory.stats(request);
+  async memoryStats(request: requests.MemoryStatsRequest): Promise<MemoryStats> {
+    return await this.#memory.stats(requests.parseRequest(requests.memoryStats, request));
   }
 
-  forgetMemory(request: requests.ForgetMemory): Promise<MemoryForgotten> {
-    return this.#memory.forget(request);
+  async forgetMemory(request: requests.ForgetMemory): Promise<MemoryForgotten> {
+    const { ids, sessionId = "" } = requests.parseRequest(requests.forgetMemory, request);
+    if (!this.#has("memory-store")) throw new SessionError("SESSION_MEMORY_DISABLED");
+    return await forgetMemory(ids ? { ids } : { sessionId }, this.#forgetting);
   }
 
   async searchHistory(request: requests.SearchHistory): Promise<readonly HistoryHit[]> {
@@ -333,8 +344,9 @@ export class PersistentSessionService implements SessionService {
     return this.#knowledge.edit(request);
   }
 
-  forgetKnowledge(request: requests.KnowledgeRequest): Promise<void> {
-    return this.#memory.forgetKnowledge(request);
+  async forgetKnowledge(request: requests.KnowledgeRequest): Promise<void> {
+    const { id } = await this.#knowledge.read(request);
+    await forgetMemory({ ids: [id] }, this.#forgetting);
   }
 
   distillKnowledge(request: requests.DistillKnowledge): Promise<Distillation> {
@@ -342,12 +354,11 @@ export class PersistentSessionService implements SessionService {
   }
 
   async capabilities(): Promise<readonly Capability[]> {
-    const { memory, compaction } = this.#options;
-    return [
-      "session-store",
-      ...(memory ? (["memory-store"] as const) : []),
-      ...(compaction ? (["session-compaction"] as const) : []),
-    ];
+    return this.#capabilities;
+  }
+
+  #has(capability: Capability): boolean {
+    return this.#capabilities.includes(capability);
   }
 
   /** Stops what runs and finishes what is to be projected. The stores belong to whoever opened them. */
@@ -365,10 +376,10 @@ export class PersistentSessionService implements SessionService {
     readonly knowledge?: boolean | undefined;
     readonly compaction?: unknown;
   }) {
-    if (request.knowledge === true && !this.#options.knowledge) {
+    if (request.knowledge === true && !this.#knowledge.project) {
       throw new SessionError("SESSION_KNOWLEDGE_DISABLED");
     }
-    if (request.memory === true && !this.#options.memory) {
+    if (request.memory === true && !this.#has("memory-store")) {
       throw new SessionError("SESSION_MEMORY_DISABLED");
     }
     if (request.compaction !== undefined && !this.#options.compaction) {

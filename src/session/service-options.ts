@@ -1,44 +1,53 @@
 import type { RetryPolicy } from "../agent/retry.ts";
 import type { ApprovalStore } from "../core/approval-store.ts";
 import type { CompactionConfig, Compactor } from "../core/compactor.ts";
+import { SessionError } from "../core/errors.ts";
 import type { EventStore } from "../core/event-store.ts";
 import type { KnowledgeStore } from "../core/knowledge-store.ts";
 import type { LanguageModel, ModelResolver } from "../core/language-model.ts";
 import type { MemoryStore } from "../core/memory-store.ts";
 import type { SessionStore } from "../core/session-store.ts";
 import type { Tool } from "../core/tool.ts";
+import type { KnowledgeSettings } from "../knowledge/project-knowledge.ts";
 import type { ApprovalOptions } from "./approval-desk.ts";
-import type { KnowledgeOptions } from "./knowledge-operations.ts";
 
-/**
- * What a session service is made of. Each capability is something that is
- * passed; what is not passed, the service says it cannot do.
- */
+/** The stores of a service with the capability `session-store`, such as `sqliteStores({ path })`. */
+export interface ServiceStores {
+  readonly events: EventStore;
+  readonly sessions: SessionStore;
+  /** Where tool calls wait for approval. Without it, only this process sees them. */
+  readonly approvals?: ApprovalStore;
+  /** The memory, unless the option `memory` says otherwise. */
+  readonly memory?: MemoryStore;
+  /** What the project has learned. Forgetting reaches it even with `knowledge: false`. */
+  readonly knowledge?: KnowledgeStore;
+}
+
+/** What a session service is made of. Whatever is missing, the service says that it cannot do. */
 export interface ServiceOptions {
   /** Who answers: a model, or the name of one that `models` finds. */
   readonly model: LanguageModel | string;
   /** Finds models by the names that requests give. Without it, requests cannot name one. */
   readonly models?: ModelResolver;
   /** Capability `session-store`: sessions outlive the process. */
-  readonly stores?: {
-    readonly events: EventStore;
-    readonly sessions: SessionStore;
-    /** Where calls wait for approval; without it, only this process sees them. */
-    readonly approvals?: ApprovalStore;
-    /** What was learned here before: what is forgotten goes from it too where nothing is learned now. */
-    readonly knowledge?: KnowledgeStore;
-  };
-  /** Capability `memory-store`: what leaves a history can be searched. */
-  readonly memory?: MemoryStore;
-  /** Whether memory can be searched, by models and by callers; it is kept in any case. Default true. */
+  readonly stores?: ServiceStores;
+  /**
+   * Capability `memory-store`: what leaves a history can be searched. Default: the memory of
+   * `stores`, if they have one. `false` switches it off.
+   */
+  readonly memory?: MemoryStore | false;
+  /** Whether models and callers can search memory. It is filled in any case. Default true. */
   readonly searchableMemory?: boolean;
   /** Results of a `searchMemory` that names no limit. Default 10. */
   readonly memoryResults?: number;
   /** Capability `session-compaction`; `{}` for the defaults. */
   readonly compaction?: CompactionOptions;
-  /** What sessions teach the project, and the project them; nothing is learned without it. */
-  readonly knowledge?: KnowledgeOptions;
-  /** Which tool calls need somebody's word, and whose. Without it, a tool's own policy counts. */
+  /**
+   * What the project learns from its sessions and tells to new ones. Default: on when there is a
+   * memory and `stores` have a knowledge store. `false` switches it off.
+   */
+  readonly knowledge?: KnowledgeOptions | false;
+  /** Which tool calls need approval, and who is asked. Without it, each tool's own policy counts. */
   readonly approvals?: ApprovalOptions;
   readonly tools?: readonly Tool[];
   /** `memory_search`, `search_project_history`, `update_task` and `datetime`, as far as the stores allow. Default true. */
@@ -71,4 +80,39 @@ export interface CompactionOptions extends Partial<CompactionConfig> {
   readonly keepAnchors?: boolean;
   /** Tokens that pins may take: a quarter of the threshold when it is not given, half of it at the most. */
   readonly pinBudget?: number;
+}
+
+export interface KnowledgeOptions extends KnowledgeSettings {
+  /** Where it is kept. Default: the knowledge store of `stores`. */
+  readonly store?: KnowledgeStore;
+  /** The model that `distillKnowledge` asks for rules. Without one, rules are the user's own words, grouped. */
+  readonly model?: LanguageModel | string;
+}
+
+/** The memory that a service works with, if it has one. */
+export function memoryOf({
+  memory,
+  stores,
+}: Pick<ServiceOptions, "memory" | "stores">): MemoryStore | undefined {
+  return memory === false ? undefined : (memory ?? stores?.memory);
+}
+
+/** How a service learns, and where it keeps what it has learned; `undefined` when it does not learn. */
+export function learningOf(
+  options: Pick<ServiceOptions, "memory" | "stores" | "knowledge">,
+): (KnowledgeOptions & { readonly store: KnowledgeStore }) | undefined {
+  const { knowledge, stores } = options;
+  if (knowledge === false || (knowledge === undefined && !memoryOf(options))) return undefined;
+  const store = knowledge?.store ?? stores?.knowledge;
+  if (store) return { ...knowledge, store };
+  if (knowledge === undefined) return undefined;
+  throw new SessionError("INVALID_PARAMS", {
+    detail: "`knowledge` needs a store.",
+    hint: "Pass `stores`, or `knowledge: { store: new EphemeralKnowledgeStore() }`.",
+  });
+}
+
+/** What happens to an error in the background when nothing else is asked for. */
+export function warn(error: unknown): void {
+  process.emitWarning(error instanceof Error ? error : String(error), "RkatWarning");
 }

@@ -18,7 +18,7 @@ import { memorySearchTool } from "../tools/memory-search.ts";
 import { searchProjectHistoryTool } from "../tools/search-project-history.ts";
 import { updateTaskTool } from "../tools/update-task.ts";
 import type { SessionWindow } from "./context-view.ts";
-import type { ServiceOptions } from "./service-options.ts";
+import { memoryOf, type ServiceOptions } from "./service-options.ts";
 
 const TOOL_TIMEOUT_MS = 120_000;
 const SUMMARY_TIMEOUT_MS = 120_000;
@@ -160,7 +160,7 @@ export class TurnParts {
 }
 
 function builtinTools(options: ServiceOptions, work: BuiltinWork): Tool[] {
-  const searchesMemory = options.memory && options.searchableMemory !== false;
+  const searchesMemory = memoryOf(options) && options.searchableMemory !== false;
   return [
     ...(searchesMemory ? [memorySearchTool((request) => work.searchMemory(request))] : []),
     ...(options.stores ? [searchProjectHistoryTool((request) => work.searchHistory(request))] : []),

@@ -17,7 +17,7 @@ export async function replayChat(
     tools: replay.tools,
     builtinTools: false,
     stores,
-    memory: stores.memory,
+    knowledge: false,
     compaction: { autoCompactThreshold: threshold, summarizer: "fallback" },
   });
   return await replay.run(service, { memory: stores.memory, ...options });

@@ -21,7 +21,9 @@ export function scriptedService(
   const service = createSessionService({
     model: scriptedModel(replies),
     ...(has("session-store") ? { stores, sessionFiles: join(place, ".rkat", "sessions") } : {}),
-    ...(has("memory-store") ? { memory, knowledge: { store: knowledge } } : {}),
+    ...(has("memory-store")
+      ? { memory, knowledge: { store: knowledge } }
+      : { memory: false, knowledge: false }),
     ...(approvals ? { approvals } : {}),
     ...(has("session-compaction") ? { compaction: { ...compaction } } : {}),
   });

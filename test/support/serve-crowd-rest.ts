@@ -40,7 +40,7 @@ const model: LanguageModel = {
 };
 
 const stores = sqliteStores({ path: join(place, ".rkat", "rkat.db"), thread: "worker" });
-const service = createSessionService({ model, stores, memory: stores.memory, compaction: {} });
+const service = createSessionService({ model, stores, knowledge: false, compaction: {} });
 const server = await serveRest({ service, port: 0 });
 process.stdout.write(`${server.url}\n`);
 answerMemory();

@@ -16,6 +16,7 @@ export function scriptedService(place: string): {
   const service = createSessionService({
     model: scriptedModel((_, call) => ({ text, deltas: call % 2 === 0 ? 1 : DELTAS })),
     stores,
+    memory: false,
   });
   return {
     service,

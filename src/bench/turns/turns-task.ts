@@ -49,7 +49,7 @@ export async function turnsTask(
     // What it was asked is not kept: a session of 10 000 messages, hundreds of times.
     model: { id: model.id, stream: (request) => model.stream({ ...request, messages: [] }) },
     stores,
-    memory: stores.memory,
+    knowledge: false,
     compaction: { autoCompactThreshold: 10_000_000 },
   });
   const sessions = { short: "", long: "" };
