@@ -1,9 +1,10 @@
 import { SessionError } from "../core/errors.ts";
 import type { MemoryStore } from "../core/memory-store.ts";
 import type { MemoryOperations } from "../core/session-service.ts";
+import { warn } from "../core/warn.ts";
 import { withinTokens } from "../core/within-tokens.ts";
 import { isMemoryBehind } from "../projections/memory-behind.ts";
-import { learningOf, memoryOf, type ServiceOptions, warn } from "./service-options.ts";
+import { learningOf, memoryOf, type ServiceOptions } from "./service-options.ts";
 
 const LIST_LIMIT_DEFAULT = 20;
 const SEARCH_LIMIT_DEFAULT = 10;

@@ -43,7 +43,7 @@ import { LiveSession } from "./live-session.ts";
 import { LiveSessions } from "./live-sessions.ts";
 import { memoryOperations } from "./memory-operations.ts";
 import { openingEvents } from "./opening-events.ts";
-import { learningOf, memoryOf, type ServiceOptions, warn } from "./service-options.ts";
+import { learningOf, memoryOf, type ServiceOptions } from "./service-options.ts";
 import { compactionOutcome, sessionSummary, sessionView } from "./session-view.ts";
 import { SessionWork } from "./session-work.ts";
 import { subscription } from "./subscription.ts";

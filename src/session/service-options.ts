@@ -111,8 +111,3 @@ export function learningOf(
     hint: "Pass `stores`, or `knowledge: { store: new EphemeralKnowledgeStore() }`.",
   });
 }
-
-/** What happens to an error in the background when nothing else is asked for. */
-export function warn(error: unknown): void {
-  process.emitWarning(error instanceof Error ? error : String(error), "RkatWarning");
-}
