@@ -1,5 +1,5 @@
 import { globSync, readFileSync } from "node:fs";
-import { basename, relative, resolve } from "node:path";
+import { basename, resolve } from "node:path";
 import { type ChunkingContext, defineConfig, type Plugin } from "rolldown";
 
 // docs/decisions/0010-a-bundle.md says why there is one, and what it gains.
@@ -16,16 +16,8 @@ const doors = [...Object.values(about.exports), "./dist/cli.js"]
   .filter((path) => path.startsWith("./dist/"))
   .map((path) => basename(path, ".js"));
 
-/** What is started by its address: `new URL("./database-worker.ts", import.meta.url)`. */
-const programs = globSync(["src/{stores,embedders}/**/*-worker.ts", "src/bench/**/*-process.ts"], {
-  exclude: ["src/bench/own-process.ts"],
-});
-
-/** All files lie in one folder, so that an address from one to another holds wherever code has gone. */
-const programName = (file: string) =>
-  file.startsWith("src/bench/")
-    ? relative("src/bench", file).slice(0, -".ts".length)
-    : basename(file, ".ts");
+/** Started by their address: `new URL("./database-worker.ts", import.meta.url)`. */
+const programs = globSync("src/{stores,embedders}/**/*-worker.ts");
 
 /** What `rkat memory search` loads, always: people wait for it, and each file takes its time. */
 const SEARCH = ["src/cli.ts", "src/sqlite.ts"];
@@ -105,7 +97,7 @@ const noSubprograms: Plugin = {
 export default defineConfig({
   input: Object.fromEntries([
     ...doors.map((name) => [name, `src/${name}.ts`]),
-    ...programs.map((file) => [programName(file), file]),
+    ...programs.map((file) => [basename(file, ".ts"), file]),
   ]),
   platform: "node",
   transform: { target: "node22" },

@@ -139,12 +139,6 @@ const engine: Engine = {
       return { problem: `${message} ${hint}` };
     }
   },
-
-  async bench(options, watch) {
-    const { runBench } = await import("./bench/run-bench.ts");
-    const rkat = [...process.execArgv, process.argv[1] ?? ""];
-    return await runBench({ ...options, version: version() }, { ...watch, rkat });
-  },
 };
 
 /** So long does `rkat doctor` wait for an embedder. */

@@ -31,20 +31,8 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   transcripts: ["core", "zod"],
   replay: ["core", "transcripts"],
   config: ["core", "smol-toml"],
-  // It measures what users import.
-  bench: [
-    "core",
-    "vectors",
-    "index.ts",
-    "sqlite.ts",
-    "json-rpc.ts",
-    "rest.ts",
-    "mcp.ts",
-    "testing.ts",
-  ],
   surfaces: [
     "core",
-    "bench",
     "config",
     "replay",
     "transcripts",

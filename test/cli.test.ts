@@ -24,7 +24,6 @@ test("`--help` lists every command, `--version` says the version", async () => {
     "init",
     "config",
     "capabilities",
-    "bench",
     "doctor",
   ]) {
     expect(stdout).toContain(`\n  ${name} `);

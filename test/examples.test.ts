@@ -3,6 +3,7 @@ import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
+import { IMPORTS_BUILT_PACKAGE } from "./support/built-package.ts";
 import { temporaryFolder } from "./support/obey.ts";
 import { startProviderServer } from "./support/provider-server/provider-server.ts";
 
@@ -14,9 +15,8 @@ async function example(
   env: NodeJS.ProcessEnv = {},
   stdin = "",
 ) {
-  const hooks = ["--import", "./test/support/rkat-from-source.ts"];
-  const running = run(process.execPath, [...hooks, join("examples", name), ...args], {
-    env: { ...process.env, NODE_NO_WARNINGS: "1", ...env },
+  const running = run(process.execPath, [join("examples", name), ...args], {
+    env: { ...process.env, ...IMPORTS_BUILT_PACKAGE, ...env },
   });
   running.child.stdin?.end(stdin);
   const { stdout } = await running;

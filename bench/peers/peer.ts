@@ -1,4 +1,4 @@
-import type { MemoryEntry } from "../../src/core/memory-store.ts";
+import type { MemoryEntry } from "rkat";
 
 /** Opens what keeps texts and finds them, on what it stored in a folder before. */
 export type OpenAdapter = (folder: string) => Promise<OpenPeer>;

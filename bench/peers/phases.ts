@@ -1,8 +1,8 @@
 import { readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { madeUpBatches, madeUpQuestions } from "../../src/bench/data/entries.ts";
-import { type SearchTimes, SearchWatch } from "../../src/bench/search-times.ts";
-import { median, Stopwatch, timed } from "../../src/bench/statistics.ts";
+import { madeUpBatches, madeUpQuestions } from "../data/entries.ts";
+import { type SearchTimes, SearchWatch } from "../search-times.ts";
+import { median, Stopwatch, timed } from "../statistics.ts";
 import type { OpenPeer } from "./peer.ts";
 import type { Peer } from "./peers.ts";
 

@@ -1,4 +1,4 @@
-import type { SearchTimes } from "../../src/bench/search-times.ts";
+import type { SearchTimes } from "../search-times.ts";
 
 /** What one peer took. */
 export interface Measured {

@@ -1,4 +1,5 @@
 import { fork } from "node:child_process";
+import "../build.ts";
 import { once } from "node:events";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -6,9 +7,9 @@ import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import { thisMachine } from "../../src/bench/machine.ts";
-import type { SearchTimes } from "../../src/bench/search-times.ts";
-import { median } from "../../src/bench/statistics.ts";
+import { thisMachine } from "../report.ts";
+import type { SearchTimes } from "../search-times.ts";
+import { median } from "../statistics.ts";
 import { PEERS, type Peer } from "./peers.ts";
 import { bytesIn, type PhaseInput, type PhaseName, type PhaseOutput } from "./phases.ts";
 import { type Measured, renderPeers } from "./render-peers.ts";
@@ -17,11 +18,10 @@ import { type Measured, renderPeers } from "./render-peers.ts";
  * Measures rkat and others on the same texts, one at a time, each in processes of
  * its own that call nobody.
  *
- *     npm ci && npm run build && npm ci --prefix bench/peers
+ *     npm ci && npm ci --prefix bench/peers
  *     node bench/peers/run.ts [--size 10000,100000] [--peers rkat,FTS5] [--json FILE]
  */
-const BUILT = new URL("./from-build.ts", import.meta.url).href;
-const NODE_FLAGS = ["--disable-warning=ExperimentalWarning", "--import", BUILT];
+const NODE_FLAGS = ["--disable-warning=ExperimentalWarning"];
 const PROGRAM = fileURLToPath(new URL("./peer-process.ts", import.meta.url));
 const ROUNDS = 3;
 const STARTS = 5;

@@ -1,6 +1,6 @@
 import type { DatabaseSync } from "node:sqlite";
-import { contentWords } from "../../src/bench/data/vocabulary.ts";
-import type { MemoryEntry } from "../../src/core/memory-store.ts";
+import type { MemoryEntry } from "rkat";
+import { contentWords } from "../data/vocabulary.ts";
 import { CANDIDATES } from "./fuse.ts";
 
 /** Texts with FTS5 beside them, as the keyword half of what only knows vectors. */

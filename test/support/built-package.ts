@@ -1,4 +1,5 @@
-import { join } from "node:path";
+import { join, resolve } from "node:path";
+import { pathToFileURL } from "node:url";
 import { inject } from "vitest";
 
 const FOLDER = inject("packageFolder");
@@ -10,3 +11,11 @@ export const RKAT = join(FOLDER, "bin/rkat.js");
 export function builtProgram(name: string): string {
   return join(FOLDER, "dist", `${name}.js`);
 }
+
+const HOOK = pathToFileURL(resolve("test/support/rkat-from-package.ts"));
+HOOK.searchParams.set("dist", `${pathToFileURL(FOLDER).href}/dist/`);
+
+/** With this environment, a program and its children that import "rkat" get the built package. */
+export const IMPORTS_BUILT_PACKAGE = {
+  NODE_OPTIONS: `--import=${HOOK.href} --disable-warning=ExperimentalWarning`,
+} as const;

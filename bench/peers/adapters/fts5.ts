@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { Fts5Store } from "../../../src/bench/fts5-store.ts";
+import { Fts5Store } from "../../fts5-store.ts";
 import { LIMIT, type OpenAdapter } from "../peer.ts";
 
 /** SQLite's own full text, with Node's own SQLite: nothing to install. */

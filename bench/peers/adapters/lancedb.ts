@@ -1,7 +1,7 @@
 import { join } from "node:path";
-import { clusteredEmbedder } from "../../../src/bench/clustered-embedder.ts";
-import { contentWords } from "../../../src/bench/data/vocabulary.ts";
-import type { MemoryEntry } from "../../../src/core/memory-store.ts";
+import type { MemoryEntry } from "rkat";
+import { clusteredEmbedder } from "../../clustered-embedder.ts";
+import { contentWords } from "../../data/vocabulary.ts";
 import { LIMIT, load, type OpenAdapter } from "../peer.ts";
 
 interface Query {

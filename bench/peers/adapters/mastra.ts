@@ -1,6 +1,6 @@
 import { join } from "node:path";
-import { clusteredEmbedder } from "../../../src/bench/clustered-embedder.ts";
-import type { MemoryEntry } from "../../../src/core/memory-store.ts";
+import type { MemoryEntry } from "rkat";
+import { clusteredEmbedder } from "../../clustered-embedder.ts";
 import { LIMIT, load, type OpenAdapter } from "../peer.ts";
 
 interface MemoryModule {

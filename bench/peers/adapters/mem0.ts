@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { clusteredEmbedder } from "../../../src/bench/clustered-embedder.ts";
+import { clusteredEmbedder } from "../../clustered-embedder.ts";
 import { LIMIT, load, type OpenAdapter } from "../peer.ts";
 
 interface Mem0 {

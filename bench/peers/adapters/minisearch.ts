@@ -1,6 +1,6 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { contentWords } from "../../../src/bench/data/vocabulary.ts";
+import { contentWords } from "../../data/vocabulary.ts";
 import { LIMIT, load, type OpenAdapter } from "../peer.ts";
 
 interface Index {

@@ -1,4 +1,4 @@
-import { openMemory } from "../../../src/bench/memory/open-memory.ts";
+import { openMemory } from "../../memory/open-memory.ts";
 import { LIMIT, type OpenAdapter, type OpenPeer } from "../peer.ts";
 
 /** The default store, by words alone. */

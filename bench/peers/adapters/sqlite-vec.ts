@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { clusteredEmbedder } from "../../../src/bench/clustered-embedder.ts";
+import { clusteredEmbedder } from "../../clustered-embedder.ts";
 import { CANDIDATES, fuse } from "../fuse.ts";
 import { load, type OpenAdapter } from "../peer.ts";
 import { WordsTable } from "../words-table.ts";

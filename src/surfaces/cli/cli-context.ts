@@ -1,4 +1,3 @@
-import type { BenchOptions, BenchReport, BenchWatch } from "../../bench/bench-report.ts";
 import type { Workspace } from "../../config/workspace.ts";
 import type { Approve } from "../../core/approval.ts";
 import type { MemoryStore } from "../../core/memory-store.ts";
@@ -47,8 +46,6 @@ export interface Engine {
   examineEmbedder(
     workspace: Workspace,
   ): Promise<{ readonly id: string } | { readonly problem: string } | undefined>;
-  /** Measures rkat in stores of its own; no project's are touched. */
-  bench(options: BenchOptions, watch: BenchWatch): Promise<BenchReport>;
 }
 
 /**

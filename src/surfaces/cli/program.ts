@@ -56,10 +56,6 @@ const COMMANDS: readonly {
     load: async () => (await import("./commands/capabilities-command.ts")).capabilitiesCommand,
   },
   {
-    names: ["bench"],
-    load: async () => (await import("./commands/bench-command.ts")).benchCommand,
-  },
-  {
     names: ["doctor"],
     load: async () => (await import("./commands/doctor-command.ts")).doctorCommand,
   },

@@ -1,0 +1,35 @@
+export const SUITES = ["recall", "memory", "vectors", "turns", "surfaces"] as const;
+
+export type SuiteName = (typeof SUITES)[number];
+
+export interface BenchOptions {
+  readonly suites: readonly SuiteName[];
+  /** How many entries the measured stores have. */
+  readonly size: number;
+  /** Fewer questions and runs: rough figures, soon. */
+  readonly quick: boolean;
+  /** A folder of conversations to measure recall with, instead of made-up ones. */
+  readonly data?: string;
+}
+
+/** How a caller watches a measurement, and stops it. */
+export interface BenchWatch {
+  readonly signal: AbortSignal;
+  onProgress(text: string): void;
+}
+
+/** What a suite works with. */
+export interface Bench extends BenchWatch {
+  readonly options: BenchOptions;
+  /** An empty folder for this suite. It is removed when the suite is done. */
+  readonly folder: string;
+}
+
+/**
+ * How a task reports its progress. Awaiting it also lets the task's process notice
+ * that its parent is gone.
+ */
+export type SayProgress = (text: string) => Promise<void>;
+
+/** What the caller asked for cannot be measured; the message says why. */
+export class UsageError extends Error {}

@@ -1,0 +1,49 @@
+import type { Bench } from "../bench.ts";
+import { madeUpQuestions } from "../data/entries.ts";
+import { programOf, RKAT, timeOfNode } from "../own-process.ts";
+import { median } from "../statistics.ts";
+
+/** Milliseconds from the start of a process to its end, medians of alternating runs. */
+export interface StartTimes {
+  /** `node -e 0`. */
+  readonly node: number;
+  /** A program that opens the store and searches once. */
+  readonly firstResult: number;
+  /** `rkat memory search`. */
+  readonly command: number;
+}
+
+/** What it takes to get a first result from a store that nobody has open. */
+export async function startTimes(
+  { folder, signal, onProgress }: Bench,
+  {
+    size,
+    vectors,
+    runs,
+  }: { readonly size: number; readonly vectors: boolean; readonly runs: number },
+): Promise<StartTimes> {
+  const ms = { node: [] as number[], firstResult: [] as number[], command: [] as number[] };
+  const program = [
+    "--disable-warning=ExperimentalWarning",
+    programOf("memory/first-result-process"),
+  ];
+  for (const [run, { text }] of madeUpQuestions(size, runs + 1).entries()) {
+    onProgress(`starting, run ${run} of ${runs}`);
+    const node = await timeOfNode(["-e", "0"], signal);
+    const firstResult = await timeOfNode(
+      [...program, folder, text, ...(vectors ? ["vectors"] : [])],
+      signal,
+    );
+    const command = await timeOfNode([...RKAT, "memory", "search", "--dir", folder, text], signal);
+    // The first run finds neither files nor compiled code in the system's memory.
+    if (run === 0) continue;
+    ms.node.push(node);
+    ms.firstResult.push(firstResult);
+    ms.command.push(command);
+  }
+  return {
+    node: median(ms.node),
+    firstResult: median(ms.firstResult),
+    command: median(ms.command),
+  };
+}

@@ -1,0 +1,94 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { readdirSync } from "node:fs";
+import { text } from "node:stream/consumers";
+import { expect, onTestFinished, test } from "vitest";
+import { IMPORTS_BUILT_PACKAGE } from "../test/support/built-package.ts";
+import { temporaryFolder } from "../test/support/obey.ts";
+
+interface Run {
+  readonly child: ChildProcess;
+  readonly ended: Promise<{ code: number | null; stdout: string; stderr: string }>;
+  /** The temporary files that the run made and did not remove. */
+  left(): readonly string[];
+}
+
+/** A run on the package that was built for the tests, with its own temporary folder. */
+async function bench(...args: readonly string[]): Promise<Run> {
+  const temporary = await temporaryFolder();
+  const child = spawn(process.execPath, ["bench/run.ts", ...args], {
+    env: { ...process.env, ...IMPORTS_BUILT_PACKAGE, TMPDIR: temporary, TEMP: temporary },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  onTestFinished(() => void child.kill("SIGKILL"));
+  const output = Promise.all([text(child.stdout), text(child.stderr)]);
+  const ended = once(child, "close").then(async ([code]) => {
+    const [stdout, stderr] = await output;
+    return { code, stdout, stderr };
+  });
+  return { child, ended, left: () => readdirSync(temporary) };
+}
+
+test("`recall --quick --json` prints what was measured, and leaves nothing behind", async () => {
+  const { ended, left } = await bench("recall", "--quick", "--json");
+  const { code, stdout } = await ended;
+  expect(code).toBe(0);
+  const { machine, tables } = JSON.parse(stdout);
+  expect(machine).toMatchObject({ node: process.versions.node, cores: expect.any(Number) });
+  expect(tables).toHaveLength(2);
+  for (const { suite, method, figures } of tables) {
+    expect({ suite, method }).toEqual({ suite: "recall", method: expect.any(String) });
+    expect(figures).toContainEqual({
+      name: "R@10",
+      unit: "%",
+      value: expect.any(Number),
+      against: { name: "FTS5", value: expect.any(Number) },
+      ratio: expect.any(Number),
+    });
+  }
+  expect(left()).toEqual([]);
+});
+
+test.for([
+  { suite: "memory", figures: ["search p50", "one add", "rkat memory search, whole"] },
+  { suite: "vectors", figures: ["hybrid search p99", "open and first result"] },
+  { suite: "turns", figures: ["a turn after 10 000 messages"] },
+  { suite: "surfaces", figures: ["a token, rest", "rkat --version, whole"] },
+])("$suite runs on a small store, and people get a table", async ({ suite, figures }) => {
+  const { ended, left } = await bench(suite, "--quick", "--size", "1000");
+  const { code, stdout, stderr } = await ended;
+  expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+  for (const figure of figures) {
+    // The cost of a token is a difference of two medians: on a busy machine it may be negative.
+    const line = new RegExp(`^${figure} +-?[\\d.]+ [mµ]s +-?[\\d.]+ [mµ]s .+ × `, "m");
+    expect(stdout, stdout).toMatch(line);
+  }
+  expect(left()).toEqual([]);
+});
+
+test("a folder without conversations, an unknown suite and a bad size are refused", async () => {
+  for (const [args, complaint] of [
+    [["--data", "nowhere"], "nowhere cannot be read"],
+    [["--data", "demo"], "There is no docs.jsonl in"],
+    [["turns", "--data", "demo"], "--data is for the suite recall only"],
+    [["speed"], "speed is not a suite"],
+    [["--size", "7"], "--size must be a whole number from 1000"],
+    [["--speed"], "'--speed'"],
+  ] as const) {
+    const { ended, left } = await bench(...args);
+    const { code, stdout, stderr } = await ended;
+    expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
+    expect(stderr).toContain(complaint);
+    expect(left()).toEqual([]);
+  }
+});
+
+test.skipIf(process.platform === "win32")("an interrupted run leaves nothing behind", async () => {
+  const { child, ended, left } = await bench("memory", "--size", "1000000", "--json");
+  while (left().length === 0) await new Promise((resolve) => setTimeout(resolve, 20));
+  child.kill("SIGINT");
+  const { code, stdout, stderr } = await ended;
+  expect({ code, stdout }).toEqual({ code: 130, stdout: "" });
+  expect(stderr).toContain("Interrupted");
+  expect(left()).toEqual([]);
+});

@@ -1,0 +1,58 @@
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import type { Bench } from "../bench.ts";
+import { RKAT, timeOfNode } from "../own-process.ts";
+import { median } from "../statistics.ts";
+import { startAnswerServer } from "./answer-server.ts";
+
+const PROVIDER = "@ai-sdk/openai-compatible";
+
+export interface CommandTimes {
+  /** `node -e 0`. */
+  readonly nodeMs: number;
+  readonly times: readonly { readonly name: string; readonly ms: number }[];
+  readonly skipped: readonly string[];
+}
+
+/** Whole commands, from the start of the process to its end, alternating with a Node that does nothing. */
+export async function commandTimes({ folder, signal }: Bench, runs: number): Promise<CommandTimes> {
+  const place = join(folder, "command");
+  mkdirSync(place);
+  const server = await startAnswerServer();
+  const env = { ...process.env, OLLAMA_HOST: server.url };
+  const turn = ["-m", "ollama/answers", "--dir", place, "go on"];
+  const commands = [
+    { name: "rkat --version, whole", args: ["--version"], ms: [] as number[] },
+    ...(isInstalled(PROVIDER)
+      ? [{ name: "a turn, the command, whole", args: turn, ms: [] as number[] }]
+      : []),
+  ];
+  const node: number[] = [];
+  try {
+    for (let run = 0; run <= runs; run += 1) {
+      const nodeMs = await timeOfNode(["-e", "0"], signal);
+      // The first run finds neither files nor compiled code in the system's memory.
+      if (run > 0) node.push(nodeMs);
+      for (const { args, ms } of commands) {
+        const elapsed = await timeOfNode([...RKAT, ...args], signal, env);
+        if (run > 0) ms.push(elapsed);
+      }
+    }
+  } finally {
+    await server.close();
+  }
+  return {
+    nodeMs: median(node),
+    times: commands.map(({ name, ms }) => ({ name, ms: median(ms) })),
+    skipped: commands.length > 1 ? [] : [`a turn through the command: it needs ${PROVIDER}`],
+  };
+}
+
+function isInstalled(packageName: string): boolean {
+  try {
+    import.meta.resolve(packageName);
+    return true;
+  } catch {
+    return false;
+  }
+}
