@@ -1,6 +1,6 @@
 import { FORGOTTEN } from "../core/forgotten.ts";
 import type { NewKnowledge } from "../core/knowledge.ts";
-import { redactSecrets } from "../memory/redact-secrets.ts";
+import { redactSecrets } from "../secrets/redact-secrets.ts";
 import { hashOf } from "./hash-of.ts";
 import { isTrivial } from "./is-trivial.ts";
 import { likenessOf, withoutVolatile } from "./near-text.ts";

@@ -1,4 +1,4 @@
-import { redactSecrets } from "../memory/redact-secrets.ts";
+import { redactSecrets } from "../secrets/redact-secrets.ts";
 
 /** A text on one line, without secrets, of at most so many characters. */
 export function oneLine(text: string, charactersMax: number): string {

@@ -5,7 +5,7 @@ import type { KnowledgeLimits, KnowledgePage, KnowledgeStore } from "../core/kno
 import type { MemoryEntry, MemoryStore } from "../core/memory-store.ts";
 import type { AddKnowledge, EditKnowledge } from "../core/requests.ts";
 import type { Distillation } from "../core/session-service.ts";
-import { redactSecrets } from "../memory/redact-secrets.ts";
+import { redactSecrets } from "../secrets/redact-secrets.ts";
 import { distill, type Evidence } from "./distill.ts";
 import { type AskModel, distillWithModel } from "./distill-with-model.ts";
 import { type KnowledgeAddendum, knowledgeAddendum, rankRules } from "./knowledge-addendum.ts";

@@ -6,7 +6,7 @@ import { indexableText } from "../core/message.ts";
 import { type LoggedMessage, MessageAssembler } from "../core/message-assembler.ts";
 import type { Projection } from "../core/projection.ts";
 import { startsTurn } from "../core/turn.ts";
-import { redactSecrets } from "../memory/redact-secrets.ts";
+import { redactSecrets } from "../secrets/redact-secrets.ts";
 import { MEMORY_INDEX } from "./memory-behind.ts";
 
 /**

@@ -3,8 +3,8 @@ import type { EventStore } from "../core/event-store.ts";
 import type { KnowledgeEntry } from "../core/knowledge.ts";
 import { preferencesIn } from "../knowledge/preferences-in.ts";
 import { type Extent, textsOf } from "../memory/forget-event.ts";
-import { redactSecrets } from "../memory/redact-secrets.ts";
 import { TellingTexts } from "../memory/telling-texts.ts";
+import { redactSecrets } from "../secrets/redact-secrets.ts";
 import type { Forgettable } from "./forgettable.ts";
 
 /** What of a session's log shall be forgotten. */

@@ -3,7 +3,7 @@ import type { MemoryStore } from "../../src/core/memory-store.ts";
 import { indexableText } from "../../src/core/message.ts";
 import { MessageAssembler } from "../../src/core/message-assembler.ts";
 import { startsTurn } from "../../src/core/turn.ts";
-import { redactSecrets } from "../../src/memory/redact-secrets.ts";
+import { redactSecrets } from "../../src/secrets/redact-secrets.ts";
 
 /** A text in memory, and the message of the log that it stands for. */
 export interface Remembered {

@@ -1,0 +1,239 @@
+import { SECRET_FORMS } from "./secret-forms.ts";
+import { isPlaceholder, isRandom, isSecretValue, type ValueStyle } from "./secret-values.ts";
+
+/** A credential in a text: from the character `start` up to `end`. */
+export interface FoundSecret {
+  /** What it is, in words: `GitHub token`, `password`. */
+  readonly kind: string;
+  readonly start: number;
+  readonly end: number;
+}
+
+/**
+ * Finds the credentials of a text, in order, without overlaps:
+ *
+ *     -----BEGIN PRIVATE KEY-----…     a block
+ *     ghp_…, sk-ant-…, AKIA…           a form that an issuer publishes (`SECRET_FORMS`)
+ *     postgres://user:…@host           the password of an address
+ *     …?X-Amz-Signature=…              what signs a URL
+ *     Authorization: Bearer …          a header
+ *     DB_PASSWORD=…, "apiKey": "…"     a value beside a name that says what it is
+ *     the secret is wJalr…             what looks random after such a name
+ *
+ * Commit hashes, UUIDs, checksums, placeholders, code that reads a secret, and talk about
+ * passwords are none. The time is linear in the text: every repetition is bounded, and what one
+ * step has looked at, the next does not look at again.
+ */
+export function findSecrets(text: string): FoundSecret[] {
+  const found = [
+    ...privateKeys(text),
+    ...issued(text),
+    ...inAddresses(text),
+    ...inHeaders(text),
+    ...named(text),
+    ...randomNearNames(text),
+  ].sort((one, other) => one.start - other.start || other.end - one.end);
+  const apart: FoundSecret[] = [];
+  let end = 0;
+  for (const secret of found) {
+    if (secret.start < end) continue;
+    apart.push(secret);
+    end = secret.end;
+  }
+  return apart;
+}
+
+/** The match of a sticky pattern at a place. */
+function matchAt(pattern: RegExp, text: string, at: number): RegExpExecArray | null {
+  pattern.lastIndex = at;
+  return pattern.exec(text);
+}
+
+const BEGIN = "-----BEGIN ";
+const KEY_HEADER = /-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----/y;
+/** A line of the body, and the line break before it, also as JSON has it: `\n`. */
+const KEY_LINE =
+  /(?:\s|\\[nr]|["'+,]){0,8}(?:[A-Za-z0-9+/=]{1,200}(?=["'\\\s-]|$)(?! [A-Za-z])|(?:Proc-Type|DEK-Info|Version|Comment): [^\n\\]{1,200}|-{1,5}(?:END [A-Z0-9 ]{0,60})?-{0,5})/y;
+
+function* privateKeys(text: string): Generator<FoundSecret> {
+  for (let at = text.indexOf(BEGIN); at >= 0; at = text.indexOf(BEGIN, at)) {
+    const start = at;
+    const header = matchAt(KEY_HEADER, text, at);
+    at += header?.[0].length ?? BEGIN.length;
+    if (!header) continue;
+    // The end may be missing: the text was cut, or a second key follows.
+    while (!text.startsWith(BEGIN, at)) {
+      const line = matchAt(KEY_LINE, text, at)?.[0];
+      if (!line) break;
+      at += line.length;
+      if (line.includes("--END ")) break;
+    }
+    yield { kind: "private key", start, end: at };
+  }
+}
+
+const ISSUED = new RegExp(
+  `(?<![A-Za-z0-9_])(?:${SECRET_FORMS.map(({ form }) => `(${form})`).join("|")})`,
+  "g",
+);
+
+function* issued(text: string): Generator<FoundSecret> {
+  for (const match of text.matchAll(ISSUED)) {
+    const group = match.findIndex((part, index) => index > 0 && part !== undefined);
+    const kind = SECRET_FORMS[group - 1]?.kind ?? "secret";
+    // `sk-learn-and-more-words` has the form of a key and is none.
+    if (kind === "OpenAI key" && !/[A-Z\d]/.test(match[0])) continue;
+    yield { kind, start: match.index, end: match.index + match[0].length };
+  }
+}
+
+const USER_AND_PASSWORD = /[^\s/:@'"<>]{0,100}:([^\s/'"<>]{1,200})@[\w[]/y;
+/** Hooks whose address is all that one needs. */
+const HOOK =
+  /(?:hooks\.slack\.com\/(?:services|workflows|triggers)|discord(?:app)?\.com\/api\/webhooks\/\d{10,25}|\.webhook\.office\.com\/webhookb2)\/([\w@/+-]{20,300})/g;
+const PARAMETER =
+  /[?&#;](?:X-(?:Amz|Goog)-(?:Signature|Credential|Security-Token)|Signature|sig|(?:access_|id_|refresh_|auth_|oauth_)?token|api_?key|client_secret|secret|password|passwd|pwd)=([\w%.~+/-]{8,2000}={0,2})/gi;
+const CURL_LINE = /\bcurl\s[^\n]{0,500}/g;
+const CURL_USER = /\s(?:-u|--user)[ =]{0,2}["']?[\w.@-]{1,60}:([^\s"']{3,200})/;
+
+function* inAddresses(text: string): Generator<FoundSecret> {
+  let sign = text.indexOf("@");
+  for (let at = text.indexOf("://"); at >= 0; at = text.indexOf("://", at + 3)) {
+    if (sign >= 0 && sign < at) sign = text.indexOf("@", at);
+    if (sign < 0) break;
+    const [whole, password] = matchAt(USER_AND_PASSWORD, text, at + 3) ?? [];
+    if (whole === undefined || password === undefined || isPlaceholder(password)) continue;
+    const end = at + 3 + whole.lastIndexOf("@");
+    yield { kind: "password", start: end - password.length, end };
+  }
+  for (const match of text.matchAll(HOOK)) yield* lastGroup(match, 1, "webhook");
+  for (const match of text.matchAll(PARAMETER)) yield* lastGroup(match, 1, "signature or token");
+  for (const line of text.matchAll(CURL_LINE)) {
+    const user = CURL_USER.exec(line[0]);
+    if (user) user.index += line.index;
+    if (user) yield* lastGroup(user, 1, "password");
+  }
+}
+
+/** The end of a match, where its last group ends too. */
+function* lastGroup(match: RegExpMatchArray, group: number, kind: string): Generator<FoundSecret> {
+  const value = match[group] ?? "";
+  if (isPlaceholder(value)) return;
+  const end = (match.index ?? 0) + match[0].length;
+  yield { kind, start: end - value.length, end };
+}
+
+const HEADER =
+  /\b(?:(?:proxy-)?authorization|x-(?:[a-z]{1,20}-)?(?:api-?key|token)|api-key|private-token|x-auth-key)\\{0,2}["'`]?\s{0,3}[:=]\s{0,3}\\{0,2}["'`]?(?:(bearer|basic|token|digest|negotiate|apikey)\s{1,3})?([^\s"'`\\,;<>(){}]{8,4000})/gi;
+const BEARER = /\bbearer\s{1,3}([\w.~+/-]{16,4000}={0,2})/gi;
+const COOKIE =
+  /\b(?:set-)?cookie\\{0,2}["']?\s{0,3}:\s{0,3}\\{0,2}["']?([\w.-]{1,80}=[^\n"'\\]{8,4000})/gi;
+
+function* inHeaders(text: string): Generator<FoundSecret> {
+  for (const match of text.matchAll(HEADER)) {
+    const [, scheme, value = ""] = match;
+    if (scheme || isSecretValue(value, false, "tight")) {
+      yield* lastGroup(match, 2, `${scheme ? "authorization" : "API key"}`);
+    }
+  }
+  for (const match of text.matchAll(BEARER)) {
+    if (/\d/.test(match[1] ?? "")) yield* lastGroup(match, 1, "authorization");
+  }
+  for (const match of text.matchAll(COOKIE)) yield* lastGroup(match, 1, "cookie");
+}
+
+/** Names that say what stands behind them. What may stand before a name (`DB_`, `staging`) does not matter. */
+const NAME =
+  /(?:(pass(?:word|wd|phrase)|pwd|[_-]pass(?![a-z]))|(?:api|access|account|auth|client|consumer|encryption|license|master|private|secret|service|shared|signing|storage|subscription)[_ -]?(?:access[_ -]?)?(?:key|secret|token)|secret|token|credential|identified by|recovery[_ -]code|seed[_ -]phrase|mnemonic)s?(?![a-z])(?:_?\d{1,2})?/gi;
+/** What may stand between a name and its value, as code, settings, JSON, XML, flags and prose have it. */
+const GAP =
+  /(?:\\{0,2}["'`\])]){0,2}(?:(\s{0,3}(?::=|=>|==?|:|\|)\s{0,3}|>|["']\s{1,3}value\s?=\s?)|(\s{1,3}(?:is|was|are|to|should be|must be|now)\s{1,3}:?\s{0,2})|\s{1,2}(?=["'`])|\s)/y;
+const QUOTED = /\\{0,2}(["'`])([^"'`\n\\]{4,400})/y;
+const BARE = /[^\s"'`,;&<>(){}[\]|\\]{4,400}/y;
+function* named(text: string): Generator<FoundSecret> {
+  NAME.lastIndex = 0;
+  let runEnd = 0;
+  let looks = 0;
+  for (let name = NAME.exec(text); name; name = NAME.exec(text)) {
+    const secret = valueAfter(text, name);
+    if (secret) {
+      yield secret;
+      NAME.lastIndex = secret.end;
+      continue;
+    }
+    // A run full of names (`token=token=…`) is not looked at to its end for each of them.
+    looks = name.index < runEnd ? looks + 1 : 0;
+    if (looks === 0) runEnd = name.index + (matchAt(NO_SPACE, text, name.index)?.[0].length ?? 0);
+    if (looks > LOOKS_MAX) NAME.lastIndex = runEnd;
+  }
+}
+
+const NO_SPACE = /\S{1,400}/y;
+const LOOKS_MAX = 8;
+/** A note of ours, up to the name in it: `[redacted password]`. */
+const NOTE = /\[redacted [\w. ]{0,40}$/;
+
+function valueAfter(text: string, name: RegExpExecArray): FoundSecret | undefined {
+  const after = name.index + name[0].length;
+  if (text[after] === "]" && NOTE.test(text.slice(Math.max(0, after - 60), after)))
+    return undefined;
+  const [gap, assigned, said] = matchAt(GAP, text, after) ?? [];
+  if (gap === undefined) return undefined;
+  const start = after + gap.length;
+  const isPassword = name[1] !== undefined;
+  const quoted = matchAt(QUOTED, text, start);
+  if (quoted?.[2] !== undefined) {
+    const value = quoted[2];
+    const style: ValueStyle = assigned === undefined ? "loose" : "quoted";
+    if (!isPhrase(name[0], value) && !isSecretValue(value, isPassword, style)) return undefined;
+    const end = start + quoted[0].length;
+    return { kind: kindOf(name), start: end - value.length, end };
+  }
+  const isArgument =
+    gap === " " && takesArgument(text.slice(Math.max(0, name.index - 80), name.index));
+  const bare = matchAt(BARE, text, start)?.[0];
+  if (bare === undefined || (assigned === undefined && said === undefined && !isArgument)) {
+    return undefined;
+  }
+  // What goes on with a bracket is a call or a template.
+  const next = text[start + bare.length] ?? "";
+  if (gap === ">" ? next !== "<" : "([{<".includes(next) && next !== "") return undefined;
+  const value = bare.replace(/[.,:!?]{1,3}$/, "");
+  const isTight = isArgument || gap === "=" || gap === ">";
+  if (!isSecretValue(value, isPassword, isTight ? "tight" : "loose")) return undefined;
+  return { kind: kindOf(name), start, end: start + value.length };
+}
+
+/** `--password hunter2`, and `login ada password hunter2` of a netrc: a space parts name and value. */
+function takesArgument(before: string): boolean {
+  const [word = "", login] = [before.slice(before.lastIndexOf(" ") + 1), before.split(" ").at(-3)];
+  return word.startsWith("-") || (word === "" && login === "login");
+}
+
+/** The words that restore a wallet or an account. */
+function isPhrase(name: string, value: string): boolean {
+  return /phrase|mnemonic/i.test(name) && /^(?:[a-z]{2,12} ){3,23}[a-z]{2,12}$/.test(value);
+}
+
+/** A run that may be random. */
+const RUN = /(?<![\w+/=.~-])[\w+/.~-]{20,400}={0,2}/g;
+/** A run belongs to the name at most so many characters before it, on its line. */
+const NEAR = 60;
+
+function* randomNearNames(text: string): Generator<FoundSecret> {
+  for (const match of text.matchAll(RUN)) {
+    const [run] = match;
+    if (!isRandom(run) || isPlaceholder(run)) continue;
+    const before = text.slice(Math.max(0, match.index - NEAR), match.index);
+    // What follows a note belongs to nothing before it: the name's own value was found.
+    const line = before.slice(Math.max(before.lastIndexOf("\n"), before.lastIndexOf("]")) + 1);
+    const name = [...line.matchAll(NAME)].at(-1);
+    if (name) yield { kind: kindOf(name), start: match.index, end: match.index + run.length };
+  }
+}
+
+function kindOf([name = "", isPassword]: RegExpMatchArray): string {
+  if (isPassword !== undefined) return "password";
+  if (/token/i.test(name)) return "token";
+  return /key/i.test(name) ? "key" : "secret";
+}

@@ -1,0 +1,97 @@
+/** How a value stands beside the name that says what it is. */
+export type ValueStyle =
+  /** `DB_PASSWORD=swordfish`, `--password swordfish`: nothing but a value can stand there. */
+  | "tight"
+  /** `password: "swordfish"` */
+  | "quoted"
+  /** `password: swordfish`, `the password is swordfish`: prose looks the same. */
+  | "loose";
+
+/** Whether the value beside a telling name is a credential, and no placeholder, code or prose. */
+export function isSecretValue(value: string, isPassword: boolean, style: ValueStyle): boolean {
+  if (value.length < (isPassword ? 4 : 8) || /\s/.test(value)) return false;
+  if (isPlaceholder(value) || isReference(value)) return false;
+  const hasDigit = /\d/.test(value);
+  if (!/[A-Za-z]/.test(value)) {
+    return hasDigit && isPassword && value.length >= 6 && !DATE.test(value);
+  }
+  if (VERSION.test(value)) return false;
+  if (style === "loose") {
+    return value.length >= 6 && (hasDigit || SYMBOL.test(value)) && !isWords(value);
+  }
+  if (hasDigit) return isPassword || !isWords(value);
+  // Letters alone: a password may be a word. A key is random, or it is the name of something.
+  if (isPassword) return value.length >= 5 && !TELLING.test(value) && !VARIABLE.test(value);
+  return isRandom(value);
+}
+
+/** What documentation and templates write where a secret goes. */
+export function isPlaceholder(value: string): boolean {
+  return PLACEHOLDER.test(value);
+}
+
+/**
+ * Whether a run of characters looks random: at least 3.5 bits of Shannon entropy per character,
+ * in mixed case with digits. Base64 of 20 random bytes has about 4.3 bits, English 2 to 3.
+ * Hexadecimal is not enough: hashes and ids look the same.
+ */
+export function isRandom(run: string): boolean {
+  if (run.length < 20 || /^[a-f0-9-]+$/i.test(run) || isWords(run)) return false;
+  const kinds = [/[a-z]/, /[A-Z]/, /\d/].filter((kind) => kind.test(run)).length;
+  return kinds >= (run.length >= 32 ? 2 : 3) && entropy(run.slice(0, 64)) >= 3.5;
+}
+
+/** Shannon entropy in bits per character. */
+function entropy(text: string): number {
+  const counts = new Map<string, number>();
+  for (const character of text) counts.set(character, (counts.get(character) ?? 0) + 1);
+  let bits = 0;
+  for (const count of counts.values())
+    bits -= (count / text.length) * Math.log2(count / text.length);
+  return bits;
+}
+
+const PLACEHOLDER = new RegExp(
+  `^(?:${[
+    "[<[{$%].*",
+    "[*.•…#-]+",
+    "[xX0]+",
+    "(?:your|my|the|some|insert|enter)[-_ ].*",
+    "your[a-z]*",
+    "change[-_]?(?:me|it|this)?",
+    "(?:an?[-_])?(?:example|sample|dummy|fake|placeholder|mock).*",
+    "redacted|forgotten|hidden|masked|none|null|nil|undefined|true|false|yes|no|string|text|number",
+    "boolean|any|unknown|required|optional|default|empty|missing|invalid|expired|wrong|correct",
+    "incorrect|bearer|basic|digest|tokens?|secrets?|passwords?|passwd|keys?|user(?:name)?|env|varchar.*",
+    "(?:sha-?(?:1|224|256|384|512)|md5|bcrypt|argon2\\w*)(?:[-:=].*)?",
+  ].join("|")})$`,
+  "i",
+);
+const DATE = /^\d{4}-\d{2}-\d{2}/;
+const VERSION = /^v?\d+(?:\.\d+){1,3}(?:[-+][\w.]{1,20})?$/;
+const SYMBOL = /[!@#$%^&*+=?~]/;
+/** A value that repeats what it is: `password=db_password`. */
+const TELLING = /pass|pwd|secret|token|cred|prompt|input|field|value/i;
+/** snake_case or camelCase without digits. */
+const VARIABLE = /^(?:[A-Za-z]+(?:_[A-Za-z]+)+|[a-z]+(?:[A-Z][a-z]+)+)$/;
+
+/** Code that reads the value from somewhere, a path, or an address. */
+function isReference(value: string): boolean {
+  return REFERENCES.some((form) => form.test(value));
+}
+
+const REFERENCES: readonly RegExp[] = [
+  /^(?:process|os|env|config|settings|self|this|options|opts|req|request|args|ctx|secrets|vault|var|local|data|module)[.[]/i,
+  /^[A-Za-z_$][A-Za-z_$]*(?:\.[A-Za-z_$][A-Za-z_$]*)+$/,
+  /^(?:~|\.{1,2}|[A-Za-z]:\\|\/(?:etc|run|var|home|usr|opt|tmp|root|mnt|srv|app|secrets?)\b)[\w./\\@-]*$/,
+  /^[a-z][a-z0-9+.-]{1,20}:\/\//,
+  /^[\w./-]{1,100}\.(?:pem|key|json|ya?ml|toml|txt|env|ts|js|py|go|rs|md)$/i,
+];
+
+/** Words joined by strokes, dots or camel case, perhaps with numbers behind them: a name, not a key. */
+function isWords(value: string): boolean {
+  return WORDS.test(value);
+}
+
+const WORDS =
+  /^(?:[A-Z]?[a-z]{2,20}|[A-Z]{2,20})\d{0,2}(?:[-_./:](?:[A-Z]?[a-z]{2,20}|[A-Z]{2,20}|v?\d{1,4})|[A-Z][a-z]{2,20}){1,20}$/;
