@@ -1,7 +1,7 @@
 import type { DurableEvent, SessionSettings } from "../core/event.ts";
 import type { Message } from "../core/message.ts";
 import type { KnowledgeAddendum } from "../knowledge/knowledge-addendum.ts";
-import { MEMORY_RETRIEVAL_SKILL } from "../memory/memory-retrieval-skill.ts";
+import { MEMORY_RETRIEVAL_SKILL } from "../tools/memory-retrieval-skill.ts";
 
 /**
  * What a session's log begins with: how it was created, its system prompt, and

@@ -30,6 +30,7 @@ import type {
 import { SessionState } from "../core/session-state.ts";
 import type { TaskView } from "../core/task.ts";
 import { warn } from "../core/warn.ts";
+import { type ForgettingDeps, forgetMemory } from "../forgetting/forget-memory.ts";
 import { ApprovalIndex } from "../projections/approval-index.ts";
 import { KnowledgeRecorder } from "../projections/knowledge-recorder.ts";
 import { MemoryIndex } from "../projections/memory-index.ts";
@@ -37,7 +38,6 @@ import { ProjectionRunner } from "../projections/projection-runner.ts";
 import { SessionFiles } from "../projections/session-files.ts";
 import { ApprovalDesk } from "./approval-desk.ts";
 import { ApprovalOperations } from "./approval-operations.ts";
-import { type ForgettingParts, forgetMemory } from "./forget-memory.ts";
 import { KnowledgeOperations } from "./knowledge-operations.ts";
 import { LiveSession } from "./live-session.ts";
 import { LiveSessions } from "./live-sessions.ts";
@@ -68,7 +68,7 @@ export class PersistentSessionService implements SessionService {
   readonly #knowledge: KnowledgeOperations;
   readonly #capabilities: readonly Capability[];
   readonly #memory: MemoryOperations;
-  readonly #forgetting: ForgettingParts;
+  readonly #forgetting: ForgettingDeps;
   readonly #desk: ApprovalDesk;
   readonly #approvals: ApprovalOperations;
   readonly #work: SessionWork;

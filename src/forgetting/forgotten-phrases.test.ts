@@ -1,46 +1,50 @@
 import { expect, test } from "vitest";
-import { TellingTexts } from "./telling-texts.ts";
+import { ForgottenPhrases } from "./forgotten-phrases.ts";
 
-const texts = (...all: string[]) => new TellingTexts(all);
+const texts = (...all: string[]) => new ForgottenPhrases(all);
 const PIN = 'My PIN is "4711",\nnever tell it to the staff of the bank.';
 
 test("a text is taken out of another, and the rest stays as it is", () => {
-  expect(texts(PIN).outOf(`He said: ${PIN} (then left)`, "whole")).toBe(
+  expect(texts(PIN).removeFrom(`He said: ${PIN} (then left)`, "whole")).toBe(
     "He said: [forgotten]. (then left)",
   );
-  expect(texts(PIN).outOf("He left his PIN at home.", "part")).toBe("He left his PIN at home.");
+  expect(texts(PIN).removeFrom("He left his PIN at home.", "part")).toBe(
+    "He left his PIN at home.",
+  );
 });
 
 test("a text is found as JSON has it, however often it was put into JSON", () => {
   const once = JSON.stringify({ content: PIN, score: 1 });
   const twice = JSON.stringify([once]);
-  expect(texts(PIN).outOf(once, "whole")).toBe('{"content":"[forgotten].","score":1}');
-  expect(texts(PIN).outOf(twice, "whole")).not.toContain("4711");
+  expect(texts(PIN).removeFrom(once, "whole")).toBe('{"content":"[forgotten].","score":1}');
+  expect(texts(PIN).removeFrom(twice, "whole")).not.toContain("4711");
 });
 
 test("of a copy of a part, the part is taken out", () => {
   const summary = "- first asked: My PIN is 4711, never tell it to…\n- rain";
-  expect(texts(PIN).outOf(summary, "part")).toBe("- first asked: [forgotten]…\n- rain");
-  expect(texts(PIN).outOf(summary, "whole")).toBe(summary);
+  expect(texts(PIN).removeFrom(summary, "part")).toBe("- first asked: [forgotten]…\n- rain");
+  expect(texts(PIN).removeFrom(summary, "whole")).toBe(summary);
 });
 
 test("what everybody says is forgotten only where it stands alone", () => {
   const said = texts("Yes!", "go on", "hunter2");
-  expect(said.outOf("yes", "part")).toBe("yes");
-  expect(said.outOf("Yes", "whole")).toBe("[forgotten]");
-  expect(said.outOf("Yes, we go on.", "part")).toBe("Yes, we go on.");
-  expect(said.outOf("the password is hunter2.", "whole")).toBe("the password is [forgotten].");
+  expect(said.removeFrom("yes", "part")).toBe("yes");
+  expect(said.removeFrom("Yes", "whole")).toBe("[forgotten]");
+  expect(said.removeFrom("Yes, we go on.", "part")).toBe("Yes, we go on.");
+  expect(said.removeFrom("the password is hunter2.", "whole")).toBe("the password is [forgotten].");
 });
 
 test("several texts that touch leave one marker", () => {
   const said = texts("the red kite tore", "red kite tore the sail of Ann");
-  expect(said.outOf("Then the red kite tore the sail of Ann.", "whole")).toBe("Then [forgotten].");
+  expect(said.removeFrom("Then the red kite tore the sail of Ann.", "whole")).toBe(
+    "Then [forgotten].",
+  );
 });
 
 test("a script without spaces is read character by character", () => {
   const said = texts("彼女は東京都に住んでいますと言った");
-  expect(said.outOf("要約: 彼女は東京都に住んで…", "part")).toBe("要約: [forgotten]…");
-  expect(said.outOf("東京都の天気", "part")).toBe("東京都の天気");
+  expect(said.removeFrom("要約: 彼女は東京都に住んで…", "part")).toBe("要約: [forgotten]…");
+  expect(said.removeFrom("東京都の天気", "part")).toBe("東京都の天気");
 });
 
 test("a text is in another when all of it is", () => {

@@ -1,35 +1,87 @@
 import type { StoredEvent } from "../core/event.ts";
 import type { EventStore } from "../core/event-store.ts";
+import { isForgotten } from "../core/forgotten.ts";
 import type { KnowledgeEntry } from "../core/knowledge.ts";
+import type { MemoryEntry, MemoryStore } from "../core/memory-store.ts";
+import { indexableText } from "../core/message.ts";
+import { MessageAssembler } from "../core/message-assembler.ts";
 import { preferencesIn } from "../knowledge/preferences-in.ts";
-import { type Extent, textsOf } from "../memory/forget-event.ts";
-import { TellingTexts } from "../memory/telling-texts.ts";
 import { redactSecrets } from "../secrets/redact-secrets.ts";
-import type { Forgettable } from "./forgettable.ts";
+import { type Extent, textsOf } from "./forget-event.ts";
+import { ForgottenPhrases } from "./forgotten-phrases.ts";
 
-/** What of a session's log shall be forgotten. */
+export type WhatToForget = { readonly ids: readonly string[] } | { readonly sessionId: string };
+
+/** A memory entry, or a message that has none yet and is named by the id that its entry would have. */
+type Forgettable = Pick<MemoryEntry, "id" | "content" | "sessionId" | "source">;
+
+/** What to forget in one session's log. */
 export interface Source {
   readonly events: ReadonlyMap<number, Extent>;
-  /** Messages of which nothing is left, and messages that lose a part. */
+  /** Ids of messages that go as a whole, and of messages that lose a part. */
   readonly messages: readonly number[];
   readonly shortened: readonly number[];
+  /** The texts as the log has them: block by block, with secrets. */
   readonly texts: readonly string[];
 }
 
 export const NO_SOURCE: Source = { events: new Map(), messages: [], shortened: [], texts: [] };
 
-/** By session; one is there also when its log says it no more. */
+/** By session id. A session is listed even when its log no longer has the text. */
 export type Sources = ReadonlyMap<string, Source>;
+
+const PAGE = 500;
+
+/** The entries and messages that a request names. */
+export async function forgettable(
+  what: WhatToForget,
+  { memory, events }: { readonly memory: MemoryStore | undefined; readonly events: EventStore },
+): Promise<readonly Forgettable[]> {
+  if ("sessionId" in what) {
+    return memory ? await Array.fromAsync(entriesOfSession(what.sessionId, memory)) : [];
+  }
+  const ids = [...new Set(what.ids)];
+  const entries = (await memory?.read(ids)) ?? [];
+  const known = new Set(entries.map(({ id }) => id));
+  const missing = ids.filter((id) => !known.has(id));
+  const messages = await Promise.all(missing.map((id) => messageOf(id, events)));
+  return [...entries, ...messages.filter((message) => message !== undefined)];
+}
+
+async function* entriesOfSession(
+  sessionId: string,
+  memory: MemoryStore,
+): AsyncIterable<Forgettable> {
+  for (let after: string | undefined; ; ) {
+    const place = after === undefined ? {} : { after };
+    const page = await memory.list({ sessionId, limit: PAGE, ...place });
+    yield* page;
+    after = page.at(-1)?.id;
+    if (after === undefined) return;
+  }
+}
+
+async function messageOf(id: string, events: EventStore): Promise<Forgettable | undefined> {
+  const [, sessionId = "", place = ""] = /^(.+):(\d+)$/s.exec(id) ?? [];
+  const assembler = new MessageAssembler();
+  for await (const stored of events.read(sessionId, 0, Number(place))) {
+    const message = assembler.push(stored);
+    if (message?.id !== Number(place)) continue;
+    const content = indexableText(message.message);
+    if (content.trim() === "" || isForgotten(content)) return undefined;
+    return { id, content, sessionId, source: { from: message.from, to: message.id } };
+  }
+  return undefined;
+}
 
 interface Found {
   readonly events: Map<number, Extent>;
   readonly messages: number[];
   readonly shortened: number[];
-  /** It as the logs have it: with secrets, and block by block. */
   readonly texts: string[];
 }
 
-/** Where what shall be forgotten came from. */
+/** Finds the events that entries and knowledge came from. */
 export async function sourcesOf(
   entries: readonly Forgettable[],
   knowledge: readonly KnowledgeEntry[],
@@ -73,7 +125,10 @@ async function addMessage(
   found.texts.push(...said);
 }
 
-/** Where something was learned: a tool's result, a denied call with all that is said of it, a sentence of a message. */
+/**
+ * The events that something was learned from: a tool's result, a denied call with everything said
+ * about it, or sentences of a message.
+ */
 async function addLesson(
   found: Found,
   { kind, content, sessionId = "", source }: KnowledgeEntry,
@@ -95,17 +150,17 @@ async function addLesson(
   }
   for (const { seq, event } of span) {
     if (found.events.has(seq) || event.type !== "run_started") continue;
-    found.events.set(seq, "texts");
+    found.events.set(seq, "phrases");
     found.shortened.push(seq);
-    const text = new TellingTexts([content]);
+    const text = new ForgottenPhrases([content]);
     const sentences = preferencesIn(event.prompt);
     const same = sentences.filter((sentence) => text.isIn(sentence));
-    // An edited one says something else by now.
+    // An edited preference has other words than the message: then all of the message's go.
     found.texts.push(...(same.length > 0 ? same : sentences));
   }
 }
 
-/** The events of a call that was denied: the call, the question, the answer and what the model was told. */
+/** The events of a denied call: the call, the request for approval, the answer, the result. */
 function deniedCall(
   log: readonly StoredEvent[],
   { from, to }: { readonly from: number; readonly to: number },
@@ -124,8 +179,8 @@ function deniedCall(
 }
 
 function speaksOf(said: string, content: string): boolean {
-  const text = new TellingTexts([content]);
+  const text = new ForgottenPhrases([content]);
   return [said, redactSecrets(said)].some(
-    (one) => one === content || text.outOf(one, "part") !== one,
+    (one) => one === content || text.removeFrom(one, "part") !== one,
   );
 }

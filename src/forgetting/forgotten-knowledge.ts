@@ -1,9 +1,9 @@
 import type { KnowledgeEntry } from "../core/knowledge.ts";
 import { distill } from "../knowledge/distill.ts";
-import type { TellingTexts } from "../memory/telling-texts.ts";
-import type { Sources } from "./forgotten-sources.ts";
+import type { ForgottenPhrases } from "./forgotten-phrases.ts";
+import type { Sources } from "./sources.ts";
 
-/** The entries with these ids, and what the rules among them rest on: it says the same. */
+/** The entries with these ids, and the entries that rules among them were made from. */
 export function namedKnowledge(
   ids: ReadonlySet<string>,
   all: readonly KnowledgeEntry[],
@@ -13,7 +13,7 @@ export function namedKnowledge(
   return all.filter(({ id }) => ids.has(id) || below.has(id));
 }
 
-/** What was learned from events that are forgotten. */
+/** What was learned from forgotten events. */
 export function learnedFrom(
   sources: Sources,
   all: readonly KnowledgeEntry[],
@@ -21,13 +21,13 @@ export function learnedFrom(
   return all.filter(({ kind, sessionId = "", source }) => {
     const events = sources.get(sessionId)?.events;
     const extents = [events?.get(source?.from ?? 0), events?.get(source?.to ?? 0)];
-    // The calls of a message that is forgotten stay, and so what was said of them.
+    // A forgotten message keeps its tool calls, so corrections about those calls stay too.
     const wanted = kind === "correction" ? ["everything"] : ["message", "everything"];
     return extents.some((extent) => extent !== undefined && wanted.includes(extent));
   });
 }
 
-/** Ids of the rules that rest on entries, or once may have. */
+/** Ids of the rules that were made from entries, now or earlier. */
 export function rulesMadeOf(
   entries: readonly KnowledgeEntry[],
   all: readonly KnowledgeEntry[],
@@ -43,7 +43,7 @@ export function rulesMadeOf(
   return new Set([...rules, ...resting, ...alone].map(({ id }) => id));
 }
 
-/** What an entry says: the words of the user, of the tool, or its own; not what it quotes as the goal. */
+/** The words of an entry, without the goal that it quotes. */
 export function saidBy({ kind, content, reason, goal }: KnowledgeEntry): readonly string[] {
   if (kind === "fact") return [content.replace(/^Tool '[^']*' result: /, "")];
   return [
@@ -52,13 +52,13 @@ export function saidBy({ kind, content, reason, goal }: KnowledgeEntry): readonl
   ];
 }
 
-/** Whether an entry says one of the texts, or quotes it in what it is found by. */
-export function says(entry: KnowledgeEntry, texts: TellingTexts): boolean {
+/** Whether an entry has one of the phrases, in its words, its arguments or its tags. */
+export function says(entry: KnowledgeEntry, phrases: ForgottenPhrases): boolean {
   const { goal, content, args = "", tags } = entry;
-  // With a word before them, none is a short text that stands alone: many are "ls".
+  // The prefix keeps a short argument such as "ls" from being a text that stands alone.
   const found = [`args ${args}`, ...tags.map((tag) => `tag ${tag}`)];
   return (
-    texts.isIn(goal === undefined ? content : content.replace(goal, "")) ||
-    found.some((text) => texts.outOf(text, "part") !== text)
+    phrases.isIn(goal === undefined ? content : content.replace(goal, "")) ||
+    found.some((text) => phrases.removeFrom(text, "part") !== text)
   );
 }

@@ -1,20 +1,20 @@
 import { FORGOTTEN } from "../core/forgotten.ts";
 
-/** Words in a row that make a copy of a part, such as the beginning of a text in a summary. */
+/** This many words in a row count as a copy of a part, for example in a summary. */
 const PART_WORDS = 8;
 
 /**
- * Texts that shall be forgotten, and what of them stands in other texts: as they
- * were said, or as JSON, or laid out in other lines.
+ * Finds and removes forgotten texts in other texts. Line breaks, punctuation and JSON escapes make
+ * no difference.
  *
- * Texts that many have said ("yes", "go on") are copies only where they stand alone.
+ * A text that many people say ("yes", "go on") counts only where it stands alone.
  */
-export class TellingTexts {
+export class ForgottenPhrases {
   readonly #texts = new Set<string>();
   /** By their first words. */
   readonly #whole = new Map<string, (readonly string[])[]>();
   readonly #parts = new Set<string>();
-  /** Words that a text or a part begins with: no other has to be looked at. */
+  /** First words of the texts and parts. A position with another word is skipped. */
   readonly #first = { whole: new Set<string>(), part: new Set<string>() };
 
   constructor(texts: readonly string[]) {
@@ -26,7 +26,7 @@ export class TellingTexts {
     const key = words.join(" ");
     if (key === "" || this.#texts.has(key)) return;
     this.#texts.add(key);
-    if (!isTelling(words)) return;
+    if (!isDistinctive(words)) return;
     const start = partAt(words, 0);
     this.#whole.set(start, [...(this.#whole.get(start) ?? []), words]);
     this.#first.whole.add(words[0] ?? "");
@@ -36,13 +36,13 @@ export class TellingTexts {
     }
   }
 
-  /** Whether one of them stands in a text, whole. */
+  /** Whether `text` has one of them as a whole. */
   isIn(text: string): boolean {
     return this.#ranges(text, "whole").length > 0;
   }
 
-  /** The text without them. `"part"` also takes out what repeats eight words of one, or more. */
-  outOf(text: string, of: "whole" | "part"): string {
+  /** `text` with the marker in their place. `"part"` also removes any eight words in a row of one. */
+  removeFrom(text: string, of: "whole" | "part"): string {
     const ranges = this.#ranges(text, of);
     let rest = "";
     let end = 0;
@@ -53,7 +53,7 @@ export class TellingTexts {
     return rest + text.slice(end);
   }
 
-  /** Where they are, in order; what touches is one range. */
+  /** Where they are, in order. Ranges that touch are merged. */
   #ranges(text: string, of: "whole" | "part"): readonly Range[] {
     const found = wordsOf(text);
     const words = found.map(({ word }) => word);
@@ -73,7 +73,7 @@ export class TellingTexts {
     return ranges;
   }
 
-  /** How many words the longest text has that begins here; 0 when none does. */
+  /** Number of words of the longest text that begins here; 0 when none does. */
   #wholeAt(words: readonly string[], at: number): number {
     if (!this.#first.whole.has(words[at] ?? "")) return 0;
     let longest = 0;
@@ -96,8 +96,8 @@ interface Range {
   end: number;
 }
 
-/** A text of a few words says something of its own; a shorter one when it has a number, as passwords do. */
-function isTelling(words: readonly string[]): boolean {
+/** Whether few people would say the same: three words or more, or a digit as in a password. */
+function isDistinctive(words: readonly string[]): boolean {
   const text = words.join("");
   if (words.length < 3) return /\p{N}/u.test(text) && text.length >= 4;
   return text.length >= 8;
@@ -111,7 +111,7 @@ interface Word extends Range {
   readonly word: string;
 }
 
-/** The words of a text and where they are; JSON's escapes are none, and a character of a script without spaces is one. */
+/** The words of a text and their places. In a script without spaces each character is a word. JSON escapes are skipped. */
 function wordsOf(text: string): readonly Word[] {
   return Array.from(text.matchAll(WORD), ({ 0: word, index }) => ({
     word,

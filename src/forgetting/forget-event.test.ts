@@ -3,10 +3,10 @@ import { describe, expect, test } from "vitest";
 import type { DurableEvent } from "../core/event.ts";
 import { NO_USAGE } from "../core/usage.ts";
 import { FORGETTING, forgottenEvent, withoutCopies } from "./forget-event.ts";
-import { TellingTexts } from "./telling-texts.ts";
+import { ForgottenPhrases } from "./forgotten-phrases.ts";
 
 const SECRET = "the vault opens with tangerine-9417 and Ottilie";
-const texts = new TellingTexts([SECRET]);
+const phrases = new ForgottenPhrases([SECRET]);
 const said = (text: string) => `${text}: ${SECRET}.`;
 
 type Type = DurableEvent["type"];
@@ -142,27 +142,27 @@ test("every event of the log has its row, which says how it is forgotten", () =>
 
 describe("no copy of a text is left in", () => {
   test.each(Object.values(SAMPLES))("$type", (event) => {
-    const rest = withoutCopies(event, texts);
-    const without = OWN_WORDS.includes(event.type) ? forgottenEvent(event, "texts", texts) : rest;
+    const rest = withoutCopies(event, phrases);
+    const without = OWN_WORDS.includes(event.type) ? forgottenEvent(event, "phrases", phrases) : rest;
     expect(JSON.stringify(without)).not.toContain("tangerine");
-    expect(withoutCopies(rest, texts)).toBe(rest);
-    const everything = forgottenEvent(rest, "everything", texts);
+    expect(withoutCopies(rest, phrases)).toBe(rest);
+    const everything = forgottenEvent(rest, "everything", phrases);
     expect(JSON.stringify(everything)).not.toContain("tangerine");
     expect(everything.type).toBe(event.type);
   });
 });
 
 test("with a message go its words, and not the calls that it made", () => {
-  expect(forgottenEvent(SAMPLES.tool_call_requested, "message", texts)).toEqual(
+  expect(forgottenEvent(SAMPLES.tool_call_requested, "message", phrases)).toEqual(
     SAMPLES.tool_call_requested,
   );
-  expect(forgottenEvent(SAMPLES.tool_call_requested, "everything", texts)).toMatchObject({
+  expect(forgottenEvent(SAMPLES.tool_call_requested, "everything", phrases)).toMatchObject({
     args: { text: ["[forgotten]"], "[forgotten]": "[forgotten]" },
   });
-  expect(forgottenEvent(SAMPLES.run_started, "message", texts)).toMatchObject({
+  expect(forgottenEvent(SAMPLES.run_started, "message", phrases)).toMatchObject({
     prompt: "[forgotten]",
   });
-  expect(forgottenEvent(SAMPLES.run_started, "texts", texts)).toMatchObject({
+  expect(forgottenEvent(SAMPLES.run_started, "phrases", phrases)).toMatchObject({
     prompt: "Prompt: [forgotten].",
   });
 });

@@ -1,9 +1,8 @@
 import { FORGOTTEN } from "../core/forgotten.ts";
 import type { Message } from "../core/message.ts";
-import { inJson } from "./in-json.ts";
-import type { TellingTexts } from "./telling-texts.ts";
+import type { ForgottenPhrases } from "./forgotten-phrases.ts";
 
-/** A message of which nothing is left but the calls of tools. */
+/** The message without its words. Its tool calls stay. */
 export function forgottenMessage(message: Message): Message {
   switch (message.role) {
     case "block_assistant":
@@ -25,15 +24,15 @@ export function forgottenMessage(message: Message): Message {
   }
 }
 
-/** A message without copies of forgotten texts; what somebody said stays as it is. */
-export function messageWithoutCopies(message: Message, texts: TellingTexts): Message {
-  const whole = (text: string) => texts.outOf(text, "whole");
+/** The message without copies of forgotten texts. What people and models said themselves stays. */
+export function messageWithoutCopies(message: Message, phrases: ForgottenPhrases): Message {
+  const whole = (text: string) => phrases.removeFrom(text, "whole");
   switch (message.role) {
     case "system":
       return { ...message, content: whole(message.content) };
     case "user":
       if (message.kind === undefined || typeof message.content !== "string") return message;
-      return { ...message, content: texts.outOf(message.content, "part") };
+      return { ...message, content: phrases.removeFrom(message.content, "part") };
     case "assistant":
       if (!message.tool_calls) return message;
       return {
@@ -58,4 +57,29 @@ export function messageWithoutCopies(message: Message, texts: TellingTexts): Mes
         results: message.results.map((result) => ({ ...result, content: whole(result.content) })),
       };
   }
+}
+/** JSON with each text changed. A field name counts as a text when it has a space. */
+export function inJson(value: unknown, change: (text: string) => string): unknown {
+  if (typeof value === "string") return change(value);
+  if (Array.isArray(value)) return value.map((item) => inJson(item, change));
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([key, item]) => [
+      /\s/.test(key) ? change(key) : key,
+      inJson(item, change),
+    ]),
+  );
+}
+
+/** JSON with every text and number replaced by the marker. Only the structure stays. */
+export function emptiedJson(value: unknown): unknown {
+  if (typeof value === "string" || typeof value === "number") return FORGOTTEN;
+  if (Array.isArray(value)) return value.map(emptiedJson);
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([key, item]) => [
+      /\s/.test(key) ? FORGOTTEN : key,
+      emptiedJson(item),
+    ]),
+  );
 }

@@ -1,0 +1,191 @@
+import type { DurableEvent } from "../core/event.ts";
+import { FORGOTTEN } from "../core/forgotten.ts";
+import { type ContentBlock, indexableText } from "../core/message.ts";
+import { emptiedJson, forgottenMessage, inJson, messageWithoutCopies } from "./forget-message.ts";
+import type { ForgottenPhrases } from "./forgotten-phrases.ts";
+
+/**
+ * How much of an event to forget:
+ *
+ *     message      the words; tool calls stay
+ *     everything   the words and the arguments of tool calls
+ *     phrases      only the forgotten phrases
+ */
+export type Extent = "message" | "everything" | "phrases";
+
+/** The words of people, models and tools in an event. They are forgotten with it. */
+export function textsOf(event: DurableEvent): readonly string[] {
+  return rowOf(event).said?.(event) ?? [];
+}
+
+/** The event with the marker in the place of its words, or of the phrases in them. */
+export function forgottenEvent(
+  event: DurableEvent,
+  extent: Extent,
+  phrases: ForgottenPhrases,
+): DurableEvent {
+  const { forgotten, without } = rowOf(event);
+  // A phrase that cannot be found, for example because a key in it was redacted, takes the whole text along.
+  const cut = extent === "phrases" ? without?.(event, phrases) : undefined;
+  if (cut && !isSame(cut, event)) return cut;
+  return forgotten?.(event, extent) ?? event;
+}
+
+/**
+ * The event without copies of forgotten texts: in summaries, tool arguments and results, reasoning,
+ * task records and system prompts. The words of people and models are not copies and stay. An
+ * event without copies comes back as the same object.
+ */
+export function withoutCopies(event: DurableEvent, phrases: ForgottenPhrases): DurableEvent {
+  const copied = rowOf(event).copies?.(event, phrases) ?? event;
+  return copied === event || isSame(copied, event) ? event : copied;
+}
+
+interface Row<Event> {
+  readonly said?: (event: Event) => readonly string[];
+  readonly forgotten?: (event: Event, extent: Extent) => Event;
+  /** The event without phrases that are a part of its words. */
+  readonly without?: (event: Event, phrases: ForgottenPhrases) => Event;
+  readonly copies?: (event: Event, phrases: ForgottenPhrases) => Event;
+}
+
+type Rows = {
+  readonly [Type in DurableEvent["type"]]: Row<Extract<DurableEvent, { readonly type: Type }>>;
+};
+
+/** Tools whose results quote memory, logs and the task record, sometimes in parts. */
+const RECALLING = ["memory_search", "search_project_history", "update_task"];
+
+/** Has ids, numbers and tool names, but no text. */
+const NO_TEXT = {};
+
+/** Where each type of event has text, and how that is forgotten. */
+export const FORGETTING: Rows = {
+  session_created: NO_TEXT,
+  session_archived: NO_TEXT,
+  message_added: {
+    said: ({ message }) => [indexableText(message)],
+    forgotten: (event) => ({ ...event, message: forgottenMessage(event.message) }),
+    copies: (event, phrases) => ({
+      ...event,
+      message: messageWithoutCopies(event.message, phrases),
+    }),
+  },
+  skills_resolved: NO_TEXT,
+  knowledge_applied: NO_TEXT,
+  run_started: {
+    said: ({ prompt }) => [prompt],
+    forgotten: ({ content: _, ...event }) => ({ ...event, prompt: FORGOTTEN }),
+    without: (event, phrases) => ({
+      ...event,
+      prompt: phrases.removeFrom(event.prompt, "whole"),
+      ...(event.content ? { content: blocksWithout(event.content, phrases) } : {}),
+    }),
+  },
+  run_completed: {
+    copies: (event, phrases) => ({ ...event, result: phrases.removeFrom(event.result, "whole") }),
+  },
+  run_failed: { copies: errorWithout },
+  run_paused: NO_TEXT,
+  run_resumed: NO_TEXT,
+  turn_started: NO_TEXT,
+  reasoning_complete: {
+    // The provider's signature of the old text would not fit the marker.
+    forgotten: ({ type }) => ({ type, content: FORGOTTEN }),
+    copies: (event, phrases) => {
+      const content = phrases.removeFrom(event.content, "whole");
+      return content === event.content ? event : { type: event.type, content };
+    },
+  },
+  text_complete: {
+    said: ({ content }) => [content],
+    forgotten: ({ type }) => ({ type, content: FORGOTTEN }),
+  },
+  tool_call_requested: {
+    forgotten: ({ meta: _, ...call }, extent) =>
+      extent === "everything" ? { ...call, args: emptiedJson(call.args) } : call,
+    copies: (event, phrases) => ({ ...event, args: argsWithout(event.args, phrases) }),
+  },
+  turn_completed: NO_TEXT,
+  tool_approval_requested: {
+    forgotten: (event, extent) =>
+      extent === "everything"
+        ? { ...event, args: emptiedJson(event.args), goal: FORGOTTEN }
+        : event,
+    copies: (event, phrases) => ({
+      ...event,
+      args: argsWithout(event.args, phrases),
+      // A shortened copy of the user's words.
+      goal: phrases.removeFrom(event.goal, "part"),
+    }),
+  },
+  tool_approval_resolved: {
+    forgotten: (event, extent) =>
+      extent === "everything" && event.reason !== undefined
+        ? { ...event, reason: FORGOTTEN }
+        : event,
+    copies: (event, phrases) =>
+      event.reason === undefined
+        ? event
+        : { ...event, reason: phrases.removeFrom(event.reason, "whole") },
+  },
+  tool_execution_started: NO_TEXT,
+  tool_execution_completed: {
+    said: ({ result }) => [result],
+    forgotten: (event) => ({ ...event, result: FORGOTTEN }),
+    copies: (event, phrases) => {
+      const of = RECALLING.includes(event.name) ? "part" : "whole";
+      return { ...event, result: phrases.removeFrom(event.result, of) };
+    },
+  },
+  tool_execution_timed_out: NO_TEXT,
+  tool_result_received: NO_TEXT,
+  compaction_started: NO_TEXT,
+  compaction_completed: {
+    copies: (event, phrases) =>
+      event.summary === null
+        ? event
+        : { ...event, summary: phrases.removeFrom(event.summary, "part") },
+  },
+  compaction_failed: { copies: errorWithout },
+  tool_output_pruned: NO_TEXT,
+  text_forgotten: NO_TEXT,
+  task_updated: {
+    copies: (event, phrases) => ({
+      ...event,
+      changed: inJson(event.changed, (text) =>
+        phrases.removeFrom(text, "part"),
+      ) as typeof event.changed,
+    }),
+  },
+  message_pinned: NO_TEXT,
+  message_unpinned: NO_TEXT,
+  budget_warning: NO_TEXT,
+  retrying: { copies: errorWithout },
+};
+
+/** The row of the event's type. */
+function rowOf(event: DurableEvent): Row<DurableEvent> {
+  return FORGETTING[event.type] as Row<DurableEvent>;
+}
+
+function errorWithout<Event extends { readonly error: string }>(
+  event: Event,
+  phrases: ForgottenPhrases,
+): Event {
+  return { ...event, error: phrases.removeFrom(event.error, "whole") };
+}
+
+function blocksWithout(blocks: readonly ContentBlock[], phrases: ForgottenPhrases) {
+  return blocks.map((block) =>
+    block.type === "text" ? { ...block, text: phrases.removeFrom(block.text, "whole") } : block,
+  );
+}
+
+function argsWithout(args: unknown, phrases: ForgottenPhrases): unknown {
+  return inJson(args, (text) => phrases.removeFrom(text, "whole"));
+}
+
+function isSame(one: DurableEvent, other: DurableEvent): boolean {
+  return JSON.stringify(one) === JSON.stringify(other);
+}
