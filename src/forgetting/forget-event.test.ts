@@ -143,7 +143,9 @@ test("every event of the log has its row, which says how it is forgotten", () =>
 describe("no copy of a text is left in", () => {
   test.each(Object.values(SAMPLES))("$type", (event) => {
     const rest = withoutCopies(event, phrases);
-    const without = OWN_WORDS.includes(event.type) ? forgottenEvent(event, "phrases", phrases) : rest;
+    const without = OWN_WORDS.includes(event.type)
+      ? forgottenEvent(event, "phrases", phrases)
+      : rest;
     expect(JSON.stringify(without)).not.toContain("tangerine");
     expect(withoutCopies(rest, phrases)).toBe(rest);
     const everything = forgottenEvent(rest, "everything", phrases);
