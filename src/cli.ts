@@ -149,7 +149,7 @@ const NO_MODEL: LanguageModel = {
   id: "none",
   // biome-ignore lint/correctness/useYield: there is nothing that it could say.
   async *stream() {
-    throw new SessionError("MODEL_UNAVAILABLE", { detail: "No model is configured." });
+    throw new SessionError("MODEL_UNAVAILABLE", { message: "No model is configured." });
   },
 };
 
@@ -254,7 +254,7 @@ function keyIn(variable: string): string {
   const key = process.env[variable];
   if (key) return key;
   throw new SessionError("MODEL_UNAVAILABLE", {
-    detail: "The embeddings need a key.",
+    message: "The embeddings need a key.",
     hint: `Set ${variable} in the environment: the settings name it.`,
   });
 }
@@ -347,7 +347,7 @@ function requireOwnKey(model: string, config: Config): void {
   const variable = config.providers[provider]?.api_key_env;
   if (variable === undefined || process.env[variable]) return;
   throw new SessionError("MODEL_UNAVAILABLE", {
-    detail: `${provider} needs a key.`,
+    message: `${provider} needs a key.`,
     hint: `Set ${variable} in the environment: the settings name it.`,
   });
 }

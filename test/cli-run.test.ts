@@ -142,7 +142,7 @@ test("without a model the error says how to name one, and nothing is made", asyn
   }).toMatchInlineSnapshot(`
     {
       "code": 22,
-      "stderr": "error: The model cannot be used here. No model is configured.
+      "stderr": "error: No model is configured.
     hint: Name one: -m anthropic/claude-sonnet-4-5 (needs ANTHROPIC_API_KEY; openai and google have theirs), or -m ollama/llama3.2 (needs no key). For good: RKAT_MODEL, or model = "…" in ~/.config/rkat/config.toml. \`rkat config\` shows what is set.
     ",
     }

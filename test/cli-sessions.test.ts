@@ -258,7 +258,7 @@ test("a deleted session is gone", async () => {
   expect((await project.rkat(["sessions", "delete", id.slice(0, 13)])).code).toBe(0);
   const { code, stderr } = await project.rkat(["sessions", "show", id]);
   expect(code).toBe(10);
-  expect(stderr).toMatch(/^error: No session has this id\..*\nhint: List the sessions/);
+  expect(stderr).toMatch(/^error: No session has the id ".*"\.\nhint: List the sessions/);
 });
 
 test("`sessions compact` compacts now, or says why nothing was to be done", async () => {

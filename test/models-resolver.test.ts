@@ -156,7 +156,7 @@ test("a package that is not installed is named, with the command that installs i
   expect(JSON.parse(stdout)).toEqual({
     code: "MODEL_UNAVAILABLE",
     message:
-      "The model cannot be used here. anthropic needs the package @ai-sdk/anthropic, which cannot be loaded.",
+      "anthropic needs the package @ai-sdk/anthropic, which cannot be loaded.",
     hint: "Install it: npm install @ai-sdk/anthropic",
   });
 });

@@ -1,21 +1,20 @@
 /**
- * Every failure a caller can act on, in one table.
+ * Every failure that a caller can act on, in one table.
  *
- * Surfaces translate by looking a code up here; none of them invents a status,
- * a number or a sentence of its own. Adding a row is adding public API: codes
- * are forever.
+ * Surfaces look a code up here. They never invent a status, a number or a
+ * sentence. A new row is public API: codes are forever.
  */
 export const ERRORS = {
   INVALID_PARAMS: {
     message: "The request is not valid.",
-    hint: "The message says which field, and what it may be.",
+    hint: "The message names the field and what it may be.",
     httpStatus: 400,
     jsonRpcCode: -32602,
     exitCode: 2,
   },
   INVALID_CONFIG: {
     message: "The configuration is not valid.",
-    hint: "The message names the file, the key and what is allowed; `rkat config` shows what is in force.",
+    hint: "The message names the file, the key and what is allowed. `rkat config` shows the settings in force.",
     httpStatus: 500,
     jsonRpcCode: -32016,
     exitCode: 3,
@@ -28,7 +27,7 @@ export const ERRORS = {
     exitCode: 10,
   },
   SESSION_BUSY: {
-    message: "The session is in the middle of a turn.",
+    message: "A turn is running in this session.",
     hint: "Wait for the turn to end, or interrupt it.",
     httpStatus: 409,
     jsonRpcCode: -32002,
@@ -49,29 +48,29 @@ export const ERRORS = {
     exitCode: 40,
   },
   SESSION_NOT_RUNNING: {
-    message: "No turn is running in the session.",
+    message: "No turn is running in this session.",
     hint: "There is nothing to interrupt.",
     httpStatus: 409,
     jsonRpcCode: -32005,
     exitCode: 12,
   },
   MESSAGE_NOT_IN_HISTORY: {
-    message: "The history has no such message.",
-    hint: "Look at the session (`rkat sessions show`): each message has its position, and its id with an @.",
+    message: "This message is not in the session's history.",
+    hint: "`rkat sessions show` lists each message with its position and its id (@17).",
     httpStatus: 404,
     jsonRpcCode: -32028,
     exitCode: 16,
   },
   PIN_BUDGET_EXCEEDED: {
-    message: "The pins would take more than they may.",
-    hint: "Unpin something (`rkat sessions pins`), raise pin_budget under [memory], or write down what matters in the task record.",
+    message: "The pinned messages would exceed the pin budget.",
+    hint: "Unpin a message (`rkat sessions pins` lists them), raise pin_budget under [memory], or note what matters in the task record.",
     httpStatus: 422,
     jsonRpcCode: -32029,
     exitCode: 26,
   },
   SESSION_STORE_ERROR: {
     message: "The store failed.",
-    hint: "Check the free space and the permissions of the folder; `rkat doctor` examines the store.",
+    hint: "Check the disk's free space and the folder's permissions. `rkat doctor` checks the store.",
     httpStatus: 500,
     jsonRpcCode: -32006,
     exitCode: 1,
@@ -84,64 +83,64 @@ export const ERRORS = {
     exitCode: 40,
   },
   SESSION_CONFLICT: {
-    message: "The session moved on since it was read.",
+    message: "The session has changed since it was read.",
     hint: "Read it again and retry.",
     httpStatus: 409,
     jsonRpcCode: -32009,
     exitCode: 13,
   },
   SESSION_KNOWLEDGE_DISABLED: {
-    message: "This service learns nothing: it has no knowledge store.",
+    message: "Knowledge is disabled: this service has no knowledge store.",
     hint: "Pass `knowledge` to createSessionService(), for example { store: stores.knowledge }; for a command, set enabled = true under [knowledge].",
     httpStatus: 501,
     jsonRpcCode: -32024,
     exitCode: 40,
   },
   KNOWLEDGE_NOT_FOUND: {
-    message: "Nothing known has this id.",
-    hint: "List what is known (`rkat knowledge list`).",
+    message: "No knowledge entry has this id.",
+    hint: "List the entries (`rkat knowledge list`).",
     httpStatus: 404,
     jsonRpcCode: -32025,
     exitCode: 15,
   },
   APPROVAL_NOT_FOUND: {
-    message: "No tool call waits for this approval.",
-    hint: "It was answered, or its turn has gone on. List those that wait (`rkat approvals list`).",
+    message: "No pending approval has this id.",
+    hint: "It was answered, or its turn has continued. List the pending approvals (`rkat approvals list`).",
     httpStatus: 404,
     jsonRpcCode: -32026,
     exitCode: 14,
   },
   APPROVAL_REQUIRED: {
-    message: "A tool call waits for approval.",
-    hint: "Answer it (`rkat approvals list`), and go on with `rkat resume`; another prompt denies it.",
+    message: "A tool call is waiting for approval.",
+    hint: "Answer it (`rkat approvals list`), then continue with `rkat resume`. A new prompt denies it.",
     httpStatus: 409,
     jsonRpcCode: -32027,
     exitCode: 25,
   },
   AGENT_ERROR: {
     message: "The agent failed.",
-    hint: "The session is intact; the message says what failed.",
+    hint: "The session is intact. The message says what failed.",
     httpStatus: 500,
     jsonRpcCode: -32000,
     exitCode: 30,
   },
   PROVIDER_ERROR: {
-    message: "The model's provider failed.",
-    hint: "The message is the provider's own. The session is intact; try again, or another model.",
+    message: "The model provider failed.",
+    hint: "The message comes from the provider. The session is intact: try again, or use another model.",
     httpStatus: 502,
     jsonRpcCode: -32010,
     exitCode: 20,
   },
   BUDGET_EXHAUSTED: {
-    message: "The budget of the turn is used up.",
-    hint: "Raise the limit that the message names, or go on in a new turn.",
+    message: "The turn's budget is used up.",
+    hint: "Raise the limit that the message names, or continue in a new turn.",
     httpStatus: 429,
     jsonRpcCode: -32011,
     exitCode: 21,
   },
   MODEL_UNAVAILABLE: {
-    message: "The model cannot be used here.",
-    hint: "Name a model as provider/model, install the provider's package and set its key.",
+    message: "The model is not available.",
+    hint: "Name a model as provider/model, install the provider's package and set its API key.",
     httpStatus: 503,
     jsonRpcCode: -32013,
     exitCode: 22,
@@ -155,42 +154,42 @@ export const ERRORS = {
   },
   PROMPT_EXCEEDS_THRESHOLD: {
     message: "The system prompt and the tools alone exceed the compaction threshold.",
-    hint: "Shorten them, or raise auto_compact_threshold: no compaction can get below it.",
+    hint: "Shorten them, or raise auto_compact_threshold. Compaction cannot remove them.",
     httpStatus: 422,
     jsonRpcCode: -32017,
     exitCode: 24,
   },
   TURN_INTERRUPTED: {
     message: "The turn was interrupted.",
-    hint: "The session is intact; start another turn to go on.",
+    hint: "The session is intact. Start another turn to continue.",
     httpStatus: 499,
     jsonRpcCode: -32015,
     exitCode: 130,
   },
   UNAUTHORIZED: {
-    message: "The server needs its token.",
-    hint: "Send the token the server was started with, as `Authorization: Bearer <token>`.",
+    message: "The server requires a token.",
+    hint: "Send the token that the server was started with: `Authorization: Bearer <token>`.",
     httpStatus: 401,
     jsonRpcCode: -32018,
     exitCode: 50,
   },
   FORBIDDEN: {
-    message: "The server does not answer to this name or this page.",
-    hint: "Start the server with --allow-host for another name of it, with --cors for a page of yours.",
+    message: "The server does not accept requests for this host name or from this page.",
+    hint: "Start the server with --allow-host for another host name, or with --cors for a web page of yours.",
     httpStatus: 403,
     jsonRpcCode: -32019,
     exitCode: 51,
   },
   SERVICE_UNAVAILABLE: {
-    message: "The server cannot take the request now.",
-    hint: "Try again in a while; the message says what is in the way.",
+    message: "The service is not available now.",
+    hint: "Try again later. The message says why.",
     httpStatus: 503,
     jsonRpcCode: -32023,
     exitCode: 52,
   },
   INTERNAL_ERROR: {
-    message: "Something failed that should not.",
-    hint: "This is a bug in rkat; please report it with the message.",
+    message: "An internal error occurred.",
+    hint: "This is a bug in rkat. Please report it with the message.",
     httpStatus: 500,
     jsonRpcCode: -32603,
     exitCode: 1,
@@ -213,28 +212,32 @@ const BRAND = Symbol.for("rkat.SessionError");
 export class SessionError extends Error {
   override readonly name = "SessionError";
   readonly code: ErrorCode;
-  /** What the code's row advises; more exact where the place that failed knows more. */
+  /** What to do. The row's hint, or a more exact one. */
   readonly hint: string;
-  /** Set when the same request may succeed later; `afterMs` when the provider said how much later. */
+  /** Set when the same request may succeed later. `afterMs` is set when the other side said when. */
   readonly retry: { readonly afterMs?: number } | undefined;
   readonly [BRAND] = true;
 
   constructor(
     code: ErrorCode,
     options: {
+      /** Replaces the row's message: `No session has the id "nope".` */
+      readonly message?: string;
+      /** Follows the row's message, as a sentence of its own. */
       readonly detail?: string;
       readonly hint?: string;
       readonly retry?: { readonly afterMs?: number };
       readonly cause?: unknown;
     } = {},
   ) {
-    const { message, hint } = ERRORS[code];
+    const row = ERRORS[code];
+    const message = options.message ?? row.message;
     super(
       options.detail ? `${message} ${options.detail}` : message,
       "cause" in options ? { cause: options.cause } : {},
     );
     this.code = code;
-    this.hint = options.hint ?? hint;
+    this.hint = options.hint ?? row.hint;
     this.retry = options.retry;
   }
 
@@ -243,7 +246,7 @@ export class SessionError extends Error {
     return typeof value === "object" && value !== null && BRAND in value;
   }
 
-  /** The error itself if it is one of ours, else an `INTERNAL_ERROR` (or `fallback`) that wraps it. */
+  /** Returns our own errors as they are and wraps any other in `fallback`. */
   static from(error: unknown, fallback: ErrorCode = "INTERNAL_ERROR"): SessionError {
     if (SessionError.is(error)) return error;
     return new SessionError(fallback, { detail: errorText(error), cause: error });

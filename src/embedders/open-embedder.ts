@@ -48,7 +48,7 @@ const OPEN: Readonly<Record<EmbedderProvider, (settings: EmbedderSettings) => Pr
       const embedder = new FastEmbedder({ ...(model ? { model } : {}), ...(env ? { env } : {}) });
       if (dimensions === undefined || dimensions === embedder.dimensions) return embedder;
       throw new SessionError("MODEL_UNAVAILABLE", {
-        detail: `${embedder.id} makes vectors of ${embedder.dimensions} numbers, not of ${dimensions}.`,
+        message: `${embedder.id} makes vectors of ${embedder.dimensions} numbers, not of ${dimensions}.`,
         hint: "Leave dimensions out: the model knows them.",
       });
     },
@@ -81,7 +81,7 @@ async function openRemote(
 
 function unknownModel(provider: string, model: string, known: string): SessionError {
   return new SessionError("MODEL_UNAVAILABLE", {
-    detail: `${provider} has no embedding model "${model}".`,
+    message: `${provider} has no embedding model "${model}".`,
     hint: `It has ${known}.`,
   });
 }

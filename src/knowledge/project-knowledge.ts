@@ -238,5 +238,7 @@ function memoryEntry({
 }
 
 function notFound(id: string): SessionError {
-  return new SessionError("KNOWLEDGE_NOT_FOUND", { detail: `It was asked for "${id}".` });
+  return new SessionError("KNOWLEDGE_NOT_FOUND", {
+    message: `No knowledge entry has the id "${id}".`,
+  });
 }

@@ -52,7 +52,7 @@ function splitName(
   if (slash === -1 && wellKnown) return { providerName: wellKnown, modelId: name };
   const modelId = name.slice(slash + 1);
   if (slash < 1 || modelId === "") {
-    throw unavailable(`"${name}" is not the name of a model. ${allowed(options)}`);
+    throw unavailable(`"${name}" is not a model name. ${allowed(options)}`);
   }
   return { providerName: name.slice(0, slash), modelId };
 }

@@ -49,7 +49,7 @@ export function makeEmbedder(
   const dimensions = options.dimensions ?? usual;
   if (dimensions === undefined) {
     throw new SessionError("MODEL_UNAVAILABLE", {
-      detail: `How many numbers a vector of ${options.id} has is not known here.`,
+      message: `How many numbers a vector of ${options.id} has is not known here.`,
       hint: "Say it: dimensions under [embeddings], or the option `dimensions`. The model's page tells.",
     });
   }

@@ -47,7 +47,7 @@ async function load(provider: Provider, settings: ProviderSettings): Promise<Pro
     return await provider.load(settings);
   } catch (error) {
     throw new SessionError("MODEL_UNAVAILABLE", {
-      detail: `${settings.name} needs the package ${provider.package}, which cannot be loaded.`,
+      message: `${settings.name} needs the package ${provider.package}, which cannot be loaded.`,
       hint: `Install it: npm install ${provider.package}`,
       cause: error,
     });
@@ -59,7 +59,7 @@ function providerNamed(name: string, options: FindProviderOptions): Provider {
   if (options.baseUrls && Object.hasOwn(options.baseUrls, name)) {
     return openAiCompatible(`${name.toUpperCase().replace(/\W/g, "_")}_API_KEY`);
   }
-  throw unavailable(`"${name}" is not a provider that is known here. ${allowed(options)}`);
+  throw unavailable(`"${name}" is not a known provider. ${allowed(options)}`);
 }
 
 /** The names that a model may begin with. */
@@ -100,6 +100,6 @@ function findBaseUrl(
   );
 }
 
-export function unavailable(detail: string, hint?: string): SessionError {
-  return new SessionError("MODEL_UNAVAILABLE", { detail, ...(hint ? { hint } : {}) });
+export function unavailable(message: string, hint?: string): SessionError {
+  return new SessionError("MODEL_UNAVAILABLE", { message, ...(hint ? { hint } : {}) });
 }

@@ -41,7 +41,9 @@ export class ApprovalOperations {
     await this.#sessions.open(sessionId);
     await this.#sessions.projected();
     if (!(await this.#store.answer(approvalId, sessionId, answer))) {
-      throw new SessionError("APPROVAL_NOT_FOUND", { detail: `It was asked for "${approvalId}".` });
+      throw new SessionError("APPROVAL_NOT_FOUND", {
+        message: `No pending approval has the id "${approvalId}".`,
+      });
     }
     this.#desk.answered(approvalId);
     const continues = await this.#isTaken(sessionId);

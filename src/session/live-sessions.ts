@@ -76,5 +76,7 @@ export class LiveSessions {
 }
 
 export function notFound(sessionId: string): SessionError {
-  return new SessionError("SESSION_NOT_FOUND", { detail: `It was asked for "${sessionId}".` });
+  return new SessionError("SESSION_NOT_FOUND", {
+    message: `No session has the id "${sessionId}".`,
+  });
 }

@@ -38,7 +38,9 @@ export async function withLease<T>(
 ): Promise<T> {
   const key = `session:${sessionId}`;
   if (!(await sessions.acquire(key, owner, LEASE_MS))) {
-    throw new SessionError("SESSION_BUSY", { detail: "Another process runs a turn in it." });
+    throw new SessionError("SESSION_BUSY", {
+      message: "Another process is running a turn in this session.",
+    });
   }
   // A renewal that fails is not fatal: the log refuses an append that somebody else got ahead of.
   const renewal = setInterval(() => {

@@ -40,7 +40,9 @@ export class SessionWork {
     if (signal?.aborted) throw new SessionError("TURN_INTERRUPTED", { cause: signal.reason });
     const session = await this.#parts.live.open(sessionId);
     if (session.state.archived && !archivedToo) {
-      throw new SessionError("SESSION_NOT_FOUND", { detail: `"${sessionId}" is archived.` });
+      throw new SessionError("SESSION_NOT_FOUND", {
+        message: `The session "${sessionId}" is archived.`,
+      });
     }
     if (session.running) throw new SessionError("SESSION_BUSY");
     const controller = new AbortController();

@@ -107,11 +107,11 @@ function requireRoom(state: SessionState, message: number, tokensMax: number): v
   const tokens = pinTokens(state, [message]);
   if (tokens <= tokensMax) return;
   throw new SessionError("PIN_BUDGET_EXCEEDED", {
-    detail: `With message ${message}, what is pinned would be about ${tokens} tokens of the ${tokensMax} that it may be.`,
+    message: `With message ${message} the pins would take about ${tokens} tokens. The pin budget is ${tokensMax}.`,
   });
 }
 
-/** @throws SessionError `MESSAGE_NOT_IN_HISTORY`, with the way to find what left it. */
+/** @throws SessionError `MESSAGE_NOT_IN_HISTORY`; its hint says how to find a removed message. */
 function entryAt(
   { id, seq, history }: SessionState,
   { message, position }: { readonly message?: number; readonly position?: number },
@@ -120,13 +120,12 @@ function entryAt(
     position === undefined ? history.find((each) => each.id === message) : history[position];
   if (entry) return entry;
   if (position !== undefined || (message ?? 0) > seq) {
-    const asked = position === undefined ? `message ${message}` : `position ${position}`;
     throw new SessionError("MESSAGE_NOT_IN_HISTORY", {
-      detail: `It was asked for ${asked}; there are ${history.length} messages, the first at position 0.`,
+      message: `${position === undefined ? `Message ${message}` : `Position ${position}`} is not in the history. It has ${history.length} messages; the first is at position 0.`,
     });
   }
   throw new SessionError("MESSAGE_NOT_IN_HISTORY", {
-    detail: `Event ${message} is no message of it; if it was one, it left in a compaction.`,
-    hint: `What left is found by its words: memory_search, search_project_history, \`rkat history search --session ${id}\`.`,
+    message: `Message ${message} is not in the history. A compaction may have removed it.`,
+    hint: `Search for its words: memory_search, search_project_history or \`rkat history search --session ${id}\`.`,
   });
 }

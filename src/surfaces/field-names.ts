@@ -26,7 +26,7 @@ function renamed(
       error.message,
     );
   const { hint } = error;
-  return Object.assign(new SessionError("INVALID_PARAMS", { hint, cause: error }), { message });
+  return new SessionError("INVALID_PARAMS", { message, hint, cause: error });
 }
 
 /** The names of a schema's fields, however deep. */

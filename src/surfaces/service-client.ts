@@ -74,14 +74,14 @@ export function serviceOver(connection: ServiceConnection): SessionService {
   };
 }
 
-/** The error that a wire told of, as it was thrown at the far end. */
+/** The error that the other side threw. */
 export function remoteError(wire: Partial<WireError>): SessionError {
   const known = wire.code !== undefined && wire.code in ERRORS;
   const code = known ? (wire.code as ErrorCode) : "INTERNAL_ERROR";
   const afterMs = wire.retry_after_ms;
-  const error = new SessionError(code, {
+  return new SessionError(code, {
+    ...(wire.message === undefined ? {} : { message: wire.message }),
     ...(wire.hint === undefined ? {} : { hint: wire.hint }),
     ...(afterMs === undefined ? {} : { retry: { afterMs } }),
   });
-  return Object.assign(error, wire.message === undefined ? {} : { message: wire.message });
 }

@@ -119,7 +119,7 @@ test("a model that is not here is named, with the command that fetches it", asyn
   const HF_HOME = await temporaryFolder();
   await expect(openEmbedder({ provider: "fast", env: { HF_HOME } })).rejects.toMatchObject({
     code: "MODEL_UNAVAILABLE",
-    message: `The model cannot be used here. The embedding model all-MiniLM-L6-v2 is neither a folder nor in ${join(HF_HOME, "hub")}.`,
+    message: `The embedding model all-MiniLM-L6-v2 is neither a folder nor in ${join(HF_HOME, "hub")}.`,
     hint: expect.stringContaining(
       'hf download sentence-transformers/all-MiniLM-L6-v2 --include onnx/model.onnx "*.json"',
     ),
@@ -147,7 +147,7 @@ test("packages that are not installed are named, with the command that installs 
   expect(JSON.parse(stdout)).toEqual({
     code: "MODEL_UNAVAILABLE",
     message:
-      'The model cannot be used here. provider = "fast" needs the packages onnxruntime-web and @huggingface/tokenizers.',
+      'provider = "fast" needs the packages onnxruntime-web and @huggingface/tokenizers.',
     hint: "Install what is missing: npm install onnxruntime-web @huggingface/tokenizers",
   });
 });

@@ -118,7 +118,7 @@ export class FastEmbedder implements Embedder {
 
   #failure(cause: unknown): SessionError {
     return new SessionError("MODEL_UNAVAILABLE", {
-      detail: `The embedding model in ${this.#model.folder} failed: ${errorText(cause)}`,
+      message: `The embedding model in ${this.#model.folder} failed: ${errorText(cause)}`,
       hint: "Fetch its files again, or name another model under [embeddings].",
       cause,
     });
@@ -129,7 +129,7 @@ function requirePackages(): void {
   const missing = PACKAGES.filter((name) => !isInstalled(name));
   if (missing.length === 0) return;
   throw new SessionError("MODEL_UNAVAILABLE", {
-    detail: `provider = "fast" needs ${missing.length > 1 ? "the packages" : "the package"} ${missing.join(" and ")}.`,
+    message: `provider = "fast" needs ${missing.length > 1 ? "the packages" : "the package"} ${missing.join(" and ")}.`,
     hint: `Install what is missing: npm install ${missing.join(" ")}`,
   });
 }

@@ -50,7 +50,7 @@ export function findModel(model: string, env: Environment = process.env): FoundM
   }
   const isFolder = isAbsolute(model) || model.startsWith(".") || existsSync(resolve(model));
   throw new SessionError("MODEL_UNAVAILABLE", {
-    detail: isFolder
+    message: isFolder
       ? `${resolve(model)} has no ${ONNX_FILES[0]} with a tokenizer.json.`
       : `The embedding model ${model} is neither a folder nor in ${cache}.`,
     hint: repositories[0]
@@ -85,7 +85,7 @@ function describe(folder: string, onnxFile: string): FoundModel {
   const dimensions = Number(config.hidden_size);
   if (!Number.isSafeInteger(dimensions) || dimensions < 1) {
     throw new SessionError("MODEL_UNAVAILABLE", {
-      detail: `${join(folder, "config.json")} does not say how large the model's vectors are.`,
+      message: `${join(folder, "config.json")} does not say how large the model's vectors are.`,
       hint: "It needs a hidden_size, as every model of this kind has it.",
     });
   }

@@ -44,7 +44,7 @@ describe.each(["main", "worker"] as const)("a database in the %s thread", (threa
     expect(SessionError.is(error)).toBe(true);
     expect(error.code).toBe("SESSION_CONFLICT");
     expect(error.message).toBe(
-      "The session moved on since it was read. Its log ends at 0, not at 7.",
+      "The session has changed since it was read. Its log ends at 0, not at 7.",
     );
     expect(error.hint).toBe("Read it again and retry.");
     await database.close();

@@ -1,10 +1,10 @@
-import { ERRORS, type ErrorCode, SessionError } from "../../core/errors.ts";
+import { type ErrorCode, SessionError } from "../../core/errors.ts";
 
-/** An error as it crosses from one thread to another, where a class would be lost. */
+/** An error as plain data: a class does not survive the way to another thread. */
 export type PortableError =
   | {
       readonly code: ErrorCode;
-      readonly detail: string;
+      readonly message: string;
       readonly hint: string;
       readonly cause: unknown;
     }
@@ -12,12 +12,12 @@ export type PortableError =
 
 export function packError(error: unknown): PortableError {
   if (!SessionError.is(error)) return { code: undefined, cause: error };
-  const { code, hint, cause } = error;
-  return { code, detail: error.message.slice(ERRORS[code].message.length + 1), hint, cause };
+  const { code, message, hint, cause } = error;
+  return { code, message, hint, cause };
 }
 
 export function unpackError(packed: PortableError): unknown {
   if (packed.code === undefined) return packed.cause;
-  const { code, detail, hint, cause } = packed;
-  return new SessionError(code, { detail, hint, ...(cause === undefined ? {} : { cause }) });
+  const { code, message, hint, cause } = packed;
+  return new SessionError(code, { message, hint, ...(cause === undefined ? {} : { cause }) });
 }

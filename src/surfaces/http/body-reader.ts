@@ -47,7 +47,7 @@ export class BodyReader {
         this.#receiving += chunk.length;
         if (size > bodyBytes) throw tooLarge();
         if (this.#receiving > allBodiesBytes) {
-          throw unavailable("It is receiving as much as it can hold.");
+          throw unavailable("The server is receiving too much data at once.");
         }
         chunks.push(chunk);
       }

@@ -28,10 +28,10 @@ export function notValid(
 }
 
 export function shuttingDown(): SessionError {
-  return unavailable("It is shutting down.", 5000);
+  return unavailable("The server is shutting down.", 5000);
 }
 
-/** What this server cannot do at the moment. */
-export function unavailable(detail: string, afterMs = 1000): SessionError {
-  return new SessionError("SERVICE_UNAVAILABLE", { detail, retry: { afterMs } });
+/** Refuses a request that may succeed later. */
+export function unavailable(message: string, afterMs = 1000): SessionError {
+  return new SessionError("SERVICE_UNAVAILABLE", { message, retry: { afterMs } });
 }

@@ -30,11 +30,15 @@ export function guardNames(options: NameOptions): MiddlewareHandler {
     const host = URL.parse(context.req.url)?.host ?? "";
     const asked = context.req.header("host") ?? host;
     if (!isOurs(asked) || !isOurs(host)) {
-      throw new SessionError("FORBIDDEN", { detail: `It was asked for as "${asked}".` });
+      throw new SessionError("FORBIDDEN", {
+        message: `The server does not accept requests for the host "${asked}".`,
+      });
     }
     const origin = context.req.header("origin");
     if (origin !== undefined && !isOwnOrigin(origin, asked) && !cors.includes(origin)) {
-      throw new SessionError("FORBIDDEN", { detail: `The page is of ${origin}.` });
+      throw new SessionError("FORBIDDEN", {
+        message: `The server does not accept requests from the page ${origin}.`,
+      });
     }
     await next();
   };

@@ -9,8 +9,8 @@ export function requireToken(token: string): MiddlewareHandler {
   return async (context, next) => {
     const [, given] = /^Bearer +(\S+) *$/i.exec(context.req.header("authorization") ?? "") ?? [];
     if (given !== undefined && timingSafeEqual(digest(given), expected)) return await next();
-    const detail = given === undefined ? "The request has none." : "The request has another.";
-    const error = new SessionError("UNAUTHORIZED", { detail });
+    const message = given === undefined ? undefined : "The token is wrong.";
+    const error = new SessionError("UNAUTHORIZED", message === undefined ? {} : { message });
     return errorResponse(error, undefined, { "www-authenticate": 'Bearer realm="rkat"' });
   };
 }

@@ -172,7 +172,7 @@ export class JsonRpcConnection implements ServiceConnection {
     const why = cause === undefined ? "" : ` ${errorText(cause)}`;
     this.#fail(
       new SessionError("SERVICE_UNAVAILABLE", {
-        detail: `The connection to the service ended.${why}`,
+        message: `The connection to the service ended.${why}`,
         hint: "Connect again; a session that is stored can be resumed.",
         cause,
       }),
@@ -251,6 +251,6 @@ function writeRequest(id: number, method: string, params: Wire): string {
   }
   if (Buffer.byteLength(line) <= LINE_BYTES_MAX) return line;
   throw new SessionError("INVALID_PARAMS", {
-    detail: `The request is longer than ${LINE_BYTES_MAX} bytes, which is the most for one message.`,
+    detail: `The request is longer than ${LINE_BYTES_MAX} bytes, the maximum for one message.`,
   });
 }

@@ -159,7 +159,7 @@ export class JsonRpcServer {
     const { turnsMax = TURNS_MAX } = this.#options;
     if (this.#turns.size >= turnsMax) {
       throw new SessionError("SERVICE_UNAVAILABLE", {
-        detail: `${turnsMax} turns run on this connection, which is the most.`,
+        message: `Too many turns on this connection: ${turnsMax} are running.`,
         hint: "Wait for one to end, or interrupt it.",
         retry: {},
       });

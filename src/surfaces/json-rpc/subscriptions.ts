@@ -45,7 +45,7 @@ export class Subscriptions {
   async add(params: unknown, answered: Promise<void>): Promise<SubscriptionAdded> {
     if (this.#byId.size >= SUBSCRIPTIONS_MAX) {
       throw new SessionError("SERVICE_UNAVAILABLE", {
-        detail: `The connection has ${SUBSCRIPTIONS_MAX} subscriptions, which is the most.`,
+        message: `Too many subscriptions: the connection has ${SUBSCRIPTIONS_MAX}.`,
         hint: "End one with session/unsubscribe first.",
       });
     }

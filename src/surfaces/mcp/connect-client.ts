@@ -37,8 +37,8 @@ export async function connectClient(to: McpProgram | McpAddress): Promise<McpCon
     try {
       await client.connect(transport);
     } catch (cause) {
-      const detail = `The MCP server cannot be reached: ${(cause as Error).message}`;
-      throw new SessionError("SERVICE_UNAVAILABLE", { detail, cause });
+      const message = `The MCP server cannot be reached: ${(cause as Error).message}`;
+      throw new SessionError("SERVICE_UNAVAILABLE", { message, cause });
     }
     return client;
   };

@@ -147,7 +147,7 @@ function readResult({ structuredContent, isError }: CallToolResult): Wire {
 /** What kept a call from being answered. */
 function disconnected(cause: unknown): SessionError {
   return new SessionError("SERVICE_UNAVAILABLE", {
-    detail: `The MCP server did not answer: ${errorText(cause)}`,
+    message: `The MCP server did not answer: ${errorText(cause)}`,
     hint: "See whether the server runs; connect again.",
     cause,
   });

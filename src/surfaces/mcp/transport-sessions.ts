@@ -55,7 +55,7 @@ export class TransportSessions {
 
   async #begin(request: Request, parsedBody: unknown): Promise<Response> {
     if (this.#sessions.size >= this.#limits.sessions && !(await this.#endIdle())) {
-      return refuse(503, -32000, `As many clients as may are connected: ${this.#limits.sessions}`);
+      return refuse(503, -32000, `Too many clients: ${this.#limits.sessions} are connected`);
     }
     const id = randomUUID();
     const transport = new WebStandardStreamableHTTPServerTransport({

@@ -140,7 +140,7 @@ class RestConnection implements ServiceConnection {
       ...(method === "POST" ? { body: JSON.stringify(params) } : {}),
     }).catch((error: Error) => {
       throw new SessionError("SERVICE_UNAVAILABLE", {
-        detail: `${url} could not be reached: ${reasonOf(error)}`,
+        message: `${url} could not be reached: ${reasonOf(error)}`,
         hint: "Is the server running (`rkat serve`)?",
         cause: error,
       });
@@ -152,7 +152,7 @@ class RestConnection implements ServiceConnection {
 
 function lost(): never {
   throw new SessionError("SERVICE_UNAVAILABLE", {
-    detail: "The connection was lost before the answer was whole.",
+    message: "The connection was lost before the answer was whole.",
     hint: "Read the session: what was asked for may have been done, and a turn goes on.",
   });
 }
@@ -168,7 +168,7 @@ async function refusal(response: Response): Promise<SessionError> {
     return remoteError(JSON.parse(text));
   } catch {
     return new SessionError("SERVICE_UNAVAILABLE", {
-      detail: `Something answered with ${response.status} that is not an rkat server.`,
+      message: `Something answered with ${response.status} that is not an rkat server.`,
     });
   }
 }

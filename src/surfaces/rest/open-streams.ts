@@ -21,7 +21,8 @@ export class OpenStreams {
   /** @throws SessionError `SERVICE_UNAVAILABLE` when as many are open as may be, or no more shall. */
   open(): OpenStream {
     if (this.#ended) throw shuttingDown();
-    if (this.#end.size >= this.#max) throw unavailable(`${this.#max} event streams are open.`);
+    if (this.#end.size >= this.#max)
+      throw unavailable(`Too many event streams: ${this.#max} are open.`);
     const controller = new AbortController();
     let endedHere = false;
     const end = () => {

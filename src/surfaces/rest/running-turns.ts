@@ -17,7 +17,8 @@ export class RunningTurns {
   run<Result>(sessionId: string, work: () => Promise<Result>): Promise<Result> {
     // Its body may have been on its way when the end began.
     if (this.#draining) throw shuttingDown();
-    if (this.#sessions.size >= this.#max) throw unavailable(`${this.#max} turns are running.`);
+    if (this.#sessions.size >= this.#max)
+      throw unavailable(`Too many turns: ${this.#max} are running.`);
     const turn = work();
     this.#sessions.set(turn, sessionId);
     const forget = () => this.#sessions.delete(turn);
