@@ -155,8 +155,7 @@ test("a package that is not installed is named, with the command that installs i
   ]);
   expect(JSON.parse(stdout)).toEqual({
     code: "MODEL_UNAVAILABLE",
-    message:
-      "anthropic needs the package @ai-sdk/anthropic, which cannot be loaded.",
+    message: "anthropic needs the package @ai-sdk/anthropic, which cannot be loaded.",
     hint: "Install it: npm install @ai-sdk/anthropic",
   });
 });

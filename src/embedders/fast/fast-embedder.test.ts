@@ -146,8 +146,7 @@ test("packages that are not installed are named, with the command that installs 
   ]);
   expect(JSON.parse(stdout)).toEqual({
     code: "MODEL_UNAVAILABLE",
-    message:
-      'provider = "fast" needs the packages onnxruntime-web and @huggingface/tokenizers.',
+    message: 'provider = "fast" needs the packages onnxruntime-web and @huggingface/tokenizers.',
     hint: "Install what is missing: npm install onnxruntime-web @huggingface/tokenizers",
   });
 });
