@@ -98,16 +98,16 @@ test("everything that is wrong is said at once, with the file, the key, the valu
       "The configuration is not valid. 12 problems:",
       "project.toml: modle is not a setting. Did you mean model?",
       "project.toml: recent_turn_budget is not a setting. Did you mean compaction.recent_turn_budget?",
-      "project.toml: max_tokens is -4; it must be a whole number from 1.",
+      "project.toml: max_tokens is -4; it must be a whole number, 1 or more.",
       "project.toml: memory is a section: write [memory].",
       "project.toml: compaction.on_summary_failure is "maybe"; it must be "keep" or "fallback".",
-      "project.toml: compaction.auto_compact_threshold is 2.5; it must be a whole number from 1.",
+      "project.toml: compaction.auto_compact_threshold is 2.5; it must be a whole number, 1 or more.",
       "project.toml: compactoin is not a setting. Did you mean compaction?",
-      "project.toml: budget.max_duration is "two days"; it must be a time like "90s" or "1h30m", or seconds.",
-      "project.toml: budget.max_tool_calls is a list; it must be a whole number from 1.",
-      "project.toml: context_windows."openai/gpt-5" is "big"; it must be a whole number from 1.",
+      "project.toml: budget.max_duration is "two days"; it must be a duration such as "90s" or "1h30m", or seconds.",
+      "project.toml: budget.max_tool_calls is a list; it must be a whole number, 1 or more.",
+      "project.toml: context_windows."openai/gpt-5" is "big"; it must be a whole number, 1 or more.",
       "environment: RKAT_MODLE is not a setting. Did you mean RKAT_MODEL?",
-      "environment: RKAT_MAX_TOKENS is "many"; it must be a whole number from 1.",
+      "environment: RKAT_MAX_TOKENS is "many"; it must be a whole number, 1 or more.",
     ]
   `);
 });
@@ -225,7 +225,7 @@ test("what is wrong in a setting by another name is said of our name", async () 
   expect(said).toMatchInlineSnapshot(`
     [
       "The configuration is not valid. 2 problems:",
-      "project.toml: embeddings.batch_size is -1; it must be a whole number from 1.",
+      "project.toml: embeddings.batch_size is -1; it must be a whole number, 1 or more.",
       "project.toml: embedding.foo is not a setting. \`rkat config\` lists them all.",
     ]
   `);

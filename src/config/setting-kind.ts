@@ -13,7 +13,7 @@ export interface SettingKind<Value> {
 }
 
 export const text: SettingKind<string> = {
-  allowed: "a text that is not empty",
+  allowed: "a non-empty text",
   read: (value) => (typeof value === "string" && value.trim() !== "" ? value : undefined),
   readText: (value) => text.read(value),
   write: (value) => JSON.stringify(value),
@@ -21,7 +21,7 @@ export const text: SettingKind<string> = {
 
 export const modelName: SettingKind<string> = matching(
   /^\S+$/,
-  'a text like "anthropic/claude-sonnet-4-5": provider/model',
+  'provider/model, such as "anthropic/claude-sonnet-4-5"',
 );
 
 /** The name of a variable, never its value: what looks like a key is refused. */
@@ -32,7 +32,7 @@ export const variableName: SettingKind<string> = matching(
 
 export const webAddress: SettingKind<string> = {
   ...text,
-  allowed: 'an address like "http://127.0.0.1:11434/v1"',
+  allowed: 'an address such as "http://127.0.0.1:11434/v1"',
   read: (value) => (typeof value === "string" && isWebAddress(value) ? value : undefined),
   readText: (value) => webAddress.read(value),
 };
@@ -45,7 +45,7 @@ export const truth: SettingKind<boolean> = {
 };
 
 export const wholeNumber: SettingKind<number> = {
-  allowed: "a whole number from 1",
+  allowed: "a whole number, 1 or more",
   read: (value) => (Number.isSafeInteger(value) && Number(value) > 0 ? Number(value) : undefined),
   readText: (value) =>
     /^\d[\d_]*$/.test(value) ? wholeNumber.read(Number(value.replaceAll("_", ""))) : undefined,
@@ -61,7 +61,7 @@ export const share: SettingKind<number> = {
 
 /** Milliseconds, spelled as people say them. */
 export const duration: SettingKind<number> = {
-  allowed: 'a time like "90s" or "1h30m", or seconds',
+  allowed: 'a duration such as "90s" or "1h30m", or seconds',
   read: (value) => parseDuration(value),
   readText: (value) => parseDuration(value),
   write: (value) => JSON.stringify(formatDuration(value)),

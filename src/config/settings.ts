@@ -13,7 +13,7 @@ import {
   wholeNumber,
 } from "./setting-kind.ts";
 
-/** One setting: what it takes, what it is when nobody says, and what it does. */
+/** One setting: the values it takes, its default, and what it does. */
 export interface Setting<Value, Default extends Value | undefined = Value | undefined> {
   readonly kind: SettingKind<Value>;
   readonly default: Default;
@@ -21,42 +21,41 @@ export interface Setting<Value, Default extends Value | undefined = Value | unde
 }
 
 /**
- * Every setting there is. Files, variables, messages, the template of `rkat
- * init` and the table in the docs are read off this; `*` stands for a name of
- * the user's choice.
+ * Every setting. Files, variables, messages, the template of `rkat init` and
+ * the table in the docs come from this table. `*` is a name of the user's choice.
  *
- * Plain data and no schema library: the command reads its settings at every
- * start, and loading one takes longer than Node's own start.
+ * It is plain data, because the command reads its settings at every start.
+ * Loading a schema library takes longer than starting Node.
  */
 export const SETTINGS = {
-  model: optional(modelName, "Who answers, as provider/model."),
-  max_tokens: optional(wholeNumber, "Output tokens of one model call, at the most."),
+  model: optional(modelName, "The model, as provider/model."),
+  max_tokens: optional(wholeNumber, "Maximum output tokens of one model call."),
   system_prompt: optional(text, "The system prompt of new sessions."),
 
   "compaction.auto_compact_threshold": setting(
     wholeNumber,
     DEFAULT_COMPACTION_CONFIG.autoCompactThreshold,
-    "Tokens at which a history is compacted; if you leave it out, at most 80 % of the model's window.",
+    "Tokens at which a history is compacted. If not set, at most 80 % of the model's window.",
   ),
   "compaction.recent_turn_budget": setting(
     wholeNumber,
     DEFAULT_COMPACTION_CONFIG.recentTurnBudget,
-    "Recent turns that a compaction would like to keep.",
+    "Recent turns that a compaction keeps if they fit.",
   ),
   "compaction.max_summary_tokens": setting(
     wholeNumber,
     DEFAULT_COMPACTION_CONFIG.maxSummaryTokens,
-    "Tokens that a summary may take.",
+    "Maximum tokens of a summary.",
   ),
   "compaction.min_turns_between_compactions": setting(
     wholeNumber,
     DEFAULT_COMPACTION_CONFIG.minTurnsBetweenCompactions,
-    "Model calls that pass between two compactions, at least.",
+    "Minimum number of model calls between two compactions.",
   ),
   "compaction.on_summary_failure": setting(
     oneOf("keep", "fallback"),
     "keep",
-    "When a summary fails: keep the history as it is, or summarise without a model.",
+    "If a summary fails: keep the history as it is, or summarise without a model.",
   ),
   "compaction.prune_tool_output": setting(
     truth,
@@ -66,85 +65,85 @@ export const SETTINGS = {
   "compaction.summary_timeout_ms": setting(
     wholeNumber,
     120_000,
-    "Milliseconds that a summary may take.",
+    "Milliseconds until a summary request is given up.",
   ),
 
   "compaction.keep_anchors": setting(
     truth,
     true,
-    "Append paths, names and numbers that a summary lost, as far as it has room.",
+    "Append paths, names and numbers that a summary lost, if it has room.",
   ),
 
   "memory.enabled": setting(truth, true, "Whether new sessions can search memory."),
   "memory.store": setting(
     oneOf("sqlite", "hnsw"),
     "sqlite",
-    "What finds memories: the index in the database, or nearest neighbours (needs the package usearch).",
+    "How memory is searched: by the index in the database, or by nearest neighbours (needs the package usearch).",
   ),
   "memory.min_score": optional(
     share,
-    "What scores less is no result. Every store has a floor of its own.",
+    "Results with a lower score are left out. Each store has its own default.",
   ),
   "memory.cache_mb": optional(
     wholeNumber,
-    "Megabytes of the index of the store sqlite that stay in memory; it grows with the store if you leave it out.",
+    "Megabytes of index to keep in memory (store sqlite). If not set, it grows with the store.",
   ),
   "memory.window_size": optional(
     wholeNumber,
-    "Messages of short-term memory, such as 12: when twice as many are there, older ones are summarised. If you leave it out, only tokens count.",
+    "Messages of short-term memory, such as 12. At twice as many, older ones are summarised. If not set, only tokens count.",
   ),
   "memory.pin_budget": optional(
     wholeNumber,
-    "Tokens that pinned messages may take; if you leave it out, a quarter of auto_compact_threshold. Never more than half of it.",
+    "Maximum tokens of pinned messages. If not set, a quarter of auto_compact_threshold; never more than half of it.",
   ),
 
   "search.enabled": setting(
     truth,
     true,
-    "Whether memory can be searched. If not, it is kept all the same, and models are not told of it.",
+    "Whether memory can be searched. If false, memory is still filled, but no model can search it.",
   ),
   "search.index_dir": setting(
     text,
     ".rkat/search_index",
-    "Where the store hnsw keeps its index, seen from the project's folder.",
+    "The folder of the index (store hnsw), relative to the project's folder.",
   ),
   "search.max_results": setting(
     wholeNumber,
     20,
-    "Results of a search that names no number; a model's memory_search has 5, at most 20.",
+    "Results of a search without a limit. A model's memory_search returns 5, and at most 20.",
   ),
 
   "embeddings.provider": setting(
     oneOf("local", "fast", "openai", "ollama"),
     "local",
-    "Who makes vectors of texts: counted words, a model on this machine, or a server.",
+    "What makes vectors: counted words, a model on this machine, or a server.",
   ),
-  "embeddings.model": optional(text, "The embedding model; each provider has a usual one."),
+  "embeddings.model": optional(text, "The embedding model. Each provider has a default."),
   "embeddings.dimensions": optional(
     wholeNumber,
-    "Numbers in a vector, where the model does not say it or can shorten it.",
+    "Dimensions of a vector, for models that do not report them or can shorten them.",
   ),
   "embeddings.base_url": optional(
     webAddress,
-    "Where openai or ollama is reached. A project's own file may only name this machine.",
+    "The address of openai or ollama. A project's file may only name this machine.",
   ),
   "embeddings.api_key_env": optional(
     variableName,
-    "The environment variable that holds the key for embeddings.",
+    "The environment variable with the key for embeddings.",
   ),
-  "embeddings.batch_size": setting(wholeNumber, 32, "Texts in one request to a server."),
+  "embeddings.batch_size": setting(wholeNumber, 32, "Texts in one request to an embedding server."),
   "approvals.default": optional(
     oneOf(...TOOL_POLICIES),
-    "What happens to calls of tools that [tools] does not name: they run, somebody is asked, or they are refused. Tools of rkat's own run.",
+    "What happens to calls of tools that [tools] does not name: run, ask first, or refuse. It does not apply to rkat's own tools.",
   ),
   "approvals.timeout": setting(
     duration,
     600_000,
-    "How long a turn waits for an answer; then it ends, and the call goes on waiting. A command that nobody sits at does not wait unless this is set.",
+    "How long a turn waits for an answer. Then the turn ends, and the call keeps waiting. A command without a terminal waits only if this is set.",
   ),
   "tools.*.policy": optional(
     oneOf(...TOOL_POLICIES),
-    'What happens to calls of the tool, or of the tools whose names fit a pattern such as [tools."shell_*"].',
+    'What happens to calls of this tool, or of all tools that match a pattern such as [tools."shell_*"].',
   ),
 
   "knowledge.enabled": setting(
@@ -152,50 +151,46 @@ export const SETTINGS = {
     true,
     "Whether the project learns from its sessions, and new sessions from the project.",
   ),
-  "knowledge.max_rules": setting(
-    wholeNumber,
-    20,
-    "Rules that go into a system prompt, at the most.",
-  ),
+  "knowledge.max_rules": setting(wholeNumber, 20, "Maximum number of rules in a system prompt."),
   "knowledge.min_entries": setting(
     wholeNumber,
     1,
-    "Corrections and preferences that have to be there before rules are made of them.",
+    "Corrections and preferences needed before rules are made.",
   ),
-  "knowledge.max_facts": setting(wholeNumber, 10_000, "Facts that are kept."),
+  "knowledge.max_facts": setting(wholeNumber, 10_000, "Maximum number of facts."),
   "knowledge.max_corrections": setting(
     wholeNumber,
     1_000,
-    "Corrections that are kept, and as many preferences.",
+    "Maximum number of corrections, and of preferences.",
   ),
   "knowledge.eviction": setting(
     oneOf("spare_used", "fifo"),
     "spare_used",
-    "What makes room: the oldest that nobody has used, or the oldest. Nothing pinned goes.",
+    "Which entry is removed when there are too many: the oldest unused one, or the oldest. Pinned entries stay.",
   ),
   "knowledge.model": optional(
     modelName,
-    "Who makes the rules when `rkat knowledge distill` asks for it; without one, no model does.",
+    "The model that `rkat knowledge distill` uses to write rules. If not set, rules are made without a model.",
   ),
 
-  "budget.max_total_tokens": optional(wholeNumber, "Input and output tokens of one run."),
-  "budget.max_duration": optional(duration, "How long one run may take."),
-  "budget.max_tool_calls": optional(wholeNumber, "Tool calls of one run."),
+  "budget.max_total_tokens": optional(wholeNumber, "Maximum input and output tokens of one run."),
+  "budget.max_duration": optional(duration, "Maximum duration of one run."),
+  "budget.max_tool_calls": optional(wholeNumber, "Maximum tool calls of one run."),
 
   "capabilities.session_store": setting(truth, true, "Sessions outlive the process."),
-  "capabilities.memory_store": setting(truth, true, "What left a history can be searched."),
+  "capabilities.memory_store": setting(truth, true, "Memory is kept and can be searched."),
   "capabilities.session_compaction": setting(truth, true, "Histories are compacted."),
 
   "providers.*.base_url": optional(
     webAddress,
-    "Where the provider is reached. A project's own file may only name this machine.",
+    "The provider's address. A project's file may only name this machine.",
   ),
   "providers.*.api_key_env": optional(
     variableName,
-    "The environment variable that holds the provider's key.",
+    "The environment variable with the provider's key.",
   ),
 
-  "context_windows.*": optional(wholeNumber, 'Context window in tokens of a "provider/model".'),
+  "context_windows.*": optional(wholeNumber, 'Context window of a "provider/model", in tokens.'),
 } as const;
 
 export type SettingKey = keyof typeof SETTINGS;

@@ -77,7 +77,7 @@ export const ERRORS = {
   },
   SESSION_MEMORY_DISABLED: {
     message: "Session memory is disabled (build without 'memory-store').",
-    hint: "Pass `memory` to createSessionService(); for a command, set memory_store = true under [capabilities].",
+    hint: "Pass `stores` that have a memory to createSessionService(), or pass `memory`; for a command, set memory_store = true under [capabilities].",
     httpStatus: 501,
     jsonRpcCode: -32007,
     exitCode: 40,
@@ -91,7 +91,7 @@ export const ERRORS = {
   },
   SESSION_KNOWLEDGE_DISABLED: {
     message: "Knowledge is disabled: this service has no knowledge store.",
-    hint: "Pass `knowledge` to createSessionService(), for example { store: stores.knowledge }; for a command, set enabled = true under [knowledge].",
+    hint: "Pass `stores` that have a knowledge store to createSessionService(); for a command, set enabled = true under [knowledge].",
     httpStatus: 501,
     jsonRpcCode: -32024,
     exitCode: 40,

@@ -615,7 +615,7 @@ export const sessionServiceLaws: readonly Law<OpenService>[] = [
         service.pin({ sessionId, position: 2 }),
         "PIN_BUDGET_EXCEEDED",
       );
-      assert.match(refused.message, /of the 625 /);
+      assert.match(refused.message, /budget is 625\./);
       for (const prompt of ["two", "three"]) await service.startTurn({ sessionId, prompt });
       const { history } = await service.read({ sessionId });
       const summary = history.findIndex(({ message }) => isSummary(message));
