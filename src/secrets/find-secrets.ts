@@ -51,6 +51,8 @@ function matchAt(pattern: RegExp, text: string, at: number): RegExpExecArray | n
 
 const BEGIN = "-----BEGIN ";
 const KEY_HEADER = /-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----/y;
+/** The header alone is talk about keys. */
+const BODY_MIN = 8;
 /** A line of the body, and the line break before it, also as JSON has it: `\n`. */
 const KEY_LINE =
   /(?:\s|\\[nr]|["'+,]){0,8}(?:[A-Za-z0-9+/=]{1,200}(?=["'\\\s-]|$)(?! [A-Za-z])|(?:Proc-Type|DEK-Info|Version|Comment): [^\n\\]{1,200}|-{1,5}(?:END [A-Z0-9 ]{0,60})?-{0,5})/y;
@@ -61,6 +63,7 @@ function* privateKeys(text: string): Generator<FoundSecret> {
     const header = matchAt(KEY_HEADER, text, at);
     at += header?.[0].length ?? BEGIN.length;
     if (!header) continue;
+    const body = at;
     // The end may be missing: the text was cut, or a second key follows.
     while (!text.startsWith(BEGIN, at)) {
       const line = matchAt(KEY_LINE, text, at)?.[0];
@@ -68,7 +71,7 @@ function* privateKeys(text: string): Generator<FoundSecret> {
       at += line.length;
       if (line.includes("--END ")) break;
     }
-    yield { kind: "private key", start, end: at };
+    if (at - body >= BODY_MIN) yield { kind: "private key", start, end: at };
   }
 }
 
@@ -143,71 +146,80 @@ function* inHeaders(text: string): Generator<FoundSecret> {
 }
 
 /** Names that say what stands behind them. What may stand before a name (`DB_`, `staging`) does not matter. */
-const NAME =
-  /(?:(pass(?:word|wd|phrase)|pwd|[_-]pass(?![a-z]))|(?:api|access|account|auth|client|consumer|encryption|license|master|private|secret|service|shared|signing|storage|subscription)[_ -]?(?:access[_ -]?)?(?:key|secret|token)|secret|token|credential|identified by|recovery[_ -]code|seed[_ -]phrase|mnemonic)s?(?![a-z])(?:_?\d{1,2})?/gi;
-/** What may stand between a name and its value, as code, settings, JSON, XML, flags and prose have it. */
-const GAP =
-  /(?:\\{0,2}["'`\])]){0,2}(?:(\s{0,3}(?::=|=>|==?|:|\|)\s{0,3}|>|["']\s{1,3}value\s?=\s?)|(\s{1,3}(?:is|was|are|to|should be|must be|now)\s{1,3}:?\s{0,2})|\s{1,2}(?=["'`])|\s)/y;
-const QUOTED = /\\{0,2}(["'`])([^"'`\n\\]{4,400})/y;
-const BARE = /[^\s"'`,;&<>(){}[\]|\\]{4,400}/y;
+const NAMES =
+  "(?:(?<password>pass(?:word|wd|phrase)|pwd|[_-]pass(?![a-z]))|(?:api|access|account|auth|client|consumer|encryption|license|master|private|secret|service|shared|signing|storage|subscription)[_ -]?(?:access[_ -]?)?(?:key|secret|token)|secret|token(?!s)|credential|identified by|recovery[_ -]code|seed[_ -]phrase|mnemonic)s?(?![a-z])(?:_?\\d{1,2})?";
+const NAME = new RegExp(NAMES, "gi");
+/** A name, and what may stand between it and its value in code, settings, JSON, XML and prose. */
+const ASSIGNMENT = new RegExp(
+  `${NAMES}(?:\\\\{0,2}["'\`\\])]){0,2}(?:${[
+    "(?<sign>\\s{0,3}(?::=|=>|==?|:|\\|)\\s{0,3}|>|[\"']\\s{1,3}value\\s?=\\s?)",
+    "(?<verb>\\s{1,3}(?:is|was|are|to|should be|must be|now)\\s{1,3}:?\\s{0,2})",
+    "\\s{1,2}(?=[\"'`])",
+  ].join("|")})`,
+  "gi",
+);
+/** `--password hunter2`, and `login ada password hunter2` of a netrc: a space parts name and value. */
+const ARGUMENT = new RegExp(
+  `(?:(?<![\\w-])--?[a-z-]{0,30}?${NAMES}|\\blogin\\s\\S{1,60}\\spassword)(?<sign>\\s)(?=[^\\s-])`,
+  "gi",
+);
+
 function* named(text: string): Generator<FoundSecret> {
-  NAME.lastIndex = 0;
+  for (const match of text.matchAll(ARGUMENT)) yield* valueAfter(text, match);
+  ASSIGNMENT.lastIndex = 0;
   let runEnd = 0;
   let looks = 0;
-  for (let name = NAME.exec(text); name; name = NAME.exec(text)) {
-    const secret = valueAfter(text, name);
+  for (let match = ASSIGNMENT.exec(text); match; match = ASSIGNMENT.exec(text)) {
+    const [secret] = valueAfter(text, match);
     if (secret) {
       yield secret;
-      NAME.lastIndex = secret.end;
+      ASSIGNMENT.lastIndex = secret.end;
       continue;
     }
     // A run full of names (`token=token=…`) is not looked at to its end for each of them.
-    looks = name.index < runEnd ? looks + 1 : 0;
-    if (looks === 0) runEnd = name.index + (matchAt(NO_SPACE, text, name.index)?.[0].length ?? 0);
-    if (looks > LOOKS_MAX) NAME.lastIndex = runEnd;
+    looks = match.index < runEnd ? looks + 1 : 0;
+    if (looks === 0) runEnd = match.index + (matchAt(NO_SPACE, text, match.index)?.[0].length ?? 0);
+    if (looks > LOOKS_MAX) ASSIGNMENT.lastIndex = Math.max(runEnd, ASSIGNMENT.lastIndex);
   }
 }
 
 const NO_SPACE = /\S{1,400}/y;
 const LOOKS_MAX = 8;
-/** A note of ours, up to the name in it: `[redacted password]`. */
-const NOTE = /\[redacted [\w. ]{0,40}$/;
+const QUOTED = /\\{0,2}(["'`])([^"'`\n\\]{4,400})/y;
+const BARE = /[^\s"'`,;&<>(){}[\]|\\]{4,400}/y;
 
-function valueAfter(text: string, name: RegExpExecArray): FoundSecret | undefined {
-  const after = name.index + name[0].length;
-  if (text[after] === "]" && NOTE.test(text.slice(Math.max(0, after - 60), after)))
-    return undefined;
-  const [gap, assigned, said] = matchAt(GAP, text, after) ?? [];
-  if (gap === undefined) return undefined;
-  const start = after + gap.length;
-  const isPassword = name[1] !== undefined;
+/** The value that a name announces, if it is a credential. */
+function* valueAfter(text: string, match: RegExpExecArray): Generator<FoundSecret> {
+  const [announced] = match;
+  const { password, sign, verb } = match.groups ?? {};
+  const start = match.index + announced.length;
+  const isPassword = password !== undefined || /^login/i.test(announced);
+  const kind = kindOf(announced);
   const quoted = matchAt(QUOTED, text, start);
   if (quoted?.[2] !== undefined) {
     const value = quoted[2];
-    const style: ValueStyle = assigned === undefined ? "loose" : "quoted";
-    if (!isPhrase(name[0], value) && !isSecretValue(value, isPassword, style)) return undefined;
-    const end = start + quoted[0].length;
-    return { kind: kindOf(name), start: end - value.length, end };
+    const style: ValueStyle = sign === undefined ? "loose" : "quoted";
+    const isSecret = isPhrase(announced, value) || isSecretValue(value, isPassword, style);
+    if (isSecret && !isInNote(text, match.index)) {
+      const end = start + quoted[0].length;
+      yield { kind, start: end - value.length, end };
+    }
+    return;
   }
-  const isArgument =
-    gap === " " && takesArgument(text.slice(Math.max(0, name.index - 80), name.index));
   const bare = matchAt(BARE, text, start)?.[0];
-  if (bare === undefined || (assigned === undefined && said === undefined && !isArgument)) {
-    return undefined;
-  }
+  if (bare === undefined || (sign === undefined && verb === undefined)) return;
   // What goes on with a bracket is a call or a template.
   const next = text[start + bare.length] ?? "";
-  if (gap === ">" ? next !== "<" : "([{<".includes(next) && next !== "") return undefined;
+  if (sign === ">" ? next !== "<" : "([{<".includes(next) && next !== "") return;
   const value = bare.replace(/[.,:!?]{1,3}$/, "");
-  const isTight = isArgument || gap === "=" || gap === ">";
-  if (!isSecretValue(value, isPassword, isTight ? "tight" : "loose")) return undefined;
-  return { kind: kindOf(name), start, end: start + value.length };
+  const style: ValueStyle = sign === "=" || sign === ">" || sign === " " ? "tight" : "loose";
+  if (!isSecretValue(value, isPassword, style) || isInNote(text, match.index)) return;
+  yield { kind, start, end: start + value.length };
 }
 
-/** `--password hunter2`, and `login ada password hunter2` of a netrc: a space parts name and value. */
-function takesArgument(before: string): boolean {
-  const [word = "", login] = [before.slice(before.lastIndexOf(" ") + 1), before.split(" ").at(-3)];
-  return word.startsWith("-") || (word === "" && login === "login");
+/** Whether a name stands in a note of ours: `[redacted password]`. */
+function isInNote(text: string, at: number): boolean {
+  return /\[redacted [^\]]*$/.test(text.slice(Math.max(0, at - 40), at));
 }
 
 /** The words that restore a wallet or an account. */
@@ -227,13 +239,13 @@ function* randomNearNames(text: string): Generator<FoundSecret> {
     const before = text.slice(Math.max(0, match.index - NEAR), match.index);
     // What follows a note belongs to nothing before it: the name's own value was found.
     const line = before.slice(Math.max(before.lastIndexOf("\n"), before.lastIndexOf("]")) + 1);
-    const name = [...line.matchAll(NAME)].at(-1);
+    const name = line.match(NAME)?.at(-1);
     if (name) yield { kind: kindOf(name), start: match.index, end: match.index + run.length };
   }
 }
 
-function kindOf([name = "", isPassword]: RegExpMatchArray): string {
-  if (isPassword !== undefined) return "password";
+function kindOf(name: string): string {
+  if (/pass|pwd/i.test(name)) return "password";
   if (/token/i.test(name)) return "token";
   return /key/i.test(name) ? "key" : "secret";
 }

@@ -36,7 +36,7 @@ export function isPlaceholder(value: string): boolean {
  * Hexadecimal is not enough: hashes and ids look the same.
  */
 export function isRandom(run: string): boolean {
-  if (run.length < 20 || /^[a-f0-9-]+$/i.test(run) || isWords(run)) return false;
+  if (run.length < 20 || /^[a-f0-9-]+$/i.test(run) || isWords(run) || isDotted(run)) return false;
   const kinds = [/[a-z]/, /[A-Z]/, /\d/].filter((kind) => kind.test(run)).length;
   return kinds >= (run.length >= 32 ? 2 : 3) && entropy(run.slice(0, 64)) >= 3.5;
 }
@@ -56,7 +56,7 @@ const PLACEHOLDER = new RegExp(
     "[<[{$%].*",
     "[*.•…#-]+",
     "[xX0]+",
-    "(?:your|my|the|some|insert|enter)[-_ ].*",
+    "(?:your|my|the|some|insert|enter|(?:in)?valid|expired|test|fake)[-_ ].*",
     "your[a-z]*",
     "change[-_]?(?:me|it|this)?",
     "(?:an?[-_])?(?:example|sample|dummy|fake|placeholder|mock).*",
@@ -82,7 +82,7 @@ function isReference(value: string): boolean {
 
 const REFERENCES: readonly RegExp[] = [
   /^(?:process|os|env|config|settings|self|this|options|opts|req|request|args|ctx|secrets|vault|var|local|data|module)[.[]/i,
-  /^[A-Za-z_$][A-Za-z_$]*(?:\.[A-Za-z_$][A-Za-z_$]*)+$/,
+  /^[A-Za-z_$][\w$]{0,30}(?:\.[A-Za-z_$][\w$]{0,30})+$/,
   /^(?:~|\.{1,2}|[A-Za-z]:\\|\/(?:etc|run|var|home|usr|opt|tmp|root|mnt|srv|app|secrets?)\b)[\w./\\@-]*$/,
   /^[a-z][a-z0-9+.-]{1,20}:\/\//,
   /^[\w./-]{1,100}\.(?:pem|key|json|ya?ml|toml|txt|env|ts|js|py|go|rs|md)$/i,
@@ -93,5 +93,13 @@ function isWords(value: string): boolean {
   return WORDS.test(value);
 }
 
+/** `//api.example.org/data/2.5/weather`, `utils.encode.toBase64`: short parts between dots and strokes. */
+function isDotted(run: string): boolean {
+  return (
+    run.startsWith("//") ||
+    (run.includes(".") && run.split(/[./]/).every((part) => part.length < 24))
+  );
+}
+
 const WORDS =
-  /^(?:[A-Z]?[a-z]{2,20}|[A-Z]{2,20})\d{0,2}(?:[-_./:](?:[A-Z]?[a-z]{2,20}|[A-Z]{2,20}|v?\d{1,4})|[A-Z][a-z]{2,20}){1,20}$/;
+  /^(?:[A-Z]?[a-z]{2,20}|[A-Z]{2,20})\d{0,2}(?:[-_./:](?:[A-Z]?[a-z]{2,20}|[A-Z]{2,20}|v?\d{1,4})|[A-Z](?:[a-z]{2,20}|\d{1,2})){1,20}$/;
