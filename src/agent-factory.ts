@@ -4,7 +4,7 @@ import type { CompactionSettings, StartTurn } from "./core/requests.ts";
 import type { SessionService, TurnOptions, TurnResult } from "./core/session-service.ts";
 import type { Tool } from "./core/tool.ts";
 import type { ApprovalOptions } from "./session/approval-desk.ts";
-import { PersistentSessionService } from "./session/persistent-session-service.ts";
+import { LocalSessionService } from "./session/local-session-service.ts";
 import type { CompactionOptions } from "./session/service-options.ts";
 
 /** What one agent is built with, where it differs from its factory. */
@@ -116,7 +116,8 @@ export class AgentFactory {
     const memory = config.overrideMemory ?? this.#settings.memory;
     const folder = this.#storeFolder();
     const stores = sqliteStores({ path: join(folder, "rkat.db") });
-    const sessions = new PersistentSessionService({
+    const sessions = new LocalSessionService({
+      persistent: true,
       model: config.model,
       models: models ?? lazyModels,
       stores,

@@ -1,7 +1,6 @@
 import type { SessionService } from "./core/session-service.ts";
-import { EphemeralSessionService } from "./session/ephemeral-session-service.ts";
-import { PersistentSessionService } from "./session/persistent-session-service.ts";
-import type { ServiceOptions } from "./session/service-options.ts";
+import { LocalSessionService } from "./session/local-session-service.ts";
+import type { ServiceOptions, ServiceStores } from "./session/service-options.ts";
 import { EphemeralApprovalStore } from "./stores/ephemeral/ephemeral-approval-store.ts";
 import { EphemeralEventStore } from "./stores/ephemeral/ephemeral-event-store.ts";
 import { EphemeralSessionStore } from "./stores/ephemeral/ephemeral-session-store.ts";
@@ -140,12 +139,28 @@ export { EphemeralKnowledgeStore } from "./stores/ephemeral/ephemeral-knowledge-
  *
  * Close it when done. The stores stay open, because they are yours.
  */
-export function createSessionService(options: ServiceOptions): SessionService {
-  const approvals = options.stores?.approvals ?? new EphemeralApprovalStore();
-  if (options.stores) {
-    return new PersistentSessionService({ ...options, stores: { ...options.stores, approvals } });
+export function createSessionService({ stores, ...options }: ServiceOptions): SessionService {
+  return stores
+    ? new PersistentSessionService({ ...options, stores })
+    : new EphemeralSessionService(options);
+}
+
+/** Sessions that outlive the process, in stores that several processes may share. */
+export class PersistentSessionService extends LocalSessionService {
+  constructor(options: ServiceOptions & { readonly stores: ServiceStores }) {
+    const { approvals = new EphemeralApprovalStore() } = options.stores;
+    super({ ...options, stores: { ...options.stores, approvals }, persistent: true });
   }
-  const events = new EphemeralEventStore();
-  const stores = { events, sessions: new EphemeralSessionStore(), approvals };
-  return new EphemeralSessionService(new PersistentSessionService({ ...options, stores }));
+}
+
+/** Sessions that end with the process. What looks up old ones is `SESSION_PERSISTENCE_DISABLED`. */
+export class EphemeralSessionService extends LocalSessionService {
+  constructor(options: Omit<ServiceOptions, "stores">) {
+    const stores = {
+      events: new EphemeralEventStore(),
+      sessions: new EphemeralSessionStore(),
+      approvals: new EphemeralApprovalStore(),
+    };
+    super({ ...options, stores, persistent: false });
+  }
 }

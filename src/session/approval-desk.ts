@@ -1,17 +1,18 @@
-import type { Approvals } from "../agent/approvals.ts";
+import { type Approvals, approvalResolved } from "../agent/approvals.ts";
 import { policyOf, stricter, type ToolPolicies } from "../agent/tool-policy.ts";
 import type { ToolSet } from "../agent/tool-set.ts";
 import type { ApprovalAnswer, Approve, PendingApproval } from "../core/approval.ts";
 import type { ApprovalStore } from "../core/approval-store.ts";
 import type { SessionSettings } from "../core/event.ts";
+import type { LiveSession } from "./live-session.ts";
 
 export interface ApprovalOptions {
   /**
-   * What happens to calls of a tool, by its name or a pattern such as `"shell_*"`. `"*"` is for
-   * all tools but those that rkat brings itself. Without any, every call runs.
+   * Policies by tool name or by a pattern such as `"shell_*"`. `"*"` means every tool except
+   * rkat's own. Without a policy a call runs.
    */
   readonly policies?: ToolPolicies;
-  /** Asks somebody here. Others may answer meanwhile, in any process (`answerApproval`). */
+  /** Callback that asks the user. Any process may answer first, through `answerApproval`. */
   readonly approve?: Approve;
   /** How long a turn waits for an answer before it ends with `approval_required`. Default 600 000. */
   readonly timeoutMs?: number;
@@ -19,20 +20,17 @@ export interface ApprovalOptions {
 
 const TIMEOUT_MS = 600_000;
 
-/** How often the answers are looked at that other processes may have given. */
+/** How often to look for answers from other processes. */
 const POLL_MS = 250;
 
-/**
- * Where calls wait for approval: whoever answers first, here or in another
- * process, has answered.
- */
+/** Where tool calls wait for approval. The first answer counts, from this process or another. */
 export class ApprovalDesk {
   readonly #store: ApprovalStore;
   readonly #options: ApprovalOptions;
   readonly #onError: (error: unknown) => void;
-  /** Who waits here, by what they wait for. */
+  /** Wakes the waiting calls of this process, by approval id. */
   readonly #waiting = new Map<string, () => void>();
-  /** One call is asked for at a time. */
+  /** The callback is asked about one call at a time. */
   #lastAsked: Promise<unknown> = Promise.resolve();
 
   constructor(store: ApprovalStore, options: ApprovalOptions, onError: (error: unknown) => void) {
@@ -41,7 +39,7 @@ export class ApprovalDesk {
     this.#onError = onError;
   }
 
-  /** For the turns of a session. Its own policies make what the service says stricter, never looser. */
+  /** The approvals of a session. Its own policies can only be stricter than the service's. */
   of(settings: SessionSettings, tools: ToolSet): Approvals {
     const { policies = {} } = this.#options;
     return {
@@ -55,9 +53,25 @@ export class ApprovalDesk {
     };
   }
 
-  /** An answer came in: whoever waits for it here need not look for it. */
+  /** Wakes the call that waits for this answer, if it waits here. */
   answered(approvalId: string): void {
     this.#waiting.get(approvalId)?.();
+  }
+
+  /** Puts answers into the log that came while no turn ran. */
+  async takeAnswers(session: LiveSession): Promise<void> {
+    const open = session.state.waiting.all.filter(({ answer }) => answer === undefined);
+    if (open.length === 0) return;
+    const answers = await this.#store.answers(open.map(({ approvalId }) => approvalId));
+    if (answers.size === 0) return;
+    await session.commit(
+      open.flatMap((waiting) => {
+        const answer = answers.get(waiting.approvalId);
+        const call = { id: waiting.toolUseId, name: waiting.tool };
+        return answer ? [approvalResolved(call, waiting, answer)] : [];
+      }),
+    );
+    await this.#store.remove({ approvalIds: [...answers.keys()] });
   }
 
   async #ask(approval: PendingApproval, stopped: AbortSignal): Promise<ApprovalAnswer | undefined> {
@@ -78,7 +92,7 @@ export class ApprovalDesk {
     }
   }
 
-  /** Looks for an answer until there is one, or `signal` aborts. */
+  /** Polls for an answer until there is one or `signal` aborts. */
   async #lookOut(approvalId: string, signal: AbortSignal): Promise<ApprovalAnswer | undefined> {
     for (;;) {
       const answer = (await this.#store.answers([approvalId])).get(approvalId);
@@ -96,14 +110,14 @@ export class ApprovalDesk {
     }
   }
 
-  /** Asks through the callback. Resolves when it has answered, and never if it leaves the call to others. */
+  /** Asks through the callback. Never resolves when the callback leaves the call to others. */
   async #askHere(
     approval: PendingApproval,
     signal: AbortSignal,
   ): Promise<ApprovalAnswer | undefined> {
     const { approve } = this.#options;
-    const nobody = new Promise<never>(() => {});
-    if (!approve) return await nobody;
+    const forever = new Promise<never>(() => {});
+    if (!approve) return await forever;
     const { approvalId, sessionId } = approval;
     const before = this.#lastAsked;
     const asked = before.then(() => (signal.aborted ? undefined : approve(approval, { signal })));
@@ -113,7 +127,7 @@ export class ApprovalDesk {
       return undefined;
     });
     if (answer === "later") return undefined;
-    if (!answer || signal.aborted) return await nobody;
+    if (!answer || signal.aborted) return await forever;
     if (await this.#store.answer(approvalId, sessionId, answer)) return answer;
     return (await this.#store.answers([approvalId])).get(approvalId) ?? answer;
   }

@@ -12,21 +12,14 @@ import { isSummary, type Message } from "../core/message.ts";
 import type { SessionState } from "../core/session-state.ts";
 import { jsonBytes } from "../core/tokens.ts";
 import { ADDENDUM_HEADING } from "../knowledge/knowledge-addendum.ts";
+import type { SessionWindow } from "./turn-settings.ts";
 
-/** What a session's next model call is made with, as far as it is known without making it. */
-export interface SessionWindow {
-  readonly tools: ToolSet;
-  readonly compaction: AgentCompaction | undefined;
-  readonly contextWindow: number | undefined;
-  /** Tokens that pins may take: never so many that no compaction could help. */
-  readonly pinTokensMax: number;
-  /** Bytes that the task record may take. */
-  readonly taskBytesMax: number;
-}
-
-/** Where each token of the window goes. */
-export function contextView(state: SessionState, window: SessionWindow): ContextView {
-  const { contextWindow, compaction, tools } = window;
+/** What the session's next model call consists of, in tokens. */
+export function contextView(
+  state: SessionState,
+  tools: ToolSet,
+  { contextWindow, compaction }: SessionWindow,
+): ContextView {
   const threshold = compaction?.compactor.config.autoCompactThreshold;
   const parts = [
     { name: "tool_definitions", tokens: tools.tokens, messages: 0 } as const,
@@ -52,7 +45,7 @@ export function contextView(state: SessionState, window: SessionWindow): Context
   };
 }
 
-/** Every message of the history is in one of these; what was learned is a part of the system prompt. */
+/** Each message of the history is in one part. `knowledge` is the end of the system prompt. */
 function historyParts(state: SessionState): ContextPart[] {
   const pinned = joinedWith(state.messages, state.pinnedPositions);
   const partOf = ({ message }: HistoryEntry, index: number): ContextPartName => {
@@ -81,7 +74,7 @@ const HISTORY_PARTS: readonly ContextPartName[] = [
   "turns",
 ];
 
-/** Bytes that what the project has learned takes in a system prompt, at whose end it stands. */
+/** Bytes of the learned rules at the end of a system prompt. */
 function learnedBytes(message: Message): number {
   if (message.role !== "system") return 0;
   const at = message.content.lastIndexOf(ADDENDUM_HEADING);

@@ -2,49 +2,37 @@ import { callModel } from "../agent/call-model.ts";
 import { DEFAULT_RETRY_POLICY } from "../agent/retry.ts";
 import { SessionError } from "../core/errors.ts";
 import type { KnowledgeEntry } from "../core/knowledge.ts";
-import type { KnowledgeStore } from "../core/knowledge-store.ts";
 import type { LanguageModel } from "../core/language-model.ts";
-import type { MemoryStore } from "../core/memory-store.ts";
 import * as requests from "../core/requests.ts";
 import type { Distillation } from "../core/session-service.ts";
 import type { AskModel } from "../knowledge/distill-with-model.ts";
 import type { KnowledgeAddendum } from "../knowledge/knowledge-addendum.ts";
-import { ProjectKnowledge } from "../knowledge/project-knowledge.ts";
-import type { learningOf } from "./service-options.ts";
+import type { ProjectKnowledge } from "../knowledge/project-knowledge.ts";
+import type { TurnSettings } from "./turn-settings.ts";
 
 const LIST_LIMIT_DEFAULT = 50;
 const ANSWER_TOKENS_MAX = 4096;
 const ANSWER_TIMEOUT_MS = 120_000;
 
-interface Parts {
-  readonly memory: MemoryStore | undefined;
-  /** What was learned here before. */
-  readonly kept: KnowledgeStore | undefined;
-  findModel(name: string): Promise<LanguageModel>;
-  /** Resolves when what the log teaches has been recorded. */
-  recorded(): Promise<void>;
-  onError(error: unknown): void;
-}
-
-/** What a service does with what the project has learned. */
+/** The operations of a service on what the project has learned. */
 export class KnowledgeOperations {
-  /** Left out where nothing is learned. */
-  readonly project: ProjectKnowledge | undefined;
-  /** What is forgotten goes from here. */
-  readonly forgetful: ProjectKnowledge | undefined;
-  readonly #parts: Parts;
+  readonly #project: ProjectKnowledge | undefined;
+  readonly #projected: () => Promise<void>;
+  readonly #onError: (error: unknown) => void;
 
-  constructor(options: ReturnType<typeof learningOf>, parts: Parts) {
-    this.#parts = parts;
-    const { memory, findModel, kept } = parts;
-    if (!options) {
-      this.forgetful = kept && new ProjectKnowledge(kept, {}, { memory });
-      return;
-    }
-    const { store, model, ...settings } = options;
-    const ask = model === undefined ? undefined : askerOf(model, findModel);
-    this.project = new ProjectKnowledge(store, settings, { memory, ask });
-    this.forgetful = this.project;
+  /** Without `project` the service does not learn, and each operation says so. */
+  constructor(
+    project: ProjectKnowledge | undefined,
+    projected: () => Promise<void>,
+    onError: (error: unknown) => void,
+  ) {
+    this.#project = project;
+    this.#projected = projected;
+    this.#onError = onError;
+  }
+
+  get isOn(): boolean {
+    return this.#project !== undefined;
   }
 
   async list(request: requests.ListKnowledge): Promise<readonly KnowledgeEntry[]> {
@@ -73,33 +61,38 @@ export class KnowledgeOperations {
     return await (await this.#current()).distill();
   }
 
-  /** What a new session is told; a store that fails keeps nobody from working. */
+  /** What a new session is told. When the store fails, the session starts without it. */
   async addendum(): Promise<KnowledgeAddendum | undefined> {
     try {
       return await (await this.#current()).addendum();
     } catch (error) {
-      this.#parts.onError(error);
+      this.#onError(error);
       return undefined;
     }
   }
 
-  /** Notes that somebody made use of entries, which are then the last to go. */
-  async used(work: (project: ProjectKnowledge) => Promise<void>): Promise<void> {
-    if (this.project) await work(this.project).catch(this.#parts.onError);
+  /** Notes that a session was told these rules. What was used is evicted last. */
+  async rulesUsed(ids: readonly string[]): Promise<void> {
+    await this.#project?.markRulesUsed(ids).catch(this.#onError);
   }
 
   /** @throws SessionError `SESSION_KNOWLEDGE_DISABLED` */
   async #current(): Promise<ProjectKnowledge> {
-    if (!this.project) throw new SessionError("SESSION_KNOWLEDGE_DISABLED");
-    await this.#parts.recorded();
-    await this.project.settle();
-    return this.project;
+    if (!this.#project) throw new SessionError("SESSION_KNOWLEDGE_DISABLED");
+    await this.#projected();
+    await this.#project.settle();
+    return this.#project;
   }
 }
 
-function askerOf(model: LanguageModel | string, findModel: Parts["findModel"]): AskModel {
+/** A way to ask a model for rules. `undefined` when no model is configured for that. */
+export function askerOf(
+  model: LanguageModel | string | undefined,
+  settings: Pick<TurnSettings, "model">,
+): AskModel | undefined {
+  if (model === undefined) return undefined;
   return async (content) => {
-    const found = typeof model === "string" ? await findModel(model) : model;
+    const found = typeof model === "string" ? await settings.model(model) : model;
     const reply = await callModel(
       found,
       {

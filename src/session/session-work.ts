@@ -5,32 +5,36 @@ import type { EventStore } from "../core/event-store.ts";
 import type { TurnOptions } from "../core/session-service.ts";
 import type { SessionState } from "../core/session-state.ts";
 import type { SessionStore } from "../core/session-store.ts";
+import type { ApprovalDesk } from "./approval-desk.ts";
 import type { LiveSession } from "./live-session.ts";
 import { type LiveSessions, notFound } from "./live-sessions.ts";
 import { newOwner, withLease } from "./session-lease.ts";
 
-interface Parts {
-  readonly events: EventStore;
-  readonly sessions: SessionStore;
+interface Deps {
   readonly live: LiveSessions;
-  /** Puts answers into the log that came while nobody worked on the session. */
-  takeAnswers(session: LiveSession): Promise<void>;
-  /** Something may have been added to the log. */
-  worked(): void;
+  readonly desk: Pick<ApprovalDesk, "takeAnswers">;
+  readonly projections: { wake(): void };
 }
 
-/** Work on sessions that adds to their logs: on each one at a time, over all processes. */
+/** Runs everything that adds to a session's log: one thing at a time per session, over all processes. */
 export class SessionWork {
-  readonly #parts: Parts;
+  readonly #events: EventStore;
+  readonly #sessions: SessionStore;
+  readonly #deps: Deps;
   readonly #owner = newOwner();
   readonly #underWay = new Set<Promise<unknown>>();
   #closed = false;
 
-  constructor(parts: Parts) {
-    this.#parts = parts;
+  constructor(
+    stores: { readonly events: EventStore; readonly sessions: SessionStore },
+    deps: Deps,
+  ) {
+    this.#events = stores.events;
+    this.#sessions = stores.sessions;
+    this.#deps = deps;
   }
 
-  /** Runs something that adds to a session's log, while nothing else does. */
+  /** Runs `work` while nothing else adds to the session's log. */
   async run<T>(
     sessionId: string,
     { signal, onEvent, archivedToo }: TurnOptions & { readonly archivedToo?: true },
@@ -38,7 +42,7 @@ export class SessionWork {
   ): Promise<T> {
     if (this.#closed) throw new SessionError("AGENT_ERROR", { detail: "The service is closed." });
     if (signal?.aborted) throw new SessionError("TURN_INTERRUPTED", { cause: signal.reason });
-    const session = await this.#parts.live.open(sessionId);
+    const session = await this.#deps.live.open(sessionId);
     if (session.state.archived && !archivedToo) {
       throw new SessionError("SESSION_NOT_FOUND", {
         message: `The session "${sessionId}" is archived.`,
@@ -57,28 +61,28 @@ export class SessionWork {
       this.#underWay.delete(turn);
       session.running = undefined;
       stopListening?.();
-      this.#parts.worked();
+      this.#deps.projections.wake();
     }
   }
 
-  /** Adds to a session's log between the steps of the turn that runs here, or while none does. */
+  /** Adds events to a session's log: between the steps of a turn that runs here, or when no turn runs. */
   async change(
     sessionId: string,
     decide: (state: SessionState) => readonly DurableEvent[],
   ): Promise<SessionState> {
-    const { live } = this.#parts;
+    const { live } = this.#deps;
     const running = live.running(sessionId);
     if (running) await running.update(decide);
     else await this.run(sessionId, {}, (session) => session.update(decide));
     return (running ?? (await live.open(sessionId))).state;
   }
 
-  /** Runs something on a session from outside, while no process works on it. */
+  /** Runs `work` while no process works on the session. */
   alone<T>(sessionId: string, work: () => Promise<T>): Promise<T> {
-    return withLease(this.#parts.sessions, sessionId, this.#owner, work);
+    return withLease(this.#sessions, sessionId, this.#owner, work);
   }
 
-  /** Whether another process is in the middle of a turn: its log says so, and it holds the lease. */
+  /** Whether a turn runs in another process: the log ends inside a run, and somebody holds the lease. */
   async runsElsewhere({ state }: LiveSession): Promise<boolean> {
     if (!state.running) return false;
     try {
@@ -90,10 +94,10 @@ export class SessionWork {
     }
   }
 
-  /** Stops what runs here, and waits for its end. */
+  /** Interrupts the turns of this process and waits for them to end. */
   async close(): Promise<void> {
     this.#closed = true;
-    for (const session of this.#parts.live.allRunning()) {
+    for (const session of this.#deps.live.allRunning()) {
       session.running?.abort(
         new SessionError("TURN_INTERRUPTED", { detail: "The service closed." }),
       );
@@ -102,29 +106,24 @@ export class SessionWork {
   }
 
   #underLease<T>(session: LiveSession, work: () => Promise<T>): Promise<T> {
-    const { events, sessions, takeAnswers } = this.#parts;
     const { state } = session;
     return this.alone(state.id, async () => {
-      await state.catchUp((after, to) => events.read(state.id, after, to));
+      await state.catchUp((after, to) => this.#events.read(state.id, after, to));
       if (state.seq === 0) throw notFound(state.id);
       await recoverRun(session);
-      await takeAnswers(session);
+      await this.#deps.desk.takeAnswers(session);
       try {
         return await work();
       } finally {
-        if (state.openCalls.length === 0) await sessions.save(state.snapshot());
+        if (state.openCalls.length === 0) await this.#sessions.save(state.snapshot());
         else await this.#touch(state);
       }
     });
   }
 
-  /**
-   * With calls open the log alone knows how far they came. The last snapshot is
-   * as good, but for when the session was used last.
-   */
+  /** No snapshot is taken while calls are open. The last one stays, with a new time of use. */
   async #touch({ id, updatedAtMs }: SessionState): Promise<void> {
-    const { sessions } = this.#parts;
-    const last = await sessions.load(id);
-    if (last) await sessions.save({ ...last, updated_at_ms: updatedAtMs });
+    const last = await this.#sessions.load(id);
+    if (last) await this.#sessions.save({ ...last, updated_at_ms: updatedAtMs });
   }
 }

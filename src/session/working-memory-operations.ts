@@ -1,6 +1,4 @@
-import type { ContextView } from "../core/context-view.ts";
 import { SessionError } from "../core/errors.ts";
-import type { DurableEvent } from "../core/event.ts";
 import type { HistoryEntry } from "../core/history-entry.ts";
 import type { Pins } from "../core/pins.ts";
 import * as requests from "../core/requests.ts";
@@ -13,30 +11,21 @@ import {
   taskDifference,
   taskView,
 } from "../core/task.ts";
-import { contextView } from "./context-view.ts";
-import type { LiveSession } from "./live-session.ts";
+import type { LiveSessions } from "./live-sessions.ts";
 import { pinnable, pinsView, pinTokens } from "./pins-view.ts";
-import type { TurnParts } from "./turn-parts.ts";
+import type { SessionWork } from "./session-work.ts";
+import type { TurnSettings } from "./turn-settings.ts";
 
-/** How the operations get at a session. */
-interface SessionAccess {
-  /** The session, up to date. */
-  open(sessionId: string): Promise<LiveSession>;
-  /** Adds to its log what `decide` makes of its state: between the steps of a turn that runs here, or while none does. */
-  change(
-    sessionId: string,
-    decide: (state: SessionState) => readonly DurableEvent[],
-  ): Promise<SessionState>;
-}
-
-/** What a person or a program does with a session's task record and pins, and how they see its window. */
+/** The operations of a service on a session's task record and pins. */
 export class WorkingMemoryOperations {
-  readonly #sessions: SessionAccess;
-  readonly #parts: TurnParts;
+  readonly #live: LiveSessions;
+  readonly #work: SessionWork;
+  readonly #settings: TurnSettings;
 
-  constructor(sessions: SessionAccess, parts: TurnParts) {
-    this.#sessions = sessions;
-    this.#parts = parts;
+  constructor(live: LiveSessions, work: SessionWork, settings: TurnSettings) {
+    this.#live = live;
+    this.#work = work;
+    this.#settings = settings;
   }
 
   async updateTask(request: requests.UpdateTask): Promise<TaskView> {
@@ -44,16 +33,16 @@ export class WorkingMemoryOperations {
     return taskView(await this.changeTask(sessionId, change, "user"));
   }
 
-  /** What the model's own tool does. */
+  /** Also called by the model's tool `update_task`. */
   async changeTask(
     sessionId: string,
     change: TaskChange,
     by: "agent" | "user",
   ): Promise<TaskRecord> {
-    const before = (await this.#sessions.open(sessionId)).state;
+    const before = (await this.#live.open(sessionId)).state;
     if (Object.keys(change).length === 0) return before.working.task;
-    const { taskBytesMax } = await this.#parts.window(before.settings);
-    const state = await this.#sessions.change(sessionId, ({ working }) => {
+    const { taskBytesMax } = await this.#settings.window(before.settings);
+    const state = await this.#work.change(sessionId, ({ working }) => {
       const after = changedTask(working.task, change, taskBytesMax);
       const changed = taskDifference(working.task, after);
       const begins = change.newTask === undefined ? {} : ({ new_task: true } as const);
@@ -66,7 +55,7 @@ export class WorkingMemoryOperations {
   async pin(request: requests.MessageRequest): Promise<Pins> {
     const { sessionId, ...which } = requests.parseRequest(requests.messageRequest, request);
     const tokensMax = await this.#tokensMax(sessionId);
-    const state = await this.#sessions.change(sessionId, (state) => {
+    const state = await this.#work.change(sessionId, (state) => {
       const { id } = pinnable(entryAt(state, which));
       if (state.working.isPinned(id)) return [];
       requireRoom(state, id, tokensMax);
@@ -77,7 +66,7 @@ export class WorkingMemoryOperations {
 
   async unpin(request: requests.MessageRequest): Promise<Pins> {
     const { sessionId, ...which } = requests.parseRequest(requests.messageRequest, request);
-    const state = await this.#sessions.change(sessionId, (state) => {
+    const state = await this.#work.change(sessionId, (state) => {
       const { id } = entryAt(state, which);
       return state.working.isPinned(id) ? [{ type: "message_unpinned", message: id }] : [];
     });
@@ -86,23 +75,17 @@ export class WorkingMemoryOperations {
 
   async pins(request: requests.SessionRequest): Promise<Pins> {
     const { sessionId } = requests.parseRequest(requests.sessionRequest, request);
-    const { state } = await this.#sessions.open(sessionId);
+    const { state } = await this.#live.open(sessionId);
     return pinsView(state, await this.#tokensMax(sessionId));
   }
 
-  async context(request: requests.SessionRequest): Promise<ContextView> {
-    const { sessionId } = requests.parseRequest(requests.sessionRequest, request);
-    const { state } = await this.#sessions.open(sessionId);
-    return contextView(state, await this.#parts.window(state.settings));
-  }
-
   async #tokensMax(sessionId: string): Promise<number> {
-    const { state } = await this.#sessions.open(sessionId);
-    return (await this.#parts.window(state.settings)).pinTokensMax;
+    const { state } = await this.#live.open(sessionId);
+    return (await this.#settings.window(state.settings)).pinTokensMax;
   }
 }
 
-/** Pins, which a compaction must not touch, have to leave it something to work with. */
+/** @throws SessionError `PIN_BUDGET_EXCEEDED`: a compaction never touches pins, so they must leave it room. */
 function requireRoom(state: SessionState, message: number, tokensMax: number): void {
   const tokens = pinTokens(state, [message]);
   if (tokens <= tokensMax) return;

@@ -1,12 +1,14 @@
+import assert from "node:assert/strict";
 import { supersededEvents } from "../agent/approvals.ts";
 import { runCompaction } from "../agent/run-compaction.ts";
 import { runTurn } from "../agent/run-turn.ts";
+import type { ToolSet } from "../agent/tool-set.ts";
 import type { PendingApproval } from "../core/approval.ts";
 import type { ApprovalStore } from "../core/approval-store.ts";
 import type { Capability } from "../core/capabilities.ts";
 import type { ContextView } from "../core/context-view.ts";
-import { SessionError } from "../core/errors.ts";
-import type { EventEnvelope } from "../core/event.ts";
+import { type ErrorCode, SessionError } from "../core/errors.ts";
+import type { EventEnvelope, SessionSettings } from "../core/event.ts";
 import type { HistoryHit } from "../core/event-store.ts";
 import { newId } from "../core/ids.ts";
 import type { KnowledgeEntry } from "../core/knowledge.ts";
@@ -30,7 +32,9 @@ import type {
 import { SessionState } from "../core/session-state.ts";
 import type { TaskView } from "../core/task.ts";
 import { warn } from "../core/warn.ts";
+import { type DeletionDeps, deleteSession } from "../forgetting/delete-session.ts";
 import { type ForgettingDeps, forgetMemory } from "../forgetting/forget-memory.ts";
+import { ProjectKnowledge } from "../knowledge/project-knowledge.ts";
 import { ApprovalIndex } from "../projections/approval-index.ts";
 import { KnowledgeRecorder } from "../projections/knowledge-recorder.ts";
 import { MemoryIndex } from "../projections/memory-index.ts";
@@ -38,126 +42,166 @@ import { ProjectionRunner } from "../projections/projection-runner.ts";
 import { SessionFiles } from "../projections/session-files.ts";
 import { ApprovalDesk } from "./approval-desk.ts";
 import { ApprovalOperations } from "./approval-operations.ts";
-import { KnowledgeOperations } from "./knowledge-operations.ts";
+import { contextView } from "./context-view.ts";
+import { askerOf, KnowledgeOperations } from "./knowledge-operations.ts";
 import { LiveSession } from "./live-session.ts";
 import { LiveSessions } from "./live-sessions.ts";
 import { memoryOperations } from "./memory-operations.ts";
 import { openingEvents } from "./opening-events.ts";
-import { learningOf, memoryOf, type ServiceOptions } from "./service-options.ts";
+import {
+  learningOf,
+  memoryOf,
+  type ServiceOptions,
+  type ServiceStores,
+} from "./service-options.ts";
+import { sessionTools } from "./session-tools.ts";
 import { compactionOutcome, sessionSummary, sessionView } from "./session-view.ts";
 import { SessionWork } from "./session-work.ts";
 import { subscription } from "./subscription.ts";
-import { TurnParts } from "./turn-parts.ts";
+import { TurnSettings } from "./turn-settings.ts";
 import { WorkingMemoryOperations } from "./working-memory-operations.ts";
 
 const LIST_LIMIT_DEFAULT = 20;
 const SEARCH_LIMIT_DEFAULT = 10;
 
-export type PersistentOptions = ServiceOptions & {
-  readonly stores: NonNullable<ServiceOptions["stores"]> & { readonly approvals: ApprovalStore };
+/** The code of a request that needs a capability which the service does not have. */
+const DISABLED: Readonly<Record<Capability, ErrorCode>> = {
+  "session-store": "SESSION_PERSISTENCE_DISABLED",
+  "memory-store": "SESSION_MEMORY_DISABLED",
+  "session-compaction": "SESSION_COMPACTION_DISABLED",
 };
 
-/** Sessions that outlive the process, in stores that several processes may share. */
-export class PersistentSessionService implements SessionService {
-  readonly #options: PersistentOptions;
-  readonly #live: LiveSessions;
-  readonly #parts: TurnParts;
-  readonly #working: WorkingMemoryOperations;
-  readonly #projections: ProjectionRunner;
-  readonly #files: SessionFiles | undefined;
-  readonly #knowledge: KnowledgeOperations;
-  readonly #capabilities: readonly Capability[];
-  readonly #memory: MemoryOperations;
-  readonly #forgetting: ForgettingDeps;
-  readonly #desk: ApprovalDesk;
-  readonly #approvals: ApprovalOperations;
-  readonly #work: SessionWork;
+export interface LocalServiceOptions extends ServiceOptions {
+  readonly stores: ServiceStores & { readonly approvals: ApprovalStore };
+  /** Whether the stores outlive the process, which is the capability `session-store`. */
+  readonly persistent: boolean;
+}
 
-  constructor(options: PersistentOptions) {
-    const { events } = options.stores;
-    this.#options = options;
+/**
+ * The one implementation of `SessionService`. (The clients of the surfaces are the others: they
+ * send each request to one of these.)
+ *
+ * Several services, in one process or in many, may share the stores.
+ */
+export class LocalSessionService implements SessionService {
+  readonly #options: LocalServiceOptions;
+  readonly #capabilities: readonly Capability[];
+  readonly #settings: TurnSettings;
+  readonly #projections: ProjectionRunner;
+  readonly #knowledge: KnowledgeOperations;
+  readonly #memory: MemoryOperations;
+  readonly #live: LiveSessions;
+  readonly #desk: ApprovalDesk;
+  readonly #work: SessionWork;
+  readonly #approvals: ApprovalOperations;
+  readonly #working: WorkingMemoryOperations;
+  readonly #searchHistory: SessionService["searchHistory"];
+  readonly #toolsOf: (settings: SessionSettings) => ToolSet;
+  readonly #forgetting: ForgettingDeps & DeletionDeps;
+
+  constructor(options: LocalServiceOptions) {
+    const { stores, onBackgroundError: onError = warn } = options;
+    const { events, sessions, approvals } = stores;
     const memory = memoryOf(options);
+    this.#options = options;
     this.#capabilities = [
-      "session-store",
+      ...(options.persistent ? (["session-store"] as const) : []),
       ...(memory ? (["memory-store"] as const) : []),
       ...(options.compaction ? (["session-compaction"] as const) : []),
     ];
-    this.#live = new LiveSessions(options.stores);
-    this.#files = options.sessionFiles ? new SessionFiles(events, options.sessionFiles) : undefined;
-    const onError = options.onBackgroundError ?? warn;
-    this.#knowledge = new KnowledgeOperations(learningOf(options), {
-      memory,
-      kept: options.stores.knowledge,
-      findModel: (name) => this.#parts.model(name),
-      recorded: () => this.#projections.flush(),
+    const settings = new TurnSettings(options);
+    this.#settings = settings;
+
+    // What the project has learned. Without learning it is only there to be forgotten.
+    const learning = learningOf(options);
+    const ask = askerOf(learning?.model, settings);
+    const project = learning && new ProjectKnowledge(learning.store, learning, { memory, ask });
+    const kept =
+      project ?? (stores.knowledge && new ProjectKnowledge(stores.knowledge, {}, { memory }));
+
+    // What follows the log.
+    const files = options.sessionFiles ? new SessionFiles(events, options.sessionFiles) : undefined;
+    const projections = new ProjectionRunner(
+      events,
+      [
+        ...(memory ? [new MemoryIndex(events, memory)] : []),
+        ...(project ? [new KnowledgeRecorder(events, project)] : []),
+        new ApprovalIndex(events, approvals),
+        ...(files ? [files] : []),
+      ],
       onError,
-    });
-    const { project } = this.#knowledge;
-    const projections = [
-      ...(memory ? [new MemoryIndex(events, memory)] : []),
-      ...(project ? [new KnowledgeRecorder(events, project)] : []),
-      new ApprovalIndex(events, options.stores.approvals),
-      ...(this.#files ? [this.#files] : []),
-    ];
-    this.#projections = new ProjectionRunner(events, projections, onError);
-    this.#work = new SessionWork({
-      ...options.stores,
-      live: this.#live,
-      takeAnswers: (session) => this.#approvals.takeAnswers(session),
-      worked: () => this.#projections.wake(),
-    });
-    this.#desk = new ApprovalDesk(options.stores.approvals, options.approvals ?? {}, onError);
-    this.#approvals = new ApprovalOperations(options.stores.approvals, this.#desk, {
-      open: (sessionId) => this.#live.open(sessionId),
-      takeUp: (sessionId) => this.#work.run(sessionId, {}, async ({ state }) => state),
-      projected: () => this.#projections.flush(),
-    });
-    this.#parts = new TurnParts(options, {
-      searchMemory: (request) => this.searchMemory(request),
-      searchHistory: (request) => this.searchHistory(request),
-      updateTask: (sessionId, change) => this.#working.changeTask(sessionId, change, "agent"),
-    });
-    this.#working = new WorkingMemoryOperations(
-      {
-        open: (sessionId) => this.#live.open(sessionId),
-        change: (sessionId, decide) => this.#work.change(sessionId, decide),
-      },
-      this.#parts,
     );
-    this.#memory = memoryOperations(options, () => this.#projections.flush());
+    this.#projections = projections;
+    const projected = () => projections.flush();
+    this.#knowledge = new KnowledgeOperations(project, projected, onError);
+    const memoryWork = memoryOperations(options, projected);
+    this.#memory = memoryWork;
+
+    // What adds to the log.
+    const live = new LiveSessions(stores);
+    this.#live = live;
+    this.#desk = new ApprovalDesk(approvals, options.approvals ?? {}, onError);
+    const work = new SessionWork(stores, { live, desk: this.#desk, projections });
+    this.#work = work;
+    this.#approvals = new ApprovalOperations(approvals, {
+      desk: this.#desk,
+      live,
+      work,
+      projected,
+    });
+    const working = new WorkingMemoryOperations(live, work, settings);
+    this.#working = working;
     this.#forgetting = {
-      ...options.stores,
       memory,
-      knowledge: this.#knowledge.forgetful,
-      withSession: (id, work) =>
-        this.#work.run(id, { archivedToo: true }, ({ state }) => work(state)),
-      projected: () => this.#projections.flush(),
+      knowledge: kept,
+      events,
+      sessions,
+      approvals,
+      files,
+      withSession: (id, redact) =>
+        work.run(id, { archivedToo: true }, ({ state }) => redact(state)),
+      projected,
     };
-    // What an earlier process left undone is done now, beside the first request.
-    this.#projections.wake();
+
+    // What models do with all of it.
+    const searchHistory: SessionService["searchHistory"] = async (request) => {
+      const checked = requests.parseRequest(requests.searchHistory, request);
+      return await events.search({ limit: SEARCH_LIMIT_DEFAULT, ...checked });
+    };
+    this.#searchHistory = searchHistory;
+    this.#toolsOf = sessionTools(options, {
+      searchMemory: this.#searchesMemory
+        ? async (request) =>
+            memoryWork.search(requests.parseRequest(requests.searchMemory, request))
+        : undefined,
+      searchHistory,
+      updateTask: (sessionId, change) => working.changeTask(sessionId, change, "agent"),
+    });
+
+    // An earlier process may have left the projections behind the log.
+    projections.wake();
   }
 
   async createSession(request: requests.CreateSession): Promise<SessionCreated> {
     const checked = requests.parseRequest(requests.createSession, request);
     const { model, systemPrompt, maxTokens, compaction, messages = [], labels = {} } = checked;
     this.#requireCapabilities(checked);
-    if (model !== undefined) await this.#parts.model(model);
+    if (model !== undefined) await this.#settings.model(model);
     const id = newId();
     const memory = this.#has("memory-store") && checked.memory !== false;
     const limit = maxTokens ?? this.#options.maxTokens;
-    const learns =
-      this.#knowledge.project !== undefined && (checked.knowledge ?? checked.memory !== false);
+    const learns = this.#knowledge.isOn && (checked.knowledge ?? checked.memory !== false);
     const knowledge = learns ? await this.#knowledge.addendum() : undefined;
     const events = openingEvents({
       id,
       settings: {
-        model: model ?? this.#parts.defaultModelName,
+        model: model ?? this.#settings.defaultModelName,
         memory,
         labels,
         ...(learns ? { knowledge: true } : {}),
         ...(checked.approvals ? { approvals: checked.approvals } : {}),
         ...(limit === undefined ? {} : { max_tokens: limit }),
-        ...(compaction ? { compaction: this.#parts.wireCompaction(compaction) } : {}),
+        ...(compaction ? { compaction: this.#settings.wireCompaction(compaction) } : {}),
       },
       systemPrompt: systemPrompt ?? this.#options.systemPrompt,
       searchesMemory: memory && this.#searchesMemory && this.#options.builtinTools !== false,
@@ -168,7 +212,7 @@ export class PersistentSessionService implements SessionService {
     await session.commit(events);
     await this.#options.stores.sessions.save(session.state.snapshot());
     this.#live.add(session);
-    if (knowledge) await this.#knowledge.used((project) => project.markRulesUsed(knowledge.rules));
+    if (knowledge) await this.#knowledge.rulesUsed(knowledge.rules);
     this.#projections.wake();
     return { sessionId: id };
   }
@@ -178,6 +222,7 @@ export class PersistentSessionService implements SessionService {
   }
 
   async resume(request: requests.ResumeTurn, options: TurnOptions = {}): Promise<TurnResult> {
+    this.#require("session-store");
     return await this.#turn(requests.parseRequest(requests.resumeTurn, request), options);
   }
 
@@ -187,11 +232,12 @@ export class PersistentSessionService implements SessionService {
     return await this.#work.run(request.sessionId, options, async (session, signal) => {
       const { state } = session;
       if (content === undefined && state.openCalls.length === 0) throw nothingToGoOnWith();
-      const parts = await this.#parts.forTurn(state, request);
-      const approvals = this.#desk.of(state.settings, parts.tools);
+      const settings = await this.#settings.forTurn(state, request);
+      const tools = this.#toolsOf(state.settings);
+      const approvals = this.#desk.of(state.settings, tools);
       const prompt =
         content === undefined ? undefined : { content, context, ...(origin ? { origin } : {}) };
-      const result = await runTurn(prompt, { ...parts, approvals, log: session, signal });
+      const result = await runTurn(prompt, { ...settings, tools, approvals, log: session, signal });
       return { sessionId: state.id, ...result };
     });
   }
@@ -201,13 +247,14 @@ export class PersistentSessionService implements SessionService {
     options: TurnOptions = {},
   ): Promise<CompactionOutcome> {
     const { sessionId, instructions } = requests.parseRequest(requests.compactSession, request);
-    if (!this.#options.compaction) throw new SessionError("SESSION_COMPACTION_DISABLED");
+    this.#require("session-compaction");
     return await this.#work.run(sessionId, options, async (session, signal) => {
       if (session.state.openCalls.length > 0) throw new SessionError("APPROVAL_REQUIRED");
-      const { compaction, ...parts } = await this.#parts.forTurn(session.state, {});
-      if (!compaction) throw new SessionError("SESSION_COMPACTION_DISABLED");
+      const { compaction, ...settings } = await this.#settings.forTurn(session.state, {});
+      assert(compaction);
+      const tools = this.#toolsOf(session.state.settings);
       const trigger = { why: "request", ...(instructions ? { instructions } : {}) } as const;
-      const run = await runCompaction(session, { ...parts, compaction }, trigger, signal);
+      const run = await runCompaction(session, { ...settings, tools, compaction }, trigger, signal);
       return compactionOutcome(run, session.state.history.length);
     });
   }
@@ -236,11 +283,15 @@ export class PersistentSessionService implements SessionService {
     return this.#working.pins(request);
   }
 
-  context(request: requests.SessionRequest): Promise<ContextView> {
-    return this.#working.context(request);
+  async context(request: requests.SessionRequest): Promise<ContextView> {
+    const { sessionId } = requests.parseRequest(requests.sessionRequest, request);
+    const { state } = await this.#live.open(sessionId);
+    const { settings } = state;
+    return contextView(state, this.#toolsOf(settings), await this.#settings.window(settings));
   }
 
   async read(request: requests.SessionRequest): Promise<SessionView> {
+    this.#require("session-store");
     const { sessionId } = requests.parseRequest(requests.sessionRequest, request);
     const session = await this.#live.open(sessionId);
     const active = session.running !== undefined || (await this.#work.runsElsewhere(session));
@@ -248,6 +299,7 @@ export class PersistentSessionService implements SessionService {
   }
 
   async list(request: requests.ListSessions): Promise<readonly SessionSummary[]> {
+    this.#require("session-store");
     const { limit = LIST_LIMIT_DEFAULT, ...query } = requests.parseRequest(
       requests.listSessions,
       request,
@@ -257,6 +309,7 @@ export class PersistentSessionService implements SessionService {
   }
 
   async archive(request: requests.SessionRequest): Promise<void> {
+    this.#require("session-store");
     const { sessionId } = requests.parseRequest(requests.sessionRequest, request);
     await this.#work.run(sessionId, {}, (session) =>
       session.commit([
@@ -268,19 +321,10 @@ export class PersistentSessionService implements SessionService {
   }
 
   async delete(request: requests.SessionRequest): Promise<void> {
+    this.#require("session-store");
     const { sessionId } = requests.parseRequest(requests.sessionRequest, request);
-    const { events, sessions } = this.#options.stores;
     await this.#live.open(sessionId);
-    await this.#work.alone(sessionId, async () => {
-      // Projections first: what is left to project of this session must not come after its end.
-      await this.#projections.flush();
-      await this.#forgetting.memory?.delete({ sessionId });
-      await this.#knowledge.project?.deleteSession(sessionId);
-      await this.#options.stores.approvals.remove({ sessionId });
-      await this.#files?.remove(sessionId);
-      await sessions.delete(sessionId);
-      await events.delete(sessionId);
-    });
+    await this.#work.alone(sessionId, () => deleteSession(sessionId, this.#forgetting));
     this.#live.forget(sessionId);
   }
 
@@ -311,13 +355,13 @@ export class PersistentSessionService implements SessionService {
 
   async forgetMemory(request: requests.ForgetMemory): Promise<MemoryForgotten> {
     const { ids, sessionId = "" } = requests.parseRequest(requests.forgetMemory, request);
-    if (!this.#has("memory-store")) throw new SessionError("SESSION_MEMORY_DISABLED");
+    this.#require("memory-store");
     return await forgetMemory(ids ? { ids } : { sessionId }, this.#forgetting);
   }
 
   async searchHistory(request: requests.SearchHistory): Promise<readonly HistoryHit[]> {
-    const checked = requests.parseRequest(requests.searchHistory, request);
-    return await this.#options.stores.events.search({ limit: SEARCH_LIMIT_DEFAULT, ...checked });
+    this.#require("session-store");
+    return await this.#searchHistory(request);
   }
 
   listApprovals(request: requests.ListApprovals): Promise<readonly PendingApproval[]> {
@@ -357,11 +401,7 @@ export class PersistentSessionService implements SessionService {
     return this.#capabilities;
   }
 
-  #has(capability: Capability): boolean {
-    return this.#capabilities.includes(capability);
-  }
-
-  /** Stops what runs and finishes what is to be projected. The stores belong to whoever opened them. */
+  /** Interrupts running turns and brings the projections up to date. The stores stay open: they are the caller's. */
   async close(): Promise<void> {
     await this.#work.close();
     await this.#projections.close();
@@ -371,26 +411,30 @@ export class PersistentSessionService implements SessionService {
     return this.#options.searchableMemory !== false;
   }
 
+  #has(capability: Capability): boolean {
+    return this.#capabilities.includes(capability);
+  }
+
+  #require(capability: Capability): void {
+    if (!this.#has(capability)) throw new SessionError(DISABLED[capability]);
+  }
+
   #requireCapabilities(request: {
     readonly memory?: boolean | undefined;
     readonly knowledge?: boolean | undefined;
     readonly compaction?: unknown;
-  }) {
-    if (request.knowledge === true && !this.#knowledge.project) {
+  }): void {
+    if (request.knowledge && !this.#knowledge.isOn) {
       throw new SessionError("SESSION_KNOWLEDGE_DISABLED");
     }
-    if (request.memory === true && !this.#has("memory-store")) {
-      throw new SessionError("SESSION_MEMORY_DISABLED");
-    }
-    if (request.compaction !== undefined && !this.#options.compaction) {
-      throw new SessionError("SESSION_COMPACTION_DISABLED");
-    }
+    if (request.memory) this.#require("memory-store");
+    if (request.compaction !== undefined) this.#require("session-compaction");
   }
 }
 
 function nothingToGoOnWith(): SessionError {
   return new SessionError("INVALID_PARAMS", {
-    detail: "There is no prompt, and no call waits that a turn could go on with.",
+    detail: "There is no prompt, and no tool call waits for approval.",
     hint: "Give a prompt.",
   });
 }

@@ -1,38 +1,24 @@
 import { DEFAULT_RETRY_POLICY } from "../agent/retry.ts";
 import type { AgentCompaction } from "../agent/run-compaction.ts";
 import type { RunOptions } from "../agent/run-turn.ts";
-import { ToolSet } from "../agent/tool-set.ts";
 import { compactionThreshold } from "../compaction/compaction-threshold.ts";
 import { DefaultCompactor } from "../compaction/default-compactor.ts";
 import { SessionError } from "../core/errors.ts";
 import type { SessionSettings } from "../core/event.ts";
 import type { LanguageModel } from "../core/language-model.ts";
 import { type Budget, type CompactionSettings, compactionSettings } from "../core/requests.ts";
-import type { SessionService } from "../core/session-service.ts";
-import type { SessionState } from "../core/session-state.ts";
-import { TASK_LIMITS, type TaskChange, type TaskRecord } from "../core/task.ts";
-import type { Tool } from "../core/tool.ts";
+import { TASK_LIMITS } from "../core/task.ts";
 import { fromWire, toWire } from "../core/wire.ts";
-import { datetimeTool } from "../tools/datetime.ts";
-import { memorySearchTool } from "../tools/memory-search.ts";
-import { searchProjectHistoryTool } from "../tools/search-project-history.ts";
-import { updateTaskTool } from "../tools/update-task.ts";
-import type { SessionWindow } from "./context-view.ts";
-import { memoryOf, type ServiceOptions } from "./service-options.ts";
+import type { ServiceOptions } from "./service-options.ts";
 
 const TOOL_TIMEOUT_MS = 120_000;
 const SUMMARY_TIMEOUT_MS = 120_000;
 
-/** Parts of the compaction threshold that pins take when nothing else is said, and at the most. */
+/** Share of the compaction threshold that pins may take: by default, and at most. */
 const PIN_SHARE = 1 / 4;
 const PIN_SHARE_MAX = 1 / 2;
-/** The part that a task record takes at the most. */
+/** Share that a task record may take. */
 const TASK_SHARE = 1 / 8;
-
-/** What the built-in tools do. */
-interface BuiltinWork extends Pick<SessionService, "searchMemory" | "searchHistory"> {
-  updateTask(sessionId: string, change: TaskChange): Promise<TaskRecord>;
-}
 
 /** What a request may choose for its turn. */
 interface TurnRequest {
@@ -42,20 +28,22 @@ interface TurnRequest {
   readonly compaction?: CompactionSettings;
 }
 
-/** Finds what a turn is run with: the request's choice before the session's before the service's. */
-export class TurnParts {
-  readonly #options: ServiceOptions;
-  readonly #withMemory: ToolSet;
-  readonly #withoutMemory: ToolSet;
+/** How much a session's model calls may hold. */
+export interface SessionWindow {
+  readonly compaction: AgentCompaction | undefined;
+  readonly contextWindow: number | undefined;
+  /** Tokens that pins may take. It leaves a compaction enough to work with. */
+  readonly pinTokensMax: number;
+  /** Bytes that the task record may take. */
+  readonly taskBytesMax: number;
+}
 
-  constructor(options: ServiceOptions, work: BuiltinWork) {
+/** Settles what a turn runs with: the request's choice, else the session's, else the service's. */
+export class TurnSettings {
+  readonly #options: ServiceOptions;
+
+  constructor(options: ServiceOptions) {
     this.#options = options;
-    const builtin = options.builtinTools === false ? [] : builtinTools(options, work);
-    const own = options.tools ?? [];
-    this.#withMemory = new ToolSet([...own, ...builtin], builtin);
-    const isMemorySearch = (tool: Tool) => tool.definition.name === "memory_search";
-    const rest = builtin.filter((tool) => !isMemorySearch(tool));
-    this.#withoutMemory = new ToolSet([...own, ...rest], rest);
   }
 
   get defaultModelName(): string {
@@ -69,33 +57,29 @@ export class TurnParts {
     if (typeof model !== "string" && model.id === name) return model;
     if (!models) {
       throw new SessionError("INVALID_PARAMS", {
-        detail: `The model "${name}" was named, but this service was given no way to find models by name.`,
+        detail: `The model "${name}" was named, but this service has no way to find models by name.`,
         hint: "Pass `models` to createSessionService(), for example aiSdkModels().",
       });
     }
     return await models(name);
   }
 
-  async forTurn(
-    state: SessionState,
-    request: TurnRequest,
-  ): Promise<Omit<RunOptions, "log" | "signal">> {
-    const { settings } = state;
+  async forTurn({ settings }: { readonly settings: SessionSettings }, request: TurnRequest) {
+    const { retry, toolTimeoutMs = TOOL_TIMEOUT_MS } = this.#options;
     const model = await this.#modelFor(settings, request.model);
     const maxTokens = request.maxTokens ?? settings.max_tokens;
     const compaction = this.#compaction(settings, request.compaction, model.contextWindow);
     return {
       model,
-      tools: this.#toolsFor(settings),
-      retry: { ...DEFAULT_RETRY_POLICY, ...this.#options.retry },
+      retry: { ...DEFAULT_RETRY_POLICY, ...retry },
       budget: request.budget ?? {},
-      toolTimeoutMs: this.#options.toolTimeoutMs ?? TOOL_TIMEOUT_MS,
+      toolTimeoutMs,
       ...(maxTokens === undefined ? {} : { maxTokens }),
       ...(compaction ? { compaction } : {}),
-    };
+    } satisfies Partial<RunOptions>;
   }
 
-  /** How a session's window is filled; without the model, where that cannot be had. */
+  /** A session whose model is not available has a window all the same. */
   async window(settings: SessionSettings): Promise<SessionWindow> {
     const model = await this.#modelFor(settings).catch(() => undefined);
     const contextWindow = model?.contextWindow;
@@ -104,7 +88,6 @@ export class TurnParts {
       compaction?.compactor.config.autoCompactThreshold ?? compactionThreshold(contextWindow);
     const { pinBudget = threshold * PIN_SHARE } = this.#options.compaction ?? {};
     return {
-      tools: this.#toolsFor(settings),
       compaction,
       contextWindow,
       pinTokensMax: Math.floor(Math.min(pinBudget, threshold * PIN_SHARE_MAX)),
@@ -112,15 +95,12 @@ export class TurnParts {
     };
   }
 
-  #toolsFor(settings: SessionSettings): ToolSet {
-    return settings.memory ? this.#withMemory : this.#withoutMemory;
-  }
-
+  /** Compaction settings as a session's first event keeps them. */
   wireCompaction(settings: CompactionSettings): NonNullable<SessionSettings["compaction"]> {
     return toWire(compactionSettings, settings) as NonNullable<SessionSettings["compaction"]>;
   }
 
-  /** A session keeps its model; one that this service cannot find by name is answered by its own. */
+  /** A session keeps its model. When that cannot be looked up by name, the service's own answers. */
   async #modelFor(settings: SessionSettings, requested?: string): Promise<LanguageModel> {
     const { model, models } = this.#options;
     if (requested !== undefined) return await this.model(requested);
@@ -138,10 +118,10 @@ export class TurnParts {
     const {
       compactor,
       summarizer,
-      onSummaryFailure,
-      pruneToolOutput,
-      summaryTimeoutMs,
-      keepAnchors,
+      onSummaryFailure = "keep",
+      pruneToolOutput = true,
+      keepAnchors = true,
+      summaryTimeoutMs = SUMMARY_TIMEOUT_MS,
       pinBudget: _,
       ...own
     } = compaction;
@@ -151,20 +131,10 @@ export class TurnParts {
     return {
       compactor: compactor ?? new DefaultCompactor({ ...config, autoCompactThreshold }),
       ...(summarizer ? { summarizer } : {}),
-      onSummaryFailure: onSummaryFailure ?? "keep",
-      pruneToolOutput: pruneToolOutput ?? true,
-      keepAnchors: keepAnchors ?? true,
-      summaryTimeoutMs: summaryTimeoutMs ?? SUMMARY_TIMEOUT_MS,
+      onSummaryFailure,
+      pruneToolOutput,
+      keepAnchors,
+      summaryTimeoutMs,
     };
   }
-}
-
-function builtinTools(options: ServiceOptions, work: BuiltinWork): Tool[] {
-  const searchesMemory = memoryOf(options) && options.searchableMemory !== false;
-  return [
-    ...(searchesMemory ? [memorySearchTool((request) => work.searchMemory(request))] : []),
-    ...(options.stores ? [searchProjectHistoryTool((request) => work.searchHistory(request))] : []),
-    updateTaskTool((sessionId, change) => work.updateTask(sessionId, change)),
-    datetimeTool(),
-  ];
 }

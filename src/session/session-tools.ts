@@ -1,0 +1,38 @@
+import { ToolSet } from "../agent/tool-set.ts";
+import type { SessionSettings } from "../core/event.ts";
+import type { HistoryHit } from "../core/event-store.ts";
+import type { MemoryHit } from "../core/memory-store.ts";
+import type { SearchHistory } from "../core/requests.ts";
+import type { TaskChange, TaskRecord } from "../core/task.ts";
+import { datetimeTool } from "../tools/datetime.ts";
+import { memorySearchTool } from "../tools/memory-search.ts";
+import { searchProjectHistoryTool } from "../tools/search-project-history.ts";
+import { updateTaskTool } from "../tools/update-task.ts";
+import type { ServiceOptions } from "./service-options.ts";
+
+/** What the built-in tools call. */
+interface BuiltinWork {
+  /** Left out where models cannot search memory. */
+  readonly searchMemory:
+    | ((request: { query: string; limit: number }) => Promise<readonly MemoryHit[]>)
+    | undefined;
+  searchHistory(request: SearchHistory): Promise<readonly HistoryHit[]>;
+  updateTask(sessionId: string, change: TaskChange): Promise<TaskRecord>;
+}
+
+/** The tools of each session: the caller's and rkat's own, `memory_search` only with memory on. */
+export function sessionTools(
+  { tools = [], builtinTools = true }: Pick<ServiceOptions, "tools" | "builtinTools">,
+  { searchMemory, searchHistory, updateTask }: BuiltinWork,
+): (settings: SessionSettings) => ToolSet {
+  const builtin = builtinTools
+    ? [searchProjectHistoryTool(searchHistory), updateTaskTool(updateTask), datetimeTool()]
+    : [];
+  const search = builtinTools && searchMemory ? [memorySearchTool(searchMemory)] : [];
+  const withMemory = [...search, ...builtin];
+  const sets = {
+    withMemory: new ToolSet([...tools, ...withMemory], withMemory),
+    withoutMemory: new ToolSet([...tools, ...builtin], builtin),
+  };
+  return ({ memory }) => (memory ? sets.withMemory : sets.withoutMemory);
+}
