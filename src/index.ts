@@ -53,6 +53,7 @@ export type {
   PositionedEvent,
   Redaction,
 } from "./core/event-store.ts";
+export type { Issue } from "./core/issues.ts";
 export type {
   Contradiction,
   KnowledgeEntry,

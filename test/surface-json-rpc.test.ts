@@ -15,6 +15,7 @@ import {
   expectSameCodes,
   expectSameEvents,
   expectSameRefusals,
+  expectSameTexts,
   failureOf,
   type OpenSurface,
 } from "./support/same-as-sdk.ts";
@@ -62,6 +63,9 @@ test("a subscriber sees what others do, from where it asks, and a turn in a sess
 
 test("to subscribe to what there is not fails as it does over the SDK", () =>
   expectSameRefusals(open));
+
+test("a message names fields as over the SDK, and quotes the caller's text unchanged", () =>
+  expectSameTexts(open));
 
 test("a turn that is cancelled is interrupted, and so is one whose client closes", async () => {
   const place = await temporaryFolder();

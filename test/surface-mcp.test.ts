@@ -14,6 +14,7 @@ import {
   expectSameCodes,
   expectSameEvents,
   expectSameRefusals,
+  expectSameTexts,
   failureOf,
 } from "./support/same-as-sdk.ts";
 import { overHttp, overStdio, startHttp } from "./support/scripted-mcp.ts";
@@ -85,6 +86,9 @@ test.each(ways)("a subscriber sees what others do, from where it asks (%s)", asy
 
 test("to subscribe to what there is not fails as it does over the SDK", () =>
   expectSameRefusals(overStdio));
+
+test("a message names fields as over the SDK, and quotes the caller's text unchanged", () =>
+  expectSameTexts(overStdio));
 
 test.each(ways)(
   "a turn that is cancelled is interrupted, and then it is over (%s)",

@@ -9,6 +9,7 @@ import {
   expectSameCodes,
   expectSameEvents,
   expectSameRefusals,
+  expectSameTexts,
   failureOf,
   type OpenSurface,
 } from "./support/same-as-sdk.ts";
@@ -46,6 +47,9 @@ test("bad requests fail with the same codes as over the SDK", () => expectSameCo
 
 test("to subscribe to what there is not fails as it does over the SDK", () =>
   expectSameRefusals(open));
+
+test("a message names fields as over the SDK, and quotes the caller's text unchanged", () =>
+  expectSameTexts(open));
 
 test("a cancelled turn is interrupted, and only then has its promise ended", async () => {
   const replies = [{ text: "never", delayMs: 60_000 }, "back"];

@@ -1,3 +1,5 @@
+import { type Issue, issuesText } from "./issues.ts";
+
 /**
  * Every failure that a caller can act on, in one table.
  *
@@ -216,6 +218,8 @@ export class SessionError extends Error {
   readonly hint: string;
   /** Set when the same request may succeed later. `afterMs` is set when the other side said when. */
   readonly retry: { readonly afterMs?: number } | undefined;
+  /** The wrong fields of an `INVALID_PARAMS`. Undefined when no field is wrong. */
+  readonly issues: readonly Issue[] | undefined;
   readonly [BRAND] = true;
 
   constructor(
@@ -225,6 +229,8 @@ export class SessionError extends Error {
       readonly message?: string;
       /** Follows the row's message, as a sentence of its own. */
       readonly detail?: string;
+      /** The detail is made of them. */
+      readonly issues?: readonly Issue[] | undefined;
       readonly hint?: string;
       readonly retry?: { readonly afterMs?: number };
       readonly cause?: unknown;
@@ -232,13 +238,15 @@ export class SessionError extends Error {
   ) {
     const row = ERRORS[code];
     const message = options.message ?? row.message;
+    const detail = options.issues ? issuesText(options.issues) : options.detail;
     super(
-      options.detail ? `${message} ${options.detail}` : message,
+      detail ? `${message} ${detail}` : message,
       "cause" in options ? { cause: options.cause } : {},
     );
     this.code = code;
     this.hint = options.hint ?? row.hint;
     this.retry = options.retry;
+    this.issues = options.issues;
   }
 
   /** Like `instanceof`, but also true across two installed copies of this package. */

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { TOOL_POLICIES } from "./approval.ts";
 import { SessionError } from "./errors.ts";
+import { issuesOf } from "./issues.ts";
 import { KNOWLEDGE_KINDS } from "./knowledge.ts";
 import { MEMORY_KINDS } from "./memory-store.ts";
 import { contentSchema, messageSchema } from "./message-schema.ts";
@@ -17,7 +18,7 @@ const labels = z.record(z.string().min(1).max(100), z.string().max(500));
 const positive = z.int().positive();
 const isoTime = z
   .string()
-  .refine((text) => !Number.isNaN(Date.parse(text)), "not an ISO 8601 time");
+  .refine((text) => !Number.isNaN(Date.parse(text)), "expected an ISO 8601 time");
 const page = { limit: z.int().min(0).max(1000).optional(), offset: z.int().min(0).optional() };
 
 export const origin = z.strictObject({
@@ -68,7 +69,7 @@ export const createSession = z.strictObject({
 
 export const startTurn = z.strictObject({
   sessionId,
-  prompt: contentSchema.refine((content) => content.length > 0, "the prompt is empty"),
+  prompt: contentSchema.refine((content) => content.length > 0, "must not be empty"),
   model: z.string().min(1).optional(),
   maxTokens: positive.optional(),
   budget: budget.optional(),
@@ -135,7 +136,7 @@ export const messageRequest = z
   })
   .refine(
     ({ message, position }) => (message === undefined) !== (position === undefined),
-    "give message (an id) or position, one of the two",
+    "give either message (an id) or position",
   );
 
 export const subscribe = z.strictObject({
@@ -186,7 +187,7 @@ export const forgetMemory = z
   })
   .refine(
     ({ ids, sessionId }) => (ids === undefined) !== (sessionId === undefined),
-    "either ids or sessionId has to be given",
+    "give either the ids of entries or a session",
   );
 
 export const searchHistory = z.strictObject({
@@ -213,7 +214,7 @@ const knowledgeId = z.string().min(1).max(300);
 const knowledgeText = z
   .string()
   .max(5000)
-  .refine((text) => text.trim() !== "", "the text is empty");
+  .refine((text) => text.trim() !== "", "must not be empty");
 const tags = z.array(z.string().min(1).max(100)).max(20);
 
 export const listKnowledge = z.strictObject({
@@ -284,7 +285,7 @@ export function parseRequest<Schema extends z.ZodType>(
 ): Given<z.output<Schema>> {
   const parsed = schema.safeParse(request);
   if (parsed.success) return withoutUndefined(parsed.data) as Given<z.output<Schema>>;
-  throw new SessionError("INVALID_PARAMS", { detail: z.prettifyError(parsed.error) });
+  throw new SessionError("INVALID_PARAMS", { issues: issuesOf(parsed.error) });
 }
 
 /** The same fields, but none that is there and `undefined`. */

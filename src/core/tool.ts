@@ -1,5 +1,6 @@
 import { z } from "zod";
 import type { ToolPolicy } from "./approval.ts";
+import { issuesOf, issuesText } from "./issues.ts";
 
 /** A JSON Schema of a tool's arguments; its `type` is `object`. */
 export type JsonSchema = Readonly<Record<string, unknown>>;
@@ -78,7 +79,7 @@ export function defineTool<Input extends z.ZodType>(options: {
     async execute(args, context) {
       const parsed = options.input.safeParse(args);
       if (!parsed.success) {
-        throw new ToolError("invalid_arguments", z.prettifyError(parsed.error));
+        throw new ToolError("invalid_arguments", issuesText(issuesOf(parsed.error)));
       }
       const result = await options.execute(parsed.data, context);
       return typeof result === "string" ? result : (JSON.stringify(result) ?? "null");

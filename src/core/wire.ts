@@ -1,68 +1,105 @@
 import { z } from "zod";
 import { SessionError } from "./errors.ts";
+import type { Issue } from "./issues.ts";
 
 /**
- * Names on the wire are in snake_case, names in the code in camelCase. What a
- * schema names is converted; what it only lets through (labels, metadata, the
- * arguments of a tool, messages) belongs to the user and keeps its keys.
+ * Names are snake_case on the wire and camelCase in the code. A schema says
+ * which names are ours; the user's own keys (labels, metadata, the arguments of
+ * a tool, messages) are never changed.
  *
- * @throws SessionError `INVALID_PARAMS` for a name as the wire has it: in the code it is none.
+ * @throws SessionError `INVALID_PARAMS` for a name of ours in snake_case.
  */
 export function toWire(schema: z.ZodType, value: unknown): unknown {
-  return walk(schema, value, (object, shape) => {
-    const names = new Set(Object.keys(shape).map(snakeCase));
-    return Object.fromEntries(
-      Object.entries(object).map(([key, item]) => {
-        if (Object.hasOwn(shape, key))
-          return [snakeCase(key), toWire(shape[key] as z.ZodType, item)];
-        if (names.has(key)) throw unrecognized(key);
-        return [key, item];
-      }),
-    );
-  });
+  return convert(schema, value, TO_WIRE, []);
 }
 
 /**
- * The other way. Keys that the schema does not name stay as they are, for it to refuse by name.
+ * The reverse of `toWire`. Keys that the schema does not have are left for it to refuse.
  *
- * @throws SessionError `INVALID_PARAMS` for a name as the code has it: on the wire it is none.
+ * @throws SessionError `INVALID_PARAMS` for a name of ours in camelCase.
  */
 export function fromWire(schema: z.ZodType, value: unknown): unknown {
-  return walk(schema, value, (object, shape) => {
-    const names = new Map(Object.keys(shape).map((key) => [snakeCase(key), key]));
-    return Object.fromEntries(
-      Object.entries(object).map(([key, item]) => {
-        const name = names.get(key);
-        if (name === undefined && Object.hasOwn(shape, key)) {
-          throw unrecognized(key);
-        }
-        return name === undefined ? [key, item] : [name, fromWire(shape[name] as z.ZodType, item)];
-      }),
-    );
-  });
+  return convert(schema, value, FROM_WIRE, []);
+}
+
+/** The failure with the wire's names for the fields that it blames. */
+export function errorToWire(schema: z.ZodType, error: SessionError): SessionError {
+  return withFieldNames(schema, error, TO_WIRE);
+}
+
+/** The failure with the code's names for the fields that it blames. */
+export function errorFromWire(schema: z.ZodType, error: SessionError): SessionError {
+  return withFieldNames(schema, error, FROM_WIRE);
 }
 
 export function snakeCase(name: string): string {
   return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }
 
-function unrecognized(key: string): SessionError {
-  return new SessionError("INVALID_PARAMS", { detail: `Unrecognized key: "${key}"` });
+/** From which names to which, each made of the code's. */
+interface Direction {
+  from(name: string): string;
+  to(name: string): string;
 }
 
-type Shape = Readonly<Record<string, unknown>>;
+const same = (name: string) => name;
+const TO_WIRE: Direction = { from: same, to: snakeCase };
+const FROM_WIRE: Direction = { from: snakeCase, to: same };
 
-function walk(
-  schema: z.ZodType,
-  value: unknown,
-  convert: (object: Readonly<Record<string, unknown>>, shape: Shape) => unknown,
-): unknown {
+type Path = Issue["path"];
+
+function convert(schema: z.ZodType, value: unknown, direction: Direction, path: Path): unknown {
   const inner = unwrap(schema);
   if (inner instanceof z.ZodArray && Array.isArray(value)) {
-    return value.map((item) => walk(inner.element as z.ZodType, item, convert));
+    const element = inner.element as z.ZodType;
+    return value.map((item, index) => convert(element, item, direction, [...path, index]));
   }
-  if (inner instanceof z.ZodObject && isPlainObject(value)) return convert(value, inner.shape);
-  return value;
+  if (!(inner instanceof z.ZodObject) || !isPlainObject(value)) return value;
+  const names = Object.keys(inner.shape);
+  const byKey = new Map(names.map((name) => [direction.from(name), name]));
+  return Object.fromEntries(
+    Object.entries(value).map(([key, item]) => {
+      const name = byKey.get(key);
+      if (name !== undefined) {
+        return [direction.to(name), convert(inner.shape[name], item, direction, [...path, key])];
+      }
+      // The converted name would pass as the right one.
+      if (names.some((name) => direction.to(name) === key)) throw unrecognized(path, key);
+      return [key, item];
+    }),
+  );
+}
+
+/** The same failure as for any other key that the schema does not have. */
+function unrecognized(path: Path, key: string): SessionError {
+  const message = `Unrecognized key: "${key}"`;
+  return new SessionError("INVALID_PARAMS", { issues: [{ path, message }] });
+}
+
+function withFieldNames(
+  schema: z.ZodType,
+  error: SessionError,
+  direction: Direction,
+): SessionError {
+  if (!error.issues) return error;
+  const issues = error.issues.map(({ path, message }) => ({
+    path: renamePath(schema, path, direction),
+    message,
+  }));
+  return new SessionError(error.code, { issues, hint: error.hint, cause: error });
+}
+
+function renamePath(schema: z.ZodType, path: Path, direction: Direction): Path {
+  const [key, ...rest] = path;
+  if (key === undefined) return path;
+  const inner = unwrap(schema);
+  if (inner instanceof z.ZodArray) {
+    return [key, ...renamePath(inner.element as z.ZodType, rest, direction)];
+  }
+  if (!(inner instanceof z.ZodObject)) return path;
+  const name = Object.keys(inner.shape).find((name) => direction.from(name) === key);
+  if (name === undefined) return path;
+  return [direction.to(name), ...renamePath(inner.shape[name], rest, direction)];
 }
 
 /** The schema without `optional`, `nullable` and `default` around it. */

@@ -1,7 +1,7 @@
 import { SessionError } from "../core/errors.ts";
+import type { Issue } from "../core/issues.ts";
 import type { SessionService, TurnOptions } from "../core/session-service.ts";
-import { fromWire, toWire } from "../core/wire.ts";
-import { inWireNames } from "./field-names.ts";
+import { errorToWire, fromWire, toWire } from "../core/wire.ts";
 import { OPERATIONS, type Operation, type OperationName } from "./operations.ts";
 
 /**
@@ -22,7 +22,7 @@ export async function callOperation(
     const result = await service[name](request as never, options);
     return wireResult(operation, result);
   } catch (error) {
-    throw inWireNames(SessionError.from(error), operation.request);
+    throw errorToWire(operation.request, SessionError.from(error));
   }
 }
 
@@ -33,17 +33,25 @@ function wireResult(operation: Operation, result: unknown): Record<string, unkno
   return resultKey ? { [resultKey]: wire ?? true } : (wire as Record<string, unknown>);
 }
 
-/** What a surface tells of a failure; the same on all of them. */
+/** A failure as JSON, the same on every surface. */
 export interface WireError {
   readonly code: string;
   readonly message: string;
   readonly hint: string;
+  /** The fields that are wrong, by the names of the wire. */
+  readonly issues?: readonly Issue[];
   /** When the request may succeed, in milliseconds from now, if that is known. */
   readonly retry_after_ms?: number;
 }
 
 export function wireError(error: SessionError): WireError {
-  const { code, message, hint, retry } = error;
+  const { code, message, hint, issues, retry } = error;
   const afterMs = retry?.afterMs;
-  return { code, message, hint, ...(afterMs === undefined ? {} : { retry_after_ms: afterMs }) };
+  return {
+    code,
+    message,
+    hint,
+    ...(issues ? { issues } : {}),
+    ...(afterMs === undefined ? {} : { retry_after_ms: afterMs }),
+  };
 }

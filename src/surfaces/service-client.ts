@@ -1,10 +1,10 @@
 import { ERRORS, type ErrorCode, SessionError } from "../core/errors.ts";
 import type { EventEnvelope } from "../core/event.ts";
+import type { Issue } from "../core/issues.ts";
 import { subscribe as subscribeRequest } from "../core/requests.ts";
 import type { SessionService, SubscribeOptions, TurnOptions } from "../core/session-service.ts";
-import { fromWire, toWire } from "../core/wire.ts";
+import { errorFromWire, fromWire, toWire } from "../core/wire.ts";
 import type { WireError } from "./call-operation.ts";
-import { inCodeNames } from "./field-names.ts";
 import { OPERATIONS, type Operation, type OperationName } from "./operations.ts";
 
 /** A connection to a service somewhere else, as a surface's client has it. */
@@ -28,7 +28,7 @@ export function serviceOver(connection: ServiceConnection): SessionService {
     const operation: Operation = OPERATIONS[name];
     const params = toWire(operation.request, request) as Record<string, unknown>;
     const wire = await connection.call(name, params, options).catch((error: unknown) => {
-      throw inCodeNames(SessionError.from(error), operation.request);
+      throw errorFromWire(operation.request, SessionError.from(error));
     });
     const value = operation.resultKey ? wire[operation.resultKey] : wire;
     return fromWire(operation.result, value) as never;
@@ -67,7 +67,7 @@ export function serviceOver(connection: ServiceConnection): SessionService {
       try {
         yield* connection.subscribe(params, options);
       } catch (error) {
-        throw inCodeNames(SessionError.from(error), subscribeRequest);
+        throw errorFromWire(subscribeRequest, SessionError.from(error));
       }
     },
     close: () => connection.close(),
@@ -80,8 +80,22 @@ export function remoteError(wire: Partial<WireError>): SessionError {
   const code = known ? (wire.code as ErrorCode) : "INTERNAL_ERROR";
   const afterMs = wire.retry_after_ms;
   return new SessionError(code, {
-    ...(wire.message === undefined ? {} : { message: wire.message }),
+    ...textOf(wire),
     ...(wire.hint === undefined ? {} : { hint: wire.hint }),
     ...(afterMs === undefined ? {} : { retry: { afterMs } }),
   });
+}
+
+/** The message is made of the issues again, so that it can name fields as the code does. */
+function textOf({ issues, message }: Partial<WireError>) {
+  if (areIssues(issues)) return { issues };
+  return message === undefined ? {} : { message };
+}
+
+/** Checked because the other side may be any program. */
+function areIssues(issues: unknown): issues is readonly Issue[] {
+  return (
+    Array.isArray(issues) &&
+    issues.every((issue) => Array.isArray(issue?.path) && typeof issue.message === "string")
+  );
 }

@@ -108,12 +108,13 @@ not read answers. When its input ends, \`rkat rpc\` lets what runs finish for up
 SIGINT and SIGTERM it interrupts what runs, answers, and ends.
 
 An error has the number of the table below as its \`code\`, and the rest as its \`data\`: \`code\`, \`message\`,
-\`hint\`, and \`retry_after_ms\` where that is known. What is no request at all gets the protocol's own
--32700 (no JSON), -32600 (no request) or -32601 (no such method).`;
+\`hint\`, \`issues\` where fields are wrong, and \`retry_after_ms\` where that is known. A line that is no request
+gets the protocol's own -32700 (not JSON), -32600 (not a request) or -32601 (no such method).`;
 
 const ERRORS_INTRODUCTION = `## Errors
 
-Every surface tells a failure with the same code and the same message; the hint that comes with it says what to do.`;
+Every surface reports a failure with the same code and the same message; the hint says what to do. An
+\`INVALID_PARAMS\` also has \`issues\`, one for each wrong field: \`{ "path": ["budget", "max_tool_calls"], "message": "…" }\`.`;
 
 function operationDoc(name: string, operation: Operation): string[] {
   const { description, request, result, resultKey } = operation;

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import type { Origin } from "../core/event.ts";
+import { issuesOf, issuesText } from "../core/issues.ts";
 import type { AssistantBlock, ContentBlock, Message, ToolUse } from "../core/message.ts";
 import { origin } from "../core/requests.ts";
 import type { RecordedMessage, TranscriptFormat } from "./recording.ts";
@@ -38,7 +39,7 @@ type Line = z.infer<typeof lineSchema>;
 
 function readLine(value: unknown): RecordedMessage {
   const parsed = lineSchema.safeParse(value);
-  if (!parsed.success) throw new Error(z.prettifyError(parsed.error));
+  if (!parsed.success) throw new Error(issuesText(issuesOf(parsed.error)));
   const line = parsed.data;
   const said = originOf(line);
   return {

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import type { DurableEvent } from "../core/event.ts";
+import { issuesOf, issuesText } from "../core/issues.ts";
 import { MessageAssembler } from "../core/message-assembler.ts";
 import { contentSchema, messageSchema } from "../core/message-schema.ts";
 import { origin } from "../core/requests.ts";
@@ -57,5 +58,5 @@ const MESSAGE_EVENTS: Readonly<Record<string, z.ZodType>> = {
 function check<Schema extends z.ZodType>(schema: Schema, value: unknown): z.output<Schema> {
   const parsed = schema.safeParse(value);
   if (parsed.success) return parsed.data;
-  throw new Error(z.prettifyError(parsed.error));
+  throw new Error(issuesText(issuesOf(parsed.error)));
 }

@@ -63,6 +63,28 @@ export async function expectSameRefusals(open: OpenSurface) {
   const failed = await failureOf(next({ sessionId: "nobody", afterSeq: -1 }));
   expect(failed.code).toBe("INVALID_PARAMS");
   expect(failed.message).toContain("afterSeq");
+  expect(failed.issues).toMatchObject([{ path: ["afterSeq"] }]);
+}
+
+/** A message names fields as the caller knows them, and quotes the caller's own text unchanged. */
+export async function expectSameTexts(open: OpenSurface) {
+  const messagesOf = async (service: SessionService) => {
+    const { sessionId } = await service.createSession({});
+    const requests: readonly (() => Promise<unknown>)[] = [
+      () => service.createSession({ model: "nobody/max_tokens-maxTokens" }),
+      () => service.createSession({ labels: { sessionId: 1, session_id: 2 } } as never),
+      () => service.createSession({ compaction: { windowSize: 0 } }),
+      () => service.startTurn({ sessionId, prompt: "hi", max_tokens: 5 } as never),
+      () => service.startTurn({ sessionId, prompt: 5 } as never),
+      () => service.searchMemory({ query: "fox", sessionId: "", minScore: 2 }),
+      () => service.forgetMemory({}),
+    ];
+    const failures = await Promise.all(requests.map((request) => failureOf(request)));
+    return failures.map(({ message, issues }) => ({ message, issues }));
+  };
+  const expected = await messagesOf(await openSdk(await temporaryFolder(), EVENTFUL));
+  expect(expected[0]?.message).toContain("nobody/max_tokens-maxTokens");
+  expect(await messagesOf(await open(await temporaryFolder(), EVENTFUL))).toEqual(expected);
 }
 
 /** The error that `work` ends with; it has to be one of ours. */

@@ -1,9 +1,8 @@
 import { SessionError } from "../../core/errors.ts";
 import { type Subscribe, subscribe as subscribeRequest } from "../../core/requests.ts";
 import type { SessionService } from "../../core/session-service.ts";
-import { fromWire } from "../../core/wire.ts";
+import { errorToWire, fromWire } from "../../core/wire.ts";
 import { type WireError, wireError } from "../call-operation.ts";
-import { inWireNames } from "../field-names.ts";
 import { isObject } from "./rpc-message.ts";
 
 /** What a connection may subscribe to at once. */
@@ -54,7 +53,7 @@ export class Subscriptions {
     this.#byId.set(id, controller);
     const after_seq = await new Promise<number>((resolve, reject) => {
       void this.#tell(id, params, controller.signal, answered, resolve).catch((error) => {
-        reject(inWireNames(SessionError.from(error), subscribeRequest));
+        reject(errorToWire(subscribeRequest, SessionError.from(error)));
       });
     });
     return { subscription_id: id, after_seq };

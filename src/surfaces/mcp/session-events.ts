@@ -3,8 +3,7 @@ import { SessionError } from "../../core/errors.ts";
 import { type EventEnvelope, isTransient } from "../../core/event.ts";
 import { parseRequest, sessionRequest } from "../../core/requests.ts";
 import type { SessionService } from "../../core/session-service.ts";
-import { fromWire } from "../../core/wire.ts";
-import { inWireNames } from "../field-names.ts";
+import { errorToWire, fromWire } from "../../core/wire.ts";
 
 const LIMIT_DEFAULT = 100;
 /** Bytes of one answer's events, as JSON. */
@@ -64,7 +63,7 @@ export async function sessionEvents(
     const asked = parseRequest(request, fromWire(request, params ?? {}));
     return asked.follow ? await follow(service, asked, reader) : await page(service, asked, reader);
   } catch (error) {
-    throw inWireNames(SessionError.from(error), request);
+    throw errorToWire(request, SessionError.from(error));
   }
 }
 

@@ -74,6 +74,22 @@ const ERROR = {
     code: { type: "string", enum: Object.keys(ERRORS) },
     message: { type: "string" },
     hint: { type: "string", description: "What to do about it." },
+    issues: {
+      type: "array",
+      description: "The fields that are wrong, of an INVALID_PARAMS.",
+      items: {
+        type: "object",
+        required: ["path", "message"],
+        properties: {
+          path: {
+            type: "array",
+            description: 'The way to the field, such as ["budget", "max_tool_calls"].',
+            items: { type: ["string", "integer"] },
+          },
+          message: { type: "string" },
+        },
+      },
+    },
     retry_after_ms: { type: "number", description: "When the same request may succeed." },
   },
 };

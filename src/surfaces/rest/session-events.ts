@@ -3,9 +3,8 @@ import { SessionError } from "../../core/errors.ts";
 import type { EventEnvelope } from "../../core/event.ts";
 import { subscribe as subscribeRequest } from "../../core/requests.ts";
 import type { SessionService } from "../../core/session-service.ts";
-import { fromWire } from "../../core/wire.ts";
+import { errorToWire, fromWire } from "../../core/wire.ts";
 import { wireError } from "../call-operation.ts";
-import { inWireNames } from "../field-names.ts";
 import { eventFrame, frame } from "./event-frames.ts";
 import type { OpenStream, OpenStreams } from "./open-streams.ts";
 import { readQuery } from "./query-params.ts";
@@ -50,7 +49,7 @@ export async function sessionEvents(
     });
   } catch (error) {
     stream.close();
-    throw inWireNames(SessionError.from(error), subscribeRequest);
+    throw errorToWire(subscribeRequest, SessionError.from(error));
   }
 }
 

@@ -1,0 +1,40 @@
+import type { z } from "zod";
+
+/** One thing that is wrong with a request. */
+export interface Issue {
+  /** The way to the field, for example `["compaction", "windowSize"]`. Empty for the whole request. */
+  readonly path: readonly (string | number)[];
+  readonly message: string;
+}
+
+/** All issues in a line: `limit: expected int, received string; compaction.windowSize: …`. */
+export function issuesText(issues: readonly Issue[]): string {
+  return issues
+    .map(({ path, message }) => (path.length === 0 ? message : `${dotted(path)}: ${message}`))
+    .join("; ");
+}
+
+/** What zod found wrong. Of a union, the alternative counts that the value came closest to. */
+export function issuesOf({ issues }: Pick<z.core.$ZodError, "issues">): readonly Issue[] {
+  return issues.flatMap((issue) => {
+    const path = issue.path.map((key) => (typeof key === "number" ? key : String(key)));
+    if (issue.code !== "invalid_union" || issue.errors.length === 0) {
+      return [{ path, message: issue.message.replace(KIND_OF_PROBLEM, "") }];
+    }
+    const alternatives = issue.errors.map((found) => issuesOf({ issues: found }));
+    const closest = alternatives.find((found) => found.some((inner) => inner.path.length > 0));
+    return closest
+      ? closest.map((inner) => ({ ...inner, path: [...path, ...inner.path] }))
+      : [{ path, message: alternatives.map(issuesText).join(", or ") }];
+  });
+}
+
+/** "Too big: expected number to be <=1000" says nothing that the second half does not say. */
+const KIND_OF_PROBLEM = /^(Invalid (input|option)|Too (big|small)): /;
+
+function dotted(path: Issue["path"]): string {
+  return path.reduce<string>((text, key) => {
+    if (typeof key === "number") return `${text}[${key}]`;
+    return text === "" ? key : `${text}.${key}`;
+  }, "");
+}
