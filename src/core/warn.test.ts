@@ -14,7 +14,7 @@ test("a warning says what follows from the failure, the failure, and its hint", 
   const error = new SessionError("MODEL_UNAVAILABLE", { detail: "No key.", hint: "Set it." });
   expect(await warningOf(error, "Words only.")).toMatchObject({
     name: WARNING_NAME,
-    message: "Words only. The model cannot be used here. No key. Set it.",
+    message: `Words only. ${error.message} Set it.`,
   });
 });
 
