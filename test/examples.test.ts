@@ -1,8 +1,9 @@
 import { execFile } from "node:child_process";
-import { readdirSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
+import { sessionStoreLaws } from "../src/testing.ts";
 import { IMPORTS_BUILT_PACKAGE } from "./support/built-package.ts";
 import { temporaryFolder } from "./support/obey.ts";
 import { startProviderServer } from "./support/provider-server/provider-server.ts";
@@ -55,10 +56,23 @@ test("an agent asks before it acts, and the next session knows of the no", async
   );
 });
 
+test("a store of your own keeps the laws, and the page about it shows that code", async () => {
+  const name = "04-write-a-store.ts";
+  const laws = (await example(name)).trim().split("\n");
+  expect(laws).toEqual(sessionStoreLaws.map((law) => `holds: ${law.name}`));
+  const page = readFileSync("docs/write-a-store.md", "utf8");
+  const program = readFileSync(join("examples", name), "utf8");
+  const snippets = [...page.matchAll(/^```ts\n(.*?)^```$/gms)].map(([, code = ""]) => code.trim());
+  expect(snippets.filter((code) => !program.includes(code))).toEqual([
+    "for (const law of sessionStoreLaws) test(law.name, () => law.holds(open));",
+  ]);
+});
+
 test("every example is run here", () => {
   expect(readdirSync("examples").sort()).toEqual([
     "01-agent-with-one-tool.ts",
     "02-compact-any-history.ts",
     "03-learn-from-a-refusal.ts",
+    "04-write-a-store.ts",
   ]);
 });

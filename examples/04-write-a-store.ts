@@ -1,0 +1,113 @@
+// A store of your own, proved by the laws of its contract. This one keeps sessions as JSON.
+//
+//   node examples/04-write-a-store.ts
+import assert from "node:assert/strict";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import {
+  createSessionService,
+  type LeaseOwner,
+  type SessionQuery,
+  type SessionSnapshot,
+  type SessionStore,
+} from "rkat";
+import { sqliteStores } from "rkat/sqlite";
+import { scriptedModel, sessionStoreLaws } from "rkat/testing";
+
+class JsonSessionStore implements SessionStore {
+  readonly #db: DatabaseSync;
+
+  constructor(file: string) {
+    this.#db = new DatabaseSync(file, { timeout: 5000 });
+    this.#db.exec(`
+      CREATE TABLE IF NOT EXISTS session (id TEXT PRIMARY KEY, seq INT, updated INT, json TEXT);
+      CREATE TABLE IF NOT EXISTS lease (key TEXT PRIMARY KEY, owner TEXT, expires INT);
+    `);
+  }
+
+  /** An older snapshot never replaces a newer one. */
+  async save(snapshot: SessionSnapshot) {
+    const { id, seq, updated_at_ms } = snapshot;
+    this.#db
+      .prepare(`
+        INSERT INTO session VALUES (?, ?, ?, ?) ON CONFLICT (id) DO UPDATE
+        SET seq = excluded.seq, updated = excluded.updated, json = excluded.json
+        WHERE excluded.seq >= session.seq`)
+      .run(id, seq, updated_at_ms, JSON.stringify(snapshot));
+  }
+
+  async load(sessionId: string) {
+    const row = this.#db.prepare("SELECT json FROM session WHERE id = ?").get(sessionId);
+    return row && (JSON.parse(String(row.json)) as SessionSnapshot);
+  }
+
+  /** Newest first. A store for many sessions would filter in SQL. */
+  async list({ limit, offset = 0, labels = {}, includeArchived, idPrefix = "" }: SessionQuery) {
+    return this.#db
+      .prepare("SELECT json FROM session ORDER BY updated DESC, id DESC")
+      .all()
+      .map(({ json }) => JSON.parse(String(json)) as SessionSnapshot)
+      .filter(({ id, archived, settings }) => {
+        const fits = Object.entries(labels).every(([key, text]) => settings.labels[key] === text);
+        return fits && id.startsWith(idPrefix) && (includeArchived || !archived);
+      })
+      .slice(offset, limit === undefined ? undefined : offset + limit);
+  }
+
+  async delete(sessionId: string) {
+    this.#db.prepare("DELETE FROM session WHERE id = ?").run(sessionId);
+  }
+
+  /** Succeeds when the lease is free, expired or the owner's. One statement, so only one wins. */
+  async acquire(key: string, owner: LeaseOwner, ttlMs: number) {
+    const now = Date.now();
+    const { changes } = this.#db
+      .prepare(`
+        INSERT INTO lease VALUES (?, ?, ?) ON CONFLICT (key) DO UPDATE
+        SET owner = excluded.owner, expires = excluded.expires
+        WHERE owner = excluded.owner OR expires <= ?`)
+      .run(key, owner.id, now + ttlMs, now);
+    return changes === 1;
+  }
+
+  async release(key: string, owner: LeaseOwner) {
+    this.#db.prepare("DELETE FROM lease WHERE key = ? AND owner = ?").run(key, owner.id);
+  }
+
+  async close() {
+    if (this.#db.isOpen) this.#db.close();
+  }
+}
+
+// Each law gets a new folder. A law that opens the store twice expects the same data.
+for (const law of sessionStoreLaws) {
+  const folder = await mkdtemp(join(tmpdir(), "rkat-example-"));
+  const opened: SessionStore[] = [];
+  await law.holds(async () => {
+    const store = new JsonSessionStore(join(folder, "sessions.db"));
+    opened.push(store);
+    return store;
+  });
+  for (const store of opened) await store.close();
+  await rm(folder, { recursive: true });
+  console.log("holds:", law.name);
+}
+
+// A service takes it in place of the one in `sqliteStores`.
+const folder = await mkdtemp(join(tmpdir(), "rkat-example-"));
+const stores = sqliteStores({ path: join(folder, "rkat.db") });
+const sessions = new JsonSessionStore(join(folder, "sessions.db"));
+const service = createSessionService({
+  model: scriptedModel(["Hello."]),
+  stores: { ...stores, sessions },
+});
+const { sessionId } = await service.createSession({});
+await service.startTurn({ sessionId, prompt: "Hi" });
+assert.equal((await sessions.load(sessionId))?.last_assistant_text, "Hello.");
+
+await service.close();
+await sessions.close();
+await stores.close();
+await rm(folder, { recursive: true });

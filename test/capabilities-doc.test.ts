@@ -1,0 +1,125 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import {
+  type Capability,
+  createSessionService,
+  type ErrorCode,
+  SessionError,
+} from "../src/index.ts";
+import { sqliteStores } from "../src/sqlite.ts";
+import { SimpleMemoryStore } from "../src/stores/ephemeral/simple-memory-store.ts";
+import { OPERATIONS } from "../src/surfaces/operations.ts";
+import { BUILDS, scriptedModel } from "../src/testing.ts";
+import { temporaryFolder } from "./support/obey.ts";
+
+type Request = Readonly<Record<string, unknown>>;
+type Operation = (request: Request) => Promise<unknown>;
+
+/** What each row of the page asks of a service that has one session with one turn. */
+const QUESTIONS: readonly (readonly [row: string, operation: string, request: Request])[] = [
+  ...Object.keys(OPERATIONS).map((operation) => [`\`${operation}\``, operation, {}] as const),
+  ["`createSession({ memory: true })`", "createSession", { memory: true }],
+  ["`createSession({ knowledge: true })`", "createSession", { knowledge: true }],
+  [
+    "`createSession({ compaction })`",
+    "createSession",
+    { compaction: { autoCompactThreshold: 9000 } },
+  ],
+];
+
+const REQUESTS: Readonly<Record<string, Request>> = {
+  startTurn: { prompt: "hi" },
+  resume: { prompt: "hi" },
+  pin: { position: 1 },
+  unpin: { position: 1 },
+  searchMemory: { query: "fox" },
+  forgetMemory: { ids: ["unknown"] },
+  searchHistory: { query: "fox" },
+  answerApproval: { approvalId: "unknown", decision: "allow" },
+  addKnowledge: { content: "Always run the tests." },
+  editKnowledge: { content: "Always run the tests." },
+};
+
+test("docs/capabilities.md says what each build answers", async () => {
+  const names = Object.keys(BUILDS);
+  const answers = await Promise.all(
+    names.map(async (build) => await answersOf(BUILDS[build] ?? [])),
+  );
+  const rows = new Map<string, string[]>();
+  const addRow = (label: string, has: readonly boolean[], code = "") => {
+    const cells = `${has.map((each) => (each ? "✓" : "–")).join(" | ")} | ${code}`;
+    rows.set(cells, [...(rows.get(cells) ?? []), label]);
+  };
+  for (const [index, [label]] of QUESTIONS.entries()) {
+    const codes = answers.map((of) => of.codes[index]);
+    const code = codes.find((each) => each !== undefined);
+    addRow(
+      label,
+      codes.map((each) => each === undefined),
+      code && `\`${code}\``,
+    );
+  }
+  for (const tool of new Set(answers.flatMap((of) => [...of.tools]))) {
+    addRow(
+      `tool \`${tool}\``,
+      answers.map((of) => of.tools.has(tool)),
+    );
+  }
+  const table = [
+    `| | ${names.join(" | ")} | otherwise |`,
+    `|---|${names.map(() => ":-:|").join("")}---|`,
+    ...[...rows].map(([cells, labels]) => `| ${labels.join(", ")} | ${cells} |`),
+  ].join("\n");
+  expect(await readFile("docs/capabilities.md", "utf8")).toContain(table);
+});
+
+interface Answers {
+  /** Per question: the code of a missing capability, or nothing. */
+  readonly codes: readonly (ErrorCode | undefined)[];
+  readonly tools: ReadonlySet<string>;
+}
+
+async function answersOf(capabilities: readonly Capability[]): Promise<Answers> {
+  const has = (capability: Capability) => capabilities.includes(capability);
+  const stores = sqliteStores({ path: join(await temporaryFolder(), "rkat.db") });
+  const tools = new Set<string>();
+  const service = createSessionService({
+    model: scriptedModel((request) => {
+      for (const { name } of request.tools) tools.add(name);
+      return "ok";
+    }),
+    ...(has("session-store") ? { stores } : {}),
+    ...(has("memory-store")
+      ? has("session-store")
+        ? {}
+        : { memory: new SimpleMemoryStore() }
+      : { memory: false }),
+    ...(has("session-compaction") ? { compaction: {} } : {}),
+  });
+  onTestFinished(async () => {
+    await service.close();
+    await stores.close();
+  });
+  const codes: (ErrorCode | undefined)[] = [];
+  for (const [, operation, request] of QUESTIONS) {
+    const { sessionId } = await service.createSession({ systemPrompt: "Be brief." });
+    await service.startTurn({ sessionId, prompt: "hi" });
+    const { shape } = OPERATIONS[operation as keyof typeof OPERATIONS].request;
+    const asked = {
+      ...("sessionId" in shape && operation !== "forgetMemory" ? { sessionId } : {}),
+      ...("knowledgeId" in shape ? { knowledgeId: "unknown" } : {}),
+      ...REQUESTS[operation],
+      ...request,
+    };
+    const ask = service[operation as keyof typeof service] as unknown as Operation;
+    codes.push(await ask.call(service, asked).then(() => undefined, missing));
+  }
+  return { codes, tools };
+}
+
+/** The code of a missing capability. Another failure, such as an unknown id, is an answer. */
+function missing(error: unknown): ErrorCode | undefined {
+  if (!SessionError.is(error) || error.code === "INVALID_PARAMS") throw error;
+  return error.code.endsWith("_DISABLED") ? error.code : undefined;
+}
