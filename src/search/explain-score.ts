@@ -1,4 +1,5 @@
 import type { ScoreExplanation, ScorePart } from "../core/memory-store.ts";
+import { placeOf } from "./binary-search.ts";
 import type { Likelihood } from "./likelihood.ts";
 import {
   BY_SPEAKER,
@@ -9,8 +10,9 @@ import {
 } from "./passage-index.ts";
 import type { AskedWord, QuestionEvidence } from "./question-evidence.ts";
 import type { RankingWeights } from "./ranking-weights.ts";
+import { saturated } from "./saturation.ts";
 import { confidenceOf } from "./score.ts";
-import { placeOf, REACH, saturated } from "./word-evidence.ts";
+import { REACH } from "./word-amounts.ts";
 
 /**
  * How the score of an entry came about. What parts add makes a sum; that, times what the
@@ -43,7 +45,7 @@ export function explainScore(
   };
 }
 
-/** Why a slot has how much of a word, as `WordEvidence` adds it up. */
+/** Why a slot has how much of a word, as `WordAmounts` adds it up. */
 function amountsAt(
   index: PassageIndex,
   { postings }: AskedWord,

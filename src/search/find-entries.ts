@@ -1,16 +1,16 @@
 import type { MemoryFilter, ScoreExplanation } from "../core/memory-store.ts";
 import { BestEntries } from "./best-entries.ts";
+import { BLOCK } from "./block.ts";
+import { BlockShares } from "./block-shares.ts";
+import { QuestionBounds } from "./bounds/question-bounds.ts";
 import { explainScore } from "./explain-score.ts";
 import { type Likelihood, likelihoodOf } from "./likelihood.ts";
 import type { PassageIndex } from "./passage-index.ts";
-import { PromisingStretches } from "./promising-stretches.ts";
 import { type Question, readQuestion } from "./question.ts";
 import { type QuestionEvidence, questionEvidence } from "./question-evidence.ts";
 import { RANKING, type RankingWeights } from "./ranking-weights.ts";
 import { confidenceOf, SCORE_FLOOR, scoreOf } from "./score.ts";
 import { slotFilter } from "./slot-filter.ts";
-import { StretchShares } from "./stretch-shares.ts";
-import { STRETCH } from "./stretches.ts";
 
 export interface EntryQuery extends MemoryFilter {
   readonly texts: readonly string[];
@@ -84,21 +84,23 @@ function bestAnswers(
   const { entry, session } = index.columns;
   const best = new BestEntries(index, query.limit);
   const wanted = slotFilter(index, query);
-  const promising = new PromisingStretches(index, question, evidence, weights);
-  const stretchShares = new StretchShares(index, evidence.words, weights);
-  for (const stretch of promising.order) {
-    if (!promising.anyCanHave(stretch, best.least)) break;
-    if (!promising.canHave(stretch, best.least)) continue;
-    const shares = stretchShares.read(stretch);
-    const likeliest = promising.likeliest(stretch);
-    for (let at = 0; at < STRETCH; at += 1) {
-      const slot = stretch * STRETCH + at;
-      const share = shares[at] as number;
-      const number = session[slot];
-      if (share === 0 || !number) continue;
-      const relevance = share + weights.session * (evidence.sessionShares[number] as number);
-      if (relevance * likeliest < best.least || !wanted(slot)) continue;
-      best.offer(entry[slot] as number, slot, relevance * likelihood(slot));
+  const bounds = new QuestionBounds(index, question, evidence, weights);
+  const blockShares = new BlockShares(index, evidence.words, weights);
+  for (const { upperBound, blocks } of bounds.groups) {
+    if (upperBound < best.least) break;
+    for (const block of blocks) {
+      if (!bounds.canReach(block, best.least)) continue;
+      const shares = blockShares.read(block);
+      const likely = bounds.likelihood(block);
+      for (let at = 0; at < BLOCK; at += 1) {
+        const slot = block * BLOCK + at;
+        const share = shares[at] as number;
+        const number = session[slot];
+        if (share === 0 || !number) continue;
+        const relevance = share + weights.session * (evidence.sessionShares[number] as number);
+        if (relevance * likely < best.least || !wanted(slot)) continue;
+        best.offer(entry[slot] as number, slot, relevance * likelihood(slot));
+      }
     }
   }
   return best;

@@ -1,9 +1,8 @@
-import { wordSummary } from "./known-summaries.ts";
+import { type WordSummary, wordSummary } from "./bounds/word-summaries.ts";
 import type { PassageIndex, Postings } from "./passage-index.ts";
 import type { Question } from "./question.ts";
 import type { RankingWeights } from "./ranking-weights.ts";
 import { stem } from "./stem.ts";
-import type { WordSummary } from "./word-summary.ts";
 import { isBeginning } from "./words.ts";
 
 /** A word of the question, where it is, and the share of the question that it is. */
@@ -17,10 +16,7 @@ export interface AskedWord {
 /** How much of a word in a session is half of the most that it can give. */
 const SESSION_SATURATION = 1.2;
 
-/**
- * What is known of a question before any passage is looked at. It is in arrays that the next
- * question uses again, so one is read to its end before the next is asked for.
- */
+/** What is known of a question before any passage is looked at. */
 export interface QuestionEvidence {
   readonly words: readonly AskedWord[];
   /** By number of a session, its share of the question. */
@@ -53,7 +49,7 @@ export function questionEvidence(
   });
   const rarities = found.reduce((sum, { rarity }) => sum + rarity, 0);
   const words = found.map(({ rarity, ...rest }) => ({ ...rest, share: rarity / rarities }));
-  const namesSpeaker = words.some(({ summary }) => summary.named.length > 0);
+  const namesSpeaker = words.some(({ summary }) => summary.named.includes(1));
   return { words, namesSpeaker, ...sessionShares(index, words, rarities) };
 }
 
@@ -68,7 +64,8 @@ function sessionShares(
   words: readonly AskedWord[],
   rarities: number,
 ): Pick<QuestionEvidence, "sessionShares" | "bestSessionShare" | "bestCovered"> {
-  const { shares, covered } = sessionArrays(index.lastSession + 1);
+  const shares = new Float32Array(index.lastSession + 1);
+  const covered = new Float32Array(index.lastSession + 1);
   let [bestSessionShare, bestCovered] = [0, 0];
   for (const { summary, share } of words) {
     const { sessions, said } = summary;
@@ -83,17 +80,4 @@ function sessionShares(
     }
   }
   return { sessionShares: shares, bestSessionShare, bestCovered };
-}
-
-let bySession = { shares: new Float32Array(), covered: new Float32Array() };
-
-/** Zeros for so many sessions. */
-function sessionArrays(sessions: number): typeof bySession {
-  if (bySession.shares.length < sessions) {
-    const room = Math.ceil(sessions * 1.25);
-    bySession = { shares: new Float32Array(room), covered: new Float32Array(room) };
-  }
-  bySession.shares.fill(0, 0, sessions);
-  bySession.covered.fill(0, 0, sessions);
-  return bySession;
 }

@@ -1,4 +1,4 @@
-import { passOnSummary } from "../../../search/known-summaries.ts";
+import { passOnSummary } from "../../../search/bounds/word-summaries.ts";
 import type {
   DetailColumns,
   PassageColumns,

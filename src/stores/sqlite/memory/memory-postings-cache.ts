@@ -1,5 +1,5 @@
+import { blockOf } from "../../../search/block.ts";
 import type { Postings } from "../../../search/passage-index.ts";
-import { stretchOf } from "../../../search/stretches.ts";
 
 interface Known {
   readonly postings: Postings;
@@ -9,9 +9,9 @@ interface Known {
 
 /** What a list and its summary take besides what is in them: objects, most of it. */
 const OVERHEAD_BYTES = 1300;
-/** Of a posting, and of a stretch and a session in a summary. */
+/** Of a posting, and of a block and a session in a summary. */
 const POSTING_BYTES = 5;
-const STRETCH_BYTES = 11;
+const BLOCK_BYTES = 12;
 
 /** Keeps what was read of the index, up to so many bytes; what was not asked for longest goes first. */
 export class PostingsCache {
@@ -61,7 +61,7 @@ export class PostingsCache {
 }
 
 function bytesOf({ postings: { slots } }: Known): number {
-  const span = stretchOf(slots.at(-1) ?? 0) - stretchOf(slots[0] ?? 0) + 1;
-  const stretches = Math.min(slots.length, span);
-  return OVERHEAD_BYTES + POSTING_BYTES * slots.length + STRETCH_BYTES * stretches;
+  const span = blockOf(slots.at(-1) ?? 0) - blockOf(slots[0] ?? 0) + 1;
+  const blocks = Math.min(slots.length, span);
+  return OVERHEAD_BYTES + POSTING_BYTES * slots.length + BLOCK_BYTES * blocks;
 }

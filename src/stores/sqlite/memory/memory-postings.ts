@@ -1,5 +1,5 @@
+import { placeFrom } from "../../../search/binary-search.ts";
 import type { Postings } from "../../../search/passage-index.ts";
-import { placeFrom } from "../../../search/word-evidence.ts";
 
 export const NOWHERE: Postings = { slots: new Uint32Array(), hits: new Uint8Array() };
 

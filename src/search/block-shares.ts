@@ -1,36 +1,38 @@
+import { placeOf } from "./binary-search.ts";
+import { BLOCK } from "./block.ts";
 import type { PassageIndex } from "./passage-index.ts";
 import type { AskedWord } from "./question-evidence.ts";
 import type { RankingWeights } from "./ranking-weights.ts";
-import { STRETCH } from "./stretches.ts";
-import { halvesAt, placeOf, WordEvidence } from "./word-evidence.ts";
+import { halvesAt } from "./saturation.ts";
+import { WordAmounts } from "./word-amounts.ts";
 
-/** Finds what share of a question is in each slot of a stretch and around it. */
-export class StretchShares {
+/** The share of a question that each slot of a block has, with what is around it. */
+export class BlockShares {
   readonly #words: readonly AskedWord[];
   readonly #weights: RankingWeights;
   readonly #lengths: Uint8Array;
-  readonly #evidence: WordEvidence;
-  readonly #shares = new Float32Array(STRETCH);
+  readonly #wordAmounts: WordAmounts;
+  readonly #shares = new Float32Array(BLOCK);
 
   constructor(index: PassageIndex, words: readonly AskedWord[], weights: RankingWeights) {
     this.#words = words;
     this.#weights = weights;
     this.#lengths = index.columns.length;
-    this.#evidence = new WordEvidence(index, weights);
+    this.#wordAmounts = new WordAmounts(index, weights);
   }
 
-  /** By slot of the stretch, until the next is read. */
-  read(stretch: number): Float32Array {
-    const { amounts } = this.#evidence;
+  /** By slot of the block. The next call overwrites it. */
+  read(block: number): Float32Array {
+    const { amounts } = this.#wordAmounts;
     const shares = this.#shares.fill(0);
     const halves = halvesAt(this.#weights);
-    const start = stretch * STRETCH;
-    this.#evidence.moveTo(stretch);
+    const start = block * BLOCK;
+    this.#wordAmounts.moveTo(block);
     for (const { postings, summary, share } of this.#words) {
-      if (placeOf(summary.stretches, stretch) < 0) continue;
-      this.#evidence.read(postings);
+      if (placeOf(summary.blocks, block) < 0) continue;
+      this.#wordAmounts.read(postings);
       const most = share * (1 + this.#weights.saturation);
-      for (let at = 0; at < STRETCH; at += 1) {
+      for (let at = 0; at < BLOCK; at += 1) {
         const amount = amounts[at] as number;
         if (amount === 0) continue;
         const half = halves[this.#lengths[start + at] as number] as number;
