@@ -1,6 +1,6 @@
 import { oneLine } from "../src/surfaces/cli/render/printable.ts";
-import { renderTable } from "../src/surfaces/cli/render/render-table.ts";
 import type { Style } from "../src/surfaces/cli/render/style.ts";
+import { renderTable } from "../src/surfaces/cli/render/table.ts";
 import type { BenchReport, BenchTable, Figure, Machine } from "./report.ts";
 
 const BAR_COLUMNS = 20;

@@ -9,7 +9,7 @@ import { createSessionService } from "../src/index.ts";
 import { Replay } from "../src/replay/replay.ts";
 import type { ReplayReport } from "../src/replay/replay-report.ts";
 import { sqliteStores } from "../src/sqlite.ts";
-import { thousands } from "../src/surfaces/cli/render/thousands.ts";
+import { thousands } from "../src/surfaces/cli/render/amounts.ts";
 import { readTranscript } from "../src/transcripts/read-transcript.ts";
 import { askMemory, type Question } from "./ask-memory.ts";
 import { showCompaction, showTurn } from "./show-replay.ts";

@@ -2,9 +2,9 @@ import { contentText, indexableText, type Message, type UserMessage } from "../s
 import type { SessionState } from "../src/core/session-state.ts";
 import { splitTurns, startsTurn } from "../src/core/turn.ts";
 import type { WitnessedCompaction } from "../src/replay/replayed-session.ts";
+import { thousands } from "../src/surfaces/cli/render/amounts.ts";
 import { oneLine } from "../src/surfaces/cli/render/printable.ts";
 import type { Style } from "../src/surfaces/cli/render/style.ts";
-import { thousands } from "../src/surfaces/cli/render/thousands.ts";
 import type { Stage } from "./stage.ts";
 
 /** A turn that is over: how full the window is, and what was asked. */

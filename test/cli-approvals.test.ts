@@ -12,7 +12,7 @@ async function projectThatAsks(...replies: ScriptedReply[]): Promise<Project> {
   return await Project.open({ provider, config: '[tools.datetime]\npolicy = "ask"' });
 }
 
-test("a run that nobody sits at ends with the call waiting, says what to do, and has an exit code of its own", async () => {
+test("a run without a terminal pauses at a call that needs approval, says what to do, and has its own exit code", async () => {
   const project = await projectThatAsks(asks("a"), "it is late");
   const run = await project.rkat(["run", "what time is it?"]);
   expect(run.code).toBe(25);
@@ -23,7 +23,7 @@ test("a run that nobody sits at ends with the call waiting, says what to do, and
   expect(list.stdout).toContain("for: what time is it?");
   const allowed = await project.rkat(["approvals", "allow"]);
   expect(allowed.code).toBe(0);
-  expect(allowed.stderr).toMatch(/^Allowed\. `rkat resume [\w-]+` goes on\.\n$/);
+  expect(allowed.stderr).toMatch(/^Allowed\. Go on with `rkat resume [\w-]+`\.\n$/);
   const resumed = await project.rkat(["continue"]);
   expect(resumed.stdout).toBe("it is late\n");
   expect(resumed.code).toBe(0);
@@ -31,14 +31,14 @@ test("a run that nobody sits at ends with the call waiting, says what to do, and
   expect(again.code).toBe(14);
 });
 
-test("a word that is no command of the group is answered with those there are", async () => {
+test("an unknown subcommand is answered with the list of subcommands", async () => {
   const project = await projectThatAsks();
   const wrong = await project.rkat(["approvals", "accept"]);
   expect(wrong.code).not.toBe(0);
-  expect(wrong.stderr).toContain("Its commands are list, allow and deny");
+  expect(wrong.stderr).toContain("Commands: list, allow, deny.");
 });
 
-test("a denial with a reason, given at the prompt of a pipe, changes the prompt of the next session", async () => {
+test("a denial with a reason, piped in, changes the prompt of the next session", async () => {
   const project = await projectThatAsks(asks("a"), "I see", "hello");
   const run = await project.rkat(
     ["run", "--on-approval", "prompt", "plan my day"],
@@ -56,7 +56,7 @@ test("a denial with a reason, given at the prompt of a pipe, changes the prompt 
   expect(shown.stdout).toContain('saying "ask the calendar instead"');
 });
 
-test("several calls are asked for one after the other; when the answers run out the rest waits", async () => {
+test("several calls are asked about one after the other; when the answers end, the rest waits", async () => {
   const calls = ["a", "b", "c"].map((id) => ({ id, name: "datetime", args: {} }));
   const project = await projectThatAsks({ toolCalls: calls }, "done");
   const run = await project.rkat(["run", "--on-approval", "prompt", "go"], "yes\nno\n");
@@ -66,7 +66,7 @@ test("several calls are asked for one after the other; when the answers run out 
   expect([resumed.code, resumed.stdout]).toEqual([0, "done\n"]);
 });
 
-test("a run can be told to deny, and nothing is learned from that", async () => {
+test("`--on-approval deny` denies, and nothing is learned from it", async () => {
   const project = await projectThatAsks(asks("a"), "then not");
   const run = await project.rkat(["run", "--on-approval", "deny", "go"]);
   expect([run.code, run.stdout]).toEqual([0, "then not\n"]);
@@ -84,7 +84,7 @@ test("a run that waits goes on when another process answers", async () => {
   expect(await running.ended).toMatchObject({ code: 0, stdout: "it is late\n" });
 });
 
-test("a run that is killed while it waits leaves the call, and goes on when it is answered after that", async () => {
+test("a call outlives a killed run, and can be answered later", async () => {
   const project = await projectThatAsks(asks("a"), "I see");
   const running = project.start(["run", "--on-approval", "wait", "what time is it?"]);
   await expect
@@ -101,7 +101,7 @@ test("a run that is killed while it waits leaves the call, and goes on when it i
   expect(known).toMatchObject([{ reason: "Not now.", count: 1 }]);
 });
 
-test("a session with a call that waits is the one that was used last", async () => {
+test("a session with a waiting call counts as the last used", async () => {
   const project = await projectThatAsks("one", "two", asks("a"), "it is late");
   const ids: string[] = [];
   for (const prompt of ["first", "second"]) {
@@ -113,7 +113,7 @@ test("a session with a call that waits is the one that was used last", async () 
   expect((await project.rkat(["continue"])).stdout).toBe("it is late\n");
 });
 
-test("another prompt denies what waits", async () => {
+test("a new prompt denies the waiting call", async () => {
   const project = await projectThatAsks(asks("a"), "on we go");
   await project.rkat(["run", "what time is it?"]);
   const next = await project.rkat(["continue", "never mind"]);
@@ -121,7 +121,7 @@ test("another prompt denies what waits", async () => {
   expect(await project.json(["approvals", "list", "--json"])).toEqual([]);
 });
 
-test("a session may ask where its project does not, by a flag", async () => {
+test("`--approval` makes one session ask", async () => {
   const provider = await scriptedProvider([asks("a")], async () => {});
   const project = await Project.open({ provider });
   const run = await project.rkat(["run", "--approval", "date*=ask", "go"]);
@@ -130,7 +130,7 @@ test("a session may ask where its project does not, by a flag", async () => {
   expect(bad.code).toBe(2);
 });
 
-test("what the project knows is taught, shown, edited, pinned, found and forgotten", async () => {
+test("knowledge can be added, shown, edited, pinned, listed and forgotten", async () => {
   const project = await Project.open();
   const added = await project.rkat(["knowledge", "add", "Always", "use", "pnpm."]);
   expect(added.stderr).toMatch(/^Learned preference:/);
@@ -155,7 +155,7 @@ test("what the project knows is taught, shown, edited, pinned, found and forgott
   );
 });
 
-test("where learning is switched off, nothing is learned and asking says so", async () => {
+test("with knowledge off nothing is learned, and its commands say so", async () => {
   const project = await Project.open({ config: "[knowledge]\nenabled = false" });
   const added = await project.rkat(["knowledge", "add", "Always use pnpm."]);
   expect(added.code).toBe(40);

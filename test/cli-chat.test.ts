@@ -16,7 +16,7 @@ async function chatWith(
   return { ...ended, project, provider };
 }
 
-test("each line is a prompt of one session, and a line that ends with a backslash goes on", async () => {
+test("each line is a prompt of one session, and a line that ends with a backslash continues", async () => {
   const { code, stdout, provider, project } = await chatWith(
     ["hello", "one\\", "two"],
     ["Hello, Ada.", "Both lines."],
@@ -26,10 +26,10 @@ test("each line is a prompt of one session, and a line that ends with a backslas
   expect(await project.json(["sessions", "list", "--json"])).toMatchObject([{ turns: 2 }]);
 });
 
-test("looking around makes no session", async () => {
+test("commands alone create no session", async () => {
   const { code, stdout, stderr, project } = await chatWith(["/help", "/sessions", "/pin"]);
   expect(stdout).toContain("/context");
-  expect(stderr).toContain("There are no sessions.");
+  expect(stderr).toContain("There are no sessions yet.");
   expect(stderr).toContain("There is no session yet.");
   expect(code).toBe(2);
   expect(await project.json(["sessions", "list", "--json"])).toEqual([]);
@@ -42,7 +42,7 @@ test("messages are pinned and unpinned by their numbers", async () => {
   expect(stdout).toContain("Nothing is pinned");
 });
 
-test("/context and /compact say where the window goes and what became of it", async () => {
+test("/context shows what takes the window, and /compact what it did", async () => {
   const long = "The fox runs. ".repeat(200);
   const { stdout, stderr } = await chatWith(
     [...Array(6).fill("more"), "/compact keep the fox", "/context"],
@@ -52,7 +52,7 @@ test("/context and /compact say where the window goes and what became of it", as
   expect(stdout).toMatch(/summary\s+\d+\s+1/);
 });
 
-test("a call is asked about, and what is said with a no becomes a rule", async () => {
+test("a call is asked about, and the reason of a denial becomes a rule", async () => {
   const { stdout, stderr, provider } = await chatWith(
     ["what time is it?", "no, ask the calendar instead", "/rules", "/new", "hello"],
     [asksForTime, "I see.", "Hello."],
@@ -64,7 +64,7 @@ test("a call is asked about, and what is said with a no becomes a rule", async (
   expect(JSON.stringify(provider.requests.at(-1)?.body)).toContain("ask the calendar instead");
 });
 
-test("a call that waits is gone on with when its session is resumed", async () => {
+test("resuming a session continues its waiting call", async () => {
   const { project, code } = await chatWith(["what time is it?"], [asksForTime, "It is late."], {
     config: '[tools.datetime]\npolicy = "ask"',
   });
@@ -74,7 +74,7 @@ test("a call that waits is gone on with when its session is resumed", async () =
   expect(resumed.stdout).toContain("It is late.");
 });
 
-test("what was said is found and forgotten", async () => {
+test("/memory finds and /forget deletes", async () => {
   const { stdout, stderr, project } = await chatWith(
     ["what time is it?", "no, zebra seventeen", "/memory zebra", "/forget zebra", "all"],
     [asksForTime, "I see."],
@@ -85,7 +85,7 @@ test("what was said is found and forgotten", async () => {
   expect(await project.json(["memory", "search", "zebra", "--json"])).toEqual([]);
 });
 
-test("a failure is told, and the conversation goes on", async () => {
+test("a failure is printed, and the conversation goes on", async () => {
   const { code, stdout, stderr } = await chatWith(
     ["first", "second", "/modle x"],
     [new Error("no more"), "Still here."],

@@ -54,7 +54,7 @@ test.each(["openai", "ollama"] as const)(
   },
 );
 
-test("the store of the database gets its vectors before the command that adds is gone", async () => {
+test("the database has the vectors of new entries before the command that adds them ends", async () => {
   const provider = await providerForTest();
   const project = await projectWith(
     `[embeddings]\nprovider = "openai"\nbase_url = "${provider.urls.openai}"`,
@@ -65,7 +65,7 @@ test("the store of the database gets its vectors before the command that adds is
   expect(stdout).toMatch(/vectors +3 of openai\/text-embedding-3-small\/1536/);
 });
 
-test("a server that starts with another embedder makes its vectors before anybody asks", async () => {
+test("a server that starts with another embedder makes vectors before the first search", async () => {
   const provider = await providerForTest();
   const from = (model: string) =>
     `[embeddings]\nprovider = "openai"\nmodel = "${model}"\nbase_url = "${provider.urls.openai}"`;
@@ -78,7 +78,7 @@ test("a server that starts with another embedder makes its vectors before anybod
     .toMatch(/vectors +3 of openai\/text-embedding-3-large\/3072$/m);
 });
 
-test("vectors come from a model on this machine when the settings say so", async () => {
+test("the settings can name an embedding model on this machine", async () => {
   const project = await projectWith(
     '[memory]\nstore = "hnsw"\n[embeddings]\nprovider = "fast"\nmodel = "model"',
   );
@@ -87,7 +87,7 @@ test("vectors come from a model on this machine when the settings say so", async
   expect((await found(project, "oranges near warm seas"))[0]).toBe("Oranges");
 });
 
-test("without the model of the settings, words find what is there, and a warning says what to do", async () => {
+test("without the configured model, search uses words, and a warning says what to do", async () => {
   const project = await projectWith('[embeddings]\nprovider = "fast"');
   const added = await project.rkat(["memory", "add", "--jsonl", "entries.jsonl"]);
   expect([added.code, added.stderr]).toEqual([
@@ -103,7 +103,7 @@ test("without the model of the settings, words find what is there, and a warning
   expect([code, stdout]).toEqual([0, expect.stringContaining("Oranges grow")]);
 });
 
-test("the doctor asks the embedder, and says when it does not answer", async () => {
+test("`doctor` tries the embedder, and reports when it does not answer", async () => {
   const provider = await providerForTest();
   const at = (url: string) => `[embeddings]\nprovider = "openai"\nbase_url = "${url}"`;
   const project = await projectWith(at(provider.urls.openai), { provider });
@@ -119,7 +119,7 @@ test("the doctor asks the embedder, and says when it does not answer", async () 
   expect(await embeddings()).toMatchObject({ state: "wrong", detail: expect.stringMatching(/\S/) });
 });
 
-test("without a memory nobody is told what its embedder needs", async () => {
+test("with memory off, a missing embedder is not reported", async () => {
   const project = await projectWith(
     '[embeddings]\nprovider = "fast"\n[capabilities]\nmemory_store = false',
     { provider: await providerForTest() },
@@ -127,7 +127,7 @@ test("without a memory nobody is told what its embedder needs", async () => {
   expect((await project.rkat(["run", "hello"])).stderr).not.toContain("warning");
 });
 
-test("a key that the settings name and nobody set is named, and no other is sent", async () => {
+test("a key that the settings name but that is not set is reported, and no other is sent", async () => {
   const provider = await providerForTest();
   const project = await projectWith(
     '[embeddings]\nprovider = "openai"\napi_key_env = "MY_EMBEDDING_KEY"',
@@ -138,7 +138,7 @@ test("a key that the settings name and nobody set is named, and no other is sent
   expect(provider.requests).toEqual([]);
 });
 
-test("[search] max_results is the number of results that nobody asked for", async () => {
+test("[search] max_results is the default limit of results", async () => {
   const project = await projectWith("[search]\nmax_results = 1");
   await project.rkat(["memory", "add", "--jsonl", "entries.jsonl"]);
   const question = ["the tests of the billing deploy", "--min-score", "0"];
@@ -146,7 +146,7 @@ test("[search] max_results is the number of results that nobody asked for", asyn
   expect((await found(project, ...question, "-n", "3")).length).toBeGreaterThan(1);
 });
 
-test("[memory] min_score is the floor where nobody names another", async () => {
+test("[memory] min_score is the default floor", async () => {
   const project = await projectWith("[memory]\nmin_score = 0.99");
   await project.rkat(["memory", "add", "--jsonl", "entries.jsonl"]);
   expect(await found(project, "warm oranges")).toEqual([]);
@@ -154,7 +154,7 @@ test("[memory] min_score is the floor where nobody names another", async () => {
   expect((await found(project, "warm oranges", "--min-score", "0.1"))[0]).toBe("Oranges");
 });
 
-test("with [search] off memory is kept, not searched, and no model hears of it", async () => {
+test("with [search] off memory is kept but not searched, and no model is offered it", async () => {
   const provider = await providerForTest();
   const project = await projectWith("[search]\nenabled = false", {
     provider,

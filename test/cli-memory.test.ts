@@ -43,12 +43,12 @@ test("adding says how many were added; adding again adds nothing", async () => {
   const project = await projectWithMemory();
   expect(await project.rkat(["memory", "add", "--jsonl", "talk.jsonl"])).toMatchObject({
     code: 0,
-    stdout: "Added 0 entries; 3 were there already.\n",
+    stdout: "Added 0 entries; 3 existed already.\n",
   });
   const more = TALK + lines({ content: "New.", session_id: "monday", turn: 2, time: null });
   expect(await project.rkat(["memory", "add", "--jsonl", "-"], more)).toMatchObject({
     code: 0,
-    stdout: "Added 1 entry; 3 were there already.\n",
+    stdout: "Added 1 entry; 3 existed already.\n",
   });
 });
 
@@ -71,7 +71,7 @@ test("a line without text is counted, not stored", async () => {
   });
 });
 
-test("a bad line is told with its number, and nothing of the file is stored", async () => {
+test("a bad line is reported with its number, and nothing of the file is stored", async () => {
   const project = await Project.open();
   const good = { content: "a good line", session_id: "s", turn: 0 };
   const bad = [
@@ -96,37 +96,37 @@ test("a bad line is told with its number, and nothing of the file is stored", as
   const { code, stdout, stderr } = await project.rkat(["memory", "add", "--jsonl", "bad.jsonl"]);
   expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
   expect(stderr).toMatchInlineSnapshot(`
-    "error: The request is not valid. bad.jsonl is not as it should be:
+    "error: bad.jsonl has bad lines:
       line 3 is not JSON
       line 4 is not a JSON object
       line 5 has a bad "content": it must be a text
       line 6 has a bad "content": it must be a text
       line 7 has a bad "session_id": it must be a text of 1 to 200 characters
       line 8 has a bad "session_id": it must be a text of 1 to 200 characters
-      line 9 has a bad "turn": it must be a whole number from 0
-      line 10 has a bad "turn": it must be a whole number from 0
-      line 11 has a bad "turn": it must be a whole number from 0
+      line 9 has a bad "turn": it must be a whole number, 0 or more
+      line 10 has a bad "turn": it must be a whole number, 0 or more
+      line 11 has a bad "turn": it must be a whole number, 0 or more
       line 12 has a bad "time": it must be a time in ISO 8601
       line 13 has a bad "time": it must be a time in ISO 8601
       line 14 has a bad "id": it must be a text of 1 to 200 characters
       line 15 has a bad "kind": it must be one of message, fact, correction, preference, rule
-      line 16 has a bad "source": it must be the places of events in a log, {"from", "to"}
-    hint: Nothing was done; correct these lines and try again.
+      line 16 has a bad "source": it must be the range of events in a log, {"from", "to"}
+    hint: Nothing was done. Correct the file and try again.
     "
   `);
   expect(await project.json(["memory", "stats", "--json"])).toMatchObject({ entries: 0 });
 });
 
-test("a file that is not there, or is a folder, is refused", async () => {
+test("a missing file and a folder are refused", async () => {
   const project = await Project.open();
   const missing = await project.rkat(["memory", "add", "--jsonl", "missing.jsonl"]);
   expect(missing).toMatchObject({ code: 2 });
-  expect(missing.stderr).toContain("missing.jsonl cannot be read: there is no such file.");
+  expect(missing.stderr).toContain("Cannot read missing.jsonl: no such file.");
   expect((await project.rkat(["memory", "add", "--jsonl", "."])).code).toBe(2);
   expect((await project.rkat(["memory", "add"])).code).toBe(2);
 });
 
-test("searching gives the specification's array, and what is known of each entry", async () => {
+test("search prints the specification's array, with all fields of each entry", async () => {
   const project = await projectWithMemory();
   const found = (await project.json([
     "memory",
@@ -148,7 +148,7 @@ test("searching gives the specification's array, and what is known of each entry
   ]);
 });
 
-test("searching in one session finds nothing of the others", async () => {
+test("a search in one session finds nothing of the others", async () => {
   const project = await projectWithMemory();
   const search = ["memory", "search", "launch", "--json", "--session"];
   const found = (await project.json([...search, "Tuesday's talk — 会議"])) as { content: string }[];
@@ -156,7 +156,7 @@ test("searching in one session finds nothing of the others", async () => {
   expect(await project.json([...search, "sunday"])).toEqual([]);
 });
 
-test("what is found is shown with its score, and where it comes from", async () => {
+test("a result is shown with its score and its source", async () => {
   const project = await projectWithMemory();
   const { stdout } = await project.rkat(["memory", "search", "when is the launch"]);
   expect(stdout).toMatch(
@@ -164,24 +164,36 @@ test("what is found is shown with its score, and where it comes from", async () 
   );
 });
 
-test("when nothing is found, it says what was searched, and what to try", async () => {
+test("a search without results says what it searched, and what to try", async () => {
   const project = await projectWithMemory();
   const found = await project.rkat(["memory", "search", "zebra", "--role", "user"]);
   expect(found).toMatchObject({ code: 0, stdout: "" });
   expect(found.stderr).toMatchInlineSnapshot(`
-    "Nothing relevant is in memory: 3 entries of 2 sessions, only role user, were searched.
-    hint: other words may find it; --min-score 0.1 shows weaker ones; search without the filters; \`rkat history search\` looks through complete logs.
+    "Nothing relevant. Searched 3 entries of 2 sessions (only role user).
+    hint: try other words, add --min-score 0.1, drop the filters, or search complete logs with \`rkat history search\`.
     "
   `);
   const empty = await Project.open();
   expect((await empty.rkat(["memory", "search", "zebra"])).stderr).toMatchInlineSnapshot(`
     "Memory is empty.
-    hint: Texts come here when a history is compacted, and with \`rkat memory add\`. \`rkat history search\` looks through complete logs.
+    hint: Compactions and \`rkat memory add\` fill it. \`rkat history search\` searches complete logs.
     "
   `);
 });
 
-test("several questions are asked together, and an entry is one result", async () => {
+test("a search marks the knowledge that it finds as used", async () => {
+  const project = await Project.open();
+  const fact = ["The staging server listens on port 4310.", "--kind", "fact"];
+  const added = await project.json(["knowledge", "add", ...fact, "--json"]);
+  const { id } = added as { id: string };
+  const show = ["knowledge", "show", id, "--json"];
+  expect(await project.json(show)).not.toHaveProperty("used_at");
+  const hits = await project.json(["memory", "search", "staging server port", "--json"]);
+  expect(hits).toMatchObject([{ id, kind: "fact" }]);
+  expect(await project.json(show)).toHaveProperty("used_at");
+});
+
+test("several queries are searched together, and an entry is one result", async () => {
   const project = await projectWithMemory();
   const search = [
     "memory",
@@ -202,7 +214,7 @@ test("several questions are asked together, and an entry is one result", async (
   expect((await project.rkat(["memory", "search", ...many])).code).toBe(2);
 });
 
-test("what was said around a result is shown with it, and how its score came about", async () => {
+test("a result is shown with its neighbours and the parts of its score", async () => {
   const project = await projectWithMemory();
   const { stdout } = await project.rkat([
     "memory",
@@ -220,7 +232,7 @@ test("what was said around a result is shown with it, and how its score came abo
   );
 });
 
-test("results end where their texts take more tokens than there is room for", async () => {
+test("results end at --max-tokens", async () => {
   const project = await projectWithMemory();
   const search = ["memory", "search", "SQLite launch", "--min-score=0", "--json", "--max-tokens"];
   expect(((await project.json([...search, "1000"])) as object[]).length).toBeGreaterThan(1);
@@ -229,7 +241,7 @@ test("results end where their texts take more tokens than there is room for", as
   expect(cut?.content).toMatch(/^.+ \[…\]$/);
 });
 
-test("many searches in one process: a line in, a line out, ids as they were", async () => {
+test("--queries: one line in, one line out, ids unchanged", async () => {
   const project = await projectWithMemory();
   project.write("queries.jsonl", lines({ id: "q1", text: "launch" }, { id: 2, text: "zebra" }));
   const search = ["memory", "search", "--limit", "1", "--json", "--queries"];
@@ -266,7 +278,7 @@ test("many searches in one process: a line in, a line out, ids as they were", as
   expect(JSON.parse(bad.stderr).message).toContain('line 2 has no "id"');
 });
 
-test("a search says what it looks for, once", async () => {
+test("a search has one source of queries", async () => {
   const project = await Project.open();
   expect((await project.rkat(["memory", "search"])).code).toBe(2);
   expect((await project.rkat(["memory", "search", "words", "--queries", "-"])).code).toBe(2);
@@ -283,7 +295,7 @@ test("`memory stats` counts", async () => {
   });
 });
 
-test("memory is listed in its order, page by page", async () => {
+test("memory is listed in the order it was stored, page by page", async () => {
   const project = await projectWithMemory();
   const list = ["memory", "list", "--json"];
   const all = (await project.json(list)) as { id: string; turn: number }[];
@@ -296,10 +308,10 @@ test("memory is listed in its order, page by page", async () => {
   expect(stdout).toContain(
     "session monday · turn 1 · user · id redb\n  Redb allows one process only.\n",
   );
-  expect(stderr).toBe('There may be more: --after "redb"\n');
+  expect(stderr).toBe('For more: --after "redb"\n');
 });
 
-test("what is exported is added elsewhere as it was", async () => {
+test("an export can be added to another project unchanged", async () => {
   const project = await projectWithMemory();
   const more = {
     content: "A fact.",
@@ -327,17 +339,16 @@ test("what is exported is added elsewhere as it was", async () => {
   expect((await project.rkat(["memory", "export", "--jsonl", "no/such/folder"])).code).toBe(2);
 });
 
-test("entries are forgotten by their ids, and who says the same is named", async () => {
+test("entries are forgotten by their ids, and others that say the same are listed", async () => {
   const project = await projectWithMemory();
   const copy = { content: "Redb allows one process only.", session_id: "s", id: "copy" };
   await project.json(["memory", "add", "--jsonl=-", "--json"], lines(copy));
   expect(await project.rkat(["memory", "forget", "redb"])).toMatchObject({
     code: 0,
-    stdout:
-      "Forgot 1 entry. The same is said elsewhere, and stays until you forget that too:\n  copy\n",
+    stdout: "Forgot 1 entry. These say the same, and are kept until you forget them too:\n  copy\n",
   });
   expect(await project.rkat(["memory", "forget", "copy"])).toMatchObject({
-    stdout: "Forgot 1 entry: no file of the store has the text any more.\n",
+    stdout: "Forgot 1 entry. The text is in no file of the store any more.\n",
   });
   expect(await project.json(["memory", "forget", "copy", "--json"])).toEqual({
     forgotten: 0,
@@ -351,12 +362,14 @@ test("entries are forgotten by their ids, and who says the same is named", async
   }
 });
 
-test("a session is forgotten whole; what a query finds only after a yes", async () => {
+test("a session is forgotten at once; the results of a query only after a yes", async () => {
   const project = await projectWithMemory();
   const query = ["memory", "forget", "--query", "launch"];
   const refused = await project.rkat(query);
   expect(refused).toMatchObject({ code: 2, stdout: "" });
-  expect(refused.stderr).toMatch(/The launch is in May.*Forget this entry\?.*--yes/s);
+  expect(refused.stderr).toMatch(
+    /The launch is in May.*Cannot ask: stdin is not a terminal\..*Pass --yes to forget this entry\./s,
+  );
   expect(await project.json([...query, "--yes", "--json"])).toMatchObject({ forgotten: 1 });
   expect(await project.rkat(query)).toMatchObject({ code: 0, stderr: "Nothing was forgotten.\n" });
   expect(await project.json(["memory", "forget", "--session=monday", "--json"])).toMatchObject({
@@ -367,21 +380,21 @@ test("a session is forgotten whole; what a query finds only after a yes", async 
   expect((await project.rkat(["memory", "forget", "x", "--session=y"])).code).toBe(2);
 });
 
-test("an index can be checked and built anew", async () => {
+test("an index can be verified and rebuilt", async () => {
   const project = await projectWithMemory();
   expect(await project.rkat(["memory", "verify"])).toMatchObject({
     code: 0,
-    stdout: "3 entries, and the index is as it should be.\n",
+    stdout: "Checked 3 entries: the index is sound.\n",
   });
   expect(await project.json(["memory", "verify", "--json"])).toEqual({ entries: 3, problems: [] });
   expect(await project.rkat(["memory", "reindex"])).toMatchObject({
     code: 0,
-    stdout: "The index of 3 entries is new.\n",
+    stdout: "Rebuilt the index of 3 entries.\n",
   });
   expect(await project.json(["memory", "search", "launch", "--json"])).toHaveLength(1);
 });
 
-test("a damaged index is named by whoever meets it, and can be built anew", async () => {
+test("a damaged index is reported, and can be rebuilt", async () => {
   const project = await projectWithMemory();
   const file = new DatabaseSync(join(project.folder, ".rkat/rkat.db"));
   file.exec("UPDATE memory_segment SET words = x'02ffff' WHERE words IS NOT NULL");
@@ -397,7 +410,7 @@ test("a damaged index is named by whoever meets it, and can be built anew", asyn
   expect(await project.json(["memory", "search", "launch", "--json"])).toHaveLength(1);
 });
 
-test("building an index anew can be stopped, and then it is the one that it was", async () => {
+test("a rebuild can be stopped, and leaves the index as it was", async () => {
   const project = await Project.open();
   const many = Array.from({ length: 4000 }, (_, turn) => ({
     content: `heron ${turn} by the weir`,

@@ -17,7 +17,7 @@ function talk(turns: number): string {
     .join("");
 }
 
-test("rkat replay reports in JSON, and memory search finds what left the history", async () => {
+test("rkat replay reports in JSON, and memory search finds what was discarded", async () => {
   const project = await Project.open();
   const file = project.write("talk.jsonl", talk(60));
   const report = await project.json(["replay", file, "--compact-threshold", "2000", "--json"]);
@@ -49,7 +49,7 @@ test("rkat replay reports in JSON, and memory search finds what left the history
   expect(hit).toMatchObject({ session_id, content: expect.stringContaining("part 3") });
 });
 
-test("rkat replay reads standard input, labels the session, and says in words what happened", async () => {
+test("rkat replay reads standard input, labels the session, and prints a report", async () => {
   const project = await Project.open();
   const args = ["replay", "-", "--compact-threshold", "2000", "--label", "from=test"];
   const { code, stdout } = await project.rkat(args, talk(30));
@@ -61,7 +61,7 @@ test("rkat replay reads standard input, labels the session, and says in words wh
   ]);
 });
 
-test("rkat replay refuses a bad line by its number, and makes no session", async () => {
+test("rkat replay reports a bad line with its number, and creates no session", async () => {
   const project = await Project.open();
   const { code, stderr } = await project.rkat(["replay", "-"], `${talk(1)}{"role":"robot"}\n`);
   expect(code).toBe(2);
@@ -69,7 +69,7 @@ test("rkat replay refuses a bad line by its number, and makes no session", async
   expect(await project.json(["sessions", "list", "--json"])).toEqual([]);
 });
 
-test("Ctrl-C stops a replay, which keeps the session and reports what it had", async () => {
+test("Ctrl-C stops a replay, which keeps the session and reports what was replayed", async () => {
   const project = await Project.open();
   const file = project.write("talk.jsonl", talk(2000));
   const { child, ended } = project.start(["replay", file, "--verbose", "--json"]);
@@ -84,7 +84,7 @@ test("Ctrl-C stops a replay, which keeps the session and reports what it had", a
   });
 });
 
-test("what tools returned in a recording are facts; what its user said to last makes no rule here", async () => {
+test("tool results of a recording become facts; what its user wants makes no rule here", async () => {
   const project = await Project.open();
   const call = { name: "read_file", arguments: '{"path":"app.toml"}' };
   const lines = [

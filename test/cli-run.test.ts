@@ -80,7 +80,7 @@ test("`--output jsonl` prints events as they happen, and the result last", async
   expect(lines.at(-1)).toMatchObject({ text: "Hello, Ada.", stop_reason: "end_turn", turns: 1 });
 });
 
-test("with `--output jsonl` a failure is the last line, and on stderr as ever", async () => {
+test("with `--output jsonl` a failure is the last line, and on stderr as always", async () => {
   const provider = await providerForTest([{ status: 400, message: "no" }]);
   const project = await Project.open({ provider });
   const { code, stdout, stderr } = await project.rkat(["run", "hello", "--output", "jsonl"]);
@@ -91,7 +91,7 @@ test("with `--output jsonl` a failure is the last line, and on stderr as ever", 
   expect(JSON.parse(stderr)).toEqual(failure);
 });
 
-test("what `--output jsonl` has told is in the log, whatever kills the process", async () => {
+test("what `--output jsonl` has printed is in the log, even when the process is killed", async () => {
   const provider = await providerForTest([{ text: "A long story begins", interruption: "hang" }]);
   const project = await Project.open({ provider });
   const { child, ended } = project.start(["run", "tell me a story", "--output", "jsonl"]);
@@ -108,7 +108,7 @@ test("what `--output jsonl` has told is in the log, whatever kills the process",
   for (const { event_id } of durable) expect(logged).toContain(event_id);
 });
 
-test("what is piped in comes before the prompt, or is the prompt", async () => {
+test("piped input comes before the prompt, or is the prompt", async () => {
   const provider = await providerForTest();
   const project = await Project.open({ provider });
   await project.rkat(["review", "this"], "diff --git\n");
@@ -117,15 +117,15 @@ test("what is piped in comes before the prompt, or is the prompt", async () => {
   expect(lastRequest(provider)).toContain('"what is it?"');
 });
 
-test("without a prompt nothing is asked and nothing is made", async () => {
+test("without a prompt no model is called and nothing is created", async () => {
   const provider = await providerForTest();
   const project = await Project.open({ provider });
   const { code, stderr } = await project.rkat(["run"]);
   expect({ code, stderr }).toMatchInlineSnapshot(`
     {
       "code": 2,
-      "stderr": "error: The request is not valid. There is no prompt.
-    hint: Say what you want: rkat "your prompt", or pipe it in.
+      "stderr": "error: There is no prompt.
+    hint: Type one: rkat "your prompt". Or pipe one in.
     ",
     }
   `);
@@ -133,7 +133,7 @@ test("without a prompt nothing is asked and nothing is made", async () => {
   expect(existsSync(join(project.folder, ".rkat"))).toBe(false);
 });
 
-test("without a model the error says how to name one, and nothing is made", async () => {
+test("without a model the error says how to name one, and nothing is created", async () => {
   const project = await Project.open();
   const { code, stderr } = await project.rkat(["hello"]);
   expect({
@@ -143,7 +143,7 @@ test("without a model the error says how to name one, and nothing is made", asyn
     {
       "code": 22,
       "stderr": "error: No model is configured.
-    hint: Name one: -m anthropic/claude-sonnet-4-5 (needs ANTHROPIC_API_KEY; openai and google have theirs), or -m ollama/llama3.2 (needs no key). For good: RKAT_MODEL, or model = "…" in ~/.config/rkat/config.toml. \`rkat config\` shows what is set.
+    hint: Name one: -m anthropic/claude-sonnet-4-5 (needs ANTHROPIC_API_KEY), or -m ollama/llama3.2 (needs no key). To keep it, set RKAT_MODEL, or model = "…" in ~/.config/rkat/config.toml. \`rkat config\` shows what is set.
     ",
     }
   `);
@@ -177,7 +177,7 @@ test("flags, settings and variables reach the model", async () => {
   expect(provider.requests.at(-1)?.body).toMatchObject({ max_output_tokens: 99, model: "other" });
 });
 
-test("a provider's settings are used, and its key is the one that they name", async () => {
+test("a provider's settings are used, and its key is the one they name", async () => {
   const provider = await providerForTest();
   const config = `[providers.mine]\nbase_url = "${provider.urls["openai-compatible"]}"\napi_key_env = "MY_KEY"\n`;
   const project = await Project.open({ config });
@@ -190,7 +190,7 @@ test("a provider's settings are used, and its key is the one that they name", as
   expect(provider.requests.at(-1)?.headers.authorization).toBe("Bearer secret");
 });
 
-test("a session may search memory unless it is told not to", async () => {
+test("a session can search memory, unless --no-memory", async () => {
   const provider = await providerForTest();
   const project = await Project.open({ provider });
   await project.rkat(["hi"]);
@@ -203,7 +203,7 @@ test("a session may search memory unless it is told not to", async () => {
   expect(lastRequest(provider)).toContain("memory_search");
 });
 
-test("`--stream` prints the answer as it comes, and each answer on lines of its own", async () => {
+test("`--stream` prints the answer as it arrives, each answer on its own lines", async () => {
   const provider = await providerForTest([
     { text: "Let me look.", toolCalls: [{ name: "datetime", args: {} }] },
     { text: "It is late." },
@@ -213,7 +213,7 @@ test("`--stream` prints the answer as it comes, and each answer on lines of its 
   expect(stdout).toBe("Let me look.\nIt is late.\n");
 });
 
-test("`--verbose` says on stderr what happens, compactions in the specification's words", async () => {
+test("`--verbose` prints events to stderr, compactions in the specification's words", async () => {
   const provider = await providerForTest([
     { text: "Let me look.", toolCalls: [{ name: "datetime", args: {} }] },
     ...Array.from({ length: 4 }, (_, index) => ({
@@ -239,14 +239,14 @@ test("`--verbose` says on stderr what happens, compactions in the specification'
   expect(said).toMatch(/^ {2}✓ Compaction complete: \d+ → \d+ messages, \d+ summary tokens$/m);
 });
 
-test("a used-up budget ends the run with what there is, and a code of its own", async () => {
+test("a used-up budget ends the run with the answer so far, and its own exit code", async () => {
   const provider = await providerForTest([
     { text: "First.", toolCalls: [{ name: "datetime", args: {} }], usage: USAGE },
   ]);
   const project = await Project.open({ provider });
   const { code, stdout, stderr } = await project.rkat(["run", "--max-total-tokens", "100", "go"]);
   expect({ code, stdout }).toEqual({ code: 21, stdout: "First.\n" });
-  expect(stderr).toContain("note: the budget of the run is used up. `rkat continue` goes on.\n");
+  expect(stderr).toContain("note: the budget of the run is used up. To go on: `rkat continue`.\n");
 });
 
 test("Ctrl-C interrupts the turn, keeps the session and says how to go on", async () => {
@@ -261,7 +261,7 @@ test("Ctrl-C interrupts the turn, keeps the session and says how to go on", asyn
   const { code, stderr } = await ended;
   expect(code).toBe(130);
   expect(stderr).toMatch(
-    /^error: The turn was interrupted\.\nhint: The session is kept; go on with `rkat continue` or `rkat resume [0-9a-f-]{36} "…"`\.\n$/,
+    /^error: The turn was interrupted\.\nhint: The session is kept\. Go on with `rkat continue` or `rkat resume [0-9a-f-]{36} "…"`\.\n$/,
   );
   const next = await project.rkat(["continue", "go on"]);
   expect(next).toMatchObject({ code: 0, stdout: "Here I am again.\n" });
@@ -269,7 +269,7 @@ test("Ctrl-C interrupts the turn, keeps the session and says how to go on", asyn
   expect(provider.problems).toEqual([]);
 });
 
-test("a killed process leaves a session that goes on", async () => {
+test("a session outlives a killed process", async () => {
   const provider = await providerForTest([{ text: "A long", interruption: "hang" }, "Back."]);
   const project = await Project.open({ provider });
   const { child, ended } = project.start(["run", "tell me a story"]);
@@ -339,7 +339,7 @@ test("a typo of a command is not sent to a model", async () => {
   expect({ code, stderr }).toMatchInlineSnapshot(`
     {
       "code": 2,
-      "stderr": "error: The request is not valid. "sesions" is not a command.
+      "stderr": "error: "sesions" is not a command.
     hint: Did you mean \`rkat sessions\`? To send it as a prompt: rkat run "sesions list".
     ",
     }
@@ -347,7 +347,7 @@ test("a typo of a command is not sent to a model", async () => {
   expect(provider.requests).toHaveLength(0);
 });
 
-test("labels are kept, and what is no label is refused", async () => {
+test("labels are kept, and a malformed label is refused", async () => {
   const provider = await providerForTest();
   const project = await Project.open({ provider });
   await project.rkat(["run", "hi", "--label", "team=core", "--label", "a=b=c"]);

@@ -63,7 +63,7 @@ test("`sessions list` filters by label and limits", async () => {
   expect(await listed("--limit", "0")).toEqual([]);
 });
 
-test("`sessions create` makes a session that later turns go on with", async () => {
+test("`sessions create` creates a session for later turns", async () => {
   const provider = await providerForTest();
   const project = await Project.open({ provider });
   const messages = [
@@ -90,7 +90,7 @@ test("`sessions create` makes a session that later turns go on with", async () =
   ]);
 });
 
-test("`sessions create` makes nothing that nobody could use", async () => {
+test("`sessions create` creates nothing that could not be used", async () => {
   const provider = await providerForTest();
   const kept = await Project.open({ provider });
   kept.write("history.jsonl", '{"role":"user","content":"hi"}\n{"role":"nobody"}\n');
@@ -104,7 +104,7 @@ test("`sessions create` makes nothing that nobody could use", async () => {
   expect((await gone.rkat(["sessions", "create"])).code).toBe(40);
 });
 
-test("`sessions compact --output jsonl` prints what happens, and the figures last", async () => {
+test("`sessions compact --output jsonl` prints events, and the result last", async () => {
   const { project, id } = await projectWithSession();
   for (const prompt of ["a", "b"]) await project.rkat(["resume", id, prompt.repeat(4000)]);
   const env = { RKAT_COMPACTION__RECENT_TURN_BUDGET: "1" };
@@ -122,7 +122,7 @@ test("`sessions compact --output jsonl` prints what happens, and the figures las
   expect(lines.at(-1)).toMatchObject({ compacted: true, messages_after: expect.any(Number) });
 });
 
-test("no name is the name of no session", async () => {
+test("an empty name names no session", async () => {
   const { project, id } = await projectWithSession();
   const { code, stderr } = await project.rkat(["sessions", "delete", "", "--json"]);
   expect({ code, ...JSON.parse(stderr) }).toMatchObject({ code: "INVALID_PARAMS" });
@@ -130,7 +130,7 @@ test("no name is the name of no session", async () => {
   expect(await project.json(["sessions", "show", id, "--json"])).toMatchObject({ session_id: id });
 });
 
-test("`history search` finds words of any session's log, as text or as JSON", async () => {
+test("`history search` finds words in the log of any session, as text or as JSON", async () => {
   const { project, id } = await projectWithSession();
   expect(await project.json(["history", "search", "late", "--json"])).toMatchObject([
     { session_id: id, turn: 0, role: "assistant", content: expect.stringContaining("late") },
@@ -189,7 +189,7 @@ test("`sessions show` renders the history, or gives it as JSON", async () => {
   expect(view.history.at(-1)).toMatchObject({ turn: 0, message: { role: "block_assistant" } });
 });
 
-test("`sessions events` prints the log, one stored event a line, from where one wants", async () => {
+test("`sessions events` prints the log, one event per line, after any seq", async () => {
   const { project, id } = await projectWithSession();
   const events = async (...flags: string[]) => {
     const { stdout } = await project.rkat(["sessions", "events", id, ...flags]);
@@ -223,7 +223,7 @@ test("`sessions events` prints the log, one stored event a line, from where one 
   expect(await events("--after", "99999")).toEqual([]);
 });
 
-test("`sessions events --follow` goes on with what another process adds, until Ctrl-C", async () => {
+test("`sessions events --follow` prints what other processes add, until Ctrl-C", async () => {
   const { project, id } = await projectWithSession();
   const { child, ended } = project.start(["sessions", "events", id, "--follow"]);
   let seen = "";
@@ -239,7 +239,7 @@ test("`sessions events --follow` goes on with what another process adds, until C
   expect((await ended).stderr).toBe("");
 });
 
-test("an archived session takes no turns, is out of the list, and can still be read", async () => {
+test("an archived session takes no turns, is not listed, and can still be read", async () => {
   const { project, id } = await projectWithSession();
   expect(await project.rkat(["sessions", "archive", "last"])).toMatchObject({
     code: 0,
@@ -261,7 +261,7 @@ test("a deleted session is gone", async () => {
   expect(stderr).toMatch(/^error: No session has the id ".*"\.\nhint: List the sessions/);
 });
 
-test("`sessions compact` compacts now, or says why nothing was to be done", async () => {
+test("`sessions compact` compacts now, or says why not", async () => {
   const { project } = await projectWithSession();
   const { code, stdout } = await project.rkat(["sessions", "compact", "last"]);
   expect({ code, stdout }).toMatchInlineSnapshot(`
@@ -277,20 +277,20 @@ test("`sessions compact` compacts now, or says why nothing was to be done", asyn
   });
 });
 
-test("reading commands make nothing where there is nothing", async () => {
+test("commands that only read create nothing", async () => {
   const project = await Project.open();
   expect(await project.json(["sessions", "list", "--json"])).toEqual([]);
   expect(await project.json(["memory", "search", "anything", "--json"])).toEqual([]);
   expect(await project.rkat(["sessions", "list"])).toMatchObject({
     code: 0,
     stdout: "",
-    stderr: "There are no sessions.\n",
+    stderr: "No matching sessions.\n",
   });
   expect((await project.rkat(["resume", "last", "go on"])).code).toBe(10);
   expect((await project.rkat(["doctor"])).stdout).toContain("none yet at ");
 });
 
-test("`sessions task` keeps a task record, which the next command finds", async () => {
+test("`sessions task` changes the task record, and the next command finds it", async () => {
   const { project } = await projectWithSession();
   const empty = await project.rkat(["sessions", "task", "last"]);
   expect([empty.stdout, empty.stderr]).toEqual(["", "The task record is empty.\n"]);
@@ -306,14 +306,14 @@ test("`sessions task` keeps a task record, which the next command finds", async 
   expect(wrong.stderr).toContain("The task has no sub-task 9; it has 1, 2.");
 });
 
-test("`sessions pin` takes a position or an id, and says what pins take", async () => {
+test("`sessions pin` takes a position or an id, and shows the budget of pins", async () => {
   const { project } = await projectWithSession();
   const shown = (await project.rkat(["sessions", "show", "last"])).stdout;
   const [, id = ""] = /^1 (@\d+) {2}user/m.exec(shown) ?? [];
   await project.rkat(["sessions", "pin", "last", id]);
   const { stdout } = await project.rkat(["sessions", "pin", "last", "3"]);
   const [head, question, results, budget] = stdout.split("\n");
-  expect(head).toMatch(/^POSITION {2}ID\s+ROLE\s+BEGINS$/);
+  expect(head).toMatch(/^POSITION {2}ID\s+ROLE\s+TEXT$/);
   expect(question).toMatch(new RegExp(`^ +1 {2}${id} +user +what time is it\\?$`));
   expect(results).toMatch(/^ +3 {2}@\d+ +tool +\{"utc":/);
   expect(budget).toMatch(/^Pins take \d+ of 25 000 tokens\.$/);
@@ -327,13 +327,13 @@ test("`sessions pin` takes a position or an id, and says what pins take", async 
   expect((await project.rkat(["sessions", "pin", "last", "first"])).code).toBe(2);
 });
 
-test("`sessions context` says where the tokens go", async () => {
+test("`sessions context` shows what takes how many tokens", async () => {
   const { project } = await projectWithSession();
   const { stdout } = await project.rkat(["sessions", "context", "last"]);
   expect(stdout).toMatch(/^PART +TOKENS +MESSAGES$/m);
   expect(stdout).toMatch(/^turns +\d+ +4 /m);
-  expect(stdout).toMatch(/^The last call had 120 input tokens, as the provider counted them\.$/m);
+  expect(stdout).toMatch(/^The provider counted 120 input tokens in the last call\.$/m);
   expect(stdout).toMatch(
-    /^Compaction comes after \d+ \d+ more tokens; the threshold is 100 000\.$/m,
+    /^Compaction runs after \d+ \d+ more tokens\. The threshold is 100 000 tokens\.$/m,
   );
 });

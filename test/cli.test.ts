@@ -9,7 +9,7 @@ import { temporaryFolder } from "./support/obey.ts";
 import { providerForTest } from "./support/provider-for-test.ts";
 import { Project } from "./support/rkat-process.ts";
 
-test("`--help` lists every command, `--version` says the version", async () => {
+test("`--help` lists every command, `--version` prints the version", async () => {
   const project = await Project.open();
   const { code, stdout } = await project.rkat(["--help"]);
   expect(code).toBe(0);
@@ -37,7 +37,7 @@ test("`--help` lists every command, `--version` says the version", async () => {
   });
 });
 
-test("a command line that is not understood is refused with code 2", async () => {
+test("a wrong command line is refused with code 2", async () => {
   const project = await Project.open();
   for (const args of [
     ["--nonsense"],
@@ -53,7 +53,7 @@ test("a command line that is not understood is refused with code 2", async () =>
   }
 });
 
-test("a script is told of a command line that is not understood as of any failure", async () => {
+test("a script gets a wrong command line as a failure in JSON", async () => {
   const project = await Project.open();
   for (const [args, said] of [
     [["sessions", "show", "--json"], "missing required argument 'session'"],
@@ -72,17 +72,17 @@ test("a script is told of a command line that is not understood as of any failur
   }
 });
 
-test("`init` makes a commented config.toml, and never touches one that is there", async () => {
+test("`init` creates a commented config.toml, and never changes an existing one", async () => {
   const project = await Project.open();
   expect(await project.rkat(["init"])).toMatchObject({
     code: 0,
-    stdout: "made  .rkat\nmade  .rkat/.gitignore\nmade  .rkat/config.toml\n",
+    stdout: "created  .rkat\ncreated  .rkat/.gitignore\ncreated  .rkat/config.toml\n",
   });
   expect(statSync(join(project.folder, ".rkat")).mode & 0o777).toBe(0o700);
   project.write(".rkat/config.toml", 'model = "a/b"\n');
   expect(await project.rkat(["init"])).toMatchObject({
     code: 0,
-    stdout: ".rkat is there already; nothing was changed.\n",
+    stdout: ".rkat exists already. Nothing was changed.\n",
   });
   expect(readFileSync(join(project.folder, ".rkat/config.toml"), "utf8")).toBe('model = "a/b"\n');
 });
@@ -122,7 +122,7 @@ test("`.rkat` is found from the folders below it", async () => {
   expect((await inside.rkat(["config"])).stdout).toMatch(/^max_tokens +5 /m);
 });
 
-test("`capabilities` says what is on", async () => {
+test("`capabilities` shows what is on", async () => {
   const project = await Project.open({ config: "[capabilities]\nmemory_store = false\n" });
   expect(await project.json(["capabilities", "--json"])).toMatchObject({
     capabilities: [
@@ -135,7 +135,7 @@ test("`capabilities` says what is on", async () => {
   expect(stdout).toMatch(/^off {2}memory-store/m);
 });
 
-test("what a build cannot do is said in the specification's words, and turns still run", async () => {
+test("a missing capability is reported in the specification's words, and turns still run", async () => {
   const provider = await providerForTest();
   const project = await Project.open({
     provider,
@@ -224,7 +224,7 @@ test("bin/rkat.js lets other warnings through", async () => {
   expect(stderr).toContain("mind the gap");
 });
 
-test("on a Node that is too old the command says so in one line", async () => {
+test("a Node that is too old is reported in one line", async () => {
   const folder = await temporaryFolder();
   const old = join(folder, "old.cjs");
   writeFileSync(old, 'Object.defineProperty(process.versions, "node", { value: "20.20.2" });');

@@ -12,7 +12,7 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-test("`memory search` loads no schemas, no models, no servers, and nothing that only writes", () => {
+test("`memory search` loads no schemas, no models, no servers, and nothing that only writers need", () => {
   const entry = JSON.stringify({ content: "We chose SQLite.", session_id: "s" });
   writeFileSync(join(folder, "entries.jsonl"), entry);
   rkat("add", "--jsonl", join(folder, "entries.jsonl"));
@@ -23,7 +23,7 @@ test("`memory search` loads no schemas, no models, no servers, and nothing that 
   );
 });
 
-test("memory is behind until it, and what the project learns, have come to the end of the log", async () => {
+test("memory is behind until it, and what the project learns, have reached the end of the log", async () => {
   const events = new EphemeralEventStore();
   expect(await isMemoryBehind(events)).toBe(false);
   await events.append("s", 0, [

@@ -17,7 +17,8 @@ export function requireSqlite(version: string = sqliteVersion()): void {
   });
 }
 
-function sqliteVersion(): string {
+/** The version of Node's SQLite library. */
+export function sqliteVersion(): string {
   const db = new DatabaseSync(":memory:");
   try {
     return String(db.prepare("SELECT sqlite_version() AS version").get()?.version);

@@ -1,78 +1,77 @@
 import type { Workspace } from "../../config/workspace.ts";
 import type { Approve } from "../../core/approval.ts";
 import type { MemoryStore } from "../../core/memory-store.ts";
-import type { SessionService } from "../../core/session-service.ts";
+import type { MemoryOperations, SessionService } from "../../core/session-service.ts";
 import type { Replay } from "../../replay/replay.ts";
 import type { Terminal } from "./terminal/terminal.ts";
 
-/** What commands are given to work with. */
+/** What every command is given. */
 export interface CliContext {
   readonly terminal: Terminal;
   readonly version: string;
   readonly engine: Engine;
-  /** Set by a command that did its work and found something wrong. */
+  /** A command that did its work but found a problem sets this. */
   exitCode: number;
 }
 
-/** What lies behind the commands. Each opens only when a command asks for it. */
+/** What commands can open. Everything is loaded lazily, when a command asks for it. */
 export interface Engine {
-  /** Without `asking`, calls that need somebody's word wait for it as the settings say. */
+  /** Opens the service of a project. Without `asking`, the settings say how long calls wait for approval. */
   openService(
     workspace: Workspace,
     access: StoreAccess,
     asking?: Asking,
   ): Promise<Opened<SessionService>>;
+  /** Opens the memory of a project without loading the agent. */
+  openMemory(workspace: Workspace, access: StoreAccess): Promise<Opened<MemoryOperations>>;
   /**
-   * The memory, with what the log says and memory has yet to hear.
-   *
-   * @throws SessionError `SESSION_MEMORY_DISABLED` when the settings switch it off.
-   */
-  openMemory(workspace: Workspace, access: StoreAccess): Promise<Opened<MemoryStore>>;
-  /**
-   * A service in which a recording answers, on the project's stores. `summarizer`
-   * names the model that writes summaries; without it, no model does.
+   * Opens a service over the project's stores in which a recording gives the
+   * answers. `summarizer` names the model that writes summaries.
    */
   openReplay(
     workspace: Workspace,
     recorded: Pick<Replay, "model" | "tools">,
     options: { readonly summarizer?: string },
   ): Promise<Opened<{ readonly service: SessionService; readonly memory?: MemoryStore }>>;
-  /** The SQLite library's version, and what is wrong with it. */
+  /** The version of SQLite, and what is wrong with it. */
   examineSqlite(): Promise<{ readonly version: string; readonly problem?: string }>;
-  /** What is wrong with the file of a store; nothing when the list is empty. */
+  /** The problems of a store's file; empty when it is sound. */
   examineStore(file: string): Promise<readonly string[]>;
   providers(workspace: Workspace): Promise<readonly ProviderState[]>;
-  /** The embedder that the settings name, or why it cannot be used; nothing when they name none. */
+  /** Tries the embedder of the settings; undefined when they name none. */
   examineEmbedder(
     workspace: Workspace,
   ): Promise<{ readonly id: string } | { readonly problem: string } | undefined>;
 }
 
 /**
- * Whether a store is made where there is none; who only reads finds it empty,
- * and leaves no trace. `serve` makes one too, and asks it on a thread of its
- * own, so that who waits for one answer does not hold up the others.
+ * How a command uses the store of a project:
+ *
+ *     existing   reads; a missing store is empty, and is not created
+ *     create     creates a missing store
+ *     serve      creates it too, and queries it on a worker thread, so that one
+ *                slow query does not block the other clients
  */
 export type StoreAccess = "existing" | "create" | "serve";
 
-/** Whom a turn asks before a tool runs that needs somebody's word. */
+/** Who approves the tool calls of a turn. */
 export interface Asking {
   readonly approve?: Approve;
-  /** How long a turn waits for an answer, whoever gives it; the settings' time when it is not given. */
+  /** How long a turn waits for an answer. Default: as the settings say. */
   readonly timeoutMs?: number;
 }
 
-interface Opened<Thing> {
-  readonly it: Thing;
+export interface Opened<Value> {
+  readonly value: Value;
   close(): Promise<void>;
 }
 
-/** A provider of models, and whether it could be used here and now. */
+/** A provider of models, and what it lacks to be used. */
 export interface ProviderState {
   readonly name: string;
   readonly package: string;
   readonly installed: boolean;
-  /** The variable that holds its key; left out where none is needed. */
+  /** The variable that holds its key. Left out where no key is needed. */
   readonly keyVariable?: string;
   readonly hasKey: boolean;
 }

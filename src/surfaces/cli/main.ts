@@ -1,15 +1,13 @@
+import { parseArgs } from "node:util";
 import { CommanderError } from "commander";
 import { ERRORS, SessionError } from "../../core/errors.ts";
 import type { CliContext } from "./cli-context.ts";
 import { createProgram } from "./program.ts";
-import { exitCodeOf, failureJson, renderFailure } from "./render/render-failure.ts";
-import { styleFor } from "./render/style.ts";
-import { scriptForm } from "./script-form.ts";
-import { printEnd } from "./terminal/event-lines.ts";
+import { exitCodeOf, failureJson, printEnd, printFailure } from "./terminal/print.ts";
 
-/** Runs one command line and returns what the process should exit with. */
+/** Runs one command line and returns the exit code of the process. */
 export async function main(args: readonly string[], context: CliContext): Promise<number> {
-  const { stdout, stderr, env } = context.terminal;
+  const { stdout, stderr } = context.terminal;
   const form = scriptForm(args);
   const program = await createProgram(args, context, { onBadUsage: form ? "throw" : "say" });
   try {
@@ -18,23 +16,33 @@ export async function main(args: readonly string[], context: CliContext): Promis
   } catch (thrown) {
     const isUsage = thrown instanceof CommanderError;
     if (isUsage && thrown.exitCode === 0) return 0;
-    // To people, the help and what was not understood have been said.
+    // commander has already told a person what was wrong.
     if (isUsage && !form) return ERRORS.INVALID_PARAMS.exitCode;
     const error = isUsage ? usageError(thrown) : SessionError.from(thrown);
     if (form === "jsonl") await printEnd(stdout, "error", failureJson(error));
-    await stderr.write(
-      form
-        ? `${JSON.stringify(failureJson(error))}\n`
-        : renderFailure(error, styleFor(stderr, env)),
-    );
+    if (form) await stderr.write(`${JSON.stringify(failureJson(error))}\n`);
+    else await printFailure(context.terminal, error);
     return exitCodeOf(error);
   }
 }
 
-/** What commander did not understand, as the failure that it is. */
+/**
+ * The form in which a script wants its answer; undefined for people. Read from
+ * the bare arguments, because wrong arguments are answered in this form too.
+ */
+function scriptForm(args: readonly string[]): "json" | "jsonl" | undefined {
+  const { values } = parseArgs({
+    args: [...args],
+    strict: false,
+    options: { json: { type: "boolean" }, output: { type: "string" } },
+  });
+  if (values.output === "json" || values.output === "jsonl") return values.output;
+  return values.json === true ? "json" : undefined;
+}
+
 function usageError({ message }: CommanderError): SessionError {
   return new SessionError("INVALID_PARAMS", {
-    detail: message.replace(/^error: /, ""),
-    hint: "`--help` says what the command takes.",
+    message: message.replace(/^error: /, ""),
+    hint: "`--help` lists what the command takes.",
   });
 }

@@ -4,64 +4,39 @@ import { loadMemoryCommand } from "./commands/memory/memory-command.ts";
 
 type Register = (program: Command, context: CliContext) => void;
 
-/**
- * The commands in the order of the help, by their names. Each is loaded only
- * when it is named, or when all have to be known; that of `rkat memory search`, which people wait for, at once.
- */
-const COMMANDS: readonly {
-  readonly names: readonly string[];
-  /** `next` is the argument after the name. */
-  load(next: string | undefined): Promise<Register>;
-}[] = [
-  { names: ["run"], load: async () => (await import("./commands/run-command.ts")).runCommand },
-  {
-    names: ["resume", "continue", "c"],
-    load: async () => (await import("./commands/resume-command.ts")).resumeCommand,
-  },
-  { names: ["chat"], load: async () => (await import("./chat/chat-command.ts")).chatCommand },
-  {
-    names: ["sessions"],
-    load: async () => (await import("./commands/sessions/sessions-command.ts")).sessionsCommand,
-  },
-  {
-    names: ["history"],
-    load: async () => (await import("./commands/history-command.ts")).historyCommand,
-  },
-  { names: ["memory"], load: loadMemoryCommand },
-  {
-    names: ["approvals"],
-    load: async () => (await import("./commands/approvals-command.ts")).approvalsCommand,
-  },
-  {
-    names: ["knowledge"],
-    load: async () => (await import("./commands/knowledge/knowledge-command.ts")).knowledgeCommand,
-  },
-  {
-    names: ["replay"],
-    load: async () => (await import("./commands/replay-command.ts")).replayCommand,
-  },
-  { names: ["rpc"], load: async () => (await import("./commands/rpc-command.ts")).rpcCommand },
-  {
-    names: ["serve"],
-    load: async () => (await import("./commands/serve-command.ts")).serveCommand,
-  },
-  { names: ["mcp"], load: async () => (await import("./commands/mcp-command.ts")).mcpCommand },
-  { names: ["init"], load: async () => (await import("./commands/init-command.ts")).initCommand },
-  {
-    names: ["config"],
-    load: async () => (await import("./commands/config-command.ts")).configCommand,
-  },
-  {
-    names: ["capabilities"],
-    load: async () => (await import("./commands/capabilities-command.ts")).capabilitiesCommand,
-  },
-  {
-    names: ["doctor"],
-    load: async () => (await import("./commands/doctor-command.ts")).doctorCommand,
-  },
-];
+/** Loads a command. `next` is the argument after its name. */
+type Load = (next: string | undefined) => Promise<Register>;
 
-/** The `rkat` command: what it can be told, and who does it. */
+const runCommands = () => import("./commands/run-commands.ts");
+const serveCommands = () => import("./commands/serve-commands.ts");
+const settingsCommands = () => import("./commands/settings-commands.ts");
+
+/**
+ * The commands by name, in the order of the help. They are loaded lazily: the one that is
+ * named, or all when the help needs them. `memory search` is loaded at once, because
+ * people wait for it.
+ */
+const COMMANDS: Readonly<Record<string, Load>> = {
+  run: async () => (await runCommands()).runCommand,
+  "resume continue c": async () => (await runCommands()).resumeCommands,
+  chat: async () => (await import("./chat/chat-command.ts")).chatCommand,
+  sessions: async () => (await import("./commands/sessions/sessions-command.ts")).sessionsCommand,
+  history: async () => (await import("./commands/history-command.ts")).historyCommand,
+  memory: loadMemoryCommand,
+  approvals: async () => (await import("./commands/approvals-command.ts")).approvalsCommand,
+  knowledge: async () =>
+    (await import("./commands/knowledge/knowledge-command.ts")).knowledgeCommand,
+  replay: async () => (await import("./commands/replay-command.ts")).replayCommand,
+  rpc: async () => (await serveCommands()).rpcCommand,
+  serve: async () => (await serveCommands()).serveCommand,
+  mcp: async () => (await serveCommands()).mcpCommand,
+  init: async () => (await settingsCommands()).initCommand,
+  config: async () => (await settingsCommands()).configCommand,
+  capabilities: async () => (await settingsCommands()).capabilitiesCommand,
+  doctor: async () => (await import("./commands/doctor-command.ts")).doctorCommand,
+};
+
+/** The `rkat` command with its subcommands, as far as the arguments need them. */
 export async function createProgram(
   args: readonly string[],
   context: CliContext,
@@ -72,7 +47,7 @@ export async function createProgram(
     .description("Sessions that remember: an agent that outlives its context window.")
     .version(context.version, "-V, --version", "print the version")
     .option("--dir <path>", "the project's folder (default: the one around the current folder)")
-    .helpOption("-h, --help", "print this")
+    .helpOption("-h, --help", "print this help")
     .helpCommand("help [command]", "print the help of a command")
     .configureHelp({ showGlobalOptions: true, sortSubcommands: false })
     .configureOutput({
@@ -96,10 +71,10 @@ Examples:
   rkat memory search "why did we choose SQLite"
 `;
 
-/** The version, and a command that is named, need no other. */
 function commandsFor(args: readonly string[]): Promise<readonly Register[]> {
   const [first = "", next] = args[0] === "--dir" ? args.slice(2) : args;
   if (first === "-V" || first === "--version") return Promise.resolve([]);
-  const named = COMMANDS.filter(({ names }) => names.includes(first));
-  return Promise.all((named.length > 0 ? named : COMMANDS).map(({ load }) => load(next)));
+  const all = Object.entries(COMMANDS);
+  const named = all.filter(([names]) => names.split(" ").includes(first));
+  return Promise.all((named.length > 0 ? named : all).map(([, load]) => load(next)));
 }

@@ -1,33 +1,54 @@
 import type { Command } from "commander";
 import { hasCapability } from "../../../config/workspace.ts";
 import type { Approve } from "../../../core/approval.ts";
+import { contentText, isSummary } from "../../../core/message.ts";
+import type { SessionService } from "../../../core/session-service.ts";
 import type { CliContext } from "../cli-context.ts";
-import { addSessionFlags, type SessionFlags } from "../commands/session-flags.ts";
-import { addRunFlags, type RunFlags } from "../commands/turn-flags.ts";
-import { workspaceOf } from "../commands/with-service.ts";
-import { Chat } from "./chat.ts";
-import { askedBefore } from "./chat-history.ts";
-
-export type ChatFlags = RunFlags & SessionFlags & { readonly resume?: string };
+import { addSessionFlags } from "../commands/session-flags.ts";
+import { addRunFlags } from "../commands/turn-flags.ts";
+import { useOpened, workspaceOf } from "../commands/with-service.ts";
+import { Chat, type ChatFlags } from "./chat.ts";
 
 /** `rkat chat`. */
 export function chatCommand(program: Command, context: CliContext): void {
   const command = program
     .command("chat")
-    .description("talk in a session, and steer what it keeps; /help in it says how")
-    .option("-r, --resume <session>", "go on with an earlier session: its id, `last`, or ~N");
-  addSessionFlags(addRunFlags(command)).action(async (flags: ChatFlags) => {
-    const workspace = await workspaceOf(context, command);
-    let chat: Chat | undefined;
-    const approve: Approve = (call, options) => chat?.approve(call, options);
-    const service = await context.engine.openService(workspace, "create", { approve });
-    try {
-      const isKept = hasCapability(workspace.config, "session-store");
-      const history = isKept ? await askedBefore(service.it) : [];
-      chat = new Chat({ context, workspace, service: service.it, flags, history });
-      await chat.run(flags.resume);
-    } finally {
-      await service.close();
-    }
-  });
+    .description("talk in a session; type /help for its commands")
+    .option("-r, --resume <session>", "continue an earlier session: its id, `last`, or ~N");
+  addSessionFlags(addRunFlags(command)).action(
+    async ({ resume, ...flags }: ChatFlags & { readonly resume?: string }) => {
+      const workspace = await workspaceOf(context, command);
+      let chat: Chat | undefined;
+      const approve: Approve = (call, options) => chat?.approve(call, options);
+      const opened = await context.engine.openService(workspace, "create", { approve });
+      await useOpened(opened, async (service) => {
+        const isKept = hasCapability(workspace.config, "session-store");
+        const history = isKept ? await earlierPrompts(service) : [];
+        chat = new Chat({ context, workspace, service, flags, history });
+        await chat.run(resume);
+      });
+    },
+  );
+}
+
+const SESSIONS = 5;
+const LINES_MAX = 1000;
+
+/**
+ * The prompts of the last sessions, line by line, the last line first. They are read
+ * from the logs, so there is no second file to keep, or to forget.
+ */
+export async function earlierPrompts(
+  service: Pick<SessionService, "list" | "read">,
+): Promise<readonly string[]> {
+  const sessions = await service.list({ limit: SESSIONS });
+  const views = await Promise.all(sessions.map(({ sessionId }) => service.read({ sessionId })));
+  const prompts = views.flatMap(({ history }) =>
+    history
+      .flatMap(({ message }) =>
+        message.role === "user" && !isSummary(message) ? [contentText(message.content)] : [],
+      )
+      .reverse(),
+  );
+  return prompts.flatMap((prompt) => prompt.split("\n").reverse()).slice(0, LINES_MAX);
 }

@@ -1,24 +1,22 @@
-import { indexableText, isSummary, toolResults, toolUses } from "../../../core/message.ts";
+import { given } from "../../../core/given.ts";
+import { indexableText, toolResults, toolUses } from "../../../core/message.ts";
 import type { HistoryMessage } from "../../../core/session-service.ts";
-import { given } from "../commands/flags.ts";
-import { namedMessage } from "../commands/sessions/pins-command.ts";
+import { namedMessage } from "../commands/sessions/working-memory-commands.ts";
 import { oneLine } from "../render/printable.ts";
-import { renderContext } from "../render/render-context.ts";
-import { renderPins } from "../render/render-pins.ts";
-import { renderTable } from "../render/render-table.ts";
+import { renderCompaction, renderContext, renderPins } from "../render/render-context.ts";
+import { roleName } from "../render/render-sessions.ts";
 import type { Style } from "../render/style.ts";
-import { thousands } from "../render/thousands.ts";
+import { renderTable } from "../render/table.ts";
 import { ProgressLine } from "../terminal/progress-line.ts";
-import type { Chat } from "./chat.ts";
-import type { ChatCommand } from "./chat-commands.ts";
+import type { Conversation, SlashCommand } from "./conversation.ts";
 
 const TEXT_COLUMNS = 60;
 
-/** What the model is sent, and what stays of it. */
-export const contextCommands: readonly ChatCommand[] = [
+/** Commands about the context window. */
+export const contextCommands: readonly SlashCommand[] = [
   {
     name: "context",
-    does: "where each token of the window goes, and when the next compaction comes",
+    does: "show what takes how many tokens, and when the next compaction runs",
     async run(chat) {
       const view = await chat.service.context({ sessionId: chat.requireSession() });
       await chat.say(renderContext(view, chat.style));
@@ -27,13 +25,13 @@ export const contextCommands: readonly ChatCommand[] = [
   {
     name: "compact",
     takes: "[instructions]",
-    does: "compact the history now; instructions are for the summary",
+    does: "compact the history now; the instructions are for the summary",
     run: compact,
   },
   {
     name: "pin",
     takes: "[n]",
-    does: "keep message n in the history; without n, the messages by number",
+    does: "keep message n through compactions; without n, list the messages",
     complete: positions,
     async run(chat, argument) {
       const sessionId = chat.requireSession();
@@ -48,7 +46,7 @@ export const contextCommands: readonly ChatCommand[] = [
   {
     name: "unpin",
     takes: "n",
-    does: "let the next compaction have message n; without n, what is pinned",
+    does: "let the next compaction discard message n; without n, list the pins",
     complete: pinnedPositions,
     async run(chat, argument) {
       const sessionId = chat.requireSession();
@@ -61,8 +59,8 @@ export const contextCommands: readonly ChatCommand[] = [
   },
 ];
 
-async function compact(chat: Chat, argument: string): Promise<void> {
-  const { terminal } = chat.context;
+async function compact(chat: Conversation, argument: string): Promise<void> {
+  const { terminal } = chat;
   const progress = new ProgressLine(terminal.stderr);
   progress.show("compacting the history");
   const request = {
@@ -72,25 +70,21 @@ async function compact(chat: Chat, argument: string): Promise<void> {
   const outcome = await terminal
     .interruptible((signal) => chat.service.compact(request, { signal }))
     .finally(() => progress.clear());
-  await chat.note(
-    outcome.compacted
-      ? `Compacted: ${outcome.messagesBefore} → ${outcome.messagesAfter} messages, ${thousands(outcome.tokensBefore)} → ${thousands(outcome.tokensAfter)} tokens.`
-      : `Nothing was compacted: ${outcome.reason}`,
-  );
+  await chat.note(renderCompaction(outcome));
 }
 
 function renderPositions(history: readonly HistoryMessage[], style: Style): string {
   const rows = history.map(({ message, pinned }, position) => [
     String(position),
     pinned ? "pinned" : "",
-    isSummary(message) ? "summary" : message.role.replace("block_", "").replace("_", " "),
+    roleName(message),
     oneLine(beginningOf(message), TEXT_COLUMNS),
   ]);
   const columns = [
     { title: "N", align: "right" },
     { title: "" },
     { title: "ROLE" },
-    { title: "BEGINS" },
+    { title: "TEXT" },
   ] as const;
   return renderTable(columns, rows, style);
 }
@@ -102,13 +96,13 @@ function beginningOf(message: HistoryMessage["message"]): string {
   return [...calls, ...toolResults(message).map(({ content }) => content)].join(" ");
 }
 
-async function positions({ service, sessionId }: Chat): Promise<readonly string[]> {
+async function positions({ service, sessionId }: Conversation): Promise<readonly string[]> {
   if (sessionId === undefined) return [];
   const { history } = await service.read({ sessionId });
   return history.map((_, position) => String(position));
 }
 
-async function pinnedPositions({ service, sessionId }: Chat): Promise<readonly string[]> {
+async function pinnedPositions({ service, sessionId }: Conversation): Promise<readonly string[]> {
   if (sessionId === undefined) return [];
   const { pins } = await service.pins({ sessionId });
   return pins.map(({ position }) => String(position));

@@ -19,7 +19,7 @@ function editorFor(options: Partial<LineEditorOptions> = {}, isTerminal = true) 
 const KEYS = { up: "\u001b[A", tab: "\t", ctrlC: "\u0003", ctrlD: "\u0004", left: "\u001b[D" };
 const paste = (text: string) => `\u001b[200~${text}\u001b[201~`;
 
-test("what is typed is a text when Enter is pressed", async () => {
+test("Enter returns what was typed", async () => {
   const { editor, type } = editorFor();
   const typed = editor.read("› ");
   type("helo");
@@ -28,28 +28,28 @@ test("what is typed is a text when Enter is pressed", async () => {
   editor.close();
 });
 
-test("a line that ends with a backslash goes on in the next one", async () => {
+test("a line that ends with a backslash continues on the next line", async () => {
   const { editor, type } = editorFor();
   type("first\\\rsecond\r");
   expect(await editor.read("› ")).toEqual({ type: "text", text: "first\nsecond" });
   editor.close();
 });
 
-test("a pasted text is one text, and can be gone on with", async () => {
+test("a pasted text is one text, and can be continued", async () => {
   const { editor, type } = editorFor();
   type(`${paste("one\rtwo\\\rthree")} four\r`);
   expect(await editor.read("› ")).toEqual({ type: "text", text: "one\ntwo\\\nthree four" });
   editor.close();
 });
 
-test("the arrow up brings back what was typed before, in earlier chats too", async () => {
+test("the arrow up shows earlier lines, those of earlier chats too", async () => {
   const { editor, type } = editorFor({ history: ["from yesterday"] });
   type(`${KEYS.up}\r`);
   expect(await editor.read("› ")).toEqual({ type: "text", text: "from yesterday" });
   editor.close();
 });
 
-test("Tab goes on with the only thing that fits", async () => {
+test("Tab completes the only option", async () => {
   const { editor, type } = editorFor({ complete: async (line) => [["/context "], line] });
   const typed = editor.read("› ");
   type(`/con${KEYS.tab}`);
@@ -59,7 +59,7 @@ test("Tab goes on with the only thing that fits", async () => {
   editor.close();
 });
 
-test("Ctrl-C takes the line away; on an empty line it tells so", async () => {
+test("Ctrl-C clears the line; on an empty line it interrupts", async () => {
   const { editor, type } = editorFor();
   const typed = editor.read("› ");
   type(`not this${KEYS.ctrlC}`);
@@ -78,7 +78,7 @@ test("Ctrl-D ends", async () => {
   expect(await editor.read("› ")).toEqual({ type: "end" });
 });
 
-test("lines that are piped in are read one by one, and their end is the end", async () => {
+test("piped lines are read one by one, to the end of the input", async () => {
   const { editor, type, end } = editorFor({}, false);
   type("one\ntwo\n");
   end();

@@ -1,40 +1,40 @@
 import { createInterface, type Interface } from "node:readline";
 import type { ChatStreams } from "../terminal/terminal.ts";
 
-/** What a person did at the prompt. */
+/** What the user did at the prompt. */
 export type Typed =
   | { readonly type: "text"; readonly text: string }
   /** Ctrl-C on an empty line. */
   | { readonly type: "interrupt" }
-  /** Nobody waits for it any more. */
+  /** The signal of `read` aborted. */
   | { readonly type: "aborted" }
-  /** Ctrl-D, or the end of what was piped in. */
+  /** Ctrl-D, or the end of piped input. */
   | { readonly type: "end" };
 
 export interface LineEditorOptions {
-  /** Lines of earlier conversations, the last one first. */
+  /** Lines of earlier chats, the last one first. */
   readonly history: readonly string[];
-  /** What a line may go on with, and how much of it that replaces. */
+  /** What Tab offers for a line, and the part of the line that it replaces. */
   complete(line: string): Promise<readonly [options: readonly string[], replaced: string]>;
 }
 
 const HISTORY_MAX = 1000;
 
 /**
- * Reads what a person types: with history, completion and several lines.
+ * Reads what the user types, with history, completion and several lines:
  *
- *     a line that ends with \   goes on in the next one
- *     a pasted text             is one text, however many lines it has
- *     Ctrl-C                    takes the line away, or tells that there was none
+ *     a line that ends with \   continues on the next line
+ *     a pasted text             is one text, with all its lines
+ *     Ctrl-C                    clears the line; on an empty line, returns `interrupt`
  *
- * Between two reads the terminal is its own again, so that Ctrl-C is a signal
- * and what is typed ahead waits for the next read.
+ * Between two reads the terminal is in its normal mode: Ctrl-C is a signal, and
+ * what is typed ahead waits for the next read.
  */
 export class LineEditor {
   readonly #streams: ChatStreams;
   readonly #lines: Interface;
   readonly #isTerminal: boolean;
-  /** Lines that were piped in faster than they are read. */
+  /** Lines that arrived before they were read. */
   readonly #waiting: Line[] = [];
   #pasting = false;
   #ended = false;
@@ -54,14 +54,14 @@ export class LineEditor {
       completer: (line: string, done: (error: null, result: [string[], string]) => void) => {
         options.complete(line).then(
           ([found, replaced]) => done(null, [[...found], replaced]),
-          // A store that cannot be asked now has nothing to offer; the line stays as it is.
+          // Completion that fails offers nothing, and leaves the line as it is.
           () => done(null, [[], line]),
         );
       },
     });
     this.#lines.on("line", (line) => {
-      // Told when the line comes: by the time it is read, the paste may be over.
-      this.#waiting.push({ text: line, goesOn: this.#pasting ? "pasted" : endsOpen(line) });
+      // Noted when the line arrives: the paste may be over when it is read.
+      this.#waiting.push({ text: line, continues: this.#pasting ? "pasted" : endsOpen(line) });
       this.#wake();
     });
     this.#lines.on("SIGINT", () => {
@@ -81,7 +81,7 @@ export class LineEditor {
     this.#sleep();
   }
 
-  /** The next text, from behind the prompt; its lines are joined. */
+  /** Shows the prompt and reads the next text. Its lines are joined. */
   async read(prompt: string, signal?: AbortSignal): Promise<Typed> {
     const typed: string[] = [];
     this.#interrupted = false;
@@ -104,8 +104,8 @@ export class LineEditor {
           if (typed.length === 0) return { type: "end" };
           return { type: "text", text: typed.join("\n") };
         } else {
-          typed.push(line.goesOn === "open" ? line.text.slice(0, -1) : line.text);
-          if (line.goesOn === "no") return { type: "text", text: typed.join("\n") };
+          typed.push(line.continues === "open" ? line.text.slice(0, -1) : line.text);
+          if (line.continues === "no") return { type: "text", text: typed.join("\n") };
         }
       }
     } finally {
@@ -145,7 +145,7 @@ export class LineEditor {
     if (!this.#isTerminal) return;
     this.#streams.output.write(`${why}\n`);
     if (this.#lines.line === "") return;
-    // Typed text is taken away as Ctrl-E and Ctrl-U do it.
+    // Ctrl-E and Ctrl-U clear the typed text.
     this.#lines.write(null, { ctrl: true, name: "e" });
     this.#lines.write(null, { ctrl: true, name: "u" });
   }
@@ -167,7 +167,7 @@ export class LineEditor {
 
 interface Line {
   readonly text: string;
-  readonly goesOn: "pasted" | "open" | "no";
+  readonly continues: "pasted" | "open" | "no";
 }
 
 function endsOpen(line: string): "open" | "no" {
@@ -176,6 +176,6 @@ function endsOpen(line: string): "open" | "no" {
 
 const CONTINUED = "… ";
 
-/** Bracketed paste: the terminal says where pasted text begins and ends. */
+/** Bracketed paste: the terminal marks where pasted text begins and ends. */
 const PASTE_ON = "\u001b[?2004h";
 const PASTE_OFF = "\u001b[?2004l";

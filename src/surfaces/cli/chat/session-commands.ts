@@ -1,63 +1,64 @@
 import { findSession } from "../commands/find-session.ts";
+import { plural } from "../render/amounts.ts";
+import { printable } from "../render/printable.ts";
 import { renderSessionList, shortIds } from "../render/render-sessions.ts";
-import type { Chat } from "./chat.ts";
-import type { ChatCommand } from "./chat-commands.ts";
+import type { Conversation, SlashCommand } from "./conversation.ts";
 
 const SESSIONS_SHOWN = 20;
 
-/** Which session is talked in, and who answers. */
-export const sessionCommands: readonly ChatCommand[] = [
+/** Commands about the session and its model. */
+export const sessionCommands: readonly SlashCommand[] = [
   {
     name: "sessions",
-    does: "the sessions of this project, last used first",
+    does: "list the sessions of this project, last used first",
     async run(chat) {
       const found = await chat.service.list({ limit: SESSIONS_SHOWN });
-      if (found.length === 0) return await chat.note("There are no sessions.");
+      if (found.length === 0) return await chat.note("There are no sessions yet.");
       await chat.say(renderSessionList(found, Date.now(), chat.style));
     },
   },
   {
     name: "resume",
     takes: "[session]",
-    does: "go on with an earlier session, by its id or ~N; the last one by default",
+    does: "continue an earlier session, by its id or ~N (default: the last one)",
     complete: sessionIds,
     async run(chat, argument) {
       const sessionId = await findSession(chat.service, argument === "" ? "last" : argument);
       const view = await chat.service.read({ sessionId });
       await chat.note(
-        `Session ${sessionId.slice(0, 8)}: ${view.turns} turns with ${view.model}.` +
-          (view.lastAssistantText === null ? "" : " It ended with:"),
+        `Session ${sessionId.slice(0, 8)}: ${plural(view.turns, "turn")} with ${view.model}.` +
+          (view.lastAssistantText === null ? "" : " Its last answer:"),
       );
-      if (view.lastAssistantText !== null) await chat.say(chat.quoted(view.lastAssistantText));
+      if (view.lastAssistantText !== null) await chat.say(printable(view.lastAssistantText));
       await chat.resume(sessionId);
     },
   },
   {
     name: "new",
-    does: "begin a new session with the next prompt",
+    does: "start a new session with the next prompt",
     async run(chat) {
       chat.sessionId = undefined;
-      await chat.note("The next prompt begins a new session.");
+      await chat.note("The next prompt starts a new session.");
     },
   },
   {
     name: "model",
     takes: "[provider/model]",
-    does: "who answers from now on; without an argument, who does now",
+    does: "change the model; without an argument, show it",
     async run(chat, argument) {
       if (argument !== "") chat.model = argument;
-      await chat.note(`${await modelOf(chat)} answers.`);
+      await chat.note(`Model: ${await modelOf(chat)}.`);
     },
   },
 ];
 
-async function sessionIds(chat: Chat): Promise<readonly string[]> {
+async function sessionIds(chat: Conversation): Promise<readonly string[]> {
   const sessions = await chat.service.list({ limit: SESSIONS_SHOWN });
   return [...shortIds(sessions.map(({ sessionId }) => sessionId)).values()];
 }
 
-async function modelOf(chat: Chat): Promise<string> {
+async function modelOf(chat: Conversation): Promise<string> {
   if (chat.model !== undefined) return chat.model;
-  if (chat.sessionId === undefined) return chat.workspace.config.get("model") ?? "Nobody yet";
+  if (chat.sessionId === undefined) return chat.workspace.config.get("model") ?? "none";
   return (await chat.service.read({ sessionId: chat.sessionId })).model;
 }

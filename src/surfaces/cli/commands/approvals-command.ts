@@ -1,15 +1,16 @@
 import type { Command } from "commander";
 import type { PendingApproval } from "../../../core/approval.ts";
 import { SessionError } from "../../../core/errors.ts";
+import { given } from "../../../core/given.ts";
 import { approvalAnswered, pendingApproval } from "../../../core/results.ts";
 import type { SessionService } from "../../../core/session-service.ts";
 import { toWire } from "../../../core/wire.ts";
 import type { CliContext } from "../cli-context.ts";
+import { timeAgo } from "../render/amounts.ts";
 import { oneLine } from "../render/printable.ts";
-import { timeAgo } from "../render/render-time.ts";
 import { type Style, styleFor } from "../render/style.ts";
-import { printJson } from "../terminal/print-json.ts";
-import { given } from "./flags.ts";
+import { renderCall } from "../terminal/approval-prompt.ts";
+import { printJson } from "../terminal/print.ts";
 import { withService } from "./with-service.ts";
 
 interface AnswerFlags {
@@ -18,19 +19,19 @@ interface AnswerFlags {
   readonly json?: true;
 }
 
-/** `rkat approvals …`: tool calls that wait for somebody's word. None of it needs a model. */
+/** `rkat approvals …`: tool calls that wait for approval. None of it needs a model. */
 export function approvalsCommand(program: Command, context: CliContext): void {
   const { terminal } = context;
   const approvals = program
     .command("approvals")
-    .description("see and answer the tool calls that wait for approval")
+    .description("see and answer tool calls that wait for approval")
     .helpCommand(false)
-    .showHelpAfterError("Its commands are list, allow and deny: `rkat approvals --help`.");
+    .showHelpAfterError("Commands: list, allow, deny. See `rkat approvals --help`.");
 
   const list = approvals
     .command("list", { isDefault: true })
-    .description("the calls that wait, oldest first")
-    .option("--session <id>", "only of this session")
+    .description("the waiting calls, oldest first")
+    .option("--session <id>", "only this session")
     .option("--json", "for scripts")
     .action(({ session, json }: Omit<AnswerFlags, "reason">) =>
       withService(context, list, async (service) => {
@@ -39,7 +40,7 @@ export function approvalsCommand(program: Command, context: CliContext): void {
           const wire = found.map((one) => toWire(pendingApproval, one));
           return await printJson(terminal.stdout, wire);
         }
-        if (found.length === 0) return await terminal.stderr.write("Nothing waits for approval.\n");
+        if (found.length === 0) return await terminal.stderr.write("No call waits for approval.\n");
         const style = styleFor(terminal.stdout, terminal.env);
         await terminal.stdout.write(found.map((one) => render(one, style)).join("\n"));
       }),
@@ -49,13 +50,11 @@ export function approvalsCommand(program: Command, context: CliContext): void {
     const answer = approvals
       .command(decision)
       .description(
-        decision === "allow"
-          ? "let a call run"
-          : "do not let a call run; the project learns from the reason",
+        decision === "allow" ? "let a call run" : "deny a call; the project learns from the reason",
       )
-      .argument("[approval]", "its id, or the beginning or end of it (default: the only one)")
-      .option("--reason <text>", "what the model is told, and why")
-      .option("--session <id>", "of this session")
+      .argument("[approval]", "its id, or the beginning or end of the id (default: the only one)")
+      .option("--reason <text>", "why; the model is told")
+      .option("--session <id>", "the session of the call")
       .option("--json", "for scripts")
       .action((name: string | undefined, { session, reason, json }: AnswerFlags) =>
         withService(context, answer, async (service) => {
@@ -70,7 +69,7 @@ export function approvalsCommand(program: Command, context: CliContext): void {
           const word = decision === "allow" ? "Allowed" : "Denied";
           const next = answered.continues
             ? "The turn goes on."
-            : `\`rkat resume ${sessionId.slice(0, 13)}\` goes on.`;
+            : `Go on with \`rkat resume ${sessionId.slice(0, 13)}\`.`;
           await terminal.stderr.write(`${word}. ${next}\n`);
         }),
       );
@@ -85,7 +84,7 @@ async function find(
   name: string | undefined,
   session: string | undefined,
 ): Promise<Found> {
-  // Named in full: the service knows best.
+  // The service checks a full name itself.
   if (name !== undefined && session !== undefined) return { approvalId: name, sessionId: session };
   const waiting = await service.listApprovals(given({ sessionId: session }));
   const fits = waiting.filter(
@@ -96,19 +95,17 @@ async function find(
   if (!found) throw new SessionError("APPROVAL_NOT_FOUND");
   if (fits.length === 1) return found;
   throw new SessionError("INVALID_PARAMS", {
-    detail: `Several calls wait:\n${fits.map(({ approvalId, tool }) => `${approvalId} ${tool}`).join("\n")}`,
-    hint: "Give more of the id.",
+    message: `Several calls match:\n${fits.map(({ approvalId, tool }) => `${approvalId} ${tool}`).join("\n")}`,
+    hint: name === undefined ? "Give the id of one." : "Give more of the id.",
   });
 }
 
-function render(
-  { approvalId, sessionId, tool, args, goal, requestedAt }: PendingApproval,
-  style: Style,
-) {
+function render(call: PendingApproval, style: Style): string {
+  const { approvalId, sessionId, goal, requestedAt } = call;
   const age = timeAgo(requestedAt, Date.now());
   const lines = [
     `${style.bold(approvalId)}  ${style.dim(`session ${sessionId} · ${age}`)}`,
-    `  ${style.yellow("→")} ${oneLine(tool, 80)} ${oneLine(JSON.stringify(args) ?? "", 500)}`,
+    `  ${renderCall(call, style)}`,
     ...(goal === "" ? [] : [`  ${style.dim(`for: ${oneLine(goal, 200)}`)}`]),
   ];
   return lines.map((line) => `${line}\n`).join("");

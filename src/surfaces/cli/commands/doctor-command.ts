@@ -4,27 +4,27 @@ import type { Workspace } from "../../../config/workspace.ts";
 import { SessionError } from "../../../core/errors.ts";
 import type { CliContext, Engine } from "../cli-context.ts";
 import { type Style, styleFor } from "../render/style.ts";
-import { printJson } from "../terminal/print-json.ts";
+import { printJson } from "../terminal/print.ts";
 import { ProgressLine } from "../terminal/progress-line.ts";
 import { workspaceOf } from "./with-service.ts";
 
-/** What was looked at, and how it was found. Only `wrong` makes the command fail. */
+/** A check and its outcome. Only `wrong` makes the command fail. */
 export interface Finding {
   readonly name: string;
   readonly state: "good" | "note" | "wrong";
   readonly detail: string;
 }
 
-/** `rkat doctor`: whether everything is there that rkat needs. */
+/** `rkat doctor`: checks that rkat has what it needs. */
 export function doctorCommand(program: Command, context: CliContext): void {
   const { terminal, engine } = context;
   const command = program
     .command("doctor")
-    .description("look for what could keep rkat from working")
+    .description("check that rkat can work here")
     .option("--json", "for scripts")
     .action(async ({ json }: { json?: true }) => {
       const progress = new ProgressLine(terminal.stderr);
-      progress.show("looking");
+      progress.show("checking");
       const findings = [
         { name: "node", state: "good", detail: process.version } as const,
         await sqliteFinding(engine),
@@ -65,7 +65,7 @@ async function projectFindings(context: CliContext, command: Command): Promise<F
 
 function givenFiles({ files }: Workspace): string {
   const there = Object.values(files).filter((file) => existsSync(file));
-  return there.length > 0 ? there.join(", ") : "defaults; there is no config.toml";
+  return there.length > 0 ? there.join(", ") : "defaults (no config.toml)";
 }
 
 async function storeFindings(engine: Engine, workspace: Workspace): Promise<Finding[]> {
@@ -86,7 +86,7 @@ async function storeFindings(engine: Engine, workspace: Workspace): Promise<Find
       : {
           name: "permissions",
           state: "wrong",
-          detail: `others can read ${open.join(" and ")}; chmod go= ${open.join(" ")}`,
+          detail: `other users can read ${open.join(" and ")}. Run: chmod go= ${open.join(" ")}`,
         };
   return [store, permissions];
 }
@@ -94,11 +94,11 @@ async function storeFindings(engine: Engine, workspace: Workspace): Promise<Find
 function modelFinding({ config }: Workspace): Finding {
   const model = config.get("model");
   return model === undefined
-    ? { name: "model", state: "note", detail: "none is set; name one with -m or `model`" }
+    ? { name: "model", state: "note", detail: "none is set. Name one with -m, or set `model`" }
     : { name: "model", state: "good", detail: model };
 }
 
-/** Names of variables only, never what is in them. */
+/** Names variables, never their values. */
 async function providerFindings(engine: Engine, workspace: Workspace): Promise<Finding[]> {
   const model = workspace.config.get("model");
   const providers = await engine.providers(workspace);

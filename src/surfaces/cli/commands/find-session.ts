@@ -1,24 +1,50 @@
+import type { Command } from "commander";
 import { SessionError } from "../../../core/errors.ts";
+import { toolUses } from "../../../core/message.ts";
 import type { SessionService, SessionSummary } from "../../../core/session-service.ts";
+import type { CliContext } from "../cli-context.ts";
+import { withService } from "./with-service.ts";
+
+/** How a command line names a session. */
+export const SESSION_ARGUMENT =
+  "its id, the beginning of the id, `last`, or ~N for the Nth before the last";
 
 const CANDIDATES_MAX = 5;
 
+/** A command of `rkat sessions` about one session. */
+export function sessionCommand(sessions: Command, name: string, description: string): Command {
+  return sessions.command(name).description(description).argument("<session>", SESSION_ARGUMENT);
+}
+
+/** Opens the project's service and finds the session that was named. */
+export function withSession(
+  context: CliContext,
+  command: Command,
+  name: string,
+  work: (service: SessionService, sessionId: string) => Promise<void>,
+  { includeArchived = true } = {},
+): Promise<void> {
+  return withService(context, command, async (service) => {
+    await work(service, await findSession(service, name, { includeArchived }));
+  });
+}
+
 /**
- * The session that somebody names: by its id, the beginning of its id, `last`
- * (the one used last) or `~N` (the Nth before that). An archived one goes by its id only.
+ * Finds a session by its id, the beginning of its id, `last` (the one used last)
+ * or `~N` (the Nth before that). `last` and `~N` skip archived sessions.
  *
- * @throws SessionError `SESSION_NOT_FOUND` when there is none, `INVALID_PARAMS` when there are
- *   several, or when the name is empty.
+ * @throws SessionError `SESSION_NOT_FOUND` when there is none; `INVALID_PARAMS` when
+ *   several match, or when the name is empty.
  */
 export async function findSession(
   service: SessionService,
   name: string,
   { includeArchived = false } = {},
 ): Promise<string> {
-  // Every id begins with nothing: a variable that a script forgot to set would name a session.
+  // Every id begins with an empty text, so an unset variable of a script would match any session.
   if (name === "") {
     throw new SessionError("INVALID_PARAMS", {
-      detail: "The session's name is empty.",
+      message: "The session's name is empty.",
       hint: "Give an id, the beginning of one, `last` or ~N.",
     });
   }
@@ -26,25 +52,35 @@ export async function findSession(
   if (back >= 0) {
     const [found] = await service.list({ limit: 1, offset: back });
     if (found) return found.sessionId;
-    throw new SessionError("SESSION_NOT_FOUND", { detail: noneBack(back) });
+    throw new SessionError("SESSION_NOT_FOUND", { message: noneBack(back) });
   }
   const found = await service.list({ idPrefix: name, limit: CANDIDATES_MAX, includeArchived });
   const exact =
     found.find(({ sessionId }) => sessionId === name) ?? (found.length === 1 && found[0]);
   if (exact) return exact.sessionId;
-  // An id in full may be archived, or newer than the snapshots: the service says what is wrong with it.
+  // A full id may be archived, or not yet listed. The service reports what is wrong with it.
   if (found.length === 0) return name;
   throw ambiguous(name, found);
 }
 
+/** Whether the last answer of a session has tool calls without results. They wait for approval. */
+export async function hasWaitingCall(
+  service: Pick<SessionService, "read">,
+  sessionId: string,
+): Promise<boolean> {
+  const { history } = await service.read({ sessionId });
+  const last = history.at(-1);
+  return last !== undefined && toolUses(last.message).length > 0;
+}
+
 function noneBack(back: number): string {
-  return back === 0 ? "There is no session yet." : `There are not ${back + 1} sessions.`;
+  return back === 0 ? "There are no sessions yet." : `There are fewer than ${back + 1} sessions.`;
 }
 
 function ambiguous(name: string, found: readonly SessionSummary[]): SessionError {
   const ids = found.map(({ sessionId }) => sessionId).join("\n");
   return new SessionError("INVALID_PARAMS", {
-    detail: `Several sessions begin with "${name}":\n${ids}`,
+    message: `Several sessions begin with "${name}":\n${ids}`,
     hint: "Give more of the id.",
   });
 }

@@ -38,12 +38,3 @@ export function labelFlag(
   if (name === undefined) throw new InvalidArgumentError("It must be name=value.");
   return { ...labels, [name]: value };
 }
-
-/** The fields that have a value: what a request leaves out, it must not name. */
-export function given<Fields extends object>(
-  fields: Fields,
-): { [Name in keyof Fields]?: Exclude<Fields[Name], undefined> } {
-  return Object.fromEntries(
-    Object.entries(fields).filter(([, value]) => value !== undefined),
-  ) as never;
-}

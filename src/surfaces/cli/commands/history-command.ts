@@ -1,11 +1,12 @@
 import type { Command } from "commander";
+import { given } from "../../../core/given.ts";
 import { historyHit } from "../../../core/results.ts";
 import { toWire } from "../../../core/wire.ts";
 import type { CliContext } from "../cli-context.ts";
-import { renderPassage } from "../render/render-passage.ts";
+import { renderPassage } from "../render/render-memory.ts";
 import { styleFor } from "../render/style.ts";
-import { printJson } from "../terminal/print-json.ts";
-import { countFlag, given } from "./flags.ts";
+import { printJson } from "../terminal/print.ts";
+import { countFlag } from "./flags.ts";
 import { withService } from "./with-service.ts";
 
 interface SearchFlags {
@@ -32,14 +33,14 @@ export function historyCommand(program: Command, context: CliContext): void {
 
   const search = history
     .command("search")
-    .description("find words that were said or that a tool gave out, pruned text included")
-    .argument("[query...]", "the words that you look for")
-    .option("-n, --limit <n>", "results at the most", countFlag(200), LIMIT_DEFAULT)
-    .option("--session <id>", "only of this session")
-    .option("--from-turn <n>", "only from this turn on; the first is 0", turn)
-    .option("--to-turn <n>", "only up to this turn", turn)
-    .option("--since <time>", "only from then on (ISO 8601)")
-    .option("--until <time>", "only until then (ISO 8601)")
+    .description("find words in messages and tool output, pruned text included")
+    .argument("[query...]", "the words to look for")
+    .option("-n, --limit <n>", "limit of results", countFlag(200), LIMIT_DEFAULT)
+    .option("--session <id>", "only this session")
+    .option("--from-turn <n>", "from this turn on; the first is 0", turn)
+    .option("--to-turn <n>", "up to this turn", turn)
+    .option("--since <time>", "from this time on (ISO 8601)")
+    .option("--until <time>", "up to this time (ISO 8601)")
     .option("--json", "for scripts")
     .action((words: string[], { session, json, ...filters }: SearchFlags) =>
       withService(context, search, async (service) => {
@@ -53,7 +54,7 @@ export function historyCommand(program: Command, context: CliContext): void {
           const found = hits.map((hit) => toWire(historyHit, hit));
           return await printJson(terminal.stdout, found);
         }
-        if (hits.length === 0) return await terminal.stderr.write("No log says so.\n");
+        if (hits.length === 0) return await terminal.stderr.write("No matching messages.\n");
         const passages = hits.map(({ sessionId, turn, role, time, content }) =>
           renderPassage(
             { place: [`session ${sessionId}`, `turn ${turn}`, role, time], content },

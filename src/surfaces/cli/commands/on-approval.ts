@@ -9,8 +9,12 @@ import type { PromptSource } from "../terminal/read-prompt.ts";
 import type { Terminal } from "../terminal/terminal.ts";
 
 /**
- * What a run does with a call that needs approval: ask here, leave it to
- * whoever answers in time, end the turn with the call waiting, or deny it.
+ * What a run does with a tool call that needs approval:
+ *
+ *     prompt   asks here
+ *     wait     waits for an answer from elsewhere, for example `rkat approvals allow`
+ *     pause    ends the turn; the call waits
+ *     deny     denies it
  */
 export type OnApproval = "prompt" | "wait" | "pause" | "deny";
 
@@ -18,11 +22,11 @@ export function onApprovalOption(): Option {
   const ways = ["prompt", "wait", "pause", "deny"] satisfies OnApproval[];
   return new Option(
     "--on-approval <how>",
-    "when a tool needs approval: ask here, wait for an answer from elsewhere, end the turn with the call waiting, or deny (default: prompt on a terminal, else pause)",
+    "when a tool call needs approval: ask here, wait for an answer from elsewhere, pause the turn, or deny the call (default: prompt on a terminal, else pause)",
   ).choices(ways);
 }
 
-/** Whom a run asks. */
+/** Who approves the tool calls of a run. */
 export function askingOf(
   terminal: Terminal,
   asked: OnApproval | undefined,
@@ -42,7 +46,7 @@ export function askingOf(
   }
 }
 
-/** Where the prompt is read from: not from where answers are. */
+/** Where the prompt is read from. When answers come from standard input, the prompt does not. */
 export function promptSource(terminal: Terminal, asked: OnApproval | undefined): PromptSource {
   const { stdin, stderr } = terminal;
   if (asked !== "prompt") return terminal;
@@ -55,11 +59,11 @@ export function promptSource(terminal: Terminal, asked: OnApproval | undefined):
 function wayFor({ stdin }: Terminal, config: Config): OnApproval {
   if (stdin.isTerminal) return "prompt";
   if (config.given("approvals.timeout") !== undefined) return "wait";
-  // A session that is not kept has nobody who could answer later.
+  // A session that is not kept is gone before anyone could answer.
   return hasCapability(config, "session-store") ? "pause" : "deny";
 }
 
 function deny({ tool }: PendingApproval) {
-  const reason = `${tool} needs approval, and nobody is here to ask.`;
+  const reason = `${tool} needs approval, and there is no terminal to ask on.`;
   return { decision: "deny", reason, by: "settings" } as const;
 }

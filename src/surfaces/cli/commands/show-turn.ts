@@ -1,4 +1,4 @@
-import type { Workspace } from "../../../config/workspace.ts";
+import type { Config } from "../../../config/config.ts";
 import { hasCapability } from "../../../config/workspace.ts";
 import { ERRORS, SessionError } from "../../../core/errors.ts";
 import type { EventEnvelope } from "../../../core/event.ts";
@@ -10,15 +10,14 @@ import type { CliContext } from "../cli-context.ts";
 import { printable } from "../render/printable.ts";
 import { renderEvent } from "../render/render-event.ts";
 import { styleFor } from "../render/style.ts";
-import { printEnd, printEvent } from "../terminal/event-lines.ts";
-import { printJson } from "../terminal/print-json.ts";
+import { printEnd, printEvent, printJson } from "../terminal/print.ts";
 import { TurnView } from "../terminal/turn-view.ts";
 import type { TurnFlags } from "./turn-flags.ts";
 
-/** Runs one turn, shows it, and says how it ended. Ctrl-C interrupts it. */
-export async function runTurn<Request extends ResumeTurn>(
+/** Runs one turn and shows how it goes and how it ended. Ctrl-C interrupts it. */
+export async function showTurn<Request extends ResumeTurn>(
   context: CliContext,
-  { config }: Pick<Workspace, "config">,
+  config: Config,
   flags: TurnFlags,
   request: Request,
   run: (request: Request, options: TurnOptions) => Promise<TurnResult>,
@@ -35,7 +34,7 @@ export async function runTurn<Request extends ResumeTurn>(
   const result = await terminal
     .interruptible((signal) => run(request, { signal, onEvent }))
     .catch((error: unknown) => {
-      throw isKept ? withWayBack(error, request.sessionId) : error;
+      throw isKept ? withHint(error, request.sessionId) : error;
     })
     .finally(() => view.end());
 
@@ -49,7 +48,7 @@ export async function runTurn<Request extends ResumeTurn>(
     await terminal.stderr.write(styleFor(terminal.stderr, terminal.env).dim(footer(result)));
   }
   const note = NOTES[result.stopReason];
-  const way = isKept ? " `rkat continue` goes on." : "";
+  const way = isKept ? " To go on: `rkat continue`." : "";
   if (note) await terminal.stderr.write(`note: ${note}${way}\n`);
   if (result.stopReason === "approval_required") {
     await terminal.stderr.write(WAITING_NOTE);
@@ -61,12 +60,12 @@ export async function runTurn<Request extends ResumeTurn>(
 }
 
 const WAITING_NOTE =
-  "note: a tool call waits for approval. `rkat approvals list` shows it; `rkat approvals allow` or `rkat approvals deny --reason …` answers it, and `rkat continue` goes on.\n";
+  "note: a tool call waits for approval. See it with `rkat approvals list`, answer it with `rkat approvals allow` or `rkat approvals deny --reason …`, then go on with `rkat continue`.\n";
 
-/** What a person should know of an answer that may be cut short. */
+/** Why an answer may be incomplete. */
 const NOTES: Partial<Record<TurnEnd, string>> = {
-  max_tokens: "the answer is cut short, at the output tokens of one call.",
-  content_filter: "the provider's filter cut the answer short.",
+  max_tokens: "the answer is incomplete: it reached the output tokens of one call.",
+  content_filter: "the answer is incomplete: the provider's content filter stopped it.",
   turn_limit: "the run reached its limit of model calls.",
   budget_exhausted: "the budget of the run is used up.",
 };
@@ -76,10 +75,10 @@ function footer({ sessionId, turns, usage }: TurnResult): string {
   return `[Session: ${sessionId.slice(0, 8)} | Turns: ${turns} | Tokens: ${tokens}]\n`;
 }
 
-/** An interrupted turn is no failure of anybody's: say how to go on. */
-function withWayBack(error: unknown, sessionId: string): unknown {
+/** An interrupted turn can be continued: the hint says how. */
+function withHint(error: unknown, sessionId: string): unknown {
   if (!SessionError.is(error) || error.code !== "TURN_INTERRUPTED") return error;
-  const hint = `The session is kept; go on with \`rkat continue\` or \`rkat resume ${sessionId} "…"\`.`;
+  const hint = `The session is kept. Go on with \`rkat continue\` or \`rkat resume ${sessionId} "…"\`.`;
   return new SessionError("TURN_INTERRUPTED", { hint, cause: error });
 }
 

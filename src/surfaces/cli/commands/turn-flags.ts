@@ -1,11 +1,12 @@
 import { type Command, Option } from "commander";
 import type { Config } from "../../../config/config.ts";
 import { duration, text, wholeNumber } from "../../../config/setting-kind.ts";
+import { given } from "../../../core/given.ts";
 import type { Budget, CompactionSettings } from "../../../core/requests.ts";
-import { flagOf, given } from "./flags.ts";
+import { flagOf } from "./flags.ts";
 import { type OnApproval, onApprovalOption } from "./on-approval.ts";
 
-/** What every command that runs a turn can be told. */
+/** The flags of every command that runs one turn. */
 export interface TurnFlags extends RunFlags {
   readonly output: OutputForm;
   readonly onApproval?: OnApproval;
@@ -21,7 +22,7 @@ export interface RunFlags extends CompactionFlags {
   readonly verbose?: true;
 }
 
-/** When a history is compacted, and how much of it stays. */
+/** When a history is compacted, and how much of it is kept. */
 export interface CompactionFlags {
   readonly autoCompactThreshold?: number;
   readonly compactThreshold?: number;
@@ -31,7 +32,7 @@ export interface CompactionFlags {
   readonly windowSize?: number;
 }
 
-/** For people, a whole result for scripts, or events as they happen for programs. */
+/** Text for people, the whole result as JSON, or events as they happen. */
 export type OutputForm = "text" | "json" | "jsonl";
 
 const count = flagOf(wholeNumber);
@@ -40,40 +41,44 @@ export function addTurnFlags(command: Command): Command {
   return addRunFlags(command).addOption(outputOption()).addOption(onApprovalOption());
 }
 
-/** The same where a person sees what happens, and is asked. */
+/** The flags of a turn that a person watches. */
 export function addRunFlags(command: Command): Command {
   addModelFlags(command)
-    .option("--max-total-tokens <n>", "input and output tokens of this run", count)
-    .option("--max-duration <time>", "how long this run may take: 90s, 1h30m", flagOf(duration))
-    .option("--max-tool-calls <n>", "tool calls of this run", count);
+    .option("--max-total-tokens <n>", "limit of input and output tokens of this run", count)
+    .option("--max-duration <time>", "time limit of this run: 90s, 1h30m", flagOf(duration))
+    .option("--max-tool-calls <n>", "limit of tool calls of this run", count);
   return addCompactionFlags(command)
-    .option("-s, --stream", "print the answer as it comes (default on a terminal)")
-    .option("--no-stream", "print the answer when it is whole")
-    .option("-v, --verbose", "say on stderr what happens");
+    .option("-s, --stream", "print the answer as it arrives (default on a terminal)")
+    .option("--no-stream", "print the answer when it is complete")
+    .option("-v, --verbose", "print events to stderr");
 }
 
 export function addModelFlags(command: Command): Command {
   return command
-    .option("-m, --model <provider/model>", "who answers", flagOf(text))
-    .option("--max-tokens <n>", "output tokens of one model call", count);
+    .option("-m, --model <provider/model>", "the model that answers", flagOf(text))
+    .option("--max-tokens <n>", "limit of output tokens of one model call", count);
 }
 
 export function addCompactionFlags(command: Command): Command {
   return command
-    .option("--auto-compact-threshold <n>", "tokens at which the history is compacted", count)
+    .option("--auto-compact-threshold <n>", "compact the history at this many tokens", count)
     .addOption(alias("--compact-threshold <n>"))
-    .option("--recent-turn-budget <n>", "recent turns that a compaction keeps", count)
-    .option("--max-summary-tokens <n>", "tokens that a summary may take", count)
-    .option("--min-turns-between-compactions <n>", "model calls between two compactions", count)
-    .option("--window-size <n>", "messages that are kept when twice as many are there", count);
+    .option("--recent-turn-budget <n>", "turns that a compaction keeps", count)
+    .option("--max-summary-tokens <n>", "limit of tokens of a summary", count)
+    .option(
+      "--min-turns-between-compactions <n>",
+      "at least this many model calls between compactions",
+      count,
+    )
+    .option("--window-size <n>", "messages to keep; compact at twice as many", count);
 }
 
 export function outputOption(): Option {
   const forms = ["text", "json", "jsonl"] satisfies OutputForm[];
-  return new Option("--output <form>", "what is printed").choices(forms).default("text");
+  return new Option("--output <form>", "what to print").choices(forms).default("text");
 }
 
-/** The compaction that the flags ask for; undefined when they ask for none. */
+/** The compaction settings of the flags; undefined when there are none. */
 export function compactionOf(flags: CompactionFlags): CompactionSettings | undefined {
   const compaction = given({
     autoCompactThreshold: flags.autoCompactThreshold ?? flags.compactThreshold,
@@ -85,7 +90,7 @@ export function compactionOf(flags: CompactionFlags): CompactionSettings | undef
   return Object.keys(compaction).length > 0 ? compaction : undefined;
 }
 
-/** The limits of a run: the flags', else the settings'. */
+/** The limits of a run, from the flags or else from the settings. */
 export function budgetOf(flags: RunFlags, config: Config): Budget {
   return given({
     maxTotalTokens: flags.maxTotalTokens ?? config.get("budget.max_total_tokens"),

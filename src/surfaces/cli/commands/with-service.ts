@@ -1,46 +1,50 @@
 import type { Command } from "commander";
 import { openWorkspace, type Workspace } from "../../../config/workspace.ts";
-import type { SessionService } from "../../../core/session-service.ts";
-import type { Asking, CliContext, StoreAccess } from "../cli-context.ts";
+import type { MemoryOperations, SessionService } from "../../../core/session-service.ts";
+import type { Asking, CliContext, Opened, StoreAccess } from "../cli-context.ts";
 
 /** The project that the command line names. */
 export function workspaceOf(context: CliContext, command: Command): Promise<Workspace> {
   return openWorkspace(context.terminal, command.optsWithGlobals<{ dir?: string }>().dir);
 }
 
-/** Opens the service of the project that the command line names, for as long as the work takes. */
+interface ServiceAccess {
+  readonly access?: StoreAccess;
+  /** Who approves tool calls, once the settings are known. */
+  readonly asking?: (workspace: Workspace) => Asking;
+}
+
+/** Opens the service of the project that the command line names, and closes it after the work. */
 export async function withService<Result>(
   context: CliContext,
   command: Command,
   work: (service: SessionService, workspace: Workspace) => Promise<Result>,
-  options: { readonly access?: StoreAccess; readonly asking?: AskingOf } = {},
+  { access = "existing", asking }: ServiceAccess = {},
 ): Promise<Result> {
   const workspace = await workspaceOf(context, command);
-  const { access = "existing", asking } = options;
-  return await withServiceOf(
-    workspace,
-    context,
-    access,
-    (service) => work(service, workspace),
-    asking?.(workspace),
-  );
+  const service = await context.engine.openService(workspace, access, asking?.(workspace));
+  return await useOpened(service, (value) => work(value, workspace));
 }
 
-/** Whom to ask, once the settings are known. */
-export type AskingOf = (workspace: Workspace) => Asking;
+/** Opens the memory of the project that the command line names. Does not load the agent. */
+export async function withMemory(
+  context: CliContext,
+  command: Command,
+  work: (memory: MemoryOperations) => Promise<void>,
+  { access = "existing" }: Pick<ServiceAccess, "access"> = {},
+): Promise<void> {
+  const workspace = await workspaceOf(context, command);
+  await useOpened(await context.engine.openMemory(workspace, access), work);
+}
 
-/** Opens a project's service for as long as the work takes. */
-export async function withServiceOf<Result>(
-  workspace: Workspace,
-  { engine }: CliContext,
-  access: StoreAccess,
-  work: (service: SessionService) => Promise<Result>,
-  asking?: Asking,
+/** Works with something that was opened, and closes it. */
+export async function useOpened<Value, Result>(
+  opened: Opened<Value>,
+  work: (value: Value) => Promise<Result>,
 ): Promise<Result> {
-  const service = await engine.openService(workspace, access, asking);
   try {
-    return await work(service.it);
+    return await work(opened.value);
   } finally {
-    await service.close();
+    await opened.close();
   }
 }

@@ -1,11 +1,8 @@
 import type { MemoryEntry, MemoryHit, MemoryStats } from "../../../core/memory-store.ts";
 
-/**
- * What scripts read of memory. Written out here, and not by `toWire`, because a
- * search that takes a millisecond shall not wait for a schema library to load.
- */
+// Written out instead of using `toWire`: loading the schemas takes longer than a search.
 
-/** A hit: the specification's four fields, and all that there is besides. */
+/** A hit for scripts: the specification's four fields first, then all others. */
 export function memoryHitJson({ score, neighbours, explanation, ...entry }: MemoryHit) {
   const { content, session_id, turn, ...rest } = memoryEntryJson(entry);
   return {
@@ -26,7 +23,7 @@ export function memoryHitJson({ score, neighbours, explanation, ...entry }: Memo
   };
 }
 
-/** An entry: also a line of `rkat memory export`, which `rkat memory add` reads. */
+/** An entry for scripts. `rkat memory export` writes one per line, and `rkat memory add` reads them. */
 export function memoryEntryJson(entry: MemoryEntry) {
   const { content, sessionId, turn, id, kind, time, role, speaker, source } = entry;
   return {

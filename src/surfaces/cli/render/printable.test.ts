@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { oneLine, printable, textWidth } from "./printable.ts";
 
-test("control sequences of others do not reach the terminal", () => {
+test("control sequences in a text do not reach the terminal", () => {
   expect(printable("a\u001b[2Jb\u0007\u009bc\td\r\ne\rf")).toBe("a�[2Jb��c\td\ne�f");
 });
 

@@ -1,8 +1,8 @@
 import { NOTHING, unicodePattern } from "../../../core/unicode-pattern.ts";
 
 /**
- * Text that is safe to show on a terminal: what models, tools and files say may
- * hold control sequences, which would move the cursor or forge output.
+ * Makes text of models, tools and files safe to show on a terminal. Control
+ * sequences in it could move the cursor or fake output.
  */
 export function printable(text: string): string {
   return text.replace(/\r\n/g, "\n").replace(CONTROLS, "\u{FFFD}");
@@ -13,7 +13,7 @@ export function oneLine(text: string, columnsMax: number): string {
   return cutToWidth(printable(text.replace(/\s+/g, " ").trim()), columnsMax);
 }
 
-/** Columns that a terminal gives a text, near enough: East Asian letters and pictures take two. */
+/** The width of a text in terminal columns, approximately: East Asian letters and emoji take two. */
 export function textWidth(text: string): number {
   return lettersOf(text).reduce((width, letter) => width + columnsOf(letter), 0);
 }
@@ -30,7 +30,7 @@ function cutToWidth(text: string, columnsMax: number): string {
   return `${cut.trimEnd()}…`;
 }
 
-/** What a reader takes for one letter. The segmenter comes late: it takes as long as Node's start. */
+/** Letters as a reader sees them. The segmenter is created only when needed: it takes as long as Node's start. */
 function lettersOf(text: string): readonly string[] {
   if (/^[\x20-\x7e]*$/.test(text)) return text.split("");
   return Array.from(new Intl.Segmenter().segment(text), ({ segment }) => segment);
@@ -40,7 +40,7 @@ function columnsOf(letter: string): 1 | 2 {
   return WIDE(letter).test(letter) ? 2 : 1;
 }
 
-/** Every control but the tab and the line feed. */
+/** All control characters except tab and line feed. */
 const CONTROLS = /(?![\t\n])\p{Cc}/gu;
 
 const WIDE = unicodePattern(NOTHING, {

@@ -1,8 +1,10 @@
 import type { ContextPartName, ContextView, NextCompaction } from "../../../core/context-view.ts";
-import { plural } from "./plural.ts";
-import { renderTable } from "./render-table.ts";
+import type { Pins } from "../../../core/pins.ts";
+import type { CompactionOutcome } from "../../../core/session-service.ts";
+import { plural, thousands } from "./amounts.ts";
+import { oneLine } from "./printable.ts";
 import type { Style } from "./style.ts";
-import { thousands } from "./thousands.ts";
+import { renderTable } from "./table.ts";
 
 const BAR_COLUMNS = 30;
 
@@ -16,7 +18,7 @@ const TITLES: Readonly<Record<ContextPartName, string>> = {
   task_record: "task record",
 };
 
-/** Where each token of a session's window goes, as a table with bars. */
+/** What takes how many tokens of a session's context window, as a table with bars. */
 export function renderContext(view: ContextView, style: Style): string {
   const { parts, usedTokens, freeTokens } = view;
   const room = usedTokens + (freeTokens ?? 0);
@@ -49,17 +51,15 @@ function bar(share: number): string {
 
 function factsOf(view: ContextView): string[] {
   const { model, contextWindow, threshold, usedTokens, lastInputTokens, compaction } = view;
-  const window = contextWindow === null ? "of unknown window" : `takes ${thousands(contextWindow)}`;
+  const window = contextWindow === null ? "unknown size" : `${thousands(contextWindow)} tokens`;
   return [
-    `About ${thousands(usedTokens)} tokens; ${model} ${window}.`,
+    `About ${thousands(usedTokens)} tokens, in a context window of ${window} (${model}).`,
     ...(lastInputTokens > 0
-      ? [
-          `The last call had ${thousands(lastInputTokens)} input tokens, as the provider counted them.`,
-        ]
+      ? [`The provider counted ${thousands(lastInputTokens)} input tokens in the last call.`]
       : []),
     compaction === null || threshold === null
-      ? "Nothing is compacted here."
-      : `Compaction ${nextOf(compaction)}; the threshold is ${thousands(threshold)}.`,
+      ? "Compaction is off."
+      : `Compaction ${nextOf(compaction)}. The threshold is ${thousands(threshold)} tokens.`,
   ];
 }
 
@@ -67,6 +67,35 @@ function nextOf({ due, tokensLeft, messagesLeft, callsLeft }: NextCompaction): s
   if (due) return "is due before the next call";
   const full = tokensLeft === 0 || messagesLeft === 0;
   const messages = messagesLeft === null ? "" : ` or ${plural(messagesLeft, "message")}`;
-  const when = full ? "is due" : `comes after ${thousands(tokensLeft)} more tokens${messages}`;
-  return callsLeft > 0 ? `${when}, not before ${plural(callsLeft, "more model call")}` : when;
+  const when = full ? "is due" : `runs after ${thousands(tokensLeft)} more tokens${messages}`;
+  return callsLeft > 0 ? `${when}, but not before ${plural(callsLeft, "more model call")}` : when;
+}
+
+const TEXT_COLUMNS = 60;
+
+/** The pinned messages, and how much of their budget they take. */
+export function renderPins({ pins, tokens, tokensMax }: Pins, style: Style): string {
+  const budget = `${thousands(tokens)} of ${thousands(tokensMax)} tokens`;
+  if (pins.length === 0) return `Nothing is pinned (${budget}).\n`;
+  const rows = pins.map(({ position, message, role, text }) => [
+    String(position),
+    `@${message}`,
+    role,
+    oneLine(text, TEXT_COLUMNS),
+  ]);
+  return `${renderTable(PIN_COLUMNS, rows, style)}${style.dim(`Pins take ${budget}.`)}\n`;
+}
+
+const PIN_COLUMNS = [
+  { title: "POSITION", align: "right" },
+  { title: "ID" },
+  { title: "ROLE" },
+  { title: "TEXT" },
+] as const;
+
+/** What a compaction did, in a sentence. */
+export function renderCompaction(outcome: CompactionOutcome): string {
+  if (!outcome.compacted) return `Nothing was compacted: ${outcome.reason}`;
+  const { messagesBefore, messagesAfter, tokensBefore, tokensAfter } = outcome;
+  return `Compacted: ${messagesBefore} → ${messagesAfter} messages, ${thousands(tokensBefore)} → ${thousands(tokensAfter)} tokens.`;
 }

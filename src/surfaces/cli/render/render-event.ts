@@ -2,10 +2,10 @@ import type { SessionEvent } from "../../../core/event.ts";
 import { headWithin } from "../../../core/tokens.ts";
 import { printable } from "./printable.ts";
 
-/** UTF-8 bytes that a line shows of each. */
+/** Limits in UTF-8 bytes. */
 const SHOWN = { args: 100, result: 200, text: 500 } as const;
 
-/** What `--verbose` says of an event, on lines of its own; nothing for most. */
+/** What `--verbose` prints for an event. Empty text for most events. */
 export function renderEvent(event: SessionEvent): string {
   switch (event.type) {
     case "turn_started":
@@ -19,11 +19,11 @@ export function renderEvent(event: SessionEvent): string {
     case "tool_approval_resolved":
       return `  ${event.decision === "allow" ? "allowed" : "denied"}: ${event.name}${event.reason === undefined ? "" : ` (${cut(event.reason, SHOWN.result)})`}\n`;
     case "knowledge_applied":
-      return `  learned rules in the prompt: ${event.rules.length}\n`;
+      return `  rules in the prompt: ${event.rules.length}\n`;
     case "tool_execution_completed":
       return `  ${event.is_error ? "✗" : "✓"} ${event.name} (${event.duration_ms} ms): ${cut(event.result, SHOWN.result)}\n`;
     case "tool_execution_timed_out":
-      return `  ✗ ${event.name} gave no answer in ${event.timeout_ms} ms\n`;
+      return `  ✗ ${event.name} timed out after ${event.timeout_ms} ms\n`;
     case "compaction_started":
       return `  ⟳ Compaction started: ${event.input_tokens} input tokens, ~${event.estimated_history_tokens} history tokens, ${event.message_count} messages\n`;
     case "compaction_completed":

@@ -1,10 +1,12 @@
 import type { KnowledgeEntry } from "../../../core/knowledge.ts";
+import { plural } from "./amounts.ts";
 import { oneLine, printable } from "./printable.ts";
 import type { Style } from "./style.ts";
+import { renderFacts } from "./table.ts";
 
 const TEXT_SHOWN = 200;
 
-/** Entries, two lines each: what is known, and since when. */
+/** Entries of two lines each: the text, then its id, date and count. */
 export function renderEntries(entries: readonly KnowledgeEntry[], style: Style): string {
   return entries
     .map((entry) => {
@@ -15,32 +17,34 @@ export function renderEntries(entries: readonly KnowledgeEntry[], style: Style):
     .join("");
 }
 
-/** One entry with all that is known of it. */
+/** One entry in full, and the entries that it was made of. */
 export function renderEntry(
   entry: KnowledgeEntry,
   sources: readonly KnowledgeEntry[],
   style: Style,
 ): string {
-  const facts: readonly (readonly [string, string | undefined])[] = [
-    ["id", entry.id],
-    ["kind", `${entry.kind}${entry.pinned ? ", pinned" : ""}${entry.edited ? ", edited" : ""}`],
-    ["heard", `${entry.count} ${entry.count === 1 ? "time" : "times"}, last ${entry.lastTime}`],
-    ["session", entry.sessionId],
-    ["tool", entry.tool],
-    ["arguments", entry.args],
-    ["reason", entry.reason],
-    ["goal", entry.goal],
-    ["tags", entry.tags.join(", ") || undefined],
-    ["used", entry.usedAt],
-  ];
-  const lines = facts.flatMap(([name, value]) =>
-    value === undefined ? [] : [`${style.dim(name.padEnd(10))} ${printable(value)}\n`],
+  const facts = renderFacts(
+    [
+      ["id", entry.id],
+      ["kind", `${entry.kind}${entry.pinned ? ", pinned" : ""}${entry.edited ? ", edited" : ""}`],
+      ["seen", `${plural(entry.count, "time")}, last ${entry.lastTime}`],
+      ["session", entry.sessionId],
+      ["tool", entry.tool],
+      ["arguments", shown(entry.args)],
+      ["reason", shown(entry.reason)],
+      ["goal", shown(entry.goal)],
+      ["tags", shown(entry.tags.join(", "))],
+      ["used", entry.usedAt],
+    ],
+    style,
   );
-  const rests = sources.length > 0 ? `\nIt rests on:\n${renderEntries(sources, style)}` : "";
-  return `${printable(entry.content)}\n\n${lines.join("")}${rests}`;
+  const from = sources.length > 0 ? `\nMade of:\n${renderEntries(sources, style)}` : "";
+  return `${printable(entry.content)}\n\n${facts}${from}`;
 }
 
+const shown = (text: string | undefined) => text && printable(text);
+
 function about({ id, count, lastTime }: KnowledgeEntry): string {
-  const times = count > 1 ? ` · ${count} times` : "";
+  const times = count > 1 ? ` · ${plural(count, "time")}` : "";
   return `${id} · ${lastTime.slice(0, 10)}${times}`;
 }

@@ -3,15 +3,14 @@ import type {
   MemoryFilter,
   MemoryHit,
   MemoryStats,
+  ScoreExplanation,
 } from "../../../core/memory-store.ts";
-import { plural } from "./plural.ts";
-import { oneLine } from "./printable.ts";
-import { renderExplanation } from "./render-explanation.ts";
-import { renderPassage } from "./render-passage.ts";
+import { plural, thousands } from "./amounts.ts";
+import { oneLine, printable } from "./printable.ts";
 import type { Style } from "./style.ts";
-import { thousands } from "./thousands.ts";
+import { renderFacts, renderTable } from "./table.ts";
 
-/** Hits, best first, each with where it comes from and what was said around it. */
+/** Hits, best first. Each has its source, its text and its neighbours. */
 export function renderMemoryHits(
   hits: readonly MemoryHit[],
   style: Style,
@@ -20,7 +19,7 @@ export function renderMemoryHits(
   return hits.map((hit) => renderHit(hit, style, columns)).join("\n");
 }
 
-/** Entries, each with where it comes from. */
+/** Entries, each with its source and its text. */
 export function renderMemoryEntries(entries: readonly MemoryEntry[], style: Style): string {
   return entries
     .map((entry) => renderPassage({ place: placeOf(entry), content: entry.content }, style))
@@ -29,45 +28,59 @@ export function renderMemoryEntries(entries: readonly MemoryEntry[], style: Styl
 
 export function renderMemoryStats(stats: MemoryStats, style: Style): string {
   const { entries, sessions, textBytes, diskBytes, index, vectors } = stats;
-  const facts = [
-    ["entries", thousands(entries)],
-    ["sessions", thousands(sessions)],
-    ["text", `${thousands(textBytes)} bytes`],
-    ...(diskBytes === undefined ? [] : [["on disk", `${thousands(diskBytes)} bytes`]]),
-    ["index", index],
-    ...(vectors === undefined ? [] : [["vectors", vectorsText(vectors)]]),
-  ];
-  return facts.map(([name = "", value]) => `${style.dim(name.padEnd(10))}${value}\n`).join("");
+  return renderFacts(
+    [
+      ["entries", thousands(entries)],
+      ["sessions", thousands(sessions)],
+      ["text", `${thousands(textBytes)} bytes`],
+      ["on disk", diskBytes === undefined ? undefined : `${thousands(diskBytes)} bytes`],
+      ["index", index],
+      ["vectors", vectors && vectorsText(vectors)],
+    ],
+    style,
+  );
 }
 
-/** What was searched, and what to try next. */
+/** For a search without results: what was searched, and what to try next. */
 export function renderNothingFound(
   { entries, sessions }: MemoryStats,
-  asked: MemoryFilter & { readonly minScore?: number },
+  asked: MemoryFilter & { readonly minScore?: number | undefined },
   style: Style,
 ): string {
   if (entries === 0) {
-    const hint = "Texts come here when a history is compacted, and with `rkat memory add`.";
-    return `Memory is empty.\n${style.dim("hint:")} ${hint} \`rkat history search\` looks through complete logs.\n`;
+    const hint = "Compactions and `rkat memory add` fill it.";
+    return `Memory is empty.\n${style.dim("hint:")} ${hint} \`rkat history search\` searches complete logs.\n`;
   }
   const { sessionId, role, kind, since, until, minScore } = asked;
-  const only = [
-    ["session", sessionId],
-    ["role", role],
-    ["kind", kind],
-    ["since", since],
-    ["until", until],
-  ].flatMap(([name, value]) => (value === undefined ? [] : [`${name} ${value}`]));
-  const meant = only.length === 0 ? "" : `, only ${oneLine(only.join(", "), 200)},`;
-  const floor = minScore === undefined ? "--min-score 0.1 shows weaker ones" : "lower --min-score";
+  const filters = Object.entries({ session: sessionId, role, kind, since, until }).flatMap(
+    ([name, value]) => (value === undefined ? [] : [`${name} ${value}`]),
+  );
+  const only = filters.length === 0 ? "" : ` (only ${oneLine(filters.join(", "), 200)})`;
   const ways = [
-    "other words may find it",
-    ...(minScore === 0 ? [] : [floor]),
-    ...(only.length === 0 ? [] : ["search without the filters"]),
-    "`rkat history search` looks through complete logs",
-  ].join("; ");
-  const all = `${plural(entries, "entry", "entries")} of ${plural(sessions, "session")}${meant}`;
-  return `Nothing relevant is in memory: ${all} ${entries === 1 ? "was" : "were"} searched.\n${style.dim("hint:")} ${ways}.\n`;
+    "try other words",
+    ...(minScore === 0
+      ? []
+      : [minScore === undefined ? "add --min-score 0.1" : "lower --min-score"]),
+    ...(filters.length === 0 ? [] : ["drop the filters"]),
+    "or search complete logs with `rkat history search`",
+  ].join(", ");
+  const all = `${plural(entries, "entry", "entries")} of ${plural(sessions, "session")}`;
+  return `Nothing relevant. Searched ${all}${only}.\n${style.dim("hint:")} ${ways}.\n`;
+}
+
+const LINES_MAX = 8;
+
+/** Text that was found: where it comes from, and its first lines. */
+export function renderPassage(
+  passage: { readonly place: readonly (string | undefined)[]; readonly content: string },
+  style: Style,
+): string {
+  const lines = printable(passage.content).trim().split("\n");
+  const rest = lines.length - LINES_MAX;
+  const shown = lines.slice(0, LINES_MAX).map((line) => `  ${line}\n`);
+  if (rest > 0) shown.push(style.dim(`  … ${plural(rest, "more line")}\n`));
+  const known = passage.place.filter((part) => part !== undefined);
+  return `${style.dim(printable(known.join(" · ")))}\n${shown.join("")}`;
 }
 
 function renderHit(hit: MemoryHit, style: Style, columns: number): string {
@@ -86,7 +99,27 @@ function renderHit(hit: MemoryHit, style: Style, columns: number): string {
   ].join("");
 }
 
-/** An entry of a log has its session in its id. */
+/** How a score came about, as a table under its result. The largest part comes first. */
+function renderExplanation({ parts }: ScoreExplanation, style: Style): string {
+  const rows = [...parts]
+    .sort((one, other) => (other.adds ?? 0) - (one.adds ?? 0))
+    .map(({ name, of, adds, times }) => [
+      name,
+      oneLine(of ?? "", 40),
+      adds === undefined ? "" : `+ ${adds.toFixed(3)}`,
+      times === undefined ? "" : `× ${times.toFixed(2)}`,
+    ]);
+  if (rows.length === 0) return "";
+  const columns = [
+    { title: "part" },
+    { title: "of" },
+    { title: "adds", align: "right" },
+    { title: "times", align: "right" },
+  ] as const;
+  return renderTable(columns, rows, style).replace(/^(?=.)/gm, "    ");
+}
+
+/** Where an entry comes from. The id of an entry from a log begins with its session. */
 function placeOf(entry: MemoryEntry): readonly (string | undefined)[] {
   const { id, sessionId, turn, kind, speaker, role, time } = entry;
   return [

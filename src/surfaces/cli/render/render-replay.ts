@@ -1,36 +1,36 @@
 import type { ReplayedCompaction, ReplayReport } from "../../../replay/replay-report.ts";
+import { plural, thousands } from "./amounts.ts";
 import { printable } from "./printable.ts";
-import { type Column, renderTable } from "./render-table.ts";
 import type { Style } from "./style.ts";
-import { thousands } from "./thousands.ts";
+import { type Column, renderFacts, renderTable } from "./table.ts";
 
 /** The report of a replay, for people. */
 export function renderReplay(report: ReplayReport, style: Style): string {
   const { compactions, failures } = report;
-  const stopped = report.interrupted ? ", stopped before its end" : "";
-  const failed = failures.length > 0 ? `, and ${failures.length} that failed` : "";
-  const facts = [
-    ["session", report.session_id],
-    ["recording", printable(report.file) + stopped],
-    ["replayed", `${thousands(report.turns)} turns, ${thousands(report.messages)} messages`],
-    ["took", `${(report.duration_ms / 1000).toFixed(1)} s`],
-    ["history", tokens(report.tokens_before, report.tokens_after)],
-    ["compactions", `${compactions.length}${failed}`],
+  const stopped = report.interrupted ? ", interrupted" : "";
+  const failed = failures.length > 0 ? `, ${failures.length} failed` : "";
+  const facts = renderFacts(
     [
-      "discarded",
-      `${thousands(report.discarded_messages)} messages, ${thousands(report.discarded_with_text)} of them with text`,
+      ["session", report.session_id],
+      ["recording", printable(report.file) + stopped],
+      ["replayed", `${plural(report.turns, "turn")}, ${plural(report.messages, "message")}`],
+      ["took", `${(report.duration_ms / 1000).toFixed(1)} s`],
+      ["history", tokens(report.tokens_before, report.tokens_after)],
+      ["compactions", `${compactions.length}${failed}`],
+      [
+        "discarded",
+        `${plural(report.discarded_messages, "message")}, ${thousands(report.discarded_with_text)} with text`,
+      ],
+      ["in memory", plural(report.indexed_messages, "message")],
     ],
-    ["in memory", `${thousands(report.indexed_messages)} messages`],
-  ];
-  const list = facts
-    .map(([name = "", value]) => `${style.dim(name.padEnd(13))}${value}\n`)
-    .join("");
+    style,
+  );
   const table = compactions.length > 0 ? `\n${renderCompactions(compactions, style)}` : "";
   const problems = failures.map(
     ({ turn, reason, error }) =>
       `${style.red("failed")} in turn ${turn}: ${reason}: ${printable(error)}\n`,
   );
-  return list + table + problems.join("");
+  return facts + table + problems.join("");
 }
 
 const COLUMNS: readonly (Column & { readonly cell: (row: ReplayedCompaction) => string })[] = [
@@ -53,7 +53,7 @@ function renderCompactions(compactions: readonly ReplayedCompaction[], style: St
 }
 
 function tokens(before: number, after: number): string {
-  return `${thousands(before)} tokens were said, ${thousands(after)} are left in the window`;
+  return `${thousands(before)} tokens in the recording, ${thousands(after)} left in the window`;
 }
 
 function change(before: number, after: number): string {

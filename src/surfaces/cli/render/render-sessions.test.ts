@@ -93,12 +93,12 @@ test("a session is shown with what the model sees of it", () => {
   };
   expect(renderSession(view, NOW, PLAIN)).toMatchInlineSnapshot(`
     "Session 019b0000-0000-7000-8000-000000000001
-    model       openai/gpt-5
-    last used   3 hours ago, a turn is running
-    turns       12 (40 messages)
-    history     5 messages, about 4 321 tokens
-    compactions 1
-    used        1 234 567 tokens
+    model        openai/gpt-5
+    last used    3 hours ago, a turn is running
+    turns        12 (40 messages)
+    history      5 messages, about 4 321 tokens
+    compactions  1
+    used         1 234 567 tokens
 
     task record
       Goal: Look around.

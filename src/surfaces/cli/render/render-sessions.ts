@@ -1,11 +1,10 @@
 import { contentText, isSummary, type Message, toolUses } from "../../../core/message.ts";
 import type { HistoryMessage, SessionSummary, SessionView } from "../../../core/session-service.ts";
+import { renderTask, type TaskView } from "../../../core/task.ts";
+import { thousands, timeAgo } from "./amounts.ts";
 import { oneLine, printable } from "./printable.ts";
-import { renderTable } from "./render-table.ts";
-import { renderTaskView } from "./render-task.ts";
-import { timeAgo } from "./render-time.ts";
 import type { Style } from "./style.ts";
-import { thousands } from "./thousands.ts";
+import { renderFacts, renderTable } from "./table.ts";
 
 const SHORTEST_ID = 8;
 const RESULT_LINES_MAX = 20;
@@ -37,28 +36,35 @@ const COLUMNS = [
   { title: "LABELS" },
 ] as const;
 
-/** A session and what the model would see of it next. */
+/** A session, and the history that the model would be sent next. */
 export function renderSession(view: SessionView, now: number, style: Style): string {
-  const facts = [
-    ["model", view.model],
-    ["last used", `${timeAgo(view.updatedAt, now)}${view.isActive ? ", a turn is running" : ""}`],
-    ["turns", `${view.turns} (${view.messageCount} messages)`],
-    ["history", `${view.history.length} messages, about ${thousands(view.historyTokens)} tokens`],
-    ["compactions", String(view.compactions)],
-    ["used", `${thousands(view.totalTokens)} tokens`],
-    ["labels", labelList(view.labels).join(" ")],
-    ["archived", view.archived ? "yes" : ""],
-  ].filter(([, value]) => value !== "");
-  const head = facts
-    .map(([name = "", value]) => `${style.dim(name.padEnd(12))}${value}\n`)
-    .join("");
+  const facts = renderFacts(
+    [
+      ["model", view.model],
+      ["last used", `${timeAgo(view.updatedAt, now)}${view.isActive ? ", a turn is running" : ""}`],
+      ["turns", `${view.turns} (${view.messageCount} messages)`],
+      ["history", `${view.history.length} messages, about ${thousands(view.historyTokens)} tokens`],
+      ["compactions", String(view.compactions)],
+      ["used", `${thousands(view.totalTokens)} tokens`],
+      ["labels", labelList(view.labels).join(" ")],
+      ["archived", view.archived ? "yes" : ""],
+    ],
+    style,
+  );
   const task = renderTaskView(view.task);
   const record = task === "" ? "" : `\n${style.cyan("task record")}\n${indent(task)}`;
   const body = view.history.map((entry, index) => renderMessage(entry, index, style)).join("");
-  return `${style.bold(`Session ${view.sessionId}`)}\n${head}${record}${body}`;
+  return `${style.bold(`Session ${view.sessionId}`)}\n${facts}${record}${body}`;
 }
 
-/** The shortest beginnings of ids that tell them apart, of eight characters at least. */
+/** A task record, in the words that the model reads. Empty text for an empty record. */
+export function renderTaskView(task: TaskView): string {
+  const { subTasks: sub_tasks, activeFiles: active_files, goal, scratchpad } = task;
+  const text = renderTask({ goal, sub_tasks, scratchpad, active_files });
+  return text === "" ? "" : `${printable(text)}\n`;
+}
+
+/** The shortest prefixes that tell ids apart, of at least eight characters. */
 export function shortIds(ids: readonly string[]): ReadonlyMap<string, string> {
   const sorted = [...ids].sort();
   return new Map(
@@ -72,6 +78,12 @@ export function shortIds(ids: readonly string[]): ReadonlyMap<string, string> {
   );
 }
 
+/** Who a message is from, as people read it: "user", "tool results", "summary". */
+export function roleName(message: Message): string {
+  if (isSummary(message)) return "summary";
+  return message.role.replace("block_", "").replace("_", " ");
+}
+
 function renderMessage(
   { id, turn, message, origin, pinned }: HistoryMessage,
   index: number,
@@ -81,8 +93,7 @@ function renderMessage(
   const place = [turn >= 0 ? `turn ${turn}` : "", said, pinned ? "pinned" : ""]
     .filter(Boolean)
     .join(", ");
-  const role = isSummary(message) ? "summary" : message.role.replace("block_", "");
-  const name = `${style.dim(`${index} @${id}`)}  ${style.cyan(role.replace("_", " "))}`;
+  const name = `${style.dim(`${index} @${id}`)}  ${style.cyan(roleName(message))}`;
   const head = `\n${name}${place ? style.dim(`  ${place}`) : ""}\n`;
   return head + indent(textOf(message, style));
 }

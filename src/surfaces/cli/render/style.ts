@@ -1,6 +1,4 @@
-import type { Output, Terminal } from "../terminal/terminal.ts";
-
-/** Paints text, or leaves it alone. */
+/** Colours text, or returns it as it is. */
 export interface Style {
   bold(text: string): string;
   dim(text: string): string;
@@ -12,8 +10,11 @@ export interface Style {
 
 const CODES = { bold: 1, dim: 2, red: 31, green: 32, yellow: 33, cyan: 36 } as const;
 
-/** Colours for a terminal whose user did not say no (https://no-color.org); none for a pipe. */
-export function styleFor(output: Output, env: Terminal["env"]): Style {
+/** Colours for a terminal, unless NO_COLOR is set (https://no-color.org). None for a pipe. */
+export function styleFor(
+  output: { readonly isTerminal: boolean },
+  env: Readonly<Record<string, string | undefined>>,
+): Style {
   const painted = output.isTerminal && !env.NO_COLOR && env.TERM !== "dumb";
   return Object.fromEntries(
     Object.entries(CODES).map(([name, code]) => [
@@ -23,4 +24,4 @@ export function styleFor(output: Output, env: Terminal["env"]): Style {
   ) as unknown as Style;
 }
 
-export const PLAIN: Style = styleFor({ isTerminal: false, columns: 80, write: async () => {} }, {});
+export const PLAIN: Style = styleFor({ isTerminal: false }, {});

@@ -1,14 +1,32 @@
 import { createInterface, type Interface } from "node:readline";
 import type { ApprovalAnswer, PendingApproval } from "../../../core/approval.ts";
+import { SessionError } from "../../../core/errors.ts";
+import { oneLine } from "../render/printable.ts";
 import type { Style } from "../render/style.ts";
-import { APPROVAL_QUESTION, answerOf, renderCall } from "./approval-answer.ts";
 import type { Terminal } from "./terminal.ts";
 
-/** Asks on the terminal whether a call may run; a line of standard input is the answer. */
+export const APPROVAL_QUESTION = "Run it? yes, or no and why › ";
+
+const ARGUMENTS_SHOWN = 500;
+
+/** A call that waits for approval, on one line. */
+export function renderCall({ tool, args }: PendingApproval, style: Style): string {
+  const shown = oneLine(JSON.stringify(args) ?? "", ARGUMENTS_SHOWN);
+  return `${style.yellow("→")} ${style.bold(oneLine(tool, 80))} ${shown}`;
+}
+
+/** Only a plain yes allows the call. Any other text denies it, and becomes the reason. */
+export function answerOf(line: string): ApprovalAnswer {
+  if (/^\s*(?:y|yes|ok|allow)[\s.!]*$/i.test(line)) return { decision: "allow" };
+  const reason = line.replace(/^\s*(?:no|n|deny)\b[\s,.:;-]*/i, "").trim();
+  return reason === "" ? { decision: "deny" } : { decision: "deny", reason };
+}
+
+/** Asks on the terminal whether a call may run. The answer is a line of standard input. */
 export class ApprovalPrompt {
   readonly #terminal: Terminal;
   readonly #style: Style;
-  /** Lines that were typed ahead, or piped in. */
+  /** Lines that arrived before they were asked for. */
   readonly #lines: string[] = [];
   #input: Interface | undefined;
   #ended = false;
@@ -32,7 +50,7 @@ export class ApprovalPrompt {
     return answerOf(line);
   }
 
-  /** The next line; `undefined` when there is none any more, or nobody waits for it. */
+  /** The next line; undefined at the end of the input, or when the signal aborts. */
   async #line(signal: AbortSignal): Promise<string | undefined> {
     const input = this.#open();
     const onAbort = () => this.#wake();
@@ -47,7 +65,7 @@ export class ApprovalPrompt {
       return signal.aborted ? undefined : this.#lines.shift();
     } finally {
       signal.removeEventListener("abort", onAbort);
-      // Between two questions nothing is read, so that the process can end.
+      // Paused between two questions, so that the process can end.
       if (!this.#ended) input.pause();
       this.#terminal.takeChat().release();
     }
@@ -67,4 +85,22 @@ export class ApprovalPrompt {
     });
     return this.#input;
   }
+}
+
+/**
+ * Asks a yes-or-no question. Anything but a yes is a no.
+ *
+ * @param action what a yes does, as a script would read it: "forget these 10 entries".
+ * @throws SessionError `INVALID_PARAMS` when stdin is not a terminal.
+ */
+export async function confirm(action: string, { stdin, stderr }: Terminal): Promise<boolean> {
+  if (!stdin.isTerminal) {
+    throw new SessionError("INVALID_PARAMS", {
+      message: "Cannot ask: stdin is not a terminal.",
+      hint: `Pass --yes to ${action}.`,
+    });
+  }
+  await stderr.write(`${action.charAt(0).toUpperCase()}${action.slice(1)}? [y/N] `);
+  for await (const chunk of stdin) return /^\s*y(es)?\s*$/i.test(Buffer.from(chunk).toString());
+  return false;
 }

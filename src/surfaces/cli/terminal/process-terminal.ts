@@ -1,5 +1,6 @@
 import { once } from "node:events";
 import { ERRORS } from "../../../core/errors.ts";
+import { WARNING_NAME } from "../../../core/warn.ts";
 import type { Output, Terminal } from "./terminal.ts";
 
 /** The terminal of this process. */
@@ -48,7 +49,7 @@ function outputOf(stream: NodeJS.WriteStream): Output {
   };
 }
 
-/** `rkat … | head` closes the pipe when it has seen enough, which is no failure. */
+/** `rkat … | head` closes the pipe early. That is not a failure. */
 function exitOnError(error: NodeJS.ErrnoException): void {
   process.exit(error.code === "EPIPE" ? 0 : 1);
 }
@@ -68,4 +69,14 @@ async function interruptible<Result>(
   } finally {
     for (const signal of signals) process.off(signal, interrupt);
   }
+}
+
+/** Prints rkat's own warnings as `warning: …`. Node's format, with its process id, is for developers. */
+export function printWarnings(): void {
+  const ofNode = process.listeners("warning");
+  process.removeAllListeners("warning");
+  process.on("warning", (warning) => {
+    if (warning.name === WARNING_NAME) process.stderr.write(`warning: ${warning.message}\n`);
+    else for (const listener of ofNode) listener.call(process, warning);
+  });
 }

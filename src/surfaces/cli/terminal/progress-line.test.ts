@@ -11,7 +11,7 @@ function output(isTerminal: boolean) {
   };
 }
 
-test("what takes over a second is told on one line, and taken away", () => {
+test("work of more than a second is shown on one line, which is removed at the end", () => {
   vi.useFakeTimers({ toFake: ["setInterval", "clearInterval", "performance"] });
   const terminal = output(true);
   const line = new ProgressLine(terminal);
@@ -25,7 +25,7 @@ test("what takes over a second is told on one line, and taken away", () => {
   vi.useRealTimers();
 });
 
-test("a pipe gets no progress, and what is quick shows none", () => {
+test("a pipe gets no progress, and quick work shows none", () => {
   vi.useFakeTimers({ toFake: ["setInterval", "clearInterval", "performance"] });
   for (const one of [output(false), output(true)]) {
     const line = new ProgressLine(one);

@@ -5,7 +5,7 @@ const FRAMES = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "
 const PATIENCE_MS = 1000;
 const CLEAR = "\r\u001b[2K";
 
-/** One line, rewritten, that says what takes so long. Nothing for a pipe, or for what is quick. */
+/** A line that is rewritten in place and tells what takes long. A pipe and quick work get none. */
 export class ProgressLine {
   readonly #output: Output;
   #timer: NodeJS.Timeout | undefined;
@@ -17,7 +17,7 @@ export class ProgressLine {
     this.#output = output;
   }
 
-  /** What happens now. The clock starts again only when it is something else. */
+  /** Says what happens now. The clock runs on until `clear`. */
   show(text: string): void {
     if (!this.#output.isTerminal) return;
     this.#text = text;
@@ -27,7 +27,7 @@ export class ProgressLine {
     this.#timer.unref();
   }
 
-  /** Takes the line away; before anything else is written. */
+  /** Removes the line. Call it before you write anything else. */
   clear(): void {
     clearInterval(this.#timer);
     this.#timer = undefined;

@@ -1,42 +1,42 @@
 import { SessionError } from "../../../core/errors.ts";
 import type { Terminal } from "./terminal.ts";
 
-/** UTF-8 bytes that a prompt may take; more is a file somebody piped by mistake. */
+/** The largest prompt in UTF-8 bytes. A larger one is most likely a file piped by mistake. */
 const BYTES_MAX = 16 * 1024 * 1024;
 const PATIENCE_MS = 2000;
 
 export type PromptSource = Pick<Terminal, "stdin" | "stderr">;
 
 /**
- * The prompt: the words of the command line, after what was piped in. Without
- * words, what was piped in is the prompt; without either, `unsaid` is; with
- * `null`, there need be none.
+ * The prompt: what was piped in, followed by the words of the command line.
  *
- * @throws SessionError `INVALID_PARAMS` when there is none of them.
+ * Without either it is `fallback`; a `fallback` of null means that there need not be a prompt.
+ *
+ * @throws SessionError `INVALID_PARAMS` when there is no prompt.
  */
 export async function readPrompt(
   words: readonly string[],
   terminal: PromptSource,
-  unsaid?: string,
+  fallback?: string,
 ): Promise<string>;
 export async function readPrompt(
   words: readonly string[],
   terminal: PromptSource,
-  unsaid: string | null | undefined,
+  fallback: string | null | undefined,
 ): Promise<string | undefined>;
 export async function readPrompt(
   words: readonly string[],
   terminal: PromptSource,
-  unsaid: string | null = "",
+  fallback: string | null = "",
 ): Promise<string | undefined> {
   const piped = await readPiped(terminal);
-  const said = words.join(" ").trim();
-  if (unsaid === null && said === "" && piped === "") return undefined;
-  const asked = said === "" && piped === "" ? (unsaid ?? "") : said;
+  const typed = words.join(" ").trim();
+  if (fallback === null && typed === "" && piped === "") return undefined;
+  const asked = typed === "" && piped === "" ? (fallback ?? "") : typed;
   if (piped === "" && asked === "") {
     throw new SessionError("INVALID_PARAMS", {
-      detail: "There is no prompt.",
-      hint: 'Say what you want: rkat "your prompt", or pipe it in.',
+      message: "There is no prompt.",
+      hint: 'Type one: rkat "your prompt". Or pipe one in.',
     });
   }
   if (piped === "") return asked;
@@ -47,16 +47,16 @@ async function readPiped({ stdin, stderr }: PromptSource): Promise<string> {
   if (stdin.isTerminal) return "";
   const chunks: Uint8Array[] = [];
   let size = 0;
-  // A pipe that nobody writes to and nobody closes would otherwise wait without a word.
+  // A pipe that stays open and empty would otherwise make the command hang in silence.
   const timer = setTimeout(() => {
-    void stderr.write("note: waiting for the end of standard input; `</dev/null` gives it none.\n");
+    void stderr.write("note: waiting for the end of stdin; add </dev/null if there is no input.\n");
   }, PATIENCE_MS);
   try {
     for await (const chunk of stdin) {
       size += chunk.length;
       if (size > BYTES_MAX) {
         throw new SessionError("INVALID_PARAMS", {
-          detail: `Standard input is longer than ${BYTES_MAX / 1024 / 1024} MB.`,
+          message: `Standard input is longer than ${BYTES_MAX / 1024 / 1024} MB.`,
         });
       }
       chunks.push(chunk);

@@ -1,35 +1,35 @@
 import type { Readable, Writable } from "node:stream";
 
-/** What a command sees of the process it runs in. Tests pass their own. */
+/** What a command sees of its process. Tests pass their own. */
 export interface Terminal {
   readonly stdin: Input;
   readonly stdout: Output;
   readonly stderr: Output;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly cwd: string;
-  /** Runs work that Ctrl-C interrupts; a second Ctrl-C ends the process at once. */
+  /** Runs work that Ctrl-C interrupts. A second Ctrl-C ends the process at once. */
   interruptible<Result>(work: (signal: AbortSignal) => Promise<Result>): Promise<Result>;
-  /** The bare streams, for a protocol: nothing else writes to standard output, and its end is theirs to see to. */
+  /** The raw streams, for a protocol. From then on nothing else writes to standard output. */
   takeStreams(): ProtocolStreams;
-  /** Standard input and output for a person who types line after line. */
+  /** Standard input and output for a person who types line by line. */
   takeChat(): ChatStreams;
 }
 
 export interface ChatStreams {
   readonly input: Readable;
   readonly output: Writable;
-  /** Whether a person sits at both ends. */
+  /** Whether both ends are a terminal. */
   readonly isTerminal: boolean;
-  /** Whether keys come one by one, Ctrl-C among them. */
+  /** Turns raw mode on or off: keys arrive one by one, Ctrl-C included. */
   raw(on: boolean): void;
-  /** Lets the process end although nobody closed its input. */
+  /** Lets the process end although its input is still open. */
   release(): void;
 }
 
 interface ProtocolStreams {
   readonly input: Readable;
   readonly output: Writable;
-  /** Ends the process if it would wait for a reader who has not read what was left, and was given time to. */
+  /** Ends the process if a slow reader has still not read everything. */
   release(): void;
 }
 
@@ -40,6 +40,6 @@ export interface Input extends AsyncIterable<Uint8Array> {
 export interface Output {
   readonly isTerminal: boolean;
   readonly columns: number;
-  /** Writes in the order of the calls; resolves when more may come. */
+  /** Writes in the order of the calls. Resolves when the stream can take more. */
   write(text: string): Promise<void>;
 }

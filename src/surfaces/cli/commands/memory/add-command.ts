@@ -1,24 +1,24 @@
 import type { Command } from "commander";
-import type { MemoryEntry, MemoryStore } from "../../../../core/memory-store.ts";
+import type { MemoryEntry } from "../../../../core/memory-store.ts";
+import type { MemoryOperations } from "../../../../core/session-service.ts";
 import type { CliContext } from "../../cli-context.ts";
-import { thousands } from "../../render/thousands.ts";
-import { printJson } from "../../terminal/print-json.ts";
+import { plural, thousands } from "../../render/amounts.ts";
+import { readJsonLines, rereadable } from "../../terminal/input-file.ts";
+import { printJson } from "../../terminal/print.ts";
 import { ProgressLine } from "../../terminal/progress-line.ts";
-import { readJsonLines } from "../../terminal/read-json-lines.ts";
-import { rereadable } from "../../terminal/rereadable.ts";
-import { checkMemoryLine, MEMORY_LINE, type MemoryLine } from "./memory-line.ts";
-import { withMemory } from "./with-memory.ts";
+import { withMemory } from "../with-service.ts";
+import { checkMemoryLine, MEMORY_LINE, type MemoryLine, MemoryLineIds } from "./memory-line.ts";
 
-/** What one transaction holds at the most. */
+/** The limits of one transaction. */
 const BATCH = { entries: 5_000, characters: 8 * 1024 * 1024 } as const;
 
-/** `rkat memory add`: stores a file of texts, or none of it. */
-export function memoryAddCommand(memory: Command, context: CliContext): void {
+/** `rkat memory add`: stores all texts of a file, or none. */
+export function addCommand(memory: Command, context: CliContext): void {
   const { terminal } = context;
   const add = memory
     .command("add")
-    .description("store texts, so that they can be found; what is there already stays as it is")
-    .requiredOption("--jsonl <file>", `one ${MEMORY_LINE} a line; - for stdin`)
+    .description("store texts, so that searches find them; existing entries do not change")
+    .requiredOption("--jsonl <file>", `one ${MEMORY_LINE} per line; - for stdin`)
     .option("--json", "for scripts")
     .action(async ({ jsonl, json }: { jsonl: string; json?: true }) => {
       const progress = new ProgressLine(terminal.stderr);
@@ -27,13 +27,17 @@ export function memoryAddCommand(memory: Command, context: CliContext): void {
         const lines = () => readJsonLines(source.file, source, checkMemoryLine);
         progress.show(`checking ${jsonl}`);
         for await (const _ of lines());
-        const store = async (memory: MemoryStore) => {
-          const counts = await addAll(lines(), memory, progress);
-          progress.clear();
-          if (json) await printJson(terminal.stdout, counts);
-          else await terminal.stdout.write(sentence(counts));
-        };
-        await withMemory(context, add, store, "create");
+        await withMemory(
+          context,
+          add,
+          async (operations) => {
+            const counts = await addAll(lines(), operations, progress);
+            progress.clear();
+            if (json) await printJson(terminal.stdout, counts);
+            else await terminal.stdout.write(sentence(counts));
+          },
+          { access: "create" },
+        );
       } finally {
         progress.clear();
         await source.close();
@@ -44,17 +48,15 @@ export function memoryAddCommand(memory: Command, context: CliContext): void {
 interface Counts {
   readonly added: number;
   readonly already_there: number;
-  /** Lines without text: nothing to find them by. */
+  /** Lines without text. Nothing could find them. */
   readonly blank: number;
 }
 
 async function addAll(
   lines: AsyncIterable<MemoryLine>,
-  store: Pick<MemoryStore, "add">,
+  memory: Pick<MemoryOperations, "add">,
   progress: ProgressLine,
 ): Promise<Counts> {
-  // Late, because a search that registers this command does not wait for Node's crypto.
-  const { MemoryLineIds } = await import("./memory-line-ids.ts");
   const ids = new MemoryLineIds();
   let batch: MemoryEntry[] = [];
   let characters = 0;
@@ -62,7 +64,7 @@ async function addAll(
   let added = 0;
   let blank = 0;
   const flush = async () => {
-    added += await store.add(batch);
+    added += await memory.add(batch);
     batch = [];
     characters = 0;
     progress.show(`adding: ${thousands(read)} lines`);
@@ -82,8 +84,8 @@ async function addAll(
 }
 
 function sentence({ added, already_there, blank }: Counts): string {
-  const parts = [`Added ${thousands(added)} ${added === 1 ? "entry" : "entries"}`];
-  if (already_there > 0) parts.push(`${thousands(already_there)} were there already`);
+  const parts = [`Added ${plural(added, "entry", "entries")}`];
+  if (already_there > 0) parts.push(`${thousands(already_there)} existed already`);
   if (blank > 0) parts.push(`${thousands(blank)} had no text`);
   return `${parts.join("; ")}.\n`;
 }

@@ -1,6 +1,6 @@
 import { type Command, Option } from "commander";
+import { given } from "../../../../core/given.ts";
 import { MEMORY_KINDS, type MemoryFilter, type MemoryKind } from "../../../../core/memory-store.ts";
-import { given } from "../flags.ts";
 
 export interface FilterFlags {
   readonly session?: string;
@@ -10,25 +10,25 @@ export interface FilterFlags {
   readonly until?: string;
 }
 
-/** The flags that say which entries of memory are meant. */
-export function filterOptions(command: Command): Command {
+/** The flags that select entries of memory. */
+export function addFilterFlags(command: Command): Command {
   return command
-    .option("--session <id>", "only of this session")
-    .option("--role <role>", "only what this role said: user, assistant …")
+    .option("--session <id>", "only this session")
+    .option("--role <role>", "only this role: user, assistant …")
     .addOption(new Option("--kind <kind>", "only entries of this kind").choices(MEMORY_KINDS))
-    .option("--since <time>", "only from then on (ISO 8601)")
-    .option("--until <time>", "only until then (ISO 8601)");
+    .option("--since <time>", "from this time on (ISO 8601)")
+    .option("--until <time>", "up to this time (ISO 8601)");
 }
 
 /**
- * What the flags say, checked as the service would check it.
+ * The filters of the flags, checked as a service checks them. The schemas are
+ * loaded only when there is something to check.
  *
  * @throws SessionError `INVALID_PARAMS`
  */
 export async function filtersOf(flags: FilterFlags): Promise<MemoryFilter> {
   const { session, role, kind, since, until } = flags;
   const filters = given({ sessionId: session, role, kind, since, until });
-  // The schemas load only when there is something to check.
   if (Object.keys(filters).length === 0) return filters;
   const { parseRequest, listMemory } = await import("../../../../core/requests.ts");
   parseRequest(listMemory, filters);

@@ -1,19 +1,20 @@
 import type { Command } from "commander";
 import { SessionError } from "../../../../core/errors.ts";
+import { given } from "../../../../core/given.ts";
 import type { MemoryForgotten, SessionService } from "../../../../core/session-service.ts";
 import type { CliContext } from "../../cli-context.ts";
+import { plural } from "../../render/amounts.ts";
 import { printable } from "../../render/printable.ts";
 import { renderMemoryHits } from "../../render/render-memory.ts";
 import { styleFor } from "../../render/style.ts";
-import { thousands } from "../../render/thousands.ts";
-import { confirm } from "../../terminal/confirm.ts";
-import { printJson } from "../../terminal/print-json.ts";
+import { confirm } from "../../terminal/approval-prompt.ts";
+import { printJson } from "../../terminal/print.ts";
 import { ProgressLine } from "../../terminal/progress-line.ts";
-import { countFlag, given, shareFlag } from "../flags.ts";
+import { countFlag, shareFlag } from "../flags.ts";
 import { withService } from "../with-service.ts";
 
 const LIMIT_DEFAULT = 10;
-/** What one request of the service takes. */
+/** The most ids in one request. */
 const IDS_MAX = 1000;
 
 interface ForgetFlags {
@@ -25,17 +26,17 @@ interface ForgetFlags {
   readonly json?: true;
 }
 
-/** `rkat memory forget`: takes texts out of memory and out of the logs they came from. */
-export function memoryForgetCommand(memory: Command, context: CliContext): void {
+/** `rkat memory forget`: deletes texts from memory and from the logs they came from. */
+export function forgetCommand(memory: Command, context: CliContext): void {
   const { terminal } = context;
   const forget = memory
     .command("forget")
-    .description("take entries out of memory, and their texts out of the logs they came from")
-    .argument("[ids...]", "of entries, as `search`, `list` and --json show them")
+    .description("delete entries from memory, and their texts from the logs they came from")
+    .argument("[ids...]", "ids of entries, as `search` and `list` show them")
     .option("--session <id>", "every entry of this session")
-    .option("--query <text>", "what this finds; it is shown, and you are asked")
-    .option("-n, --limit <n>", "with --query: results at the most", countFlag(1000), LIMIT_DEFAULT)
-    .option("--min-score <score>", "with --query: results score at least this", shareFlag)
+    .option("--query <text>", "what this query finds; you see the results and confirm")
+    .option("-n, --limit <n>", "with --query: limit of results", countFlag(1000), LIMIT_DEFAULT)
+    .option("--min-score <score>", "with --query: only results with at least this score", shareFlag)
     .option("-y, --yes", "do not ask")
     .option("--json", "for scripts")
     .addHelpText("after", WHAT_GOES)
@@ -56,13 +57,13 @@ export function memoryForgetCommand(memory: Command, context: CliContext): void 
 }
 
 const WHAT_GOES = `
-The text goes from memory, from the sessions' logs (a marker stands in its place), from summaries,
-task records and what tools recalled of it, from what the project has learned and the rules made of
-that, and from .rkat/sessions. Others who said the same are named and stay.
-It cannot be undone.
+The text is deleted from memory, from the logs (a marker takes its place), from summaries,
+task records and recalled results, from what the project has learned, from the rules made of
+that, and from .rkat/sessions. Other messages that say the same are listed, and are kept.
+This cannot be undone.
 `;
 
-/** Ids of what the query finds, if that is what shall go. */
+/** The ids of what the query finds, once the user confirms. */
 async function found(
   { terminal }: CliContext,
   service: SessionService,
@@ -74,9 +75,7 @@ async function found(
   if (!json)
     await stderr.write(renderMemoryHits(hits, styleFor(stderr, terminal.env), stderr.columns));
   const these = hits.length === 1 ? "this entry" : `these ${hits.length} entries`;
-  return yes || (await confirm(`Forget ${these}?`, terminal))
-    ? hits.map(({ id }) => id)
-    : undefined;
+  return yes || (await confirm(`forget ${these}`, terminal)) ? hits.map(({ id }) => id) : undefined;
 }
 
 async function forgetAll(
@@ -96,20 +95,22 @@ async function forgetAll(
 }
 
 function sentences({ forgotten, remaining }: MemoryForgotten): string {
-  if (forgotten === 0) return "Nothing was forgotten: memory has no such entry.\n";
-  const entries = forgotten === 1 ? "1 entry" : `${thousands(forgotten)} entries`;
-  const gone = `Forgot ${entries}: no file of the store has the text any more.\n`;
+  if (forgotten === 0) return "Nothing was forgotten: no matching entries.\n";
+  const entries = plural(forgotten, "entry", "entries");
+  const gone = `Forgot ${entries}. The text is in no file of the store any more.\n`;
   if (remaining.length === 0) return gone;
   const ids = remaining.map((id) => `  ${printable(id)}\n`).join("");
-  return `Forgot ${entries}. The same is said elsewhere, and stays until you forget that too:\n${ids}`;
+  return `Forgot ${entries}. These say the same, and are kept until you forget them too:\n${ids}`;
 }
 
 function requireOneWay(ids: readonly string[], { session, query }: ForgetFlags): void {
   const ways = [ids.length > 0, session !== undefined, query !== undefined].filter(Boolean);
   if (ways.length === 1) return;
   throw new SessionError("INVALID_PARAMS", {
-    detail:
-      ways.length === 0 ? "Nothing is named." : "Ids, --session and --query exclude each other.",
-    hint: "Name entries by their ids, all of a session with --session, or ask with --query.",
+    message:
+      ways.length === 0
+        ? "Nothing to forget is named."
+        : "Ids, --session and --query exclude each other.",
+    hint: "Give ids of entries, a session with --session, or a query with --query.",
   });
 }

@@ -1,22 +1,22 @@
 import type { Command } from "commander";
 import type { CliContext } from "../../cli-context.ts";
-import { memorySearchCommand } from "./search-command.ts";
+import { searchCommand } from "./search-command.ts";
 
 type Register = (memory: Command, context: CliContext) => void;
 
-/** The subcommands in the order of the help; like commands, each but the one that people wait for is loaded when it is named. */
+/** The subcommands in the order of the help. All but `search` are loaded lazily. */
 const SUBCOMMANDS: Readonly<Record<string, () => Promise<Register>>> = {
-  search: async () => memorySearchCommand,
-  list: async () => (await import("./list-command.ts")).memoryListCommand,
-  stats: async () => (await import("./stats-command.ts")).memoryStatsCommand,
-  add: async () => (await import("./add-command.ts")).memoryAddCommand,
-  export: async () => (await import("./export-command.ts")).memoryExportCommand,
-  forget: async () => (await import("./forget-command.ts")).memoryForgetCommand,
-  verify: async () => (await import("./verify-command.ts")).memoryVerifyCommand,
-  reindex: async () => (await import("./reindex-command.ts")).memoryReindexCommand,
+  search: async () => searchCommand,
+  list: async () => (await import("./read-commands.ts")).listCommand,
+  stats: async () => (await import("./read-commands.ts")).statsCommand,
+  add: async () => (await import("./add-command.ts")).addCommand,
+  export: async () => (await import("./read-commands.ts")).exportCommand,
+  forget: async () => (await import("./forget-command.ts")).forgetCommand,
+  verify: async () => (await import("./upkeep-commands.ts")).verifyCommand,
+  reindex: async () => (await import("./upkeep-commands.ts")).reindexCommand,
 };
 
-/** `rkat memory …`: the subcommand that is named, or all. None of it needs a model. */
+/** `rkat memory …`: the named subcommand, or all of them. None of it needs a model. */
 export async function loadMemoryCommand(
   named: string | undefined,
 ): Promise<(program: Command, context: CliContext) => void> {
@@ -26,7 +26,7 @@ export async function loadMemoryCommand(
   return (program, context) => {
     const memory = program
       .command("memory")
-      .description("search, fill, show and clear the project's memory")
+      .description("search, list, add and forget what the project remembers")
       .helpCommand(false);
     for (const register of registers) register(memory, context);
   };

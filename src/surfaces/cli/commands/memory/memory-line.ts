@@ -1,14 +1,15 @@
+import { createHash } from "node:crypto";
 import { MEMORY_KINDS, type MemoryEntry, type MemoryKind } from "../../../../core/memory-store.ts";
-import type { Checked } from "../../terminal/read-json-lines.ts";
+import type { Checked } from "../../terminal/input-file.ts";
 
 const NAME_LENGTH_MAX = 200;
 const ISO_8601 =
   /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}([.,]\d{1,9})?)?(Z|[+-]\d{2}(:?\d{2})?)?)?$/;
 
-/** A line of `rkat memory add --jsonl`; the id may be left out. */
+/** A line of `rkat memory add --jsonl`. Its id is optional. */
 export type MemoryLine = Omit<MemoryEntry, "id"> & { readonly id?: string };
 
-/** Checks a line; `MEMORY_LINE` says what is in it. */
+/** Checks a line. `MEMORY_LINE` shows its fields. */
 export function checkMemoryLine(json: unknown): Checked<MemoryLine> {
   const line = json as Readonly<Record<string, unknown>>;
   const problem = Object.entries(FIELDS).find(([name, { optional, good }]) =>
@@ -37,7 +38,7 @@ const FIELDS: Readonly<Record<string, Field>> = {
   content: { allowed: "a text", good: (value) => typeof value === "string" },
   session_id: { allowed: "a text of 1 to 200 characters", good: isName },
   turn: {
-    allowed: "a whole number from 0",
+    allowed: "a whole number, 0 or more",
     optional: true,
     good: isCount,
   },
@@ -51,7 +52,7 @@ const FIELDS: Readonly<Record<string, Field>> = {
   role: { allowed: "a text of 1 to 200 characters", optional: true, good: isName },
   speaker: { allowed: "a text of 1 to 200 characters", optional: true, good: isName },
   source: {
-    allowed: 'the places of events in a log, {"from", "to"}',
+    allowed: 'the range of events in a log, {"from", "to"}',
     optional: true,
     good: isSource,
   },
@@ -66,7 +67,7 @@ function isCount(value: unknown): boolean {
   return Number.isSafeInteger(value) && Number(value) >= 0;
 }
 
-/** Many programs write null for what they do not know. */
+/** Many programs write null for an unknown value. */
 function isAbsent(value: unknown): boolean {
   return value === undefined || value === null;
 }
@@ -77,4 +78,25 @@ function isName(value: unknown): boolean {
 
 function isTime(value: unknown): boolean {
   return typeof value === "string" && ISO_8601.test(value) && !Number.isNaN(Date.parse(value));
+}
+
+/**
+ * Gives ids to lines that have none. The same file gives the same ids, so adding
+ * it again adds nothing. A line that occurs twice in a file gets two ids.
+ */
+export class MemoryLineIds {
+  readonly #seen = new Map<string, number>();
+
+  entryOf(line: MemoryLine): MemoryEntry {
+    if (line.id !== undefined) return { ...line, id: line.id };
+    const { content, sessionId, turn } = line;
+    const said = digest([sessionId, turn, content]);
+    const ordinal = this.#seen.get(said) ?? 0;
+    this.#seen.set(said, ordinal + 1);
+    return { ...line, id: ordinal === 0 ? `line:${said}` : `line:${said}:${ordinal}` };
+  }
+}
+
+function digest(parts: readonly unknown[]): string {
+  return createHash("sha256").update(JSON.stringify(parts)).digest("base64url").slice(0, 27);
 }

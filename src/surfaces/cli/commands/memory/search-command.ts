@@ -1,15 +1,16 @@
 import type { Command } from "commander";
-import type { Config } from "../../../../config/config.ts";
 import { SessionError } from "../../../../core/errors.ts";
-import type { MemoryHit, MemoryQuery, MemoryStore } from "../../../../core/memory-store.ts";
+import { given } from "../../../../core/given.ts";
+import type { MemoryOperations } from "../../../../core/session-service.ts";
 import type { CliContext } from "../../cli-context.ts";
 import { memoryHitJson } from "../../render/memory-json.ts";
 import { renderMemoryHits, renderNothingFound } from "../../render/render-memory.ts";
 import { styleFor } from "../../render/style.ts";
-import { printJson } from "../../terminal/print-json.ts";
-import { countFlag, given, listFlag, shareFlag } from "../flags.ts";
-import { type FilterFlags, filterOptions, filtersOf } from "./filter-flags.ts";
-import { withMemory } from "./with-memory.ts";
+import type { Checked } from "../../terminal/input-file.ts";
+import { printJson } from "../../terminal/print.ts";
+import { countFlag, listFlag, shareFlag } from "../flags.ts";
+import { withMemory } from "../with-service.ts";
+import { addFilterFlags, type FilterFlags, filtersOf } from "./filter-flags.ts";
 
 const QUERIES_MAX = 20;
 
@@ -24,98 +25,107 @@ interface SearchFlags extends FilterFlags {
   readonly json?: true;
 }
 
+/** What `--queries` and the words of the command line share. */
+type SearchOptions = Omit<Parameters<MemoryOperations["search"]>[0], "query">;
+
 /** `rkat memory search`: loads as little as it can, because people wait for it. */
-export function memorySearchCommand(memory: Command, context: CliContext): void {
-  const { terminal } = context;
-  const style = styleFor(terminal.stdout, terminal.env);
+export function searchCommand(memory: Command, context: CliContext): void {
   const search = memory
     .command("search")
-    .description("find what was said, by what it said")
-    .argument("[query...]", "what you look for")
-    .option("-q, --query <text>", "another question, asked together with the others", listFlag)
-    .option("-n, --limit <n>", "results at the most (default: search.max_results)", countFlag(1000))
-    .option("--neighbours <n>", "so many entries before and after each result", countFlag(20))
-    .option("--min-score <score>", "results score at least this, from 0 to 1", shareFlag)
-    .option("--max-tokens <n>", "results end where their texts take more", countFlag(1e9, 1))
-    .option("--explain", "say how each score came about")
-    .option("--queries <file>", 'many searches: one {"id","text"} a line, - for stdin')
+    .description("find what was said")
+    .argument("[query...]", "what to look for")
+    .option("-q, --query <text>", "another query to search with the first (repeatable)", listFlag)
+    .option("-n, --limit <n>", "limit of results (default: search.max_results)", countFlag(1000))
+    .option(
+      "--neighbours <n>",
+      "show this many entries before and after each result",
+      countFlag(20),
+    )
+    .option("--min-score <score>", "only results with at least this score, 0 to 1", shareFlag)
+    .option("--max-tokens <n>", "limit of tokens of all results", countFlag(1e9, 1))
+    .option("--explain", "show how each score came about")
+    .option("--queries <file>", 'many searches: one {"id","text"} per line, - for stdin')
     .option("--json", "for scripts")
     .addHelpText("after", SCORES);
-  filterOptions(search).action(async (words: string[], flags: SearchFlags) => {
+  addFilterFlags(search).action(async (words: string[], flags: SearchFlags) => {
     const { limit, minScore, neighbours, explain, maxTokens, queries } = flags;
-    const questions = [...(words.length > 0 ? [words.join(" ")] : []), ...(flags.query ?? [])];
-    requireQuestions(questions, queries);
+    const typed = [...(words.length > 0 ? [words.join(" ")] : []), ...(flags.query ?? [])];
+    requireQuery(typed, queries);
     const filters = await filtersOf(flags);
-    await withMemory(context, search, async (store, { config }) => {
-      requireSearch(config);
-      const options = {
-        limit: limit ?? config.get("search.max_results"),
-        ...filters,
-        ...given({ minScore, neighbours, explain }),
-      };
-      const find = async (query: MemoryQuery["query"]) =>
-        await fitting(await store.search({ ...options, query }), maxTokens);
-      if (queries !== undefined) {
-        const { readQueries } = await import("./read-queries.ts");
-        // All are read before the first is asked, so that a bad line costs nothing.
-        for (const { id, text } of await readQueries(queries, terminal)) {
-          const results = (await find(text)).map(memoryHitJson);
-          await terminal.stdout.write(`${JSON.stringify({ id, results })}\n`);
-        }
-        return;
-      }
-      const hits = await find(questions.length === 1 ? (questions[0] ?? "") : questions);
-      if (flags.json) await printJson(terminal.stdout, hits.map(memoryHitJson));
-      else if (hits.length > 0) {
-        await terminal.stdout.write(renderMemoryHits(hits, style, terminal.stdout.columns));
-      } else await sayNothingFound(context, store, options);
-    });
+    const options = given({ limit, minScore, neighbours, explain, maxTokens, ...filters });
+    await withMemory(context, search, (operations) =>
+      queries === undefined
+        ? searchOnce(context, operations, typed, options, flags.json)
+        : searchMany(context, operations, queries, options),
+    );
   });
 }
 
 const SCORES = `
-A score of 1 is the same text, 0.7 and up has most of what you asked for, and what is below
-the floor of the store (0.3) is not shown; --min-score moves it.
+A score of 1 is the same text. From 0.7 on, a result has most of what you asked for. Results
+below 0.3 are not shown; --min-score changes that limit.
 `;
 
-async function fitting(
-  hits: readonly MemoryHit[],
-  maxTokens: number | undefined,
-): Promise<readonly MemoryHit[]> {
-  if (maxTokens === undefined) return hits;
-  const { withinTokens } = await import("../../../../core/within-tokens.ts");
-  return withinTokens(hits, maxTokens);
-}
-
-async function sayNothingFound(
+async function searchOnce(
   { terminal }: CliContext,
-  store: MemoryStore,
-  { limit: _, ...asked }: Omit<MemoryQuery, "query">,
+  memory: MemoryOperations,
+  queries: string[],
+  options: SearchOptions,
+  json: true | undefined,
 ): Promise<void> {
-  const style = styleFor(terminal.stderr, terminal.env);
-  await terminal.stderr.write(renderNothingFound(await store.stats(), asked, style));
+  const { stdout, stderr, env } = terminal;
+  const [only = ""] = queries;
+  const hits = await memory.search({ ...options, query: queries.length === 1 ? only : queries });
+  if (json) return await printJson(stdout, hits.map(memoryHitJson));
+  if (hits.length > 0) {
+    return await stdout.write(renderMemoryHits(hits, styleFor(stdout, env), stdout.columns));
+  }
+  const style = styleFor(stderr, env);
+  await stderr.write(renderNothingFound(await memory.stats({}), options, style));
 }
 
-function requireSearch(config: Config): void {
-  if (config.get("search.enabled")) return;
-  throw new SessionError("SESSION_MEMORY_DISABLED", {
-    detail: "Memory is kept, and not searched.",
-    hint: "Set enabled = true under [search].",
-  });
+/** Searches for each line of a file. All lines are read first, so that a bad line stops everything. */
+async function searchMany(
+  { terminal }: CliContext,
+  memory: MemoryOperations,
+  file: string,
+  options: SearchOptions,
+): Promise<void> {
+  const { readJsonLines } = await import("../../terminal/input-file.ts");
+  const queries = await Array.fromAsync(readJsonLines(file, terminal, checkQuery));
+  for (const { id, text } of queries) {
+    const results = (await memory.search({ ...options, query: text })).map(memoryHitJson);
+    await terminal.stdout.write(`${JSON.stringify({ id, results })}\n`);
+  }
 }
 
-function requireQuestions(questions: readonly string[], queries: string | undefined): void {
+/** A line of `--queries`. Its id is returned with the results. */
+interface NamedQuery {
+  readonly id: string | number;
+  readonly text: string;
+}
+
+function checkQuery(json: unknown): Checked<NamedQuery> {
+  const { id, text } = json as Readonly<Record<string, unknown>>;
+  if (typeof id !== "string" && typeof id !== "number") {
+    return { problem: 'has no "id", which must be a text or a number' };
+  }
+  if (typeof text !== "string") return { problem: 'has no "text"' };
+  return { value: { id, text } };
+}
+
+function requireQuery(queries: readonly string[], file: string | undefined): void {
   const problem =
-    questions.length > 0 && queries !== undefined
-      ? "There is a query, and --queries too."
-      : questions.length === 0 && queries === undefined
+    queries.length > 0 && file !== undefined
+      ? "A query and --queries exclude each other."
+      : queries.length === 0 && file === undefined
         ? "There is no query."
-        : questions.length > QUERIES_MAX
-          ? `There are ${questions.length} queries; ${QUERIES_MAX} may be asked together.`
+        : queries.length > QUERIES_MAX
+          ? `There are ${queries.length} queries, but the limit is ${QUERIES_MAX}.`
           : undefined;
   if (problem === undefined) return;
   throw new SessionError("INVALID_PARAMS", {
-    detail: problem,
-    hint: 'Say what you look for: rkat memory search "your words", or name a file with --queries.',
+    message: problem,
+    hint: 'Type what you look for: rkat memory search "your words". Or name a file with --queries.',
   });
 }

@@ -1,0 +1,13 @@
+/**
+ * Drops the fields that are undefined, for example
+ * `{ limit, ...given({ after }) }`.
+ *
+ * Optional fields of requests and options are left out, never set to undefined.
+ */
+export function given<Fields extends object>(
+  fields: Fields,
+): { [Name in keyof Fields]?: Exclude<Fields[Name], undefined> } {
+  return Object.fromEntries(
+    Object.entries(fields).filter(([, value]) => value !== undefined),
+  ) as never;
+}

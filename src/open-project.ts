@@ -1,0 +1,232 @@
+import { existsSync } from "node:fs";
+import { join, resolve } from "node:path";
+import type { Config } from "./config/config.ts";
+import {
+  compactionSettings,
+  embedderSettings,
+  knowledgeSettings,
+  providerSettings,
+  requireProviderKey,
+} from "./config/service-settings.ts";
+import { hasCapability, makeDataFolder, type Workspace } from "./config/workspace.ts";
+import type { Embedder } from "./core/embedder.ts";
+import { SessionError } from "./core/errors.ts";
+import { given } from "./core/given.ts";
+import type { LanguageModel } from "./core/language-model.ts";
+import type { MemoryStore } from "./core/memory-store.ts";
+import type { SessionService } from "./core/session-service.ts";
+import type { Stores } from "./core/stores.ts";
+import { warn } from "./core/warn.ts";
+import { type MemoryOptions, openMemoryOperations } from "./session/memory-operations.ts";
+import type { ServiceOptions } from "./session/service-options.ts";
+import type { Engine, StoreAccess } from "./surfaces/cli/cli-context.ts";
+
+/**
+ * Opens what the settings of a project describe: SQLite stores, models, an embedder,
+ * and a service over them. Everything heavy is imported when it is first needed, so
+ * that a quick command starts quickly.
+ */
+export const openProject: Engine = {
+  async openService(workspace, access, asking = {}) {
+    const { config } = workspace;
+    const stores = await openStores(workspace, access);
+    const service = await createService(workspace, stores, {
+      model: config.get("model") ?? NO_MODEL,
+      models: modelsOf(config),
+      compaction: compactionSettings(config),
+      approvals: {
+        policies: config.toolPolicies,
+        timeoutMs: config.get("approvals.timeout"),
+        ...asking,
+      },
+      ...given({
+        systemPrompt: config.get("system_prompt"),
+        maxTokens: config.get("max_tokens"),
+      }),
+    });
+    return { value: service, close: () => closeAll([service, stores]) };
+  },
+
+  async openMemory({ config, ...workspace }, access) {
+    const stores = await openStores({ config, ...workspace }, access);
+    const operations = openMemoryOperations(memoryOptions(config, stores));
+    return { value: operations, close: () => stores.close() };
+  },
+
+  async openReplay(workspace, { model, tools }, { summarizer }) {
+    const { config } = workspace;
+    const stores = await openStores(workspace, "create");
+    const service = await createService(workspace, stores, {
+      model,
+      tools,
+      builtinTools: false,
+      compaction: {
+        ...compactionSettings(config),
+        summarizer: summarizer === undefined ? "fallback" : await modelsOf(config)(summarizer),
+      },
+    });
+    const memory = hasCapability(config, "memory-store") ? { memory: stores.memory } : {};
+    return { value: { service, ...memory }, close: () => closeAll([service, stores]) };
+  },
+
+  async examineSqlite() {
+    const { examineSqlite } = await import("./stores/sqlite/examine-sqlite.ts");
+    return examineSqlite();
+  },
+
+  async examineStore(file) {
+    const { examineStore } = await import("./stores/sqlite/examine-sqlite.ts");
+    return examineStore(file);
+  },
+
+  async providers({ config }) {
+    const { providerStates } = await import("./models/provider-states.ts");
+    return providerStates(config.providers, process.env);
+  },
+
+  async examineEmbedder({ config }) {
+    try {
+      const embedder = await openEmbedderOf(config);
+      // A wrong key, address or model shows only when the embedder is used.
+      await embedder?.embed(["Hello."], { signal: AbortSignal.timeout(EMBEDDER_TIMEOUT_MS) });
+      return embedder && { id: embedder.id };
+    } catch (error) {
+      const { message, hint } = SessionError.from(error);
+      return { problem: `${message} ${hint}` };
+    }
+  },
+};
+
+/** How long `rkat doctor` waits for an embedder. */
+const EMBEDDER_TIMEOUT_MS = 10_000;
+
+/** The model when none is configured. Everything except a turn works without one. */
+const NO_MODEL: LanguageModel = {
+  id: "none",
+  // biome-ignore lint/correctness/useYield: it only throws.
+  async *stream() {
+    throw new SessionError("MODEL_UNAVAILABLE", { message: "No model is configured." });
+  },
+};
+
+async function createService(
+  { config, dataFolder }: Workspace,
+  stores: Stores,
+  { compaction, ...options }: ServiceOptions,
+): Promise<SessionService> {
+  const { createSessionService } = await import("./index.ts");
+  const keepsFiles = hasCapability(config, "session-store") && existsSync(dataFolder);
+  return createSessionService({
+    ...options,
+    ...memoryOptions(config, stores),
+    ...(hasCapability(config, "session-compaction") && compaction ? { compaction } : {}),
+    ...(keepsFiles ? { sessionFiles: join(dataFolder, "sessions") } : {}),
+  });
+}
+
+/** The options of a service that its memory depends on, with the capabilities that are on. */
+function memoryOptions(config: Config, stores: Stores): MemoryOptions {
+  const hasMemory = hasCapability(config, "memory-store");
+  return {
+    ...(hasCapability(config, "session-store") ? { stores } : {}),
+    memory: hasMemory && stores.memory,
+    knowledge: hasMemory &&
+      config.get("knowledge.enabled") && { store: stores.knowledge, ...knowledgeSettings(config) },
+    searchableMemory: config.get("search.enabled"),
+    memoryResults: config.get("search.max_results"),
+  };
+}
+
+async function openStores(workspace: Workspace, access: StoreAccess): Promise<Stores> {
+  const { config, dataFolder, storeFile } = workspace;
+  const hasMemory = hasCapability(config, "memory-store");
+  const isKept = hasMemory || hasCapability(config, "session-store");
+  if (!isKept || (access === "existing" && !existsSync(storeFile))) {
+    return (await import("./stores/ephemeral/ephemeral-stores.ts")).ephemeralStores();
+  }
+  makeDataFolder(dataFolder);
+  const { sqliteStores } = await import("./sqlite.ts");
+  const embedder = hasMemory ? await usableEmbedder(config) : undefined;
+  const isHnsw = config.get("memory.store") === "hnsw" && embedder !== null;
+  const cacheMegabytes = config.get("memory.cache_mb");
+  const stores = sqliteStores({
+    path: storeFile,
+    thread: access === "serve" ? "worker" : "main",
+    ...(embedder && !isHnsw ? { embedder } : {}),
+    ...(cacheMegabytes === undefined ? {} : { cacheBytes: cacheMegabytes * 1_000_000 }),
+  });
+  const embeds = embedder && !isHnsw;
+  // A server makes missing vectors in the background. What fails is tried again later.
+  if (embeds && access === "serve") stores.memory.finishEmbedding().catch(() => {});
+  const memory = isHnsw ? await hnswMemory(workspace, stores.memory, embedder) : stores.memory;
+  const minScore = config.get("memory.min_score");
+  return {
+    ...stores,
+    memory: minScore === undefined ? memory : await floored(memory, minScore),
+    async close() {
+      // A command that adds entries waits for their vectors, because its process ends here.
+      if (embeds && access === "create") {
+        await withTimeout(stores.memory.finishEmbedding(), VECTORS_TIMEOUT_MS);
+      }
+      await closeAll([memory, stores]);
+    },
+  };
+}
+
+/** After this time the next command, or a server, makes the missing vectors. */
+const VECTORS_TIMEOUT_MS = 15_000;
+
+async function withTimeout(work: Promise<unknown>, timeoutMs: number): Promise<void> {
+  const late = Promise.withResolvers<void>();
+  const timer = setTimeout(late.resolve, timeoutMs);
+  try {
+    await Promise.race([work, late.promise]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** The embedder of the settings; undefined when they name none, null when it does not work here. */
+async function usableEmbedder(config: Config): Promise<Embedder | undefined | null> {
+  try {
+    return await openEmbedderOf(config);
+  } catch (error) {
+    warn(SessionError.from(error), "Memory uses words only.");
+    return null;
+  }
+}
+
+async function openEmbedderOf(config: Config): Promise<Embedder | undefined> {
+  const settings = embedderSettings(config, process.env);
+  if (settings === undefined) return undefined;
+  const { openEmbedder } = await import("./embedders/open-embedder.ts");
+  return await openEmbedder(settings);
+}
+
+async function hnswMemory(
+  { config, folder }: Workspace,
+  entries: MemoryStore,
+  embedder: Embedder | undefined,
+): Promise<MemoryStore> {
+  const { HnswMemoryStore } = await import("./hnsw.ts");
+  const file = join(resolve(folder, config.get("search.index_dir")), "memory.hnsw");
+  return new HnswMemoryStore({ entries, file, ...(embedder ? { embedder } : {}) });
+}
+
+async function floored(memory: MemoryStore, minScore: number): Promise<MemoryStore> {
+  const { flooredMemory } = await import("./stores/floored-memory.ts");
+  return flooredMemory(memory, minScore);
+}
+
+function modelsOf(config: Config): NonNullable<ServiceOptions["models"]> {
+  return async (name) => {
+    requireProviderKey(name.split("/")[0] ?? "", config, process.env);
+    const { aiSdkModels } = await import("./ai-sdk.ts");
+    return await aiSdkModels(providerSettings(config, process.env))(name);
+  };
+}
+
+/** Closes one after the other: each may use those after it. */
+async function closeAll(things: readonly { close(): Promise<void> }[]): Promise<void> {
+  for (const thing of things) await thing.close();
+}

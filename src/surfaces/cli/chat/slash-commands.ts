@@ -1,0 +1,73 @@
+import { nearestName } from "../../../config/nearest-name.ts";
+import { SessionError } from "../../../core/errors.ts";
+import { oneLine } from "../render/printable.ts";
+import { contextCommands } from "./context-commands.ts";
+import type { Conversation, SlashCommand } from "./conversation.ts";
+import { recallCommands } from "./recall-commands.ts";
+import { sessionCommands } from "./session-commands.ts";
+
+const COMMANDS: readonly SlashCommand[] = [
+  ...contextCommands,
+  ...recallCommands,
+  ...sessionCommands,
+  {
+    name: "help",
+    does: "show this list",
+    run: (chat) => chat.say(renderHelp()),
+  },
+  {
+    name: "quit",
+    does: "leave; also Ctrl-D, or Ctrl-C twice",
+    run: async (chat) => chat.leave(),
+  },
+];
+
+const ALIASES: Readonly<Record<string, string>> = { "?": "help", exit: "quit", q: "quit" };
+
+/**
+ * The command in a text, ready to run; undefined when the text is a prompt.
+ *
+ * @throws SessionError `INVALID_PARAMS` when there is no such command.
+ */
+export function commandIn(text: string): ((chat: Conversation) => Promise<void>) | undefined {
+  const [, name, argument = ""] = /^\/([a-z]+|\?)(?:\s+(.*))?\s*$/s.exec(text) ?? [];
+  if (name === undefined) return undefined;
+  const command = find(name);
+  if (command) return (chat) => command.run(chat, argument.trim());
+  const names = COMMANDS.map((one) => one.name);
+  const near = nearestName(name, names);
+  throw new SessionError("INVALID_PARAMS", {
+    message: `There is no command /${oneLine(name, 40)}.`,
+    hint: `${near ? `Did you mean /${near}? ` : ""}/help lists the commands. To send the text as a prompt, put a space before it.`,
+  });
+}
+
+/** What Tab offers: names of commands, or values of an argument. */
+export async function completeCommand(
+  chat: Conversation,
+  line: string,
+): Promise<readonly [options: readonly string[], replaced: string]> {
+  const [, name, argument] = /^\/(\S*)(?:\s+(.*))?$/.exec(line) ?? [];
+  if (name === undefined) return [[], line];
+  if (argument === undefined) {
+    const names = COMMANDS.map((command) => `/${command.name} `);
+    return [names.filter((option) => option.startsWith(line)), line];
+  }
+  const options = (await find(name)?.complete?.(chat)) ?? [];
+  return [options.filter((option) => option.startsWith(argument)), argument];
+}
+
+function find(name: string): SlashCommand | undefined {
+  return COMMANDS.find((command) => command.name === (ALIASES[name] ?? name));
+}
+
+function renderHelp(): string {
+  const rows = COMMANDS.map(({ name, takes = "", does }) => [`/${name} ${takes}`, does]);
+  const width = Math.max(...rows.map(([usage = ""]) => usage.length));
+  return [
+    ...rows.map(([usage = "", does]) => `  ${usage.padEnd(width)}  ${does}`),
+    "",
+    "  End a line with \\ to continue on the next one. A pasted text is one prompt.",
+    "  Tab completes, ↑ shows earlier prompts, Ctrl-C stops an answer.",
+  ].join("\n");
+}

@@ -1,0 +1,105 @@
+import { type Command, Option } from "commander";
+import { SessionError } from "../../../../core/errors.ts";
+import { given } from "../../../../core/given.ts";
+import {
+  KNOWLEDGE_KINDS,
+  type KnowledgeEntry,
+  type KnowledgeKind,
+} from "../../../../core/knowledge.ts";
+import { knowledgeEntry } from "../../../../core/results.ts";
+import type { SessionService } from "../../../../core/session-service.ts";
+import { toWire } from "../../../../core/wire.ts";
+import type { CliContext } from "../../cli-context.ts";
+import { renderEntries, renderEntry } from "../../render/render-knowledge.ts";
+import { styleFor } from "../../render/style.ts";
+import { printJson } from "../../terminal/print.ts";
+import { countFlag } from "../flags.ts";
+import { withService } from "../with-service.ts";
+
+const LIMIT_DEFAULT = 50;
+const SEARCHED_MAX = 1000;
+
+/** How a command line names an entry. */
+export const ENTRY_ARGUMENT = "its id, or a part of the id";
+
+interface ListFlags {
+  readonly kind?: KnowledgeKind;
+  readonly tag?: string;
+  readonly pinned?: true;
+  readonly after?: string;
+  readonly limit: number;
+  readonly json?: true;
+}
+
+/** `rkat knowledge list`. */
+export function listCommand(knowledge: Command, context: CliContext): void {
+  const { terminal } = context;
+  const list = knowledge
+    .command("list", { isDefault: true })
+    .description("facts, corrections, preferences and rules, newest first")
+    .argument("[query...]", "only entries with all of these words")
+    .addOption(new Option("--kind <kind>", "only this kind").choices(KNOWLEDGE_KINDS))
+    .option("--tag <tag>", "only this tag, such as the name of a tool")
+    .option("--pinned", "only pinned entries")
+    .option("--after <id>", "continue the list after this entry")
+    .option("-n, --limit <n>", "limit of entries", countFlag(1000), LIMIT_DEFAULT)
+    .option("--json", "for scripts")
+    .action((words: string[], { json, ...flags }: ListFlags) =>
+      withService(context, list, async (service) => {
+        const query = words.length > 0 ? words.join(" ") : undefined;
+        const found = await service.listKnowledge({ ...flags, ...given({ query }) });
+        if (json) {
+          const wire = found.map((entry) => toWire(knowledgeEntry, entry));
+          return await printJson(terminal.stdout, wire);
+        }
+        if (found.length === 0) return await terminal.stderr.write("No matching entries.\n");
+        const style = styleFor(terminal.stdout, terminal.env);
+        await terminal.stdout.write(renderEntries(found, style));
+        if (found.length === flags.limit) {
+          await terminal.stderr.write(`These are the last ${flags.limit}. For more: --limit\n`);
+        }
+      }),
+    );
+}
+
+/** `rkat knowledge show`. */
+export function showCommand(knowledge: Command, context: CliContext): void {
+  const { terminal } = context;
+  const show = knowledge
+    .command("show")
+    .description("one entry, and the entries that it was made of")
+    .argument("<id>", ENTRY_ARGUMENT)
+    .option("--json", "for scripts")
+    .action((name: string, { json }: { json?: true }) =>
+      withService(context, show, async (service) => {
+        const entry = await findEntry(service, name);
+        if (json) return await printJson(terminal.stdout, toWire(knowledgeEntry, entry));
+        const sources = await Promise.all(
+          (entry.sources ?? []).map((knowledgeId) =>
+            service.readKnowledge({ knowledgeId }).catch(() => undefined),
+          ),
+        );
+        const known = sources.filter((source) => source !== undefined);
+        const style = styleFor(terminal.stdout, terminal.env);
+        await terminal.stdout.write(renderEntry(entry, known, style));
+      }),
+    );
+}
+
+/** @throws SessionError `KNOWLEDGE_NOT_FOUND` when no id matches, `INVALID_PARAMS` when several do. */
+export async function findEntry(service: SessionService, name: string): Promise<KnowledgeEntry> {
+  try {
+    return await service.readKnowledge({ knowledgeId: name });
+  } catch (error) {
+    if (!SessionError.is(error) || error.code !== "KNOWLEDGE_NOT_FOUND") throw error;
+    const all = await service.listKnowledge({ limit: SEARCHED_MAX });
+    const fits = all.filter(({ id }) => id.includes(name));
+    const [found] = fits;
+    if (!found) throw error;
+    if (fits.length === 1) return found;
+    throw new SessionError("INVALID_PARAMS", {
+      message: `Several ids contain "${name}":\n${fits.map(({ id }) => id).join("\n")}`,
+      hint: "Give more of the id.",
+    });
+  }
+}

@@ -1,0 +1,139 @@
+import { open, rename, rm } from "node:fs/promises";
+import { resolve } from "node:path";
+import type { Command } from "commander";
+import { errorText, SessionError } from "../../../../core/errors.ts";
+import { given } from "../../../../core/given.ts";
+import type { MemoryEntry, MemoryFilter } from "../../../../core/memory-store.ts";
+import type { MemoryOperations } from "../../../../core/session-service.ts";
+import type { CliContext } from "../../cli-context.ts";
+import { plural, thousands } from "../../render/amounts.ts";
+import { memoryEntryJson, memoryStatsJson } from "../../render/memory-json.ts";
+import { renderMemoryEntries, renderMemoryStats } from "../../render/render-memory.ts";
+import { styleFor } from "../../render/style.ts";
+import { printJson } from "../../terminal/print.ts";
+import { ProgressLine } from "../../terminal/progress-line.ts";
+import { countFlag } from "../flags.ts";
+import { withMemory } from "../with-service.ts";
+import { addFilterFlags, type FilterFlags, filtersOf } from "./filter-flags.ts";
+
+interface ListFlags extends FilterFlags {
+  readonly limit: number;
+  readonly after?: string;
+  readonly json?: true;
+}
+
+/** `rkat memory list`. */
+export function listCommand(memory: Command, context: CliContext): void {
+  const { stdout, stderr, env } = context.terminal;
+  const list = memory
+    .command("list")
+    .description("the entries of memory, oldest first")
+    .option("-n, --limit <n>", "limit of entries", countFlag(1000), 20)
+    .option("--after <id>", "continue the list after this entry")
+    .option("--json", "for scripts");
+  addFilterFlags(list).action(async ({ limit, after, json, ...flags }: ListFlags) => {
+    const filters = await filtersOf(flags);
+    await withMemory(context, list, async (operations) => {
+      const entries = await operations.list({ limit, ...filters, ...given({ after }) });
+      if (json) return await printJson(stdout, entries.map(memoryEntryJson));
+      if (entries.length === 0) return await stderr.write("No matching entries.\n");
+      await stdout.write(renderMemoryEntries(entries, styleFor(stdout, env)));
+      const last = entries.at(-1);
+      if (last && entries.length === limit) {
+        await stderr.write(`For more: --after ${JSON.stringify(last.id)}\n`);
+      }
+    });
+  });
+}
+
+/** `rkat memory stats`. */
+export function statsCommand(memory: Command, context: CliContext): void {
+  const { stdout, env } = context.terminal;
+  const stats = memory
+    .command("stats")
+    .description("how much is in memory")
+    .option("--session <id>", "only this session")
+    .option("--json", "for scripts")
+    .action(async ({ session, json }: { session?: string; json?: true }) => {
+      const filter = await filtersOf(given({ session }));
+      await withMemory(context, stats, async (operations) => {
+        const found = await operations.stats(filter);
+        if (json) return await printJson(stdout, memoryStatsJson(found));
+        await stdout.write(renderMemoryStats(found, styleFor(stdout, env)));
+      });
+    });
+}
+
+interface ExportFlags extends FilterFlags {
+  readonly jsonl?: string;
+}
+
+/** `rkat memory export`: writes memory in the format that `rkat memory add --jsonl` reads. */
+export function exportCommand(memory: Command, context: CliContext): void {
+  const { terminal } = context;
+  const exports = memory
+    .command("export")
+    .description("write memory as JSON Lines, which `rkat memory add --jsonl` reads")
+    .option("--jsonl <file>", "write to this file, all or nothing (default: stdout)");
+  addFilterFlags(exports).action(async ({ jsonl, ...flags }: ExportFlags) => {
+    const filters = await filtersOf(flags);
+    await withMemory(context, exports, async (operations) => {
+      if (jsonl === undefined || jsonl === "-") {
+        for await (const text of linesOf(operations, filters)) await terminal.stdout.write(text);
+        return;
+      }
+      const progress = new ProgressLine(terminal.stderr);
+      let written = 0;
+      const counted = async function* () {
+        for await (const text of linesOf(operations, filters)) {
+          yield text;
+          written += text.split("\n").length - 1;
+          progress.show(`writing: ${thousands(written)} entries`);
+        }
+      };
+      await writeNewFile(jsonl, terminal.cwd, counted()).finally(() => progress.clear());
+      await terminal.stderr.write(`Wrote ${plural(written, "entry", "entries")} to ${jsonl}.\n`);
+    });
+  });
+}
+
+/** How many entries are held in memory at once. */
+const PAGE = 200;
+
+/** The lines of one page at a time. */
+async function* linesOf(memory: MemoryOperations, filters: MemoryFilter): AsyncIterable<string> {
+  for (let last: MemoryEntry | undefined; ; ) {
+    const after = given({ after: last?.id });
+    const page = await memory.list({ ...filters, limit: PAGE, ...after });
+    last = page.at(-1);
+    if (!last) return;
+    yield page.map((entry) => `${JSON.stringify(memoryEntryJson(entry))}\n`).join("");
+  }
+}
+
+/** Writes a private file, all or nothing. Replaces a file of this name. */
+async function writeNewFile(
+  file: string,
+  cwd: string,
+  texts: AsyncIterable<string>,
+): Promise<void> {
+  const path = resolve(cwd, file);
+  const temporary = `${path}.${process.pid}.tmp`;
+  const handle = await open(temporary, "wx", 0o600).catch((cause) => {
+    throw new SessionError("INVALID_PARAMS", {
+      message: `Cannot write ${file}: ${errorText(cause)}.`,
+      hint: "Name a file in a folder that you may write to.",
+      cause,
+    });
+  });
+  try {
+    for await (const text of texts) await handle.writeFile(text);
+    await handle.sync();
+    await handle.close();
+    await rename(temporary, path);
+  } catch (error) {
+    await handle.close().catch(() => {});
+    await rm(temporary, { force: true });
+    throw error;
+  }
+}

@@ -1,0 +1,101 @@
+import type { Command } from "commander";
+import { nearestName } from "../../../config/nearest-name.ts";
+import { SessionError } from "../../../core/errors.ts";
+import { given } from "../../../core/given.ts";
+import type { CliContext } from "../cli-context.ts";
+import { readPrompt } from "../terminal/read-prompt.ts";
+import { findSession, hasWaitingCall, SESSION_ARGUMENT } from "./find-session.ts";
+import { askingOf, promptSource } from "./on-approval.ts";
+import { addSessionFlags, type SessionFlags, sessionOf } from "./session-flags.ts";
+import { showTurn } from "./show-turn.ts";
+import { addTurnFlags, budgetOf, compactionOf, type TurnFlags } from "./turn-flags.ts";
+import { useOpened, withService, workspaceOf } from "./with-service.ts";
+
+/** `rkat run`, and `rkat "prompt"`. */
+export function runCommand(program: Command, context: CliContext): void {
+  const { terminal, engine } = context;
+  const command = program
+    .command("run", { isDefault: true })
+    .description('run a turn in a new session; also `rkat "prompt"`')
+    .argument("[prompt...]", "the prompt; piped input comes before it");
+  addSessionFlags(addTurnFlags(command)).action(
+    async (words: string[], flags: TurnFlags & SessionFlags) => {
+      refuseTypo(program, words);
+      const workspace = await workspaceOf(context, command);
+      const { config } = workspace;
+      const session = sessionOf(flags, workspace);
+      const prompt = await readPrompt(words, promptSource(terminal, flags.onApproval));
+      const asking = askingOf(terminal, flags.onApproval, config);
+      const opened = await engine.openService(workspace, "create", asking);
+      await useOpened(opened, async (service) => {
+        const { sessionId } = await service.createSession(session);
+        const request = { sessionId, prompt, budget: budgetOf(flags, config) };
+        await showTurn(context, config, flags, request, (...turn) => service.startTurn(...turn));
+      });
+    },
+  );
+}
+
+/** `rkat resume` and `rkat continue`. */
+export function resumeCommands(program: Command, context: CliContext): void {
+  const resume = program
+    .command("resume")
+    .description("run a turn in an earlier session")
+    .argument("<session>", SESSION_ARGUMENT)
+    .argument("[prompt...]", "the prompt; optional when a tool call waited for approval");
+  addTurnFlags(resume).action((session: string, words: string[], flags: TurnFlags) =>
+    resumeSession(context, resume, session, words, flags),
+  );
+
+  const next = program
+    .command("continue")
+    .alias("c")
+    .description("run a turn in the last session")
+    .argument("[prompt...]", "the prompt (default: Continue.)");
+  addTurnFlags(next).action((words: string[], flags: TurnFlags) =>
+    resumeSession(context, next, "last", words, flags, "Continue."),
+  );
+}
+
+function resumeSession(
+  context: CliContext,
+  command: Command,
+  session: string,
+  words: readonly string[],
+  flags: TurnFlags,
+  fallback?: string,
+): Promise<void> {
+  const { terminal } = context;
+  return withService(
+    context,
+    command,
+    async (service, { config }) => {
+      const sessionId = await findSession(service, session);
+      const source = promptSource(terminal, flags.onApproval);
+      // Without a prompt, a call that waits for approval goes on. A prompt denies it.
+      const waits = await hasWaitingCall(service, sessionId);
+      const prompt = await readPrompt(words, source, waits ? null : fallback);
+      const { model, maxTokens } = flags;
+      const request = {
+        sessionId,
+        budget: budgetOf(flags, config),
+        ...given({ prompt, model, maxTokens, compaction: compactionOf(flags) }),
+      };
+      await showTurn(context, config, flags, request, (...turn) => service.resume(...turn));
+    },
+    { asking: ({ config }) => askingOf(terminal, flags.onApproval, config) },
+  );
+}
+
+/** `rkat sesions list` is a typo. It must not be sent to a model as a prompt. */
+function refuseTypo(program: Command, words: readonly string[]): void {
+  const [first = ""] = words;
+  const names = program.commands.map((command) => command.name());
+  const asked = program.args[0] === "run";
+  const near = nearestName(first, names);
+  if (asked || words.length > 3 || near === undefined || near === first) return;
+  throw new SessionError("INVALID_PARAMS", {
+    message: `"${first}" is not a command.`,
+    hint: `Did you mean \`rkat ${near}\`? To send it as a prompt: rkat run "${words.join(" ")}".`,
+  });
+}

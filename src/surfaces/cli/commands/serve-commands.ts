@@ -1,0 +1,148 @@
+import { type Command, InvalidArgumentError } from "commander";
+import { wholeNumber } from "../../../config/setting-kind.ts";
+import { SessionError } from "../../../core/errors.ts";
+import { given } from "../../../core/given.ts";
+import type { CliContext } from "../cli-context.ts";
+import { oneLine } from "../render/printable.ts";
+import { printFailure } from "../terminal/print.ts";
+import { countFlag, flagOf, listFlag } from "./flags.ts";
+import { settingsJson } from "./settings-commands.ts";
+import { withService } from "./with-service.ts";
+
+interface HttpFlags {
+  readonly port: number;
+  readonly host: string;
+  readonly allowHost?: readonly string[];
+}
+
+interface ServeFlags extends HttpFlags {
+  readonly token?: string;
+  readonly cors?: readonly string[];
+  readonly maxTurns?: number;
+}
+
+/** `rkat serve`. The first Ctrl-C lets running turns end; the second one does not. */
+export function serveCommand(program: Command, context: CliContext): void {
+  const { terminal, version } = context;
+  const serve = program
+    .command("serve")
+    .description("serve the project's sessions over HTTP (REST and server-sent events)");
+  addHttpFlags(serve, 8080)
+    .option("--token <text>", "the token that clients must send (safer: set RKAT_TOKEN)")
+    .option(
+      "--cors <origin>",
+      "a web page that may call it: https://app.example (repeatable)",
+      origins,
+    )
+    .option("--max-turns <n>", "limit of turns that run at once", flagOf(wholeNumber))
+    .action(async ({ port, host, allowHost, cors, maxTurns, ...flags }: ServeFlags) => {
+      const { serveRest } = await import("../../rest/serve-rest.ts");
+      const token = flags.token ?? (terminal.env.RKAT_TOKEN || undefined);
+      await withService(
+        context,
+        serve,
+        (service, { folder }) =>
+          terminal.interruptible(async (signal) => {
+            const server = await serveRest({
+              service,
+              version,
+              port,
+              host,
+              limits: given({ turns: maxTurns }),
+              ...given({ token, hosts: allowHost, cors }),
+              onError: (error) => void printFailure(terminal, SessionError.from(error)),
+            });
+            const guarded = token === undefined ? "no token" : "with a token";
+            await terminal.stderr.write(
+              `Serving ${oneLine(folder, 200)} at ${server.url} (${guarded}). Press Ctrl-C to stop.\n`,
+            );
+            await aborted(signal);
+            await terminal.stderr.write("Stopping. Running turns have 10 seconds to end.\n");
+            await server.close({ graceMs: 10_000 });
+          }),
+        { access: "serve" },
+      );
+    });
+}
+
+/** `rkat mcp`. Without `--http`, standard output carries the protocol and nothing else. */
+export function mcpCommand(program: Command, context: CliContext): void {
+  const { terminal, version } = context;
+  const mcp = program
+    .command("mcp")
+    .description("serve the project's memory and sessions to MCP clients, such as coding agents")
+    .option("--http", "serve over HTTP instead of standard input and output");
+  addHttpFlags(mcp, 8081).action(
+    async ({ http, port, host, allowHost }: HttpFlags & { readonly http?: true }) => {
+      await withService(
+        context,
+        mcp,
+        (service) =>
+          terminal.interruptible(async (signal) => {
+            if (!http) {
+              if (terminal.stdin.isTerminal) await terminal.stderr.write(WAITING);
+              const { serveMcpStdio } = await import("../../mcp/serve-mcp-stdio.ts");
+              return await serveMcpStdio({ service, version, signal, ...terminal.takeStreams() });
+            }
+            const { serveMcpHttp } = await import("../../mcp/serve-mcp-http.ts");
+            const token = terminal.env.RKAT_TOKEN || undefined;
+            const names = given({ token, hosts: allowHost });
+            const server = await serveMcpHttp({ service, version, port, host, ...names });
+            await terminal.stderr.write(`Serving MCP at ${server.url}. Press Ctrl-C to stop.\n`);
+            await aborted(signal);
+            await server.close();
+          }),
+        { access: http ? "serve" : "create" },
+      );
+    },
+  );
+}
+
+const WAITING =
+  "Waiting for an MCP client on standard input. MCP clients start this command themselves.\n";
+
+/** `rkat rpc`. Standard output carries the protocol and nothing else. */
+export function rpcCommand(program: Command, context: CliContext): void {
+  const { terminal, version } = context;
+  const rpc = program
+    .command("rpc")
+    .description("serve the project's sessions to another program: JSON-RPC, one message per line")
+    .action(async () => {
+      const { JsonRpcServer } = await import("../../json-rpc/json-rpc-server.ts");
+      const { input, output, release } = terminal.takeStreams();
+      await withService(
+        context,
+        rpc,
+        (service, workspace) =>
+          terminal.interruptible((signal) => {
+            const config = async () => settingsJson(workspace);
+            return new JsonRpcServer({ service, version, config, signal, input, output }).serve();
+          }),
+        { access: "create" },
+      );
+      release();
+    });
+}
+
+function addHttpFlags(command: Command, port: number): Command {
+  return command
+    .option("--port <n>", "the port to listen on; 0 takes a free one", countFlag(65_535), port)
+    .option(
+      "--host <address>",
+      "the address to listen on; other than loopback needs RKAT_TOKEN",
+      "127.0.0.1",
+    )
+    .option("--allow-host <name>", "another host name of this server (repeatable)", listFlag);
+}
+
+function origins(text: string, before?: readonly string[]): readonly string[] {
+  if (URL.parse(text)?.origin === text) return listFlag(text, before);
+  throw new InvalidArgumentError("It must be an origin, such as https://app.example.");
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    signal.addEventListener("abort", () => resolve(), { once: true });
+    if (signal.aborted) resolve();
+  });
+}

@@ -1,0 +1,80 @@
+import type { Command } from "commander";
+import { given } from "../../../../core/given.ts";
+import { compactionOutcome } from "../../../../core/results.ts";
+import { toWire } from "../../../../core/wire.ts";
+import type { CliContext } from "../../cli-context.ts";
+import { renderCompaction } from "../../render/render-context.ts";
+import { printEnd, printEvent, printJson } from "../../terminal/print.ts";
+import { ProgressLine } from "../../terminal/progress-line.ts";
+import { sessionCommand, withSession } from "../find-session.ts";
+import { type OutputForm, outputOption } from "../turn-flags.ts";
+
+/** `rkat sessions archive`. */
+export function archiveCommand(sessions: Command, context: CliContext): void {
+  const { stdout, stderr } = context.terminal;
+  const archive = sessionCommand(sessions, "archive", "close a session; it can still be read")
+    .option("--json", "for scripts")
+    .action((name: string, { json }: { json?: true }) =>
+      withSession(context, archive, name, async (service, sessionId) => {
+        await service.archive({ sessionId });
+        if (json) await printJson(stdout, { archived: true });
+        else await stderr.write(`Archived ${sessionId}.\n`);
+      }),
+    );
+}
+
+/** `rkat sessions delete`. */
+export function deleteCommand(sessions: Command, context: CliContext): void {
+  const { stdout, stderr } = context.terminal;
+  const remove = sessionCommand(sessions, "delete", "delete a session, its log and its memory")
+    .option("--json", "for scripts")
+    .action((name: string, { json }: { json?: true }) =>
+      withSession(context, remove, name, async (service, sessionId) => {
+        await service.delete({ sessionId });
+        if (json) await printJson(stdout, { deleted: true });
+        else await stderr.write(`Deleted ${sessionId}.\n`);
+      }),
+    );
+}
+
+interface CompactFlags {
+  readonly instructions?: string;
+  readonly output: OutputForm;
+  readonly json?: true;
+}
+
+/** `rkat sessions compact`. */
+export function compactCommand(sessions: Command, context: CliContext): void {
+  const { terminal } = context;
+  const compact = sessionCommand(sessions, "compact", "compact a session's history now")
+    .option("--instructions <text>", "instructions for the summary")
+    .addOption(outputOption())
+    .option("--json", "same as --output json")
+    .action((name: string, { instructions, json, output }: CompactFlags) =>
+      withSession(
+        context,
+        compact,
+        name,
+        async (service, sessionId) => {
+          const progress = new ProgressLine(terminal.stderr);
+          progress.show("compacting the history");
+          const request = { sessionId, ...given({ instructions }) };
+          const outcome = await terminal
+            .interruptible((signal) =>
+              service.compact(request, {
+                signal,
+                onEvent: (event) => {
+                  if (output === "jsonl") printEvent(terminal.stdout, event);
+                },
+              }),
+            )
+            .finally(() => progress.clear());
+          const wire = toWire(compactionOutcome, outcome);
+          if (output === "jsonl") return await printEnd(terminal.stdout, "result", wire);
+          if (json || output === "json") return await printJson(terminal.stdout, wire);
+          await terminal.stdout.write(`${renderCompaction(outcome)}\n`);
+        },
+        { includeArchived: false },
+      ),
+    );
+}

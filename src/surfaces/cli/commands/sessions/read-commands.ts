@@ -1,0 +1,118 @@
+import type { Command } from "commander";
+import { isTransient } from "../../../../core/event.ts";
+import { given } from "../../../../core/given.ts";
+import { contextView, sessionSummary, sessionView } from "../../../../core/results.ts";
+import type { SessionService } from "../../../../core/session-service.ts";
+import { toWire } from "../../../../core/wire.ts";
+import type { CliContext } from "../../cli-context.ts";
+import { renderContext } from "../../render/render-context.ts";
+import { renderSession, renderSessionList } from "../../render/render-sessions.ts";
+import { styleFor } from "../../render/style.ts";
+import { printJson } from "../../terminal/print.ts";
+import { sessionCommand, withSession } from "../find-session.ts";
+import { countFlag, labelFlag } from "../flags.ts";
+import { withService } from "../with-service.ts";
+
+const LIMIT_DEFAULT = 20;
+
+interface ListFlags {
+  readonly limit: number;
+  readonly label?: Readonly<Record<string, string>>;
+  readonly all?: true;
+  readonly json?: true;
+}
+
+/** `rkat sessions list`. */
+export function listCommand(sessions: Command, context: CliContext): void {
+  const { terminal } = context;
+  const list = sessions
+    .command("list")
+    .description("the sessions of this project, last used first")
+    .option("-n, --limit <n>", "limit of sessions", countFlag(1000), LIMIT_DEFAULT)
+    .option("-l, --label <name=value>", "only with this label (repeatable)", labelFlag)
+    .option("-a, --all", "include archived sessions")
+    .option("--json", "for scripts")
+    .action(({ limit, label, all, json }: ListFlags) =>
+      withService(context, list, async (service) => {
+        const filters = given({ labels: label, includeArchived: all });
+        const found = await service.list({ limit, ...filters });
+        if (json) {
+          const wire = found.map((session) => toWire(sessionSummary, session));
+          return await printJson(terminal.stdout, wire);
+        }
+        if (found.length === 0) return await terminal.stderr.write("No matching sessions.\n");
+        const style = styleFor(terminal.stdout, terminal.env);
+        await terminal.stdout.write(renderSessionList(found, Date.now(), style));
+        if (found.length === limit) {
+          await terminal.stderr.write(`These are the last ${limit}. For more: --limit\n`);
+        }
+      }),
+    );
+}
+
+/** `rkat sessions show`. */
+export function showCommand(sessions: Command, context: CliContext): void {
+  const { terminal } = context;
+  const show = sessionCommand(sessions, "show", "a session and its history")
+    .option("--json", "for scripts")
+    .action((name: string, { json }: { json?: true }) =>
+      withSession(context, show, name, async (service, sessionId) => {
+        const view = await service.read({ sessionId });
+        if (json) return await printJson(terminal.stdout, toWire(sessionView, view));
+        const style = styleFor(terminal.stdout, terminal.env);
+        await terminal.stdout.write(renderSession(view, Date.now(), style));
+      }),
+    );
+}
+
+/** `rkat sessions context`. */
+export function contextCommand(sessions: Command, context: CliContext): void {
+  const { terminal } = context;
+  const command = sessionCommand(
+    sessions,
+    "context",
+    "what takes how many tokens of the context window",
+  )
+    .option("--json", "for scripts")
+    .action((name: string, { json }: { json?: true }) =>
+      withSession(context, command, name, async (service, sessionId) => {
+        const view = await service.context({ sessionId });
+        if (json) return await printJson(terminal.stdout, toWire(contextView, view));
+        const style = styleFor(terminal.stdout, terminal.env);
+        await terminal.stdout.write(renderContext(view, style));
+      }),
+    );
+}
+
+/** `rkat sessions events`. */
+export function eventsCommand(sessions: Command, context: CliContext): void {
+  const events = sessionCommand(sessions, "events", "the log of a session, one JSON per line")
+    .option("--after <seq>", "only events after this one", countFlag(Number.MAX_SAFE_INTEGER), 0)
+    .option("-f, --follow", "wait for new events until Ctrl-C")
+    .option("--json", "accepted for symmetry: the output is always JSON")
+    .action((name: string, { after, follow }: { after: number; follow?: true }) =>
+      withSession(context, events, name, (service, sessionId) =>
+        printEvents(context, service, { sessionId, afterSeq: after }, follow === true),
+      ),
+    );
+}
+
+async function printEvents(
+  { terminal }: CliContext,
+  service: SessionService,
+  request: { readonly sessionId: string; readonly afterSeq: number },
+  follow: boolean,
+): Promise<void> {
+  const { seq: lastSeq } = await service.read({ sessionId: request.sessionId });
+  if (!follow && lastSeq <= request.afterSeq) return;
+  await terminal.interruptible(async (signal) => {
+    for await (const { event_id, seq, timestamp_ms, payload } of service.subscribe(request, {
+      signal,
+    })) {
+      if (isTransient(payload)) continue;
+      const stored = { seq, schema_version: 1, event_id, timestamp_ms, event: payload };
+      await terminal.stdout.write(`${JSON.stringify(stored)}\n`);
+      if (!follow && seq >= lastSeq) return;
+    }
+  });
+}
