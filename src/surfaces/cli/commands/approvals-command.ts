@@ -92,7 +92,11 @@ async function find(
       name === undefined || approvalId.startsWith(name) || approvalId.endsWith(name),
   );
   const [found] = fits;
-  if (!found) throw new SessionError("APPROVAL_NOT_FOUND");
+  if (!found) {
+    throw new SessionError("APPROVAL_NOT_FOUND", {
+      message: name ? `No pending approval fits "${name}".` : "No tool call is waiting for approval.",
+    });
+  }
   if (fits.length === 1) return found;
   throw new SessionError("INVALID_PARAMS", {
     message: `Several calls match:\n${fits.map(({ approvalId, tool }) => `${approvalId} ${tool}`).join("\n")}`,
