@@ -94,7 +94,9 @@ async function find(
   const [found] = fits;
   if (!found) {
     throw new SessionError("APPROVAL_NOT_FOUND", {
-      message: name ? `No pending approval fits "${name}".` : "No tool call is waiting for approval.",
+      message: name
+        ? `No pending approval fits "${name}".`
+        : "No tool call is waiting for approval.",
     });
   }
   if (fits.length === 1) return found;
