@@ -9,7 +9,7 @@ import { sqliteStores } from "rkat/sqlite";
 import { z } from "zod";
 
 const [model, prompt = "Is parcel 42 late?"] = process.argv.slice(2);
-assert(model, "Say which model: node examples/01-agent-with-one-tool.ts provider/model [question]");
+assert(model, "Name a model: node examples/01-agent-with-one-tool.ts provider/model [question]");
 
 const parcelStatus = defineTool({
   name: "parcel_status",
@@ -33,7 +33,7 @@ const sessions = createSessionService({
   systemPrompt: "You help people find their parcels. Answer in one sentence.",
 });
 
-// The last session goes on, if there is one.
+// Continues the last session, if there is one.
 const [last] = await sessions.list({ limit: 1 });
 const { sessionId } = last ?? (await sessions.createSession({}));
 

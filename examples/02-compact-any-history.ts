@@ -31,10 +31,10 @@ console.log(`${messages.length} messages, ${result.tokensBefore} tokens`);
 console.log(`→ ${result.messages.length} messages, ${result.tokensAfter} tokens`);
 console.log(`${result.discarded.length} left the history, the first: ${result.discarded[0]?.why}`);
 
-// Asking again finds nothing to do, and calls nobody.
+// A second compaction has nothing to do and calls no model.
 const again = await compactHistory({
   messages: result.messages,
-  summarize: () => assert.fail("nobody is asked"),
+  summarize: () => assert.fail("no model is called"),
   config: { autoCompactThreshold: 4000 },
 });
 assert.equal(again.outcome, "unchanged");

@@ -1,6 +1,6 @@
-// An agent that asks before it acts, and learns from a no. No key is needed: a script answers.
+// An agent that asks before it acts, and learns from a denial. It needs no key: the model is scripted.
 //
-//   node examples/03-learn-from-a-refusal.ts                 (say yes, or no and why)
+//   node examples/03-learn-from-a-refusal.ts                 (answer yes, or no with a reason)
 //   echo "no, ask Ada first" | node examples/03-learn-from-a-refusal.ts
 import assert from "node:assert/strict";
 import { mkdtemp, rm } from "node:fs/promises";
@@ -29,7 +29,7 @@ const sessions = createSessionService({
   tools: [refund],
   approvals: {
     async approve({ tool, args }) {
-      // Made only now: it drops lines that come before it asks.
+      // Created here, because it drops lines that arrive before the question.
       const terminal = createInterface({ input: process.stdin, output: process.stderr });
       const said = await terminal.question(`${tool} ${JSON.stringify(args)} – run it? `);
       terminal.close();
@@ -42,7 +42,7 @@ const sessions = createSessionService({
 const first = await sessions.createSession({});
 await sessions.startTurn({ ...first, prompt: "Grace is unhappy. Make her happy." });
 
-// What a session teaches, the next one is told.
+// The next session gets the rule in its system prompt.
 const next = await sessions.createSession({});
 const { history } = await sessions.read(next);
 const [system] = history.map(({ message }) => message);
