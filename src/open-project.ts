@@ -8,9 +8,9 @@ import {
   providerSettings,
   requireProviderKey,
 } from "./config/service-settings.ts";
-import { hasCapability, makeDataFolder, type Workspace } from "./config/workspace.ts";
+import { hasCapability, lookAtStore, makeStore, type Workspace } from "./config/workspace.ts";
 import type { Embedder } from "./core/embedder.ts";
-import { SessionError } from "./core/errors.ts";
+import { errorText, SessionError } from "./core/errors.ts";
 import { given } from "./core/given.ts";
 import type { LanguageModel } from "./core/language-model.ts";
 import type { MemoryStore } from "./core/memory-store.ts";
@@ -36,6 +36,7 @@ export const openProject: Engine = {
       compaction: compactionSettings(config),
       approvals: {
         policies: config.toolPolicies,
+        atLeast: config.toolPoliciesAtLeast,
         timeoutMs: config.get("approvals.timeout"),
         ...asking,
       },
@@ -76,6 +77,11 @@ export const openProject: Engine = {
 
   async examineStore(file) {
     const { examineStore } = await import("./stores/sqlite/examine-sqlite.ts");
+    try {
+      lookAtStore(file);
+    } catch (error) {
+      return [errorText(error)];
+    }
     return examineStore(file);
   },
 
@@ -144,7 +150,7 @@ async function openStores(workspace: Workspace, access: StoreAccess): Promise<St
   if (!isKept || (access === "existing" && !existsSync(storeFile))) {
     return (await import("./stores/ephemeral/ephemeral-stores.ts")).ephemeralStores();
   }
-  makeDataFolder(dataFolder);
+  makeStore(workspace, process.env);
   const { sqliteStores } = await import("./sqlite.ts");
   const embedder = hasMemory ? await usableEmbedder(config) : undefined;
   const isHnsw = config.get("memory.store") === "hnsw" && embedder !== null;

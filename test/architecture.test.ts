@@ -31,9 +31,11 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   session: ["core", "agent", "compaction", "forgetting", "knowledge", "projections", "tools"],
   transcripts: ["core", "zod"],
   replay: ["core", "transcripts"],
-  config: ["core", "smol-toml"],
+  files: ["core"],
+  config: ["core", "files", "smol-toml"],
   surfaces: [
     "core",
+    "files",
     "config",
     "replay",
     "transcripts",

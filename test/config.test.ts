@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parse } from "smol-toml";
 import { expect, test } from "vitest";
@@ -8,14 +8,20 @@ import { SETTING_KEYS, SETTINGS } from "../src/config/settings.ts";
 import { temporaryFolder } from "./support/obey.ts";
 
 /** Loads settings from the texts of two files and an environment. */
-async function load(texts: { user?: string; project?: string }, env: Record<string, string> = {}) {
+async function load(
+  texts: { user?: string; project?: string },
+  env: Record<string, string> = {},
+  isTrusted = true,
+) {
   const folder = await temporaryFolder();
   const userFile = join(folder, "user.toml");
-  const projectFile = join(folder, "project.toml");
+  const projectFile = join(folder, ".rkat", "config.toml");
+  mkdirSync(join(folder, ".rkat"));
   if (texts.user !== undefined) writeFileSync(userFile, texts.user);
   if (texts.project !== undefined) writeFileSync(projectFile, texts.project);
-  const { config, problem, notes } = await loadConfig({ userFile, projectFile, env });
-  const short = (text: string) => text.replaceAll(`${folder}/`, "");
+  const { config, problem, notes } = await loadConfig({ userFile, projectFile, isTrusted, env });
+  const short = (text: string) =>
+    text.replaceAll(`${folder}/.rkat/config`, "project").replaceAll(`${folder}/`, "");
   return {
     config,
     problem,

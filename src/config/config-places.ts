@@ -1,4 +1,4 @@
-import { existsSync, statSync } from "node:fs";
+import { existsSync, lstatSync } from "node:fs";
 import { homedir } from "node:os";
 import { dirname, isAbsolute, join, resolve } from "node:path";
 import type { Environment } from "./read-variables.ts";
@@ -13,7 +13,7 @@ export function findProject(start: string, env: Environment): string {
   const home = homeFolder(env);
   for (let folder = first; ; folder = dirname(folder)) {
     const candidate = join(folder, ".rkat");
-    if (existsSync(candidate) && (folder === first || isOurs(candidate))) return folder;
+    if (folder === first ? existsSync(candidate) : isYours(candidate)) return folder;
     const isTop = dirname(folder) === folder || dirname(folder) === home;
     if (isTop || existsSync(join(folder, ".git"))) return first;
   }
@@ -34,7 +34,9 @@ function homeFolder(env: Environment): string {
   return env.HOME || env.USERPROFILE || homedir();
 }
 
-/** A folder above, made by somebody else, could bring settings that we never chose. */
-function isOurs(path: string): boolean {
-  return process.getuid === undefined || statSync(path).uid === process.getuid();
+/** A folder above may be someone else's. Its settings are not yours, and a link may lead anywhere. */
+function isYours(path: string): boolean {
+  const found = lstatSync(path, { throwIfNoEntry: false });
+  if (!found?.isDirectory()) return false;
+  return process.getuid === undefined || found.uid === process.getuid();
 }

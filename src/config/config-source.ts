@@ -1,8 +1,12 @@
 import { nearestName } from "./nearest-name.ts";
 import { SETTING_KEYS, SETTINGS, type SettingKey } from "./settings.ts";
 
+/** Whose settings these are. Variables and flags are yours, as your own file is. */
+export type ConfigOwner = "user" | "project" | "trusted project";
+
 /** What one file, or the environment, says of the settings. */
 export interface ConfigSource {
+  readonly owner: ConfigOwner;
   /** The file's path, or the word for what else it is. */
   readonly name: string;
   readonly settings: readonly FoundSetting[];

@@ -1,6 +1,12 @@
 import type { ToolPolicy } from "../core/approval.ts";
-import { type ConfigSource, dotted, type FoundSetting } from "./config-source.ts";
-import { SETTING_KEYS, SETTINGS, type SettingKey, type SettingValue } from "./settings.ts";
+import { type ConfigOwner, type ConfigSource, dotted, type FoundSetting } from "./config-source.ts";
+import {
+  type ProjectRule,
+  SETTING_KEYS,
+  SETTINGS,
+  type SettingKey,
+  type SettingValue,
+} from "./settings.ts";
 
 /** A setting in force, and who says so. */
 export interface EffectiveSetting {
@@ -19,14 +25,37 @@ export interface ProviderSettings {
   readonly api_key_env?: string;
 }
 
-/** Settings in force: later sources win, key by key. */
+/**
+ * Settings in force. Later sources win, key by key; a project that you do not trust meets what was
+ * there before as the setting's `project` rule says.
+ */
 export class Config {
   readonly #found = new Map<string, FoundSetting>();
+  /** Policies of an untrusted project: a call is at least as restricted as they say. */
+  readonly #atLeast = new Map<string, FoundSetting>();
+  readonly #ignored: FoundSetting[] = [];
 
   constructor(sources: readonly ConfigSource[]) {
-    for (const source of sources) {
-      for (const found of source.settings) this.#found.set(dotted(found.path), found);
+    for (const { owner, settings } of sources) {
+      for (const found of settings) this.#add(found, owner);
     }
+  }
+
+  #add(found: FoundSetting, owner: ConfigOwner): void {
+    const name = dotted(found.path);
+    if (owner !== "project") {
+      this.#found.set(name, found);
+      return;
+    }
+    const { project: rule, default: usual } = SETTINGS[found.key];
+    const before = this.#found.get(name)?.value ?? usual;
+    if (!isTighter(rule, found.value, before)) this.#ignored.push(found);
+    else (rule === "tightens" ? this.#atLeast : this.#found).set(name, found);
+  }
+
+  /** What an untrusted project's file says and may not. */
+  get ignored(): readonly FoundSetting[] {
+    return this.#ignored;
   }
 
   get<Key extends SettingKey>(key: Key): SettingValue<Key> {
@@ -50,9 +79,12 @@ export class Config {
 
   /** What happens to calls of tools, by their names or patterns of names. */
   get toolPolicies(): Readonly<Record<string, ToolPolicy>> {
-    const named = this.#under("tools").map(({ path, value }) => [path[1] ?? "", value]);
-    const others = this.get("approvals.default");
-    return { ...(others === undefined ? {} : { "*": others }), ...Object.fromEntries(named) };
+    return policiesIn(this.#found);
+  }
+
+  /** The same of a project that you do not trust. A call meets the stricter of both. */
+  get toolPoliciesAtLeast(): Readonly<Record<string, ToolPolicy>> {
+    return policiesIn(this.#atLeast);
   }
 
   /** Tokens by `provider/model`. */
@@ -68,7 +100,7 @@ export class Config {
       const found = this.#found.get(key);
       return entry(key, key, this.get(key), found?.origin ?? "default");
     });
-    const named = [...this.#found.values()]
+    const named = [...this.#found.values(), ...this.#atLeast.values()]
       .filter(({ key }) => key.includes("*"))
       .map(({ key, path, value, origin }) => entry(dotted(path), key, value, origin));
     return [...fixed, ...named];
@@ -77,6 +109,33 @@ export class Config {
   #under(section: string): readonly FoundSetting[] {
     return [...this.#found.values()].filter(({ path }) => path[0] === section);
   }
+}
+
+/** Whether a project's value may be used where `before` was in force. */
+function isTighter(rule: ProjectRule, value: unknown, before: unknown): boolean {
+  switch (rule) {
+    case "sets":
+      return true;
+    case "lowers":
+      return before === undefined || (value as number) <= (before as number);
+    case "switches off":
+      return value === false;
+    case "tightens":
+      return value !== "allow";
+    case "if trusted":
+      return false;
+  }
+}
+
+function policiesIn(
+  found: ReadonlyMap<string, FoundSetting>,
+): Readonly<Record<string, ToolPolicy>> {
+  const policies: Record<string, ToolPolicy> = {};
+  for (const { key, path, value } of found.values()) {
+    if (key === "approvals.default") policies["*"] = value as ToolPolicy;
+    if (key === "tools.*.policy") policies[path[1] ?? ""] = value as ToolPolicy;
+  }
+  return policies;
 }
 
 function entry(key: string, setting: SettingKey, value: unknown, origin: string): EffectiveSetting {

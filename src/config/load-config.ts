@@ -1,5 +1,6 @@
 import { SessionError } from "../core/errors.ts";
 import { Config } from "./config.ts";
+import { dotted } from "./config-source.ts";
 import { readConfigFile } from "./read-config-file.ts";
 import { type Environment, readVariables } from "./read-variables.ts";
 
@@ -8,6 +9,8 @@ export interface ConfigPlaces {
   readonly userFile: string;
   /** The project's `.rkat/config.toml`. */
   readonly projectFile: string;
+  /** Whether the project's file counts as yours. */
+  readonly isTrusted: boolean;
   readonly env: Environment;
 }
 
@@ -23,12 +26,22 @@ export interface LoadedConfig {
 export async function loadConfig(places: ConfigPlaces): Promise<LoadedConfig> {
   const sources = [
     await readConfigFile(places.userFile, "user"),
-    await readConfigFile(places.projectFile, "project"),
+    await readConfigFile(places.projectFile, places.isTrusted ? "trusted project" : "project"),
     readVariables(places.env),
   ];
   const problems = sources.flatMap((source) => source.problems);
   const notes = sources.flatMap((source) => source.notes ?? []);
-  return { config: new Config(sources), problem: problemOf(problems), notes };
+  const config = new Config(sources);
+  return { config, problem: problemOf(problems), notes: [...notes, ...ignoredNotes(config)] };
+}
+
+function ignoredNotes({ ignored }: Config): readonly string[] {
+  if (ignored.length === 0) return [];
+  const keys = [...new Set(ignored.map(({ path }) => dotted(path)))];
+  const list = keys.length > 1 ? `${keys.slice(0, -1).join(", ")} and ${keys.at(-1)}` : keys[0];
+  return [
+    `${ignored[0]?.origin}: a project may not set ${list} this way before you trust it. Run \`rkat trust\` if you know it.`,
+  ];
 }
 
 function problemOf(problems: readonly string[]): SessionError | undefined {

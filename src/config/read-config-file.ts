@@ -1,7 +1,10 @@
-import { readFileSync } from "node:fs";
+import { readFileSync, statSync } from "node:fs";
+import { dirname } from "node:path";
 import { errorText } from "../core/errors.ts";
+import { readSmallFile } from "../files/plain-files.ts";
 import {
   badValue,
+  type ConfigOwner,
   type ConfigSource,
   dotted,
   type FoundSetting,
@@ -12,25 +15,29 @@ import {
 import { isOtherSection, meantBy } from "./other-names.ts";
 import { SETTINGS, settingAt } from "./settings.ts";
 
+/** A larger file is not a configuration. */
+const BYTES_MAX = 1_000_000;
+
 /**
  * Reads a `config.toml`. A file that is not there says nothing.
  *
- * A project's file comes with the project, perhaps from a stranger: it may not
- * send a key to a server of its choice.
+ * A project's file comes with the project, perhaps from a stranger: it is read only as a regular
+ * file below the project's folder, and what it may set is in `SETTINGS`.
  */
-export async function readConfigFile(
-  file: string,
-  owner: "user" | "project",
-): Promise<ConfigSource> {
-  let text: string;
+export async function readConfigFile(file: string, owner: ConfigOwner): Promise<ConfigSource> {
+  let text: string | undefined;
   try {
-    // Not by promise: one small file is read before the threads for that would have started.
-    text = readFileSync(file, "utf8");
+    text =
+      owner === "user" ? readOwn(file) : readSmallFile(dirname(dirname(file)), file, BYTES_MAX);
   } catch (error) {
-    const missing = ["ENOENT", "ENOTDIR"].includes((error as NodeJS.ErrnoException).code ?? "");
-    const problems = missing ? [] : [`${file} cannot be read: ${errorText(error)}`];
-    return { name: file, settings: [], problems };
+    return {
+      owner,
+      name: file,
+      settings: [],
+      problems: [`${file} cannot be read: ${errorText(error)}`],
+    };
   }
+  if (text === undefined) return { owner, name: file, settings: [], problems: [] };
   const { parse, TomlError } = await import("smol-toml");
   try {
     return collect(file, owner, parse(text.replace(/^\uFEFF/, "")));
@@ -39,13 +46,22 @@ export async function readConfigFile(
     // Its message goes on with an excerpt of the file, which may hold a secret.
     const reason = error.message.split("\n")[0]?.replace(/^Invalid TOML document: /, "");
     const problems = [`${file}, line ${error.line}, column ${error.column}: ${reason}.`];
-    return { name: file, settings: [], problems };
+    return { owner, name: file, settings: [], problems };
   }
+}
+
+/** Your own file may be a link: many people keep their settings in a repository. */
+function readOwn(file: string): string | undefined {
+  const found = statSync(file, { throwIfNoEntry: false });
+  if (!found) return undefined;
+  if (!found.isFile()) throw new Error("it is not a regular file.");
+  if (found.size > BYTES_MAX) throw new Error(`it is larger than ${BYTES_MAX} bytes.`);
+  return readFileSync(file, "utf8");
 }
 
 type Table = Readonly<Record<string, unknown>>;
 
-function collect(file: string, owner: "user" | "project", table: Table): ConfigSource {
+function collect(file: string, owner: ConfigOwner, table: Table): ConfigSource {
   const settings: FoundSetting[] = [];
   const problems: string[] = [];
   const notes: string[] = [];
@@ -70,18 +86,18 @@ function collect(file: string, owner: "user" | "project", table: Table): ConfigS
     }
   };
   walk(table, []);
-  return { name: file, settings, problems, notes };
+  return { owner, name: file, settings, problems, notes };
 }
 
-function problemOf(owner: "user" | "project", path: readonly string[], value: unknown) {
+function problemOf(owner: ConfigOwner, path: readonly string[], value: unknown) {
   const key = settingAt(path);
   if (key === undefined) return undefined;
   if (SETTINGS[key].kind.read(value) === undefined) return badValue(dotted(path), key, value);
-  if (owner === "project" && key.endsWith(".base_url") && !isThisMachine(String(value))) {
+  if (owner === "trusted project" && key.endsWith(".base_url") && !isThisMachine(String(value))) {
     return `${dotted(path)} names another machine, which a project's file may not: it could send your key there. Put it into your own config.toml (\`rkat config\` says where), or into a variable.`;
   }
   if (
-    owner === "project" &&
+    owner === "trusted project" &&
     key === "search.index_dir" &&
     /^[~/\\]|^\w:|\.\./.test(String(value))
   ) {

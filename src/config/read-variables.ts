@@ -5,8 +5,11 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 
 const PREFIX = "RKAT_";
 
-/** Read by a command, and not to be kept in a file: the token of `rkat serve`. */
-const NOT_SETTINGS = ["RKAT_TOKEN"];
+/** `RKAT_TRUST=true` trusts the project at hand, for one command. */
+export const TRUST_VARIABLE = "RKAT_TRUST";
+
+/** Read by a command, and never kept in a file: the token of `rkat serve`, and trust. */
+const NOT_SETTINGS = ["RKAT_TOKEN", TRUST_VARIABLE];
 
 /** Reads `RKAT_MODEL`, `RKAT_COMPACTION__RECENT_TURN_BUDGET` and so on; an empty one says nothing. */
 export function readVariables(env: Environment): ConfigSource {
@@ -25,7 +28,7 @@ export function readVariables(env: Environment): ConfigSource {
     if (read === undefined) problems.push(`environment: ${badValue(name, key, value)}`);
     else settings.push({ key, path, value: read, origin: name });
   }
-  return { name: "environment", settings, problems };
+  return { owner: "user", name: "environment", settings, problems };
 }
 
 /** The variable that sets a key. */

@@ -19,8 +19,9 @@ export const text: SettingKind<string> = {
   write: (value) => JSON.stringify(value),
 };
 
+/** A closed set of characters: the name is written into files and shown in terminals. */
 export const modelName: SettingKind<string> = matching(
-  /^\S+$/,
+  /^[A-Za-z0-9_-]{1,64}\/[\w./:@+-]{1,200}$/,
   'provider/model, such as "anthropic/claude-sonnet-4-5"',
 );
 

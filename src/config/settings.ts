@@ -17,8 +17,26 @@ import {
 export interface Setting<Value, Default extends Value | undefined = Value | undefined> {
   readonly kind: SettingKind<Value>;
   readonly default: Default;
+  readonly project: ProjectRule;
   readonly description: string;
 }
+
+/**
+ * What a project's `.rkat/config.toml` may do with a setting. The file comes with the project,
+ * perhaps from a stranger. It may tighten, never loosen, and it never decides where words or keys
+ * go, unless you trust the project (`rkat trust`). A trusted project's value is used as it is.
+ */
+export type ProjectRule =
+  /** It is used in the place of yours. */
+  | "sets"
+  /** The smaller number of yours, or of the default, and the project's. */
+  | "lowers"
+  /** `false` is used, `true` is not. */
+  | "switches off"
+  /** The stricter policy of yours and the project's: `deny`, then `ask`, then `allow`. */
+  | "tightens"
+  /** It is ignored before you trust the project. */
+  | "if trusted";
 
 /**
  * Every setting. Files, variables, messages, the template of `rkat init` and
@@ -28,169 +46,236 @@ export interface Setting<Value, Default extends Value | undefined = Value | unde
  * Loading a schema library takes longer than starting Node.
  */
 export const SETTINGS = {
-  model: optional(modelName, "The model, as provider/model."),
-  max_tokens: optional(wholeNumber, "Maximum output tokens of one model call."),
-  system_prompt: optional(text, "The system prompt of new sessions."),
+  model: optional(modelName, "if trusted", "The model, as provider/model."),
+  max_tokens: optional(wholeNumber, "lowers", "Maximum output tokens of one model call."),
+  system_prompt: optional(text, "if trusted", "The system prompt of new sessions."),
 
   "compaction.auto_compact_threshold": setting(
     wholeNumber,
     DEFAULT_COMPACTION_CONFIG.autoCompactThreshold,
+    "sets",
     "Tokens at which a history is compacted. If not set, at most 80 % of the model's window.",
   ),
   "compaction.recent_turn_budget": setting(
     wholeNumber,
     DEFAULT_COMPACTION_CONFIG.recentTurnBudget,
+    "sets",
     "Recent turns that a compaction keeps if they fit.",
   ),
   "compaction.max_summary_tokens": setting(
     wholeNumber,
     DEFAULT_COMPACTION_CONFIG.maxSummaryTokens,
+    "sets",
     "Maximum tokens of a summary.",
   ),
   "compaction.min_turns_between_compactions": setting(
     wholeNumber,
     DEFAULT_COMPACTION_CONFIG.minTurnsBetweenCompactions,
+    "sets",
     "Minimum number of model calls between two compactions.",
   ),
   "compaction.on_summary_failure": setting(
     oneOf("keep", "fallback"),
     "keep",
+    "sets",
     "If a summary fails: keep the history as it is, or summarise without a model.",
   ),
   "compaction.prune_tool_output": setting(
     truth,
     true,
+    "sets",
     "Shorten old tool output before anything is summarised.",
   ),
   "compaction.summary_timeout_ms": setting(
     wholeNumber,
     120_000,
+    "lowers",
     "Milliseconds until a summary request is given up.",
   ),
 
   "compaction.keep_anchors": setting(
     truth,
     true,
+    "sets",
     "Append paths, names and numbers that a summary lost, if it has room.",
   ),
 
-  "memory.enabled": setting(truth, true, "Whether new sessions can search memory."),
+  "memory.enabled": setting(truth, true, "switches off", "Whether new sessions can search memory."),
   "memory.store": setting(
     oneOf("sqlite", "hnsw"),
     "sqlite",
+    "if trusted",
     "How memory is searched: by the index in the database, or by nearest neighbours (needs the package usearch).",
   ),
   "memory.min_score": optional(
     share,
+    "sets",
     "Results with a lower score are left out. Each store has its own default.",
   ),
   "memory.cache_mb": optional(
     wholeNumber,
+    "lowers",
     "Megabytes of index to keep in memory (store sqlite). If not set, it grows with the store.",
   ),
   "memory.window_size": optional(
     wholeNumber,
+    "sets",
     "Messages of short-term memory, such as 12. At twice as many, older ones are summarised. If not set, only tokens count.",
   ),
   "memory.pin_budget": optional(
     wholeNumber,
+    "sets",
     "Maximum tokens of pinned messages. If not set, a quarter of auto_compact_threshold; never more than half of it.",
   ),
 
   "search.enabled": setting(
     truth,
     true,
+    "switches off",
     "Whether memory can be searched. If false, memory is still filled, but no model can search it.",
   ),
   "search.index_dir": setting(
     text,
     ".rkat/search_index",
+    "if trusted",
     "The folder of the index (store hnsw), relative to the project's folder.",
   ),
   "search.max_results": setting(
     wholeNumber,
     20,
+    "lowers",
     "Results of a search without a limit. A model's memory_search returns 5, and at most 20.",
   ),
 
   "embeddings.provider": setting(
     oneOf("local", "fast", "openai", "ollama"),
     "local",
+    "if trusted",
     "What makes vectors: counted words, a model on this machine, or a server.",
   ),
-  "embeddings.model": optional(text, "The embedding model. Each provider has a default."),
+  "embeddings.model": optional(
+    text,
+    "if trusted",
+    "The embedding model. Each provider has a default.",
+  ),
   "embeddings.dimensions": optional(
     wholeNumber,
+    "if trusted",
     "Dimensions of a vector, for models that do not report them or can shorten them.",
   ),
   "embeddings.base_url": optional(
     webAddress,
+    "if trusted",
     "The address of openai or ollama. A project's file may only name this machine.",
   ),
   "embeddings.api_key_env": optional(
     variableName,
+    "if trusted",
     "The environment variable with the key for embeddings.",
   ),
-  "embeddings.batch_size": setting(wholeNumber, 32, "Texts in one request to an embedding server."),
+  "embeddings.batch_size": setting(
+    wholeNumber,
+    32,
+    "lowers",
+    "Texts in one request to an embedding server.",
+  ),
   "approvals.default": optional(
     oneOf(...TOOL_POLICIES),
+    "tightens",
     "What happens to calls of tools that [tools] does not name: run, ask first, or refuse. It does not apply to rkat's own tools.",
   ),
   "approvals.timeout": setting(
     duration,
     600_000,
+    "lowers",
     "How long a turn waits for an answer. Then the turn ends, and the call keeps waiting. A command without a terminal waits only if this is set.",
   ),
   "tools.*.policy": optional(
     oneOf(...TOOL_POLICIES),
+    "tightens",
     'What happens to calls of this tool, or of all tools that match a pattern such as [tools."shell_*"].',
   ),
 
   "knowledge.enabled": setting(
     truth,
     true,
+    "switches off",
     "Whether the project learns from its sessions, and new sessions from the project.",
   ),
-  "knowledge.max_rules": setting(wholeNumber, 20, "Maximum number of rules in a system prompt."),
+  "knowledge.max_rules": setting(
+    wholeNumber,
+    20,
+    "lowers",
+    "Maximum number of rules in a system prompt.",
+  ),
   "knowledge.min_entries": setting(
     wholeNumber,
     1,
+    "sets",
     "Corrections and preferences needed before rules are made.",
   ),
-  "knowledge.max_facts": setting(wholeNumber, 10_000, "Maximum number of facts."),
+  "knowledge.max_facts": setting(wholeNumber, 10_000, "lowers", "Maximum number of facts."),
   "knowledge.max_corrections": setting(
     wholeNumber,
     1_000,
+    "lowers",
     "Maximum number of corrections, and of preferences.",
   ),
   "knowledge.eviction": setting(
     oneOf("spare_used", "fifo"),
     "spare_used",
+    "sets",
     "Which entry is removed when there are too many: the oldest unused one, or the oldest. Pinned entries stay.",
   ),
   "knowledge.model": optional(
     modelName,
+    "if trusted",
     "The model that `rkat knowledge distill` uses to write rules. If not set, rules are made without a model.",
   ),
 
-  "budget.max_total_tokens": optional(wholeNumber, "Maximum input and output tokens of one run."),
-  "budget.max_duration": optional(duration, "Maximum duration of one run."),
-  "budget.max_tool_calls": optional(wholeNumber, "Maximum tool calls of one run."),
+  "budget.max_total_tokens": optional(
+    wholeNumber,
+    "lowers",
+    "Maximum input and output tokens of one run.",
+  ),
+  "budget.max_duration": optional(duration, "lowers", "Maximum duration of one run."),
+  "budget.max_tool_calls": optional(wholeNumber, "lowers", "Maximum tool calls of one run."),
 
-  "capabilities.session_store": setting(truth, true, "Sessions outlive the process."),
-  "capabilities.memory_store": setting(truth, true, "Memory is kept and can be searched."),
-  "capabilities.session_compaction": setting(truth, true, "Histories are compacted."),
+  "capabilities.session_store": setting(
+    truth,
+    true,
+    "switches off",
+    "Sessions outlive the process.",
+  ),
+  "capabilities.memory_store": setting(
+    truth,
+    true,
+    "switches off",
+    "Memory is kept and can be searched.",
+  ),
+  "capabilities.session_compaction": setting(
+    truth,
+    true,
+    "switches off",
+    "Histories are compacted.",
+  ),
 
   "providers.*.base_url": optional(
     webAddress,
+    "if trusted",
     "The provider's address. A project's file may only name this machine.",
   ),
   "providers.*.api_key_env": optional(
     variableName,
+    "if trusted",
     "The environment variable with the provider's key.",
   ),
 
-  "context_windows.*": optional(wholeNumber, 'Context window of a "provider/model", in tokens.'),
+  "context_windows.*": optional(
+    wholeNumber,
+    "lowers",
+    'Context window of a "provider/model", in tokens.',
+  ),
 } as const;
 
 export type SettingKey = keyof typeof SETTINGS;
@@ -216,11 +301,16 @@ export const SETTING_KEYS = Object.keys(SETTINGS) as readonly SettingKey[];
 function setting<Value>(
   kind: SettingKind<Value>,
   value: NoInfer<Value>,
+  project: ProjectRule,
   description: string,
 ): Setting<Value, Value> {
-  return { kind, default: value, description };
+  return { kind, default: value, project, description };
 }
 
-function optional<Value>(kind: SettingKind<Value>, description: string): Setting<Value, undefined> {
-  return { kind, default: undefined, description };
+function optional<Value>(
+  kind: SettingKind<Value>,
+  project: ProjectRule,
+  description: string,
+): Setting<Value, undefined> {
+  return { kind, default: undefined, project, description };
 }

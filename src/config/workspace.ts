@@ -1,11 +1,14 @@
-import { existsSync, mkdirSync, writeFileSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { linkSync, mkdirSync, rmSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
 import type { Capability } from "../core/capabilities.ts";
-import type { SessionError } from "../core/errors.ts";
+import { SessionError } from "../core/errors.ts";
+import { lookAt, lookAtFile, makeFile, makeFolder } from "../files/plain-files.ts";
 import type { Config } from "./config.ts";
 import { findProject, userConfigFile } from "./config-places.ts";
 import { loadConfig } from "./load-config.ts";
+import type { Environment } from "./read-variables.ts";
 import type { SettingKey } from "./settings.ts";
+import { type Trust, type TrustedPlaces, trust, trustIn } from "./trust.ts";
 
 /** The project that a command works on: the folder that `--dir` names, or the one around the current folder. */
 export interface Workspace {
@@ -17,6 +20,7 @@ export interface Workspace {
   readonly config: Config;
   /** What the files say in other words than ours. */
   readonly notes: readonly string[];
+  readonly trust: Trust;
 }
 
 interface ConfigFiles {
@@ -48,13 +52,15 @@ export async function examineWorkspace(
   const folder = dir === undefined ? findProject(cwd, env) : resolve(cwd, dir);
   const dataFolder = join(folder, ".rkat");
   const files = { user: userConfigFile(env), project: join(dataFolder, "config.toml") };
+  const places = { folder, dataFolder, storeFile: join(dataFolder, "rkat.db") };
+  const trusted = trustIn(places, env);
   const { config, problem, notes } = await loadConfig({
     userFile: files.user,
     projectFile: files.project,
+    isTrusted: trusted.folder,
     env,
   });
-  const storeFile = join(dataFolder, "rkat.db");
-  return { workspace: { folder, dataFolder, storeFile, files, config, notes }, problem };
+  return { workspace: { ...places, files, config, notes, trust: trusted }, problem };
 }
 
 const SETTING_OF = {
@@ -74,17 +80,69 @@ const GITIGNORE = `# What rkat keeps here is private to this machine; the config
 !config.toml
 `;
 
-/** Makes `.rkat`, private and kept out of git; leaves what is there alone. Returns what it made. */
-export function makeDataFolder(dataFolder: string): readonly string[] {
+/**
+ * Makes `.rkat`, private and kept out of git; leaves what is there alone. You trust what you make.
+ * Returns what it made.
+ *
+ * @throws SessionError `UNSAFE_FILE`
+ */
+export function makeDataFolder(places: TrustedPlaces, env: Environment): readonly string[] {
+  const { folder, dataFolder } = places;
   const made: string[] = [];
-  if (!existsSync(dataFolder)) {
-    mkdirSync(dataFolder, { recursive: true, mode: 0o700 });
+  if (!lookAt(folder, dataFolder)) {
+    mkdirSync(folder, { recursive: true });
+    makeFolder(folder, dataFolder);
+    trust("folder", dataFolder, places, env);
     made.push(dataFolder);
   }
   const ignore = join(dataFolder, ".gitignore");
-  if (!existsSync(ignore)) {
-    writeFileSync(ignore, GITIGNORE, { flag: "wx", mode: 0o600 });
-    made.push(ignore);
-  }
+  if (makeFile(folder, ignore, GITIGNORE)) made.push(ignore);
   return made;
+}
+
+/**
+ * Makes an empty store where there is none, and remembers that you made it.
+ *
+ * @throws SessionError `STORE_NOT_TRUSTED` for one that you did not make here, `UNSAFE_FILE`
+ */
+export function makeStore(workspace: Workspace, env: Environment): void {
+  makeDataFolder(workspace, env);
+  const { folder, storeFile } = workspace;
+  if (!lookAtFile(folder, storeFile)) {
+    // It is trusted before others can see it: another process may open it at once.
+    const unseen = `${storeFile}.${process.pid}.new`;
+    makeFile(folder, unseen, "");
+    trust("store", unseen, workspace, env);
+    makeVisible(unseen, storeFile);
+  }
+  requireTrustedStore(workspace, env);
+}
+
+/** Gives a file its name, unless another process was first. */
+function makeVisible(unseen: string, file: string): void {
+  try {
+    linkSync(unseen, file);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+  } finally {
+    rmSync(unseen, { force: true });
+  }
+}
+
+/**
+ * Looks at a store's file and at those that SQLite keeps beside it.
+ *
+ * @throws SessionError `UNSAFE_FILE`
+ */
+export function lookAtStore(storeFile: string): void {
+  const folder = dirname(dirname(storeFile));
+  for (const beside of ["", "-wal", "-shm", "-journal"]) lookAtFile(folder, storeFile + beside);
+}
+
+/** @throws SessionError `STORE_NOT_TRUSTED`, `UNSAFE_FILE` */
+export function requireTrustedStore(workspace: Workspace, env: Environment): void {
+  const { storeFile } = workspace;
+  lookAtStore(storeFile);
+  if (trustIn(workspace, env).store) return;
+  throw new SessionError("STORE_NOT_TRUSTED", { detail: `It is ${storeFile}.` });
 }

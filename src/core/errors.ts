@@ -182,6 +182,20 @@ export const ERRORS = {
     jsonRpcCode: -32019,
     exitCode: 51,
   },
+  UNSAFE_FILE: {
+    message: "A file is not safe to use.",
+    hint: "Below a project rkat follows no links and uses only regular files and folders of yours. Remove it, or move it away.",
+    httpStatus: 500,
+    jsonRpcCode: -32030,
+    exitCode: 41,
+  },
+  STORE_NOT_TRUSTED: {
+    message: "The store of this project was not made here by you.",
+    hint: "It may come from a stranger. Run `rkat trust` to use it, or move it away to start with an empty one.",
+    httpStatus: 403,
+    jsonRpcCode: -32031,
+    exitCode: 42,
+  },
   SERVICE_UNAVAILABLE: {
     message: "The service is not available now.",
     hint: "Try again later. The message says why.",

@@ -12,6 +12,8 @@ export interface ApprovalOptions {
    * rkat's own. Without a policy a call runs.
    */
   readonly policies?: ToolPolicies;
+  /** Policies that make those stricter, and never looser: a call meets the stricter of both. */
+  readonly atLeast?: ToolPolicies;
   /** Callback that asks the user. Any process may answer first, through `answerApproval`. */
   readonly approve?: Approve;
   /** How long a turn waits for an answer before it ends with `approval_required`. Default 600 000. */
@@ -41,12 +43,16 @@ export class ApprovalDesk {
 
   /** The approvals of a session. Its own policies can only be stricter than the service's. */
   of(settings: SessionSettings, tools: ToolSet): Approvals {
-    const { policies = {} } = this.#options;
+    const { policies = {}, atLeast = {} } = this.#options;
     return {
       policyOf: (name) => {
         const tool = { name, policy: tools.get(name)?.policy, builtin: tools.isBuiltin(name) };
-        const own = policyOf({ name, builtin: tool.builtin }, settings.approvals ?? {});
-        return stricter(policyOf(tool, policies), own);
+        const { builtin } = tool;
+        const own = policyOf({ name, builtin }, settings.approvals ?? {});
+        return [own, policyOf({ name, builtin }, atLeast)].reduce(
+          stricter,
+          policyOf(tool, policies),
+        );
       },
       ask: (approval, signal) => this.#ask(approval, signal),
       settled: (approvalIds) => this.#store.remove({ approvalIds }),

@@ -41,7 +41,9 @@ export class Project {
     const folder = join(root, "project");
     mkdirSync(folder, { recursive: true });
     const { PATH = "", NODE_COMPILE_CACHE = "" } = process.env;
-    const env = { PATH, NODE_COMPILE_CACHE, HOME: root, ...providerEnv(options.provider) };
+    // What a test puts into the project is as good as its own.
+    const own = { HOME: root, RKAT_TRUST: "true" };
+    const env = { PATH, NODE_COMPILE_CACHE, ...own, ...providerEnv(options.provider) };
     const project = new Project(folder, env);
     if (options.config !== undefined) project.write(".rkat/config.toml", options.config);
     return project;

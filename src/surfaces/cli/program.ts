@@ -31,6 +31,7 @@ const COMMANDS: Readonly<Record<string, Load>> = {
   serve: async () => (await serveCommands()).serveCommand,
   mcp: async () => (await serveCommands()).mcpCommand,
   init: async () => (await settingsCommands()).initCommand,
+  trust: async () => (await import("./commands/trust-command.ts")).trustCommand,
   config: async () => (await settingsCommands()).configCommand,
   capabilities: async () => (await settingsCommands()).capabilitiesCommand,
   doctor: async () => (await import("./commands/doctor-command.ts")).doctorCommand,

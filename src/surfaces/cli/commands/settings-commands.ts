@@ -1,4 +1,4 @@
-import { existsSync, writeFileSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { join, relative, resolve } from "node:path";
 import type { Command } from "commander";
 import type { EffectiveSetting } from "../../../config/config.ts";
@@ -10,6 +10,7 @@ import {
   type Workspace,
 } from "../../../config/workspace.ts";
 import { CAPABILITIES, CAPABILITY_DESCRIPTIONS } from "../../../core/capabilities.ts";
+import { makeFile } from "../../../files/plain-files.ts";
 import type { CliContext } from "../cli-context.ts";
 import { oneLine } from "../render/printable.ts";
 import { type Style, styleFor } from "../render/style.ts";
@@ -27,11 +28,9 @@ export function initCommand(program: Command, { terminal }: CliContext): void {
       const folder = resolve(terminal.cwd, init.optsWithGlobals<{ dir?: string }>().dir ?? "");
       const dataFolder = join(folder, ".rkat");
       const config = join(dataFolder, "config.toml");
-      const made = [...makeDataFolder(dataFolder)];
-      if (!existsSync(config)) {
-        writeFileSync(config, configTemplate(), { flag: "wx", mode: 0o600 });
-        made.push(config);
-      }
+      const storeFile = join(dataFolder, "rkat.db");
+      const made = [...makeDataFolder({ folder, dataFolder, storeFile }, terminal.env)];
+      if (makeFile(folder, config, configTemplate())) made.push(config);
       const shown = (path: string) => relative(terminal.cwd, path) || ".";
       const lines =
         made.length > 0

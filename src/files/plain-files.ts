@@ -1,0 +1,148 @@
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  ftruncateSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readSync,
+  type Stats,
+  writeSync,
+} from "node:fs";
+import { join, relative, resolve, sep } from "node:path";
+import { SessionError } from "../core/errors.ts";
+
+/**
+ * Files below a folder whose content a stranger may have made, such as a cloned repository.
+ *
+ *     root / .rkat / sessions / 0194… / events.jsonl
+ *            └────────────┬──────────────────────┘
+ *            each is looked at: no link, a folder or a regular file, and yours
+ *
+ * A link in a repository could lead anywhere: what rkat writes into `index.jsonl` would end in
+ * your `.bashrc`. So nothing below the root is opened, made, renamed or deleted through one.
+ */
+
+/** Looks at each part of a path below `root`. Returns what is at its end, or `undefined` where nothing is. */
+export function lookAt(root: string, path: string): Stats | undefined {
+  const parts = partsBelow(root, path);
+  let at = resolve(root);
+  let found: Stats | undefined;
+  for (const [index, part] of parts.entries()) {
+    at = join(at, part);
+    found = lstatSync(at, { throwIfNoEntry: false });
+    if (!found) return undefined;
+    const isLast = index === parts.length - 1;
+    if (found.isSymbolicLink()) throw unsafe(at, "is a link");
+    if (!isLast && !found.isDirectory()) throw unsafe(at, "is not a folder");
+    if (isLast && !found.isDirectory() && !found.isFile())
+      throw unsafe(at, "is not a regular file");
+    if (!isYours(found)) throw unsafe(at, "belongs to another user");
+  }
+  return found;
+}
+
+/** The same for a path that must be a regular file if it is there. */
+export function lookAtFile(root: string, path: string): Stats | undefined {
+  const found = lookAt(root, path);
+  if (found && !found.isFile()) throw unsafe(path, "is not a regular file");
+  return found;
+}
+
+/**
+ * Opens a regular file below `root` without following a link, and returns its descriptor. What was
+ * opened is what was looked at.
+ *
+ * @throws SessionError `UNSAFE_FILE`, or the system's error, such as `ENOENT`
+ */
+export function openFile(root: string, path: string, flags: number, mode = 0o600): number {
+  const before = lookAtFile(root, path);
+  // A file that is made must be new: a link that appears meanwhile makes it fail.
+  const exclusive = !before && flags & constants.O_CREAT ? constants.O_EXCL : 0;
+  const truncates = before && flags & constants.O_TRUNC;
+  const descriptor = openSync(
+    path,
+    (flags & ~constants.O_TRUNC) |
+      exclusive |
+      (constants.O_NOFOLLOW ?? 0) |
+      (constants.O_NONBLOCK ?? 0),
+    mode,
+  );
+  try {
+    const opened = fstatSync(descriptor);
+    const isSame = !before || (opened.dev === before.dev && opened.ino === before.ino);
+    if (!opened.isFile() || !isYours(opened) || !isSame) throw unsafe(path, "was replaced");
+    lookAtFile(root, path);
+    if (truncates) ftruncateSync(descriptor);
+    return descriptor;
+  } catch (error) {
+    closeSync(descriptor);
+    throw error;
+  }
+}
+
+/** The text of a small file below `root`; `undefined` where there is none. */
+export function readSmallFile(root: string, path: string, bytesMax: number): string | undefined {
+  const found = lookAtFile(root, path);
+  if (!found) return undefined;
+  if (found.size > bytesMax) throw unsafe(path, `is larger than ${bytesMax} bytes`);
+  const descriptor = openFile(root, path, constants.O_RDONLY);
+  try {
+    const buffer = Buffer.alloc(bytesMax + 1);
+    let length = 0;
+    for (let read = 1; read > 0 && length <= bytesMax; length += read) {
+      read = readSync(descriptor, buffer, length, buffer.length - length, null);
+    }
+    if (length > bytesMax) throw unsafe(path, `is larger than ${bytesMax} bytes`);
+    return buffer.toString("utf8", 0, length);
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+/** Makes a file with this text below `root`, private to you. Returns whether there was none. */
+export function makeFile(root: string, path: string, text: string): boolean {
+  if (lookAtFile(root, path)) return false;
+  const flags = constants.O_WRONLY | constants.O_CREAT;
+  const descriptor = openFile(root, path, flags);
+  try {
+    writeSync(descriptor, text);
+  } finally {
+    closeSync(descriptor);
+  }
+  return true;
+}
+
+/** Makes a folder below `root`, and those above it, private to you. */
+export function makeFolder(root: string, path: string): void {
+  let at = resolve(root);
+  for (const part of partsBelow(root, path)) {
+    at = join(at, part);
+    if (lookAt(root, at)) continue;
+    try {
+      mkdirSync(at, { mode: 0o700 });
+    } catch (error) {
+      // Another process made it meanwhile.
+      if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+    }
+    if (!lookAt(root, at)?.isDirectory()) throw unsafe(at, "is not a folder");
+  }
+}
+
+function partsBelow(root: string, path: string): readonly string[] {
+  const below = relative(resolve(root), resolve(path));
+  const parts = below.split(sep).filter((part) => part !== "");
+  if (parts.length === 0 || parts[0] === ".." || resolve(root, below) !== resolve(path)) {
+    throw unsafe(path, `is not below ${root}`);
+  }
+  return parts;
+}
+
+function isYours({ uid }: Stats): boolean {
+  return process.getuid === undefined || uid === process.getuid();
+}
+
+function unsafe(path: string, why: string): SessionError {
+  return new SessionError("UNSAFE_FILE", { detail: `${path} ${why}.` });
+}
