@@ -21,20 +21,20 @@ export type {
   UnchangedHistory,
   UnchangedReason,
 } from "./compaction/compact-history-result.ts";
+export { COMPACTION_PROMPT } from "./compaction/compaction-prompt.ts";
 export { DefaultCompactor } from "./compaction/default-compactor.ts";
 export { pruneToolOutput } from "./compaction/prune-tool-output.ts";
 export { smartFallbackSummary } from "./compaction/smart-fallback-summary.ts";
 export type { ApprovalAnswer, Approve, PendingApproval, ToolPolicy } from "./core/approval.ts";
 export type { ApprovalStore } from "./core/approval-store.ts";
-export { CAPABILITIES, type Capability } from "./core/capabilities.ts";
-export type {
-  CompactionConfig,
-  CompactionContext,
-  CompactionResult,
-  Compactor,
-  RebuildConstraints,
+export {
+  type CompactionConfig,
+  type CompactionContext,
+  type CompactionResult,
+  type Compactor,
+  DEFAULT_COMPACTION_CONFIG,
+  type RebuildConstraints,
 } from "./core/compactor.ts";
-export type { ContextView } from "./core/context-view.ts";
 export type { Embedder } from "./core/embedder.ts";
 export { ERRORS, type ErrorCode, SessionError } from "./core/errors.ts";
 export type {
@@ -42,7 +42,9 @@ export type {
   DurableEvent,
   EventEnvelope,
   NewEvent,
+  Origin,
   SessionEvent,
+  SessionSettings,
   StoredEvent,
   TransientEvent,
 } from "./core/event.ts";
@@ -60,7 +62,14 @@ export type {
   KnowledgeKind,
   NewKnowledge,
 } from "./core/knowledge.ts";
-export type { KnowledgeStore } from "./core/knowledge-store.ts";
+export type {
+  KnowledgeChange,
+  KnowledgeLimits,
+  KnowledgePage,
+  KnowledgeStore,
+  RecordedBatch,
+  Unheard,
+} from "./core/knowledge-store.ts";
 export type {
   LanguageModel,
   ModelChunk,
@@ -81,25 +90,68 @@ export type {
   ScorePart,
   Watch,
 } from "./core/memory-store.ts";
-export { indexableText, type Message } from "./core/message.ts";
-export type { PinnedMessage, Pins } from "./core/pins.ts";
+export {
+  type AssistantBlock,
+  type ContentBlock,
+  indexableText,
+  type Message,
+  type StopReason,
+  SUMMARY_PREFIX,
+  summaryMessage,
+  type ToolResult,
+  type ToolUse,
+} from "./core/message.ts";
 export type { Projection } from "./core/projection.ts";
 export type {
-  ApprovalAnswered,
-  CompactionOutcome,
-  Distillation,
-  MemoryForgotten,
-  SessionCreated,
-  SessionService,
-  SessionSummary,
-  SessionView,
-  TurnOptions,
-  TurnResult,
+  AddKnowledge,
+  AnswerApproval,
+  Budget,
+  CompactionSettings,
+  CompactSession,
+  CreateSession,
+  DistillKnowledge,
+  EditKnowledge,
+  ForgetMemory,
+  KnowledgeRequest,
+  ListApprovals,
+  ListKnowledge,
+  ListMemory,
+  ListSessions,
+  MemoryStatsRequest,
+  MessageRequest,
+  ResumeTurn,
+  SearchHistory,
+  SearchMemory,
+  SessionRequest,
+  StartTurn,
+  Subscribe,
+  UpdateTask,
+} from "./core/requests.ts";
+export {
+  type ApprovalAnswered,
+  CAPABILITIES,
+  type Capability,
+  type CompactionOutcome,
+  type ContextPart,
+  type ContextView,
+  type Distillation,
+  type HistoryMessage,
+  type MemoryForgotten,
+  type NextCompaction,
+  type PinnedMessage,
+  type Pins,
+  type SessionCreated,
+  type SessionService,
+  type SessionSummary,
+  type SessionView,
+  type SubscribeOptions,
+  type TurnEnd,
+  type TurnOptions,
+  type TurnResult,
 } from "./core/session-service.ts";
 export type { SessionSnapshot } from "./core/session-snapshot.ts";
-export { SessionState } from "./core/session-state.ts";
 export type { LeaseOwner, SessionQuery, SessionStore } from "./core/session-store.ts";
-export type { TaskRecord, TaskView } from "./core/task.ts";
+export type { TaskChange, TaskRecord, TaskView } from "./core/task.ts";
 export { estimateTokens } from "./core/tokens.ts";
 export {
   defineTool,
@@ -119,6 +171,12 @@ export {
   type EmbedderSettings,
   openEmbedder,
 } from "./embedders/open-embedder.ts";
+export {
+  type Distilled,
+  type DistillerOptions,
+  type Evidence,
+  KnowledgeDistiller,
+} from "./knowledge/knowledge-distiller.ts";
 export type { ApprovalOptions } from "./session/approval-desk.ts";
 export type {
   CompactionOptions,
@@ -127,6 +185,8 @@ export type {
   ServiceStores,
 } from "./session/service-options.ts";
 export { EphemeralKnowledgeStore } from "./stores/ephemeral/ephemeral-knowledge-store.ts";
+export { SimpleMemoryStore } from "./stores/ephemeral/simple-memory-store.ts";
+export { EphemeralApprovalStore, EphemeralEventStore, EphemeralSessionStore };
 
 /**
  * A session service with the capabilities whose parts you pass:

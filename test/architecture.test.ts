@@ -56,14 +56,17 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
 
 const folderOf = (path: string) => path.split(sep)[1] ?? "";
 
-function importsOf(file: string): string[] {
-  const specifiers = readFileSync(file, "utf8").matchAll(/(?:from|import)[ (]+"([^"]+)"/g);
-  return [...specifiers]
-    .map((match) => match[1] ?? "")
+const isOwn = (specifier: string) => specifier.startsWith(".");
+
+function specifiersIn(file: string): readonly string[] {
+  const found = readFileSync(file, "utf8").matchAll(/(?:from|import)[ (]+"([^"]+)"/g);
+  return Array.from(found, ([, specifier = ""]) => specifier);
+}
+
+function importsOf(file: string): readonly string[] {
+  return specifiersIn(file)
     .filter((specifier) => !specifier.startsWith("node:"))
-    .map((specifier) =>
-      specifier.startsWith(".") ? folderOf(join(dirname(file), specifier)) : specifier,
-    );
+    .map((specifier) => (isOwn(specifier) ? folderOf(join(dirname(file), specifier)) : specifier));
 }
 
 test("every import follows an arrow in MAY_IMPORT", () => {
@@ -75,3 +78,46 @@ test("every import follows an arrow in MAY_IMPORT", () => {
   );
   expect(strays).toEqual([]);
 });
+
+test("no files import each other in a circle, types included", () => {
+  const imports = new Map(
+    globSync("src/**/*.ts")
+      .filter((file) => !file.endsWith(".test.ts"))
+      .map((file) => [
+        file,
+        specifiersIn(file)
+          .filter(isOwn)
+          .map((to) => join(dirname(file), to)),
+      ]),
+  );
+  const circles = circlesIn(imports).filter((circle) => !OPEN.test(circle));
+  expect(circles).toEqual([]);
+});
+
+/** Circles that are about to go. */
+const OPEN = /src\/surfaces\/cli|src\/stores\/sqlite\/memory/;
+
+test("a circle is found, and named by its files in order", () => {
+  const imports = new Map([
+    ["a", ["b"]],
+    ["b", ["c", "d"]],
+    ["c", ["a"]],
+    ["d", []],
+  ]);
+  expect(circlesIn(imports)).toEqual(["a → b → c → a"]);
+});
+
+/** One circle for each import that closes one. */
+function circlesIn(imports: ReadonlyMap<string, readonly string[]>): readonly string[] {
+  const done = new Set<string>();
+  const circles: string[] = [];
+  const visit = (file: string, path: readonly string[]) => {
+    const start = path.indexOf(file);
+    if (start >= 0) circles.push([...path.slice(start), file].join(" → "));
+    if (start >= 0 || done.has(file)) return;
+    for (const next of imports.get(file) ?? []) visit(next, [...path, file]);
+    done.add(file);
+  };
+  for (const file of imports.keys()) visit(file, []);
+  return circles;
+}

@@ -6,8 +6,13 @@ import { compactHistory } from "../src/compaction/compact-history.ts";
 import type { CompactHistoryResult } from "../src/compaction/compact-history-result.ts";
 import { countLooseMessages, measureHistory } from "../src/compaction/measure-history.ts";
 import { type CompactionConfig, DEFAULT_COMPACTION_CONFIG } from "../src/core/compactor.ts";
-import { isSummary, type Message, toolResults, toolUses } from "../src/core/message.ts";
-import { summaryMessage } from "../src/core/summary.ts";
+import {
+  isSummary,
+  type Message,
+  summaryMessage,
+  toolResults,
+  toolUses,
+} from "../src/core/message.ts";
 import { estimateFromBytes, estimateTokens, jsonBytes } from "../src/core/tokens.ts";
 import { withShortenedOutput } from "../src/core/tool-output.ts";
 import {

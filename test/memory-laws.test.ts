@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, describe, test } from "vitest";
+import { afterAll, describe, expect, test } from "vitest";
 import type { Embedder } from "../src/core/embedder.ts";
 import type { MemoryStore } from "../src/core/memory-store.ts";
 import { BagOfWordsEmbedder } from "../src/embedders/bag-of-words-embedder.ts";
@@ -75,3 +75,19 @@ for (const { name, open } of EMBEDDERS) {
     for (const law of embedderLaws) test(law.name, () => law.holds(open));
   });
 }
+
+test("SimpleMemoryStore scores the share of the query's words that an entry contains", async () => {
+  const store = new SimpleMemoryStore();
+  const entry = (id: string, content: string) =>
+    ({ id, content, sessionId: "s", turn: 0, kind: "message" }) as const;
+  await store.add([
+    entry("half", "Errors come first."),
+    entry("all", "The parser has no errors."),
+    entry("none", "All is well."),
+  ]);
+  const hits = await store.search({ query: "Parse errors", limit: 5 });
+  expect(hits.map(({ id, score }) => [id, score])).toEqual([
+    ["all", 1],
+    ["half", 0.5],
+  ]);
+});

@@ -1,8 +1,13 @@
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { AssistantBlock, ContentBlock, Message, ToolUse } from "../src/core/message.ts";
-import { toolUses } from "../src/core/message.ts";
-import { summaryMessage } from "../src/core/summary.ts";
+import {
+  type AssistantBlock,
+  type ContentBlock,
+  type Message,
+  summaryMessage,
+  type ToolUse,
+  toolUses,
+} from "../src/core/message.ts";
 import { ask, MODEL_NAMES, MODELS, modelsOf, user } from "./support/model-under-test.ts";
 import {
   type ProviderServer,

@@ -1,7 +1,6 @@
 import type { CompactHistoryResult } from "../compaction/compact-history-result.ts";
 import type { DurableEvent } from "../core/event.ts";
-import type { HistoryEntry } from "../core/history-entry.ts";
-import { spansOf } from "../core/history-runs.ts";
+import { type HistoryEntry, spansOf } from "../core/history-entry.ts";
 import { isSummary } from "../core/message.ts";
 import type { SessionState } from "../core/session-state.ts";
 import type { Usage } from "../core/usage.ts";

@@ -1,7 +1,6 @@
 import { expect, test } from "vitest";
 import type { CompactionResult, RebuildConstraints } from "../core/compactor.ts";
-import type { Message } from "../core/message.ts";
-import { summaryMessage } from "../core/summary.ts";
+import { type Message, summaryMessage } from "../core/message.ts";
 import { checkRebuild, type Violation } from "./check-rebuild.ts";
 import { DefaultCompactor } from "./default-compactor.ts";
 

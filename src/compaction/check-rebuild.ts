@@ -1,6 +1,5 @@
 import type { CompactionResult, RebuildConstraints, Shortened } from "../core/compactor.ts";
-import { isSummary, type Message } from "../core/message.ts";
-import { SUMMARY_PREFIX } from "../core/summary.ts";
+import { isSummary, type Message, SUMMARY_PREFIX } from "../core/message.ts";
 import { jsonBytes } from "../core/tokens.ts";
 import { withShortenedOutput } from "../core/tool-output.ts";
 import { startsTurn } from "../core/turn.ts";

@@ -1,7 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { Compactor } from "../core/compactor.ts";
-import { isSummary, type Message } from "../core/message.ts";
-import { summaryMessage } from "../core/summary.ts";
+import { isSummary, type Message, summaryMessage } from "../core/message.ts";
 import { estimateTokens } from "../core/tokens.ts";
 import { type CompactHistoryOptions, compactHistory } from "./compact-history.ts";
 import { DefaultCompactor } from "./default-compactor.ts";

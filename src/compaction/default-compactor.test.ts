@@ -1,7 +1,12 @@
 import { describe, expect, test } from "vitest";
 import type { CompactionContext } from "../core/compactor.ts";
-import { isSummary, type Message, toolResults } from "../core/message.ts";
-import { SUMMARY_PREFIX, summaryMessage } from "../core/summary.ts";
+import {
+  isSummary,
+  type Message,
+  SUMMARY_PREFIX,
+  summaryMessage,
+  toolResults,
+} from "../core/message.ts";
 import { estimateTokens, jsonBytes } from "../core/tokens.ts";
 import { compactorLaws } from "../testing/compactor-laws.ts";
 import { DefaultCompactor } from "./default-compactor.ts";

@@ -8,8 +8,7 @@ import {
   type RebuildConstraints,
 } from "../core/compactor.ts";
 import { SessionError } from "../core/errors.ts";
-import type { Message } from "../core/message.ts";
-import { summaryMessage } from "../core/summary.ts";
+import { type Message, summaryMessage } from "../core/message.ts";
 import { COMPACTION_PROMPT } from "./compaction-prompt.ts";
 import { cutEnd } from "./cut-text.ts";
 import { planRebuild } from "./plan-rebuild.ts";

@@ -1,7 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import type { Message } from "../core/message.ts";
-import { summaryMessage } from "../core/summary.ts";
+import { type Message, summaryMessage } from "../core/message.ts";
 import { anchorsIn } from "./anchors.ts";
 import { compactHistory } from "./compact-history.ts";
 import { jsonTextBytes } from "./cut-text.ts";

@@ -4,8 +4,7 @@ import {
   type RebuildConstraints,
   type Shortened,
 } from "../core/compactor.ts";
-import { isSummary, type Message } from "../core/message.ts";
-import { summaryMessage } from "../core/summary.ts";
+import { isSummary, type Message, summaryMessage } from "../core/message.ts";
 import { jsonBytes } from "../core/tokens.ts";
 import { type Group, type MeasuredHistory, measureHistory } from "./measure-history.ts";
 import {

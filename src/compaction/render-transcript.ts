@@ -2,10 +2,10 @@ import {
   type ContentBlock,
   isSummary,
   type Message,
+  SUMMARY_PREFIX,
   type ToolUse,
   type UserMessage,
 } from "../core/message.ts";
-import { SUMMARY_PREFIX } from "../core/summary.ts";
 import { cutMiddle } from "./cut-text.ts";
 
 /** Of a tool's arguments or output, a summary needs how it began and how it ended. */

@@ -1,7 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import type { Message } from "../core/message.ts";
-import { summaryMessage } from "../core/summary.ts";
+import { type Message, summaryMessage } from "../core/message.ts";
 import { jsonTextBytes } from "./cut-text.ts";
 import { smartFallbackSummary } from "./smart-fallback-summary.ts";
 

@@ -1,7 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import type { Message, UserMessage } from "../core/message.ts";
-import { summaryMessage } from "../core/summary.ts";
+import { type Message, summaryMessage, type UserMessage } from "../core/message.ts";
 import { estimateTokens } from "../core/tokens.ts";
 import { COMPACTION_PROMPT } from "./compaction-prompt.ts";
 import { summaryRequest } from "./summary-request.ts";

@@ -1,7 +1,7 @@
 import { linkSync, mkdirSync, rmSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
-import type { Capability } from "../core/capabilities.ts";
 import { SessionError } from "../core/errors.ts";
+import type { Capability } from "../core/session-service.ts";
 import { lookAt, lookAtFile, makeFile, makeFolder } from "../files/plain-files.ts";
 import type { Config } from "./config.ts";
 import { findProject, userConfigFile } from "./config-places.ts";

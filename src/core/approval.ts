@@ -1,5 +1,3 @@
-import type { ToolApprovalRequested } from "./event.ts";
-
 /** What happens to a call of a tool before it runs. */
 export const TOOL_POLICIES = ["allow", "ask", "deny"] as const;
 
@@ -41,20 +39,3 @@ export type Approve = (
   call: PendingApproval,
   options: { readonly signal: AbortSignal },
 ) => Promise<ApprovalAnswer | "later" | undefined> | ApprovalAnswer | "later" | undefined;
-
-/** What is asked, for whoever answers. */
-export function pendingApproval(
-  sessionId: string,
-  { approval_id, id, name, args, goal }: ToolApprovalRequested,
-  timestampMs: number,
-): PendingApproval {
-  return {
-    approvalId: approval_id,
-    sessionId,
-    toolUseId: id,
-    tool: name,
-    args,
-    goal,
-    requestedAt: new Date(timestampMs).toISOString(),
-  };
-}

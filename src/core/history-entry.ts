@@ -1,4 +1,7 @@
+import type { DiscardedSpan } from "./event.ts";
+import { isSummary } from "./message.ts";
 import type { LoggedMessage } from "./message-assembler.ts";
+import { startsTurn } from "./turn.ts";
 
 /** A message of the history, with what keeps its cost from being counted again. */
 export interface HistoryEntry extends LoggedMessage {
@@ -8,4 +11,41 @@ export interface HistoryEntry extends LoggedMessage {
   readonly turn: number;
   /** UTF-8 bytes of its JSON. */
   readonly bytes: number;
+}
+
+/** Messages that follow each other in the log and in the history. */
+export interface HistoryRun extends DiscardedSpan {
+  /** Place of the first of them among all messages. */
+  readonly ordinal: number;
+}
+
+/** A run, and the ordinal of the message that would make it longer. */
+export interface OpenRun extends HistoryRun {
+  to: number;
+  next: number;
+}
+
+export function runsOf(entries: readonly HistoryEntry[]): OpenRun[] {
+  const runs: OpenRun[] = [];
+  for (const entry of entries) extendRuns(runs, entry);
+  return runs;
+}
+
+/** Takes one more message, in the order of the history. */
+export function extendRuns(runs: OpenRun[], entry: HistoryEntry): void {
+  if (isSummary(entry.message)) return;
+  const last = runs.at(-1);
+  if (last?.next === entry.ordinal) {
+    last.to = entry.id;
+    last.next += 1;
+    return;
+  }
+  const turns_before = entry.turn + (startsTurn(entry.message) ? 0 : 1);
+  const { from, id: to, ordinal } = entry;
+  runs.push({ from, to, ordinal, turns_before, next: ordinal + 1 });
+}
+
+/** Where in the log the messages are that leave; neighbours in one span. */
+export function spansOf(entries: readonly HistoryEntry[]): DiscardedSpan[] {
+  return runsOf(entries).map(({ from, to, turns_before }) => ({ from, to, turns_before }));
 }

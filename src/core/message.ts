@@ -121,3 +121,20 @@ export function toolResults(message: Message): readonly ToolResult[] {
 export function isSummary(message: Message): boolean {
   return message.role === "user" && message.kind === "compaction_summary";
 }
+
+/** What a summary begins with in the rebuilt history: the specification's text. */
+export const SUMMARY_PREFIX =
+  "[Context compacted] A previous context produced the following summary of work so far. The current tool and session state is preserved. Use this summary to continue without duplicating work:\n\n";
+
+/** The message that stands for what a compaction removed. */
+export function summaryMessage(summary: string): UserMessage {
+  return { role: "user", kind: "compaction_summary", content: SUMMARY_PREFIX + summary };
+}
+
+/** What stands in the place of a text that somebody had forgotten. */
+export const FORGOTTEN = "[forgotten]";
+
+/** Whether nothing but the marker is left of a text. */
+export function isForgotten(text: string): boolean {
+  return text.includes(FORGOTTEN) && text.replaceAll(FORGOTTEN, "").trim() === "";
+}

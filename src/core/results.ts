@@ -1,7 +1,5 @@
 import { z } from "zod";
 import type { PendingApproval } from "./approval.ts";
-import { CAPABILITIES } from "./capabilities.ts";
-import { CONTEXT_PARTS, type ContextView } from "./context-view.ts";
 import type { HistoryHit } from "./event-store.ts";
 import { KNOWLEDGE_KINDS, KNOWLEDGE_ORIGINS, type KnowledgeEntry } from "./knowledge.ts";
 import {
@@ -11,24 +9,27 @@ import {
   type MemoryStats,
 } from "./memory-store.ts";
 import { messageSchema } from "./message-schema.ts";
-import type { Pins } from "./pins.ts";
 import { origin } from "./requests.ts";
-import type {
-  ApprovalAnswered,
-  CompactionOutcome,
-  Distillation,
-  MemoryForgotten,
-  SessionCreated,
-  SessionSummary,
-  SessionView,
-  TurnResult,
+import {
+  type ApprovalAnswered,
+  CAPABILITIES,
+  CONTEXT_PARTS,
+  type CompactionOutcome,
+  type ContextView,
+  type Distillation,
+  type MemoryForgotten,
+  type Pins,
+  type SessionCreated,
+  type SessionSummary,
+  type SessionView,
+  type TurnResult,
 } from "./session-service.ts";
 import type { TaskView } from "./task.ts";
 import type { Usage } from "./usage.ts";
 
 /**
- * What a session service answers, as schemas: what surfaces write and clients
- * read. Each describes the type of the same name in `session-service.ts`.
+ * The results of a session service as schemas, for the surfaces. Each is checked against the type
+ * of the same name by `shape`: a field that is missing, unknown or of another type does not compile.
  */
 
 const count = z.int().min(0);
@@ -251,7 +252,12 @@ export const distillation = shape<Distillation>()({
 
 export const capability = z.enum(CAPABILITIES);
 
-/** An object schema that must name exactly the fields of `T`. */
+/** An object schema with exactly the fields of `T`, each with a schema of the field's type. */
 function shape<T>() {
-  return <Shape extends Record<keyof T, z.ZodType>>(fields: Shape) => z.object(fields);
+  return <Shape extends { readonly [Field in keyof Required<T>]: z.ZodType<Parsed<T[Field]>> }>(
+    fields: Shape & { readonly [Field in Exclude<keyof Shape, keyof T>]: never },
+  ) => z.object(fields as Shape);
 }
+
+/** `T` as zod types it: a field that may be missing may also be `undefined`. */
+type Parsed<T> = T extends object ? { [Field in keyof T]: Parsed<T[Field]> | undefined } : T;

@@ -1,12 +1,9 @@
 import type { PendingApproval } from "./approval.ts";
-import type { Capability } from "./capabilities.ts";
-import type { ContextView } from "./context-view.ts";
 import type { EventEnvelope, Origin } from "./event.ts";
 import type { HistoryHit } from "./event-store.ts";
 import type { Contradiction, KnowledgeEntry } from "./knowledge.ts";
 import type { MemoryCheck, MemoryEntry, MemoryHit, MemoryStats, Watch } from "./memory-store.ts";
 import type { Message } from "./message.ts";
-import type { Pins } from "./pins.ts";
 import type {
   AddKnowledge,
   AnswerApproval,
@@ -177,7 +174,7 @@ export interface ApprovalAnswered {
 
 export interface Distillation {
   readonly rules: readonly KnowledgeEntry[];
-  /** What was said and later gainsaid; the newer holds. */
+  /** Statements that contradict each other. The newer one holds. */
   readonly contradictions: readonly Contradiction[];
   /** What goes into the system prompt of new sessions; empty when there are no rules. */
   readonly addendum: string;
@@ -241,3 +238,85 @@ export interface HistoryMessage {
   readonly origin?: Origin;
   readonly pinned?: true;
 }
+
+/** The messages of a session that stay whatever a compaction does, and how much they may take. */
+export interface Pins {
+  /** In the order of the history. */
+  readonly pins: readonly PinnedMessage[];
+  /** Estimated tokens of pinned messages, and of the tool calls and results that stay with them. */
+  readonly tokens: number;
+  readonly tokensMax: number;
+}
+
+export interface PinnedMessage {
+  /** Its id. */
+  readonly message: number;
+  /** Its place in the history now, from 0. */
+  readonly position: number;
+  readonly role: "user" | "assistant" | "tool";
+  /** How it begins. */
+  readonly text: string;
+}
+
+/** Where each token of a session's context window goes. All but the usage are estimates. */
+export interface ContextView {
+  readonly sessionId: string;
+  readonly model: string;
+  /** Tokens that the model takes; null when that is not known. */
+  readonly contextWindow: number | null;
+  /** Tokens at which the history is compacted; null where it is not. */
+  readonly threshold: number | null;
+  /** In the order in which the model is sent them. */
+  readonly parts: readonly ContextPart[];
+  /** What the parts sum up to. */
+  readonly usedTokens: number;
+  /** What is left of the window, or of the threshold where no window is known; null where neither is. */
+  readonly freeTokens: number | null;
+  /** Input tokens of the last model call as its provider counted them; 0 before the first and after a compaction. */
+  readonly lastInputTokens: number;
+  /** When the next compaction comes; null where there are none. */
+  readonly compaction: NextCompaction | null;
+}
+
+export interface ContextPart {
+  readonly name: ContextPartName;
+  readonly tokens: number;
+  readonly messages: number;
+}
+
+export const CONTEXT_PARTS = [
+  "tool_definitions",
+  "system_prompt",
+  "knowledge",
+  "summary",
+  "pins",
+  "turns",
+  "task_record",
+] as const;
+
+export type ContextPartName = (typeof CONTEXT_PARTS)[number];
+
+export interface NextCompaction {
+  /** Whether the next model call is preceded by one. */
+  readonly due: boolean;
+  /** Tokens until then; 0 when that many are there. */
+  readonly tokensLeft: number;
+  /** Messages until then; null where only tokens count. */
+  readonly messagesLeft: number | null;
+  /** Model calls that have to pass before, however full the window is. */
+  readonly callsLeft: number;
+}
+
+/**
+ * What a service can do beyond running turns. A capability is something you
+ * pass: stores, a memory store, a compactor.
+ */
+export const CAPABILITIES = ["session-store", "memory-store", "session-compaction"] as const;
+
+export type Capability = (typeof CAPABILITIES)[number];
+
+export const CAPABILITY_DESCRIPTIONS: Readonly<Record<Capability, string>> = {
+  "session-store": "Sessions outlive the process: resume, read, list, archive, delete, search.",
+  "memory-store": "What compaction removed, and what was added by hand, can be searched.",
+  "session-compaction": "Histories are compacted before they outgrow the context window.",
+};

@@ -1,4 +1,5 @@
-import type { DiscardedSpan, PrunedOutput, SessionSettings } from "./event.ts";
+import type { PrunedOutput, SessionSettings } from "./event.ts";
+import type { HistoryRun } from "./history-entry.ts";
 import type { TaskRecord } from "./task.ts";
 import type { Usage } from "./usage.ts";
 import type { DeniedCall, ShownTask } from "./working-memory.ts";
@@ -33,10 +34,4 @@ export interface SessionSnapshot {
   readonly shown_task?: ShownTask | null;
   /** Ids of pinned messages. */
   readonly pins?: readonly number[];
-}
-
-/** Messages that stood next to each other when they were said, and still do. */
-export interface HistoryRun extends DiscardedSpan {
-  /** Place of the first of them among all messages. */
-  readonly ordinal: number;
 }

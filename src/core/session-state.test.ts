@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import type { DurableEvent, StoredEvent } from "./event.ts";
-import { spansOf } from "./history-runs.ts";
+import { spansOf } from "./history-entry.ts";
 import { isSummary, type Message, toolResults, toolUses } from "./message.ts";
 import { type ReadLog, SessionState } from "./session-state.ts";
 import { estimateTokens } from "./tokens.ts";

@@ -5,12 +5,10 @@ import type {
   Span,
   StoredEvent,
 } from "./event.ts";
-import type { HistoryEntry } from "./history-entry.ts";
-import { extendRuns, type OpenRun, runsOf } from "./history-runs.ts";
-import { indexableText, isSummary, type Message, type ToolUse } from "./message.ts";
+import { extendRuns, type HistoryEntry, type OpenRun, runsOf } from "./history-entry.ts";
+import { indexableText, isSummary, type Message, summaryMessage, type ToolUse } from "./message.ts";
 import { type LoggedMessage, MessageAssembler } from "./message-assembler.ts";
 import type { SessionSnapshot } from "./session-snapshot.ts";
-import { summaryMessage } from "./summary.ts";
 import { estimateFromBytes, jsonBytes } from "./tokens.ts";
 import { withShortenedOutput } from "./tool-output.ts";
 import { startsTurn } from "./turn.ts";

@@ -1,6 +1,5 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { filesOfCall } from "./files-of-call.ts";
 import {
   changedTask,
   NO_TASK,
@@ -11,6 +10,7 @@ import {
   withFiles,
 } from "./task.ts";
 import { utf8Bytes } from "./tokens.ts";
+import { filesOfCall } from "./working-memory.ts";
 
 const RELEASE = changedTask(NO_TASK, {
   newTask: "Ship the release.",

@@ -1,9 +1,7 @@
 import type { StoredEvent } from "./event.ts";
-import { filesOfCall } from "./files-of-call.ts";
-import { isForgotten } from "./forgotten.ts";
 import type { HistoryEntry } from "./history-entry.ts";
-import { type Message, type ToolUse, toolResults, toolUses } from "./message.ts";
-import { NO_TASK, renderTask, type TaskRecord, withFiles } from "./task.ts";
+import { isForgotten, type Message, type ToolUse, toolResults, toolUses } from "./message.ts";
+import { NO_TASK, renderTask, TASK_LIMITS, type TaskRecord, withFiles } from "./task.ts";
 import { headWithin, jsonBytes, utf8Bytes } from "./tokens.ts";
 
 /** Where the model is shown the task record, and what it reads there. */
@@ -170,4 +168,35 @@ function afterResults(messages: readonly Message[], index: number): number {
   const next = messages[index + 1];
   const waits = message !== undefined && toolUses(message).length > 0;
   return waits && next && toolResults(next).length > 0 ? index + 2 : index + 1;
+}
+
+/** How tools call the arguments that name a file. */
+const FILE_ARGUMENTS: ReadonlySet<string> = new Set([
+  "path",
+  "paths",
+  "file",
+  "files",
+  "filename",
+  "file_name",
+  "filepath",
+  "file_path",
+  "filePath",
+  "fileName",
+]);
+
+/** The files that a tool call names in arguments such as `path` or `file`. */
+export function filesOfCall({ args }: Pick<ToolUse, "args">): readonly string[] {
+  if (typeof args !== "object" || args === null) return [];
+  return Object.entries(args).flatMap(([name, value]) =>
+    FILE_ARGUMENTS.has(name) ? [value].flat().filter(isFileName) : [],
+  );
+}
+
+/** One line with a letter or a digit in it, as long as a name is: `.` and texts of programs are none. */
+function isFileName(value: unknown): value is string {
+  return (
+    typeof value === "string" &&
+    value.length <= TASK_LIMITS.fileCharacters &&
+    /^[^\p{Cc}]*[\p{L}\p{N}][^\p{Cc}]*$/u.test(value)
+  );
 }

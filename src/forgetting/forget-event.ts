@@ -1,6 +1,5 @@
 import type { DurableEvent } from "../core/event.ts";
-import { FORGOTTEN } from "../core/forgotten.ts";
-import { type ContentBlock, indexableText } from "../core/message.ts";
+import { type ContentBlock, FORGOTTEN, indexableText } from "../core/message.ts";
 import { emptiedJson, forgottenMessage, inJson, messageWithoutCopies } from "./forget-message.ts";
 import type { ForgottenPhrases } from "./forgotten-phrases.ts";
 

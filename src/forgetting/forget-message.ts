@@ -1,5 +1,4 @@
-import { FORGOTTEN } from "../core/forgotten.ts";
-import type { Message } from "../core/message.ts";
+import { FORGOTTEN, type Message } from "../core/message.ts";
 import type { ForgottenPhrases } from "./forgotten-phrases.ts";
 
 /** The message without its words. Its tool calls stay. */

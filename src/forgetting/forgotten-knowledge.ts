@@ -1,5 +1,5 @@
 import type { KnowledgeEntry } from "../core/knowledge.ts";
-import { distill } from "../knowledge/distill.ts";
+import { KnowledgeDistiller } from "../knowledge/knowledge-distiller.ts";
 import type { ForgottenPhrases } from "./forgotten-phrases.ts";
 import type { Sources } from "./sources.ts";
 
@@ -34,10 +34,11 @@ export function rulesMadeOf(
 ): ReadonlySet<string> {
   const ids = new Set(entries.map(({ id }) => id));
   const resting = all.filter(({ sources = [] }) => sources.some((id) => ids.has(id)));
+  const distiller = new KnowledgeDistiller({ maxRules: 1 });
   const alone = entries.flatMap((entry) => {
     const corrections = entry.kind === "correction" ? [entry] : [];
     const preferences = entry.kind === "preference" ? [entry] : [];
-    return distill({ corrections, preferences, rules: [] }, { maxRules: 1, minEntries: 1 }).rules;
+    return distiller.distill({ corrections, preferences, rules: [] }).rules;
   });
   const rules = entries.filter(({ kind }) => kind === "rule");
   return new Set([...rules, ...resting, ...alone].map(({ id }) => id));

@@ -1,4 +1,4 @@
-import { FORGOTTEN } from "../core/forgotten.ts";
+import { FORGOTTEN } from "../core/message.ts";
 
 /** This many words in a row count as a copy of a part, for example in a summary. */
 const PART_WORDS = 8;

@@ -1,8 +1,8 @@
 import { anchorsIn } from "../compaction/anchors.ts";
 import type { DurableEvent, StoredEvent } from "../core/event.ts";
 import type { EventStore, Redaction } from "../core/event-store.ts";
-import { FORGOTTEN } from "../core/forgotten.ts";
 import { newId } from "../core/ids.ts";
+import { FORGOTTEN } from "../core/message.ts";
 import type { SessionSnapshot } from "../core/session-snapshot.ts";
 import { SessionState } from "../core/session-state.ts";
 import type { SessionStore } from "../core/session-store.ts";

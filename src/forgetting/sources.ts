@@ -1,9 +1,8 @@
 import type { StoredEvent } from "../core/event.ts";
 import type { EventStore } from "../core/event-store.ts";
-import { isForgotten } from "../core/forgotten.ts";
 import type { KnowledgeEntry } from "../core/knowledge.ts";
 import type { MemoryEntry, MemoryStore } from "../core/memory-store.ts";
-import { indexableText } from "../core/message.ts";
+import { indexableText, isForgotten } from "../core/message.ts";
 import { MessageAssembler } from "../core/message-assembler.ts";
 import { preferencesIn } from "../knowledge/preferences-in.ts";
 import { redactSecrets } from "../secrets/redact-secrets.ts";

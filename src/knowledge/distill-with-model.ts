@@ -1,8 +1,8 @@
 import { z } from "zod";
 import type { KnowledgeEntry, NewKnowledge } from "../core/knowledge.ts";
 import { shapeOfTags } from "./call-shape.ts";
-import { RULE_MAX } from "./distill.ts";
 import { hashOf } from "./hash-of.ts";
+import { RULE_MAX } from "./knowledge-distiller.ts";
 import { oneLine } from "./one-line.ts";
 
 /** Says something to a model and returns its answer. */

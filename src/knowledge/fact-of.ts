@@ -1,5 +1,5 @@
-import { FORGOTTEN } from "../core/forgotten.ts";
 import type { NewKnowledge } from "../core/knowledge.ts";
+import { FORGOTTEN } from "../core/message.ts";
 import { redactSecrets } from "../secrets/redact-secrets.ts";
 import { hashOf } from "./hash-of.ts";
 import { isTrivial } from "./is-trivial.ts";

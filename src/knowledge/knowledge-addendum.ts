@@ -1,7 +1,7 @@
-import { FORGOTTEN } from "../core/forgotten.ts";
 import type { KnowledgeEntry } from "../core/knowledge.ts";
+import { FORGOTTEN } from "../core/message.ts";
 import { utf8Bytes } from "../core/tokens.ts";
-import { bySupport } from "./distill.ts";
+import { bySupport } from "./knowledge-distiller.ts";
 import { oneLine } from "./one-line.ts";
 
 export const ADDENDUM_HEADING = "## Learned Behavioral Rules";

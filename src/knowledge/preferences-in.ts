@@ -1,4 +1,4 @@
-import { FORGOTTEN } from "../core/forgotten.ts";
+import { FORGOTTEN } from "../core/message.ts";
 import { oneLine } from "./one-line.ts";
 
 /** A message with more than this was not typed; whose words they are cannot be told. */

@@ -6,56 +6,58 @@ import type { MemoryEntry, MemoryStore } from "../core/memory-store.ts";
 import type { AddKnowledge, EditKnowledge } from "../core/requests.ts";
 import type { Distillation } from "../core/session-service.ts";
 import { redactSecrets } from "../secrets/redact-secrets.ts";
-import { distill, type Evidence } from "./distill.ts";
 import { type AskModel, distillWithModel } from "./distill-with-model.ts";
 import { type KnowledgeAddendum, knowledgeAddendum, rankRules } from "./knowledge-addendum.ts";
+import { type Evidence, KnowledgeDistiller } from "./knowledge-distiller.ts";
 import { statementKey } from "./preference-of.ts";
 
 export interface KnowledgeSettings {
-  /** Facts at the most. Default 10 000. */
+  /** Limit of facts. Default 10 000. */
   readonly maxFacts?: number;
-  /** Corrections at the most, and as many preferences. Default 1 000. */
+  /** Limit of corrections, and of preferences. Default 1 000. */
   readonly maxCorrections?: number;
-  /** Rules that go into a system prompt. Default 20. */
+  /** Rules in a system prompt, at most. Default 20. */
   readonly maxRules?: number;
-  /** Corrections and preferences that have to be there before rules are made of them. Default 1. */
+  /** Corrections and preferences needed before rules are made. Default 1. */
   readonly minEntries?: number;
-  /** What makes room: the oldest that nobody has used (default), or the oldest. Nothing pinned goes. */
+  /** What is evicted at the limit: the oldest entry not used yet (default), or the oldest. Never a pinned one. */
   readonly eviction?: "fifo" | "spare_used";
 }
 
-/** In memory, what is not of one session is of this. */
+/** Session id in memory of what belongs to the whole project. */
 const PROJECT = "project";
 const PAGE = 500;
 const ALL = Number.MAX_SAFE_INTEGER;
 
-/**
- * What a project has learned, kept in step: what is recorded or changed by hand
- * reaches the memory, and the rules that are made of it.
- */
+/** What a project has learned. Every change also reaches the memory and the rules. */
 export class ProjectKnowledge {
   readonly store: KnowledgeStore;
   readonly limits: KnowledgeLimits;
   readonly #memory: MemoryStore | undefined;
   readonly #rules: { readonly maxRules: number; readonly minEntries: number };
+  readonly #distiller: KnowledgeDistiller;
   readonly #ask: AskModel | undefined;
 
   constructor(
     store: KnowledgeStore,
     settings: KnowledgeSettings,
-    parts: { readonly memory?: MemoryStore | undefined; readonly ask?: AskModel | undefined },
+    {
+      memory,
+      ask,
+    }: { readonly memory?: MemoryStore | undefined; readonly ask?: AskModel | undefined },
   ) {
     const { maxFacts = 10_000, maxCorrections = 1_000, maxRules = 20, minEntries = 1 } = settings;
     this.store = store;
-    this.#memory = parts.memory;
-    this.#ask = parts.ask;
+    this.#memory = memory;
+    this.#ask = ask;
     this.#rules = { maxRules, minEntries };
+    this.#distiller = new KnowledgeDistiller(this.#rules);
     this.limits = {
       max: {
         fact: maxFacts,
         correction: maxCorrections,
         preference: maxCorrections,
-        // Those of the distiller are capped where they are made.
+        // The distiller has its own limit.
         rule: ALL,
       },
       eviction: settings.eviction ?? "spare_used",
@@ -116,7 +118,7 @@ export class ProjectKnowledge {
     return await this.read(knowledgeId);
   }
 
-  /** Forgets entries, and makes the rules anew that rest on them. */
+  /** Forgets entries, and remakes the rules that were made from them. */
   async forget(ids: readonly string[]): Promise<void> {
     if (ids.length > 0) await this.store.forget(ids);
     await this.settle();
@@ -131,19 +133,19 @@ export class ProjectKnowledge {
     return this.store.markUsed(ids, new Date().toISOString());
   }
 
-  /** Does what is left to do after a change, by whichever process it was made. */
+  /** Brings rules and memory up to date after a change, also after one of another process. */
   async settle(): Promise<void> {
     const { current, distilled } = await this.store.revision();
     if (current !== distilled) await this.#distill();
     await this.#tellMemory();
   }
 
-  /** Makes the rules anew. */
+  /** Makes new rules in the place of the old ones, with the model if there is one. */
   async distill(): Promise<Distillation> {
-    const madeBy = await this.#distill({ anew: true });
+    const madeBy = await this.#distill({ byModel: true });
     await this.#tellMemory();
     const evidence = await this.#evidence();
-    const { contradictions } = distill({ ...evidence, rules: [] }, this.#rules);
+    const { contradictions } = this.#distiller.distill({ ...evidence, rules: [] });
     const rules = rankRules(evidence.rules);
     return { rules, contradictions, addendum: (await this.addendum())?.text ?? "", madeBy };
   }
@@ -154,19 +156,20 @@ export class ProjectKnowledge {
     return knowledgeAddendum(rules, this.#rules.maxRules);
   }
 
-  /** Rules that were used, and what they rest on. */
+  /** Marks rules and their sources as used. */
   async markRulesUsed(ids: readonly string[]): Promise<void> {
     const rules = await this.store.read(ids);
     await this.markUsed([...ids, ...rules.flatMap(({ sources = [] }) => sources)]);
   }
 
-  async #distill({ anew = false } = {}): Promise<Distillation["madeBy"]> {
+  async #distill({ byModel = false } = {}): Promise<Distillation["madeBy"]> {
     for (;;) {
       const { current } = await this.store.revision();
       const evidence = await this.#evidence();
-      const made = anew ? await this.#byModel(evidence) : undefined;
-      const rules = made ?? distill(anew ? withoutModel(evidence) : evidence, this.#rules).rules;
-      // Somebody taught something meanwhile: what was made does not know of it.
+      const made = byModel ? await this.#byModel(evidence) : undefined;
+      const kept = byModel ? withoutModel(evidence) : evidence;
+      const rules = made ?? this.#distiller.distill(kept).rules;
+      // Refused when the evidence has changed meanwhile: then try again with the new one.
       if (await this.store.saveRules(current, rules)) return made ? "model" : "grouping";
     }
   }
@@ -200,7 +203,7 @@ export class ProjectKnowledge {
       const { changed, gone } = unheard;
       if (changed.length + gone.length === 0) return;
       if (this.#memory) {
-        // Memory keeps the first text of an id, so what has changed goes first.
+        // Memory keeps the first text of an id, so the old one is deleted first.
         await this.#memory.delete({ ids: [...gone, ...changed.map(({ entry }) => entry.id)] });
         await this.#memory.add(changed.map(({ entry }) => memoryEntry(entry)));
       }
@@ -213,7 +216,7 @@ function withoutModel(evidence: Evidence): Evidence {
   return { ...evidence, rules: evidence.rules.filter(({ origin }) => origin === "added") };
 }
 
-/** Facts are of their session and go with it; what the user taught is the project's. */
+/** A fact belongs to its session and is deleted with it. What the user taught belongs to the project. */
 function memoryEntry({
   id,
   kind,

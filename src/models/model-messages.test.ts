@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { summaryMessage } from "../core/summary.ts";
+import { summaryMessage } from "../core/message.ts";
 import { fromModelMessages, toModelMessages } from "./model-messages.ts";
 
 const ARRAY = [

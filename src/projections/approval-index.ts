@@ -1,5 +1,6 @@
-import { type PendingApproval, pendingApproval } from "../core/approval.ts";
+import type { PendingApproval } from "../core/approval.ts";
 import type { ApprovalStore } from "../core/approval-store.ts";
+import type { ToolApprovalRequested } from "../core/event.ts";
 import type { EventStore, PositionedEvent } from "../core/event-store.ts";
 import type { Projection } from "../core/projection.ts";
 
@@ -51,4 +52,20 @@ export class ApprovalIndex implements Projection {
     }
     if (asked.length > 0) await this.#approvals.replace(asked);
   }
+}
+
+function pendingApproval(
+  sessionId: string,
+  { approval_id, id, name, args, goal }: ToolApprovalRequested,
+  timestampMs: number,
+): PendingApproval {
+  return {
+    approvalId: approval_id,
+    sessionId,
+    toolUseId: id,
+    tool: name,
+    args,
+    goal,
+    requestedAt: new Date(timestampMs).toISOString(),
+  };
 }

@@ -1,7 +1,7 @@
 import type { StoredEvent, ToolApprovalResolved } from "../core/event.ts";
 import type { EventStore, PositionedEvent } from "../core/event-store.ts";
-import { FORGOTTEN } from "../core/forgotten.ts";
 import type { NewKnowledge } from "../core/knowledge.ts";
+import { FORGOTTEN } from "../core/message.ts";
 import type { Projection } from "../core/projection.ts";
 import { correctionOf } from "../knowledge/correction-of.ts";
 import { factOf } from "../knowledge/fact-of.ts";

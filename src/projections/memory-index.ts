@@ -1,8 +1,7 @@
 import type { CompactionCompleted, TextForgotten } from "../core/event.ts";
 import type { EventStore, PositionedEvent } from "../core/event-store.ts";
-import { isForgotten } from "../core/forgotten.ts";
 import type { MemoryEntry, MemoryStore } from "../core/memory-store.ts";
-import { indexableText } from "../core/message.ts";
+import { indexableText, isForgotten } from "../core/message.ts";
 import { type LoggedMessage, MessageAssembler } from "../core/message-assembler.ts";
 import type { Projection } from "../core/projection.ts";
 import { startsTurn } from "../core/turn.ts";

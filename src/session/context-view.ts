@@ -1,14 +1,14 @@
 import { type AgentCompaction, compactionContext } from "../agent/run-compaction.ts";
 import type { ToolSet } from "../agent/tool-set.ts";
 import { joinedWith } from "../compaction/measure-history.ts";
+import type { HistoryEntry } from "../core/history-entry.ts";
+import { isSummary, type Message } from "../core/message.ts";
 import type {
   ContextPart,
   ContextPartName,
   ContextView,
   NextCompaction,
-} from "../core/context-view.ts";
-import type { HistoryEntry } from "../core/history-entry.ts";
-import { isSummary, type Message } from "../core/message.ts";
+} from "../core/session-service.ts";
 import type { SessionState } from "../core/session-state.ts";
 import { jsonBytes } from "../core/tokens.ts";
 import { ADDENDUM_HEADING } from "../knowledge/knowledge-addendum.ts";

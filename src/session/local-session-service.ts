@@ -5,22 +5,22 @@ import { runTurn } from "../agent/run-turn.ts";
 import type { ToolSet } from "../agent/tool-set.ts";
 import type { PendingApproval } from "../core/approval.ts";
 import type { ApprovalStore } from "../core/approval-store.ts";
-import type { Capability } from "../core/capabilities.ts";
-import type { ContextView } from "../core/context-view.ts";
 import { type ErrorCode, SessionError } from "../core/errors.ts";
 import type { EventEnvelope, SessionSettings } from "../core/event.ts";
 import type { HistoryHit } from "../core/event-store.ts";
 import { newId } from "../core/ids.ts";
 import type { KnowledgeEntry } from "../core/knowledge.ts";
 import type { MemoryEntry, MemoryHit, MemoryStats } from "../core/memory-store.ts";
-import type { Pins } from "../core/pins.ts";
 import * as requests from "../core/requests.ts";
 import type {
   ApprovalAnswered,
+  Capability,
   CompactionOutcome,
+  ContextView,
   Distillation,
   MemoryForgotten,
   MemoryOperations,
+  Pins,
   SessionCreated,
   SessionService,
   SessionSummary,

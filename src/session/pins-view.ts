@@ -9,7 +9,7 @@ import {
   toolResults,
   toolUses,
 } from "../core/message.ts";
-import type { PinnedMessage, Pins } from "../core/pins.ts";
+import type { PinnedMessage, Pins } from "../core/session-service.ts";
 import type { SessionState } from "../core/session-state.ts";
 import { headWithin } from "../core/tokens.ts";
 

@@ -1,7 +1,7 @@
 import { SessionError } from "../core/errors.ts";
 import type { HistoryEntry } from "../core/history-entry.ts";
-import type { Pins } from "../core/pins.ts";
 import * as requests from "../core/requests.ts";
+import type { Pins } from "../core/session-service.ts";
 import type { SessionState } from "../core/session-state.ts";
 import {
   changedTask,

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import type { CompactionContext, CompactionResult, Compactor } from "../core/compactor.ts";
-import { isSummary, type Message, toolResults, toolUses } from "../core/message.ts";
-import { SUMMARY_PREFIX } from "../core/summary.ts";
+import { isSummary, type Message, SUMMARY_PREFIX, toolResults, toolUses } from "../core/message.ts";
 import { estimateTokens, jsonBytes } from "../core/tokens.ts";
 import { startsTurn } from "../core/turn.ts";
 import type { Law } from "./law.ts";

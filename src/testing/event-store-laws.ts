@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import type { DurableEvent, NewEvent } from "../core/event.ts";
 import type { EventStore } from "../core/event-store.ts";
-import { FORGOTTEN } from "../core/forgotten.ts";
 import { newId } from "../core/ids.ts";
+import { FORGOTTEN } from "../core/message.ts";
 import { historySearchLaws } from "./history-search-laws.ts";
 import type { Law } from "./law.ts";
 

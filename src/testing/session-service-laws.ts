@@ -1,13 +1,12 @@
 import assert from "node:assert/strict";
 import type { PendingApproval, ToolPolicy } from "../core/approval.ts";
-import type { Capability } from "../core/capabilities.ts";
 import type { CompactionConfig } from "../core/compactor.ts";
 import { type ErrorCode, SessionError } from "../core/errors.ts";
 import type { DurableEvent, EventEnvelope } from "../core/event.ts";
 import { indexableText, isSummary, type Message, toolResults, toolUses } from "../core/message.ts";
 import { MessageAssembler } from "../core/message-assembler.ts";
 import type { SearchMemory } from "../core/requests.ts";
-import type { SessionService } from "../core/session-service.ts";
+import type { Capability, SessionService } from "../core/session-service.ts";
 import type { Law } from "./law.ts";
 import type { ScriptedReply } from "./scripted-model.ts";
 

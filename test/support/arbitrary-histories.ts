@@ -1,6 +1,5 @@
 import fc from "fast-check";
-import type { Message, ToolUse } from "../../src/core/message.ts";
-import { summaryMessage } from "../../src/core/summary.ts";
+import { type Message, summaryMessage, type ToolUse } from "../../src/core/message.ts";
 
 /** Texts of many scripts, some of which take six times their length in JSON. */
 const PIECES = [

@@ -6,59 +6,52 @@ import type {
   MemoryQuery,
   MemoryStats,
   MemoryStore,
+  ScorePart,
 } from "../../core/memory-store.ts";
 import { utf8Bytes } from "../../core/tokens.ts";
-import { type FoundEntry, findEntries } from "../../search/find-entries.ts";
-import {
-  type IndexedEntry,
-  type InMemoryIndex,
-  indexedEntry,
-  inMemoryIndex,
-} from "../../search/in-memory-index.ts";
-import { textKey } from "../../search/text-key.ts";
 import { memoryFilter } from "../memory-filter.ts";
 
 /**
- * Keeps memory in this process only. The first memory store to read: entries in a map, an
- * index made of them when the first search after a change needs it, and the ranking that
- * all stores share.
+ * Keeps memory in this process, without an index. The first memory store to read.
+ *
+ * A search splits the query at its spaces. An entry scores the share of these words that its text
+ * contains, in any case and also inside of longer words:
+ *
+ *     query "Parse errors"      entry "The parser has no errors."   1
+ *                               entry "Errors come first."          0.5
+ *                               entry "All is well."                no result
+ *
+ * It suits tests and small sessions. The memory of `sqliteStores()` ranks better, and is quick with
+ * any number of entries.
  */
 export class SimpleMemoryStore implements MemoryStore {
-  /** In the order in which they were stored. */
-  readonly #entries = new Map<string, IndexedEntry>();
-  #index: InMemoryIndex | undefined;
+  /** In the order in which they were added. */
+  readonly #entries = new Map<string, MemoryEntry>();
 
   async add(entries: readonly MemoryEntry[]): Promise<number> {
-    const fresh = entries.filter(
-      ({ id, content }) => content.trim() !== "" && !this.#entries.has(id),
-    );
-    // All are read before any is kept, so that one that cannot be read keeps out the others.
-    const indexed = fresh.map((entry) => indexedEntry({ ...entry }));
     const before = this.#entries.size;
-    for (const one of indexed) {
-      if (!this.#entries.has(one.entry.id)) this.#entries.set(one.entry.id, one);
+    // All are read before any is kept: one that cannot be read refuses the whole batch.
+    const fresh = entries.filter(({ content }) => content.trim() !== "").map((one) => ({ ...one }));
+    for (const entry of fresh) {
+      if (!this.#entries.has(entry.id)) this.#entries.set(entry.id, entry);
     }
-    this.#index = undefined;
     return this.#entries.size - before;
   }
 
   async search(query: MemoryQuery): Promise<readonly MemoryHit[]> {
-    const texts = [query.query].flat().filter((text) => text.trim() !== "");
-    if (query.limit <= 0 || texts.length === 0) return [];
-    this.#index ??= inMemoryIndex([...this.#entries.values()]);
-    const index = this.#index;
-    const same = this.#sameTexts(query, texts);
-    const ids = new Set(same.map(({ id }) => id));
-    const others = findEntries(index, { ...query, texts })
-      .flatMap((found) => hitOf(index, found))
-      .filter(({ id }) => !ids.has(id));
-    return [...same, ...others]
-      .slice(0, query.limit)
-      .map((hit) => ({ ...hit, ...this.#around(hit, query.neighbours ?? 0) }));
+    const { limit, minScore = 0, neighbours = 0, explain = false } = query;
+    const questions = [query.query].flat().map(wordsOf);
+    return this.#all()
+      .filter(memoryFilter(query))
+      .map((entry): MemoryHit => ({ ...entry, ...bestScore(entry, questions, explain) }))
+      .filter(({ score }) => score > 0 && score >= minScore)
+      .sort((one, other) => other.score - one.score)
+      .slice(0, Math.max(0, limit))
+      .map((hit) => ({ ...hit, ...this.#around(hit, neighbours) }));
   }
 
   async read(ids: readonly string[]): Promise<readonly MemoryEntry[]> {
-    return ids.flatMap((id) => this.#entries.get(id)?.entry ?? []);
+    return ids.flatMap((id) => this.#entries.get(id) ?? []);
   }
 
   async list(page: MemoryPage): Promise<readonly MemoryEntry[]> {
@@ -75,7 +68,7 @@ export class SimpleMemoryStore implements MemoryStore {
       entries: entries.length,
       sessions: new Set(entries.map(({ sessionId }) => sessionId)).size,
       textBytes: entries.reduce((sum, { content }) => sum + utf8Bytes(content), 0),
-      index: "words, in memory, made anew by the first search after a change",
+      index: "none: every search reads all entries",
     };
   }
 
@@ -88,38 +81,21 @@ export class SimpleMemoryStore implements MemoryStore {
         : this.#all()
             .filter(({ sessionId }) => sessionId === which.sessionId)
             .map(({ id }) => id);
-    this.#index = undefined;
     return ids.filter((id) => this.#entries.delete(id)).length;
   }
 
-  /** The index is made of the entries whenever they change, so it cannot be wrong. */
   async verify(): Promise<MemoryCheck> {
     return { entries: this.#entries.size, problems: [] };
   }
 
-  async reindex(): Promise<void> {
-    this.#index = undefined;
-  }
+  async reindex(): Promise<void> {}
 
   async close(): Promise<void> {
     this.#entries.clear();
-    this.#index = undefined;
   }
 
   #all(): MemoryEntry[] {
-    return [...this.#entries.values()].map(({ entry }) => entry);
-  }
-
-  /** The entries whose text is one of the queries. */
-  #sameTexts(query: MemoryQuery, texts: readonly string[]): MemoryHit[] {
-    const keys = new Set(texts.map(textKey));
-    const explained = query.explain
-      ? { explanation: { parts: [{ name: "same text", adds: 1 }] } }
-      : {};
-    return this.#all()
-      .filter(memoryFilter(query))
-      .filter(({ content }) => keys.has(textKey(content)))
-      .map((entry) => ({ ...entry, score: 1, ...explained }));
+    return [...this.#entries.values()];
   }
 
   #around({ id, sessionId }: MemoryEntry, count: number): Pick<MemoryHit, "neighbours"> {
@@ -131,7 +107,24 @@ export class SimpleMemoryStore implements MemoryStore {
   }
 }
 
-function hitOf(index: InMemoryIndex, { slot, ...found }: FoundEntry): MemoryHit[] {
-  const entry = index.entryAt(slot);
-  return entry ? [{ ...entry, ...found }] : [];
+function wordsOf(text: string): readonly string[] {
+  return text.toLowerCase().split(/\s+/).filter(Boolean);
+}
+
+/** The score of the question that fits best. */
+function bestScore(
+  { content }: MemoryEntry,
+  questions: readonly (readonly string[])[],
+  explain: boolean,
+): Pick<MemoryHit, "score" | "explanation"> {
+  const text = content.toLowerCase();
+  let score = 0;
+  let parts: readonly ScorePart[] = [];
+  for (const words of questions) {
+    const found = words.filter((word) => text.includes(word));
+    if (found.length / words.length <= score || words.length === 0) continue;
+    score = found.length / words.length;
+    parts = found.map((word) => ({ name: "word", of: word, adds: 1 / words.length }));
+  }
+  return { score, ...(explain ? { explanation: { parts } } : {}) };
 }

@@ -1,7 +1,12 @@
 import type { DurableEvent } from "../../core/event.ts";
 import type { HistoryHit } from "../../core/event-store.ts";
-import { isForgotten } from "../../core/forgotten.ts";
-import { indexableText, type Message, toolResults, toolUses } from "../../core/message.ts";
+import {
+  indexableText,
+  isForgotten,
+  type Message,
+  toolResults,
+  toolUses,
+} from "../../core/message.ts";
 import { startsTurn } from "../../core/turn.ts";
 
 /** What an event says, and who says it. */

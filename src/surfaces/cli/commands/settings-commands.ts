@@ -9,7 +9,7 @@ import {
   makeDataFolder,
   type Workspace,
 } from "../../../config/workspace.ts";
-import { CAPABILITIES, CAPABILITY_DESCRIPTIONS } from "../../../core/capabilities.ts";
+import { CAPABILITIES, CAPABILITY_DESCRIPTIONS } from "../../../core/session-service.ts";
 import { makeFile } from "../../../files/plain-files.ts";
 import type { CliContext } from "../cli-context.ts";
 import { oneLine } from "../render/printable.ts";

@@ -1,6 +1,10 @@
-import type { ContextPartName, ContextView, NextCompaction } from "../../../core/context-view.ts";
-import type { Pins } from "../../../core/pins.ts";
-import type { CompactionOutcome } from "../../../core/session-service.ts";
+import type {
+  CompactionOutcome,
+  ContextPartName,
+  ContextView,
+  NextCompaction,
+  Pins,
+} from "../../../core/session-service.ts";
 import { plural, thousands } from "./amounts.ts";
 import { oneLine } from "./printable.ts";
 import type { Style } from "./style.ts";

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
+import { summaryMessage } from "../../../core/message.ts";
 import type { SessionSummary, SessionView } from "../../../core/session-service.ts";
-import { summaryMessage } from "../../../core/summary.ts";
 import { NO_USAGE } from "../../../core/usage.ts";
 import { renderSession, renderSessionList, shortIds } from "./render-sessions.ts";
 import { PLAIN } from "./style.ts";

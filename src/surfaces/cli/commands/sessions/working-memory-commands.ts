@@ -1,8 +1,8 @@
 import type { Command } from "commander";
 import { SessionError } from "../../../../core/errors.ts";
-import type { Pins } from "../../../../core/pins.ts";
 import type { UpdateTask } from "../../../../core/requests.ts";
 import { pins as pinsResult, taskView } from "../../../../core/results.ts";
+import type { Pins } from "../../../../core/session-service.ts";
 import { toWire } from "../../../../core/wire.ts";
 import type { CliContext } from "../../cli-context.ts";
 import { renderPins } from "../../render/render-context.ts";

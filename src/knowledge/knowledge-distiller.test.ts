@@ -2,10 +2,11 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import type { KnowledgeEntry } from "../core/knowledge.ts";
 import { correctionOf } from "./correction-of.ts";
-import { distill } from "./distill.ts";
 import { knowledgeAddendum } from "./knowledge-addendum.ts";
+import { type Evidence, KnowledgeDistiller } from "./knowledge-distiller.ts";
 
-const OPTIONS = { maxRules: 20, minEntries: 1 };
+const distill = (evidence: Evidence, options = {}) =>
+  new KnowledgeDistiller(options).distill(evidence);
 let day = 0;
 
 function correction(name: string, args: unknown, reason?: string): KnowledgeEntry {
@@ -47,7 +48,7 @@ function preference(content: string, fields: Partial<KnowledgeEntry> = {}): Know
 }
 
 const rulesOf = (corrections: readonly KnowledgeEntry[], preferences: readonly KnowledgeEntry[]) =>
-  distill({ corrections, preferences, rules: [] }, OPTIONS);
+  distill({ corrections, preferences, rules: [] });
 
 test("denials of the same kind of call are one rule, with the newest reason first", () => {
   const { rules } = rulesOf(
@@ -78,7 +79,7 @@ test("a denial without a reason says to ask", () => {
   );
 });
 
-test("where two gainsay each other the newer holds, and the older is listed", () => {
+test("where two contradict each other the newer holds, and the older is listed", () => {
   const older = preference("Always use tabs.");
   const newer = preference("Never use tabs.");
   const { rules, contradictions } = rulesOf([], [older, newer]);
@@ -116,10 +117,10 @@ test("a rule of a model stays while what it rests on stands, and no longer", () 
     kind: "rule",
     origin: "distilled",
   };
-  const held = distill({ corrections: [], preferences: [said], rules: [rule] }, OPTIONS);
+  const held = distill({ corrections: [], preferences: [said], rules: [rule] });
   expect(held.rules.map(({ content }) => content)).toEqual(["pnpm, always."]);
   const heardAgain = { ...said, lastTime: "2030-01-01T00:00:00.000Z" };
-  const anew = distill({ corrections: [], preferences: [heardAgain], rules: [rule] }, OPTIONS);
+  const anew = distill({ corrections: [], preferences: [heardAgain], rules: [rule] });
   expect(anew.rules.map(({ content }) => content)).toEqual(["Always use pnpm."]);
 });
 

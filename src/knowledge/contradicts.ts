@@ -28,7 +28,7 @@ export function statementOf(text: string): Statement {
 }
 
 /** Whether two statements about the same cannot both hold. */
-export function gainsays(one: Statement, other: Statement): boolean {
+export function contradicts(one: Statement, other: Statement): boolean {
   if (one.choice && other.choice) {
     return one.choice[0] === other.choice[1] && one.choice[1] === other.choice[0];
   }

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { gainsays, statementOf } from "./gainsays.ts";
+import { contradicts, statementOf } from "./contradicts.ts";
 
-const both = (one: string, other: string) => gainsays(statementOf(one), statementOf(other));
+const both = (one: string, other: string) => contradicts(statementOf(one), statementOf(other));
 
 test.each([
   ["Always use tabs.", "Never use tabs."],

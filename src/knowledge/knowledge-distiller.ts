@@ -1,22 +1,22 @@
 import type { Contradiction, KnowledgeEntry, NewKnowledge } from "../core/knowledge.ts";
 import { shapeOfTags } from "./call-shape.ts";
-import { gainsays, statementOf } from "./gainsays.ts";
+import { contradicts, statementOf } from "./contradicts.ts";
 import { hashOf } from "./hash-of.ts";
 import { oneLine } from "./one-line.ts";
 
-/** What rules are made of: what the user said and did, newest first. */
+/** What rules are made from, newest first. */
 export interface Evidence {
   readonly corrections: readonly KnowledgeEntry[];
   readonly preferences: readonly KnowledgeEntry[];
-  /** Rules that somebody wrote, and rules that a model made. */
+  /** Rules that are there already: written by hand, or made by a model. */
   readonly rules: readonly KnowledgeEntry[];
 }
 
-export interface DistillOptions {
-  /** Rules at the most, those written by hand included. */
-  readonly maxRules: number;
-  /** Things that have to be known before anything is made of them. */
-  readonly minEntries: number;
+export interface DistillerOptions {
+  /** Rules at most, including those written by hand. Default 20. */
+  readonly maxRules?: number;
+  /** Corrections and preferences needed before rules are made. Default 1. */
+  readonly minEntries?: number;
 }
 
 export interface Distilled {
@@ -24,7 +24,7 @@ export interface Distilled {
   readonly contradictions: readonly Contradiction[];
 }
 
-/** Entries that are compared with each other; older ones have been outlived. */
+/** Entries that are compared with each other. Older ones make no rules. */
 const COMPARED_MAX = 300;
 const REASONS_MAX = 3;
 export const RULE_MAX = 400;
@@ -32,35 +32,43 @@ export const RULE_MAX = 400;
 /**
  * Makes rules without a model:
  *
- *     corrections ─► by tool and kind of call ─► the reasons, newest first ─┐
- *     preferences ─► as they were said ────────────────────────────────────┼─► the best supported
- *     rules of a model, while what they rest on stands ────────────────────┘
+ *     corrections ─► grouped by tool and kind of call ─► the reasons, newest first ─┐
+ *     preferences ─► as the user said them ────────────────────────────────────────┼─► those heard most
+ *     rules of a model, as long as their sources hold ─────────────────────────────┘
  *
- * Where two gainsay each other the newer holds. A rule has the user's words in
- * it, the name of a tool and names of arguments, and nothing else: what a tool
- * returned or a document said cannot get here. The same evidence gives the same
- * rules.
+ * When two contradict each other, the newer one holds. A rule has the user's words, the name of a
+ * tool and names of arguments, and nothing else. So a tool's output or a document cannot make one.
+ * The same evidence always gives the same rules.
  */
-export function distill(evidence: Evidence, { maxRules, minEntries }: DistillOptions): Distilled {
-  const { corrections, preferences, rules } = evidence;
-  const heard = [...corrections, ...preferences];
-  if (heard.length < minEntries) return { rules: [], contradictions: [] };
-  const { held, contradictions } = withoutGainsaid(heard);
-  const byId = new Map(held.map((entry) => [entry.id, entry]));
-  const kept = rules.filter((rule) => isMadeByModel(rule) && stands(rule, byId));
-  const covered = new Set(kept.flatMap(({ sources = [] }) => sources));
-  const left = held.filter(({ id }) => !covered.has(id));
-  const made = [
-    ...kept.map(asNew),
-    ...correctionRules(left.filter(({ kind }) => kind === "correction")),
-    ...left.filter(({ kind }) => kind === "preference").map(preferenceRule),
-  ];
-  const byHand = rules.filter(({ origin }) => origin === "added").length;
-  const room = Math.max(0, maxRules - byHand);
-  return { rules: made.sort(bySupport).slice(0, room), contradictions };
+export class KnowledgeDistiller {
+  readonly #maxRules: number;
+  readonly #minEntries: number;
+
+  constructor({ maxRules = 20, minEntries = 1 }: DistillerOptions = {}) {
+    this.#maxRules = maxRules;
+    this.#minEntries = minEntries;
+  }
+
+  distill({ corrections, preferences, rules }: Evidence): Distilled {
+    const heard = [...corrections, ...preferences];
+    if (heard.length < this.#minEntries) return { rules: [], contradictions: [] };
+    const { held, contradictions } = withoutContradicted(heard);
+    const byId = new Map(held.map((entry) => [entry.id, entry]));
+    const kept = rules.filter((rule) => isMadeByModel(rule) && stands(rule, byId));
+    const covered = new Set(kept.flatMap(({ sources = [] }) => sources));
+    const left = held.filter(({ id }) => !covered.has(id));
+    const made = [
+      ...kept.map(asNew),
+      ...correctionRules(left.filter(({ kind }) => kind === "correction")),
+      ...left.filter(({ kind }) => kind === "preference").map(preferenceRule),
+    ];
+    const byHand = rules.filter(({ origin }) => origin === "added").length;
+    const room = Math.max(0, this.#maxRules - byHand);
+    return { rules: made.sort(bySupport).slice(0, room), contradictions };
+  }
 }
 
-/** Best first: pinned ones, then by how often and how lately what they rest on was heard. */
+/** Best first: pinned ones, then those heard most often, then the latest. */
 export function bySupport(
   one: Pick<NewKnowledge, "pinned" | "count" | "time" | "id">,
   other: Pick<NewKnowledge, "pinned" | "count" | "time" | "id">,
@@ -76,14 +84,14 @@ function isMadeByModel({ tags }: Pick<KnowledgeEntry, "tags">): boolean {
   return tags.includes("model");
 }
 
-function withoutGainsaid(entries: readonly KnowledgeEntry[]) {
+function withoutContradicted(entries: readonly KnowledgeEntry[]) {
   const newestFirst = [...entries].sort((one, other) => (one.lastTime < other.lastTime ? 1 : -1));
   const contradictions: Contradiction[] = [];
   const held: { readonly entry: KnowledgeEntry; readonly said: ReturnType<typeof statementOf> }[] =
     [];
   for (const entry of newestFirst.slice(0, COMPARED_MAX)) {
     const said = statementOf(entry.reason ?? (entry.kind === "preference" ? entry.content : ""));
-    const newer = held.find((other) => !entry.pinned && gainsays(other.said, said));
+    const newer = held.find((other) => !entry.pinned && contradicts(other.said, said));
     if (newer) contradictions.push({ kept: textOf(newer.entry), dropped: textOf(entry) });
     else held.push({ entry, said });
   }
@@ -94,7 +102,7 @@ function textOf({ id, kind, content, reason }: KnowledgeEntry) {
   return { id, content: kind === "correction" ? (reason ?? content) : content };
 }
 
-/** Whether all that a rule rests on is known and has not been heard again since. */
+/** Whether all sources of a rule still hold, and none was heard again since. */
 function stands(rule: KnowledgeEntry, byId: ReadonlyMap<string, KnowledgeEntry>): boolean {
   const { sources = [], lastTime } = rule;
   return (
@@ -156,7 +164,7 @@ function rule(subject: string, content: string, entries: readonly KnowledgeEntry
     pinned: entries.some(({ pinned }) => pinned),
     sources,
     ...(tool === undefined ? {} : { tool }),
-    // One that was forgotten comes back when there is new evidence for it.
+    // A forgotten rule comes back when there is new evidence for it.
     keys: [hashOf("rule", subject, sources[0], times.at(-1))],
   };
 }
