@@ -9,31 +9,31 @@ import { serviceOver } from "./surfaces/service-client.ts";
 export type { ServerProgram } from "./surfaces/json-rpc/spawn-server.ts";
 
 export interface ServeJsonRpcOptions extends Omit<JsonRpcServerOptions, "version"> {
-  /** What `initialize` says. Default: this package's own. */
+  /** The version that `initialize` reports. Default: this package's. */
   readonly version?: string;
 }
 
-/** Two streams with a server at their other end. */
+/** Two streams to and from a server. */
 export interface ServerStreams {
-  /** What the server says. */
+  /** From the server. */
   readonly input: Readable;
-  /** What it is told. */
+  /** To the server. */
   readonly output: Writable;
 }
 
 /**
- * Serves a session service over two streams in JSON-RPC 2.0, one message a
- * line; `docs/surfaces.md` has the methods. Resolves when the connection has
- * ended. The service stays open, because it is the caller's.
+ * Serves a session service over two streams in JSON-RPC 2.0, one message a line.
+ * The methods are in `docs/surfaces.md`. Resolves when the connection has ended.
+ * The service stays open.
  */
 export function serveJsonRpc(options: ServeJsonRpcOptions): Promise<void> {
   return new JsonRpcServer({ version: packageVersion(), ...options }).serve();
 }
 
 /**
- * The session service of another process: of a program that this starts
- * (`rkat rpc` when none is named), or at the other end of two streams.
- * Closing it ends the connection, and the program.
+ * The session service of another process. The server is a program that this starts
+ * (default: `rkat rpc`) or the other end of two streams. Closing the service ends
+ * the connection and the program.
  */
 export function connectJsonRpc(server: ServerProgram | ServerStreams = {}): SessionService {
   return serviceOver(new JsonRpcConnection("input" in server ? server : spawnServer(server)));

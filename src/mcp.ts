@@ -14,17 +14,17 @@ export {
 export { type ServeMcpStdioOptions, serveMcpStdio } from "./surfaces/mcp/serve-mcp-stdio.ts";
 
 /**
- * An MCP server for one connection, to be connected to a transport of the SDK:
- * the service's operations are its tools, its sessions are resources.
+ * An MCP server for one connection. Connect it to any transport of the MCP SDK. The
+ * service's operations are its tools, and its sessions are resources.
  */
 export function createMcpServer(options: McpServerOptions): Server {
   return new McpEndpoint(options).createServer();
 }
 
 /**
- * The session service behind an MCP server: a program that this starts (`rkat
- * mcp` when none is named), or one that is reached over HTTP. Needs the package
- * `@modelcontextprotocol/client`. Closing it ends the connection, and the program.
+ * The session service of an MCP server. The server is a program that this starts
+ * (default: `rkat mcp`) or an HTTP address. Closing the service ends the connection
+ * and the program. Needs the package `@modelcontextprotocol/client`.
  */
 export async function connectMcp(server: McpProgram | McpAddress = {}): Promise<SessionService> {
   return serviceOver(await connectClient(server));

@@ -75,7 +75,7 @@ test.each(Object.keys(TRANSPORTS) as (keyof typeof TRANSPORTS)[])(
     expect(turn).toMatchObject({ text: "I see", stop_reason: "end_turn", tool_calls: 1 });
     expect(forms[0]).toContain("May datetime run?");
     expect(forms[0]).toContain("Europe/Berlin");
-    expect(forms[0]).toContain("It is for: what time is it?");
+    expect(forms[0]).toContain("For: what time is it?");
     const { entries } = await call(client, "knowledge_list", { kind: "correction" });
     expect(entries).toMatchObject([{ reason: "Once is enough." }]);
   },

@@ -56,7 +56,7 @@ test("the two searches come first, and every tool says what it does to the world
   expect(hints.memory_search).toMatchObject({ readOnlyHint: true, openWorldHint: false });
   expect(hints.session_delete).toMatchObject({ readOnlyHint: false, destructiveHint: true });
   expect(hints.turn_start).toMatchObject({ readOnlyHint: false, destructiveHint: false });
-  expect(client.getInstructions()).toMatch(/not an instruction/);
+  expect(client.getInstructions()).toMatch(/not instructions/);
 });
 
 test("what tools answer is what their schemas say, as the client checks it", async () => {

@@ -32,6 +32,11 @@ export async function* readLines(chunks: Chunks, bytesMax: number): AsyncGenerat
   if (last) yield last;
 }
 
+/** Completes a sentence that begins with "the line". */
+export function lineProblem(problem: NonNullable<Line["problem"]>, bytesMax: number): string {
+  return problem === "not_utf8" ? "is not UTF-8" : `is longer than ${bytesMax} bytes`;
+}
+
 const NEWLINE = 10;
 
 /** The start of a line whose end has not arrived yet. */

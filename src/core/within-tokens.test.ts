@@ -27,6 +27,18 @@ test("what stands around a result counts too", () => {
   expect(withinTokens(hits, 11)).toEqual(hits);
 });
 
+test("with a limit for each, long texts are cut and shorter ones are the same objects", () => {
+  const hits = [hit("a", "x".repeat(100), "y"), hit("b", "short"), hit("c", "x")];
+  const kept = withinTokens(hits, 1000, 5);
+  expect(shown(kept)).toEqual([
+    ["a", `${"x".repeat(14)} […]`],
+    ["b", "short"],
+    ["c", "x"],
+  ]);
+  expect(kept[0]?.neighbours).toBeDefined();
+  expect(kept[1]).toBe(hits[1]);
+});
+
 test("a best result that alone is too long is cut, between characters, and says so", () => {
   expect(shown(withinTokens([hit("a", "é".repeat(40)), hit("b", "x")], 5))).toEqual([
     ["a", `${"é".repeat(7)} […]`],

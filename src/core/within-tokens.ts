@@ -1,35 +1,51 @@
-import type { MemoryHit } from "./memory-store.ts";
 import { headWithin, utf8Bytes } from "./tokens.ts";
 
-/** What ends a text that was cut to fit. */
+/** Ends a text that was cut. */
 const CUT_MARK = " […]";
 
+interface Passage {
+  readonly content: string;
+}
+
+/** A search result. Its neighbours are what was said right before and after it. */
+interface Result extends Passage {
+  readonly neighbours?: { readonly before: readonly Passage[]; readonly after: readonly Passage[] };
+}
+
 /**
- * The first results whose texts, those of neighbours included, take no more than
- * `maxTokens` in all (UTF-8 bytes / 4). The best result is cut when it alone is more,
- * and comes without its neighbours when they do not fit, so that a small budget is
- * no empty answer.
+ * The first results whose texts, neighbours included, take at most `maxTokens`
+ * together (UTF-8 bytes / 4). With `maxTokensEach`, longer texts are cut first.
+ *
+ * The best result always comes: without neighbours when they do not fit, and cut
+ * when it alone is too long. Results that were changed are new objects.
  */
-export function withinTokens(hits: readonly MemoryHit[], maxTokens: number): readonly MemoryHit[] {
+export function withinTokens<Hit extends Result>(
+  hits: readonly Hit[],
+  maxTokens: number,
+  maxTokensEach = Number.POSITIVE_INFINITY,
+): readonly Hit[] {
   const bytesMax = maxTokens * 4;
-  const kept: MemoryHit[] = [];
+  const kept: Hit[] = [];
   let bytes = 0;
   for (const hit of hits) {
-    bytes += bytesOf(hit);
+    const short = cut(hit, maxTokensEach * 4);
+    bytes += bytesOf(short);
     if (bytes > bytesMax) break;
-    kept.push(hit);
+    kept.push(short);
   }
   const [best] = hits;
-  return kept.length > 0 || !best ? kept : [cut(best, bytesMax)];
+  if (kept.length > 0 || !best) return kept;
+  const { neighbours: _, ...alone } = best;
+  return [cut(alone as Hit, Math.min(maxTokens, maxTokensEach) * 4)];
 }
 
-function bytesOf({ content, neighbours }: MemoryHit): number {
+function bytesOf({ content, neighbours }: Result): number {
   const around = neighbours ? [...neighbours.before, ...neighbours.after] : [];
-  return around.reduce((sum, entry) => sum + utf8Bytes(entry.content), utf8Bytes(content));
+  return around.reduce((sum, passage) => sum + utf8Bytes(passage.content), utf8Bytes(content));
 }
 
-function cut({ neighbours: _, ...hit }: MemoryHit, bytesMax: number): MemoryHit {
-  const content = headWithin(hit.content, bytesMax);
-  if (content === hit.content) return hit;
-  return { ...hit, content: headWithin(hit.content, bytesMax - utf8Bytes(CUT_MARK)) + CUT_MARK };
+function cut<Hit extends Result>(hit: Hit, bytesMax: number): Hit {
+  const { content } = hit;
+  if (content.length <= bytesMax && utf8Bytes(content) <= bytesMax) return hit;
+  return { ...hit, content: headWithin(content, bytesMax - utf8Bytes(CUT_MARK)) + CUT_MARK };
 }

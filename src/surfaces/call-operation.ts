@@ -5,10 +5,10 @@ import { errorToWire, fromWire, toWire } from "../core/wire.ts";
 import { OPERATIONS, type Operation, type OperationName } from "./operations.ts";
 
 /**
- * Runs an operation for a surface: names from the wire in, a JSON object out.
- * The service checks the request; a surface only carries it.
+ * Runs an operation for a surface, from the wire's names to a JSON object.
+ * The service checks the request. A surface only passes it on.
  *
- * @throws SessionError, with the names that the wire uses.
+ * @throws SessionError, with the wire's names.
  */
 export async function callOperation(
   service: SessionService,
@@ -26,7 +26,7 @@ export async function callOperation(
   }
 }
 
-/** A result as a JSON object: a list under its name, nothing as `true`. */
+/** A result as a JSON object, wrapped where `resultKey` says so. */
 function wireResult(operation: Operation, result: unknown): Record<string, unknown> {
   const { resultKey } = operation;
   const wire = toWire(operation.result, result);
@@ -38,9 +38,9 @@ export interface WireError {
   readonly code: string;
   readonly message: string;
   readonly hint: string;
-  /** The fields that are wrong, by the names of the wire. */
+  /** The wrong fields of an `INVALID_PARAMS`. */
   readonly issues?: readonly Issue[];
-  /** When the request may succeed, in milliseconds from now, if that is known. */
+  /** How many milliseconds to wait before a retry, if that is known. */
   readonly retry_after_ms?: number;
 }
 

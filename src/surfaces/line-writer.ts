@@ -1,10 +1,10 @@
 import type { Writable } from "node:stream";
 
-/** Writes lines in the order of the calls. Once the reader has gone, what is written is dropped. */
+/** Writes lines in order, with backpressure. When the reader is gone, lines are dropped. */
 export class LineWriter {
   readonly #output: Writable;
   #gone = false;
-  /** Resolves when a slow reader has caught up; undefined while none is slow. */
+  /** Resolves when the slow reader has caught up. Undefined while the reader keeps up. */
   #behind: Promise<void> | undefined;
 
   constructor(output: Writable, onGone: () => void = () => {}) {
@@ -18,7 +18,7 @@ export class LineWriter {
     output.on("close", gone);
   }
 
-  /** Resolves when more may be written; who waits for that keeps one line waiting at the most. */
+  /** Resolves when more may be written. */
   write(line: string): Promise<void> {
     if (!this.#gone && !this.#output.write(`${line}\n`)) {
       this.#behind ??= drained(this.#output).then(() => {
@@ -33,7 +33,7 @@ export class LineWriter {
     await this.#behind;
   }
 
-  /** Writes what is still waiting, and closes; gives up after `timeoutMs`. */
+  /** Flushes and closes. Gives up after `timeoutMs`. */
   async end(timeoutMs: number): Promise<void> {
     if (this.#gone) return;
     const timer = setTimeout(() => this.#output.destroy(), timeoutMs);

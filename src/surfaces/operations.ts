@@ -4,17 +4,23 @@ import * as results from "../core/results.ts";
 import type { SessionService } from "../core/session-service.ts";
 
 /**
- * What a session service can do, as data. Every surface is a loop over this
- * table, and so are the OpenAPI document and `docs/surfaces.md`.
+ * Version of the operations, their fields and the error codes on the wire.
+ * A breaking change raises the first number that is not 0.
+ */
+export const CONTRACT_VERSION = "0.1.0";
+
+/**
+ * One thing that a session service does. Every surface is a loop over the table
+ * of these, and so are the OpenAPI document and `docs/surfaces.md`.
  */
 export interface Operation {
-  /** One sentence; the surfaces show it. */
+  /** One sentence that the surfaces show. */
   readonly description: string;
-  /** What is asked, in camelCase; on the wire its names are in snake_case (`core/wire.ts`). */
+  /** In camelCase. On the wire the names are snake_case (`core/wire.ts`). */
   readonly request: z.ZodObject;
-  /** What is answered. On the wire always an object: see `resultKey`. */
+  /** On the wire a result is always an object: see `resultKey`. */
   readonly result: z.ZodType;
-  /** The name under which a result travels that is a list, or nothing at all (then `true`). */
+  /** Wraps a result that is a list, or nothing: `{"sessions": […]}`, `{"archived": true}`. */
   readonly resultKey?: string;
   /** JSON-RPC method. */
   readonly rpc: string;
@@ -23,10 +29,9 @@ export interface Operation {
   readonly tool: string;
   /** Command of the CLI. */
   readonly command: string;
-  /** Whether it changes nothing, and whether it destroys something. */
   readonly effect: "reads" | "adds" | "destroys";
-  /** It runs for long, tells of it in events, and can be interrupted. */
-  readonly tells?: true;
+  /** It takes long, streams events while it runs, and can be interrupted. */
+  readonly streams?: true;
 }
 
 const nothing = z.undefined();
@@ -51,11 +56,11 @@ export const OPERATIONS = {
     tool: "turn_start",
     command: "run",
     effect: "adds",
-    tells: true,
+    streams: true,
   },
   resume: {
     description:
-      "Run a turn in a session that this or an earlier process left; without a prompt, go on with one whose tool calls waited for approval.",
+      "Run a turn in a stored session. Without a prompt, continue a turn whose tool calls waited for approval.",
     request: requests.resumeTurn,
     result: results.turnResult,
     rpc: "session/resume",
@@ -63,10 +68,10 @@ export const OPERATIONS = {
     tool: "session_resume",
     command: "resume",
     effect: "adds",
-    tells: true,
+    streams: true,
   },
   interrupt: {
-    description: "Interrupt the turn that runs in a session.",
+    description: "Interrupt the running turn of a session.",
     request: requests.sessionRequest,
     result: nothing,
     resultKey: "interrupted",
@@ -85,11 +90,11 @@ export const OPERATIONS = {
     tool: "session_compact",
     command: "sessions compact",
     effect: "adds",
-    tells: true,
+    streams: true,
   },
   updateTask: {
     description:
-      "Change a session's task record: goal, sub-tasks, notes, active files. It stays word for word through every compaction.",
+      "Change a session's task record: goal, sub-tasks, notes, active files. No compaction changes it.",
     request: requests.updateTask,
     result: results.taskView,
     rpc: "session/task",
@@ -100,7 +105,7 @@ export const OPERATIONS = {
   },
   pin: {
     description:
-      "Pin a message: it stays in the history through every compaction, with the tool call or results that belong to it.",
+      "Pin a message, with the tool calls and results that belong to it. No compaction removes it.",
     request: requests.messageRequest,
     result: results.pins,
     rpc: "session/pin",
@@ -110,7 +115,7 @@ export const OPERATIONS = {
     effect: "adds",
   },
   unpin: {
-    description: "Unpin a message: the next compaction may take it out.",
+    description: "Unpin a message. The next compaction may remove it.",
     request: requests.messageRequest,
     result: results.pins,
     rpc: "session/unpin",
@@ -120,7 +125,7 @@ export const OPERATIONS = {
     effect: "adds",
   },
   pins: {
-    description: "List a session's pinned messages, and what they take.",
+    description: "List a session's pinned messages and their tokens.",
     request: requests.sessionRequest,
     result: results.pins,
     rpc: "session/pins",
@@ -130,8 +135,7 @@ export const OPERATIONS = {
     effect: "reads",
   },
   context: {
-    description:
-      "Say where each token of a session's context window goes, and when the next compaction comes.",
+    description: "Show what fills a session's context window, and when the next compaction comes.",
     request: requests.sessionRequest,
     result: results.contextView,
     rpc: "session/context",
@@ -141,7 +145,7 @@ export const OPERATIONS = {
     effect: "reads",
   },
   read: {
-    description: "Read a session: where it stands, and its history.",
+    description: "Read a session: its state and its history.",
     request: requests.sessionRequest,
     result: results.sessionView,
     rpc: "session/read",
@@ -162,7 +166,7 @@ export const OPERATIONS = {
     effect: "reads",
   },
   archive: {
-    description: "Put a session away: no more turns, still there to read and to search.",
+    description: "Archive a session: it takes no more turns, but you can still read and search it.",
     request: requests.sessionRequest,
     result: nothing,
     resultKey: "archived",
@@ -184,8 +188,7 @@ export const OPERATIONS = {
     effect: "destroys",
   },
   searchMemory: {
-    description:
-      "Search semantic memory for past conversation content that was compacted away, by what it says.",
+    description: "Search semantic memory for past conversation content.",
     request: requests.searchMemory,
     result: z.array(results.memoryHit),
     resultKey: "results",
@@ -196,7 +199,8 @@ export const OPERATIONS = {
     effect: "reads",
   },
   listMemory: {
-    description: "List what is in semantic memory, page by page, in the order it was stored.",
+    description:
+      "List the entries of semantic memory, page by page, in the order they were stored.",
     request: requests.listMemory,
     result: z.array(results.memoryEntry),
     resultKey: "entries",
@@ -207,7 +211,7 @@ export const OPERATIONS = {
     effect: "reads",
   },
   memoryStats: {
-    description: "Say how much is in semantic memory, of the project or of one session.",
+    description: "Count the entries of semantic memory, of the project or of one session.",
     request: requests.memoryStats,
     result: results.memoryStats,
     rpc: "memory/stats",
@@ -218,7 +222,7 @@ export const OPERATIONS = {
   },
   forgetMemory: {
     description:
-      "Forget entries of memory: they, and their texts in the logs they came from, are in no file any more.",
+      "Forget entries of memory. Their texts are deleted from memory and from the logs they came from.",
     request: requests.forgetMemory,
     result: results.memoryForgotten,
     rpc: "memory/forget",
@@ -229,7 +233,7 @@ export const OPERATIONS = {
   },
   searchHistory: {
     description:
-      "Search the complete logs of this project's sessions by words, tool output and pruned text included.",
+      "Search the complete logs of the project's sessions by words, including tool output and pruned text.",
     request: requests.searchHistory,
     result: z.array(results.historyHit),
     resultKey: "results",
@@ -252,7 +256,7 @@ export const OPERATIONS = {
   },
   answerApproval: {
     description:
-      "Allow or deny a tool call that waits. A turn that waits goes on at once; one whose process is gone goes on with resume.",
+      "Allow or deny a tool call that waits for approval. A running turn continues at once; continue one whose process has ended with resume.",
     request: requests.answerApproval,
     result: results.approvalAnswered,
     rpc: "approval/answer",
@@ -274,7 +278,7 @@ export const OPERATIONS = {
     effect: "reads",
   },
   readKnowledge: {
-    description: "Read one thing that the project has learned, and what it rests on.",
+    description: "Read one thing that the project has learned, and its sources.",
     request: requests.knowledgeRequest,
     result: results.knowledgeEntry,
     rpc: "knowledge/read",
@@ -306,7 +310,7 @@ export const OPERATIONS = {
   },
   forgetKnowledge: {
     description:
-      "Forget something that the project has learned, wherever its text is, and do not learn it again.",
+      "Forget something that the project has learned, and never learn it again. Its text is deleted everywhere.",
     request: requests.knowledgeRequest,
     result: nothing,
     resultKey: "forgotten",
@@ -318,7 +322,7 @@ export const OPERATIONS = {
   },
   distillKnowledge: {
     description:
-      "Make the project's rules anew from its corrections and preferences, with the model if one is configured.",
+      "Rebuild the project's rules from its corrections and preferences, with the model if one is configured.",
     request: requests.distillKnowledge,
     result: results.distillation,
     rpc: "knowledge/distill",
@@ -328,7 +332,7 @@ export const OPERATIONS = {
     effect: "adds",
   },
   capabilities: {
-    description: "Say which capabilities this service has.",
+    description: "List the capabilities of this service.",
     request: z.strictObject({}),
     result: z.array(results.capability),
     resultKey: "capabilities",

@@ -1,15 +1,15 @@
 import type { EventEnvelope } from "../core/event.ts";
 
-/** What may wait for a slow reader, in characters of its JSON. */
+/** The queue for a slow reader, in characters of JSON. */
 const WAITING_CHARACTERS_MAX = 16 * 1024 * 1024;
 
 type State = "open" | "overflowed" | "ended";
 
-/** Events that came for one subscription and wait for their reader. */
+/** The events of one subscription, queued for their reader. */
 export class RemoteSubscription {
-  /** What the server calls it. */
+  /** The server's id for it. */
   readonly id: string;
-  /** The last event that its reader has had, or need not have. */
+  /** The `seq` after which the reader still needs events. */
   last: number;
   state: State = "open";
   error: unknown;
@@ -25,7 +25,7 @@ export class RemoteSubscription {
   push(event: EventEnvelope, size: number): void {
     if (this.state !== "open") return;
     this.#characters += size;
-    // What does not fit is asked for again when the reader is here.
+    // The reader subscribes again after `last` when it has caught up.
     if (this.#characters > WAITING_CHARACTERS_MAX && this.#waiting.length > 0) {
       this.state = "overflowed";
     } else {
@@ -41,7 +41,7 @@ export class RemoteSubscription {
     this.#wake();
   }
 
-  /** What waits, and then what comes, until it overflows or ends. */
+  /** The queued events and then new ones, until the queue overflows or the subscription ends. */
   async *events(): AsyncIterable<EventEnvelope> {
     while (true) {
       for (const { event, size } of this.#waiting.splice(0)) {

@@ -7,9 +7,9 @@ import { errorFromWire, fromWire, toWire } from "../core/wire.ts";
 import type { WireError } from "./call-operation.ts";
 import { OPERATIONS, type Operation, type OperationName } from "./operations.ts";
 
-/** A connection to a service somewhere else, as a surface's client has it. */
+/** What the client of a surface has to do for `serviceOver`. */
 export interface ServiceConnection {
-  /** Sends a request in the wire's names; resolves with the wire's result, or throws `remoteError`. */
+  /** Takes and returns the wire's names. Failures of the other side are thrown as `remoteError`. */
   call(
     name: OperationName,
     params: Record<string, unknown>,
@@ -22,7 +22,7 @@ export interface ServiceConnection {
   close(): Promise<void>;
 }
 
-/** A session service at the far end of a connection: the same laws hold for it. */
+/** The session service at the other end of a connection. It keeps the same laws. */
 export function serviceOver(connection: ServiceConnection): SessionService {
   async function call(name: OperationName, request: unknown, options: TurnOptions = {}) {
     const operation: Operation = OPERATIONS[name];

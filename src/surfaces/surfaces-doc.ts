@@ -5,7 +5,7 @@ import { snakeCase } from "../core/wire.ts";
 import { OPERATIONS, type Operation } from "./operations.ts";
 import { wireSchema } from "./wire-schema.ts";
 
-/** What the tables of this program say of its surfaces, as `docs/surfaces.md`. */
+/** The text of `docs/surfaces.md`, made from the table of operations. */
 export function surfacesDoc(): string {
   return [
     INTRODUCTION,
@@ -44,17 +44,17 @@ export function surfacesDoc(): string {
 const INTRODUCTION = `<!-- Generated from the code by \`npm run docs\`. -->
 # Surfaces
 
-A session service can be reached in five ways, and each does the same with the same requests:
-they are one table in the code, and this page is made from it. In TypeScript, names are in
-camelCase (\`sessionId\`); on every wire they are in snake_case (\`session_id\`), as below. What is
-your own, such as labels and the arguments of tools, keeps its names.`;
+You can use a session service in five ways. All of them have the same operations, with the same
+requests and results. In TypeScript, names are camelCase (\`sessionId\`). On every wire they are
+snake_case (\`session_id\`), as below. Your own names, such as labels and the arguments of tools,
+are never changed.`;
 
 const EVENTS = `## Events
 
-A turn tells of what happens in it, in order: \`run_started\`, \`turn_started\`, \`text_delta\`,
-\`text_complete\`, \`tool_call_requested\` and so on, to \`run_completed\` or \`run_failed\`. All but the
-deltas are in the session's log before anybody sees them, each with a place in it, its \`seq\`: from 1,
-without gaps. Whoever knows the last \`seq\` they had can have all that came after it again. An event comes as
+A turn streams events in order: \`run_started\`, \`turn_started\`, \`text_delta\`, \`text_complete\`,
+\`tool_call_requested\` and so on, until \`run_completed\` or \`run_failed\`. Every event but the deltas is
+stored in the session's log before it is sent. Its \`seq\` is its place in the log, from 1 without gaps. Subscribe
+after the last \`seq\` that you received, and you get every later event. An event looks like this:
 
 \`\`\`json
 {"event_id":"019…","source_id":"session:019…","seq":7,"timestamp_ms":1772000000000,"payload":{"type":"text_delta","delta":"Hel"}}
@@ -62,15 +62,15 @@ without gaps. Whoever knows the last \`seq\` they had can have all that came aft
 
 const JSON_RPC = `## JSON-RPC
 
-\`rkat rpc\` speaks JSON-RPC 2.0 over its standard input and output, one message a line. Requests are
-worked on side by side and answered when they are done, so answers come in another order than
-requests; batches and notifications work as the protocol says. Besides the operations there are:
+\`rkat rpc\` speaks JSON-RPC 2.0 over its standard input and output, one message a line. Requests run
+concurrently, so answers may come in another order. Batches and notifications work as in the protocol.
+Besides the operations there are these methods:
 
 ${table(
   ["method", "params", "result"],
   [
     ["`initialize`", "", "`server_info` with `name` and `version`, `contract_version`, `methods`"],
-    ["`config/get`", "", "`files` and `settings`: what is in force, and who says so"],
+    ["`config/get`", "", "`files` and `settings`: the values in force, and where each comes from"],
     ["`session/subscribe`", "see below", "`subscription_id`, `after_seq`"],
     ["`session/unsubscribe`", "`subscription_id`", "`unsubscribed`"],
     ["`$/cancelRequest`", "`id` of a request", "`cancelled`; usually sent as a notification"],
@@ -85,35 +85,35 @@ ${table(
     [
       "`session/event`",
       "`session_id`, `request_id`, `event`",
-      "during a turn or a compaction that this connection started; all of them come before its answer; of deltas that the reader was too slow for, an event `stream_truncated` says how many",
+      "during a turn or a compaction that this connection started, always before its answer; when the reader is too slow, deltas are dropped and an event `stream_truncated` counts them",
     ],
     [
       "`session/event`",
       "`session_id`, `subscription_id`, `event`",
-      "for a subscription: what the log has after `after_seq`, and then what happens, in any process",
+      "for a subscription: the events of the log after `after_seq`, then new ones, of any process",
     ],
     [
       "`session/subscription_ended`",
       "`session_id`, `subscription_id`, `error`",
-      "a subscription failed; subscribe again after the last `seq` to go on",
+      "the subscription has ended or failed; to continue, subscribe again after the last `seq`",
     ],
   ],
 )}
 
 \`session/subscribe\` takes:`;
 
-const JSON_RPC_LIMITS = `A line may have 16 MiB and a batch 100 requests; a connection may have 100 turns and 1000
-subscriptions at once. What is longer or more is answered with an error. Nothing more is read from who does
-not read answers. When its input ends, \`rkat rpc\` lets what runs finish for up to 30 seconds, and ends; on
-SIGINT and SIGTERM it interrupts what runs, answers, and ends.
+const JSON_RPC_LIMITS = `A line may have 16 MiB, a batch 100 requests, and a connection 100 turns and 1000 subscriptions at once.
+Anything above a limit is answered with an error. The server stops reading requests while you do not read its
+answers. When the input ends, running turns get up to 30 seconds to finish, and \`rkat rpc\` ends. On SIGINT and
+SIGTERM it interrupts the running turns, answers them, and ends.
 
-An error has the number of the table below as its \`code\`, and the rest as its \`data\`: \`code\`, \`message\`,
-\`hint\`, \`issues\` where fields are wrong, and \`retry_after_ms\` where that is known. A line that is no request
-gets the protocol's own -32700 (not JSON), -32600 (not a request) or -32601 (no such method).`;
+An error has the number of the table below as its \`code\`. Its \`data\` has \`code\`, \`message\`, \`hint\`,
+\`issues\` when fields are wrong, and \`retry_after_ms\` when that is known. A line that is not a valid request gets
+an error of the protocol: -32700 (not JSON), -32600 (not a request) or -32601 (no such method).`;
 
 const ERRORS_INTRODUCTION = `## Errors
 
-Every surface reports a failure with the same code and the same message; the hint says what to do. An
+Every surface reports a failure with the same code and the same message. The hint says what to do.
 \`INVALID_PARAMS\` also has \`issues\`, one for each wrong field: \`{ "path": ["budget", "max_tool_calls"], "message": "…" }\`.`;
 
 function operationDoc(name: string, operation: Operation): string[] {
@@ -123,7 +123,11 @@ function operationDoc(name: string, operation: Operation): string[] {
   ) ?? [name];
   if (same !== name && !resultKey) {
     const link = `[${same}](#${same.toLowerCase()})`;
-    return [`### ${name}`, description, `Request and result are those of ${link}.`];
+    return [
+      `### ${name}`,
+      description,
+      `The request and the result are the same as those of ${link}.`,
+    ];
   }
   return [
     `### ${name}`,
@@ -140,7 +144,7 @@ function fieldsTable(schema: z.ZodObject, io: "input" | "output"): string {
   return table(["field", "type", ""], rowsOf(properties, required));
 }
 
-/** A result as it travels: a list under its name, nothing as `true`. */
+/** The rows of a result on the wire, wrapped where `resultKey` says so. */
 function resultRows(result: z.ZodType, resultKey: string | undefined): string[][] {
   if (resultKey !== undefined && result.type === "undefined") return [[code(resultKey), "`true`"]];
   const schema = wireSchema(result, "output") as Schema;
@@ -149,11 +153,11 @@ function resultRows(result: z.ZodType, resultKey: string | undefined): string[][
     : rowsOf(schema.properties ?? {}, schema.required ?? []);
   return rows.map(([field = "", type = "", need]) => [
     field,
-    need === "required" ? type : `${type}, if there is one`,
+    need === "required" ? type : `${type}, optional`,
   ]);
 }
 
-/** As much of JSON Schema as these schemas use. */
+/** The part of JSON Schema that these schemas use. */
 interface Schema {
   readonly type?: string | readonly string[];
   readonly const?: unknown;
@@ -210,7 +214,7 @@ function eitherText(either: readonly Schema[]): string {
 }
 
 function stringText({ minLength, maxLength }: Schema): string {
-  const filled = minLength === undefined ? "string" : "string that is not empty";
+  const filled = minLength === undefined ? "string" : "non-empty string";
   return maxLength === undefined ? filled : `${filled}, up to ${maxLength} characters`;
 }
 

@@ -1,13 +1,14 @@
 import { type EventEnvelope, isTransient, passing } from "../core/event.ts";
 import type { SessionService } from "../core/session-service.ts";
 
-/** What waits for a slow reader, in characters of the events' texts. */
+/** The queue for a slow reader, in characters of the events' texts. */
 const WAITING_MAX = 1024 * 1024;
 
 /**
- * The events of one turn, on their way to a reader that may be slower than the
- * turn. What does not fit is left out: durable events are read from the log
- * again, of deltas a `stream_truncated` says how many there were.
+ * The events of one turn, queued for a reader that may be slower than the turn.
+ *
+ * The queue is bounded. Durable events that do not fit are read from the log
+ * later. Deltas that do not fit are dropped, and a `stream_truncated` counts them.
  */
 export class TurnEvents {
   readonly #service: Pick<SessionService, "subscribe">;
@@ -15,10 +16,10 @@ export class TurnEvents {
   #waiting: EventEnvelope[] = [];
   #size = 0;
   #dropped = 0;
-  /** The last durable event that there was, and the last that went out. */
+  /** The `seq` of the last durable event pushed, and of the last event sent. */
   #last = 0;
   #sent = 0;
-  /** Whether durable events were left out. */
+  /** Whether durable events have to be read from the log. */
   #behind = false;
   #state: "open" | "ended" | "abandoned" = "open";
   #wake = () => {};
@@ -39,7 +40,7 @@ export class TurnEvents {
     const fits = this.#waiting.length === 0 || this.#size + size <= WAITING_MAX;
     if (!transient) this.#last = event.seq;
     if (fits && !this.#behind) {
-      this.#tellDropped();
+      this.#reportDropped();
       this.#waiting.push(event);
       this.#size += size;
     } else if (transient) this.#dropped += 1;
@@ -53,14 +54,14 @@ export class TurnEvents {
     this.#wake();
   }
 
-  /** Nobody reads them any more. */
+  /** The reader is gone. */
   abandon(): void {
     this.#state = "abandoned";
     this.#waiting = [];
     this.#wake();
   }
 
-  /** The events, several at once when several wait. */
+  /** The events, in batches of all that are waiting. */
   async *batches(): AsyncGenerator<readonly EventEnvelope[]> {
     while (this.#state !== "abandoned") {
       if (this.#waiting.length > 0) {
@@ -69,7 +70,7 @@ export class TurnEvents {
         this.#sent = events.at(-1)?.seq ?? this.#sent;
         yield events;
       } else if (this.#behind) yield* this.#missed();
-      else if (this.#dropped > 0) this.#tellDropped();
+      else if (this.#dropped > 0) this.#reportDropped();
       else if (this.#state === "ended") return;
       else {
         await new Promise<void>((resolve) => {
@@ -79,7 +80,7 @@ export class TurnEvents {
     }
   }
 
-  /** What was left out, as the log has it. */
+  /** The durable events that did not fit, read from the log. */
   async *#missed(): AsyncGenerator<readonly EventEnvelope[]> {
     const request = { sessionId: this.#sessionId, afterSeq: this.#sent };
     for await (const event of this.#service.subscribe(request)) {
@@ -89,11 +90,11 @@ export class TurnEvents {
       yield [event];
       if (this.#sent >= this.#last) break;
     }
-    // Leaving the loop takes a moment, in which more may have been left out.
+    // Leaving the loop is asynchronous, so more events may have been skipped meanwhile.
     if (this.#sent >= this.#last) this.#behind = false;
   }
 
-  #tellDropped(): void {
+  #reportDropped(): void {
     if (this.#dropped === 0) return;
     const payload = { type: "stream_truncated", dropped: this.#dropped } as const;
     this.#dropped = 0;
@@ -102,30 +103,30 @@ export class TurnEvents {
 }
 
 /**
- * Runs a turn and tells a reader of its events, one after the other and at the
- * reader's pace. Resolves when the turn has ended and the reader knows all of it.
+ * Runs a turn and sends its events in order, as fast as the reader takes them.
+ * Resolves when the turn has ended and every event was sent.
  */
-export async function tellTurn<Result>(
+export async function streamTurn<Result>(
   service: Pick<SessionService, "subscribe">,
   sessionId: string,
-  tell: (event: EventEnvelope) => Promise<void>,
+  send: (event: EventEnvelope) => Promise<void>,
   run: (onEvent: (event: EventEnvelope) => void) => Promise<Result>,
 ): Promise<Result> {
   const events = new TurnEvents(service, sessionId);
-  const telling = async () => {
-    for await (const batch of events.batches()) for (const event of batch) await tell(event);
+  const sendAll = async () => {
+    for await (const batch of events.batches()) for (const event of batch) await send(event);
   };
-  // A reader that is gone, or a session that was deleted, leaves nothing to tell; the turn goes on.
-  const told = telling().catch(() => events.abandon());
+  // The reader may be gone, or the session deleted. The turn goes on without them.
+  const sent = sendAll().catch(() => events.abandon());
   try {
     return await run(events.push);
   } finally {
     events.end();
-    await told;
+    await sent;
   }
 }
 
-/** Characters of all texts in a value, and a little for everything that is in it. */
+/** The characters of all texts in a value, plus a little for each field. */
 function sizeOf(value: unknown): number {
   if (typeof value === "string") return value.length;
   if (typeof value !== "object" || value === null) return 8;

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { snakeCase } from "../core/wire.ts";
+import type { Operation } from "./operations.ts";
 
 /** A JSON Schema of an object. */
 export interface ObjectSchema {
@@ -9,18 +10,15 @@ export interface ObjectSchema {
   readonly [key: string]: unknown;
 }
 
-/**
- * The JSON Schema of what a schema's values are on the wire: the names that
- * `toWire` gives them, and none of zod's own marks.
- */
+/** The JSON Schema of a value on the wire: with the names that `toWire` gives, without zod's own marks. */
 export function wireSchema(schema: z.ZodType, io: "input" | "output"): ObjectSchema {
   const { $schema: _, ...wire } = z.toJSONSchema(schema, {
     io,
     override({ zodSchema, jsonSchema }) {
-      // What every whole number is bounded by tells a reader nothing.
+      // Every integer has these bounds, so they say nothing.
       if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
       if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum;
-      // A reader of results lets through what a later version adds.
+      // A later version may add fields to results.
       if (jsonSchema.additionalProperties === false && io === "output") {
         delete jsonSchema.additionalProperties;
       }
@@ -33,4 +31,14 @@ export function wireSchema(schema: z.ZodType, io: "input" | "output"): ObjectSch
     },
   });
   return wire as ObjectSchema;
+}
+
+/** The JSON Schema of an operation's result on the wire, which is always an object. */
+export function resultSchema({
+  result,
+  resultKey,
+}: Pick<Operation, "result" | "resultKey">): ObjectSchema {
+  const value = result.type === "undefined" ? { const: true } : wireSchema(result, "output");
+  if (resultKey === undefined) return value as ObjectSchema;
+  return { type: "object", properties: { [resultKey]: value }, required: [resultKey] };
 }

@@ -1,18 +1,17 @@
 import { z } from "zod";
 import type { MemoryHit } from "../core/memory-store.ts";
-import { headWithin } from "../core/tokens.ts";
 import { defineTool, type Tool } from "../core/tool.ts";
 import { withinTokens } from "../core/within-tokens.ts";
 
 const LIMIT_DEFAULT = 5;
 const LIMIT_MAX = 20;
-/** UTF-8 bytes of one result's text; a model that wants more asks `search_project_history`. */
-const CONTENT_BYTES_MAX = 8_000;
-/** Of all texts together, so that what is recalled does not crowd out what it was recalled for. */
+/** Tokens of one result's text. A model that wants more asks `search_project_history`. */
+const RESULT_TOKENS_MAX = 2_000;
+/** Tokens of all texts together, so that memory does not crowd out the conversation. */
 const TOKENS_DEFAULT = 4_000;
 const TOKENS_MAX = 16_000;
 
-/** The specification's `memory_search`: what compaction removed, found by what it says. */
+/** The specification's `memory_search`: finds what compaction removed, by its meaning. */
 export function memorySearchTool(
   search: (request: { query: string; limit: number }) => Promise<readonly MemoryHit[]>,
 ): Tool {
@@ -40,13 +39,9 @@ export function memorySearchTool(
     async execute({ query, limit, max_tokens }) {
       const hits = await search({ query, limit: Math.min(limit ?? LIMIT_DEFAULT, LIMIT_MAX) });
       const tokens = Math.min(max_tokens ?? TOKENS_DEFAULT, TOKENS_MAX);
-      return withinTokens(hits.map(cutToLength), tokens).map(specifiedResult);
+      return withinTokens(hits, tokens, RESULT_TOKENS_MAX).map(specifiedResult);
     },
   });
-}
-
-function cutToLength(hit: MemoryHit): MemoryHit {
-  return { ...hit, content: headWithin(hit.content, CONTENT_BYTES_MAX) };
 }
 
 /** A hit as the specification's JSON shows it. */

@@ -1,5 +1,5 @@
 import { errorText, SessionError } from "../core/errors.ts";
-import { type Chunks, type Line, readLines } from "../core/read-lines.ts";
+import { type Chunks, type Line, lineProblem, readLines } from "../core/read-lines.ts";
 import { chatFormat } from "./chat-format.ts";
 import { eventsFormat } from "./events-format.ts";
 import type { RecordedMessage, Recording, TranscriptFormat } from "./recording.ts";
@@ -7,11 +7,6 @@ import type { RecordedMessage, Recording, TranscriptFormat } from "./recording.t
 const FORMATS: readonly TranscriptFormat[] = [chatFormat, eventsFormat];
 
 const LINE_BYTES_MAX = 64 * 1024 * 1024;
-
-const PROBLEMS = {
-  not_utf8: "it is not UTF-8 text",
-  too_long: `it is longer than ${LINE_BYTES_MAX} bytes`,
-} as const;
 
 /**
  * Reads a recorded conversation in JSON Lines. The first line decides the format.
@@ -43,7 +38,7 @@ function badLine(name: string, number: number, problem: string): SessionError {
 }
 
 function parseObject(line: Line): Readonly<Record<string, unknown>> {
-  if (line.problem) throw new Error(PROBLEMS[line.problem]);
+  if (line.problem) throw new Error(`it ${lineProblem(line.problem, LINE_BYTES_MAX)}`);
   const value: unknown = JSON.parse(line.text);
   if (typeof value === "object" && value !== null && !Array.isArray(value)) {
     return value as Readonly<Record<string, unknown>>;

@@ -9,7 +9,7 @@ const STATUS_OF: Readonly<Record<string, number>> = {
   ERR_HTTP_REQUEST_TIMEOUT: 408,
 };
 
-/** Answers what is no HTTP, or takes too long to become some, like any other request that fails. */
+/** Answers requests that are not valid HTTP, or that arrive too slowly, with a failure like any other. */
 export function answerBadRequests(server: Server): void {
   const answers = new WeakMap<Duplex, ServerResponse>();
   server.prependListener("request", (request, response) => {
@@ -17,10 +17,10 @@ export function answerBadRequests(server: Server): void {
     response.once("close", () => answers.delete(request.socket));
   });
   server.on("clientError", (error: NodeJS.ErrnoException, socket) => {
-    // In the middle of an answer there is no place for another one.
+    // An answer that has begun cannot be replaced.
     if (!socket.writable || answers.get(socket)?.headersSent) return socket.destroy();
     const status = STATUS_OF[error.code ?? ""] ?? 400;
-    const detail = `It is not HTTP for this server: ${error.message}`;
+    const detail = `The request is not valid HTTP: ${error.message}`;
     const body = JSON.stringify(wireError(new SessionError("INVALID_PARAMS", { detail })));
     const head = [
       `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,

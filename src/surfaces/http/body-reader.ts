@@ -1,16 +1,16 @@
 import { notValid, unavailable } from "./error-response.ts";
 
 export interface BodyLimits {
-  /** Bytes of one request's body. Default 8 MiB. */
+  /** Bytes of one body. Default 8 MiB. */
   readonly bodyBytes: number;
-  /** Bytes of all bodies that are being received. Default 128 MiB. */
+  /** Bytes of all bodies that are being received at once. Default 128 MiB. */
   readonly allBodiesBytes: number;
 }
 
-/** Nobody's messages are nested deeper; what is, would exhaust the stack of whoever walks it. */
+/** Deeper JSON would exhaust the stack of recursive functions. */
 const DEPTH_MAX = 100;
 
-/** Reads the bodies of requests as JSON objects, within the limits. */
+/** Reads request bodies as JSON objects, within limits. */
 export class BodyReader {
   readonly #limits: BodyLimits;
   /** Bytes of the bodies that are being received. */
@@ -20,7 +20,7 @@ export class BodyReader {
     this.#limits = limits;
   }
 
-  /** The body; an empty one is an empty object. */
+  /** An empty body reads as an empty object. */
   async read(request: Request): Promise<Record<string, unknown>> {
     const bytes = await this.#receive(request);
     if (bytes.length === 0) return {};
@@ -58,7 +58,7 @@ export class BodyReader {
   }
 }
 
-/** Who stops reading them early, cancels the rest. */
+/** The chunks of a body. Leaving the loop cancels the rest. */
 async function* chunksOf(body: Request["body"]): AsyncGenerator<Uint8Array> {
   try {
     if (body) yield* body;

@@ -4,7 +4,7 @@ import { wireError } from "../call-operation.ts";
 
 type Headers = Readonly<Record<string, string>>;
 
-/** A failure as HTTP tells it. `status` is for what HTTP knows more exactly than the table does. */
+/** A failure as an HTTP response. `status` is for cases where HTTP is more exact than the table. */
 export function errorResponse(
   error: SessionError,
   status: number = ERRORS[error.code].httpStatus,
@@ -17,7 +17,7 @@ export function errorResponse(
   });
 }
 
-/** A request that is not valid HTTP for this server: no such route, too large, not JSON. */
+/** A request that this server refuses before the service sees it: unknown route, too large, not JSON. */
 export function notValid(
   status: 400 | 404 | 405 | 413 | 415,
   detail: string,

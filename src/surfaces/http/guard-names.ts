@@ -3,19 +3,19 @@ import type { MiddlewareHandler } from "hono";
 import { SessionError } from "../../core/errors.ts";
 
 export interface NameOptions {
-  /** Names by which the server may be asked for, besides those of the loopback interface. */
+  /** Host names that the server accepts, besides those of the loopback interface. */
   readonly hosts?: readonly string[];
-  /** Whether any IP address may stand for the server's name: no page can be rebound to one. */
+  /** Accepts any IP address as the host. DNS rebinding needs a name, so this is safe. */
   readonly anyAddress?: boolean;
-  /** Origins whose pages may call the server, such as `https://app.example`; none by default. */
+  /** Origins whose pages may call the server, such as `https://app.example`. */
   readonly cors?: readonly string[];
 }
 
 /**
- * Answers only to the server's own names, and only to pages that may call it.
+ * Accepts requests for the server's own names only, and from allowed pages only.
  *
- * A page can make a name of its own point to this machine (DNS rebinding), and
- * then read what it likes; but its requests carry that name.
+ * A page can point its own name to this machine (DNS rebinding) to read the
+ * server's answers. But its requests carry that name, so they are refused.
  */
 export function guardNames(options: NameOptions): MiddlewareHandler {
   const { hosts = [], anyAddress = false, cors = [] } = options;
@@ -26,7 +26,7 @@ export function guardNames(options: NameOptions): MiddlewareHandler {
     return isLoopback(name) || names.has(name) || (anyAddress && isAddress(name));
   };
   return async (context, next) => {
-    // A request that names its whole address, as for a proxy, has two of them.
+    // A request with an absolute URL, as for a proxy, names the host twice.
     const host = URL.parse(context.req.url)?.host ?? "";
     const asked = context.req.header("host") ?? host;
     if (!isOurs(asked) || !isOurs(host)) {
@@ -56,7 +56,7 @@ function isOwnOrigin(origin: string, host: string): boolean {
   return origin === `http://${host}` || origin === `https://${host}`;
 }
 
-/** Whether only this machine is meant by a name or address. */
+/** Whether a name or address means this machine. */
 export function isLoopback(host: string): boolean {
   const name = hostName(host) ?? "";
   return name === "localhost" || name === "[::1]" || /^127\.\d+\.\d+\.\d+$/.test(name);

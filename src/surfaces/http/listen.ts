@@ -8,16 +8,16 @@ import { notValid } from "./error-response.ts";
 import { isLoopback } from "./guard-names.ts";
 
 export interface ListenOptions {
-  /** 0 takes any free port. */
+  /** 0 picks any free port. */
   readonly port: number;
-  /** Where to listen. Anything but the loopback interface needs a `token`. Default `127.0.0.1`. */
+  /** The address to listen on. Any but the loopback interface needs a `token`. Default `127.0.0.1`. */
   readonly host?: string;
   readonly token?: string;
-  /** Names by which the server may be asked for, besides its own. */
+  /** Host names that the server accepts, besides its own. */
   readonly hosts?: readonly string[];
 }
 
-/** How a server may be asked for. */
+/** The hosts that a server accepts requests for. */
 interface Names {
   readonly hosts: readonly string[];
   readonly anyAddress: boolean;
@@ -31,11 +31,11 @@ export interface Listening<App> {
   readonly app: App;
   readonly url: string;
   readonly port: number;
-  /** Stops accepting and drains the app; then clients get a moment to read what is left. */
+  /** Accepts no more connections, drains the app, and gives clients a moment to read the rest. */
   close(drain: () => Promise<void>): Promise<void>;
 }
 
-/** A request that takes longer to arrive than this, or has a longer head, is refused. */
+/** A request that arrives more slowly, or has larger headers, is refused. */
 const LIMITS = {
   headersTimeout: 10_000,
   requestTimeout: 30_000,
@@ -44,13 +44,13 @@ const LIMITS = {
 };
 const CONNECTIONS_MAX = 4096;
 const EVERYWHERE = ["0.0.0.0", "::", "[::]"];
-/** How long clients get to read what is left once everything is said. */
+/** How long clients may take to read the last bytes. */
 const FLUSH_MS = 1000;
 
 /**
  * Listens for an app that is a function from requests to responses.
  *
- * @throws SessionError `INVALID_CONFIG` for an address that is taken, or that others can reach
+ * @throws SessionError `INVALID_CONFIG` for an address that is in use, or that others can reach
  *   without a token.
  */
 export async function listen<App extends HttpApp>(
@@ -63,7 +63,7 @@ export async function listen<App extends HttpApp>(
   const listener = getRequestListener(app.fetch, {
     overrideGlobalObjects: false,
     errorHandler: (error) => {
-      const detail = `It is not HTTP for this server: ${(error as Error).message}`;
+      const detail = `The request is not valid HTTP: ${(error as Error).message}`;
       return notValid(400, detail).getResponse();
     },
   });
@@ -109,7 +109,7 @@ async function closeServer(server: Server, drain: () => Promise<void>): Promise<
   const closed = once(server, "close");
   server.close();
   await drain();
-  // Who reads their stream to its end gets its last frame; who does not, has had their time.
+  // Clients that are still reading may finish within this time.
   const givesUp = setTimeout(() => server.closeAllConnections(), FLUSH_MS);
   const tidying = setInterval(() => server.closeIdleConnections(), 20);
   await closed;

@@ -3,7 +3,7 @@ import type { MiddlewareHandler } from "hono";
 import { SessionError } from "../../core/errors.ts";
 import { errorResponse } from "./error-response.ts";
 
-/** Lets requests through that carry the token; how long that takes says nothing about it. */
+/** Lets requests with the token through. The comparison takes the same time for every text. */
 export function requireToken(token: string): MiddlewareHandler {
   const expected = digest(token);
   return async (context, next) => {
@@ -15,7 +15,7 @@ export function requireToken(token: string): MiddlewareHandler {
   };
 }
 
-/** Of the same length for every text. */
+/** All digests have the same length, as the comparison needs. */
 function digest(text: string): Buffer {
   return createHash("sha256").update(text).digest();
 }

@@ -17,29 +17,29 @@ import {
   requestLine,
 } from "./rpc-message.ts";
 
-/** The two pipes of a connection, and what lies behind them. */
+/** The two pipes of a connection. */
 export interface Pipes {
-  /** What the server says. */
+  /** From the server. */
   readonly input: Readable;
-  /** What it is told. */
+  /** To the server. */
   readonly output: Writable;
-  /** Resolves when the other side has ended, which it does when `output` ends. */
+  /** Resolves when the server has ended. It ends when `output` ends. */
   ended?(): Promise<void>;
 }
 
-/** About the longest string there can be. */
+/** About the longest string in JavaScript. */
 const ANSWER_BYTES_MAX = 512 * 1024 * 1024;
-/** How long a server may take to end, everything that ran for this client being cancelled. */
+/** How long a server may take to end after all requests were cancelled. */
 const CLOSE_MS = 15_000;
 
 type Wire = Record<string, unknown>;
 
 interface RequestOptions {
-  /** Whether the server can be told to stop. */
+  /** The server can cancel it. */
   readonly cancellable?: true;
   readonly signal?: AbortSignal;
   readonly onEvent?: (event: EventEnvelope) => void;
-  /** Called before anything that comes after the answer is read. */
+  /** Called before the next message is read. */
   readonly onResult?: (result: Wire) => void;
 }
 
@@ -56,7 +56,7 @@ export class JsonRpcConnection implements ServiceConnection {
   readonly #subscriptions = new Map<string, RemoteSubscription>();
   readonly #allRead: Promise<void>;
   #nextId = 1;
-  /** Why nothing can be asked any more. */
+  /** Why the connection is closed. */
   #over: SessionError | undefined;
   #closing: Promise<void> | undefined;
 
@@ -67,8 +67,8 @@ export class JsonRpcConnection implements ServiceConnection {
   }
 
   async call(name: OperationName, params: Wire, { signal, onEvent }: TurnOptions): Promise<Wire> {
-    const { rpc, tells }: Operation = OPERATIONS[name];
-    if (!tells) return await this.#request(rpc, params);
+    const { rpc, streams }: Operation = OPERATIONS[name];
+    if (!streams) return await this.#request(rpc, params);
     if (signal?.aborted) throw new SessionError("TURN_INTERRUPTED", { cause: signal.reason });
     return await this.#request(rpc, params, {
       cancellable: true,
@@ -100,7 +100,7 @@ export class JsonRpcConnection implements ServiceConnection {
       }
       if (subscription.error) throw subscription.error;
       if (subscription.state === "ended") return;
-      // It overflowed while its reader was elsewhere; what was dropped is in the log.
+      // The queue overflowed. The dropped events are in the log.
       after = { after_seq: subscription.last };
     }
   }
@@ -179,15 +179,16 @@ export class JsonRpcConnection implements ServiceConnection {
     );
   }
 
-  /** @throws SyntaxError when the other side does not speak JSON. */
+  /** @throws SyntaxError when the other side sends something else than JSON-RPC. */
   #receive(text: string): void {
     const message: unknown = JSON.parse(text);
-    if (!isObject(message)) throw new SyntaxError("It sent something that is no message.");
+    if (!isObject(message)) throw new SyntaxError("It sent something that is not a message.");
     const { id, method, params, result, error } = message;
-    if (typeof method === "string") this.#told(method, isObject(params) ? params : {}, text.length);
+    if (typeof method === "string")
+      this.#notified(method, isObject(params) ? params : {}, text.length);
     else if (typeof id === "number") this.#answered(id, result, error as RpcError | undefined);
-    // It could not even read whose request it was: one of ours waits in vain.
-    else throw new SyntaxError(`It said: ${(error as RpcError | undefined)?.message}`);
+    // The server could not read one of our requests, so that one is never answered.
+    else throw new SyntaxError(`It sent the error: ${(error as RpcError | undefined)?.message}`);
   }
 
   #answered(id: number, result: unknown, error: RpcError | undefined): void {
@@ -201,7 +202,7 @@ export class JsonRpcConnection implements ServiceConnection {
     }
   }
 
-  #told(method: string, params: Readonly<Wire>, size: number): void {
+  #notified(method: string, params: Readonly<Wire>, size: number): void {
     const { subscription_id, request_id, event, error } = params;
     const subscription = this.#subscriptions.get(String(subscription_id));
     if (method === "session/subscription_ended") {
@@ -212,7 +213,7 @@ export class JsonRpcConnection implements ServiceConnection {
     }
   }
 
-  /** A listener that throws fails its own turn, and no other. */
+  /** A callback that throws fails its own turn only. */
   #pass(id: number, event: EventEnvelope): void {
     const pending = this.#pending.get(id);
     try {
@@ -236,12 +237,12 @@ export class JsonRpcConnection implements ServiceConnection {
   }
 }
 
-/** What the protocol refused before the service saw it. */
+/** An error of the protocol: the service never saw the request. */
 function protocolError({ code, message }: RpcError): Partial<WireError> {
   return { code: code === INVALID_REQUEST ? "INVALID_PARAMS" : "INTERNAL_ERROR", message };
 }
 
-/** @throws SessionError `INVALID_PARAMS` for what no line can carry. */
+/** @throws SessionError `INVALID_PARAMS` for a request that does not fit a line. */
 function writeRequest(id: number, method: string, params: Wire): string {
   let line: string;
   try {

@@ -1,7 +1,7 @@
 import type { Readable, Writable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import { SessionError } from "../../core/errors.ts";
-import { type Line, readLines } from "../../core/read-lines.ts";
+import { type Line, lineProblem, readLines } from "../../core/read-lines.ts";
 import type { SessionService } from "../../core/session-service.ts";
 import { LineWriter } from "../line-writer.ts";
 import {
@@ -22,42 +22,42 @@ import { Subscriptions } from "./subscriptions.ts";
 
 export interface JsonRpcServerOptions {
   readonly service: SessionService;
-  /** One message a line. When it ends, what runs may finish; then the connection ends. */
+  /** One message a line. When it ends, open requests may finish before the connection ends. */
   readonly input: Readable;
-  /** Gets messages and nothing else, one a line; ended with the connection. */
+  /** Gets nothing but messages, one a line. It is ended with the connection. */
   readonly output: Writable;
-  /** Ends the connection: what runs is interrupted and answered. */
+  /** Ends the connection. Running turns are interrupted and answered. */
   readonly signal?: AbortSignal;
-  /** What `config/get` answers; without it there is no such method. */
+  /** The result of `config/get`. Without it the method does not exist. */
   readonly config?: () => Promise<Readonly<Record<string, unknown>>>;
-  /** What `initialize` says of this program. */
+  /** The version that `initialize` reports. */
   readonly version: string;
-  /** Bytes of one line. A longer one is skipped, and answered with an error. Default: 16 MiB. */
+  /** Bytes of one line. A longer one is skipped and answered with an error. Default: 16 MiB. */
   readonly lineBytesMax?: number;
   /** Turns and compactions that may run at once on this connection. Default: 100. */
   readonly turnsMax?: number;
-  /** How long what runs may take to finish when the input has ended. Default: 30 seconds. */
+  /** How long running turns may take to finish after the input has ended. Default: 30 seconds. */
   readonly drainMs?: number;
 }
 
 export const LINE_BYTES_MAX = 16 * 1024 * 1024;
 const TURNS_MAX = 100;
 const DRAIN_MS = 30_000;
-/** Short requests that are worked on at once. More are not refused, but read when some are done. */
+/** Short requests that run at once. More are not refused: they wait unread. */
 const REQUESTS_MAX = 64;
 const BATCH_MAX = 100;
-/** How long what was interrupted may take to end, and a reader to read what is left. */
+/** How long an interrupted turn may take to end, and the reader to read the last answers. */
 const GRACE_MS = 5000;
-/** Subscriptions that told of nothing for this long have told of what there was. */
+/** Subscriptions that sent nothing for this long have sent everything in the log. */
 const QUIET_MS = 50;
 
-/** One connection: reads requests, works on them side by side, and answers each when it is done. */
+/** One connection: runs requests concurrently and answers each when it is done. */
 export class JsonRpcServer {
   readonly #options: JsonRpcServerOptions;
   readonly #writer: LineWriter;
   readonly #subscriptions: Subscriptions;
   readonly #methods: ReadonlyMap<string, RpcMethod>;
-  /** What runs for long, with the ids of the requests. */
+  /** Running turns and compactions, with the ids of their requests. */
   readonly #turns = new Map<AbortController, RpcId | undefined>();
   readonly #unanswered = new Set<Promise<void>>();
   #onStop = () => {};
@@ -66,7 +66,7 @@ export class JsonRpcServer {
 
   constructor(options: JsonRpcServerOptions) {
     this.#options = options;
-    // Who does not read answers any more has no more to ask.
+    // When the other side stops reading answers, its requests are not read either.
     this.#writer = new LineWriter(options.output, () => options.input.destroy());
     const write = (line: string) => this.#writer.write(line);
     this.#subscriptions = new Subscriptions(options.service, (method, params) =>
@@ -80,7 +80,7 @@ export class JsonRpcServer {
     });
   }
 
-  /** Resolves when the connection has ended and nothing runs any more. */
+  /** Resolves when the connection and all its requests have ended. */
   async serve(): Promise<void> {
     const { input, signal, lineBytesMax = LINE_BYTES_MAX } = this.#options;
     const stop = () => {
@@ -92,7 +92,7 @@ export class JsonRpcServer {
       if (signal?.aborted) stop();
       for await (const line of readLines(input, lineBytesMax)) await this.#receive(line);
     } catch (error) {
-      // An input that was cut off is an input that has ended.
+      // An input that was cut off counts as ended.
       if (!input.destroyed) throw error;
     } finally {
       signal?.removeEventListener("abort", stop);
@@ -100,14 +100,14 @@ export class JsonRpcServer {
     }
   }
 
-  /** Begins to work on what a line asks; resolves when there is room for the next one. */
+  /** Starts the requests of a line. Resolves when the next line may be read. */
   async #receive(line: Line): Promise<void> {
-    // Nothing is read from who does not read, so what waits for them is bounded.
+    // Backpressure: reads no more while the other side does not read the answers.
     await this.#mayAnswer();
     if (this.#options.signal?.aborted) return;
     let message: unknown;
     try {
-      message = readMessage(line);
+      message = readMessage(line, this.#options.lineBytesMax ?? LINE_BYTES_MAX);
     } catch (error) {
       void this.#writer.write(failureLine(null, error));
       return;
@@ -128,7 +128,7 @@ export class JsonRpcServer {
     this.#unanswered.add(all);
   }
 
-  /** The answer to one request; a notification has none. */
+  /** The answer to one request. A notification has none. */
   async #answer(value: unknown, answered: Promise<void>): Promise<string | undefined> {
     let id: RpcId | undefined;
     try {
@@ -179,7 +179,7 @@ export class JsonRpcServer {
     });
   }
 
-  /** Resolves when the reader has caught up, or the connection is to end. */
+  /** Resolves when the reader has caught up, or the connection ends. */
   async #mayAnswer(): Promise<void> {
     if (this.#options.signal?.aborted) return;
     await new Promise<void>((resolve) => {
@@ -204,7 +204,7 @@ export class JsonRpcServer {
     await this.#writer.end(GRACE_MS);
   }
 
-  /** Waits until everything is answered, or until the time is over. */
+  /** Waits until everything is answered, or the time is up. */
   async #settle(timeoutMs: number, signal?: AbortSignal): Promise<void> {
     const settled = new AbortController();
     const stop = signal ? AbortSignal.any([signal, settled.signal]) : settled.signal;
@@ -213,24 +213,23 @@ export class JsonRpcServer {
     settled.abort();
   }
 
-  /** Lets subscriptions tell of what is in the log already. */
+  /** Waits until subscriptions have sent what is in the log. */
   async #quiet(): Promise<void> {
     const until = Date.now() + GRACE_MS;
-    for (let told = -1; told !== this.#subscriptions.told && Date.now() < until; ) {
-      told = this.#subscriptions.told;
+    for (let sent = -1; sent !== this.#subscriptions.sent && Date.now() < until; ) {
+      sent = this.#subscriptions.sent;
       if (this.#subscriptions.open > 0) await sleep(QUIET_MS);
     }
   }
 }
 
-const PROBLEMS = {
-  too_long: invalidRequest("the line is too long, and was skipped"),
-  not_utf8: parseError("the line is not UTF-8"),
-} as const;
-
 /** @throws BadCall */
-function readMessage(line: Line): unknown {
-  if (line.problem) throw new BadCall(PROBLEMS[line.problem], null);
+function readMessage(line: Line, bytesMax: number): unknown {
+  if (line.problem) {
+    const detail = `the line ${lineProblem(line.problem, bytesMax)}`;
+    const error = line.problem === "not_utf8" ? parseError(detail) : invalidRequest(detail);
+    throw new BadCall(error, null);
+  }
   const message = parseJson(line.text);
   if (Array.isArray(message)) {
     if (message.length === 0) throw new BadCall(invalidRequest("the batch is empty"), null);

@@ -1,8 +1,6 @@
 import { ERRORS, SessionError } from "../../core/errors.ts";
 import { type WireError, wireError } from "../call-operation.ts";
 
-/** JSON-RPC 2.0's messages, and what it says of those that are none. */
-
 export type RpcId = string | number | null;
 
 /** A request, or a notification when it has no id. */
@@ -18,12 +16,12 @@ export interface RpcError {
   readonly data?: WireError;
 }
 
-/** What cannot be worked on, and the answer that it gets. */
+/** A message that is not a valid request, and the error that answers it. */
 export class BadCall extends Error {
   readonly id: RpcId | undefined;
   readonly error: RpcError;
 
-  /** `id` is null where it cannot be known, and undefined for a notification, which gets no answer. */
+  /** `id` is null when it cannot be known, and undefined for a notification, which gets no answer. */
   constructor(error: RpcError, id: RpcId | undefined) {
     super(error.message);
     this.error = error;
@@ -90,7 +88,7 @@ export function notificationLine(
   return JSON.stringify({ jsonrpc: "2.0", method, params });
 }
 
-/** A failure of the service as this wire tells it. */
+/** A failure of the service as a JSON-RPC error. */
 export function rpcError(thrown: unknown): RpcError {
   const error = SessionError.from(thrown);
   const { jsonRpcCode } = ERRORS[error.code];
@@ -101,7 +99,7 @@ export function isObject(value: unknown): value is Readonly<Record<string, unkno
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** A number that this program would give back changed is none that it can answer to. */
+/** Large integers are refused: JavaScript would change them in the answer. */
 function isId(id: unknown): id is RpcId {
   if (typeof id !== "number") return typeof id === "string" || id === null;
   return Number.isSafeInteger(id) || (Number.isFinite(id) && !Number.isInteger(id));

@@ -3,14 +3,13 @@ import type { EventEnvelope } from "../../core/event.ts";
 import { parseRequest } from "../../core/requests.ts";
 import type { SessionService } from "../../core/session-service.ts";
 import { callOperation } from "../call-operation.ts";
-import { CONTRACT_VERSION } from "../contract-version.ts";
-import { OPERATIONS, type Operation, type OperationName } from "../operations.ts";
-import { tellTurn } from "../turn-events.ts";
+import { CONTRACT_VERSION, OPERATIONS, type Operation, type OperationName } from "../operations.ts";
+import { streamTurn } from "../turn-events.ts";
 import { isObject, notificationLine, type RpcId } from "./rpc-message.ts";
 import type { Subscriptions } from "./subscriptions.ts";
 
 export interface RpcMethod {
-  /** Runs for long and can be cancelled. It does not keep other requests waiting. */
+  /** It takes long and can be cancelled. It does not count as a short request. */
   readonly long?: true;
   run(params: unknown, call: CallContext): unknown;
 }
@@ -18,7 +17,7 @@ export interface RpcMethod {
 interface CallContext {
   /** Undefined for a notification. */
   readonly id: RpcId | undefined;
-  /** Resolves when the answer has been written. */
+  /** Resolves when the answer was written. */
   readonly answered: Promise<void>;
   /** Aborts when the request is cancelled. */
   readonly signal: AbortSignal;
@@ -37,7 +36,7 @@ interface Connection {
 const unsubscribeParams = z.strictObject({ subscription_id: z.string() });
 const cancelParams = z.strictObject({ id: z.union([z.string(), z.number(), z.null()]) });
 
-/** The methods of a connection by name: the operations, and what the protocol itself needs. */
+/** The methods of a connection by name: the operations, subscriptions and the protocol's own. */
 export function rpcMethods(connection: Connection): ReadonlyMap<string, RpcMethod> {
   const { version, config, subscriptions, cancel } = connection;
   const methods = new Map<string, RpcMethod>();
@@ -70,17 +69,17 @@ export function rpcMethods(connection: Connection): ReadonlyMap<string, RpcMetho
 function operationMethod(
   { service, write }: Connection,
   name: OperationName,
-  { tells }: Operation,
+  { streams }: Operation,
 ): RpcMethod {
-  if (!tells) return { run: (params) => callOperation(service, name, params) };
+  if (!streams) return { run: (params) => callOperation(service, name, params) };
   return {
     long: true,
     async run(params, { id, signal }) {
       const sessionId = isObject(params) ? String(params.session_id) : "";
       const about = { session_id: sessionId, ...(id === undefined ? {} : { request_id: id }) };
-      const tell = (event: EventEnvelope) =>
+      const send = (event: EventEnvelope) =>
         write(notificationLine("session/event", { ...about, event }));
-      return await tellTurn(service, sessionId, tell, (onEvent) =>
+      return await streamTurn(service, sessionId, send, (onEvent) =>
         callOperation(service, name, params, { signal, onEvent }),
       );
     },

@@ -14,7 +14,7 @@ export interface ServerProgram {
 
 const KILL_MS = 5000;
 
-/** Starts a server. What it says on standard error goes to this process's. */
+/** Starts a server. Its standard error goes to this process's. */
 export function spawnServer({ command = "rkat", args = ["rpc"], ...where }: ServerProgram): Pipes {
   const child = spawn(command, args, { ...where, stdio: ["pipe", "pipe", "inherit"] });
   const closed = new Promise<void>((resolve) => child.once("close", () => resolve()));

@@ -5,10 +5,10 @@ import { errorToWire, fromWire } from "../../core/wire.ts";
 import { type WireError, wireError } from "../call-operation.ts";
 import { isObject } from "./rpc-message.ts";
 
-/** What a connection may subscribe to at once. */
+/** Subscriptions of one connection at once. */
 const SUBSCRIPTIONS_MAX = 1000;
 
-/** Tells the other side of something; resolves when it may be told more. */
+/** Sends a notification. Resolves when the other side is ready for more. */
 type Notify = (method: string, params: Readonly<Record<string, unknown>>) => Promise<void>;
 
 interface SubscriptionAdded {
@@ -16,14 +16,14 @@ interface SubscriptionAdded {
   readonly after_seq: number;
 }
 
-/** The subscriptions of one connection. Each waits for its reader; the service bounds what waits behind it. */
+/** The subscriptions of one connection, with backpressure. The service bounds what is queued. */
 export class Subscriptions {
   readonly #service: Pick<SessionService, "subscribe">;
   readonly #notify: Notify;
   readonly #byId = new Map<string, AbortController>();
   #nextId = 1;
-  /** Events told so far, by which one sees whether all is quiet. */
-  told = 0;
+  /** Events sent so far. */
+  sent = 0;
 
   constructor(service: Pick<SessionService, "subscribe">, notify: Notify) {
     this.#service = service;
@@ -35,11 +35,10 @@ export class Subscriptions {
   }
 
   /**
-   * Resolves once the subscription stands, with the place in the log after which
-   * it tells of everything. Its events come after `answered`, so that whoever
-   * asked knows its id by then.
+   * Resolves when the subscription is open, with the `seq` after which it sends
+   * every event. Events wait for `answered`, so that the client knows the id first.
    *
-   * @throws SessionError, with the names that the wire uses.
+   * @throws SessionError, with the wire's names.
    */
   async add(params: unknown, answered: Promise<void>): Promise<SubscriptionAdded> {
     if (this.#byId.size >= SUBSCRIPTIONS_MAX) {
@@ -52,7 +51,7 @@ export class Subscriptions {
     const controller = new AbortController();
     this.#byId.set(id, controller);
     const after_seq = await new Promise<number>((resolve, reject) => {
-      void this.#tell(id, params, controller.signal, answered, resolve).catch((error) => {
+      void this.#follow(id, params, controller.signal, answered, resolve).catch((error) => {
         reject(errorToWire(subscribeRequest, SessionError.from(error)));
       });
     });
@@ -68,7 +67,7 @@ export class Subscriptions {
     for (const id of this.#byId.keys()) this.remove(id);
   }
 
-  async #tell(
+  async #follow(
     id: string,
     params: unknown,
     signal: AbortSignal,
@@ -94,7 +93,7 @@ export class Subscriptions {
         await answered;
         if (signal.aborted) return;
         await this.#notify("session/event", { ...about, event });
-        this.told += 1;
+        this.sent += 1;
       }
     } catch (error) {
       if (!opened) throw error;

@@ -10,7 +10,7 @@ export function formFor({ name, args, goal }: ToolApprovalRequested): ElicitRequ
   const shown = (JSON.stringify(args, null, 2) ?? "").slice(0, ARGUMENTS_SHOWN);
   return {
     mode: "form",
-    message: `May ${name} run?\n\n${shown}${goal === "" ? "" : `\n\nIt is for: ${goal}`}`,
+    message: `May ${name} run?\n\n${shown}${goal === "" ? "" : `\n\nFor: ${goal}`}`,
     requestedSchema: {
       type: "object",
       properties: {
@@ -18,7 +18,7 @@ export function formFor({ name, args, goal }: ToolApprovalRequested): ElicitRequ
         reason: {
           type: "string",
           title: "Reason",
-          description: "Why not. The agent reads it, and the project learns from it.",
+          description: "Why you deny it. The agent reads this, and the project learns from it.",
         },
       },
       required: ["decision"],
@@ -26,7 +26,7 @@ export function formFor({ name, args, goal }: ToolApprovalRequested): ElicitRequ
   };
 }
 
-/** What a form says once it is gone; nothing of one that was closed. What a host sends is checked here. */
+/** The answer in a host's response. Undefined when the form was closed, or the response is not valid. */
 export function answerOf(response: unknown): ApprovalAnswer | undefined {
   const { action, content } = (response ?? {}) as { action?: unknown; content?: unknown };
   if (action === "decline") return { decision: "deny" };

@@ -3,22 +3,22 @@ import type { EventEnvelope, ToolApprovalRequested } from "../../core/event.ts";
 import type { SessionService } from "../../core/session-service.ts";
 import { answerOf, formFor } from "./approval-form.ts";
 
-/** Shows the host's user a form and returns what they filled in. */
+/** Shows the host's user a form and returns the filled form. */
 export type Elicit = (
   form: ElicitRequestFormParams,
   options: { readonly signal: AbortSignal },
 ) => Promise<ElicitResult>;
 
 /**
- * Asks the host's user about the calls of a turn that wait for approval, one
- * after the other and while the turn runs, as MCP does up to 2025-11-25. Who
- * closes the form leaves the call to others.
+ * Asks the host's user about the waiting calls of a running turn, one after the
+ * other, as MCP does up to 2025-11-25. A form that is closed answers nothing: the
+ * call can still be answered elsewhere.
  */
 export class ApprovalForms {
   readonly #service: Pick<SessionService, "answerApproval">;
   readonly #sessionId: string;
   readonly #elicit: Elicit;
-  /** Forms that are open or to come, by their approvals. */
+  /** Forms that are open or queued, by approval id. */
   readonly #open = new Map<string, AbortController>();
   #lastAsked: Promise<unknown> = Promise.resolve();
 
@@ -33,7 +33,7 @@ export class ApprovalForms {
     if (payload.type === "tool_approval_resolved") this.#close(payload.approval_id);
   };
 
-  /** The turn has ended: nobody is asked any more. */
+  /** The turn has ended, so all forms are closed. */
   end(): void {
     for (const approvalId of [...this.#open.keys()]) this.#close(approvalId);
   }
@@ -43,7 +43,7 @@ export class ApprovalForms {
     this.#open.set(requested.approval_id, controller);
     this.#lastAsked = this.#lastAsked
       .then(() => this.#askNow(requested, controller.signal))
-      // A host that cannot show a form, or somebody else's answer: the call is answered elsewhere.
+      // The host could not show the form, or the call was answered elsewhere.
       .catch(() => {});
   }
 

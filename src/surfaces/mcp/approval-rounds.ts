@@ -4,34 +4,35 @@ import type { EventEnvelope, ToolApprovalRequested } from "../../core/event.ts";
 import type { SessionService } from "../../core/session-service.ts";
 import { callOperation } from "../call-operation.ts";
 import type { OperationName } from "../operations.ts";
-import { tellTurn } from "../turn-events.ts";
+import { streamTurn } from "../turn-events.ts";
 import { answerOf, formFor } from "./approval-form.ts";
 
 type Wire = Record<string, unknown>;
 
-/** A request that runs a turn, or comes back to one with answers. */
+/** A request that starts a turn, or returns to one with answers. */
 export interface Round {
   readonly operation: OperationName;
   readonly args: Readonly<Wire>;
-  /** What the host's user filled in, by approval. */
+  /** The forms that the host's user filled in, by approval id. */
   readonly responses: Readonly<Wire> | undefined;
   readonly signal: AbortSignal;
-  tell(event: EventEnvelope): Promise<void>;
+  send(event: EventEnvelope): Promise<void>;
 }
 
-/** Calls that are asked at once come this close to each other. */
+/** Calls that come within this time are asked about together. */
 const TOGETHER_MS = 20;
-/** How long the result of a turn is kept for a host that is busy with its user. */
+/** How long a turn's result is kept for a host that is still asking its user. */
 const KEPT_MS = 60_000;
 
 /**
- * Turns of hosts that ask their users between two requests, as MCP does from
+ * Turns that ask the host's user between two requests, as MCP does from
  * 2026-07-28 on:
  *
- *     turn_start ──► a call waits ──► "input required": forms
- *     turn_start again, with what was filled in ──► answers ──► … ──► the result
+ *     turn_start ──► a call waits ──► "input required", with forms
+ *     turn_start again, with the filled forms ──► answers ──► … ──► the result
  *
- * The turn runs on meanwhile. One whose process is gone goes on with the answers.
+ * The turn keeps running between the requests. When its process has ended, the
+ * answers resume it.
  */
 export class ApprovalRounds {
   readonly #service: SessionService;
@@ -47,7 +48,7 @@ export class ApprovalRounds {
     const running = this.#turns.get(sessionId);
     if (!responses) {
       const turn = this.#begin(operation, args);
-      // Where one runs already, this one is refused, and that one stays to be come back to.
+      // When a turn already runs, the service refuses this one, and the other must stay known.
       if (!running) this.#keep(sessionId, turn);
       return await this.#follow(sessionId, turn, round);
     }
@@ -71,17 +72,19 @@ export class ApprovalRounds {
     turn.done.then(forgetLater, forgetLater);
   }
 
-  /** Stays with a turn until it has ended, or asks. */
+  /** Follows a turn until it ends or asks. */
   async #follow(
     sessionId: string,
     turn: RunningTurn,
-    { signal, tell }: Round,
+    { signal, send }: Round,
   ): Promise<Wire | InputRequiredResult> {
     const interrupt = () => turn.interrupt(signal.reason);
     signal.addEventListener("abort", interrupt);
     if (signal.aborted) interrupt();
     try {
-      const next = await tellTurn(this.#service, sessionId, tell, (onEvent) => turn.next(onEvent));
+      const next = await streamTurn(this.#service, sessionId, send, (onEvent) =>
+        turn.next(onEvent),
+      );
       if ("asked" in next) return formsFor(next.asked);
       if (this.#turns.get(sessionId) === turn) this.#turns.delete(sessionId);
       return next.result;
@@ -97,7 +100,7 @@ export class ApprovalRounds {
       try {
         await this.#service.answerApproval({ sessionId, approvalId, ...answer });
       } catch (error) {
-        // Somebody else was first.
+        // It was already answered elsewhere.
         if (!SessionError.is(error) || error.code !== "APPROVAL_NOT_FOUND") throw error;
       }
     }
@@ -106,18 +109,18 @@ export class ApprovalRounds {
 
 type Run = (signal: AbortSignal, onEvent: (event: EventEnvelope) => void) => Promise<Wire>;
 
-/** A turn that requests come to and leave again. */
+/** A turn that outlives the request that started it. */
 class RunningTurn {
   readonly done: Promise<Wire>;
   readonly #controller = new AbortController();
-  /** Calls that wait and that nobody was asked about. */
+  /** Waiting calls that the user was not asked about yet. */
   readonly #unasked = new Map<string, ToolApprovalRequested>();
-  #tell: (event: EventEnvelope) => void = () => {};
+  #onEvent: (event: EventEnvelope) => void = () => {};
   #wake = () => {};
 
   constructor(run: Run) {
-    this.done = run(this.#controller.signal, (event) => this.#hear(event));
-    // Whoever follows it hears of a failure; it is no stray one while nobody does.
+    this.done = run(this.#controller.signal, (event) => this.#receive(event));
+    // Whoever awaits `done` gets its failure. Without this, an unawaited one is an unhandled rejection.
     this.done.catch(() => {});
   }
 
@@ -125,16 +128,16 @@ class RunningTurn {
     this.#controller.abort(reason);
   }
 
-  /** Resolves when the turn has ended, or has something to ask. */
+  /** Resolves when the turn ends or asks. */
   async next(
-    tell: (event: EventEnvelope) => void,
+    onEvent: (event: EventEnvelope) => void,
   ): Promise<{ readonly result: Wire } | { readonly asked: readonly ToolApprovalRequested[] }> {
-    this.#tell = tell;
+    this.#onEvent = onEvent;
     try {
       const ended = this.done.then((result) => ({ result }));
       return await Promise.race([ended, this.#asks()]);
     } finally {
-      this.#tell = () => {};
+      this.#onEvent = () => {};
     }
   }
 
@@ -150,9 +153,9 @@ class RunningTurn {
     return { asked };
   }
 
-  #hear(event: EventEnvelope): void {
+  #receive(event: EventEnvelope): void {
     const { payload } = event;
-    this.#tell(event);
+    this.#onEvent(event);
     if (payload.type === "tool_approval_resolved") this.#unasked.delete(payload.approval_id);
     if (payload.type !== "tool_approval_requested") return;
     this.#unasked.set(payload.approval_id, payload);

@@ -10,23 +10,23 @@ export interface McpProgram {
   readonly args?: readonly string[];
   /** The project's folder. Default: the current one. */
   readonly cwd?: string;
-  /** Default: what is safe of this process's own. */
+  /** Default: a safe part of this process's environment. */
   readonly env?: Readonly<Record<string, string>>;
 }
 
-/** A server that is reached over HTTP. */
+/** A server over HTTP. */
 export interface McpAddress {
-  /** Such as `http://127.0.0.1:8081/mcp`. */
+  /** For example `http://127.0.0.1:8081/mcp`. */
   readonly url: string | URL;
   readonly token?: string;
   /**
-   * Which revisions of MCP are tried: up to 2025-11-25 (`"legacy"`), 2026-07-28 and
-   * later (`"modern"`), or the newest that the server has (`"auto"`, the default).
+   * The revisions of MCP to try: up to 2025-11-25 (`"legacy"`), from 2026-07-28 on
+   * (`"modern"`), or the newest that the server has (`"auto"`, the default).
    */
   readonly era?: "legacy" | "modern" | "auto";
 }
 
-/** Longest answer of a server over standard output. */
+/** The longest message that a server may send over standard output. */
 const ANSWER_BYTES_MAX = 256 * 1024 * 1024;
 
 /** @throws SessionError `SERVICE_UNAVAILABLE` when the server cannot be reached. */
@@ -47,11 +47,11 @@ export async function connectClient(to: McpProgram | McpAddress): Promise<McpCon
     const transport = new StreamableHTTPClientTransport(new URL(to.url), {
       requestInit: { headers },
     });
-    failWhatIsCutOff(transport);
+    failCutOffCalls(transport);
     const mode = to.era === "modern" ? ({ pin: "2026-07-28" } as const) : (to.era ?? "auto");
     const client = await open(transport, { versionNegotiation: { mode } });
     return new McpConnection(client, async () => {
-      // A server that is gone has no session to end.
+      // The server may be gone already.
       await transport.terminateSession().catch(() => {});
       await client.close();
     });
@@ -69,28 +69,28 @@ export async function connectClient(to: McpProgram | McpAddress): Promise<McpCon
   return new McpConnection(client, () => client.close());
 }
 
-/** A response that ends without an answer would be waited for until the call's time is out. */
-function failWhatIsCutOff(transport: Transport): void {
+/** Fails a call at once when its response ends early. The SDK would wait for the call's timeout. */
+function failCutOffCalls(transport: Transport): void {
   const send = transport.send.bind(transport);
   transport.send = (message, options) =>
     send(message, {
       ...options,
       onRequestStreamEnd() {
         if (!("method" in message && "id" in message)) return;
-        // One that has been answered is no longer waited for, and this is passed over.
+        // The SDK ignores this for a request that was answered.
         const error = { code: -32000, message: "The response ended without an answer." };
         transport.onmessage?.({ jsonrpc: "2.0", id: message.id, error });
       },
     });
 }
 
-/** The official client, which not everybody needs who needs this package. */
+/** The official client, an optional dependency. */
 async function clientPackage() {
   try {
     return await import("@modelcontextprotocol/client");
   } catch (cause) {
     throw new SessionError("AGENT_ERROR", {
-      detail: "To connect to MCP servers needs the package @modelcontextprotocol/client.",
+      detail: "Connecting to MCP servers needs the package @modelcontextprotocol/client.",
       hint: "npm install @modelcontextprotocol/client",
       cause,
     });

@@ -16,30 +16,30 @@ import { refuse, TransportSessions } from "./transport-sessions.ts";
 
 const BODY_BYTES_MAX = 32 * 1024 * 1024;
 const ALL_BODIES_BYTES_MAX = 128 * 1024 * 1024;
-/** Requests that are being answered at once, streams included. */
+/** Requests that are answered at once, streams included. */
 const EXCHANGES_MAX = 1024;
 const SESSIONS_MAX = 256;
 const IDLE_MS = 30 * 60_000;
 
-/** Where clients find the server. */
+/** The path of the MCP endpoint. */
 export const MCP_PATH = "/mcp";
 
 export interface McpHttpAppOptions extends McpServerOptions {
-  /** What every request asks for, as `Authorization: Bearer <token>`. */
+  /** Every request must send it, as `Authorization: Bearer <token>`. */
   readonly token?: string;
-  /** Names by which the server may be asked for, besides those of the loopback interface. */
+  /** Host names that the server accepts, besides those of the loopback interface. */
   readonly hosts?: readonly string[];
-  /** Whether any IP address may stand for the server's name: no page can be rebound to one. */
+  /** Accepts any IP address as the host. DNS rebinding needs a name, so this is safe. */
   readonly anyAddress?: boolean;
-  /** Origins whose pages may call the server; none but the server's own by default. */
+  /** Origins whose pages may call the server, besides its own. */
   readonly origins?: readonly string[];
-  /** Clients with a session of the transport, as MCP had them up to 2025-11-25. Default 256. */
+  /** Transport sessions at once, one for each client of MCP up to 2025-11-25. Default 256. */
   readonly transportSessionsMax?: number;
-  /** How long such a session is kept that nobody uses. Default 30 minutes. */
+  /** An idle transport session ends after this time. Default 30 minutes. */
   readonly transportSessionIdleMs?: number;
 }
 
-/** MCP over HTTP, as a function from requests to responses; for clients of every revision. */
+/** MCP over HTTP for clients of every revision, as a function from requests to responses. */
 export class McpHttpApp {
   readonly fetch: (request: Request) => Promise<Response>;
   readonly #endpoint: McpEndpoint;
@@ -77,7 +77,7 @@ export class McpHttpApp {
     this.fetch = async (request) => await app.fetch(request);
   }
 
-  /** Interrupts what runs and ends all connections. */
+  /** Interrupts all calls and ends all connections. */
   async close(): Promise<void> {
     await Promise.all([this.#modern.close(), this.#sessions.close()]);
     await this.#endpoint.settled();
@@ -112,7 +112,7 @@ export class McpHttpApp {
   }
 }
 
-/** What is wrong with a body, as JSON-RPC tells it. */
+/** The JSON-RPC error for a body that was refused. */
 async function bodyRefused(error: unknown): Promise<Response> {
   const response =
     error instanceof HTTPException ? error.getResponse() : errorResponse(SessionError.from(error));

@@ -1,11 +1,11 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 
-/** Messages that may be on their way to a client that does not take them. */
+/** Messages that may be queued for a slow client. */
 const UNTAKEN_MAX = 64;
 
 /**
- * One HTTP request with its response. The SDK's transports queue what they
- * stream without end; an exchange lets whoever sends wait for the reader.
+ * One HTTP request with its response. The SDK's transports queue streamed messages
+ * without a bound. An exchange adds backpressure: the sender can wait for the reader.
  */
 export class HttpExchange {
   static readonly #current = new AsyncLocalStorage<HttpExchange>();
@@ -14,7 +14,7 @@ export class HttpExchange {
   #ended = false;
   #onRoom = () => {};
 
-  /** Serves a request: what runs in `work` belongs to this exchange. */
+  /** Serves a request. Code that runs in `work` finds this exchange. */
   static async serve(work: () => Promise<Response>): Promise<Response> {
     const exchange = new HttpExchange();
     try {
@@ -25,13 +25,13 @@ export class HttpExchange {
     }
   }
 
-  /** Resolves when the client of the request that is being served has room for more. */
+  /** Resolves when the client of the current request is ready for more. */
   static async room(): Promise<void> {
     const exchange = HttpExchange.#current.getStore();
     if (exchange) await exchange.#room();
   }
 
-  /** Calls `work` once, when the response to this request has been read or given up. */
+  /** Calls `work` once, when the response was read or the client is gone. */
   static atEnd(work: () => void): void {
     const exchange = HttpExchange.#current.getStore();
     if (exchange) exchange.#atEnd.push(work);
@@ -78,7 +78,7 @@ export class HttpExchange {
     );
     const { status, headers } = response;
     const copy = new Response(body, { status, headers });
-    // Set here, so that the Node adapter does not wait for a first chunk before the headers go out.
+    // Without this the Node adapter sends the headers with the first chunk only.
     if (headers.get("content-type")?.startsWith("text/event-stream")) {
       copy.headers.set("transfer-encoding", "chunked");
     }

@@ -7,50 +7,45 @@ import type { SubscribeOptions, TurnOptions } from "../../core/session-service.t
 import { OPERATIONS, type Operation, type OperationName } from "../operations.ts";
 import { RemoteSubscription } from "../remote-subscription.ts";
 import { remoteError, type ServiceConnection } from "../service-client.ts";
-import { EVENTS_META, LOG_LEVEL_META, WHOLE_META } from "./meta-keys.ts";
+import { EVENTS_META, LOG_LEVEL_META, type SessionNotice, WHOLE_META } from "./meta-keys.ts";
 import { SESSION_EVENTS } from "./session-events.ts";
 
-/** As long as timers can: a turn takes the time that it takes. */
+/** The longest that timers allow: a turn may take any time. */
 const TIMEOUT_MS = 2 ** 31 - 1;
 
 type Wire = Record<string, unknown>;
 
-interface Told {
-  readonly event?: EventEnvelope;
-  readonly subscribed?: number;
-}
-
-interface Listening {
+interface CallOptions {
   readonly signal?: AbortSignal;
-  readonly listen?: (told: Told) => void;
+  readonly onNotice?: (notice: SessionNotice) => void;
 }
 
-/** A session service behind a connected MCP client. */
+/** The session service behind a connected MCP client. */
 export class McpConnection implements ServiceConnection {
   readonly #client: Client;
   readonly #close: () => Promise<void>;
-  /** Who listens to the calls that tell of events, by the names of the calls. */
-  readonly #listeners = new Map<string, (told: Told) => void>();
+  /** The callbacks of running calls, by the `EVENTS_META` of the call. */
+  readonly #listeners = new Map<string, (notice: SessionNotice) => void>();
 
   constructor(client: Client, close: () => Promise<void>) {
     this.#client = client;
     this.#close = close;
     client.setNotificationHandler("notifications/message", ({ params }) => {
       const { [EVENTS_META]: name } = params._meta ?? {};
-      if (typeof name === "string") this.#listeners.get(name)?.(params.data as Told);
+      if (typeof name === "string") this.#listeners.get(name)?.(params.data as SessionNotice);
     });
   }
 
   async call(name: OperationName, params: Wire, options: TurnOptions): Promise<Wire> {
-    const { tool, request, tells }: Operation = OPERATIONS[name];
-    // The arguments of a tool are an object, so the service never sees what is none.
+    const { tool, request, streams }: Operation = OPERATIONS[name];
+    // MCP carries nothing but an object, so anything else is refused here, as the service would.
     if (!isObject(params)) parseRequest(request, params);
     const { signal, onEvent } = options;
-    if (!tells || !(signal || onEvent)) return await this.#callTool(tool, params);
+    if (!streams || !(signal || onEvent)) return await this.#callTool(tool, params);
     if (signal?.aborted) throw new SessionError("TURN_INTERRUPTED", { cause: signal.reason });
 
-    // MCP does not answer a call that is cancelled, and a turn that was interrupted has more to
-    // tell. So the turn is interrupted by name, once it is known to be the one of this call.
+    // MCP does not answer a cancelled call, but an interrupted turn still has a result. So the turn
+    // is interrupted by its session, once its first event shows that it is the turn of this call.
     let begun = false;
     const interrupt = () => {
       if (!begun || !signal?.aborted) return;
@@ -59,7 +54,7 @@ export class McpConnection implements ServiceConnection {
     signal?.addEventListener("abort", interrupt);
     try {
       return await this.#callTool(tool, params, {
-        listen({ event }) {
+        onNotice({ event }) {
           if (!event) return;
           onEvent?.(event);
           if (begun) return;
@@ -88,7 +83,7 @@ export class McpConnection implements ServiceConnection {
         { ...params, ...after, follow: true },
         {
           signal: stopped,
-          listen({ event, subscribed }) {
+          onNotice({ event, subscribed }) {
             if (event) return subscription.push(event, JSON.stringify(event).length);
             subscription.last = subscribed ?? subscription.last;
             if (!opened) onOpen?.(subscription.last);
@@ -117,15 +112,19 @@ export class McpConnection implements ServiceConnection {
     return this.#close();
   }
 
-  async #callTool(name: string, params: Wire, { signal, listen }: Listening = {}): Promise<Wire> {
+  async #callTool(
+    name: string,
+    params: Wire,
+    { signal, onNotice }: CallOptions = {},
+  ): Promise<Wire> {
     const call = newId();
     const isModern = this.#client.getProtocolEra() === "modern";
     const meta = {
       [WHOLE_META]: true,
-      ...(listen ? { [EVENTS_META]: call } : {}),
-      ...(listen && isModern ? { [LOG_LEVEL_META]: "debug" } : {}),
+      ...(onNotice ? { [EVENTS_META]: call } : {}),
+      ...(onNotice && isModern ? { [LOG_LEVEL_META]: "debug" } : {}),
     };
-    if (listen) this.#listeners.set(call, listen);
+    if (onNotice) this.#listeners.set(call, onNotice);
     const result = this.#client
       .callTool(
         { name, arguments: params, _meta: meta },
@@ -144,11 +143,11 @@ function readResult({ structuredContent, isError }: CallToolResult): Wire {
   return structuredContent as Wire;
 }
 
-/** What kept a call from being answered. */
+/** The failure of a call that got no answer. */
 function disconnected(cause: unknown): SessionError {
   return new SessionError("SERVICE_UNAVAILABLE", {
     message: `The MCP server did not answer: ${errorText(cause)}`,
-    hint: "See whether the server runs; connect again.",
+    hint: "Check that the server is running, and connect again.",
     cause,
   });
 }

@@ -15,29 +15,29 @@ import {
   RESOURCE_TEMPLATES,
   readSessionResource,
 } from "./session-resources.ts";
-import { runToolCall, type ToldLevel, type ToolCall } from "./tool-call.ts";
+import { type NoticeLevel, runToolCall, type ToolCall } from "./tool-call.ts";
 import { INSTRUCTIONS } from "./tool-texts.ts";
 
-/** Calls that run at once over all connections; a turn is one. */
+/** Calls that run at once, over all connections. */
 const CALLS_MAX = 256;
 
-/** As long as timers can: whoever is asked takes the time that it takes. */
+/** The longest that timers allow: the user may take any time to answer. */
 const FORM_TIMEOUT_MS = 2 ** 31 - 1;
 
 const TOOL_NAMES = new Set(MCP_TOOLS.map(({ name }) => name));
 
 export interface McpServerOptions {
   readonly service: SessionService;
-  /** What a host may show its model; the default says when to search, and what results are. */
+  /** What a host may show its model. The default says when to search, and what results are. */
   readonly instructions?: string;
-  /** The version that clients are told. Default `0.0.0`. */
+  /** The version that clients see. Default `0.0.0`. */
   readonly version?: string;
 }
 
-/** How a transport that answers each request on its own holds back a sender that is too fast. */
+/** Resolves when the client of the current request is ready for more. */
 export type Backpressure = () => Promise<void>;
 
-/** One session service, for any number of MCP connections. */
+/** One session service for any number of MCP connections. */
 export class McpEndpoint {
   readonly #options: McpServerOptions;
   readonly #backpressure: Backpressure;
@@ -57,10 +57,10 @@ export class McpEndpoint {
       { name: "rkat", version },
       { capabilities: { tools: {}, resources: {}, logging: {} }, instructions },
     );
-    // A client that sets no level hears of all that happens but the deltas.
-    let level: string = "info";
+    // The default level leaves out deltas.
+    let connectionLevel: string = "info";
     server.setRequestHandler("logging/setLevel", ({ params }) => {
-      level = params.level;
+      connectionLevel = params.level;
       return {};
     });
     server.setRequestHandler("tools/list", () => ({ tools: [...MCP_TOOLS] }));
@@ -73,15 +73,15 @@ export class McpEndpoint {
         const text = `Too many calls at once: ${CALLS_MAX} are running. Try again later.`;
         throw new ProtocolError(ProtocolErrorCode.InternalError, text);
       }
-      // In the 2026 era each request says what it wants to hear, and silence is a no.
-      const asked = era === "modern" ? levelOf(context) : level;
+      // From 2026 on each request sets its own level, and gets no notifications without one.
+      const asked = era === "modern" ? levelOf(context) : connectionLevel;
       return this.#track(
         runToolCall(service, {
           name,
           args,
           meta: context.mcpReq._meta ?? {},
           signal: context.mcpReq.signal,
-          wants: (told) => isWanted(told, asked),
+          wants: (level) => isWanted(level, asked),
           notify: (notification) => this.#notify(context, notification),
           ...(era === "modern" ? this.#askBetween(context) : askMeanwhile(server, context)),
         }),
@@ -97,7 +97,7 @@ export class McpEndpoint {
     return server;
   }
 
-  /** Resolves when no call runs any more. */
+  /** Resolves when no call is running. */
   async settled(): Promise<void> {
     while (this.#calls.size > 0) await Promise.allSettled(this.#calls);
   }
@@ -107,7 +107,7 @@ export class McpEndpoint {
     await this.#backpressure();
   }
 
-  /** From 2026 on a server asks by its answer, and is asked again with what was said. */
+  /** From 2026 on, a server asks with its result, and the client repeats the request with the answers. */
   #askBetween({ mcpReq }: ServerContext): Pick<ToolCall, "rounds"> {
     const { [CLIENT_CAPABILITIES_META]: capabilities } = (mcpReq.envelope ?? {}) as Record<
       string,
@@ -138,6 +138,6 @@ function levelOf({ mcpReq }: ServerContext): string | undefined {
   return typeof level === "string" ? level : undefined;
 }
 
-function isWanted(told: ToldLevel, asked: string | undefined): boolean {
-  return asked === "debug" || (asked === "info" && told === "info");
+function isWanted(level: NoticeLevel, asked: string | undefined): boolean {
+  return asked === "debug" || (asked === "info" && level === "info");
 }

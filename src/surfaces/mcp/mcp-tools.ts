@@ -1,18 +1,18 @@
 import type { Tool } from "@modelcontextprotocol/server";
 import { OPERATIONS, type Operation, type OperationName } from "../operations.ts";
-import { type ObjectSchema, wireSchema } from "../wire-schema.ts";
+import { type ObjectSchema, resultSchema, wireSchema } from "../wire-schema.ts";
 import { SEARCH_FIELDS, searchOutput } from "./search-budget.ts";
 import { SESSION_EVENTS } from "./session-events.ts";
 import { FIELD_DESCRIPTIONS, TOOL_DESCRIPTIONS } from "./tool-texts.ts";
 
-/** Many use nothing but these two, so a model sees them first. */
+/** A model sees these first, because most hosts use no others. */
 const FIRST: readonly OperationName[] = ["searchMemory", "searchHistory"];
 
 const NAMES = Object.keys(OPERATIONS) as OperationName[];
 
 const ORDER = [...FIRST, ...NAMES.filter((name) => !FIRST.includes(name))];
 
-/** All that a message may be takes a model more room than it is worth; the service checks it. */
+/** The full schema of a message would cost a model too many tokens. The service checks messages. */
 const MESSAGES = { type: "array", items: { type: "object" } };
 
 /** The operation behind a tool. */
@@ -28,7 +28,7 @@ export const MCP_TOOLS: readonly Tool[] = [
 
 type ToolOperation = Pick<
   Operation,
-  "tool" | "request" | "result" | "resultKey" | "effect" | "tells"
+  "tool" | "request" | "result" | "resultKey" | "effect" | "streams"
 >;
 
 function toolOf(operation: ToolOperation, name: OperationName | "sessionEvents"): Tool {
@@ -44,31 +44,22 @@ function toolOf(operation: ToolOperation, name: OperationName | "sessionEvents")
       readOnlyHint: operation.effect === "reads",
       destructiveHint: operation.effect === "destroys",
       idempotentHint: operation.effect !== "adds",
-      // A turn calls a model and its tools; everything else stays in the store.
-      openWorldHint: operation.tells === true,
+      // A turn calls a model and its tools. Other operations only use the store.
+      openWorldHint: operation.streams === true,
     },
   };
 }
 
-/** The result on the wire: always an object. */
-function resultSchema({ result, resultKey }: ToolOperation): ObjectSchema {
-  if (!resultKey) return wireSchema(result, "output");
-  const value = result.type === "undefined" ? { const: true } : wireSchema(result, "output");
-  return { type: "object", properties: { [resultKey]: value }, required: [resultKey] };
-}
-
-/**
- * A failed call has a structured result too, and some clients hold that against
- * the schema as well.
- */
+/** Allows a failure too: some clients check the structured result of a failed call against the schema. */
 function orFailure({ type, properties, required = [] }: ObjectSchema): Tool["outputSchema"] {
   return {
     type,
     properties: {
       ...properties,
-      code: { type: "string", description: "Only of a failure: its stable code." },
-      message: { type: "string", description: "Only of a failure: what happened." },
-      hint: { type: "string", description: "Only of a failure: what to do about it." },
+      code: { type: "string", description: "Failures only: a stable code." },
+      message: { type: "string", description: "Failures only: what happened." },
+      hint: { type: "string", description: "Failures only: what to do about it." },
+      issues: { type: "array", items: { type: "object" } },
       retry_after_ms: { type: "number" },
     },
     anyOf: [{ required: [...required] }, { required: ["code", "message", "hint"] }],

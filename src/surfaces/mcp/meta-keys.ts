@@ -1,11 +1,25 @@
-/** A program's call gives this a name, and the events of the call come with it, whatever the log level. */
+import type { EventEnvelope } from "../../core/event.ts";
+
+/**
+ * What rkat's own client and server say to each other beyond MCP, in the `_meta`
+ * of requests and notifications.
+ */
+
+/** The client's name for a call. The call's events come with it, at any log level. */
 export const EVENTS_META = "rkat/events";
 
-/** A program that sets this gets search results whole, not cut to what a model has room for. */
+/** Set to get whole search results, not cut to what a model has room for. */
 export const WHOLE_META = "rkat/whole";
 
-/** How a request says what log notifications it wants, from MCP's revision 2026-07-28 on. */
+/** The log level of a request, in MCP from 2026-07-28 on. */
 export const LOG_LEVEL_META = "io.modelcontextprotocol/logLevel";
 
-/** How a request says what its client can do, from MCP's revision 2026-07-28 on. */
+/** The client's capabilities in a request, in MCP from 2026-07-28 on. */
 export const CLIENT_CAPABILITIES_META = "io.modelcontextprotocol/clientCapabilities";
+
+/** The data of a log notification about a session. */
+export interface SessionNotice {
+  readonly event?: EventEnvelope;
+  /** A subscription is open. Every event after this `seq` will come. */
+  readonly subscribed?: number;
+}

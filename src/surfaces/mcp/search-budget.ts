@@ -1,31 +1,26 @@
-import { headWithin, utf8Bytes } from "../../core/tokens.ts";
+import { withinTokens } from "../../core/within-tokens.ts";
 import type { ObjectSchema } from "../wire-schema.ts";
 
 const LIMIT_DEFAULT = 5;
 const LIMIT_MAX = 20;
-/** UTF-8 bytes of the text of one result, and of all: about 5 000 tokens of a model's window. */
-const BYTES_MAX = [4_000, 20_000] as const;
-const UNLIMITED = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY] as const;
+const TOKENS_DEFAULT = 5_000;
+const RESULT_TOKENS_MAX = 1_000;
 
 /** What some fields mean for a model, which pays for every result. */
 export const SEARCH_FIELDS: Readonly<Record<string, object>> = {
   limit: {
     maximum: undefined,
     default: LIMIT_DEFAULT,
-    description: `Results at the most. Default ${LIMIT_DEFAULT}; more than ${LIMIT_MAX} are never returned.`,
+    description: `Maximum number of results. Default ${LIMIT_DEFAULT}, at most ${LIMIT_MAX}.`,
   },
   max_tokens: {
-    description: "Tokens that the texts of all results may take together. Default about 5000.",
+    description: `Maximum tokens of all result texts together. Default about ${TOKENS_DEFAULT}.`,
   },
 };
 
-interface Said {
+interface Hit {
   readonly content: string;
-}
-
-interface Hit extends Said {
   readonly score?: number;
-  readonly neighbours?: { readonly before: readonly Said[]; readonly after: readonly Said[] };
 }
 
 /** The request with a model's default. */
@@ -34,50 +29,42 @@ export function withSearchDefault(request: Readonly<Record<string, unknown>>) {
 }
 
 /**
- * Search results cut to what a model has room for; `cut` says what is missing. A model that said
- * how many tokens it has room for has been answered within them.
+ * Cuts search results to the room that a model has. `cut` says what is missing.
+ * With `max_tokens` the service has already kept to what the model asked for.
  */
 export function withinSearchBudget(
   results: readonly Hit[],
   { max_tokens }: Readonly<Record<string, unknown>>,
 ): Record<string, unknown> {
-  const [resultMax, allMax] = max_tokens === undefined ? BYTES_MAX : UNLIMITED;
-  const kept: Hit[] = [];
-  let bytes = 0;
-  let shortened = 0;
-  for (const { neighbours, ...hit } of results.slice(0, LIMIT_MAX)) {
-    const content = headWithin(hit.content, Math.min(resultMax, allMax - bytes));
-    if (content === "") break;
-    bytes += utf8Bytes(content);
-    const around = neighbours ? bytesAround(neighbours) : 0;
-    const fits = bytes + around <= allMax;
-    if (fits) bytes += around;
-    if (content.length < hit.content.length || !fits) shortened += 1;
-    const { score } = hit;
-    kept.push({
-      ...hit,
-      content,
-      ...(score === undefined ? {} : { score: Math.round(score * 1000) / 1000 }),
-      ...(neighbours && fits ? { neighbours } : {}),
-    });
-  }
-  const missing = results.length - kept.length;
+  const first = results.slice(0, LIMIT_MAX);
+  const kept =
+    max_tokens === undefined ? withinTokens(first, TOKENS_DEFAULT, RESULT_TOKENS_MAX) : first;
+  const cut = cutNote(
+    results.length - kept.length,
+    kept.filter((hit, index) => hit !== results[index]).length,
+  );
+  return { results: kept.map(withShortScore), ...(cut ? { cut } : {}) };
+}
+
+function cutNote(missing: number, shortened: number): string | undefined {
   const cut = [
-    ...(missing > 0 ? [`${missing} more results are left out`] : []),
-    ...(shortened > 0 ? [`${shortened} results are cut short`] : []),
+    ...(missing > 0 ? [`${missing} more ${plural(missing)} left out`] : []),
+    ...(shortened > 0 ? [`${shortened} ${plural(shortened)} cut short`] : []),
   ].join(", and ");
-  return {
-    results: kept,
-    ...(cut ? { cut: `${cut}. Ask more exactly, or for fewer; session_read has all of it.` } : {}),
-  };
+  if (cut === "") return undefined;
+  return `${cut}. Ask a more exact question or for fewer results; session_read returns the whole text.`;
 }
 
-function bytesAround({ before, after }: NonNullable<Hit["neighbours"]>): number {
-  return [...before, ...after].reduce((sum, { content }) => sum + utf8Bytes(content), 0);
+function plural(count: number): string {
+  return count === 1 ? "result is" : "results are";
 }
 
-/** The schema of search results, with what says that some are missing. */
+function withShortScore(hit: Hit): Hit {
+  return hit.score === undefined ? hit : { ...hit, score: Math.round(hit.score * 1000) / 1000 };
+}
+
+/** The schema of search results, with `cut`. */
 export function searchOutput(schema: ObjectSchema): ObjectSchema {
-  const cut = { type: "string", description: "Says what was left out to keep this short." };
+  const cut = { type: "string", description: "What was left out to keep the answer short." };
   return { ...schema, properties: { ...schema.properties, cut } };
 }

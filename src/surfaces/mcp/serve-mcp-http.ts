@@ -2,24 +2,24 @@ import { listen } from "../http/listen.ts";
 import { MCP_PATH, McpHttpApp, type McpHttpAppOptions } from "./http-app.ts";
 
 export interface ServeMcpHttpOptions extends Omit<McpHttpAppOptions, "anyAddress"> {
-  /** 0 takes any free port. Default 8081. */
+  /** 0 picks any free port. Default 8081. */
   readonly port?: number;
-  /** Where to listen. Anything but the loopback interface needs a `token`. Default `127.0.0.1`. */
+  /** The address to listen on. Any but the loopback interface needs a `token`. Default `127.0.0.1`. */
   readonly host?: string;
 }
 
 export interface McpHttpServer {
-  /** Where clients connect to, path included. */
+  /** The address for clients, with the path. */
   readonly url: string;
   readonly port: number;
-  /** Interrupts what runs and ends all connections. The service stays open. */
+  /** Interrupts all calls and ends all connections. The service stays open. */
   close(): Promise<void>;
 }
 
 /**
  * Serves a session service over HTTP, at `/mcp`, to clients of every revision of MCP.
  *
- * @throws SessionError `INVALID_CONFIG` for an address that others can reach without a token.
+ * @throws SessionError `INVALID_CONFIG` for an address that is in use, or that others can reach without a token.
  */
 export async function serveMcpHttp({
   port = 8081,

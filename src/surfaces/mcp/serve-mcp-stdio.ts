@@ -6,16 +6,16 @@ import { StdioLines } from "./stdio-lines.ts";
 export interface ServeMcpStdioOptions extends McpServerOptions {
   /** Default: this process's standard input. */
   readonly input?: Readable;
-  /** Carries the protocol and nothing else. Default: this process's standard output. */
+  /** Gets nothing but protocol messages. Default: this process's standard output. */
   readonly output?: Writable;
-  /** Ends the connection and interrupts what runs. */
+  /** Ends the connection and interrupts all calls. */
   readonly signal?: AbortSignal;
 }
 
 /**
  * Serves a session service over standard input and output, to clients of every
- * revision of MCP. Resolves when the connection has ended and nothing runs any
- * more. The service stays open, because it is the caller's.
+ * revision of MCP. Resolves when the connection and all calls have ended. The
+ * service stays open.
  */
 export async function serveMcpStdio(options: ServeMcpStdioOptions): Promise<void> {
   const { input = process.stdin, output = process.stdout, signal } = options;

@@ -6,9 +6,9 @@ import type { SessionService } from "../../core/session-service.ts";
 import { errorToWire, fromWire } from "../../core/wire.ts";
 
 const LIMIT_DEFAULT = 100;
-/** Bytes of one answer's events, as JSON. */
+/** Bytes of the events of one result, as JSON. */
 const BYTES_MAX = 256 * 1024;
-/** How long an answer waits for what comes right after its first event. */
+/** How long a result waits for more events after the last known one. */
 const TOGETHER_MS = 20;
 
 const request = sessionRequest.extend({
@@ -26,15 +26,15 @@ const envelope = z.looseObject({
   payload: z.looseObject({ type: z.string() }),
 });
 
-/** The tool that stands for `SessionService.subscribe`, which no single answer can. */
+/** The tool for `SessionService.subscribe`. A tool call has one result, so this one returns pages. */
 export const SESSION_EVENTS = {
   tool: "session_events",
   request,
   result: z.object({
     events: z.array(envelope),
-    /** Where to go on: the next call's `after_seq`. */
+    /** The `after_seq` of the next call. */
     seq: z.int(),
-    /** Whether the log has more already. */
+    /** The log has more events already. */
     more: z.boolean(),
   }),
   effect: "reads",
@@ -42,17 +42,17 @@ export const SESSION_EVENTS = {
 
 export interface EventReader {
   readonly signal: AbortSignal;
-  /** Called when a subscription is open, with the place after which no event is missed. */
+  /** Called when a subscription is open. Every event after `afterSeq` will come. */
   onOpen(afterSeq: number): void;
-  /** Takes an event of a subscription; resolves when there is room for more. */
+  /** Resolves when the reader is ready for more. */
   send(event: EventEnvelope): Promise<void>;
 }
 
 /**
- * Answers with events of a session's log, or, when asked to follow, sends all
- * that come until the reader has enough.
+ * Returns a page of a session's log. With `follow` it sends events to the reader
+ * instead, until the call is cancelled.
  *
- * @throws SessionError, with the names that the wire uses.
+ * @throws SessionError, with the wire's names.
  */
 export async function sessionEvents(
   service: Pick<SessionService, "subscribe">,
@@ -96,7 +96,7 @@ async function page(
   const end = await endOfLog(service, sessionId);
   const stop = new AbortController();
   const stopAfter = (ms: number) => setTimeout(() => stop.abort(), ms);
-  // What the log is known to have is waited for as long as it takes.
+  // Events that are known to be in the log are awaited without a timeout.
   let timer = end > afterSeq ? undefined : stopAfter(waitMs);
   const events: EventEnvelope[] = [];
   let bytes = 0;
@@ -119,7 +119,7 @@ async function page(
   return { events, seq: events.at(-1)?.seq ?? afterSeq, more };
 }
 
-/** The last place in the log: where a subscription to what is new begins. */
+/** The last `seq` of the log. */
 async function endOfLog(service: Pick<SessionService, "subscribe">, sessionId: string) {
   const stop = new AbortController();
   let end = 0;

@@ -9,7 +9,7 @@ import { sessionView } from "../../core/results.ts";
 import type { SessionService } from "../../core/session-service.ts";
 import { fromWire } from "../../core/wire.ts";
 import { callOperation, wireError } from "../call-operation.ts";
-import { renderTranscript } from "./render-transcript.ts";
+import { sessionMarkdown } from "./session-markdown.ts";
 
 const LIST = "rkat://sessions";
 const SESSIONS_MAX = 50;
@@ -25,12 +25,12 @@ export const RESOURCE_TEMPLATES = [
   {
     uriTemplate: `${LIST}/{session_id}`,
     name: "session",
-    description: "A session: its history as readable text, and all there is to it as JSON.",
+    description: "A session: its history as Markdown, and the whole session as JSON.",
     mimeType: "text/markdown",
   },
 ];
 
-/** The sessions that there are to read; none where sessions are not kept. */
+/** The newest sessions. None when the service does not list sessions. */
 export async function listSessionResources(service: SessionService): Promise<ListResourcesResult> {
   try {
     const sessions = await service.list({ limit: SESSIONS_MAX });
@@ -49,7 +49,7 @@ export async function listSessionResources(service: SessionService): Promise<Lis
   }
 }
 
-/** @throws ProtocolError, with the code and the hint of the failure in its data. */
+/** @throws ProtocolError, with the code and the hint in its data. */
 export async function readSessionResource(
   service: SessionService,
   uri: string,
@@ -62,7 +62,7 @@ export async function readSessionResource(
     const sessionId = uri.startsWith(`${LIST}/`) ? decoded(uri.slice(LIST.length + 1)) : "";
     if (sessionId === "") throw new ResourceNotFoundError(uri);
     const view = await callOperation(service, "read", { session_id: sessionId });
-    const text = renderTranscript(fromWire(sessionView, view) as never);
+    const text = sessionMarkdown(fromWire(sessionView, view) as never);
     return { contents: [{ uri, mimeType: "text/markdown", text }, json(uri, view)] };
   } catch (error) {
     if (SessionError.is(error) && error.code === "SESSION_NOT_FOUND") {
@@ -84,7 +84,7 @@ function decoded(text: string): string {
   }
 }
 
-/** Resources have no results that are failures, as tools have: this is a failure by the protocol. */
+/** A resource has no failed results, as a tool has, so a failure is one of the protocol. */
 function protocolError(error: unknown): unknown {
   if (error instanceof ProtocolError) return error;
   const wire = wireError(SessionError.from(error));

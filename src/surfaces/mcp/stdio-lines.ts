@@ -7,19 +7,19 @@ import {
   type RequestId,
   type Transport,
 } from "@modelcontextprotocol/server";
-import { type Line, readLines } from "../../core/read-lines.ts";
+import { type Line, lineProblem, readLines } from "../../core/read-lines.ts";
 import { LineWriter } from "../line-writer.ts";
 
-/** Bytes of one message; a longer one is skipped and answered with an error. */
+/** Bytes of one message. A longer one is skipped and answered with an error. */
 const LINE_BYTES_MAX = 32 * 1024 * 1024;
 
-/** How long what was asked may still be answered when the input has ended. */
+/** How long open requests may still be answered after the input has ended. */
 const DRAIN_MS = 1_000;
 
 /**
- * MCP over two streams, one message a line. Unlike the SDK's own transport it
- * answers lines that are no messages, reads no faster than it is read, and
- * answers what was asked before the input ended, as far as that takes no long.
+ * MCP over two streams, one message a line. Unlike the SDK's transport it answers
+ * lines that are not messages, has backpressure, and gives open requests a moment
+ * to be answered when the input ends.
  */
 export class StdioLines implements Transport {
   onclose?: () => void;
@@ -67,7 +67,7 @@ export class StdioLines implements Transport {
     try {
       for await (const line of readLines(this.#input, LINE_BYTES_MAX)) {
         this.#receive(line);
-        // Nothing is read from who does not read, so what waits for them is bounded.
+        // Backpressure: reads no more while the other side does not read the answers.
         await this.#writer.ready();
       }
       await this.#drained();
@@ -90,7 +90,10 @@ export class StdioLines implements Transport {
   }
 
   #messageOf(line: Line): JSONRPCMessage | undefined {
-    if (line.problem) return this.#refuse(-32700, `Parse error: ${line.problem}`, null);
+    if (line.problem) {
+      const problem = lineProblem(line.problem, LINE_BYTES_MAX);
+      return this.#refuse(-32700, `Parse error: the line ${problem}`, null);
+    }
     let value: unknown;
     try {
       value = JSON.parse(line.text);
@@ -102,7 +105,7 @@ export class StdioLines implements Transport {
     } catch {
       const { id } = (value ?? {}) as { id?: unknown };
       const known = typeof id === "string" || typeof id === "number" ? id : null;
-      return this.#refuse(-32600, "Invalid request: the line is no JSON-RPC 2.0 message", known);
+      return this.#refuse(-32600, "Invalid request: the line is not a JSON-RPC 2.0 message", known);
     }
   }
 

@@ -9,37 +9,37 @@ import { type EventEnvelope, isTransient } from "../../core/event.ts";
 import type { SessionService } from "../../core/session-service.ts";
 import { callOperation, wireError } from "../call-operation.ts";
 import { OPERATIONS, type Operation, type OperationName } from "../operations.ts";
-import { tellTurn } from "../turn-events.ts";
+import { streamTurn } from "../turn-events.ts";
 import { ApprovalForms, type Elicit } from "./approval-forms.ts";
 import type { ApprovalRounds } from "./approval-rounds.ts";
 import { OPERATION_OF_TOOL } from "./mcp-tools.ts";
-import { EVENTS_META, WHOLE_META } from "./meta-keys.ts";
+import { EVENTS_META, type SessionNotice, WHOLE_META } from "./meta-keys.ts";
 import { withinSearchBudget, withSearchDefault } from "./search-budget.ts";
 import { SESSION_EVENTS, sessionEvents } from "./session-events.ts";
 
-/** What a client may be told while a call runs; log levels that it did not ask for are not sent. */
-export type ToldLevel = "debug" | "info";
+/** The log levels that rkat sends: deltas are `debug`, all else is `info`. */
+export type NoticeLevel = "debug" | "info";
 
-/** A call of a tool, as any transport has it. */
+/** A tool call, over any transport. */
 export interface ToolCall {
   readonly name: string;
   readonly args: Readonly<Record<string, unknown>>;
   readonly meta: Readonly<Record<string, unknown>>;
   readonly signal: AbortSignal;
   /** Whether the client wants log notifications of this level. */
-  wants(level: ToldLevel): boolean;
-  /** Resolves when the client has room for more. */
+  wants(level: NoticeLevel): boolean;
+  /** Resolves when the client is ready for more. */
   notify(notification: Notification): Promise<void>;
-  /** How the host's user is asked while a turn runs; left out where the host cannot be. */
+  /** Asks the host's user while a turn runs. Only when the host supports it. */
   readonly elicit?: Elicit;
-  /** How they are asked between two requests, with what they said; left out likewise. */
+  /** Asks the host's user between two requests. Only when the host supports it. */
   readonly rounds?: {
     readonly turns: ApprovalRounds;
     readonly responses: Readonly<Record<string, unknown>> | undefined;
   };
 }
 
-/** Runs a tool. A failure is a result too: a model shall read its code and its hint. */
+/** Runs a tool. A failure is also a result, so that the model reads its code and hint. */
 export async function runToolCall(
   service: SessionService,
   call: ToolCall,
@@ -69,8 +69,8 @@ async function runTool(
   if (name === SESSION_EVENTS.tool) {
     return await sessionEvents(service, args, {
       signal,
-      onOpen: (seq) => void tell(call, { subscribed: seq }).catch(() => {}),
-      send: (event) => tell(call, { event }),
+      onOpen: (seq) => void sendNotice(call, { subscribed: seq }).catch(() => {}),
+      send: (event) => sendNotice(call, { event }),
     });
   }
   const operation = OPERATION_OF_TOOL.get(name) as OperationName;
@@ -78,7 +78,7 @@ async function runTool(
     const found = await callOperation(service, operation, withSearchDefault(args));
     return withinSearchBudget(found.results as never, args);
   }
-  if (!(OPERATIONS[operation] as Operation).tells) {
+  if (!(OPERATIONS[operation] as Operation).streams) {
     return await callOperation(service, operation, args, { signal });
   }
   return await runTurn(service, operation, call);
@@ -88,39 +88,35 @@ function isSearch(operation: OperationName): boolean {
   return operation === "searchMemory" || operation === "searchHistory";
 }
 
-/** Runs what tells of itself in events, and has told all of them when it returns. */
+/** Runs an operation that streams events. Returns when it has ended and every event was sent. */
 async function runTurn(service: SessionService, operation: OperationName, call: ToolCall) {
   const progress = progressOf(call);
   const { args, rounds, signal } = call;
   const sessionId = String(args.session_id);
   const forms = call.elicit && new ApprovalForms(service, sessionId, call.elicit);
-  const tellBoth = async (event: EventEnvelope) => {
-    await tell(call, { event });
+  const send = async (event: EventEnvelope) => {
+    await sendNotice(call, { event });
     await progress(event);
   };
   if (rounds) {
     const { turns, responses } = rounds;
-    return await turns.run({ operation, args, responses, signal, tell: tellBoth });
+    return await turns.run({ operation, args, responses, signal, send });
   }
-  // Who is gone hears nothing; the call itself ends by its signal.
-  return await tellTurn(service, sessionId, tellBoth, (tellEvent) => {
+  return await streamTurn(service, sessionId, send, (push) => {
     const onEvent = (event: EventEnvelope) => {
       forms?.onEvent(event);
-      tellEvent(event);
+      push(event);
     };
     return callOperation(service, operation, args, { signal, onEvent });
   }).finally(() => forms?.end());
 }
 
-interface Told {
-  readonly event?: EventEnvelope;
-  /** The place in the log after which a subscription has every event. */
-  readonly subscribed?: number;
-}
-
-/** Tells of something in the session as a log notification, if the client wants to hear of it. */
-async function tell({ args, meta, wants, notify }: ToolCall, told: Told): Promise<void> {
-  const level = told.event && isTransient(told.event.payload) ? "debug" : "info";
+/** Sends a log notification, if the client wants notifications of its level. */
+async function sendNotice(
+  { args, meta, wants, notify }: ToolCall,
+  notice: SessionNotice,
+): Promise<void> {
+  const level = notice.event && isTransient(notice.event.payload) ? "debug" : "info";
   const tag = meta[EVENTS_META];
   if (tag === undefined && !wants(level)) return;
   await notify({
@@ -128,13 +124,13 @@ async function tell({ args, meta, wants, notify }: ToolCall, told: Told): Promis
     params: {
       level,
       logger: "rkat",
-      data: { session_id: String(args.session_id), ...told },
+      data: { session_id: String(args.session_id), ...notice },
       ...(tag === undefined ? {} : { _meta: { [EVENTS_META]: tag } }),
     },
   });
 }
 
-/** Reports each durable event as a step, to a client that asked for progress. */
+/** Reports each durable event as a step of progress, to a client that asked for progress. */
 function progressOf({ meta, notify }: ToolCall): (event: EventEnvelope) => Promise<void> {
   const { progressToken } = meta;
   if (typeof progressToken !== "string" && typeof progressToken !== "number") return async () => {};

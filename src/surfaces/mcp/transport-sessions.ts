@@ -8,21 +8,21 @@ import { HttpExchange } from "./http-exchange.ts";
 
 interface TransportSession {
   readonly transport: WebStandardStreamableHTTPServerTransport;
-  /** Requests that are being answered, streams included. */
+  /** Open requests, streams included. */
   open: number;
   lastUsed: number;
 }
 
 export interface TransportSessionLimits {
-  /** Sessions at once. When there are more, the longest idle one ends. */
+  /** Sessions at once. A new one ends the session that was idle longest. */
   readonly sessions: number;
-  /** How long a session is kept that nobody uses, in milliseconds. */
+  /** An idle session ends after this time. */
   readonly idleMs: number;
 }
 
 /**
- * The connections of clients that speak MCP up to 2025-11-25 over HTTP: each
- * has a session of the transport, which has nothing to do with rkat's.
+ * The connections of clients that speak MCP up to 2025-11-25 over HTTP. Each has
+ * a transport session, which is not a session of rkat.
  */
 export class TransportSessions {
   readonly #createServer: () => Server;
@@ -79,7 +79,7 @@ export class TransportSessions {
     const use = (change: number) => {
       session.open += change;
       session.lastUsed = Date.now();
-      // Last in the order; unless it has ended.
+      // Moves it to the end of the order, unless it has ended.
       if (this.#sessions.delete(id)) this.#sessions.set(id, session);
     };
     use(1);
@@ -111,7 +111,7 @@ export class TransportSessions {
   }
 }
 
-/** A failure below MCP: there is no request id that it could answer. */
+/** A failure outside of MCP requests, so without a request id. */
 export function refuse(status: number, code: number, message: string): Response {
   return Response.json({ jsonrpc: "2.0", id: null, error: { code, message } }, { status });
 }

@@ -11,21 +11,21 @@ import { readQuery, writeQuery } from "./query-params.ts";
 import { readEventStream } from "./read-event-stream.ts";
 
 export interface ConnectRestOptions {
-  /** Where the server is, such as `http://127.0.0.1:8080`; a path before its routes is kept. */
+  /** The server's address, such as `http://127.0.0.1:8080`. It may have a path. */
   readonly url: string;
   readonly token?: string;
-  /** In the place of the global one: behind a proxy, for example. */
+  /** Replaces the global `fetch`, for example behind a proxy. */
   readonly fetch?: typeof fetch;
 }
 
-/** How long a subscription tries to come back to a server that it has lost, and how often. */
+/** How a subscription reconnects to a server that it lost. */
 const RECONNECT = { firstMs: 100, mostMs: 5000, tries: 12 };
 
 /**
- * A session service that a REST server offers.
+ * The session service of a REST server.
  *
- * Subscriptions come back after a lost connection, without a gap or a repeat.
- * A turn whose connection is lost goes on; `read` and `subscribe` tell how.
+ * A subscription reconnects after a lost connection, without a gap or a repeat. A
+ * turn goes on when its connection is lost: follow it with `read` and `subscribe`.
  */
 export function connectRest(options: ConnectRestOptions): SessionService {
   return serviceOver(new RestConnection(options));
@@ -53,10 +53,10 @@ class RestConnection implements ServiceConnection {
   ): Promise<Params> {
     const operation: Operation = OPERATIONS[name];
     if (signal?.aborted) throw new SessionError("TURN_INTERRUPTED", { cause: signal.reason });
-    const accept = operation.tells ? "text/event-stream" : "application/json";
+    const accept = operation.streams ? "text/event-stream" : "application/json";
     const response = await this.#send(operation, params, { accept });
-    if (!operation.tells) return (await response.json().catch(lost)) as Params;
-    // It runs, and it is ours: now it can be interrupted.
+    if (!operation.streams) return (await response.json().catch(lost)) as Params;
+    // The response shows that the running turn is ours, so an interrupt hits the right one.
     const interrupt = () => {
       const { session_id } = params;
       this.#send(OPERATIONS.interrupt, { session_id }, {}).catch(() => {});
@@ -112,11 +112,7 @@ class RestConnection implements ServiceConnection {
     this.#closed.abort();
   }
 
-  /**
-   * What cannot be carried is refused as the service would refuse it.
-   *
-   * @throws SessionError what the server said, or that it could not be reached.
-   */
+  /** @throws SessionError of the server, or `SERVICE_UNAVAILABLE` when it cannot be reached. */
   async #send(
     { http, request }: Pick<Operation, "http" | "request">,
     params: Params,
@@ -125,6 +121,7 @@ class RestConnection implements ServiceConnection {
   ): Promise<Response> {
     const { url, token, fetch: send = fetch } = this.#options;
     const { method } = http;
+    // What HTTP cannot carry is refused here, as the service would refuse it.
     if (!canCarry(http, request, params)) parseRequest(request, fromWire(request, params));
     const path = http.path.replaceAll(PLACE, (_, name) => encodeURIComponent(String(params[name])));
     const query = method === "POST" ? "" : `?${writeQuery(besidePath(http.path, params))}`;
@@ -157,7 +154,7 @@ function lost(): never {
   });
 }
 
-/** `fetch` says why only in what caused its own error. */
+/** `fetch` gives the reason only in the cause of its error. */
 function reasonOf({ message, cause }: Error): string {
   return cause instanceof Error ? cause.message : message;
 }
@@ -175,7 +172,7 @@ async function refusal(response: Response): Promise<SessionError> {
 
 const PLACE = /\{(\w+)\}/g;
 
-/** Whether a request arrives as it is: a path needs text, and a query knows no types. */
+/** Whether a request arrives unchanged: a path needs texts, and a query has no types. */
 function canCarry(
   { method, path }: Operation["http"],
   request: Operation["request"],

@@ -1,14 +1,14 @@
 import { shuttingDown, unavailable } from "../http/error-response.ts";
 
-/** One stream of a session's events, while somebody reads it. */
+/** One open event stream. */
 export interface OpenStream {
   readonly signal: AbortSignal;
-  /** Whether the server ended it, and not its reader. */
+  /** True when the server ended it, not the reader. */
   readonly endedHere: boolean;
   close(): void;
 }
 
-/** The streams that are open, so that there are not too many, and that they are ended. */
+/** All open event streams, to limit their number and to end them. */
 export class OpenStreams {
   readonly #max: number;
   readonly #end = new Set<() => void>();
@@ -18,7 +18,7 @@ export class OpenStreams {
     this.#max = max;
   }
 
-  /** @throws SessionError `SERVICE_UNAVAILABLE` when as many are open as may be, or no more shall. */
+  /** @throws SessionError `SERVICE_UNAVAILABLE` when too many are open, or the server shuts down. */
   open(): OpenStream {
     if (this.#ended) throw shuttingDown();
     if (this.#end.size >= this.#max)

@@ -3,10 +3,10 @@ import { ERRORS } from "../../core/errors.ts";
 import { subscribe as subscribeRequest } from "../../core/requests.ts";
 import { snakeCase } from "../../core/wire.ts";
 import { OPERATIONS, type Operation } from "../operations.ts";
-import { type ObjectSchema, wireSchema } from "../wire-schema.ts";
+import { type ObjectSchema, resultSchema, wireSchema } from "../wire-schema.ts";
 import { kindOf } from "./query-params.ts";
 
-/** The REST surface as an OpenAPI 3.1 document, read off the table of operations. */
+/** The REST surface as an OpenAPI 3.1 document, made from the table of operations. */
 export function openApiDocument(about: { readonly version: string; readonly token: boolean }) {
   const paths: Record<string, Record<string, unknown>> = {};
   const schemas: Record<string, unknown> = { Error: ERROR, EventEnvelope: EVENT_ENVELOPE };
@@ -38,7 +38,7 @@ export function openApiDocument(about: { readonly version: string; readonly toke
             description: "Done.",
             content: {
               ...json(`${title}Result`),
-              ...(operation.tells ? { "text/event-stream": TURN_STREAM } : {}),
+              ...(operation.streams ? { "text/event-stream": TURN_STREAM } : {}),
             },
           },
           ...FAILURE,
@@ -76,7 +76,7 @@ const ERROR = {
     hint: { type: "string", description: "What to do about it." },
     issues: {
       type: "array",
-      description: "The fields that are wrong, of an INVALID_PARAMS.",
+      description: "The wrong fields of an INVALID_PARAMS.",
       items: {
         type: "object",
         required: ["path", "message"],
@@ -90,7 +90,7 @@ const ERROR = {
         },
       },
     },
-    retry_after_ms: { type: "number", description: "When the same request may succeed." },
+    retry_after_ms: { type: "number", description: "How long to wait before a retry." },
   },
 };
 
@@ -103,7 +103,7 @@ const EVENT_ENVELOPE = {
     seq: {
       type: "integer",
       minimum: 0,
-      description: "Its place in the log; a delta carries that of the last event before it.",
+      description: "Its place in the log. A delta has the seq of the last event before it.",
     },
     timestamp_ms: { type: "integer" },
     payload: {
@@ -119,22 +119,23 @@ const TURN_STREAM = {
   schema: {
     type: "string",
     description:
-      "Server-sent events, with `Accept: text/event-stream`: each event of the turn as an EventEnvelope, then `event: result` with what the JSON answer would be, or `event: error` with an Error.",
+      "Server-sent events, with `Accept: text/event-stream`: each event of the turn as an EventEnvelope, then `event: result` with the JSON result, or `event: error` with an Error.",
   },
 };
 
-const FAILURE = { default: { description: "It failed.", content: json("Error") } };
+const FAILURE = { default: { description: "The request failed.", content: json("Error") } };
 
 const EVENTS = {
   operationId: "subscribe",
-  summary: "Read a session's events: those after a place in its log, and new ones as they happen.",
+  summary:
+    "Stream a session's events: those after a place in its log, then new ones as they happen.",
   parameters: [
     ...pathParameters("/sessions/{session_id}/events"),
     ...queryParameters(subscribeRequest, "/sessions/{session_id}/events"),
     {
       name: "Last-Event-ID",
       in: "header",
-      description: "The last id that was seen; goes before after_seq.",
+      description: "The last id that the client received. Overrides after_seq.",
       schema: { type: "integer", minimum: 0 },
     },
   ],
@@ -146,7 +147,7 @@ const EVENTS = {
           schema: {
             type: "string",
             description:
-              "Each event is an EventEnvelope; its `id` is its seq, and deltas have none. `event: done` when the server ends the stream.",
+              "Each event is an EventEnvelope. Its `id` is its seq; deltas have no id. The server ends the stream with `event: done`.",
           },
         },
       },
@@ -157,11 +158,11 @@ const EVENTS = {
 
 const HEALTH = {
   operationId: "health",
-  summary: "Say that the server is up. Needs no token.",
+  summary: "Check that the server is up. Needs no token.",
   security: [],
   responses: {
     200: {
-      description: "It is.",
+      description: "The server is up.",
       content: {
         "application/json": {
           schema: {
@@ -192,14 +193,7 @@ function json(schema: string) {
   return { "application/json": { schema: { $ref: `#/components/schemas/${schema}` } } };
 }
 
-/** A result as it travels: a list under its name, nothing as `true`. */
-function resultSchema({ result, resultKey }: Operation): ObjectSchema {
-  const value = result.def.type === "undefined" ? { const: true } : wireSchema(result, "output");
-  if (resultKey === undefined) return value as ObjectSchema;
-  return { type: "object", required: [resultKey], properties: { [resultKey]: value } };
-}
-
-/** What the body has to say: all but what the path says; undefined when that is all. */
+/** The request without the fields in the path; undefined when there are no others. */
 function bodySchema({ request, http }: Operation): ObjectSchema | undefined {
   const { properties = {}, required = [], ...rest } = wireSchema(request, "input");
   const inBody = (name: string) => !http.path.includes(`{${name}}`);
@@ -231,7 +225,7 @@ function queryParameters(request: z.ZodObject, path: string) {
         ? {
             name: name.replace(/s$/, ""),
             in: "query",
-            description: "name=value; may be repeated.",
+            description: "name=value. Repeat it for more.",
             schema: { type: "array", items: { type: "string", pattern: "^[^=]+=" } },
           }
         : { name, in: "query", required: required.includes(name), schema: properties[name] },

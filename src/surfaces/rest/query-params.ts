@@ -2,11 +2,11 @@ import { z } from "zod";
 import { snakeCase } from "../../core/wire.ts";
 
 /**
- * How requests travel in a query: `limit=5&include_archived=true&label=env=test`.
- * Names stand for a request's fields, and its schema says what the text means;
- * what does not fit stays text, for the service to refuse. Labels may also come
- * all at once: `labels={"env":"test"}`. A field that may be several texts is
- * repeated: `query=port&query=host`.
+ * Reads a request from a query string: `limit=5&include_archived=true&label=env=test`.
+ *
+ * The schema gives each field its type. A text that does not fit stays a text, and
+ * the service refuses it. A record can also be one field of JSON:
+ * `labels={"env":"test"}`. A list repeats its field: `query=port&query=host`.
  */
 export function readQuery(schema: z.ZodObject, query: URLSearchParams): Record<string, unknown> {
   const kinds = new Map(
@@ -23,7 +23,7 @@ export function readQuery(schema: z.ZodObject, query: URLSearchParams): Record<s
   );
 }
 
-/** The same the other way. */
+/** The reverse of `readQuery`. */
 export function writeQuery(params: Readonly<Record<string, unknown>>): URLSearchParams {
   const query = new URLSearchParams();
   for (const [name, value] of Object.entries(params)) {
@@ -37,7 +37,7 @@ export function writeQuery(params: Readonly<Record<string, unknown>>): URLSearch
 
 type Kind = "number" | "boolean" | "record" | "text";
 
-/** What a field takes, whether or not it must be given. */
+/** The type of a field, optional or not. */
 export function kindOf(schema: unknown): Kind {
   if (schema instanceof z.ZodOptional) return kindOf(schema.unwrap());
   if (schema instanceof z.ZodNumber) return "number";

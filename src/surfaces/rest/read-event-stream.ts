@@ -4,10 +4,10 @@ import {
   ParseError,
 } from "eventsource-parser/stream";
 
-/** Characters of one event at the most: a prompt or tool output is in one. */
+/** Characters of one event. A whole prompt or tool output is in one. */
 const EVENT_MAX = 64 * 1024 * 1024;
 
-/** The server-sent events of a response. Ends where the connection does, however that comes. */
+/** The server-sent events of a response, until the connection ends or is lost. */
 export async function* readEventStream(response: Response): AsyncGenerator<EventSourceMessage> {
   if (!response.body) return;
   const messages = response.body
@@ -17,6 +17,6 @@ export async function* readEventStream(response: Response): AsyncGenerator<Event
     yield* messages;
   } catch (error) {
     if (error instanceof ParseError) throw error;
-    // Of a lost connection the reader learns from the last event, which was not the end.
+    // A lost connection. The reader knows it, because the last event was not the final one.
   }
 }

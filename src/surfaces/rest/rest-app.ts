@@ -22,13 +22,13 @@ import { turnStream } from "./turn-stream.ts";
 export interface RestApp {
   readonly fetch: (request: Request) => Promise<Response>;
   /**
-   * Refuses new requests, lets running turns end for `graceMs` and interrupts
-   * them then, and ends the event streams.
+   * Refuses new requests, waits `graceMs` for running turns before it interrupts
+   * them, and then ends the event streams.
    */
   drain(graceMs: number): Promise<void>;
 }
 
-/** Makes the routes of the operations, `/health`, `/openapi.json` and the streams of events. */
+/** Makes the routes: the operations, `/health`, `/openapi.json` and the event streams. */
 export function createRestApp(options: RestOptions): RestApp {
   const { service, version = "0.0.0", token } = options;
   const onError = options.onError ?? warn;
@@ -47,7 +47,7 @@ export function createRestApp(options: RestOptions): RestApp {
   });
   app.use(async (context, next) => {
     if (draining) return errorResponse(shuttingDown(), undefined, { connection: "close" });
-    // A response to HEAD has no body, and nobody would ever end the stream behind it.
+    // A response to HEAD has no body, so its stream would never end.
     const { method, path } = context.req;
     if (method === "HEAD" && path !== "/health") return notFound(context);
     await next();
@@ -66,7 +66,7 @@ export function createRestApp(options: RestOptions): RestApp {
     const { method, path } = operation.http;
     app.on(method, routeOf(path), async (context) => {
       const params = await paramsOf(context, operation, bodies);
-      if (operation.tells) return await answerTurn(context, name, params);
+      if (operation.streams) return await answerTurn(context, name, params);
       return context.json(await callOperation(service, name, params));
     });
   }
@@ -78,7 +78,7 @@ export function createRestApp(options: RestOptions): RestApp {
     return errorResponse(failure);
   });
 
-  /** The turn goes on when its reader leaves: who wants to end it, interrupts it. */
+  /** The turn goes on when its reader leaves. Only an interrupt ends it. */
   async function answerTurn(context: Context, name: OperationName, params: WireParams) {
     const { session_id: sessionId } = params;
     if (!/\btext\/event-stream\b/.test(context.req.header("accept") ?? "")) {
@@ -100,7 +100,7 @@ export function createRestApp(options: RestOptions): RestApp {
   };
 }
 
-/** Every route there is, to tell a wrong method from a wrong path. */
+/** All routes, to tell a wrong method from a wrong path. */
 const ROUTES = [
   { method: "GET", path: "/health" },
   { method: "GET", path: "/openapi.json" },
@@ -113,7 +113,7 @@ const ROUTES = [
 
 type WireParams = Record<string, unknown> & { readonly session_id: string };
 
-/** What an operation is asked, whether in the path, the query or the body. */
+/** The request from path, query and body. */
 async function paramsOf(
   { req }: Context,
   { request, http }: Operation,
@@ -122,11 +122,12 @@ async function paramsOf(
   const query = new URL(req.url).searchParams;
   const inPath = req.param() as WireParams;
   if (http.method !== "POST") return { ...readQuery(request, query), ...inPath };
-  if (query.size > 0) throw notValid(400, "This route takes its parameters in the body.");
+  if (query.size > 0)
+    throw notValid(400, "Send the parameters of this route in the body, not in the query.");
   const body = await bodies.read(req.raw);
   for (const [name, value] of Object.entries(inPath)) {
     if (Object.hasOwn(body, name) && body[name] !== value) {
-      throw notValid(400, `The ${name} of the body is not that of the path.`);
+      throw notValid(400, `The body and the path have different values for ${name}.`);
     }
   }
   return { ...body, ...inPath };

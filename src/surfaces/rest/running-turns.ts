@@ -1,7 +1,7 @@
 import type { SessionService } from "../../core/session-service.ts";
 import { shuttingDown, unavailable } from "../http/error-response.ts";
 
-/** The turns and compactions that run for requests. They outlive the request that began them. */
+/** The running turns and compactions. They outlive the requests that started them. */
 export class RunningTurns {
   readonly #service: Pick<SessionService, "interrupt">;
   readonly #max: number;
@@ -13,9 +13,9 @@ export class RunningTurns {
     this.#max = max;
   }
 
-  /** @throws SessionError `SERVICE_UNAVAILABLE` when as many run as may, or no more shall. */
+  /** @throws SessionError `SERVICE_UNAVAILABLE` when too many are running, or the server shuts down. */
   run<Result>(sessionId: string, work: () => Promise<Result>): Promise<Result> {
-    // Its body may have been on its way when the end began.
+    // The shutdown may have begun while the request's body arrived.
     if (this.#draining) throw shuttingDown();
     if (this.#sessions.size >= this.#max)
       throw unavailable(`Too many turns: ${this.#max} are running.`);
@@ -26,12 +26,12 @@ export class RunningTurns {
     return turn;
   }
 
-  /** Begins no more, lets them end by themselves for a while, then interrupts them. */
+  /** Starts no more, waits `graceMs` for the running ones, then interrupts them. */
   async drain(graceMs: number): Promise<void> {
     this.#draining = true;
     const timer = setTimeout(() => {
       for (const sessionId of this.#sessions.values()) {
-        // One that has just ended needs no interruption.
+        // It may just have ended.
         this.#service.interrupt({ sessionId }).catch(() => {});
       }
     }, graceMs);

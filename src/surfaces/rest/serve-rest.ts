@@ -3,9 +3,9 @@ import { createRestApp } from "./rest-app.ts";
 import type { RestOptions } from "./rest-options.ts";
 
 export interface ServeRestOptions extends Omit<RestOptions, "anyAddress"> {
-  /** 0 takes any free port. Default 8080. */
+  /** 0 picks any free port. Default 8080. */
   readonly port?: number;
-  /** Where to listen. Anything but the loopback interface needs a `token`. Default `127.0.0.1`. */
+  /** The address to listen on. Any but the loopback interface needs a `token`. Default `127.0.0.1`. */
   readonly host?: string;
 }
 
@@ -13,8 +13,8 @@ export interface RestServer {
   readonly url: string;
   readonly port: number;
   /**
-   * Stops accepting, lets running turns end for `graceMs` (default 10 000) and
-   * interrupts them then, and ends the event streams. The service stays open.
+   * Accepts no more requests, waits `graceMs` (default 10 000) for running turns
+   * before it interrupts them, and ends the event streams. The service stays open.
    */
   close(options?: { readonly graceMs?: number }): Promise<void>;
 }
@@ -22,7 +22,7 @@ export interface RestServer {
 /**
  * Serves a session service over HTTP.
  *
- * @throws SessionError `INVALID_CONFIG` for an address that is taken, or that others can reach
+ * @throws SessionError `INVALID_CONFIG` for an address that is in use, or that others can reach
  *   without a token.
  */
 export async function serveRest({

@@ -5,18 +5,17 @@ import { subscribe as subscribeRequest } from "../../core/requests.ts";
 import type { SessionService } from "../../core/session-service.ts";
 import { errorToWire, fromWire } from "../../core/wire.ts";
 import { wireError } from "../call-operation.ts";
-import { eventFrame, frame } from "./event-frames.ts";
 import type { OpenStream, OpenStreams } from "./open-streams.ts";
 import { readQuery } from "./query-params.ts";
 import type { RestLimits } from "./rest-options.ts";
-import { streamResponse } from "./stream-response.ts";
+import { eventFrame, frame, streamResponse } from "./stream-response.ts";
 
-/** How long a reader waits before it comes back. */
+/** How long a browser waits before it reconnects. */
 const RETRY_MS = 1000;
 
 /**
- * Answers with a session's events. A reader that comes back with the id that
- * it saw last goes on after it: nothing is left out, nothing comes twice.
+ * Streams a session's events. A reader that reconnects with the last id it received
+ * continues after it: no event is missed or repeated.
  */
 export async function sessionEvents(
   context: Context,
@@ -39,7 +38,7 @@ export async function sessionEvents(
       })
       [Symbol.asyncIterator]();
     const first = events.next();
-    // A session that is not there is an answer of its own, not a stream that ends.
+    // An unknown session is a failed request, not a stream that ends.
     const from = await Promise.race([opened.promise, first.then(() => opened.promise)]);
     const knows = params.after_seq !== undefined;
     return streamResponse(frames(events, first, stream, knows ? undefined : from), {
@@ -53,7 +52,7 @@ export async function sessionEvents(
   }
 }
 
-/** `from` is where a reader would go on that has not seen an event yet. */
+/** `from` is the id for a reader that has not received an event yet. */
 async function* frames(
   events: AsyncIterator<EventEnvelope>,
   first: Promise<IteratorResult<EventEnvelope>>,
@@ -71,7 +70,7 @@ async function* frames(
   }
 }
 
-/** What a reader saw last goes before what its address says: an address stays the same when it comes back. */
+/** Overrides `after_seq` of the URL, because a browser reconnects with the same URL. */
 function lastEventId({ req }: Context): { readonly after_seq?: unknown } {
   const id = req.header("last-event-id");
   if (id === undefined || id === "") return {};

@@ -1,19 +1,29 @@
-import { HEARTBEAT } from "./event-frames.ts";
+import { type EventEnvelope, isTransient } from "../../core/event.ts";
+
+/** Keeps a quiet connection alive. Readers skip it. */
+const HEARTBEAT = ": heartbeat\n\n";
+
+/** A server-sent event. Deltas get no id, because a client cannot resume after one. */
+export function eventFrame(event: EventEnvelope): string {
+  const id = isTransient(event.payload) ? "" : `id: ${event.seq}\n`;
+  return id + frame(event.payload.type, event);
+}
+
+export function frame(event: string, data: unknown): string {
+  return `event: ${event}\ndata: ${JSON.stringify(data)}\n\n`;
+}
 
 export interface StreamOptions {
-  /** How long the stream is silent at the most. */
+  /** A heartbeat is sent after this long without an event. */
   readonly heartbeatMs: number;
-  /** How long the reader may take nothing. */
+  /** The stream ends when the reader takes nothing for this long. */
   readonly stallMs: number;
-  /** Called once, when the last frame was taken or nobody takes the next. */
+  /** Called when the stream ends, for whatever reason. */
   readonly onEnd: () => void;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/**
- * Frames as a response that goes as fast as its reader: the next frame is asked
- * for when there is room for it.
- */
+/** A response that streams `frames` with backpressure: each is pulled when the reader has room. */
 export function streamResponse(frames: AsyncIterator<string>, options: StreamOptions): Response {
   const { heartbeatMs, stallMs, onEnd, headers } = options;
   const encoder = new TextEncoder();
@@ -45,14 +55,14 @@ export function streamResponse(frames: AsyncIterator<string>, options: StreamOpt
     headers: {
       ...headers,
       "content-type": "text/event-stream; charset=utf-8",
-      // Set here, so that the Node adapter does not wait for a first chunk before the headers go out.
+      // Without this the Node adapter sends the headers with the first chunk only.
       "transfer-encoding": "chunked",
       "x-accel-buffering": "no",
     },
   });
 }
 
-/** Asks for the next one; says nothing when it takes longer than that, and goes on waiting for it. */
+/** Returns the next item, or undefined when it takes longer than `withinMs`; the next call waits on. */
 function nextOrNothing<Item>(items: AsyncIterator<Item>, withinMs: number) {
   let asked = false;
   let ready: IteratorResult<Item> | undefined;
@@ -64,7 +74,7 @@ function nextOrNothing<Item>(items: AsyncIterator<Item>, withinMs: number) {
   return async (): Promise<IteratorResult<Item> | undefined> => {
     if (!asked) {
       asked = true;
-      // Streams tell of their failures themselves; past that there is only the end.
+      // The frames report their own failures.
       items.next().then(settle, () => settle({ done: true, value: undefined }));
     }
     if (!ready) {

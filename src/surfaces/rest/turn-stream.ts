@@ -1,16 +1,15 @@
 import { SessionError } from "../../core/errors.ts";
 import { wireError } from "../call-operation.ts";
 import type { TurnEvents } from "../turn-events.ts";
-import { eventFrame, frame } from "./event-frames.ts";
 import type { OpenStream } from "./open-streams.ts";
 import type { RestLimits } from "./rest-options.ts";
-import { streamResponse } from "./stream-response.ts";
+import { eventFrame, frame, streamResponse } from "./stream-response.ts";
 
 type Turn = Promise<Record<string, unknown>>;
 
 /**
- * Begins a turn and answers with its events and its result. What fails before
- * anything happened fails like any other request.
+ * Starts a turn and streams its events and its result. A turn that fails before its
+ * first event fails like any other request.
  */
 export async function turnStream(
   begin: () => Turn,

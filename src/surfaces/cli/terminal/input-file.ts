@@ -3,7 +3,7 @@ import { mkdtemp, open, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { errorText, SessionError } from "../../../core/errors.ts";
-import { type Line, readLines } from "../../../core/read-lines.ts";
+import { type Line, lineProblem, readLines } from "../../../core/read-lines.ts";
 import type { Input, Terminal } from "./terminal.ts";
 
 /** Where the files that a command names are: in `cwd`, or on standard input for `-`. */
@@ -42,11 +42,6 @@ const REASONS: Readonly<Record<string, string>> = {
 
 const LINE_BYTES_MAX = 64 * 1024 * 1024;
 
-const PROBLEMS = {
-  not_utf8: "is not UTF-8",
-  too_long: `is longer than ${LINE_BYTES_MAX} bytes`,
-} as const;
-
 /** An error message lists this many bad lines, and counts the others. */
 const LISTED_MAX = 20;
 
@@ -84,7 +79,7 @@ export async function* readJsonLines<Value>(
 }
 
 function checkLine<Value>(line: Line, check: (json: unknown) => Checked<Value>): Checked<Value> {
-  if (line.problem) return { problem: PROBLEMS[line.problem] };
+  if (line.problem) return { problem: lineProblem(line.problem, LINE_BYTES_MAX) };
   let json: unknown;
   try {
     json = JSON.parse(line.text);
