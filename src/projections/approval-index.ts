@@ -2,27 +2,22 @@ import type { PendingApproval } from "../core/approval.ts";
 import type { ApprovalStore } from "../core/approval-store.ts";
 import type { ToolApprovalRequested } from "../core/event.ts";
 import type { EventStore, PositionedEvent } from "../core/event-store.ts";
-import type { Projection } from "../core/projection.ts";
+import { LogProjection } from "./log-projection.ts";
 
 /**
- * Keeps the list of the calls that wait in step with the log: for a process that
- * was killed between asking and telling.
+ * Keeps the list of waiting tool calls up to date with the log. It repairs what a process left
+ * that was killed between the event and the list.
  */
-export class ApprovalIndex implements Projection {
+export class ApprovalIndex extends LogProjection {
   readonly name = "approvals";
-  readonly #events: EventStore;
   readonly #approvals: ApprovalStore;
 
   constructor(events: EventStore, approvals: ApprovalStore) {
-    this.#events = events;
+    super(events);
     this.#approvals = approvals;
   }
 
-  position(): Promise<number> {
-    return this.#events.checkpoint(this.name);
-  }
-
-  async apply(events: readonly PositionedEvent[]): Promise<void> {
+  protected async project(events: readonly PositionedEvent[]): Promise<void> {
     const waiting = new Map<string, PendingApproval>();
     const resolved: string[] = [];
     for (const { sessionId, stored } of events) {
@@ -37,15 +32,13 @@ export class ApprovalIndex implements Projection {
     }
     if (waiting.size > 0) await this.#approvals.add([...waiting.values()]);
     if (resolved.length > 0) await this.#approvals.remove({ approvalIds: resolved });
-    const last = events.at(-1);
-    if (last) await this.#events.saveCheckpoint(this.name, last.position);
   }
 
-  /** What waits says what the log says of it now. */
+  /** Updates the listed calls whose texts were forgotten. */
   async #replace(sessionId: string, seqs: readonly number[]): Promise<void> {
     const asked: PendingApproval[] = [];
     for (const seq of seqs) {
-      for await (const { event, timestamp_ms } of this.#events.read(sessionId, seq - 1, seq)) {
+      for await (const { event, timestamp_ms } of this.events.read(sessionId, seq - 1, seq)) {
         if (event.type !== "tool_approval_requested") continue;
         asked.push(pendingApproval(sessionId, event, timestamp_ms));
       }

@@ -1,14 +1,14 @@
 import type { EventStore } from "../core/event-store.ts";
 import type { KnowledgeStore } from "../core/knowledge-store.ts";
 
-/** The name under which memory's place in the log is kept. */
+/** The name of the memory index's checkpoint. */
 export const MEMORY_INDEX = "memory-index";
 
 /**
- * Whether the log has events that memory, or what the project has learned, has yet to get.
+ * Whether the log has events that memory, or the knowledge store, does not have yet.
  *
- * It stands alone so that a search can ask: what would bring them over takes longer to load
- * than a search takes, and nearly always there is nothing to bring.
+ * It has a file of its own, because a search asks it every time. The projections take longer to
+ * load than a search takes, and are hardly ever needed for it.
  */
 export async function isMemoryBehind(
   events: Pick<EventStore, "checkpoint" | "readAll">,

@@ -3,48 +3,40 @@ import type { EventStore, PositionedEvent } from "../core/event-store.ts";
 import type { MemoryEntry, MemoryStore } from "../core/memory-store.ts";
 import { indexableText, isForgotten } from "../core/message.ts";
 import { type LoggedMessage, MessageAssembler } from "../core/message-assembler.ts";
-import type { Projection } from "../core/projection.ts";
 import { startsTurn } from "../core/turn.ts";
 import { redactSecrets } from "../secrets/redact-secrets.ts";
+import { LogProjection } from "./log-projection.ts";
 import { MEMORY_INDEX } from "./memory-behind.ts";
 
 /**
- * Puts what compactions discarded into memory, by way of the log.
+ * Adds the messages that compactions discarded to memory.
  *
- * An entry's id is made of the session and the message's place in its log, so
- * that a message is there once, however often it is indexed and by however
- * many processes.
+ * An entry's id is `<session id>:<message id>`. So a message is stored once, even when several
+ * processes index it.
  */
-export class MemoryIndex implements Projection {
+export class MemoryIndex extends LogProjection {
   readonly name = MEMORY_INDEX;
-  readonly #events: EventStore;
   readonly #memory: MemoryStore;
 
   constructor(events: EventStore, memory: MemoryStore) {
-    this.#events = events;
+    super(events);
     this.#memory = memory;
   }
 
-  position(): Promise<number> {
-    return this.#events.checkpoint(this.name);
-  }
-
-  async apply(events: readonly PositionedEvent[]): Promise<void> {
+  protected async project(events: readonly PositionedEvent[]): Promise<void> {
     for (const { sessionId, stored } of events) {
       const { event } = stored;
       if (event.type === "compaction_completed") await this.#remember(sessionId, event);
       if (event.type === "text_forgotten") await this.#forget(sessionId, event);
     }
-    const last = events.at(-1);
-    if (last) await this.#events.saveCheckpoint(this.name, last.position);
   }
 
   async #remember(sessionId: string, event: CompactionCompleted): Promise<void> {
-    if (!(await this.#remembers(sessionId))) return;
-    const before = await this.#events.lastSeq(sessionId);
+    if (!(await this.settingsOf(sessionId))?.memory) return;
+    const before = await this.events.lastSeq(sessionId);
     await this.#memory.add(await this.#entries(sessionId, event));
-    // What was forgotten while it was read must not come back.
-    for await (const { event } of this.#events.read(sessionId, before)) {
+    // Undoes what was forgotten while the entries were read.
+    for await (const { event } of this.events.read(sessionId, before)) {
       if (event.type === "text_forgotten") await this.#forget(sessionId, event);
     }
   }
@@ -55,21 +47,13 @@ export class MemoryIndex implements Projection {
   ): Promise<void> {
     const ids = (seqs: readonly number[]) => seqs.map((seq) => `${sessionId}:${seq}`);
     await this.#memory.delete({ ids: ids([...messages, ...shortened]) });
-    if (shortened.length === 0 || !(await this.#remembers(sessionId))) return;
+    if (shortened.length === 0 || !(await this.settingsOf(sessionId))?.memory) return;
     const wanted = new Set(ids(shortened));
-    for await (const { event } of this.#events.read(sessionId, 0)) {
+    for await (const { event } of this.events.read(sessionId, 0)) {
       if (event.type !== "compaction_completed") continue;
       const entries = await this.#entries(sessionId, event);
       await this.#memory.add(entries.filter(({ id }) => wanted.has(id)));
     }
-  }
-
-  /** Whether the session was created with memory on. Its first event says so. */
-  async #remembers(sessionId: string): Promise<boolean> {
-    for await (const { event } of this.#events.read(sessionId, 0, 1)) {
-      return event.type === "session_created" && event.settings.memory;
-    }
-    return false;
   }
 
   async #entries(sessionId: string, { discarded }: CompactionCompleted): Promise<MemoryEntry[]> {
@@ -77,7 +61,7 @@ export class MemoryIndex implements Projection {
     for (const { from, to, turns_before } of discarded) {
       const assembler = new MessageAssembler();
       let turns = turns_before;
-      for await (const stored of this.#events.read(sessionId, from - 1, to)) {
+      for await (const stored of this.events.read(sessionId, from - 1, to)) {
         const logged = assembler.push(stored);
         if (!logged) continue;
         if (startsTurn(logged.message)) turns += 1;

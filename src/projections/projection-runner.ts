@@ -1,17 +1,16 @@
 import type { EventStore } from "../core/event-store.ts";
 import type { Projection } from "../core/projection.ts";
 
-/** Events that a projection is given at once. */
+/** Events per batch. */
 const BATCH = 200;
 
-/** How long after an append the projections start: appends that follow closely share one run. */
+/** How long to wait after an append, so that appends in quick succession share one run. */
 const SETTLE_MS = 50;
 
 /**
- * Keeps projections up with the log, beside the turns and not in their way.
+ * Keeps projections up to date with the log, in the background.
  *
- * What fails is told and tried again at the next occasion; the log has it all,
- * so nothing is lost meanwhile.
+ * A failure is reported and retried after the next append. Nothing is lost: the log has everything.
  */
 export class ProjectionRunner {
   readonly #events: Pick<EventStore, "readAll">;
@@ -30,7 +29,7 @@ export class ProjectionRunner {
     this.#onError = onError;
   }
 
-  /** Something was appended: run soon. */
+  /** Starts a run soon, because something was appended. */
   wake(): void {
     if (this.#projections.length === 0 || this.#timer) return;
     this.#timer = setTimeout(() => {
@@ -40,9 +39,9 @@ export class ProjectionRunner {
     this.#timer.unref();
   }
 
-  /** Resolves when everything that is in the log now has been projected. */
+  /** Resolves when the projections have everything that is in the log now. */
   async flush(): Promise<void> {
-    // A run that is under way may have passed the place where the newest events went.
+    // The current run may have read past the newest events.
     await this.#running?.catch(() => {});
     this.#running ??= this.#runAll().finally(() => {
       this.#running = undefined;

@@ -2,11 +2,11 @@ import type { StoredEvent } from "../core/event.ts";
 import { startsTurn } from "../core/turn.ts";
 import { addUsage, NO_USAGE, type Usage } from "../core/usage.ts";
 
-/** What `session.json` says of a session: a fold of its log. */
+/** The content of `session.json`: a fold of the session's log. */
 export interface SessionFile {
   readonly version: 1;
   readonly session_id: string;
-  /** The last event that is in it. */
+  /** The last event in it. */
   readonly seq: number;
   readonly created_at: string;
   readonly updated_at: string;

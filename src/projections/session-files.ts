@@ -15,7 +15,7 @@ import { newId } from "../core/ids.ts";
 import type { Projection } from "../core/projection.ts";
 import { foldSessionFile, newSessionFile, type SessionFile } from "./session-file.ts";
 
-/** How far one session's files have come. */
+/** Where one session's files stand. */
 interface Checkpoint {
   readonly last_seq: number;
   /** Length of `events.jsonl` in bytes when it had reached `last_seq`. */
@@ -25,20 +25,19 @@ interface Checkpoint {
 const START: Checkpoint = { last_seq: 0, events_len: 0 };
 
 /**
- * Shows sessions as files, for people and for scripts:
+ * Writes sessions as files, for people and scripts:
  *
  *     .rkat/sessions/
  *     ├─ index.jsonl             a line for each session
- *     ├─ checkpoint              the position in the log that all of it has reached
+ *     ├─ checkpoint              the position in the log that all files have reached
  *     └─ <session id>/
- *        ├─ session.json         where the session stands
- *        ├─ events.jsonl         its log, a line for each event
- *        ├─ summary.txt          what the model said last
- *        └─ checkpoint           how far these files have come
+ *        ├─ session.json         settings, counts and usage
+ *        ├─ events.jsonl         its log, one event a line
+ *        ├─ summary.txt          the last answer of the model
+ *        └─ checkpoint           the last event in these files
  *
- * The files are never read back as truth. A session's checkpoint is written
- * last; what a crash left beyond it is cut off and written again, so that the
- * same log always gives the same bytes.
+ * The log stays the truth. A session's checkpoint is written last. After a crash, everything beyond
+ * it is cut off and written again, so the same log always gives the same bytes.
  */
 export class SessionFiles implements Projection {
   readonly name = "session-files";
@@ -69,7 +68,7 @@ export class SessionFiles implements Projection {
     await replaceFile(join(this.#folder, "checkpoint"), `${last.position}\n`);
   }
 
-  /** Removes a session's files, because the session is being deleted. */
+  /** Removes the files of a deleted session. */
   async remove(sessionId: string): Promise<void> {
     await rm(join(this.#folder, sessionId), { recursive: true, force: true });
     const index = join(this.#folder, "index.jsonl");
@@ -84,7 +83,7 @@ export class SessionFiles implements Projection {
     if (added.some(({ event }) => event.type === "text_forgotten")) await emptied(folder);
     const checkpoint = await healed(folder);
     const first = added[0]?.seq ?? 0;
-    // Events that the batch lacks, because the files were cut back or removed, are in the log.
+    // After the files were cut back or removed, the batch lacks events that the log has.
     const events =
       first === checkpoint.last_seq + 1
         ? added
@@ -123,7 +122,7 @@ export class SessionFiles implements Projection {
     if (isCurrent) {
       file = written;
     } else if (checkpoint.last_seq > 0) {
-      // The file ran ahead of its checkpoint, or is gone: fold it anew.
+      // The file is ahead of its checkpoint, or gone. Fold it from the start.
       for await (const stored of this.#events.read(sessionId, 0, checkpoint.last_seq)) {
         file = foldSessionFile(file, stored);
       }
@@ -139,7 +138,7 @@ export class SessionFiles implements Projection {
   async #addToIndex(file: SessionFile): Promise<void> {
     const index = join(this.#folder, "index.jsonl");
     const text = await readText(index);
-    // A line that a crash cut short is dropped; a session that is there stays where it is.
+    // Drop a line that a crash cut short. Keep the place of a session that is listed already.
     const whole = text.slice(0, text.lastIndexOf("\n") + 1);
     if (whole !== text) await replaceFile(index, whole);
     if (whole.split("\n").some((line) => line !== "" && indexedSession(line) === file.session_id)) {
@@ -151,7 +150,7 @@ export class SessionFiles implements Projection {
   }
 }
 
-/** Cuts off what a crash left beyond the checkpoint, and starts again when the file falls short of it. */
+/** Cuts off what a crash left beyond the checkpoint. A file that is shorter than its checkpoint starts again. */
 async function healed(folder: string): Promise<Checkpoint> {
   const checkpoint = parseOr(await readText(join(folder, "checkpoint")), START);
   const events = join(folder, "events.jsonl");
@@ -167,7 +166,7 @@ async function healed(folder: string): Promise<Checkpoint> {
   return checkpoint;
 }
 
-/** The log says less than it did: what the files say of it is written anew. */
+/** Removes the files of a session whose texts were forgotten, so that they are written again. */
 async function emptied(folder: string): Promise<void> {
   for (const name of ["checkpoint", "events.jsonl", "summary.txt"]) {
     await rm(join(folder, name), { force: true });
@@ -204,10 +203,10 @@ async function readText(path: string): Promise<string> {
   }
 }
 
-/** Writes a file whole or not at all, for whoever looks at it in between. */
+/** Writes a file as a whole: a reader sees the old content or the new. */
 async function replaceFile(path: string, text: string): Promise<void> {
   await mkdir(dirname(path), { recursive: true, mode: 0o700 });
-  // Two services of one process may write the same file at once.
+  // Two services in one process may write the same file at the same time.
   const temporary = `${path}.${newId()}.tmp`;
   await writeFile(temporary, text, { mode: 0o600 });
   await rename(temporary, path);
