@@ -11,7 +11,7 @@ import {
 import { hasCapability, lookAtStore, makeStore, type Workspace } from "./config/workspace.ts";
 import type { Embedder } from "./core/embedder.ts";
 import { errorText, SessionError } from "./core/errors.ts";
-import { given } from "./core/given.ts";
+import { given } from "./core/fields.ts";
 import type { LanguageModel } from "./core/language-model.ts";
 import type { MemoryStore } from "./core/memory-store.ts";
 import type { SessionService } from "./core/session-service.ts";
@@ -48,9 +48,9 @@ export const openProject: Engine = {
     return { value: service, close: () => closeAll([service, stores]) };
   },
 
-  async openMemory({ config, ...workspace }, access) {
-    const stores = await openStores({ config, ...workspace }, access);
-    const operations = openMemoryOperations(memoryOptions(config, stores));
+  async openMemory(workspace, access) {
+    const stores = await openStores(workspace, access);
+    const operations = openMemoryOperations(memoryOptions(workspace.config, stores));
     return { value: operations, close: () => stores.close() };
   },
 

@@ -328,10 +328,7 @@ test("an export can be added to another project unchanged", async () => {
   expect((await other.rkat(["memory", "export"])).stdout).toBe(stdout);
   const list = ["memory", "list", "--json"];
   expect(await other.json(list)).toEqual(await project.json(list));
-  const { content, session_id, ...known } = more;
-  expect((await other.rkat(["memory", "export", "--kind=fact"])).stdout).toBe(
-    lines({ content, session_id, turn: null, ...known }),
-  );
+  expect(await other.json(["memory", "export", "--kind=fact"])).toEqual({ turn: null, ...more });
 
   const written = await project.rkat(["memory", "export", "--jsonl", "out.jsonl"]);
   expect(written).toMatchObject({ code: 0, stdout: "", stderr: "Wrote 4 entries to out.jsonl.\n" });

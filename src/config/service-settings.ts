@@ -1,5 +1,5 @@
 import { SessionError } from "../core/errors.ts";
-import { given } from "../core/given.ts";
+import { given } from "../core/fields.ts";
 import type { Config } from "./config.ts";
 
 type Env = Readonly<Record<string, string | undefined>>;

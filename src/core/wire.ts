@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { SessionError } from "./errors.ts";
+import { snakeCase } from "./fields.ts";
 import type { Issue } from "./issues.ts";
 
 /**
@@ -30,10 +31,6 @@ export function errorToWire(schema: z.ZodType, error: SessionError): SessionErro
 /** The failure with the code's names for the fields that it blames. */
 export function errorFromWire(schema: z.ZodType, error: SessionError): SessionError {
   return withFieldNames(schema, error, FROM_WIRE);
-}
-
-export function snakeCase(name: string): string {
-  return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }
 
 /** From which names to which, each made of the code's. */

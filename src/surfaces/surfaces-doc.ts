@@ -1,7 +1,7 @@
 import type { z } from "zod";
 import { ERRORS } from "../core/errors.ts";
+import { snakeCase } from "../core/fields.ts";
 import { subscribe as subscribeRequest } from "../core/requests.ts";
-import { snakeCase } from "../core/wire.ts";
 import { OPERATIONS, type Operation } from "./operations.ts";
 import { wireSchema } from "./wire-schema.ts";
 

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { snakeCase } from "../core/wire.ts";
+import { snakeCase } from "../core/fields.ts";
 import type { Operation } from "./operations.ts";
 
 /** A JSON Schema of an object. */

@@ -1,8 +1,8 @@
 import { parseArgs } from "node:util";
-import { CommanderError } from "commander";
+import { Command, CommanderError } from "commander";
 import { ERRORS, SessionError } from "../../core/errors.ts";
 import type { CliContext } from "./cli-context.ts";
-import { createProgram } from "./program.ts";
+import { loadMemoryCommand } from "./commands/memory/memory-command.ts";
 import { exitCodeOf, failureJson, printEnd, printFailure } from "./terminal/print.ts";
 
 /** Runs one command line and returns the exit code of the process. */
@@ -45,4 +45,82 @@ function usageError({ message }: CommanderError): SessionError {
     message: message.replace(/^error: /, ""),
     hint: "`--help` lists what the command takes.",
   });
+}
+
+type Register = (program: Command, context: CliContext) => void;
+
+/** Loads a command. `next` is the argument after its name. */
+type Load = (next: string | undefined) => Promise<Register>;
+
+const runCommands = () => import("./commands/run-commands.ts");
+const serveCommands = () => import("./commands/serve-commands.ts");
+const settingsCommands = () => import("./commands/settings-commands.ts");
+
+/**
+ * The commands by name, in the order of the help. They are loaded lazily: the one that is
+ * named, or all when the help needs them. `memory search` is loaded at once, because
+ * people wait for it.
+ */
+const COMMANDS: Readonly<Record<string, Load>> = {
+  run: async () => (await runCommands()).runCommand,
+  "resume continue c": async () => (await runCommands()).resumeCommands,
+  chat: async () => (await import("./chat/chat-command.ts")).chatCommand,
+  sessions: async () => (await import("./commands/sessions/sessions-command.ts")).sessionsCommand,
+  history: async () => (await import("./commands/history-command.ts")).historyCommand,
+  memory: loadMemoryCommand,
+  approvals: async () => (await import("./commands/approvals-command.ts")).approvalsCommand,
+  knowledge: async () =>
+    (await import("./commands/knowledge/knowledge-command.ts")).knowledgeCommand,
+  replay: async () => (await import("./commands/replay-command.ts")).replayCommand,
+  rpc: async () => (await serveCommands()).rpcCommand,
+  serve: async () => (await serveCommands()).serveCommand,
+  mcp: async () => (await serveCommands()).mcpCommand,
+  init: async () => (await settingsCommands()).initCommand,
+  trust: async () => (await import("./commands/trust-command.ts")).trustCommand,
+  config: async () => (await settingsCommands()).configCommand,
+  capabilities: async () => (await settingsCommands()).capabilitiesCommand,
+  doctor: async () => (await import("./commands/doctor-command.ts")).doctorCommand,
+};
+
+/** The `rkat` command with its subcommands, as far as the arguments need them. */
+async function createProgram(
+  args: readonly string[],
+  context: CliContext,
+  options: { readonly onBadUsage: "say" | "throw" },
+): Promise<Command> {
+  const { stdout, stderr } = context.terminal;
+  const program = new Command("rkat")
+    .description("Sessions that remember: an agent that outlives its context window.")
+    .version(context.version, "-V, --version", "print the version")
+    .option("--dir <path>", "the project's folder (default: the one around the current folder)")
+    .helpOption("-h, --help", "print this help")
+    .helpCommand("help [command]", "print the help of a command")
+    .configureHelp({ showGlobalOptions: true, sortSubcommands: false })
+    .configureOutput({
+      writeOut: (text) => void stdout.write(text),
+      writeErr: (text) => {
+        if (options.onBadUsage === "say") void stderr.write(text);
+      },
+      getOutHelpWidth: () => stdout.columns,
+      getErrHelpWidth: () => stderr.columns,
+    })
+    .exitOverride();
+  for (const register of await commandsFor(args)) register(program, context);
+  return program.addHelpText("after", EXAMPLES);
+}
+
+const EXAMPLES = `
+Examples:
+  rkat -m anthropic/claude-sonnet-4-5 "what does this project do?"
+  git diff | rkat "review this"
+  rkat continue "and the tests?"
+  rkat memory search "why did we choose SQLite"
+`;
+
+function commandsFor(args: readonly string[]): Promise<readonly Register[]> {
+  const [first = "", next] = args[0] === "--dir" ? args.slice(2) : args;
+  if (first === "-V" || first === "--version") return Promise.resolve([]);
+  const all = Object.entries(COMMANDS);
+  const named = all.filter(([names]) => names.split(" ").includes(first));
+  return Promise.all((named.length > 0 ? named : all).map(([, load]) => load(next)));
 }

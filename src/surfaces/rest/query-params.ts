@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { snakeCase } from "../../core/wire.ts";
+import { snakeCase } from "../../core/fields.ts";
 
 /**
  * Reads a request from a query string: `limit=5&include_archived=true&label=env=test`.

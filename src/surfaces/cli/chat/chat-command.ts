@@ -4,8 +4,7 @@ import type { Approve } from "../../../core/approval.ts";
 import { contentText, isSummary } from "../../../core/message.ts";
 import type { SessionService } from "../../../core/session-service.ts";
 import type { CliContext } from "../cli-context.ts";
-import { addSessionFlags } from "../commands/session-flags.ts";
-import { addRunFlags } from "../commands/turn-flags.ts";
+import { addRunFlags, addSessionFlags } from "../commands/run-flags.ts";
 import { useOpened, workspaceOf } from "../commands/with-service.ts";
 import { Chat, type ChatFlags } from "./chat.ts";
 

@@ -1,4 +1,4 @@
-import { given } from "../../../core/given.ts";
+import { given } from "../../../core/fields.ts";
 import { indexableText, toolResults, toolUses } from "../../../core/message.ts";
 import type { HistoryMessage } from "../../../core/session-service.ts";
 import { namedMessage } from "../commands/sessions/working-memory-commands.ts";

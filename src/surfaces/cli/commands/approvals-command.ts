@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import type { PendingApproval } from "../../../core/approval.ts";
 import { SessionError } from "../../../core/errors.ts";
-import { given } from "../../../core/given.ts";
+import { given } from "../../../core/fields.ts";
 import { approvalAnswered, pendingApproval } from "../../../core/results.ts";
 import type { SessionService } from "../../../core/session-service.ts";
 import { toWire } from "../../../core/wire.ts";

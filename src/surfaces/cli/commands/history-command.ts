@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { given } from "../../../core/given.ts";
+import { given } from "../../../core/fields.ts";
 import { historyHit } from "../../../core/results.ts";
 import { toWire } from "../../../core/wire.ts";
 import type { CliContext } from "../cli-context.ts";

@@ -2,7 +2,7 @@ import { basename } from "node:path";
 import type { Command } from "commander";
 import { text, wholeNumber } from "../../../config/setting-kind.ts";
 import { ERRORS } from "../../../core/errors.ts";
-import { given } from "../../../core/given.ts";
+import { given } from "../../../core/fields.ts";
 import { Replay, type ReplayWatcher } from "../../../replay/replay.ts";
 import { readTranscript } from "../../../transcripts/read-transcript.ts";
 import type { CliContext } from "../cli-context.ts";
@@ -14,7 +14,7 @@ import { inputChunks } from "../terminal/input-file.ts";
 import { printJson } from "../terminal/print.ts";
 import { ProgressLine } from "../terminal/progress-line.ts";
 import { flagOf, labelFlag } from "./flags.ts";
-import { type CompactionFlags, compactionOf } from "./turn-flags.ts";
+import { type CompactionFlags, compactionOf } from "./run-flags.ts";
 import { useOpened, workspaceOf } from "./with-service.ts";
 
 interface ReplayFlags extends CompactionFlags {

@@ -1,14 +1,21 @@
 import type { Command } from "commander";
 import { nearestName } from "../../../config/nearest-name.ts";
 import { SessionError } from "../../../core/errors.ts";
-import { given } from "../../../core/given.ts";
+import { given } from "../../../core/fields.ts";
 import type { CliContext } from "../cli-context.ts";
 import { readPrompt } from "../terminal/read-prompt.ts";
 import { findSession, hasWaitingCall, SESSION_ARGUMENT } from "./find-session.ts";
 import { askingOf, promptSource } from "./on-approval.ts";
-import { addSessionFlags, type SessionFlags, sessionOf } from "./session-flags.ts";
+import {
+  addSessionFlags,
+  addTurnFlags,
+  budgetOf,
+  compactionOf,
+  type SessionFlags,
+  sessionOf,
+  type TurnFlags,
+} from "./run-flags.ts";
 import { showTurn } from "./show-turn.ts";
-import { addTurnFlags, budgetOf, compactionOf, type TurnFlags } from "./turn-flags.ts";
 import { useOpened, withService, workspaceOf } from "./with-service.ts";
 
 /** `rkat run`, and `rkat "prompt"`. */

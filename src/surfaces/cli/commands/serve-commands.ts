@@ -1,7 +1,7 @@
 import { type Command, InvalidArgumentError } from "commander";
 import { wholeNumber } from "../../../config/setting-kind.ts";
 import { SessionError } from "../../../core/errors.ts";
-import { given } from "../../../core/given.ts";
+import { given } from "../../../core/fields.ts";
 import type { CliContext } from "../cli-context.ts";
 import { oneLine } from "../render/printable.ts";
 import { printFailure } from "../terminal/print.ts";

@@ -12,7 +12,7 @@ import { renderEvent } from "../render/render-event.ts";
 import { styleFor } from "../render/style.ts";
 import { printEnd, printEvent, printJson } from "../terminal/print.ts";
 import { TurnView } from "../terminal/turn-view.ts";
-import type { TurnFlags } from "./turn-flags.ts";
+import type { TurnFlags } from "./run-flags.ts";
 
 /** Runs one turn and shows how it goes and how it ended. Ctrl-C interrupts it. */
 export async function showTurn<Request extends ResumeTurn>(

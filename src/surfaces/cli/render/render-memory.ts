@@ -1,3 +1,4 @@
+import { snakeCase } from "../../../core/fields.ts";
 import type {
   MemoryEntry,
   MemoryFilter,
@@ -142,4 +143,16 @@ function neighbourLine({ speaker, role, content }: MemoryEntry, columns: number)
 function vectorsText({ embedder, embedded, pending }: NonNullable<MemoryStats["vectors"]>): string {
   const waiting = pending === 0 ? "" : `, ${thousands(pending)} to come`;
   return `${thousands(embedded)} of ${embedder}${waiting}`;
+}
+
+/**
+ * Hits, entries or stats for scripts, with the same names as on every wire. It works without the
+ * schemas, which take longer to load than a search. All names in them are ours to rename.
+ */
+export function memoryJson(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(memoryJson);
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([name, item]) => [snakeCase(name), memoryJson(item)]),
+  );
 }

@@ -1,5 +1,5 @@
 import { type Command, Option } from "commander";
-import { given } from "../../../../core/given.ts";
+import { given } from "../../../../core/fields.ts";
 import type { KnowledgeEntry } from "../../../../core/knowledge.ts";
 import type { AddKnowledge } from "../../../../core/requests.ts";
 import { distillation, knowledgeEntry } from "../../../../core/results.ts";

@@ -1,6 +1,6 @@
 import { type Command, Option } from "commander";
 import { SessionError } from "../../../../core/errors.ts";
-import { given } from "../../../../core/given.ts";
+import { given } from "../../../../core/fields.ts";
 import {
   KNOWLEDGE_KINDS,
   type KnowledgeEntry,

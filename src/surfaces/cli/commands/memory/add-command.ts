@@ -1,13 +1,13 @@
+import { createHash } from "node:crypto";
 import type { Command } from "commander";
-import type { MemoryEntry } from "../../../../core/memory-store.ts";
+import { MEMORY_KINDS, type MemoryEntry, type MemoryKind } from "../../../../core/memory-store.ts";
 import type { MemoryOperations } from "../../../../core/session-service.ts";
 import type { CliContext } from "../../cli-context.ts";
 import { plural, thousands } from "../../render/amounts.ts";
-import { readJsonLines, rereadable } from "../../terminal/input-file.ts";
+import { type Checked, readJsonLines, rereadable } from "../../terminal/input-file.ts";
 import { printJson } from "../../terminal/print.ts";
 import { ProgressLine } from "../../terminal/progress-line.ts";
 import { withMemory } from "../with-service.ts";
-import { checkMemoryLine, MEMORY_LINE, type MemoryLine, MemoryLineIds } from "./memory-line.ts";
 
 /** The limits of one transaction. */
 const BATCH = { entries: 5_000, characters: 8 * 1024 * 1024 } as const;
@@ -88,4 +88,103 @@ function sentence({ added, already_there, blank }: Counts): string {
   if (already_there > 0) parts.push(`${thousands(already_there)} existed already`);
   if (blank > 0) parts.push(`${thousands(blank)} had no text`);
   return `${parts.join("; ")}.\n`;
+}
+
+const NAME_LENGTH_MAX = 200;
+const ISO_8601 =
+  /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}([.,]\d{1,9})?)?(Z|[+-]\d{2}(:?\d{2})?)?)?$/;
+
+/** A line of `rkat memory add --jsonl`. Its id is optional. */
+type MemoryLine = Omit<MemoryEntry, "id"> & { readonly id?: string };
+
+/** Checks a line. `MEMORY_LINE` shows its fields. */
+function checkMemoryLine(json: unknown): Checked<MemoryLine> {
+  const line = json as Readonly<Record<string, unknown>>;
+  const problem = Object.entries(FIELDS).find(([name, { optional, good }]) =>
+    isAbsent(line[name]) ? optional !== true : !good(line[name]),
+  );
+  if (problem) return { problem: `has a bad "${problem[0]}": it must be ${problem[1].allowed}` };
+  const { content, session_id: sessionId, turn, kind, time, id, role, speaker, source } = line;
+  const optional = Object.entries({ kind, time, id, role, speaker, source }).filter(
+    ([, value]) => !isAbsent(value),
+  );
+  const known = { content, sessionId, turn: turn ?? null, kind: "message" };
+  const entry = { ...known, ...Object.fromEntries(optional) };
+  return { value: entry as MemoryLine };
+}
+
+const MEMORY_LINE =
+  '{"content", "session_id", "turn"?, "time"?, "id"?, "role"?, "speaker"?, "kind"?, "source"?}';
+
+interface Field {
+  readonly allowed: string;
+  readonly optional?: true;
+  good(value: unknown): boolean;
+}
+
+const FIELDS: Readonly<Record<string, Field>> = {
+  content: { allowed: "a text", good: (value) => typeof value === "string" },
+  session_id: { allowed: "a text of 1 to 200 characters", good: isName },
+  turn: {
+    allowed: "a whole number, 0 or more",
+    optional: true,
+    good: isCount,
+  },
+  kind: {
+    allowed: `one of ${MEMORY_KINDS.join(", ")}`,
+    optional: true,
+    good: (value) => MEMORY_KINDS.includes(value as MemoryKind),
+  },
+  time: { allowed: "a time in ISO 8601", optional: true, good: isTime },
+  id: { allowed: "a text of 1 to 200 characters", optional: true, good: isName },
+  role: { allowed: "a text of 1 to 200 characters", optional: true, good: isName },
+  speaker: { allowed: "a text of 1 to 200 characters", optional: true, good: isName },
+  source: {
+    allowed: 'the range of events in a log, {"from", "to"}',
+    optional: true,
+    good: isSource,
+  },
+};
+
+function isSource(value: unknown): boolean {
+  const { from, to } = value as Readonly<Record<string, unknown>>;
+  return isCount(from) && isCount(to);
+}
+
+function isCount(value: unknown): boolean {
+  return Number.isSafeInteger(value) && Number(value) >= 0;
+}
+
+/** Many programs write null for an unknown value. */
+function isAbsent(value: unknown): boolean {
+  return value === undefined || value === null;
+}
+
+function isName(value: unknown): boolean {
+  return typeof value === "string" && value !== "" && [...value].length <= NAME_LENGTH_MAX;
+}
+
+function isTime(value: unknown): boolean {
+  return typeof value === "string" && ISO_8601.test(value) && !Number.isNaN(Date.parse(value));
+}
+
+/**
+ * Gives ids to lines that have none. The same file gives the same ids, so adding
+ * it again adds nothing. A line that occurs twice in a file gets two ids.
+ */
+class MemoryLineIds {
+  readonly #seen = new Map<string, number>();
+
+  entryOf(line: MemoryLine): MemoryEntry {
+    if (line.id !== undefined) return { ...line, id: line.id };
+    const { content, sessionId, turn } = line;
+    const said = digest([sessionId, turn, content]);
+    const ordinal = this.#seen.get(said) ?? 0;
+    this.#seen.set(said, ordinal + 1);
+    return { ...line, id: ordinal === 0 ? `line:${said}` : `line:${said}:${ordinal}` };
+  }
+}
+
+function digest(parts: readonly unknown[]): string {
+  return createHash("sha256").update(JSON.stringify(parts)).digest("base64url").slice(0, 27);
 }

@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import { SessionError } from "../../../../core/errors.ts";
-import { given } from "../../../../core/given.ts";
+import { given } from "../../../../core/fields.ts";
 import type { MemoryForgotten, SessionService } from "../../../../core/session-service.ts";
 import type { CliContext } from "../../cli-context.ts";
 import { plural } from "../../render/amounts.ts";

@@ -2,19 +2,17 @@ import { open, rename, rm } from "node:fs/promises";
 import { resolve } from "node:path";
 import type { Command } from "commander";
 import { errorText, SessionError } from "../../../../core/errors.ts";
-import { given } from "../../../../core/given.ts";
+import { given } from "../../../../core/fields.ts";
 import type { MemoryEntry, MemoryFilter } from "../../../../core/memory-store.ts";
 import type { MemoryOperations } from "../../../../core/session-service.ts";
 import type { CliContext } from "../../cli-context.ts";
 import { plural, thousands } from "../../render/amounts.ts";
-import { memoryEntryJson, memoryStatsJson } from "../../render/memory-json.ts";
-import { renderMemoryEntries, renderMemoryStats } from "../../render/render-memory.ts";
+import { memoryJson, renderMemoryEntries, renderMemoryStats } from "../../render/render-memory.ts";
 import { styleFor } from "../../render/style.ts";
 import { printJson } from "../../terminal/print.ts";
 import { ProgressLine } from "../../terminal/progress-line.ts";
-import { countFlag } from "../flags.ts";
+import { addFilterFlags, countFlag, type FilterFlags, filtersOf } from "../flags.ts";
 import { withMemory } from "../with-service.ts";
-import { addFilterFlags, type FilterFlags, filtersOf } from "./filter-flags.ts";
 
 interface ListFlags extends FilterFlags {
   readonly limit: number;
@@ -35,7 +33,7 @@ export function listCommand(memory: Command, context: CliContext): void {
     const filters = await filtersOf(flags);
     await withMemory(context, list, async (operations) => {
       const entries = await operations.list({ limit, ...filters, ...given({ after }) });
-      if (json) return await printJson(stdout, entries.map(memoryEntryJson));
+      if (json) return await printJson(stdout, memoryJson(entries));
       if (entries.length === 0) return await stderr.write("No matching entries.\n");
       await stdout.write(renderMemoryEntries(entries, styleFor(stdout, env)));
       const last = entries.at(-1);
@@ -58,7 +56,7 @@ export function statsCommand(memory: Command, context: CliContext): void {
       const filter = await filtersOf(given({ session }));
       await withMemory(context, stats, async (operations) => {
         const found = await operations.stats(filter);
-        if (json) return await printJson(stdout, memoryStatsJson(found));
+        if (json) return await printJson(stdout, memoryJson(found));
         await stdout.write(renderMemoryStats(found, styleFor(stdout, env)));
       });
     });
@@ -107,7 +105,7 @@ async function* linesOf(memory: MemoryOperations, filters: MemoryFilter): AsyncI
     const page = await memory.list({ ...filters, limit: PAGE, ...after });
     last = page.at(-1);
     if (!last) return;
-    yield page.map((entry) => `${JSON.stringify(memoryEntryJson(entry))}\n`).join("");
+    yield page.map((entry) => `${JSON.stringify(memoryJson(entry))}\n`).join("");
   }
 }
 

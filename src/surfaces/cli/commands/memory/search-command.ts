@@ -1,16 +1,21 @@
 import type { Command } from "commander";
 import { SessionError } from "../../../../core/errors.ts";
-import { given } from "../../../../core/given.ts";
+import { given } from "../../../../core/fields.ts";
 import type { MemoryOperations } from "../../../../core/session-service.ts";
 import type { CliContext } from "../../cli-context.ts";
-import { memoryHitJson } from "../../render/memory-json.ts";
-import { renderMemoryHits, renderNothingFound } from "../../render/render-memory.ts";
+import { memoryJson, renderMemoryHits, renderNothingFound } from "../../render/render-memory.ts";
 import { styleFor } from "../../render/style.ts";
 import type { Checked } from "../../terminal/input-file.ts";
 import { printJson } from "../../terminal/print.ts";
-import { countFlag, listFlag, shareFlag } from "../flags.ts";
+import {
+  addFilterFlags,
+  countFlag,
+  type FilterFlags,
+  filtersOf,
+  listFlag,
+  shareFlag,
+} from "../flags.ts";
 import { withMemory } from "../with-service.ts";
-import { addFilterFlags, type FilterFlags, filtersOf } from "./filter-flags.ts";
 
 const QUERIES_MAX = 20;
 
@@ -76,7 +81,7 @@ async function searchOnce(
   const { stdout, stderr, env } = terminal;
   const [only = ""] = queries;
   const hits = await memory.search({ ...options, query: queries.length === 1 ? only : queries });
-  if (json) return await printJson(stdout, hits.map(memoryHitJson));
+  if (json) return await printJson(stdout, memoryJson(hits));
   if (hits.length > 0) {
     return await stdout.write(renderMemoryHits(hits, styleFor(stdout, env), stdout.columns));
   }
@@ -94,7 +99,7 @@ async function searchMany(
   const { readJsonLines } = await import("../../terminal/input-file.ts");
   const queries = await Array.fromAsync(readJsonLines(file, terminal, checkQuery));
   for (const { id, text } of queries) {
-    const results = (await memory.search({ ...options, query: text })).map(memoryHitJson);
+    const results = memoryJson(await memory.search({ ...options, query: text }));
     await terminal.stdout.write(`${JSON.stringify({ id, results })}\n`);
   }
 }

@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { given } from "../../../../core/given.ts";
+import { given } from "../../../../core/fields.ts";
 import { compactionOutcome } from "../../../../core/results.ts";
 import { toWire } from "../../../../core/wire.ts";
 import type { CliContext } from "../../cli-context.ts";
@@ -7,7 +7,7 @@ import { renderCompaction } from "../../render/render-context.ts";
 import { printEnd, printEvent, printJson } from "../../terminal/print.ts";
 import { ProgressLine } from "../../terminal/progress-line.ts";
 import { sessionCommand, withSession } from "../find-session.ts";
-import { type OutputForm, outputOption } from "../turn-flags.ts";
+import { type OutputForm, outputOption } from "../run-flags.ts";
 
 /** `rkat sessions archive`. */
 export function archiveCommand(sessions: Command, context: CliContext): void {

@@ -1,15 +1,20 @@
 import type { Command } from "commander";
 import { hasCapability } from "../../../../config/workspace.ts";
 import { SessionError } from "../../../../core/errors.ts";
-import { given } from "../../../../core/given.ts";
+import { given } from "../../../../core/fields.ts";
 import type { Message } from "../../../../core/message.ts";
 import { sessionCreated } from "../../../../core/results.ts";
 import { toWire } from "../../../../core/wire.ts";
 import type { CliContext } from "../../cli-context.ts";
 import { readJsonLines } from "../../terminal/input-file.ts";
 import { printJson } from "../../terminal/print.ts";
-import { addSessionFlags, type SessionFlags, sessionOf } from "../session-flags.ts";
-import { addCompactionFlags, addModelFlags } from "../turn-flags.ts";
+import {
+  addCompactionFlags,
+  addModelFlags,
+  addSessionFlags,
+  type SessionFlags,
+  sessionOf,
+} from "../run-flags.ts";
 import { useOpened, workspaceOf } from "../with-service.ts";
 
 interface CreateFlags extends SessionFlags {

@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import { isTransient } from "../../../../core/event.ts";
-import { given } from "../../../../core/given.ts";
+import { given } from "../../../../core/fields.ts";
 import { contextView, sessionSummary, sessionView } from "../../../../core/results.ts";
 import type { SessionService } from "../../../../core/session-service.ts";
 import { toWire } from "../../../../core/wire.ts";

@@ -11,3 +11,8 @@ export function given<Fields extends object>(
     Object.entries(fields).filter(([, value]) => value !== undefined),
   ) as never;
 }
+
+/** The wire's name for a field: `session_id` for `sessionId`. */
+export function snakeCase(name: string): string {
+  return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+}
