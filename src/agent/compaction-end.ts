@@ -28,7 +28,7 @@ export function compactionEnd(
   if (result.outcome === "unchanged") {
     const { reason, detail: error } = result;
     if (reason === "below_threshold" || reason === "nothing_to_discard") return undefined;
-    return { type: "compaction_failed", error, reason };
+    return { type: "compaction_failed", error, reason, usage };
   }
   const pruned = result.pruned.map(({ index, toolUseId, keptBytes }) => ({
     message: entries[index]?.id ?? 0,

@@ -37,5 +37,6 @@ export function compactionReport(
     only_in_memory: { messages: remembered },
     only_in_log: { messages: gone.length - remembered },
     ...(result.anchors ? { anchors: result.anchors } : {}),
+    ...(result.summary === null ? {} : { summary: { last_step: result.lastStep ?? false } }),
   };
 }

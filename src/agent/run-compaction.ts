@@ -1,6 +1,5 @@
-import { compactHistory } from "../compaction/compact-history.ts";
-import { countLooseMessages } from "../compaction/measure-history.ts";
-import type { CompactionContext, Compactor } from "../core/compactor.ts";
+import { type CompactHistoryOptions, compactHistory } from "../compaction/compact-history.ts";
+import type { Compactor } from "../core/compactor.ts";
 import { errorText, SessionError } from "../core/errors.ts";
 import type { DurableEvent } from "../core/event.ts";
 import type { LanguageModel } from "../core/language-model.ts";
@@ -9,6 +8,7 @@ import type { SessionState } from "../core/session-state.ts";
 import { addUsage, NO_USAGE, type Usage } from "../core/usage.ts";
 import { callModel } from "./call-model.ts";
 import { type CompactionEnd, compactionEnd } from "./compaction-end.ts";
+import { compactionContext, historyRoom, requestTokens } from "./request-size.ts";
 import type { RetryPolicy } from "./retry.ts";
 import type { ToolSet } from "./tool-set.ts";
 import type { TurnLog } from "./turn-log.ts";
@@ -34,8 +34,8 @@ export interface CompactionParts {
 /** Why a compaction is run. */
 export type CompactionTrigger =
   | { readonly why: "threshold" }
-  /** The provider said that the history is too long. */
-  | { readonly why: "overflow" }
+  /** The provider said that the history is too long. Only the first try of a call asks a model for a summary. */
+  | { readonly why: "overflow"; readonly tries: number }
   /** Somebody asked. */
   | { readonly why: "request"; readonly instructions?: string };
 
@@ -57,28 +57,10 @@ export async function compactIfDue(
   signal: AbortSignal,
 ): Promise<Usage> {
   const { compactor } = parts.compaction;
-  const due = compactor.shouldCompact(compactionContext(log.state, compactor, parts.model));
+  const { model, tools } = parts;
+  const due = compactor.shouldCompact(compactionContext(log.state, compactor, model, tools));
   if (!due) return NO_USAGE;
   return (await runCompaction(log, parts, { why: "threshold" }, signal)).usage;
-}
-
-/** What a compactor decides by whether it is time. */
-export function compactionContext(
-  state: SessionState,
-  { config }: Pick<Compactor, "config">,
-  { contextWindow }: { readonly contextWindow?: number },
-): CompactionContext {
-  return {
-    lastInputTokens: state.lastInputTokens,
-    messageCount: state.history.length,
-    estimatedHistoryTokens: state.historyTokens + state.working.shownTokens,
-    lastCompactionTurn: state.lastCompactionCall,
-    currentTurn: state.modelCalls,
-    ...(contextWindow === undefined ? {} : { contextWindow }),
-    ...(config.windowSize === undefined
-      ? {}
-      : { looseMessages: countLooseMessages(state.messages, state.pinnedPositions) }),
-  };
 }
 
 /**
@@ -95,23 +77,32 @@ export async function runCompaction(
   signal: AbortSignal,
 ): Promise<CompactionRun> {
   const { state } = log;
-  const { compaction, model } = parts;
+  const { compaction, model, tools } = parts;
+  const writer = compaction.summarizer ?? model;
   // The history that the result's positions speak of.
   const entries = [...state.history];
   const before = state.historyTokens;
   let usage = NO_USAGE;
   let started = false;
   const start = async () => {
-    if (!started) await log.commit([startedEvent(state)]);
+    if (!started) await log.commit([startedEvent(state, trigger)]);
     started = true;
   };
-  const summarizer = compaction.summarizer ?? model;
-  const compacting = compactHistory({
+  const summarizer = trigger.why === "overflow" && trigger.tries > 0 ? "fallback" : writer;
+  const room = historyRoom(state, compaction.compactor, model, tools);
+  const options: CompactHistoryOptions = {
     messages: entries.map((entry) => entry.message),
     compactor: compaction.compactor,
     pins: state.pinnedPositions,
-    targetTokens: targetTokens(state, parts, trigger),
-    ...(model.contextWindow === undefined ? {} : { contextWindow: model.contextWindow }),
+    model: state.settings.model,
+    ...room,
+    ...(trigger.why === "overflow"
+      ? {
+          outgrown: true,
+          // The provider's word beats the estimate: whatever the threshold says, this much is too much.
+          targetTokens: Math.min(room.targetTokens, Math.floor(before * OVERFLOW_SHARE)),
+        }
+      : {}),
     force: trigger.why === "request",
     ...(trigger.why === "request" && trigger.instructions
       ? { instructions: trigger.instructions }
@@ -139,9 +130,14 @@ export async function runCompaction(
             });
           },
         }),
-  });
-  const result = await compacting.catch(async (error) => {
-    if (started) await log.commit([interruptedEvent(error)]);
+  };
+  const compacting = async () => {
+    const result = await compactHistory(options);
+    const isStuck = trigger.why === "overflow" && result.outcome === "unchanged";
+    return isStuck ? await compactHistory({ ...options, bare: true }) : result;
+  };
+  const result = await compacting().catch(async (error) => {
+    if (started) await log.commit([interruptedEvent(error, usage)]);
     throw error;
   });
   if (result.outcome === "compacted") await start();
@@ -175,33 +171,13 @@ export function requirePromptFits(
   });
 }
 
-/**
- * The estimate that the history has to end below: the threshold, less what the
- * tools and the task record take in each call, and less again where the
- * provider counts more tokens than the estimate does.
- */
-function targetTokens(
-  state: SessionState,
-  { compaction, tools }: CompactionParts,
-  trigger: CompactionTrigger,
-): number {
-  const { autoCompactThreshold } = compaction.compactor.config;
-  const room = autoCompactThreshold - tools.tokens - state.working.taskTokens;
-  const sent = state.historyTokens + state.working.shownTokens + tools.tokens;
-  const ratio = Math.max(1, state.lastInputTokens / sent);
-  const target = Math.max(1, Math.floor(room / ratio));
-  // The provider's word beats the estimate: whatever the threshold says, this much is too much.
-  return trigger.why === "overflow"
-    ? Math.min(target, Math.floor(state.historyTokens * OVERFLOW_SHARE))
-    : target;
-}
-
 /** What is left of a history that a provider called too long, as a share of its estimate. */
 const OVERFLOW_SHARE = 0.6;
 
-function startedEvent(state: SessionState): DurableEvent {
+function startedEvent(state: SessionState, { why }: CompactionTrigger): DurableEvent {
   return {
     type: "compaction_started",
+    trigger: why,
     input_tokens: state.lastInputTokens,
     estimated_history_tokens: state.historyTokens,
     message_count: state.history.length,
@@ -209,6 +185,25 @@ function startedEvent(state: SessionState): DurableEvent {
 }
 
 /** Only an interruption is thrown; all else is an outcome. */
-function interruptedEvent(error: unknown): DurableEvent {
-  return { type: "compaction_failed", error: errorText(error), reason: "interrupted" };
+function interruptedEvent(error: unknown, usage: Usage): DurableEvent {
+  return { type: "compaction_failed", error: errorText(error), reason: "interrupted", usage };
 }
+
+/** What a refused request teaches: it had more tokens than the window, or than the threshold that was to prevent it. */
+export function overflowEvent(
+  state: SessionState,
+  { model, tools, compaction }: CompactionParts,
+): DurableEvent {
+  const estimated = requestTokens(state, tools);
+  const { autoCompactThreshold } = compaction.compactor.config;
+  const limit = model.contextWindow ?? Math.ceil(autoCompactThreshold / REFUSED_SHARE);
+  return {
+    type: "context_overflow",
+    model: model.id,
+    estimated_input_tokens: estimated,
+    input_tokens_min: Math.max(estimated, limit),
+  };
+}
+
+/** Of a model whose window is not known, the next compaction comes at this share of what it refused. */
+const REFUSED_SHARE = 0.8;

@@ -9,10 +9,12 @@ import { addUsage, NO_USAGE, type Usage } from "../core/usage.ts";
 import type { Approvals } from "./approvals.ts";
 import { RunBudget } from "./budget.ts";
 import { callModel, type ModelReply } from "./call-model.ts";
+import { requestTokens } from "./request-size.ts";
 import type { RetryPolicy } from "./retry.ts";
 import {
   type AgentCompaction,
   compactIfDue,
+  overflowEvent,
   requirePromptFits,
   runCompaction,
 } from "./run-compaction.ts";
@@ -80,6 +82,8 @@ class Run {
   #text = "";
   /** What the model has said of an answer that is not complete yet. */
   #partial = "";
+  /** Tokens that the last request was estimated at. */
+  #estimated = 0;
   /** Whether the log has the run's end. */
   #isEnded = false;
 
@@ -140,14 +144,18 @@ class Run {
   }
 
   async #loop(): Promise<TurnEnd> {
-    const { log, budget } = this.#options;
+    const { log, budget, compaction } = this.#options;
     for (;;) {
       this.#signal.throwIfAborted();
-      const warnings = this.#budget.warnings();
-      if (warnings.length > 0) await log.commit(warnings);
-      if (this.#budget.exhausted) return "budget_exhausted";
+      if (await this.#isSpent()) return "budget_exhausted";
       if (this.#calls >= (budget.maxModelCalls ?? MODEL_CALLS_MAX)) return "turn_limit";
+      if (compaction) {
+        const paid = await compactIfDue(log, { ...this.#options, compaction }, this.#signal);
+        this.#spend(paid);
+        if (await this.#isSpent()) return "budget_exhausted";
+      }
       const reply = await this.#callModel();
+      if (!reply) return "budget_exhausted";
       const calls = await this.#record(reply);
       if (calls.length > 0) {
         if (!(await runTools(calls, this.#tools))) return await this.#pause();
@@ -155,33 +163,43 @@ class Run {
     }
   }
 
-  async #callModel(): Promise<ModelReply> {
-    const { log, compaction, model, tools } = this.#options;
-    if (compaction)
-      this.#spend(await compactIfDue(log, { ...this.#options, compaction }, this.#signal));
+  /** Tells what is due to be told of the budget, and whether it is used up. */
+  async #isSpent(): Promise<boolean> {
+    const warnings = this.#budget.warnings();
+    if (warnings.length > 0) await this.#options.log.commit(warnings);
+    return this.#budget.exhausted;
+  }
+
+  /**
+   * The model's answer; nothing when the budget ended before it came. A history
+   * that the provider calls too long gets smaller, again and again, until it
+   * fits or nothing is left that may leave.
+   */
+  async #callModel(): Promise<ModelReply | undefined> {
+    const { log, compaction } = this.#options;
     await log.commit([{ type: "turn_started", turn_number: this.#calls }]);
     this.#calls += 1;
-    try {
-      return await this.#attempt();
-    } catch (error) {
-      const tooLong = SessionError.is(error) && error.code === "CONTEXT_WINDOW_EXCEEDED";
-      if (!tooLong || !compaction) throw error;
-      const trigger = { why: "overflow" } as const;
-      const outcome = await runCompaction(
-        log,
-        { ...this.#options, model, tools, compaction },
-        trigger,
-        this.#signal,
-      );
-      this.#spend(outcome.usage);
-      if (!outcome.changed) throw error;
-      return await this.#attempt();
+    for (let tries = 0; ; tries += 1) {
+      try {
+        return await this.#attempt();
+      } catch (error) {
+        const tooLong = SessionError.is(error) && error.code === "CONTEXT_WINDOW_EXCEEDED";
+        if (!tooLong || !compaction) throw error;
+        const trigger = { why: "overflow", tries } as const;
+        const parts = { ...this.#options, compaction };
+        await log.commit([overflowEvent(log.state, parts)]);
+        const outcome = await runCompaction(log, parts, trigger, this.#signal);
+        this.#spend(outcome.usage);
+        if (!outcome.changed) throw error;
+        if (await this.#isSpent()) return undefined;
+      }
     }
   }
 
   async #attempt(): Promise<ModelReply> {
     const { log, model, tools, maxTokens, retry } = this.#options;
     this.#partial = "";
+    this.#estimated = requestTokens(log.state, tools);
     const reply = await callModel(
       model,
       {
@@ -215,7 +233,14 @@ class Run {
     const isLast = calls.length === 0 && stopReason !== "pause_turn";
     await this.#options.log.commit([
       ...blocks.map(eventOfBlock),
-      { type: "turn_completed", stop_reason: stopReason, usage, ...(origin ? { origin } : {}) },
+      {
+        type: "turn_completed",
+        stop_reason: stopReason,
+        usage,
+        ...(origin ? { origin } : {}),
+        model: this.#options.model.id,
+        estimated_input_tokens: this.#estimated,
+      },
       ...announcedCalls(calls, this.#options),
       ...(isLast ? [this.#completion(usage)] : []),
     ]);

@@ -1,5 +1,5 @@
 import { SessionError } from "../core/errors.ts";
-import { jsonBytes } from "../core/tokens.ts";
+import { textWeight } from "../core/text-weight.ts";
 import type { Tool, ToolDefinition } from "../core/tool.ts";
 
 /** The tools of an agent, by name. */
@@ -21,7 +21,7 @@ export class ToolSet {
       throw new SessionError("INVALID_PARAMS", { detail: `Two tools are called "${twice}".` });
     }
     this.definitions = tools.map((tool) => tool.definition);
-    this.tokens = Math.floor(jsonBytes(this.definitions) / 4);
+    this.tokens = Math.floor(textWeight(JSON.stringify(this.definitions)) / 4);
   }
 
   get(name: string): Tool | undefined {

@@ -1,6 +1,5 @@
 import type { CompactionResult, RebuildConstraints, Shortened } from "../core/compactor.ts";
 import { isSummary, type Message, SUMMARY_PREFIX } from "../core/message.ts";
-import { jsonBytes } from "../core/tokens.ts";
 import { withShortenedOutput } from "../core/tool-output.ts";
 import { startsTurn } from "../core/turn.ts";
 import { jsonTextBytes } from "./cut-text.ts";
@@ -13,7 +12,7 @@ const VIOLATIONS = {
   not_a_partition: "what stayed and what left is not exactly the source, in its order",
   bad_summary: "what was put in is not one summary in the place of the first message that left",
   summary_too_long: "the summary is longer than it may be",
-  system_message_left: "a system message left",
+  system_message_left: "a system message left that none has superseded",
   last_user_message_left: "the last user message left",
   pin_left: "a pinned message left",
   pair_parted: "a tool call was parted from its result",
@@ -38,7 +37,7 @@ export function checkRebuild(
   source: readonly Message[],
   result: CompactionResult,
   constraints: RebuildConstraints = {},
-  before: MeasuredHistory = measureHistory(source),
+  before: MeasuredHistory = measureHistory(source, constraints),
 ): Violation[] {
   const left = new Set(result.discardedAt);
   const inserted = insertedMessages(source, result, left);
@@ -53,7 +52,9 @@ export function checkRebuild(
     summary_too_long: inserted.some(
       (message) => summaryBytes(message) > Math.max(0, result.summaryBytesMax),
     ),
-    system_message_left: [...left].some((index) => source[index]?.role === "system"),
+    system_message_left: [...left].some(
+      (index) => source[index]?.role === "system" && !constraints.superseded?.has(index),
+    ),
     last_user_message_left: left.has(before.lastUser),
     pin_left: pinned.some((index) => left.has(index) && !isOldSummary(index)),
     pair_parted: toolPairs(source).some(({ call, result }) => left.has(call) !== left.has(result)),
@@ -100,9 +101,12 @@ function insertedMessages(
 }
 
 /** Most messages are the source's own, so their weights are known. */
-function weightAfter({ messages, weights }: MeasuredHistory, after: readonly Message[]): number {
+function weightAfter(
+  { messages, weights, weigh }: MeasuredHistory,
+  after: readonly Message[],
+): number {
   const known = new Map(messages.map((message, index) => [message, weights[index]]));
-  return after.reduce((sum, message) => sum + (known.get(message) ?? jsonBytes(message) + 1), 1);
+  return after.reduce((sum, message) => sum + (known.get(message) ?? weigh(message)), 1);
 }
 
 function isProperSummary(inserted: readonly Message[], hasPlace: boolean): boolean {

@@ -24,6 +24,8 @@ export interface CompactedHistory extends HistoryResult {
   readonly anchors?: AnchorReport;
   /** Why the fallback summariser stood in for the model, if it did. */
   readonly failure?: SummaryFailure;
+  /** The history no longer fitted the window, so that a failed summary could not keep it as it was. */
+  readonly lastStep?: true;
 }
 
 export interface PrunedHistory extends HistoryResult {
@@ -45,7 +47,12 @@ export interface DiscardedMessage {
   readonly message: Message;
   /** Its position in the source. */
   readonly index: number;
-  readonly why: "before_first_turn" | "older_turn" | "earlier_in_last_turn" | "previous_summary";
+  readonly why:
+    | "before_first_turn"
+    | "older_turn"
+    | "earlier_in_last_turn"
+    | "previous_summary"
+    | "superseded";
 }
 
 export interface PrunedToolOutput {
@@ -83,6 +90,7 @@ export function discardedMessages(
   return discardedAt.map((index) => {
     const message = source[index] as Message;
     if (isSummary(message)) return { message, index, why: "previous_summary" };
+    if (message.role === "system") return { message, index, why: "superseded" };
     if (firstTurn < 0 || index < firstTurn) return { message, index, why: "before_first_turn" };
     return { message, index, why: index > lastTurn ? "earlier_in_last_turn" : "older_turn" };
   });

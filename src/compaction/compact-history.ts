@@ -18,7 +18,7 @@ import {
 import { compactionThreshold } from "./compaction-threshold.ts";
 import { DefaultCompactor } from "./default-compactor.ts";
 import { anchorBytes, keepAnchors } from "./keep-anchors.ts";
-import { measureHistory } from "./measure-history.ts";
+import { countFactor, measureHistory } from "./measure-history.ts";
 import { fixedGroups, looseMessages } from "./plan-rebuild.ts";
 import { pruneToolOutput, withShortened } from "./prune-tool-output.ts";
 import { summaryText } from "./render-transcript.ts";
@@ -47,8 +47,24 @@ export interface CompactHistoryOptions {
   readonly instructions?: string;
   /** Estimated tokens to end below; the threshold when it is not given. */
   readonly targetTokens?: number;
-  /** Whether a failed summary leaves the history alone, the default, or is replaced by one that no model writes. */
+  /**
+   * What a failed summary does: `"keep"`, the default, leaves the history alone for as long as it
+   * fits the window; `"fallback"` takes one that no model writes.
+   */
   readonly onSummaryFailure?: "keep" | "fallback";
+  /** Set when the history no longer fits, as a provider says. By default it is compared with `contextWindow`. */
+  readonly outgrown?: boolean;
+  /**
+   * Input tokens of the last model call, as the provider counted them. The history counts by them:
+   * what came before the last answer was in that call.
+   */
+  readonly lastInputTokens?: number;
+  /** The `provider/model` that is called, by whose rules images count. */
+  readonly model?: string;
+  /** Positions of system messages that later ones have taken the place of: they may leave. */
+  readonly superseded?: readonly number[];
+  /** Keep nothing but what stays in any case, without a summary. */
+  readonly bare?: boolean;
   /** Whether shortening old tool output is tried first. Default true. */
   readonly pruneToolOutput?: boolean;
   /** Whether paths, names and numbers that the summary lost are appended to it, as far as it has room. Default true. */
@@ -75,17 +91,24 @@ export interface CompactHistoryOptions {
 export async function compactHistory(
   options: CompactHistoryOptions,
 ): Promise<CompactHistoryResult> {
-  const { signal, force = false } = options;
+  const { signal, force = false, bare = false, model } = options;
   signal?.throwIfAborted();
   requireHistory(options.messages);
   const messages = [...options.messages];
   const compactor = options.compactor ?? defaultCompactor(options);
-  const targetTokens = options.targetTokens ?? compactor.config.autoCompactThreshold;
   const pinned = new Set(options.pins);
   requireSense(options, messages.length);
 
-  const measured = measureHistory(messages);
+  const superseded = new Set(options.superseded);
+  const measured = measureHistory(messages, { superseded, ...(model ? { model } : {}) });
+  const factor = countFactor(measured, options.lastInputTokens);
+  const wanted = options.targetTokens ?? compactor.config.autoCompactThreshold;
+  const targetTokens = Math.max(1, Math.floor(wanted / factor));
+  const contextWindow = Math.max(1, (options.contextWindow ?? wanted) / factor);
   const source = unchangedResult(messages, Math.floor(measured.weight / 4));
+  const outgrown =
+    options.outgrown ??
+    (options.contextWindow !== undefined && source.tokensBefore >= contextWindow);
   const unchanged = (reason: UnchangedReason, detail: string): CompactHistoryResult => ({
     outcome: "unchanged",
     ...source,
@@ -99,24 +122,31 @@ export async function compactHistory(
       ...source,
       messages: shorter,
       pruned: prunedOutputs(shortened),
-      tokensAfter: estimateTokens(shorter),
+      tokensAfter: estimateTokens(shorter, model),
     };
   };
 
   const loose = looseMessages(measured, fixedGroups(measured, pinned));
   const crowded = isCrowded(loose, compactor.config);
-  if (!force && !crowded && source.tokensBefore < targetTokens) {
+  if (!force && !bare && !crowded && source.tokensBefore < targetTokens) {
     const detail = `The history is estimated at ${source.tokensBefore} tokens, below ${targetTokens}.`;
     return unchanged("below_threshold", detail);
   }
   // Whoever asks for a compaction wants old turns summarised, not their output shortened;
   // and shorter messages are not fewer.
-  if (!force && !crowded && options.pruneToolOutput !== false) {
+  if (!force && !bare && !crowded && options.pruneToolOutput !== false) {
     const shortened = pruneToolOutput(messages, { targetTokens, pinned }, measured);
     if (shortened.length > 0) return pruned(shortened);
   }
 
-  const constraints = { pinned, targetTokens, force };
+  const constraints = {
+    pinned,
+    targetTokens,
+    force,
+    superseded,
+    bare,
+    ...(model ? { model } : {}),
+  };
   // Another's compactor may throw, and may say one thing and do another.
   const rebuild = (summary: string): CompactionResult | string => {
     try {
@@ -139,7 +169,8 @@ export async function compactHistory(
   const written = await writeSummary(dry, {
     ...options,
     compactor,
-    contextWindow: options.contextWindow ?? targetTokens,
+    contextWindow,
+    onSummaryFailure: outgrown ? "fallback" : (options.onSummaryFailure ?? "keep"),
     reservedBytes: () => (anchored ? anchorBytes(parts, summaryBytesMax) : 0),
   });
   if (written.text === undefined) return unchanged(written.failure.reason, written.failure.detail);
@@ -162,7 +193,10 @@ export async function compactHistory(
     summary: inserted ? summaryText(inserted) : null,
     summarizedBy: inserted ? written.by : "none",
     tokensBefore: source.tokensBefore,
-    tokensAfter: estimateTokens(result.messages),
+    tokensAfter: estimateTokens(result.messages, model),
+    ...(outgrown && written.failure && options.onSummaryFailure !== "fallback"
+      ? { lastStep: true }
+      : {}),
     ...(kept ? { anchors: kept.report } : {}),
     ...(written.failure ? { failure: written.failure } : {}),
   };
@@ -174,11 +208,16 @@ function defaultCompactor({ config, contextWindow }: CompactHistoryOptions): Com
 }
 
 function requireSense(options: CompactHistoryOptions, messageCount: number): void {
-  const { pins = [], contextWindow = 1, targetTokens = 1, timeoutMs = 1, summarize } = options;
+  const { contextWindow = 1, targetTokens = 1, timeoutMs = 1, summarize } = options;
+  const { pins = [], superseded = [], messages } = options;
   const isPosition = (pin: number) => Number.isInteger(pin) && pin >= 0 && pin < messageCount;
   const wrongPin = pins.find((pin) => !isPosition(pin));
   if (wrongPin !== undefined) {
     refuse(`pins names position ${wrongPin}; the history has ${messageCount} messages, from 0.`);
+  }
+  const wrongMessage = superseded.find((index) => messages[index]?.role !== "system");
+  if (wrongMessage !== undefined) {
+    refuse(`superseded names position ${wrongMessage}, where there is no system message.`);
   }
   for (const [name, value] of Object.entries({ contextWindow, targetTokens, timeoutMs })) {
     if (!(value > 0)) refuse(`${name} is ${value}; it has to be above 0.`);

@@ -1,16 +1,33 @@
+import { textWeight } from "../core/text-weight.ts";
 import { jsonBytes } from "../core/tokens.ts";
 
 /*
- * Cutting a text to the bytes that it takes inside JSON, which is what a
- * history is measured in. A quote takes two of them and a control character
- * six, so a text that fits as UTF-8 need not fit here; one that fits here fits
- * there. No cut parts the two halves of a surrogate pair, nor what a reader
- * takes for one letter: an accent from its letter, a family from its members.
+ * Cutting a text to the bytes that it takes inside JSON. A quote takes two of
+ * them and a control character six, so a text that fits as UTF-8 need not fit
+ * here; one that fits here fits there. No cut parts the two halves of a
+ * surrogate pair, nor what a reader takes for one letter: an accent from its
+ * letter, a family from its members.
  */
+
+/** The larger of a text's bytes in JSON and its weight in quarter tokens: base64 weighs more than its bytes. */
+export function textSize(text: string): number {
+  return Math.max(jsonTextBytes(text), textWeight(text));
+}
 
 /** Bytes that a text takes between the quotes of a JSON string. */
 export function jsonTextBytes(text: string): number {
   return jsonBytes(text) - 2;
+}
+
+/** What `cut` leaves of a text within so many bytes, with so many that its size is no more than that either. */
+export function cutToSize(sizeMax: number, cut: (bytesMax: number) => string): string {
+  let bytesMax = sizeMax;
+  for (;;) {
+    const piece = cut(bytesMax);
+    const weight = textWeight(piece);
+    if (weight <= sizeMax || bytesMax <= 0) return piece;
+    bytesMax = Math.floor(Math.min(bytesMax - 1, (bytesMax * sizeMax) / weight));
+  }
 }
 
 /** No unit of a text takes less than a byte, which spares measuring what is far too long. */

@@ -7,8 +7,9 @@ import {
   summaryMessage,
   toolResults,
 } from "../core/message.ts";
-import { estimateTokens, jsonBytes } from "../core/tokens.ts";
+import { estimateTokens } from "../core/tokens.ts";
 import { compactorLaws } from "../testing/compactor-laws.ts";
+import { textSize } from "./cut-text.ts";
 import { DefaultCompactor } from "./default-compactor.ts";
 import { summaryText } from "./render-transcript.ts";
 
@@ -113,10 +114,8 @@ describe("the decision to compact", () => {
   });
 
   test("a history of images compacts by its estimate, when no text tells its size", () => {
-    const data = "A".repeat(400_000);
-    const messages: Message[] = [
-      { role: "user", content: [{ type: "image", media_type: "image/png", data }] },
-    ];
+    const image = { type: "image", media_type: "image/png", data: "A".repeat(400) } as const;
+    const messages: Message[] = [{ role: "user", content: Array(40).fill(image) }];
     const estimatedHistoryTokens = estimateTokens(messages);
     expect(compactor.shouldCompact({ ...due, lastInputTokens: 0, estimatedHistoryTokens })).toBe(
       true,
@@ -233,7 +232,7 @@ describe("the rebuilt history", () => {
   });
 
   test("shortens old tool output of the last turn before it cuts inside it", () => {
-    const rounds = ["c1", "c2", "c3"].flatMap((id) => round(id, id.repeat(2000)));
+    const rounds = ["c1", "c2", "c3"].flatMap((id) => round(id, "x".repeat(4000)));
     const source = [...turns(1), user("u"), ...rounds];
     const { messages, shortened } = compactor.rebuildHistory(source, "S", { targetTokens: 3000 });
     expect(messages.map(({ role }) => role)).toEqual([
@@ -293,7 +292,7 @@ describe("the rebuilt history", () => {
   test("without room for a summary there is none, and the target is met all the same", () => {
     const last = user("x".repeat(3500));
     const source = [...turns(6), last];
-    const targetTokens = Math.ceil(jsonBytes([last]) / 4) + 20;
+    const targetTokens = estimateTokens([last]) + 20;
     const result = compactor.rebuildHistory(source, "S", { targetTokens });
     expect(result).toMatchObject({ messages: [last], summaryBytesMax: 0 });
   });
@@ -314,8 +313,8 @@ describe("the rebuilt history", () => {
       const text = summaryText(result.messages[0] as Message);
       expect(text.endsWith(" […]")).toBe(true);
       expect(text.isWellFormed()).toBe(true);
-      expect(jsonBytes(text) - 2).toBeLessThanOrEqual(result.summaryBytesMax);
-      expect(jsonBytes(text) - 2).toBeGreaterThan(result.summaryBytesMax - 12);
+      expect(textSize(text)).toBeLessThanOrEqual(result.summaryBytesMax);
+      expect(textSize(text)).toBeGreaterThan(result.summaryBytesMax - 12);
       expect(estimateTokens(result.messages)).toBeLessThan(1500);
     }
   });

@@ -10,7 +10,7 @@ import {
 import { SessionError } from "../core/errors.ts";
 import { type Message, summaryMessage } from "../core/message.ts";
 import { COMPACTION_PROMPT } from "./compaction-prompt.ts";
-import { cutEnd } from "./cut-text.ts";
+import { cutEnd, cutToSize } from "./cut-text.ts";
 import { planRebuild } from "./plan-rebuild.ts";
 import { withShortened } from "./prune-tool-output.ts";
 
@@ -51,7 +51,8 @@ export class DefaultCompactor implements Compactor {
     const plan = planRebuild(messages, this.config, constraints);
     const { discardedAt, shortened, summaryBytesMax } = plan;
     const leaves = new Set(discardedAt);
-    const inserted = summaryBytesMax > 0 ? [summaryMessage(cutEnd(summary, summaryBytesMax))] : [];
+    const text = () => cutToSize(summaryBytesMax, (bytes) => cutEnd(summary, bytes));
+    const inserted = summaryBytesMax > 0 ? [summaryMessage(text())] : [];
     return {
       messages: withShortened(messages, shortened).flatMap((message, index) => {
         if (!leaves.has(index)) return [message];

@@ -1,7 +1,7 @@
 import type { AnchorReport } from "../core/event.ts";
 import type { Message } from "../core/message.ts";
 import { type Anchor, type AnchorKind, anchorsIn } from "./anchors.ts";
-import { cutEnd, jsonTextBytes } from "./cut-text.ts";
+import { cutEnd, cutToSize, textSize } from "./cut-text.ts";
 import { rankAnchors, textsOf } from "./rank-anchors.ts";
 
 /** The line that stands before what is appended to a summary. */
@@ -39,12 +39,12 @@ export function keepAnchors(
   const missing = ranked.filter(({ text }) => !kept.has(text));
   const lost = missing.slice(0, SOUGHT_MAX).filter(({ text }) => !mentions(summary, text));
   const room = Math.max(
-    Math.min(bytesMax - jsonTextBytes(summary), Math.floor(bytesMax * ROOM_PART)),
+    Math.min(bytesMax - textSize(summary), Math.floor(bytesMax * ROOM_PART)),
     Math.floor(bytesMax * RESERVED_PART),
   );
   const appended = fitting(lost, room);
   const section = sectionOf(appended);
-  const said = cutEnd(summary, bytesMax - jsonTextBytes(section));
+  const said = cutToSize(bytesMax - textSize(section), (bytes) => cutEnd(summary, bytes));
   const isAppended = new Set(appended);
   const gone = missing.filter(
     (anchor, rank) =>
@@ -65,7 +65,7 @@ export function keepAnchors(
 
 /** Bytes that the anchors of a discarded part would like to have, if nothing else says them. */
 export function anchorBytes(source: Parameters<typeof keepAnchors>[1], bytesMax: number): number {
-  return jsonTextBytes(keepAnchors("", source, bytesMax).text);
+  return textSize(keepAnchors("", source, bytesMax).text);
 }
 
 /** A summary as it was written, without what was appended to it. */
@@ -90,11 +90,10 @@ function mentions(text: string, anchor: string): boolean {
 
 /** As many as fit into `room` bytes of JSON, with their headings. */
 function fitting(anchors: readonly Anchor[], room: number): Anchor[] {
-  let left = room - jsonTextBytes(`\n\n${HEADING}`);
+  let left = room - textSize(`\n\n${HEADING}`);
   const kinds = new Set<AnchorKind>();
   return anchors.filter(({ kind, shown }) => {
-    const bytes =
-      jsonTextBytes(`${shown}, `) + (kinds.has(kind) ? 0 : jsonTextBytes(`\n${kind}: `));
+    const bytes = textSize(`${shown}, `) + (kinds.has(kind) ? 0 : textSize(`\n${kind}: `));
     if (bytes > left) return false;
     left -= bytes;
     kinds.add(kind);

@@ -1,22 +1,25 @@
+import type { RebuildConstraints } from "../core/compactor.ts";
 import { isSummary, type Message, toolResults, toolUses } from "../core/message.ts";
-import { jsonBytes } from "../core/tokens.ts";
+import { messageWeight } from "../core/tokens.ts";
 import { startsTurn } from "../core/turn.ts";
 
 /** A history with everything that a compaction counts, counted once. */
 export interface MeasuredHistory {
   readonly messages: readonly Message[];
   /**
-   * What each message adds to the JSON of the array: its own bytes and a comma.
-   * With one more for the brackets they sum up to the array's JSON bytes.
+   * What each message adds to the size of the history, in quarter tokens: its own
+   * weight, and one for the comma. With one more they sum up to the history's.
    */
   readonly weights: readonly number[];
   readonly weight: number;
   readonly groups: readonly Group[];
-  /** Position in `groups` of the group that a message is in; -1 for system messages and summaries. */
+  /** Position in `groups` of the group that a message is in; -1 for summaries and for system messages that stay. */
   readonly groupOf: readonly number[];
   readonly turnCount: number;
   /** Position of the last user message, or -1. */
   readonly lastUser: number;
+  /** The weight that a message has in this history. */
+  readonly weigh: (message: Message) => number;
 }
 
 /**
@@ -35,12 +38,19 @@ export interface Group {
   readonly isUser: boolean;
 }
 
-export function measureHistory(messages: readonly Message[]): MeasuredHistory {
-  const weights = messages.map((message) => jsonBytes(message) + 1);
+export function measureHistory(
+  messages: readonly Message[],
+  { model, superseded }: Pick<RebuildConstraints, "model" | "superseded"> = {},
+): MeasuredHistory {
+  const weigh = (message: Message) => messageWeight(message, model) + 1;
+  const weights = messages.map(weigh);
   const { turns, turnCount, lastUser } = turnsOf(messages);
   const roots = joinedByCalls(messages);
-  const isGrouped = (message: Message) => message.role !== "system" && !isSummary(message);
-  const positions = messages.flatMap((message, index) => (isGrouped(message) ? [index] : []));
+  const isGrouped = (message: Message, index: number) =>
+    message.role === "system" ? superseded?.has(index) === true : !isSummary(message);
+  const positions = messages.flatMap((message, index) =>
+    isGrouped(message, index) ? [index] : [],
+  );
   // In the order in which they end.
   const members = [...Map.groupBy(positions.reverse(), (index) => roots[index]).values()].reverse();
   const groups = members.map((group): Group => {
@@ -57,7 +67,23 @@ export function measureHistory(messages: readonly Message[]): MeasuredHistory {
     for (const index of group.members) groupOf[index] = position;
   });
   const weight = weights.reduce((sum, each) => sum + each, 1);
-  return { messages, weights, weight, groups, groupOf, turnCount, lastUser };
+  return { messages, weights, weight, groups, groupOf, turnCount, lastUser, weigh };
+}
+
+/**
+ * How many tokens a provider counts for each that is estimated, at least 1. Its
+ * last count was of what came before the last answer; of a history without
+ * one, it is taken for a count of all.
+ */
+export function countFactor(
+  { messages, weights }: Pick<MeasuredHistory, "messages" | "weights">,
+  lastInputTokens = 0,
+): number {
+  const isAnswer = ({ role }: Message) => role === "assistant" || role === "block_assistant";
+  const answer = messages.findLastIndex(isAnswer);
+  const counted = answer < 1 ? weights : weights.slice(0, answer);
+  const weight = counted.reduce((sum, each) => sum + each, 1);
+  return Math.max(1, (lastInputTokens * 4) / weight);
 }
 
 /** The turn of each message, from 0; -1 before the first. */

@@ -5,11 +5,11 @@ import {
   type Shortened,
 } from "../core/compactor.ts";
 import { isSummary, type Message, summaryMessage } from "../core/message.ts";
-import { jsonBytes } from "../core/tokens.ts";
+import { jsonBytes, messageWeight } from "../core/tokens.ts";
 import { type Group, type MeasuredHistory, measureHistory } from "./measure-history.ts";
 import {
   newestOutputs,
-  outputBytes,
+  outputWeight,
   type ShortenedGroup,
   shortenOldOutput,
   shortenToFit,
@@ -20,7 +20,7 @@ export interface RebuildPlan {
   /** Ascending positions. */
   readonly discardedAt: readonly number[];
   readonly shortened: readonly Shortened[];
-  /** Bytes that the summary's text may take in JSON; 0 when it has no place. */
+  /** Bytes of JSON, and quarter tokens, that the summary's text may take; 0 when it has no place. */
   readonly summaryBytesMax: number;
 }
 
@@ -38,7 +38,9 @@ export const SHARE = 1 / 4;
 /** A summary that is cut shorter than this says nothing. */
 const USEFUL_SUMMARY_BYTES = 128;
 
-const SUMMARY_WEIGHT = jsonBytes(summaryMessage("")) + 1;
+/** What a summary message takes before its text, as a weight and in bytes. */
+const SUMMARY_WEIGHT = messageWeight(summaryMessage("")) + 1;
+const SUMMARY_BYTES = jsonBytes(summaryMessage("")) + 1;
 
 /**
  * Decides what stays. In this order, until the history is below the target with
@@ -65,9 +67,12 @@ export function planRebuild(
 ): RebuildPlan {
   const targetTokens = constraints.targetTokens ?? config.autoCompactThreshold;
   const below = weightBelow(targetTokens);
-  const history = measureHistory(messages);
+  const history = measureHistory(messages, constraints);
   const over = history.weight > below;
   const fixed = fixedGroups(history, constraints.pinned);
+  if (constraints.bare) {
+    return { discardedAt: leaving(history, fixed), shortened: [], summaryBytesMax: 0 };
+  }
   const loose = looseMessages(history, fixed);
   const messagesMax = config.windowSize ?? Infinity;
   const asked =
@@ -106,12 +111,35 @@ export function planRebuild(
     if (withThem || !attainable) return NOTHING;
   }
 
-  const left = Math.min(room.max, history.weight - 1) - kept.weight - SUMMARY_WEIGHT;
-  const bytes = summaryWeight === 0 ? 0 : Math.min(left, reserve);
-  const summaryBytesMax = bytes < USEFUL_SUMMARY_BYTES ? 0 : bytes;
+  const left = room.max - kept.weight - SUMMARY_WEIGHT;
+  const price = summaryPrice(history, discardedAt, shortened);
+  const bytes = summaryWeight === 0 ? 0 : Math.min(left, reserve, price);
+  const summaryBytesMax = bytes < USEFUL_SUMMARY_BYTES ? 0 : Math.floor(bytes);
   // Nobody is served by losing a turn without a trace when nothing had to go.
   if (!over && summaryBytesMax === 0) return NOTHING;
   return { discardedAt, shortened, summaryBytesMax };
+}
+
+/** The part of what leaves that a summary may take: less gained is not worth a model's call. */
+const PRICE_PART = 2 / 3;
+
+/**
+ * The longest summary of what leaves that is worth it: two thirds of what it
+ * stands for, by weight, and fewer bytes than go with it.
+ */
+function summaryPrice(
+  { messages, weights }: MeasuredHistory,
+  discardedAt: readonly number[],
+  shortened: readonly Shortened[],
+): number {
+  const weight = discardedAt.reduce((sum, index) => sum + (weights[index] ?? 0), 0);
+  const sizeOf = (message: Message | undefined) => jsonBytes(message) + 1;
+  const bytes =
+    discardedAt.reduce((sum, index) => sum + sizeOf(messages[index]), 0) +
+    shortened.reduce((sum, { original, replacement }) => {
+      return sum + jsonBytes(original) - jsonBytes(replacement);
+    }, 0);
+  return Math.min(weight * PRICE_PART - SUMMARY_WEIGHT, bytes - 1 - SUMMARY_BYTES);
 }
 
 const NOTHING: RebuildPlan = { discardedAt: [], shortened: [], summaryBytesMax: 0 };
@@ -249,7 +277,7 @@ function newestThatFit(
   let newest = true;
   for (const group of newestFirst) {
     const whole = history.groups[group] as Group;
-    const hasOutput = outputBytes(history, whole) > 0;
+    const hasOutput = outputWeight(history, whole) > 0;
     const spared = isSpared(whole);
     let form: ShortenedGroup | undefined = { weight: whole.weight, shortened: [] };
     if (hasOutput && !spared) form = shortenOldOutput(history, whole);

@@ -1,8 +1,8 @@
 import type { Shortened } from "../core/compactor.ts";
 import { type ToolResult, toolResults } from "../core/message.ts";
-import { jsonBytes, utf8Bytes } from "../core/tokens.ts";
+import { textWeight } from "../core/text-weight.ts";
+import { utf8Bytes } from "../core/tokens.ts";
 import { withShortenedOutput } from "../core/tool-output.ts";
-import { jsonTextBytes } from "./cut-text.ts";
 import type { Group, MeasuredHistory } from "./measure-history.ts";
 
 /** Shorter output is left alone: the note on what is missing would take what the cut frees. */
@@ -37,10 +37,10 @@ export function shortenToFit(
   const outputs = resultsOf(history, group).map(({ content }) => content);
   const raw = outputs.map(utf8Bytes);
   const rawTotal = raw.reduce((sum, bytes) => sum + bytes, 0);
-  const jsonTotal = outputs.reduce((sum, output) => sum + jsonTextBytes(output), 0);
-  const room = weightMax - (group.weight - jsonTotal) - outputs.length * NOTE_BYTES;
-  let keptBytes = waterLevel(raw, (room * rawTotal) / Math.max(1, jsonTotal));
-  // What stays may have more to escape than what leaves, so the first level can be too high.
+  const weightTotal = outputs.reduce((sum, output) => sum + textWeight(output), 0);
+  const room = weightMax - (group.weight - weightTotal) - outputs.length * NOTE_BYTES;
+  let keptBytes = waterLevel(raw, (room * rawTotal) / Math.max(1, weightTotal));
+  // What stays may weigh more than what leaves, so the first level can be too high.
   while (keptBytes >= NEWEST_OUTPUT_KEPT_BYTES_MIN) {
     const result = shorten(history, group, keptBytes + NOTE_BYTES, keptBytes);
     if (result.weight <= weightMax) return result;
@@ -51,26 +51,26 @@ export function shortenToFit(
 
 /**
  * Tells, of groups from the newest to the oldest, whose output is spared: that
- * of the newest which has any, and more until `bytesMax` are spared.
+ * of the newest which has any, and more until `weightMax` is spared.
  */
 export function newestOutputs(
   history: MeasuredHistory,
-  bytesMax: number,
+  weightMax: number,
 ): (group: Group) => boolean {
-  let bytes = 0;
+  let weight = 0;
   let sparing = true;
   return (group) => {
     if (!sparing) return false;
-    const more = outputBytes(history, group);
-    sparing = bytes === 0 || bytes + more <= bytesMax;
-    bytes += more;
+    const more = outputWeight(history, group);
+    sparing = weight === 0 || weight + more <= weightMax;
+    weight += more;
     return sparing;
   };
 }
 
-/** Bytes of tool output in a group, as JSON. */
-export function outputBytes(history: MeasuredHistory, group: Group): number {
-  return resultsOf(history, group).reduce((sum, result) => sum + jsonTextBytes(result.content), 0);
+/** What the tool output in a group weighs. */
+export function outputWeight(history: MeasuredHistory, group: Group): number {
+  return resultsOf(history, group).reduce((sum, result) => sum + textWeight(result.content), 0);
 }
 
 /** The most that the note in a shortened output takes. */
@@ -84,7 +84,7 @@ function resultsOf({ messages }: MeasuredHistory, group: Group): readonly ToolRe
 }
 
 function shorten(
-  { messages, weights }: MeasuredHistory,
+  { messages, weights, weigh }: MeasuredHistory,
   group: Group,
   longerThan: number,
   keptBytes: number,
@@ -104,7 +104,7 @@ function shorten(
       (message, output) => withShortenedOutput(message, output.toolUseId, output.keptBytes),
       original as (typeof messages)[number],
     );
-    weight += jsonBytes(replacement) + 1 - (weights[index] ?? 0);
+    weight += weigh(replacement) - (weights[index] ?? 0);
     shortened.push({ index, original, replacement, outputs });
   }
   return { weight, shortened };

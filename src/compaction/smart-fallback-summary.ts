@@ -1,5 +1,5 @@
 import { indexableText, isSummary, type Message, toolResults, toolUses } from "../core/message.ts";
-import { cutEnd, cutMiddle, jsonTextBytes } from "./cut-text.ts";
+import { cutEnd, cutMiddle, cutToSize, textSize } from "./cut-text.ts";
 import { withoutAnchors } from "./keep-anchors.ts";
 import { summaryText, userText } from "./render-transcript.ts";
 
@@ -22,7 +22,7 @@ const MESSAGE_PART = 1 / 8;
  *     [Assistant] Decided: the table stays …
  *     [Latest] All tests pass.
  *
- * It takes `bytesMax` at the most, in UTF-8 and in JSON alike.
+ * It takes `bytesMax` at the most, in UTF-8, in JSON and in quarter tokens alike.
  */
 export function smartFallbackSummary(messages: readonly Message[], bytesMax: number): string {
   if (messages.length === 0) return "";
@@ -30,7 +30,7 @@ export function smartFallbackSummary(messages: readonly Message[], bytesMax: num
   const chosen = new Map<number, string>();
   let left = bytesMax;
   const take = ({ order, text }: Line) => {
-    const bytes = jsonTextBytes(text) + LINE_BREAK_BYTES;
+    const bytes = textSize(text) + LINE_BREAK_BYTES;
     if (chosen.has(order) || bytes > left) return false;
     chosen.set(order, text);
     left -= bytes;
@@ -42,8 +42,8 @@ export function smartFallbackSummary(messages: readonly Message[], bytesMax: num
   for (const line of lines.filter(({ kind }) => kind === "Earlier")) {
     take({ ...line, text: earlier(line.text, quarter) });
   }
-  if (first) take({ ...first, text: `[Start] ${cutEnd(first.text, quarter - TAG_BYTES)}` });
-  if (latest) take({ ...latest, text: `[Latest] ${cutEnd(latest.text, quarter - TAG_BYTES)}` });
+  if (first) take({ ...first, text: `[Start] ${head(first.text, quarter - TAG_BYTES)}` });
+  if (latest) take({ ...latest, text: `[Latest] ${head(latest.text, quarter - TAG_BYTES)}` });
   // Each tool once, however many calls there were: what they returned comes after that.
   const lastCalls = new Map(
     lines.flatMap((line) => (line.namesTool ? [[line.text, line] as const] : [])),
@@ -97,14 +97,22 @@ function said(kind: KindOfLine["kind"], text: string): KindOfLine[] {
 
 function shortLine({ kind, text, order }: KindOfLine & Line, bytesMax: number): Line {
   if (kind === "Tool") return { order, text };
-  return { order, text: `[${kind}] ${cutMiddle(text, Math.floor(bytesMax * MESSAGE_PART))}` };
+  return { order, text: `[${kind}] ${ends(text, Math.floor(bytesMax * MESSAGE_PART))}` };
 }
 
 /** The previous summary, marked once however many summaries it has been through. */
 function earlier(text: string, bytesMax: number): string {
   const mark = "[Earlier] ";
   const unmarked = text.startsWith(mark) ? text.slice(mark.length) : text;
-  return mark + cutMiddle(unmarked, bytesMax - TAG_BYTES - 1);
+  return mark + ends(unmarked, bytesMax - TAG_BYTES - 1);
+}
+
+function head(text: string, sizeMax: number): string {
+  return cutToSize(sizeMax, (bytes) => cutEnd(text, bytes));
+}
+
+function ends(text: string, sizeMax: number): string {
+  return cutToSize(sizeMax, (bytes) => cutMiddle(text, bytes));
 }
 
 function oneLine(text: string): string {

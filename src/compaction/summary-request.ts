@@ -1,10 +1,13 @@
 import type { Message } from "../core/message.ts";
 import { estimateTokens, jsonBytes } from "../core/tokens.ts";
-import { cutMiddle, jsonTextBytes } from "./cut-text.ts";
+import { cutMiddle, cutToSize, textSize } from "./cut-text.ts";
 import { renderTranscript } from "./render-transcript.ts";
 
 /** A record cut shorter than this is not worth a model's time. */
 const USEFUL_RECORD_BYTES = 256;
+
+/** Where texts meet, a word may weigh a little more than it did alone. */
+const SEAMS_WEIGHT = 16;
 
 /** No message takes more than this part of the record, and no instructions more of the request. */
 const PART = 1 / 4;
@@ -26,20 +29,22 @@ export function summaryRequest(options: {
   readonly summaryBytesMax?: number;
 }): Message[] {
   const { discarded, prompt, summaryBytesMax } = options;
-  const bytesMax = Math.floor(options.tokensMax) * 4;
-  const instructions = cutMiddle(options.instructions?.trim() ?? "", bytesMax * PART);
+  const sizeMax = Math.floor(options.tokensMax) * 4;
+  const wanted = options.instructions?.trim() ?? "";
+  const instructions = cutToSize(sizeMax * PART, (bytes) => cutMiddle(wanted, bytes));
   const ask = user(instructions === "" ? prompt : `${prompt}\n\n${instructions}`);
   const frame = (record: string) => [user(framed(record, summaryBytesMax)), ask];
-  const room = bytesMax - jsonBytes(frame(""));
+  const empty = frame("");
+  const room = sizeMax - Math.max(jsonBytes(empty), estimateTokens(empty) * 4 + 4) - SEAMS_WEIGHT;
   if (room < USEFUL_RECORD_BYTES) return [];
   // The record must not close its own frame.
   const record = renderTranscript(discarded, Math.max(USEFUL_RECORD_BYTES, room * PART)).replaceAll(
     "</record>",
     "<\\/record>",
   );
-  const missing = jsonTextBytes(record) - room;
+  const missing = textSize(record) - room;
   const mark = `\n[… about ${missing} bytes of the record are left out here …]\n`;
-  const request = frame(cutMiddle(record, room, mark));
+  const request = frame(cutToSize(room, (bytes) => cutMiddle(record, bytes, mark)));
   return estimateTokens(request) <= options.tokensMax ? request : [];
 }
 

@@ -34,7 +34,7 @@ export interface CompactionContext {
   readonly messageCount: number;
   /** Messages of the history that a compaction could take out; counted only where there is a `windowSize`. */
   readonly looseMessages?: number;
-  /** JSON bytes of the history / 4. */
+  /** Tokens that the next call will be counted for, as far as can be told before it is made. */
   readonly estimatedHistoryTokens: number;
   /** The session's count of model calls when a compaction was last tried, if ever. */
   readonly lastCompactionTurn: number | undefined;
@@ -57,6 +57,12 @@ export interface RebuildConstraints {
   readonly targetTokens?: number;
   /** Rebuild although the history is below the target, because somebody asked. */
   readonly force?: boolean;
+  /** Positions of system messages that later ones have taken the place of: they may leave. */
+  readonly superseded?: ReadonlySet<number>;
+  /** Keep nothing but what stays in any case, without a summary: the provider refused all else. */
+  readonly bare?: boolean;
+  /** The `provider/model` by whose rules images count. */
+  readonly model?: string;
 }
 
 export interface CompactionResult {
@@ -66,7 +72,7 @@ export interface CompactionResult {
   readonly discarded: readonly Message[];
   /** The position of each discarded message in the source; the same object may be there twice. */
   readonly discardedAt: readonly number[];
-  /** Longest summary that has room in this rebuild, in bytes of its JSON; 0 when there is none. */
+  /** Longest summary that has room in this rebuild, in bytes of its JSON and in quarter tokens alike; 0 when there is none. */
   readonly summaryBytesMax: number;
   /** Messages that stayed with less tool output in them. */
   readonly shortened: readonly Shortened[];
@@ -94,11 +100,12 @@ export interface Shortened {
  * - `rebuildHistory` does not depend on the clock or on chance, and discards the same messages
  *   whatever the summary says.
  * - Retained and discarded messages are exactly the source, each in its old order.
- * - Every system message and the last user message stay word for word.
+ * - Every system message that no later one has superseded, and the last user message, stay word for word.
  * - A tool result is never parted from its call.
  * - Pinned messages stay, with the tool calls or results that belong to them.
  * - A summary is never a turn, and never retained by the next compaction.
- * - A rebuilt history is smaller than its source, however long the summary.
+ * - A rebuilt history is smaller than its source, however long the summary; a summary takes no
+ *   more than two thirds of what it stands for.
  * - It ends below the target whenever system messages, pins and the last user message alone would.
  * - No more messages stay than the window has, but for one group that is more by itself.
  * - When nothing can be discarded, no summary is put in.

@@ -89,6 +89,19 @@ export type DurableEvent =
       readonly stop_reason: StopReason;
       readonly usage: Usage;
       readonly origin?: Origin;
+      /** Who answered, as `provider/model`. Logs of earlier versions do not say so. */
+      readonly model?: string;
+      /** Tokens that the request was estimated at, its tools included. */
+      readonly estimated_input_tokens?: number;
+    }
+  /** The provider refused a request as too long for the model. */
+  | {
+      readonly type: "context_overflow";
+      readonly model: string;
+      /** Tokens that the request was estimated at, its tools included. */
+      readonly estimated_input_tokens: number;
+      /** Tokens that it must have had at least. */
+      readonly input_tokens_min: number;
     }
   | ToolApprovalRequested
   | ToolApprovalResolved
@@ -115,6 +128,8 @@ export type DurableEvent =
     }
   | {
       readonly type: "compaction_started";
+      /** Why: its size, a provider that refused it as too long, or somebody who asked. Logs of earlier versions do not say so. */
+      readonly trigger?: "threshold" | "overflow" | "request";
       readonly input_tokens: number;
       readonly estimated_history_tokens: number;
       readonly message_count: number;
@@ -124,6 +139,8 @@ export type DurableEvent =
       readonly type: "compaction_failed";
       readonly error: string;
       readonly reason: CompactionFailure;
+      /** Tokens of the summaries that came to nothing. Logs of earlier versions do not say so. */
+      readonly usage?: Usage;
     }
   /** Old tool output was shortened in the history; the log keeps it whole. */
   | {
@@ -248,6 +265,14 @@ export interface CompactionReport {
    * left out where nobody looked for them.
    */
   readonly anchors?: AnchorReport;
+  /** How the summary came about; left out where there is none. */
+  readonly summary?: SummaryReport;
+}
+
+/** How a summary came about. */
+export interface SummaryReport {
+  /** The history no longer fitted the window, so that a failed summary could not leave it as it was. */
+  readonly last_step: boolean;
 }
 
 /** Where the names of a discarded part are now. */

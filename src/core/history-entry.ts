@@ -9,8 +9,8 @@ export interface HistoryEntry extends LoggedMessage {
   readonly ordinal: number;
   /** The turn that it belongs to, from 0; -1 before the first. */
   readonly turn: number;
-  /** UTF-8 bytes of its JSON. */
-  readonly bytes: number;
+  /** What it adds to the size of the history, in quarter tokens. */
+  readonly weight: number;
 }
 
 /** Messages that follow each other in the log and in the history. */

@@ -1,6 +1,7 @@
 import type { PrunedOutput, SessionSettings } from "./event.ts";
 import type { HistoryRun } from "./history-entry.ts";
 import type { TaskRecord } from "./task.ts";
+import type { TokenCountsSnapshot } from "./token-counts.ts";
 import type { Usage } from "./usage.ts";
 import type { DeniedCall, ShownTask } from "./working-memory.ts";
 
@@ -28,7 +29,8 @@ export interface SessionSnapshot {
   readonly history: readonly HistoryRun[];
   readonly summary: { readonly seq: number; readonly index: number } | null;
   readonly pruned: readonly PrunedOutput[];
-  /** Snapshots of earlier versions lack these four: they had none. */
+  /** Snapshots of earlier versions lack these five: they had none. */
+  readonly token_counts?: TokenCountsSnapshot;
   readonly task?: TaskRecord;
   readonly denied?: readonly DeniedCall[];
   readonly shown_task?: ShownTask | null;

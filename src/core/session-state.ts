@@ -9,7 +9,8 @@ import { extendRuns, type HistoryEntry, type OpenRun, runsOf } from "./history-e
 import { indexableText, isSummary, type Message, summaryMessage, type ToolUse } from "./message.ts";
 import { type LoggedMessage, MessageAssembler } from "./message-assembler.ts";
 import type { SessionSnapshot } from "./session-snapshot.ts";
-import { estimateFromBytes, jsonBytes } from "./tokens.ts";
+import { TokenCounts } from "./token-counts.ts";
+import { messageWeight, tokensOfWeight } from "./tokens.ts";
 import { withShortenedOutput } from "./tool-output.ts";
 import { startsTurn } from "./turn.ts";
 import { addUsage, NO_USAGE, type Usage } from "./usage.ts";
@@ -36,7 +37,7 @@ export class SessionState {
   /** `modelCalls` when a compaction was last tried, whether it succeeded or not. */
   lastCompactionCall: number | undefined;
   compactions = 0;
-  /** Input tokens of the last model call; 0 after a compaction. */
+  /** Input tokens of the last model call; 0 after a compaction or a pruning. */
   lastInputTokens = 0;
   turns = 0;
   messageCount = 0;
@@ -47,13 +48,15 @@ export class SessionState {
   readonly waiting = new WaitingCalls();
   /** The task record and the pins. */
   readonly working = new WorkingMemory();
+  /** How its models count. */
+  readonly counts = new TokenCounts();
   #history: HistoryEntry[] = [];
   #messages: Message[] = [];
   #runs: OpenRun[] = [];
   /** Position of the summary in the history, or -1. */
   #summaryAt = -1;
-  #bytes = 0;
-  #systemBytes = 0;
+  #weight = 0;
+  #systemWeight = 0;
   #pruned: PrunedOutput[] = [];
   #assembler = new MessageAssembler();
   /** Whether the log says less than when it was read. */
@@ -89,12 +92,12 @@ export class SessionState {
 
   /** Estimated tokens of the history, kept as it grows. */
   get historyTokens(): number {
-    return estimateFromBytes(this.#bytes, this.#history.length);
+    return tokensOfWeight(this.#weight, this.#history.length);
   }
 
   /** Estimated tokens of the system messages, which no compaction removes. */
   get systemTokens(): number {
-    return Math.floor(this.#systemBytes / 4);
+    return Math.floor(this.#systemWeight / 4);
   }
 
   apply(stored: StoredEvent): void {
@@ -110,6 +113,7 @@ export class SessionState {
     this.waiting.push(stored);
     this.#note(stored);
     this.working.note(stored, call, this.#lastMessage);
+    this.counts.note(stored);
   }
 
   /** Id of the last message; 0 before the first. A summary is never the last. */
@@ -141,10 +145,12 @@ export class SessionState {
         this.lastInputTokens = event.usage.input_tokens;
         return;
       case "tool_output_pruned":
+        this.lastInputTokens = 0;
         this.#prune(event.pruned);
         return;
       case "compaction_failed":
         this.lastCompactionCall = this.modelCalls;
+        if (event.usage) this.usage = addUsage(this.usage, event.usage);
         return;
       case "compaction_completed":
         this.#compacted(seq, timestamp_ms, event);
@@ -155,19 +161,23 @@ export class SessionState {
     }
   }
 
+  #weigh(message: Message): number {
+    return messageWeight(message, this.settings.model);
+  }
+
   #append(logged: LoggedMessage): void {
     if (startsTurn(logged.message)) this.turns += 1;
     const entry: HistoryEntry = {
       ...logged,
       ordinal: this.messageCount,
       turn: this.turns - 1,
-      bytes: jsonBytes(logged.message),
+      weight: this.#weigh(logged.message),
     };
     this.messageCount += 1;
     this.#history.push(entry);
     this.#messages.push(entry.message);
-    this.#bytes += entry.bytes;
-    if (entry.message.role === "system") this.#systemBytes += entry.bytes;
+    this.#weight += entry.weight;
+    if (entry.message.role === "system") this.#systemWeight += entry.weight;
     extendRuns(this.#runs, entry);
     const { role } = logged.message;
     if (role === "assistant" || role === "block_assistant") {
@@ -203,7 +213,7 @@ export class SessionState {
           (sofar, item) => withShortenedOutput(sofar, item.tool_use_id, item.kept_bytes),
           entry.message,
         );
-        return { ...entry, message, bytes: jsonBytes(message) };
+        return { ...entry, message, weight: this.#weigh(message) };
       }),
     );
     this.#pruned.push(...pruned);
@@ -214,7 +224,8 @@ export class SessionState {
     this.#messages = entries.map((entry) => entry.message);
     this.#runs = runsOf(entries);
     this.#summaryAt = entries.findIndex((entry) => isSummary(entry.message));
-    this.#bytes = entries.reduce((sum, entry) => sum + entry.bytes, 0);
+    this.#weight = weightOf(entries);
+    this.#systemWeight = weightOf(entries.filter(({ message }) => message.role === "system"));
     const held = new Set(entries.map((entry) => entry.id));
     this.#pruned = this.#pruned.filter((item) => held.has(item.message));
   }
@@ -243,6 +254,7 @@ export class SessionState {
       history: this.#runs.map(({ next: _, ...run }) => run),
       summary: index < 0 ? null : { seq: this.#history[index]?.id ?? 0, index },
       pruned: this.#pruned,
+      token_counts: this.counts.snapshot(),
       ...this.working.snapshot(),
     };
   }
@@ -253,6 +265,7 @@ export class SessionState {
    */
   static async restore(snapshot: SessionSnapshot, read: ReadLog): Promise<SessionState> {
     const state = new SessionState(snapshot.id);
+    state.settings = snapshot.settings;
     for (const run of snapshot.history) {
       state.messageCount = run.ordinal;
       state.turns = run.turns_before;
@@ -273,6 +286,7 @@ export class SessionState {
     }
     Object.assign(state, scalarsOf(snapshot));
     state.working.restore(snapshot);
+    if (snapshot.token_counts) state.counts.restore(snapshot.token_counts);
     await state.catchUp(read);
     return state;
   }
@@ -295,8 +309,8 @@ export class SessionState {
     this.#messages = fresh.#messages;
     this.#runs = fresh.#runs;
     this.#summaryAt = fresh.#summaryAt;
-    this.#bytes = fresh.#bytes;
-    this.#systemBytes = fresh.#systemBytes;
+    this.#weight = fresh.#weight;
+    this.#systemWeight = fresh.#systemWeight;
     this.#pruned = fresh.#pruned;
     this.#assembler = fresh.#assembler;
     this.#isOutdated = false;
@@ -325,6 +339,10 @@ function scalarsOf(snapshot: SessionSnapshot) {
   };
 }
 
+function weightOf(entries: readonly HistoryEntry[]): number {
+  return entries.reduce((sum, entry) => sum + entry.weight, 0);
+}
+
 function contains(span: Span, id: number): boolean {
   return span.from <= id && id <= span.to;
 }
@@ -338,6 +356,6 @@ function summaryEntry(seq: number, timestampMs: number, summary: string): Histor
     timestampMs,
     ordinal: -1,
     turn: -1,
-    bytes: jsonBytes(message),
+    weight: messageWeight(message),
   };
 }

@@ -1,4 +1,6 @@
-import type { Message } from "./message.ts";
+import { imageTokens } from "./image-tokens.ts";
+import type { ContentBlock, Message } from "./message.ts";
+import { textWeight } from "./text-weight.ts";
 
 const encoder = new TextEncoder();
 
@@ -13,18 +15,54 @@ export function utf8Bytes(text: string): number {
 }
 
 /**
- * Estimated tokens of messages whose JSON takes `bytes` in all: the bytes of
- * the JSON array / 4, as the specification counts them. The array itself adds
- * its brackets and commas.
+ * What a message adds to the size of a history, in quarter tokens: the bytes of
+ * its JSON, as the specification counts them, but for its texts, which count by
+ * their kind, and its images, which count by their pixels.
  */
-export function estimateFromBytes(bytes: number, messageCount: number): number {
-  return Math.floor((bytes + messageCount + 1) / 4);
+export function messageWeight(message: Message, model?: string): number {
+  return Math.ceil(jsonWeight(message, model));
 }
 
-/** Estimated tokens of a history. Histories that grow keep a running sum of bytes instead. */
-export function estimateTokens(messages: readonly Message[]): number {
-  const bytes = messages.reduce((sum, message) => sum + jsonBytes(message), 0);
-  return estimateFromBytes(bytes, messages.length);
+/** The weight of a value as JSON; `undefined` has none. */
+function jsonWeight(value: unknown, model: string | undefined): number {
+  if (typeof value === "string") return QUOTES + textWeight(value);
+  if (typeof value !== "object" || value === null) return jsonBytes(value);
+  if (Array.isArray(value)) {
+    return value.reduce((sum, item) => sum + 1 + jsonWeight(item, model), BRACKETS - 1);
+  }
+  if (isImage(value)) return imageTokens(value.data, model) * 4;
+  let weight = BRACKETS - 1;
+  for (const [key, field] of Object.entries(value)) {
+    if (field === undefined) continue;
+    // The keys of messages are nothing that a model is sent; those of arguments are.
+    const own = key === "args" ? textWeight(JSON.stringify(field) ?? "") : jsonWeight(field, model);
+    weight += key.length + QUOTES + 2 + own;
+  }
+  return weight;
+}
+
+const QUOTES = 2;
+const BRACKETS = 2;
+
+function isImage(value: object): value is Extract<ContentBlock, { type: "image" }> {
+  return (
+    "type" in value && value.type === "image" && "data" in value && typeof value.data === "string"
+  );
+}
+
+/** Estimated tokens of messages that weigh `weight` in all; the array adds its brackets and commas. */
+export function tokensOfWeight(weight: number, messageCount: number): number {
+  return Math.floor((weight + messageCount + 1) / 4);
+}
+
+/**
+ * Estimated tokens of a history. Texts count by their kind, and images by their
+ * pixels, by the rules of the `provider/model` where it is given. Histories that
+ * grow keep a running sum of weights instead.
+ */
+export function estimateTokens(messages: readonly Message[], model?: string): number {
+  const weight = messages.reduce((sum, message) => sum + messageWeight(message, model), 0);
+  return tokensOfWeight(weight, messages.length);
 }
 
 /** The longest start of `text` that fits `bytesMax` UTF-8 bytes and cuts no character in two. */

@@ -2,7 +2,7 @@ import type { StoredEvent } from "./event.ts";
 import type { HistoryEntry } from "./history-entry.ts";
 import { isForgotten, type Message, type ToolUse, toolResults, toolUses } from "./message.ts";
 import { NO_TASK, renderTask, TASK_LIMITS, type TaskRecord, withFiles } from "./task.ts";
-import { headWithin, jsonBytes, utf8Bytes } from "./tokens.ts";
+import { headWithin, messageWeight, utf8Bytes } from "./tokens.ts";
 
 /** Where the model is shown the task record, and what it reads there. */
 export interface ShownTask {
@@ -140,7 +140,7 @@ function renderDenied({ tool, args, reason }: DeniedCall): string {
 }
 
 function tokensOf(text: string): number {
-  return text === "" ? 0 : Math.ceil((jsonBytes(taskMessage(text)) + 1) / 4);
+  return text === "" ? 0 : Math.ceil((messageWeight(taskMessage(text)) + 1) / 4);
 }
 
 const TASK_PREFIX =

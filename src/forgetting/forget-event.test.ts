@@ -76,6 +76,12 @@ const SAMPLES: { readonly [Of in Type]: Sample<Of> } = {
     timeout_ms: 1,
   },
   tool_result_received: { type: "tool_result_received", id: "c", name: "send", is_error: false },
+  context_overflow: {
+    type: "context_overflow",
+    model: "m",
+    estimated_input_tokens: 1,
+    input_tokens_min: 2,
+  },
   compaction_started: {
     type: "compaction_started",
     input_tokens: 1,

@@ -139,6 +139,7 @@ export const FORGETTING: Rows = {
   },
   tool_execution_timed_out: NO_TEXT,
   tool_result_received: NO_TEXT,
+  context_overflow: NO_TEXT,
   compaction_started: NO_TEXT,
   compaction_completed: {
     copies: (event, phrases) =>

@@ -1,4 +1,5 @@
-import { type AgentCompaction, compactionContext } from "../agent/run-compaction.ts";
+import { compactionContext } from "../agent/request-size.ts";
+import type { AgentCompaction } from "../agent/run-compaction.ts";
 import type { ToolSet } from "../agent/tool-set.ts";
 import { joinedWith } from "../compaction/measure-history.ts";
 import type { HistoryEntry } from "../core/history-entry.ts";
@@ -10,7 +11,7 @@ import type {
   NextCompaction,
 } from "../core/session-service.ts";
 import type { SessionState } from "../core/session-state.ts";
-import { jsonBytes } from "../core/tokens.ts";
+import { textWeight } from "../core/text-weight.ts";
 import { ADDENDUM_HEADING } from "../knowledge/knowledge-addendum.ts";
 import type { SessionWindow } from "./turn-settings.ts";
 
@@ -41,7 +42,7 @@ export function contextView(
     usedTokens,
     freeTokens: room === undefined ? null : Math.max(0, room - usedTokens),
     lastInputTokens: state.lastInputTokens,
-    compaction: compaction ? nextCompaction(state, compaction, contextWindow) : null,
+    compaction: compaction ? nextCompaction(state, compaction, contextWindow, tools) : null,
   };
 }
 
@@ -54,14 +55,14 @@ function historyParts(state: SessionState): ContextPart[] {
     return pinned.has(index) ? "pins" : "turns";
   };
   const byName = Map.groupBy(
-    state.history.map((entry, index) => ({ bytes: entry.bytes + 1, name: partOf(entry, index) })),
+    state.history.map((entry, index) => ({ weight: entry.weight + 1, name: partOf(entry, index) })),
     ({ name }) => name,
   );
-  const learned = state.messages.reduce((sum, message) => sum + learnedBytes(message), 0);
+  const learned = state.messages.reduce((sum, message) => sum + learnedWeight(message), 0);
   return HISTORY_PARTS.map((name) => {
     const messages = byName.get(name) ?? [];
-    const bytes = messages.reduce((sum, message) => sum + message.bytes, 0);
-    const own = { system_prompt: bytes - learned, knowledge: learned }[name as string] ?? bytes;
+    const weight = messages.reduce((sum, message) => sum + message.weight, 0);
+    const own = { system_prompt: weight - learned, knowledge: learned }[name as string] ?? weight;
     return { name, tokens: Math.ceil(own / 4), messages: messages.length };
   });
 }
@@ -74,24 +75,22 @@ const HISTORY_PARTS: readonly ContextPartName[] = [
   "turns",
 ];
 
-/** Bytes of the learned rules at the end of a system prompt. */
-function learnedBytes(message: Message): number {
+/** Weight of the learned rules at the end of a system prompt. */
+function learnedWeight(message: Message): number {
   if (message.role !== "system") return 0;
   const at = message.content.lastIndexOf(ADDENDUM_HEADING);
-  return at < 0 ? 0 : jsonBytes(message.content.slice(at)) - 2;
+  return at < 0 ? 0 : textWeight(message.content.slice(at));
 }
 
 function nextCompaction(
   state: SessionState,
   { compactor }: AgentCompaction,
   contextWindow: number | undefined,
+  tools: ToolSet,
 ): NextCompaction {
   const { config } = compactor;
-  const now = compactionContext(
-    state,
-    compactor,
-    contextWindow === undefined ? {} : { contextWindow },
-  );
+  const model = { id: state.settings.model, ...(contextWindow ? { contextWindow } : {}) };
+  const now = compactionContext(state, compactor, model, tools);
   const tokens = Math.max(now.lastInputTokens, now.estimatedHistoryTokens);
   const firstCall = now.currentTurn === 0 ? 1 : 0;
   const guard =

@@ -30,11 +30,11 @@ export function pinTokens(state: SessionState, more: readonly number[] = []): nu
   const pinned = state.history.flatMap(({ id }, index) =>
     state.working.isPinned(id) || more.includes(id) ? [index] : [],
   );
-  const bytes = [...joinedWith(state.messages, pinned)].reduce(
-    (sum, index) => sum + (state.history[index]?.bytes ?? 0) + 1,
+  const weight = [...joinedWith(state.messages, pinned)].reduce(
+    (sum, index) => sum + (state.history[index]?.weight ?? 0) + 1,
     0,
   );
-  return Math.ceil(bytes / 4);
+  return Math.ceil(weight / 4);
 }
 
 /**

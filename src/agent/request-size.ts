@@ -1,0 +1,65 @@
+import { countLooseMessages } from "../compaction/measure-history.ts";
+import type { CompactionContext, Compactor } from "../core/compactor.ts";
+import type { LanguageModel } from "../core/language-model.ts";
+import type { SessionState } from "../core/session-state.ts";
+import type { ToolSet } from "./tool-set.ts";
+
+type Sized = Pick<LanguageModel, "id" | "contextWindow">;
+
+/** Estimated tokens of the next request: the history, the task record and the tools. */
+export function requestTokens(state: SessionState, tools: ToolSet): number {
+  return state.historyTokens + state.working.shownTokens + tools.tokens;
+}
+
+/** What a compactor decides by whether it is time. */
+export function compactionContext(
+  state: SessionState,
+  { config }: Pick<Compactor, "config">,
+  { id, contextWindow }: Sized,
+  tools: ToolSet,
+): CompactionContext {
+  return {
+    lastInputTokens: state.lastInputTokens,
+    messageCount: state.history.length,
+    estimatedHistoryTokens: state.counts.expected(id, requestTokens(state, tools)),
+    lastCompactionTurn: state.lastCompactionCall,
+    currentTurn: state.modelCalls,
+    ...(contextWindow === undefined ? {} : { contextWindow }),
+    ...(config.windowSize === undefined
+      ? {}
+      : { looseMessages: countLooseMessages(state.messages, state.pinnedPositions) }),
+  };
+}
+
+/** What a compaction has to end below, in estimated tokens. */
+export interface HistoryRoom {
+  /** For the history alone. */
+  readonly targetTokens: number;
+  /** For a whole request, if it is known. */
+  readonly contextWindow?: number;
+  /** The next request does not fit the window. */
+  readonly outgrown: boolean;
+}
+
+/**
+ * The room for a history: the threshold in tokens as they are estimated, less
+ * what the tools and the task record take in each call.
+ *
+ *     threshold 100 000, counted 120 000 for 60 000 estimated    50 000
+ *     less 5 000 for tools and task                              45 000
+ */
+export function historyRoom(
+  state: SessionState,
+  { config }: Pick<Compactor, "config">,
+  { id, contextWindow }: Sized,
+  tools: ToolSet,
+): HistoryRoom {
+  const estimated = requestTokens(state, tools);
+  const expected = Math.max(state.counts.expected(id, estimated), state.lastInputTokens);
+  const factor = Math.max(1, expected / Math.max(1, estimated));
+  const fixed = tools.tokens + state.working.taskTokens;
+  const targetTokens = Math.max(1, Math.floor(config.autoCompactThreshold / factor - fixed));
+  if (contextWindow === undefined) return { targetTokens, outgrown: false };
+  const window = Math.max(1, Math.floor(contextWindow / factor));
+  return { targetTokens, contextWindow: window, outgrown: expected >= contextWindow };
+}

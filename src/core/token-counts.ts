@@ -1,0 +1,93 @@
+import type { StoredEvent } from "./event.ts";
+
+/** What a snapshot keeps of `TokenCounts`. */
+export interface TokenCountsSnapshot {
+  readonly last: CountedCall | null;
+  readonly factors: Readonly<Record<string, number>>;
+}
+
+/** A model call that the provider counted, and what rkat had estimated. */
+interface CountedCall {
+  readonly model: string;
+  readonly inputTokens: number;
+  readonly estimated: number;
+}
+
+/** A shorter request says little: what a provider adds to each would count for much. */
+const ESTIMATE_WORTH_LEARNING = 500;
+
+/** No kind of text is counted so wrongly; what is above comes from elsewhere. */
+const LEARNED_MAX = 4;
+
+/** The largest factor that a refused request teaches: a window may be far smaller than it is said to be. */
+const REFUSED_MAX = 64;
+
+/** A refused request had more tokens than it may, and nobody says how many: the factor rises by as much at least. */
+const REFUSED_STEP = 1.1;
+
+/** How much of the way a factor goes back when a provider counts less than it did. */
+const FALL = 1 / 8;
+
+/**
+ * What a session knows of how its models count tokens: a fold of its log.
+ *
+ *     turn_completed    120 000 counted, 100 000 estimated    factor 1.2
+ *     + 5 000 estimated since                                 120 000 + 1.2 × 5 000
+ *     compaction_completed, 30 000 estimated                  1.2 × 30 000
+ *
+ * A factor rises at once and falls slowly, so that what one overflow taught is
+ * still known when the next text of its kind comes. It is never below 1: some
+ * servers do not count what they had cached.
+ */
+export class TokenCounts {
+  #last: CountedCall | undefined;
+  readonly #factors = new Map<string, number>();
+
+  note({ event }: StoredEvent): void {
+    switch (event.type) {
+      case "turn_completed": {
+        const { model, estimated_input_tokens: estimated, usage } = event;
+        if (model === undefined || estimated === undefined || usage.input_tokens === 0) return;
+        this.#last = { model, estimated, inputTokens: usage.input_tokens };
+        this.#learn(this.#last, LEARNED_MAX);
+        return;
+      }
+      case "context_overflow": {
+        const { model, estimated_input_tokens: estimated, input_tokens_min: least } = event;
+        const known = this.#factors.get(model) ?? 1;
+        const inputTokens = Math.max(least, estimated * known * REFUSED_STEP);
+        this.#learn({ model, estimated, inputTokens }, REFUSED_MAX);
+        return;
+      }
+      // The last count was of another history.
+      case "compaction_completed":
+      case "tool_output_pruned":
+        this.#last = undefined;
+    }
+  }
+
+  /** What the model will count for a request that is estimated at so many tokens. */
+  expected(model: string, estimated: number): number {
+    const factor = this.#factors.get(model) ?? 1;
+    const last = this.#last?.model === model ? this.#last : undefined;
+    if (!last || estimated < last.estimated) return Math.floor(estimated * factor);
+    const since = (estimated - last.estimated) * factor;
+    return Math.max(estimated, Math.floor(last.inputTokens + since));
+  }
+
+  #learn({ model, estimated, inputTokens }: CountedCall, most: number): void {
+    if (estimated < ESTIMATE_WORTH_LEARNING) return;
+    const known = this.#factors.get(model) ?? 1;
+    const seen = Math.min(most, Math.max(1, inputTokens / estimated));
+    this.#factors.set(model, seen >= known ? seen : known + (seen - known) * FALL);
+  }
+
+  snapshot(): TokenCountsSnapshot {
+    return { last: this.#last ?? null, factors: Object.fromEntries(this.#factors) };
+  }
+
+  restore({ last, factors }: TokenCountsSnapshot): void {
+    this.#last = last ?? undefined;
+    for (const [model, factor] of Object.entries(factors)) this.#factors.set(model, factor);
+  }
+}

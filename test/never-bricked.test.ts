@@ -1,0 +1,220 @@
+import { describe, expect, test } from "vitest";
+import { z } from "zod";
+import { estimateTokens } from "../src/core/tokens.ts";
+import {
+  createSessionService,
+  defineTool,
+  type EventEnvelope,
+  type Message,
+  type ServiceOptions,
+  SessionError,
+} from "../src/index.ts";
+import { type ScriptedReply, scriptedModel } from "../src/testing.ts";
+
+type Payload = EventEnvelope["payload"];
+type Request = Parameters<ReturnType<typeof scriptedModel>["stream"]>[0];
+
+const NO_WAIT = { initialDelayMs: 1, maxDelayMs: 5 };
+const WORDS =
+  "the build of the parser went through and the tests of the second module fail with a timeout because its queue is full ";
+
+function text(length: number, start = ""): string {
+  return `${start} ${WORDS.repeat(Math.ceil(length / WORDS.length))}`.slice(0, length);
+}
+
+function asksForSummary({ messages }: Request): boolean {
+  return JSON.stringify(messages.at(-1)).includes("CONTEXT COMPACTION");
+}
+
+async function session(
+  reply: (request: Request) => ScriptedReply,
+  { contextWindow, ...options }: Partial<ServiceOptions> & { readonly contextWindow?: number } = {},
+) {
+  const model = scriptedModel(reply, contextWindow === undefined ? {} : { contextWindow });
+  const service = createSessionService({ model, retry: NO_WAIT, compaction: {}, ...options });
+  const { sessionId } = await service.createSession({});
+  const events: Payload[] = [];
+  const say = (prompt: string, request: object = {}) =>
+    service.startTurn(
+      { sessionId, prompt, ...request },
+      { onEvent: ({ payload }) => void events.push(payload) },
+    );
+  const of = <Type extends Payload["type"]>(type: Type) =>
+    events.filter((event): event is Extract<Payload, { type: Type }> => event.type === type);
+  return { service, sessionId, model, say, events, of };
+}
+
+/** Refuses what is longer than its window by its own count. */
+function strict(
+  window: number,
+  count: (messages: readonly Message[]) => number,
+  reply: (request: Request) => ScriptedReply,
+) {
+  return (request: Request): ScriptedReply =>
+    count(request.messages) > window ? { error: "CONTEXT_WINDOW_EXCEEDED" } : reply(request);
+}
+
+const byBytes = (messages: readonly Message[]) =>
+  Math.ceil(Buffer.byteLength(JSON.stringify(messages)) / 4);
+
+describe("a summariser that always fails ends no session", () => {
+  const failures: Record<string, ScriptedReply> = {
+    "is unavailable": { error: "MODEL_UNAVAILABLE" },
+    "says nothing": { text: "" },
+    "says an error": "Error: 503 Service Unavailable",
+  };
+  for (const [how, failure] of Object.entries(failures)) {
+    for (const known of [true, false]) {
+      test(`${how}, ${known ? "window known" : "window not known"}`, async () => {
+        const reply = strict(20_000, byBytes, (request) =>
+          asksForSummary(request) ? failure : text(3000, "answer"),
+        );
+        const { say, of } = await session(reply, known ? { contextWindow: 20_000 } : {});
+        for (let turn = 0; turn < 40; turn += 1) {
+          expect((await say(text(2000, `Question ${turn}`))).text).toContain("answer");
+        }
+        const completed = of("compaction_completed");
+        expect(completed.length).toBeGreaterThan(0);
+        for (const event of completed) {
+          expect(event.summarised_by).toBe("fallback");
+          expect(event.report?.summary?.last_step).toBe(true);
+        }
+      });
+    }
+  }
+});
+
+test("a provider that refuses again and again gets less each time, down to what has to stay", async () => {
+  let refuses = false;
+  const sizes: number[] = [];
+  const { say, of, model } = await session((request) => {
+    if (asksForSummary(request)) return { error: "CONTEXT_WINDOW_EXCEEDED" };
+    if (!refuses || request.messages.length === 1) return text(2000, "answer");
+    sizes.push(byBytes(request.messages));
+    return { error: "CONTEXT_WINDOW_EXCEEDED" };
+  });
+  for (let turn = 0; turn < 8; turn += 1) await say(text(2000, `Question ${turn}`));
+  refuses = true;
+  expect((await say("and now?")).text).toContain("answer");
+  expect(sizes.length).toBeGreaterThan(2);
+  expect(sizes).toEqual([...new Set(sizes)].sort((a, b) => b - a));
+  expect(of("context_overflow")).toHaveLength(sizes.length);
+  expect(model.requests.at(-1)?.messages).toEqual([{ role: "user", content: "and now?" }]);
+});
+
+test("a provider that refuses even that is the answer", async () => {
+  const { say } = await session(() => ({ error: "CONTEXT_WINDOW_EXCEEDED" }));
+  await expect(say("first")).rejects.toMatchObject({ code: "CONTEXT_WINDOW_EXCEEDED" });
+});
+
+describe("tokens are what the provider counts", () => {
+  const tool = defineTool({
+    name: "look",
+    description: text(4000, "Looks at things."),
+    input: z.object({}),
+    execute: () => "seen",
+  });
+
+  test("a count at the threshold triggers, also when tools are offered", async () => {
+    const usage = { input_tokens: 120_000, output_tokens: 5 };
+    const { say, of } = await session(
+      (request) => (asksForSummary(request) ? text(300, "Done:") : { text: text(900), usage }),
+      { tools: [tool] },
+    );
+    for (let turn = 0; turn < 6; turn += 1) await say(text(400, `Question ${turn}`));
+    expect(of("compaction_completed").length).toBeGreaterThan(0);
+  });
+
+  // As tokenizers count random base64: 1.44 characters a token.
+  const countBase64 = (messages: readonly Message[]) =>
+    Math.ceil(
+      messages.reduce(
+        (sum, { role, ...message }) => sum + JSON.stringify(message).length / 1.44,
+        0,
+      ),
+    );
+  for (const [kilobytes, window] of [
+    [20, 60_000],
+    [20, 128_000],
+    [60, 128_000],
+    [60, 200_000],
+  ] as const) {
+    for (const reports of [true, false]) {
+      test(`base64 of ${kilobytes} KB a turn does not overflow ${window} tokens again and again, counts ${reports ? "told" : "not told"}`, async () => {
+        const reply = strict(window, countBase64, (request) => {
+          if (asksForSummary(request)) return text(300, "Summary: blobs were decoded.");
+          const input_tokens = reports ? countBase64(request.messages) : 0;
+          return { text: "decoded", usage: { input_tokens, output_tokens: 3 } };
+        });
+        const { say, of } = await session(reply, { contextWindow: window });
+        for (let turn = 0; turn < 14; turn += 1) {
+          const blob = Buffer.from(crypto.getRandomValues(new Uint8Array(kilobytes * 768)));
+          await say(`Decode ${blob.toString("base64")}`);
+        }
+        expect(of("run_failed")).toEqual([]);
+        expect(of("context_overflow").length).toBeLessThanOrEqual(1);
+      });
+    }
+  }
+
+  test("what an overflow taught survives a restart", async () => {
+    const first = await session(
+      strict(
+        10_000,
+        (messages) => 3 * byBytes(messages),
+        (request) =>
+          asksForSummary(request)
+            ? text(300, "The build of the parser:")
+            : { text: text(2000), usage: { input_tokens: 0, output_tokens: 0 } },
+      ),
+      { contextWindow: 10_000 },
+    );
+    for (let turn = 0; turn < 20; turn += 1) await first.say(text(1000, `Question ${turn}`));
+    expect(first.of("context_overflow").length).toBeLessThanOrEqual(2);
+  });
+
+  test("a picture counts by its pixels", async () => {
+    const { say, of } = await session(() => ({ text: "a cat", usage: { input_tokens: 5000 } }));
+    const data = png(1200, 900, 1_000_000);
+    const image = { type: "image", media_type: "image/png", data } as const;
+    for (let turn = 0; turn < 3; turn += 1) {
+      await say("", { prompt: [{ type: "text", text: "What is this?" }, image] });
+    }
+    expect(of("compaction_completed")).toEqual([]);
+    expect(estimateTokens([{ role: "user", content: [image] }])).toBeLessThan(6000);
+  });
+});
+
+/** The head of a PNG file of so many pixels, and bytes after it. */
+function png(width: number, height: number, bytes: number): string {
+  const head = Buffer.alloc(24 + bytes);
+  head.set([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 0, 0, 0, 13, 0x49, 0x48, 0x44, 0x52]);
+  head.writeUInt32BE(width, 16);
+  head.writeUInt32BE(height, 20);
+  return head.toString("base64");
+}
+
+describe("a compaction is paid for", () => {
+  test("the budget is looked at after it, and a failed summary counts", async () => {
+    const paid = { input_tokens: 18_000, output_tokens: 0 };
+    const cheap = { input_tokens: 190, output_tokens: 10 };
+    const { say, of } = await session(
+      (request) =>
+        asksForSummary(request) ? { text: "", usage: paid } : { text: text(3000), usage: cheap },
+      { compaction: { autoCompactThreshold: 2500, minTurnsBetweenCompactions: 0 } },
+    );
+    for (let turn = 0; turn < 3; turn += 1) await say(text(600, `Question ${turn}`));
+    const before = of("run_completed").at(-1)?.usage.input_tokens ?? 0;
+    const end = await say(text(600, "Question 3"), { budget: { maxTotalTokens: 10_000 } });
+    expect(of("compaction_failed").at(-1)).toMatchObject({ usage: paid });
+    expect(end).toMatchObject({ stopReason: "budget_exhausted", turns: 0 });
+    const after = of("run_completed").at(-1)?.usage.input_tokens ?? 0;
+    expect(after - before).toBe(18_000);
+    expect(end.usage.input_tokens).toBe(18_000);
+  });
+});
+
+test("an error of another kind is still thrown as it is", async () => {
+  const { say } = await session(() => new SessionError("PROVIDER_ERROR", { detail: "no" }));
+  await expect(say("hi")).rejects.toMatchObject({ code: "PROVIDER_ERROR" });
+});
