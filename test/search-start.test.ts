@@ -56,6 +56,6 @@ function rkat(...args: readonly string[]): string {
     "test/support/run-cli.ts",
     ...["memory", ...args, "--dir", folder],
   ];
-  execFileSync(process.execPath, command);
+  execFileSync(process.execPath, command, { env: { ...process.env, HOME: folder } });
   return readFileSync(list, "utf8");
 }
