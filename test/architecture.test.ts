@@ -13,7 +13,9 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   kernels: [],
   vectors: ["kernels"],
   embedders: ["core", "models", "onnxruntime-web", "@huggingface/tokenizers"],
-  stores: ["core", "search", "embedders", "usearch", "vectors"],
+  // What an index is. It knows no database.
+  index: ["core", "search", "vectors"],
+  stores: ["core", "search", "index", "embedders", "usearch", "vectors"],
   models: [
     "core",
     "@ai-sdk/provider",

@@ -2,35 +2,36 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { MEMORY_KINDS, type MemoryEntry } from "../src/core/memory-store.ts";
+import { addEntries } from "../src/index/add.ts";
+import { type Asking, ask, runAsync, runSync, transaction } from "../src/index/asking.ts";
+import { deleteEntries, deleteSession } from "../src/index/delete.ts";
+import { entryOf, placedEntry } from "../src/index/entries/entry-row.ts";
+import { linksOf } from "../src/index/entries/runs.ts";
+import type { EntryRow } from "../src/index/index-store.ts";
+import { OpenIndex } from "../src/index/open-index.ts";
+import { formOf } from "../src/index/search.ts";
+import { mergeSegments } from "../src/index/upkeep/merge.ts";
+import { reindex } from "../src/index/upkeep/reindex.ts";
+import { verifyIndex } from "../src/index/upkeep/verify.ts";
+import { wordsOf } from "../src/index/words/entry-words.ts";
 import { findEntries } from "../src/search/find-entries.ts";
 import { instant } from "../src/search/instant.ts";
 import type { PassageIndex } from "../src/search/passage-index.ts";
+import { readQuestion } from "../src/search/question.ts";
+import { EphemeralIndexStore } from "../src/stores/ephemeral/ephemeral-index-store.ts";
 import type { Connection } from "../src/stores/sqlite/connection.ts";
-import { addMemories } from "../src/stores/sqlite/memory/memory-add.ts";
-import {
-  deleteMemories,
-  deleteSessionMemories,
-} from "../src/stores/sqlite/memory/memory-delete.ts";
-import { passageIndex } from "../src/stores/sqlite/memory/memory-indexes.ts";
-import { mergeMemories } from "../src/stores/sqlite/memory/memory-merge.ts";
-import { findNamespace } from "../src/stores/sqlite/memory/memory-namespace.ts";
-import { MemoryPassageIndex } from "../src/stores/sqlite/memory/memory-passage-index.ts";
-import { PostingsCache } from "../src/stores/sqlite/memory/memory-postings-cache.ts";
-import { reindexMemories } from "../src/stores/sqlite/memory/memory-reindex.ts";
-import {
-  entryOf,
-  type MemoryRow,
-  placedEntry,
-  SELECT_MEMORY,
-} from "../src/stores/sqlite/memory/memory-row.ts";
-import { linksOf, runsOf } from "../src/stores/sqlite/memory/memory-slots.ts";
-import { verifyMemories } from "../src/stores/sqlite/memory/memory-verify.ts";
-import { wordsOf } from "../src/stores/sqlite/memory/memory-words.ts";
 import { openConnection } from "../src/stores/sqlite/open-connection.ts";
+import { SqliteIndexStore } from "../src/stores/sqlite/sqlite-index-store.ts";
 
 const RUNS = Number(process.env.RKAT_INDEX_RUNS ?? 12);
+
+/** One of several that read and write the same index. */
+interface Reader {
+  readonly index: OpenIndex;
+  run<Result>(asking: Asking<Result>): Promise<Result>;
+}
 
 let folder: string;
 let connections: Connection[];
@@ -45,11 +46,31 @@ afterEach(async () => {
   await rm(folder, { recursive: true });
 });
 
-function open(name: string): Connection {
-  const db = openConnection(join(folder, `${name}.db`));
-  connections.push(db);
-  return db;
-}
+const STORES: readonly {
+  readonly name: string;
+  readonly runs: number;
+  /** Opens a store; each call of what it returns is another reader of it. */
+  open(name: string): () => Reader;
+}[] = [
+  {
+    name: "SQLite",
+    runs: RUNS,
+    open: (name) => () => {
+      const db = openConnection(join(folder, `${name}.db`));
+      connections.push(db);
+      const store = new SqliteIndexStore(db, "n");
+      return { index: new OpenIndex(), run: async (asking) => runSync(asking, store) };
+    },
+  },
+  {
+    name: "a store that answers later",
+    runs: RUNS,
+    open: () => {
+      const store = new EphemeralIndexStore();
+      return () => ({ index: new OpenIndex(), run: (asking) => runAsync(asking, store) });
+    },
+  },
+];
 
 const VOCABULARY = "heron weir kiln 東京 café 🎂 walrus the of when? naïve getUserName".split(" ");
 
@@ -124,81 +145,98 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   },
 );
 
-const NAMESPACE = "n";
 /** Small, so that much can happen while a segment grows. */
 const STEP_BYTES = 3000;
 let many = 0;
 
-function take(db: Connection, taken: Step): void {
+async function take(reader: Reader, taken: Step): Promise<void> {
   switch (taken.type) {
     case "add":
-      addMemories(db, NAMESPACE, taken.entries);
+      await reader.run(addEntries(taken.entries));
       return;
     case "add many":
       many += 1;
-      addMemories(
-        db,
-        NAMESPACE,
-        Array.from({ length: taken.count }, (_, index) => ({
-          id: `many-${many}-${index}`,
-          content: `heron ${index % 7} word${index} weir${many}. `.repeat(
-            index % 11 === 0 ? 60 : 1,
-          ),
-          sessionId: index % 6 === 0 ? "s" : `many-${index % 5}`,
-          turn: index,
-          kind: "message",
-        })),
+      await reader.run(
+        addEntries(
+          Array.from({ length: taken.count }, (_, index) => ({
+            id: `many-${many}-${index}`,
+            content: `heron ${index % 7} word${index} weir${many}. `.repeat(
+              index % 11 === 0 ? 60 : 1,
+            ),
+            sessionId: index % 6 === 0 ? "s" : `many-${index % 5}`,
+            turn: index,
+            kind: "message",
+          })),
+        ),
       );
       return;
     case "delete":
-      while (deleteMemories(db, NAMESPACE, taken.ids).more);
+      while ((await reader.run(deleteEntries(taken.ids))).more);
       return;
     case "delete session":
-      while (deleteSessionMemories(db, NAMESPACE, taken.sessionId).more);
+      while ((await reader.run(deleteSession(taken.sessionId))).more);
       return;
     case "merge":
-      mergeMemories(db, NAMESPACE, STEP_BYTES);
+      await reader.run(mergeSegments(STEP_BYTES));
       return;
     case "merge all":
-      while (mergeMemories(db, NAMESPACE, STEP_BYTES));
+      while (await reader.run(mergeSegments(STEP_BYTES)));
       return;
     case "reindex step":
-      reindexMemories(db, NAMESPACE);
+      await reader.run(reindex());
       return;
     case "reindex":
-      while (reindexMemories(db, NAMESPACE).more);
+      while ((await reader.run(reindex())).more);
       return;
     case "look":
-      expectExact(db);
+      await expectExact(reader);
       return;
   }
 }
 
+const QUESTIONS = ["heron weir", "Caroline's kiln 3", "東京 café", "when walrus weir1"];
+const UNKNOWN = ["nowhere", "zebra", "a", "🎃"];
+const BEGINNINGS = ["w", "東"];
+
 /** The index says of every entry, and of nothing else, what its text says. */
-function expectExact(db: Connection): void {
-  db.read(() => {
-    const namespace = findNamespace(db, NAMESPACE);
-    if (!namespace) return;
-    const index: PassageIndex = passageIndex(db, namespace);
-    const rows = db.all<MemoryRow>(`${SELECT_MEMORY} WHERE entry.namespace = ?`, namespace.number);
-    const words = wordsOf(rows.map(placedEntry));
-    for (const [word, postings] of words) expect(index.postings(word), word).toEqual(postings);
-    for (const word of ["nowhere", "zebra", "a", "🎃"]) {
-      if (words.every(([known]) => known !== word)) {
-        expect(index.postings(word).slots).toHaveLength(0);
-      }
+async function expectExact({ index, run }: Reader): Promise<void> {
+  const seen = await run(
+    transaction("read", function* () {
+      const rows = yield* ask("entries", { after: -1, limit: 1_000_000 });
+      const words = wordsOf(rows.map(placedEntry));
+      const wanted = [
+        ...words.map(([word]) => word),
+        ...UNKNOWN,
+        ...BEGINNINGS.map((beginning) => `${beginning}*`),
+        ...QUESTIONS.flatMap((text) => readQuestion(text).words.map(formOf)),
+      ];
+      const head = yield* index.catchUp({ words: wanted });
+      const fresh = new OpenIndex();
+      yield* fresh.catchUp({ words: wanted });
+      return { rows, words, fresh, head, sessions: yield* ask("sessions", "all") };
+    }),
+  );
+  if (!seen.head) return;
+  const { rows, words, fresh, sessions } = seen;
+  for (const [word, postings] of words) expect(index.postings(word), word).toEqual(postings);
+  for (const word of UNKNOWN) {
+    if (words.every(([known]) => known !== word)) {
+      expect(index.postings(word).slots).toHaveLength(0);
     }
-    expectBeginning(index, words, "w");
-    expectBeginning(index, words, "東");
-    expectColumns(db, index, rows);
-    expectSameAsNew(index, new MemoryPassageIndex(db, namespace, new PostingsCache(1_000_000)));
-  });
-  expect(verified(db)).toEqual([]);
+  }
+  for (const beginning of BEGINNINGS) expectBeginning(index, words, beginning);
+  expectColumns(
+    index,
+    rows,
+    new Map(sessions.flatMap(({ runs }) => linksOf(runs)).map(({ slot, to }) => [slot, to])),
+  );
+  expectSameAsNew(index, fresh);
+  expect((await run(verifyIndex())).problems).toEqual([]);
 }
 
-/** What was kept in memory since earlier looks finds what one who reads all of it finds, the best alone too. */
+/** What was kept in memory since earlier looks finds what a reader finds who reads all of it, the best alone too. */
 function expectSameAsNew(index: PassageIndex, fresh: PassageIndex): void {
-  for (const query of ["heron weir", "Caroline's kiln 3", "東京 café", "when walrus weir1"]) {
+  for (const query of QUESTIONS) {
     const all = findEntries(fresh, { texts: [query], limit: 10_000, minScore: 0 });
     for (const limit of [1, 4, 10_000]) {
       const found = findEntries(index, { texts: [query], limit, minScore: 0 });
@@ -224,7 +262,11 @@ function expectBeginning(
   expect([...hits]).toEqual([...slots].map((slot) => found.get(slot)));
 }
 
-function expectColumns(db: Connection, index: PassageIndex, rows: readonly MemoryRow[]): void {
+function expectColumns(
+  index: PassageIndex,
+  rows: readonly EntryRow[],
+  links: ReadonlyMap<number, number>,
+): void {
   const { columns } = index;
   const taken = new Set<number>();
   for (const row of rows) {
@@ -246,7 +288,7 @@ function expectColumns(db: Connection, index: PassageIndex, rows: readonly Memor
       }).toEqual({
         entry: row.slot,
         length,
-        session: index.sessionNumber(row.session_id),
+        session: row.session,
         role,
         speaker,
         kind,
@@ -255,13 +297,6 @@ function expectColumns(db: Connection, index: PassageIndex, rows: readonly Memor
       });
     }
   }
-  const links = new Map(
-    [...new Set(rows.map(({ session }) => session))].flatMap((session) =>
-      linksOf(runsOf(db, findNamespace(db, NAMESPACE)?.number ?? -1, session)).map(
-        ({ slot, to }): [number, number] => [slot, to],
-      ),
-    ),
-  );
   for (let slot = 0; slot < index.slots; slot += 1) {
     if (taken.has(slot)) continue;
     expect(columns.session[slot]).toBe(0);
@@ -269,85 +304,86 @@ function expectColumns(db: Connection, index: PassageIndex, rows: readonly Memor
   }
 }
 
-function verified(db: Connection): readonly string[] {
-  for (;;) {
-    const { check } = verifyMemories(db, NAMESPACE);
-    if (check) return check.problems;
-  }
-}
+describe.each(STORES)("the index on $name", ({ runs, open }) => {
+  test(
+    "after any adding, deleting, merging and reindexing, it is what the texts say, for every reader",
+    async () => {
+      let round = 0;
+      await fc.assert(
+        fc.asyncProperty(
+          fc.array(fc.tuple(fc.nat(1), step), { minLength: 1, maxLength: 40 }),
+          async (steps: readonly (readonly [number, Step])[]) => {
+            round += 1;
+            const reader = open(`${round}`);
+            const both = [reader(), reader()] as const;
+            for (const [which, taken] of steps) await take(both[which === 0 ? 0 : 1], taken);
+            await expectExact(both[0]);
+            await expectExact(both[1]);
+            await expectExact(reader());
+            await take(both[0], { type: "reindex" });
+            await take(both[0], { type: "merge all" });
+            await expectExact(both[1]);
+          },
+        ),
+        { numRuns: runs },
+      );
+    },
+    30_000 + 3000 * runs,
+  );
 
-test(
-  "after any adding, deleting, merging and reindexing, the index is what the texts say, on every connection",
-  () => {
-    let round = 0;
-    fc.assert(
-      fc.property(
-        fc.array(fc.tuple(fc.nat(1), step), { minLength: 1, maxLength: 40 }),
-        (steps: readonly (readonly [number, Step])[]) => {
-          round += 1;
-          const both = [open(`${round}`), open(`${round}`)] as const;
-          for (const [which, taken] of steps) take(both[which === 0 ? 0 : 1], taken);
-          expectExact(both[0]);
-          expectExact(both[1]);
-          expectExact(open(`${round}`));
-          while (reindexMemories(both[0], NAMESPACE).more);
-          while (mergeMemories(both[0], NAMESPACE));
-          expectExact(both[1]);
-        },
-      ),
-      { numRuns: RUNS },
+  test("where a session goes on is what the last writer said, not what an earlier one did", async () => {
+    const reader = open("links");
+    const { run, index } = reader();
+    const one = (id: string, passages: number): MemoryEntry => ({
+      id,
+      content: "heron and weir and kiln and walrus. ".repeat(8 * passages),
+      sessionId: "s",
+      turn: 0,
+      kind: "message",
+    });
+    // A run that is full, one with a single passage, and one that a large transaction begins.
+    await run(addEntries([one("1", 4)]));
+    await run(addEntries([one("2", 1)]));
+    await run(
+      addEntries([
+        one("3", 30),
+        ...Array.from({ length: 1500 }, (_, number) => ({
+          ...one(`other-${number}`, 1),
+          content: `heron ${number} weir ${number + 1} kiln ${number + 2}`,
+          sessionId: "r",
+        })),
+      ]),
     );
-  },
-  30_000 + 3000 * RUNS,
-);
-
-test("where a session goes on is what the last writer said, not what an earlier one did", () => {
-  const db = open("links");
-  const one = (id: string, passages: number): MemoryEntry => ({
-    id,
-    content: "heron and weir and kiln and walrus. ".repeat(8 * passages),
-    sessionId: "s",
-    turn: 0,
-    kind: "message",
+    await expectExact({ run, index });
+    await expectExact(reader());
   });
-  // A run that is full, one with a single passage, and one that a large transaction begins.
-  addMemories(db, NAMESPACE, [one("1", 4)]);
-  addMemories(db, NAMESPACE, [one("2", 1)]);
-  addMemories(db, NAMESPACE, [
-    one("3", 30),
-    ...Array.from({ length: 1500 }, (_, index) => ({
-      ...one(`other-${index}`, 1),
-      content: `heron ${index} weir ${index + 1} kiln ${index + 2}`,
-      sessionId: "r",
-    })),
-  ]);
-  expectExact(db);
-  expectExact(open("links"));
-});
 
-test("what is deleted while a segment grows is in neither the old ones nor the new one", () => {
-  const [one, other] = [open("growing"), open("growing")];
-  const ids = Array.from({ length: 4000 }, (_, index) => `entry-${index}`);
-  for (let start = 0; start < ids.length; start += 800) {
-    addMemories(
-      one,
-      NAMESPACE,
-      ids.slice(start, start + 800).map((id, index) => ({
-        id,
-        content: `heron ${index} weir${start + index} kiln walrus ${index % 9}`,
-        sessionId: `session-${index % 7}`,
-        turn: null,
-        kind: "message",
-      })),
-    );
-  }
-  let steps = 0;
-  while (mergeMemories(one, NAMESPACE, STEP_BYTES)) {
-    steps += 1;
-    deleteMemories(other, NAMESPACE, [`entry-${(steps * 37) % 4000}`, `entry-${steps}`]);
-    if (steps % 30 === 0) expectExact(other);
-  }
-  expect(steps).toBeGreaterThan(20);
-  expectExact(one);
-  expectExact(other);
+  test("what is deleted while a segment grows is in neither the old ones nor the new one", async () => {
+    const reader = open("growing");
+    const [one, other] = [reader(), reader()];
+    const ids = Array.from({ length: 4000 }, (_, index) => `entry-${index}`);
+    for (let start = 0; start < ids.length; start += 800) {
+      await one.run(
+        addEntries(
+          ids.slice(start, start + 800).map((id, index) => ({
+            id,
+            content: `heron ${index} weir${start + index} kiln walrus ${index % 9}`,
+            sessionId: `session-${index % 7}`,
+            turn: null,
+            kind: "message",
+          })),
+        ),
+      );
+    }
+    let steps = 0;
+    while (await one.run(mergeSegments(STEP_BYTES))) {
+      steps += 1;
+      const gone = [`entry-${(steps * 37) % 4000}`, `entry-${steps}`];
+      await other.run(deleteEntries(gone));
+      if (steps % 30 === 0) await expectExact(other);
+    }
+    expect(steps).toBeGreaterThan(20);
+    await expectExact(one);
+    await expectExact(other);
+  });
 });

@@ -9,9 +9,10 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { Embedder } from "../src/core/embedder.ts";
 import type { MemoryEntry, MemoryQuery } from "../src/core/memory-store.ts";
+import { VectorQueue, type VectorQueueOptions } from "../src/index/vectors/vector-queue.ts";
 import { openDatabase } from "../src/stores/sqlite/database.ts";
-import { VectorQueue, type VectorQueueOptions } from "../src/stores/sqlite/memory/vector-queue.ts";
 import { SqliteMemoryStore } from "../src/stores/sqlite/sqlite-memory-store.ts";
+import { sqliteVectorWork } from "../src/stores/sqlite/sqlite-vector-work.ts";
 import { memoryStoreLaws } from "../src/testing/memory-store-laws.ts";
 import { codeOf, rowOf } from "../src/vectors/quantise.ts";
 import { builtProgram } from "./support/built-package.ts";
@@ -53,8 +54,7 @@ class Embedded extends SqliteMemoryStore {
 
 function openQueue(embedder: Embedder, options: Partial<VectorQueueOptions> = {}): VectorQueue {
   const database = openDatabase({ path: path() });
-  const queue = new VectorQueue(database, {
-    namespace: "default",
+  const queue = new VectorQueue(sqliteVectorWork(database, "default", embedder.id), {
     embedder,
     retryMs: 1,
     ...options,

@@ -3,16 +3,15 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import type { Embedder } from "../../src/core/embedder.ts";
+import { runSync } from "../../src/index/asking.ts";
+import { OpenIndex } from "../../src/index/open-index.ts";
 import type { Connection } from "../../src/stores/sqlite/connection.ts";
 import { openDatabase } from "../../src/stores/sqlite/database.ts";
-import { findNamespace } from "../../src/stores/sqlite/memory/memory-namespace.ts";
-import { loadedVectors } from "../../src/stores/sqlite/memory/memory-vector-codes.ts";
-import { readVectorRows } from "../../src/stores/sqlite/memory/memory-vector-rows.ts";
-import { findSpace } from "../../src/stores/sqlite/memory/memory-vector-space.ts";
 import { openConnection } from "../../src/stores/sqlite/open-connection.ts";
+import { SqliteIndexStore } from "../../src/stores/sqlite/sqlite-index-store.ts";
 import { SqliteMemoryStore } from "../../src/stores/sqlite/sqlite-memory-store.ts";
 import type { CodeTable, SlotBitmap } from "../../src/vectors/code-table.ts";
-import { nearestVectors } from "../../src/vectors/nearest-vectors.ts";
+import { compareRows, nearestVectors } from "../../src/vectors/nearest-vectors.ts";
 
 /**
  * The nearest ten vectors among many: how fast, and how many of the exact ten.
@@ -56,11 +55,12 @@ async function measure(
   try {
     const filledMs = await fill(path, vectors, dimensions);
     const db = openConnection(path);
-    const namespace = findNamespace(db, "default");
-    const space = namespace && findSpace(db, namespace.number, "bench");
-    if (!space) throw new Error("Nothing was embedded.");
+    const store = new SqliteIndexStore(db, "default");
+    const index = new OpenIndex();
     const opening = performance.now();
-    const { table, rows } = loadedVectors(db, space);
+    runSync(index.catchUp({ words: [], embedder: "bench" }), store);
+    const { table, space } = index.vectors;
+    if (!table || !space) throw new Error("Nothing was embedded.");
     const openMs = performance.now() - opening;
     const slots = slotsOf(db);
     const queries = Array.from({ length: count }, (_, index) =>
@@ -69,10 +69,14 @@ async function measure(
     // In a transaction, as every search of the store is.
     const search = (vector: Float32Array, wanted?: SlotBitmap) =>
       db.read(() => {
-        const readRows = (some: readonly number[]) => readVectorRows(db, space.number, some, rows);
-        const among = table.count;
-        const nearest = nearestVectors(table.ask(vector), readRows, { wanted, among });
-        return nearest.compare(nearest.slots);
+        const question = table.ask(vector);
+        const slots = nearestVectors(question, { wanted, among: table.count });
+        const known = slots.map((slot) => ({ slot, row: index.vectors.row(slot) }));
+        const unread = known.filter(({ row }) => !row).map(({ slot }) => slot);
+        const read = store.vectorRows(space.number, unread);
+        index.vectors.keep(read);
+        const rows = [...known, ...read].flatMap(({ slot, row }) => (row ? [{ slot, row }] : []));
+        return compareRows(question, rows);
       });
     const tenth = everySlot(slots, 10);
     // Warm: the first searches also compile.

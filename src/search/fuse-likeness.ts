@@ -9,17 +9,24 @@ import { SCORE_FLOOR } from "./score.ts";
 export interface Likenesses {
   /** The slots of the passages most like it, of those that the query is about. */
   readonly nearest: readonly number[];
-  /** How like it those of them are that are given: they have to be read. */
-  ofNearest(slots: readonly number[]): readonly LikePassage[];
   /** Of others, about how like it they are. */
   of(slots: readonly number[]): readonly LikePassage[];
   /** No passage is more like it. */
   readonly most: number;
 }
 
-interface LikePassage {
+export interface LikePassage {
   readonly slot: number;
   readonly likeness: number;
+}
+
+/** A search by words and meaning, half done. */
+export interface Fusion {
+  /** Those of the nearest that can be results: `finish` has to be told how like the question they are. */
+  readonly near: readonly number[];
+  /** Slots of entries that words find, the best first. */
+  readonly byWords: readonly number[];
+  finish(near: readonly LikePassage[]): readonly FoundEntry[];
 }
 
 /** Entries found by words that can be results … */
@@ -46,7 +53,7 @@ export function fuseLikeness(
   index: PassageIndex,
   query: Omit<EntryQuery, "texts"> & { readonly text: string },
   likenesses: Likenesses,
-): readonly FoundEntry[] {
+): Fusion {
   const { text, ...rest } = query;
   const byWords = findEntries(index, {
     ...rest,
@@ -70,33 +77,36 @@ export function fuseLikeness(
     if (!found.has(slot) && canBe(entry)) found.set(slot, entry);
     return found.has(slot);
   });
-  const alike = bestOfEntries(index, likenesses.ofNearest(near));
-  const others = byWords
-    .slice(0, JUDGED)
-    .filter(({ slot }) => found.has(slot) && !alike.has(slot))
-    .flatMap(({ slot }) => slotsOf(index, slot));
-  for (const [slot, like] of bestOfEntries(index, likenesses.of(others))) alike.set(slot, like);
+  const finish = (compared: readonly LikePassage[]): readonly FoundEntry[] => {
+    const alike = bestOfEntries(index, compared);
+    const others = byWords
+      .slice(0, JUDGED)
+      .filter(({ slot }) => found.has(slot) && !alike.has(slot))
+      .flatMap(({ slot }) => slotsOf(index, slot));
+    for (const [slot, like] of bestOfEntries(index, likenesses.of(others))) alike.set(slot, like);
 
-  const best = new BestEntries(index, query.limit);
-  const meanings = new Map<number, number>();
-  for (const { slot, score } of found.values()) {
-    const like = alike.get(slot)?.likeness ?? 0;
-    const isFoundByWords = score > 0 && score >= floor;
-    if (!isFoundByWords && like < ALIKE) continue;
-    const meaning = meaningOf(slot, like);
-    const both = fused(score, meaning);
-    if (both < floor) continue;
-    meanings.set(slot, meaning);
-    best.offer(slot, slot, both);
-  }
-  return [...best].map(({ slot, value: score }) => {
-    if (!query.explain) return { slot, score };
-    const parts = [
-      ...(found.get(slot)?.explanation?.parts ?? []),
-      { name: "vector", adds: meanings.get(slot) ?? 0 },
-    ];
-    return { slot, score, explanation: { parts } };
-  });
+    const best = new BestEntries(index, query.limit);
+    const meanings = new Map<number, number>();
+    for (const { slot, score } of found.values()) {
+      const like = alike.get(slot)?.likeness ?? 0;
+      const isFoundByWords = score > 0 && score >= floor;
+      if (!isFoundByWords && like < ALIKE) continue;
+      const meaning = meaningOf(slot, like);
+      const both = fused(score, meaning);
+      if (both < floor) continue;
+      meanings.set(slot, meaning);
+      best.offer(slot, slot, both);
+    }
+    return [...best].map(({ slot, value: score }) => {
+      if (!query.explain) return { slot, score };
+      const parts = [
+        ...(found.get(slot)?.explanation?.parts ?? []),
+        { name: "vector", adds: meanings.get(slot) ?? 0 },
+      ];
+      return { slot, score, explanation: { parts } };
+    });
+  };
+  return { near, byWords: byWords.map(({ slot }) => slot), finish };
 }
 
 function fused(score: number, meaning: number): number {

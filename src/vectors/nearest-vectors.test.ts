@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { CodeTable, type SlotBitmap } from "./code-table.ts";
-import { nearestVectors } from "./nearest-vectors.ts";
+import { compareRows, nearestVectors } from "./nearest-vectors.ts";
 import { codeBytes, codeOf, rowOf } from "./quantise.ts";
 
 /** Vectors of length 1 around so many centres, which is how texts are about things. */
@@ -48,8 +48,9 @@ describe("nearest vectors", () => {
           .sort((one, other) => other.similarity - one.similarity)
           .slice(0, 10)
           .map(({ slot }) => slot);
-        const { slots, compare } = nearestVectors(table.ask(vector), readRows, { among: 3000 });
-        const nearest = compare(slots).slice(0, 10);
+        const question = table.ask(vector);
+        const slots = nearestVectors(question, { among: 3000 });
+        const nearest = compareRows(question, readRows(slots)).slice(0, 10);
         found += nearest.filter(({ slot }) => exact.includes(slot)).length;
       }
       expect(found / 200).toBeGreaterThan(0.95);
@@ -64,8 +65,9 @@ describe("nearest vectors", () => {
     const left = [11, 1234, 4999].map(slotOf);
     for (const slot of left) wanted[slot >> 5] = (wanted[slot >> 5] ?? 0) | (1 << (slot & 31));
     const vector = vectors[0] as Float32Array;
-    const { slots, compare } = nearestVectors(table.ask(vector), readRows, { wanted, among: 5000 });
-    const nearest = compare(slots).map(({ slot }) => slot);
+    const question = table.ask(vector);
+    const slots = nearestVectors(question, { wanted, among: 5000 });
+    const nearest = compareRows(question, readRows(slots)).map(({ slot }) => slot);
     expect(nearest.sort((one, other) => one - other)).toEqual(left);
   });
 

@@ -1,7 +1,8 @@
 import { writeSync } from "node:fs";
 import { parseArgs } from "node:util";
+import { VectorQueue } from "../../src/index/vectors/vector-queue.ts";
 import { openDatabase } from "../../src/stores/sqlite/database.ts";
-import { VectorQueue } from "../../src/stores/sqlite/memory/vector-queue.ts";
+import { sqliteVectorWork } from "../../src/stores/sqlite/sqlite-vector-work.ts";
 import { ConceptEmbedder } from "./concept-embedder.ts";
 
 /** A program that embeds what a store lacks, a few passages at a time. It prints each text that it was asked for. */
@@ -13,8 +14,7 @@ const embedder = new ConceptEmbedder({
   },
 });
 const database = openDatabase({ path: values.path ?? "" });
-const queue = new VectorQueue(database, {
-  namespace: "default",
+const queue = new VectorQueue(sqliteVectorWork(database, "default", embedder.id), {
   embedder,
   batchSize: 4,
   retryMs: 2,

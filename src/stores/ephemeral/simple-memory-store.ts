@@ -9,7 +9,7 @@ import type {
   ScorePart,
 } from "../../core/memory-store.ts";
 import { utf8Bytes } from "../../core/tokens.ts";
-import { memoryFilter } from "../memory-filter.ts";
+import { memoryFilter } from "../../search/memory-filter.ts";
 
 /**
  * Keeps memory in this process, without an index. The first memory store to read.

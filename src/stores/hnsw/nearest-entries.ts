@@ -1,6 +1,6 @@
 import type { Embedder } from "../../core/embedder.ts";
 import type { MemoryEntry, MemoryHit, MemoryQuery, MemoryStore } from "../../core/memory-store.ts";
-import { memoryFilter } from "../memory-filter.ts";
+import { memoryFilter } from "../../search/memory-filter.ts";
 import type { HnswIndex, Neighbour } from "./hnsw-index.ts";
 import { specifiedScore, UNRELATED } from "./specified-score.ts";
 

@@ -3,9 +3,8 @@ import type { Connection } from "./connection.ts";
 import { deletionCommands } from "./deletion-commands.ts";
 import { eventCommands } from "./event-commands.ts";
 import { historyCommands } from "./history-commands.ts";
+import { indexCommands } from "./index-commands.ts";
 import { knowledgeCommands } from "./knowledge-commands.ts";
-import { memoryCommands } from "./memory/memory-commands.ts";
-import { memoryVectorCommands } from "./memory/memory-vector-commands.ts";
 import { sessionCommands } from "./session-commands.ts";
 
 /**
@@ -21,8 +20,7 @@ export const commands = {
   ...historyCommands,
   ...deletionCommands,
   ...sessionCommands,
-  ...memoryCommands,
-  ...memoryVectorCommands,
+  ...indexCommands,
   ...approvalCommands,
   ...knowledgeCommands,
 };

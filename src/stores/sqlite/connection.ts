@@ -90,6 +90,16 @@ export class Connection {
     return this.#transaction("BEGIN", work);
   }
 
+  /** Like `read`, for work in steps: they all see the same state of the file. */
+  *readInSteps<Step, Result>(work: () => Generator<Step, Result>): Generator<Step, Result> {
+    this.prepare("BEGIN").run();
+    try {
+      return yield* work();
+    } finally {
+      if (this.#db.isTransaction) this.prepare("COMMIT").run();
+    }
+  }
+
   #transaction<Result>(begin: string, work: () => Result): Result {
     this.prepare(begin).run();
     try {

@@ -9,12 +9,13 @@ import type {
   MemoryStore,
   Watch,
 } from "../../core/memory-store.ts";
+import type { RebuildStep } from "../../index/upkeep/reindex.ts";
+import { EmbeddedMemory } from "../../index/vectors/embedded-memory.ts";
+import type { VectorQueueStatus } from "../../index/vectors/vector-queue.ts";
+import { BackgroundMerger } from "./background-merger.ts";
 import { type Database, openDatabase } from "./database.ts";
 import { emptyLog } from "./empty-log.ts";
-import { MemoryMerger } from "./memory/memory-merger.ts";
-import type { Progress } from "./memory/memory-reindex.ts";
-import { MemoryVectors } from "./memory/memory-vectors.ts";
-import type { VectorQueueStatus } from "./memory/vector-queue.ts";
+import { sqliteVectorWork } from "./sqlite-vector-work.ts";
 
 export interface SqliteMemoryStoreOptions {
   /** What it adds and finds is in this namespace only. */
@@ -36,14 +37,14 @@ const STEP = 1000;
 
 /**
  * Keeps memory in a SQLite file that several processes may have open at once, and finds it by
- * its words, with an index of its own in that file (`memory-segments.ts`).
+ * its words, with an index of its own in that file (`src/index`).
  */
 export class SqliteMemoryStore implements MemoryStore {
   readonly #database: Database;
   readonly #options: SqliteMemoryStoreOptions;
   readonly #namespace: string;
-  readonly #merger: MemoryMerger;
-  readonly #vectors: MemoryVectors | undefined;
+  readonly #merger: BackgroundMerger;
+  readonly #vectors: EmbeddedMemory | undefined;
   #ready: Promise<void> | undefined;
 
   /** Closing the store closes the database. */
@@ -51,10 +52,10 @@ export class SqliteMemoryStore implements MemoryStore {
     this.#database = database;
     this.#options = options;
     this.#namespace = options.namespace ?? "default";
-    this.#merger = new MemoryMerger(database.path, this.#namespace);
+    this.#merger = new BackgroundMerger(database.path, this.#namespace);
     const { embedder } = options;
     this.#vectors = embedder?.trained
-      ? new MemoryVectors(database, this.#namespace, embedder)
+      ? new EmbeddedMemory(sqliteVectorWork(database, this.#namespace, embedder.id), embedder)
       : undefined;
   }
 
@@ -188,7 +189,7 @@ export class SqliteMemoryStore implements MemoryStore {
     return this.#ready;
   }
 
-  async #rebuild(step: () => Promise<Progress>, watch: Watch = {}): Promise<void> {
+  async #rebuild(step: () => Promise<RebuildStep>, watch: Watch = {}): Promise<void> {
     for (;;) {
       watch.signal?.throwIfAborted();
       const { more, ...progress } = await step();

@@ -1,0 +1,60 @@
+import { SessionError } from "../core/errors.ts";
+import { INDEX_VERSION } from "../search/indexed-passages.ts";
+import type { Asking } from "./asking.ts";
+import { ask } from "./asking.ts";
+import type { Changes, Head, KeyOf, TableName, Tables } from "./index-store.ts";
+
+/** The head of a namespace to search or to change; `undefined` when it has no memory yet. */
+export function* openHead(): Asking<Head | undefined> {
+  return checked(yield* ask("head"));
+}
+
+/** @throws SessionError `SESSION_STORE_ERROR` when another rkat indexed it while this one ran. */
+export function checked(head: Head | undefined): Head | undefined {
+  if (!head || head.version === INDEX_VERSION) return head;
+  throw new SessionError("SESSION_STORE_ERROR", {
+    detail: `The memory was indexed by another rkat (index ${head.version}; this one has ${INDEX_VERSION}).`,
+    hint: "Use one version of rkat, and start it again.",
+  });
+}
+
+export const NEW_HEAD: Head = {
+  version: INDEX_VERSION,
+  generation: 0,
+  changes: 0,
+  removedAt: 0,
+  columnsAt: 0,
+  stored: 0,
+  slots: 0,
+  passages: 0,
+  rebuilt: null,
+  rebuiltVersion: null,
+};
+
+/** Collects what a transaction changes, and saves it in one go. */
+export class Draft {
+  readonly head: { -readonly [Name in keyof Head]: Head[Name] };
+  readonly #remove: { [Name in TableName]?: KeyOf<Name>[] } = {};
+  readonly #put: { [Name in TableName]?: Tables[Name][] } = {};
+
+  constructor(head: Head) {
+    this.head = { ...head };
+  }
+
+  put<Name extends TableName>(table: Name, ...rows: readonly Tables[Name][]): void {
+    const all = (this.#put[table] ?? []) as Tables[Name][];
+    for (const row of rows) all.push(row);
+    Object.assign(this.#put, { [table]: all });
+  }
+
+  remove<Name extends TableName>(table: Name, ...keys: readonly KeyOf<Name>[]): void {
+    const all = (this.#remove[table] ?? []) as KeyOf<Name>[];
+    for (const key of keys) all.push(key);
+    Object.assign(this.#remove, { [table]: all });
+  }
+
+  *save(): Asking<void> {
+    const changes: Changes = { head: this.head, remove: this.#remove, put: this.#put };
+    yield* ask("save", changes);
+  }
+}

@@ -1,0 +1,77 @@
+import type { MemoryEntry, MemoryPage, MemoryStats } from "../core/memory-store.ts";
+import { memoryFilter } from "../search/memory-filter.ts";
+import { type Asking, ask, question, together, transaction } from "./asking.ts";
+import { entryOf } from "./entries/entry-row.ts";
+import { checked, openHead } from "./head.ts";
+import type { EntryRow } from "./index-store.ts";
+
+/** The entries with these ids, in the order of the ids. */
+export function* readEntries(ids: readonly string[]): Asking<readonly MemoryEntry[]> {
+  const [head, rows] = yield* together(question("head"), question("entries", { ids }));
+  return checked(head) ? rows.map(entryOf) : [];
+}
+
+/** Entries that are read at once when a filter leaves some out. */
+const PAGE = 500;
+
+/** Entries in the order in which they were stored. */
+export function listEntries(page: MemoryPage): Asking<readonly MemoryEntry[]> {
+  return transaction("read", function* () {
+    if (!(yield* openHead())) return [];
+    const after = page.after === undefined ? -1 : yield* keyOf(page.after);
+    // What came after an entry that is gone is not known.
+    if (after === undefined) return [];
+    const { sessionId, limit, after: _, ...rest } = page;
+    const isWanted = memoryFilter(rest);
+    const isFiltered = Object.values(rest).some((value) => value !== undefined);
+    const pages = sessionId === undefined ? [ALL] : yield* rangesOf(sessionId);
+    const found: MemoryEntry[] = [];
+    for (const range of pages) {
+      for (let last = after, first = range.first; found.length < limit; ) {
+        const size = isFiltered ? PAGE : Math.min(PAGE, limit - found.length);
+        const rows: readonly EntryRow[] = yield* ask(
+          "entries",
+          range === ALL
+            ? { after: last, limit: size }
+            : { first, last: range.last, after, limit: size },
+        );
+        const wanted = rows.map(entryOf).filter(isWanted);
+        found.push(...wanted.slice(0, limit - found.length));
+        const end = rows.at(-1);
+        if (!end || rows.length < size) break;
+        last = end.key;
+        first = end.slot + 1;
+      }
+    }
+    return found;
+  });
+}
+
+const ALL = { first: 0, last: Number.MAX_SAFE_INTEGER };
+
+/** The slots of a session, in the order in which its entries were stored. */
+export function* rangesOf(sessionId: string): Asking<readonly { first: number; last: number }[]> {
+  const [session] = yield* ask("sessions", { ids: [sessionId] });
+  return (session?.runs ?? []).map(({ first, used }) => ({ first, last: first + used - 1 }));
+}
+
+function* keyOf(id: string): Asking<number | undefined> {
+  const [row] = yield* ask("entries", { ids: [id] });
+  return row?.key;
+}
+
+/** What the row of an entry and its places in the keys take besides the text, about. */
+const ENTRY_BYTES = 120;
+
+/** Of one session, or of all with `null`. */
+export function* memoryStats(sessionId: string | null): Asking<Omit<MemoryStats, "vectors">> {
+  const [head, found] = yield* together(question("head"), question("stats", sessionId));
+  const { entries, sessions, textBytes, segments, postings, passages, bytes } = found;
+  const stats = { entries, sessions, textBytes };
+  if (!checked(head) || sessionId !== null) return { ...stats, index: "words" };
+  return {
+    ...stats,
+    index: `${postings} places of words of ${passages} passages, in ${segments} segments`,
+    diskBytes: textBytes + bytes + ENTRY_BYTES * entries,
+  };
+}

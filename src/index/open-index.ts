@@ -1,0 +1,288 @@
+import { passOnSummary } from "../search/bounds/word-summaries.ts";
+import type {
+  DetailColumns,
+  PassageColumns,
+  PassageIndex,
+  PassageLinks,
+  Postings,
+} from "../search/passage-index.ts";
+import { type Asking, ask } from "./asking.ts";
+import { ColumnRoom } from "./columns/column-room.ts";
+import { unpackRecords } from "./columns/slot-records.ts";
+import { checked } from "./head.ts";
+import { type Head, type Known, type News, type Segment, stillKnown } from "./index-store.ts";
+import { KnownVectors } from "./vectors/known-vectors.ts";
+import { postingsBesides, unitePostings, withPostings } from "./words/postings.ts";
+import { PostingsCache } from "./words/postings-cache.ts";
+import { WordBlocks } from "./words/word-blocks.ts";
+import { wordBytes } from "./words/word-order.ts";
+
+/**
+ * Segments up to this level are read whole, at most some 64 000 postings each. While others add, small
+ * segments come and go, and each search asks each of them for all of its words.
+ */
+const LOADED_LEVEL_MAX = 2;
+const BYTES_OF_SLOT = 27;
+
+const NOTHING_KNOWN = { changes: -1, removedAt: -1, generation: -1 };
+
+export interface Wanted {
+  /** Words that the search will look up; `東*` is all words that begin so. */
+  readonly words: readonly string[];
+  readonly sessionId?: string | undefined;
+  /** The embedder whose codes are wanted. */
+  readonly embedder?: string | undefined;
+}
+
+/**
+ * The index of a namespace in memory: what was read of it stays until it changes. `catchUp` comes first
+ * in every search, and brings what the search will look at.
+ */
+export class OpenIndex implements PassageIndex {
+  readonly links: PassageLinks;
+  #head: Head | undefined;
+  #known: Pick<Known, "changes" | "removedAt" | "generation"> = NOTHING_KNOWN;
+  #segments: readonly Segment[] = [];
+  readonly #loaded = new Map<number, WordBlocks>();
+  readonly #cacheBytes: number | undefined;
+  readonly #cache: PostingsCache;
+  readonly #room = new ColumnRoom();
+  #columns: PassageColumns;
+  #sessions = { count: 0, last: 0 };
+  readonly #labels = new Map<number, string>();
+  readonly #labelNumbers = new Map<string, number>();
+  #lastLabel = 0;
+  readonly vectors: KnownVectors;
+  /** What the last `catchUp` brought for the search at hand. */
+  #postings = new Map<string, Postings>();
+  #session: { readonly id: string; readonly number: number | undefined } | undefined;
+
+  /** `cacheBytes` bounds the postings that stay in memory, and the rows of vectors. */
+  constructor(cacheBytes?: number) {
+    this.#cacheBytes = cacheBytes;
+    this.#cache = new PostingsCache(cacheBytes ?? CACHE_BYTES);
+    this.vectors = new KnownVectors(cacheBytes);
+    this.#columns = this.#room.upTo(0);
+    const room = this.#room;
+    this.links = {
+      get: (slot) => this.#link(slot),
+      get version() {
+        return room.linkChanges.version;
+      },
+      changedSince: (version) => room.linkChanges.since(version),
+    };
+  }
+
+  /** Reads what was written since, and what is wanted; `undefined` when the namespace has no memory yet. */
+  *catchUp(wanted: Wanted): Asking<Head | undefined> {
+    const words = [...new Set(wanted.words)].map((word) => ({ word, ...rangeOf(word) }));
+    const news = yield* ask("catchUp", {
+      ...this.#known,
+      loaded: [...this.#loaded.keys()],
+      loadedLevel: LOADED_LEVEL_MAX,
+      lastSession: this.#sessions.last,
+      lastLabel: this.#lastLabel,
+      words: words.map(({ word, from, to }) => ({
+        from,
+        to,
+        after: this.#cache.get(word)?.at ?? -1,
+      })),
+      sessionId: wanted.sessionId,
+      vectors: this.vectors.known(wanted.embedder),
+    });
+    if (!news || !checked(news.head)) return undefined;
+    this.#take(news);
+    const { sessionId } = wanted;
+    this.#session = sessionId === undefined ? undefined : { id: sessionId, number: news.session };
+    this.#postings = new Map(
+      words.map(({ word, from }, at) => [word, this.#unite(word, from, news.words[at] ?? [])]),
+    );
+    this.vectors.take(wanted.embedder, news);
+    return news.head;
+  }
+
+  /** Bytes of memory that it takes. */
+  get bytes(): number {
+    const loaded = [...this.#loaded.values()].reduce((sum, { bytes }) => sum + bytes, 0);
+    return loaded + this.#cache.bytes + BYTES_OF_SLOT * this.#room.slots;
+  }
+
+  get slots(): number {
+    return this.#head?.slots ?? 0;
+  }
+
+  get passages(): number {
+    return this.#head?.passages ?? 0;
+  }
+
+  get columns(): PassageColumns {
+    return this.#columns;
+  }
+
+  details(slot: number, end = slot + 1): DetailColumns {
+    return this.#room.details(slot, end);
+  }
+
+  get sessions(): number {
+    return this.#sessions.count;
+  }
+
+  get lastSession(): number {
+    return this.#sessions.last;
+  }
+
+  postings(word: string): Postings {
+    const postings = this.#postings.get(word);
+    if (!postings) throw new Error(`The search did not say that it looks for "${word}".`);
+    return postings;
+  }
+
+  postingsOfBeginning(beginning: string): Postings {
+    return this.postings(`${beginning}*`);
+  }
+
+  sessionNumber(id: string): number | undefined {
+    return this.#session?.id === id ? this.#session.number : undefined;
+  }
+
+  labelNumber(text: string): number | undefined {
+    return this.#labelNumbers.get(text);
+  }
+
+  label(number: number): string | undefined {
+    return this.#labels.get(number);
+  }
+
+  #link(slot: number): number | undefined {
+    const { session, entry } = this.#columns;
+    return session[slot] === 0 ? entry[slot] || undefined : undefined;
+  }
+
+  #take({ head, segments, small, blocks, columns, sessions, labels }: News): void {
+    this.#head = head;
+    if (!segments) return;
+    if (this.#cacheBytes === undefined) {
+      this.#cache.limitTo(Math.max(CACHE_BYTES, PASSAGE_BYTES * head.passages));
+    }
+    const known = stillKnown(this.#known, head);
+    if (known.words < 0) this.#forgetWords();
+    this.#segments = segments;
+    const left = new Set(segments.map(({ number }) => number));
+    for (const number of this.#loaded.keys()) if (!left.has(number)) this.#loaded.delete(number);
+    for (const { number, words } of small) this.#loaded.set(number, WordBlocks.ofSmall(words));
+    for (const [segment, rows] of Map.groupBy(blocks, (block) => block.segment)) {
+      this.#loaded.set(segment, new WordBlocks(rows));
+    }
+    this.#sessions = {
+      count: this.#sessions.count + sessions.count,
+      last: Math.max(this.#sessions.last, sessions.last),
+    };
+    for (const { number, text } of labels) {
+      this.#labels.set(number, text);
+      this.#labelNumbers.set(text, number);
+      this.#lastLabel = Math.max(this.#lastLabel, number);
+    }
+    if (known.columns < 0) this.#room.clear(head.slots);
+    else this.#room.grow(head.slots);
+    const lastChange = new Map(segments.map((segment) => [segment.number, segment.lastChange]));
+    const newest = small.filter(({ number }) => (lastChange.get(number) ?? 0) > known.columns);
+    if (
+      known.columns < 0 ||
+      columns.length > 0 ||
+      newest.length > 0 ||
+      this.#columns.entry.length !== head.slots
+    ) {
+      for (const { block, data } of columns) this.#room.putBlock(block, data);
+      for (const { columns } of newest) this.#room.putRecords(unpackRecords(columns));
+      this.#columns = this.#room.upTo(head.slots);
+    }
+    this.#known = head;
+  }
+
+  /** After a removal nothing is true of words that were read before. */
+  #forgetWords(): void {
+    this.#loaded.clear();
+    this.#cache.clear();
+    this.#labels.clear();
+    this.#labelNumbers.clear();
+    this.#lastLabel = 0;
+    this.#sessions = { count: 0, last: 0 };
+  }
+
+  /** The postings of a word: those known, those in segments in memory, and those in `blocks`. */
+  #unite(word: string, from: Uint8Array, blocks: News["words"][number]): Postings {
+    const changes = this.#head?.changes ?? 0;
+    const known = this.#cache.get(word);
+    if (known?.at === changes) return known.postings;
+    const read = (some: WordBlocks) =>
+      isRange(word) ? [...some.postingsOfBeginning(word.slice(0, -1))] : some.postings(from);
+    // A merged segment may have what is known besides what is new.
+    const unread = this.#segments.filter(({ lastChange }) => lastChange > (known?.at ?? -1));
+    const found = unread.flatMap(({ number }) => {
+      const loaded = this.#loaded.get(number);
+      return loaded ? read(loaded) : [];
+    });
+    for (const rows of Map.groupBy(blocks, ({ segment }) => segment).values()) {
+      found.push(...read(new WordBlocks(rows)));
+    }
+    const postings = known ? grown(known.postings, found) : unitePostings(found);
+    this.#cache.set(word, { postings, at: changes });
+    return postings;
+  }
+}
+
+/** The same object when nothing is new: what is known about it stays true. */
+function grown(known: Postings, found: readonly Postings[]): Postings {
+  const added = postingsBesides(known, unitePostings(found));
+  if (added.slots.length === 0) return known;
+  const postings = withPostings(known, added);
+  passOnSummary(known, postings, added);
+  return postings;
+}
+
+function isRange(word: string): boolean {
+  return word.endsWith("*");
+}
+
+function rangeOf(word: string): { readonly from: Uint8Array; readonly to: Uint8Array } {
+  const from = wordBytes(isRange(word) ? word.slice(0, -1) : word);
+  return { from, to: isRange(word) ? Buffer.concat([from, LAST]) : from };
+}
+
+/** No character begins with this byte in UTF-8. */
+const LAST = Uint8Array.of(255);
+
+/** What stays in memory of postings, unless another size is given: so much, … */
+const CACHE_BYTES = 16_000_000;
+/** … or so much for each passage, when that is more: words of a question are in more places of a large index. */
+const PASSAGE_BYTES = 64;
+/** What stays of the vectors of all namespaces. */
+const VECTOR_BYTES_MAX = 64 * 2 ** 20;
+
+/** The indexes that a process has in memory, by namespace. Those searched last stay. */
+export class OpenIndexes {
+  /** The one used last is at the end. */
+  readonly #open = new Map<string, OpenIndex>();
+
+  of(namespace: string, cacheBytes?: number): OpenIndex {
+    const index = this.#open.get(namespace) ?? new OpenIndex(cacheBytes);
+    this.#open.delete(namespace);
+    this.#open.set(namespace, index);
+    this.#closeOthers(cacheBytes ?? CACHE_BYTES);
+    return index;
+  }
+
+  /** Closes those that were not searched for longest, while all of them take too much. */
+  #closeOthers(bytesMax: number): void {
+    if (this.#open.size === 1) return;
+    const all = [...this.#open];
+    let bytes = all.reduce((sum, [, index]) => sum + index.bytes, 0);
+    let vectorBytes = all.reduce((sum, [, index]) => sum + index.vectors.bytes, 0);
+    for (const [namespace, index] of all.slice(0, -1)) {
+      if (bytes <= bytesMax && vectorBytes <= VECTOR_BYTES_MAX) return;
+      bytes -= index.bytes;
+      vectorBytes -= index.vectors.bytes;
+      this.#open.delete(namespace);
+    }
+  }
+}

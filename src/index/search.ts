@@ -1,0 +1,201 @@
+import type { MemoryHit, MemoryQuery } from "../core/memory-store.ts";
+import type { FoundEntry } from "../search/find-entries.ts";
+import { memoryFilter } from "../search/memory-filter.ts";
+import { readQuestion } from "../search/question.ts";
+import { stem } from "../search/stem.ts";
+import { textKey } from "../search/text-key.ts";
+import { isBeginning } from "../search/words.ts";
+import type { SlotRow } from "../vectors/nearest-vectors.ts";
+import { type Asking, ask, question, together, transaction } from "./asking.ts";
+import { entryOf } from "./entries/entry-row.ts";
+import { type NeighbourSlots, neighbourSlots } from "./entries/neighbours.ts";
+import type { EntryRow, SessionRow } from "./index-store.ts";
+import type { OpenIndex } from "./open-index.ts";
+import { type EmbeddedSearch, type Finding, findByMeaning } from "./vectors/search-vectors.ts";
+import { textMark } from "./words/entry-words.ts";
+
+/**
+ * Finds entries, best first. Entries whose text is the query come before all others.
+ *
+ *     1  catch up      what was written since, postings of the query's words, new codes of vectors
+ *     2  look closer   rows of the nearest vectors, entries that may have the query's own text
+ *     3  read          the results, and their neighbours
+ *
+ * Each is one round trip; the second is left out when nothing needs it. No text is read but that of results.
+ */
+export function* searchEntries(
+  index: OpenIndex,
+  query: MemoryQuery,
+  embedded?: EmbeddedSearch,
+): Asking<readonly MemoryHit[]> {
+  const texts = [query.query].flat().filter((text) => text.trim() !== "");
+  if (query.limit <= 0 || texts.length === 0) return [];
+  return yield* transaction("read", () => search(index, query, texts, embedded));
+}
+
+function* search(
+  index: OpenIndex,
+  query: MemoryQuery,
+  texts: readonly string[],
+  embedded: EmbeddedSearch | undefined,
+): Asking<readonly MemoryHit[]> {
+  const marks = texts.map(textMark);
+  const forms = texts.flatMap((text) => readQuestion(text).words.map(formOf));
+  const head = yield* index.catchUp({
+    words: [...forms, ...marks.map(({ word }) => word)],
+    sessionId: query.sessionId,
+    embedder: embedded && "vectors" in embedded ? embedded.embedder : undefined,
+  });
+  if (!head) return [];
+  const finding = findByMeaning(index, { ...query, texts }, embedded);
+  const marked = texts.map((text, at): MarkedText => {
+    const { slots, hits } = index.postings(marks[at]?.word ?? "");
+    return { key: textKey(text), slots: [...slots.filter((_, n) => hits[n] === marks[at]?.hits)] };
+  });
+  const seen = yield* lookCloser(index, query, finding, marked);
+  const same = yield* sameTexts(query, marked, seen.entries);
+  const sameSlots = new Set(same.map(({ slot }) => slot));
+  const others = finding
+    .finish(seen.rows)
+    .filter(({ slot }) => !sameSlots.has(slot))
+    .slice(0, query.limit - same.length);
+  const explanation = query.explain ? SAME_TEXT : {};
+  const found = [...same.map(({ slot }) => ({ slot, score: 1, ...explanation })), ...others];
+  return yield* hitsOf(index, query, found, seen.sessions);
+}
+
+const SAME_TEXT = { explanation: { parts: [{ name: "same text", adds: 1 }] } };
+
+/** The form of a word of a question that the index knows; `東*` is all words that begin so. */
+export function formOf(word: string): string {
+  return isBeginning(word) ? `${word}*` : stem(word);
+}
+
+/** A text of the query, and the slots of entries that may have it. */
+interface MarkedText {
+  readonly key: string;
+  readonly slots: readonly number[];
+}
+
+interface Seen {
+  readonly rows: readonly SlotRow[];
+  /** By slot, the first entries that may have a text of the query. */
+  readonly entries: ReadonlyMap<number, EntryRow>;
+  /** Sessions that results may be of, when neighbours are wanted. */
+  readonly sessions: readonly SessionRow[];
+}
+
+function* lookCloser(
+  index: OpenIndex,
+  { neighbours = 0 }: MemoryQuery,
+  { near, likely }: Finding,
+  marked: readonly MarkedText[],
+): Asking<Seen> {
+  const { vectors } = index;
+  const known = near.flatMap((slot) => {
+    const row = vectors.row(slot);
+    return row ? [{ slot, row }] : [];
+  });
+  const inMemory = new Set(known.map(({ slot }) => slot));
+  const unread = near.filter((slot) => !inMemory.has(slot));
+  const mayBeSame = marked.flatMap(({ slots }) => slots.slice(0, PAGE));
+  const sessions = neighbours > 0 ? sessionsOf(index, [...likely, ...mayBeSame]) : [];
+  if (unread.length + mayBeSame.length + sessions.length === 0) {
+    return { rows: known, entries: new Map(), sessions: [] };
+  }
+  const [read, entries, sessionRows] = yield* together(
+    question("vectorRows", vectors.space?.number ?? 0, unread),
+    question("entries", { slots: mayBeSame }),
+    question("sessions", { numbers: sessions }),
+  );
+  vectors.keep(read);
+  return {
+    rows: [...known, ...read.flatMap(({ slot, row }) => (row ? [{ slot, row }] : []))],
+    entries: bySlot(entries),
+    sessions: sessionRows,
+  };
+}
+
+/** Entries that are read at once of those that may have the text of a query. */
+const PAGE = 100;
+
+/** The entries whose text is one of the queries, the oldest first. */
+function* sameTexts(
+  query: MemoryQuery,
+  marked: readonly MarkedText[],
+  first: ReadonlyMap<number, EntryRow>,
+): Asking<readonly EntryRow[]> {
+  const isWanted = memoryFilter(query);
+  const found = new Map<number, EntryRow>();
+  for (const { key, slots } of marked) {
+    for (let at = 0; at < slots.length && found.size < query.limit; at += PAGE) {
+      const page = slots.slice(at, at + PAGE);
+      const rows = at === 0 ? first : bySlot(yield* ask("entries", { slots: page }));
+      for (const slot of page) {
+        const row = rows.get(slot);
+        if (!row || !isWanted(entryOf(row)) || textKey(row.content) !== key) continue;
+        found.set(row.key, row);
+      }
+    }
+  }
+  return [...found.values()].sort((one, other) => one.key - other.key).slice(0, query.limit);
+}
+
+function* hitsOf(
+  index: OpenIndex,
+  { neighbours = 0 }: MemoryQuery,
+  found: readonly FoundEntry[],
+  known: readonly SessionRow[],
+): Asking<readonly MemoryHit[]> {
+  if (found.length === 0) return [];
+  const around = neighbours > 0 ? yield* neighboursOf(index, found, known, neighbours) : undefined;
+  const wanted = found.flatMap(({ slot }) => {
+    const { before = [], after = [] } = around?.get(slot) ?? {};
+    return [slot, ...before, ...after];
+  });
+  const rows = bySlot(yield* ask("entries", { slots: [...new Set(wanted)] }));
+  const entriesAt = (slots: readonly number[]) =>
+    slots.flatMap((slot) => {
+      const row = rows.get(slot);
+      return row ? [entryOf(row)] : [];
+    });
+  return found.flatMap(({ slot, score, explanation }): MemoryHit[] => {
+    const near = around?.get(slot);
+    return entriesAt([slot]).map((entry) => ({
+      ...entry,
+      score,
+      ...(near
+        ? { neighbours: { before: entriesAt(near.before), after: entriesAt(near.after) } }
+        : {}),
+      ...(explanation === undefined ? {} : { explanation }),
+    }));
+  });
+}
+
+function* neighboursOf(
+  index: OpenIndex,
+  found: readonly FoundEntry[],
+  known: readonly SessionRow[],
+  count: number,
+): Asking<ReadonlyMap<number, NeighbourSlots>> {
+  const sessions = new Map(known.map((session) => [session.number, session]));
+  const slots = found.map(({ slot }) => slot);
+  const unknown = sessionsOf(index, slots).filter((number) => !sessions.has(number));
+  if (unknown.length > 0) {
+    for (const row of yield* ask("sessions", { numbers: unknown })) sessions.set(row.number, row);
+  }
+  return new Map(
+    slots.map((slot) => {
+      const { runs = [] } = sessions.get(index.columns.session[slot] ?? 0) ?? {};
+      return [slot, neighbourSlots(index.columns, runs, slot, count)];
+    }),
+  );
+}
+
+function sessionsOf({ columns }: OpenIndex, slots: readonly number[]): number[] {
+  return [...new Set(slots.map((slot) => columns.session[slot] ?? 0))].filter(Boolean);
+}
+
+function bySlot(rows: readonly EntryRow[]): ReadonlyMap<number, EntryRow> {
+  return new Map(rows.map((row) => [row.slot, row]));
+}

@@ -1,0 +1,149 @@
+import { INDEX_VERSION } from "../../search/indexed-passages.ts";
+import { type Asking, ask, type Progress, question, together, transaction } from "../asking.ts";
+import { recordsOf } from "../columns/slot-records.ts";
+import { columnsOf, placedEntry } from "../entries/entry-row.ts";
+import { linksOf } from "../entries/runs.ts";
+import { Draft } from "../head.ts";
+import type { Counts, Head } from "../index-store.ts";
+import { isMergeDue, writeSegment } from "../segments/segments.ts";
+import { wordsOf } from "../words/entry-words.ts";
+import { deleteColumns, mergeStep } from "./merge.ts";
+
+export interface RebuildStep extends Progress {
+  readonly more: boolean;
+}
+
+const NOTHING_TO_DO: RebuildStep = { done: 0, total: 0, more: false };
+
+/** Entries, and passages, that one step indexes. */
+const STEP_ENTRIES = 500;
+const STEP_PASSAGES = 1000;
+
+/** One step of rebuilding an index that an older rkat built; takes no time when there is none. */
+export function* prepareIndex(): Asking<RebuildStep> {
+  const head = yield* ask("head");
+  // `checked` refuses the index of a newer rkat, which knows better words.
+  const isOlder = head !== undefined && head.version < INDEX_VERSION;
+  return isOlder ? yield* reindex() : NOTHING_TO_DO;
+}
+
+/**
+ * One step of rebuilding the index. The next generation grows beside the one that is searched: a page of
+ * entries at a time, in the order of storing, so that those added meanwhile come last. When none is left,
+ * it replaces the other in one short transaction. Entries keep their slots. After a kill the next step
+ * continues where the last one ended.
+ */
+export function* reindex(): Asking<RebuildStep> {
+  const head = yield* ask("head");
+  if (!head) return NOTHING_TO_DO;
+  if (head.rebuilt === null || head.rebuiltVersion !== INDEX_VERSION) return yield* begin();
+  const next = head.generation + 1;
+  if (isMergeDue(yield* ask("segments"), next)) yield* mergeStep(next);
+  else yield* indexPage();
+  return progressOf(yield* ask("head"));
+}
+
+function progressOf(head: Head | undefined): RebuildStep {
+  const total = head?.stored ?? 0;
+  if (!head || head.rebuilt === null) return { done: total, total, more: false };
+  return { done: head.rebuilt + 1, total, more: true };
+}
+
+/** Removes what another version has begun, step by step. */
+function begin(): Asking<RebuildStep> {
+  return transaction("write unsynced", function* () {
+    const [head, segments] = yield* together(question("head"), question("segments"));
+    if (!head) return NOTHING_TO_DO;
+    const next = head.generation + 1;
+    const draft = new Draft(head);
+    for (const segment of segments) {
+      if (segment.generation === next && segment.state !== "gone") {
+        draft.put("segments", { ...segment, state: "gone" });
+      }
+    }
+    if (yield* deleteColumns(draft, next)) return { done: 0, total: 1, more: true };
+    draft.head.rebuilt = -1;
+    draft.head.rebuiltVersion = INDEX_VERSION;
+    yield* draft.save();
+    return progressOf(draft.head);
+  });
+}
+
+function* indexPage(): Asking<void> {
+  // Cutting texts into words takes most of the time, so it is done before other writers have to wait.
+  const read = yield* transaction("read", readPage);
+  if (!read) return;
+  const entries = read.rows.map((row) => ({ ...placedEntry(row), columns: columnsOf(row) }));
+  const words = wordsOf(entries);
+  yield* transaction("write unsynced", function* () {
+    const [head, segments, sessions, rest] = yield* together(
+      question("head"),
+      question("segments"),
+      question("sessions", { numbers: [...new Set(read.rows.map(({ session }) => session))] }),
+      question("entries", { after: read.head.rebuilt ?? -1, limit: 1 }),
+    );
+    // Another process has continued, or deleted some of what was read: the next step reads again.
+    if (!head || head.rebuilt !== read.head.rebuilt || head.removedAt !== read.head.removedAt)
+      return;
+    const draft = new Draft(head);
+    const [first, last] = [read.rows[0], read.rows.at(-1)];
+    if (!first || !last) {
+      // An entry may have been added meanwhile.
+      if (rest.length > 0) return;
+      const counts = head.changes === read.head.changes ? read.counts : undefined;
+      replaceIndex(draft, segments, counts);
+      yield* draft.save();
+      return;
+    }
+    const extent = {
+      generation: head.generation + 1,
+      firstEntry: first.key,
+      lastEntry: last.key,
+      firstChange: head.changes + 1,
+      lastChange: head.changes + 1,
+    };
+    const links = sessions.flatMap(({ runs }) => linksOf(runs));
+    yield* writeSegment(draft, segments, { extent, words, records: recordsOf(entries, links) });
+    draft.head.rebuilt = last.key;
+    yield* draft.save();
+  });
+}
+
+function* readPage() {
+  const head = yield* ask("head");
+  if (!head || head.rebuilt === null) return undefined;
+  const all = yield* ask("entries", { after: head.rebuilt, limit: STEP_ENTRIES });
+  let passages = 0;
+  const rows = all.filter((row) => {
+    const fits = passages < STEP_PASSAGES;
+    passages += row.passages;
+    return fits;
+  });
+  return { head, rows, counts: rows.length === 0 ? yield* ask("recount") : undefined };
+}
+
+/** The next generation takes the place of the one that is searched. `counts` are right if they are given. */
+function replaceIndex(
+  draft: Draft,
+  segments: readonly Parameters<typeof draft.put<"segments">>[1][],
+  counts: Counts | undefined,
+): void {
+  const { head } = draft;
+  for (const segment of segments) {
+    if (segment.generation <= head.generation && segment.state !== "gone") {
+      draft.put("segments", { ...segment, state: "gone" });
+    }
+  }
+  if (counts) {
+    draft.put("sessions", ...counts.sessions);
+    draft.put("labels", ...counts.labels);
+    head.passages = counts.passages;
+  }
+  head.changes += 1;
+  head.generation += 1;
+  head.version = INDEX_VERSION;
+  head.removedAt = head.changes;
+  head.columnsAt = head.changes;
+  head.rebuilt = null;
+  head.rebuiltVersion = null;
+}

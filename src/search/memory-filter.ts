@@ -1,0 +1,18 @@
+import type { MemoryEntry, MemoryFilter } from "../core/memory-store.ts";
+import { instant, timeSpan } from "./instant.ts";
+
+/** Whether an entry is one of those that a query is about, whatever it says. */
+export function memoryFilter(
+  query: MemoryFilter,
+): (entry: Pick<MemoryEntry, "sessionId" | "role" | "kind" | "time">) => boolean {
+  const { since, until } = timeSpan(query);
+  const anyTime = query.since === undefined && query.until === undefined;
+  return ({ sessionId, role, kind, time }) => {
+    if (query.sessionId !== undefined && sessionId !== query.sessionId) return false;
+    if (query.role !== undefined && role !== query.role) return false;
+    if (query.kind !== undefined && kind !== query.kind) return false;
+    if (anyTime) return true;
+    const at = instant(time);
+    return since <= at && at <= until;
+  };
+}

@@ -1,0 +1,90 @@
+import type { MemoryCheck, MemoryEntry, MemoryPage, MemoryQuery } from "../../core/memory-store.ts";
+import { addEntries } from "../../index/add.ts";
+import { type Asking, type Progress, runInSteps, runSync } from "../../index/asking.ts";
+import { deleteEntries, deleteSession } from "../../index/delete.ts";
+import { listEntries, memoryStats, readEntries } from "../../index/list.ts";
+import { OpenIndexes } from "../../index/open-index.ts";
+import { searchEntries } from "../../index/search.ts";
+import { mergeSegments } from "../../index/upkeep/merge.ts";
+import { prepareIndex, reindex } from "../../index/upkeep/reindex.ts";
+import { verifyIndex } from "../../index/upkeep/verify.ts";
+import type { EmbeddedSearch } from "../../index/vectors/search-vectors.ts";
+import {
+  deleteOtherSpaces,
+  openSpace,
+  pendingPassages,
+  saveCalibration,
+  storeVectors,
+  vectorStats,
+} from "../../index/vectors/store-vectors.ts";
+import type { Connection } from "./connection.ts";
+import { SqliteIndexStore } from "./sqlite-index-store.ts";
+
+/** What the memory store asks of the database: each runs code of the index on it. */
+export const indexCommands = {
+  searchMemories: (
+    db: Connection,
+    namespace: string,
+    query: MemoryQuery,
+    cacheBytes?: number,
+    embedded?: EmbeddedSearch,
+  ) => run(db, namespace, searchEntries(opened(db).of(namespace, cacheBytes), query, embedded)),
+  addMemories: command((entries: readonly MemoryEntry[]) => addEntries(entries)),
+  readMemories: command((ids: readonly string[]) => readEntries(ids)),
+  listMemories: command((page: MemoryPage) => listEntries(page)),
+  memoryStats: command((sessionId: string | null) => memoryStats(sessionId)),
+  deleteMemories: command((ids: readonly string[]) => deleteEntries(ids)),
+  deleteSessionMemories: command((sessionId: string) => deleteSession(sessionId)),
+  mergeMemories: command((stepBytes?: number) => mergeSegments(stepBytes)),
+  prepareMemories: command(() => prepareIndex()),
+  reindexMemories: command(() => reindex()),
+  verifyMemories,
+  openVectorSpace: command(openSpace),
+  pendingPassages: command(pendingPassages),
+  storeVectors: command(storeVectors),
+  saveCalibration: command(saveCalibration),
+  deleteOtherSpaces: command(deleteOtherSpaces),
+  vectorStats: command(vectorStats),
+};
+
+function command<Values extends readonly unknown[], Result>(
+  ask: (...values: Values) => Asking<Result>,
+): (db: Connection, namespace: string, ...values: Values) => Result {
+  return (db, namespace, ...values) => run(db, namespace, ask(...values));
+}
+
+function run<Result>(db: Connection, namespace: string, asking: Asking<Result>): Result {
+  return runSync(asking, new SqliteIndexStore(db, namespace));
+}
+
+const OPENED = new WeakMap<Connection, OpenIndexes>();
+
+/** What stays in memory of indexes, with the connection. */
+function opened(db: Connection): OpenIndexes {
+  const known = OPENED.get(db) ?? new OpenIndexes();
+  OPENED.set(db, known);
+  return known;
+}
+
+/** How far a check has come. `check` is there when it is done. */
+export interface Verified extends Progress {
+  readonly check?: MemoryCheck;
+}
+
+/** A check that is going on, on a connection that does nothing else meanwhile. */
+const RUNNING = new WeakMap<Connection, Generator<Progress, MemoryCheck>>();
+
+/** The next step of a check. All steps see one state of the file. */
+function verifyMemories(db: Connection, namespace: string): Verified {
+  const running = RUNNING.get(db) ?? runInSteps(verifyIndex(), new SqliteIndexStore(db, namespace));
+  RUNNING.set(db, running);
+  try {
+    const { done, value } = running.next();
+    if (!done) return value;
+    RUNNING.delete(db);
+    return { done: value.entries, total: value.entries, check: value };
+  } catch (error) {
+    RUNNING.delete(db);
+    throw error;
+  }
+}
