@@ -37,7 +37,7 @@ import { saveIndexChanges } from "./save-index-changes.ts";
 export class SqliteIndexStore implements SyncIndexStore {
   readonly #db: Connection;
   readonly #name: string;
-  #number = -1;
+  #known = -1;
 
   constructor(db: Connection, namespace: string) {
     this.#db = db;
@@ -57,7 +57,7 @@ export class SqliteIndexStore implements SyncIndexStore {
     const row = this.#db.get<Head & { readonly number: number }>(HEAD, this.#name);
     if (!row) return undefined;
     const { number, ...head } = row;
-    this.#number = number;
+    this.#known = number;
     return head;
   }
 
@@ -249,7 +249,7 @@ export class SqliteIndexStore implements SyncIndexStore {
   }
 
   storedIds(ids: readonly string[]): readonly string[] {
-    const number = this.#knownNumber();
+    const number = this.#number;
     return ids.filter((id) => this.#db.get(HAS_ID, number, id) !== undefined);
   }
 
@@ -385,16 +385,16 @@ export class SqliteIndexStore implements SyncIndexStore {
   }
 
   save(changes: Changes): void {
-    if (this.#knownNumber() < 0) {
-      this.#number = this.#db.insert(NEW_NAMESPACE, this.#name, changes.head.version);
+    if (this.#number < 0) {
+      this.#known = this.#db.insert(NEW_NAMESPACE, this.#name, changes.head.version);
     }
     saveIndexChanges(this.#db, this.#number, changes);
   }
 
-  /** The number of the namespace, also before its head was asked for; -1 when there is none yet. */
-  #knownNumber(): number {
-    if (this.#number < 0) this.head();
-    return this.#number;
+  /** The number of the namespace; -1 until its first save. */
+  get #number(): number {
+    if (this.#known < 0) this.head();
+    return this.#known;
   }
 
   #key(number: number): number {

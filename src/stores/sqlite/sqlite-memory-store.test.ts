@@ -109,9 +109,14 @@ describe("adding", () => {
         entry(`r-${number}`, `gull ${number}`, { sessionId: "r" }),
       ]);
     }
-    const runs = inFile((db) => db.prepare("SELECT count(*) AS count FROM memory_run").get());
-    // Of 4, 8, 16 and 32 slots, for each of the two.
-    expect(runs).toEqual({ count: 8 });
+    const runs = inFile((db) => db.prepare("SELECT runs FROM memory_session").all());
+    const sizes = runs.map((session) =>
+      JSON.parse(`${session.runs}`).map(([, size]: number[]) => size),
+    );
+    expect(sizes).toEqual([
+      [4, 8, 16, 32],
+      [4, 8, 16, 32],
+    ]);
     expect((await store.stats()).sessions).toBe(2);
     const inSession = await store.search({ query: "osprey", sessionId: "s", limit: 50 });
     expect(new Set(inSession.map(({ id }) => id))).toEqual(
@@ -215,7 +220,7 @@ describe("deleting", () => {
     ]);
     await store.delete({ ids: ["1"] });
     await store.delete({ sessionId: "r" });
-    for (const table of ["entry", "session", "run", "label", "segment", "word_block"]) {
+    for (const table of ["entry", "session", "label", "segment", "word_block"]) {
       expect(
         inFile((db) => db.prepare(`SELECT * FROM memory_${table}`).all()),
         table,
