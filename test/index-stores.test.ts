@@ -102,12 +102,14 @@ test.each([
   ["words and meaning", true],
 ])("by %s, every store gives the same results with the same scores", async (_, isHybrid) => {
   const [sqlite, other] = [new OpenIndex(), new OpenIndex()];
+  let count = 0;
   for (const query of QUERIES) {
     const embedded = await asked(query, isHybrid);
     const expected = await onSqlite(searchEntries(sqlite, query, embedded));
     expect(await onNetwork(searchEntries(other, query, embedded))).toEqual(expected);
-    if (!query.query.includes("zebra")) expect(expected.length).toBeGreaterThan(0);
+    count += expected.length;
   }
+  expect(count).toBeGreaterThan(30);
 });
 
 test.each(QUERIES.map((query) => [[query.query].flat().join(" / "), query] as const))(

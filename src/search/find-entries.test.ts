@@ -343,3 +343,18 @@ describe("whatever is stored and asked", () => {
     );
   });
 });
+
+test("a speaker at the edge of a block of slots takes no place from results of the block beside it", () => {
+  const said = (content: string, sessionId: string, turn: number, speaker = "Bob") =>
+    indexedEntry({ id: `${sessionId}${turn}`, content, sessionId, turn, kind: "message", speaker });
+  // Slots 2 to 59, four empty ones, and slot 64 in the next block.
+  const index = inMemoryIndex([
+    ...Array.from({ length: 58 }, (_, turn) => said(turn % 9 === 0 ? "kiln" : "weir", "s", turn)),
+    said("heron", "r", 0, "Zora"),
+  ]);
+  const query = { texts: ["Zora kiln"], minScore: 0 };
+  const all = findEntries(index, { ...query, limit: 100 });
+  for (const limit of [2, 3, 4, 5]) {
+    expect(findEntries(index, { ...query, limit })).toEqual(all.slice(0, limit));
+  }
+});

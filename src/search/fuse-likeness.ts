@@ -24,8 +24,8 @@ export interface LikePassage {
 export interface Fusion {
   /** Those of the nearest that can be results: `finish` has to be told how like the question they are. */
   readonly near: readonly number[];
-  /** Slots of entries that words find, the best first. */
-  readonly byWords: readonly number[];
+  /** Entries that can be results, by their first slots. */
+  readonly candidates: readonly number[];
   finish(near: readonly LikePassage[]): readonly FoundEntry[];
 }
 
@@ -106,7 +106,7 @@ export function fuseLikeness(
       return { slot, score, explanation: { parts } };
     });
   };
-  return { near, byWords: byWords.map(({ slot }) => slot), finish };
+  return { near, candidates: [...found.keys()], finish };
 }
 
 function fused(score: number, meaning: number): number {

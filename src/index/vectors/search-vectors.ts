@@ -17,7 +17,7 @@ export type EmbeddedSearch = { readonly embedder: string } & (
 export interface Finding {
   /** Slots whose rows `finish` needs. */
   readonly near: readonly number[];
-  /** Slots that results are likely to have. */
+  /** Slots that results may have. */
   readonly likely: readonly number[];
   finish(rows: readonly SlotRow[]): readonly FoundEntry[];
 }
@@ -47,7 +47,7 @@ export function findByMeaning(
     const near = new Set(fusion.near);
     return {
       near: fusion.near,
-      likely: [...fusion.byWords.slice(0, query.limit), ...fusion.near],
+      likely: fusion.candidates,
       finish: (rows) => fusion.finish(asked.compare(rows.filter(({ slot }) => near.has(slot)))),
     };
   });

@@ -57,6 +57,8 @@ export class QuestionBounds {
       const unit = (share * (1 + weights.saturation)) / BOUND_MAX;
       for (let at = 0; at < summary.blocks.length; at += 1) {
         const block = summary.blocks[at] as number;
+        // A speaker's name does not reach beside its passage, so its bound there is 0.
+        if (summary.upperBounds[at] === 0) continue;
         if (this.#words[block] === 0) reached.push(block);
         (this.#words[block] as number) += unit * (summary.upperBounds[at] as number);
         (this.#named[block] as number) |= summary.named[at] as number;
