@@ -18,7 +18,7 @@ export class ToolSet {
     if (this.#byName.size < tools.length) {
       const names = tools.map((tool) => tool.definition.name);
       const twice = names.find((name, index) => names.indexOf(name) !== index);
-      throw new SessionError("INVALID_PARAMS", { detail: `Two tools are called "${twice}".` });
+      throw new SessionError("INVALID_PARAMS", { message: `Two tools are called "${twice}".` });
     }
     this.definitions = tools.map((tool) => tool.definition);
     this.tokens = Math.floor(textWeight(JSON.stringify(this.definitions)) / 4);

@@ -227,8 +227,8 @@ function requireSense(options: CompactHistoryOptions, messageCount: number): voi
   }
 }
 
-function refuse(detail: string): never {
-  throw new SessionError("INVALID_PARAMS", { detail });
+function refuse(message: string): never {
+  throw new SessionError("INVALID_PARAMS", { message });
 }
 
 function sameNumbers(a: readonly number[], b: readonly number[]): boolean {

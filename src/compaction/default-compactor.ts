@@ -79,7 +79,7 @@ function requireWholeNumbers(config: CompactionConfig): void {
     const least = LEAST[key as keyof CompactionConfig];
     if (least === undefined || (Number.isSafeInteger(value) && value >= least)) continue;
     throw new SessionError("INVALID_PARAMS", {
-      detail: `config.${key} is ${value}; it has to be a whole number from ${least}.`,
+      message: `config.${key} is ${value}; it has to be a whole number from ${least}.`,
     });
   }
 }

@@ -37,6 +37,6 @@ export function requireHistory(messages: unknown): asserts messages is readonly 
   }
 }
 
-function refuse(detail: string): never {
-  throw new SessionError("INVALID_PARAMS", { detail });
+function refuse(message: string): never {
+  throw new SessionError("INVALID_PARAMS", { message });
 }

@@ -9,7 +9,7 @@ import { type Issue, issuesText } from "./issues.ts";
 export const ERRORS = {
   INVALID_PARAMS: {
     message: "The request is not valid.",
-    hint: "The message names the field and what it may be.",
+    hint: "Correct the request. The message says what is wrong.",
     httpStatus: 400,
     jsonRpcCode: -32602,
     exitCode: 2,
@@ -243,7 +243,7 @@ export class SessionError extends Error {
       readonly message?: string;
       /** Follows the row's message, as a sentence of its own. */
       readonly detail?: string;
-      /** The detail is made of them. */
+      /** The detail is made of these. */
       readonly issues?: readonly Issue[] | undefined;
       readonly hint?: string;
       readonly retry?: { readonly afterMs?: number };

@@ -51,17 +51,17 @@ test("what is not there cannot be done, and what is too much is refused with the
   const refuse = (change: TaskChange) => expect(() => changedTask(RELEASE, change));
   refuse({ done: [7] }).toThrow("no sub-task 7; it has 1, 2");
   const many = Array.from({ length: 49 }, (_, index) => `Step ${index}`);
-  refuse({ add: many }).toThrow("50 sub-tasks at the most");
+  refuse({ add: many }).toThrow("at most 50 sub-tasks");
   const notes = Object.fromEntries(many.map((name) => [name, "x".repeat(300)]));
-  refuse({ notes }).toThrow(/would take \d+ bytes of the 8192/);
+  refuse({ notes }).toThrow(/would take \d+ bytes; the limit is 8192/);
   const notesTooMany = Object.fromEntries([...many, ..."ab"].map((name) => [name, "x"]));
-  refuse({ notes: notesTooMany }).toThrow("50 notes at the most");
+  refuse({ notes: notesTooMany }).toThrow("at most 50 notes");
 });
 
 test("a record that is too large may get smaller", () => {
   const large = changedTask(NO_TASK, { notes: { a: "x".repeat(4000), b: "y".repeat(3000) } });
   expect(changedTask(large, { notes: { b: "" } }, 100).scratchpad).toEqual({ a: "x".repeat(4000) });
-  expect(() => changedTask(large, { goal: "More." }, 100)).toThrow("may");
+  expect(() => changedTask(large, { goal: "More." }, 100)).toThrow("the limit is");
 });
 
 test("active files are few, short in all, each once, and the last used stay", () => {

@@ -155,7 +155,7 @@ function changedSubTasks(
     refuse(`The task has no sub-task ${id}; it has ${known}.`);
   }
   if (all.length - drop.length > TASK_LIMITS.subTasks) {
-    refuse(`A task has ${TASK_LIMITS.subTasks} sub-tasks at the most; drop some that are done.`);
+    refuse(`A task has at most ${TASK_LIMITS.subTasks} sub-tasks. Drop some that are done.`);
   }
   return all
     .filter(({ id }) => !drop.includes(id))
@@ -171,7 +171,7 @@ function changedNotes(
 ): TaskRecord["scratchpad"] {
   const after = Object.entries({ ...before, ...notes }).filter(([, text]) => text !== "");
   if (after.length > TASK_LIMITS.notes) {
-    refuse(`A task has ${TASK_LIMITS.notes} notes at the most; remove some.`);
+    refuse(`A task has at most ${TASK_LIMITS.notes} notes. Remove some.`);
   }
   return Object.fromEntries(after);
 }
@@ -185,10 +185,10 @@ function requireRoom(after: TaskRecord, before: TaskRecord, bytesMax: number): v
   const bytes = utf8Bytes(renderTask(after));
   if (bytes <= bytesMax || bytes < utf8Bytes(renderTask(before))) return;
   refuse(
-    `The task record would take ${bytes} bytes of the ${bytesMax} that it may; drop sub-tasks or notes, or say them in fewer words.`,
+    `The task record would take ${bytes} bytes; the limit is ${bytesMax}. Drop sub-tasks or notes, or shorten them.`,
   );
 }
 
-function refuse(detail: string): never {
-  throw new SessionError("INVALID_PARAMS", { detail });
+function refuse(message: string): never {
+  throw new SessionError("INVALID_PARAMS", { message });
 }

@@ -94,7 +94,7 @@ export class ProjectKnowledge {
     const [added] = await this.store.add([entry], this.limits);
     if (!added) {
       throw new SessionError("INVALID_PARAMS", {
-        detail: `All ${this.limits.max[kind]} entries of this kind are pinned.`,
+        message: `All ${this.limits.max[kind]} entries of this kind are pinned.`,
         hint: "Unpin or forget some.",
       });
     }

@@ -434,7 +434,7 @@ export class LocalSessionService implements SessionService {
 
 function nothingToGoOnWith(): SessionError {
   return new SessionError("INVALID_PARAMS", {
-    detail: "There is no prompt, and no tool call waits for approval.",
+    message: "There is no prompt, and no tool call waits for approval.",
     hint: "Give a prompt.",
   });
 }

@@ -48,14 +48,14 @@ export function pinnable(entry: HistoryEntry): HistoryEntry {
   }
   if (isSummary(entry.message)) {
     refuse(
-      "A summary cannot be pinned: the next compaction writes it anew. Pin a message, or put what matters into the task record.",
+      "A summary cannot be pinned: the next compaction replaces it. Pin a message, or put what matters into the task record.",
     );
   }
   return entry;
 }
 
-function refuse(detail: string): never {
-  throw new SessionError("INVALID_PARAMS", { detail });
+function refuse(message: string): never {
+  throw new SessionError("INVALID_PARAMS", { message });
 }
 
 function roleOf({ role }: Message): PinnedMessage["role"] {

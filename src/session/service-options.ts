@@ -107,7 +107,7 @@ export function learningOf(
   if (store) return { ...knowledge, store };
   if (knowledge === undefined) return undefined;
   throw new SessionError("INVALID_PARAMS", {
-    detail: "`knowledge` needs a store.",
+    message: "`knowledge` needs a store.",
     hint: "Pass `stores`, or `knowledge: { store: new EphemeralKnowledgeStore() }`.",
   });
 }

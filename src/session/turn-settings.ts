@@ -57,7 +57,7 @@ export class TurnSettings {
     if (typeof model !== "string" && model.id === name) return model;
     if (!models) {
       throw new SessionError("INVALID_PARAMS", {
-        detail: `The model "${name}" was named, but this service has no way to find models by name.`,
+        message: `The model "${name}" was named, but this service has no way to find models by name.`,
         hint: "Pass `models` to createSessionService(), for example aiSdkModels().",
       });
     }

@@ -26,13 +26,13 @@ export async function readTranscript(chunks: Chunks, name: string): Promise<Reco
       throw badLine(name, line.number, errorText(error));
     }
   }
-  if (!read) throw new SessionError("INVALID_PARAMS", { detail: `${name} is empty.` });
+  if (!read) throw new SessionError("INVALID_PARAMS", { message: `${name} is empty.` });
   return { name, messages };
 }
 
 function badLine(name: string, number: number, problem: string): SessionError {
   return new SessionError("INVALID_PARAMS", {
-    detail: `${name}, line ${number}: ${problem}.`,
+    message: `${name}, line ${number}: ${problem}.`,
     hint: 'A line is {"role", "content", …}, or an event of an events.jsonl file.',
   });
 }

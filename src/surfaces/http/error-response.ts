@@ -20,10 +20,10 @@ export function errorResponse(
 /** A request that this server refuses before the service sees it: unknown route, too large, not JSON. */
 export function notValid(
   status: 400 | 404 | 405 | 413 | 415,
-  detail: string,
+  message: string,
   headers?: Headers,
 ): HTTPException {
-  const error = new SessionError("INVALID_PARAMS", { detail });
+  const error = new SessionError("INVALID_PARAMS", { message });
   return new HTTPException(status, { res: errorResponse(error, status, headers) });
 }
 

@@ -63,8 +63,8 @@ export async function listen<App extends HttpApp>(
   const listener = getRequestListener(app.fetch, {
     overrideGlobalObjects: false,
     errorHandler: (error) => {
-      const detail = `The request is not valid HTTP: ${(error as Error).message}`;
-      return notValid(400, detail).getResponse();
+      const message = `The request is not valid HTTP: ${(error as Error).message}`;
+      return notValid(400, message).getResponse();
     },
   });
   const server = createServer(LIMITS, (request, response) => void listener(request, response));

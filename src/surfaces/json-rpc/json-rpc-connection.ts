@@ -248,10 +248,13 @@ function writeRequest(id: number, method: string, params: Wire): string {
   try {
     line = requestLine(id, method, params);
   } catch (error) {
-    throw new SessionError("INVALID_PARAMS", { detail: errorText(error), cause: error });
+    throw new SessionError("INVALID_PARAMS", {
+      message: `The request cannot be written as JSON: ${errorText(error)}`,
+      cause: error,
+    });
   }
   if (Buffer.byteLength(line) <= LINE_BYTES_MAX) return line;
   throw new SessionError("INVALID_PARAMS", {
-    detail: `The request is longer than ${LINE_BYTES_MAX} bytes, the maximum for one message.`,
+    message: `The request is longer than ${LINE_BYTES_MAX} bytes, the maximum for one message.`,
   });
 }

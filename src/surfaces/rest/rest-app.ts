@@ -139,7 +139,7 @@ function notFound({ req }: Context): Response {
   const refusal =
     allowed.length > 0
       ? notValid(405, `${path} does not take ${method}.`, { allow: allowed.join(", ") })
-      : notValid(404, `There is no ${path}.`);
+      : notValid(404, `No route has the path ${path}.`);
   return refusal.getResponse();
 }
 
