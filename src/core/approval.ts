@@ -1,39 +1,39 @@
-/** What happens to a call of a tool before it runs. */
+/** Whether a tool call runs, needs approval, or is denied. */
 export const TOOL_POLICIES = ["allow", "ask", "deny"] as const;
 
 export type ToolPolicy = (typeof TOOL_POLICIES)[number];
 
-/** A tool call that waits for somebody's word. */
+/** A tool call that waits for approval. */
 export interface PendingApproval {
   readonly approvalId: string;
   readonly sessionId: string;
-  /** The call's own id. */
+  /** Id of the tool call. */
   readonly toolUseId: string;
   readonly tool: string;
   /** As the model sent them. */
   readonly args: unknown;
-  /** What the user wants done, shortened. */
+  /** The user's goal, shortened. */
   readonly goal: string;
   /** ISO 8601. */
   readonly requestedAt: string;
 }
 
-/** Somebody's word on a call. */
+/** An answer to a request for approval. */
 export interface ApprovalAnswer {
   readonly decision: "allow" | "deny";
-  /** The model reads it; of a denial it is what the project learns. */
+  /** The model reads it. The project learns the reason of a denial. */
   readonly reason?: string;
-  /** `settings`: a program has decided, and nothing is learned from it. Default `user`. */
+  /** `settings`: a program decided, so the project learns nothing. Default `user`. */
   readonly by?: "user" | "settings";
 }
 
 /**
- * Asks somebody whether a call may run. `undefined` leaves the call to whoever
- * else answers it in time; `"later"` ends the turn and lets the call wait.
+ * Callback that asks whether a call may run. `undefined` leaves the answer to others, such as another
+ * process. `"later"` ends the turn, and the call waits.
  *
  * Contract:
- * - One call is asked for at a time.
- * - `signal` aborts when the call was answered elsewhere, or its turn has ended.
+ * - It is asked about one call at a time.
+ * - `signal` aborts when somebody else has answered, or the turn has ended.
  */
 export type Approve = (
   call: PendingApproval,

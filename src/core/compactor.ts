@@ -3,19 +3,19 @@ import type { Message } from "./message.ts";
 /** When a compaction runs, and how much it keeps. */
 export interface CompactionConfig {
   /**
-   * Tokens. Compaction triggers when the last input, or the estimate of the
-   * history, reaches it. Default 100 000.
+   * Compaction triggers at this many tokens: of the last input as the provider counted it, or of the
+   * estimated history. Default 100 000.
    */
   readonly autoCompactThreshold: number;
-  /** Recent complete turns that a compaction would like to keep. Default 4. */
+  /** Recent turns that a compaction keeps, if they fit. Default 4. */
   readonly recentTurnBudget: number;
-  /** Tokens that a summary may take. Default 4 096. */
+  /** Token limit of a summary. Default 4 096. */
   readonly maxSummaryTokens: number;
-  /** Model calls that pass between two compactions, at least. Default 3. */
+  /** Minimum of model calls between two compactions. Default 3. */
   readonly minTurnsBetweenCompactions: number;
   /**
-   * Messages that a compaction by their number keeps; twice as many trigger it. System messages,
-   * summaries, pins and the last user message do not count. Without it, only tokens trigger.
+   * Twice this many messages trigger a compaction, which keeps this many. System messages, summaries,
+   * pins and the last user message do not count. Without it, only tokens trigger.
    */
   readonly windowSize?: number;
 }
@@ -27,64 +27,64 @@ export const DEFAULT_COMPACTION_CONFIG: CompactionConfig = {
   minTurnsBetweenCompactions: 3,
 };
 
-/** What the decision to compact is made from. */
+/** What `shouldCompact` decides from. */
 export interface CompactionContext {
   /** Input tokens of the last model call, as the provider counted them; 0 after a compaction. */
   readonly lastInputTokens: number;
   readonly messageCount: number;
-  /** Messages of the history that a compaction could take out; counted only where there is a `windowSize`. */
+  /** Messages that a compaction could discard. Counted only with a `windowSize`. */
   readonly looseMessages?: number;
-  /** Tokens that the next call will be counted for, as far as can be told before it is made. */
+  /** Estimated tokens of the next model call. */
   readonly estimatedHistoryTokens: number;
-  /** The session's count of model calls when a compaction was last tried, if ever. */
+  /** The session's model calls at the last attempt to compact, if there was one. */
   readonly lastCompactionTurn: number | undefined;
-  /** The session's count of model calls so far: 0 before the first. */
+  /** The session's model calls so far: 0 before the first. */
   readonly currentTurn: number;
   /** The model's context window in tokens, if known. */
   readonly contextWindow?: number;
 }
 
-/** Whether so many messages trigger a compaction by their number. */
+/** Whether there are enough messages to trigger a compaction. */
 export function isCrowded(looseMessages: number, { windowSize }: CompactionConfig): boolean {
   return windowSize !== undefined && looseMessages >= 2 * windowSize;
 }
 
-/** What a rebuild has to respect, besides the configuration. */
+/** Limits of one rebuild, besides the configuration. */
 export interface RebuildConstraints {
-  /** Positions of messages that stay, with the tool call or result that belongs to them. */
+  /** Positions of pinned messages. They stay, with their tool calls and results. */
   readonly pinned?: ReadonlySet<number>;
-  /** Estimated tokens that the rebuilt history should stay below; the threshold when it is not given. */
+  /** Estimated tokens that the rebuilt history should stay below. Default: the threshold. */
   readonly targetTokens?: number;
-  /** Rebuild although the history is below the target, because somebody asked. */
+  /** Rebuild even if the history is below the target, because a caller asked for it. */
   readonly force?: boolean;
-  /** Positions of system messages that later ones have taken the place of: they may leave. */
+  /** Positions of system messages that later ones replaced. They may be discarded. */
   readonly superseded?: ReadonlySet<number>;
-  /** Keep nothing but what stays in any case, without a summary: the provider refused all else. */
+  /** Keep only what must stay, without a summary, because the provider refused anything larger. */
   readonly bare?: boolean;
-  /** The `provider/model` by whose rules images count. */
+  /** The `provider/model` that sets how many tokens an image counts. */
   readonly model?: string;
 }
 
 export interface CompactionResult {
-  /** The rebuilt history: what stayed, and the summary in the place of the first that left. */
+  /** The rebuilt history. The summary stands in the place of the first discarded message. */
   readonly messages: readonly Message[];
-  /** What left, in its old order. Together with what stayed it is exactly the source. */
+  /** The discarded messages in order. With the retained ones they are exactly the source. */
   readonly discarded: readonly Message[];
-  /** The position of each discarded message in the source; the same object may be there twice. */
+  /** The position of each discarded message in the source, which may have the same object twice. */
   readonly discardedAt: readonly number[];
-  /** Longest summary that has room in this rebuild, in bytes of its JSON and in quarter tokens alike; 0 when there is none. */
+  /** Size of the longest summary that fits, in JSON bytes and in quarter tokens; 0 when none fits. */
   readonly summaryBytesMax: number;
-  /** Messages that stayed with less tool output in them. */
+  /** Retained messages with shortened tool output. */
   readonly shortened: readonly Shortened[];
 }
 
-/** A message that a rebuild keeps with less tool output in it. */
+/** A message that a rebuild keeps with shortened tool output. */
 export interface Shortened {
   /** Its position in the source. */
   readonly index: number;
   readonly original: Message;
   readonly replacement: Message;
-  /** What `withShortenedOutput` has to be given, in this order, to make the one of the other. */
+  /** Arguments of `withShortenedOutput`, in order, that turn `original` into `replacement`. */
   readonly outputs: readonly { readonly toolUseId: string; readonly keptBytes: number }[];
 }
 
@@ -113,9 +113,9 @@ export interface Shortened {
 export interface Compactor {
   readonly config: CompactionConfig;
   shouldCompact(context: CompactionContext): boolean;
-  /** What the model is asked for the summary with. */
+  /** The prompt that asks for the summary. */
   compactionPrompt(): string;
-  /** Tokens that the summary may take. */
+  /** Token limit of the summary. */
   maxSummaryTokens(): number;
   rebuildHistory(
     messages: readonly Message[],

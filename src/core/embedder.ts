@@ -1,5 +1,5 @@
 /**
- * Turns texts into vectors whose angle says how alike the texts are.
+ * Turns texts into vectors. Similar texts have vectors at a small angle.
  *
  * Contract:
  * - Vectors have `dimensions` numbers and length 1; a text without words gives zeros.
@@ -7,12 +7,12 @@
  * - Vectors come in the order of the texts.
  */
 export interface Embedder {
-  /** Who made a vector: provider, model and dimensions. Vectors of two ids are never compared. */
+  /** Provider, model and dimensions. Vectors of different ids are never compared. */
   readonly id: string;
   readonly dimensions: number;
   /**
-   * Whether a model has learned what words mean. Vectors of one that has are kept and
-   * searched; hashed words say nothing that the word index does not know better.
+   * Whether the vectors come from a trained model. Only those are stored and searched. Vectors of
+   * hashed words know less than the word index.
    */
   readonly trained: boolean;
   embed(

@@ -3,8 +3,7 @@ import type { DurableEvent, NewEvent, StoredEvent } from "./event.ts";
 /**
  * The append-only log of what happened in each session.
  *
- * Everything else (snapshots, `.rkat` files, semantic memory) can be rebuilt
- * from it.
+ * Snapshots, `.rkat` files and semantic memory can be rebuilt from it.
  *
  * Contract:
  * - Sequence numbers start at 1 and have no gaps.
@@ -16,7 +15,7 @@ import type { DurableEvent, NewEvent, StoredEvent } from "./event.ts";
  * - Positions grow with every event of every session, so that a projection can follow all of them.
  * - A search finds text of the whole log, whatever compaction did to the history.
  * - A deleted session leaves nothing to read or find, and its id can be used again.
- * - A redacted event keeps its place, its id and its time; what it said is in no read, no search, and no byte.
+ * - A redacted event keeps its place, its id and its time. Its old text is in no read, no search and no byte.
  */
 export interface EventStore {
   /**
@@ -38,19 +37,19 @@ export interface EventStore {
   /** Finds events by the words of their text: prompts, answers, tool arguments and results. Best first. */
   search(query: HistoryQuery): Promise<readonly HistoryHit[]>;
 
-  /** How far a projection has come; 0 for one that never ran. */
+  /** The position that a projection has reached; 0 for one that never ran. */
   checkpoint(projection: string): Promise<number>;
-  /** Remembers how far a projection has come. Never moves backwards, unless to 0: start again. */
+  /** Saves the position of a projection. It never moves back, except to 0, which means start again. */
   saveCheckpoint(projection: string, position: number): Promise<void>;
 
   delete(sessionId: string): Promise<void>;
 
   /**
-   * Puts events with other texts in the place of those with the same `seq`, and appends the one
-   * that tells of it: all or nothing. Returns the new last sequence number.
+   * Replaces events by the ones with the same `seq`, and appends `told`, all in one transaction.
+   * Returns the new last sequence number.
    *
-   * @throws SessionError `SESSION_CONFLICT` when `lastSeq` is not the last one stored, or when an
-   *   event is not there or is of another type.
+   * @throws SessionError `SESSION_CONFLICT` when `lastSeq` is not the last one stored, when an
+   *   event does not exist, or when it has another type.
    */
   redact(
     sessionId: string,
@@ -62,13 +61,13 @@ export interface EventStore {
   close(): Promise<void>;
 }
 
-/** What an event says from now on. */
+/** An event without its forgotten text. */
 export interface Redaction {
   readonly seq: number;
   readonly event: DurableEvent;
 }
 
-/** An event with its place among those of all sessions. Positions have gaps. */
+/** An event with its position among the events of all sessions. Positions have gaps. */
 export interface PositionedEvent {
   readonly position: number;
   readonly sessionId: string;
@@ -77,10 +76,10 @@ export interface PositionedEvent {
 
 export interface HistoryQuery {
   readonly query: string;
-  /** Results at the most. */
+  /** Maximum number of results. */
   readonly limit: number;
   readonly sessionId?: string;
-  /** First and last turn, both included; a turn is counted from 0. */
+  /** First and last turn, both included. The first turn of a session is 0. */
   readonly fromTurn?: number;
   readonly toTurn?: number;
   /** ISO 8601, both included. */
@@ -96,6 +95,6 @@ export interface HistoryHit {
   readonly role: "user" | "assistant" | "tool";
   /** ISO 8601. */
   readonly time: string;
-  /** The passage around the words that were found, at most about 2 000 characters. */
+  /** The passage around the found words, up to about 2 000 characters. */
   readonly content: string;
 }

@@ -6,21 +6,20 @@ import type { TaskRecord } from "./task.ts";
 import type { Usage } from "./usage.ts";
 
 /**
- * What happens to a session, in the order that it happens.
+ * What happens to a session, in order.
  *
- * A session's history is a fold of these (`SessionState`), so whoever listens
- * has all that the session itself has:
+ * A session's history is a fold of these events (`SessionState`), so a listener can have everything
+ * that the session has:
  *
  *     run_started                          the user message
  *     ├ turn_started                       the model is called
  *     │   reasoning_complete, text_complete, tool_call_requested …   its blocks
  *     ├ turn_completed                     the assistant message is whole
  *     │   tool_execution_started/_completed …, tool_result_received … the tool results
- *     ├ turn_started … turn_completed      and so on, until no tool is asked for
+ *     ├ turn_started … turn_completed      and so on, until the model calls no tool
  *     run_completed | run_failed
  *
- * Everything but the deltas is durable: it is in the log, with a `seq`, before
- * anybody sees it.
+ * Every event except the deltas is durable: a listener sees it after it is in the log, with a `seq`.
  */
 export type SessionEvent = DurableEvent | TransientEvent;
 
@@ -31,14 +30,14 @@ export type DurableEvent =
       readonly settings: SessionSettings;
     }
   | { readonly type: "session_archived"; readonly session_id: string }
-  /** A message that no turn made: a system prompt, or a history that the session began with. */
+  /** A message from outside of turns: a system prompt, or the history that a session was created with. */
   | { readonly type: "message_added"; readonly message: Message; readonly origin?: Origin }
   | {
       readonly type: "skills_resolved";
       readonly skills: readonly string[];
       readonly injection_bytes: number;
     }
-  /** What the project has learned went into the session's system prompt. */
+  /** Learned rules were added to the session's system prompt. */
   | {
       readonly type: "knowledge_applied";
       /** Ids of the rules. */
@@ -49,7 +48,7 @@ export type DurableEvent =
       readonly type: "run_started";
       readonly session_id: string;
       readonly prompt: string;
-      /** The whole prompt where it is more than its text. */
+      /** The whole prompt, when it has more than text. */
       readonly content?: readonly ContentBlock[];
       readonly origin?: Origin;
     }
@@ -65,13 +64,13 @@ export type DurableEvent =
       readonly error: string;
       readonly code: ErrorCode;
     }
-  /** The run ended before its end: calls wait for somebody's word, and go on waiting. */
+  /** The run stopped because tool calls wait for approval. They go on waiting. */
   | {
       readonly type: "run_paused";
       readonly session_id: string;
       readonly reason: "approval_required";
     }
-  /** A run goes on whose calls waited when it was paused, interrupted or cut off. */
+  /** A run goes on that was paused, interrupted or killed while calls waited. */
   | { readonly type: "run_resumed"; readonly session_id: string }
   /** `turn_number` counts the model calls of this run, from 0. */
   | { readonly type: "turn_started"; readonly turn_number: number }
@@ -142,22 +141,22 @@ export type DurableEvent =
       /** Tokens of the summaries that came to nothing. Logs of earlier versions do not say so. */
       readonly usage?: Usage;
     }
-  /** Old tool output was shortened in the history; the log keeps it whole. */
+  /** Old tool output was shortened in the history. The log keeps all of it. */
   | {
       readonly type: "tool_output_pruned";
       readonly pruned: readonly PrunedOutput[];
       readonly tokens_before: number;
       readonly tokens_after: number;
     }
-  /** What earlier events said was replaced by a marker, because somebody asked for it. */
+  /** Texts of earlier events were forgotten on request. A marker stands in their place. */
   | TextForgotten
-  /** The task record is another one: the fields that changed, with their new values. */
+  /** The task record changed. Has the changed fields with their new values. */
   | {
       readonly type: "task_updated";
       readonly changed: Partial<TaskRecord>;
-      /** A new task began: what the user denied in the last one is no longer shown. */
+      /** A new task began. Denials of the last task are no longer shown. */
       readonly new_task?: true;
-      /** The model, which knows of it from its call, or somebody else. */
+      /** `agent`: the model made the change, so it knows of it. */
       readonly by: "agent" | "user";
     }
   /** `message` is a message's id. */
@@ -168,7 +167,7 @@ export type DurableEvent =
       readonly budget_type: "tokens" | "time" | "tool_calls";
       readonly used: number;
       readonly limit: number;
-      /** Share of the limit that is used: 1 is all of it. */
+      /** Used share of the limit. 1 is all of it. */
       readonly percent: number;
     }
   | {
@@ -181,24 +180,24 @@ export type DurableEvent =
 
 export interface TextForgotten {
   readonly type: "text_forgotten";
-  /** Ids of messages of which nothing is left. */
+  /** Ids of messages that were forgotten as a whole. */
   readonly messages: readonly number[];
   /** Ids of messages that lost a part. */
   readonly shortened?: readonly number[];
-  /** Every event that says less than it did. */
+  /** `seq` of every event that lost text. */
   readonly events: readonly number[];
 }
 
-/** A tool call waits for somebody to allow or deny it. */
+/** A tool call waits for approval. */
 export interface ToolApprovalRequested {
   readonly type: "tool_approval_requested";
-  /** What an answer names it by. */
+  /** Answers name it by this id. */
   readonly approval_id: string;
-  /** The call's. */
+  /** Id of the tool call. */
   readonly id: string;
   readonly name: string;
   readonly args: unknown;
-  /** What the user wants done, shortened. */
+  /** The user's goal, shortened. */
   readonly goal: string;
 }
 
@@ -211,58 +210,58 @@ export interface ToolApprovalResolved {
   readonly reason?: string;
   /** `superseded`: another prompt came first. */
   readonly by: "user" | "settings" | "superseded";
-  /** Place of the event that asked; left out where nobody was asked. */
+  /** `seq` of the request. Missing when the settings decided without one. */
   readonly request?: number;
 }
 
 export interface CompactionCompleted {
   readonly type: "compaction_completed";
-  /** Output tokens of the call that wrote the summary; 0 when no model was called. */
+  /** Output tokens of the summary; 0 when no model was called. */
   readonly summary_tokens: number;
   readonly messages_before: number;
   readonly messages_after: number;
   readonly tokens_before: number;
   readonly tokens_after: number;
-  /** What the summary message says after its prefix; `null` when there was no room for one. */
+  /** The summary without its prefix; `null` when there was no room for one. */
   readonly summary: string | null;
-  /** Where in the log the messages are that left the history. */
+  /** Where the discarded messages are in the log. */
   readonly discarded: readonly DiscardedSpan[];
   readonly discarded_messages: number;
   readonly pruned: readonly PrunedOutput[];
   /** Who wrote the summary. */
   readonly summarised_by: "model" | "fallback" | "none";
   readonly usage: Usage;
-  /** What became of what the session is about. Logs of earlier versions have none. */
+  /** What was kept and what was lost. Logs of earlier versions have no report. */
   readonly report?: CompactionReport;
 }
 
-/** What a compaction left in the window, what it shortened, and what only a search brings back. */
+/** What a compaction kept, what it shortened, and what only a search finds. */
 export interface CompactionReport {
-  /** Word for word in what the model is sent next. */
+  /** Kept word for word in the next request to the model. */
   readonly survived: {
     /** Messages of the history. */
     readonly messages: number;
     /** Id of the last user message. */
     readonly last_request: number | null;
-    /** Ids, the first hundred. */
+    /** Message ids, the first hundred. */
     readonly pins: readonly number[];
     readonly open_sub_tasks: number;
     readonly active_files: number;
-    /** Calls that the user denied, with the reasons. */
+    /** Denied calls with their reasons. */
     readonly corrections: number;
   };
   readonly cut: {
-    /** Tool outputs that stayed with less of their text. */
+    /** Shortened tool outputs. */
     readonly outputs: number;
-    /** Messages that left the history. */
+    /** Discarded messages. */
     readonly messages: number;
   };
-  /** Of the messages that left: those that memory has, and those that only the log has. */
+  /** Of the discarded messages: those in memory, and those only in the log. */
   readonly only_in_memory: { readonly messages: number };
   readonly only_in_log: { readonly messages: number };
   /**
-   * Names that the part which left mentions: paths, identifiers, links, numbers, error codes;
-   * left out where nobody looked for them.
+   * Names in the discarded messages: paths, identifiers, links, numbers, error codes. Missing when
+   * `keepAnchors` is off.
    */
   readonly anchors?: AnchorReport;
   /** How the summary came about; left out where there is none. */
@@ -275,18 +274,18 @@ export interface SummaryReport {
   readonly last_step: boolean;
 }
 
-/** Where the names of a discarded part are now. */
+/** Where the names of the discarded messages are now. */
 export interface AnchorReport {
   readonly found: number;
-  /** In messages that stayed. */
+  /** In retained messages. */
   readonly in_history: number;
-  /** In the summary as it was written. */
+  /** In the summary as the model wrote it. */
   readonly in_summary: number;
   /** Appended to the summary. */
   readonly appended: number;
-  /** Nowhere in the window: a search finds the messages that have them. */
+  /** Only in discarded messages, where a search finds them. */
   readonly only_in_memory: number;
-  /** The weightiest of these, the first twenty. */
+  /** The most important of these, at most twenty. */
   readonly names: readonly string[];
 }
 
@@ -297,11 +296,11 @@ export type CompactionFailure =
   | "invalid_rebuild"
   | "interrupted";
 
-/** What passes by while a model speaks. Never stored. */
+/** Sent while a model answers. Never stored. */
 export type TransientEvent =
   | { readonly type: "text_delta"; readonly delta: string }
   | { readonly type: "reasoning_delta"; readonly delta: string }
-  /** Said to a subscriber who was too slow: so many deltas did not reach it. */
+  /** The subscriber was too slow. It missed this many deltas. */
   | { readonly type: "stream_truncated"; readonly dropped: number };
 
 const TRANSIENT: readonly SessionEvent["type"][] = [
@@ -320,7 +319,7 @@ export interface Span {
   readonly to: number;
 }
 
-/** Messages that left the history together. */
+/** Neighbouring messages that a compaction discarded. */
 export interface DiscardedSpan extends Span {
   /** User turns that had begun before the first of them. */
   readonly turns_before: number;
@@ -334,7 +333,7 @@ export interface PrunedOutput {
   readonly kept_bytes: number;
 }
 
-/** Who said something, when and where, for what was not said here and now: a replay, an import. */
+/** Who said something, when and where, in a replay or an import. */
 export interface Origin {
   readonly speaker?: string;
   /** ISO 8601. */
@@ -342,14 +341,14 @@ export interface Origin {
   readonly session?: string;
 }
 
-/** What a session was created with; a resumed session goes on with the same. */
+/** What a session was created with. Resuming it keeps these settings. */
 export interface SessionSettings {
   readonly model: string;
   readonly memory: boolean;
   readonly labels: Readonly<Record<string, string>>;
-  /** Whether it learns from the project and the project from it; left out where nothing is learned. */
+  /** Whether the project learns from the session, and the session from the project. Missing means no. */
   readonly knowledge?: boolean;
-  /** Which tool calls are asked for or refused here, where the service would not, by patterns of names. */
+  /** Tool policies of this session, by patterns of names. They can only be stricter than the service's. */
   readonly approvals?: Readonly<Record<string, ToolPolicy>>;
   readonly max_tokens?: number;
   readonly compaction?: {
@@ -361,7 +360,7 @@ export interface SessionSettings {
   };
 }
 
-/** An event on its way into the log. */
+/** An event to append. */
 export interface NewEvent {
   /** UUIDv7. */
   readonly event_id: string;
@@ -372,17 +371,17 @@ export interface NewEvent {
 
 /** An event in the log. */
 export interface StoredEvent extends NewEvent {
-  /** Its place in its session's log: from 1, without gaps. */
+  /** Its place in the session's log: from 1, without gaps. */
   readonly seq: number;
   readonly schema_version: 1;
 }
 
-/** An event as subscribers get it. */
+/** An event as subscribers receive it. */
 export interface EventEnvelope {
   readonly event_id: string;
   /** `session:<id>`. */
   readonly source_id: string;
-  /** Its place in the log; a delta carries that of the last durable event before it. */
+  /** Its place in the log. A delta has the place of the last durable event before it. */
   readonly seq: number;
   readonly timestamp_ms: number;
   readonly payload: SessionEvent;
@@ -393,7 +392,7 @@ export function envelope(sessionId: string, stored: StoredEvent): EventEnvelope 
   return { event_id, source_id: `session:${sessionId}`, seq, timestamp_ms, payload: event };
 }
 
-/** An event that passes by after the durable one at `seq`. */
+/** The envelope of a delta that comes after the durable event at `seq`. */
 export function passing(sessionId: string, seq: number, payload: TransientEvent): EventEnvelope {
   return {
     event_id: newId(),

@@ -3,7 +3,7 @@ import { isSummary } from "./message.ts";
 import type { LoggedMessage } from "./message-assembler.ts";
 import { startsTurn } from "./turn.ts";
 
-/** A message of the history, with what keeps its cost from being counted again. */
+/** A message of the history, with its size counted once. */
 export interface HistoryEntry extends LoggedMessage {
   /** Its place among all messages of the session, from 0. */
   readonly ordinal: number;
@@ -19,7 +19,7 @@ export interface HistoryRun extends DiscardedSpan {
   readonly ordinal: number;
 }
 
-/** A run, and the ordinal of the message that would make it longer. */
+/** A run that may grow by the message with the ordinal `next`. */
 export interface OpenRun extends HistoryRun {
   to: number;
   next: number;
@@ -31,7 +31,7 @@ export function runsOf(entries: readonly HistoryEntry[]): OpenRun[] {
   return runs;
 }
 
-/** Takes one more message, in the order of the history. */
+/** Adds the next message of the history. */
 export function extendRuns(runs: OpenRun[], entry: HistoryEntry): void {
   if (isSummary(entry.message)) return;
   const last = runs.at(-1);
@@ -45,7 +45,7 @@ export function extendRuns(runs: OpenRun[], entry: HistoryEntry): void {
   runs.push({ from, to, ordinal, turns_before, next: ordinal + 1 });
 }
 
-/** Where in the log the messages are that leave; neighbours in one span. */
+/** The log spans of messages. Neighbours share one. */
 export function spansOf(entries: readonly HistoryEntry[]): DiscardedSpan[] {
   return runsOf(entries).map(({ from, to, turns_before }) => ({ from, to, turns_before }));
 }

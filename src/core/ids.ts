@@ -1,6 +1,6 @@
 import { v7 } from "uuid";
 
-/** A new UUIDv7 (RFC 9562): text that sorts by the time of its making. */
+/** A new UUIDv7 (RFC 9562). Ids sort by the time at which they were made. */
 export function newId(): string {
   return v7();
 }

@@ -4,57 +4,57 @@ import type { KnowledgeEntry, KnowledgeKind, NewKnowledge } from "./knowledge.ts
  * What a project has learned: facts, corrections, preferences and rules.
  *
  * A store belongs to one project and one namespace, and outlives its sessions.
- * Its texts are also entries of the memory store, so that they are found; the
- * store knows which of them memory has yet to hear of.
+ * Its texts are also entries of the memory store, where searches find them. This store knows which
+ * changes memory does not have yet.
  *
  * Contract:
  * - What is recorded is listed, newest first, and read by its id.
  * - The same thing heard again is one entry with a higher count, and its newest text.
  * - Things that are nearly the same are one entry.
  * - A batch of the log is recorded once, however many record it.
- * - Beyond its limit the oldest of a kind goes, but nothing pinned, and nothing used while there is other.
+ * - Beyond its limit the oldest entry of a kind is evicted: never a pinned one, and used ones last.
  * - An edited text stays as it was edited.
  * - What was forgotten is not recorded again, unless somebody adds it by hand.
- * - Memory is told of everything that is new, changed or gone, until it has heard of it.
- * - Rules are saved only if nothing they rest on has changed meanwhile.
+ * - `unheard` lists everything new, changed or deleted until `heard` confirms it.
+ * - Rules are saved only if their sources have not changed meanwhile.
  * - Facts of a deleted session go with it; what the user taught stays.
  */
 export interface KnowledgeStore {
-  /** Place in the log of all sessions up to which this was recorded. */
+  /** The log position up to which it was recorded. */
   position(): Promise<number>;
-  /** Records what a part of the log teaches; false, and nothing done, when another was first. */
+  /** Records a part of the log. Returns false, and does nothing, when another process was first. */
   record(batch: RecordedBatch): Promise<boolean>;
-  /** Adds by hand, forgotten or not; returns the entries as they are now. */
+  /** Adds by hand, even what was forgotten. Returns the entries as they are now. */
   add(
     entries: readonly NewKnowledge[],
     limits: KnowledgeLimits,
   ): Promise<readonly KnowledgeEntry[]>;
   list(page: KnowledgePage): Promise<readonly KnowledgeEntry[]>;
-  /** The entries with these ids that there are, in the order of the ids. */
+  /** The entries with these ids, in the order of the ids. Unknown ids are skipped. */
   read(ids: readonly string[]): Promise<readonly KnowledgeEntry[]>;
-  /** Changes an entry; `undefined` when there is none. */
+  /** Changes an entry. Returns `undefined` when there is none. */
   edit(id: string, change: KnowledgeChange): Promise<KnowledgeEntry | undefined>;
-  /** Removes entries, and what says that they must not come back. Returns how many there were. */
+  /** Deletes entries for good: they are not recorded again. Returns how many there were. */
   forget(ids: readonly string[]): Promise<number>;
-  /** Removes the facts of a session that is deleted. */
+  /** Deletes the facts of a deleted session. */
   deleteSession(sessionId: string): Promise<void>;
   markUsed(ids: readonly string[], time: string): Promise<void>;
   counts(): Promise<Readonly<Record<KnowledgeKind, number>>>;
 
-  /** Grows with every change to what rules are made of; and what it was when rules were last saved. */
+  /** A count of changes to the sources of rules, now and when rules were last saved. */
   revision(): Promise<{ readonly current: number; readonly distilled: number }>;
-  /** Puts these in the place of all rules that were distilled; false when the revision is another by now. */
+  /** Replaces all distilled rules. Returns false when the revision has changed. */
   saveRules(revision: number, rules: readonly NewKnowledge[]): Promise<boolean>;
 
-  /** What memory has yet to hear of, at most so many of each. */
+  /** Changes that memory does not have yet, at most `limit` of each sort. */
   unheard(limit: number): Promise<Unheard>;
-  /** Memory has heard of it. */
+  /** Confirms that memory has these changes. */
   heard(unheard: Unheard): Promise<void>;
   close(): Promise<void>;
 }
 
 export interface RecordedBatch {
-  /** The position that the store has to be at, and where it is afterwards. */
+  /** The position of the store before and after the batch. */
   readonly from: number;
   readonly to: number;
   readonly entries: readonly NewKnowledge[];

@@ -1,11 +1,11 @@
-/** What a project has learned, and from whom. */
+/** Kinds of what a project has learned. */
 export const KNOWLEDGE_KINDS = ["fact", "correction", "preference", "rule"] as const;
 
 export type KnowledgeKind = (typeof KNOWLEDGE_KINDS)[number];
 
 /**
- * Who says so: a tool's result was recorded; the user denied a call or stated
- * a preference; somebody added it by hand; it was distilled of others.
+ * Where knowledge comes from: a tool's result; the user, who denied a call or stated a preference;
+ * an entry added by hand; a rule distilled from others.
  */
 export const KNOWLEDGE_ORIGINS = ["tool", "user", "added", "distilled"] as const;
 
@@ -18,56 +18,56 @@ export interface KnowledgeEntry {
   readonly content: string;
   readonly tags: readonly string[];
   readonly origin: KnowledgeOrigin;
-  /** Where it was heard last; left out of what was added by hand or distilled. */
+  /** The session that said it last. Missing for entries added by hand and for rules. */
   readonly sessionId?: string;
   /** Events of that session's log. */
   readonly source?: { readonly from: number; readonly to: number };
-  /** When it was first and last heard, ISO 8601. */
+  /** First and last time that it was said, ISO 8601. */
   readonly time: string;
   readonly lastTime: string;
-  /** How often it was heard; of a rule, how often what it was made of was. */
+  /** How often it was said. For a rule, the sum of its sources. */
   readonly count: number;
-  /** Never evicted; of a rule, always applied. */
+  /** Never evicted. A pinned rule comes first in the prompt. */
   readonly pinned: boolean;
-  /** Whether somebody has changed its text. */
+  /** Whether its text was edited by hand. */
   readonly edited: boolean;
-  /** When a search or a session last made use of it, ISO 8601. */
+  /** Last time that a search found it or a session was told it, ISO 8601. */
   readonly usedAt?: string;
-  /** The tool whose result it is, or whose call was denied. */
+  /** The tool of the result, or of the denied call. */
   readonly tool?: string;
-  /** That call's arguments as JSON, shortened. */
+  /** The call's arguments as JSON, shortened. */
   readonly args?: string;
-  /** Of a correction: what the user said. */
+  /** For a correction: the user's reason. */
   readonly reason?: string;
-  /** Of a correction: what the user wanted done. */
+  /** For a correction: the user's goal at that time. */
   readonly goal?: string;
-  /** Of a rule: what it rests on. */
+  /** For a rule: ids of the entries that it was made from. */
   readonly sources?: readonly string[];
 }
 
-/** Something to be learned: what is the same as something known is merged with it. */
+/** New knowledge. It is merged into an entry that says the same. */
 export interface NewKnowledge
   extends Omit<KnowledgeEntry, "lastTime" | "count" | "edited" | "usedAt" | "pinned"> {
   readonly pinned?: boolean;
-  /** How often it was heard. Default 1. */
+  /** How often it was said. Default 1. */
   readonly count?: number;
-  /** Hashes. Two that share one are the same. */
+  /** Hashes. Two entries that share one are the same. */
   readonly keys: readonly string[];
-  /** What two need to have in common to be nearly the same. */
+  /** A sketch that finds entries that are nearly the same. */
   readonly likeness?: Likeness;
 }
 
-/** A sketch of a text, by which texts that are nearly the same are found without reading them. */
+/** A sketch of a text (MinHash). It finds texts that are nearly the same without reading them. */
 export interface Likeness {
-  /** Hashes; texts that are much alike share one. */
+  /** Hashes. Texts that are nearly the same share one. */
   readonly bands: readonly string[];
-  /** As many values of two signatures are equal as the texts are alike. */
+  /** The share of equal values in two signatures is the similarity of the texts. */
   readonly signature: readonly number[];
 }
 
-/** Two rules, or two things that were said, that cannot both hold. */
+/** Two statements that contradict each other. */
 export interface Contradiction {
-  /** Id and text of the newer, which holds. */
+  /** The newer one, which holds. */
   readonly kept: { readonly id: string; readonly content: string };
   readonly dropped: { readonly id: string; readonly content: string };
 }

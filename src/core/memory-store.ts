@@ -1,8 +1,7 @@
 /**
- * Semantic memory: texts of past conversations, found by what they say.
+ * Semantic memory: texts of past conversations, found by their words and meaning.
  *
- * A store belongs to one project and one namespace; it never shows entries of
- * another namespace.
+ * A store belongs to one project and one namespace. It never shows entries of another namespace.
  *
  * Contract:
  * - What is added is found by its own words.
@@ -15,25 +14,25 @@
  * - What is deleted is found no more.
  * - Any text can be stored and asked for: every script, operators, quotes, nothing but punctuation.
  * - `list` gives every entry once, in the order in which they were stored.
- * - An index that was built anew finds what the one before found.
+ * - A rebuilt index finds what the old one found.
  */
 export interface MemoryStore {
-  /** Stores entries whose ids are new; returns how many those were. Blank content is never stored. */
+  /** Stores entries with new ids and returns their number. Blank content is never stored. */
   add(entries: readonly MemoryEntry[]): Promise<number>;
   search(query: MemoryQuery): Promise<readonly MemoryHit[]>;
-  /** The entries with these ids that there are, in the order of the ids. */
+  /** The entries with these ids, in the order of the ids. Unknown ids are skipped. */
   read(ids: readonly string[]): Promise<readonly MemoryEntry[]>;
   /** Entries page by page, in the order in which they were stored. */
   list(page: MemoryPage): Promise<readonly MemoryEntry[]>;
   /** Of the whole store, or of one session. */
   stats(of?: { readonly sessionId: string }): Promise<MemoryStats>;
-  /** Deletes by id or by session; returns how many entries went. */
+  /** Deletes by id or by session. Returns the number of deleted entries. */
   delete(
     which: { readonly ids: readonly string[] } | { readonly sessionId: string },
   ): Promise<number>;
-  /** Compares the index with the entries, and says what is wrong. */
+  /** Compares the index with the entries and reports problems. */
   verify(watch?: Watch): Promise<MemoryCheck>;
-  /** Builds the index anew from the entries; search goes on meanwhile. */
+  /** Rebuilds the index from the entries. Searches work meanwhile. */
   reindex(watch?: Watch): Promise<void>;
   close(): Promise<void>;
 }
@@ -48,49 +47,49 @@ export interface MemoryEntry {
   readonly content: string;
   /** Any text up to 200 characters. */
   readonly sessionId: string;
-  /** The turn of the session that the text belongs to, from 0; `null` when it belongs to none. */
+  /** The turn of the session, from 0; `null` when the text belongs to no turn. */
   readonly turn: number | null;
   readonly kind: MemoryKind;
   /** When it was said, ISO 8601. */
   readonly time?: string;
   readonly role?: string;
   readonly speaker?: string;
-  /** The events of the session's log that it came from. */
+  /** The events of the session's log that have the text. */
   readonly source?: { readonly from: number; readonly to: number };
 }
 
-/** Which entries are meant, whatever they say. */
+/** Conditions on entries. */
 export interface MemoryFilter {
   readonly sessionId?: string;
   readonly role?: string;
   readonly kind?: MemoryKind;
-  /** ISO 8601, both included; entries without a time are left out when either is given. */
+  /** ISO 8601, both included. With one of them, entries without a time are left out. */
   readonly since?: string;
   readonly until?: string;
 }
 
 export interface MemoryQuery extends MemoryFilter {
-  /** Several are asked together: an entry scores what it scores best, and is one result. */
+  /** Several queries are one search. Each entry is one result, with its best score. */
   readonly query: string | readonly string[];
-  /** Results at the most. */
+  /** Maximum number of results. */
   readonly limit: number;
-  /** Results score at least this; a store has a floor of its own when it is not given. */
+  /** Minimum score. Default: the floor of the store. */
   readonly minScore?: number;
-  /** So many entries before and after each result, of the same session. Default 0. */
+  /** Number of entries of the same session to show before and after each result. Default 0. */
   readonly neighbours?: number;
-  /** Says of each result how its score came about. */
+  /** Explains the score of each result. */
   readonly explain?: boolean;
 }
 
 export interface MemoryPage extends MemoryFilter {
   readonly limit: number;
-  /** The id of the last entry of the page before. */
+  /** Id of the last entry of the previous page. */
   readonly after?: string;
 }
 
 export interface MemoryHit extends MemoryEntry {
   readonly score: number;
-  /** What was said around it, in order; there when it was asked for. */
+  /** The entries around it, in order, if the query asked for them. */
   readonly neighbours?: {
     readonly before: readonly MemoryEntry[];
     readonly after: readonly MemoryEntry[];
@@ -98,7 +97,7 @@ export interface MemoryHit extends MemoryEntry {
   readonly explanation?: ScoreExplanation;
 }
 
-/** How a score came about: each part by its name, and what it gave. */
+/** The parts of a score. */
 export interface ScoreExplanation {
   readonly parts: readonly ScorePart[];
 }
@@ -106,9 +105,9 @@ export interface ScoreExplanation {
 export interface ScorePart {
   /** Such as `word`, `speaker`, `date`, `neighbour`, `session`, `role`, `vector`, `same text`. */
   readonly name: string;
-  /** What it is about: the word, the speaker, the field. */
+  /** The word, the speaker or the field. */
   readonly of?: string;
-  /** What is added to the relevance, or what it is multiplied by. */
+  /** Added to the relevance, or multiplied with it. */
   readonly adds?: number;
   readonly times?: number;
 }
@@ -118,11 +117,11 @@ export interface MemoryStats {
   readonly sessions: number;
   /** UTF-8 bytes of all content. */
   readonly textBytes: number;
-  /** What searches it, in words a person understands. */
+  /** A description of the index for people. */
   readonly index: string;
-  /** Bytes that text and index take, where they are on disk. */
+  /** Bytes of text and index on disk, for a store that has files. */
   readonly diskBytes?: number;
-  /** Of a store whose embedder is a trained model: who makes vectors, and how many passages have and lack one. */
+  /** For a store with a trained embedder: its id, and the passages with and without a vector. */
   readonly vectors?: {
     readonly embedder: string;
     readonly embedded: number;
@@ -131,13 +130,13 @@ export interface MemoryStats {
 }
 
 export interface MemoryCheck {
-  /** Entries that were looked at. */
+  /** Number of checked entries. */
   readonly entries: number;
-  /** What is wrong, in words, the first hundred; empty when all is well. */
+  /** The first hundred problems; empty when there are none. */
   readonly problems: readonly string[];
 }
 
-/** How long work is watched and stopped. */
+/** Options to stop long work and to show its progress. */
 export interface Watch {
   readonly signal?: AbortSignal;
   readonly onProgress?: (progress: { readonly done: number; readonly total: number }) => void;

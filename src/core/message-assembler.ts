@@ -8,11 +8,11 @@ import {
   toolUses,
 } from "./message.ts";
 
-/** A message and where in the log it is. */
+/** A message with its place in the log. */
 export interface LoggedMessage {
-  /** Place of the event that completed it: the message's id in its session. */
+  /** `seq` of the event that completed it. This is the message's id in its session. */
   readonly id: number;
-  /** Place of the first event that is part of it. */
+  /** `seq` of its first event. */
   readonly from: number;
   readonly message: Message;
   readonly timestampMs: number;
@@ -20,13 +20,13 @@ export interface LoggedMessage {
 }
 
 /**
- * Puts messages together again from the events that tell of them.
+ * Assembles messages from the events of a log:
  *
  *     run_started ─────────────────────────────────────► user
  *     reasoning_complete, text_complete,
  *     tool_call_requested …, turn_completed ───────────► block_assistant
  *     tool_execution_completed, one for each call ─────► tool_results
- *     message_added ───────────────────────────────────► what it carries
+ *     message_added ───────────────────────────────────► its message
  */
 export class MessageAssembler {
   #blocks: AssistantBlock[] = [];
@@ -35,12 +35,12 @@ export class MessageAssembler {
   #results = new Map<string, ToolResult>();
   #resultsFrom = 0;
 
-  /** Calls that the last assistant message made and that have no result yet. */
+  /** Calls of the last assistant message without a result. */
   get openCalls(): readonly ToolUse[] {
     return this.#calls.filter((call) => !this.#results.has(call.id));
   }
 
-  /** Takes the next event; returns the message that it completes, if it does. */
+  /** Takes the next event. Returns the message that it completes, if any. */
   push(stored: StoredEvent): LoggedMessage | undefined {
     const { seq, event } = stored;
     switch (event.type) {
@@ -82,7 +82,7 @@ export class MessageAssembler {
     stored: StoredEvent,
     { id, result, is_error }: Extract<DurableEvent, { type: "tool_execution_completed" }>,
   ): LoggedMessage | undefined {
-    // A result that no call waits for is in the log, but is no part of a message.
+    // A result without an open call stays out of the messages.
     if (!this.openCalls.some((call) => call.id === id)) return undefined;
     if (this.#results.size === 0) this.#resultsFrom = stored.seq;
     this.#results.set(id, { tool_use_id: id, content: result, is_error });
@@ -123,7 +123,7 @@ function blockOf(event: BlockEvent): AssistantBlock {
   }
 }
 
-/** The event that tells of a block: the other way round. */
+/** The event of a block: the inverse of `blockOf`. */
 export function eventOfBlock(block: AssistantBlock): BlockEvent {
   switch (block.block_type) {
     case "reasoning":

@@ -20,7 +20,7 @@ export const contentSchema: z.ZodType<UserMessage["content"]> = z.union([
   ),
 ]);
 
-/** The arguments of a tool may be any JSON; deeper than this, writing it as JSON can exhaust the stack. */
+/** Tool arguments may be any JSON up to this depth. Deeper ones could exhaust the stack when written. */
 const NESTING_MAX = 1000;
 
 const known = z.discriminatedUnion("role", [
@@ -66,7 +66,7 @@ const known = z.discriminatedUnion("role", [
   }),
 ]);
 
-/** Checks a message that came from outside: a file, a wire, a user's array. */
+/** Checks a message from outside: a file, a wire, a caller's array. */
 export const messageSchema = known.refine(
   (message) => !isDeeperThan(NESTING_MAX, message),
   `it is nested more than ${NESTING_MAX} deep`,

@@ -1,8 +1,8 @@
 /**
  * One entry of a session's history.
  *
- * Messages and events are data: they have one shape in the code, in the log, in
- * files and on every wire, so they are never converted.
+ * Messages and events are data. They have the same shape in the code, in the log, in files and on
+ * every wire, so nothing converts them.
  */
 export type Message =
   | SystemMessage
@@ -19,7 +19,7 @@ export interface SystemMessage {
 export interface UserMessage {
   readonly role: "user";
   readonly content: string | readonly ContentBlock[];
-  /** Set on the message that stands for what a compaction removed. Such a message is not a turn. */
+  /** Set on a compaction summary. A summary is not a turn. */
   readonly kind?: "compaction_summary";
 }
 
@@ -30,14 +30,14 @@ export interface AssistantMessage {
   readonly tool_calls?: readonly ToolUse[];
 }
 
-/** What a model said, block by block, in the order that it said it. */
+/** A model's answer, block by block, in order. */
 export interface BlockAssistantMessage {
   readonly role: "block_assistant";
   readonly blocks: readonly AssistantBlock[];
   readonly stop_reason: StopReason;
 }
 
-/** The results of all tool calls of the assistant message before it, in the order of the calls. */
+/** The results of all tool calls of the previous assistant message, in the order of the calls. */
 interface ToolResultsMessage {
   readonly role: "tool_results";
   readonly results: readonly ToolResult[];
@@ -66,7 +66,7 @@ export interface ToolResult {
   readonly is_error: boolean;
 }
 
-/** What a provider wants back untouched with a block, such as the signature of its reasoning. */
+/** Data that a provider wants back unchanged with a block, such as the signature of reasoning. */
 export type ProviderMeta = { readonly provider: string } & { readonly [key: string]: unknown };
 
 export type StopReason =
@@ -76,20 +76,20 @@ export type StopReason =
   | "stop_sequence"
   | "content_filter"
   | "cancelled"
-  /** The provider paused in the middle of an answer; the next call lets it go on. */
+  /** The provider paused in the middle of an answer. The next call continues it. */
   | "pause_turn";
 
-/** The plain text of a user's content; images leave no trace in it. */
+/** The text of a user's content, without images. */
 export function contentText(content: UserMessage["content"]): string {
   if (typeof content === "string") return content;
   return content.flatMap((block) => (block.type === "text" ? [block.text] : [])).join("\n");
 }
 
 /**
- * The text by which a message can be found in memory; empty when there is none.
+ * The text by which memory finds a message; empty when there is none.
  *
- * What people and models said to each other counts. System prompts, reasoning,
- * tool traffic and compaction summaries do not.
+ * It has what users and models said to each other, but no system prompts, reasoning, tool calls,
+ * tool results or summaries.
  */
 export function indexableText(message: Message): string {
   switch (message.role) {
@@ -122,19 +122,19 @@ export function isSummary(message: Message): boolean {
   return message.role === "user" && message.kind === "compaction_summary";
 }
 
-/** What a summary begins with in the rebuilt history: the specification's text. */
+/** The start of each summary message. The specification's text. */
 export const SUMMARY_PREFIX =
   "[Context compacted] A previous context produced the following summary of work so far. The current tool and session state is preserved. Use this summary to continue without duplicating work:\n\n";
 
-/** The message that stands for what a compaction removed. */
+/** The message that a compaction puts in the place of what it discarded. */
 export function summaryMessage(summary: string): UserMessage {
   return { role: "user", kind: "compaction_summary", content: SUMMARY_PREFIX + summary };
 }
 
-/** What stands in the place of a text that somebody had forgotten. */
+/** Stands in the place of a forgotten text. */
 export const FORGOTTEN = "[forgotten]";
 
-/** Whether nothing but the marker is left of a text. */
+/** Whether a text has nothing but the marker. */
 export function isForgotten(text: string): boolean {
   return text.includes(FORGOTTEN) && text.replaceAll(FORGOTTEN, "").trim() === "";
 }

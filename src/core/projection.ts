@@ -1,17 +1,17 @@
 import type { PositionedEvent } from "./event-store.ts";
 
 /**
- * Something rebuilt from the log: files, a memory index.
+ * Something rebuilt from the log, such as files or a memory index.
  *
  * Contract:
  * - Applying events that were applied before changes nothing.
  * - When `apply` resolves, its work and `position` survive a crash.
- * - Killed at any point, the next `apply` heals what was half done.
+ * - After a kill at any point, the next `apply` repairs what was half done.
  */
 export interface Projection {
   readonly name: string;
-  /** The position it has reached; 0 when it has yet to begin. */
+  /** The position that it has reached; 0 at first. */
   position(): Promise<number>;
-  /** Applies events, in order; afterwards its position is that of the last. */
+  /** Applies events in order. Afterwards its position is that of the last one. */
   apply(events: readonly PositionedEvent[]): Promise<void>;
 }

@@ -8,9 +8,8 @@ import { contentSchema, messageSchema } from "./message-schema.ts";
 import { TASK_LIMITS } from "./task.ts";
 
 /**
- * What may be asked of a session service, checked where the service receives
- * it, so that a bad request fails the same way through every door. The types
- * below are read off these schemas.
+ * The requests of a session service. The service checks them, so a bad request fails in the same way
+ * through every surface. The types at the end are inferred from the schemas.
  */
 
 const sessionId = z.string().min(1).max(200);
@@ -27,17 +26,17 @@ export const origin = z.strictObject({
   session: z.string().max(200).optional(),
 });
 
-/** The settings of the specification; what is not given keeps its default. */
+/** The settings of the specification. A missing one keeps its default. */
 export const compactionSettings = z.strictObject({
   autoCompactThreshold: positive.optional(),
   recentTurnBudget: positive.optional(),
   maxSummaryTokens: positive.optional(),
   minTurnsBetweenCompactions: positive.optional(),
-  /** Messages that are kept when twice as many are there. Without it, only tokens count. */
+  /** Twice this many messages trigger a compaction, which keeps this many. Without it, only tokens count. */
   windowSize: positive.optional(),
 });
 
-/** Limits of one run. What is used up ends the run; the session goes on. */
+/** Limits of one run. Reaching one ends the run, not the session. */
 const budget = z.strictObject({
   /** Input and output tokens of all model calls of the run. */
   maxTotalTokens: positive.optional(),
@@ -47,20 +46,20 @@ const budget = z.strictObject({
   maxModelCalls: positive.optional(),
 });
 
-/** By the name of a tool, or a pattern of names: `*` stands for any text. */
+/** By the name of a tool, or a pattern in which `*` stands for any text. */
 const toolPolicies = z.record(z.string().min(1).max(100), z.enum(TOOL_POLICIES));
 
 export const createSession = z.strictObject({
-  /** `provider/model`; the service's own model when it is not given. */
+  /** `provider/model`. Default: the service's model. */
   model: z.string().min(1).optional(),
   systemPrompt: z.string().optional(),
   /** Output tokens of one model call. */
   maxTokens: positive.optional(),
   memory: z.boolean().optional(),
   compaction: compactionSettings.optional(),
-  /** Stricter than the service's policies, never looser. */
+  /** They can only be stricter than the service's policies. */
   approvals: toolPolicies.optional(),
-  /** Whether it learns from the project and the project from it. */
+  /** Whether the project learns from the session, and the session from the project. */
   knowledge: z.boolean().optional(),
   labels: labels.optional(),
   /** A history to begin with. */
@@ -75,11 +74,11 @@ export const startTurn = z.strictObject({
   budget: budget.optional(),
   compaction: compactionSettings.optional(),
   origin: origin.optional(),
-  /** Messages that join the history before the prompt, such as a system message that holds from here on. */
+  /** Messages to add to the history before the prompt, such as a system message. */
   context: z.array(messageSchema).max(1000).optional(),
 });
 
-/** Without a prompt, a run goes on whose calls waited for approval. */
+/** Without a prompt it continues a run whose calls waited for approval. */
 export const resumeTurn = startTurn.extend({ prompt: startTurn.shape.prompt.optional() });
 
 export const sessionRequest = z.strictObject({ sessionId });
@@ -93,7 +92,7 @@ export const listSessions = z.strictObject({
 
 export const compactSession = z.strictObject({
   sessionId,
-  /** Said to the summariser in addition to the compaction prompt. */
+  /** Added to the compaction prompt. */
   instructions: z.string().max(10_000).optional(),
 });
 
@@ -109,14 +108,14 @@ const files = z.array(z.string().min(1).max(fileCharacters)).max(TASK_LIMITS.fil
 
 /** The fields of `TaskChange`. */
 export const taskChange = {
-  /** Clears the record, and is the goal of the next; empty for none. */
+  /** Clears the record and sets the goal of a new task; empty for no goal. */
   newTask: goal.optional(),
   goal: goal.optional(),
   add: subTasks,
   done: subTaskNumbers,
   reopen: subTaskNumbers,
   drop: subTaskNumbers,
-  /** Notes by name; one without a text is removed. */
+  /** Notes by name. An empty text removes the note. */
   notes: z
     .record(z.string().min(1).max(noteNameCharacters), z.string().max(noteCharacters))
     .optional(),
@@ -124,10 +123,10 @@ export const taskChange = {
   closeFiles: files,
 };
 
-/** Without a change it only tells what the record is. */
+/** Without a change it returns the record. */
 export const updateTask = z.strictObject({ sessionId, ...taskChange });
 
-/** A message of the history, by its id or by its position: the first is 0. */
+/** A message of the history, by its id or by its position from 0. */
 export const messageRequest = z
   .strictObject({
     sessionId,
@@ -141,7 +140,7 @@ export const messageRequest = z
 
 export const subscribe = z.strictObject({
   sessionId,
-  /** Events after this place in the log come first; without it, only new ones come. */
+  /** Begins with the events after this `seq`. Without it, only new events come. */
   afterSeq: z.int().min(0).optional(),
 });
 
@@ -157,15 +156,15 @@ const memoryFilters = {
 };
 
 export const searchMemory = z.strictObject({
-  /** Several are asked together; each entry is one result, scored by the query that it fits best. */
+  /** Several queries are one search. Each entry is one result, with its best score. */
   query: z.union([memoryQuestion, z.array(memoryQuestion).min(1).max(20)]),
   limit: z.int().min(0).max(1000).optional(),
   ...memoryFilters,
   minScore: z.number().min(0).max(1).optional(),
-  /** So many entries before and after each result. */
+  /** Number of entries to show before and after each result. */
   neighbours: z.int().min(0).max(20).optional(),
   explain: z.boolean().optional(),
-  /** Results end where their texts, neighbours included, would be more than so many tokens. */
+  /** Token limit of all result texts together, neighbours included. */
   maxTokens: positive.optional(),
 });
 
@@ -178,10 +177,10 @@ export const listMemory = z.strictObject({
 
 export const memoryStats = z.strictObject({ sessionId: sessionId.optional() });
 
-/** One of the two; `sessionId` stands for every entry of the session. */
+/** Either `ids` or `sessionId`, which means every entry of the session. */
 export const forgetMemory = z
   .strictObject({
-    /** Of entries, or of messages that are not in memory yet: `<session id>:<message id>`. */
+    /** Ids of entries, or of messages that are not in memory yet: `<session id>:<message id>`. */
     ids: z.array(memoryId).min(1).max(1000).optional(),
     sessionId: sessionId.optional(),
   })
@@ -206,7 +205,7 @@ export const answerApproval = z.strictObject({
   sessionId,
   approvalId: z.string().min(1).max(200),
   decision: z.enum(["allow", "deny"]),
-  /** The model reads it; of a denial it is what the project learns. */
+  /** The model reads it. The project learns the reason of a denial. */
   reason: z.string().max(2000).optional(),
 });
 
@@ -232,7 +231,7 @@ export const knowledgeRequest = z.strictObject({ knowledgeId });
 
 export const addKnowledge = z.strictObject({
   content: knowledgeText,
-  /** `preference` when it is not given. */
+  /** Default `preference`. */
   kind: z.enum(["preference", "rule", "fact"]).optional(),
   tags: tags.optional(),
   pinned: z.boolean().optional(),
@@ -252,7 +251,7 @@ export type Budget = Given<z.infer<typeof budget>>;
 export type CreateSession = z.input<typeof createSession>;
 export type StartTurn = z.input<typeof startTurn>;
 export type ResumeTurn = z.input<typeof resumeTurn>;
-/** A turn that was asked for, checked. */
+/** A checked request for a turn. */
 export type CheckedTurn = Given<z.output<typeof resumeTurn>>;
 export type ListApprovals = z.infer<typeof listApprovals>;
 export type AnswerApproval = z.infer<typeof answerApproval>;
@@ -274,8 +273,7 @@ export type ForgetMemory = z.infer<typeof forgetMemory>;
 export type SearchHistory = z.infer<typeof searchHistory>;
 
 /**
- * The request, checked. What a caller gave as `undefined` is left out, which
- * is the same as not giving it.
+ * Returns the checked request, without fields that are `undefined`.
  *
  * @throws SessionError `INVALID_PARAMS`, which names the fields and what is wrong with them.
  */
@@ -288,7 +286,7 @@ export function parseRequest<Schema extends z.ZodType>(
   throw new SessionError("INVALID_PARAMS", { issues: issuesOf(parsed.error) });
 }
 
-/** The same fields, but none that is there and `undefined`. */
+/** The same type without `undefined` values. */
 export type Given<T> = T extends readonly unknown[]
   ? T
   : T extends object

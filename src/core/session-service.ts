@@ -32,8 +32,8 @@ import type { TaskView } from "./task.ts";
 import type { Usage } from "./usage.ts";
 
 /**
- * The one door. The SDK, the CLI, JSON-RPC, REST and MCP all call this and
- * nothing behind it.
+ * Everything that can be done with sessions. The SDK, the CLI, JSON-RPC, REST and MCP all call this
+ * interface.
  *
  * Contract:
  * - Creating a session and running a turn work with every set of capabilities.
@@ -50,68 +50,68 @@ export interface SessionService {
   /** Runs a turn to its end and returns the answer. */
   startTurn(request: StartTurn, options?: TurnOptions): Promise<TurnResult>;
   /**
-   * Runs a turn in a session that this or an earlier process left. Needs `session-store`.
-   * Without a prompt, it goes on with a turn whose tool calls waited for approval.
+   * Runs a turn in a session of this or an earlier process. Needs `session-store`. Without a prompt
+   * it continues a turn whose tool calls waited for approval.
    */
   resume(request: ResumeTurn, options?: TurnOptions): Promise<TurnResult>;
-  /** Stops the turn that runs in this process. `SESSION_NOT_RUNNING` when none does. */
+  /** Interrupts the turn that runs in this process. `SESSION_NOT_RUNNING` when there is none. */
   interrupt(request: SessionRequest): Promise<void>;
   /** Compacts now, whatever the threshold says. Needs `session-compaction`. */
   compact(request: CompactSession, options?: TurnOptions): Promise<CompactionOutcome>;
-  /** Changes the session's task record, which stays word for word through every compaction. */
+  /** Changes the session's task record. No compaction touches it. */
   updateTask(request: UpdateTask): Promise<TaskView>;
   /**
-   * Keeps a message, with the tool call or the results that belong to it, in the history through
-   * every compaction. `PIN_BUDGET_EXCEEDED` when the pins would take too much.
+   * Keeps a message in the history through every compaction, with its tool calls and results.
+   * `PIN_BUDGET_EXCEEDED` when the pins would take too many tokens.
    */
   pin(request: MessageRequest): Promise<Pins>;
   unpin(request: MessageRequest): Promise<Pins>;
   pins(request: SessionRequest): Promise<Pins>;
-  /** Where each token of the context window goes, and when the next compaction comes. */
+  /** What fills the context window, and when the next compaction comes. */
   context(request: SessionRequest): Promise<ContextView>;
   read(request: SessionRequest): Promise<SessionView>;
   list(request: ListSessions): Promise<readonly SessionSummary[]>;
-  /** Puts a session away: no more turns, not in lists, still there to read and to search. */
+  /** Archives a session: it takes no more turns and is not listed, but can be read and searched. */
   archive(request: SessionRequest): Promise<void>;
-  /** Removes a session, its log and its memory. */
+  /** Deletes a session, its log and its memory. */
   delete(request: SessionRequest): Promise<void>;
-  /** Events as they happen, after those that are asked for again. Ends when `signal` aborts. */
+  /** Events as they happen, after the earlier ones if `afterSeq` asks for them. Ends when `signal` aborts. */
   subscribe(request: Subscribe, options?: SubscribeOptions): AsyncIterable<EventEnvelope>;
   searchMemory(request: SearchMemory): Promise<readonly MemoryHit[]>;
-  /** Entries of memory page by page, in the order in which they were stored. */
+  /** Memory entries page by page, in the order in which they were stored. */
   listMemory(request: ListMemory): Promise<readonly MemoryEntry[]>;
   memoryStats(request: MemoryStatsRequest): Promise<MemoryStats>;
   /**
-   * Takes entries out of memory, what was learned from them out of what the project knows, and
-   * their texts out of all logs: messages, summaries, results of tools, task records, rules that
-   * sessions were told. `SESSION_BUSY` while a turn runs in one of those sessions.
+   * Forgets memory entries: deletes them, deletes what was learned from them, and removes their texts
+   * from all logs (messages, summaries, tool results, task records, rules in system prompts).
+   * `SESSION_BUSY` while a turn runs in one of those sessions.
    */
   forgetMemory(request: ForgetMemory): Promise<MemoryForgotten>;
   searchHistory(request: SearchHistory): Promise<readonly HistoryHit[]>;
-  /** The tool calls that wait for approval, in whichever process. */
+  /** The tool calls that wait for approval, in all processes. */
   listApprovals(request: ListApprovals): Promise<readonly PendingApproval[]>;
   /**
-   * Allows or denies a call. A turn that waits for it goes on at once; one whose
-   * process is gone goes on with `resume`. The first answer counts.
+   * Allows or denies a tool call. A running turn continues at once. When its process is gone,
+   * `resume` continues it. The first answer counts.
    */
   answerApproval(request: AnswerApproval): Promise<ApprovalAnswered>;
-  /** What the project has learned, newest first. Without `knowledge`, `SESSION_KNOWLEDGE_DISABLED`. */
+  /** What the project has learned, newest first. `SESSION_KNOWLEDGE_DISABLED` when it does not learn. */
   listKnowledge(request: ListKnowledge): Promise<readonly KnowledgeEntry[]>;
   readKnowledge(request: KnowledgeRequest): Promise<KnowledgeEntry>;
   addKnowledge(request: AddKnowledge): Promise<KnowledgeEntry>;
   editKnowledge(request: EditKnowledge): Promise<KnowledgeEntry>;
-  /** The same for something that the project has learned, which is not learned again. */
+  /** Forgets something that the project has learned, in the same way. It is not learned again. */
   forgetKnowledge(request: KnowledgeRequest): Promise<void>;
-  /** Makes the rules anew, with the model if one is configured. */
+  /** Makes new rules, with the model if one is configured. */
   distillKnowledge(request: DistillKnowledge): Promise<Distillation>;
   capabilities(): Promise<readonly Capability[]>;
-  /** Ends running turns, finishes projections and lets go of the stores. */
+  /** Interrupts running turns and finishes the projections. The stores stay open. */
   close(): Promise<void>;
 }
 
 /**
- * What can be done with memory, through a service or without one. Requests are checked before
- * they get here.
+ * What can be done with memory, through a service or without one. The caller has checked the
+ * requests.
  */
 export interface MemoryOperations {
   search(request: Given<SearchMemory>): Promise<readonly MemoryHit[]>;
@@ -123,7 +123,7 @@ export interface MemoryOperations {
 }
 
 export interface TurnOptions {
-  /** Interrupts the turn; the promise then rejects with `TURN_INTERRUPTED`. */
+  /** Interrupts the turn. The promise then rejects with `TURN_INTERRUPTED`. */
   readonly signal?: AbortSignal;
   /** Called with every event of the turn, in order, before the promise resolves. */
   readonly onEvent?: (event: EventEnvelope) => void;
@@ -132,7 +132,7 @@ export interface TurnOptions {
 export interface SubscribeOptions {
   /** Ends the subscription. */
   readonly signal?: AbortSignal;
-  /** Called when the session is found, with the place in the log after which no event is missed. */
+  /** Called when the session was found. No event after `afterSeq` is missed. */
   readonly onOpen?: (afterSeq: number) => void;
 }
 
@@ -142,9 +142,9 @@ export interface SessionCreated {
 
 export interface TurnResult {
   readonly sessionId: string;
-  /** What the model said last. */
+  /** The model's last answer. */
   readonly text: string;
-  /** `end_turn` is the usual end; with the others the answer may be cut short. */
+  /** `end_turn` is the usual end. With another one the answer may be incomplete. */
   readonly stopReason: TurnEnd;
   /** Model calls of this run. */
   readonly turns: number;
@@ -161,12 +161,12 @@ export type TurnEnd =
   | "content_filter"
   | "turn_limit"
   | "budget_exhausted"
-  /** Tool calls wait for approval, and nobody answered in time; `resume` goes on. */
+  /** Tool calls wait for approval, and no answer came in time. `resume` continues. */
   | "approval_required";
 
 export interface ApprovalAnswered {
   readonly sessionId: string;
-  /** Whether a running turn takes the answer; otherwise `resume` goes on. */
+  /** Whether a running turn takes the answer. Otherwise call `resume`. */
   readonly continues: boolean;
   /** Calls of the session that still wait. */
   readonly waiting: number;
@@ -176,7 +176,7 @@ export interface Distillation {
   readonly rules: readonly KnowledgeEntry[];
   /** Statements that contradict each other. The newer one holds. */
   readonly contradictions: readonly Contradiction[];
-  /** What goes into the system prompt of new sessions; empty when there are no rules. */
+  /** The text for the system prompt of new sessions; empty when there are no rules. */
   readonly addendum: string;
   readonly madeBy: "grouping" | "model";
 }
@@ -194,9 +194,9 @@ export type CompactionOutcome =
   | { readonly compacted: false; readonly reason: string };
 
 export interface MemoryForgotten {
-  /** Entries that went, what was learned from them or says the same, and messages that were not in memory yet. */
+  /** Number of forgotten entries, knowledge, and messages that were not in memory yet. */
   readonly forgotten: number;
-  /** Ids of entries and messages that say the same and were not named: the first hundred. */
+  /** Ids of other entries and messages that say the same, at most a hundred. */
   readonly remaining: readonly string[];
 }
 
@@ -208,7 +208,7 @@ export interface SessionSummary {
   readonly model: string;
   /** User turns so far. */
   readonly turns: number;
-  /** Messages so far, those that left the history included. */
+  /** Messages so far, including discarded ones. */
   readonly messageCount: number;
   readonly totalTokens: number;
   readonly archived: boolean;
@@ -220,18 +220,18 @@ export interface SessionView extends SessionSummary {
   readonly isActive: boolean;
   readonly usage: Usage;
   readonly lastAssistantText: string | null;
-  /** The last event's place in the log. */
+  /** `seq` of the last event. */
   readonly seq: number;
   readonly compactions: number;
   /** Estimated tokens of the history. */
   readonly historyTokens: number;
   readonly task: TaskView;
-  /** What the next model call would be sent, besides the task record. */
+  /** The messages of the next model call, without the task record. */
   readonly history: readonly HistoryMessage[];
 }
 
 export interface HistoryMessage {
-  /** The place in the log of the event that completed the message. */
+  /** `seq` of the event that completed the message. */
   readonly id: number;
   readonly turn: number;
   readonly message: Message;
@@ -239,42 +239,42 @@ export interface HistoryMessage {
   readonly pinned?: true;
 }
 
-/** The messages of a session that stay whatever a compaction does, and how much they may take. */
+/** The pinned messages of a session, and how many tokens they may take. */
 export interface Pins {
   /** In the order of the history. */
   readonly pins: readonly PinnedMessage[];
-  /** Estimated tokens of pinned messages, and of the tool calls and results that stay with them. */
+  /** Estimated tokens of pinned messages with their tool calls and results. */
   readonly tokens: number;
   readonly tokensMax: number;
 }
 
 export interface PinnedMessage {
-  /** Its id. */
+  /** Its message id. */
   readonly message: number;
   /** Its place in the history now, from 0. */
   readonly position: number;
   readonly role: "user" | "assistant" | "tool";
-  /** How it begins. */
+  /** The start of its text. */
   readonly text: string;
 }
 
-/** Where each token of a session's context window goes. All but the usage are estimates. */
+/** What fills a session's context window. All numbers except `lastInputTokens` are estimates. */
 export interface ContextView {
   readonly sessionId: string;
   readonly model: string;
-  /** Tokens that the model takes; null when that is not known. */
+  /** The model's context window in tokens; null when unknown. */
   readonly contextWindow: number | null;
-  /** Tokens at which the history is compacted; null where it is not. */
+  /** Tokens that trigger a compaction; null without compaction. */
   readonly threshold: number | null;
-  /** In the order in which the model is sent them. */
+  /** In the order of the request. */
   readonly parts: readonly ContextPart[];
-  /** What the parts sum up to. */
+  /** The sum of the parts. */
   readonly usedTokens: number;
-  /** What is left of the window, or of the threshold where no window is known; null where neither is. */
+  /** Free tokens in the window, or up to the threshold when the window is unknown; null without both. */
   readonly freeTokens: number | null;
-  /** Input tokens of the last model call as its provider counted them; 0 before the first and after a compaction. */
+  /** Input tokens of the last model call, as the provider counted; 0 before the first and after a compaction. */
   readonly lastInputTokens: number;
-  /** When the next compaction comes; null where there are none. */
+  /** When the next compaction comes; null without compaction. */
   readonly compaction: NextCompaction | null;
 }
 
@@ -297,13 +297,13 @@ export const CONTEXT_PARTS = [
 export type ContextPartName = (typeof CONTEXT_PARTS)[number];
 
 export interface NextCompaction {
-  /** Whether the next model call is preceded by one. */
+  /** Whether it comes before the next model call. */
   readonly due: boolean;
-  /** Tokens until then; 0 when that many are there. */
+  /** Tokens until then; 0 when the threshold is reached. */
   readonly tokensLeft: number;
-  /** Messages until then; null where only tokens count. */
+  /** Messages until then; null when only tokens count. */
   readonly messagesLeft: number | null;
-  /** Model calls that have to pass before, however full the window is. */
+  /** Model calls that must come first, however full the window is. */
   readonly callsLeft: number;
 }
 

@@ -9,7 +9,7 @@ import type { DeniedCall, ShownTask } from "./working-memory.ts";
 export interface SessionSnapshot {
   readonly version: 1;
   readonly id: string;
-  /** The last event that is in it. */
+  /** The last event in it. */
   readonly seq: number;
   readonly created_at_ms: number;
   readonly updated_at_ms: number;
@@ -25,11 +25,11 @@ export interface SessionSnapshot {
   readonly message_count: number;
   readonly last_assistant_text: string | null;
   readonly history_tokens: number;
-  /** Where the messages of the history are in the log, in order, its summary left out. */
+  /** Where the messages of the history are in the log, in order, without the summary. */
   readonly history: readonly HistoryRun[];
   readonly summary: { readonly seq: number; readonly index: number } | null;
   readonly pruned: readonly PrunedOutput[];
-  /** Snapshots of earlier versions lack these five: they had none. */
+  /** Missing in snapshots of earlier versions, like the next four. */
   readonly token_counts?: TokenCountsSnapshot;
   readonly task?: TaskRecord;
   readonly denied?: readonly DeniedCall[];

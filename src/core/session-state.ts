@@ -18,11 +18,10 @@ import { WaitingCalls } from "./waiting-calls.ts";
 import { WorkingMemory, withShownTask } from "./working-memory.ts";
 
 /**
- * Where a session stands: a fold of its log.
+ * The current state of a session: a fold of its log.
  *
- * `apply` takes one event and costs what the event adds, never what the
- * session has become. A snapshot holds no messages, only where they are, so
- * that it stays small and is never a second truth.
+ * `apply` takes one event, at a cost that does not depend on the session's length. A snapshot has
+ * the places of messages in the log, not the messages, so it stays small.
  */
 export class SessionState {
   readonly id: string;
@@ -32,9 +31,9 @@ export class SessionState {
   updatedAtMs = 0;
   archived = false;
   usage: Usage = NO_USAGE;
-  /** Model calls so far: the clock of compaction. */
+  /** Model calls so far. Compaction counts with them. */
   modelCalls = 0;
-  /** `modelCalls` when a compaction was last tried, whether it succeeded or not. */
+  /** `modelCalls` at the last attempt to compact, successful or not. */
   lastCompactionCall: number | undefined;
   compactions = 0;
   /** Input tokens of the last model call; 0 after a compaction or a pruning. */
@@ -42,7 +41,7 @@ export class SessionState {
   turns = 0;
   messageCount = 0;
   lastAssistantText: string | null = null;
-  /** Whether the log ends inside a run: one goes on, or its process died. */
+  /** Whether the log ends inside a run. It runs now, or its process was killed. */
   running = false;
   /** Calls that wait for approval. No snapshot is taken while there are any. */
   readonly waiting = new WaitingCalls();
@@ -59,7 +58,7 @@ export class SessionState {
   #systemWeight = 0;
   #pruned: PrunedOutput[] = [];
   #assembler = new MessageAssembler();
-  /** Whether the log says less than when it was read. */
+  /** Whether texts in the log were forgotten since it was read. */
   #isOutdated = false;
 
   constructor(id: string) {
@@ -70,12 +69,12 @@ export class SessionState {
     return this.#history;
   }
 
-  /** The history's messages. It grows with the session: copy it to keep it. */
+  /** The history's messages. The array changes with the session; copy it to keep it. */
   get messages(): readonly Message[] {
     return this.#messages;
   }
 
-  /** What the model is sent next: the history, and the task record where it is shown. */
+  /** The messages of the next model call: the history, with the task record in its place. */
   get sentMessages(): readonly Message[] {
     return withShownTask(this.#history, this.#messages, this.working.shown);
   }
@@ -85,12 +84,12 @@ export class SessionState {
     return this.#history.flatMap(({ id }, index) => (this.working.isPinned(id) ? [index] : []));
   }
 
-  /** Calls of the last assistant message that wait for their results. */
+  /** Calls of the last assistant message without a result. */
   get openCalls(): readonly ToolUse[] {
     return this.#assembler.openCalls;
   }
 
-  /** Estimated tokens of the history, kept as it grows. */
+  /** Estimated tokens of the history, from a running sum. */
   get historyTokens(): number {
     return tokensOfWeight(this.#weight, this.#history.length);
   }
@@ -230,7 +229,7 @@ export class SessionState {
     this.#pruned = this.#pruned.filter((item) => held.has(item.message));
   }
 
-  /** Where the session stands, without its messages. Taken between runs. */
+  /** The state without its messages. Take it between runs. */
   snapshot(): SessionSnapshot {
     const index = this.#summaryAt;
     return {
@@ -260,8 +259,8 @@ export class SessionState {
   }
 
   /**
-   * The state that `snapshot` was taken of, read back from the log: only the
-   * messages that are still in the history, and what came after the snapshot.
+   * The state at `snapshot`, caught up with the log. It reads the messages of the history, and the
+   * events after the snapshot.
    */
   static async restore(snapshot: SessionSnapshot, read: ReadLog): Promise<SessionState> {
     const state = new SessionState(snapshot.id);
@@ -292,8 +291,8 @@ export class SessionState {
   }
 
   /**
-   * Applies what was appended to the log since, by whoever it was; when texts of it were
-   * forgotten, all of it is read again.
+   * Applies the events that this and other processes have appended. When texts were forgotten, it
+   * reads the whole log again.
    */
   async catchUp(read: ReadLog): Promise<void> {
     for await (const stored of read(this.seq)) this.apply(stored);
@@ -317,7 +316,7 @@ export class SessionState {
   }
 }
 
-/** Reads one session's log after a place, up to another. */
+/** Reads a part of one session's log. */
 export type ReadLog = (afterSeq: number, toSeq?: number) => AsyncIterable<StoredEvent>;
 
 function scalarsOf(snapshot: SessionSnapshot) {

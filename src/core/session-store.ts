@@ -1,15 +1,15 @@
 import type { SessionSnapshot } from "./session-snapshot.ts";
 
 /**
- * Where sessions stand: small snapshots for listing and resuming, and leases
- * that keep two writers out of one session.
+ * Small snapshots of sessions, for listing and resuming, and leases that allow one writer per
+ * session.
  *
  * Contract:
  * - A saved snapshot is loaded as it was saved.
  * - An older snapshot never replaces a newer one.
  * - Lists come newest first, and filters hold.
- * - A lease excludes everybody else until it is released.
- * - A lease that is not renewed can be taken by another after its time.
+ * - A lease excludes every other owner until it is released.
+ * - A lease that is not renewed can be taken by another owner after its time.
  * - Only its owner renews or releases a lease.
  * - A deleted session is neither loaded nor listed.
  */
@@ -19,7 +19,7 @@ export interface SessionStore {
   list(query: SessionQuery): Promise<readonly SessionSnapshot[]>;
   delete(sessionId: string): Promise<void>;
 
-  /** Takes or renews the lease on `key` for `ttlMs`; false when someone else has it. */
+  /** Takes or renews the lease on `key` for `ttlMs`. Returns false when another owner has it. */
   acquire(key: string, owner: LeaseOwner, ttlMs: number): Promise<boolean>;
   release(key: string, owner: LeaseOwner): Promise<void>;
 
@@ -32,11 +32,11 @@ export interface SessionQuery {
   /** Sessions that have all of these labels. */
   readonly labels?: Readonly<Record<string, string>>;
   readonly includeArchived?: boolean;
-  /** Sessions whose id begins so. */
+  /** Sessions whose id begins with this. */
   readonly idPrefix?: string;
 }
 
-/** Who holds a lease. A store may take a lease from a process of this machine that is gone. */
+/** The owner of a lease. A store may take it from a process of this machine that no longer runs. */
 export interface LeaseOwner {
   readonly id: string;
   readonly host: string;

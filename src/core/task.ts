@@ -2,15 +2,15 @@ import { SessionError } from "./errors.ts";
 import { utf8Bytes } from "./tokens.ts";
 
 /**
- * What a session keeps of its task, word for word, whatever compaction does to
- * its messages. Data, as messages are: one shape in the log and in the code.
+ * What a session keeps about its task. Compaction never changes it. Like messages it is data, with
+ * the same shape in the log and in the code.
  */
 export interface TaskRecord {
   readonly goal: string;
   readonly sub_tasks: readonly SubTask[];
   /** Notes by name. */
   readonly scratchpad: Readonly<Record<string, string>>;
-  /** The one used last comes last. */
+  /** The most recently used comes last. */
   readonly active_files: readonly string[];
 }
 
@@ -23,7 +23,7 @@ interface SubTask {
 
 export const NO_TASK: TaskRecord = { goal: "", sub_tasks: [], scratchpad: {}, active_files: [] };
 
-/** A task record as a service answers it. */
+/** The task record in the results of a service. */
 export interface TaskView {
   readonly goal: string;
   readonly subTasks: readonly SubTask[];
@@ -31,24 +31,24 @@ export interface TaskView {
   readonly activeFiles: readonly string[];
 }
 
-/** What is to be done with a task record. */
+/** A change to a task record. */
 export interface TaskChange {
-  /** Clears the record, and is the goal of the next. */
+  /** Clears the record and sets the goal of a new task. */
   readonly newTask?: string;
   readonly goal?: string;
   /** Sub-tasks to add. */
   readonly add?: readonly string[];
-  /** Numbers of sub-tasks that are done, open again, or no longer wanted. */
+  /** Numbers of sub-tasks to mark as done, to reopen, or to drop. */
   readonly done?: readonly number[];
   readonly reopen?: readonly number[];
   readonly drop?: readonly number[];
-  /** Notes by name; one without a text is removed. */
+  /** Notes by name. An empty text removes the note. */
   readonly notes?: Readonly<Record<string, string>>;
   readonly openFiles?: readonly string[];
   readonly closeFiles?: readonly string[];
 }
 
-/** How much a record may hold. More would be a second history. */
+/** Limits of a record. Without them it would become a second history. */
 export const TASK_LIMITS = {
   goalCharacters: 2000,
   subTasks: 50,
@@ -60,14 +60,14 @@ export const TASK_LIMITS = {
   fileCharacters: 500,
   /** UTF-8 bytes of all file names. */
   filesBytes: 2048,
-  /** UTF-8 bytes of all of it, as the model is shown it. */
+  /** UTF-8 bytes of the whole record as the model sees it. */
   bytes: 8192,
 } as const;
 
 /**
- * The record after a change. Only what a change names is different.
+ * The record after a change. Fields that the change does not name stay.
  *
- * @throws SessionError `INVALID_PARAMS` when a sub-task is not there, or the record would be more than `bytesMax`.
+ * @throws SessionError `INVALID_PARAMS` for an unknown sub-task, or when the record would exceed `bytesMax`.
  */
 export function changedTask(
   before: TaskRecord,
@@ -88,7 +88,7 @@ export function changedTask(
   return after;
 }
 
-/** The fields in which two records differ, with the values of the second. */
+/** The fields in which `after` differs, with their new values. */
 export function taskDifference(before: TaskRecord, after: TaskRecord): Partial<TaskRecord> {
   const names = Object.keys(NO_TASK) as (keyof TaskRecord)[];
   const isSame = (name: keyof TaskRecord) =>
@@ -101,7 +101,7 @@ export function taskView(task: TaskRecord): TaskView {
   return { goal, subTasks, scratchpad, activeFiles };
 }
 
-/** Files in the order of their last use, each once; the longest unused give way. */
+/** Files in the order of their last use, each once. The longest unused are dropped first. */
 export function withFiles(
   files: readonly string[],
   used: readonly string[],
@@ -116,7 +116,7 @@ export function withFiles(
 }
 
 /**
- * The record as the model reads it; empty for an empty record.
+ * The record as the model sees it; empty for an empty record.
  *
  *     Goal: Ship the release.
  *     Sub-tasks:
@@ -180,7 +180,7 @@ function withoutFiles(files: readonly string[], gone: readonly string[]): readon
   return files.filter((file) => !gone.includes(file));
 }
 
-/** A record that is too large already may always get smaller. */
+/** A record that is too large already may still get smaller. */
 function requireRoom(after: TaskRecord, before: TaskRecord, bytesMax: number): void {
   const bytes = utf8Bytes(renderTask(after));
   if (bytes <= bytesMax || bytes < utf8Bytes(renderTask(before))) return;

@@ -9,15 +9,14 @@ export function jsonBytes(value: unknown): number {
   return utf8Bytes(JSON.stringify(value) ?? "");
 }
 
-/** UTF-8 bytes of a text, which for anything but ASCII is more than its length. */
+/** UTF-8 bytes of a text. Only for ASCII this is its length. */
 export function utf8Bytes(text: string): number {
   return text.length < 64 && isAscii(text) ? text.length : encoder.encode(text).length;
 }
 
 /**
- * What a message adds to the size of a history, in quarter tokens: the bytes of
- * its JSON, as the specification counts them, but for its texts, which count by
- * their kind, and its images, which count by their pixels.
+ * The size of a message in quarter tokens. JSON counts its bytes, as the specification says. Texts
+ * count by their kind, and images by their pixels.
  */
 export function messageWeight(message: Message, model?: string): number {
   return Math.ceil(jsonWeight(message, model));
@@ -34,7 +33,7 @@ function jsonWeight(value: unknown, model: string | undefined): number {
   let weight = BRACKETS - 1;
   for (const [key, field] of Object.entries(value)) {
     if (field === undefined) continue;
-    // The keys of messages are nothing that a model is sent; those of arguments are.
+    // A model is sent the keys of tool arguments, but not those of messages.
     const own = key === "args" ? textWeight(JSON.stringify(field) ?? "") : jsonWeight(field, model);
     weight += key.length + QUOTES + 2 + own;
   }
@@ -50,15 +49,14 @@ function isImage(value: object): value is Extract<ContentBlock, { type: "image" 
   );
 }
 
-/** Estimated tokens of messages that weigh `weight` in all; the array adds its brackets and commas. */
+/** Estimated tokens of messages of this total weight. The array adds its brackets and commas. */
 export function tokensOfWeight(weight: number, messageCount: number): number {
   return Math.floor((weight + messageCount + 1) / 4);
 }
 
 /**
- * Estimated tokens of a history. Texts count by their kind, and images by their
- * pixels, by the rules of the `provider/model` where it is given. Histories that
- * grow keep a running sum of weights instead.
+ * Estimated tokens of a history. Texts count by their kind, and images by their pixels, with the rules
+ * of the `provider/model` if it is given. For a growing history, keep a running sum of weights.
  */
 export function estimateTokens(messages: readonly Message[], model?: string): number {
   const weight = messages.reduce((sum, message) => sum + messageWeight(message, model), 0);
@@ -68,7 +66,7 @@ export function estimateTokens(messages: readonly Message[], model?: string): nu
 /** The longest start of `text` that fits `bytesMax` UTF-8 bytes and cuts no character in two. */
 export function headWithin(text: string, bytesMax: number): string {
   let end = Math.max(0, bytesMax);
-  // No unit of a text takes less than a byte, so what comes later cannot fit.
+  // Each character takes a byte or more, so what comes later cannot fit.
   const bytes = encoder.encode(text.slice(0, end + 1));
   if (bytes.length <= bytesMax) return text;
   while (end > 0 && isContinuation(bytes[end])) end -= 1;
@@ -84,7 +82,7 @@ export function tailWithin(text: string, bytesMax: number): string {
   return decoder.decode(bytes.subarray(start));
 }
 
-// A byte order mark that starts a piece is text of the user's, not a mark to swallow.
+// A byte order mark at the start of a piece belongs to the user's text, so keep it.
 const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
 
 function isContinuation(byte: number | undefined): boolean {

@@ -2,9 +2,9 @@ import { type Message, toolResults } from "./message.ts";
 import { headWithin, tailWithin, utf8Bytes } from "./tokens.ts";
 
 /**
- * A tool's output shortened to about `keptBytes` of its own text, half from
- * its head and half from its tail, with a note in between that says what is
- * missing and where it still is. The same input always gives the same text.
+ * Shortens a tool's output to about `keptBytes`: half from its start and half from its end, with a
+ * note in between that says what is missing and where to find it. The same input always gives the
+ * same text.
  */
 function shortenToolOutput(output: string, keptBytes: number): string {
   const head = headWithin(output, Math.ceil(keptBytes / 2));

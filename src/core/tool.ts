@@ -5,7 +5,7 @@ import { issuesOf, issuesText } from "./issues.ts";
 /** A JSON Schema of a tool's arguments; its `type` is `object`. */
 export type JsonSchema = Readonly<Record<string, unknown>>;
 
-/** What a model is told of a tool. */
+/** What a model knows about a tool. */
 export interface ToolDefinition {
   readonly name: string;
   readonly description: string;
@@ -13,19 +13,19 @@ export interface ToolDefinition {
 }
 
 /**
- * Something that an agent can do.
+ * A tool of an agent.
  *
  * Contract:
- * - `execute` gets the arguments as the model sent them, parsed but unchecked, and checks them.
- * - What it returns is what the model reads; `is_error` tells it that the call failed.
+ * - `execute` gets the arguments as the model sent them. They are parsed JSON, and `execute` checks them.
+ * - The model reads what it returns. `is_error` says that the call failed.
  * - When it throws, the model reads `{"error": code, "message": …}` and the turn goes on.
  * - It stops soon after `context.signal` aborts.
  */
 export interface Tool {
   readonly definition: ToolDefinition;
-  /** How long one call may take; the agent's own limit when it is not given. */
+  /** Time limit of one call. Default: the agent's limit. */
   readonly timeoutMs?: number;
-  /** Whether calls run, are asked for or are refused, where nobody names the tool. */
+  /** The policy for calls when no setting names the tool. */
   readonly policy?: ToolPolicy;
   execute(args: unknown, context: ToolContext): Promise<string | ToolOutput>;
 }
@@ -49,7 +49,7 @@ export type ToolErrorCode =
   | "interrupted"
   | "denied";
 
-/** A failure that the model shall read with a code of its own. */
+/** A failure with a code for the model. */
 export class ToolError extends Error {
   override readonly name = "ToolError";
   readonly code: ToolErrorCode;
@@ -60,8 +60,8 @@ export class ToolError extends Error {
 }
 
 /**
- * Makes a tool from a zod schema of its arguments. Arguments that the schema
- * refuses go back to the model as `invalid_arguments`, with what was wrong.
+ * Makes a tool from a zod schema of its arguments. When the schema refuses the arguments, the model
+ * reads `invalid_arguments` and what was wrong.
  */
 export function defineTool<Input extends z.ZodType>(options: {
   readonly name: string;

@@ -3,7 +3,7 @@ import { isSummary, type Message } from "./message.ts";
 export type Turn = readonly Message[];
 
 /**
- * Splits a history into what comes before its first turn, and its turns.
+ * Splits a history into its turns and what comes before the first one.
  *
  * A turn is a user message and everything that answers it, up to the next user
  * message:
@@ -11,8 +11,8 @@ export type Turn = readonly Message[];
  *     S   C   U A T A   U A   U A T        C: the summary of a compaction
  *     preamble└ turn ┘  └ ─┘  └ ──┘
  *
- * A summary is never a turn. This is the only definition of a turn; everything
- * that counts turns calls it or `startsTurn`.
+ * A summary is never a turn. This is the only definition of a turn: to count turns, call it or
+ * `startsTurn`.
  */
 export function splitTurns(messages: readonly Message[]): {
   readonly preamble: readonly Message[];

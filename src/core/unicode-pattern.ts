@@ -1,8 +1,8 @@
 /**
- * A pattern about all of Unicode, given as a text, beside the one that finds the same in ASCII.
+ * A Unicode pattern, compiled only for the first text that is not ASCII. ASCII texts use `ascii`.
  *
- * Node takes about half a millisecond to read such a pattern, and as a literal it reads it twice while it
- * loads the file. So it is made for the first text that has more than ASCII, and most have not.
+ * Node needs about half a millisecond to compile such a pattern, and compiles a literal twice while
+ * it loads the file. Most texts never need it.
  */
 export function unicodePattern(
   ascii: RegExp,
@@ -21,5 +21,5 @@ export function isAscii(text: string): boolean {
 }
 
 const ASCII = /^[\0-\x7f]*$/;
-/** The pattern in ASCII of what only other characters can be: it finds nothing. */
+/** Matches nothing. The ASCII pattern for characters that ASCII does not have. */
 export const NOTHING = /(?!)/g;

@@ -1,6 +1,6 @@
 /**
- * Tokens that a model call, a turn or a session has used, as the provider
- * counted them. The cache fields stay `null` until a provider reports one.
+ * Tokens of a model call, a turn or a session, as the provider counted them. The cache fields stay
+ * `null` until a provider reports one.
  */
 export interface Usage {
   /** Tokens read, cached ones included. */

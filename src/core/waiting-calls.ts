@@ -1,18 +1,18 @@
 import type { ApprovalAnswer } from "./approval.ts";
 import type { StoredEvent } from "./event.ts";
 
-/** A call that was asked for approval and has not begun. */
+/** A tool call that needed approval and has not begun. */
 export interface WaitingCall {
   readonly approvalId: string;
   readonly toolUseId: string;
   readonly tool: string;
-  /** Place of the event that asked. */
+  /** `seq` of the request for approval. */
   readonly request: number;
-  /** What the user wants done, shortened. */
+  /** The user's goal, shortened. */
   readonly goal: string;
   /** ISO 8601. */
   readonly requestedAt: string;
-  /** Set once the log says that it was allowed or denied. */
+  /** Set when the log has the answer. */
   readonly answer?: ApprovalAnswer;
 }
 

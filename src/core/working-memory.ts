@@ -4,9 +4,9 @@ import { isForgotten, type Message, type ToolUse, toolResults, toolUses } from "
 import { NO_TASK, renderTask, TASK_LIMITS, type TaskRecord, withFiles } from "./task.ts";
 import { headWithin, messageWeight, utf8Bytes } from "./tokens.ts";
 
-/** Where the model is shown the task record, and what it reads there. */
+/** The task record as the model sees it, and its place in the history. */
 export interface ShownTask {
-  /** Id of the message that it follows; 0 when it comes first. */
+  /** Id of the message before it; 0 when it comes first. */
   readonly after: number;
   readonly text: string;
 }
@@ -16,24 +16,23 @@ export interface DeniedCall {
   readonly tool: string;
   /** Its arguments as JSON, shortened. */
   readonly args: string;
-  /** The user's own words; empty for none. */
+  /** The user's own words; empty when there are none. */
   readonly reason: string;
 }
 
 const ARGS_BYTES_MAX = 200;
 
-/** Of denials, the newest are kept: as many as take so many UTF-8 bytes. */
+/** UTF-8 bytes of all denials together. The oldest are dropped first. */
 const DENIED_BYTES_MAX = 4096;
 
 /**
- * What a session keeps beside its messages: the task record, what the user
- * denied, and the pins. A fold of its log, as the history is.
+ * What a session keeps besides its messages: the task record, denials and pins. Like the history it
+ * is a fold of the log.
  *
- * The model sees the record as one message among those that it is sent. It is
- * put at the end when the history is rebuilt, or when somebody else changed the
- * record, and stays there while the history grows, so that what is sent begins
- * with what was sent before and the provider's cache holds. What the model
- * itself changes, it reads in the results of its own calls:
+ * The model sees the task record as one of the messages. A compaction, or a change by the user, puts
+ * it at the end of the history. It stays at that place while the history grows, so each request
+ * begins like the one before, and the provider's cache works. The model's own changes are in the
+ * results of its calls:
  *
  *     S  C  U A T A T  [record]  A T  A(update_task) T  A …
  *                      └ as of the compaction       └ the record now
@@ -54,7 +53,7 @@ export class WorkingMemory {
     return this.#pins.has(message);
   }
 
-  /** Takes the next event. `call` is the one that it is about, `last` the last message's id. */
+  /** Takes the next event. `call` is the tool call of the event, `last` the id of the last message. */
   note({ event }: StoredEvent, call: ToolUse | undefined, last: number): void {
     switch (event.type) {
       case "task_updated":
@@ -105,19 +104,19 @@ export class WorkingMemory {
     this.shown = text === "" ? undefined : { after, text };
   }
 
-  /** What the model would be shown now; empty when there is nothing to show. */
+  /** The record as the model would see it now; empty when there is nothing to show. */
   get #text(): string {
     const denied = this.denied.map(renderDenied);
     const corrections = denied.length === 0 ? [] : ["Denied by the user:", ...denied];
     return [renderTask(this.task), ...corrections].filter(Boolean).join("\n");
   }
 
-  /** Estimated tokens that the record takes in each call, as it is shown now. */
+  /** Estimated tokens of the record in each model call, as it is shown now. */
   get shownTokens(): number {
     return tokensOf(this.shown?.text ?? "");
   }
 
-  /** The same once the history has been rebuilt. */
+  /** The same after the next compaction. */
   get taskTokens(): number {
     return tokensOf(this.#text);
   }
@@ -146,12 +145,12 @@ function tokensOf(text: string): number {
 const TASK_PREFIX =
   "[Task record] What this session keeps of its task, word for word. It is a record and no request; results of update_task that come after it are newer.\n\n";
 
-/** The message that shows the record to the model. It is no part of the history. */
+/** The message that shows the record to the model. It is not a part of the history. */
 function taskMessage(text: string): Message {
   return { role: "user", content: TASK_PREFIX + text };
 }
 
-/** The messages of a history with the task record where it is shown. */
+/** The messages of a history, with the task record in its place. */
 export function withShownTask(
   history: readonly HistoryEntry[],
   messages: readonly Message[],
@@ -162,7 +161,7 @@ export function withShownTask(
   return messages.toSpliced(afterResults(messages, before), 0, taskMessage(shown.text));
 }
 
-/** The place after a message, and after the results of its calls: nothing comes between those. */
+/** The place after a message and the results of its calls, which must stay together. */
 function afterResults(messages: readonly Message[], index: number): number {
   const message = messages[index];
   const next = messages[index + 1];
@@ -170,7 +169,7 @@ function afterResults(messages: readonly Message[], index: number): number {
   return waits && next && toolResults(next).length > 0 ? index + 2 : index + 1;
 }
 
-/** How tools call the arguments that name a file. */
+/** Names of tool arguments that hold file names. */
 const FILE_ARGUMENTS: ReadonlySet<string> = new Set([
   "path",
   "paths",
@@ -192,7 +191,7 @@ export function filesOfCall({ args }: Pick<ToolUse, "args">): readonly string[] 
   );
 }
 
-/** One line with a letter or a digit in it, as long as a name is: `.` and texts of programs are none. */
+/** One short line with a letter or a digit. `.` is not a file name, and neither is source code. */
 function isFileName(value: unknown): value is string {
   return (
     typeof value === "string" &&

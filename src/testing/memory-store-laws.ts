@@ -452,7 +452,7 @@ export const memoryStoreLaws: readonly Law<MemoryStore>[] = [
     },
   },
   {
-    name: "an index that was built anew finds what the one before found",
+    name: "a rebuilt index finds what the old one found",
     async holds(open) {
       const store = await open();
       const all = Array.from({ length: 120 }, (_, index) =>
