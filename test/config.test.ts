@@ -137,7 +137,7 @@ test("no message shows what may be a key", async () => {
   expect(said).toMatchInlineSnapshot(`
     [
       "The configuration is not valid. 3 problems:",
-      "user.toml: providers.openai.api_key is not a setting: keys stay out of files. Put the key into an environment variable, and its name into api_key_env.",
+      "user.toml: providers.openai.api_key is not a setting, because files must not contain keys. Put the key into an environment variable, and its name into api_key_env.",
       "user.toml: providers.openai.api_key_env must be the name of an environment variable, such as "OPENAI_API_KEY" (never the key itself).",
       "environment: RKAT_PROVIDERS__OPENAI__API_KEY_ENV must be the name of an environment variable, such as "OPENAI_API_KEY" (never the key itself).",
     ]
@@ -206,17 +206,17 @@ test("settings of the originals are read, and a note says as what", async () => 
   expect(notes).toMatchInlineSnapshot(`
     [
       "project.toml: memory.enable_persistence is read as capabilities.memory_store.",
-      "project.toml: memory.persist_path has no effect: memory is kept in .rkat; --dir names the folder around it.",
-      "project.toml: memory.compression_threshold has no effect: compaction.auto_compact_threshold says, in tokens, when a history is compacted.",
+      "project.toml: memory.persist_path has no effect: memory is kept in .rkat in the folder that --dir names.",
+      "project.toml: memory.compression_threshold has no effect: compaction.auto_compact_threshold sets, in tokens, when a history is compacted.",
       "project.toml: search.index_path is read as search.index_dir.",
       "project.toml: search.db_path has no effect: vectors are kept in .rkat/rkat.db, or in search.index_dir.",
-      "project.toml: search.vector_dimensions has no effect: an embedder knows them; embeddings.dimensions is for where it does not.",
+      "project.toml: search.vector_dimensions has no effect: the embedder knows them; if not, set embeddings.dimensions.",
       "project.toml: search.full_text_weight has no effect: words and meaning are combined without a weight.",
       "project.toml: search.vector_weight has no effect: words and meaning are combined without a weight.",
       "project.toml: embedding.provider is read as embeddings.provider = "fast".",
       "project.toml: embedding.dimensions is read as embeddings.dimensions = its default.",
       "project.toml: embedding.batch_size is read as embeddings.batch_size.",
-      "project.toml: embedding.cache_embeddings has no effect: the vectors of models are always kept.",
+      "project.toml: embedding.cache_embeddings has no effect: the vectors of models are always cached.",
     ]
   `);
 });

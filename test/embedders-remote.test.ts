@@ -123,11 +123,15 @@ test("what no patience cures is not tried again, and no message shows the key", 
 const VECTOR = Array<number>(1536).fill(0.5);
 
 test.each<[string, readonly unknown[], RegExp]>([
-  ["too few vectors", [VECTOR], /answered 2 texts with 1 vectors/],
-  ["too many vectors", [VECTOR, VECTOR, VECTOR], /answered 2 texts with 3 vectors/],
-  ["vectors of another size", [VECTOR, VECTOR.slice(1)], /a vector of 1535 numbers, not of 1536/],
-  ["zeros", [VECTOR, VECTOR.map(() => 0)], /a vector of zeros for a text that has words/],
-  ["numbers beyond all bounds", [VECTOR, VECTOR.map(() => 1e308)], /a vector that has no length/],
+  ["too few vectors", [VECTOR], /returned 1 vectors for 2 texts/],
+  ["too many vectors", [VECTOR, VECTOR, VECTOR], /returned 3 vectors for 2 texts/],
+  ["vectors of another size", [VECTOR, VECTOR.slice(1)], /a vector with 1535 dimensions, not 1536/],
+  ["zeros", [VECTOR, VECTOR.map(() => 0)], /a vector of zeros for a text with words/],
+  [
+    "numbers beyond all bounds",
+    [VECTOR, VECTOR.map(() => 1e308)],
+    /a vector with numbers that are not finite/,
+  ],
   ["what is no number", [VECTOR, [null, ...VECTOR.slice(1)]], /openai\/text-embedding-3-small/],
   ["what is no vector", ["AAAA", VECTOR], /openai\/text-embedding-3-small/],
 ])("%s are refused", async (_, embeddings, message) => {

@@ -4,9 +4,10 @@ import { dirname, isAbsolute, join, resolve } from "node:path";
 import type { Environment } from "./read-variables.ts";
 
 /**
- * The folder whose `.rkat` is used: `start`, or the nearest folder above it that
- * has one. Looking up ends at the root of a git repository and below the home
- * folder, so that a stray `.rkat` further up does not swallow every project.
+ * The project's folder: `start`, or the nearest folder above it with a `.rkat`.
+ *
+ * The search stops at the root of a git repository and below the home folder.
+ * Otherwise a stray `.rkat` further up would capture every project.
  */
 export function findProject(start: string, env: Environment): string {
   const first = resolve(start);
@@ -34,7 +35,7 @@ function homeFolder(env: Environment): string {
   return env.HOME || env.USERPROFILE || homedir();
 }
 
-/** A folder above may be someone else's. Its settings are not yours, and a link may lead anywhere. */
+/** A folder above may belong to another user, and a link may lead anywhere. Both are skipped. */
 function isYours(path: string): boolean {
   const found = lstatSync(path, { throwIfNoEntry: false });
   if (!found?.isDirectory()) return false;

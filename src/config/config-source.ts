@@ -1,43 +1,43 @@
 import { nearestName } from "./nearest-name.ts";
 import { SETTING_KEYS, SETTINGS, type SettingKey } from "./settings.ts";
 
-/** Whose settings these are. Variables and flags are yours, as your own file is. */
+/** Whose settings these are. Variables and flags count as the user's. */
 export type ConfigOwner = "user" | "project" | "trusted project";
 
-/** What one file, or the environment, says of the settings. */
+/** The settings of one file, or of the environment. */
 export interface ConfigSource {
   readonly owner: ConfigOwner;
-  /** The file's path, or the word for what else it is. */
+  /** The file's path, or `environment`. */
   readonly name: string;
   readonly settings: readonly FoundSetting[];
-  /** Sentences that say what is wrong in it. */
+  /** What is wrong in it, one sentence each. */
   readonly problems: readonly string[];
-  /** Sentences about what was read in another sense than a user might think. */
+  /** What was read in another way than it was written, one sentence each. */
   readonly notes?: readonly string[];
 }
 
 export interface FoundSetting {
   readonly key: SettingKey;
-  /** The key with the user's own names in the place of `*`. */
+  /** The key with the user's names for `*`. */
   readonly path: readonly string[];
   readonly value: unknown;
-  /** Where exactly it was found, as `rkat config` shows it. */
+  /** Where it was found, as `rkat config` shows it. */
   readonly origin: string;
 }
 
-/** A key as a file would spell it: `context_windows."openai/gpt-5"`. */
+/** A key in TOML: `context_windows."openai/gpt-5"`. */
 export function dotted(path: readonly string[]): string {
   return path.map((part) => (/^[\w-]+$/.test(part) ? part : JSON.stringify(part))).join(".");
 }
 
-/** Says that a key is not a setting, and which one was probably meant. */
+/** The message for an unknown key, with the setting that was probably meant. */
 export function unknownSetting(spelled: string, names: readonly string[]): string {
   const near = nearestName(spelled, names);
   const advice = near === undefined ? "`rkat config` lists them all." : `Did you mean ${near}?`;
   return `${spelled} is not a setting. ${advice}`;
 }
 
-/** Says what was found in the place of an allowed value. Never shows what may be a key. */
+/** The message for a value that is not allowed. It never shows what may be an API key. */
 export function badValue(spelled: string, key: SettingKey, value: unknown): string {
   const found = key.endsWith(".api_key_env") ? "" : ` is ${describe(value)}; it`;
   return `${spelled}${found} must be ${SETTINGS[key].kind.allowed}.`;
@@ -54,7 +54,7 @@ export function isSection(path: readonly string[]): boolean {
   });
 }
 
-/** Every setting and section; `*` stands for what `path` has in its place. */
+/** All settings and sections, with the names in `path` for `*`. */
 export function namesAround(path: readonly string[]): readonly string[] {
   return SETTING_KEYS.flatMap((key) => {
     const parts = key.split(".");

@@ -3,8 +3,8 @@ import { SETTING_KEYS, SETTINGS, type SettingKey } from "./settings.ts";
 /** The `config.toml` that `rkat init` writes: every setting, commented out, with its default. */
 export function configTemplate(): string {
   const lines = [
-    "# Settings of this project. All are optional; what stands here are defaults and examples.",
-    "# `rkat config` shows what is in force, and where it comes from.",
+    "# Settings of this project. All are optional. The values here are defaults and examples.",
+    "# `rkat config` shows the values in force, and where each comes from.",
   ];
   let section = "";
   for (const key of SETTING_KEYS) {
@@ -17,7 +17,7 @@ export function configTemplate(): string {
   return `${lines.join("\n")}\n`;
 }
 
-/** What a setting without a default looks like. */
+/** Examples for settings without a default. */
 const EXAMPLES: Partial<Record<SettingKey, string>> = {
   model: '"anthropic/claude-sonnet-4-5"',
   max_tokens: "8192",

@@ -8,13 +8,13 @@ import {
   type SettingValue,
 } from "./settings.ts";
 
-/** A setting in force, and who says so. */
+/** A setting in force, and where it comes from. */
 export interface EffectiveSetting {
-  /** As a file would spell it. */
+  /** The key in TOML. */
   readonly key: string;
   /** Null when it has no value. */
   readonly value: unknown;
-  /** The value as a file would spell it. */
+  /** The value in TOML. */
   readonly written: string;
   /** `default`, a file's path, or a variable's name. */
   readonly origin: string;
@@ -26,12 +26,12 @@ export interface ProviderSettings {
 }
 
 /**
- * Settings in force. Later sources win, key by key; a project that you do not trust meets what was
- * there before as the setting's `project` rule says.
+ * The settings in force. Later sources win, key by key. For a project that you do not trust,
+ * the setting's `project` rule decides.
  */
 export class Config {
   readonly #found = new Map<string, FoundSetting>();
-  /** Policies of an untrusted project: a call is at least as restricted as they say. */
+  /** Policies of an untrusted project. They can only make others stricter. */
   readonly #atLeast = new Map<string, FoundSetting>();
   readonly #ignored: FoundSetting[] = [];
 
@@ -53,7 +53,7 @@ export class Config {
     else (rule === "tightens" ? this.#atLeast : this.#found).set(name, found);
   }
 
-  /** What an untrusted project's file says and may not. */
+  /** The settings of an untrusted project that were not allowed. */
   get ignored(): readonly FoundSetting[] {
     return this.#ignored;
   }
@@ -62,12 +62,12 @@ export class Config {
     return (this.given(key) ?? SETTINGS[key].default) as SettingValue<Key>;
   }
 
-  /** What somebody said; undefined when only the default speaks. */
+  /** The configured value; undefined when only the default applies. */
   given<Key extends SettingKey>(key: Key): SettingValue<Key> | undefined {
     return this.#found.get(key)?.value as SettingValue<Key> | undefined;
   }
 
-  /** What is said of each provider, by its name. */
+  /** The settings of each provider, by its name. */
   get providers(): Readonly<Record<string, ProviderSettings>> {
     const providers: Record<string, Record<string, unknown>> = {};
     for (const { path, value } of this.#under("providers")) {
@@ -77,24 +77,24 @@ export class Config {
     return providers;
   }
 
-  /** What happens to calls of tools, by their names or patterns of names. */
+  /** Policies for tool calls, by tool name or pattern. */
   get toolPolicies(): Readonly<Record<string, ToolPolicy>> {
     return policiesIn(this.#found);
   }
 
-  /** The same of a project that you do not trust. A call meets the stricter of both. */
+  /** The policies of a project that you do not trust. The stricter of both applies. */
   get toolPoliciesAtLeast(): Readonly<Record<string, ToolPolicy>> {
     return policiesIn(this.#atLeast);
   }
 
-  /** Tokens by `provider/model`. */
+  /** Context windows in tokens, by `provider/model`. */
   get contextWindows(): Readonly<Record<string, number>> {
     return Object.fromEntries(
       this.#under("context_windows").map(({ path, value }) => [path[1] ?? "", value as number]),
     );
   }
 
-  /** Every setting, in the order of the table; those of the user's own names last. */
+  /** All settings in the order of the table. Settings with the user's names come last. */
   effective(): readonly EffectiveSetting[] {
     const fixed = SETTING_KEYS.filter((key) => !key.includes("*")).map((key) => {
       const found = this.#found.get(key);
@@ -111,7 +111,7 @@ export class Config {
   }
 }
 
-/** Whether a project's value may be used where `before` was in force. */
+/** Whether an untrusted project's value may replace `before`. */
 function isTighter(rule: ProjectRule, value: unknown, before: unknown): boolean {
   switch (rule) {
     case "sets":

@@ -1,7 +1,7 @@
 const UNITS = { h: 3_600_000, m: 60_000, s: 1000, ms: 1 } as const;
 const SPELLING = /^(?:(?<h>\d+)h)?(?:(?<m>\d+)m(?!s))?(?:(?<s>\d+)s)?(?:(?<ms>\d+)ms)?$/;
 
-/** Milliseconds of a time such as `1h30m`, `90s`, or a number of seconds; undefined for anything else. */
+/** Milliseconds of a duration such as `1h30m`, `90s` or a number of seconds. Undefined for anything else. */
 export function parseDuration(value: unknown): number | undefined {
   const text = typeof value === "number" ? String(value) : value;
   if (typeof text !== "string" || text === "") return undefined;
@@ -12,7 +12,7 @@ export function parseDuration(value: unknown): number | undefined {
   return positive(units.reduce((sum, [unit, ms]) => sum + Number(parts[unit] ?? 0) * ms, 0));
 }
 
-/** The shortest spelling that `parseDuration` reads back. */
+/** The shortest text that `parseDuration` reads back. */
 export function formatDuration(durationMs: number): string {
   let rest = durationMs;
   let spelled = "";

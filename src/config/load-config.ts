@@ -9,17 +9,17 @@ export interface ConfigPlaces {
   readonly userFile: string;
   /** The project's `.rkat/config.toml`. */
   readonly projectFile: string;
-  /** Whether the project's file counts as yours. */
+  /** Whether the user trusts the project's file. */
   readonly isTrusted: boolean;
   readonly env: Environment;
 }
 
 export interface LoadedConfig {
-  /** Defaults, under the user's file, under the project's, under variables. */
+  /** Variables override the project's file, which overrides the user's file and the defaults. */
   readonly config: Config;
-  /** Everything that is wrong, as an `INVALID_CONFIG`; what is wrong is not in `config`. */
+  /** All problems, as one `INVALID_CONFIG`. Wrong settings are not in `config`. */
   readonly problem: SessionError | undefined;
-  /** What was accepted, and what a user should know of it. */
+  /** What the user should know about settings that were read differently or ignored. */
   readonly notes: readonly string[];
 }
 
@@ -40,7 +40,7 @@ function ignoredNotes({ ignored }: Config): readonly string[] {
   const keys = [...new Set(ignored.map(({ path }) => dotted(path)))];
   const list = keys.length > 1 ? `${keys.slice(0, -1).join(", ")} and ${keys.at(-1)}` : keys[0];
   return [
-    `${ignored[0]?.origin}: a project may not set ${list} this way before you trust it. Run \`rkat trust\` if you know it.`,
+    `${ignored[0]?.origin}: ignored ${list}, because you do not trust this project. Run \`rkat trust\` if you do.`,
   ];
 }
 

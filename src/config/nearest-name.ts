@@ -1,7 +1,6 @@
 /**
- * The name that somebody probably meant: the nearest by edits, if it is near
- * enough, where the part after the last dot may also stand alone or in the
- * wrong section.
+ * The name that was probably meant: the one with the fewest edits, if it is close
+ * enough. The part after the last dot also matches alone or in a wrong section.
  */
 export function nearestName(name: string, names: readonly string[]): string | undefined {
   const ranked = names
@@ -20,7 +19,7 @@ function lastPart(name: string): string {
   return name.slice(name.lastIndexOf(".") + 1);
 }
 
-/** Letters to add, drop, change or swap with a neighbour to make the one of the other. */
+/** The edit distance with swaps: letters to add, drop, change or swap (Damerau-Levenshtein). */
 function editsBetween(a: string, b: string): number {
   let before: number[] = [];
   let row = Array.from({ length: b.length + 1 }, (_, index) => index);

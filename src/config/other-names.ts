@@ -1,8 +1,8 @@
 import type { SettingKey } from "./settings.ts";
 
 /**
- * Settings of the programs that this design comes from. Files that were written
- * for them are read; `rkat config` says what became of each.
+ * Names of settings in the programs that this design comes from. Their files can be
+ * read, and `rkat config` says how each setting was understood.
  */
 const OTHER_NAMES: Readonly<Record<string, SettingKey>> = {
   "embedding.provider": "embeddings.provider",
@@ -13,31 +13,30 @@ const OTHER_NAMES: Readonly<Record<string, SettingKey>> = {
   "memory.enable_persistence": "capabilities.memory_store",
 };
 
-/** Those for which there is nothing to set, and why. */
+/** Settings without an effect here, and why. */
 const WITHOUT_EFFECT: Readonly<Record<string, string>> = {
-  "embedding.cache_embeddings": "the vectors of models are always kept",
-  "embeddings.cache_embeddings": "the vectors of models are always kept",
+  "embedding.cache_embeddings": "the vectors of models are always cached",
+  "embeddings.cache_embeddings": "the vectors of models are always cached",
   "search.db_path": "vectors are kept in .rkat/rkat.db, or in search.index_dir",
-  "search.vector_dimensions":
-    "an embedder knows them; embeddings.dimensions is for where it does not",
+  "search.vector_dimensions": "the embedder knows them; if not, set embeddings.dimensions",
   "search.full_text_weight": "words and meaning are combined without a weight",
   "search.vector_weight": "words and meaning are combined without a weight",
-  "memory.persist_path": "memory is kept in .rkat; --dir names the folder around it",
+  "memory.persist_path": "memory is kept in .rkat in the folder that --dir names",
   "memory.compression_threshold":
-    "compaction.auto_compact_threshold says, in tokens, when a history is compacted",
+    "compaction.auto_compact_threshold sets, in tokens, when a history is compacted",
 };
 
-/** Values that have another name, by setting; those without a name stand for the default. */
+/** Values with another name, by setting. `undefined` stands for the default. */
 const OTHER_VALUES: Readonly<Record<string, Readonly<Record<string, string | undefined>>>> = {
   "embeddings.provider": { fastembed: "fast" },
   "embeddings.dimensions": { "0": undefined },
 };
 
-/** What an entry of a file says in our words; `value` is not given where it says nothing. */
+/** An entry of a file with our names. Without a `value` it sets nothing. */
 export interface Meant {
   readonly path: readonly string[];
   readonly value?: unknown;
-  /** What a user should know of it. */
+  /** What the user should know about it. */
   readonly note?: string;
 }
 
@@ -58,7 +57,7 @@ export function meantBy(path: readonly string[], value: unknown): Meant {
   };
 }
 
-/** Whether a section has another name here. */
+/** Whether a section only exists under the other names. */
 export function isOtherSection(path: readonly string[]): boolean {
   return (
     path.length === 1 && Object.keys(OTHER_NAMES).some((name) => name.startsWith(`${path[0]}.`))

@@ -15,14 +15,13 @@ import {
 import { isOtherSection, meantBy } from "./other-names.ts";
 import { SETTINGS, settingAt } from "./settings.ts";
 
-/** A larger file is not a configuration. */
 const BYTES_MAX = 1_000_000;
 
 /**
- * Reads a `config.toml`. A file that is not there says nothing.
+ * Reads a `config.toml`. A missing file sets nothing.
  *
- * A project's file comes with the project, perhaps from a stranger: it is read only as a regular
- * file below the project's folder, and what it may set is in `SETTINGS`.
+ * A project's file may come from a stranger. It must be a regular file below the project's
+ * folder, and `SETTINGS` says what it may set.
  */
 export async function readConfigFile(file: string, owner: ConfigOwner): Promise<ConfigSource> {
   let text: string | undefined;
@@ -43,14 +42,14 @@ export async function readConfigFile(file: string, owner: ConfigOwner): Promise<
     return collect(file, owner, parse(text.replace(/^\uFEFF/, "")));
   } catch (error) {
     if (!(error instanceof TomlError)) throw error;
-    // Its message goes on with an excerpt of the file, which may hold a secret.
+    // The rest of its message is an excerpt of the file, which may contain a secret.
     const reason = error.message.split("\n")[0]?.replace(/^Invalid TOML document: /, "");
     const problems = [`${file}, line ${error.line}, column ${error.column}: ${reason}.`];
     return { owner, name: file, settings: [], problems };
   }
 }
 
-/** Your own file may be a link: many people keep their settings in a repository. */
+/** The user's own file may be a link, because many people keep their settings in a repository. */
 function readOwn(file: string): string | undefined {
   const found = statSync(file, { throwIfNoEntry: false });
   if (!found) return undefined;
@@ -76,7 +75,7 @@ function collect(file: string, owner: ConfigOwner, table: Table): ConfigSource {
         const problem = problemOf(owner, path, value);
         const found = { key, path, value: SETTINGS[key].kind.read(value), origin: file };
         if (problem) problems.push(`${file}: ${problem}`);
-        // A file that gives both names means ours.
+        // When a file has both names, ours wins.
         else if (note) settings.unshift(found);
         else settings.push(found);
       } else if (isGroup && isTable(value)) walk(value, path);
@@ -94,21 +93,21 @@ function problemOf(owner: ConfigOwner, path: readonly string[], value: unknown) 
   if (key === undefined) return undefined;
   if (SETTINGS[key].kind.read(value) === undefined) return badValue(dotted(path), key, value);
   if (owner === "trusted project" && key.endsWith(".base_url") && !isThisMachine(String(value))) {
-    return `${dotted(path)} names another machine, which a project's file may not: it could send your key there. Put it into your own config.toml (\`rkat config\` says where), or into a variable.`;
+    return `${dotted(path)} names another machine. A project's file must not, because it could send your key there. Set it in your own config.toml (\`rkat config\` says where), or in a variable.`;
   }
   if (
     owner === "trusted project" &&
     key === "search.index_dir" &&
     /^[~/\\]|^\w:|\.\./.test(String(value))
   ) {
-    return `${dotted(path)} names a folder outside of the project, which a project's file may not. Put it into your own config.toml, or into a variable.`;
+    return `${dotted(path)} names a folder outside of the project. Set it in your own config.toml, or in a variable.`;
   }
   return undefined;
 }
 
 function unknown(path: readonly string[]): string {
   if (/^(api_?key|key|token|secret)$/i.test(path.at(-1) ?? "")) {
-    return `${dotted(path)} is not a setting: keys stay out of files. Put the key into an environment variable, and its name into api_key_env.`;
+    return `${dotted(path)} is not a setting, because files must not contain keys. Put the key into an environment variable, and its name into api_key_env.`;
   }
   return unknownSetting(dotted(path), namesAround(path));
 }

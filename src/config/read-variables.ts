@@ -5,13 +5,13 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 
 const PREFIX = "RKAT_";
 
-/** `RKAT_TRUST=true` trusts the project at hand, for one command. */
+/** `RKAT_TRUST=true` trusts the current project for one command. */
 export const TRUST_VARIABLE = "RKAT_TRUST";
 
-/** Read by a command, and never kept in a file: the token of `rkat serve`, and trust. */
+/** Variables that cannot be in a file: the token of `rkat serve`, and trust. */
 const NOT_SETTINGS = ["RKAT_TOKEN", TRUST_VARIABLE];
 
-/** Reads `RKAT_MODEL`, `RKAT_COMPACTION__RECENT_TURN_BUDGET` and so on; an empty one says nothing. */
+/** Reads `RKAT_MODEL`, `RKAT_COMPACTION__RECENT_TURN_BUDGET` and so on. Empty variables are ignored. */
 export function readVariables(env: Environment): ConfigSource {
   const settings: FoundSetting[] = [];
   const problems: string[] = [];

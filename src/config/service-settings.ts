@@ -4,7 +4,7 @@ import type { Config } from "./config.ts";
 
 type Env = Readonly<Record<string, string | undefined>>;
 
-/** Only what was configured: the engine's own defaults know the model's window. */
+/** Configured settings only, because the engine's defaults depend on the model's window. */
 export function compactionSettings(config: Config) {
   return given({
     autoCompactThreshold: config.given("compaction.auto_compact_threshold"),
@@ -31,7 +31,7 @@ export function knowledgeSettings(config: Config) {
   };
 }
 
-/** Where each provider of models is, and its key if the settings name a variable for it. */
+/** The address of each provider, and its key if the settings name a variable. */
 export function providerSettings(config: Config, env: Env) {
   const keys: Record<string, string> = {};
   const baseUrls: Record<string, string> = {};
@@ -43,18 +43,14 @@ export function providerSettings(config: Config, env: Env) {
   return { keys, baseUrls, contextWindows: config.contextWindows };
 }
 
-/**
- * A variable that the settings name holds the only key that is sent.
- *
- * @throws SessionError `MODEL_UNAVAILABLE` when it is not set.
- */
+/** @throws SessionError `MODEL_UNAVAILABLE` when the settings name a variable for the key and it is not set. */
 export function requireProviderKey(provider: string, config: Config, env: Env): void {
   const variable = config.providers[provider]?.api_key_env;
   if (variable !== undefined) namedKey(variable, provider, env);
 }
 
 /**
- * The embedder of the settings; undefined when they name none.
+ * The embedder of the settings. Undefined when they name none.
  *
  * @throws SessionError `MODEL_UNAVAILABLE` when its key is not set.
  */

@@ -1,14 +1,14 @@
 import { formatDuration, parseDuration } from "./duration.ts";
 
-/** What values a setting takes: checked, read from text, and described. */
+/** The values that a setting takes. */
 export interface SettingKind<Value> {
-  /** What is allowed, as the end of "it must be …". */
+  /** Completes "it must be …". */
   readonly allowed: string;
-  /** The value that a file gives; undefined when it is not allowed. */
+  /** Reads a value of a file. Undefined when it is not allowed. */
   read(value: unknown): Value | undefined;
-  /** The value that a variable or a flag spells; undefined when it is not allowed. */
+  /** Reads the text of a variable or a flag. Undefined when it is not allowed. */
   readText(text: string): Value | undefined;
-  /** The value as a file would spell it. */
+  /** The value in TOML. */
   write(value: Value): string;
 }
 
@@ -19,13 +19,13 @@ export const text: SettingKind<string> = {
   write: (value) => JSON.stringify(value),
 };
 
-/** A closed set of characters: the name is written into files and shown in terminals. */
+/** Limited to safe characters, because the name is written into files and shown in terminals. */
 export const modelName: SettingKind<string> = matching(
   /^[A-Za-z0-9_-]{1,64}\/[\w./:@+-]{1,200}$/,
   'provider/model, such as "anthropic/claude-sonnet-4-5"',
 );
 
-/** The name of a variable, never its value: what looks like a key is refused. */
+/** The name of a variable, not its value. A text that looks like a key is refused. */
 export const variableName: SettingKind<string> = matching(
   /^[A-Z_][A-Z0-9_]{0,100}$/,
   'the name of an environment variable, such as "OPENAI_API_KEY" (never the key itself)',
@@ -60,7 +60,7 @@ export const share: SettingKind<number> = {
   write: String,
 };
 
-/** Milliseconds, spelled as people say them. */
+/** Milliseconds, written as a duration. */
 export const duration: SettingKind<number> = {
   allowed: 'a duration such as "90s" or "1h30m", or seconds',
   read: (value) => parseDuration(value),

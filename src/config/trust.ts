@@ -5,22 +5,22 @@ import { userConfigFile } from "./config-places.ts";
 import { type Environment, TRUST_VARIABLE } from "./read-variables.ts";
 
 /**
- * What you trust, kept outside of every project, beside your own `config.toml`. Each project has
- * a folder there, and each thing that you trust an empty file, named after its identity on the disk:
+ * What you trust. It is stored beside your own `config.toml`, outside of all projects. Each project
+ * has a folder there, with an empty file for each trusted thing, named after its identity on disk:
  *
  *     ~/.config/rkat/trust/6f1c…/folder-66306-131-…     the project's .rkat
  *                               /store-66306-140-…      the rkat.db in it
  *
- * Another folder that takes the same place has another identity, and is not trusted.
+ * Another folder at the same path has another identity, so it is not trusted.
  */
 export interface Trust {
-  /** Whether you trust this `.rkat` folder: its `config.toml` counts as yours. */
+  /** You trust this `.rkat` folder, so its `config.toml` counts as yours. */
   readonly folder: boolean;
-  /** Whether the store in it was made here by you, or you said that you trust it. */
+  /** You made the store in it here, or you said that you trust it. */
   readonly store: boolean;
 }
 
-/** Where a project keeps what can be trusted. */
+/** The places in a project that can be trusted. */
 export interface TrustedPlaces {
   readonly folder: string;
   readonly dataFolder: string;
@@ -42,7 +42,7 @@ function isTrusted(what: keyof Trust, path: string, places: TrustedPlaces, env: 
   );
 }
 
-/** Trusts the file or folder that is at `path` now. */
+/** Trusts the file or folder at `path`, as it is now. */
 export function trust(
   what: keyof Trust,
   path: string,
@@ -57,7 +57,7 @@ export function trust(
   writeFileSync(join(folder, `${what}-${identity}`), "", { mode: 0o600 });
 }
 
-/** Forgets that anything of the project was trusted. */
+/** Ends all trust in the project. */
 export function distrust(places: TrustedPlaces, env: Environment): void {
   rmSync(trustFolder(places, env), { recursive: true, force: true });
 }
@@ -69,8 +69,8 @@ function trustFolder({ folder }: TrustedPlaces, env: Environment): string {
 }
 
 /**
- * Device, inode and time of birth: an inode alone is given again to the next file. `undefined` where
- * nothing is, or a link.
+ * Device, inode and creation time. An inode alone is not enough, because the next file may reuse it.
+ * Undefined for a link, or when there is nothing.
  */
 function identityOf(path: string): string | undefined {
   const found = lstatSync(path, { throwIfNoEntry: false, bigint: true });

@@ -10,15 +10,15 @@ import type { Environment } from "./read-variables.ts";
 import type { SettingKey } from "./settings.ts";
 import { type Trust, type TrustedPlaces, trust, trustIn } from "./trust.ts";
 
-/** The project that a command works on: the folder that `--dir` names, or the one around the current folder. */
+/** The project of a command: the folder that `--dir` names, or the one around the current folder. */
 export interface Workspace {
   readonly folder: string;
-  /** `.rkat` in it; not there before something is kept. */
+  /** The `.rkat` folder. It may not exist yet. */
   readonly dataFolder: string;
   readonly storeFile: string;
   readonly files: ConfigFiles;
   readonly config: Config;
-  /** What the files say in other words than ours. */
+  /** What the user should know about the settings. */
   readonly notes: readonly string[];
   readonly trust: Trust;
 }
@@ -44,7 +44,7 @@ export async function openWorkspace(
   return workspace;
 }
 
-/** The same, for who wants to see the settings although some are wrong. */
+/** Like `openWorkspace`, but returns wrong settings as a problem instead of throwing. */
 export async function examineWorkspace(
   { cwd, env }: Surroundings,
   dir: string | undefined,
@@ -69,20 +69,19 @@ const SETTING_OF = {
   "session-compaction": "capabilities.session_compaction",
 } as const satisfies Record<Capability, SettingKey>;
 
-/** Whether the settings leave a capability on. */
 export function hasCapability(config: Config, capability: Capability): boolean {
   return config.get(SETTING_OF[capability]);
 }
 
-const GITIGNORE = `# What rkat keeps here is private to this machine; the configuration is for everybody.
+const GITIGNORE = `# The data of rkat is private to this machine. The configuration can be shared.
 *
 !.gitignore
 !config.toml
 `;
 
 /**
- * Makes `.rkat`, private and kept out of git; leaves what is there alone. You trust what you make.
- * Returns what it made.
+ * Makes a private `.rkat` that git ignores, unless it exists. A folder that is made here is trusted.
+ * Returns the paths that were made.
  *
  * @throws SessionError `UNSAFE_FILE`
  */
@@ -101,15 +100,15 @@ export function makeDataFolder(places: TrustedPlaces, env: Environment): readonl
 }
 
 /**
- * Makes an empty store where there is none, and remembers that you made it.
+ * Makes an empty, trusted store, unless one exists.
  *
- * @throws SessionError `STORE_NOT_TRUSTED` for one that you did not make here, `UNSAFE_FILE`
+ * @throws SessionError `STORE_NOT_TRUSTED` when the existing store was not made here, `UNSAFE_FILE`
  */
 export function makeStore(workspace: Workspace, env: Environment): void {
   makeDataFolder(workspace, env);
   const { folder, storeFile } = workspace;
   if (!lookAtFile(folder, storeFile)) {
-    // It is trusted before others can see it: another process may open it at once.
+    // Trust comes first, because another process may open the store at once.
     const unseen = `${storeFile}.${process.pid}.new`;
     makeFile(folder, unseen, "");
     trust("store", unseen, workspace, env);
@@ -118,7 +117,7 @@ export function makeStore(workspace: Workspace, env: Environment): void {
   requireTrustedStore(workspace, env);
 }
 
-/** Gives a file its name, unless another process was first. */
+/** Gives the file its final name, unless another process did it first. */
 function makeVisible(unseen: string, file: string): void {
   try {
     linkSync(unseen, file);
@@ -130,7 +129,7 @@ function makeVisible(unseen: string, file: string): void {
 }
 
 /**
- * Looks at a store's file and at those that SQLite keeps beside it.
+ * Checks the store's file and the files that SQLite keeps beside it.
  *
  * @throws SessionError `UNSAFE_FILE`
  */

@@ -63,7 +63,7 @@ export function estimateTokens(messages: readonly Message[], model?: string): nu
   return tokensOfWeight(weight, messages.length);
 }
 
-/** The longest start of `text` that fits `bytesMax` UTF-8 bytes and cuts no character in two. */
+/** The longest start of `text` that fits `bytesMax` UTF-8 bytes, without splitting a character. */
 export function headWithin(text: string, bytesMax: number): string {
   let end = Math.max(0, bytesMax);
   // Each character takes a byte or more, so what comes later cannot fit.
@@ -73,7 +73,7 @@ export function headWithin(text: string, bytesMax: number): string {
   return decoder.decode(bytes.subarray(0, end));
 }
 
-/** The longest end of `text` that fits `bytesMax` UTF-8 bytes and cuts no character in two. */
+/** The longest end of `text` that fits `bytesMax` UTF-8 bytes, without splitting a character. */
 export function tailWithin(text: string, bytesMax: number): string {
   const bytes = encoder.encode(text.slice(-Math.max(0, bytesMax) - 1));
   if (bytes.length <= bytesMax) return text;

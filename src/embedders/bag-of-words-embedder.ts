@@ -2,8 +2,8 @@ import type { Embedder } from "../core/embedder.ts";
 import { hashedWords } from "./hashed-words.ts";
 
 /**
- * Counts the words of a text in 4096 buckets. Words are parted by white space and
- * keep their punctuation; only ASCII letters lose their case.
+ * Counts the words of a text in 4096 buckets. Words are split at white space and
+ * keep their punctuation. Only ASCII letters are lowercased.
  */
 export class BagOfWordsEmbedder implements Embedder {
   readonly id: string;

@@ -1,10 +1,10 @@
-/** h = h * factor + byte, from `seed`, over the UTF-8 bytes of a word, in 64 bits. */
+/** `h = h * factor + byte` over the UTF-8 bytes of a word, starting at `seed`, in 64 bits. */
 export interface WordHash {
   readonly seed: number;
   readonly factor: number;
 }
 
-/** Counts words in buckets, as a vector of length 1; zeros when there are none. */
+/** Counts words in buckets, as a vector of length 1. Without words, all numbers are 0. */
 export function hashedWords(
   words: readonly string[],
   dimensions: number,
@@ -26,7 +26,7 @@ function isPowerOfTwo(dimensions: number): boolean {
   return dimensions <= 2 ** 16 && (dimensions & (dimensions - 1)) === 0;
 }
 
-/** The low bits of a sum or a product depend on low bits only, so that no 64-bit number is needed. */
+/** The low bits of sums and products depend on low bits only, so 64-bit numbers are not needed. */
 function bucketByLowBits(bytes: Uint8Array, dimensions: number, { seed, factor }: WordHash) {
   let hash = seed & (dimensions - 1);
   for (const byte of bytes) hash = (hash * factor + byte) & (dimensions - 1);

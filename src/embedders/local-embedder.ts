@@ -2,11 +2,11 @@ import type { Embedder } from "../core/embedder.ts";
 import { hashedWords } from "./hashed-words.ts";
 
 /**
- * Counts the words of a text in 128 buckets, chosen by djb2. Needs no model and
- * no network.
+ * Counts the words of a text in 128 buckets, chosen by the hash djb2. It needs no
+ * model and no network.
  *
- * Texts are alike when they share words, and by chance when two words share a
- * bucket, which with 128 buckets is often.
+ * Texts are similar when they share words. With 128 buckets, different words often
+ * share a bucket, so texts can also be similar by chance.
  */
 export class LocalEmbedder implements Embedder {
   readonly id: string;

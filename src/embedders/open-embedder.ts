@@ -4,27 +4,27 @@ import { SessionError } from "../core/errors.ts";
 export type EmbedderProvider = "local" | "fast" | "openai" | "ollama";
 
 export interface EmbedderSettings {
-  /** `local` counts words, `fast` runs a model here, the others ask a server. Default `local`. */
+  /** `local` counts words, `fast` runs a model on this machine, the others use a server. Default `local`. */
   readonly provider?: EmbedderProvider;
-  /** Of the provider; it has a usual one. */
+  /** Each provider has a default. */
   readonly model?: string;
-  /** Numbers in a vector. The model's own number by default. */
+  /** Dimensions of a vector. Default: the model's own. */
   readonly dimensions?: number;
-  /** Where `openai` or `ollama` is reached. */
+  /** The address of `openai` or `ollama`. */
   readonly baseUrl?: string;
-  /** The key of `openai`. Default: what `OPENAI_API_KEY` holds. */
+  /** The key of `openai`. Default: `OPENAI_API_KEY` of the environment. */
   readonly apiKey?: string;
-  /** Texts in a request to a server. Default 32. */
+  /** Texts in one request to a server. Default 32. */
   readonly batchSize?: number;
-  /** The process's environment by default. */
+  /** Default: the process's environment. */
   readonly env?: Readonly<Record<string, string | undefined>>;
 }
 
 /**
- * Opens an embedder by its name. Its package and its model are loaded with the
- * first text, so that one that is not used costs nothing.
+ * Opens an embedder by the name of its provider. Package and model are loaded lazily,
+ * with the first text.
  *
- * @throws SessionError `MODEL_UNAVAILABLE` when a model or a key is missing; it says how to get it.
+ * @throws SessionError `MODEL_UNAVAILABLE` when a model or a key is missing. The hint says how to get it.
  */
 export function openEmbedder(settings: EmbedderSettings = {}): Promise<Embedder> {
   return OPEN[settings.provider ?? "local"](settings);
@@ -40,7 +40,7 @@ const OPEN: Readonly<Record<EmbedderProvider, (settings: EmbedderSettings) => Pr
       if (model === "bag-of-words") {
         return new (await import("./bag-of-words-embedder.ts")).BagOfWordsEmbedder(options);
       }
-      throw unknownModel("local", model, '"djb2" (128 numbers) and "bag-of-words" (4096)');
+      throw unknownModel("local", model, '"djb2" (128 dimensions) and "bag-of-words" (4096)');
     },
 
     async fast({ model, dimensions, env }) {
@@ -48,8 +48,8 @@ const OPEN: Readonly<Record<EmbedderProvider, (settings: EmbedderSettings) => Pr
       const embedder = new FastEmbedder({ ...(model ? { model } : {}), ...(env ? { env } : {}) });
       if (dimensions === undefined || dimensions === embedder.dimensions) return embedder;
       throw new SessionError("MODEL_UNAVAILABLE", {
-        message: `${embedder.id} makes vectors of ${embedder.dimensions} numbers, not of ${dimensions}.`,
-        hint: "Leave dimensions out: the model knows them.",
+        message: `${embedder.id} makes vectors with ${embedder.dimensions} dimensions, not ${dimensions}.`,
+        hint: "Remove the setting dimensions. The model has its own.",
       });
     },
 

@@ -5,17 +5,17 @@ import { allowed, type FindProviderOptions, findProvider, unavailable } from "./
 import { makeModel } from "./from-ai-sdk.ts";
 
 export interface AiSdkModelsOptions extends FindProviderOptions {
-  /** In tokens, by how a model's name begins, with the provider or without. */
+  /** In tokens, by the start of a model's name, with or without the provider. */
   readonly contextWindows?: Readonly<Record<string, number>>;
-  /** Passed to a provider with every request, by the AI SDK's name for it. */
+  /** Passed to the provider with every request. Keys are the AI SDK's names of providers. */
   readonly providerOptions?: SharedV4ProviderOptions;
 }
 
 /**
  * Finds models by name: `anthropic/…`, `openai/…`, `google/…`, `ollama/…`,
- * `openai-compatible/…`. The provider of a well-known model can be left out.
+ * `openai-compatible/…`. You can leave out the provider of a well-known model.
  *
- * Throws `MODEL_UNAVAILABLE` when the provider is not known, its package is not
+ * Throws `MODEL_UNAVAILABLE` when the provider is unknown, its package is not
  * installed, or its key is not set.
  */
 export function aiSdkModels(
@@ -36,7 +36,7 @@ export function aiSdkModels(
   };
 }
 
-/** Names so well known that nobody writes the provider. */
+/** Model names that need no provider. */
 const WELL_KNOWN: readonly (readonly [RegExp, string])[] = [
   [/^claude-/, "anthropic"],
   [/^(gpt-|chatgpt-|o[134](-|$))/, "openai"],

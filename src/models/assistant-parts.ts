@@ -12,9 +12,9 @@ type AssistantPart =
   | LanguageModelV4ToolCallPart;
 
 /**
- * What is sent of an assistant message's blocks: no blank text, no reasoning that
- * another family of models signed, and none that led to nothing, as in an answer
- * that was cut short.
+ * The parts of an assistant message that are sent. Blank text is left out, and so is
+ * reasoning that another model family signed, or that nothing follows (as in an answer
+ * that was cut off).
  */
 export function assistantParts(
   blocks: readonly AssistantBlock[],
@@ -47,14 +47,14 @@ function toPart({ block_type, data }: AssistantBlock, family: ModelFamily): Assi
   return { type: "tool-call", toolCallId, toolName: data.name, input, ...options };
 }
 
-/** Anthropic and OpenAI refuse ids that others give (`functions.read:0`), so they get other ones. */
+/** Anthropic and OpenAI refuse some ids of other providers (`functions.read:0`), so these are changed. */
 function callId(id: string, { metaProvider }: ModelFamily): string {
   const isStrict = metaProvider === "anthropic" || metaProvider === "open_ai";
   if (!isStrict || /^[\w-]{1,64}$/.test(id)) return id;
   return id.replace(/[^\w-]/g, "_").slice(-64) || "call";
 }
 
-/** Arguments that are not an object (the model's JSON was broken) travel inside of one. */
+/** Arguments that are not an object, because the model's JSON was invalid, are wrapped in one. */
 function toolInput(args: unknown): Record<string, unknown> {
   if (args === null || args === undefined) return {};
   if (typeof args === "object" && !Array.isArray(args)) return args as Record<string, unknown>;

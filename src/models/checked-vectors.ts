@@ -1,8 +1,8 @@
 import { SessionError } from "../core/errors.ts";
 
 /**
- * A provider's vectors, made as long as 1. What is no vector is refused: once
- * stored, it would be found by everything or by nothing.
+ * A provider's vectors, normalised to length 1. Invalid vectors are refused, because a
+ * stored one would match every search or none.
  *
  * @throws SessionError `PROVIDER_ERROR`
  */
@@ -15,18 +15,19 @@ export function checkedVectors(
   }: { readonly of: string; readonly count: number; readonly dimensions: number },
 ): readonly Float32Array[] {
   if (embeddings.length !== count) {
-    throw refused(`${of} answered ${count} texts with ${embeddings.length} vectors.`);
+    throw refused(`${of} returned ${embeddings.length} vectors for ${count} texts.`);
   }
   return embeddings.map((embedding) => {
     if (embedding.length !== dimensions) {
       throw refused(
-        `${of} made a vector of ${embedding.length} numbers, not of ${dimensions}.`,
-        `Set dimensions = ${embedding.length} under [embeddings], or name a model that makes ${dimensions}.`,
+        `${of} returned a vector with ${embedding.length} dimensions, not ${dimensions}.`,
+        `Set dimensions = ${embedding.length} under [embeddings], or set a model with ${dimensions}.`,
       );
     }
     const length = Math.hypot(...embedding);
-    if (!Number.isFinite(length)) throw refused(`${of} made a vector that has no length.`);
-    if (length === 0) throw refused(`${of} made a vector of zeros for a text that has words.`);
+    if (!Number.isFinite(length))
+      throw refused(`${of} returned a vector with numbers that are not finite.`);
+    if (length === 0) throw refused(`${of} returned a vector of zeros for a text with words.`);
     return Float32Array.from(embedding, (number) => number / length);
   });
 }

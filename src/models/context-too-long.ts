@@ -1,4 +1,4 @@
-/** How providers say that a request is too long for the model: their own words, by who says so. */
+/** The error texts of providers for a request that is too long for the model. */
 const TOO_LONG: readonly RegExp[] = [
   // OpenAI's code (also Groq, Azure, DeepSeek), llama.cpp's, Z.ai's, Anthropic's for bytes, OpenAI's for one long text.
   /context_length_exceeded|exceed_context_size|model_context_window_exceeded|request_too_large|string_above_max_length/i,
@@ -22,13 +22,13 @@ const TOO_LONG: readonly RegExp[] = [
   /but the configured context size is|max_tokens must be at least 1, got -/i,
 ];
 
-/** Limits of another kind, which passing time cures and a shorter history may not. */
+/** Rate limits. Waiting helps, and a shorter history may not. */
 const RATE_LIMIT = /rate.?limit|per.?min(ute)?\b|\bTPM\b|throttl|too many requests|quota/i;
 
-/** Whether a provider's refusal means that the history has outgrown the model. */
+/** Whether a provider's error means that the request is too long for the model. */
 export function isContextTooLong(status: number | undefined, text: string): boolean {
   if (status === 429) return false;
-  // Nothing but a shorter request gets past "payload too large".
+  // "Payload too large": only a shorter request helps.
   if (status === 413) return true;
   return !RATE_LIMIT.test(text) && TOO_LONG.some((pattern) => pattern.test(text));
 }

@@ -1,7 +1,6 @@
 /**
- * Context windows in tokens, by how a model's name begins; the longest beginning
- * that fits counts. What is not here is not known: a model's window is better
- * unknown than wrong.
+ * Context windows in tokens, by the start of a model's name. The longest match wins.
+ * Models without a certain value are not listed: no window is better than a wrong one.
  */
 const CONTEXT_WINDOWS: Readonly<Record<string, number>> = {
   "claude-": 200_000,
@@ -37,12 +36,12 @@ const CONTEXT_WINDOWS: Readonly<Record<string, number>> = {
   "gemini-4": 1_048_576,
 };
 
-/** Providers whose own models the table lists; a server elsewhere sets its window itself. */
+/** The table is for these providers. Other servers set their own windows. */
 const LISTED_PROVIDERS = new Set(["anthropic", "openai", "google"]);
 
 /**
- * The context window of a `provider/model`, if it is known. `overrides` counts
- * first; its keys are beginnings of names too, with the provider or without.
+ * The context window of a `provider/model`, if it is known. `overrides` wins. Its keys
+ * are also starts of names, with or without the provider.
  */
 export function contextWindowOf(
   id: string,

@@ -8,28 +8,28 @@ import { embeddingDimensions } from "./embedding-dimensions.ts";
 import { type FailureContext, providerFailure } from "./provider-failure.ts";
 
 export interface AiSdkEmbedderOptions {
-  /** `provider/model`; made of the model's own names when it is not given. */
+  /** `provider/model`. Default: from the model's own names. */
   readonly id?: string;
-  /** Numbers in a vector. Known for OpenAI's models and some of Ollama's. */
+  /** Dimensions of a vector. Known for OpenAI's models and some of Ollama's. */
   readonly dimensions?: number;
-  /** Texts in a request. Default 32. */
+  /** Texts in one request. Default 32. */
   readonly batchSize?: number;
-  /** How long one request may take. Default 30 000. */
+  /** Timeout of one request. Default 30 000. */
   readonly timeoutMs?: number;
-  /** How often a request is tried again that failed for a while only. Default 3. */
+  /** Retries after a temporary failure. Default 3. */
   readonly maxRetries?: number;
-  /** The wait before the first of them; each further one is twice as long. Default 500. */
+  /** Delay before the first retry. It doubles each time. Default 500. */
   readonly initialDelayMs?: number;
 }
 
 /**
- * Makes an embedder of rkat's from an embedding model of the AI SDK's, such as
+ * Makes an embedder from an embedding model of the AI SDK, such as
  * `openai.embedding("text-embedding-3-small")`.
  *
- * Its `embed` throws `PROVIDER_ERROR` when the provider fails for good, or answers with
- * anything but one vector of the right size for each text.
+ * Its `embed` throws `PROVIDER_ERROR` when the provider fails after all retries, or does
+ * not return one vector of the right size for each text.
  *
- * @throws SessionError `MODEL_UNAVAILABLE` when nobody says how many numbers its vectors have.
+ * @throws SessionError `MODEL_UNAVAILABLE` when the dimensions are not given and not known.
  */
 export function embedderFromAiSdk(
   model: EmbeddingModelV4,
@@ -39,7 +39,7 @@ export function embedderFromAiSdk(
   return makeEmbedder(model.modelId, async () => model, { ...options, id });
 }
 
-/** Like `embedderFromAiSdk`, for a caller that knows the provider's key. The first text loads the model. */
+/** Like `embedderFromAiSdk`, for a caller that knows the provider's key. The model is loaded lazily. */
 export function makeEmbedder(
   modelId: string,
   load: () => Promise<EmbeddingModelV4>,
@@ -49,15 +49,15 @@ export function makeEmbedder(
   const dimensions = options.dimensions ?? usual;
   if (dimensions === undefined) {
     throw new SessionError("MODEL_UNAVAILABLE", {
-      message: `How many numbers a vector of ${options.id} has is not known here.`,
-      hint: "Say it: dimensions under [embeddings], or the option `dimensions`. The model's page tells.",
+      message: `The dimensions of ${options.id} are unknown.`,
+      hint: "Set dimensions under [embeddings], or the option `dimensions`. The model's documentation has the number.",
     });
   }
   const request: Request = {
     load,
     options,
     dimensions,
-    // Only models that can shorten their vectors take a number, and only if it is another than theirs.
+    // Sent only when it differs from the model's own, because other models refuse the parameter.
     ...(dimensions === usual || usual === undefined ? {} : { shortenedTo: dimensions }),
   };
   return {
@@ -75,7 +75,7 @@ interface Request {
   readonly shortenedTo?: number;
 }
 
-/** Longer texts are cut: about what a model of 8192 tokens can read, in English. */
+/** Longer texts are cut: this is about 8192 tokens of English. */
 const TEXT_BYTES_MAX = 24_000;
 const TEXT_BYTES_MIN = 500;
 
@@ -86,7 +86,7 @@ async function embedAll(
 ): Promise<readonly Float32Array[]> {
   const { batchSize = 32 } = request.options;
   const vectors: Float32Array[] = texts.map(() => new Float32Array(request.dimensions));
-  // Providers refuse texts with nothing in them; ours get zeros.
+  // Providers refuse blank texts. They get zeros instead.
   const asked = texts.flatMap((text, index) => (text.trim() === "" ? [] : [{ text, index }]));
   for (let at = 0; at < asked.length; at += batchSize) {
     const batch = asked.slice(at, at + batchSize);
@@ -100,7 +100,7 @@ async function embedAll(
   return vectors;
 }
 
-/** A model that can read less than that says so, and is given less. */
+/** When the model reports that a text is too long, it is cut in half and sent again. */
 async function embedBatch(
   request: Request,
   texts: readonly string[],

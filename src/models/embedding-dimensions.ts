@@ -1,4 +1,4 @@
-/** Numbers in a vector, by the name of its model. */
+/** Dimensions by model name. */
 const DIMENSIONS: Readonly<Record<string, number>> = {
   "text-embedding-3-small": 1536,
   "text-embedding-3-large": 3072,
@@ -12,7 +12,7 @@ const DIMENSIONS: Readonly<Record<string, number>> = {
   "gemini-embedding-001": 3072,
 };
 
-/** `undefined` where it is not known. A tag counts for nothing: `nomic-embed-text:latest`. */
+/** Undefined when not known. A tag, as in `nomic-embed-text:latest`, is ignored. */
 export function embeddingDimensions(modelId: string): number | undefined {
   const name = modelId.split(":")[0] ?? "";
   return Object.hasOwn(DIMENSIONS, name) ? DIMENSIONS[name] : undefined;

@@ -1,9 +1,9 @@
 import { errorText } from "../core/errors.ts";
 
-/** What an error of the AI SDK, of the network or within a stream tells, if anything. */
+/** What is known about an error of the AI SDK, of the network, or within a stream. */
 export interface FailureFacts {
   readonly name: string;
-  /** The provider's own words where it has any. */
+  /** The provider's own message, if it has one. */
   readonly message: string;
   readonly status: number | undefined;
   /** The provider's own code and type. */
@@ -21,26 +21,26 @@ type Fields = Readonly<Record<string, unknown>>;
 export function failureFacts(error: unknown): FailureFacts {
   const fields = fieldsOf(error);
   const body = typeof fields.responseBody === "string" ? fields.responseBody : "";
-  // What came within a stream may be the provider's object itself.
+  // An error within a stream may be the provider's own object.
   const data = fieldsOf(fields.data ?? parsed(body) ?? (error instanceof Error ? {} : error));
-  const told = fieldsOf(fieldsOf(data.response).error ?? data.error ?? data);
-  const words = [told.message, data.message, data.error, data.detail].find(isWord);
-  const codes = [told.code, told.type, told.status, fields.code, fields.type];
+  const details = fieldsOf(fieldsOf(data.response).error ?? data.error ?? data);
+  const words = [details.message, data.message, data.error, data.detail].find(isWord);
+  const codes = [details.code, details.type, details.status, fields.code, fields.type];
   return {
     name: String(fields.name ?? ""),
-    message: words ? errorText(words) : wordsOfNobody(error, body),
-    status: statusOf(fields.statusCode) ?? statusOf(told.code) ?? statusOf(data.code),
+    message: words ? errorText(words) : fallbackMessage(error, body),
+    status: statusOf(fields.statusCode) ?? statusOf(details.code) ?? statusOf(data.code),
     code: codes.filter(isWord).join(" "),
     headers: fieldsOf(fields.responseHeaders),
     body,
   };
 }
 
-function wordsOfNobody(error: unknown, body: string): string {
+function fallbackMessage(error: unknown, body: string): string {
   const isPage = /^\s*</.test(body);
   if (body !== "" && !isPage) return errorText(body);
   if (!(error instanceof Error)) return errorText(JSON.stringify(error));
-  // `fetch failed` and `terminated` say nothing without what caused them.
+  // `fetch failed` and `terminated` mean nothing without their cause.
   const cause = error.cause instanceof Error ? error.cause.message : "";
   return errorText(error.message.includes(cause) ? error.message : `${error.message} (${cause})`);
 }

@@ -4,31 +4,31 @@ import { normalizeBaseUrl } from "./base-url.ts";
 import { openAiCompatible, PROVIDERS, type Provider, type ProviderSettings } from "./providers.ts";
 
 export interface FindProviderOptions {
-  /** Keys by provider; they count before the environment's. */
+  /** Keys by provider. They override the environment. */
   readonly keys?: Readonly<Record<string, string>>;
-  /** Where keys and base URLs are looked up. The process's environment by default. */
+  /** Has keys and base URLs. Default: the process's environment. */
   readonly env?: Readonly<Record<string, string | undefined>>;
   /**
-   * Base URLs by provider; they count before the environment's. A provider that rkat does
-   * not know is taken for an OpenAI-compatible server: `{ groq: "https://api.groq.com/openai/v1" }`
-   * makes `groq/…` work, with the key in `GROQ_API_KEY`.
+   * Base URLs by provider. They override the environment. A provider that rkat does not know
+   * counts as an OpenAI-compatible server: `{ groq: "https://api.groq.com/openai/v1" }` makes
+   * `groq/…` work, with the key in `GROQ_API_KEY`.
    */
   readonly baseUrls?: Readonly<Record<string, string>>;
   readonly fetch?: typeof globalThis.fetch;
 }
 
-/** A provider that can be used: where it is and its key are known. */
+/** A provider with its address and key. */
 export interface FoundProvider {
   readonly secrets?: readonly [string];
   readonly keyVariable?: string;
-  /** The AI SDK's side of it. @throws SessionError `MODEL_UNAVAILABLE` when its package is not installed. */
+  /** Loads the AI SDK's provider. @throws SessionError `MODEL_UNAVAILABLE` when its package is not installed. */
   load(): Promise<ProviderV4>;
 }
 
 /**
- * Finds where a provider is, and with which key. Loads nothing yet.
+ * Finds a provider's address and key. Its package is loaded lazily.
  *
- * @throws SessionError `MODEL_UNAVAILABLE` when the provider is not known, or its key is not set.
+ * @throws SessionError `MODEL_UNAVAILABLE` when the provider is unknown, or its key is not set.
  */
 export function findProvider(name: string, options: FindProviderOptions): FoundProvider {
   const provider = providerNamed(name, options);
@@ -62,7 +62,7 @@ function providerNamed(name: string, options: FindProviderOptions): Provider {
   throw unavailable(`"${name}" is not a known provider. ${allowed(options)}`);
 }
 
-/** The names that a model may begin with. */
+/** A sentence with the allowed starts of a model's name. */
 export function allowed({ baseUrls = {} }: FindProviderOptions): string {
   const names = new Set([...Object.keys(PROVIDERS), ...Object.keys(baseUrls)]);
   return `Allowed: ${[...names].map((name) => `${name}/<model>`).join(", ")}.`;

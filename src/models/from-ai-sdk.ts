@@ -14,15 +14,15 @@ import { readStream } from "./read-stream.ts";
 import { toPrompt } from "./to-prompt.ts";
 
 export interface AiSdkModelOptions {
-  /** `provider/model`; made of the model's own names when it is not given. */
+  /** `provider/model`. Default: from the model's own names. */
   readonly id?: string;
   /** In tokens. Known for current models of Anthropic, OpenAI and Google. */
   readonly contextWindow?: number;
-  /** Passed to the provider with every request, such as `{ anthropic: { effort: "low" } }`. */
+  /** Sent to the provider with every request, such as `{ anthropic: { effort: "low" } }`. */
   readonly providerOptions?: SharedV4ProviderOptions;
 }
 
-/** Makes a model of rkat's from a model of the AI SDK's, such as `anthropic("claude-sonnet-5-5")`. */
+/** Makes a model from a model of the AI SDK, such as `anthropic("claude-sonnet-5-5")`. */
 export function fromAiSdk(model: LanguageModelV4, options: AiSdkModelOptions = {}): LanguageModel {
   const id = options.id ?? `${model.provider.split(".")[0]}/${model.modelId}`;
   return makeModel(model, { ...options, id });

@@ -1,16 +1,13 @@
 import type { SharedV4ProviderMetadata, SharedV4ProviderOptions } from "@ai-sdk/provider";
 import type { ProviderMeta } from "../core/message.ts";
 
-/**
- * Which models understand each other's signatures, and what the AI SDK and our
- * messages call them.
- */
+/** Models that accept each other's signatures, with their names in the AI SDK and in our messages. */
 export interface ModelFamily {
   /** The key of the AI SDK's provider options and metadata. */
   readonly optionsKey: string;
   /** `provider` in a block's meta. */
   readonly metaProvider: string;
-  /** Takes reasoning back although nobody signed it. */
+  /** Accepts reasoning without a signature. */
   readonly unsignedReasoning: boolean;
 }
 
@@ -22,7 +19,7 @@ const FAMILIES: readonly (ModelFamily & { readonly provider: RegExp })[] = [
   row(/^azure(\.|$)/, "azure", "open_ai"),
 ];
 
-/** The family of a model whose AI SDK provider is called so, such as `openai.responses`. */
+/** The family of an AI SDK provider, such as `openai.responses`. */
 export function familyOf(aiSdkProvider: string): ModelFamily {
   const known = FAMILIES.find(({ provider }) => provider.test(aiSdkProvider));
   if (known) return known;
@@ -30,7 +27,7 @@ export function familyOf(aiSdkProvider: string): ModelFamily {
   return { optionsKey: name, metaProvider: name, unsignedReasoning: true };
 }
 
-/** What a provider wants back with a block, as the block keeps it. */
+/** Provider metadata as the `meta` of a block. The provider wants it back with the block. */
 export function toMeta(
   family: ModelFamily,
   metadata: SharedV4ProviderMetadata,
@@ -41,7 +38,7 @@ export function toMeta(
   return { ...Object.fromEntries(fields), provider: family.metaProvider };
 }
 
-/** The other way; nothing for a block that another family made. */
+/** The reverse of `toMeta`. Empty for a block of another family. */
 export function fromMeta(
   family: ModelFamily,
   meta: ProviderMeta | undefined,

@@ -9,16 +9,16 @@ import {
 } from "../core/message.ts";
 import { familyOf, fromMeta, toMeta } from "./model-family.ts";
 
-/** The outline of the AI SDK's `ModelMessage`, which is assignable to it. */
+/** The part of the AI SDK's `ModelMessage` that is used here. */
 export interface AiSdkMessage {
   readonly role: "system" | "user" | "assistant" | "tool";
   readonly content: string | readonly { readonly type: string }[];
 }
 
-/** What a message was made of, so that it goes back as it came, with all that rkat has no words for. */
+/** The original of each converted message, so that it can be returned unchanged. */
 const originals = new WeakMap<Message, readonly AiSdkMessage[]>();
 
-/** Turns the AI SDK's messages into rkat's, such as for `compactHistory`. */
+/** Converts messages of the AI SDK, for example for `compactHistory`. */
 export function fromModelMessages(messages: readonly AiSdkMessage[]): Message[] {
   return together(messages).map((group) => {
     const message = fromGroup(group);
@@ -28,8 +28,8 @@ export function fromModelMessages(messages: readonly AiSdkMessage[]): Message[] 
 }
 
 /**
- * The other way. A message that came from `fromModelMessages` goes back as it was;
- * what is new, such as a summary, is made anew.
+ * The reverse of `fromModelMessages`. A message that came from there is returned
+ * unchanged. A new one, such as a summary, is converted.
  */
 export function toModelMessages<AiMessage extends AiSdkMessage = AiSdkMessage>(
   messages: readonly Message[],
@@ -41,7 +41,7 @@ export function toModelMessages<AiMessage extends AiSdkMessage = AiSdkMessage>(
   });
 }
 
-/** One group a message of ours: results of one message's calls may come as several messages. */
+/** One group for each of our messages, because tool results may be spread over several messages. */
 function together(messages: readonly AiSdkMessage[]): AiSdkMessage[][] {
   const groups: AiSdkMessage[][] = [];
   for (const message of messages) {
@@ -52,7 +52,7 @@ function together(messages: readonly AiSdkMessage[]): AiSdkMessage[][] {
   return groups;
 }
 
-/** A part's fields, as far as they are there. */
+/** The possible fields of a part. */
 interface Part {
   readonly type: string;
   readonly text?: string;
@@ -93,7 +93,7 @@ function toContent(part: Part): ContentBlock[] {
   const data = part.image ?? part.data;
   const media_type = part.mediaType ?? "image/png";
   const isImage = part.type === "image" || media_type.startsWith("image/");
-  // Links and raw bytes have no place in a message of ours; they are there again on the way back.
+  // Our messages have no links or raw bytes. The original message still has them.
   return isImage && typeof data === "string" ? [{ type: "image", media_type, data }] : [];
 }
 

@@ -3,17 +3,17 @@ import { isContextTooLong } from "./context-too-long.ts";
 import { type FailureFacts, failureFacts } from "./failure-facts.ts";
 import { retryAfterMs } from "./retry-after.ts";
 
-/** What the message of a failure may say, and must not. */
+/** What the message of a failure names, and what it must not contain. */
 export interface FailureContext {
   /** `provider/model`. */
   readonly id: string;
-  /** The environment variable of the key, for the hint when it is refused. */
+  /** The environment variable of the key, for the hint when the key is refused. */
   readonly keyVariable?: string;
-  /** Texts that appear in no message. */
+  /** Texts that are removed from messages. */
   readonly secrets?: readonly string[];
 }
 
-/** The error of ours that a provider's failure stands for, in the provider's own words. */
+/** A provider's failure as a `SessionError`, with the provider's own message. */
 export function providerFailure(error: unknown, context: FailureContext): SessionError {
   if (SessionError.is(error)) return error;
   const facts = failureFacts(error);
@@ -40,7 +40,7 @@ const FINAL =
 function mayRetry({ status, code, name }: FailureFacts): boolean {
   if (UNPAID.test(code)) return false;
   if (status !== undefined) return TEMPORARY.has(status) || status >= 500;
-  // Without a status: the network, or an error within a stream that had begun well.
+  // Without a status it is a network error, or an error within a stream.
   const isBadAnswer = name === "AI_InvalidResponseDataError";
   return isBadAnswer || !FINAL.test(`${code} ${name}`);
 }
@@ -54,10 +54,10 @@ function hintOf(
   }
   if (status !== 401 && status !== 403) return {};
   const key = keyVariable ? `the key in ${keyVariable}` : "the provider's key";
-  return { hint: `Check ${key}: it was refused, or may not use this model.` };
+  return { hint: `Check ${key}: it was refused, or it has no access to this model.` };
 }
 
-/** The AI SDK's own errors carry the whole request along, so what caused those is given instead. */
+/** Errors of the AI SDK contain the whole request, so only their cause is kept. */
 function causeOf(error: unknown, context: FailureContext): { readonly cause?: Error } {
   if (!(error instanceof Error)) return {};
   const cause = "requestBodyValues" in error ? error.cause : error;

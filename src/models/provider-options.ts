@@ -1,10 +1,7 @@
 import type { LanguageModelV4, SharedV4ProviderOptions } from "@ai-sdk/provider";
 import { familyOf } from "./model-family.ts";
 
-/**
- * What an engine that keeps histories itself, and rewrites them, asks of a
- * provider. What the user asks for counts first.
- */
+/** Provider options for an engine that keeps and rewrites histories itself. The user's options win. */
 export function providerOptionsFor(
   model: LanguageModelV4,
   users: SharedV4ProviderOptions = {},
@@ -18,15 +15,15 @@ type Options = SharedV4ProviderOptions[string];
 
 const OPTIONS: Readonly<Record<string, (model: LanguageModelV4) => Options>> = {
   anthropic: ({ provider, modelId }) => ({
-    // Each call of a turn sends what the last one sent, and a little more. Other clouds that
-    // have these models refuse the field.
+    // Each call of a turn repeats the last one and adds a little, so caching pays. Other clouds
+    // with these models refuse the field.
     ...(provider.startsWith("anthropic") ? { cacheControl: { type: "ephemeral" } } : {}),
-    // These models bind their thinking to everything before it, which compaction changes;
-    // by default the provider would then refuse the whole request.
+    // These models bind thinking to everything before it. Compaction changes that, and by default
+    // the provider would refuse the whole request.
     ...(/claude-(fable-5-[12]|opus-5-5|sonnet-5-5)/.test(modelId)
       ? { thinking: { blockBinding: { prefixMismatchBehavior: "drop_block" } } }
       : {}),
   }),
-  // Nothing is kept at OpenAI, so reasoning travels with the history, encrypted.
+  // Nothing is stored at OpenAI. Encrypted reasoning is part of the history.
   open_ai: () => ({ store: false }),
 };

@@ -1,6 +1,6 @@
 import type { ProviderV4 } from "@ai-sdk/provider";
 
-/** What a provider's package is told. */
+/** The settings of a provider's package. */
 export interface ProviderSettings {
   readonly name: string;
   readonly baseURL: string;
@@ -8,20 +8,20 @@ export interface ProviderSettings {
   readonly fetch?: typeof globalThis.fetch;
 }
 
-/** A kind of provider: where it is, what it needs, and the package that speaks with it. */
+/** A kind of provider. */
 export interface Provider {
   readonly package: string;
-  /** Environment variables of its key, the first that is set counts. */
+  /** Environment variables for its key. The first that is set wins. */
   readonly keyVariables: readonly string[];
-  /** Set where servers without a key are common. */
+  /** Servers without a key are common. */
   readonly keyOptional?: true;
   readonly baseUrlVariable?: string;
-  /** Not given where every user has a server of their own. */
+  /** Undefined when every user has their own server. */
   readonly baseUrl?: string;
   load(settings: ProviderSettings): Promise<ProviderV4>;
 }
 
-/** The packages are optional: each is loaded when the first model of its provider is. */
+/** The packages are optional and loaded lazily, with the first model of the provider. */
 export const PROVIDERS: Readonly<Record<string, Provider>> = {
   anthropic: {
     package: "@ai-sdk/anthropic",
@@ -58,7 +58,7 @@ export const PROVIDERS: Readonly<Record<string, Provider>> = {
   },
 };
 
-/** Any server that speaks OpenAI's chat completions. */
+/** Any server with OpenAI's chat completions API. */
 export function openAiCompatible(keyVariable: string): Provider {
   return {
     package: "@ai-sdk/openai-compatible",
@@ -67,7 +67,7 @@ export function openAiCompatible(keyVariable: string): Provider {
     load: async (settings) =>
       (await import("@ai-sdk/openai-compatible")).createOpenAICompatible({
         ...settings,
-        // Without it a stream says nothing of its tokens, and compaction would have to guess.
+        // Without it streams have no token counts, and compaction would have to estimate.
         includeUsage: true,
       }),
   };

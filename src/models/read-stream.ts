@@ -11,11 +11,11 @@ import type { Usage } from "../core/usage.ts";
 import { type ModelFamily, toMeta } from "./model-family.ts";
 
 /**
- * Turns what an AI SDK model streams into our chunks.
+ * Converts the stream of an AI SDK model into our chunks.
  *
- * Blocks come out in the order in which the model began them, which is not always
- * the order in which a provider ends them. A stream that ends without its finish
- * throws `PROVIDER_ERROR` with `retry`; an error within it is thrown as it is.
+ * Blocks keep the order in which they started. Providers may end them in another
+ * order. A stream without a finish throws `PROVIDER_ERROR` with `retry`. An error
+ * within the stream is thrown as it is.
  */
 export async function* readStream(
   parts: AsyncIterable<LanguageModelV4StreamPart>,
@@ -45,7 +45,7 @@ export async function* readStream(
         if (!part.providerExecuted) blocks.open(part.id, "tool_use", part);
         break;
       case "tool-call":
-        // What the provider has executed itself is no call of ours.
+        // The provider has executed this call itself.
         if (part.providerExecuted) break;
         hasCalls = true;
         blocks.call(part.toolCallId, part.toolName, part.input, part);
@@ -69,7 +69,7 @@ export async function* readStream(
 type Kind = AssistantBlock["block_type"];
 type WithMetadata = { readonly providerMetadata?: SharedV4ProviderMetadata | undefined };
 
-/** A block that the model is still at, or that waits for one before it. */
+/** A block that is not finished, or that waits for an earlier block. */
 interface OpenBlock {
   readonly kind: Kind;
   text: string;
@@ -81,7 +81,7 @@ interface OpenBlock {
 class OpenBlocks {
   readonly #family: ModelFamily;
   #inOrder: OpenBlock[] = [];
-  /** By the provider's id, which may come again once its block is closed. */
+  /** By the provider's id, which may be reused when the block is closed. */
   readonly #byId = new Map<string, OpenBlock>();
 
   constructor(family: ModelFamily) {
@@ -120,7 +120,7 @@ class OpenBlocks {
     block.isClosed = true;
   }
 
-  /** Closed blocks before which nothing is open. */
+  /** Takes the closed blocks before the first open one. */
   *takeClosed(): Generator<ModelChunk> {
     while (this.#inOrder[0]?.isClosed) yield* this.#take();
   }
@@ -141,16 +141,16 @@ class OpenBlocks {
     if (kind === "tool_use") {
       return call && { block_type: "tool_use", data: { ...call, ...meta } };
     }
-    // A block without text can still carry a signature that has to go back.
+    // A block without text may have a signature that the provider wants back.
     if (text === "" && !found) return undefined;
     if (kind === "text") return { block_type: "text", data: { text, ...meta } };
-    // Reasoning goes back to its own family only, so it says whose it is.
+    // Reasoning is only sent to the family that it names.
     const own = found ?? { provider: this.#family.metaProvider };
     return { block_type: "reasoning", data: { text, meta: own } };
   }
 }
 
-/** Metadata comes in pieces: an item's id first, its signature last. */
+/** Metadata comes in pieces, for example first an id and last a signature. */
 function addMetadata(block: OpenBlock, { providerMetadata }: WithMetadata): void {
   for (const [key, fields] of Object.entries(providerMetadata ?? {})) {
     const known = Object.entries(fields).filter(([, value]) => value !== null);
@@ -158,7 +158,7 @@ function addMetadata(block: OpenBlock, { providerMetadata }: WithMetadata): void
   }
 }
 
-/** Broken JSON stays the text that it is: the tool's own check tells the model what is wrong. */
+/** Invalid JSON stays a text. The tool's own check then tells the model what is wrong. */
 function parseArguments(input: string): unknown {
   if (input.trim() === "") return {};
   try {
@@ -168,7 +168,7 @@ function parseArguments(input: string): unknown {
   }
 }
 
-/** Reasons by which servers say, in a finished stream, that they broke down. */
+/** Finish reasons that mean a failure of the server. */
 const BROKEN = /error|insufficient_system_resource|malformed/i;
 
 function stopReasonOf(
@@ -194,7 +194,7 @@ function stopReasonOf(
 function cutShort(reason?: string): SessionError {
   const why = reason ? ` (${reason.slice(0, 100)})` : "";
   return new SessionError("PROVIDER_ERROR", {
-    detail: `The answer was cut short${why}.`,
+    detail: `The answer was cut off${why}.`,
     retry: {},
   });
 }

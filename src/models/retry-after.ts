@@ -1,6 +1,6 @@
 import type { FailureFacts } from "./failure-facts.ts";
 
-/** How long a provider says to wait: in its headers, or in the body as Google does. */
+/** How long a provider asks to wait: from the headers, or from the body (Google). */
 export function retryAfterMs({
   headers,
   body,
@@ -10,7 +10,7 @@ export function retryAfterMs({
   return headerMs(headers["retry-after"]) ?? bodyMs(body);
 }
 
-/** Seconds, or the date to wait for. */
+/** The header has seconds, or a date. */
 function headerMs(value: unknown): number | undefined {
   if (typeof value !== "string" || value.trim() === "") return undefined;
   const seconds = Number(value);

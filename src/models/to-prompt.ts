@@ -20,17 +20,17 @@ import type { ModelFamily } from "./model-family.ts";
 type UserPart = LanguageModelV4TextPart | LanguageModelV4FilePart;
 
 /**
- * Turns a history into a prompt that every provider accepts:
+ * Converts a history into a prompt that every provider accepts:
  *
  *     S U U A S T U            →   S+S  U+U  A  T  U
  *     S A(call) U T            →   S    U    A(call) T U
  *
- * - All system messages become one, at the front.
- * - User and assistant take turns, the user first and last; neighbours are joined.
- * - What is blank is left out.
- * - The results of a message's calls come right after it, one for each call, whatever stood between.
+ * - All system messages become one, at the start.
+ * - User and assistant alternate, with the user first and last. Adjacent messages of one role are joined.
+ * - Blank text is left out.
+ * - The results of a message's calls follow it directly, one for each call.
  * - No two calls have the same id.
- * - What another family of models signed is not sent.
+ * - Parts that another model family signed are left out.
  */
 export function toPrompt(messages: readonly Message[], family: ModelFamily): LanguageModelV4Prompt {
   const turns = new PromptTurns(family);
@@ -44,17 +44,17 @@ export function toPrompt(messages: readonly Message[], family: ModelFamily): Lan
   ];
 }
 
-/** Said in the place of a user who says nothing where a provider insists on one. */
-const SILENT_START = "(The conversation begins with the assistant.)";
+/** User messages for places where a provider requires one. */
+const SILENT_START = "(The conversation starts with the assistant.)";
 const SILENT_END = "Continue.";
 const NO_RESULT = "No result was recorded for this call.";
 
 class PromptTurns {
   readonly #family: ModelFamily;
   readonly #prompt: LanguageModelV4Message[] = [];
-  /** Ids of calls so far: some servers give the same ones again and again, and others refuse that. */
+  /** Ids of earlier calls. Some servers reuse ids, and others refuse reused ids. */
   readonly #callIds = new Set<string>();
-  /** Calls that wait for their results, and what the user said meanwhile. */
+  /** Calls without a result yet, and the user's messages after them. */
   #open: OpenCall[] = [];
   #results = new Map<string, ToolResult>();
   #meanwhile: UserPart[] = [];
@@ -130,13 +130,13 @@ class PromptTurns {
   }
 }
 
-/** A call in the prompt, and its id in the history. */
+/** A call in the prompt, with its id in the history. */
 interface OpenCall {
   readonly id: string;
   readonly part: LanguageModelV4ToolCallPart;
 }
 
-/** Anthropic goes on by itself when its own unfinished answer comes last. */
+/** Anthropic continues an unfinished answer of its own without a user message. */
 function isPaused(last: Message | undefined, family: ModelFamily): boolean {
   if (family.metaProvider !== "anthropic" || last?.role !== "block_assistant") return false;
   return last.stop_reason === "pause_turn";
@@ -169,7 +169,7 @@ function resultPart(
   return { type: "tool-result", toolCallId, toolName, output: { type, value: content } };
 }
 
-/** Appends parts; a text that meets a text is parted from it by a blank line, for servers that glue texts together. */
+/** Appends parts, with a blank line between two texts, because some servers join texts without one. */
 function join<Part extends { readonly type: string }>(parts: Part[], more: readonly Part[]): void {
   const [first, ...rest] = more;
   if (first === undefined) return;

@@ -13,20 +13,20 @@ import {
 import type { ToolOutput } from "../core/tool.ts";
 import type { RecordedMessage } from "../transcripts/recording.ts";
 
-/** A message of a recording that is fit to go into a session; answers come with their results. */
+/** A message that a session accepts. Answers come with the results of their calls. */
 export type ReplayEntry =
   | { readonly message: SystemMessage | UserMessage; readonly origin?: Origin }
   | RecordedAnswer;
 
-/** What the model said once, with the results of its calls. */
+/** One answer of the model, with the results of its calls. */
 export interface RecordedAnswer {
   readonly message: BlockAssistantMessage;
   readonly origin?: Origin;
-  /** By the id of the call; each call has one. */
+  /** By the id of the call. Every call has one. */
   readonly results: ReadonlyMap<string, ToolOutput>;
 }
 
-/** A call that waits for its result. */
+/** A call without a result yet. */
 interface OpenCall {
   readonly recordedId: string;
   readonly call: ToolUse;
@@ -34,16 +34,18 @@ interface OpenCall {
 }
 
 const NO_RESULT: ToolOutput = {
-  content: "The recording has no result of this call.",
+  content: "The recording has no result for this call.",
   is_error: true,
 };
 
 /**
- * Puts the results of tools to their calls. What a recording got wrong is
- * mended, and nothing that it says is dropped or joined: a late result goes
- * back to its call, a result without a call gets one, a call without a result
- * too, and an id that comes again gets a number. Messages that say nothing are
- * left out.
+ * Joins tool results with their calls, and repairs what sessions do not accept:
+ *
+ * - A late result moves to its call.
+ * - A result without a call gets a call, and a call without a result gets a result.
+ * - An id that is used again gets a number.
+ *
+ * No content is dropped or merged. Empty messages are left out.
  */
 export function joinResults(messages: readonly RecordedMessage[]): readonly ReplayEntry[] {
   const entries: ReplayEntry[] = [];
@@ -79,7 +81,7 @@ export function joinResults(messages: readonly RecordedMessage[]): readonly Repl
   return entries;
 }
 
-/** The newest answer's first call that the result can belong to. */
+/** The first call of the newest answer that the result can belong to. */
 function openCallOf(
   { tool_use_id }: ToolResult,
   open: readonly OpenCall[],
@@ -103,7 +105,7 @@ function callFor(result: ToolResult, { toolName }: RecordedMessage): BlockAssist
   };
 }
 
-/** The message without what is empty in it; nothing when there is nothing else. */
+/** The message without empty parts. Undefined when all of it is empty. */
 function withoutEmptyParts(
   message: Message,
 ): SystemMessage | UserMessage | BlockAssistantMessage | undefined {
@@ -135,7 +137,7 @@ function withoutEmptyParts(
   }
 }
 
-/** Gives each call an id that no other has: its own, if that is still free. */
+/** Gives each call a unique id: its own, if that is not used yet. */
 function idGiver(): (recordedId: string) => string {
   const given = new Map<string, number>();
   return (recordedId) => {

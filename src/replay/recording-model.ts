@@ -1,31 +1,31 @@
 import type { LanguageModel, ModelChunk } from "../core/language-model.ts";
-import type { ToolOutput } from "../core/tool.ts";
+import type { Tool, ToolOutput } from "../core/tool.ts";
 import { NO_USAGE } from "../core/usage.ts";
 import type { RecordedAnswer } from "./join-results.ts";
 import type { ReplayTurn } from "./replay-plan.ts";
 
 /**
- * Answers in the place of the model that was recorded: whatever it is sent, it
- * says what was said. Where the recording says nothing, it says nothing.
+ * Replaces the recorded model: it gives the recorded answers in order, whatever it is
+ * sent. After the last answer it gives empty ones.
  */
 export class RecordingModel implements LanguageModel {
   readonly id: string;
   #answers: readonly RecordedAnswer[] = [];
-  #said = 0;
+  #given = 0;
 
   constructor(recordingName: string) {
     this.id = `recording/${recordingName}`;
   }
 
-  /** Says the answers of this turn from now on. */
+  /** Starts with the answers of this turn. */
   begin(turn: ReplayTurn): void {
     this.#answers = turn.answers;
-    this.#said = 0;
+    this.#given = 0;
   }
 
   async *stream(): AsyncGenerator<ModelChunk> {
-    const answer = this.#answers[this.#said];
-    this.#said += 1;
+    const answer = this.#answers[this.#given];
+    this.#given += 1;
     for (const block of answer?.message.blocks ?? []) yield { type: "block", block };
     yield {
       type: "finish",
@@ -35,8 +35,20 @@ export class RecordingModel implements LanguageModel {
     };
   }
 
-  /** What a call of the answer that was said last came to. */
+  /** The recorded result of a call in the last answer. */
   resultOf(toolUseId: string): ToolOutput | undefined {
-    return this.#answers[this.#said - 1]?.results.get(toolUseId);
+    return this.#answers[this.#given - 1]?.results.get(toolUseId);
   }
+}
+
+/** Tools that return the recorded results. */
+export function recordedTools(
+  names: readonly string[],
+  resultOf: (toolUseId: string) => ToolOutput | undefined,
+): readonly Tool[] {
+  return names.map((name) => ({
+    definition: { name, description: "Recorded.", input_schema: { type: "object" } },
+    execute: async (_args, { toolUseId }) =>
+      resultOf(toolUseId) ?? { content: "The recording has no such call.", is_error: true },
+  }));
 }

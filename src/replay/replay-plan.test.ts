@@ -104,7 +104,7 @@ test("a result finds its call, late or without an id; a result without a call ge
 test("a call without a result gets one that says so", async () => {
   expect(outline(await plan(user("one"), assistant("look", "a"), assistant("done")))).toEqual([
     [],
-    ["one", "look (tool_use)", "a: The recording has no result of this call.", "done (end_turn)"],
+    ["one", "look (tool_use)", "a: The recording has no result for this call.", "done (end_turn)"],
   ]);
 });
 

@@ -5,28 +5,28 @@ import type { Recording } from "../transcripts/recording.ts";
 import { joinResults, type RecordedAnswer } from "./join-results.ts";
 
 /**
- * A recording, cut into what a session service is asked for:
+ * A recording, split into the requests for a session service:
  *
  *     S A    U A T A    S U A A    U      U A S
  *     seed   └ turn ┘   └ turn ┘   turn   └ turn
  *
- * A system message belongs to the turn that it comes before; the very last to
- * the last turn.
+ * A system message belongs to the next turn. At the end of the recording it belongs
+ * to the last turn.
  */
 export interface ReplayPlan {
-  /** What comes before the first user message. */
+  /** The messages before the first user message. */
   readonly seed: readonly Message[];
   readonly turns: readonly ReplayTurn[];
-  /** The names of all tools that the turns call. */
+  /** The names of all called tools. */
   readonly toolNames: readonly string[];
 }
 
 export interface ReplayTurn {
-  /** System messages that come before the prompt. */
+  /** System messages before the prompt. */
   readonly context: readonly Message[];
   readonly prompt: UserMessage["content"];
   readonly origin?: Origin;
-  /** What the model says, one answer for each time that it is called. */
+  /** One for each model call. */
   readonly answers: readonly RecordedAnswer[];
 }
 
@@ -62,7 +62,7 @@ interface TurnInTheMaking extends ReplayTurn {
   readonly answers: RecordedAnswer[];
 }
 
-/** Reasons to stop that end a turn; with any other the recording goes on. */
+/** Stop reasons that end a turn. */
 const ENDS: readonly StopReason[] = ["end_turn", "max_tokens", "stop_sequence", "content_filter"];
 
 function withStopReason(

@@ -1,41 +1,41 @@
 import type { CompactionCompleted, CompactionFailure } from "../core/event.ts";
 
-/** What a replay came to, as `rkat replay --json` prints it. */
+/** The result of a replay, as `rkat replay --json` prints it. */
 export interface ReplayReport {
   readonly file: string;
   readonly session_id: string;
-  /** User turns that were replayed. */
+  /** Replayed turns. */
   readonly turns: number;
-  /** Messages that were said, those that left the history included. */
+  /** All messages, those that left the history included. */
   readonly messages: number;
-  /** Messages that left the history. */
+  /** Messages that compactions removed from the history. */
   readonly discarded_messages: number;
-  /** Those of them that have text to be found by. */
+  /** Those of them that have text, so that memory can find them. */
   readonly discarded_with_text: number;
-  /** Estimated tokens of all that was said, and of the history that is left. */
+  /** Estimated tokens of all messages, and of the remaining history. */
   readonly tokens_before: number;
   readonly tokens_after: number;
   readonly compactions: readonly ReplayedCompaction[];
-  /** Compactions that did not come about; the history stayed as it was. */
+  /** Failed compactions. They left the history as it was. */
   readonly failures: readonly ReplayedFailure[];
-  /** Entries of this session in memory. */
+  /** Memory entries of this session. */
   readonly indexed_messages: number;
   readonly duration_ms: number;
-  /** Whether it was stopped before the end of the recording. */
+  /** True when it was stopped before the end of the recording. */
   readonly interrupted: boolean;
 }
 
 export interface ReplayedCompaction {
-  /** Model calls of the session until then. */
+  /** Model calls of the session before it. */
   readonly call: number;
-  /** The turn that it came in, from 0. */
+  /** The turn in which it happened, from 0. */
   readonly turn: number;
   readonly tokens_before: number;
   readonly tokens_after: number;
   readonly messages_before: number;
   readonly messages_after: number;
   readonly discarded: number;
-  /** Tool results that it shortened. */
+  /** Tool results that were shortened. */
   readonly pruned: number;
   readonly summarised_by: CompactionCompleted["summarised_by"];
 }

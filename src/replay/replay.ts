@@ -8,37 +8,35 @@ import type { SessionService } from "../core/session-service.ts";
 import type { SessionState } from "../core/session-state.ts";
 import type { Tool } from "../core/tool.ts";
 import type { Recording } from "../transcripts/recording.ts";
-import { recordedTools } from "./recorded-tools.ts";
-import { RecordingModel } from "./recording-model.ts";
+import { RecordingModel, recordedTools } from "./recording-model.ts";
 import { planReplay, type ReplayPlan, type ReplayTurn } from "./replay-plan.ts";
 import type { ReplayReport } from "./replay-report.ts";
 import { ReplayedSession, type WitnessedCompaction } from "./replayed-session.ts";
 
 export interface ReplayOptions {
-  /** Where the service's memory goes; counted when all is done. */
+  /** The service's memory. Its entries are counted at the end. */
   readonly memory?: Pick<MemoryStore, "stats">;
   readonly compaction?: CompactionSettings;
   readonly labels?: Readonly<Record<string, string>>;
-  /** Stops the replay; the session keeps what was replayed. */
+  /** Stops the replay. The session keeps the replayed turns. */
   readonly signal?: AbortSignal;
   readonly watch?: ReplayWatcher;
 }
 
-/** Who looks on while a recording is replayed. */
+/** Callbacks during a replay. */
 export interface ReplayWatcher {
   onEvent?(event: EventEnvelope): void;
   onCompaction?(compaction: WitnessedCompaction): void;
-  /** A turn is over, of `turns` that the recording has. */
+  /** Called after each turn. The recording has `turns` of them. */
   onTurn?(session: SessionState, turns: number): void | Promise<void>;
 }
 
 /**
- * A recorded conversation, about to go through a session service once more:
- * the real loop, compaction, stores and memory, with the recording in the place
- * of the model and of the tools.
+ * Replays a recorded conversation through a session service: the loop, compaction,
+ * stores and memory are real, and the recording replaces the model and the tools.
  */
 export class Replay {
-  /** Has only the recorded answers to give: summaries must come from somewhere else. */
+  /** It only has the recorded answers, so summaries need another model. */
   readonly model: LanguageModel;
   readonly tools: readonly Tool[];
   readonly #recording: Recording;
@@ -54,8 +52,8 @@ export class Replay {
   }
 
   /**
-   * Replays into a new session of a service that was made with this model and
-   * these tools, and closes the service: what left the history is in memory then.
+   * Replays into a new session of a service that was made with this model and these
+   * tools. Then it closes the service, so that memory has everything.
    */
   async run(service: SessionService, options: ReplayOptions = {}): Promise<ReplayReport> {
     const startedAt = performance.now();
@@ -96,7 +94,7 @@ export class Replay {
     return session;
   }
 
-  /** Returns whether it was stopped before the end. */
+  /** Returns true when it was stopped before the end. */
   async #replayTurns(
     service: SessionService,
     session: ReplayedSession,
@@ -118,7 +116,7 @@ export class Replay {
         throw error;
       }
       await watch?.onTurn?.(session.state, turns.length);
-      // A recording and a store in this thread never wait: without this, Ctrl-C would not be heard.
+      // Nothing in a replay waits for I/O, so without this Ctrl-C would have no effect.
       await setImmediate();
     }
     return false;
@@ -133,9 +131,9 @@ function requestOf(
     sessionId,
     prompt,
     context: [...context],
-    // One call more than there are answers, for results of tools that nobody answered.
+    // One more than the answers, for recordings that end with tool results.
     budget: { maxModelCalls: answers.length + 1 },
-    // Said elsewhere, whether or not the recording knows by whom and when: no rule comes of it here.
+    // Always set, so that no rule is made from a recorded prompt.
     origin,
   };
 }

@@ -9,28 +9,28 @@ import { indexableText, isSummary, type Message } from "../core/message.ts";
 import { SessionState } from "../core/session-state.ts";
 import type { ReplayedCompaction, ReplayedFailure } from "./replay-report.ts";
 
-/** A compaction, and what it did to the history. */
+/** A compaction with the messages that it affected. */
 export interface WitnessedCompaction extends ReplayedCompaction {
   readonly summary: string | null;
-  /** The messages that left, and those that stayed, in their order. */
+  /** The messages that left the history, and those that stayed, in order. */
   readonly left: readonly Message[];
   readonly stayed: readonly Message[];
 }
 
-/** Follows a session by its events, and keeps account of what compactions did to it. */
+/** Follows a session's events and counts what compactions did to it. */
 export class ReplayedSession {
   readonly state: SessionState;
   readonly #compactions: ReplayedCompaction[] = [];
   readonly #failures: ReplayedFailure[] = [];
   #discardedWithText = 0;
-  /** Estimated tokens that compaction and pruning took out of the history. */
+  /** Estimated tokens that compaction and pruning removed from the history. */
   #tokensSaved = 0;
 
   constructor(sessionId: string) {
     this.state = new SessionState(sessionId);
   }
 
-  /** Takes the next event; returns the compaction that it completes, if it does. */
+  /** Takes the next event. Returns the compaction when the event completes one. */
   take({ event_id, seq, timestamp_ms, payload }: EventEnvelope): WitnessedCompaction | undefined {
     if (isTransient(payload)) return undefined;
     const seen = this.#note(payload);
@@ -78,7 +78,7 @@ export class ReplayedSession {
     return { ...compaction, summary: event.summary, left, stayed };
   }
 
-  /** What a report says of the session. */
+  /** The session's part of the report. */
   report() {
     const { state } = this;
     const compactions = this.#compactions;

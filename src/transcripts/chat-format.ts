@@ -5,7 +5,7 @@ import type { AssistantBlock, ContentBlock, Message, ToolUse } from "../core/mes
 import { origin } from "../core/requests.ts";
 import type { RecordedMessage, TranscriptFormat } from "./recording.ts";
 
-/** Plain chat: `{"role", "content"}` a line, with calls and results of tools in OpenAI's form. */
+/** Plain chat: a line is `{"role", "content"}`, with tool calls and results as in OpenAI's API. */
 export const chatFormat: TranscriptFormat = {
   recognises: (first) => "role" in first,
   reader: () => (line) => readLine(line),
@@ -100,7 +100,7 @@ function contentBlock(item: z.infer<typeof part>): ContentBlock {
   }
 }
 
-/** An image that is not in the file itself stays behind as its address. */
+/** An image that is not in the file becomes a text with its address. */
 function image(url: string): ContentBlock {
   const [, media_type, data] = /^data:([^;,]+);base64,(.*)$/s.exec(url) ?? [];
   return media_type !== undefined && data !== undefined
@@ -108,7 +108,7 @@ function image(url: string): ContentBlock {
     : { type: "text", text: url };
 }
 
-/** Text where a message takes nothing else. */
+/** For messages that contain only text. */
 function plainText(blocks: readonly ContentBlock[]): string {
   return blocks
     .map((block) => (block.type === "text" ? block.text : `[image: ${block.media_type}]`))
@@ -123,7 +123,7 @@ function toolUse({ id, function: { name, arguments: args } }: z.infer<typeof cal
   return { id: id ?? "", name, args: toolArguments(args) };
 }
 
-/** OpenAI writes arguments as a text of JSON, which a model may have got wrong. */
+/** OpenAI's arguments are JSON in a text. The model may have made invalid JSON. */
 function toolArguments(args: unknown): unknown {
   if (typeof args !== "string") return args ?? {};
   if (args.trim() === "") return {};
@@ -131,7 +131,7 @@ function toolArguments(args: unknown): unknown {
     const value: unknown = JSON.parse(args);
     if (typeof value === "object" && value !== null) return value;
   } catch {
-    // What is no JSON is kept as it is, below.
+    // Invalid JSON is kept as it is, below.
   }
   return { arguments: args };
 }

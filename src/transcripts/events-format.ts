@@ -7,8 +7,8 @@ import { origin } from "../core/requests.ts";
 import type { TranscriptFormat } from "./recording.ts";
 
 /**
- * rkat's own `events.jsonl`: the log of a session. Its compactions are left
- * out, so that it gives the whole conversation.
+ * rkat's own `events.jsonl`, the log of a session. Compactions are ignored, so the
+ * recording is the whole conversation.
  */
 export const eventsFormat: TranscriptFormat = {
   recognises: (first) => "event" in first,
@@ -36,7 +36,7 @@ const lineSchema = z.object({
 
 const text = z.looseObject({ content: z.string() });
 
-/** What messages are made of. Events that are not here need only be events. */
+/** The events that messages are made of. Only these are checked in full. */
 const MESSAGE_EVENTS: Readonly<Record<string, z.ZodType>> = {
   message_added: z.looseObject({ message: messageSchema, origin: origin.optional() }),
   run_started: z.looseObject({

@@ -49,5 +49,5 @@ function parseObject(line: Line): Readonly<Record<string, unknown>> {
 function formatOf(first: Readonly<Record<string, unknown>>): TranscriptFormat {
   const format = FORMATS.find((candidate) => candidate.recognises(first));
   if (format) return format;
-  throw new Error('it has neither a "role" nor an "event", so its format is not known');
+  throw new Error('it has neither a "role" nor an "event", so the format is unknown');
 }

@@ -2,9 +2,9 @@ import { parentPort, workerData } from "node:worker_threads";
 import type { Answer, Request } from "./fast-embedder.ts";
 import { loadSentenceModel } from "./sentence-model.ts";
 
-/** The thread in which a model runs, so that it holds up nobody: it computes for milliseconds to seconds at a time. */
+/** Runs a model in a thread, because one text takes milliseconds to seconds of computation. */
 const loading = loadSentenceModel(workerData);
-// Who asks is told.
+// The failure is the answer to each request.
 loading.catch(() => {});
 
 parentPort?.on("message", async ({ id, text }: Request) => {

@@ -128,7 +128,7 @@ test("a model that is not here is named, with the command that fetches it", asyn
   expect(() => findModel("no such model", { HF_HOME })).toThrow("neither a folder nor in");
   await expect(
     openEmbedder({ provider: "fast", model: await tinyModel(), dimensions: 384 }),
-  ).rejects.toThrow(`vectors of ${SIZE} numbers, not of 384`);
+  ).rejects.toThrow(`vectors with ${SIZE} dimensions, not 384`);
 });
 
 test("packages that are not installed are named, with the command that installs them", async () => {
@@ -147,6 +147,6 @@ test("packages that are not installed are named, with the command that installs 
   expect(JSON.parse(stdout)).toEqual({
     code: "MODEL_UNAVAILABLE",
     message: 'provider = "fast" needs the packages onnxruntime-web and @huggingface/tokenizers.',
-    hint: "Install what is missing: npm install onnxruntime-web @huggingface/tokenizers",
+    hint: "Install it: npm install onnxruntime-web @huggingface/tokenizers",
   });
 });

@@ -17,11 +17,11 @@ export type Answer = { readonly id: number } & (
 export interface FastEmbedderOptions {
   /** A name such as `bge-small-en-v1.5`, a repository in the Hugging Face cache, or a folder. Default `all-MiniLM-L6-v2`. */
   readonly model?: string;
-  /** Where the cache is looked up. The process's environment by default. */
+  /** Says where the cache is. Default: the process's environment. */
   readonly env?: Readonly<Record<string, string | undefined>>;
 }
 
-// The same file as TypeScript in a checkout and as JavaScript in the package.
+// TypeScript in a checkout, JavaScript in the package.
 const SCRIPT = new URL(
   import.meta.url.endsWith(".ts") ? "./embedding-worker.ts" : "./embedding-worker.js",
   import.meta.url,
@@ -30,8 +30,8 @@ const SCRIPT = new URL(
 const PACKAGES = ["onnxruntime-web", "@huggingface/tokenizers"];
 
 /**
- * Runs a sentence transformer (ONNX) on this machine, in a thread of its own,
- * which the first text starts. Long texts are cut at what the model can read.
+ * Runs a sentence transformer (ONNX) on this machine, in its own thread. The first
+ * text starts the thread. Long texts are cut to the model's limit.
  */
 export class FastEmbedder implements Embedder {
   readonly id: string;
@@ -42,7 +42,7 @@ export class FastEmbedder implements Embedder {
   #worker: Worker | undefined;
   #lastId = 0;
 
-  /** @throws SessionError `MODEL_UNAVAILABLE` when the model or the packages are not here; it says how to get them. */
+  /** @throws SessionError `MODEL_UNAVAILABLE` when the model or a package is missing. The hint says how to get it. */
   constructor({ model = "all-MiniLM-L6-v2", env = process.env }: FastEmbedderOptions = {}) {
     requirePackages();
     this.#model = findModel(model, env);
@@ -55,7 +55,7 @@ export class FastEmbedder implements Embedder {
     { signal }: { readonly signal?: AbortSignal } = {},
   ): Promise<readonly Float32Array[]> {
     const vectors: Float32Array[] = [];
-    // One at a time, so that a question need not wait until a thousand texts are done.
+    // One at a time, so that a search does not wait for a whole batch.
     for (const text of texts) {
       signal?.throwIfAborted();
       const isBlank = text.trim() === "";
@@ -74,7 +74,7 @@ export class FastEmbedder implements Embedder {
       waiting.reject(signal?.reason);
     };
     this.#waiting.set(id, waiting);
-    // It keeps the process alive only while somebody waits for it.
+    // The thread keeps the process alive only while a request is open.
     worker.ref();
     worker.postMessage({ id, text: text.toWellFormed() } satisfies Request);
     signal?.addEventListener("abort", leave, { once: true });
@@ -108,7 +108,7 @@ export class FastEmbedder implements Embedder {
     else waiting?.reject(this.#failure(answer.error));
   }
 
-  /** Whoever waits is told; the next text starts another thread. */
+  /** Fails all open requests. The next text starts a new thread. */
   #fail(worker: Worker, cause: Error): void {
     if (this.#worker !== worker) return;
     this.#worker = undefined;
@@ -119,7 +119,7 @@ export class FastEmbedder implements Embedder {
   #failure(cause: unknown): SessionError {
     return new SessionError("MODEL_UNAVAILABLE", {
       message: `The embedding model in ${this.#model.folder} failed: ${errorText(cause)}`,
-      hint: "Fetch its files again, or name another model under [embeddings].",
+      hint: "Download its files again, or set another model under [embeddings].",
       cause,
     });
   }
@@ -130,7 +130,7 @@ function requirePackages(): void {
   if (missing.length === 0) return;
   throw new SessionError("MODEL_UNAVAILABLE", {
     message: `provider = "fast" needs ${missing.length > 1 ? "the packages" : "the package"} ${missing.join(" and ")}.`,
-    hint: `Install what is missing: npm install ${missing.join(" ")}`,
+    hint: `Install it: npm install ${missing.join(" ")}`,
   });
 }
 

@@ -3,20 +3,20 @@ import { homedir } from "node:os";
 import { isAbsolute, join, resolve } from "node:path";
 import { SessionError } from "../../core/errors.ts";
 
-/** Where a model's files are, and how its vectors are made. */
+/** A model's files, and how its vectors are made. */
 export interface FoundModel {
   readonly folder: string;
   readonly onnxFile: string;
   readonly dimensions: number;
-  /** Tokens that the model reads of a text. */
+  /** The most tokens of a text that the model reads. */
   readonly tokensMax: number;
-  /** What stands for the whole text: the mean of its tokens' vectors, or that of the first. */
+  /** The text's vector is the mean of its tokens' vectors, or the vector of the first token. */
   readonly pooling: "mean" | "first";
 }
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Repositories of the Hugging Face Hub that have the model as ONNX, the one to fetch first. */
+/** Repositories of the Hugging Face Hub with the model as ONNX. The hint names the first. */
 const REPOSITORIES: Readonly<Record<string, readonly string[]>> = {
   "all-MiniLM-L6-v2": ["sentence-transformers/all-MiniLM-L6-v2", "Xenova/all-MiniLM-L6-v2"],
   "all-MiniLM-L12-v2": ["sentence-transformers/all-MiniLM-L12-v2", "Xenova/all-MiniLM-L12-v2"],
@@ -32,10 +32,10 @@ const ONNX_FILES = [
 ];
 
 /**
- * Finds a model: a folder, a name, or a repository of the Hugging Face Hub that
- * is in its usual cache. Nothing is downloaded.
+ * Finds a model: a folder, or a name or repository in the cache of the Hugging Face
+ * Hub. It downloads nothing.
  *
- * @throws SessionError `MODEL_UNAVAILABLE`, with the command that fetches the model.
+ * @throws SessionError `MODEL_UNAVAILABLE`. The hint has the command to download the model.
  */
 export function findModel(model: string, env: Environment = process.env): FoundModel {
   const repositories = REPOSITORIES[model] ?? (/^[\w.-]+\/[\w.-]+$/.test(model) ? [model] : []);
@@ -54,12 +54,12 @@ export function findModel(model: string, env: Environment = process.env): FoundM
       ? `${resolve(model)} has no ${ONNX_FILES[0]} with a tokenizer.json.`
       : `The embedding model ${model} is neither a folder nor in ${cache}.`,
     hint: repositories[0]
-      ? `Fetch it: hf download ${repositories[0]} --include onnx/model.onnx "*.json" (pip install huggingface_hub). Or name a folder with onnx/model.onnx, tokenizer.json and config.json as model under [embeddings].`
+      ? `Download it: hf download ${repositories[0]} --include onnx/model.onnx "*.json" (pip install huggingface_hub). Or name a folder with onnx/model.onnx, tokenizer.json and config.json as model under [embeddings].`
       : `Name a folder with onnx/model.onnx, tokenizer.json and config.json, or one of ${Object.keys(REPOSITORIES).join(", ")}.`,
   });
 }
 
-/** As the Hub's own programs look for it. */
+/** The same rules as in the Hub's own programs. */
 function cacheFolder(env: Environment): string {
   if (env.HF_HUB_CACHE) return env.HF_HUB_CACHE;
   const home =
@@ -85,8 +85,8 @@ function describe(folder: string, onnxFile: string): FoundModel {
   const dimensions = Number(config.hidden_size);
   if (!Number.isSafeInteger(dimensions) || dimensions < 1) {
     throw new SessionError("MODEL_UNAVAILABLE", {
-      message: `${join(folder, "config.json")} does not say how large the model's vectors are.`,
-      hint: "It needs a hidden_size, as every model of this kind has it.",
+      message: `${join(folder, "config.json")} does not have the dimensions of the model's vectors.`,
+      hint: "Add hidden_size to it, as in every model of this kind.",
     });
   }
   const limits = [
@@ -98,7 +98,7 @@ function describe(folder: string, onnxFile: string): FoundModel {
     folder,
     onnxFile,
     dimensions,
-    // A tokenizer without a limit says so with a number of thirty digits.
+    // A tokenizer without a limit has a number of thirty digits.
     tokensMax: Math.min(...limits.map(Number).filter((limit) => limit >= 2 && limit < 1e6), 512),
     pooling: pooling.pooling_mode_cls_token === true || /\bbge-/.test(folder) ? "first" : "mean",
   };

@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { FoundModel } from "./find-model.ts";
 
-/** A model that is ready to make vectors. */
+/** A loaded model. */
 export interface SentenceModel {
   embed(text: string): Promise<Float32Array>;
 }
@@ -10,8 +10,8 @@ export interface SentenceModel {
 /**
  * Loads tokenizer and model.
  *
- * A text is run alone: without other texts there is no padding to be computed, which is
- * as fast on a CPU, and its vector is the same to the last bit whatever is asked besides.
+ * Texts are not batched. On a CPU a batch is not faster, because of its padding, and
+ * without one a text always has exactly the same vector.
  */
 export async function loadSentenceModel({
   folder,
@@ -56,12 +56,12 @@ export async function loadSentenceModel({
   };
 }
 
-/** The last token says that the text ends, and stays. */
+/** Keeps the last token, which marks the end of the text. */
 function withinLimit(tokens: readonly number[], max: number): readonly number[] {
   return tokens.length <= max ? tokens : [...tokens.slice(0, max - 1), ...tokens.slice(-1)];
 }
 
-/** One vector of the vectors of all tokens. */
+/** Combines the vectors of all tokens into one. */
 function pooled(data: Float32Array, size: number, pooling: FoundModel["pooling"]): Float64Array {
   const sum = new Float64Array(size);
   const used = pooling === "first" ? size : data.length;
