@@ -86,7 +86,7 @@ function bestAnswers(
   const wanted = slotFilter(index, query);
   const bounds = new QuestionBounds(index, question, evidence, weights);
   const blockShares = new BlockShares(index, evidence.words, weights);
-  for (const { upperBound, blocks } of bounds.groups) {
+  for (const { upperBound, blocks } of bounds.groups()) {
     if (upperBound < best.least) break;
     for (const block of blocks) {
       if (!bounds.canReach(block, best.least)) continue;

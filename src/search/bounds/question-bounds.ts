@@ -10,7 +10,7 @@ import { BOUND_MAX } from "./word-bounds.ts";
 interface BlockGroup {
   /** No block in this group, or a later one, has a larger upper bound. */
   readonly upperBound: number;
-  readonly blocks: number[];
+  readonly blocks: Uint32Array;
 }
 
 /** Sums of the same numbers differ a little when they are added in another order. */
@@ -25,8 +25,8 @@ const GROUPS = 64;
  * A search that has enough results with a larger relevance skips the block, and loses nothing.
  */
 export class QuestionBounds {
-  /** The blocks that have any word of the question, best bounds first. */
-  readonly groups: readonly BlockGroup[];
+  /** The blocks that have any word of the question. */
+  readonly #reached: Uint32Array;
   readonly #sessions: Uint32Array;
   readonly #evidence: QuestionEvidence;
   readonly #session: number;
@@ -50,21 +50,59 @@ export class QuestionBounds {
     this.#likely = mostLikely(question, false, weights);
     this.#likelyNamed = mostLikely(question, true, weights);
     const blocks = blockOf(index.slots) + 1;
-    this.#words = new Float32Array(blocks);
-    this.#named = new Uint8Array(blocks);
-    const reached: number[] = [];
+    const words = new Float32Array(blocks);
+    const named = new Uint8Array(blocks);
+    const reached = new Uint32Array(blocks);
+    let count = 0;
     for (const { summary, share } of evidence.words) {
       const unit = (share * (1 + weights.saturation)) / BOUND_MAX;
       for (let at = 0; at < summary.blocks.length; at += 1) {
         const block = summary.blocks[at] as number;
-        // A speaker's name does not reach beside its passage, so its bound there is 0.
-        if (summary.upperBounds[at] === 0) continue;
-        if (this.#words[block] === 0) reached.push(block);
-        (this.#words[block] as number) += unit * (summary.upperBounds[at] as number);
-        (this.#named[block] as number) |= summary.named[at] as number;
+        if (words[block] === 0) reached[count++] = block;
+        (words[block] as number) += unit * (summary.upperBounds[at] as number);
+        if (summary.named[at] === 1) named[block] = 1;
       }
     }
-    this.groups = this.#grouped(reached);
+    this.#words = words;
+    this.#named = named;
+    this.#reached = reached.subarray(0, count);
+  }
+
+  /**
+   * The blocks that have any word of the question, best bounds first: sorted by counting, since
+   * sorting by the bounds themselves takes longer than it saves.
+   */
+  *groups(): Iterable<BlockGroup> {
+    const blocks = this.#reached;
+    let best = 0;
+    for (let at = 0; at < blocks.length; at += 1) {
+      best = Math.max(best, this.#boundInAnySession(blocks[at] as number));
+    }
+    const width = best / GROUPS;
+    const groupOf = new Uint8Array(blocks.length);
+    const starts = new Uint32Array(GROUPS + 2);
+    for (let at = 0; at < blocks.length; at += 1) {
+      const group = Math.floor((best - this.#boundInAnySession(blocks[at] as number)) / width);
+      groupOf[at] = group;
+      (starts[group + 1] as number) += 1;
+    }
+    for (let group = 1; group <= GROUPS + 1; group += 1) {
+      (starts[group] as number) += starts[group - 1] as number;
+    }
+    const sorted = new Uint32Array(blocks.length);
+    const places = starts.slice();
+    for (let at = 0; at < blocks.length; at += 1) {
+      const group = groupOf[at] as number;
+      const place = places[group] as number;
+      sorted[place] = blocks[at] as number;
+      places[group] = place + 1;
+    }
+    for (let group = 0; group <= GROUPS; group += 1) {
+      yield {
+        upperBound: best - group * width,
+        blocks: sorted.subarray(starts[group], starts[group + 1]),
+      };
+    }
   }
 
   /** Whether a passage in the block can have this relevance. */
@@ -94,21 +132,5 @@ export class QuestionBounds {
   #bound(block: number, sessionShare: number): number {
     const relevance = (this.#words[block] as number) + this.#session * sessionShare;
     return ROUNDING + relevance * this.likelihood(block);
-  }
-
-  /** Sorting all blocks would take longer than it saves. */
-  #grouped(blocks: readonly number[]): BlockGroup[] {
-    let best = 0;
-    for (const block of blocks) best = Math.max(best, this.#boundInAnySession(block));
-    const width = best / GROUPS;
-    const groups = Array.from({ length: GROUPS + 1 }, (_, group) => ({
-      upperBound: best - group * width,
-      blocks: [] as number[],
-    }));
-    for (const block of blocks) {
-      const group = Math.floor((best - this.#boundInAnySession(block)) / width);
-      groups[group]?.blocks.push(block);
-    }
-    return groups;
   }
 }

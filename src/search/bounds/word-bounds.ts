@@ -9,7 +9,7 @@ import { REACH, WordAmounts } from "../word-amounts.ts";
 export interface WordBounds {
   /** The blocks that the word reaches, ascending. */
   readonly blocks: Uint32Array;
-  /** For each of them the upper bound. `BOUND_MAX` stands for all that a word can add. */
+  /** For each of them the upper bound, above 0. `BOUND_MAX` stands for all that a word can add. */
   readonly upperBounds: Uint8Array;
   /** For each of them 1 where a speaker's name has the word, else 0. */
   readonly named: Uint8Array;
@@ -56,22 +56,28 @@ function isNamedIn({ slots, hits }: Postings, block: number): boolean {
   return false;
 }
 
-/** The blocks that postings reach, ascending. */
+/** The blocks that postings reach, ascending, and those of `more`. */
 export function blocksReached(
   { columns: { session }, links }: PassageIndex,
   { slots }: Postings,
-  more: Iterable<number> = [],
+  more: readonly number[] = [],
 ): Uint32Array {
-  const blocks = new Set(more);
+  const blocks = [...more];
+  const add = (block: number) => {
+    if (block !== blocks.at(-1)) blocks.push(block);
+  };
   for (let at = 0; at < slots.length; at += 1) {
     const slot = slots[at] as number;
-    blocks.add(blockOf(slot - REACH)).add(blockOf(slot + REACH));
+    add(blockOf(slot - REACH));
+    add(blockOf(slot + REACH));
     for (let near = slot - REACH; near <= slot + REACH; near += 1) {
       const to = session[near] === 0 ? links.get(near) : undefined;
-      if (to !== undefined) blocks.add(blockOf(to));
+      if (to !== undefined) add(blockOf(to));
     }
   }
-  return Uint32Array.from(blocks).sort();
+  return Uint32Array.from(blocks)
+    .sort()
+    .filter((block, at, sorted) => block !== sorted[at - 1]);
 }
 
 /** The blocks around empty slots that stand for a slot with the word. */
@@ -87,7 +93,7 @@ export function blocksLinked(
   });
 }
 
-/** Bounds of the same word put together. Where both have a block, `newer` counts. */
+/** Puts bounds of the same word together. Where both have a block, `newer` counts. Bounds of 0 go. */
 export function mergeBounds(older: WordBounds, newer: WordBounds): WordBounds {
   const size = older.blocks.length + newer.blocks.length;
   const blocks = new Uint32Array(size);
@@ -95,6 +101,8 @@ export function mergeBounds(older: WordBounds, newer: WordBounds): WordBounds {
   const named = new Uint8Array(size);
   let [count, at] = [0, 0];
   const take = (from: WordBounds, place: number) => {
+    // A speaker's name does not reach the passages around its own.
+    if (from.upperBounds[place] === 0) return;
     blocks[count] = from.blocks[place] as number;
     upperBounds[count] = from.upperBounds[place] as number;
     named[count] = from.named[place] as number;
