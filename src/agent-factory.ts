@@ -7,29 +7,29 @@ import type { ApprovalOptions } from "./session/approval-desk.ts";
 import { LocalSessionService } from "./session/local-session-service.ts";
 import type { CompactionOptions } from "./session/service-options.ts";
 
-/** What one agent is built with, where it differs from its factory. */
+/** Settings of one agent, where they differ from its factory. */
 export interface AgentBuildConfig {
-  /** Who answers: `provider/model`, or a model. */
+  /** `provider/model`, or a model. */
   readonly model: LanguageModel | string;
-  /** Memory for this agent, whatever the factory says. */
+  /** Memory for this agent. Default: as the factory says. */
   readonly overrideMemory?: boolean;
   /** Compaction settings of this agent's session. */
   readonly compaction?: CompactionSettings;
   readonly systemPrompt?: string;
   readonly maxTokens?: number;
   readonly labels?: Readonly<Record<string, string>>;
-  /** Goes on with this session instead of creating one. */
+  /** Continues this session instead of creating one. */
   readonly sessionId?: string;
 }
 
 /** One session, ready for its next turn. */
 export interface Agent {
   readonly sessionId: string;
-  /** Everything else that can be done with sessions of this store. */
+  /** The service, for everything else. */
   readonly sessions: SessionService;
   /** Runs a turn to its end. */
   run(prompt: StartTurn["prompt"], options?: TurnOptions): Promise<TurnResult>;
-  /** Ends what runs and lets go of the store. */
+  /** Interrupts a running turn and closes the store. */
   close(): Promise<void>;
 }
 
@@ -53,8 +53,8 @@ const DEFAULTS: FactorySettings = {
 };
 
 /**
- * Builds agents as the specification does. It is a thin coat over
- * `createSessionService`, `createSession` and `startTurn`:
+ * Builds agents as the specification does. Each call stands for options of `createSessionService`,
+ * `createSession` and `startTurn`:
  *
  *     new AgentFactory(storePath)   sqliteStores({ path }), `<store>/rkat.db`; of `.rkat/sessions`,
  *                                   the store is `.rkat`, and the sessions are shown there as files
@@ -63,13 +63,13 @@ const DEFAULTS: FactorySettings = {
  *       .memory(true)               memory and knowledge of the stores, and memory_search with the
  *                                   built-in tools; otherwise `memory: false`, `knowledge: false`
  *       .compaction({ … })          compaction; on by default, `false` switches it off
- *       .approvals({ … })           approvals: which tool calls need somebody's word, and whose
+ *       .approvals({ … })           approvals: which tool calls need approval, and who is asked
  *       .tools([…]) .models(…)      tools, models (default: aiSdkModels())
  *     await factory.buildAgent({ model, overrideMemory, compaction })
  *                                   createSession({ memory, compaction, … })
  *     await agent.run("…")          startTurn({ sessionId, prompt })
  *
- * Each setting makes a new factory; the one before stays as it was.
+ * Each setting returns a new factory. The old one stays unchanged.
  */
 export class AgentFactory {
   readonly #storePath: string;
@@ -88,7 +88,7 @@ export class AgentFactory {
     return this.#with({ builtins: enabled });
   }
 
-  /** Whether agents remember what left their window. Default false. */
+  /** Whether agents have a memory. Default false. */
   memory(enabled: boolean): AgentFactory {
     return this.#with({ memory: enabled });
   }

@@ -9,16 +9,16 @@ import type { WaitingCall } from "../core/waiting-calls.ts";
 import { toolFailure } from "./execute-tool.ts";
 import { completed } from "./run-events.ts";
 
-/** Whom the agent asks before it runs a tool. */
+/** Decides whether a tool call runs, and asks for approval. */
 export interface Approvals {
   policyOf(toolName: string): ToolPolicy;
-  /** Resolves with the answer; with `undefined` when nobody gave one in time. Rejects when `signal` aborts. */
+  /** Resolves with the answer, or with `undefined` when none came in time. Rejects when `signal` aborts. */
   ask(approval: PendingApproval, signal: AbortSignal): Promise<ApprovalAnswer | undefined>;
-  /** The log has the answers; they need not be kept elsewhere. */
+  /** The log has the answers now, so the store may drop them. */
   settled(approvalIds: readonly string[]): Promise<void>;
 }
 
-/** UTF-8 bytes that are kept of what the user wants done. */
+/** UTF-8 bytes of the goal in a request. */
 const GOAL_BYTES_MAX = 500;
 
 /** Asks whether a call may run. */
@@ -48,7 +48,7 @@ export function approvalResolved(
   };
 }
 
-/** Nobody is asked: the settings refuse the call. */
+/** The settings deny the call. No approval is requested. */
 export function refusedBySettings({ id, name }: ToolUse): DurableEvent {
   return {
     type: "tool_approval_resolved",
@@ -60,7 +60,7 @@ export function refusedBySettings({ id, name }: ToolUse): DurableEvent {
   };
 }
 
-/** Denies all that waits in a session because something else came first. */
+/** Denies all waiting calls of a session, because a new prompt or an archive came first. */
 export function supersededEvents({ openCalls, waiting }: SessionState): DurableEvent[] {
   return openCalls.flatMap((call) => {
     const asked = waiting.get(call.id);
@@ -88,7 +88,7 @@ export function denied(message: string): string {
   return toolFailure("denied", message).content;
 }
 
-/** The goal of the task; without one, what the user said last. */
+/** The goal of the task record, or else the last user message. */
 function goalOf(state: SessionState): string {
   const { goal } = state.working.task;
   if (goal !== "") return headWithin(goal, GOAL_BYTES_MAX);

@@ -24,7 +24,7 @@ export interface AgentCompaction {
   readonly summaryTimeoutMs: number;
 }
 
-export interface CompactionParts {
+export interface CompactionDeps {
   readonly model: LanguageModel;
   readonly tools: ToolSet;
   readonly compaction: AgentCompaction;
@@ -53,7 +53,7 @@ export interface CompactionRun {
 /** Compacts when the compactor says that it is time; returns the tokens that it took. */
 export async function compactIfDue(
   log: TurnLog,
-  parts: CompactionParts,
+  parts: CompactionDeps,
   signal: AbortSignal,
 ): Promise<Usage> {
   const { compactor } = parts.compaction;
@@ -72,7 +72,7 @@ export async function compactIfDue(
  */
 export async function runCompaction(
   log: TurnLog,
-  parts: CompactionParts,
+  parts: CompactionDeps,
   trigger: CompactionTrigger,
   signal: AbortSignal,
 ): Promise<CompactionRun> {
@@ -192,7 +192,7 @@ function interruptedEvent(error: unknown, usage: Usage): DurableEvent {
 /** What a refused request teaches: it had more tokens than the window, or than the threshold that was to prevent it. */
 export function overflowEvent(
   state: SessionState,
-  { model, tools, compaction }: CompactionParts,
+  { model, tools, compaction }: CompactionDeps,
 ): DurableEvent {
   const estimated = requestTokens(state, tools);
   const { autoCompactThreshold } = compaction.compactor.config;

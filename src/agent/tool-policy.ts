@@ -1,18 +1,18 @@
 import type { ToolPolicy } from "../core/approval.ts";
 
-/** Policies by the names of tools, or by patterns in which `*` stands for any text. */
+/** Policies by tool name, or by a pattern in which `*` stands for any text. */
 export type ToolPolicies = Readonly<Record<string, ToolPolicy>>;
 
 interface PolicyTool {
   readonly name: string;
-  /** Its own, where nobody names it. */
+  /** The tool's own policy. */
   readonly policy?: ToolPolicy | undefined;
-  /** Ours: it changes nothing outside of rkat, and `*` does not mean it. */
+  /** One of rkat's own tools. They change nothing outside of rkat, so `*` does not apply to them. */
   readonly builtin: boolean;
 }
 
 /**
- * What happens to a call of a tool. The first that says something counts:
+ * The policy for a tool. The first match counts:
  *
  *     its name  ─►  the pattern with the most letters  ─►  the tool's own  ─►  "*"  ─►  allow
  */

@@ -5,13 +5,13 @@ import type { Tool, ToolDefinition } from "../core/tool.ts";
 /** The tools of an agent, by name. */
 export class ToolSet {
   readonly definitions: readonly ToolDefinition[];
-  /** Estimated tokens that telling the model of them takes in every call. */
+  /** Estimated tokens of the definitions, which are a part of every model call. */
   readonly tokens: number;
   readonly #byName: ReadonlyMap<string, Tool>;
 
   readonly #builtin: ReadonlySet<string>;
 
-  /** `builtin` are those that rkat brings itself. */
+  /** `builtin` are rkat's own tools. */
   constructor(tools: readonly Tool[], builtin: readonly Tool[] = []) {
     this.#builtin = new Set(builtin.map((tool) => tool.definition.name));
     this.#byName = new Map(tools.map((tool) => [tool.definition.name, tool]));

@@ -1,13 +1,13 @@
 import type { DurableEvent, TransientEvent } from "../core/event.ts";
 import type { SessionState } from "../core/session-state.ts";
 
-/** What the agent sees of a session: where it stands, and how to tell what happens. */
+/** The agent's view of a session: its state, and its log to append to. */
 export interface TurnLog {
   readonly state: SessionState;
-  /** Puts events into the log, all or none, and then into the state and before the listeners. */
+  /** Appends events, all or none, then updates the state and tells the listeners. */
   commit(events: readonly DurableEvent[]): Promise<void>;
-  /** The same with what `decide` makes of the state, which nothing changes in between. */
+  /** Appends the events that `decide` returns for the current state. */
   update(decide: (state: SessionState) => readonly DurableEvent[]): Promise<void>;
-  /** Shows an event that is not kept. */
+  /** Tells the listeners an event that is not stored. */
   stream(event: TransientEvent): void;
 }

@@ -4,10 +4,10 @@ import type { ToolDefinition } from "./tool.ts";
 import type { Usage } from "./usage.ts";
 
 /**
- * Answers a history.
+ * A language model. It answers a history.
  *
  * Contract:
- * - Deltas come as the model speaks; each block comes again whole, in order, as a `block`.
+ * - Deltas come while the model answers. Each block then comes as a whole, in order, as a `block`.
  * - The last chunk is `finish`. A stream that ends without it has failed.
  * - It throws `PROVIDER_ERROR`, with `retry` set when trying again may help,
  *   `CONTEXT_WINDOW_EXCEEDED` when the provider says that the request is too long for the model,
@@ -27,7 +27,7 @@ export interface LanguageModel {
 export interface ModelRequest {
   readonly messages: readonly Message[];
   readonly tools: readonly ToolDefinition[];
-  /** Output tokens at the most. */
+  /** Limit of output tokens. */
   readonly maxTokens?: number;
   readonly signal: AbortSignal;
 }
@@ -40,9 +40,9 @@ export type ModelChunk =
       readonly type: "finish";
       readonly stopReason: StopReason;
       readonly usage: Usage;
-      /** Set by a recording: who said this, and when. */
+      /** Set in a replay: who said this, and when. */
       readonly origin?: Origin;
     };
 
-/** Finds the model that a `provider/model` name stands for. */
+/** Finds a model by its `provider/model` name. */
 export type ModelResolver = (name: string) => LanguageModel | Promise<LanguageModel>;

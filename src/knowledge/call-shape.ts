@@ -1,7 +1,7 @@
-/** One argument of a call, as far as it tells what kind of call it is. */
+/** One argument of a tool call, as a part of the kind of call. */
 export interface ArgumentShape {
   readonly name: string;
-  /** The command, the folder or the host that it names. */
+  /** The command, folder or host in it. */
   readonly value?: string;
 }
 
@@ -9,11 +9,10 @@ const ARGUMENTS_MAX = 5;
 const TAG = "argument:";
 
 /**
- * What kind of call it is: the names of its arguments, and of those that name a
- * command, a path or an address the beginning.
+ * The kind of a tool call: the names of its arguments, and the beginning of a command, path or address.
  *
- * A model writes arguments, perhaps after what a document told it to. What goes
- * from here into a rule has to look like a name, and is short.
+ * The model wrote the arguments, perhaps because a document told it to. Only short texts that look
+ * like names may get from here into a rule.
  */
 function callShape(args: unknown): readonly ArgumentShape[] {
   if (typeof args !== "object" || args === null || Array.isArray(args)) return [];
@@ -27,14 +26,14 @@ function callShape(args: unknown): readonly ArgumentShape[] {
     });
 }
 
-/** The kind of a call as tags of what was learned from it. */
+/** The kind of a call, as tags of a correction. */
 export function shapeTags(args: unknown): readonly string[] {
   return callShape(args).map(({ name, value }) =>
     value === undefined ? `${TAG}${name}` : `${TAG}${name}=${value}`,
   );
 }
 
-/** The other way round. */
+/** The inverse of `shapeTags`. */
 export function shapeOfTags(tags: readonly string[]): readonly ArgumentShape[] {
   return tags
     .filter((tag) => tag.startsWith(TAG))

@@ -1,4 +1,4 @@
-/** Words that say how, not what. */
+/** Words without a subject of their own. */
 const EMPTY_WORDS = new Set(
   "a an and any are as at be by do does don for from i if in is it its me my never not no of on or please prefer that the then this to us use used using want we when with you your always avoid stop ever again anymore future now over instead rather than should must will make sure would".split(
     " ",
@@ -6,11 +6,11 @@ const EMPTY_WORDS = new Set(
 );
 const NO = /\b(?:never|not|no|avoid|stop|without)\b|n['’]t\b/i;
 
-/** What a statement is about, and which way it goes. */
+/** The subject of a statement, and whether it says yes or no to it. */
 interface Statement {
   readonly words: ReadonlySet<string>;
   readonly no: boolean;
-  /** What is preferred to what. */
+  /** The preferred thing and the other one. */
   readonly choice?: readonly [string, string];
 }
 
@@ -27,7 +27,7 @@ export function statementOf(text: string): Statement {
   };
 }
 
-/** Whether two statements about the same cannot both hold. */
+/** Whether two statements about the same subject cannot both hold. */
 export function contradicts(one: Statement, other: Statement): boolean {
   if (one.choice && other.choice) {
     return one.choice[0] === other.choice[1] && one.choice[1] === other.choice[0];
@@ -37,7 +37,7 @@ export function contradicts(one: Statement, other: Statement): boolean {
   return common / (one.words.size + other.words.size - common) >= 0.6;
 }
 
-/** The words that say what, without their endings. */
+/** The words of the subject, without their endings. */
 function wordsOf(text: string): readonly string[] {
   return (text.match(/[\p{L}\p{N}]+/gu) ?? [])
     .filter((word) => !EMPTY_WORDS.has(word))

@@ -11,14 +11,14 @@ export interface Denial {
   readonly requested: ToolApprovalRequested;
   readonly resolved: ToolApprovalResolved;
   readonly sessionId: string;
-  /** Places of the two in the session's log. */
+  /** `seq` of the request and of the answer. */
   readonly from: number;
   readonly seq: number;
   /** ISO 8601. */
   readonly time: string;
 }
 
-/** What a user's denial teaches: the attempt, the reason, and what was wanted. */
+/** The correction for a denial: the denied call, the reason and the user's goal. */
 export function correctionOf({
   requested,
   resolved,

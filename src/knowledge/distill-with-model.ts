@@ -5,7 +5,7 @@ import { hashOf } from "./hash-of.ts";
 import { RULE_MAX } from "./knowledge-distiller.ts";
 import { oneLine } from "./one-line.ts";
 
-/** Says something to a model and returns its answer. */
+/** Sends a prompt to a model and returns its answer. */
 export type AskModel = (prompt: string) => Promise<string>;
 
 const EVIDENCE_MAX = 200;
@@ -13,11 +13,10 @@ const EVIDENCE_MAX = 200;
 const answer = z.array(z.object({ rule: z.string(), sources: z.array(z.string()).min(1) }));
 
 /**
- * Lets a model make the rules. It is shown what the user said and which kind of
- * call it was about, never what a tool returned, and each of its rules has to
- * name what it rests on.
+ * Asks a model to make the rules. It sees the user's words and the kinds of calls, but no tool
+ * results. Each rule must name its sources.
  *
- * @throws Error when the answer is not what was asked for.
+ * @throws Error when the answer has another form.
  */
 export async function distillWithModel(
   evidence: readonly KnowledgeEntry[],

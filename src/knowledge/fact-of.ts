@@ -6,13 +6,12 @@ import { isTrivial } from "./is-trivial.ts";
 import { likenessOf, withoutVolatile } from "./near-text.ts";
 import { oneLine } from "./one-line.ts";
 
-/** Characters of a result that is worth keeping. */
+/** Characters of a result that becomes a fact. */
 const RESULT = { min: 10, max: 5000 } as const;
 const ARGS_MAX = 200;
 
 /**
- * Tools whose results are no news: what they give out is remembered already, or
- * holds for a moment only.
+ * Tools whose results are not recorded: memory has them already, or they are soon out of date.
  */
 const NOT_RECORDED: ReadonlySet<string> = new Set([
   "memory_search",
@@ -23,27 +22,26 @@ const NOT_RECORDED: ReadonlySet<string> = new Set([
 
 export interface ToolSuccess {
   readonly name: string;
-  /** `undefined` when the call is not at hand. */
+  /** `undefined` when the call was not found. */
   readonly args: unknown;
   readonly result: string;
   readonly sessionId: string;
-  /** Place of the result in its session's log. */
+  /** `seq` of the result. */
   readonly seq: number;
   /** ISO 8601. */
   readonly time: string;
 }
 
-/** What became of a result. */
+/** The fact, or why there is none. */
 export type FactOf =
   | { readonly fact: NewKnowledge }
   | { readonly dropped: "not recorded" | "too short" | "too long" | "trivial" | "forgotten" };
 
 /**
- * The fact that a successful tool result is: one of 10 to 5 000 characters that
- * says something.
+ * The fact for a successful tool result of 10 to 5 000 characters.
  *
- * Two results are the same when they say the same, whatever was asked; and when
- * the same was asked and they differ in numbers, times and ids only, or little.
+ * Results with the same text are the same fact, whatever the call. Results of the same call are the
+ * same fact when they differ only in numbers, times and ids, or very little.
  */
 export function factOf({ name, args, result, sessionId, seq, time }: ToolSuccess): FactOf {
   if (NOT_RECORDED.has(name)) return { dropped: "not recorded" };

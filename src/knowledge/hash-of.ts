@@ -5,7 +5,7 @@ export function hashOf(...values: readonly unknown[]): string {
   return createHash("sha256").update(canonicalJson(values)).digest("base64url").slice(0, 22);
 }
 
-/** JSON that is the same whatever the order of an object's fields. */
+/** JSON with sorted fields. */
 function canonicalJson(value: unknown): string {
   return JSON.stringify(value, (_, item) => (isObject(item) ? sorted(item) : item)) ?? "null";
 }

@@ -1,4 +1,4 @@
-/** What says that something was done, or that there is nothing, and no more. */
+/** Texts that only say that something was done, or that there is nothing. */
 const ACKNOWLEDGEMENTS: readonly RegExp[] = [
   /^(?:ok|okay|done|yes|no|true|false|null|none|nil|nan|undefined|void|empty|pong|ack|acknowledged|n\/?a)$/,
   /^(?:(?:all|the|your|operation|command|request|task|tool|call|file|files|directory|folder|changes?|edit|update|write|script|process|it) )*(?:was |were |has been |have been |is |are )?(?:successful(?:ly)?|succeeded|success|complete[d]?|finished|done|saved|written|created|updated|deleted|removed|applied|executed|ok)(?: successfully| ok| with no output| without errors?)?$/,
@@ -9,7 +9,7 @@ const ACKNOWLEDGEMENTS: readonly RegExp[] = [
   /^(?:exit(?:ed)?(?: with)?(?: code| status)?|status|return code) ?:? ?#$/,
 ];
 
-/** Fields of JSON that say how it went, and nothing of what. */
+/** JSON fields with a status, and no content. */
 const STATE_FIELDS =
   /^(?:ok|success|succeeded|status|state|result|results|error|errors|message|msg|code|count|total|done|data|items|output|content|exit_?code|stdout|stderr|duration(?:_?ms)?|time|took)$/i;
 

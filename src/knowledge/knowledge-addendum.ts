@@ -9,17 +9,17 @@ export const ADDENDUM_HEADING = "## Learned Behavioral Rules";
 const INTRODUCTION =
   "What the user of this project said or refused in earlier sessions, and somebody's own rules. They hold unless the user says otherwise now.";
 
-/** UTF-8 bytes of all of it. */
+/** UTF-8 bytes of the whole addendum. */
 const BYTES_MAX = 6000;
 const RULE_CHARACTERS_MAX = 500;
 
 export interface KnowledgeAddendum {
   readonly text: string;
-  /** The rules that are in it. */
+  /** Ids of its rules, in order. */
   readonly rules: readonly string[];
 }
 
-/** What a new session's system prompt is told of what the project has learned; nothing without rules. */
+/** The rules as a text for the system prompt of a new session; `undefined` without rules. */
 export function knowledgeAddendum(
   rules: readonly KnowledgeEntry[],
   maxRules: number,
@@ -38,7 +38,7 @@ export function knowledgeAddendum(
   return { text: [ADDENDUM_HEADING, "", INTRODUCTION, "", ...lines].join("\n"), rules: ids };
 }
 
-/** A system prompt without some of the rules that it was told, which `applied` names in order. */
+/** A system prompt without the rules in `gone`. `applied` has the ids of its rules, in order. */
 export function withoutRules(
   prompt: string,
   applied: readonly string[],
@@ -53,7 +53,7 @@ export function withoutRules(
   return prompt.slice(0, at) + told;
 }
 
-/** Pinned ones first, then what somebody wrote, then what has most support. */
+/** Pinned rules first, then those written or edited by hand, then those heard most often. */
 export function rankRules(rules: readonly KnowledgeEntry[]): readonly KnowledgeEntry[] {
   const written = ({ origin, edited }: KnowledgeEntry) => Number(origin === "added" || edited);
   return [...rules].sort(

@@ -1,11 +1,11 @@
 import type { Likeness } from "../core/knowledge.ts";
 import { hashOf } from "./hash-of.ts";
 
-/** Terminals' colours and cursor movements. */
+/** Escape sequences of terminals. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they begin so.
 const ESCAPES = /\u001b\[[0-9;?]*[A-Za-z]/g;
 
-/** What changes from one time to the next although nothing has changed. */
+/** Parts that change from call to call although the result is the same. */
 const VOLATILE: readonly RegExp[] = [
   /\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/g,
   /\b\d{4}-\d\d-\d\d(?:[t ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:z|[+-]\d\d:?\d\d)?)?/g,
@@ -14,7 +14,7 @@ const VOLATILE: readonly RegExp[] = [
   /\d+(?:[.,:]\d+)*/g,
 ];
 
-/** A text without numbers, times, ids and the width of its spaces. */
+/** A text without numbers, times, ids and runs of spaces. */
 export function withoutVolatile(text: string): string {
   const plain = text.replace(ESCAPES, "").toLowerCase();
   return VOLATILE.reduce((rest, pattern) => rest.replace(pattern, "#"), plain)
@@ -26,13 +26,12 @@ const SIGNATURE = 32;
 const BANDS = 8;
 /** Words of a shingle. */
 const SHINGLE = 3;
-/** Texts of fewer words are alike only when they are the same. */
+/** Shorter texts get no sketch. Only equal ones are merged. */
 const WORDS_MIN = 12;
 
 /**
- * A sketch of a text by its shingles (MinHash): of the values of two sketches as
- * many are equal as the texts have shingles in common. Texts that have five of
- * six in common share a band in 99 of 100 cases.
+ * A sketch of a text by its shingles (MinHash). The share of equal values in two sketches estimates
+ * the share of common shingles. Texts that share five of six shingles share a band in 99 of 100 cases.
  */
 export function likenessOf(text: string, about: string): Likeness | undefined {
   const words = withoutVolatile(text).split(" ");

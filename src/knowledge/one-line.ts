@@ -1,6 +1,6 @@
 import { redactSecrets } from "../secrets/redact-secrets.ts";
 
-/** A text on one line, without secrets, of at most so many characters. */
+/** A text on one line, without secrets, shortened to `charactersMax`. */
 export function oneLine(text: string, charactersMax: number): string {
   const line = redactSecrets(text)
     // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is to go.

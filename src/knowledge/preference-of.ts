@@ -1,7 +1,7 @@
 import type { NewKnowledge } from "../core/knowledge.ts";
 import { hashOf } from "./hash-of.ts";
 
-/** What two wordings of the same have in common. */
+/** A key that ignores case and punctuation. */
 export function statementKey(kind: "preference" | "rule" | "fact", text: string): string {
   const words = text
     .toLowerCase()
@@ -10,7 +10,7 @@ export function statementKey(kind: "preference" | "rule" | "fact", text: string)
   return hashOf(kind, words === "" ? text : words);
 }
 
-/** A preference that a user stated in a message. */
+/** The preference for a sentence of a user. */
 export function preferenceOf(
   text: string,
   at: {

@@ -14,12 +14,11 @@ import type { SessionState } from "../core/session-state.ts";
 export type EventListener = (event: EventEnvelope) => void;
 
 /**
- * A session that this process works with: its state, the one way to add to its
- * log, and who is told.
+ * A session in this process: its state, its listeners, and the only way to append to its log.
  */
 export class LiveSession implements TurnLog {
   readonly state: SessionState;
-  /** Stops the turn that runs; set while one does. */
+  /** Interrupts the running turn. Set while a turn runs. */
   running: AbortController | undefined;
   readonly #events: Pick<EventStore, "append">;
   readonly #listeners = new Set<EventListener>();
@@ -30,7 +29,7 @@ export class LiveSession implements TurnLog {
     this.#events = events;
   }
 
-  /** Adds a listener; returns the way to remove it. A listener must not throw. */
+  /** Adds a listener, and returns a function that removes it. A listener must not throw. */
   listen(listener: EventListener): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
@@ -40,15 +39,15 @@ export class LiveSession implements TurnLog {
     return this.#listeners.size > 0;
   }
 
-  /** Appends one batch after the other, however many ask at once. */
+  /** Appends events. Concurrent calls append one batch after the other. */
   commit(events: readonly DurableEvent[]): Promise<void> {
     return this.update(() => events);
   }
 
-  /** Appends what `decide` makes of the state, with nothing in between. */
+  /** Appends the events that `decide` returns for the current state. Nothing is appended in between. */
   update(decide: (state: SessionState) => readonly DurableEvent[]): Promise<void> {
     const commit = this.#lastCommit.then(() => this.#append(decide(this.state)));
-    // A batch that failed failed its own caller; the next one gets its own chance.
+    // Only the caller of a failed batch sees its error.
     this.#lastCommit = commit.catch(() => {});
     return commit;
   }

@@ -4,16 +4,16 @@ import { SessionState } from "../core/session-state.ts";
 import type { SessionStore } from "../core/session-store.ts";
 import { LiveSession } from "./live-session.ts";
 
-/** Idle sessions that are kept at hand; more are let go, the longest unused first. */
+/** Limit of idle sessions in this process. The longest unused are dropped first. */
 const IDLE_SESSIONS_MAX = 64;
 
-/** The sessions that this process has at hand. The log has all of them. */
+/** A cache of sessions in this process. The log has all sessions. */
 export class LiveSessions {
   readonly #events: EventStore;
   readonly #sessions: SessionStore;
   /** In the order of their last use. */
   readonly #byId = new Map<string, LiveSession>();
-  /** Whoever asks for a session while it is being opened gets the same one. */
+  /** Concurrent callers share one opening. */
   readonly #opening = new Map<string, Promise<LiveSession>>();
 
   constructor(stores: { readonly events: EventStore; readonly sessions: SessionStore }) {
@@ -68,7 +68,7 @@ export class LiveSessions {
     const state = snapshot
       ? await SessionState.restore(snapshot, read)
       : new SessionState(sessionId);
-    // Killed between the first events and the first snapshot: the log is the truth.
+    // A process was killed between the first events and the first snapshot.
     if (!snapshot) await state.catchUp(read);
     if (state.seq === 0) throw notFound(sessionId);
     return new LiveSession(state, this.#events);

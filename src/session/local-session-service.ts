@@ -109,12 +109,11 @@ export class LocalSessionService implements SessionService {
       ...(memory ? (["memory-store"] as const) : []),
       ...(options.compaction ? (["session-compaction"] as const) : []),
     ];
-    const settings = new TurnSettings(options);
-    this.#settings = settings;
+    this.#settings = new TurnSettings(options);
 
-    // What the project has learned. Without learning it is only there to be forgotten.
+    // What the project has learned. A service that does not learn can still forget it.
     const learning = learningOf(options);
-    const ask = askerOf(learning?.model, settings);
+    const ask = askerOf(learning?.model, this.#settings);
     const project = learning && new ProjectKnowledge(learning.store, learning, { memory, ask });
     const kept =
       project ?? (stores.knowledge && new ProjectKnowledge(stores.knowledge, {}, { memory }));
@@ -134,23 +133,16 @@ export class LocalSessionService implements SessionService {
     this.#projections = projections;
     const projected = () => projections.flush();
     this.#knowledge = new KnowledgeOperations(project, projected, onError);
-    const memoryWork = memoryOperations(options, projected);
-    this.#memory = memoryWork;
+    this.#memory = memoryOperations(options, projected);
 
     // What adds to the log.
-    const live = new LiveSessions(stores);
-    this.#live = live;
+    this.#live = new LiveSessions(stores);
     this.#desk = new ApprovalDesk(approvals, options.approvals ?? {}, onError);
-    const work = new SessionWork(stores, { live, desk: this.#desk, projections });
-    this.#work = work;
-    this.#approvals = new ApprovalOperations(approvals, {
-      desk: this.#desk,
-      live,
-      work,
-      projected,
-    });
-    const working = new WorkingMemoryOperations(live, work, settings);
-    this.#working = working;
+    const [live, desk] = [this.#live, this.#desk];
+    this.#work = new SessionWork(stores, { live, desk, projections });
+    const work = this.#work;
+    this.#approvals = new ApprovalOperations(approvals, { desk, live, work, projected });
+    this.#working = new WorkingMemoryOperations(live, work, this.#settings);
     this.#forgetting = {
       memory,
       knowledge: kept,
@@ -163,19 +155,15 @@ export class LocalSessionService implements SessionService {
       projected,
     };
 
-    // What models do with all of it.
-    const searchHistory: SessionService["searchHistory"] = async (request) => {
+    // What the tools of models call.
+    this.#searchHistory = async (request) => {
       const checked = requests.parseRequest(requests.searchHistory, request);
       return await events.search({ limit: SEARCH_LIMIT_DEFAULT, ...checked });
     };
-    this.#searchHistory = searchHistory;
     this.#toolsOf = sessionTools(options, {
-      searchMemory: this.#searchesMemory
-        ? async (request) =>
-            memoryWork.search(requests.parseRequest(requests.searchMemory, request))
-        : undefined,
-      searchHistory,
-      updateTask: (sessionId, change) => working.changeTask(sessionId, change, "agent"),
+      searchMemory: this.#searchesMemory ? (request) => this.searchMemory(request) : undefined,
+      searchHistory: this.#searchHistory,
+      updateTask: (sessionId, change) => this.#working.changeTask(sessionId, change, "agent"),
     });
 
     // An earlier process may have left the projections behind the log.
@@ -408,7 +396,7 @@ export class LocalSessionService implements SessionService {
   }
 
   get #searchesMemory(): boolean {
-    return this.#options.searchableMemory !== false;
+    return this.#has("memory-store") && this.#options.searchableMemory !== false;
   }
 
   #has(capability: Capability): boolean {

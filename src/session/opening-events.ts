@@ -4,19 +4,17 @@ import type { KnowledgeAddendum } from "../knowledge/knowledge-addendum.ts";
 import { MEMORY_RETRIEVAL_SKILL } from "../tools/memory-retrieval-skill.ts";
 
 /**
- * What a session's log begins with: how it was created, its system prompt, and
- * the history that it was given.
+ * The first events of a session: its settings, its system prompt, and the history that it begins with.
  *
- * The prompt is the session's own from here on: what the project learns later
- * is for sessions that come later.
+ * The system prompt never changes afterwards. What the project learns later is for later sessions.
  */
 export function openingEvents(session: {
   readonly id: string;
   readonly settings: SessionSettings;
   readonly systemPrompt: string | undefined;
-  /** Whether the model can search memory, and so is told how to. */
+  /** Whether the model can search memory. The prompt then tells it how. */
   readonly searchesMemory: boolean;
-  /** What the project has learned. */
+  /** The learned rules. */
   readonly knowledge: KnowledgeAddendum | undefined;
   readonly messages: readonly Message[];
 }): DurableEvent[] {

@@ -13,10 +13,10 @@ import type { PinnedMessage, Pins } from "../core/session-service.ts";
 import type { SessionState } from "../core/session-state.ts";
 import { headWithin } from "../core/tokens.ts";
 
-/** UTF-8 bytes of a message that a list of pins shows. */
+/** UTF-8 bytes of each message in the list of pins. */
 const SHOWN_BYTES = 200;
 
-/** The pins of a session, as its history has them now. */
+/** The pinned messages in the history of a session. */
 export function pinsView(state: SessionState, tokensMax: number): Pins {
   const pins = state.pinnedPositions.map((position): PinnedMessage => {
     const { id, message } = state.history[position] as HistoryEntry;
@@ -25,7 +25,7 @@ export function pinsView(state: SessionState, tokensMax: number): Pins {
   return { pins, tokens: pinTokens(state), tokensMax };
 }
 
-/** Estimated tokens of all that pins keep, with `more` messages pinned. */
+/** Estimated tokens of everything that pins keep, if `more` messages were pinned too. */
 export function pinTokens(state: SessionState, more: readonly number[] = []): number {
   const pinned = state.history.flatMap(({ id }, index) =>
     state.working.isPinned(id) || more.includes(id) ? [index] : [],
@@ -38,7 +38,7 @@ export function pinTokens(state: SessionState, more: readonly number[] = []): nu
 }
 
 /**
- * The entry, when pinning it makes sense.
+ * Returns the entry if it can be pinned.
  *
  * @throws SessionError `INVALID_PARAMS`
  */
@@ -63,7 +63,7 @@ function roleOf({ role }: Message): PinnedMessage["role"] {
   return role === "user" ? "user" : "assistant";
 }
 
-/** How a message begins, on one line. */
+/** The start of a message, on one line. */
 function startOf(message: Message): string {
   const calls = toolUses(message).map(({ name }) => `[calls ${name}]`);
   const results = toolResults(message).map(({ content }) => content);

@@ -50,35 +50,35 @@ export interface ServiceOptions {
   /** Which tool calls need approval, and who is asked. Without it, each tool's own policy counts. */
   readonly approvals?: ApprovalOptions;
   readonly tools?: readonly Tool[];
-  /** `memory_search`, `search_project_history`, `update_task` and `datetime`, as far as the stores allow. Default true. */
+  /** `memory_search` (with a memory), `search_project_history`, `update_task` and `datetime`. Default true. */
   readonly builtinTools?: boolean;
-  /** For sessions that are created without one. */
+  /** For sessions created without one. */
   readonly systemPrompt?: string;
-  /** Output tokens of one model call, for sessions that are created without a limit. */
+  /** Output tokens of one model call, for sessions created without a limit. */
   readonly maxTokens?: number;
-  /** The folder (`.rkat/sessions`) that shows sessions as files; none are written without it. */
+  /** Folder to write sessions to as files, such as `.rkat/sessions`. Default: none. */
   readonly sessionFiles?: string;
   readonly retry?: Partial<RetryPolicy>;
-  /** How long a tool call may take that has no limit of its own. Default 120 000. */
+  /** Time limit of a tool call, for tools without their own. Default 120 000. */
   readonly toolTimeoutMs?: number;
-  /** Called when work in the background fails and will be tried again. Default: a process warning. */
+  /** Called when background work fails. It is retried. Default: a process warning. */
   readonly onBackgroundError?: (error: unknown) => void;
 }
 
 export interface CompactionOptions extends Partial<CompactionConfig> {
-  /** Another strategy in the place of `DefaultCompactor`. */
+  /** Your own strategy, instead of `DefaultCompactor`. */
   readonly compactor?: Compactor;
-  /** Who writes summaries: the session's model when it is not given, `"fallback"` for no model at all. */
+  /** The model that writes summaries. Default: the session's model. `"fallback"`: no model. */
   readonly summarizer?: LanguageModel | "fallback";
-  /** What a failed summary does: leave the history as it is (default), or take the fallback's. */
+  /** After a failed summary: keep the history (default), or use the fallback summary. */
   readonly onSummaryFailure?: "keep" | "fallback";
-  /** Whether old tool output is shortened before anything is summarised. Default true. */
+  /** Whether to shorten old tool output before summarising. Default true. */
   readonly pruneToolOutput?: boolean;
-  /** How long a summary may take. Default 120 000. */
+  /** Time limit of a summary. Default 120 000. */
   readonly summaryTimeoutMs?: number;
-  /** Whether paths, names and numbers that a summary lost are appended to it. Default true. */
+  /** Whether to append paths, names and numbers that a summary lost. Default true. */
   readonly keepAnchors?: boolean;
-  /** Tokens that pins may take: a quarter of the threshold when it is not given, half of it at the most. */
+  /** Tokens that pins may take. Default: a quarter of the threshold; at most half of it. */
   readonly pinBudget?: number;
 }
 

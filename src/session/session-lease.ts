@@ -4,7 +4,7 @@ import { SessionError } from "../core/errors.ts";
 import { newId } from "../core/ids.ts";
 import type { LeaseOwner, SessionStore } from "../core/session-store.ts";
 
-/** How long a lease lasts that is not renewed: what a killed process leaves on another machine. */
+/** Lifetime of a lease without renewal. After a kill, another machine waits this long. */
 const LEASE_MS = 15_000;
 
 /** This process, as the owner of leases. Two services in one process are two owners. */
@@ -13,22 +13,21 @@ export function newOwner(): LeaseOwner {
 }
 
 /**
- * Which processes a process id of ours can be told from: containers that share
- * a volume, and a host name, do not share processes.
+ * The PID namespace. Containers may share a volume and a host name, but not process ids.
  */
 function processSpace(): string {
   try {
     return readlinkSync("/proc/self/ns/pid");
   } catch {
-    // Not Linux: every process of the host is in one space.
+    // Not Linux: all processes of the host share one namespace.
     return "";
   }
 }
 
 /**
- * Runs `work` while nobody else, in no process, works on the session.
+ * Runs `work` under the session's lease: no other process works on the session meanwhile.
  *
- * @throws SessionError `SESSION_BUSY` when somebody does.
+ * @throws SessionError `SESSION_BUSY` when another owner has the lease.
  */
 export async function withLease<T>(
   sessions: SessionStore,
@@ -42,7 +41,7 @@ export async function withLease<T>(
       message: "Another process is running a turn in this session.",
     });
   }
-  // A renewal that fails is not fatal: the log refuses an append that somebody else got ahead of.
+  // A failed renewal is not fatal: the log refuses an append after somebody else's.
   const renewal = setInterval(() => {
     sessions.acquire(key, owner, LEASE_MS).catch(() => {});
   }, LEASE_MS / 3);

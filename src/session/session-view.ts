@@ -5,7 +5,7 @@ import type { SessionState } from "../core/session-state.ts";
 import { taskView } from "../core/task.ts";
 import { totalTokens } from "../core/usage.ts";
 
-/** A snapshot as lists show it. */
+/** A snapshot as an entry of a list. */
 export function sessionSummary(snapshot: SessionSnapshot): SessionSummary {
   return {
     sessionId: snapshot.id,
@@ -20,7 +20,7 @@ export function sessionSummary(snapshot: SessionSnapshot): SessionSummary {
   };
 }
 
-/** A session as whoever reads it sees it. */
+/** The result of `read`. */
 export function sessionView(state: SessionState, isActive: boolean): SessionView {
   return {
     ...sessionSummary(state.snapshot()),
@@ -41,7 +41,7 @@ export function sessionView(state: SessionState, isActive: boolean): SessionView
   };
 }
 
-/** What came of a compaction that was asked for. */
+/** The result of `compact`. */
 export function compactionOutcome(
   { event, detail }: CompactionRun,
   messages: number,

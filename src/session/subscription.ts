@@ -7,17 +7,16 @@ import {
 } from "../core/event.ts";
 import type { LiveSession } from "./live-session.ts";
 
-/** How often the log is looked at for what other processes appended. */
+/** How often to look in the log for events of other processes. */
 const POLL_MS = 500;
 
-/** Live events that wait for a slow reader; past that it reads the log, and misses deltas only. */
+/** Limit of live events that wait for a slow reader. Beyond it, the reader misses deltas and reads the rest from the log. */
 const WAITING_MAX = 10_000;
 
 /**
- * The events of a session after `afterSeq`: first those in the log, then new
- * ones as they happen, from whichever process. Durable events come exactly
- * once and in order, however slow the reader is; deltas only while it keeps up,
- * and `stream_truncated` says how many did not.
+ * The events of a session after `afterSeq`: first those in the log, then new ones of all processes.
+ * Each durable event comes exactly once and in order, however slow the reader is. A reader that is
+ * too slow misses deltas, and `stream_truncated` says how many.
  */
 export async function* subscription(
   session: LiveSession,
@@ -30,7 +29,7 @@ export async function* subscription(
   let waiting: EventEnvelope[] = [];
   let dropped = 0;
   let wake = () => {};
-  // Whether the log may have what did not come by: at first, after a gap, and every now and then.
+  // Whether the log may have more: at first, after a gap, and after each poll interval.
   let behind = true;
   const stop = session.listen((event) => {
     if (waiting.length >= WAITING_MAX) {
@@ -49,7 +48,7 @@ export async function* subscription(
         behind = false;
         for await (const stored of read(last)) {
           if (signal.aborted) return;
-          // Not past what waits: its deltas would come too late.
+          // Stop before the waiting events, or their deltas would come too late.
           if (stored.seq > precededBy(waiting[0])) break;
           last = stored.seq;
           yield envelope(id, stored);

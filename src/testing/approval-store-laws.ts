@@ -3,7 +3,7 @@ import type { PendingApproval } from "../core/approval.ts";
 import type { ApprovalStore } from "../core/approval-store.ts";
 import type { Law } from "./law.ts";
 
-/** What every approval store keeps. Laws that open twice expect two stores on the same approvals. */
+/** What every approval store promises. A law that opens twice expects two stores on the same approvals. */
 export const approvalStoreLaws: readonly Law<ApprovalStore>[] = [
   {
     name: "what is added is listed until it is answered or removed, oldest first",

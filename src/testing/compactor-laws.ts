@@ -6,8 +6,8 @@ import { startsTurn } from "../core/turn.ts";
 import type { Law } from "./law.ts";
 
 /**
- * What every compactor promises, whatever it keeps. `open` returns one with the
- * settings that it would have by itself; the laws read them from `config`.
+ * What every compactor promises. `open` returns one with its default settings; the laws read them from
+ * `config`.
  */
 export const compactorLaws: readonly Law<Compactor>[] = [
   {
@@ -201,7 +201,7 @@ interface Situation {
   readonly targetTokens: number;
 }
 
-/** Many turns; one turn that is too large; one tool output that is. All begin S U A T. */
+/** Many turns, one turn that is too large, and one tool output that is. All begin with S U A T. */
 const SITUATIONS: readonly Situation[] = [
   { messages: [system("Be brief."), ...turns(12, 300)], targetTokens: 1500 },
   {

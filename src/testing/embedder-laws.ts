@@ -9,7 +9,7 @@ const TEXTS = [
   "a",
 ];
 
-/** What every embedder keeps. */
+/** What every embedder promises. */
 export const embedderLaws: readonly Law<Embedder>[] = [
   {
     name: "vectors have as many numbers as the embedder says",

@@ -8,7 +8,7 @@ const LIMITS: KnowledgeLimits = {
   eviction: "spare_used",
 };
 
-/** What every knowledge store keeps. Laws that open twice expect two stores on the same knowledge. */
+/** What every knowledge store promises. A law that opens twice expects two stores on the same knowledge. */
 export const knowledgeStoreLaws: readonly Law<KnowledgeStore>[] = [
   {
     name: "what is recorded is listed, newest first, and read by its id",

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import type { MemoryEntry, MemoryPage, MemoryQuery, MemoryStore } from "../core/memory-store.ts";
 import type { Law } from "./law.ts";
 
-/** What every memory store keeps. Laws that open twice expect two stores on the same memory. */
+/** What every memory store promises. A law that opens twice expects two stores on the same memory. */
 export const memoryStoreLaws: readonly Law<MemoryStore>[] = [
   {
     name: "what is added is found by its own words",

@@ -4,35 +4,34 @@ import type { AssistantBlock, Message, StopReason, ToolUse } from "../core/messa
 import { estimateTokens } from "../core/tokens.ts";
 import { NO_USAGE, type Usage } from "../core/usage.ts";
 
-/** What a scripted model does when it is called. A string is an answer of that text. */
+/** One answer of a scripted model. A string is a text. */
 export type ScriptedReply =
   | string
   | Error
   | {
       readonly reasoning?: string;
       readonly text?: string;
-      /** Deltas that the text comes in. Default 1. */
+      /** Number of deltas. Default 1. */
       readonly deltas?: number;
       readonly toolCalls?: readonly ToolUse[];
       readonly stopReason?: StopReason;
       readonly usage?: Partial<Usage>;
       /** Fails with this code instead of answering. */
       readonly error?: ErrorCode;
-      /** Breaks off before its end, which is worth another try. */
+      /** The stream ends too early. The agent retries that. */
       readonly breaksOff?: true;
-      /** Waits this long before it speaks, and gives up when the request is aborted. */
+      /** Waits this long before it answers, unless the request is aborted. */
       readonly delayMs?: number;
     };
 
 export interface ScriptedModel extends LanguageModel {
-  /** What it was called with, copied. */
+  /** Copies of its requests. */
   readonly requests: { readonly messages: readonly Message[]; readonly maxTokens?: number }[];
 }
 
 /**
- * The one double: a model that says what it is told to say, and remembers what
- * it was asked. `next` is a list of replies, or a function that makes one of the
- * request; a list that has run out answers "ok".
+ * A model for tests that gives scripted answers and records its requests. `next` is a list of replies,
+ * or a function from a request to a reply. After the end of the list it answers "ok".
  */
 export function scriptedModel(
   next: readonly ScriptedReply[] | ((request: ModelRequest, call: number) => ScriptedReply),

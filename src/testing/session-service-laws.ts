@@ -10,13 +10,13 @@ import type { Capability, SessionService } from "../core/session-service.ts";
 import type { Law } from "./law.ts";
 import type { ScriptedReply } from "./scripted-model.ts";
 
-/** What a service under test is made of; plain data, so that it can be made in another process. */
+/** Settings of a service under test. Plain data, so that another process can make the service. */
 export interface ServiceSetup {
   readonly capabilities: readonly Capability[];
-  /** What the model answers, call by call; "ok" when they have run out. */
+  /** The answers of the model, in order. After the last one it answers "ok". */
   readonly replies?: readonly ScriptedReply[];
   readonly compaction?: Partial<CompactionConfig>;
-  /** Which tools need somebody's word, and how long a turn waits for it. */
+  /** Which tools need approval, and how long a turn waits for it. */
   readonly approvals?: {
     readonly policies?: Readonly<Record<string, ToolPolicy>>;
     readonly timeoutMs?: number;

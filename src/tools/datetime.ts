@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { defineTool, type Tool, ToolError } from "../core/tool.ts";
 
-/** Tells the model what day and time it is, which it cannot know otherwise. */
+/** Tells the model the current date and time. */
 export function datetimeTool(now: () => Date = () => new Date()): Tool {
   return defineTool({
     name: "datetime",

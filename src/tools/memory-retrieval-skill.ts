@@ -1,4 +1,4 @@
-/** The skill that tells a model how to use its memory; part of the system prompt when memory is on. */
+/** Tells the model how to use its memory. Part of the system prompt when memory is on. */
 export const MEMORY_RETRIEVAL_SKILL = {
   id: "memory-retrieval",
   text: `<skill id="memory-retrieval">

@@ -6,7 +6,7 @@ import { defineTool, type Tool } from "../core/tool.ts";
 const LIMIT_DEFAULT = 5;
 const LIMIT_MAX = 20;
 
-/** Searches the whole logs of this project's sessions: tool output and pruned text included. */
+/** Searches the complete logs of this project's sessions, including tool output and pruned text. */
 export function searchProjectHistoryTool(
   search: (request: SearchHistory) => Promise<readonly HistoryHit[]>,
 ): Tool {

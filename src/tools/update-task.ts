@@ -4,7 +4,7 @@ import { parseRequest, taskChange } from "../core/requests.ts";
 import { renderTask, type TaskChange, type TaskRecord } from "../core/task.ts";
 import { defineTool, type Tool, ToolError } from "../core/tool.ts";
 
-/** Lets the model keep the task record of its session. Files that its tools name are active by themselves. */
+/** Lets the model keep its session's task record. Files named in tool calls are added without it. */
 export function updateTaskTool(
   update: (sessionId: string, change: TaskChange) => Promise<TaskRecord>,
 ): Tool {
@@ -12,7 +12,7 @@ export function updateTaskTool(
     name: "update_task",
     description:
       "Keep the task record of this session: goal, sub-tasks, notes. It stays word for word when older messages are replaced by a summary. Use it for work of several steps, and note what must not be lost: decisions, names, numbers. Without arguments it shows the record.",
-    // Limits are checked below, and said when they are met: here they would be sent with every call.
+    // The limits are checked below. In this schema they would cost tokens in every call.
     input: z.strictObject({
       new_task: z.string().optional().describe("Goal of a new task; clears the record."),
       goal: z.string().optional(),

@@ -16,7 +16,7 @@ import {
   replaceRules,
 } from "../knowledge/merge-knowledge.ts";
 
-/** Keeps what was learned in this process only. */
+/** Keeps knowledge in this process only. */
 export class EphemeralKnowledgeStore implements KnowledgeStore {
   readonly #rows = new Rows();
   #position = 0;

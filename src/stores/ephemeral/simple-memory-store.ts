@@ -30,7 +30,7 @@ export class SimpleMemoryStore implements MemoryStore {
 
   async add(entries: readonly MemoryEntry[]): Promise<number> {
     const before = this.#entries.size;
-    // All are read before any is kept: one that cannot be read refuses the whole batch.
+    // Read all before storing any, so that a bad entry refuses the whole batch.
     const fresh = entries.filter(({ content }) => content.trim() !== "").map((one) => ({ ...one }));
     for (const entry of fresh) {
       if (!this.#entries.has(entry.id)) this.#entries.set(entry.id, entry);
@@ -111,7 +111,7 @@ function wordsOf(text: string): readonly string[] {
   return text.toLowerCase().split(/\s+/).filter(Boolean);
 }
 
-/** The score of the question that fits best. */
+/** The best score over all questions. */
 function bestScore(
   { content }: MemoryEntry,
   questions: readonly (readonly string[])[],

@@ -9,17 +9,16 @@ import {
 } from "../../core/message.ts";
 import { startsTurn } from "../../core/turn.ts";
 
-/** What an event says, and who says it. */
+/** The text of an event, and its speaker. */
 export interface EventText {
   readonly role: HistoryHit["role"];
   readonly text: string;
 }
 
 /**
- * The text by which an event is found; `undefined` when it says nothing.
+ * The text by which a search finds an event; `undefined` when there is none.
  *
- * The index of a store depends on it: whoever changes what it returns adds a
- * migration that indexes the log again.
+ * Stores index this text. After a change here they must index the log again.
  */
 export function eventText(event: DurableEvent): EventText | undefined {
   const said = saidBy(event);
@@ -62,7 +61,7 @@ function messageText(message: Message): EventText | undefined {
 
 function callText(call: { readonly name: string; readonly args: unknown }): string {
   const args = JSON.stringify(call.args) ?? "";
-  // Escapes would glue an "n" to the first word of each line.
+  // Otherwise the escape "\n" would add an "n" to the first word of each line.
   return `${call.name} ${args.replace(/\\(["\\/nrt])/g, (_, escaped) => UNESCAPED[escaped] ?? escaped)}`;
 }
 
@@ -72,7 +71,7 @@ function lines(texts: readonly string[]): string {
   return texts.filter((text) => text !== "").join("\n");
 }
 
-/** Whether a turn begins with the event: the same rule as for messages. */
+/** Whether a turn begins with the event. The same rule as for messages. */
 export function beginsTurn(event: DurableEvent): boolean {
   return (
     event.type === "run_started" || (event.type === "message_added" && startsTurn(event.message))

@@ -1,12 +1,12 @@
 import { unicodePattern } from "../../core/unicode-pattern.ts";
 import type { SearchWord } from "./search-words.ts";
 
-/** Characters of a passage, without the ellipses that say where it was cut. */
+/** Characters of a passage, without ellipses. */
 const PASSAGE_MAX = 2000;
-/** Characters before the first word that was found. */
+/** Characters before the first found word. */
 const LEAD = 200;
 
-/** The part of `text` that has most of the words in it; all of a text that is short enough. */
+/** The part of `text` with most of the words. A short text comes whole. */
 export function passage(text: string, words: readonly SearchWord[]): string {
   if (text.length <= PASSAGE_MAX) return text;
   const start = boundary(text, Math.min(bestStart(text, words), text.length - PASSAGE_MAX));
@@ -14,7 +14,7 @@ export function passage(text: string, words: readonly SearchWord[]): string {
   return `${start > 0 ? "…" : ""}${text.slice(start, end)}${end < text.length ? "…" : ""}`;
 }
 
-/** Where the passage begins that has the most different words. */
+/** The start of the passage with the most different words. */
 function bestStart(text: string, words: readonly SearchWord[]): number {
   const found = findWords(text, words);
   const inside = new Map<string, number>();
@@ -38,7 +38,7 @@ function bestStart(text: string, words: readonly SearchWord[]): number {
 function findWords(text: string, words: readonly SearchWord[]): { word: string; at: number }[] {
   if (words.length === 0) return [];
   const parts = words.map(({ word }) => stem(word)).sort((one, other) => other.length - one.length);
-  // Words begin anywhere in scripts without spaces, elsewhere not in the middle of another.
+  // In scripts without spaces a word may begin anywhere; elsewhere only at a word boundary.
   const pattern = parts.map((part) =>
     SPACED(part).test(part) ? `(?<![\\p{L}\\p{N}])${part}` : part,
   );
@@ -48,18 +48,18 @@ function findWords(text: string, words: readonly SearchWord[]): { word: string; 
   }));
 }
 
-/** What begins with a letter or digit of a script that puts spaces between words. */
+/** Starts with a letter or digit of a script with spaces between words. */
 const SPACED = unicodePattern(/^[A-Za-z0-9]/, {
   source: String.raw`^[\p{scx=Latn}\p{scx=Cyrl}\p{scx=Grek}\p{N}]`,
   flags: "u",
 });
 
-/** About what is left of an English word when its ending is taken off: "running" and "runs" are found alike. */
+/** A rough stem of an English word, so that "running" also finds "runs". */
 function stem(word: string): string {
   return word.length > 4 ? word.slice(0, Math.max(4, word.length - 3)) : word;
 }
 
-/** `index`, or one less where it would cut a character in two. */
+/** `index`, or one less if it would cut a character in two. */
 function boundary(text: string, index: number): number {
   return /^[\uDC00-\uDFFF]/.test(text.slice(index, index + 1)) ? index - 1 : index;
 }

@@ -4,16 +4,16 @@ import { passage } from "./passage.ts";
 import { type SearchWord, searchWords, wordsOf } from "./search-words.ts";
 import { timeRange } from "./time-range.ts";
 
-/** An event and the user messages of its session up to it. */
+/** An event, with the number of turns in its session so far. */
 export interface SearchableEvent extends PositionedEvent {
   readonly turns: number;
 }
 
 /**
- * Searches events one by one: no index, so only for what fits in a process.
+ * Searches events one by one, without an index. Only for logs that fit in a process.
  *
- * An event scores by the words of the query that it has, rare ones more; of
- * equals the newer comes first.
+ * An event scores by the words of the query that it has, and rare words count more. Of equal events
+ * the newer comes first.
  */
 export function searchHistory(
   events: readonly SearchableEvent[],
@@ -46,7 +46,7 @@ interface Match {
   readonly event: SearchableEvent;
   readonly role: HistoryHit["role"];
   readonly text: string;
-  /** For each word of the query, whether the event has it. */
+  /** Whether the event has each word of the query. */
   readonly matched: readonly boolean[];
 }
 

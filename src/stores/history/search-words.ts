@@ -1,13 +1,13 @@
 import { isAscii, NOTHING, unicodePattern } from "../../core/unicode-pattern.ts";
 import { STOP_WORDS } from "../../search/stop-words.ts";
 
-/** A word to search for; `whole` is false where any word that begins so will do. */
+/** A word to search for. With `whole: false` it is the beginning of a word. */
 export interface SearchWord {
   readonly word: string;
   readonly whole: boolean;
 }
 
-/** More words do not make a search better, only slower. */
+/** More words make a search slower, but not better. */
 const WORDS_MAX = 64;
 
 /** The words to search for; empty when the query has none. */
@@ -29,17 +29,15 @@ export function wordsOf(text: string): string[] {
 }
 
 /**
- * The text in a form that an index can split at whatever is not a letter, a mark or a digit.
+ * The text in a form for an index that splits at everything except letters, marks and digits.
  *
  *     userName    userName user Name
  *     東京都に      東京 京都 都に に
  *
- * Where a script puts no spaces between words, each pair of characters is a
- * word, and so is the last character, which begins no pair: a single character
- * is found as the beginning of a word.
+ * In a script without spaces each pair of characters is a word, and the last character is one too. So
+ * a search finds a single character as the beginning of a word.
  *
- * The index of a store depends on it: whoever changes what it returns adds a
- * migration that indexes the log again.
+ * Stores index this text. After a change here they must index the log again.
  */
 export function spacedText(text: string): string {
   const withParts = HUMP(text).test(text) ? text.replace(WORD(text), wordAndParts) : text;
@@ -67,7 +65,7 @@ const UNSPACED = unicodePattern(NOTHING, {
   flags: "gv",
 });
 
-/** Longer ones are data, not names. */
+/** Longer words are data, not names. */
 const NAME_LENGTH_MAX = 100;
 
 function wordAndParts(word: string): string {

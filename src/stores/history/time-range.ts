@@ -2,7 +2,7 @@ import type { HistoryQuery } from "../../core/event-store.ts";
 
 const DAY_MS = 86_400_000;
 
-/** The bounds of a query in milliseconds, both included; a day as the upper bound is all of that day. */
+/** The bounds of a query in milliseconds, both included. An `until` that is a day includes the whole day. */
 export function timeRange({ since, until }: Pick<HistoryQuery, "since" | "until">): {
   readonly sinceMs: number;
   readonly untilMs: number;

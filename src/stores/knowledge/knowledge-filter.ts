@@ -1,7 +1,7 @@
 import type { KnowledgeEntry } from "../../core/knowledge.ts";
 import type { KnowledgePage } from "../../core/knowledge-store.ts";
 
-/** Whether an entry is one that a page is asked for. */
+/** Whether an entry meets the conditions of a page. */
 export function knowledgeFilter({
   kind,
   pinned,

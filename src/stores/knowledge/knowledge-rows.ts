@@ -5,33 +5,33 @@ export interface KnowledgeRow {
   /** Grows with every entry that is added. */
   readonly key: number;
   readonly entry: KnowledgeEntry;
-  /** Grows with every change that memory has to hear of. */
+  /** Grows with every change that memory needs to know. */
   readonly version: number;
-  /** The version that memory has heard of; 0 for none. */
+  /** The version that memory has; 0 for none. */
   readonly heard: number;
   readonly signature?: readonly number[];
 }
 
-/** Rows, and the hashes by which they are found. Everything is looked up; nothing is scanned. */
+/** Rows, and hashes to find them. Every method is a lookup, not a scan. */
 export interface KnowledgeRows {
   byId(id: string): KnowledgeRow | undefined;
-  /** The row that has this hash; `"forgotten"` when the one that had it must not come back. */
+  /** The row with this hash; `"forgotten"` when that row was forgotten and must not come back. */
   byHash(hash: string): KnowledgeRow | "forgotten" | undefined;
   /** Some rows that share a band. */
   byBands(bands: readonly string[]): readonly KnowledgeRow[];
   insert(entry: KnowledgeEntry, hashes: Hashes): void;
-  /** Saves a changed row; with hashes, they replace those that it had. */
+  /** Saves a changed row. New hashes replace the old ones. */
   save(row: KnowledgeRow, hashes?: Hashes): void;
-  /** Removes a row; the hashes that are to be forgotten stay without it. */
+  /** Removes a row. With `forget`, its hashes stay, so that it does not come back. */
   remove(row: KnowledgeRow, options?: { readonly forget?: boolean }): void;
-  /** Nothing with one of these hashes was forgotten any more. */
+  /** Lets forgotten rows with these hashes come back. */
   allow(hashes: readonly string[]): void;
   count(kind: KnowledgeKind): number;
-  /** The first of a kind that is not pinned and, if so wanted, that nobody used. */
+  /** The oldest of a kind that is not pinned. With `unused`, one that was never used. */
   oldest(kind: KnowledgeKind, options: { readonly unused: boolean }): KnowledgeRow | undefined;
-  /** Memory has to hear that this is gone. */
+  /** Notes for memory that an entry was deleted. */
   gone(id: string): void;
-  /** What rules are made of has changed. */
+  /** Notes that sources of rules have changed. */
   revise(): void;
 }
 

@@ -2,10 +2,10 @@ import type { KnowledgeEntry, NewKnowledge } from "../../core/knowledge.ts";
 import type { KnowledgeChange, KnowledgeLimits } from "../../core/knowledge-store.ts";
 import type { KnowledgeRow, KnowledgeRows } from "./knowledge-rows.ts";
 
-/** Share of their signatures that two texts have in common when they are nearly the same. */
+/** Two texts are nearly the same when this share of their signatures is equal. */
 const ALIKE = 0.84;
 
-/** Adds what is new and merges what is known; returns the entry as it is now, if there is one. */
+/** Adds new knowledge, or merges it into an entry that says the same. Returns the entry, if there is one. */
 export function mergeKnowledge(
   rows: KnowledgeRows,
   fresh: NewKnowledge,
@@ -23,7 +23,7 @@ export function mergeKnowledge(
   return entry;
 }
 
-/** Changes an entry as somebody asked. */
+/** Changes an entry by hand. */
 export function editKnowledge(
   rows: KnowledgeRows,
   id: string,
@@ -55,7 +55,7 @@ export function forgetKnowledge(rows: KnowledgeRows, ids: readonly string[]): nu
   return found.length;
 }
 
-/** Puts rules in the place of those that were distilled before. */
+/** Replaces the distilled rules. */
 export function replaceRules(
   rows: KnowledgeRows,
   before: readonly KnowledgeEntry[],
