@@ -26,7 +26,8 @@ export interface SqliteStores extends Stores {
  * Sessions, events, memory and what the project has learned in one SQLite file, which other processes may
  * use at the same time.
  *
- * The file is opened, and made if it is not there, when a store is first used.
+ * The file is opened, and made if it is not there, when a store is first used. The path `":memory:"` keeps
+ * everything in this process, until it is closed.
  * The stores share one connection: closing one of them closes all.
  */
 export function sqliteStores(options: SqliteStoresOptions): SqliteStores {

@@ -16,6 +16,9 @@ import { memoryStoreLaws } from "../src/testing/memory-store-laws.ts";
 const sqlite = (thread: "main" | "worker") => async (folder: string) =>
   new SqliteMemoryStore(openDatabase({ path: join(folder, "rkat.db"), thread }));
 
+const inMemory = (thread: "main" | "worker") => async () =>
+  new SqliteMemoryStore(openDatabase({ path: ":memory:", thread }));
+
 const STORES: readonly {
   readonly name: string;
   readonly durable: boolean;
@@ -24,6 +27,8 @@ const STORES: readonly {
   { name: "simple", durable: false, open: async () => new SimpleMemoryStore() },
   { name: "sqlite", durable: true, open: sqlite("main") },
   { name: "sqlite in a worker", durable: true, open: sqlite("worker") },
+  { name: "sqlite in memory", durable: false, open: inMemory("main") },
+  { name: "sqlite in memory, in a worker", durable: false, open: inMemory("worker") },
   {
     name: "hnsw over sqlite",
     durable: true,

@@ -1,5 +1,8 @@
 import { once } from "node:events";
+import { setImmediate } from "node:timers/promises";
 import type { Worker } from "node:worker_threads";
+import type { Database } from "./database.ts";
+import { IN_MEMORY } from "./open-connection.ts";
 
 /** What the thread is given. */
 export interface MergeWork {
@@ -16,32 +19,38 @@ const SCRIPT = new URL(
 );
 
 /**
- * Merges segments off the way of searches: in a thread and on a connection of its own, which
- * live as long as there is something to merge. Each step is short and on disk, so that nothing
- * is lost when it is stopped, or killed, in between. No process stays alive for it.
+ * Merges segments beside searches, in a thread and on a connection of its own. They live as long as there
+ * is something to merge. Each step is short and on disk, so that nothing is lost when it is stopped or
+ * killed. It keeps no process alive.
  */
 export class BackgroundMerger {
-  readonly #path: string;
+  readonly #database: Database;
   readonly #namespace: string;
   readonly #stop = new SharedArrayBuffer(4);
   #worker: Worker | undefined;
   #ended: Promise<unknown> = Promise.resolve();
   #closed = false;
 
-  constructor(path: string, namespace: string) {
-    this.#path = path;
+  constructor(database: Database, namespace: string) {
+    this.#database = database;
     this.#namespace = namespace;
   }
 
-  /** Says that there may be something to merge. */
+  /** There may be something to merge. */
   wake(): void {
     if (this.#closed || this.#worker) return;
-    const work: MergeWork = { path: this.#path, namespace: this.#namespace, stop: this.#stop };
-    // Not imported: it would load with the store, takes 2 ms, and whoever searches once merges nothing.
+    const { path } = this.#database;
+    if (path === IN_MEMORY) {
+      this.#ended = this.#ended.then(() => this.#mergeHere());
+      this.#ended.catch(() => {});
+      return;
+    }
+    const work: MergeWork = { path, namespace: this.#namespace, stop: this.#stop };
+    // An import would load with the store and take 2 ms, and a process that searches once merges nothing.
     const { Worker } = process.getBuiltinModule("node:worker_threads");
     const worker = new Worker(SCRIPT, {
       workerData: work,
-      // Not the process's own flags, of which some are about its main script only.
+      // Some flags of the process are for its main script only.
       execArgv: ["--disable-warning=ExperimentalWarning"],
     });
     worker.unref();
@@ -49,14 +58,14 @@ export class BackgroundMerger {
     this.#ended = once(worker, "exit").finally(() => {
       this.#worker = undefined;
     });
-    // Whoever waits for it is told; a store that cannot be merged can still be searched.
+    // `finish` reports it; a store that cannot be merged can still be searched.
     this.#ended.catch(() => {});
   }
 
   /** Resolves when nothing is left to merge. */
   async finish(): Promise<void> {
     if (this.#worker) await this.#end();
-    // What was added while that one came to its end waits for another.
+    // What was added while it ended waits for another.
     this.wake();
     await this.#end();
   }
@@ -67,6 +76,13 @@ export class BackgroundMerger {
     Atomics.store(new Int32Array(this.#stop), 0, 1);
     Atomics.notify(new Int32Array(this.#stop), 0);
     await this.#end().catch(() => {});
+  }
+
+  /** No other thread sees a database in memory, so commands of the store wait for each step. */
+  async #mergeHere(): Promise<void> {
+    while (!this.#closed && (await this.#database.run("mergeMemories", this.#namespace))) {
+      await setImmediate();
+    }
   }
 
   async #end(): Promise<void> {

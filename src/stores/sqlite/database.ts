@@ -21,6 +21,7 @@ export interface Database {
 }
 
 export interface DatabaseOptions {
+  /** `":memory:"` keeps everything in the memory of this process, until it is closed. */
   readonly path: string;
   /**
    * Where commands run. `"main"` starts at once, and blocks the event loop

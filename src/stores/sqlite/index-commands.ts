@@ -74,8 +74,12 @@ export interface Verified extends Progress {
 /** A check that is going on, on a connection that does nothing else meanwhile. */
 const RUNNING = new WeakMap<Connection, Generator<Progress, MemoryCheck>>();
 
-/** The next step of a check. All steps see one state of the file. */
-function verifyMemories(db: Connection, namespace: string): Verified {
+/** The next step of a check, or all of it. All steps see one state of the file. */
+function verifyMemories(db: Connection, namespace: string, isWhole: boolean): Verified {
+  if (isWhole) {
+    const check = run(db, namespace, verifyIndex());
+    return { done: check.entries, total: check.entries, check };
+  }
   const running = RUNNING.get(db) ?? runInSteps(verifyIndex(), new SqliteIndexStore(db, namespace));
   RUNNING.set(db, running);
   try {

@@ -5,6 +5,9 @@ import { Connection } from "./connection.ts";
 import { requireSqlite } from "./require-sqlite.ts";
 import { SCHEMA, SCHEMA_VERSION } from "./schema.ts";
 
+/** The path of a database that is in the memory of one connection, and gone with it. */
+export const IN_MEMORY = ":memory:";
+
 /** "rkat", for `file` and for us to know our own files by. */
 const APPLICATION_ID = 0x726b6174;
 
@@ -16,13 +19,14 @@ const APPLICATION_ID = 0x726b6174;
  */
 export function openConnection(path: string): Connection {
   requireSqlite();
-  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  const isFile = path !== IN_MEMORY;
+  if (isFile) mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   const db = new Connection(path);
   try {
     // In one transaction: another process may be making the store right now.
     const version = db.read(() => versionOf(db));
     // Now, while it is empty: SQLite gives the WAL and its index the mode of the file.
-    if (version === 0) chmodSync(path, 0o600);
+    if (version === 0 && isFile) chmodSync(path, 0o600);
     // As early as that too: a file keeps what it began with. `free-pages.ts` makes use of it.
     if (version === 0) db.exec("PRAGMA auto_vacuum = INCREMENTAL");
     db.exec(`

@@ -4,7 +4,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { ConceptEmbedder } from "../../../test/support/concept-embedder.ts";
 import type { MemoryEntry } from "../../core/memory-store.ts";
+import { sqliteStores } from "../../sqlite.ts";
 import { openDatabase } from "./database.ts";
 import { SqliteMemoryStore, type SqliteMemoryStoreOptions } from "./sqlite-memory-store.ts";
 
@@ -304,3 +306,35 @@ describe("search", () => {
     expect(hits[0]?.score).toBeLessThan(1);
   });
 });
+
+test.each(["main", "worker"] as const)(
+  "a store in memory has the whole engine, on the %s thread",
+  async (thread) => {
+    const embedder = new ConceptEmbedder();
+    const stores = sqliteStores({ path: ":memory:", thread, embedder });
+    const { memory, sessions } = stores;
+    await Promise.all(
+      Array.from({ length: 5 }, (_, batch) =>
+        memory.add(
+          Array.from({ length: 900 }, (_, index) =>
+            entry(`${batch}-${index}`, `plover ${batch * 900 + index} ${unlikeWords(index)}`),
+          ),
+        ),
+      ),
+    );
+    await memory.add([entry("dog", "Our greyhound sleeps all day.", { sessionId: "pets" })]);
+    await memory.finishMerging();
+    await memory.reindex();
+    expect((await memory.stats()).index).toMatch(/in [1-4] segments$/);
+    expect(await memory.finishEmbedding()).toMatchObject({ pending: 0 });
+    const found = await memory.search({ query: "puppy", limit: 1, minScore: 0 });
+    expect(found.map(({ id }) => id)).toEqual(["dog"]);
+    expect(await memory.delete({ sessionId: "pets" })).toBe(1);
+    expect((await memory.verify()).problems).toEqual([]);
+    expect(await sessions.list({})).toEqual([]);
+    const others = sqliteStores({ path: ":memory:" });
+    expect((await others.memory.stats()).entries).toBe(0);
+    await Promise.all([stores.close(), others.close()]);
+    expect(existsSync(":memory:")).toBe(false);
+  },
+);

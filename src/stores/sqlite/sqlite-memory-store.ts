@@ -15,6 +15,7 @@ import type { VectorQueueStatus } from "../../index/vectors/vector-queue.ts";
 import { BackgroundMerger } from "./background-merger.ts";
 import { type Database, openDatabase } from "./database.ts";
 import { emptyLog } from "./empty-log.ts";
+import { IN_MEMORY } from "./open-connection.ts";
 import { sqliteVectorWork } from "./sqlite-vector-work.ts";
 
 export interface SqliteMemoryStoreOptions {
@@ -52,7 +53,7 @@ export class SqliteMemoryStore implements MemoryStore {
     this.#database = database;
     this.#options = options;
     this.#namespace = options.namespace ?? "default";
-    this.#merger = new BackgroundMerger(database.path, this.#namespace);
+    this.#merger = new BackgroundMerger(database, this.#namespace);
     const { embedder } = options;
     this.#vectors = embedder?.trained
       ? new EmbeddedMemory(sqliteVectorWork(database, this.#namespace, embedder.id), embedder)
@@ -132,29 +133,41 @@ export class SqliteMemoryStore implements MemoryStore {
   /** Runs in a thread of its own, and sees one state of the memory, whatever is written meanwhile. */
   async verify(watch: Watch = {}): Promise<MemoryCheck> {
     await this.#prepare();
-    const database = openDatabase({ path: this.#database.path, thread: "worker" });
-    try {
+    return this.#aside(async (database) => {
+      // Steps keep a transaction open, in which other commands must not run.
+      const isShared = database === this.#database;
       for (;;) {
         watch.signal?.throwIfAborted();
-        const { check, ...progress } = await database.run("verifyMemories", this.#namespace);
+        const { check, ...progress } = await database.run(
+          "verifyMemories",
+          this.#namespace,
+          isShared,
+        );
         watch.onProgress?.(progress);
         if (check) return check;
       }
-    } finally {
-      await database.close();
-    }
+    });
   }
 
   /** Runs in a thread of its own, in short steps. When it is stopped, the next one goes on there. */
   async reindex(watch: Watch = {}): Promise<void> {
     await this.#prepare();
-    const database = openDatabase({ path: this.#database.path, thread: "worker" });
+    await this.#aside((database) =>
+      this.#rebuild(() => database.run("reindexMemories", this.#namespace), watch),
+    );
+    await this.#merger.finish();
+  }
+
+  /** Works in a thread of its own, unless no other thread can see the database. */
+  async #aside<Result>(work: (database: Database) => Promise<Result>): Promise<Result> {
+    const { path } = this.#database;
+    if (path === IN_MEMORY) return work(this.#database);
+    const database = openDatabase({ path, thread: "worker" });
     try {
-      await this.#rebuild(() => database.run("reindexMemories", this.#namespace), watch);
+      return await work(database);
     } finally {
       await database.close();
     }
-    await this.#merger.finish();
   }
 
   /** Resolves when nothing waits to be merged in the background. A search is a little faster then. */
