@@ -9,8 +9,12 @@ import { temporaryFolder } from "./support/obey.ts";
 import { providerForTest } from "./support/provider-for-test.ts";
 import { Project } from "./support/rkat-process.ts";
 
+/** Here each command is started as a user starts it. */
+const openProject: typeof Project.open = (options) =>
+  Project.open({ ...options, ownProcesses: true });
+
 test("`--help` lists every command, `--version` prints the version", async () => {
-  const project = await Project.open();
+  const project = await openProject();
   const { code, stdout } = await project.rkat(["--help"]);
   expect(code).toBe(0);
   for (const name of [
@@ -38,7 +42,7 @@ test("`--help` lists every command, `--version` prints the version", async () =>
 });
 
 test("a wrong command line is refused with code 2", async () => {
-  const project = await Project.open();
+  const project = await openProject();
   for (const args of [
     ["--nonsense"],
     ["sessions"],
@@ -54,7 +58,7 @@ test("a wrong command line is refused with code 2", async () => {
 });
 
 test("a script gets a wrong command line as a failure in JSON", async () => {
-  const project = await Project.open();
+  const project = await openProject();
   for (const [args, said] of [
     [["sessions", "show", "--json"], "missing required argument 'session'"],
     [["resume", "--output=jsonl"], "missing required argument 'session'"],
@@ -73,7 +77,7 @@ test("a script gets a wrong command line as a failure in JSON", async () => {
 });
 
 test("`init` creates a commented config.toml, and never changes an existing one", async () => {
-  const project = await Project.open();
+  const project = await openProject();
   expect(await project.rkat(["init"])).toMatchObject({
     code: 0,
     stdout: "created  .rkat\ncreated  .rkat/.gitignore\ncreated  .rkat/config.toml\n",
@@ -88,7 +92,7 @@ test("`init` creates a commented config.toml, and never changes an existing one"
 });
 
 test("`config` shows each value and where it comes from", async () => {
-  const project = await Project.open({ config: 'model = "anthropic/claude"\n' });
+  const project = await openProject({ config: 'model = "anthropic/claude"\n' });
   const { stdout } = await project.rkat(["config"], "", { RKAT_MAX_TOKENS: "77" });
   expect(stdout).toMatch(/^model +"anthropic\/claude" +\S+\/\.rkat\/config\.toml$/m);
   expect(stdout).toMatch(/^max_tokens +77 +RKAT_MAX_TOKENS$/m);
@@ -105,7 +109,7 @@ test("`config` shows each value and where it comes from", async () => {
 });
 
 test("with a bad setting every command fails with code 3, and `config` still shows the rest", async () => {
-  const project = await Project.open({ config: 'modle = "a/b"\nmax_tokens = 5\n' });
+  const project = await openProject({ config: 'modle = "a/b"\nmax_tokens = 5\n' });
   const run = await project.rkat(["hello"]);
   expect(run.code).toBe(3);
   expect(run.stderr).toContain("config.toml: modle is not a setting. Did you mean model?");
@@ -116,14 +120,14 @@ test("with a bad setting every command fails with code 3, and `config` still sho
 });
 
 test("`.rkat` is found from the folders below it", async () => {
-  const project = await Project.open({ config: "max_tokens = 5\n" });
+  const project = await openProject({ config: "max_tokens = 5\n" });
   mkdirSync(join(project.folder, "src/deep"), { recursive: true });
   const inside = Object.create(project, { folder: { value: join(project.folder, "src/deep") } });
   expect((await inside.rkat(["config"])).stdout).toMatch(/^max_tokens +5 /m);
 });
 
 test("`capabilities` shows what is on", async () => {
-  const project = await Project.open({ config: "[capabilities]\nmemory_store = false\n" });
+  const project = await openProject({ config: "[capabilities]\nmemory_store = false\n" });
   expect(await project.json(["capabilities", "--json"])).toMatchObject({
     capabilities: [
       { id: "session-store", available: true },
@@ -137,7 +141,7 @@ test("`capabilities` shows what is on", async () => {
 
 test("a missing capability is reported in the specification's words, and turns still run", async () => {
   const provider = await providerForTest();
-  const project = await Project.open({
+  const project = await openProject({
     provider,
     config:
       "[capabilities]\nsession_store = false\nmemory_store = false\nsession_compaction = false\n",
@@ -167,7 +171,7 @@ test("a missing capability is reported in the specification's words, and turns s
 });
 
 test("`doctor` finds a damaged store and permissions that are too open, and fails", async () => {
-  const project = await Project.open();
+  const project = await openProject();
   project.write(".rkat/rkat.db", "this is no database, and it is long enough to be looked at");
   const { code, stdout } = await project.rkat(["doctor"]);
   expect(code).toBe(1);
@@ -179,14 +183,14 @@ test("`doctor` finds a damaged store and permissions that are too open, and fail
 });
 
 test("`doctor` names keys, and shows none", async () => {
-  const project = await Project.open();
+  const project = await openProject();
   const { stdout } = await project.rkat(["doctor"], "", { OPENAI_API_KEY: "sk-very-secret" });
   expect(stdout).toContain("OPENAI_API_KEY is set");
   expect(stdout).not.toContain("sk-very-secret");
 });
 
 test("a pipe that is closed early is no failure", async () => {
-  const project = await Project.open();
+  const project = await openProject();
   const { child, ended } = project.start(["config"]);
   child.stdout?.destroy();
   expect(await ended).toMatchObject({ code: 0, stderr: "" });

@@ -7,6 +7,8 @@ import config from "../../rolldown.config.ts";
 declare module "vitest" {
   interface ProvidedContext {
     readonly packageFolder: string;
+    /** Whether the tests run in their long form. */
+    readonly long: boolean;
   }
 }
 
@@ -27,6 +29,7 @@ export default async function buildPackage(project: TestProject): Promise<() => 
   await bundle(folder);
   project.onTestsRerun(() => bundle(folder));
   project.provide("packageFolder", folder);
+  project.provide("long", project.vite.config.mode === "long");
   // Workers inherit it, and what they start: threads, which begin with sources, strip them once.
   process.env.NODE_COMPILE_CACHE = join(folder, "compile-cache");
   return () => rmSync(folder, { recursive: true, force: true });

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { once } from "node:events";
 import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
 import { ERRORS, SessionError } from "../../src/core/errors.ts";
@@ -11,8 +12,9 @@ import type { OperationName } from "../../src/surfaces/operations.ts";
 import { remoteError, serviceOver } from "../../src/surfaces/service-client.ts";
 import type { ServiceSetup } from "../../src/testing.ts";
 import { flagsOf, objectOf, type Params, textOf, Unsayable, wordsOf } from "./cli-flags.ts";
-import { Project, type Running } from "./rkat-process.ts";
+import { Project } from "./rkat-process.ts";
 import { scriptedProvider } from "./scripted-provider.ts";
+import type { RunningCommand } from "./warm-commands.ts";
 
 /**
  * The real `rkat` command as a session service: every operation is a process of
@@ -48,7 +50,7 @@ interface CommandLine {
 
 /** A turn or a compaction that a process runs. */
 interface Work {
-  readonly running: Running;
+  readonly running: RunningCommand;
   /** Resolves with its first line, or its end: from then on it heeds Ctrl-C. */
   readonly begun: Promise<unknown>;
 }
@@ -112,7 +114,7 @@ class Commands implements Record<OperationName, (params: Params, options: TurnOp
       throw new SessionError("SESSION_NOT_RUNNING");
     }
     await work.begun;
-    work.running.child.kill("SIGINT");
+    work.running.kill("SIGINT");
     return { interrupted: true };
   }
 
@@ -244,12 +246,17 @@ class Commands implements Record<OperationName, (params: Params, options: TurnOp
   ): AsyncIterable<EventEnvelope> {
     const after = after_seq ?? ((await this.read({ session_id })) as Json).seq;
     const command = ["sessions", "events", "--json", "--follow", `--after=${after}`];
-    const { child, ended } = this.#start({ command, words: wordsOf(session_id) });
-    const stop = () => void child.kill("SIGKILL");
+    const { stdout, ended, kill } = this.#start({ command, words: wordsOf(session_id) });
+    let isStopped = false;
+    const stop = () => {
+      // A second Ctrl-C would end the process before it has said goodbye.
+      if (!isStopped) kill("SIGINT");
+      isStopped = true;
+    };
     signal?.addEventListener("abort", stop);
     onOpen?.(Number(after));
     try {
-      for await (const text of createInterface({ input: child.stdout as NodeJS.ReadableStream })) {
+      for await (const text of createInterface({ input: stdout })) {
         if (signal?.aborted) return;
         yield envelope(String(session_id), JSON.parse(text));
       }
@@ -261,7 +268,7 @@ class Commands implements Record<OperationName, (params: Params, options: TurnOp
   }
 
   async close() {
-    for (const { running } of this.#working.values()) running.child.kill("SIGINT");
+    for (const { running } of this.#working.values()) running.kill("SIGINT");
     await Promise.all([...this.#working.values()].map(({ running }) => running.ended));
   }
 
@@ -279,20 +286,23 @@ class Commands implements Record<OperationName, (params: Params, options: TurnOp
     await before?.begun;
     const command = [...line.command, "--output=jsonl"];
     const running = this.#start({ ...line, command });
-    const { child, ended } = running;
+    const { stdout, ended, kill } = running;
     let last: Json = {};
     const first = Promise.withResolvers<void>();
-    createInterface({ input: child.stdout as NodeJS.ReadableStream }).on("line", (text) => {
+    const lines = createInterface({ input: stdout });
+    const allRead = once(lines, "close");
+    lines.on("line", (text) => {
       first.resolve();
       last = JSON.parse(text);
       if (!("type" in last)) options.onEvent?.(last as unknown as EventEnvelope);
     });
     const begun = Promise.race([first.promise, ended]);
-    const interrupt = () => void begun.then(() => child.kill("SIGINT"));
+    const interrupt = () => void begun.then(() => kill("SIGINT"));
     options.signal?.addEventListener("abort", interrupt);
     if (before) this.#refused.add(ended);
     else this.#working.set(sessionId, { running, begun });
     const outcome = await ended;
+    await allRead;
     options.signal?.removeEventListener("abort", interrupt);
     this.#refused.delete(ended);
     if (!before) this.#working.delete(sessionId);
@@ -303,9 +313,9 @@ class Commands implements Record<OperationName, (params: Params, options: TurnOp
     throw failure;
   }
 
-  #start({ command, fields = {}, words = [], stdin = "" }: CommandLine): Running {
+  #start({ command, fields = {}, words = [], stdin = "" }: CommandLine): RunningCommand {
     const rest = words.length > 0 ? ["--", ...words] : [];
-    return this.#project.start([...command, ...flagsOf(fields), ...rest], stdin);
+    return this.#project.run([...command, ...flagsOf(fields), ...rest], stdin);
   }
 }
 

@@ -7,26 +7,28 @@ import { onTestFinished } from "vitest";
 import { RKAT } from "./built-package.ts";
 import { temporaryFolder } from "./obey.ts";
 import type { ProviderServer } from "./provider-server/provider-server.ts";
+import { LONG } from "./trials.ts";
+import { type Ended, type RunningCommand, startWarm } from "./warm-commands.ts";
 
-interface Ended {
-  readonly code: number | null;
-  readonly stdout: string;
-  readonly stderr: string;
-}
-
-export interface Running {
+interface RunningProcess extends RunningCommand {
   readonly child: ChildProcess;
-  readonly ended: Promise<Ended>;
 }
 
-/** A folder of its own with a home of its own, in which the real command runs. */
+/** A folder with its own home, in which the real command runs. */
 export class Project {
   readonly folder: string;
   readonly env: Readonly<Record<string, string>>;
 
-  private constructor(folder: string, env: Readonly<Record<string, string>>) {
+  readonly ownProcesses: boolean;
+
+  private constructor(
+    folder: string,
+    env: Readonly<Record<string, string>>,
+    ownProcesses: boolean,
+  ) {
     this.folder = folder;
     this.env = env;
+    this.ownProcesses = ownProcesses;
   }
 
   static async open(
@@ -35,6 +37,8 @@ export class Project {
       readonly provider?: ProviderServer;
       /** The home; one of its own when it is not given. */
       readonly root?: string;
+      /** Starts a process for each command, as the long form of the tests always does. */
+      readonly ownProcesses?: boolean;
     } = {},
   ): Promise<Project> {
     const root = options.root ?? (await temporaryFolder());
@@ -44,7 +48,7 @@ export class Project {
     // What a test puts into the project is as good as its own.
     const own = { HOME: root, RKAT_TRUST: "true" };
     const env = { PATH, NODE_COMPILE_CACHE, ...own, ...providerEnv(options.provider) };
-    const project = new Project(folder, env);
+    const project = new Project(folder, env, options.ownProcesses ?? LONG);
     if (options.config !== undefined) project.write(".rkat/config.toml", options.config);
     return project;
   }
@@ -57,8 +61,12 @@ export class Project {
   }
 
   /** Runs a command line to its end. */
-  rkat(args: readonly string[], stdin = "", env: Readonly<Record<string, string>> = {}) {
-    return this.start(args, stdin, env).ended;
+  rkat(
+    args: readonly string[],
+    stdin = "",
+    env: Readonly<Record<string, string>> = {},
+  ): Promise<Ended> {
+    return this.run(args, stdin, env).ended;
   }
 
   /** The same, parsed: what a script reads. */
@@ -68,7 +76,22 @@ export class Project {
     return JSON.parse(stdout);
   }
 
-  start(args: readonly string[], stdin = "", env: Readonly<Record<string, string>> = {}): Running {
+  /** Runs a command line, in a process that ran others before unless it has to be its own. */
+  run(
+    args: readonly string[],
+    stdin = "",
+    env: Readonly<Record<string, string>> = {},
+  ): RunningCommand {
+    if (this.ownProcesses) return this.start(args, stdin, env);
+    return startWarm({ args, folder: this.folder, env: { ...this.env, ...env }, stdin });
+  }
+
+  /** Starts a process for a command line, which a test may watch, interrupt and kill. */
+  start(
+    args: readonly string[],
+    stdin = "",
+    env: Readonly<Record<string, string>> = {},
+  ): RunningProcess {
     const child = spawn(process.execPath, [RKAT, ...args], {
       cwd: this.folder,
       env: { ...this.env, ...env },
@@ -76,8 +99,9 @@ export class Project {
     });
     child.stdin.on("error", () => {});
     child.stdin.end(stdin);
-    onTestFinished(() => void child.kill("SIGKILL"));
-    return { child, ended: endOf(child) };
+    const kill = (signal: NodeJS.Signals) => void child.kill(signal);
+    onTestFinished(() => kill("SIGKILL"));
+    return { child, stdout: child.stdout, ended: endOf(child), kill };
   }
 }
 
