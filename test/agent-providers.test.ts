@@ -9,6 +9,7 @@ import {
   type ProviderServer,
   startProviderServer,
 } from "./support/provider-server/provider-server.ts";
+import { trials } from "./support/trials.ts";
 
 const opened: ProviderServer[] = [];
 
@@ -128,7 +129,7 @@ describe.each(MODEL_NAMES)("an agent with %s", (name) => {
         expect(server.problems).toEqual([]);
         await service.close();
       }),
-      { numRuns: 12 },
+      { numRuns: trials(4, 100) },
     );
   });
 });

@@ -9,9 +9,10 @@ import { ERRORS } from "../src/index.ts";
 import { OPERATIONS } from "../src/surfaces/operations.ts";
 import { builtProgram } from "./support/built-package.ts";
 import { temporaryFolder } from "./support/obey.ts";
+import { trials } from "./support/trials.ts";
 
 const SERVER = builtProgram("serve-scripted-json-rpc");
-const FRAMES = Number(process.env.RKAT_FUZZ_FRAMES ?? 3000);
+const FRAMES = trials(1000, 30_000);
 const SEED = Number(process.env.RKAT_FUZZ_SEED ?? 20_251);
 const BLOCK = 500;
 const LINE_BYTES_MAX = 32 * 1024;

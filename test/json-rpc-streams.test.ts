@@ -84,7 +84,7 @@ test("a connection runs a bounded number of turns, and everything else beside th
 
 test("a server that is stopped does not wait for who does not read", async () => {
   const stop = new AbortController();
-  const { input, output, served } = await serve([], { signal: stop.signal });
+  const { input, output, served } = await serve([], { signal: stop.signal, drainMs: 500 });
   for (let id = 1; id < 3000; id += 1) ask(input, id, "initialize", {});
   await expect.poll(() => output.writableNeedDrain).toBe(true);
   stop.abort();

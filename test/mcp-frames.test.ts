@@ -8,8 +8,9 @@ import { BUILDS } from "../src/testing.ts";
 import { temporaryFolder } from "./support/obey.ts";
 import { Project } from "./support/rkat-process.ts";
 import { scriptedMcpArgs } from "./support/scripted-mcp.ts";
+import { trials } from "./support/trials.ts";
 
-const FRAMES = Number(process.env.RKAT_FRAMES ?? 2_000);
+const FRAMES = trials(500, 20_000);
 const AT_ONCE = 100;
 
 const json = fc.json({ maxDepth: 3 });

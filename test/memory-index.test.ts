@@ -23,9 +23,12 @@ import { readQuestion } from "../src/search/question.ts";
 import { EphemeralIndexStore } from "../src/stores/ephemeral/ephemeral-index-store.ts";
 import type { Connection } from "../src/stores/sqlite/connection.ts";
 import { openConnection } from "../src/stores/sqlite/open-connection.ts";
+
 import { SqliteIndexStore } from "../src/stores/sqlite/sqlite-index-store.ts";
 
-const RUNS = Number(process.env.RKAT_INDEX_RUNS ?? 12);
+import { trials } from "./support/trials.ts";
+
+const RUNS = trials(4, 200);
 
 /** One of several that read and write the same index. */
 interface Reader {

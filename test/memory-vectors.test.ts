@@ -17,9 +17,10 @@ import { memoryStoreLaws } from "../src/testing/memory-store-laws.ts";
 import { codeOf, rowOf } from "../src/vectors/quantise.ts";
 import { builtProgram } from "./support/built-package.ts";
 import { ConceptEmbedder } from "./support/concept-embedder.ts";
+import { trials } from "./support/trials.ts";
 
 const PROGRAM = builtProgram("embed-until-killed");
-const TRIALS = Number(process.env.RKAT_CRASH_TRIALS ?? 4);
+const TRIALS = trials(2, 40);
 
 let folder: string;
 let opened: { close(): Promise<void> }[];

@@ -10,6 +10,7 @@ import { EphemeralSessionStore } from "../src/stores/ephemeral/ephemeral-session
 import { SimpleMemoryStore } from "../src/stores/ephemeral/simple-memory-store.ts";
 import { scriptedModel } from "../src/testing.ts";
 import { temporaryFolder } from "./support/obey.ts";
+import { trials } from "./support/trials.ts";
 
 const LONG = "some words to fill a small window with, over and over again. ".repeat(12);
 
@@ -140,7 +141,7 @@ test("what a crash leaves in the files is healed, whatever it is", async () => {
       expect(ofSession(await filesOf(files))).toEqual(ofSession(whole));
     }),
     {
-      numRuns: 60,
+      numRuns: trials(15, 500),
       examples: [[{ at: positions.at(-1) ?? 0, what: "a state of garbage", batch: 1 }]],
     },
   );

@@ -7,9 +7,10 @@ import { heldInMemory, inOrder, owedToMemory } from "./support/memory-account.ts
 import { messagesOf } from "./support/messages-of.ts";
 import { temporaryFolder } from "./support/obey.ts";
 import { replayChat } from "./support/replay-chat.ts";
+import { trials } from "./support/trials.ts";
 
-/** All 29 take minutes on a slow disk; some of each kind show the same. */
-const PER_SET = process.env.RKAT_ALL_CONVERSATIONS ? Number.POSITIVE_INFINITY : 2;
+/** All 29 take minutes on a slow disk. */
+const PER_SET = trials(2, Number.POSITIVE_INFINITY);
 
 if (NO_CONVERSATIONS) {
   test("real conversations replay", (context) => context.skip(NO_CONVERSATIONS));

@@ -15,26 +15,29 @@ import { scriptedModel } from "../src/testing/scripted-model.ts";
 import { builtProgram } from "./support/built-package.ts";
 import { heldInMemory, inOrder, owedToMemory } from "./support/memory-account.ts";
 import { temporaryFolder } from "./support/obey.ts";
+import { trials } from "./support/trials.ts";
 
 const PROGRAM = builtProgram("replay-until-killed");
 const CONVERSATION = fileURLToPath(new URL("../demo/conversation.jsonl", import.meta.url));
-const TRIALS = Number(process.env.RKAT_CRASH_TRIALS ?? 8);
+/** How many times the replays of one store are killed. */
 const TRIALS_PER_STORE = 4;
 
-for (const replays of [1, 4]) {
+for (const [replays, count] of [
+  [1, trials(2, 40)],
+  [4, trials(1, 40)],
+] as const) {
   test(
     `${replays} at once, killed at any moment: what was told is in the log, and memory misses nothing`,
     async () => {
-      for (let trial = 0; trial < TRIALS / 2; trial += TRIALS_PER_STORE) {
-        const path = join(await temporaryFolder(), "rkat.db");
-        for (let turn = 0; turn < Math.min(TRIALS_PER_STORE, TRIALS / 2 - trial); turn += 1) {
-          const told = await replayUntilKilled(path, replays);
-          assertSound(path);
-          await assertComplete(path, told);
-        }
+      let path = "";
+      for (let trial = 0; trial < count; trial += 1) {
+        if (trial % TRIALS_PER_STORE === 0) path = join(await temporaryFolder(), "rkat.db");
+        const told = await replayUntilKilled(path, replays);
+        assertSound(path);
+        await assertComplete(path, told);
       }
     },
-    30_000 + TRIALS * 5000,
+    30_000 + count * 10_000,
   );
 }
 

@@ -10,6 +10,7 @@ import { heldInMemory, inOrder, owedToMemory } from "./support/memory-account.ts
 import { messagesOf } from "./support/messages-of.ts";
 import { temporaryFolder } from "./support/obey.ts";
 import { replayChat } from "./support/replay-chat.ts";
+import { trials } from "./support/trials.ts";
 
 type Line = Readonly<Record<string, unknown>>;
 
@@ -196,6 +197,6 @@ test("whatever a recording looks like, it replays, and each text is a message of
         if (said.content) expect(log).toContain(JSON.stringify(said.content));
       }
     }),
-    { numRuns: 50 },
+    { numRuns: trials(20, 500) },
   );
 });

@@ -11,10 +11,11 @@ import { eventsOf } from "./support/eventful-conversation.ts";
 import { temporaryFolder } from "./support/obey.ts";
 import { startProgram } from "./support/rest-process.ts";
 import { scriptedService } from "./support/scripted-service.ts";
+import { trials } from "./support/trials.ts";
 
 const EVERYTHING = BUILDS.F ?? [];
 const CROWD = Number(process.env.RKAT_CROWD ?? 40);
-const ROUNDS = Number(process.env.RKAT_CROWD_ROUNDS ?? 3);
+const ROUNDS = trials(1, 20);
 
 describe("the events of a session", () => {
   test("go on where curl's stream was cut, without a gap or a repeat", async () => {

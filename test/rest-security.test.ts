@@ -11,9 +11,10 @@ import { providerForTest } from "./support/provider-for-test.ts";
 import { startScriptedRest } from "./support/rest-process.ts";
 import { Project } from "./support/rkat-process.ts";
 import { scriptedService } from "./support/scripted-service.ts";
+import { trials } from "./support/trials.ts";
 
 const TOKEN = "correct-horse-battery-staple";
-const HOSTILE_REQUESTS = Number(process.env.RKAT_HOSTILE_REQUESTS ?? 400);
+const HOSTILE_REQUESTS = trials(150, 10_000);
 const SEED = Number(process.env.RKAT_SEED ?? 20_260_101);
 
 describe("who may ask", () => {

@@ -9,9 +9,10 @@ import { openDatabase } from "../src/stores/sqlite/database.ts";
 import { SqliteEventStore } from "../src/stores/sqlite/sqlite-event-store.ts";
 import { builtProgram } from "./support/built-package.ts";
 import { temporaryFolder } from "./support/obey.ts";
+import { trials } from "./support/trials.ts";
 
 const PROGRAM = builtProgram("append-until-killed");
-const TRIALS = Number(process.env.RKAT_CRASH_TRIALS ?? 8);
+const TRIALS = trials(4, 100);
 const WRITERS = ["ann", "ben", "cleo"];
 
 test(

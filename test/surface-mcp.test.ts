@@ -18,14 +18,13 @@ import {
   failureOf,
 } from "./support/same-as-sdk.ts";
 import { overHttp, overStdio, startHttp } from "./support/scripted-mcp.ts";
+import { LONG } from "./support/trials.ts";
 
 const EVERYTHING = BUILDS.F ?? [];
 
 /** Over HTTP only what that transport could break, unless all are asked for. */
 const lawsOf = (names: RegExp): readonly Law<OpenService>[] =>
-  process.env.RKAT_ALL_LAWS
-    ? sessionServiceLaws
-    : sessionServiceLaws.filter(({ name }) => names.test(name));
+  LONG ? sessionServiceLaws : sessionServiceLaws.filter(({ name }) => names.test(name));
 
 describe("SessionService over MCP", () => {
   obey<OpenService>(sessionServiceLaws, [

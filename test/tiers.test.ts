@@ -10,8 +10,9 @@ import { MessageAssembler } from "../src/core/message-assembler.ts";
 import { createSessionService, SessionError, type SessionService } from "../src/index.ts";
 import { type Stores, sqliteStores } from "../src/sqlite.ts";
 import { type ScriptedReply, scriptedModel } from "../src/testing.ts";
+import { trials } from "./support/trials.ts";
 
-const RUNS = 25;
+const RUNS = trials(8, 100);
 
 const WORDS = "the quick brown fox considers the merits of jumping over a lazy dog ";
 

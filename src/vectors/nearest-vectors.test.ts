@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { trials } from "../../test/support/trials.ts";
 import { CodeTable, type SlotBitmap } from "./code-table.ts";
 import { compareRows, nearestVectors } from "./nearest-vectors.ts";
 import { codeBytes, codeOf, rowOf } from "./quantise.ts";
@@ -30,16 +31,18 @@ function filled(vectors: readonly Float32Array[], dimensions: number) {
   return { table, slotOf, readRows };
 }
 
+const COUNT = trials(1000, 3000);
+
 describe("nearest vectors", () => {
   test.each([64, 100, 384, 768, 1000, 1536, 4096])(
     "with %i dimensions nearly all of the ten nearest are found",
     (dimensions) => {
-      const vectors = clustered(3000, dimensions);
+      const vectors = clustered(COUNT, dimensions);
       const { table, slotOf, readRows } = filled(vectors, dimensions);
       let found = 0;
       const queries = clustered(20, dimensions, 1).map((_, at) => {
         const noise = randomVector(dimensions);
-        const near = vectors[97 * at] as Float32Array;
+        const near = vectors[50 * at] as Float32Array;
         return normal(near.map((number, index) => number + 0.5 * (noise[index] ?? 0)));
       });
       for (const vector of queries) {
@@ -49,7 +52,7 @@ describe("nearest vectors", () => {
           .slice(0, 10)
           .map(({ slot }) => slot);
         const question = table.ask(vector);
-        const slots = nearestVectors(question, { among: 3000 });
+        const slots = nearestVectors(question, { among: COUNT });
         const nearest = compareRows(question, readRows(slots)).slice(0, 10);
         found += nearest.filter(({ slot }) => exact.includes(slot)).length;
       }

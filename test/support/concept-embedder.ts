@@ -34,6 +34,7 @@ export class ConceptEmbedder implements Embedder {
   /** Every text that it was asked for. */
   readonly asked: string[] = [];
   readonly #spoil: ConceptEmbedderOptions["spoil"];
+  readonly #vectors = new Map<string, Float32Array>();
 
   constructor(options: ConceptEmbedderOptions = {}) {
     this.id = options.id ?? "test/concepts";
@@ -63,11 +64,22 @@ export class ConceptEmbedder implements Embedder {
         : (text.toLowerCase().match(/\p{L}+/gu) ?? []).map(concept);
     const sum = new Float32Array(this.dimensions);
     for (const meaning of meanings) {
-      const next = randomNumbers(`${this.id} ${meaning}`);
-      for (let index = 0; index < sum.length; index += 1) sum[index] = (sum[index] ?? 0) + next();
+      const vector = this.#vectorOfMeaning(meaning);
+      for (let index = 0; index < sum.length; index += 1) {
+        sum[index] = (sum[index] as number) + (vector[index] as number);
+      }
     }
     const length = Math.hypot(...sum) || 1;
     return sum.map((number) => number / length);
+  }
+
+  #vectorOfMeaning(meaning: string): Float32Array {
+    let vector = this.#vectors.get(meaning);
+    if (!vector) {
+      vector = new Float32Array(this.dimensions).map(randomNumbers(`${this.id} ${meaning}`));
+      this.#vectors.set(meaning, vector);
+    }
+    return vector;
   }
 }
 
