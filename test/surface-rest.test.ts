@@ -1,7 +1,7 @@
 import { describe, expect, onTestFinished, test } from "vitest";
 import type { EventEnvelope, SessionService } from "../src/index.ts";
-import { connectRest } from "../src/rest.ts";
-import { BUILDS, type OpenService, sessionServiceLaws } from "../src/testing.ts";
+import { connectRest, serveRest } from "../src/rest.ts";
+import { BUILDS, type OpenService, type ServiceSetup, sessionServiceLaws } from "../src/testing.ts";
 import { eventsOf } from "./support/eventful-conversation.ts";
 import { obey, temporaryFolder } from "./support/obey.ts";
 import { startScriptedRest } from "./support/rest-process.ts";
@@ -13,29 +13,19 @@ import {
   failureOf,
   type OpenSurface,
 } from "./support/same-as-sdk.ts";
+import { scriptedService } from "./support/scripted-service.ts";
+import { LONG } from "./support/trials.ts";
 
 const EVERYTHING = BUILDS.F ?? [];
 
-const open: OpenSurface = async (place, setup) =>
-  connect((await startScriptedRest(place, setup)).url);
+const open: OpenSurface = LONG ? overProcess : serveHere;
 
 describe("SessionService over REST", () => {
   obey<OpenService>(sessionServiceLaws, [
     {
       name: "rest",
       durable: true,
-      open: async (place) => async (setup) => {
-        const server = await startScriptedRest(place, setup);
-        const service = connect(server.url);
-        return {
-          ...service,
-          // Here the server belongs to its only client.
-          async close() {
-            await service.close();
-            await server.end("SIGTERM");
-          },
-        };
-      },
+      open: async (place) => async (setup) => open(place, setup),
     },
   ]);
 });
@@ -109,6 +99,31 @@ test("when the server is killed in a turn and comes back, a subscriber has misse
   expect(durable.map((event) => event.seq)).toEqual(Array.from({ length: seq }, (_, at) => at + 1));
   expect(durable).toEqual(await eventsOf(service, sessionId, 0, seq));
 });
+
+/** A client of a scripted service that its own process serves. Closing it ends that process. */
+async function overProcess(place: string, setup: ServiceSetup): Promise<SessionService> {
+  const server = await startScriptedRest(place, setup);
+  const client = connect(server.url);
+  const close = async () => {
+    await client.close();
+    await server.end("SIGTERM");
+  };
+  return { ...client, close };
+}
+
+/** A client of a scripted service that this process serves, over HTTP all the same. */
+async function serveHere(place: string, setup: ServiceSetup): Promise<SessionService> {
+  const { service, close: closeService } = scriptedService(place, setup);
+  const server = await serveRest({ service, port: 0 });
+  const client = connectRest({ url: server.url });
+  const close = async () => {
+    await client.close();
+    await server.close({ graceMs: 0 });
+    await closeService();
+  };
+  onTestFinished(close);
+  return { ...client, close };
+}
 
 function connect(url: string): SessionService {
   const service = connectRest({ url });

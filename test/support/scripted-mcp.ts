@@ -1,10 +1,13 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { type AddressInfo, createServer, type Socket } from "node:net";
 import { onTestFinished } from "vitest";
 import type { SessionService } from "../../src/index.ts";
-import { connectMcp } from "../../src/mcp.ts";
+import { connectMcp, serveMcpHttp, serveMcpStdio } from "../../src/mcp.ts";
 import type { ServiceSetup } from "../../src/testing.ts";
 import { builtProgram } from "./built-package.ts";
+import { scriptedService } from "./scripted-service.ts";
+import { LONG } from "./trials.ts";
 
 const SERVER = builtProgram("serve-scripted-mcp");
 
@@ -14,30 +17,71 @@ export function scriptedMcpArgs(place: string, setup: ServiceSetup, http?: objec
   return http === undefined ? args : [...args, JSON.stringify(http)];
 }
 
-/** A scripted service in a process of its own, over that process's pipes. */
+/** Passes what its client writes to a socket, and back: a server's pipes, without the server. */
+const RELAY = `
+  const socket = require("node:net").connect(Number(process.argv[1]), "127.0.0.1");
+  process.stdin.pipe(socket).pipe(process.stdout);
+`;
+
+/**
+ * A scripted service over the pipes of a child process. The child is the server in the long form
+ * of the tests; else this process serves, and the child only relays, which starts sooner.
+ */
 export async function overStdio(place: string, setup: ServiceSetup): Promise<SessionService> {
-  const service = await connectMcp({
-    command: process.execPath,
-    args: scriptedMcpArgs(place, setup),
-  });
-  onTestFinished(() => service.close());
-  return service;
+  const server = LONG ? undefined : await serveSocket(place, setup);
+  const args = server ? ["-e", RELAY, String(server.port)] : scriptedMcpArgs(place, setup);
+  return closedWith(await connectMcp({ command: process.execPath, args }), server);
 }
 
-/** The same over HTTP; closing it ends the process. */
+/** The same over HTTP. */
 export async function overHttp(
   place: string,
   setup: ServiceSetup,
   era: "legacy" | "modern",
 ): Promise<SessionService> {
-  const server = await startHttp(place, setup);
-  const service = await connectMcp({ url: server.url, era });
+  const server = await (LONG ? startHttp : serveHttp)(place, setup);
+  return closedWith(await connectMcp({ url: server.url, era }), server);
+}
+
+/** A client that ends its server when it is closed. */
+function closedWith(
+  service: SessionService,
+  server: { stop(): Promise<void> } | undefined,
+): SessionService {
   const close = async () => {
     await service.close();
-    await server.stop();
+    await server?.stop();
   };
   onTestFinished(close);
   return { ...service, close };
+}
+
+/** Serves the first client that connects to a port of this machine. */
+async function serveSocket(place: string, setup: ServiceSetup) {
+  const { service, close } = scriptedService(place, setup);
+  const listener = createServer().listen(0, "127.0.0.1");
+  await once(listener, "listening");
+  const { port } = listener.address() as AddressInfo;
+  const served = once(listener, "connection").then(([socket]: Socket[]) => {
+    listener.close();
+    return serveMcpStdio({ service, input: socket as Socket, output: socket as Socket });
+  });
+  const stop = async () => {
+    await served;
+    await close();
+  };
+  return { port, stop };
+}
+
+/** Serves over HTTP from this process. */
+async function serveHttp(place: string, setup: ServiceSetup) {
+  const { service, close } = scriptedService(place, setup);
+  const server = await serveMcpHttp({ service, port: 0 });
+  const stop = async () => {
+    await server.close();
+    await close();
+  };
+  return { url: server.url, stop };
 }
 
 export interface StartedServer {
