@@ -10,6 +10,7 @@ import type { SessionSnapshot } from "./session-snapshot.ts";
  * - Lists come newest first, and filters hold.
  * - A lease excludes every other owner until it is released.
  * - A lease that is not renewed can be taken by another owner after its time.
+ * - A lease that ends further ahead than twice its length is void.
  * - Only its owner renews or releases a lease.
  * - A deleted session is neither loaded nor listed.
  */
@@ -41,4 +42,13 @@ export interface LeaseOwner {
   readonly id: string;
   readonly host: string;
   readonly pid: number;
+}
+
+/**
+ * Whether a lease excludes others. One that ends more than two lengths ahead was taken by a clock
+ * that runs ahead, perhaps by a day, of a process that may be gone. One length is for clocks that
+ * differ a little.
+ */
+export function isInForce(expiresAtMs: number, lengthMs: number, nowMs: number): boolean {
+  return expiresAtMs > nowMs && expiresAtMs <= nowMs + 2 * lengthMs;
 }

@@ -1,10 +1,18 @@
 import type { SessionSnapshot } from "../../core/session-snapshot.ts";
-import type { LeaseOwner, SessionQuery, SessionStore } from "../../core/session-store.ts";
+import {
+  isInForce,
+  type LeaseOwner,
+  type SessionQuery,
+  type SessionStore,
+} from "../../core/session-store.ts";
 
 /** Keeps snapshots and leases in this process only. */
 export class EphemeralSessionStore implements SessionStore {
   readonly #snapshots = new Map<string, SessionSnapshot>();
-  readonly #leases = new Map<string, { readonly ownerId: string; readonly expiresAtMs: number }>();
+  readonly #leases = new Map<
+    string,
+    { readonly ownerId: string; readonly expiresAtMs: number; readonly lengthMs: number }
+  >();
   readonly #now: () => number;
 
   constructor(options: { readonly now?: () => number } = {}) {
@@ -34,8 +42,9 @@ export class EphemeralSessionStore implements SessionStore {
 
   async acquire(key: string, owner: LeaseOwner, ttlMs: number): Promise<boolean> {
     const held = this.#leases.get(key);
-    if (held && held.ownerId !== owner.id && held.expiresAtMs > this.#now()) return false;
-    this.#leases.set(key, { ownerId: owner.id, expiresAtMs: this.#now() + ttlMs });
+    const isHeld = held && held.ownerId !== owner.id;
+    if (isHeld && isInForce(held.expiresAtMs, held.lengthMs, this.#now())) return false;
+    this.#leases.set(key, { ownerId: owner.id, expiresAtMs: this.#now() + ttlMs, lengthMs: ttlMs });
     return true;
   }
 

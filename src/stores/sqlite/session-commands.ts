@@ -1,5 +1,5 @@
 import type { SessionSnapshot } from "../../core/session-snapshot.ts";
-import type { LeaseOwner, SessionQuery } from "../../core/session-store.ts";
+import { isInForce, type LeaseOwner, type SessionQuery } from "../../core/session-store.ts";
 import type { Connection } from "./connection.ts";
 
 /** What the session store asks of the database. Snapshots come back as JSON. */
@@ -67,24 +67,28 @@ export const sessionCommands = {
     ttlMs: number,
   ): boolean {
     return db.writeUnsynced(() => {
-      const held = db.get<LeaseOwner & { expires_at_ms: number }>(
-        "SELECT owner AS id, host, pid, expires_at_ms FROM lease WHERE namespace = ? AND key = ?",
+      const held = db.get<LeaseOwner & { expires_at_ms: number; length_ms: number }>(
+        "SELECT owner AS id, host, pid, expires_at_ms, length_ms FROM lease WHERE namespace = ? AND key = ?",
         namespace,
         key,
       );
       const free =
-        !held || held.id === owner.id || held.expires_at_ms <= nowMs || isGone(held, owner.host);
+        !held ||
+        held.id === owner.id ||
+        !isInForce(held.expires_at_ms, held.length_ms, nowMs) ||
+        isGone(held, owner.host);
       if (!free) return false;
       // What the dead have left of other keys goes with it.
       db.run("DELETE FROM lease WHERE expires_at_ms <= ?", nowMs);
       db.run(
-        "INSERT OR REPLACE INTO lease VALUES (?, ?, ?, ?, ?, ?)",
+        "INSERT OR REPLACE INTO lease VALUES (?, ?, ?, ?, ?, ?, ?)",
         namespace,
         key,
         owner.id,
         owner.host,
         owner.pid,
         nowMs + ttlMs,
+        ttlMs,
       );
       return true;
     });

@@ -60,6 +60,8 @@ export const sessionSchema = `
     host TEXT NOT NULL,
     pid INTEGER NOT NULL,
     expires_at_ms INTEGER NOT NULL,
+    -- How long it was asked for.
+    length_ms INTEGER NOT NULL,
     PRIMARY KEY (namespace, key)
   ) STRICT, WITHOUT ROWID;
 `;

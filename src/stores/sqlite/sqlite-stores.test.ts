@@ -95,6 +95,17 @@ test("a lease ends exactly at its time", async () => {
   expect(await sessions.acquire("k", other, 50)).toBe(true);
 });
 
+test("a lease that was taken by a clock a day ahead is void", async () => {
+  const DAY_MS = 86_400_000;
+  let now = DAY_MS;
+  const sessions = new SqliteSessionStore(database, { now: () => now });
+  const other = { ...OWNER, id: "b" };
+  expect(await sessions.acquire("k", OWNER, 15_000)).toBe(true);
+  now = 10_000;
+  expect(await sessions.acquire("k", other, 15_000)).toBe(true);
+  expect(await sessions.acquire("k", OWNER, 15_000)).toBe(false);
+});
+
 test("the lease of a process of this host that is gone can be taken at once", async () => {
   const sessions = new SqliteSessionStore(database);
   const child = spawn(process.execPath, ["--eval", ""]);
