@@ -23,7 +23,7 @@ test("a run without a terminal pauses at a call that needs approval, says what t
   expect(list.stdout).toContain("for: what time is it?");
   const allowed = await project.rkat(["approvals", "allow"]);
   expect(allowed.code).toBe(0);
-  expect(allowed.stderr).toMatch(/^Allowed\. Go on with `rkat resume [\w-]+`\.\n$/);
+  expect(allowed.stderr).toMatch(/^Allowed\. Continue with `rkat resume [\w-]+`\.\n$/);
   const resumed = await project.rkat(["continue"]);
   expect(resumed.stdout).toBe("it is late\n");
   expect(resumed.code).toBe(0);
@@ -73,7 +73,7 @@ test("`--on-approval deny` denies, and nothing is learned from it", async () => 
   expect(await project.json(["knowledge", "list", "--json"])).toEqual([]);
 });
 
-test("a run that waits goes on when another process answers", async () => {
+test("a waiting run continues when another process answers", async () => {
   const project = await projectThatAsks(asks("a"), "it is late");
   const running = project.start(["run", "--on-approval", "wait", "what time is it?"]);
   await expect

@@ -246,10 +246,12 @@ test("a used-up budget ends the run with the answer so far, and its own exit cod
   const project = await Project.open({ provider });
   const { code, stdout, stderr } = await project.rkat(["run", "--max-total-tokens", "100", "go"]);
   expect({ code, stdout }).toEqual({ code: 21, stdout: "First.\n" });
-  expect(stderr).toContain("note: the budget of the run is used up. To go on: `rkat continue`.\n");
+  expect(stderr).toContain(
+    "note: the budget of the run is used up. To continue: `rkat continue`.\n",
+  );
 });
 
-test("Ctrl-C interrupts the turn, keeps the session and says how to go on", async () => {
+test("Ctrl-C interrupts the turn, keeps the session and says how to continue", async () => {
   const provider = await providerForTest([
     { text: "A long story begins", interruption: "hang" },
     "Here I am again.",
@@ -261,7 +263,7 @@ test("Ctrl-C interrupts the turn, keeps the session and says how to go on", asyn
   const { code, stderr } = await ended;
   expect(code).toBe(130);
   expect(stderr).toMatch(
-    /^error: The turn was interrupted\.\nhint: The session is kept\. Go on with `rkat continue` or `rkat resume [0-9a-f-]{36} "…"`\.\n$/,
+    /^error: The turn was interrupted\.\nhint: The session is kept\. Continue with `rkat continue` or `rkat resume [0-9a-f-]{36} "…"`\.\n$/,
   );
   const next = await project.rkat(["continue", "go on"]);
   expect(next).toMatchObject({ code: 0, stdout: "Here I am again.\n" });

@@ -1,14 +1,14 @@
 export type Params = Readonly<Record<string, unknown>>;
 
 /**
- * What no command line can say: all that it carries is text, so a name is never
- * a number there, and some fields have no flag.
+ * A request that no command line can express: arguments are always text, so a
+ * name cannot be a number, and some fields have no flag.
  */
 export class Unsayable extends Error {
   override readonly name = "Unsayable";
 }
 
-/** A request's fields as flags; one that no operation has as a flag that no command has. */
+/** A request's fields as flags. An unknown field becomes an unknown flag. */
 export function flagsOf(params: Params): string[] {
   return Object.entries(params).flatMap(([name, value]) => {
     if (value === undefined) return [];
@@ -39,7 +39,7 @@ export function flagsOf(params: Params): string[] {
   });
 }
 
-/** Where a flag has another name than the field. */
+/** Flags with another name than their field. */
 const NAMES: Readonly<Record<string, string>> = {
   labels: "label",
   include_archived: "all",
@@ -56,14 +56,12 @@ type Kind =
   | "pairs"
   | "repeated"
   | "each"
-  | "fields"
-  | "pairs"
   | "switch"
   | "switch, with its opposite"
   | "number"
   | "no flag";
 
-/** What is no text. */
+/** Fields that are not plain text. */
 const KINDS: Readonly<Record<string, Kind>> = {
   budget: "fields",
   compaction: "fields",
@@ -104,7 +102,7 @@ const KINDS: Readonly<Record<string, Kind>> = {
   explain: "switch",
 };
 
-/** An argument without a flag; none when the field is not given. */
+/** A positional argument; none when the field is not given. */
 export function wordsOf(value: unknown): string[] {
   return value === undefined ? [] : [textOf(value)];
 }

@@ -17,15 +17,15 @@ import { scriptedProvider } from "./scripted-provider.ts";
 import type { RunningCommand } from "./warm-commands.ts";
 
 /**
- * The real `rkat` command as a session service: every operation is a process of
- * its own in a project in `place`, and a provider's real package asks a server
- * that has the script.
+ * The real `rkat` command as a session service. Each operation runs its own process
+ * in a project in `place`. The model is a provider's real package, and a local server
+ * that plays the script.
  */
 export async function cliService(place: string, setup: ServiceSetup): Promise<SessionService> {
   const refused = new Set<Promise<unknown>>();
   const provider = await scriptedProvider(setup.replies, async (ms) => {
     await sleep(ms, undefined, { ref: false });
-    // A process takes its time to start: who comes while the model is slow is answered first.
+    // Starting a process takes time. Turns that are refused meanwhile end before the slow model answers.
     await Promise.allSettled(refused);
   });
   const project = await Project.open({ root: place, provider, config: configOf(setup) });
@@ -43,7 +43,7 @@ type Json = Record<string, unknown>;
 interface CommandLine {
   readonly command: readonly string[];
   readonly fields?: Params;
-  /** Arguments that are no flags, whatever they begin with. */
+  /** Arguments, passed after `--`. */
   readonly words?: readonly string[];
   readonly stdin?: string;
 }
@@ -106,7 +106,7 @@ class Commands implements Record<OperationName, (params: Params, options: TurnOp
     return await this.#work(session_id, line, options);
   }
 
-  /** What Ctrl-C does in the terminal where the turn runs; there is no other way. */
+  /** Ctrl-C in the terminal of the turn is the only way to interrupt it. */
   async interrupt({ session_id }: Params) {
     const work = this.#working.get(textOf(session_id));
     if (!work) {
@@ -272,14 +272,14 @@ class Commands implements Record<OperationName, (params: Params, options: TurnOp
     await Promise.all([...this.#working.values()].map(({ running }) => running.ended));
   }
 
-  /** Runs a command to its end, and reads what it prints. */
+  /** Runs a command to its end, and parses its output. */
   async #ask(line: CommandLine): Promise<unknown> {
     const ended = await this.#start(line).ended;
     if (ended.code !== 0) throw failureOf(ended);
     return JSON.parse(ended.stdout);
   }
 
-  /** Runs a command that tells of events while it runs. */
+  /** Runs a command that prints events while it runs. */
   async #work(session: unknown, line: CommandLine, options: TurnOptions): Promise<Json> {
     const sessionId = String(session);
     const before = this.#working.get(sessionId);
@@ -319,7 +319,7 @@ class Commands implements Record<OperationName, (params: Params, options: TurnOp
   }
 }
 
-/** A message as the command line names it: both names are two words, of which it wants one. */
+/** A message as one argument. Two names become two arguments, which the command refuses. */
 function messageWords(message: unknown, position: unknown): string[] {
   return [
     ...(message === undefined ? [] : [`@${message}`]),
@@ -327,12 +327,12 @@ function messageWords(message: unknown, position: unknown): string[] {
   ];
 }
 
-/** Of a search of memory, there is no such flag. */
+/** `memory search` has no such flag. */
 function kindFlag(kind: unknown): string[] {
   return kind === undefined ? [] : [`--kind=${textOf(kind)}`];
 }
 
-/** The failure that a command told a script of; its exit code is the one of the table. */
+/** The failure that a command printed for a script. Its exit code is the one in the table. */
 function failureOf({ code, stderr }: { readonly code: number | null; readonly stderr: string }) {
   const told = stderr.trimEnd().split("\n").at(-1) ?? "";
   const error = remoteError(told.startsWith("{") ? JSON.parse(told) : { message: stderr });

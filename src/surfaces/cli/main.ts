@@ -82,7 +82,7 @@ const COMMANDS: Readonly<Record<string, Load>> = {
   doctor: async () => (await import("./commands/doctor-command.ts")).doctorCommand,
 };
 
-/** The `rkat` command with its subcommands, as far as the arguments need them. */
+/** The `rkat` command with the subcommands that the arguments need. */
 async function createProgram(
   args: readonly string[],
   context: CliContext,

@@ -68,8 +68,8 @@ export function approvalsCommand(program: Command, context: CliContext): void {
           if (json) return await printJson(terminal.stdout, toWire(approvalAnswered, answered));
           const word = decision === "allow" ? "Allowed" : "Denied";
           const next = answered.continues
-            ? "The turn goes on."
-            : `Go on with \`rkat resume ${sessionId.slice(0, 13)}\`.`;
+            ? "The turn continues."
+            : `Continue with \`rkat resume ${sessionId.slice(0, 13)}\`.`;
           await terminal.stderr.write(`${word}. ${next}\n`);
         }),
       );

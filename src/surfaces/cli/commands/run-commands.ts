@@ -79,7 +79,7 @@ function resumeSession(
     async (service, { config }) => {
       const sessionId = await findSession(service, session);
       const source = promptSource(terminal, flags.onApproval);
-      // Without a prompt, a call that waits for approval goes on. A prompt denies it.
+      // A prompt denies a waiting call. Without a prompt, the turn of that call continues.
       const waits = await hasWaitingCall(service, sessionId);
       const prompt = await readPrompt(words, source, waits ? null : fallback);
       const { model, maxTokens } = flags;

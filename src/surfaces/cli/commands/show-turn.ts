@@ -48,7 +48,7 @@ export async function showTurn<Request extends ResumeTurn>(
     await terminal.stderr.write(styleFor(terminal.stderr, terminal.env).dim(footer(result)));
   }
   const note = NOTES[result.stopReason];
-  const way = isKept ? " To go on: `rkat continue`." : "";
+  const way = isKept ? " To continue: `rkat continue`." : "";
   if (note) await terminal.stderr.write(`note: ${note}${way}\n`);
   if (result.stopReason === "approval_required") {
     await terminal.stderr.write(WAITING_NOTE);
@@ -60,7 +60,7 @@ export async function showTurn<Request extends ResumeTurn>(
 }
 
 const WAITING_NOTE =
-  "note: a tool call waits for approval. See it with `rkat approvals list`, answer it with `rkat approvals allow` or `rkat approvals deny --reason …`, then go on with `rkat continue`.\n";
+  "note: a tool call waits for approval. See it with `rkat approvals list`, answer it with `rkat approvals allow` or `rkat approvals deny --reason …`, then continue with `rkat continue`.\n";
 
 /** Why an answer may be incomplete. */
 const NOTES: Partial<Record<TurnEnd, string>> = {
@@ -78,7 +78,7 @@ function footer({ sessionId, turns, usage }: TurnResult): string {
 /** An interrupted turn can be continued: the hint says how. */
 function withHint(error: unknown, sessionId: string): unknown {
   if (!SessionError.is(error) || error.code !== "TURN_INTERRUPTED") return error;
-  const hint = `The session is kept. Go on with \`rkat continue\` or \`rkat resume ${sessionId} "…"\`.`;
+  const hint = `The session is kept. Continue with \`rkat continue\` or \`rkat resume ${sessionId} "…"\`.`;
   return new SessionError("TURN_INTERRUPTED", { hint, cause: error });
 }
 

@@ -40,7 +40,7 @@ test("turns are counted from 1, and long things are cut", () => {
   expect(call).toMatch(/\.\.\.\n$/);
 });
 
-test("what nobody has to know prints nothing", () => {
+test("most events print nothing", () => {
   expect(renderEvent({ type: "text_delta", delta: "a" })).toBe("");
   expect(renderEvent({ type: "run_completed", session_id: "s", result: "", usage: NO_USAGE })).toBe(
     "",

@@ -4,7 +4,7 @@ import { type Style, styleFor } from "../render/style.ts";
 import { ProgressLine } from "./progress-line.ts";
 import type { Terminal } from "./terminal.ts";
 
-/** Shows a turn while it runs: the answer on stdout as it comes, the rest on stderr. */
+/** Shows a running turn: the answer on stdout as it arrives, everything else on stderr. */
 export class TurnView {
   readonly #terminal: Terminal;
   readonly #stream: boolean;
@@ -18,7 +18,7 @@ export class TurnView {
     terminal: Terminal,
     options: {
       readonly stream: boolean;
-      /** What is said of an event, besides the answer: lines, or nothing. */
+      /** The lines to print for an event, besides the answer; empty for none. */
       readonly shown: (event: SessionEvent) => string;
     },
   ) {
@@ -38,7 +38,7 @@ export class TurnView {
     this.#progress.show("thinking");
   }
 
-  /** Ends the line that the answer is on, and takes the progress away. */
+  /** Ends the line of the answer, and removes the progress line. */
   end(): void {
     this.#progress.clear();
     this.#breakLine();
@@ -59,7 +59,7 @@ export class TurnView {
 
   #chrome(event: SessionEvent): void {
     const line = this.#shown(event);
-    // What comes next on the terminal is a question.
+    // A question comes next on the terminal.
     const asks = event.type === "tool_approval_requested";
     if (line !== "" || asks || event.type === "retrying") this.end();
     if (line !== "") void this.#terminal.stderr.write(this.#style.dim(line));
@@ -76,7 +76,7 @@ export class TurnView {
   }
 }
 
-/** What goes on from this event until the next, where that may take long. */
+/** What happens between this event and the next, when that may take long. */
 function doing(event: SessionEvent): string | undefined {
   switch (event.type) {
     case "turn_started":
