@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { isMemoryBehind, MEMORY_INDEX } from "../src/projections/memory-behind.ts";
 import { EphemeralEventStore } from "../src/stores/ephemeral/ephemeral-event-store.ts";
+import { RKAT } from "./support/built-package.ts";
 
 let folder: string;
 beforeAll(() => {
@@ -21,6 +22,21 @@ test("`memory search` loads no schemas, no models, no servers, and nothing that 
   expect(loaded).not.toMatch(
     /node_modules\/(?:zod|hono|@ai-sdk|@modelcontextprotocol)|project-knowledge|projection-runner|message-assembler/,
   );
+});
+
+test("the built `memory search` does not load Node's crypto, which takes as long as a search", () => {
+  writeFileSync(join(folder, "entries.jsonl"), '{"content":"We chose SQLite.","session_id":"s"}');
+  const project = ["--dir", join(folder, "built")];
+  const add = [RKAT, "memory", "add", "--jsonl", join(folder, "entries.jsonl"), ...project];
+  execFileSync(process.execPath, add);
+  const print = `process.on("exit", () => { for (const name of process.moduleLoadList) console.log(name) });`;
+  const loaded = execFileSync(process.execPath, [
+    "--import",
+    `data:text/javascript,${encodeURIComponent(print)}`,
+    ...[RKAT, "memory", "search", "SQLite", ...project],
+  ]);
+  expect(String(loaded)).toContain("NativeModule sqlite");
+  expect(String(loaded)).not.toMatch(/^NativeModule crypto$/m);
 });
 
 test("memory is behind until it, and what the project learns, have reached the end of the log", async () => {

@@ -1,4 +1,3 @@
-import { createHash } from "node:crypto";
 import { existsSync, lstatSync, mkdirSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { userConfigFile } from "./config-places.ts";
@@ -8,8 +7,8 @@ import { type Environment, TRUST_VARIABLE } from "./read-variables.ts";
  * What you trust. It is stored beside your own `config.toml`, outside of all projects. Each project
  * has a folder there, with an empty file for each trusted thing, named after its identity on disk:
  *
- *     ~/.config/rkat/trust/6f1c…/folder-66306-131-…     the project's .rkat
- *                               /store-66306-140-…      the rkat.db in it
+ *     ~/.config/rkat/trust/66306-128-…/folder-66306-131-…     the project's .rkat
+ *                                    /store-66306-140-…      the rkat.db in it
  *
  * Another folder at the same path has another identity, so it is not trusted.
  */
@@ -37,8 +36,11 @@ export function trustIn(places: TrustedPlaces, env: Environment): Trust {
 
 function isTrusted(what: keyof Trust, path: string, places: TrustedPlaces, env: Environment) {
   const identity = identityOf(path);
+  const folder = trustFolder(places, env);
   return (
-    identity !== undefined && existsSync(join(trustFolder(places, env), `${what}-${identity}`))
+    identity !== undefined &&
+    folder !== undefined &&
+    existsSync(join(folder, `${what}-${identity}`))
   );
 }
 
@@ -50,8 +52,8 @@ export function trust(
   env: Environment,
 ): void {
   const identity = identityOf(path);
-  if (identity === undefined) return;
   const folder = trustFolder(places, env);
+  if (identity === undefined || folder === undefined) return;
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   writeFileSync(join(folder, "project"), `${places.folder}\n`, { mode: 0o600 });
   writeFileSync(join(folder, `${what}-${identity}`), "", { mode: 0o600 });
@@ -59,13 +61,14 @@ export function trust(
 
 /** Ends all trust in the project. */
 export function distrust(places: TrustedPlaces, env: Environment): void {
-  rmSync(trustFolder(places, env), { recursive: true, force: true });
+  const folder = trustFolder(places, env);
+  if (folder !== undefined) rmSync(folder, { recursive: true, force: true });
 }
 
-function trustFolder({ folder }: TrustedPlaces, env: Environment): string {
-  const path = existsSync(folder) ? realpathSync(folder) : folder;
-  const name = createHash("sha256").update(path).digest("hex").slice(0, 32);
-  return join(dirname(userConfigFile(env)), "trust", name);
+/** Named after the identity of the project's folder. A hash of its path would need `node:crypto`, which loads slowly. */
+function trustFolder({ folder }: TrustedPlaces, env: Environment): string | undefined {
+  const identity = existsSync(folder) ? identityOf(realpathSync(folder)) : undefined;
+  return identity && join(dirname(userConfigFile(env)), "trust", identity);
 }
 
 /**

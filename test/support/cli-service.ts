@@ -51,7 +51,7 @@ interface CommandLine {
 /** A turn or a compaction that a process runs. */
 interface Work {
   readonly running: RunningCommand;
-  /** Resolves with its first line, or its end: from then on it heeds Ctrl-C. */
+  /** Resolves with its first line, or its end. From then on, Ctrl-C interrupts it. */
   readonly begun: Promise<unknown>;
 }
 
