@@ -51,7 +51,7 @@ function convert(schema: z.ZodType, value: unknown, direction: Direction, path: 
     const element = inner.element as z.ZodType;
     return value.map((item, index) => convert(element, item, direction, [...path, index]));
   }
-  if (!(inner instanceof z.ZodObject) || !isPlainObject(value)) return value;
+  if (!(inner instanceof z.ZodObject) || !isObject(value)) return value;
   const names = Object.keys(inner.shape);
   const byKey = new Map(names.map((name) => [direction.from(name), name]));
   return Object.fromEntries(
@@ -111,6 +111,7 @@ function unwrap(schema: z.ZodType): z.ZodType {
   return schema;
 }
 
-function isPlainObject(value: unknown): value is Readonly<Record<string, unknown>> {
+/** Whether a value is a JSON object: not an array, and not null. */
+export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -1,5 +1,6 @@
 import { errorText, SessionError } from "../core/errors.ts";
 import { type Chunks, type Line, lineProblem, readLines } from "../core/read-lines.ts";
+import { isObject } from "../core/wire.ts";
 import { chatFormat } from "./chat-format.ts";
 import { eventsFormat } from "./events-format.ts";
 import type { RecordedMessage, Recording, TranscriptFormat } from "./recording.ts";
@@ -40,9 +41,7 @@ function badLine(name: string, number: number, problem: string): SessionError {
 function parseObject(line: Line): Readonly<Record<string, unknown>> {
   if (line.problem) throw new Error(`it ${lineProblem(line.problem, LINE_BYTES_MAX)}`);
   const value: unknown = JSON.parse(line.text);
-  if (typeof value === "object" && value !== null && !Array.isArray(value)) {
-    return value as Readonly<Record<string, unknown>>;
-  }
+  if (isObject(value)) return value;
   throw new Error("it is not a JSON object");
 }
 

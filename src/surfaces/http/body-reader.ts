@@ -1,3 +1,4 @@
+import { isObject } from "../../core/wire.ts";
 import { notValid, unavailable } from "./error-response.ts";
 
 export interface BodyLimits {
@@ -26,13 +27,11 @@ export class BodyReader {
     if (bytes.length === 0) return {};
     requireJson(request.headers);
     const value = parse(bytes);
-    if (typeof value !== "object" || value === null || Array.isArray(value)) {
-      throw notValid(400, "The body must be a JSON object.");
-    }
+    if (!isObject(value)) throw notValid(400, "The body must be a JSON object.");
     if (isDeeper(value, DEPTH_MAX)) {
       throw notValid(400, `The body is nested more than ${DEPTH_MAX} levels deep.`);
     }
-    return value as Record<string, unknown>;
+    return value;
   }
 
   async #receive({ body, headers }: Request): Promise<Uint8Array> {

@@ -3,19 +3,14 @@ import { errorText, SessionError } from "../../core/errors.ts";
 import type { EventEnvelope } from "../../core/event.ts";
 import { readLines } from "../../core/read-lines.ts";
 import type { SubscribeOptions, TurnOptions } from "../../core/session-service.ts";
+import { isObject } from "../../core/wire.ts";
 import type { WireError } from "../call-operation.ts";
 import { LineWriter } from "../line-writer.ts";
 import { OPERATIONS, type Operation, type OperationName } from "../operations.ts";
 import { RemoteSubscription } from "../remote-subscription.ts";
 import { remoteError, type ServiceConnection } from "../service-client.ts";
 import { LINE_BYTES_MAX } from "./json-rpc-server.ts";
-import {
-  INVALID_REQUEST,
-  isObject,
-  notificationLine,
-  type RpcError,
-  requestLine,
-} from "./rpc-message.ts";
+import { INVALID_REQUEST, notificationLine, type RpcError, requestLine } from "./rpc-message.ts";
 
 /** The two pipes of a connection. */
 export interface Pipes {

@@ -1,4 +1,5 @@
 import { ERRORS, SessionError } from "../../core/errors.ts";
+import { isObject } from "../../core/wire.ts";
 import { type WireError, wireError } from "../call-operation.ts";
 
 export type RpcId = string | number | null;
@@ -93,10 +94,6 @@ export function rpcError(thrown: unknown): RpcError {
   const error = SessionError.from(thrown);
   const { jsonRpcCode } = ERRORS[error.code];
   return { code: jsonRpcCode, message: error.message, data: wireError(error) };
-}
-
-export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /** Large integers are refused: JavaScript would change them in the answer. */

@@ -1,9 +1,8 @@
 import { SessionError } from "../../core/errors.ts";
 import { type Subscribe, subscribe as subscribeRequest } from "../../core/requests.ts";
 import type { SessionService } from "../../core/session-service.ts";
-import { errorToWire, fromWire } from "../../core/wire.ts";
+import { errorToWire, fromWire, isObject } from "../../core/wire.ts";
 import { type WireError, wireError } from "../call-operation.ts";
-import { isObject } from "./rpc-message.ts";
 
 /** Subscriptions of one connection at once. */
 const SUBSCRIPTIONS_MAX = 1000;

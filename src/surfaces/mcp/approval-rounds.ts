@@ -120,7 +120,7 @@ class RunningTurn {
 
   constructor(run: Run) {
     this.done = run(this.#controller.signal, (event) => this.#receive(event));
-    // Whoever awaits `done` gets its failure. Without this, an unawaited one is an unhandled rejection.
+    // A failure before anything awaits `done` must not be an unhandled rejection.
     this.done.catch(() => {});
   }
 

@@ -4,6 +4,7 @@ import type { EventEnvelope } from "../../core/event.ts";
 import { newId } from "../../core/ids.ts";
 import { parseRequest } from "../../core/requests.ts";
 import type { SubscribeOptions, TurnOptions } from "../../core/session-service.ts";
+import { isObject } from "../../core/wire.ts";
 import { OPERATIONS, type Operation, type OperationName } from "../operations.ts";
 import { RemoteSubscription } from "../remote-subscription.ts";
 import { remoteError, type ServiceConnection } from "../service-client.ts";
@@ -150,8 +151,4 @@ function disconnected(cause: unknown): SessionError {
     hint: "Check that the server is running, and connect again.",
     cause,
   });
-}
-
-function isObject(value: unknown): value is Wire {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -29,7 +29,7 @@ export function withSearchDefault(request: Readonly<Record<string, unknown>>) {
 }
 
 /**
- * Cuts search results to the room that a model has. `cut` says what is missing.
+ * Cuts search results to the room that a model has. `cut` says what was left out.
  * With `max_tokens` the service has already kept to what the model asked for.
  */
 export function withinSearchBudget(

@@ -150,7 +150,7 @@ class RestConnection implements ServiceConnection {
 function lost(): never {
   throw new SessionError("SERVICE_UNAVAILABLE", {
     message: "The connection was lost before the answer was whole.",
-    hint: "Read the session: what was asked for may have been done, and a turn goes on.",
+    hint: "Read the session. The request may have been executed, and a turn goes on.",
   });
 }
 
