@@ -6,14 +6,14 @@ const DIMENSIONS = 384;
 const WORDS_MAX = 12;
 
 const ANSWERS = new Map(CALIBRATION_PAIRS);
-/** So many give a question and its answer a cosine of about 0.5. */
+/** This many give a question and its answer a cosine of about 0.5. */
 const ANSWER_WORDS = 3;
 
 /**
- * Stands for a trained model where only speed is measured: the same text always
- * gives the same vector, texts that share words are close, and so the messages
- * about one topic are a cluster. It knows nothing of meaning, but of the texts that stores
- * ask every embedder for to learn what its cosines mean: there it is about as good as a model.
+ * Stands in for a trained model where only speed is measured. The same text always has
+ * the same vector, and texts that share words are close, so the messages about one topic
+ * form a cluster. It knows no meaning, except for the pairs with which stores calibrate an
+ * embedder: there it is about as good as a model.
  */
 export function clusteredEmbedder(): Embedder {
   return {
@@ -28,7 +28,7 @@ function vectorOf(text: string): Float32Array {
   const vector = new Float32Array(DIMENSIONS);
   const meant = contentWords(ANSWERS.get(text) ?? "").slice(0, ANSWER_WORDS);
   const words = [...contentWords(text), ...meant].slice(0, WORDS_MAX);
-  // No model gives nothing but zeros, and a store would ask for such a vector again and again.
+  // No model returns only zeros, and a store would ask for such a vector again and again.
   for (const word of words.length > 0 ? words : [text]) addWord(word, vector);
   let squares = 0;
   for (let at = 0; at < DIMENSIONS; at += 1) squares += (vector[at] as number) ** 2;
@@ -37,7 +37,7 @@ function vectorOf(text: string): Float32Array {
   return vector;
 }
 
-/** Numbers from -1 to 1 that only depend on the word, by xorshift. */
+/** Adds numbers from -1 to 1 that depend on the word alone, by xorshift. */
 function addWord(word: string, vector: Float32Array): void {
   let state = 0x811c9dc5;
   for (let at = 0; at < word.length; at += 1) {

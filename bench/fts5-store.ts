@@ -3,10 +3,9 @@ import type { MemoryEntry } from "rkat";
 import { contentWords } from "./data/vocabulary.ts";
 
 /**
- * What one gets without rkat and without installing anything: entries in a
- * SQLite table, indexed by FTS5 with Porter's stemmer, as durable as ours
- * (WAL, `synchronous=FULL`). A question is asked as its words with a meaning,
- * any of them: without the frequent ones that cost FTS5 most.
+ * The baseline, which needs no installation: entries in a SQLite table, indexed by
+ * FTS5 with Porter's stemmer, as durable as ours (WAL, `synchronous=FULL`). A search
+ * is for any of the question's content words, because stop words cost FTS5 most.
  */
 export class Fts5Store {
   readonly #db: DatabaseSync;
@@ -46,7 +45,7 @@ export class Fts5Store {
     this.#db.exec("COMMIT");
   }
 
-  /** The ids of the best, after their whole rows were read. */
+  /** The ids of the best entries. Their whole rows are read. */
   search(question: string, limit: number): string[] {
     const words = [...new Set(contentWords(question))].map((word) => `"${word}"`);
     if (words.length === 0) return [];

@@ -18,7 +18,7 @@ const REPORT: BenchReport = {
       suite: "memory",
       title: "memory, 10000 entries",
       method:
-        "Asked by turns; the median of five rounds counts, on a machine that does nothing else.",
+        "rkat and FTS5 alternate; the median of five rounds counts, on an otherwise idle machine.",
       figures: [
         figure("search p50", "ms", 0.2041, { name: "FTS5", value: 1.02 }),
         figure("adds by 100", "/s", 12_345, { name: "FTS5", value: 6_000 }),
@@ -40,8 +40,8 @@ test("each figure stands beside what it is compared with, its ratio and a bar to
     adds by 100    12 300 /s  6 000 /s  FTS5  2.06 ×  ██████████▓▓▓▓▓▓▓▓▓▓
     nothing found       12 %       0 %  FTS5          ▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓
     disk              4.2 MB
-    Asked by turns; the median of five rounds counts, on a
-    machine that does nothing else.
+    rkat and FTS5 alternate; the median of five rounds counts,
+    on an otherwise idle machine.
     Not measured: bytes written: this system does not count
     them.
     "

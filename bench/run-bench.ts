@@ -9,8 +9,8 @@ type Suite = (bench: Bench) => Promise<readonly BenchTable[]>;
 
 const LOAD: Readonly<Record<SuiteName, () => Promise<Suite>>> = {
   recall: async () => (await import("./recall/recall-suite.ts")).recallSuite,
-  memory: async () => (await import("./memory/memory-suite.ts")).memorySuite,
-  vectors: async () => (await import("./memory/vectors-suite.ts")).vectorsSuite,
+  memory: async () => (await import("./memory/store-suites.ts")).memorySuite,
+  vectors: async () => (await import("./memory/store-suites.ts")).vectorsSuite,
   turns: async () => (await import("./turns/turns-suite.ts")).turnsSuite,
   surfaces: async () => (await import("./surfaces/surfaces-suite.ts")).surfacesSuite,
 };

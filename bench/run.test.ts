@@ -5,6 +5,7 @@ import { text } from "node:stream/consumers";
 import { expect, onTestFinished, test } from "vitest";
 import { IMPORTS_BUILT_PACKAGE } from "../test/support/built-package.ts";
 import { temporaryFolder } from "../test/support/obey.ts";
+import { LONG } from "../test/support/trials.ts";
 
 interface Run {
   readonly child: ChildProcess;
@@ -49,22 +50,28 @@ test("`recall --quick --json` prints what was measured, and leaves nothing behin
   expect(left()).toEqual([]);
 });
 
-test.for([
+/** `memory` and `vectors` run the same tasks, the latter with an embedder. */
+const SUITES = [
   { suite: "memory", figures: ["search p50", "one add", "rkat memory search, whole"] },
-  { suite: "vectors", figures: ["hybrid search p99", "open and first result"] },
+  ...(LONG ? [{ suite: "vectors", figures: ["hybrid search p99", "open and first result"] }] : []),
   { suite: "turns", figures: ["a turn after 10 000 messages"] },
   { suite: "surfaces", figures: ["a token, rest", "rkat --version, whole"] },
-])("$suite runs on a small store, and people get a table", async ({ suite, figures }) => {
-  const { ended, left } = await bench(suite, "--quick", "--size", "1000");
-  const { code, stdout, stderr } = await ended;
-  expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
-  for (const figure of figures) {
-    // The cost of a token is a difference of two medians: on a busy machine it may be negative.
-    const line = new RegExp(`^${figure} +-?[\\d.]+ [mµ]s +-?[\\d.]+ [mµ]s .+ × `, "m");
-    expect(stdout, stdout).toMatch(line);
-  }
-  expect(left()).toEqual([]);
-});
+];
+
+test.for(SUITES)(
+  "$suite runs on a small store, and people get a table",
+  async ({ suite, figures }) => {
+    const { ended, left } = await bench(suite, "--quick", "--size", "1000");
+    const { code, stdout, stderr } = await ended;
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+    for (const figure of figures) {
+      // The cost of a token is a difference of two medians: on a busy machine it may be negative.
+      const line = new RegExp(`^${figure} +-?[\\d.]+ [mµ]s +-?[\\d.]+ [mµ]s .+ × `, "m");
+      expect(stdout, stdout).toMatch(line);
+    }
+    expect(left()).toEqual([]);
+  },
+);
 
 test("a folder without conversations, an unknown suite and a bad size are refused", async () => {
   for (const [args, complaint] of [

@@ -134,7 +134,8 @@ test("a search answers in what a model has room for, and says what it left out",
 });
 
 test("a turn reports progress and tells of itself, of its deltas only to whom asks", async () => {
-  const client = await officialClient({ capabilities: EVERYTHING, replies: ["one", "two"] });
+  const replies = [{ text: "one", delayMs: 100 }, "two"];
+  const client = await officialClient({ capabilities: EVERYTHING, replies });
   const told: LoggingMessageNotificationParams[] = [];
   client.setNotificationHandler("notifications/message", ({ params }) => void told.push(params));
   const session_id = await create(client);

@@ -2,13 +2,13 @@ import type { MemoryEntry } from "rkat";
 import { below, oneOf, type Random, randomFrom } from "./random.ts";
 import { contentRank, contentWords, functionWord, inflected, wordOf } from "./vocabulary.ts";
 
-/** A question, and the entries that answer it; none when nothing does. */
+/** A question, and the ids of the entries that answer it; an empty list when none does. */
 export interface Question {
   readonly text: string;
   readonly relevant: readonly string[];
 }
 
-/** Two people over some sessions, and what one could ask of it. */
+/** What two people said in some sessions, and questions about it. */
 export interface Conversation {
   readonly id: string;
   readonly entries: readonly MemoryEntry[];
@@ -36,12 +36,11 @@ const DAY_MS = 86_400_000;
 const MINUTE_MS = 60_000;
 
 /**
- * The conversation of a number: always the same for the same seed, whichever
- * others are made, so that every process can make the part that it needs.
+ * The conversation with a number. It depends on the number and the seed alone, so
+ * each process can make just the part that it needs.
  *
- * A session has a topic: some forty words that its messages keep coming back to.
- * A few times in a session somebody asks something and the other answers in
- * words of their own.
+ * A session has a topic: forty words that its messages repeat. A few times per
+ * session one speaker asks something, and the other answers in other words.
  */
 export function conversation(number: number, seed: number): Conversation {
   const random = randomFrom(seed * 1_000_003 + number);
@@ -109,7 +108,7 @@ function sessionOf({ id, number, session, speakers }: Frame, random: Random) {
   return { entries, questions };
 }
 
-/** Asks with two words of a message, in forms of their own. */
+/** Asks with two words of a message, inflected in another way. */
 function wordsQuestion(entries: readonly MemoryEntry[], random: Random): Question {
   const { id, content, speaker } = oneOf(entries.filter(isTelling), random);
   const words = [0, 1].map(() => inflected(oneOf(stemsOf(content), random), random));
@@ -119,7 +118,7 @@ function wordsQuestion(entries: readonly MemoryEntry[], random: Random): Questio
   };
 }
 
-/** Asks what one of the two said about something, in the month of the session. */
+/** Asks what one speaker said about something, in the month of the session. */
 function speakerQuestion(entries: readonly MemoryEntry[], random: Random): Question {
   const { content, speaker, time = "" } = oneOf(entries.filter(isTelling), random);
   const word = oneOf(stemsOf(content), random);
@@ -132,7 +131,7 @@ function speakerQuestion(entries: readonly MemoryEntry[], random: Random): Quest
   };
 }
 
-/** What questions are full of and many texts have: "go", "like", "buy". */
+/** A frequent word such as "go", "like" or "buy", as questions have. */
 function verb(random: Random): string {
   return wordOf(below(100, random));
 }
@@ -150,7 +149,7 @@ function unanswerable(random: Random): Question {
   };
 }
 
-/** The longer words with a meaning, without their endings; no numbers, nothing of an address. */
+/** The longer content words without their endings; no numbers, no parts of addresses. */
 function stemsOf(text: string): string[] {
   return contentWords(text)
     .map((word) => word.replace(/(?:ing|ed|(?<=sh|ch|s)es|s)$/, ""))
@@ -162,7 +161,7 @@ function rareRank(random: Random): number {
   return 300 + Math.floor(150 ** (1 + random()));
 }
 
-/** Sentences until there are enough words: 22 in the middle, a few or a hundred at the ends. */
+/** Sentences until there are enough words: 22 in the median, from 4 to 160. */
 function message(topic: readonly string[], random: Random): string {
   const wordsWanted = Math.min(160, Math.max(4, Math.round(22 * Math.exp(0.7 * normal(random)))));
   const sentences: string[] = [];
@@ -186,7 +185,7 @@ function sentence(length: number, topic: readonly string[], random: Random): str
   return `${text.charAt(0).toUpperCase()}${text.slice(1)}${oneOf([".", ".", ".", "?", "!"], random)}`;
 }
 
-/** What talk about programs is full of. */
+/** A function call, a path, a number or an address, as in talk about programs. */
 function oddity(random: Random): string {
   const [one, other] = [0, 1].map(() => wordOf(contentRank(random)));
   switch (below(4, random)) {

@@ -109,7 +109,7 @@ function readQuestion(line: Fields): OfConversation<Question> {
   return { conversation: line.text("conv"), it: question };
 }
 
-/** The fields of a line, which are what they should be. */
+/** Reads the fields of a line, and checks their types. */
 class Fields {
   readonly #fields: Readonly<Record<string, unknown>>;
 

@@ -3,7 +3,7 @@ import { CONVERSATION_ENTRIES, conversation, type Question } from "./conversatio
 
 const SEED = 1;
 
-/** Made-up entries `from` up to `to`, in batches; always the same. */
+/** The made-up entries from `from` up to `to`, in batches; always the same ones. */
 export function* madeUpBatches(
   from: number,
   to: number,
@@ -34,7 +34,7 @@ export function madeUpQuestions(size: number, count: number): Question[] {
     const answerable = conversation(number, SEED).questions.filter(
       ({ relevant }) => relevant.length > 0,
     );
-    // Of each kind by turns: they stand in the order in which they were made.
+    // The kinds alternate, because the questions are in the order in which they were made.
     for (let index = 0; index < perConversation; index += 1) {
       const question = answerable[(number * 7 + index * 13) % answerable.length];
       if (question) questions.push(question);

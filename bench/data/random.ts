@@ -1,7 +1,7 @@
-/** Numbers from 0 up to 1, the same ones for the same seed. */
+/** Gives numbers from 0 up to 1, the same sequence for the same seed. */
 export type Random = () => number;
 
-/** Mulberry32: small, quick, and good enough for made-up text. */
+/** Mulberry32: small, fast, and good enough for made-up text. */
 export function randomFrom(seed: number): Random {
   let state = seed >>> 0;
   return () => {

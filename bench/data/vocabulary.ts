@@ -1,9 +1,9 @@
 import { below, type Random } from "./random.ts";
 
 /**
- * Words for made-up texts, as often as in real ones: about half of what is said
- * are the words below, the most frequent of English in their order; the other
- * half are words with a meaning, each about as often as its rank says (Zipf).
+ * Words for made-up texts, as frequent as in real ones. About half of a text are the
+ * function words below, the most frequent of English in their order. The other half
+ * are content words, whose frequency follows their rank (Zipf).
  */
 const FUNCTION_WORDS: readonly string[] = (
   "the of and to a in that it is was i for you he with on as be at by had not are but from or have " +
@@ -16,10 +16,10 @@ const FUNCTION_WORDS: readonly string[] = (
 
 const FUNCTION_WORD_SET: ReadonlySet<string> = new Set(FUNCTION_WORDS);
 
-/** Words with a meaning that texts are made of; those of a higher rank are never said. */
+/** How many content words texts use; words of a higher rank occur in none. */
 export const VOCABULARY_SIZE = 60_000;
 
-/** The words that say what a text is about: what one would search for. */
+/** The words of a text that are not function words, in lower case. */
 export function contentWords(text: string): string[] {
   return (text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []).filter(
     (word) => !FUNCTION_WORD_SET.has(word),
@@ -30,12 +30,12 @@ export function functionWord(random: Random): string {
   return FUNCTION_WORDS[zipf(FUNCTION_WORDS.length, random)] as string;
 }
 
-/** The rank of a word with a meaning, frequent ones more often. */
+/** The rank of a content word, low ranks more often. */
 export function contentRank(random: Random): number {
   return zipf(VOCABULARY_SIZE, random);
 }
 
-/** A rank below `size`: rank r about as often as 1 / (r + 2.7). */
+/** A rank below `size`; the probability of rank r is proportional to 1 / (r + 2.7). */
 function zipf(size: number, random: Random): number {
   const shift = 2.7;
   return Math.floor(shift * (((size + shift) / shift) ** random() - 1));
@@ -54,7 +54,7 @@ const SHORT_RANKS = 2_000;
 
 const MADE: string[] = [];
 
-/** The word of a rank: no two ranks have the same, and it looks like a word. */
+/** The word of a rank. It looks like a word, and no two ranks share one. */
 export function wordOf(rank: number): string {
   if (rank >= VOCABULARY_SIZE) return makeWord(rank);
   MADE[rank] ??= makeWord(rank);
@@ -62,7 +62,7 @@ export function wordOf(rank: number): string {
 }
 
 function makeWord(rank: number): string {
-  // Multiplied by a prime, neighbouring ranks have nothing in common.
+  // Multiplied by a prime, neighbouring ranks get dissimilar words.
   const isShort = rank < SHORT_RANKS;
   let rest = isShort ? (rank * 7_919) % SHORT_WORDS : (rank * 1_000_003) % LONG_WORDS;
   const next = (parts: readonly string[]) => {
@@ -75,7 +75,7 @@ function makeWord(rank: number): string {
   return FUNCTION_WORD_SET.has(word) ? `${word}er` : word;
 }
 
-/** A form of a word, as sentences need it; most stand as they are. */
+/** A form of a word as in a sentence; most are unchanged. */
 export function inflected(word: string, random: Random): string {
   switch (below(8, random)) {
     case 0:

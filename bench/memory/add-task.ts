@@ -2,13 +2,12 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { madeUpBatches } from "../data/entries.ts";
 import { Fts5Store } from "../fts5-store.ts";
-import { median, timed } from "../statistics.ts";
-import { openMemory } from "./open-memory.ts";
-import { fts5Path } from "./places.ts";
+import { median, timed } from "../measuring.ts";
+import { fts5Path, openMemory } from "./open-memory.ts";
 
 export interface AddInput {
   readonly folder: string;
-  /** Entries that are there. */
+  /** How many entries the store has. */
   readonly size: number;
   readonly vectors: boolean;
   /** How many are added, one at a time. */
@@ -19,11 +18,11 @@ export interface AddInput {
 export interface AddOutput {
   readonly rkat: number;
   readonly fts5: number;
-  /** A row with as much text in a table without an index: nothing durable can be faster. */
+  /** A row with the same text in a table without an index: nothing durable can be faster. */
   readonly bareInsert: number;
 }
 
-/** Adds entries one at a time, each of them durable, to rkat, to FTS5 and to a bare table by turns. */
+/** Adds entries one at a time to rkat, to FTS5 and to a bare table, alternating. Each add is durable. */
 export async function addTask({ folder, size, vectors, count }: AddInput): Promise<AddOutput> {
   const memory = openMemory(folder, vectors);
   const fts5 = new Fts5Store(fts5Path(folder));

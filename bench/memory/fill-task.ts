@@ -3,9 +3,8 @@ import { dirname } from "node:path";
 import type { SayProgress } from "../bench.ts";
 import { madeUpBatches } from "../data/entries.ts";
 import { Fts5Store } from "../fts5-store.ts";
-import { Stopwatch, timed, timedAtOnce } from "../statistics.ts";
-import { openMemory } from "./open-memory.ts";
-import { bytesIn, fts5Path, storePath } from "./places.ts";
+import { bytesIn, Stopwatch, timed, timedAtOnce } from "../measuring.ts";
+import { fts5Path, openMemory, storePath } from "./open-memory.ts";
 
 export interface FillInput {
   readonly folder: string;
@@ -17,19 +16,19 @@ export interface FillOutput {
   readonly rkat: Filled;
   readonly fts5: Filled;
   readonly textBytes: number;
-  /** After the last add, until nothing of rkat worked in the background. */
+  /** From the last add to the end of the background work. */
   readonly settlingMs: number;
 }
 
 interface Filled {
-  /** Work in the background included. */
+  /** Background work included. */
   readonly addedPerSecond: number;
   readonly diskBytes: number;
 }
 
 const BATCH = 100;
 
-/** Fills rkat's store and FTS5's by turns, so that the machine's drift falls on both. */
+/** Fills rkat's store and FTS5's, alternating, so that the machine's drift affects both. */
 export async function fillTask(
   { folder, size, vectors }: FillInput,
   say: SayProgress,
@@ -50,7 +49,7 @@ export async function fillTask(
     added += batch.length;
     if (added % 1000 === 0) await say(`adding, ${added} of ${size}`);
   }
-  await say("waiting for what works in the background");
+  await say("waiting for background work");
   const settlingMs = await timed(async () => {
     await memory.finishEmbedding?.();
     await memory.finishMerging?.();

@@ -1,9 +1,7 @@
 import type { Bench } from "../bench.ts";
 import { madeUpQuestions } from "../data/entries.ts";
 import { inOwnProcess } from "../own-process.ts";
-import { type Figure, figure } from "../report.ts";
-import type { TaskOutput } from "../tasks.ts";
-import { meanwhile } from "./meanwhile.ts";
+import type { TaskInput, TaskOutput } from "../tasks.ts";
 import { type StartTimes, startTimes } from "./start-times.ts";
 
 export interface StoreMeasured {
@@ -13,12 +11,8 @@ export interface StoreMeasured {
   readonly start: StartTimes;
   readonly footprint: TaskOutput<"footprint">;
   readonly single: TaskOutput<"add">;
-  /** While another process writes and merges the index anew, again and again, … */
-  readonly whileReindexing: TaskOutput<"search">;
-  /** … adds a thousand entries a second, … */
-  readonly whileAdding: TaskOutput<"search">;
-  /** … adds without a pause. */
-  readonly whileFilling: TaskOutput<"search">;
+  /** Searching while another process reindexes again and again, adds at a fixed rate, or adds nonstop. */
+  readonly meanwhile: Readonly<Record<"reindexing" | "adding" | "filling", TaskOutput<"search">>>;
 }
 
 interface Amounts {
@@ -26,7 +20,7 @@ interface Amounts {
   readonly rounds: number;
   readonly singles: number;
   readonly starts: number;
-  /** How long questions are asked at least while another process works: so long that it merges. */
+  /** The shortest time to search beside another process: long enough for it to merge segments. */
   readonly meanwhileMs: number;
 }
 
@@ -35,7 +29,15 @@ const AMOUNTS: Readonly<Record<"quick" | "full", Amounts>> = {
   full: { questions: 500, rounds: 5, singles: 300, starts: 11, meanwhileMs: 6000 },
 };
 
-/** Fills a store and does with it what one does with a store, each in a process of its own. */
+/**
+ * A thousand entries a second, as from many agents. About five times a second the newest
+ * segments become a larger one; about once a second those are merged in the background.
+ */
+const PACED = { batch: 10, everyMs: 10 } as const;
+/** An upper bound on how many entries that adds. */
+const PACED_MAX = 1_000_000;
+
+/** Fills a store and measures each use of it, each in its own process. */
 export async function measureStore(bench: Bench, vectors: boolean): Promise<StoreMeasured> {
   const { folder, options } = bench;
   const amounts = AMOUNTS[options.quick ? "quick" : "full"];
@@ -50,54 +52,49 @@ export async function measureStore(bench: Bench, vectors: boolean): Promise<Stor
   const single = await inOwnProcess("add", { ...store, count: singles }, bench);
   const asked = { ...store, questions, rounds: 3, leastMs: amounts.meanwhileMs };
   const search = () => inOwnProcess("search", asked, bench);
-  const writer = { folder, vectors, from: options.size + singles };
-  return {
-    amounts,
-    filled,
-    searched,
-    start,
-    footprint,
-    single,
-    // What leaves the store as it is comes first.
-    whileReindexing: await meanwhile(bench, "reindex", { folder }, search),
-    whileAdding: await meanwhile(bench, "write", { ...writer, ...PACED }, search),
-    whileFilling: await meanwhile(
-      bench,
-      "write",
-      { ...writer, from: writer.from + PACED_MAX, batch: 100, everyMs: 0 },
-      search,
-    ),
+  const from = options.size + singles;
+  const nonstop = { from: from + PACED_MAX, batch: 100, everyMs: 0 };
+  // Reindexing comes first, because it leaves the store as it is.
+  const meanwhile = {
+    reindexing: await beside(bench, "reindex", { folder }, search),
+    adding: await beside(bench, "write", { folder, vectors, from, ...PACED }, search),
+    filling: await beside(bench, "write", { folder, vectors, ...nonstop }, search),
   };
+  return { amounts, filled, searched, start, footprint, single, meanwhile };
 }
 
-/**
- * A thousand entries a second, as of many agents: the newest segments become a larger one some five times
- * a second, and those are merged in the background about once a second.
- */
-const PACED = { batch: 10, everyMs: 10 };
-/** More than that are never added so. */
-const PACED_MAX = 1_000_000;
+/** Tasks that run until they are killed. */
+type EndlessTask = "write" | "reindex";
 
-/** What a search takes while another process works, against what it takes while none does. */
-export function meanwhileFigures(measured: StoreMeasured, search: string): Figure[] {
-  const none = { name: "while none does", value: measured.searched.rkat.p50 };
-  return [
-    figure(`${search} while another reindexes`, "ms", measured.whileReindexing.rkat.p50, none),
-    figure(`${search} while another adds 1000 /s`, "ms", measured.whileAdding.rkat.p50, none),
-    figure(`${search} while another adds nonstop`, "ms", measured.whileFilling.rkat.p50, none),
-  ];
+/** Works while another process does an endless task. */
+async function beside<Name extends EndlessTask, Result>(
+  bench: Bench,
+  name: Name,
+  input: TaskInput<Name>,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  const done = new AbortController();
+  const signal = AbortSignal.any([bench.signal, done.signal]);
+  const other = inOwnProcess(name, input, { ...bench, signal }).catch((error) => {
+    if (!done.signal.aborted) throw error;
+  });
+  const working = work().finally(() => done.abort());
+  // Both must have ended before the folder is removed.
+  await Promise.allSettled([other, working]);
+  await other;
+  return await working;
 }
 
-/** How that was done, in sentences. */
+/** How the store was measured, in sentences. */
 export function storeMethod(measured: StoreMeasured, size: number): string {
   const { amounts, filled } = measured;
   const { questions, rounds, singles, starts, meanwhileMs } = amounts;
-  return `Made-up texts of ${Math.round(filled.textBytes / size)} bytes on average. ${questions} questions, ten results each, asked ${rounds} times of rkat and of FTS5 by turns; each question's median counts. FTS5 has Porter's stemmer and is asked without stop words. ${singles} single adds, ${starts} starts of each program; medians. All adds are durable (WAL, synchronous=FULL); their rate includes what rkat does in the background until it is done. While another process works, questions are asked for ${meanwhileMs / 1000} s at least: it reindexes again and again, adds ten entries each ten milliseconds, which makes larger segments of the newest ones some five times a second and has those merged about once a second, or adds by 100 without a pause. Meanwhile FTS5, whose file nobody else has open, took ${fts5Meanwhile(measured)} times as long: that is the processors' share.`;
+  return `Made-up texts of ${Math.round(filled.textBytes / size)} bytes on average. ${questions} questions, ten results each, in ${rounds} rounds in which rkat and FTS5 alternate; each question's median counts. FTS5 has Porter's stemmer and is asked without stop words. ${singles} single adds, ${starts} starts of each program; medians. All adds are durable (WAL, synchronous=FULL); their rate includes rkat's work in the background. Searches beside another process run for at least ${meanwhileMs / 1000} s. That process reindexes again and again, adds ten entries every ten milliseconds (which merges the newest segments about five times a second, and larger ones about once a second), or adds by 100 without a pause. FTS5, whose file no other process has open, meanwhile took ${fts5Meanwhile(measured)} times as long: that is the effect of sharing the processors.`;
 }
 
-function fts5Meanwhile(measured: StoreMeasured): string {
-  const { searched, whileReindexing, whileAdding, whileFilling } = measured;
-  const ratios = [whileReindexing, whileAdding, whileFilling].map(({ fts5 }) =>
+function fts5Meanwhile({ searched, meanwhile }: StoreMeasured): string {
+  const { reindexing, adding, filling } = meanwhile;
+  const ratios = [reindexing, adding, filling].map(({ fts5 }) =>
     (fts5.p50 / searched.fts5.p50).toPrecision(2),
   );
   return `${ratios.slice(0, -1).join(", ")} and ${ratios.at(-1)}`;

@@ -1,9 +1,8 @@
 import type { SayProgress } from "../bench.ts";
 import { madeUpQuestions } from "../data/entries.ts";
 import { Fts5Store } from "../fts5-store.ts";
-import { type SearchTimes, SearchWatch } from "../search-times.ts";
-import { openMemory } from "./open-memory.ts";
-import { fts5Path } from "./places.ts";
+import { type SearchTimes, SearchWatch } from "../measuring.ts";
+import { fts5Path, openMemory } from "./open-memory.ts";
 
 export interface SearchInput {
   readonly folder: string;
@@ -11,7 +10,7 @@ export interface SearchInput {
   readonly vectors: boolean;
   readonly questions: number;
   readonly rounds: number;
-  /** More rounds are asked until so much time has passed. */
+  /** Rounds go on for at least this long. */
   readonly leastMs?: number;
 }
 
@@ -23,7 +22,7 @@ export interface SearchOutput {
 const LIMIT = 10;
 const WARM_UP = 20;
 
-/** Asks rkat and FTS5 the same questions by turns, round after round. */
+/** Asks rkat and FTS5 the same questions, alternating, round after round. */
 export async function searchTask(
   { folder, size, vectors, questions, rounds, leastMs = 0 }: SearchInput,
   say: SayProgress,
@@ -47,4 +46,26 @@ export async function searchTask(
   await memory.close();
   fts5.close();
   return { rkat: watches.rkat.times(), fts5: watches.fts5.times() };
+}
+
+export interface FootprintInput {
+  readonly folder: string;
+  readonly vectors: boolean;
+  readonly questions: readonly string[];
+}
+
+/** The resident bytes of a process, before it opens a store and after it searched it. */
+export interface FootprintOutput {
+  readonly before: number;
+  readonly after: number;
+}
+
+/** Opens the store and searches it, in a process that does nothing else. */
+export async function footprintTask(input: FootprintInput): Promise<FootprintOutput> {
+  const before = process.memoryUsage.rss();
+  const memory = openMemory(input.folder, input.vectors);
+  for (const query of input.questions) await memory.search({ query, limit: LIMIT });
+  const after = process.memoryUsage.rss();
+  await memory.close();
+  return { before, after };
 }

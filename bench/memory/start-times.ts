@@ -1,7 +1,7 @@
 import type { Bench } from "../bench.ts";
 import { madeUpQuestions } from "../data/entries.ts";
+import { median } from "../measuring.ts";
 import { programOf, RKAT, timeOfNode } from "../own-process.ts";
-import { median } from "../statistics.ts";
 
 /** Milliseconds from the start of a process to its end, medians of alternating runs. */
 export interface StartTimes {
@@ -13,7 +13,7 @@ export interface StartTimes {
   readonly command: number;
 }
 
-/** What it takes to get a first result from a store that nobody has open. */
+/** How long a first result takes from a store that no process has open. */
 export async function startTimes(
   { folder, signal, onProgress }: Bench,
   {
@@ -39,7 +39,7 @@ export async function startTimes(
     );
     const search = [...RKAT, "memory", "search", "--dir", folder, text];
     const command = await timeOfNode(search, signal, env);
-    // The first run finds neither files nor compiled code in the system's memory.
+    // The first run only fills the caches of the system and of Node.
     if (run === 0) continue;
     ms.node.push(node);
     ms.firstResult.push(firstResult);

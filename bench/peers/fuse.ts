@@ -1,6 +1,6 @@
 import { LIMIT } from "./peer.ts";
 
-/** Each half gives so many to the fusion. */
+/** How many candidates each half gives to the fusion. */
 export const CANDIDATES = 50;
 
 /** The best of several rankings by reciprocal rank fusion, as one would write it by hand. */

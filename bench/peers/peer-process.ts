@@ -4,7 +4,7 @@ import { PHASES, type PhaseInput, type PhaseName } from "./phases.ts";
 
 // Started by `run.ts`: does one thing to one peer, and ends.
 Socket.prototype.connect = () => {
-  throw new Error("It wants to call somebody; nothing here has a reason to.");
+  throw new Error("A peer tried to use the network, and none of them needs it.");
 };
 
 const [name = "", phase = "", input = "{}"] = process.argv.slice(2);

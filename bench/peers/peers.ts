@@ -5,7 +5,7 @@ export interface Peer {
   readonly name: string;
   /** What it is, and how it is asked. */
   readonly about: string;
-  /** Entries that it holds in a time that one can wait for. */
+  /** The largest store that it fills in a reasonable time. */
   readonly sizeMax: number;
   /** Whether what `add` stored is on disk when it resolves. */
   readonly durable: boolean;

@@ -1,8 +1,5 @@
-import { readdirSync, statSync } from "node:fs";
-import { join } from "node:path";
 import { madeUpBatches, madeUpQuestions } from "../data/entries.ts";
-import { type SearchTimes, SearchWatch } from "../search-times.ts";
-import { median, Stopwatch, timed } from "../statistics.ts";
+import { median, type SearchTimes, SearchWatch, Stopwatch, timed } from "../measuring.ts";
 import type { OpenPeer } from "./peer.ts";
 import type { Peer } from "./peers.ts";
 
@@ -26,11 +23,11 @@ export interface Searched {
 const BATCH = 100;
 const QUESTIONS = 300;
 const ROUNDS = 3;
-/** Nobody is asked for longer; whoever is slow is asked less often, then fewer questions. */
+/** The longest that one peer is asked. A slow one gets fewer rounds, then fewer questions. */
 const ASKING_MS_MAX = 30_000;
 const SINGLES = 50;
 
-/** What is done to a peer, each in a process of its own. */
+/** What is measured of a peer, each in its own process. */
 export const PHASES = {
   async fill(peer: Peer, { folder, size }: PhaseInput): Promise<Filled> {
     const open = await openPeer(peer, folder);
@@ -83,12 +80,6 @@ export const PHASES = {
 
 export type PhaseName = keyof typeof PHASES;
 export type PhaseOutput<Name extends PhaseName> = Awaited<ReturnType<(typeof PHASES)[Name]>>;
-
-export function bytesIn(folder: string): number {
-  return readdirSync(folder, { recursive: true, withFileTypes: true })
-    .filter((one) => one.isFile())
-    .reduce((sum, { parentPath, name }) => sum + statSync(join(parentPath, name)).size, 0);
-}
 
 async function askAll(
   questions: readonly string[],

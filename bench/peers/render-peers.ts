@@ -1,4 +1,4 @@
-import type { SearchTimes } from "../search-times.ts";
+import type { SearchTimes } from "../measuring.ts";
 
 /** What one peer took. */
 export interface Measured {

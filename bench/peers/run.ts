@@ -7,16 +7,15 @@ import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
+import { bytesIn, median, type SearchTimes } from "../measuring.ts";
 import { thisMachine } from "../report.ts";
-import type { SearchTimes } from "../search-times.ts";
-import { median } from "../statistics.ts";
 import { PEERS, type Peer } from "./peers.ts";
-import { bytesIn, type PhaseInput, type PhaseName, type PhaseOutput } from "./phases.ts";
+import type { PhaseInput, PhaseName, PhaseOutput } from "./phases.ts";
 import { type Measured, renderPeers } from "./render-peers.ts";
 
 /**
- * Measures rkat and others on the same texts, one at a time, each in processes of
- * its own that call nobody.
+ * Measures rkat and its peers on the same texts, one at a time, each in its own
+ * processes, which may not use the network.
  *
  *     npm ci && npm ci --prefix bench/peers
  *     node bench/peers/run.ts [--size 10000,100000] [--peers rkat,FTS5] [--json FILE]
@@ -39,7 +38,7 @@ const root = mkdtempSync(join(tmpdir(), "rkat-peers-"));
 const remove = () => rmSync(root, { recursive: true, force: true, maxRetries: 3 });
 process.once("exit", remove);
 for (const signal of ["SIGINT", "SIGTERM"] as const) {
-  // The second time at once.
+  // A second Ctrl-C ends the process at once.
   process.on(signal, () => (stop.signal.aborted ? process.exit(130) : stop.abort()));
 }
 
@@ -67,7 +66,7 @@ async function measureAll(peers: readonly Peer[], size: number): Promise<Measure
       console.error(`${peer.name} at ${size}: ${error}`);
     }
   }
-  // Round by round, so that the machine's drift falls on all of them.
+  // They alternate round by round, so that the machine's drift affects all of them.
   for (let round = 0; round < ROUNDS; round += 1) {
     for (const { peer, input, searched } of filled) {
       searched.push(await run(peer, "search", input));

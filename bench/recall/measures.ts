@@ -1,6 +1,6 @@
 import type { Question } from "../data/conversation.ts";
 
-/** How good an answer was, from 0 to 1; `nothing` says whether there was no result at all. */
+/** How good the results were, from 0 to 1. `nothing` is 1 when there were none. */
 export interface Measures {
   readonly recallAt1: number;
   readonly recallAt5: number;
@@ -10,7 +10,7 @@ export interface Measures {
   readonly nothing: number;
 }
 
-/** Measures the ids that were found, best first, against those that answer the question. */
+/** Compares the found ids, best first, with those that answer the question. */
 export function measure(found: readonly string[], { relevant }: Question): Measures {
   const right = new Set(relevant);
   const among = (count: number) =>

@@ -7,7 +7,7 @@ import type { RecallInput, RecallOutput } from "./recall-task.ts";
 
 const MADE_UP_CONVERSATIONS = { quick: 2, full: 10 } as const;
 
-/** Whether the messages that answer a question are among the first results. */
+/** Recall: whether the messages that answer a question are among the first results. */
 export async function recallSuite(bench: Bench): Promise<BenchTable[]> {
   const { data, quick } = bench.options;
   const sources: readonly RecallInput["data"][] =
@@ -28,7 +28,7 @@ export async function recallSuite(bench: Bench): Promise<BenchTable[]> {
       tables.push({
         suite: "recall",
         title: `recall, ${name}, ${stores}`,
-        method: `${output.answerable} questions with an answer, ${output.unanswerable} without; ten results each, at the default floor. FTS5 with Porter's stemmer is asked the same words but for stop words.`,
+        method: `${output.answerable} questions with an answer, ${output.unanswerable} without; ten results each, at the default floor. FTS5 with Porter's stemmer is asked the same words without stop words.`,
         figures: figuresOf(output),
       });
     }

@@ -10,9 +10,9 @@ import { type Measures, meanMeasures, measure } from "./measures.ts";
 
 export interface RecallInput {
   readonly folder: string;
-  /** Where a set is, and its name; or how many made-up conversations. */
+  /** The folder and the name of a set, or a number of made-up conversations. */
   readonly data: { readonly folder: string; readonly set: string } | number;
-  /** Each conversation in a store of its own, or all in one. */
+  /** Whether all conversations share one store. */
   readonly pooled: boolean;
 }
 
@@ -32,7 +32,7 @@ export interface RecallOutput {
 const BATCH = 100;
 const LIMIT = 10;
 
-/** Asks all questions of a set, of rkat and of FTS5. */
+/** Asks rkat and FTS5 all questions of a set. */
 export async function recallTask(
   { folder, data, pooled }: RecallInput,
   say: SayProgress,

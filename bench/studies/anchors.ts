@@ -1,11 +1,10 @@
-// Are the names and numbers of what a compaction took out still within reach?
+// Does compaction keep the names and numbers of discarded messages within reach?
 //
-// Conversations go through the real loop, without a model: the recording answers.
-// Afterwards each path, identifier and number of the messages that left is looked
-// for in what the model would be sent next, and, if it is not there, among the
-// first five hits of a memory search for the words around its last mention,
-// itself left out. The forms that count are written down here, apart from those
-// that the engine looks for.
+// Conversations are replayed through the real loop; the recording stands in for the
+// model. The study then takes each path, identifier and number of the discarded
+// messages. It looks for it in what the model would get next, and otherwise among
+// the first five hits of a memory search for the words around its last mention,
+// without the item itself. The patterns are the study's own, not the engine's.
 //
 //   node bench/studies/anchors.ts --data FOLDER [--threshold 8000] [--sample 60] [--per-set 3]
 import { existsSync, readFileSync } from "node:fs";
@@ -16,11 +15,10 @@ import { parseArgs } from "node:util";
 import { indexableText } from "../../src/core/message.ts";
 import { MessageAssembler } from "../../src/core/message-assembler.ts";
 import { SessionState } from "../../src/core/session-state.ts";
-import { createSessionService, type MemoryStore } from "../../src/index.ts";
-import { Replay } from "../../src/replay/replay.ts";
+import type { MemoryStore } from "../../src/index.ts";
 import { sqliteStores } from "../../src/sqlite.ts";
 import { scriptedModel } from "../../src/testing.ts";
-import { readTranscript } from "../../src/transcripts/read-transcript.ts";
+import { replayChat } from "../../test/support/replay-chat.ts";
 
 const { values } = parseArgs({
   options: {
@@ -40,8 +38,9 @@ const KINDS = {
 };
 type Kind = keyof typeof KINDS;
 const SUMMARISERS = ["fallback", "one sentence"] as const;
+const ONE_SENTENCE = "They talked, and the work goes on.";
 
-/** Words on each side of a mention that a search is asked with. */
+/** How many words on each side of a mention a search uses. */
 const NEIGHBOURS = 8;
 
 interface Mention {
@@ -57,11 +56,11 @@ interface Reach {
 }
 
 if (values.data === undefined || !existsSync(values.data)) {
-  console.error("Say where the conversations are: --data FOLDER");
+  console.error("Name the folder of the conversations: --data FOLDER");
   process.exit(2);
 }
 console.log(
-  `threshold ${values.threshold}; shares in percent of what left: in the window / or found`,
+  `threshold ${values.threshold}; percent of the discarded items: in the window / in the window or found`,
 );
 console.log(
   "set        summary       anchors  paths                  identifiers            numbers",
@@ -94,23 +93,11 @@ async function measure(
   const folder = await mkdtemp(join(tmpdir(), "rkat-bench-"));
   const stores = sqliteStores({ path: join(folder, "rkat.db"), thread: "main" });
   try {
-    const replay = new Replay(await readTranscript([chat], "talk.jsonl"));
-    const service = createSessionService({
-      model: replay.model,
-      tools: replay.tools,
-      builtinTools: false,
-      stores,
-      knowledge: false,
-      compaction: {
-        autoCompactThreshold: Number(values.threshold),
-        summarizer:
-          summariser === "fallback"
-            ? "fallback"
-            : scriptedModel(() => "They talked, and the work goes on."),
-        keepAnchors,
-      },
+    const { session_id } = await replayChat(chat, stores, {
+      threshold: Number(values.threshold),
+      keepAnchors,
+      ...(summariser === "fallback" ? {} : { summarizer: scriptedModel(() => ONE_SENTENCE) }),
     });
-    const { session_id } = await replay.run(service);
     const read = (after: number, to?: number) => stores.events.read(session_id, after, to);
     const snapshot = await stores.sessions.load(session_id);
     if (!snapshot) throw new Error("The replay left no session.");
@@ -162,7 +149,7 @@ function mentionsIn(texts: readonly string[]): Mention[] {
   return [...last.values()];
 }
 
-/** Evenly spread ones of each kind. */
+/** An evenly spread sample of each kind. */
 function sampled(mentions: readonly Mention[]): Mention[] {
   return [...Map.groupBy(mentions, ({ kind }) => kind).values()].flatMap((some) => {
     const step = Math.max(1, some.length / Number(values.sample));

@@ -1,9 +1,8 @@
-// Does recording tool results leave junk, and does it grow when the same work is repeated?
+// Does recording tool results as facts leave junk, and does repeated work add more?
 //
-// Real commands run on a folder (ls, cat, grep, git log, wc, find, a test run …). Sessions ask
-// for some of them, the common ones often and the rare ones seldom, and the log of these
-// sessions is recorded as it would be of any. Then the same sessions come again, and again,
-// with what such commands change by themselves: times, durations, process ids.
+// Real commands run on a folder (ls, cat, grep, git log, wc, find, a test run …). Made-up sessions
+// call them, some often and some rarely, and their logs are recorded like any other. Then the same
+// sessions run twice more, with what such commands change by themselves: times, durations, process ids.
 //
 //   node bench/studies/facts.ts [--folder .] [--sessions 1000] [--calls 8] [--show 3] [--json]
 import { execFileSync } from "node:child_process";

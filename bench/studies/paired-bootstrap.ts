@@ -1,6 +1,6 @@
 import { randomFrom } from "../data/random.ts";
 
-/** How sure a mean difference is: 95 of 100 resamples have it between `low` and `high`. */
+/** A mean difference and its 95 % confidence interval. */
 export interface Difference {
   readonly mean: number;
   readonly low: number;
@@ -9,7 +9,7 @@ export interface Difference {
 
 const RESAMPLES = 2000;
 
-/** Of differences of pairs, one for each question. */
+/** Resamples the differences of pairs, one per question. */
 export function pairedBootstrap(differences: readonly number[]): Difference {
   const random = randomFrom(1);
   const count = differences.length;

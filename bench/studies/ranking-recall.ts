@@ -1,47 +1,35 @@
-import { existsSync, mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { parseArgs } from "node:util";
-import type { MemoryStore } from "../../src/core/memory-store.ts";
 import { findEntries } from "../../src/search/find-entries.ts";
 import { indexedEntry, inMemoryIndex } from "../../src/search/in-memory-index.ts";
 import { RANKING, type RankingWeights } from "../../src/search/ranking-weights.ts";
-import { openDatabase } from "../../src/stores/sqlite/database.ts";
-import { SqliteMemoryStore } from "../../src/stores/sqlite/sqlite-memory-store.ts";
-import { type Dataset, readDatasets } from "../data/dataset.ts";
+import type { Conversation } from "../data/conversation.ts";
+import type { Dataset } from "../data/dataset.ts";
 import { type Measures, meanMeasures, measure } from "../recall/measures.ts";
 import { type Difference, pairedBootstrap } from "./paired-bootstrap.ts";
+import { LIMIT, percent, pooled, readSets, row, STUDY_OPTIONS, withStore } from "./recall-study.ts";
 
 /**
- * How many of the messages that answer a question are among the first ten results, and how
- * many questions about something else get none.
+ * Recall@10 of the ranking, and how many questions about something else get no result.
  *
  *     node bench/studies/ranking-recall.ts --data FOLDER [--set locomo,realtalk] [--ablate]
  *
- * FOLDER has a folder for each set, as `npm run bench -- --data` takes it. "each" asks a store that
- * has one conversation, "pooled" one that has all of the set. "off" are the questions of the
- * other sets: the share that gets no result. All are asked at the default floor. `--ablate`
- * says instead what R@10 loses when a part of the ranking is switched off, with the interval
- * that 95 of 100 resamples of the questions fall into.
+ * FOLDER has a folder for each set, as `npm run bench -- --data` takes it. "each" searches a store
+ * with one conversation, "pooled" a store with the whole set. "off: nothing" is the share of the
+ * other sets' questions that get no result. The floor is the default one. `--ablate` prints instead
+ * what recall@10 loses without each part of the ranking, with a 95 % interval from a paired bootstrap.
  */
-
-type Conversations = Dataset["conversations"];
-/** Ids of the results, best first. */
-type Search = (query: string) => Promise<readonly string[]>;
 
 interface Cell {
   readonly set: string;
   readonly store: "each" | "pooled";
-  /** One for each store: what is in it, what is asked of it, and which questions are about something else. */
-  readonly groups: readonly (Conversations[number] & { readonly off: readonly string[] })[];
+  /** For each store its entries, its questions, and questions about something else. */
+  readonly groups: readonly (Conversation & { readonly off: readonly string[] })[];
 }
 
-const LIMIT = 10;
-const BATCH = 100;
-/** Questions about something else are asked of the pooled store up to so many, evenly chosen. */
+/** How many questions about something else the pooled store is asked, evenly chosen. */
 const OFF_MAX = 400;
 
-/** What each part of the ranking is when it is switched off. */
+/** The weights that switch off each part of the ranking. */
 const PARTS: Readonly<Record<string, Partial<RankingWeights>>> = {
   "speaker's name is a word": { speaker: 0 },
   "speaker is named": { speakerNamed: 1 },
@@ -58,30 +46,19 @@ const PARTS: Readonly<Record<string, Partial<RankingWeights>>> = {
   "from the time named": { inTime: 1 },
 };
 
-await main();
-
-async function main(): Promise<void> {
-  const { values } = parseArgs({
-    options: {
-      data: { type: "string", default: "../shared/bench/data" },
-      set: { type: "string", default: "locomo,realtalk,beam128k" },
-      ablate: { type: "boolean", default: false },
-    },
-  });
-  if (!existsSync(values.data)) {
-    console.log(`Skipped: there is no folder ${values.data}; name one with --data.`);
-    return;
-  }
-  const names = values.set.split(",");
-  const cells = cellsOf(readDatasets(values.data).filter(({ name }) => names.includes(name)));
-  await (values.ablate ? ablate(cells) : report(cells));
-}
+const { values } = parseArgs({
+  options: { ...STUDY_OPTIONS, ablate: { type: "boolean", default: false } },
+});
+const cells = cellsOf(readSets(values));
+if (values.ablate) await ablate();
+else await report();
 
 function cellsOf(sets: readonly Dataset[]): Cell[] {
-  return sets.flatMap(({ name, conversations }): Cell[] => {
+  return sets.flatMap((set): Cell[] => {
+    const { name, conversations } = set;
     const others = sets
-      .filter((set) => set.name !== name)
-      .flatMap((set) => set.conversations.flatMap(({ questions }) => questions));
+      .filter((other) => other !== set)
+      .flatMap((other) => pooled(other).questions);
     const off = (part: number, parts: number) =>
       others.filter((_, index) => index % parts === part).map(({ text }) => text);
     return [
@@ -96,20 +73,13 @@ function cellsOf(sets: readonly Dataset[]): Cell[] {
       {
         set: name,
         store: "pooled",
-        groups: [
-          {
-            id: name,
-            entries: conversations.flatMap(({ entries }) => entries),
-            questions: conversations.flatMap(({ questions }) => questions),
-            off: off(0, Math.ceil(others.length / OFF_MAX)),
-          },
-        ],
+        groups: [{ ...pooled(set), off: off(0, Math.ceil(others.length / OFF_MAX)) }],
       },
     ];
   });
 }
 
-async function report(cells: readonly Cell[]): Promise<void> {
+async function report(): Promise<void> {
   const heads = ["R@1", "R@5", "R@10", "nDCG@10", "MRR", "nothing", "off: nothing", "ms/query"];
   console.log(row("set, store", heads));
   for (const cell of cells) {
@@ -117,9 +87,7 @@ async function report(cells: readonly Cell[]): Promise<void> {
     const off: boolean[] = [];
     let searchMs = 0;
     for (const { entries, questions, off: others } of cell.groups) {
-      await withStore(entries, async (memory) => {
-        const search: Search = async (query) =>
-          (await memory.search({ query, limit: LIMIT })).map(({ id }) => id);
+      await withStore(entries, undefined, async (search) => {
         const start = performance.now();
         for (const question of questions) {
           rows.push(measure(await search(question.text), question));
@@ -148,7 +116,7 @@ async function report(cells: readonly Cell[]): Promise<void> {
 }
 
 /** Through an index in memory, which gives the same results as the store's. */
-async function ablate(cells: readonly Cell[]): Promise<void> {
+async function ablate(): Promise<void> {
   const indexes = cells.map(({ groups }) =>
     groups.map(({ entries, questions }) => ({
       index: inMemoryIndex(entries.map(indexedEntry)),
@@ -184,29 +152,4 @@ async function ablate(cells: readonly Cell[]): Promise<void> {
 function interval({ mean, low, high }: Difference): string {
   const signed = (value: number) => `${value < 0 ? "" : "+"}${(100 * value).toFixed(1)}`;
   return `${signed(mean)} [${signed(low)}, ${signed(high)}]`;
-}
-
-function percent(share: number): string {
-  return (100 * share).toFixed(1);
-}
-
-function row(name: string, cells: readonly string[], width = 13): string {
-  return [name.padEnd(24), ...cells.map((cell) => cell.padStart(width))].join("");
-}
-
-async function withStore(
-  entries: Conversations[number]["entries"],
-  use: (memory: MemoryStore) => Promise<void>,
-): Promise<void> {
-  const folder = mkdtempSync(join(tmpdir(), "rkat-recall-"));
-  const memory = new SqliteMemoryStore(openDatabase({ path: join(folder, "rkat.db") }));
-  try {
-    for (let start = 0; start < entries.length; start += BATCH) {
-      await memory.add(entries.slice(start, start + BATCH));
-    }
-    await use(memory);
-  } finally {
-    await memory.close();
-    rmSync(folder, { recursive: true });
-  }
 }

@@ -1,42 +1,33 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { readFileSync, writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import type { Embedder } from "../../src/core/embedder.ts";
-import type { MemoryEntry } from "../../src/core/memory-store.ts";
 import { passages } from "../../src/search/passages.ts";
-import { openDatabase } from "../../src/stores/sqlite/database.ts";
-import { SqliteMemoryStore } from "../../src/stores/sqlite/sqlite-memory-store.ts";
 import { CALIBRATION_PAIRS } from "../../src/vectors/calibration.ts";
+import type { Conversation } from "../data/conversation.ts";
+import { meanMeasures, measure } from "../recall/measures.ts";
+import {
+  LIMIT,
+  percent,
+  pooled,
+  readSets,
+  row,
+  type Search,
+  STUDY_OPTIONS,
+  withStore,
+} from "./recall-study.ts";
 
 /**
  * What the vectors of a real model add to a search by words.
  *
- *     node bench/studies/vector-recall.ts --data FOLDER --texts texts.jsonl       writes what is to be embedded
+ *     node bench/studies/vector-recall.ts --data FOLDER --texts texts.jsonl       writes what to embed
  *     node bench/studies/vector-recall.ts --data FOLDER --texts texts.jsonl --vectors vectors.f32
  *
- * FOLDER is that of `ranking-recall.ts`. `texts.jsonl` has a JSON string a line; `vectors.f32` is made by
- * a model of your own: for each line its vector of length 1, as 32-bit floats, little-endian. The
- * order of the answers by vectors alone is that of their exact cosines.
+ * FOLDER is that of `ranking-recall.ts`. `texts.jsonl` has one JSON string per line. You make
+ * `vectors.f32` with your model: for each line a vector of length 1, as little-endian 32-bit floats.
+ * "vectors" ranks by exact cosines.
  */
 
-interface Doc {
-  readonly id: string;
-  readonly conv: string;
-  readonly session: string;
-  readonly turn: number;
-  readonly speaker: string;
-  readonly time: string;
-  readonly text: string;
-}
-
-interface Asked {
-  readonly conv: string;
-  readonly text: string;
-  readonly relevant: readonly string[];
-}
-
-/** Questions about nothing that anybody in the sets talks about. */
+/** Questions that no conversation in the sets answers. */
 const ELSEWHERE = [
   "What is the boiling point of tungsten hexafluoride?",
   "Who won the football world cup of 1954?",
@@ -52,147 +43,79 @@ const ELSEWHERE = [
   "How do you castle in chess?",
 ];
 
-const MEASURES = ["R@1", "R@5", "R@10", "MRR"] as const;
-type Measures = Record<(typeof MEASURES)[number], number>;
+const { values } = parseArgs({
+  options: {
+    ...STUDY_OPTIONS,
+    texts: { type: "string", default: "texts.jsonl" },
+    vectors: { type: "string" },
+  },
+});
+const sets = readSets(values);
+if (values.vectors === undefined) writeTexts(values.texts);
+else await reportAll(readEmbedder(values.texts, values.vectors));
 
-await main();
-
-async function main(): Promise<void> {
-  const { values } = parseArgs({
-    options: {
-      data: { type: "string", default: "../shared/bench/data" },
-      set: { type: "string", default: "locomo,realtalk,beam128k" },
-      texts: { type: "string", default: "texts.jsonl" },
-      vectors: { type: "string" },
-    },
+function writeTexts(file: string): void {
+  const texts = sets.flatMap((set) => {
+    const { entries, questions } = pooled(set);
+    return [...entries.flatMap(({ content }) => passages(content)), ...questions.map(textOf)];
   });
-  if (!existsSync(values.data)) {
-    console.log(`Skipped: there is no folder ${values.data}; name one with --data.`);
-    return;
-  }
-  const sets = values.set.split(",").map((name) => ({
-    name,
-    docs: readLines<Doc>(join(values.data, name, "docs.jsonl")),
-    asked: readLines<Asked>(join(values.data, name, "queries.jsonl")),
-  }));
-  if (values.vectors === undefined) {
-    const texts = sets.flatMap(({ docs, asked }) => [
-      ...docs.flatMap(({ text }) => passages(text)),
-      ...asked.map(({ text }) => text),
-    ]);
-    const all = new Set([...CALIBRATION_PAIRS.flat(), ...ELSEWHERE, ...texts]);
-    writeFileSync(values.texts, [...all].map((text) => `${JSON.stringify(text)}\n`).join(""));
-    console.log(`${values.texts} has ${all.size} texts to embed; give the vectors with --vectors.`);
-    return;
-  }
-  const embedder = readEmbedder(readLines<string>(values.texts), values.vectors);
-  console.log(
-    [
-      "set".padEnd(9),
-      "store ",
-      "by".padEnd(8),
-      " asked",
-      ...MEASURES.map(cell),
-      "  none",
-      " wrong",
-    ].join(" "),
-  );
-  for (const { name, docs, asked } of sets) {
-    const convs = [...new Set(asked.map(({ conv }) => conv))];
-    const each = convs.map((conv) => ({
-      docs: docs.filter((doc) => doc.conv === conv),
-      asked: asked.filter((question) => question.conv === conv),
-    }));
-    await report(name, "each", each, embedder);
-    await report(name, "pooled", [{ docs, asked }], embedder);
-  }
+  const all = new Set([...CALIBRATION_PAIRS.flat(), ...ELSEWHERE, ...texts]);
+  writeFileSync(file, [...all].map((text) => `${JSON.stringify(text)}\n`).join(""));
+  console.log(`${file} has ${all.size} texts to embed; pass their vectors with --vectors.`);
 }
 
-interface Group {
-  readonly docs: readonly Doc[];
-  readonly asked: readonly Asked[];
+async function reportAll(embedder: FileEmbedder): Promise<void> {
+  const heads = ["asked", "R@1", "R@5", "R@10", "MRR", "none", "wrong"];
+  console.log(row("set, store, by", heads, 8));
+  for (const set of sets) {
+    await report(`${set.name} each`, set.conversations, embedder);
+    await report(`${set.name} pooled`, [pooled(set)], embedder);
+  }
 }
 
 async function report(
-  set: string,
-  store: string,
-  groups: readonly Group[],
+  name: string,
+  stores: readonly Conversation[],
   embedder: FileEmbedder,
 ): Promise<void> {
-  const ways = {
-    words: (group: Group) => withStore(group.docs, undefined),
-    vectors: (group: Group) => byCosine(group.docs, embedder),
-    both: (group: Group) => withStore(group.docs, embedder),
+  const ways: Record<string, typeof withStore> = {
+    words: (entries, _, use) => withStore(entries, undefined, use),
+    vectors: (entries, _, use) => use(byCosine(entries, embedder)),
+    both: withStore,
   };
   for (const [way, open] of Object.entries(ways)) {
-    const rows: Measures[] = [];
-    let none = 0;
+    const found: ReturnType<typeof measure>[] = [];
     let wrong = 0;
-    for (const group of groups) {
-      const { find, close } = await open(group);
-      for (const { text, relevant } of group.asked) {
-        const found = await find(text);
-        if (found.length === 0) none += 1;
-        rows.push(measure(found, new Set(relevant)));
-      }
-      for (const text of ELSEWHERE) if ((await find(text)).length > 0) wrong += 1;
-      await close();
+    for (const { entries, questions } of stores) {
+      await open(entries, embedder, async (search) => {
+        for (const question of questions) {
+          found.push(measure(await search(question.text), question));
+        }
+        for (const text of ELSEWHERE) if ((await search(text)).length > 0) wrong += 1;
+      });
     }
-    const means = MEASURES.map((name) =>
-      percent(
-        rows.reduce((sum, row) => sum + row[name], 0),
-        rows.length,
-      ),
-    );
-    const counts = [percent(none, rows.length), percent(wrong, ELSEWHERE.length * groups.length)];
-    console.log(
-      [
-        set.padEnd(9),
-        store.padEnd(6),
-        way.padEnd(8),
-        String(rows.length).padStart(6),
-        ...means,
-        ...counts,
-      ].join(" "),
-    );
+    const { recallAt1, recallAt5, recallAt10, reciprocalRank, nothing } = meanMeasures(found);
+    const wrongShare = wrong / (ELSEWHERE.length * stores.length);
+    const shares = [recallAt1, recallAt5, recallAt10, reciprocalRank, nothing, wrongShare];
+    console.log(row(`${name} ${way}`, [String(found.length), ...shares.map(percent)], 8));
   }
 }
 
-async function withStore(docs: readonly Doc[], embedder: Embedder | undefined) {
-  const folder = mkdtempSync(join(tmpdir(), "rkat-recall-"));
-  const database = openDatabase({ path: join(folder, "rkat.db") });
-  const memory = new SqliteMemoryStore(database, embedder ? { embedder } : {});
-  for (let start = 0; start < docs.length; start += 100) {
-    await memory.add(docs.slice(start, start + 100).map(entryOf));
-  }
-  await memory.finishEmbedding();
-  return {
-    find: async (query: string) => (await memory.search({ query, limit: 10 })).map(({ id }) => id),
-    close: async () => {
-      await memory.close();
-      rmSync(folder, { recursive: true });
-    },
-  };
-}
-
-async function byCosine(docs: readonly Doc[], embedder: FileEmbedder) {
-  const all = docs.map(({ id, text }) => ({
+function byCosine(entries: Conversation["entries"], embedder: FileEmbedder): Search {
+  const all = entries.map(({ id, content }) => ({
     id,
-    vectors: passages(text).map((part) => embedder.of(part)),
+    vectors: passages(content).map((passage) => embedder.of(passage)),
   }));
-  return {
-    find: async (query: string) => {
-      const asked = embedder.of(query);
-      return all
-        .map(({ id, vectors }) => ({
-          id,
-          best: Math.max(...vectors.map((vector) => dot(vector, asked))),
-        }))
-        .sort((one, other) => other.best - one.best)
-        .slice(0, 10)
-        .map(({ id }) => id);
-    },
-    close: async () => {},
+  return async (query) => {
+    const asked = embedder.of(query);
+    return all
+      .map(({ id, vectors }) => ({
+        id,
+        best: Math.max(...vectors.map((vector) => dot(vector, asked))),
+      }))
+      .sort((one, other) => other.best - one.best)
+      .slice(0, LIMIT)
+      .map(({ id }) => id);
   };
 }
 
@@ -200,14 +123,15 @@ interface FileEmbedder extends Embedder {
   of(text: string): Float32Array;
 }
 
-function readEmbedder(texts: readonly string[], file: string): FileEmbedder {
-  const bytes = readFileSync(file);
+function readEmbedder(textsFile: string, vectorsFile: string): FileEmbedder {
+  const lines = readFileSync(textsFile, "utf8").trimEnd().split("\n");
+  const places = new Map(lines.map((line, index) => [JSON.parse(line) as string, index]));
+  const bytes = readFileSync(vectorsFile);
   const numbers = new Float32Array(bytes.buffer, bytes.byteOffset, bytes.length / 4);
-  const dimensions = numbers.length / texts.length;
-  const places = new Map(texts.map((text, index) => [text, index]));
+  const dimensions = numbers.length / places.size;
   const of = (text: string) => {
     const place = places.get(text);
-    if (place === undefined) throw new Error(`There is no vector of ${JSON.stringify(text)}.`);
+    if (place === undefined) throw new Error(`There is no vector for ${JSON.stringify(text)}.`);
     return numbers.slice(place * dimensions, (place + 1) * dimensions);
   };
   return {
@@ -219,37 +143,14 @@ function readEmbedder(texts: readonly string[], file: string): FileEmbedder {
   };
 }
 
-function measure(found: readonly string[], relevant: ReadonlySet<string>): Measures {
-  const at = (k: number) =>
-    found.slice(0, k).filter((id) => relevant.has(id)).length / relevant.size;
-  const first = found.findIndex((id) => relevant.has(id));
-  return { "R@1": at(1), "R@5": at(5), "R@10": at(10), MRR: first < 0 ? 0 : 1 / (first + 1) };
-}
-
-function entryOf({ id, conv, session, turn, speaker, time, text }: Doc): MemoryEntry {
-  const sessionId = `${conv}/${session}`;
-  const role = speaker === "user" || speaker === "assistant" ? { role: speaker } : {};
-  return { id, content: text, sessionId, turn, kind: "message", time, speaker, ...role };
-}
-
 function dot(one: Float32Array, other: Float32Array): number {
   let sum = 0;
-  for (let index = 0; index < one.length; index += 1)
-    sum += (one[index] ?? 0) * (other[index] ?? 0);
+  for (let index = 0; index < one.length; index += 1) {
+    sum += (one[index] as number) * (other[index] as number);
+  }
   return sum;
 }
 
-function readLines<Line>(file: string): Line[] {
-  return readFileSync(file, "utf8")
-    .split("\n")
-    .filter((line) => line !== "")
-    .map((line) => JSON.parse(line));
-}
-
-function percent(part: number, whole: number): string {
-  return cell(((100 * part) / whole).toFixed(1));
-}
-
-function cell(text: string): string {
-  return text.padStart(6);
+function textOf({ text }: { readonly text: string }): string {
+  return text;
 }

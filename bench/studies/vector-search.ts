@@ -16,8 +16,8 @@ import { compareRows, nearestVectors } from "../../src/vectors/nearest-vectors.t
 /**
  * The nearest ten vectors among many: how fast, and how many of the exact ten.
  *
- *     node bench/vector-search.ts [--sizes 10000,100000] [--dimensions 384] [--queries 50]
- *     node bench/vector-search.ts --vectors vectors.f32 --dimensions 384
+ *     node bench/studies/vector-search.ts [--sizes 10000,100000] [--dimensions 384] [--queries 50]
+ *     node bench/studies/vector-search.ts --vectors vectors.f32 --dimensions 384
  *
  * "exact" compares every vector in plain TypeScript, 32-bit floats in memory. Vectors lie around
  * one centre for each hundred, or are those of a file (`vector-recall.ts` says how to make one).

@@ -1,8 +1,8 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import type { Bench } from "../bench.ts";
+import { median } from "../measuring.ts";
 import { RKAT, timeOfNode } from "../own-process.ts";
-import { median } from "../statistics.ts";
 import { startAnswerServer } from "./answer-server.ts";
 
 const PROVIDER = "@ai-sdk/openai-compatible";
@@ -31,7 +31,7 @@ export async function commandTimes({ folder, signal }: Bench, runs: number): Pro
   try {
     for (let run = 0; run <= runs; run += 1) {
       const nodeMs = await timeOfNode(["-e", "0"], signal);
-      // The first run finds neither files nor compiled code in the system's memory.
+      // The first run only fills the caches of the system and of Node.
       if (run > 0) node.push(nodeMs);
       for (const { args, ms } of commands) {
         const elapsed = await timeOfNode([...RKAT, ...args], signal, env);

@@ -5,7 +5,7 @@ import { commandTimes } from "./command-times.ts";
 
 const AMOUNTS = { quick: { turns: 8, starts: 3 }, full: { turns: 40, starts: 11 } } as const;
 
-/** What a way in costs on top of the SDK, a turn and a streamed token. */
+/** What each surface adds to the cost of the SDK, per turn and per streamed token. */
 export async function surfacesSuite(bench: Bench): Promise<BenchTable[]> {
   const { turns, starts } = AMOUNTS[bench.options.quick ? "quick" : "full"];
   const input = { folder: bench.folder, turns };
@@ -17,7 +17,7 @@ export async function surfacesSuite(bench: Bench): Promise<BenchTable[]> {
     {
       suite: "surfaces",
       title: "surfaces",
-      method: `${turns} turns of one delta and as many of a thousand through each surface by turns, with a model that answers at once; medians. A streamed token is what the other 999 deltas add, each. ${starts} starts of each command.`,
+      method: `${turns} turns of one delta and ${turns} of a thousand through each surface, alternating, with a model that answers at once; medians. The cost of a token is what each of the other 999 deltas adds. ${starts} starts of each command.`,
       figures: [
         ...others.flatMap(({ surface, turnMs, tokenUs }) => [
           figure(`a turn, ${surface}`, "ms", turnMs, { name: "SDK", value: base.turnMs }),

@@ -6,8 +6,8 @@ import { connectJsonRpc } from "rkat/json-rpc";
 import { connectMcp } from "rkat/mcp";
 import { connectRest } from "rkat/rest";
 import type { SayProgress } from "../bench.ts";
+import { median } from "../measuring.ts";
 import { programOf } from "../own-process.ts";
-import { median } from "../statistics.ts";
 import { DELTAS, scriptedService } from "./scripted-service.ts";
 
 export interface SurfacesInput {
@@ -28,9 +28,9 @@ const PROGRAM = programOf("surfaces/serve-process");
 const NODE_FLAGS = ["--disable-warning=ExperimentalWarning"];
 
 /**
- * The same service answers through each surface, the SDK in this process, the
- * others in a process of their own. Turns of one delta and of a thousand
- * alternate over all of them, so that the machine's drift falls on each.
+ * Runs turns through each surface: the SDK in this process, the others in a process
+ * each. Turns of one delta and of a thousand alternate over the surfaces, so that the
+ * machine's drift affects all of them.
  */
 export async function surfacesTask(
   { folder, turns }: SurfacesInput,

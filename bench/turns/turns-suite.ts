@@ -4,7 +4,7 @@ import { type BenchTable, figure } from "../report.ts";
 
 const TURNS = { quick: 20, full: 300 } as const;
 
-/** What a turn costs the engine itself, and whether that grows with the session. */
+/** What a turn costs the engine, and whether that grows with the session. */
 export async function turnsSuite(bench: Bench): Promise<BenchTable[]> {
   const turns = TURNS[bench.options.quick ? "quick" : "full"];
   const { short, long, insertsMs } = await inOwnProcess(
@@ -17,7 +17,7 @@ export async function turnsSuite(bench: Bench): Promise<BenchTable[]> {
     {
       suite: "turns",
       title: "turns",
-      method: `${turns} turns in a session of 10 000 messages and in one of 100, by turns, with a model that answers at once; medians. Six bare durable inserts of as much text are the peer.`,
+      method: `${turns} turns in a session of 10 000 messages and ${turns} in one of 100, alternating, with a model that answers at once; medians. The baseline is six bare durable inserts of as much text.`,
       figures: [
         figure("a turn after 10 000 messages", "ms", long.ms, {
           name: "after 100",

@@ -5,14 +5,14 @@ import { createSessionService, type Message } from "rkat";
 import { sqliteStores } from "rkat/sqlite";
 import { scriptedModel } from "rkat/testing";
 import type { SayProgress } from "../bench.ts";
-import { median, timed } from "../statistics.ts";
+import { median, timed } from "../measuring.ts";
 
 export interface TurnsInput {
   readonly folder: string;
   readonly turns: number;
 }
 
-/** Medians: of a turn in each session, and of six bare inserts. */
+/** Medians of a turn in each session, and of six bare inserts. */
 export interface TurnsOutput {
   readonly short: TurnCost;
   readonly long: TurnCost;
@@ -21,7 +21,7 @@ export interface TurnsOutput {
 
 interface TurnCost {
   readonly ms: number;
-  /** Handed to the system to write; 0 where the system does not count it. */
+  /** Bytes handed to the system to write; 0 where the system does not count them. */
   readonly bytes: number;
 }
 
@@ -32,9 +32,9 @@ const ANSWER =
   "An answer of an ordinary length, as models give them between two tool calls. ".repeat(3);
 
 /**
- * Runs turns in a short and in a long session by turns, with a model that answers
- * at once, so that only rkat is measured. As many durable inserts as a turn has
- * transactions are the peer: nothing that keeps a turn can be faster.
+ * Alternates turns in a short and in a long session, with a model that answers at
+ * once, so that only rkat is measured. The baseline is as many durable inserts as a
+ * turn has transactions: nothing that keeps a turn can be faster.
  */
 export async function turnsTask(
   { folder, turns }: TurnsInput,
@@ -46,7 +46,7 @@ export async function turnsTask(
     usage: { input_tokens: 100, output_tokens: 60 },
   }));
   const service = createSessionService({
-    // What it was asked is not kept: a session of 10 000 messages, hundreds of times.
+    // The scripted model would keep its requests: 10 000 messages, hundreds of times.
     model: { id: model.id, stream: (request) => model.stream({ ...request, messages: [] }) },
     stores,
     knowledge: false,

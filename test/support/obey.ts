@@ -38,6 +38,6 @@ export function obey<T>(laws: readonly Law<T>[], subjects: readonly Subject<T>[]
 /** A folder that goes when the test ends. */
 export async function temporaryFolder(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), "rkat-test-"));
-  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  onTestFinished(() => rm(folder, { recursive: true, force: true, maxRetries: 5 }));
   return folder;
 }
