@@ -28,7 +28,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   knowledge: ["core", "secrets", "zod"],
   tools: ["core", "zod"],
   agent: ["core", "compaction"],
-  projections: ["core", "knowledge", "secrets"],
+  projections: ["core", "files", "knowledge", "secrets"],
   forgetting: ["core", "compaction", "knowledge", "secrets"],
   session: ["core", "agent", "compaction", "forgetting", "knowledge", "projections", "tools"],
   transcripts: ["core", "zod"],

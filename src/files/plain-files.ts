@@ -1,3 +1,4 @@
+import { randomBytes } from "node:crypto";
 import {
   closeSync,
   constants,
@@ -6,7 +7,10 @@ import {
   lstatSync,
   mkdirSync,
   openSync,
+  readFileSync,
   readSync,
+  renameSync,
+  rmSync,
   type Stats,
   writeSync,
 } from "node:fs";
@@ -60,7 +64,6 @@ export function openFile(root: string, path: string, flags: number, mode = 0o600
   const before = lookAtFile(root, path);
   // A file that is made must be new: a link that appears meanwhile makes it fail.
   const exclusive = !before && flags & constants.O_CREAT ? constants.O_EXCL : 0;
-  const truncates = before && flags & constants.O_TRUNC;
   const descriptor = openSync(
     path,
     (flags & ~constants.O_TRUNC) |
@@ -74,7 +77,6 @@ export function openFile(root: string, path: string, flags: number, mode = 0o600
     const isSame = !before || (opened.dev === before.dev && opened.ino === before.ino);
     if (!opened.isFile() || !isYours(opened) || !isSame) throw unsafe(path, "was replaced");
     lookAtFile(root, path);
-    if (truncates) ftruncateSync(descriptor);
     return descriptor;
   } catch (error) {
     closeSync(descriptor);
@@ -87,8 +89,7 @@ export function readSmallFile(root: string, path: string, bytesMax: number): str
   const found = lookAtFile(root, path);
   if (!found) return undefined;
   if (found.size > bytesMax) throw unsafe(path, `is larger than ${bytesMax} bytes`);
-  const descriptor = openFile(root, path, constants.O_RDONLY);
-  try {
+  return withFile(root, path, constants.O_RDONLY, (descriptor) => {
     const buffer = Buffer.alloc(bytesMax + 1);
     let length = 0;
     for (let read = 1; read > 0 && length <= bytesMax; length += read) {
@@ -96,22 +97,53 @@ export function readSmallFile(root: string, path: string, bytesMax: number): str
     }
     if (length > bytesMax) throw unsafe(path, `is larger than ${bytesMax} bytes`);
     return buffer.toString("utf8", 0, length);
-  } finally {
-    closeSync(descriptor);
-  }
+  });
 }
 
 /** Makes a file with this text below `root`, private to you. Returns whether there was none. */
 export function makeFile(root: string, path: string, text: string): boolean {
   if (lookAtFile(root, path)) return false;
-  const flags = constants.O_WRONLY | constants.O_CREAT;
+  withFile(root, path, constants.O_WRONLY | constants.O_CREAT, (file) => writeSync(file, text));
+  return true;
+}
+
+/** The text of a file below `root`; empty where there is none. */
+export function readText(root: string, path: string): string {
+  if (!lookAtFile(root, path)) return "";
+  return withFile(root, path, constants.O_RDONLY, (descriptor) => readFileSync(descriptor, "utf8"));
+}
+
+/** Writes at a place of a file below `root`, and cuts off what is behind it. Makes the file where there is none. */
+export function writeAt(root: string, path: string, text: string, offset: number): void {
+  withFile(root, path, constants.O_WRONLY | constants.O_CREAT, (descriptor) => {
+    const bytes = Buffer.from(text);
+    for (let written = 0; written < bytes.length; ) {
+      written += writeSync(descriptor, bytes, written, bytes.length - written, offset + written);
+    }
+    ftruncateSync(descriptor, offset + bytes.length);
+  });
+}
+
+/** Writes a file below `root` whole or not at all, as seen by anyone who reads it meanwhile. */
+export function replaceFile(root: string, path: string, text: string): void {
+  lookAtFile(root, path);
+  const unfinished = `${path}.${process.pid}-${randomBytes(6).toString("hex")}.tmp`;
+  writeAt(root, unfinished, text, 0);
+  renameSync(unfinished, path);
+}
+
+/** Removes a file or a folder below `root`, with all that is in it. A link in it is removed, not followed. */
+export function remove(root: string, path: string): void {
+  if (lookAt(root, path)) rmSync(path, { recursive: true, force: true });
+}
+
+function withFile<T>(root: string, path: string, flags: number, work: (file: number) => T): T {
   const descriptor = openFile(root, path, flags);
   try {
-    writeSync(descriptor, text);
+    return work(descriptor);
   } finally {
     closeSync(descriptor);
   }
-  return true;
 }
 
 /** Makes a folder below `root`, and those above it, private to you. */

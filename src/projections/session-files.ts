@@ -1,18 +1,17 @@
-import {
-  appendFile,
-  mkdir,
-  readFile,
-  rename,
-  rm,
-  stat,
-  truncate,
-  writeFile,
-} from "node:fs/promises";
+import { readdirSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { StoredEvent } from "../core/event.ts";
 import type { EventStore, PositionedEvent } from "../core/event-store.ts";
-import { newId } from "../core/ids.ts";
 import type { Projection } from "../core/projection.ts";
+import {
+  lookAt,
+  lookAtFile,
+  makeFolder,
+  readText,
+  remove,
+  replaceFile,
+  writeAt,
+} from "../files/plain-files.ts";
 import { foldSessionFile, newSessionFile, type SessionFile } from "./session-file.ts";
 
 /** Where one session's files stand. */
@@ -23,6 +22,9 @@ interface Checkpoint {
 }
 
 const START: Checkpoint = { last_seq: 0, events_len: 0 };
+
+/** Runs `work` while no other process writes the files. */
+export type OneWriter = (work: () => Promise<void>) => Promise<void>;
 
 /**
  * Writes sessions as files, for people and scripts:
@@ -37,87 +39,117 @@ const START: Checkpoint = { last_seq: 0, events_len: 0 };
  *        └─ checkpoint           the last event in these files
  *
  * The log stays the truth. A session's checkpoint is written last. After a crash, everything beyond
- * it is cut off and written again, so the same log always gives the same bytes.
+ * it is cut off and written again, so the same log always gives the same bytes. Of all processes
+ * one writes at a time. No link is followed.
  */
 export class SessionFiles implements Projection {
   readonly name = "session-files";
   readonly #events: Pick<EventStore, "read">;
   readonly #folder: string;
+  readonly #oneWriter: OneWriter;
 
-  constructor(events: Pick<EventStore, "read">, folder: string) {
+  constructor(
+    events: Pick<EventStore, "read">,
+    folder: string,
+    oneWriter: OneWriter = (work) => work(),
+  ) {
     this.#events = events;
     this.#folder = folder;
+    this.#oneWriter = oneWriter;
   }
 
   async position(): Promise<number> {
-    const text = await readText(join(this.#folder, "checkpoint"));
-    const position = Number(text.trim());
+    const position = Number(this.#read("checkpoint").trim());
     return Number.isSafeInteger(position) && position > 0 ? position : 0;
   }
 
   async apply(events: readonly PositionedEvent[]): Promise<void> {
     const last = events.at(-1);
     if (!last) return;
-    const bySession = Map.groupBy(events, (event) => event.sessionId);
-    for (const [sessionId, added] of bySession) {
-      await this.#project(
-        sessionId,
-        added.map((event) => event.stored),
-      );
-    }
-    await replaceFile(join(this.#folder, "checkpoint"), `${last.position}\n`);
+    await this.#oneWriter(async () => {
+      makeFolder(this.#root, this.#folder);
+      for (const [sessionId, added] of Map.groupBy(events, (event) => event.sessionId)) {
+        if (!isPlainName(sessionId)) continue;
+        const stored = added.map((event) => event.stored);
+        await this.#project(sessionId, stored);
+      }
+      // Another process may have come further meanwhile.
+      this.#replace("checkpoint", `${Math.max(last.position, await this.position())}\n`);
+    });
   }
 
-  /** Removes the files of a deleted session. */
+  /** Removes a session's files, because the session is being deleted. */
   async remove(sessionId: string): Promise<void> {
-    await rm(join(this.#folder, sessionId), { recursive: true, force: true });
-    const index = join(this.#folder, "index.jsonl");
-    const lines = (await readText(index)).split("\n");
-    const others = lines.filter((line) => line !== "" && indexedSession(line) !== sessionId);
-    await replaceFile(index, others.map((line) => `${line}\n`).join(""));
+    if (!isPlainName(sessionId) || !lookAt(this.#root, this.#folder)) return;
+    await this.#oneWriter(async () => {
+      remove(this.#root, join(this.#folder, sessionId));
+      const others = this.#indexed().filter((line) => indexedSession(line) !== sessionId);
+      this.#replace("index.jsonl", linesOf(others));
+    });
   }
 
   async #project(sessionId: string, added: readonly StoredEvent[]): Promise<void> {
-    const folder = join(this.#folder, sessionId);
-    await mkdir(folder, { recursive: true, mode: 0o700 });
-    if (added.some(({ event }) => event.type === "text_forgotten")) await emptied(folder);
-    const checkpoint = await healed(folder);
+    makeFolder(this.#root, join(this.#folder, sessionId));
+    this.#clear(
+      sessionId,
+      added.some(({ event }) => event.type === "text_forgotten"),
+    );
+    const checkpoint = this.#checkpointOf(sessionId);
     const first = added[0]?.seq ?? 0;
-    // After the files were cut back or removed, the batch lacks events that the log has.
+    // Events that the batch lacks, because the files were cut back or removed, are in the log.
     const events =
       first === checkpoint.last_seq + 1
         ? added
         : await Array.fromAsync(this.#events.read(sessionId, checkpoint.last_seq));
-    const { file, summary, isWritten } = await this.#fold(folder, sessionId, checkpoint, events);
-    const session = join(folder, "session.json");
+    const { file, summary, isWritten } = await this.#fold(sessionId, checkpoint, events);
+    const session = join(sessionId, "session.json");
     const last = events.at(-1);
     if (!last) {
-      if (!isWritten) await replaceFile(session, textOf(file));
+      if (!isWritten) this.#replace(session, textOf(file));
       return;
     }
-    const lines = events.map((event) => `${JSON.stringify(event)}\n`).join("");
-    await appendFile(join(folder, "events.jsonl"), lines, { mode: 0o600 });
-    await replaceFile(session, textOf(file));
-    if (summary !== undefined) await replaceFile(join(folder, "summary.txt"), `${summary}\n`);
-    if (checkpoint.last_seq === 0) await this.#addToIndex(file);
+    const lines = linesOf(events.map((event) => JSON.stringify(event)));
+    this.#writeAt(join(sessionId, "events.jsonl"), lines, checkpoint.events_len);
+    this.#replace(session, textOf(file));
+    if (summary !== undefined) this.#replace(join(sessionId, "summary.txt"), `${summary}\n`);
+    if (checkpoint.last_seq === 0) this.#addToIndex(file);
     const reached: Checkpoint = {
       last_seq: last.seq,
       events_len: checkpoint.events_len + Buffer.byteLength(lines),
     };
-    await replaceFile(join(folder, "checkpoint"), `${JSON.stringify(reached)}\n`);
+    this.#replace(join(sessionId, "checkpoint"), `${JSON.stringify(reached)}\n`);
+  }
+
+  /** Removes what an interrupted write left and, when text was forgotten, all that may still have it. */
+  #clear(sessionId: string, forgets: boolean): void {
+    const folder = join(this.#folder, sessionId);
+    for (const name of readdirSync(folder)) {
+      const isGone = name.endsWith(".tmp") || (forgets && OF_TEXTS.includes(name));
+      if (isGone) remove(this.#root, join(folder, name));
+    }
+  }
+
+  /**
+   * Where a session's files stand. Events beyond the checkpoint are cut off; the files start again
+   * when the events fall short of it.
+   */
+  #checkpointOf(sessionId: string): Checkpoint {
+    const written = parseOr(this.#read(join(sessionId, "checkpoint")), START);
+    const log = join(sessionId, "events.jsonl");
+    const size = lookAtFile(this.#root, join(this.#folder, log))?.size ?? 0;
+    const checkpoint = isCheckpoint(written) && size >= written.events_len ? written : START;
+    if (size > checkpoint.events_len) this.#writeAt(log, "", checkpoint.events_len);
+    return checkpoint;
   }
 
   async #fold(
-    folder: string,
     sessionId: string,
     checkpoint: Checkpoint,
     events: readonly StoredEvent[],
   ): Promise<{ file: SessionFile; summary: string | undefined; isWritten: boolean }> {
     let file = newSessionFile(sessionId);
-    const written = parseOr<SessionFile | undefined>(
-      await readText(join(folder, "session.json")),
-      undefined,
-    );
+    const text = this.#read(join(sessionId, "session.json"));
+    const written = parseOr<SessionFile | undefined>(text, undefined);
     const isCurrent = written?.seq === checkpoint.last_seq;
     if (isCurrent) {
       file = written;
@@ -135,42 +167,49 @@ export class SessionFiles implements Projection {
     return { file, summary, isWritten: isCurrent && events.length === 0 };
   }
 
-  async #addToIndex(file: SessionFile): Promise<void> {
-    const index = join(this.#folder, "index.jsonl");
-    const text = await readText(index);
-    // Drop a line that a crash cut short. Keep the place of a session that is listed already.
-    const whole = text.slice(0, text.lastIndexOf("\n") + 1);
-    if (whole !== text) await replaceFile(index, whole);
-    if (whole.split("\n").some((line) => line !== "" && indexedSession(line) === file.session_id)) {
-      return;
-    }
+  #addToIndex(file: SessionFile): void {
+    const lines = this.#indexed();
+    if (lines.some((line) => indexedSession(line) === file.session_id)) return;
     const { session_id, created_at, model, labels } = file;
     const line = JSON.stringify({ session_id, created_at, model, labels });
-    await appendFile(index, `${line}\n`, { mode: 0o600 });
+    this.#writeAt("index.jsonl", `${line}\n`, Buffer.byteLength(linesOf(lines)));
+  }
+
+  /** The lines of the index, up to one that a crash cut short. */
+  #indexed(): readonly string[] {
+    const lines = this.#read("index.jsonl").split("\n").slice(0, -1);
+    const broken = lines.findIndex((line) => indexedSession(line) === undefined);
+    return broken < 0 ? lines : lines.slice(0, broken);
+  }
+
+  /** The folder around the files. It is the caller's; below it, nothing is taken on trust. */
+  get #root(): string {
+    return dirname(this.#folder);
+  }
+
+  #read(name: string): string {
+    return readText(this.#root, join(this.#folder, name));
+  }
+
+  #replace(name: string, text: string): void {
+    replaceFile(this.#root, join(this.#folder, name), text);
+  }
+
+  #writeAt(name: string, text: string, offset: number): void {
+    writeAt(this.#root, join(this.#folder, name), text, offset);
   }
 }
 
-/** Cuts off what a crash left beyond the checkpoint. A file that is shorter than its checkpoint starts again. */
-async function healed(folder: string): Promise<Checkpoint> {
-  const checkpoint = parseOr(await readText(join(folder, "checkpoint")), START);
-  const events = join(folder, "events.jsonl");
-  const size = await stat(events).then(
-    (file) => file.size,
-    () => 0,
-  );
-  if (!isCheckpoint(checkpoint) || size < checkpoint.events_len) {
-    if (size > 0) await truncate(events, 0);
-    return START;
-  }
-  if (size > checkpoint.events_len) await truncate(events, checkpoint.events_len);
-  return checkpoint;
+/** The files of a session with what was said in it. */
+const OF_TEXTS: readonly string[] = ["checkpoint", "events.jsonl", "summary.txt"];
+
+/** An id as rkat makes them. Another one in a store could lead out of the folder. */
+function isPlainName(id: string): boolean {
+  return /^[A-Za-z0-9_-]{1,100}$/.test(id);
 }
 
-/** Removes the files of a session whose texts were forgotten, so that they are written again. */
-async function emptied(folder: string): Promise<void> {
-  for (const name of ["checkpoint", "events.jsonl", "summary.txt"]) {
-    await rm(join(folder, name), { force: true });
-  }
+function linesOf(lines: readonly string[]): string {
+  return lines.map((line) => `${line}\n`).join("");
 }
 
 function textOf(file: SessionFile): string {
@@ -191,23 +230,4 @@ function parseOr<T>(text: string, fallback: T): T {
   } catch {
     return fallback;
   }
-}
-
-/** The text of a file; empty when there is none. */
-async function readText(path: string): Promise<string> {
-  try {
-    return await readFile(path, "utf8");
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return "";
-    throw error;
-  }
-}
-
-/** Writes a file as a whole: a reader sees the old content or the new. */
-async function replaceFile(path: string, text: string): Promise<void> {
-  await mkdir(dirname(path), { recursive: true, mode: 0o700 });
-  // Two services in one process may write the same file at the same time.
-  const temporary = `${path}.${newId()}.tmp`;
-  await writeFile(temporary, text, { mode: 0o600 });
-  await rename(temporary, path);
 }

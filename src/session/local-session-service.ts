@@ -54,6 +54,7 @@ import {
   type ServiceOptions,
   type ServiceStores,
 } from "./service-options.ts";
+import { newOwner, withFilesLease } from "./session-lease.ts";
 import { sessionTools } from "./session-tools.ts";
 import { compactionOutcome, sessionSummary, sessionView } from "./session-view.ts";
 import { SessionWork } from "./session-work.ts";
@@ -119,7 +120,12 @@ export class LocalSessionService implements SessionService {
       project ?? (stores.knowledge && new ProjectKnowledge(stores.knowledge, {}, { memory }));
 
     // What follows the log.
-    const files = options.sessionFiles ? new SessionFiles(events, options.sessionFiles) : undefined;
+    const owner = newOwner();
+    const files = options.sessionFiles
+      ? new SessionFiles(events, options.sessionFiles, (work) =>
+          withFilesLease(stores.sessions, owner, work),
+        )
+      : undefined;
     const projections = new ProjectionRunner(
       events,
       [

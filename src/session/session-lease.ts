@@ -1,5 +1,6 @@
 import { readlinkSync } from "node:fs";
 import { hostname } from "node:os";
+import { setTimeout as sleep } from "node:timers/promises";
 import { SessionError } from "../core/errors.ts";
 import { newId } from "../core/ids.ts";
 import type { LeaseOwner, SessionStore } from "../core/session-store.ts";
@@ -41,6 +42,44 @@ export async function withLease<T>(
       message: "Another process is running a turn in this session.",
     });
   }
+  return await renewed(sessions, key, owner, work);
+}
+
+const FILES_POLL_MS = 20;
+
+/**
+ * Runs `work` under the lease on the projected files: of all processes, one writes them at a time.
+ * The others wait for their turn.
+ *
+ * @throws SessionError `SESSION_STORE_ERROR` when it does not come within two lengths of a lease
+ */
+export async function withFilesLease(
+  sessions: SessionStore,
+  owner: LeaseOwner,
+  work: () => Promise<void>,
+): Promise<void> {
+  const givesUpAt = performance.now() + 2 * LEASE_MS;
+  while (!(await sessions.acquire(FILES_KEY, owner, LEASE_MS))) {
+    if (performance.now() > givesUpAt) {
+      throw new SessionError("SESSION_STORE_ERROR", {
+        message: "Another process keeps writing the files of sessions.",
+        retry: {},
+      });
+    }
+    await sleep(FILES_POLL_MS);
+  }
+  await renewed(sessions, FILES_KEY, owner, work);
+}
+
+const FILES_KEY = "session-files";
+
+/** Runs `work`, renews the lease meanwhile, and releases it. */
+async function renewed<T>(
+  sessions: SessionStore,
+  key: string,
+  owner: LeaseOwner,
+  work: () => Promise<T>,
+): Promise<T> {
   // A failed renewal is not fatal: the log refuses an append after somebody else's.
   const renewal = setInterval(() => {
     sessions.acquire(key, owner, LEASE_MS).catch(() => {});

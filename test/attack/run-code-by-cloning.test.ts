@@ -41,6 +41,9 @@ describe.each([
   ["rkat.db", "file"],
   ["rkat.db-wal", "file"],
   ["rkat.db-journal", "file"],
+  ["sessions", "folder"],
+  ["sessions/index.jsonl", "file"],
+  ["sessions/checkpoint", "file"],
   ["config.toml", "file"],
   [".gitignore", "file"],
 ] as const)(".rkat/%s as a link out of the project", (name, kind) => {
