@@ -10,8 +10,8 @@
  *     Cyrillic, Greek, Arabic    2.4 to 3.3
  *     Chinese, Japanese          1.3
  *
- * Tokenizers differ by a fifth or so. What they count is learned from their
- * answers (`TokenCorrection`).
+ * Tokenizers differ by about a fifth. `TokenCounts` learns the difference from what
+ * the provider counted.
  */
 
 const OTHER = 0;

@@ -136,7 +136,7 @@ export interface SessionRow {
   readonly id: string;
   readonly entries: number;
   readonly textBytes: number;
-  /** Where its passages are (`slots.ts`). */
+  /** Where its passages are (`runs.ts`). */
   readonly runs: readonly Run[];
 }
 
