@@ -22,6 +22,7 @@ const THREADS = ["main", "worker"] as const;
 describe("EventStore", () => {
   obey<EventStore>(eventStoreLaws, [
     { name: "ephemeral", durable: false, open: async () => new EphemeralEventStore() },
+    { name: "sqlite without a file", durable: false, open: async () => inMemory().events },
     ...THREADS.map((thread) => ({
       name: `sqlite (${thread} thread)`,
       durable: true,
@@ -55,6 +56,7 @@ describe("ApprovalStore", () => {
 describe("KnowledgeStore", () => {
   obey<KnowledgeStore>(knowledgeStoreLaws, [
     { name: "ephemeral", durable: false, open: async () => new EphemeralKnowledgeStore() },
+    { name: "sqlite without a file", durable: false, open: async () => inMemory().knowledge },
     ...THREADS.map((thread) => ({
       name: `sqlite (${thread} thread)`,
       durable: true,
@@ -62,6 +64,12 @@ describe("KnowledgeStore", () => {
     })),
   ]);
 });
+
+function inMemory(): Stores {
+  const stores = sqliteStores({ path: ":memory:" });
+  onTestFinished(() => stores.close());
+  return stores;
+}
 
 function storesIn(place: string, thread: "main" | "worker"): Stores {
   const stores = sqliteStores({ path: join(place, "rkat.db"), thread });

@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { expect, onTestFinished, test } from "vitest";
 import type { DurableEvent, NewEvent } from "../src/core/event.ts";
 import { newId } from "../src/core/ids.ts";
@@ -55,6 +56,33 @@ test("memory without a service has what the log has for it, and what the project
   const hits = await openMemoryOperations({ stores }).search({ query: "run the linter" });
   const found = hits.filter(({ content }) => content.includes("linter"));
   expect(found.map(({ kind }) => kind).sort()).toEqual(["message", "preference", "rule"]);
+});
+
+test("a service works without a file, with memory and all, and leaves none", async () => {
+  const stores = sqliteStores({ path: ":memory:" });
+  const service = createSessionService({
+    model: scriptedModel([]),
+    stores,
+    compaction: {
+      autoCompactThreshold: 1500,
+      minTurnsBetweenCompactions: 1,
+      summarizer: "fallback",
+    },
+    builtinTools: false,
+  });
+  const { sessionId } = await service.createSession({});
+  const say = (prompt: string) => service.startTurn({ sessionId, prompt });
+  await say(`The heron nests in reed bed nine. ${"It rained all day. ".repeat(150)}`);
+  for (const turn of ["one", "two", "three"])
+    await say(`${turn}: ${"and it rained. ".repeat(150)}`);
+  const [hit] = await service.searchMemory({ query: "heron reed bed", limit: 1 });
+  expect(hit?.content).toContain("reed bed nine");
+  const outcome = await service.forgetMemory({ ids: [hit?.id ?? ""] });
+  expect(outcome.forgotten).toBe(1);
+  expect(await service.searchHistory({ query: "heron" })).toEqual([]);
+  await service.close();
+  await stores.close();
+  expect(existsSync(":memory:")).toBe(false);
 });
 
 test("memory that is off, or only filled, is not searched without a service either", async () => {

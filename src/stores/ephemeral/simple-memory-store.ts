@@ -21,8 +21,8 @@ import { memoryFilter } from "../../search/memory-filter.ts";
  *                               entry "Errors come first."          0.5
  *                               entry "All is well."                no result
  *
- * It suits tests and small sessions. The memory of `sqliteStores()` ranks better, and is quick with
- * any number of entries.
+ * It suits tests and small sessions. `sqliteStores({ path: ":memory:" })` has a memory without a file
+ * that ranks, and is quick with any number of entries.
  */
 export class SimpleMemoryStore implements MemoryStore {
   /** In the order in which they were added. */
