@@ -4,10 +4,10 @@ import { totalTokens, type Usage } from "../core/usage.ts";
 
 type Warning = Extract<DurableEvent, { type: "budget_warning" }>;
 
-/** A warning comes when this share of a limit is used, and again when all of it is. */
+/** Warns at this share of a limit, and again at the limit. */
 const WARN_AT = 0.8;
 
-/** Counts what one run uses against what it may. The clock starts with the run. */
+/** Counts what one run uses of its limits. The clock starts with the run. */
 export class RunBudget {
   readonly #limits: Budget;
   readonly #startedAtMs = performance.now();
@@ -23,7 +23,7 @@ export class RunBudget {
     this.#tokens += totalTokens(usage);
   }
 
-  /** Takes one tool call out of the budget; false when none is left. */
+  /** Takes one tool call from the budget. Returns false when none is left. */
   takeToolCall(): boolean {
     if (this.#toolCalls >= (this.#limits.maxToolCalls ?? Number.POSITIVE_INFINITY)) return false;
     this.#toolCalls += 1;
@@ -38,7 +38,7 @@ export class RunBudget {
     return this.#uses().some(({ used, limit }) => used >= limit);
   }
 
-  /** Warnings that are due and were not given yet. */
+  /** New warnings. Each comes once. */
   warnings(): Warning[] {
     return this.#uses().flatMap(({ type, used, limit }) => {
       const level = used >= limit ? 1 : used >= limit * WARN_AT ? WARN_AT : 0;

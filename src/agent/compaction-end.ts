@@ -55,7 +55,7 @@ export function compactionEnd(
   };
 }
 
-/** The result, unless somebody pinned while the summary was written what would leave now. */
+/** Refuses the result when a message that it changes was pinned while the summary was written. */
 function unlessPinned(
   result: CompactHistoryResult,
   entries: readonly HistoryEntry[],

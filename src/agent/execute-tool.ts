@@ -10,9 +10,8 @@ export interface ToolRun extends ToolOutput {
 }
 
 /**
- * Runs one tool call to its end. Whatever goes wrong becomes a result that the
- * model can read, `{"error": code, "message": …}`; only an interruption of the
- * turn is thrown.
+ * Runs one tool call. The model reads a failure as `{"error": code, "message": …}`. Only an
+ * interruption of the turn is thrown.
  */
 export async function executeTool(
   call: ToolUse,
@@ -59,7 +58,7 @@ export function toolFailure(error: ToolErrorCode, message: string): ToolOutput {
   return { content: JSON.stringify({ error, message }), is_error: true };
 }
 
-/** Does not wait for a tool that does not heed its signal. */
+/** Stops waiting when `signal` aborts, even if the tool ignores it. */
 function untilAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     const abort = () => reject(signal.reason);

@@ -3,9 +3,8 @@ import { closingEvents, interruptedCalls, runFailed } from "./run-events.ts";
 import type { TurnLog } from "./turn-log.ts";
 
 /**
- * Closes what a process left open that died in the middle of a run: calls
- * without results get one that says so, and the run ends. Calls that wait for
- * approval had no effects yet: they go on waiting.
+ * Closes a run whose process was killed. Calls without a result get one that says so, and the run
+ * ends. Calls that wait for approval have had no effects, so they go on waiting.
  */
 export async function recoverRun(log: TurnLog): Promise<void> {
   const { state } = log;

@@ -16,7 +16,7 @@ import type { TurnLog } from "./turn-log.ts";
 /** How a session's history is compacted. */
 export interface AgentCompaction {
   readonly compactor: Compactor;
-  /** Who writes summaries: the session's model when it is not given, nobody when it is `"fallback"`. */
+  /** The model that writes summaries. Default: the session's model. `"fallback"`: no model. */
   readonly summarizer?: LanguageModel | "fallback";
   readonly onSummaryFailure: "keep" | "fallback";
   readonly pruneToolOutput: boolean;
@@ -36,7 +36,7 @@ export type CompactionTrigger =
   | { readonly why: "threshold" }
   /** The provider said that the history is too long. Only the first try of a call asks a model for a summary. */
   | { readonly why: "overflow"; readonly tries: number }
-  /** Somebody asked. */
+  /** A caller asked for it. */
   | { readonly why: "request"; readonly instructions?: string };
 
 export interface CompactionRun {

@@ -4,7 +4,7 @@ import { contentText, type Message, type ToolUse, type UserMessage } from "../co
 import type { SessionState } from "../core/session-state.ts";
 import { toolFailure } from "./execute-tool.ts";
 
-/** What a run is asked. */
+/** The prompt of a run. */
 export interface Prompt {
   readonly content: UserMessage["content"];
   readonly origin?: Origin;
@@ -12,7 +12,7 @@ export interface Prompt {
   readonly context: readonly Message[];
 }
 
-/** What a run begins with. */
+/** The first events of a run. */
 export function openingEvents(
   sessionId: string,
   { content, origin, context }: Prompt,
@@ -29,12 +29,12 @@ export function openingEvents(
   ];
 }
 
-/** Calls that have no result and wait for nobody. */
+/** Calls without a result that do not wait for approval. */
 export function interruptedCalls({ openCalls, waiting }: SessionState): readonly ToolUse[] {
   return openCalls.filter((call) => !waiting.get(call.id));
 }
 
-/** Results for calls that never got their own, because of `why`. */
+/** Error results for calls without one. `why` says what happened. */
 export function closingEvents(calls: readonly ToolUse[], why: string): DurableEvent[] {
   const { content } = toolFailure("interrupted", why);
   return calls.map((call) => completed(call, content, true, 0));

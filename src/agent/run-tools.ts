@@ -19,21 +19,21 @@ import type { TurnLog } from "./turn-log.ts";
 export interface ToolsContext {
   readonly log: TurnLog;
   readonly tools: ToolSet;
-  /** Left out where every call may run. */
+  /** Missing when every call may run. */
   readonly approvals?: Approvals;
   readonly budget: RunBudget;
   readonly toolTimeoutMs: number;
   readonly signal: AbortSignal;
 }
 
-/** Somebody's word on a call; `undefined` when there is none, and the call goes on waiting. */
+/** Asks for an answer to a call. `undefined`: there is none, and the call goes on waiting. */
 type Ask = (
   call: ToolUse,
   waiting: WaitingCall,
   signal: AbortSignal,
 ) => Promise<{ readonly answer: ApprovalAnswer; readonly superseded?: true } | undefined>;
 
-/** What the log is told of calls together with the answer that makes them: which begin, which are asked for. */
+/** The events that follow new calls: which ones begin, need approval, or are denied. */
 export function announcedCalls(
   calls: readonly ToolUse[],
   { log, approvals }: Pick<ToolsContext, "log" | "approvals">,
@@ -52,15 +52,15 @@ export function announcedCalls(
 }
 
 /**
- * Runs calls side by side, those that need approval once they have it:
+ * Runs calls in parallel. Those that need approval start when they have it:
  *
  *     tool_call_requested ─┬─────────────────────────────────────────► tool_execution_started …
  *                          ├─ tool_approval_requested ─ …_resolved ─┬─► tool_execution_started …
  *                          │                                        └─► the result "denied"
  *                          └─ tool_approval_resolved (settings) ──────► the result "denied"
  *
- * Each result is logged as it comes, and told again in call order when all are
- * there. Returns false when calls go on waiting.
+ * Each result is logged when it comes. When all are there, `tool_result_received` follows in the order
+ * of the calls. Returns false when calls go on waiting.
  */
 export async function runTools(
   calls: readonly ToolUse[],
@@ -85,7 +85,7 @@ export async function runTools(
       })
       .map((run) =>
         run.catch((error: unknown) => {
-          // Nobody needs to be asked any more.
+          // The other calls need no answer any more.
           stop.abort(error);
           throw error;
         }),
@@ -95,13 +95,13 @@ export async function runTools(
   return left === 0;
 }
 
-/** Denies what waits because something newer came: nobody is asked. */
+/** Denies waiting calls without asking, because a new prompt came. */
 export const supersede: Ask = async () => ({
   answer: { decision: "deny", reason: DENIALS.superseded() },
   superseded: true,
 });
 
-/** The events of a call's end; `undefined` when it goes on waiting. */
+/** The final events of a call; `undefined` when it goes on waiting. */
 async function runCall(
   call: ToolUse,
   context: ToolsContext,

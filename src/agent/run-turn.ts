@@ -39,10 +39,10 @@ export interface RunOptions {
   readonly retry: RetryPolicy;
   readonly budget: Budget;
   readonly toolTimeoutMs: number;
-  /** Whom to ask before a tool runs; left out where every call may run. */
+  /** Missing when every call may run. */
   readonly approvals?: Approvals;
   readonly maxTokens?: number;
-  /** Left out where sessions are not compacted. */
+  /** Missing when sessions are not compacted. */
   readonly compaction?: AgentCompaction;
   readonly signal: AbortSignal;
 }
@@ -56,17 +56,16 @@ export interface RunResult {
 }
 
 /**
- * Runs one turn: the user's message, and model calls and tool calls in turn
- * until the model asks for no more tools.
+ * Runs one turn: the user's message, then model calls and tool calls until the model calls no more
+ * tools.
  *
  *     run_started ─► [compaction] ─► call the model ─► run its tools ─┐
  *                         ▲                                          │
  *                         └──────────────────────────────────────────┘
  *                                          └─► no tool asked for: run_completed
  *
- * However it ends, the log has what happened, and the history is one that the
- * next turn can go on with: no call without its result, but for those that wait
- * for approval. Without a prompt, a run goes on that left such calls.
+ * However it ends, the log says what happened, and the next turn can continue: each call has a result
+ * or waits for approval. Without a prompt, the run continues one that left waiting calls.
  */
 export async function runTurn(prompt: Prompt | undefined, options: RunOptions): Promise<RunResult> {
   return new Run(options).run(prompt);
@@ -118,7 +117,7 @@ class Run {
 
   async #begin(prompt: Prompt): Promise<TurnEnd> {
     const { log } = this.#options;
-    // What was allowed still runs; what nobody answered, the new prompt denies.
+    // Allowed calls still run. The new prompt denies the unanswered ones.
     await runTools(log.state.openCalls, this.#tools, supersede);
     await log.commit(openingEvents(log.state.id, prompt));
     return await this.#loop();

@@ -127,7 +127,7 @@ export type DurableEvent =
     }
   | {
       readonly type: "compaction_started";
-      /** Why: its size, a provider that refused it as too long, or somebody who asked. Logs of earlier versions do not say so. */
+      /** Why: the history's size, a provider that refused it as too long, or a request. Missing in logs of earlier versions. */
       readonly trigger?: "threshold" | "overflow" | "request";
       readonly input_tokens: number;
       readonly estimated_history_tokens: number;

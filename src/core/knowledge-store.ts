@@ -14,7 +14,7 @@ import type { KnowledgeEntry, KnowledgeKind, NewKnowledge } from "./knowledge.ts
  * - A batch of the log is recorded once, however many record it.
  * - Beyond its limit the oldest entry of a kind is evicted: never a pinned one, and used ones last.
  * - An edited text stays as it was edited.
- * - What was forgotten is not recorded again, unless somebody adds it by hand.
+ * - What was forgotten is not recorded again, unless it is added by hand.
  * - `unheard` lists everything new, changed or deleted until `heard` confirms it.
  * - Rules are saved only if their sources have not changed meanwhile.
  * - Facts of a deleted session go with it; what the user taught stays.
@@ -64,7 +64,7 @@ export interface RecordedBatch {
 export interface KnowledgeLimits {
   /** Entries of a kind at the most. */
   readonly max: Readonly<Record<KnowledgeKind, number>>;
-  /** Which goes first: the oldest, or the oldest that nobody has used. */
+  /** What is evicted first: the oldest entry, or the oldest one not used yet. */
   readonly eviction: "fifo" | "spare_used";
 }
 

@@ -22,7 +22,7 @@ const LEARNED_MAX = 4;
 /** The largest factor that a refused request teaches: a window may be far smaller than it is said to be. */
 const REFUSED_MAX = 64;
 
-/** A refused request had more tokens than it may, and nobody says how many: the factor rises by as much at least. */
+/** A provider refused a request without a count. The factor rises at least by this. */
 const REFUSED_STEP = 1.1;
 
 /** How much of the way a factor goes back when a provider counts less than it did. */

@@ -80,7 +80,7 @@ async function renewed<T>(
   owner: LeaseOwner,
   work: () => Promise<T>,
 ): Promise<T> {
-  // A failed renewal is not fatal: the log refuses an append after somebody else's.
+  // A failed renewal is not fatal: the log refuses an append after one of another owner.
   const renewal = setInterval(() => {
     sessions.acquire(key, owner, LEASE_MS).catch(() => {});
   }, LEASE_MS / 3);

@@ -82,7 +82,7 @@ export class SessionWork {
     return withLease(this.#sessions, sessionId, this.#owner, work);
   }
 
-  /** Whether a turn runs in another process: the log ends inside a run, and somebody holds the lease. */
+  /** Whether a turn runs in another process: the log ends inside a run, and another owner holds the lease. */
   async runsElsewhere({ state }: LiveSession): Promise<boolean> {
     if (!state.running) return false;
     try {
