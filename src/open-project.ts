@@ -144,7 +144,7 @@ function memoryOptions(config: Config, stores: Stores): MemoryOptions {
 }
 
 async function openStores(workspace: Workspace, access: StoreAccess): Promise<Stores> {
-  const { config, dataFolder, storeFile } = workspace;
+  const { config, storeFile } = workspace;
   const hasMemory = hasCapability(config, "memory-store");
   const isKept = hasMemory || hasCapability(config, "session-store");
   if (!isKept || (access === "existing" && !existsSync(storeFile))) {

@@ -95,7 +95,6 @@ test("no files import each other in a circle, types included", () => {
   expect(circlesIn(imports)).toEqual([]);
 });
 
-
 test("a circle is found, and named by its files in order", () => {
   const imports = new Map([
     ["a", ["b"]],

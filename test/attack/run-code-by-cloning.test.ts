@@ -1,6 +1,5 @@
 import {
   existsSync,
-  globSync,
   lstatSync,
   mkdirSync,
   readFileSync,
