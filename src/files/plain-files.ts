@@ -1,4 +1,3 @@
-import { randomBytes } from "node:crypto";
 import {
   closeSync,
   constants,
@@ -127,7 +126,8 @@ export function writeAt(root: string, path: string, text: string, offset: number
 /** Writes a file below `root` whole or not at all, as seen by anyone who reads it meanwhile. */
 export function replaceFile(root: string, path: string, text: string): void {
   lookAtFile(root, path);
-  const unfinished = `${path}.${process.pid}-${randomBytes(6).toString("hex")}.tmp`;
+  // The global loads Node's crypto when it is used; an import would load it for every command.
+  const unfinished = `${path}.${crypto.randomUUID()}.tmp`;
   writeAt(root, unfinished, text, 0);
   renameSync(unfinished, path);
 }

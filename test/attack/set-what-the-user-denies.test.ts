@@ -112,9 +112,7 @@ describe.each(SETTING_KEYS.filter((key) => key !== "context_windows.*"))("%s", (
 
 test("what a project may not set is named, with the way out", async () => {
   const { notes } = await load("model", { project: "openai/b" }, false);
-  expect(notes).toEqual([
-    expect.stringMatching(/config\.toml: a project may not set model this way .*`rkat trust`/),
-  ]);
+  expect(notes).toEqual([expect.stringMatching(/config\.toml: ignored model, .*`rkat trust`/)]);
 });
 
 test("however policies and patterns meet, no call is less restricted than without the project", async () => {
