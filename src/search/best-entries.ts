@@ -7,20 +7,20 @@ interface RankedEntry {
   readonly value: number;
 }
 
-/** Values that differ less are the same: sums come out a little different in another order. */
+/** Values that differ less are equal: sums of the same numbers differ a little when added in another order. */
 const SAME = 1e-6;
 
-/** Keeps the best of the entries whose passages it is offered, each once and as good as its best passage. */
+/** Keeps the best of the entries that it is offered. Each is kept once, with the value of its best passage. */
 export class BestEntries {
   readonly #index: PassageIndex;
   readonly #entryOf: Uint32Array;
   readonly #limit: number;
-  // Those kept, the best first.
+  // The kept entries, best first.
   readonly #entries: Uint32Array;
   readonly #slots: Uint32Array;
   readonly #values: Float64Array;
   #count = 0;
-  /** Whoever is worth less is not kept. */
+  /** Entries with a lower value are not kept. */
   least = 0;
 
   constructor(index: PassageIndex, limit: number) {
@@ -35,7 +35,7 @@ export class BestEntries {
   offer(entry: number, slot: number, exact: number): void {
     const value = Math.round(exact / SAME) * SAME;
     if (value < this.least) return;
-    const before = this.#placeOfKnown(entry, slot);
+    const before = this.#placeOfKept(entry, slot);
     if (before >= 0 && (this.#values[before] as number) >= value) return;
     const last = before >= 0 ? before : Math.min(this.#count, this.#limit - 1);
     const place = this.#placeOf(entry, value);
@@ -60,13 +60,14 @@ export class BestEntries {
     }
   }
 
-  /** Where the entry is already, or -1. */
-  #placeOfKnown(entry: number, slot: number): number {
-    // Most have one passage, which is offered once.
+  /** The place of an entry that is kept already, or -1. */
+  #placeOfKept(entry: number, slot: number): number {
+    // Most entries have one passage, and it is offered once.
     if (slot === entry && this.#entryOf[slot + 1] !== entry) return -1;
     return this.#entries.subarray(0, this.#count).indexOf(entry);
   }
 
+  /** The place where an entry with this value belongs. */
   #placeOf(entry: number, value: number): number {
     let [from, until] = [0, this.#count];
     while (from < until) {
@@ -77,7 +78,7 @@ export class BestEntries {
     return from;
   }
 
-  /** The better one, of equal ones the older, one without a time last. */
+  /** Best first; of equal ones, the older first, and one without a time last. */
   #comesBefore(place: number, entry: number, value: number): boolean {
     const kept = this.#values[place] as number;
     if (kept !== value) return kept > value;

@@ -1,12 +1,11 @@
 import { placeOf } from "./binary-search.ts";
-import { BLOCK } from "./block.ts";
 import type { PassageIndex } from "./passage-index.ts";
 import type { AskedWord } from "./question-evidence.ts";
 import type { RankingWeights } from "./ranking-weights.ts";
 import { halvesAt } from "./saturation.ts";
-import { WordAmounts } from "./word-amounts.ts";
+import { BLOCK, WordAmounts } from "./word-amounts.ts";
 
-/** The share of a question that each slot of a block has, with what is around it. */
+/** How much of a question each slot of a block has, its neighbours included. */
 export class BlockShares {
   readonly #words: readonly AskedWord[];
   readonly #weights: RankingWeights;

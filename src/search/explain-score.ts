@@ -15,8 +15,8 @@ import { confidenceOf } from "./score.ts";
 import { REACH } from "./word-amounts.ts";
 
 /**
- * How the score of an entry came about. What parts add makes a sum; that, times what the
- * others are times, is the relevance that `scoreOf` makes a score of.
+ * The parts of a score. The sum of what parts add, times the factors of the other parts, is the
+ * relevance that `scoreOf` turns into the score.
  */
 export function explainScore(
   index: PassageIndex,
@@ -45,7 +45,7 @@ export function explainScore(
   };
 }
 
-/** Why a slot has how much of a word, as `WordAmounts` adds it up. */
+/** The parts of the amount of a word in a slot, as `WordAmounts` adds them up. */
 function amountsAt(
   index: PassageIndex,
   { postings }: AskedWord,

@@ -1,6 +1,5 @@
 import type { MemoryFilter, ScoreExplanation } from "../core/memory-store.ts";
 import { BestEntries } from "./best-entries.ts";
-import { BLOCK } from "./block.ts";
 import { BlockShares } from "./block-shares.ts";
 import { QuestionBounds } from "./bounds/question-bounds.ts";
 import { explainScore } from "./explain-score.ts";
@@ -11,6 +10,7 @@ import { type QuestionEvidence, questionEvidence } from "./question-evidence.ts"
 import { RANKING, type RankingWeights } from "./ranking-weights.ts";
 import { confidenceOf, SCORE_FLOOR, scoreOf } from "./score.ts";
 import { slotFilter } from "./slot-filter.ts";
+import { BLOCK } from "./word-amounts.ts";
 
 export interface EntryQuery extends MemoryFilter {
   readonly texts: readonly string[];
@@ -19,22 +19,24 @@ export interface EntryQuery extends MemoryFilter {
   readonly explain?: boolean;
 }
 
-/** An entry by its first slot. */
+/** A result. */
 export interface FoundEntry {
+  /** The first slot of the entry. */
   readonly slot: number;
   readonly score: number;
   readonly explanation?: ScoreExplanation;
 }
 
 /**
- * Entries that answer any of the questions, best first; of two that score the same, the
- * older comes first. An entry is as good as its best passage, and a passage as
+ * Finds entries that answer any of the questions, best first. Of two with the same score, the older
+ * comes first. An entry is as relevant as its best passage:
  *
  *     relevance = (share + 0.45 · share of its session) · likelihood
  *
- * where a share is how much of the question's words is in a passage and around it, by
- * their rarity. The score is the relevance, times how sure it is that the question is about
- * anything here at all, on a scale from 0 to 1.
+ *     share        how many of the question's words are in the passage and around it, by their rarity
+ *     likelihood   larger for a speaker whom the question names, smaller for the assistant, …
+ *
+ * `scoreOf` turns the relevance into a score from 0 to 1.
  */
 export function findEntries(
   index: PassageIndex,

@@ -5,13 +5,13 @@ import type { PassageIndex } from "./passage-index.ts";
 import { readQuestion } from "./question.ts";
 import { SCORE_FLOOR } from "./score.ts";
 
-/** How alike passages and a question are, as an embedder sees it: 0 is unrelated, 1 an answer. */
+/** How alike passages and a question are to an embedder, from 0 (unrelated) to 1 (an answer). */
 export interface Likenesses {
-  /** The slots of the passages most like it, of those that the query is about. */
+  /** The slots of the passages that are most like the question and pass the filters. */
   readonly nearest: readonly number[];
-  /** Of others, about how like it they are. */
+  /** The approximate likeness of other passages. */
   of(slots: readonly number[]): readonly LikePassage[];
-  /** No passage is more like it. */
+  /** An upper bound of all likenesses. */
   readonly most: number;
 }
 
@@ -20,34 +20,34 @@ export interface LikePassage {
   readonly likeness: number;
 }
 
-/** A search by words and meaning, half done. */
+/** A search by words and meaning that still needs the exact likeness of some passages. */
 export interface Fusion {
-  /** Those of the nearest that can be results: `finish` has to be told how like the question they are. */
+  /** The nearest passages that can be results. `finish` takes their exact likeness. */
   readonly near: readonly number[];
-  /** Entries that can be results, by their first slots. */
+  /** The first slots of entries that can be results. */
   readonly candidates: readonly number[];
   finish(near: readonly LikePassage[]): readonly FoundEntry[];
 }
 
-/** Entries found by words that can be results … */
+/** The most entries found by words that can be results. */
 const CANDIDATES = 100;
-/** … and of which it is asked how like the question they are, if they are not among the nearest. */
+/** Of these, the likeness of the first 50 counts even if they are not among the nearest. */
 const JUDGED = 50;
-/** What likeness is worth: an answer that has no word of the question, and nothing else for it, scores 0.26. */
+/** The weight of likeness. An answer without a word of the question, and nothing else for it, scores 0.26. */
 const WEIGHT = 0.3;
-/** What words alone do not find has to be about as like the question as answers are. */
+/** An entry that words do not find needs this likeness, which is about that of an answer. */
 const ALIKE = 0.8;
 
 /**
- * Entries that answer the question by their words, by what they mean, or both, best first.
+ * Finds entries that answer the question by their words, by their meaning, or both, best first.
  *
  *     meaning = 1 - e^(-0.3 · likeness · likelihood)
  *     score   = 1 - (1 - score by words) · (1 - meaning)
  *
- * So neither takes anything from the other, and what has both comes first. Likeness counts for
- * more where an answer is likelier, as words do: of the speaker that was asked about, for one.
- * Fusing by ranks instead lost up to ten points of recall to words alone, since the halves are
- * far from equally good (bench/README.md).
+ * Words and meaning never lower each other's score, and an entry with both comes first. Likeness counts
+ * more where an answer is likelier, as words do: for the speaker that the question names, for example.
+ * Fusing by ranks lost up to ten points of recall compared with words alone, because words are
+ * much better than vectors here (bench/README.md).
  */
 export function fuseLikeness(
   index: PassageIndex,
@@ -113,16 +113,16 @@ function fused(score: number, meaning: number): number {
   return 1 - (1 - score) * (1 - meaning);
 }
 
-/** What scores less is no result: words alone find enough that is better. */
+/** Entries with a lower score are no results: words alone find enough better ones. */
 function leastResult(byWords: readonly FoundEntry[], limit: number, floor: number): number {
   const last = byWords[limit - 1]?.score ?? 0;
   return last >= floor ? last - ROUNDING : 0;
 }
 
-/** Scores that differ less may be the same to `BestEntries`. */
+/** `BestEntries` may treat scores as equal that differ less. */
 const ROUNDING = 1e-5;
 
-/** By entry the one of its passages that is most alike. */
+/** For each entry, its passage with the largest likeness. */
 function bestOfEntries(
   index: PassageIndex,
   passages: readonly LikePassage[],

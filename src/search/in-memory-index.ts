@@ -9,10 +9,10 @@ import type {
   Postings,
 } from "./passage-index.ts";
 
-/** Empty slots at either end of a run; its neighbour's are behind them. */
+/** Empty slots before and after each run. */
 const PADS = 2;
 
-/** A `PassageIndex` of entries in the order in which they were stored, and which entry each slot belongs to. */
+/** A `PassageIndex` in memory, which knows the entry of each slot. */
 export interface InMemoryIndex extends PassageIndex {
   entryAt(slot: number): MemoryEntry | undefined;
 }
@@ -26,7 +26,7 @@ export function indexedEntry(entry: MemoryEntry): IndexedEntry {
   return { entry, passages: indexedPassages(entry) };
 }
 
-/** Entries of one session that follow each other become a run. */
+/** Indexes entries in the order in which they were stored. Consecutive entries of a session are one run. */
 export function inMemoryIndex(entries: readonly IndexedEntry[]): InMemoryIndex {
   const places = placesOf(entries);
   const slots = (places.at(-1)?.end ?? 0) + PADS;
@@ -100,7 +100,7 @@ function placesOf(entries: readonly IndexedEntry[]) {
   });
 }
 
-/** From the empty slots around each run to the passages of the session that come next and came before. */
+/** Links from the empty slots around each run to the passages of the session before and after it. */
 function linksOf(sessions: Iterable<readonly number[]>): PassageLinks {
   const links = new Map<number, number>();
   for (const slots of sessions) {
@@ -132,7 +132,7 @@ function united(lists: readonly Postings[]): Postings {
   return { slots, hits: Uint8Array.from(slots, (slot) => hits.get(slot) ?? 0) };
 }
 
-/** Gives texts numbers from 1, in the order in which it meets them; 0 is for none. */
+/** Numbers texts from 1, in the order of their first use. 0 stands for none. */
 function numbers() {
   const found = new Map<string, number>();
   const texts: string[] = [];

@@ -1,27 +1,25 @@
 import type { MemoryEntry } from "../core/memory-store.ts";
 import { unicodePattern } from "../core/unicode-pattern.ts";
-import { isPerson } from "./is-person.ts";
 import { BY_SPEAKER, ENTRY_SAYS_WHEN, ON_DATE, PASSAGE_ASKS, SAID_MASK } from "./passage-index.ts";
 import { passages } from "./passages.ts";
 import { dateWords, saysWhen } from "./question.ts";
-import { stem } from "./stem.ts";
-import { words } from "./words.ts";
+import { stem, words } from "./words.ts";
 
-/** Changes whenever this file or `words` make something else of a text: an index of another version is built anew. */
+/** Raise it when this file or `words` make something else of a text. An index of another version is rebuilt. */
 export const INDEX_VERSION = 1;
 
 /** What an index keeps of one passage. */
 export interface IndexedPassage {
-  /** Its words, and those of its entry's speaker and date, with their hits as in `Postings`. */
+  /** Its words, with those of its entry's speaker and date. For each its hits, as in `Postings`. */
   readonly words: ReadonlyMap<string, number>;
-  /** Words that the text says, 255 at the most. */
+  /** Number of words, at most 255. */
   readonly length: number;
   readonly flags: number;
 }
 
 const LENGTH_MAX = 255;
 
-/** What an entry is found by. There is always one passage, be it without words. */
+/** The passages of an entry. There is always at least one, even if it has no words. */
 export function indexedPassages(
   entry: Pick<MemoryEntry, "content" | "speaker" | "time">,
 ): IndexedPassage[] {
@@ -39,7 +37,7 @@ export function indexedPassages(
   });
 }
 
-/** A question at the end, whatever closes it: quotes, a smiley. */
+/** A question mark at the end. Quotes or a smiley may follow it. */
 const ASKS = unicodePattern(/\?[^A-Za-z]*$/, {
   source: String.raw`[?？؟]\P{L}*$`,
   flags: "u",
@@ -58,4 +56,9 @@ function hitsOf(
   for (const term of speaker) hits.set(term, (hits.get(term) ?? 0) | BY_SPEAKER);
   for (const term of date) hits.set(term, (hits.get(term) ?? 0) | ON_DATE);
   return hits;
+}
+
+/** Whether a speaker is a name, and not a role in the conversation. */
+export function isPerson(speaker: string | undefined): speaker is string {
+  return speaker !== undefined && speaker !== "user" && speaker !== "assistant";
 }

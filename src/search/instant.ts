@@ -1,4 +1,4 @@
-/** Unix time in milliseconds, NaN for what is none. A time without a zone is UTC, so that a store says the same wherever it is asked. */
+/** A time as Unix milliseconds; NaN if it is none. Without a zone it is UTC, so that a store answers the same everywhere. */
 export function instant(time: string | undefined): number {
   if (time === undefined) return Number.NaN;
   return Date.parse(/T[\d:.]+$/.test(time) ? `${time}Z` : time);
@@ -6,7 +6,7 @@ export function instant(time: string | undefined): number {
 
 const DAY_MS = 86_400_000;
 
-/** From when to when a filter reaches, both included. A day as the upper bound is all of that day. */
+/** The first and last millisecond of a filter. A day in `until` includes all of that day. */
 export function timeSpan(filter: { readonly since?: string; readonly until?: string }): {
   readonly since: number;
   readonly until: number;

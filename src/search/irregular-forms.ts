@@ -1,12 +1,12 @@
 /**
- * The base form of an English word that no suffix rule leads back to: "went" is
- * found by "go". What the stemmer does on its own is not here.
+ * The base form of an irregular English word, so that "go" finds "went". Forms that the stemmer
+ * handles are not listed.
  */
 export function baseForm(word: string): string {
   return BASE_FORMS.get(word) ?? word;
 }
 
-/** A base form and what becomes of it, up to the next comma. */
+/** Each base form, followed by its other forms. */
 const FORMS = `
 arise arose arisen, awake awoke awoken, bad worse worst, bear bore borne born, become became, begin began begun,
 bend bent, bind bound, bite bit bitten, bleed bled, blow blew blown, break broke broken, breed bred, bring brought,

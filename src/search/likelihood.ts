@@ -1,13 +1,14 @@
 import type { ScorePart } from "../core/memory-store.ts";
-import { isPerson } from "./is-person.ts";
+import { isPerson } from "./indexed-passages.ts";
 import { ENTRY_SAYS_WHEN, type PassageColumns, type PassageIndex } from "./passage-index.ts";
 import type { Question } from "./question.ts";
 import { RANKING, type RankingWeights } from "./ranking-weights.ts";
 import { words } from "./words.ts";
 
-/** What makes the entry of a slot a likelier or less likely answer, whatever its words are. */
+/** A factor for the entry of a slot: how likely it is an answer, apart from its words. */
 export interface Likelihood {
   (slot: number): number;
+  /** The factors that it consists of. */
   parts(slot: number): ScorePart[];
 }
 
@@ -53,8 +54,8 @@ export function likelihoodOf(
   return Object.assign(likelihood, { parts });
 }
 
-/** No likelihood is larger. */
-export function mostLikely(
+/** An upper bound of the likelihood. */
+export function maxLikelihood(
   question: Question,
   namesSpeaker: boolean,
   weights: RankingWeights,
@@ -62,7 +63,7 @@ export function mostLikely(
   return (namesSpeaker ? weights.speakerNamed : 1) * (question.time ? weights.inTime : 1);
 }
 
-/** Whether a label is the name of somebody, and a word of it one of the question's. */
+/** Tells whether a label is a name that the question has a word of. */
 function speakersNamed(index: PassageIndex, question: Question): (label: number) => boolean {
   const asked = new Set(question.words);
   const known = new Map<number, boolean>();
@@ -76,7 +77,7 @@ function speakersNamed(index: PassageIndex, question: Question): (label: number)
   };
 }
 
-/** The time of the newest entry. Read once: a store gives other columns when they change. */
+/** The time of the newest entry, cached until the columns change. */
 function newestTime(index: PassageIndex): number {
   const { columns, slots } = index;
   const known = NEWEST.get(columns);

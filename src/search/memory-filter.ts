@@ -1,7 +1,7 @@
 import type { MemoryEntry, MemoryFilter } from "../core/memory-store.ts";
 import { instant, timeSpan } from "./instant.ts";
 
-/** Whether an entry is one of those that a query is about, whatever it says. */
+/** Tells whether an entry passes the filters of a query. */
 export function memoryFilter(
   query: MemoryFilter,
 ): (entry: Pick<MemoryEntry, "sessionId" | "role" | "kind" | "time">) => boolean {

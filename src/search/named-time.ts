@@ -1,9 +1,9 @@
-/** Whether an entry is from the time that a question names; `newest` is the time of the newest entry. */
+/** Tells whether an entry is from the time that a question names. `newest` is the time of the newest entry. */
 export type NamedTime = (time: number, newest: number) => boolean;
 
 /**
- * The time that a question names: a day ("2023-05-08"), a month ("in May", "June 2023"), or
- * one that is told from the newest entry ("yesterday", "last week", "three months ago").
+ * The time that a question names: a day ("2023-05-08"), a month ("in May", "June 2023"), or a
+ * time relative to the newest entry ("yesterday", "last week", "three months ago").
  */
 export function namedTime(query: string): NamedTime | undefined {
   return day(query) ?? month(query) ?? ago(query) ?? period(query);
@@ -20,7 +20,7 @@ function day(query: string): NamedTime | undefined {
   return Number.isNaN(start) ? undefined : (time) => within(time, start, start + DAY_MS);
 }
 
-/** "may" is a month only where the words around it say so. */
+/** "may" is the month only in "in may", "last may", "may 3" and the like. */
 const MONTH =
   /\b(january|february|march|april|june|july|august|september|october|november|december)\b|\b(?:in|of|on|by|early|mid|late|since|until|during|last|this|next) (may)\b|\b(may),? (?:the )?\d/i;
 
@@ -49,7 +49,7 @@ const NUMBERS = "zero one two three four five six seven eight nine ten eleven tw
 
 const AGO = /\b(\d{1,3}|an?|[a-z]{3,6}) (day|week|month|year)s? ago\b/i;
 
-/** Give or take half of the unit. */
+/** Exact to half of the unit, and to a day at least. */
 function ago(query: string): NamedTime | undefined {
   const [, count = "", unit = ""] = AGO.exec(query.toLowerCase()) ?? [];
   const number = /^an?$/.test(count) ? 1 : Number(count) || NUMBERS.indexOf(count);
@@ -74,7 +74,7 @@ function period(query: string): NamedTime | undefined {
     within(time, startOf(unit ?? "day", newest, back), startOf(unit ?? "day", newest, back - 1));
 }
 
-/** When the day, week, month or year began that is `back` before the one of `time`, in UTC; weeks begin on Monday. */
+/** The start of the day, week, month or year that is `back` before that of `time`, in UTC. Weeks begin on Monday. */
 function startOf(unit: string, time: number, back: number): number {
   const date = new Date(time);
   const [year, monthOfYear, dayOfMonth] = [

@@ -1,10 +1,9 @@
 /**
- * The words of all passages of a namespace, as ranking sees them. Stores give it;
- * nothing in it is a text.
+ * The words of all passages of a namespace, as ranking sees them. It has no texts.
  *
- * Passages have slots. Slots next to each other are passages that follow each other
- * in one session. Between any two runs of such passages four slots are empty; where
- * a session goes on in another run, `links` leads there:
+ * Each passage has a slot. Passages of a session that follow each other have consecutive slots, a
+ * run. Four empty slots, the pads, separate two runs. Where a session goes on in another run,
+ * `links` leads from the pads to the slots that they stand for:
  *
  *     slots   0 1 │ 2 3 4 5 │ 6 7 8 9 │ 10 11 12 │ 13 …
  *             pads  a a a a    pads      a a a      pads
@@ -13,45 +12,46 @@
  * An entry has consecutive slots, one for each of its passages.
  */
 export interface PassageIndex {
-  /** Slots are 0 to this, without it. */
+  /** The number of slots. The first is 0. */
   readonly slots: number;
-  /** How many passages there are. */
+  /** The number of passages. */
   readonly passages: number;
-  /** Where a word is; nowhere when it is unknown. */
+  /** The postings of a word; empty when no passage has it. */
   postings(word: string): Postings;
-  /** Where any word is that begins so; of several in one slot, the largest hits. */
+  /** The postings of all words with this beginning. A slot that has several of them has the largest hits. */
   postingsOfBeginning(beginning: string): Postings;
-  /** Another object whenever anything in them has changed. */
+  /** A new object after every change. */
   readonly columns: PassageColumns;
-  /** Has what else is known of a slot, or of all from it up to another, and says nothing of others. */
+  /** More columns. They are valid for this slot, or for all slots from it to `end`, and for no others. */
   details(slot: number, end?: number): DetailColumns;
-  /** How many sessions have passages, … */
+  /** The number of sessions that have passages. */
   readonly sessions: number;
-  /** … and the largest number of one. */
+  /** The largest number that stands for a session. */
   readonly lastSession: number;
-  /** An empty slot at the end of a run, and the slot of the same session that it stands for. */
+  /** From an empty slot next to a run to the slot of the same session that it stands for. */
   readonly links: PassageLinks;
-  /** The number that stands for a session, a role or a speaker; `undefined` when no entry has it. */
+  /** The number that stands for a session; `undefined` when no entry has it. */
   sessionNumber(id: string): number | undefined;
+  /** The same for a role or a speaker. */
   labelNumber(text: string): number | undefined;
   label(number: number): string | undefined;
 }
 
 export interface PassageLinks {
   get(slot: number): number | undefined;
-  /** Grows whenever one leads elsewhere. */
+  /** Grows with every change of a link. */
   readonly version: number;
-  /** The empty slots that lead elsewhere since a version; `undefined` when they are not known. */
+  /** The empty slots whose links have changed since a version; `undefined` when that is not known. */
   changedSince(version: number): readonly number[] | undefined;
 }
 
-/** Where a word is, by slot. Another object whenever it is elsewhere. */
+/** The slots that have a word. A new object after every change. */
 export interface Postings {
   /** Ascending. */
   readonly slots: Uint32Array;
   /**
-   * For each slot: in the low four bits how often the text says it, up to 15; `BY_SPEAKER`
-   * when the speaker's name has it, `ON_DATE` when the date of the entry has it.
+   * For each slot: how often the text says the word, up to 15, in the low four bits; `BY_SPEAKER`
+   * if the speaker's name has it; `ON_DATE` if the date of the entry has it.
    */
   readonly hits: Uint8Array;
 }
@@ -60,26 +60,26 @@ export const SAID_MASK = 0b1111;
 export const BY_SPEAKER = 1 << 4;
 export const ON_DATE = 1 << 5;
 
-/** What every search looks at, in many slots. Arrays are as long as there are slots. */
+/** Columns that every search reads in many slots. Each has an element per slot. */
 export interface PassageColumns {
-  /** The first slot of the passage's entry. Of an empty slot it says nothing. */
+  /** The first slot of the passage's entry. Without meaning for an empty slot. */
   readonly entry: Uint32Array;
-  /** Words of the passage, at most 255; 0 also for an empty slot. */
+  /** The number of words, at most 255; 0 for an empty slot. */
   readonly length: Uint8Array;
-  /** 0 for an empty slot, and for no other. */
+  /** The number that stands for the session; 0 for an empty slot. */
   readonly session: Uint32Array;
   /** `PASSAGE_ASKS`, `ENTRY_SAYS_WHEN` … */
   readonly flags: Uint8Array;
 }
 
-/** What is asked of the few slots that may be results, or by filters. Arrays are as long as those. */
+/** Columns that filters and results need, in few slots. */
 export interface DetailColumns {
   /** 0 for none. */
   readonly role: Uint32Array;
   readonly speaker: Uint32Array;
-  /** Position in `MEMORY_KINDS`. */
+  /** The place in `MEMORY_KINDS`. */
   readonly kind: Uint8Array;
-  /** Unix time in milliseconds; NaN when the entry has none. */
+  /** Unix time in milliseconds; NaN if the entry has no time. */
   readonly time: Float64Array;
 }
 

@@ -1,10 +1,10 @@
-/** Words of a passage at the most: about a paragraph. */
+/** The most words of a passage: about a paragraph. */
 export const PASSAGE_WORDS_MAX = 60;
 
 /**
- * A text in passages of at most 60 words, cut at the ends of sentences and lines
- * where that is possible. A long message is about many things; a passage is
- * about one, and a message is as good a result as its best passage.
+ * Cuts a text into passages of at most 60 words, at the ends of sentences and lines where possible.
+ * A long message is about many things, a passage about one. A message is as good a result as its
+ * best passage.
  */
 export function passages(text: string): string[] {
   const found: string[] = [];
@@ -24,7 +24,7 @@ export function passages(text: string): string[] {
 
 const SENTENCE_END = /(?<=[.!?])\s+|(?<=[。！？])|\n+/;
 
-/** Scripts without spaces would make a word of a paragraph; this many characters are one at the most. */
+/** Longer words are cut. In scripts without spaces, a paragraph would be one word. */
 const WORD_CHARACTERS = 200;
 const LONG_WORD = new RegExp(`[^]{1,${WORD_CHARACTERS}}`, "gu");
 

@@ -2,29 +2,29 @@ import { type WordSummary, wordSummary } from "./bounds/word-summaries.ts";
 import type { PassageIndex, Postings } from "./passage-index.ts";
 import type { Question } from "./question.ts";
 import type { RankingWeights } from "./ranking-weights.ts";
-import { stem } from "./stem.ts";
-import { isBeginning } from "./words.ts";
+import { isBeginning, stem } from "./words.ts";
 
-/** A word of the question, where it is, and the share of the question that it is. */
+/** A word of the question, with what the index knows of it. */
 export interface AskedWord {
   readonly word: string;
   readonly postings: Postings;
   readonly summary: WordSummary;
+  /** How much of the question it is, by its rarity. The shares of all words add up to 1. */
   readonly share: number;
 }
 
-/** How much of a word in a session is half of the most that it can give. */
+/** A session that says a word this often has half of what the word can add to it. */
 const SESSION_SATURATION = 1.2;
 
-/** What is known of a question before any passage is looked at. */
+/** What a search knows of a question before it looks at passages. */
 export interface QuestionEvidence {
   readonly words: readonly AskedWord[];
-  /** By number of a session, its share of the question. */
+  /** By number of a session, how much of the question it has. */
   readonly sessionShares: Float32Array;
   readonly bestSessionShare: number;
-  /** How much of the question's words one session has at all, be it in its speakers' names or its date. */
+  /** The largest share of the question's words that one session has, names of speakers and dates included. */
   readonly bestCovered: number;
-  /** Somebody who has spoken has a name that the question says. */
+  /** Whether the question names a speaker. */
   readonly namesSpeaker: boolean;
 }
 
@@ -53,12 +53,12 @@ export function questionEvidence(
   return { words, namesSpeaker, ...sessionShares(index, words, rarities) };
 }
 
-/** How much a word tells: the less, the more passages have it. Never 0, so that a store of one entry works. */
+/** Smaller, the more passages have the word. Never 0, so that a store with one entry works. */
 function rarity(having: number, passages: number): number {
   return Math.log(1 + (Math.max(passages, having) - having + 0.5) / (having + 0.5));
 }
 
-/** What each session has of the question; there, a word counts by how few sessions have it. */
+/** How much of the question each session has. Here a word counts by how few sessions have it. */
 function sessionShares(
   index: PassageIndex,
   words: readonly AskedWord[],

@@ -3,28 +3,29 @@ import { MONTHS, type NamedTime, namedTime, saysMay } from "./named-time.ts";
 import { STOP_WORDS } from "./stop-words.ts";
 import { askedWords } from "./words.ts";
 
-/** What a query asks for. */
+/** What a search reads out of the text of a query. */
 export interface Question {
-  /** Its words without stop words; all of them when it has no others. Each once, 64 at the most. */
+  /** Its words without stop words, or with them if it has no others. Each once, at most 64. */
   readonly words: readonly string[];
-  /** Those of them that are written like names: with a capital inside a sentence. */
+  /** Words that are written like names: with a capital inside a sentence. */
   readonly names: ReadonlySet<string>;
-  /** It asks for a time, so texts that name one are likelier answers. */
+  /** Whether it asks for a time. Texts that name one are likelier answers. */
   readonly asksWhen: boolean;
-  /** It asks for what the assistant said, so that is no less likely an answer. */
+  /** Whether it asks for what the assistant said. Otherwise that is a less likely answer. */
   readonly asksForAnswers: boolean;
+  /** The time that it names. */
   readonly time: NamedTime | undefined;
 }
 
-/** More do not make a result better, only slower. */
+/** More words make a search slower, and no better. */
 const WORDS_MAX = 64;
 
 export function readQuestion(query: string): Question {
   const all = [...new Set(askedWords(query))];
-  const isMonth = saysMay(query);
-  const telling = all.filter((word) => !STOP_WORDS.has(word) || (word === "may" && isMonth));
+  const isMayMonth = saysMay(query);
+  const meaningful = all.filter((word) => !STOP_WORDS.has(word) || (word === "may" && isMayMonth));
   return {
-    words: (telling.length > 0 ? telling : all).slice(0, WORDS_MAX),
+    words: (meaningful.length > 0 ? meaningful : all).slice(0, WORDS_MAX),
     names: new Set(askedWords(query.match(CAPITALISED(query))?.join(" ") ?? "")),
     asksWhen: WHEN.test(query),
     asksForAnswers: ANSWERS.test(query),
@@ -32,18 +33,18 @@ export function readQuestion(query: string): Question {
   };
 }
 
-/** A word with a capital that is not the first of its sentence. */
+/** A word with a capital that does not begin a sentence. */
 const CAPITALISED = unicodePattern(/[A-Z](?<=[^\s.!?]\s+["'(]?[A-Z])[A-Za-z0-9'._-]*/g, {
   source: String.raw`\p{Lu}(?<=[^\s.!?。！？]\s+["'“‘(]?\p{Lu})[\p{L}\p{N}\p{M}'’._-]*`,
   flags: "gu",
 });
 
-/** Whether a text says when something was. */
+/** Whether a text says when something happened. */
 export function saysWhen(text: string): boolean {
   return TIME_WORD.test(text);
 }
 
-/** The words of a date: "2023-05-08" is may, 2023 and 8. */
+/** The words of a date: 2023, may and 8 for "2023-05-08". */
 export function dateWords(time: string | undefined): string[] {
   const date = /^(\d{4})-(\d\d)-(\d\d)/.exec(time ?? "");
   if (!date) return [];

@@ -1,31 +1,31 @@
 /**
- * What each part of a score is worth. Found on LoCoMo, REALTALK and BEAM together and
- * rounded; `docs/decisions/0004-ranking.md` has what each part adds, and how sure that is.
+ * What each part of a score is worth. The values were fitted on LoCoMo, REALTALK and BEAM together and
+ * rounded. `docs/decisions/0004-ranking.md` says what each part gains, and how certain that is.
  */
 export interface RankingWeights {
-  /** Word in the speaker's name, in place of in the text. */
+  /** A word in the speaker's name, where one in the text counts 1. */
   readonly speaker: number;
-  /** Word in the date of the entry. */
+  /** A word in the date of the entry. */
   readonly date: number;
-  /** Word in one of the two passages before and the two after. */
+  /** A word in one of the two passages before, or of the two after. */
   readonly neighbour: number;
-  /** Added to that when the passage before ends with a question, which this one answers. */
+  /** Added to `neighbour` when the passage before has the word and ends with a question, which this one answers. */
   readonly answer: number;
-  /** How soon more of a word is no more evidence: the count that gives half of the most. */
+  /** The amount of a word that adds half of the maximum: more of a word adds less and less. */
   readonly saturation: number;
-  /** How much a word counts for less in a long passage, 0 to 1. */
+  /** How much less a word counts in a long passage, from 0 to 1. */
   readonly length: number;
-  /** How much more a word counts that is written like a name: with a capital inside the question. */
+  /** The factor of a word that is written like a name: with a capital inside the question. */
   readonly name: number;
-  /** What the session has of the question, next to what the passage has of it. */
+  /** The share of the question that the session has, where that of the passage counts 1. */
   readonly session: number;
-  /** An entry is likelier an answer when its speaker is named, … */
+  /** Factor of an entry whose speaker the question names. */
   readonly speakerNamed: number;
-  /** … less when the assistant said it, … */
+  /** Factor of what the assistant said. */
   readonly assistant: number;
-  /** … less when it names no time and the question asks for one, … */
+  /** Factor of an entry that names no time, when the question asks for one. */
   readonly withoutTime: number;
-  /** … and more when it is from the time that the question names. */
+  /** Factor of an entry from the time that the question names. */
   readonly inTime: number;
 }
 

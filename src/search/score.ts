@@ -2,27 +2,27 @@ import type { Question } from "./question.ts";
 import type { QuestionEvidence } from "./question-evidence.ts";
 
 /**
- * What scores less is not a result, unless the query says otherwise. Of questions that have
- * an answer (LoCoMo, REALTALK, BEAM) 1 in 100 gets no result for it; of questions about
- * something else 7 in 10 get none (`docs/decisions/0004-ranking.md`).
+ * Entries with a lower score are not results, unless the query sets another floor. With this
+ * floor, 1 in 100 questions that have an answer gets no result (LoCoMo, REALTALK, BEAM), and 7
+ * in 10 questions about something else get none (`docs/decisions/0004-ranking.md`).
  */
 export const SCORE_FLOOR = 0.3;
 
-/** How fast a score nears 1: all words of the question in one passage, and nothing else, give 0.8. */
+/** How fast a score nears 1. A passage with all words of the question, and nothing else for it, scores 0.8. */
 const STEEPNESS = 1.6;
-/** How much of a long question has to be there, and how much more of a short one. */
+/** The power of a long question, and what is added for a short one. */
 const LONG = 0.75;
 const SHORT = 1.5;
-/** A question that names somebody who speaks here is about what is here. */
+/** A question that names a speaker of this store is likely about this store. */
 const SPEAKER_KNOWN = 1.5;
 
 /**
- * A score from 0 to 1, larger for a larger relevance; those of two questions compare.
+ * A score from 0 to 1 that grows with the relevance. Scores of different questions are comparable.
  *
  *     score = 1 - e^(-1.6 · relevance^(0.75 + 1.5 / words))
  *
- * Relevance is about the share of the question that is there. One word of two is there by
- * chance more often than four of eight, so a share of a short question is worth less.
+ * The relevance is about the share of the question's words that a passage has. One word of two is
+ * there by chance more often than four of eight, so the same share of a shorter question scores less.
  */
 export function scoreOf(relevance: number, question: Question): number {
   return 1 - Math.exp(-STEEPNESS * relevance ** power(question));
@@ -33,9 +33,9 @@ function power(question: Question): number {
 }
 
 /**
- * How sure it is that a question is about anything here at all: 1 when one session has all
- * its words, and more when it names a speaker. The same for all entries, so that it
- * changes which questions have results and not their order.
+ * How likely it is that the question is about anything in this store: 1 when one session has all
+ * of its words, more when it names a speaker. It is the same for all entries, so it decides
+ * whether there are results, and not their order.
  */
 export function confidenceOf(
   evidence: Pick<QuestionEvidence, "bestCovered" | "namesSpeaker">,

@@ -2,15 +2,40 @@ import { MEMORY_KINDS, type MemoryFilter } from "../core/memory-store.ts";
 import { timeSpan } from "./instant.ts";
 import type { DetailColumns, PassageIndex } from "./passage-index.ts";
 
-/** Whether the entry of a slot is one of those that a query is about. */
+/** Tells whether the entry of a slot passes a filter. */
 export function slotFilter(index: PassageIndex, filter: MemoryFilter): (slot: number) => boolean {
   const tests = slotTests(index, filter, (slot) => index.details(slot));
   if (tests.length === 0) return () => true;
   return (slot) => tests.every((test) => test(slot));
 }
 
-/** What a slot has to pass, one test for each thing that the query names. */
-export function slotTests(
+/**
+ * The slots that pass a filter, as a bitmap with the lowest bit first; `undefined` when all of
+ * them pass. It runs one test over all slots before the next, because most slots fail the first.
+ */
+export function wantedSlots(index: PassageIndex, filter: MemoryFilter): Uint32Array | undefined {
+  let all: DetailColumns | undefined;
+  const tests = slotTests(index, filter, () => {
+    all ??= index.details(0, index.slots);
+    return all;
+  });
+  if (tests.length === 0) return undefined;
+  const wanted = new Uint32Array(Math.ceil(index.slots / 32)).fill(0xffffffff);
+  for (const test of tests) {
+    for (let word = 0; word < wanted.length; word += 1) {
+      let left = wanted[word] ?? 0;
+      for (let rest = left; rest !== 0; rest &= rest - 1) {
+        const bit = rest & -rest;
+        if (!test(32 * word + 31 - Math.clz32(bit))) left &= ~bit;
+      }
+      wanted[word] = left;
+    }
+  }
+  return wanted;
+}
+
+/** One test for each condition of a filter. A slot has to pass all of them. */
+function slotTests(
   index: PassageIndex,
   filter: MemoryFilter,
   details: (slot: number) => DetailColumns,

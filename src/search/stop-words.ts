@@ -1,7 +1,6 @@
 /**
- * English words that say how a sentence is built and not what it is about. They
- * are indexed like any other; a question is asked without them, unless it has
- * no other words.
+ * English words that say how a sentence is built, and not what it is about. They are indexed like
+ * other words. A search leaves them out of a question that has other words.
  */
 export const STOP_WORDS: ReadonlySet<string> = new Set(
   `

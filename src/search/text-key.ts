@@ -1,12 +1,11 @@
-import { foldText } from "./fold-text.ts";
-import { words } from "./words.ts";
+import { foldText, words } from "./words.ts";
 
-/** The form in which two texts are the same: their words, or, of a text without any, its characters. */
+/** Two texts with the same key count as the same text. It is the words of the text, or its characters if it has no words. */
 export function textKey(text: string): string {
   return words(text).join(" ") || foldText(text).replace(/\s+/g, " ").trim();
 }
 
-/** A number for the key by which it is looked up; two keys may share one. */
+/** A number to look a key up by. Two keys may share one. */
 export function hashOfKey(key: string): number {
   let hash = 0x811c9dc5;
   for (let index = 0; index < key.length; index += 1) {

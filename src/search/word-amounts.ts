@@ -1,5 +1,4 @@
 import { placeFrom, placeOf } from "./binary-search.ts";
-import { BLOCK } from "./block.ts";
 import {
   BY_SPEAKER,
   ON_DATE,
@@ -9,6 +8,13 @@ import {
   SAID_MASK,
 } from "./passage-index.ts";
 import type { RankingWeights } from "./ranking-weights.ts";
+
+/** Slots are scored, or skipped, in blocks of 64: slots 0 to 63, 64 to 127, and so on. */
+export const BLOCK = 64;
+
+export function blockOf(slot: number): number {
+  return Math.floor(slot / BLOCK);
+}
 
 /** A word counts in the passage that says it, and in this many passages before and after. */
 export const REACH = 2;

@@ -1,7 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { foldText } from "./fold-text.ts";
-import { askedWords, hasWords, isBeginning, words } from "./words.ts";
+import { askedWords, foldText, hasWords, isBeginning, stem, words } from "./words.ts";
 
 describe("words", () => {
   test.each([
@@ -93,4 +92,16 @@ test("folding twice changes nothing more", () => {
       expect(foldText(foldText(text))).toBe(foldText(text));
     }),
   );
+});
+
+test.each([
+  ["painted painting paints", "paint"],
+  ["hobby hobbies", "hobbi"],
+  ["decide decided deciding", "decid"],
+  ["schlüssel", "schlüssel"],
+  ["getusername", "getusernam"],
+  ["v2", "v2"],
+  ["東京", "東京"],
+])("the stem of %s", (words, expected) => {
+  expect(new Set(words.split(" ").map(stem))).toEqual(new Set([expected]));
 });

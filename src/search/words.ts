@@ -1,5 +1,5 @@
-import { NOTHING, unicodePattern } from "../core/unicode-pattern.ts";
-import { foldText } from "./fold-text.ts";
+import { stem as stemEnglish } from "porter2";
+import { isAscii, NOTHING, unicodePattern } from "../core/unicode-pattern.ts";
 import { baseForm } from "./irregular-forms.ts";
 
 /**
@@ -13,54 +13,53 @@ import { baseForm } from "./irregular-forms.ts";
  *     東京都                  東京 京都 都
  *     🎉                     🎉
  *
- * A compound is there whole and in parts. Scripts that put no space between
- * words are there as pairs of characters; the last character stands alone, so
- * that each is the beginning of some word.
+ * A compound gives the whole and its parts. Scripts without spaces between words give pairs of
+ * characters. The last character also stands alone, so that each character begins some word.
  *
- * The index of a store depends on it: whoever changes what it returns raises
- * `INDEX_VERSION`, so that stores are indexed anew.
+ * Stores keep these words. Raise `INDEX_VERSION` when you change what this returns, and stores
+ * are indexed again.
  */
 export function words(text: string): string[] {
   return collect(text, true);
 }
 
-/** Whether a text has any words. Nearly all are told by one letter. */
+/** Whether a text has any words. One letter is enough to know, and nearly every text has one. */
 export function hasWords(text: string): boolean {
   return /[a-z]/.test(text) || words(text).length > 0;
 }
 
-/** The words to ask for: the last character of a run is asked for by its pair alone. */
+/** The words of a question. The last character of a run without spaces is left out: its pair has it. */
 export function askedWords(text: string): string[] {
   return collect(text, false);
 }
 
-/** Whether a word is one character of a script without spaces: to ask for it, ask for what begins so. */
+/** Whether a word is one character of a script without spaces. Look it up as the beginning of words. */
 export function isBeginning(word: string): boolean {
   return word.length <= 2 && [...word].length === 1 && word.replace(UNSPACED(word), "") === "";
 }
 
-/** Longer ones are cut: nobody tells two checksums apart by their ends. */
+/** Longer words are cut. They are checksums and the like, whose beginnings differ. */
 const WORD_LENGTH_MAX = 100;
 
 const CHUNK = unicodePattern(/[A-Za-z0-9]+(?:[._'-][A-Za-z0-9]+|,\d{3}(?!\d))*/g, {
   source: String.raw`[\p{L}\p{N}\p{M}]+(?:[._'’-][\p{L}\p{N}\p{M}]+|,\p{Nd}{3}(?!\p{N}))*|\p{Extended_Pictographic}`,
   flags: "gu",
 });
-/** Nothing in it to take apart. */
+/** A word without parts. */
 const PLAIN = /^[A-Z]?[a-z]+$/;
-/** Where the parts of an identifier meet: getUser|Name, HTTP|Server. */
+/** Where two parts of an identifier meet: getUser|Name, HTTP|Server. */
 const HUMP = unicodePattern(/(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])/, {
   source: String.raw`(?<=[\p{Ll}\p{N}])(?=\p{Lu})|(?<=\p{Lu})(?=\p{Lu}\p{Ll})`,
   flags: "u",
 });
-/** An English ending behind an apostrophe, as in it's, I'm, we'll. */
+/** An English ending after an apostrophe, as in it's, I'm, we'll. */
 const CLITIC = /['’](?:s|t|d|m|ll|re|ve)$/i;
 const UNSPACED = unicodePattern(NOTHING, {
   source: String.raw`[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]+`,
   flags: "gu",
 });
 
-/** What folding makes of a character besides its letters: ㈠ is (一), ½ is 1⁄2. */
+/** Characters that folding adds beside letters: ㈠ becomes (一), ½ becomes 1⁄2. */
 const FOLDED_IN = unicodePattern(/[^A-Za-z0-9._-]/g, {
   source: String.raw`[^\p{L}\p{N}\p{M}\p{Extended_Pictographic}._-]`,
   flags: "gu",
@@ -100,13 +99,13 @@ function addPart(part: string, keepsLast: boolean, found: string[]): void {
   for (const word of spaced.split(" ")) if (word !== "") found.push(baseForm(cut(word)));
 }
 
-/** Folded, with something else in place of what is no letter. */
+/** The folded text, with `between` in place of everything that is not a letter. */
 function lettersOf(text: string, between: string): string {
   const folded = foldText(text);
   return folded.replace(FOLDED_IN(folded), between);
 }
 
-/** "Caroline's" is Caroline, "we'll" is we; "don't" becomes one word, which is a stop word. */
+/** "Caroline's" becomes "Caroline", "we'll" becomes "we". "don't" becomes the stop word "dont". */
 function withoutClitic(part: string): string {
   return part.replace(CLITIC, (clitic) => (/t$/i.test(clitic) ? "t" : ""));
 }
@@ -114,3 +113,27 @@ function withoutClitic(part: string): string {
 function cut(word: string): string {
   return word.length > WORD_LENGTH_MAX ? [...word].slice(0, WORD_LENGTH_MAX).join("") : word;
 }
+
+/**
+ * The form of a word in the index: without its English ending, so that "painted" finds
+ * "painting". Other words stay as they are.
+ */
+export function stem(word: string): string {
+  return ENGLISH.test(word) ? stemEnglish(word) : word;
+}
+
+const ENGLISH = /^[a-z]+$/;
+
+/**
+ * The form in which texts are compared: in lower case, with plain characters in place of
+ * compatibility characters, and without marks that people leave out when they type (accents,
+ * Arabic and Hebrew vowels).
+ */
+export function foldText(text: string): string {
+  if (isAscii(text)) return text.toLowerCase();
+  // NFKD takes Hangul and kana apart. NFKC puts them together again.
+  return text.toLowerCase().normalize("NFKD").replace(MARKS, "").normalize("NFKC").toLowerCase();
+}
+
+/** Not all of \p{M}: in Thai or Devanagari a mark is a vowel, and without it the word is another one. */
+const MARKS = /[\u0300-\u036f\u0591-\u05c7\u0640\u064b-\u0652]+/gu;

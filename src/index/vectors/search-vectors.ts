@@ -1,6 +1,6 @@
 import { type EntryQuery, type FoundEntry, findEntries } from "../../search/find-entries.ts";
 import { fuseLikeness } from "../../search/fuse-likeness.ts";
-import { wantedSlots } from "../../search/wanted-slots.ts";
+import { wantedSlots } from "../../search/slot-filter.ts";
 import { likeness } from "../../vectors/calibration.ts";
 import type { SimilarSlot } from "../../vectors/code-table.ts";
 import { compareRows, nearestVectors, type SlotRow } from "../../vectors/nearest-vectors.ts";

@@ -1,9 +1,7 @@
-import { foldText } from "../../search/fold-text.ts";
 import type { IndexedPassage } from "../../search/indexed-passages.ts";
 import { type Postings, SAID_MASK } from "../../search/passage-index.ts";
-import { stem } from "../../search/stem.ts";
 import { hashOfKey } from "../../search/text-key.ts";
-import { words } from "../../search/words.ts";
+import { foldText, stem, words } from "../../search/words.ts";
 import { textsOf } from "../entries/entry-passages.ts";
 import { WordPlaces } from "./word-places.ts";
 

@@ -1,5 +1,5 @@
-import { blockOf } from "../../search/block.ts";
 import type { Postings } from "../../search/passage-index.ts";
+import { blockOf } from "../../search/word-amounts.ts";
 
 interface Known {
   readonly postings: Postings;

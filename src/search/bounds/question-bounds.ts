@@ -1,9 +1,9 @@
-import { BLOCK, blockOf } from "../block.ts";
-import { mostLikely } from "../likelihood.ts";
+import { maxLikelihood } from "../likelihood.ts";
 import type { PassageIndex } from "../passage-index.ts";
 import type { Question } from "../question.ts";
 import type { QuestionEvidence } from "../question-evidence.ts";
 import type { RankingWeights } from "../ranking-weights.ts";
+import { BLOCK, blockOf } from "../word-amounts.ts";
 import { BOUND_MAX } from "./word-bounds.ts";
 
 /** Blocks whose upper bounds are about the same. */
@@ -47,8 +47,8 @@ export class QuestionBounds {
     this.#sessions = index.columns.session;
     this.#evidence = evidence;
     this.#session = weights.session;
-    this.#likely = mostLikely(question, false, weights);
-    this.#likelyNamed = mostLikely(question, true, weights);
+    this.#likely = maxLikelihood(question, false, weights);
+    this.#likelyNamed = maxLikelihood(question, true, weights);
     const blocks = blockOf(index.slots) + 1;
     const words = new Float32Array(blocks);
     const named = new Uint8Array(blocks);

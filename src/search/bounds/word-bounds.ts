@@ -1,9 +1,8 @@
 import { placeFrom, placeOf } from "../binary-search.ts";
-import { BLOCK, blockOf } from "../block.ts";
 import { BY_SPEAKER, type PassageIndex, type Postings } from "../passage-index.ts";
 import type { RankingWeights } from "../ranking-weights.ts";
 import { halvesAt } from "../saturation.ts";
-import { REACH, WordAmounts } from "../word-amounts.ts";
+import { BLOCK, blockOf, REACH, WordAmounts } from "../word-amounts.ts";
 
 /** An upper bound per block of what a word can add to the share of one of its slots. */
 export interface WordBounds {

@@ -1,11 +1,10 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { BLOCK } from "../block.ts";
 import { indexedEntry, inMemoryIndex } from "../in-memory-index.ts";
 import type { PassageIndex, Postings } from "../passage-index.ts";
 import { RANKING } from "../ranking-weights.ts";
 import { halvesAt } from "../saturation.ts";
-import { WordAmounts } from "../word-amounts.ts";
+import { BLOCK, WordAmounts } from "../word-amounts.ts";
 import { BOUND_MAX } from "./word-bounds.ts";
 import { passOnSummary, wordSummary } from "./word-summaries.ts";
 
