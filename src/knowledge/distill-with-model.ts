@@ -46,7 +46,7 @@ function promptFor(byId: ReadonlyMap<string, KnowledgeEntry>, maxRules: number):
       last: entry.lastTime.slice(0, 10),
     }),
   );
-  return `Below is what the user of a project said to an agent, and which of its tool calls they refused, newest first, one JSON object a line. Write short rules that the agent shall follow in later sessions. Merge what says the same; where two gainsay each other follow the newer; leave out what held only once. At most ${maxRules} rules, each one sentence, in the user's language, saying nothing that the user did not say.
+  return `Below is what the user of a project said to an agent, and which of its tool calls they refused, newest first, one JSON object per line. Write short rules for the agent to follow in later sessions. Merge statements that say the same. If two contradict each other, follow the newer one. Leave out what applied only once. Write at most ${maxRules} rules, each one sentence, in the user's language. Add nothing that the user did not say.
 
 Answer with a JSON array and nothing else: [{"rule": "…", "sources": ["e1", "e4"]}]
 

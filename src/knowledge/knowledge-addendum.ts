@@ -7,7 +7,7 @@ import { oneLine } from "./one-line.ts";
 export const ADDENDUM_HEADING = "## Learned Behavioral Rules";
 
 const INTRODUCTION =
-  "What the user of this project said or refused in earlier sessions, and somebody's own rules. They hold unless the user says otherwise now.";
+  "These rules come from what the user of this project said or refused in earlier sessions, or added by hand. They hold unless the user says otherwise now.";
 
 /** UTF-8 bytes of the whole addendum. */
 const BYTES_MAX = 6000;
