@@ -168,7 +168,7 @@ async function openStores(workspace: Workspace, access: StoreAccess): Promise<St
   const minScore = config.get("memory.min_score");
   return {
     ...stores,
-    memory: minScore === undefined ? memory : await floored(memory, minScore),
+    memory: minScore === undefined ? memory : flooredMemory(memory, minScore),
     async close() {
       // A command that adds entries waits for their vectors, because its process ends here.
       if (embeds && access === "create") {
@@ -219,11 +219,6 @@ async function hnswMemory(
   return new HnswMemoryStore({ entries, file, ...(embedder ? { embedder } : {}) });
 }
 
-async function floored(memory: MemoryStore, minScore: number): Promise<MemoryStore> {
-  const { flooredMemory } = await import("./stores/floored-memory.ts");
-  return flooredMemory(memory, minScore);
-}
-
 function modelsOf(config: Config): NonNullable<ServiceOptions["models"]> {
   return async (name) => {
     requireProviderKey(name.split("/")[0] ?? "", config, process.env);
@@ -235,4 +230,19 @@ function modelsOf(config: Config): NonNullable<ServiceOptions["models"]> {
 /** Closes one after the other: each may use those after it. */
 async function closeAll(things: readonly { close(): Promise<void> }[]): Promise<void> {
   for (const thing of things) await thing.close();
+}
+
+/** The same memory; results of queries that name no floor score at least `minScore`. */
+function flooredMemory(memory: MemoryStore, minScore: number): MemoryStore {
+  return {
+    add: (entries) => memory.add(entries),
+    search: (query) => memory.search({ minScore, ...query }),
+    read: (ids) => memory.read(ids),
+    list: (page) => memory.list(page),
+    stats: (of) => memory.stats(of),
+    delete: (which) => memory.delete(which),
+    verify: (watch) => memory.verify(watch),
+    reindex: (watch) => memory.reindex(watch),
+    close: () => memory.close(),
+  };
 }

@@ -1,10 +1,13 @@
-import type { CompactHistoryResult } from "../compaction/compact-history-result.ts";
-import type { DurableEvent } from "../core/event.ts";
+import type {
+  CompactedHistory,
+  CompactHistoryResult,
+} from "../compaction/compact-history-result.ts";
+import type { CompactionReport, DurableEvent } from "../core/event.ts";
 import { type HistoryEntry, spansOf } from "../core/history-entry.ts";
-import { isSummary } from "../core/message.ts";
+import { indexableText, isSummary } from "../core/message.ts";
 import type { SessionState } from "../core/session-state.ts";
+import { startsTurn } from "../core/turn.ts";
 import type { Usage } from "../core/usage.ts";
-import { compactionReport } from "./compaction-report.ts";
 
 /** How a compaction ended. */
 export type CompactionEnd = Extract<
@@ -69,4 +72,40 @@ function unlessPinned(
   if (!pinned) return result;
   const detail = "A message that would have changed was pinned meanwhile.";
   return { ...result, outcome: "unchanged", reason: "invalid_rebuild", detail };
+}
+
+/** Pins that a report names. */
+const PINS_MAX = 100;
+
+/** What a compaction of `entries` leaves in the window, and what it does not. */
+function compactionReport(
+  result: CompactedHistory,
+  entries: readonly HistoryEntry[],
+  { working, settings }: SessionState,
+): CompactionReport {
+  const left = new Set(result.discarded.map(({ index }) => index));
+  const stayed = entries.filter((_, index) => !left.has(index));
+  const gone = entries.filter(({ message }, index) => left.has(index) && !isSummary(message));
+  const remembered = settings.memory
+    ? gone.filter(({ message }) => indexableText(message).trim() !== "").length
+    : 0;
+  const { sub_tasks, active_files } = working.task;
+  return {
+    survived: {
+      messages: stayed.length,
+      last_request: stayed.findLast(({ message }) => startsTurn(message))?.id ?? null,
+      pins: stayed
+        .map(({ id }) => id)
+        .filter((id) => working.isPinned(id))
+        .slice(0, PINS_MAX),
+      open_sub_tasks: sub_tasks.filter(({ done }) => !done).length,
+      active_files: active_files.length,
+      corrections: working.denied.length,
+    },
+    cut: { outputs: result.pruned.length, messages: gone.length },
+    only_in_memory: { messages: remembered },
+    only_in_log: { messages: gone.length - remembered },
+    ...(result.anchors ? { anchors: result.anchors } : {}),
+    ...(result.summary === null ? {} : { summary: { last_step: result.lastStep ?? false } }),
+  };
 }

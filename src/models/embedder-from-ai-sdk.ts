@@ -3,8 +3,6 @@ import type { EmbeddingModelV4 } from "@ai-sdk/provider";
 import type { Embedder } from "../core/embedder.ts";
 import { SessionError } from "../core/errors.ts";
 import { headWithin } from "../core/tokens.ts";
-import { checkedVectors } from "./checked-vectors.ts";
-import { embeddingDimensions } from "./embedding-dimensions.ts";
 import { type FailureContext, providerFailure } from "./provider-failure.ts";
 
 export interface AiSdkEmbedderOptions {
@@ -156,4 +154,60 @@ async function ask(
   } catch (error) {
     throw providerFailure(error, options);
   }
+}
+
+/** Dimensions by model name. */
+const DIMENSIONS: Readonly<Record<string, number>> = {
+  "text-embedding-3-small": 1536,
+  "text-embedding-3-large": 3072,
+  "text-embedding-ada-002": 1536,
+  "nomic-embed-text": 768,
+  "mxbai-embed-large": 1024,
+  "all-minilm": 384,
+  "bge-m3": 1024,
+  "snowflake-arctic-embed2": 1024,
+  embeddinggemma: 768,
+  "gemini-embedding-001": 3072,
+};
+
+/** Undefined when not known. A tag, as in `nomic-embed-text:latest`, is ignored. */
+export function embeddingDimensions(modelId: string): number | undefined {
+  const name = modelId.split(":")[0] ?? "";
+  return Object.hasOwn(DIMENSIONS, name) ? DIMENSIONS[name] : undefined;
+}
+
+/**
+ * A provider's vectors, normalised to length 1. Invalid vectors are refused, because a
+ * stored one would match every search or none.
+ *
+ * @throws SessionError `PROVIDER_ERROR`
+ */
+function checkedVectors(
+  embeddings: readonly (readonly number[])[],
+  {
+    of,
+    count,
+    dimensions,
+  }: { readonly of: string; readonly count: number; readonly dimensions: number },
+): readonly Float32Array[] {
+  if (embeddings.length !== count) {
+    throw refused(`${of} returned ${embeddings.length} vectors for ${count} texts.`);
+  }
+  return embeddings.map((embedding) => {
+    if (embedding.length !== dimensions) {
+      throw refused(
+        `${of} returned a vector with ${embedding.length} dimensions, not ${dimensions}.`,
+        `Set dimensions = ${embedding.length} under [embeddings], or set a model with ${dimensions}.`,
+      );
+    }
+    const length = Math.hypot(...embedding);
+    if (!Number.isFinite(length))
+      throw refused(`${of} returned a vector with numbers that are not finite.`);
+    if (length === 0) throw refused(`${of} returned a vector of zeros for a text with words.`);
+    return Float32Array.from(embedding, (number) => number / length);
+  });
+}
+
+function refused(detail: string, hint?: string): SessionError {
+  return new SessionError("PROVIDER_ERROR", { detail, ...(hint === undefined ? {} : { hint }) });
 }

@@ -9,7 +9,6 @@ import type { ToolDefinition } from "../core/tool.ts";
 import { contextWindowOf } from "./context-windows.ts";
 import { familyOf } from "./model-family.ts";
 import { type FailureContext, providerFailure } from "./provider-failure.ts";
-import { providerOptionsFor } from "./provider-options.ts";
 import { readStream } from "./read-stream.ts";
 import { toPrompt } from "./to-prompt.ts";
 
@@ -74,3 +73,30 @@ function toFunctionTool({ name, description, input_schema }: ToolDefinition) {
   const inputSchema = input_schema as LanguageModelV4FunctionTool["inputSchema"];
   return { type: "function" as const, name, description, inputSchema };
 }
+
+/** Provider options for an engine that keeps and rewrites histories itself. The user's options win. */
+function providerOptionsFor(
+  model: LanguageModelV4,
+  users: SharedV4ProviderOptions = {},
+): SharedV4ProviderOptions {
+  const { optionsKey, metaProvider } = familyOf(model.provider);
+  const own = OPTIONS[metaProvider]?.(model);
+  return own ? { ...users, [optionsKey]: { ...own, ...users[optionsKey] } } : users;
+}
+
+type Options = SharedV4ProviderOptions[string];
+
+const OPTIONS: Readonly<Record<string, (model: LanguageModelV4) => Options>> = {
+  anthropic: ({ provider, modelId }) => ({
+    // Each call of a turn repeats the last one and adds a little, so caching pays. Other clouds
+    // with these models refuse the field.
+    ...(provider.startsWith("anthropic") ? { cacheControl: { type: "ephemeral" } } : {}),
+    // These models bind thinking to everything before it. Compaction changes that, and by default
+    // the provider would refuse the whole request.
+    ...(/claude-(fable-5-[12]|opus-5-5|sonnet-5-5)/.test(modelId)
+      ? { thinking: { blockBinding: { prefixMismatchBehavior: "drop_block" } } }
+      : {}),
+  }),
+  // Nothing is stored at OpenAI. Encrypted reasoning is part of the history.
+  open_ai: () => ({ store: false }),
+};

@@ -1,7 +1,6 @@
 import { errorText, SessionError } from "../core/errors.ts";
 import { isContextTooLong } from "./context-too-long.ts";
 import { type FailureFacts, failureFacts } from "./failure-facts.ts";
-import { retryAfterMs } from "./retry-after.ts";
 
 /** What the message of a failure names, and what it must not contain. */
 export interface FailureContext {
@@ -84,4 +83,28 @@ const MESSAGE_LENGTH_MAX = 500;
 
 function bounded(text: string): string {
   return text.length <= MESSAGE_LENGTH_MAX ? text : `${text.slice(0, MESSAGE_LENGTH_MAX)}…`;
+}
+
+/** How long a provider asks to wait: from the headers, or from the body (Google). */
+function retryAfterMs({
+  headers,
+  body,
+}: Pick<FailureFacts, "headers" | "body">): number | undefined {
+  const milliseconds = Number.parseFloat(String(headers["retry-after-ms"]));
+  if (milliseconds >= 0) return Math.ceil(milliseconds);
+  return headerMs(headers["retry-after"]) ?? bodyMs(body);
+}
+
+/** The header has seconds, or a date. */
+function headerMs(value: unknown): number | undefined {
+  if (typeof value !== "string" || value.trim() === "") return undefined;
+  const seconds = Number(value);
+  if (seconds >= 0) return Math.ceil(seconds * 1000);
+  const date = Date.parse(value);
+  return Number.isNaN(date) ? undefined : Math.max(0, date - Date.now());
+}
+
+function bodyMs(body: string): number | undefined {
+  const seconds = /"retryDelay":\s*"([\d.]+)s"/.exec(body)?.[1];
+  return seconds === undefined ? undefined : Math.ceil(Number(seconds) * 1000);
 }

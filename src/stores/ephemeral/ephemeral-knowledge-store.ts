@@ -7,11 +7,11 @@ import type {
   RecordedBatch,
   Unheard,
 } from "../../core/knowledge-store.ts";
-import { knowledgeFilter } from "../knowledge/knowledge-filter.ts";
 import type { Hashes, KnowledgeRow, KnowledgeRows } from "../knowledge/knowledge-rows.ts";
 import {
   editKnowledge,
   forgetKnowledge,
+  knowledgeFilter,
   mergeKnowledge,
   replaceRules,
 } from "../knowledge/merge-knowledge.ts";

@@ -2,7 +2,6 @@ import type { HistoryHit, HistoryQuery, PositionedEvent } from "../../core/event
 import { eventText } from "./event-text.ts";
 import { passage } from "./passage.ts";
 import { type SearchWord, searchWords, wordsOf } from "./search-words.ts";
-import { timeRange } from "./time-range.ts";
 
 /** An event, with the number of turns in its session so far. */
 export interface SearchableEvent extends PositionedEvent {
@@ -74,4 +73,22 @@ function passes({ event }: Match, query: HistoryQuery): boolean {
 
 function turnOf({ turns }: SearchableEvent): number {
   return Math.max(0, turns - 1);
+}
+
+const DAY_MS = 86_400_000;
+
+/** The bounds of a query in milliseconds, both included. An `until` that is a day includes the whole day. */
+export function timeRange({ since, until }: Pick<HistoryQuery, "since" | "until">): {
+  readonly sinceMs: number;
+  readonly untilMs: number;
+} {
+  return {
+    sinceMs: since === undefined ? Number.MIN_SAFE_INTEGER : Date.parse(since),
+    untilMs: until === undefined ? Number.MAX_SAFE_INTEGER : endOf(until),
+  };
+}
+
+function endOf(until: string): number {
+  const isDay = /^\d{4}-\d{2}-\d{2}$/.test(until);
+  return Date.parse(until) + (isDay ? DAY_MS - 1 : 0);
 }

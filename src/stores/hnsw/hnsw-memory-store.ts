@@ -1,3 +1,4 @@
+import { hash } from "node:crypto";
 import { statSync } from "node:fs";
 import type { Embedder } from "../../core/embedder.ts";
 import type {
@@ -12,12 +13,12 @@ import type {
 } from "../../core/memory-store.ts";
 import { warn } from "../../core/warn.ts";
 import { BagOfWordsEmbedder } from "../../embedders/bag-of-words-embedder.ts";
-import { embeddableText, vectorSource } from "./embeddable-text.ts";
+import { STOP_WORDS } from "../../search/stop-words.ts";
+import { words } from "../../search/words.ts";
 import { type Embed, type FillOptions, fillIndex, textHash } from "./fill-index.ts";
 import { HnswIndex, type IndexMake } from "./hnsw-index.ts";
 import { CONNECTIVITY, EXPANSION_ADD, loadUsearch } from "./load-usearch.ts";
-import { byScore, nearestEntries } from "./nearest-entries.ts";
-import { specifiedScore } from "./specified-score.ts";
+import { byScore, nearestEntries, specifiedScore } from "./nearest-entries.ts";
 import { withNeighbours } from "./with-neighbours.ts";
 
 export interface HnswMemoryStoreOptions {
@@ -275,3 +276,25 @@ export class HnswMemoryStore implements MemoryStore {
     }
   }
 }
+
+/**
+ * What an embedder is given of a text. A model reads the text. One that only counts
+ * words gets its telling words, cut as the word index cuts them: itself it would cut at
+ * spaces, know no word before a comma, and nothing of what is written without spaces.
+ */
+function embeddableText(text: string, { trained }: Embedder): string {
+  if (trained) return text;
+  const telling = words(text).filter((word) => !STOP_WORDS.has(word));
+  return telling.join(" ") || text;
+}
+
+/** Who makes vectors, of what: an index is of no use to another one. */
+function vectorSource(embedder: Embedder): string {
+  return embedder.trained
+    ? embedder.id
+    : `${embedder.id} of ${hash("sha1", embeddableText(SAMPLE, embedder))}`;
+}
+
+/** Words of every kind: when they are cut in another way, the vectors of before are of no use. */
+const SAMPLE =
+  "Caroline's café went to run_tests getUserName src/turn_id.ts 1,000 at 10:30 running 東京都に เชียงใหม่ 서울에서 Straße 🎉";

@@ -2,7 +2,6 @@ import type { Embedder } from "../../core/embedder.ts";
 import type { MemoryEntry, MemoryHit, MemoryQuery, MemoryStore } from "../../core/memory-store.ts";
 import { memoryFilter } from "../../search/memory-filter.ts";
 import type { HnswIndex, Neighbour } from "./hnsw-index.ts";
-import { specifiedScore, UNRELATED } from "./specified-score.ts";
 
 /** Below it, hits of a query that names no floor are noise: chance buckets, a model's small talk. */
 const FLOOR = { counted: 0.55, trained: 0.6 };
@@ -82,3 +81,14 @@ async function entriesOf(
     return entry ? [{ ...entry, distance }] : [];
   });
 }
+
+/**
+ * The specification's score of a cosine distance from 0 (same direction) to 2
+ * (opposite): `1 - distance / 2`. Texts that have nothing to do with each other
+ * are 1 apart, so their score is 0.5; what scores no better is no result.
+ */
+export function specifiedScore(distance: number): number {
+  return 1 - distance / 2;
+}
+
+export const UNRELATED = specifiedScore(1);

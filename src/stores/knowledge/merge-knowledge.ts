@@ -1,5 +1,9 @@
 import type { KnowledgeEntry, NewKnowledge } from "../../core/knowledge.ts";
-import type { KnowledgeChange, KnowledgeLimits } from "../../core/knowledge-store.ts";
+import type {
+  KnowledgeChange,
+  KnowledgeLimits,
+  KnowledgePage,
+} from "../../core/knowledge-store.ts";
 import type { KnowledgeRow, KnowledgeRows } from "./knowledge-rows.ts";
 
 /** Two texts are nearly the same when this share of their signatures is equal. */
@@ -148,4 +152,19 @@ function makeRoom(rows: KnowledgeRows, { kind }: NewKnowledge, limits: Knowledge
 function entryOf(fresh: NewKnowledge): KnowledgeEntry {
   const { keys: _, likeness: __, count = 1, pinned = false, ...entry } = fresh;
   return { ...entry, lastTime: fresh.time, count, pinned, edited: false };
+}
+
+/** Whether an entry meets the conditions of a page. */
+export function knowledgeFilter({
+  kind,
+  pinned,
+  tag,
+  query = "",
+}: KnowledgePage): (entry: KnowledgeEntry) => boolean {
+  const words = query.toLowerCase().split(/\s+/).filter(Boolean);
+  return (entry) =>
+    (kind === undefined || entry.kind === kind) &&
+    (pinned === undefined || entry.pinned === pinned) &&
+    (tag === undefined || entry.tags.includes(tag)) &&
+    words.every((word) => entry.content.toLowerCase().includes(word));
 }

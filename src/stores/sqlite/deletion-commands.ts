@@ -1,6 +1,5 @@
 import type { Connection } from "./connection.ts";
-import { unindexEvent } from "./event-words.ts";
-import { page } from "./page.ts";
+import { page, unindexEvent } from "./event-commands.ts";
 
 /** Pages of the word index that one step rewrites. */
 const MERGE_PAGES = 200;

@@ -1,10 +1,9 @@
 import { SessionError } from "../../core/errors.ts";
 import type { DurableEvent, NewEvent } from "../../core/event.ts";
 import type { Redaction } from "../../core/event-store.ts";
-import { beginsTurn } from "../history/event-text.ts";
+import { beginsTurn, eventText } from "../history/event-text.ts";
+import { spacedText } from "../history/search-words.ts";
 import type { Connection } from "./connection.ts";
-import { indexEvent, unindexEvent } from "./event-words.ts";
-import { page } from "./page.ts";
 
 /** An event as a row; `event` is JSON, so that the thread that wants it parses it. */
 export interface EventRow {
@@ -193,4 +192,39 @@ function redactEvent(db: Connection, log: number, { seq, event }: Redaction): vo
   unindexEvent(db, row.position, before);
   db.run("UPDATE event SET event = ? WHERE position = ?", JSON.stringify(event), row.position);
   indexEvent(db, row.position, event);
+}
+
+/** Characters of JSON that one command handles: enough to be fast, and over soon. */
+const PAGE_MAX = 1_000_000;
+
+/** The first rows, up to a page of text. */
+export function page<Row extends { readonly event: string }>(
+  rows: Iterable<Row>,
+): { readonly events: readonly Row[]; readonly more: boolean } {
+  const events: Row[] = [];
+  let size = 0;
+  for (const row of rows) {
+    if (size >= PAGE_MAX) return { events, more: true };
+    events.push(row);
+    size += row.event.length;
+  }
+  return { events, more: false };
+}
+
+/** Lets an event be found by its words. */
+export function indexEvent(db: Connection, position: number, event: DurableEvent): void {
+  const said = eventText(event);
+  if (!said) return;
+  db.run("INSERT INTO event_text (rowid, text) VALUES (?, ?)", position, spacedText(said.text));
+}
+
+/** The opposite; the index has no text of its own and must be told the words again. */
+export function unindexEvent(db: Connection, position: number, event: DurableEvent): void {
+  const said = eventText(event);
+  if (!said) return;
+  db.run(
+    "INSERT INTO event_text (event_text, rowid, text) VALUES ('delete', ?, ?)",
+    position,
+    spacedText(said.text),
+  );
 }

@@ -1,8 +1,8 @@
 import type { HistoryHit, HistoryQuery } from "../../core/event-store.ts";
 import { eventText } from "../history/event-text.ts";
 import { passage } from "../history/passage.ts";
+import { timeRange } from "../history/search-history.ts";
 import { type SearchWord, searchWords } from "../history/search-words.ts";
-import { timeRange } from "../history/time-range.ts";
 import type { Connection } from "./connection.ts";
 
 /** How the database is searched for what was said. */

@@ -6,10 +6,10 @@ import type {
   RecordedBatch,
   Unheard,
 } from "../../core/knowledge-store.ts";
-import { knowledgeFilter } from "../knowledge/knowledge-filter.ts";
 import {
   editKnowledge,
   forgetKnowledge,
+  knowledgeFilter,
   mergeKnowledge,
   replaceRules,
 } from "../knowledge/merge-knowledge.ts";

@@ -5,9 +5,8 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { openDatabase } from "./database.ts";
-import { openConnection } from "./open-connection.ts";
+import { openConnection, SCHEMA_VERSION } from "./open-connection.ts";
 import { requireSqlite } from "./require-sqlite.ts";
-import { SCHEMA_VERSION } from "./schema.ts";
 
 let folder = "";
 let path = "";

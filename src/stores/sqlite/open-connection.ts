@@ -2,8 +2,10 @@ import { chmodSync, mkdirSync } from "node:fs";
 import { dirname } from "node:path";
 import { SessionError } from "../../core/errors.ts";
 import { Connection } from "./connection.ts";
+import { indexSchema } from "./index-schema.ts";
+import { knowledgeSchema } from "./knowledge-schema.ts";
 import { requireSqlite } from "./require-sqlite.ts";
-import { SCHEMA, SCHEMA_VERSION } from "./schema.ts";
+import { sessionSchema } from "./session-schema.ts";
 
 /** The path of a database that is in the memory of one connection, and gone with it. */
 export const IN_MEMORY = ":memory:";
@@ -82,3 +84,9 @@ function isEmpty(db: Connection): boolean {
 function refusal(db: Connection, what: string, hint: string): SessionError {
   return new SessionError("SESSION_STORE_ERROR", { detail: `${db.path} ${what}.`, hint });
 }
+
+/** Written to the file. Raise it with every change of a table, and say how a store of the last release becomes one. */
+export const SCHEMA_VERSION = 6;
+
+/** All tables of a new store. */
+export const SCHEMA = [sessionSchema, indexSchema, knowledgeSchema].join("\n");

@@ -6,8 +6,7 @@ import type {
   PositionedEvent,
   Redaction,
 } from "../../core/event-store.ts";
-import type { Database } from "./database.ts";
-import { emptyLog } from "./empty-log.ts";
+import { type Database, emptyLog } from "./database.ts";
 import type { EventRow } from "./event-commands.ts";
 
 /** Keeps events in a SQLite file that several processes may have open at once. */

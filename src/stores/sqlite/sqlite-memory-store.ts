@@ -13,8 +13,7 @@ import type { RebuildStep } from "../../index/upkeep/reindex.ts";
 import { EmbeddedMemory } from "../../index/vectors/embedded-memory.ts";
 import type { VectorQueueStatus } from "../../index/vectors/vector-queue.ts";
 import { BackgroundMerger } from "./background-merger.ts";
-import { type Database, openDatabase } from "./database.ts";
-import { emptyLog } from "./empty-log.ts";
+import { type Database, emptyLog, openDatabase } from "./database.ts";
 import { IN_MEMORY } from "./open-connection.ts";
 import { sqliteVectorWork } from "./sqlite-vector-work.ts";
 

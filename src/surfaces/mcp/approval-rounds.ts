@@ -5,7 +5,7 @@ import type { SessionService } from "../../core/session-service.ts";
 import { callOperation } from "../call-operation.ts";
 import type { OperationName } from "../operations.ts";
 import { streamTurn } from "../turn-events.ts";
-import { answerOf, formFor } from "./approval-form.ts";
+import { answerOf, formFor } from "./approval-forms.ts";
 
 type Wire = Record<string, unknown>;
 

@@ -1,5 +1,10 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { isDeepStrictEqual } from "node:util";
+import {
+  type EventSourceMessage,
+  EventSourceParserStream,
+  ParseError,
+} from "eventsource-parser/stream";
 import { SessionError } from "../../core/errors.ts";
 import type { EventEnvelope } from "../../core/event.ts";
 import { parseRequest, subscribe as subscribeRequest } from "../../core/requests.ts";
@@ -8,7 +13,6 @@ import { fromWire } from "../../core/wire.ts";
 import { OPERATIONS, type Operation } from "../operations.ts";
 import { remoteError, type ServiceConnection, serviceOver } from "../service-client.ts";
 import { readQuery, writeQuery } from "./query-params.ts";
-import { readEventStream } from "./read-event-stream.ts";
 
 export interface ConnectRestOptions {
   /** The server's address, such as `http://127.0.0.1:8080`. It may have a path. */
@@ -192,4 +196,21 @@ function besidePath(path: string, params: Params): Params {
       ([name, value]) => value !== undefined && !path.includes(`{${name}}`),
     ),
   );
+}
+
+/** Characters of one event. A whole prompt or tool output is in one. */
+const EVENT_MAX = 64 * 1024 * 1024;
+
+/** The server-sent events of a response, until the connection ends or is lost. */
+async function* readEventStream(response: Response): AsyncGenerator<EventSourceMessage> {
+  if (!response.body) return;
+  const messages = response.body
+    .pipeThrough(new TextDecoderStream() as never)
+    .pipeThrough(new EventSourceParserStream({ maxBufferSize: EVENT_MAX, onError: "terminate" }));
+  try {
+    yield* messages;
+  } catch (error) {
+    if (error instanceof ParseError) throw error;
+    // A lost connection. The reader knows it, because the last event was not the final one.
+  }
 }

@@ -14,9 +14,8 @@ import { OpenStreams } from "./open-streams.ts";
 import { openApiDocument } from "./openapi-document.ts";
 import { readQuery } from "./query-params.ts";
 import { DEFAULT_LIMITS, type RestOptions } from "./rest-options.ts";
-import { RunningTurns } from "./running-turns.ts";
 import { sessionEvents } from "./session-events.ts";
-import { turnStream } from "./turn-stream.ts";
+import { RunningTurns, turnStream } from "./turn-stream.ts";
 
 /** A session service over HTTP, as a function from requests to responses. */
 export interface RestApp {

@@ -1,5 +1,5 @@
 import { hashedWords } from "../../../src/embedders/hashed-words.ts";
-import { embeddingDimensions } from "../../../src/models/embedding-dimensions.ts";
+import { embeddingDimensions } from "../../../src/models/embedder-from-ai-sdk.ts";
 import type { Failure, Json } from "./reply.ts";
 
 /** Where OpenAI's embeddings are asked for, and those of servers that speak its protocol. */
