@@ -1,5 +1,6 @@
 import {
   existsSync,
+  globSync,
   lstatSync,
   mkdirSync,
   readFileSync,
