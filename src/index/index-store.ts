@@ -300,7 +300,7 @@ export interface News {
   /** Of sessions with a larger number than `lastSession`. */
   readonly sessions: { readonly count: number; readonly last: number };
   readonly labels: readonly LabelRow[];
-  /** For each word that was asked for. */
+  /** For each word that was asked for; empty when there is nothing new of any. */
   readonly words: readonly (readonly WordBlockRow[])[];
   readonly session: number | undefined;
   readonly space: VectorSpace | undefined;

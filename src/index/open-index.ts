@@ -75,18 +75,17 @@ export class OpenIndex implements PassageIndex {
 
   /** Reads what was written since, and what is wanted; `undefined` when the namespace has no memory yet. */
   *catchUp(wanted: Wanted): Asking<Head | undefined> {
-    const words = [...new Set(wanted.words)].map((word) => ({ word, ...rangeOf(word) }));
+    const words = [...new Set(wanted.words)].map((word) => {
+      const { from, to } = rangeOf(word);
+      return { word, from, to, after: this.#cache.get(word)?.at ?? -1 };
+    });
     const news = yield* ask("catchUp", {
       ...this.#known,
       loaded: [...this.#loaded.keys()],
       loadedLevel: LOADED_LEVEL_MAX,
       lastSession: this.#sessions.last,
       lastLabel: this.#lastLabel,
-      words: words.map(({ word, from, to }) => ({
-        from,
-        to,
-        after: this.#cache.get(word)?.at ?? -1,
-      })),
+      words,
       sessionId: wanted.sessionId,
       vectors: this.vectors.known(wanted.embedder),
     });

@@ -148,26 +148,29 @@ function* hitsOf(
 ): Asking<readonly MemoryHit[]> {
   if (found.length === 0) return [];
   const around = neighbours > 0 ? yield* neighboursOf(index, found, known, neighbours) : undefined;
-  const wanted = found.flatMap(({ slot }) => {
-    const { before = [], after = [] } = around?.get(slot) ?? {};
-    return [slot, ...before, ...after];
-  });
-  const rows = bySlot(yield* ask("entries", { slots: [...new Set(wanted)] }));
-  const entriesAt = (slots: readonly number[]) =>
-    slots.flatMap((slot) => {
+  const slots = new Set(found.map(({ slot }) => slot));
+  for (const { before, after } of around?.values() ?? []) {
+    for (const slot of [...before, ...after]) slots.add(slot);
+  }
+  const rows = bySlot(yield* ask("entries", { slots: [...slots] }));
+  const entriesAt = (some: readonly number[]) =>
+    some.flatMap((slot) => {
       const row = rows.get(slot);
       return row ? [entryOf(row)] : [];
     });
   return found.flatMap(({ slot, score, explanation }): MemoryHit[] => {
+    const row = rows.get(slot);
+    if (!row) return [];
     const near = around?.get(slot);
-    return entriesAt([slot]).map((entry) => ({
-      ...entry,
-      score,
-      ...(near
-        ? { neighbours: { before: entriesAt(near.before), after: entriesAt(near.after) } }
-        : {}),
-      ...(explanation === undefined ? {} : { explanation }),
-    }));
+    const told = near && { before: entriesAt(near.before), after: entriesAt(near.after) };
+    return [
+      {
+        ...entryOf(row),
+        score,
+        ...(told ? { neighbours: told } : {}),
+        ...(explanation === undefined ? {} : { explanation }),
+      },
+    ];
   });
 }
 

@@ -20,7 +20,15 @@ export interface Question {
 /** More words make a search slower, and no better. */
 const WORDS_MAX = 64;
 
+/** The last question: a search reads its own several times. */
+let last: { readonly query: string; readonly question: Question } | undefined;
+
 export function readQuestion(query: string): Question {
+  if (last?.query !== query) last = { query, question: read(query) };
+  return last.question;
+}
+
+function read(query: string): Question {
   const all = [...new Set(askedWords(query))];
   const isMayMonth = saysMay(query);
   const meaningful = all.filter((word) => !STOP_WORDS.has(word) || (word === "may" && isMayMonth));

@@ -28,7 +28,8 @@ export const indexCommands = {
     query: MemoryQuery,
     cacheBytes?: number,
     embedded?: EmbeddedSearch,
-  ) => run(db, namespace, searchEntries(opened(db).of(namespace, cacheBytes), query, embedded)),
+  ) =>
+    run(db, namespace, searchEntries(kept(db).indexes.of(namespace, cacheBytes), query, embedded)),
   addMemories: command((entries: readonly MemoryEntry[]) => addEntries(entries)),
   readMemories: command((ids: readonly string[]) => readEntries(ids)),
   listMemories: command((page: MemoryPage) => listEntries(page)),
@@ -54,16 +55,30 @@ function command<Values extends readonly unknown[], Result>(
 }
 
 function run<Result>(db: Connection, namespace: string, asking: Asking<Result>): Result {
-  return runSync(asking, new SqliteIndexStore(db, namespace));
+  return runSync(asking, storeOf(db, namespace));
 }
 
-const OPENED = new WeakMap<Connection, OpenIndexes>();
+interface Kept {
+  readonly indexes: OpenIndexes;
+  /** The one used last; few processes use several namespaces. */
+  store: { readonly namespace: string; readonly store: SqliteIndexStore } | undefined;
+}
 
-/** What stays in memory of indexes, with the connection. */
-function opened(db: Connection): OpenIndexes {
-  const known = OPENED.get(db) ?? new OpenIndexes();
-  OPENED.set(db, known);
+const KEPT = new WeakMap<Connection, Kept>();
+
+/** What stays in memory as long as the connection. */
+function kept(db: Connection): Kept {
+  const known = KEPT.get(db) ?? { indexes: new OpenIndexes(), store: undefined };
+  KEPT.set(db, known);
   return known;
+}
+
+function storeOf(db: Connection, namespace: string): SqliteIndexStore {
+  const all = kept(db);
+  if (all.store?.namespace !== namespace) {
+    all.store = { namespace, store: new SqliteIndexStore(db, namespace) };
+  }
+  return all.store.store;
 }
 
 /** How far a check has come. `check` is there when it is done. */

@@ -38,6 +38,12 @@ export class SqliteIndexStore implements SyncIndexStore {
   readonly #db: Connection;
   readonly #name: string;
   #known = -1;
+  /** What was read at the last head, and holds until the index changes. */
+  #read: {
+    readonly changes: number;
+    segments?: readonly Segment[];
+    readonly labels: Map<number, string | null>;
+  } = { changes: -1, labels: new Map() };
 
   constructor(db: Connection, namespace: string) {
     this.#db = db;
@@ -56,9 +62,11 @@ export class SqliteIndexStore implements SyncIndexStore {
   head(): Head | undefined {
     const row = this.#db.get<Head & { readonly number: number }>(HEAD, this.#name);
     if (!row) return undefined;
-    const { number, ...head } = row;
-    this.#known = number;
-    return head;
+    this.#known = row.number;
+    if (row.changes !== this.#read.changes) {
+      this.#read = { changes: row.changes, labels: new Map() };
+    }
+    return row;
   }
 
   catchUp(known: Known): News | undefined {
@@ -66,7 +74,11 @@ export class SqliteIndexStore implements SyncIndexStore {
     if (!head) return undefined;
     const still = stillKnown(known, head);
     const isNew = known.changes !== head.changes;
-    const segments = isNew || known.words.length > 0 ? this.#searched(head) : [];
+    const isAsked = known.words.some(({ after }) => after < head.changes);
+    if (!isNew && !isAsked && known.vectors === undefined && known.sessionId === undefined) {
+      return { ...NO_NEWS, head };
+    }
+    const segments = isNew || isAsked ? this.#searched(head) : [];
     const loaded = new Set(still.words < 0 ? [] : known.loaded);
     const toLoad = isNew
       ? segments.filter(({ number, level }) => level <= known.loadedLevel && !loaded.has(number))
@@ -101,9 +113,8 @@ export class SqliteIndexStore implements SyncIndexStore {
   }
 
   #searched({ generation }: Head): readonly Segment[] {
-    return this.#db
-      .all<Segment & { readonly key: number }>(SEARCHED, ...this.#keys(), generation)
-      .map(segmentOf);
+    this.#read.segments ??= this.#db.all<Segment>(SEARCHED, ...this.#keys(), generation);
+    return this.#read.segments;
   }
 
   /** For each word, the blocks of segments that are not loaded. */
@@ -138,9 +149,7 @@ export class SqliteIndexStore implements SyncIndexStore {
   }
 
   segments(): readonly Segment[] {
-    return this.#db
-      .all<Segment & { readonly key: number }>(SEGMENTS, ...this.#keys())
-      .map(segmentOf);
+    return this.#db.all<Segment>(SEGMENTS, ...this.#keys());
   }
 
   smallSegments(numbers: readonly number[]): readonly SmallSegment[] {
@@ -238,7 +247,51 @@ export class SqliteIndexStore implements SyncIndexStore {
   }
 
   #entries(sql: string, ...values: SQLInputValue[]): EntryRow[] {
-    return this.#db.arrays(sql, ...values).map((row) => entryRow(row as never, this.#key(0)));
+    // Entries share a few labels, which a join would look up for each.
+    const { labels } = this.#read;
+    const label = (number: number | null) => {
+      if (number === null) return null;
+      const known =
+        labels.get(number) ?? this.#db.get<LabelRow>(LABEL_TEXT, this.#number, number)?.text;
+      labels.set(number, known ?? null);
+      return known ?? null;
+    };
+    return this.#db.arrays(sql, ...values).map((row) => {
+      const [
+        key,
+        session,
+        sessionId,
+        slot,
+        passages,
+        id,
+        turn,
+        kind,
+        time,
+        role,
+        speaker,
+        from,
+        to,
+        content,
+      ] = row as unknown as StoredEntry;
+      return {
+        key: key - this.#key(0),
+        session,
+        sessionId,
+        slot,
+        passages,
+        id,
+        turn,
+        kind,
+        time,
+        role: role ?? 0,
+        speaker: speaker ?? 0,
+        roleText: label(role),
+        speakerText: label(speaker),
+        sourceFrom: from,
+        sourceTo: to,
+        content,
+      };
+    });
   }
 
   entrySlots(keys: readonly number[]): readonly Pick<EntryRow, "key" | "slot" | "passages">[] {
@@ -412,6 +465,19 @@ export class SqliteIndexStore implements SyncIndexStore {
 
 const NOTHING = new Uint8Array();
 
+const NO_NEWS: Omit<News, "head"> = {
+  segments: undefined,
+  small: [],
+  blocks: [],
+  columns: [],
+  sessions: { count: 0, last: 0 },
+  labels: [],
+  words: [],
+  session: undefined,
+  space: undefined,
+  codes: [],
+};
+
 type BlockRow = Omit<WordBlockRow, "segment">;
 type StoredCodes = Omit<CodeBlockRow, "space" | "block"> & { readonly key: number };
 type StoredSession = Omit<SessionRow, "runs"> & { readonly runs: string };
@@ -420,57 +486,28 @@ function numbersOf(segments: readonly Segment[], isWanted: (level: number) => bo
   return segments.filter(({ level }) => isWanted(level)).map(({ number }) => number);
 }
 
-function segmentOf({ key, ...row }: Segment & { readonly key: number }): Segment {
-  return { ...row, number: key % KEYS };
-}
-
 function sessionOf({ runs, ...row }: StoredSession): SessionRow {
   const all = JSON.parse(runs) as [number, number, number][];
   return { ...row, runs: all.map(([first, size, used]): Run => ({ first, size, used })) };
 }
 
-type EntryColumns = readonly [
-  number,
-  number,
-  string,
-  number,
-  number,
-  string,
-  number | null,
-  number,
-  string | number | null,
-  number | null,
-  number | null,
-  string | null,
-  string | null,
-  number | null,
-  number | null,
-  string,
+/** The columns of `ENTRY`. */
+type StoredEntry = readonly [
+  key: number,
+  session: number,
+  sessionId: string,
+  slot: number,
+  passages: number,
+  id: string,
+  turn: number | null,
+  kind: number,
+  time: string | number | null,
+  role: number | null,
+  speaker: number | null,
+  sourceFrom: number | null,
+  sourceTo: number | null,
+  content: string,
 ];
-
-function entryRow(row: EntryColumns, firstKey: number): EntryRow {
-  const [key, session, sessionId, slot, passages, id, turn, kind, time, role, speaker, ...told] =
-    row;
-  const [roleText, speakerText, sourceFrom, sourceTo, content] = told;
-  return {
-    key: key - firstKey,
-    session,
-    sessionId,
-    slot,
-    passages,
-    id,
-    turn,
-    kind,
-    time,
-    role: role ?? 0,
-    speaker: speaker ?? 0,
-    roleText,
-    speakerText,
-    sourceFrom,
-    sourceTo,
-    content,
-  };
-}
 
 const HEAD = `SELECT number, version, generation, changes, removed_at AS removedAt, columns_at AS columnsAt,
     stored, slots, passages, rebuilt, rebuilt_version AS rebuiltVersion
@@ -479,11 +516,11 @@ const NEW_NAMESPACE = `INSERT INTO memory_namespace
     (number, name, version, generation, changes, removed_at, columns_at, stored, slots, passages)
   SELECT coalesce(max(number) + 1, 0), ?, ?, 0, 0, 0, 0, 0, 0, 0 FROM memory_namespace`;
 
-const SEGMENT = `SELECT key, generation, state, becomes, level, first_entry AS firstEntry,
+const SEGMENT = `SELECT key - ?1 AS number, generation, state, becomes, level, first_entry AS firstEntry,
     last_entry AS lastEntry, first_change AS firstChange, last_change AS lastChange, postings, bytes, grown
-  FROM memory_segment WHERE key BETWEEN ? AND ?`;
+  FROM memory_segment WHERE key BETWEEN ?1 AND ?2`;
 const SEGMENTS = `${SEGMENT} ORDER BY key`;
-const SEARCHED = `${SEGMENT} AND generation = ? AND state = 'whole' ORDER BY key`;
+const SEARCHED = `${SEGMENT} AND generation = ?3 AND state = 'whole' ORDER BY key`;
 const BLOBS = "SELECT words, columns FROM memory_segment WHERE key = ?";
 
 const BLOCK = "SELECT first, slot, data FROM memory_word_block WHERE segment = ?";
@@ -500,22 +537,18 @@ const COLUMN_BLOCK_KEYS = "SELECT key FROM memory_column_block WHERE key BETWEEN
 const COLUMN_BLOCKS = `SELECT key, changed, data FROM memory_column_block
   WHERE key BETWEEN ? AND ? AND changed > ?`;
 
-/** The columns of `EntryColumns` in their order. */
-const ENTRY = `
-  SELECT key, entry.session, session.id, slot, passages, entry.id, turn, kind, time, role, speaker,
-         role_label.text, speaker_label.text, source_from, source_to, content
+const ENTRY = `SELECT key, entry.session, session.id, slot, passages, entry.id, turn, kind, time, role,
+    speaker, source_from, source_to, content
   FROM memory_entry AS entry
   JOIN memory_session AS session
     ON session.namespace = entry.namespace AND session.number = entry.session
-  LEFT JOIN memory_label AS role_label
-    ON role_label.namespace = entry.namespace AND role_label.number = entry.role
-  LEFT JOIN memory_label AS speaker_label
-    ON speaker_label.namespace = entry.namespace AND speaker_label.number = entry.speaker`;
-const ENTRIES_AT = `${ENTRY} WHERE entry.namespace = ? AND slot IN (SELECT value FROM json_each(?))`;
-const ENTRY_OF_ID = `${ENTRY} WHERE entry.namespace = ? AND entry.id = ?`;
-const ENTRIES_AFTER = `${ENTRY} WHERE key > ? AND key <= ? ORDER BY key LIMIT ?`;
-const ENTRIES_BETWEEN = `${ENTRY}
-  WHERE entry.namespace = ? AND slot BETWEEN ? AND ? AND key > ? ORDER BY slot LIMIT ?`;
+  WHERE`;
+const ENTRIES_AT = `${ENTRY} entry.namespace = ? AND slot IN (SELECT value FROM json_each(?))`;
+const ENTRY_OF_ID = `${ENTRY} entry.namespace = ? AND entry.id = ?`;
+const ENTRIES_AFTER = `${ENTRY} key > ? AND key <= ? ORDER BY key LIMIT ?`;
+const ENTRIES_BETWEEN = `${ENTRY} entry.namespace = ? AND slot BETWEEN ? AND ? AND key > ?
+  ORDER BY slot LIMIT ?`;
+const LABEL_TEXT = "SELECT text FROM memory_label WHERE namespace = ? AND number = ?";
 const ENTRY_SLOTS = "SELECT slot, passages FROM memory_entry WHERE key = ?";
 const HAS_ID = "SELECT 1 FROM memory_entry WHERE namespace = ? AND id = ?";
 
