@@ -80,7 +80,7 @@ function anchorsOf(messages: readonly Message[]): ReadonlySet<string> {
 }
 
 /** Whether a text has the anchor, and not only as a part of a longer word. */
-function mentions(text: string, anchor: string): boolean {
+export function mentions(text: string, anchor: string): boolean {
   for (let at = text.indexOf(anchor); at >= 0; at = text.indexOf(anchor, at + 1)) {
     const around = `${text[at - 1] ?? " "}${text[at + anchor.length] ?? " "}`;
     if (!/\w/.test(around)) return true;

@@ -1,0 +1,133 @@
+import { isSummary, type Message } from "../core/message.ts";
+import { startsTurn } from "../core/turn.ts";
+import { anchorsIn } from "./anchors.ts";
+import { contentWords, namesIn } from "./content-words.ts";
+import { mentions } from "./keep-anchors.ts";
+import { rankAnchors, textsOf } from "./rank-anchors.ts";
+import { type Worthlessness, worthlessness } from "./worthless-text.ts";
+
+/** What a summary is worth, told without a model. */
+export interface SummaryScore {
+  /** From 0, nothing of what it should tell, to 1. */
+  readonly score: number;
+  /** Why it is not taken, if it is not. */
+  readonly problem?: Worthlessness | "unrelated";
+}
+
+/** A score below this is that of a text about something else, or about nothing. */
+const SCORE_MIN = 0.2;
+
+/** Of a conversation of fewer words than this, nobody can tell what a summary has to say. */
+const WORDS_TO_JUDGE_BY = 30;
+
+const ANCHORS_MAX = 16;
+const TERMS_MAX = 24;
+const REQUESTS_MAX = 12;
+
+/** What each part counts for. */
+const WEIGHTS = { about: 0.25, names: 0.25, terms: 0.2, requests: 0.15, anchors: 0.15 } as const;
+
+/**
+ * Scores a summary by what it has to tell: of what leaves, as far as what stays
+ * does not say it too.
+ *
+ *     about      part of its own words that the conversation has
+ *     names      part of its own names, paths and numbers that the conversation has
+ *     terms      of the words said most often, the part that it has
+ *     requests   of the last things that were asked for, the part that it speaks of
+ *     anchors    of the weightiest paths, names and numbers, the part that it has
+ *
+ * An echo of what was asked, a refusal, a repetition or a text without words is
+ * worth nothing, whatever the conversation.
+ */
+export function scoreSummary(
+  summary: string,
+  source: { readonly discarded: readonly Message[]; readonly retained: readonly Message[] },
+  asked: string,
+): SummaryScore {
+  const problem = worthlessness(summary, asked);
+  if (problem) return { score: 0, problem };
+  const said = new Set(contentWords(summary));
+  const rest = new Set(wordsIn(source.retained));
+  const gone = source.discarded.filter((message) => !isSummary(message));
+  const leaving = wordsIn(source.discarded);
+  const known = new Set(leaving);
+  if (known.size < WORDS_TO_JUDGE_BY) return { score: 1 };
+
+  const whole = [...source.discarded, ...source.retained]
+    .flatMap(textsOf)
+    .map(({ text }) => text)
+    .join("\n");
+  const anchors = anchorsOf(source);
+  const named = specificsIn(summary);
+  const parts = {
+    names: partOf(named, (text) => mentions(whole, text)) ?? (anchors.length > 0 ? 0 : undefined),
+    about: partOf([...said], (word) => known.has(word) || rest.has(word)),
+    terms: partOf(mostSaid(leaving, rest), (word) => said.has(word)),
+    requests: partOf(requestsIn(gone, rest), (words) => speaksOf(said, words)),
+    anchors: partOf(anchors, (text) => mentions(summary, text)),
+  };
+  let total = 0;
+  let weight = 0;
+  for (const name of Object.keys(WEIGHTS) as (keyof typeof WEIGHTS)[]) {
+    const part = parts[name];
+    if (part === undefined) continue;
+    total += part * WEIGHTS[name];
+    weight += WEIGHTS[name];
+  }
+  const score = weight === 0 ? 1 : Math.round((total / weight) * 100) / 100;
+  return score < SCORE_MIN ? { score, problem: "unrelated" } : { score };
+}
+
+/** The part of `items` that holds; nothing where there are none. */
+function partOf<Item>(items: readonly Item[], holds: (item: Item) => boolean): number | undefined {
+  return items.length === 0 ? undefined : items.filter(holds).length / items.length;
+}
+
+function wordsIn(messages: readonly Message[]): readonly string[] {
+  return messages.flatMap(textsOf).flatMap(({ text }) => contentWords(text));
+}
+
+/** The words that are said most often, and that what stays does not have. */
+function mostSaid(words: readonly string[], rest: ReadonlySet<string>): readonly string[] {
+  const counts = new Map<string, number>();
+  for (const word of words) {
+    if (!rest.has(word)) counts.set(word, (counts.get(word) ?? 0) + 1);
+  }
+  return [...counts]
+    .sort((a, b) => b[1] - a[1])
+    .slice(0, TERMS_MAX)
+    .map(([word]) => word);
+}
+
+/** The words of the last user messages, each without those that what stays has. */
+function requestsIn(
+  messages: readonly Message[],
+  rest: ReadonlySet<string>,
+): readonly (readonly string[])[] {
+  return messages
+    .filter(startsTurn)
+    .slice(-REQUESTS_MAX)
+    .map((message) => [...new Set(wordsIn([message]))].filter((word) => !rest.has(word)))
+    .filter((words) => words.length > 0);
+}
+
+/** Two words of a longer request show that it is spoken of. */
+function speaksOf(said: ReadonlySet<string>, words: readonly string[]): boolean {
+  const shared = words.filter((word) => said.has(word)).length;
+  return shared >= Math.min(2, words.length);
+}
+
+/** What a text names that cannot be said in other words. */
+function specificsIn(text: string): readonly string[] {
+  return [...new Set([...namesIn(text), ...anchorsIn(text).map((anchor) => anchor.text)])];
+}
+
+/** The weightiest anchors that what stays does not have. */
+function anchorsOf(source: Parameters<typeof scoreSummary>[1]): readonly string[] {
+  const kept = new Set(rankAnchors(source.retained).map(({ text }) => text));
+  return rankAnchors(source.discarded)
+    .map(({ text }) => text)
+    .filter((text) => !kept.has(text))
+    .slice(0, ANCHORS_MAX);
+}

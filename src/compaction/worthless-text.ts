@@ -1,0 +1,74 @@
+/** Why a text is no summary, whatever it is to be a summary of. */
+export type Worthlessness = "wordless" | "echo" | "refusal" | "repetition";
+
+/**
+ * How a text begins whose writer does not do what was asked, or asks for the
+ * conversation that it was given. One line a language.
+ */
+const REFUSALS: readonly RegExp[] = [
+  /^(i['’]?m |i am |we are )?(so |very |truly )?(sorry|afraid)\b|^(my )?apologies|^unfortunately,? (i|there|no|the)\b|^as an? (ai|language model)|^(i|we) (can['’]?t|cannot|can not|could ?n['’]t|am (not able|unable)|do(n['’]t| not) (have|see)|won['’]t|will not|am not able|did not receive|didn['’]t receive)\b|^i['’]m (not able|unable)|^(it (looks|seems|appears) like|there (is|was)|there['’]s|you (have ?n['’]t|have not|did ?n['’]t)) .{0,40}(no|provided?|missing|shared?|include|empty|attached?)|^(sure|certainly|of course|okay|ok|yes)?[,.! ]*(please|could you|can you|would you|kindly) .{0,30}(provide|share|paste|send|supply|give)|^no (conversation|text|record|content|messages?) (was|were|has|to|is|provided)/,
+  /^(es tut mir leid|tut mir leid|leider|entschuldigung|ich (kann|darf|bin nicht|habe keine)|(bitte|können sie|könntest du).{0,40}(stell|teil|send|schick|füg|gib|geb|bereit))/,
+  /^(je suis (désolé|navré)|désolé|malheureusement|je ne (peux|suis|dispose|vois)|(veuillez|pouvez-vous|merci de|pourriez-vous).{0,30}(fourni|partag|envoy|coll))/,
+  /^(lo siento|lamentablemente|disculp|no puedo|no (tengo|veo|hay)|(por favor|podrías|puedes).{0,30}(proporcion|compart|envía|pega))/,
+  /^(mi dispiace|purtroppo|non posso|non (ho|vedo|sono)|(per favore|potresti|puoi|si prega).{0,30}(forni|condivid|invia|incolla))/,
+  /^(desculp|lamento|sinto muito|infelizmente|não (posso|consigo|tenho|vejo)|(por favor|poderia|pode).{0,30}(forne|compartilh|envi|col))/,
+  /^(het spijt me|sorry|helaas|ik kan (niet|geen|je|u|dit)|(graag|kunt u|kun je|gelieve).{0,30}(geef|deel|stuur|plak|verstrek))/,
+  /^(jag är ledsen|tyvärr|förlåt|jag kan (inte|ej)|jeg beklager|beklager|desværre|jeg kan ikke|valitettavasti|en voi)/,
+  /^(przepraszam|niestety|nie mogę|(proszę|czy możesz).{0,30}(podaj|podać|prześl|udostępn)|omlouvám|bohužel|nemohu|sajnálom|sajnos|nem tudok|îmi pare rău|din păcate|nu pot)/,
+  /^(извините|простите|к сожалению|я не (могу|вижу|имею)|мне жаль|(пожалуйста|не могли бы).{0,40}(предостав|пришл|отправ|подел)|вибачте|на жаль|я не можу)/,
+  /^(üzgünüm|özür|maalesef|ne yazık|(lütfen).{0,40}(sağla|paylaş|gönder)|عذر|آسف|للأسف|لا (أستطيع|يمكنني)|يرجى|סליחה|מצטער|לצערי|אינני יכול|متاسف|متأسف|معذرت)/,
+  /^(抱歉|很抱歉|对不起|對不起|非常抱歉|我(无法|不能|沒辦法|無法|没有)|作为(一个)?(人工智能|ai)|请(您)?(提供|分享|发送|把)|請(您)?(提供|分享))/,
+  /^(申し訳|すみません|ごめん|恐れ入りますが|残念ながら|会話(の内容)?を(ご)?(提供|共有|入力)|要約できません)/,
+  /^(죄송|미안|유감|안타깝|저는.{0,20}(없습니다|못합니다)|대화.{0,20}(제공|공유))/,
+  /^(क्षमा|माफ|खेद|मुझे खेद|मैं.{0,30}नहीं|कृपया.{0,40}(प्रदान|साझा|भेज)|xin lỗi|rất tiếc|tôi không thể|maaf|mohon maaf|saya tidak (dapat|bisa)|ขออภัย|ขอโทษ|เสียใจ)/,
+];
+
+/** A refusal longer than this may say something besides. */
+const REFUSAL_CHARACTERS_MAX = 700;
+
+/** Of what a text says in pieces of so many words, the part that has to be said once. */
+const PIECE_WORDS = 3;
+const DISTINCT_PART = 0.4;
+const PIECES_MIN = 8;
+
+/** A text of which this part stands in what was asked is an echo. */
+const ECHO_PART = 0.5;
+
+/** What is wrong with a text that was to be a summary; nothing when it may be one. */
+export function worthlessness(text: string, asked: string): Worthlessness | undefined {
+  const words = wordsOf(text);
+  if (words.join("").length < 3) return "wordless";
+  if (text.length <= REFUSAL_CHARACTERS_MAX && isRefusal(text)) return "refusal";
+  const pieces = piecesOf(words);
+  if (pieces.length >= PIECES_MIN && new Set(pieces).size < pieces.length * DISTINCT_PART) {
+    return "repetition";
+  }
+  const known = new Set(piecesOf(wordsOf(asked)));
+  const echoed = pieces.filter((piece) => known.has(piece)).length;
+  return pieces.length > 0 && echoed >= pieces.length * ECHO_PART ? "echo" : undefined;
+}
+
+function isRefusal(text: string): boolean {
+  const start = text
+    .slice(0, 200)
+    .toLowerCase()
+    .replace(/^[^\p{L}]+/u, "");
+  return REFUSALS.some((refusal) => refusal.test(start));
+}
+
+/** Words, and single characters where a script has no spaces. */
+function wordsOf(text: string): readonly string[] {
+  return (
+    text
+      .toLowerCase()
+      .match(
+        /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]|[\p{L}\p{M}\p{N}]+/gu,
+      ) ?? []
+  );
+}
+
+function piecesOf(words: readonly string[]): readonly string[] {
+  return words
+    .slice(PIECE_WORDS - 1)
+    .map((_, index) => words.slice(index, index + PIECE_WORDS).join(" "));
+}
