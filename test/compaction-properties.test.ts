@@ -140,7 +140,7 @@ const PROMISES: Record<string, (compaction: Compaction) => void> = {
     result,
     requests,
   }) => {
-    const failed = requests.length > 0 && scenario.summary.kind !== "text";
+    const failed = requests.length > 0 && ["bad", "throws"].includes(scenario.summary.kind);
     if (failed && keeps(scenario, source)) return;
     const threshold = scenario.config.autoCompactThreshold;
     if (estimateTokens(fixed(source, pins)) < threshold) {
@@ -161,7 +161,8 @@ const PROMISES: Record<string, (compaction: Compaction) => void> = {
     result,
     requests,
   }) => {
-    if (scenario.summary.kind === "text" || requests.length === 0) return;
+    const { kind } = scenario.summary;
+    if (kind === "text" || kind === "worthless" || requests.length === 0) return;
     if (keeps(scenario, source)) {
       assert.equal(result.outcome, "unchanged");
       return;
@@ -170,13 +171,20 @@ const PROMISES: Record<string, (compaction: Compaction) => void> = {
     const lastStep = scenario.onSummaryFailure === "keep" || undefined;
     assert.equal(result.outcome === "compacted" && result.lastStep, lastStep);
   },
-  "the summary request fits the window": ({ scenario, requests }) => {
+  "a summary that is worth nothing is never taken": ({ scenario, result }) => {
+    if (scenario.summary.kind !== "worthless" || result.outcome !== "compacted") return;
+    assert.notEqual(result.summarizedBy, "model");
+    assert.notEqual(result.summary, scenario.summary.text);
+  },
+  "the summary request fits the window": ({ scenario, result, requests }) => {
     const window = scenario.contextWindow ?? scenario.config.autoCompactThreshold;
     for (const { messages, maxTokens } of requests) {
       assert.ok(estimateTokens(messages) + maxTokens <= window);
       assert.ok(messages.every(({ role }) => role === "user"));
     }
-    assert.ok(requests.length <= 1);
+    // It is asked once, and once more when what it said is worth nothing.
+    const rejected = result.outcome === "compacted" ? (result.rejected?.length ?? 0) : 2;
+    assert.ok(requests.length <= Math.min(2, 1 + rejected));
   },
   "a summary takes no more than its room": ({ scenario, result }) => {
     const max = scenario.config.maxSummaryTokens ?? DEFAULT_COMPACTION_CONFIG.maxSummaryTokens;

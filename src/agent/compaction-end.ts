@@ -53,6 +53,7 @@ export function compactionEnd(
     discarded_messages: messages.length,
     pruned,
     summarised_by: result.summarizedBy,
+    summary_score: result.score ?? null,
     usage,
     report: compactionReport(result, entries, state),
   };
@@ -106,6 +107,14 @@ function compactionReport(
     only_in_memory: { messages: remembered },
     only_in_log: { messages: gone.length - remembered },
     ...(result.anchors ? { anchors: result.anchors } : {}),
-    ...(result.summary === null ? {} : { summary: { last_step: result.lastStep ?? false } }),
+    ...(result.summary === null
+      ? {}
+      : {
+          summary: {
+            score: result.score ?? null,
+            rejected: result.rejected ?? [],
+            last_step: result.lastStep ?? false,
+          },
+        }),
   };
 }

@@ -22,6 +22,10 @@ export interface CompactedHistory extends HistoryResult {
   readonly outcome: "compacted";
   /** Where the paths, names and numbers of what left are now; left out where nobody looked. */
   readonly anchors?: AnchorReport;
+  /** What the summary is worth, from 0 to 1; left out where none was written. */
+  readonly score?: number;
+  /** Why answers of the model were not taken, each in a word; left out where no model was asked. */
+  readonly rejected?: readonly string[];
   /** Why the fallback summariser stood in for the model, if it did. */
   readonly failure?: SummaryFailure;
   /** The history no longer fitted the window, so that a failed summary could not keep it as it was. */
@@ -63,7 +67,7 @@ export interface PrunedToolOutput {
 }
 
 export interface SummaryFailure {
-  readonly reason: "summary_failed" | "empty_summary" | "summary_timeout";
+  readonly reason: "summary_failed" | "empty_summary" | "summary_timeout" | "worthless_summary";
   readonly detail: string;
 }
 

@@ -82,7 +82,8 @@ export interface CompactHistoryOptions {
  *                                                             unchanged           or the fallback
  *
  * It never changes its input, never makes a history larger, and calls
- * `summarize` once or not at all. Called again with its own result it finds
+ * `summarize` once or not at all, and once more when the first answer is worth
+ * nothing. Called again with its own result it finds
  * nothing to do.
  *
  * @throws SessionError `INVALID_PARAMS`
@@ -171,6 +172,7 @@ export async function compactHistory(
     compactor,
     contextWindow,
     onSummaryFailure: outgrown ? "fallback" : (options.onSummaryFailure ?? "keep"),
+    retained: parts.retained,
     reservedBytes: () => (anchored ? anchorBytes(parts, summaryBytesMax) : 0),
   });
   if (written.text === undefined) return unchanged(written.failure.reason, written.failure.detail);
@@ -194,6 +196,8 @@ export async function compactHistory(
     summarizedBy: inserted ? written.by : "none",
     tokensBefore: source.tokensBefore,
     tokensAfter: estimateTokens(result.messages, model),
+    ...(inserted && written.score !== undefined ? { score: written.score } : {}),
+    ...(written.rejected ? { rejected: written.rejected } : {}),
     ...(outgrown && written.failure && options.onSummaryFailure !== "fallback"
       ? { lastStep: true }
       : {}),

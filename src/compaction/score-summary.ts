@@ -6,12 +6,15 @@ import { mentions } from "./keep-anchors.ts";
 import { rankAnchors, textsOf } from "./rank-anchors.ts";
 import { type Worthlessness, worthlessness } from "./worthless-text.ts";
 
+/** Why a summary is worth nothing. */
+export type RejectedSummary = Worthlessness | "unrelated";
+
 /** What a summary is worth, told without a model. */
 export interface SummaryScore {
   /** From 0, nothing of what it should tell, to 1. */
   readonly score: number;
   /** Why it is not taken, if it is not. */
-  readonly problem?: Worthlessness | "unrelated";
+  readonly problem?: RejectedSummary;
 }
 
 /** A score below this is that of a text about something else, or about nothing. */
@@ -45,7 +48,11 @@ export function scoreSummary(
   source: { readonly discarded: readonly Message[]; readonly retained: readonly Message[] },
   asked: string,
 ): SummaryScore {
-  const problem = worthlessness(summary, asked);
+  const whole = [...source.discarded, ...source.retained]
+    .flatMap(textsOf)
+    .map(({ text }) => text)
+    .join("\n");
+  const problem = worthlessness(summary, asked, whole);
   if (problem) return { score: 0, problem };
   const said = new Set(contentWords(summary));
   const rest = new Set(wordsIn(source.retained));
@@ -54,10 +61,6 @@ export function scoreSummary(
   const known = new Set(leaving);
   if (known.size < WORDS_TO_JUDGE_BY) return { score: 1 };
 
-  const whole = [...source.discarded, ...source.retained]
-    .flatMap(textsOf)
-    .map(({ text }) => text)
-    .join("\n");
   const anchors = anchorsOf(source);
   const named = specificsIn(summary);
   const parts = {

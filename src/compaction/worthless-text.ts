@@ -6,7 +6,7 @@ export type Worthlessness = "wordless" | "echo" | "refusal" | "repetition";
  * conversation that it was given. One line a language.
  */
 const REFUSALS: readonly RegExp[] = [
-  /^(i['’]?m |i am |we are )?(so |very |truly )?(sorry|afraid)\b|^(my )?apologies|^unfortunately,? (i|there|no|the)\b|^as an? (ai|language model)|^(i|we) (can['’]?t|cannot|can not|could ?n['’]t|am (not able|unable)|do(n['’]t| not) (have|see)|won['’]t|will not|am not able|did not receive|didn['’]t receive)\b|^i['’]m (not able|unable)|^(it (looks|seems|appears) like|there (is|was)|there['’]s|you (have ?n['’]t|have not|did ?n['’]t)) .{0,40}(no|provided?|missing|shared?|include|empty|attached?)|^(sure|certainly|of course|okay|ok|yes)?[,.! ]*(please|could you|can you|would you|kindly) .{0,30}(provide|share|paste|send|supply|give)|^no (conversation|text|record|content|messages?) (was|were|has|to|is|provided)/,
+  /^(i['’]?m |i am |we are )?(so |very |truly )?(sorry|afraid)\b|^(my )?apologies|^unfortunately,? (i|there|no|the)\b|^as an? (ai|language model)|^(i|we) (can['’]?t|cannot|can not|could ?n['’]t|am (not able|unable)|do(n['’]t| not) (have|see)|won['’]t|will not|am not able|did not receive|didn['’]t receive)\b|^i['’]m (not able|unable)|^(it (looks|seems|appears)|there (is|was)|there['’]s|you (have ?n['’]t|have not|did ?n['’]t)) .{0,40}(no|provided?|missing|shared?|include|empty|attached?)|^(sure|certainly|of course|okay|ok|yes)?[,.! ]*(please|could you|can you|would you|kindly) .{0,30}(provide|share|paste|send|supply|give)|^no (conversation|text|record|content|messages?) (was|were|has|to|is|provided)/,
   /^(es tut mir leid|tut mir leid|leider|entschuldigung|ich (kann|darf|bin nicht|habe keine)|(bitte|können sie|könntest du).{0,40}(stell|teil|send|schick|füg|gib|geb|bereit))/,
   /^(je suis (désolé|navré)|désolé|malheureusement|je ne (peux|suis|dispose|vois)|(veuillez|pouvez-vous|merci de|pourriez-vous).{0,30}(fourni|partag|envoy|coll))/,
   /^(lo siento|lamentablemente|disculp|no puedo|no (tengo|veo|hay)|(por favor|podrías|puedes).{0,30}(proporcion|compart|envía|pega))/,
@@ -31,21 +31,44 @@ const PIECE_WORDS = 3;
 const DISTINCT_PART = 0.4;
 const PIECES_MIN = 8;
 
+/** How much less a source may repeat itself than a text that only says what it does. */
+const AS_REPETITIVE = 1.5;
+
 /** A text of which this part stands in what was asked is an echo. */
 const ECHO_PART = 0.5;
 
-/** What is wrong with a text that was to be a summary; nothing when it may be one. */
-export function worthlessness(text: string, asked: string): Worthlessness | undefined {
+/**
+ * What is wrong with a text that was to be a summary of `source`, when one was
+ * `asked` for in these words; nothing when it may be one.
+ */
+export function worthlessness(
+  text: string,
+  asked: string,
+  source: string,
+): Worthlessness | undefined {
   const words = wordsOf(text);
   if (words.join("").length < 3) return "wordless";
   if (text.length <= REFUSAL_CHARACTERS_MAX && isRefusal(text)) return "refusal";
   const pieces = piecesOf(words);
-  if (pieces.length >= PIECES_MIN && new Set(pieces).size < pieces.length * DISTINCT_PART) {
-    return "repetition";
-  }
-  const known = new Set(piecesOf(wordsOf(asked)));
-  const echoed = pieces.filter((piece) => known.has(piece)).length;
-  return pieces.length > 0 && echoed >= pieces.length * ECHO_PART ? "echo" : undefined;
+  const isRepetitive = pieces.length >= PIECES_MIN && distinctPart(pieces) < DISTINCT_PART;
+  if (isRepetitive && !isAsRepetitive(piecesOf(wordsOf(source)), pieces)) return "repetition";
+  return commonPart(pieces, piecesOf(wordsOf(asked))) >= ECHO_PART ? "echo" : undefined;
+}
+
+/** Whether a text only says again and again what its source does. */
+function isAsRepetitive(source: readonly string[], pieces: readonly string[]): boolean {
+  const most = distinctPart(pieces) * AS_REPETITIVE;
+  return distinctPart(source) <= most && commonPart(pieces, source) >= ECHO_PART;
+}
+
+function distinctPart(pieces: readonly string[]): number {
+  return new Set(pieces).size / Math.max(1, pieces.length);
+}
+
+/** The part of the pieces that another text has too. */
+function commonPart(pieces: readonly string[], other: readonly string[]): number {
+  const known = new Set(other);
+  return pieces.filter((piece) => known.has(piece)).length / Math.max(1, pieces.length);
 }
 
 function isRefusal(text: string): boolean {

@@ -5,6 +5,7 @@ import type { SummaryFailure } from "./compact-history-result.ts";
 import { cutEnd } from "./cut-text.ts";
 import { looksLikeError } from "./looks-like-error.ts";
 import { summaryText } from "./render-transcript.ts";
+import { type RejectedSummary, scoreSummary } from "./score-summary.ts";
 import { smartFallbackSummary } from "./smart-fallback-summary.ts";
 import { summaryRequest } from "./summary-request.ts";
 
@@ -27,12 +28,18 @@ export interface SummaryOptions {
   readonly signal?: AbortSignal;
   /** Bytes that the fallback leaves free for what is appended to it. */
   readonly reservedBytes?: () => number;
+  /** What stays, which a summary does not have to tell. */
+  readonly retained: readonly Message[];
 }
 
 export type WrittenSummary =
   | {
       readonly text: string;
       readonly by: "model" | "fallback" | "none";
+      /** What it is worth; left out where no summary was written. */
+      readonly score?: number;
+      /** Why answers of the model were not taken. */
+      readonly rejected?: readonly RejectedSummary[];
       readonly failure?: SummaryFailure;
     }
   | { readonly text?: undefined; readonly failure: SummaryFailure };
@@ -43,6 +50,12 @@ const TIMER_MS_MAX = 2 ** 31 - 1;
 
 /** No summary gets more of the window than this, whatever the settings say: the record needs room. */
 const WINDOW_PART = 1 / 4;
+
+/** How often a model is asked: once more when its first answer is worth nothing. */
+const TRIES = 2;
+
+const ASK_AGAIN =
+  "An earlier answer to this was no summary of the record. Everything needed is in the record above. Write the summary itself, with the names, paths, numbers and requests that the record has.";
 
 /** Gets a text for what a rebuild discards, from the model where one is needed. */
 export async function writeSummary(
@@ -56,15 +69,31 @@ export async function writeSummary(
   }
   const fallback = () => {
     const bytesMax = summaryBytesMax - (options.reservedBytes?.() ?? 0);
-    return { text: smartFallbackSummary(discarded, bytesMax), by: "fallback" } as const;
+    const text = smartFallbackSummary(discarded, bytesMax);
+    return { text, by: "fallback", score: worth(text).score } as const;
   };
+  const asked = [options.compactor.compactionPrompt(), options.instructions ?? ""].join("\n");
+  const worth = (text: string) => scoreSummary(text, { ...options, discarded }, asked);
+  const { summarize, instructions = "" } = options;
   const request = requestFor(discarded, summaryBytesMax, options);
-  if (!options.summarize || request.messages.length === 0) return fallback();
+  if (!summarize || request.messages.length === 0) return fallback();
 
-  const answer = await ask(options.summarize, request, options);
-  if (typeof answer === "string") return { text: answer, by: "model" };
-  if (options.onSummaryFailure !== "fallback") return { failure: answer };
-  return { ...fallback(), failure: answer };
+  const rejected: RejectedSummary[] = [];
+  while (rejected.length < TRIES) {
+    const again = { ...options, instructions: `${instructions}\n\n${ASK_AGAIN}` };
+    const next = rejected.length === 0 ? request : requestFor(discarded, summaryBytesMax, again);
+    const answer = await ask(summarize, next, options);
+    if (typeof answer !== "string") {
+      if (options.onSummaryFailure !== "fallback") return { failure: answer };
+      return { ...fallback(), failure: answer, rejected };
+    }
+    const { score, problem } = worth(answer);
+    if (problem === undefined) return { text: answer, by: "model", score, rejected };
+    rejected.push(problem);
+  }
+  // Nothing is down that could come up again: a model that does not do what it is asked will not do it later.
+  const detail = `The model's answers are no summaries: ${rejected.join(", ")}.`;
+  return { ...fallback(), failure: { reason: "worthless_summary", detail }, rejected };
 }
 
 function requestFor(

@@ -230,6 +230,8 @@ export interface CompactionCompleted {
   readonly pruned: readonly PrunedOutput[];
   /** Who wrote the summary. */
   readonly summarised_by: "model" | "fallback" | "none";
+  /** What it is worth, from 0 to 1; `null` where none was written. Logs of earlier versions do not say so. */
+  readonly summary_score?: number | null;
   readonly usage: Usage;
   /** What was kept and what was lost. Logs of earlier versions have no report. */
   readonly report?: CompactionReport;
@@ -270,6 +272,13 @@ export interface CompactionReport {
 
 /** How a summary came about. */
 export interface SummaryReport {
+  /**
+   * What it is worth, from 0 to 1: how much of the weighty names, words and requests that left it
+   * still tells, and how much of it is about this conversation at all.
+   */
+  readonly score: number | null;
+  /** Why answers of the model were not taken: `echo`, `refusal`, `repetition`, `wordless`, `unrelated`. */
+  readonly rejected: readonly string[];
   /** The history no longer fitted the window, so that a failed summary could not leave it as it was. */
   readonly last_step: boolean;
 }
@@ -293,6 +302,7 @@ export type CompactionFailure =
   | "summary_failed"
   | "empty_summary"
   | "summary_timeout"
+  | "worthless_summary"
   | "invalid_rebuild"
   | "interrupted";
 

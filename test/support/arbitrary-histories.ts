@@ -1,4 +1,5 @@
 import fc from "fast-check";
+import { COMPACTION_PROMPT } from "../../src/compaction/compaction-prompt.ts";
 import { type Message, summaryMessage, type ToolUse } from "../../src/core/message.ts";
 
 /** Texts of many scripts, some of which take six times their length in JSON. */
@@ -168,6 +169,7 @@ export const arbitraryHistory: fc.Arbitrary<Message[]> = fc
 export type ScriptedSummary =
   | { readonly kind: "text"; readonly text: string }
   | { readonly kind: "bad"; readonly text: string }
+  | { readonly kind: "worthless"; readonly text: string }
   | { readonly kind: "throws" };
 
 export const arbitrarySummary: fc.Arbitrary<ScriptedSummary> = fc.oneof(
@@ -181,6 +183,17 @@ export const arbitrarySummary: fc.Arbitrary<ScriptedSummary> = fc.oneof(
   fc
     .constantFrom("", " \n\t", "\u200b", "Error: 429 Too Many Requests", "[object Object]")
     .map((text) => ({ kind: "bad" as const, text })),
+  fc
+    .constantFrom(
+      ".",
+      "— …",
+      "I'm sorry, but I can't help with that.",
+      "Lo siento, no puedo ayudar con eso.",
+      "Please provide the conversation you would like me to summarise.",
+      COMPACTION_PROMPT,
+      "All is well and work goes on. ".repeat(60),
+    )
+    .map((text) => ({ kind: "worthless" as const, text })),
   fc.constant({ kind: "throws" as const }),
 );
 

@@ -1,0 +1,154 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import type { Message } from "../core/message.ts";
+import { COMPACTION_PROMPT } from "./compaction-prompt.ts";
+import { scoreSummary } from "./score-summary.ts";
+import { smartFallbackSummary } from "./smart-fallback-summary.ts";
+
+const TALK: readonly [string, string][] = [
+  [
+    "The nightly import into the warehouse fails since Tuesday, can you look?",
+    "The job import_orders dies in src/jobs/importOrders.ts with error 57014, a statement timeout.",
+  ],
+  [
+    "Why would it time out? The table has an index on order_no.",
+    "Commit 3fa91c2 wraps order_no in lower(), so the planner scans 17 million rows.",
+  ],
+  [
+    "Then add an expression index, but not during business hours.",
+    "I wrote migrations/0042_order_no_lower.sql; it builds the index concurrently.",
+  ],
+  [
+    "Marta wants to know which customers were affected.",
+    "412 orders of Northwind and 38 of Contoso are missing; the list is in data/missing.csv.",
+  ],
+  [
+    "Never write to the production database yourself, send me the statements.",
+    "Understood. The statements are in ops/backfill.sql, for you to run on the primary.",
+  ],
+];
+
+const messages: readonly Message[] = TALK.flatMap(([asked, answered]) => [
+  { role: "user" as const, content: asked },
+  { role: "assistant" as const, content: answered },
+]);
+const source = { discarded: messages, retained: [] };
+
+const GOOD: Record<string, string> = {
+  English:
+    "The nightly import fails with a timeout (57014) in src/jobs/importOrders.ts because commit 3fa91c2 put lower() around order_no. An index migration is written (migrations/0042_order_no_lower.sql), to be built outside business hours. Marta asked for the affected customers: Northwind and Contoso, in data/missing.csv. Never write to production; ops/backfill.sql is for the user to run.",
+  German:
+    "Der nächtliche Import scheitert mit 57014 in src/jobs/importOrders.ts, weil 3fa91c2 order_no in lower() packt. Die Migration migrations/0042_order_no_lower.sql ist geschrieben. Betroffen: Northwind und Contoso (data/missing.csv). ops/backfill.sql führt der Nutzer selbst aus.",
+  Chinese:
+    "夜间导入因提交 3fa91c2 在 src/jobs/importOrders.ts 中超时(57014)。迁移 migrations/0042_order_no_lower.sql 已写好。受影响客户:Northwind、Contoso,见 data/missing.csv。ops/backfill.sql 由用户执行。",
+  brief:
+    "Import times out since lower(order_no); index migration 0042 written, Northwind and Contoso lost orders.",
+};
+
+const WORTHLESS: Record<string, readonly string[]> = {
+  echo: [COMPACTION_PROMPT, COMPACTION_PROMPT.slice(0, 200), `Sure! ${COMPACTION_PROMPT}`],
+  refusal: [
+    "I'm sorry, but I can't assist with that.",
+    "I cannot summarize this conversation.",
+    "I am unable to help with this request.",
+    "As an AI language model, I don't have access to previous conversations.",
+    "Please provide the conversation.",
+    "Could you please share the text that you want me to summarize?",
+    "It seems you have not provided any messages.",
+    "Es tut mir leid, dabei kann ich nicht helfen.",
+    "Bitte geben Sie mir das Gespräch.",
+    "Je suis désolé, je ne peux pas vous aider.",
+    "Lo siento, pero no puedo ayudar con eso.",
+    "Mi dispiace, non posso aiutarti.",
+    "Desculpe, não posso ajudar com isso.",
+    "Het spijt me, ik kan u niet helpen.",
+    "Извините, я не могу помочь с этим.",
+    "对不起,我无法帮助您。",
+    "請提供對話內容。",
+    "申し訳ありませんが、お手伝いできません。",
+    "죄송하지만 도와드릴 수 없습니다.",
+    "عذراً، لا أستطيع المساعدة في ذلك.",
+    "Üzgünüm, yardımcı olamam.",
+    "Przepraszam, nie mogę pomóc.",
+  ],
+  wordless: [".", "…", "--- ***", "?!", "ok"],
+  repetition: [
+    "The nightly import fails. ".repeat(40),
+    "import ".repeat(200),
+    "继续工作。".repeat(60),
+    "The user asked about the import. The assistant answered. ".repeat(20),
+  ],
+  unrelated: [
+    "The Amazon rainforest holds a tenth of all known species, and its rivers carry more water than any others.",
+    "To bake bread, mix flour, yeast and salt, knead for ten minutes and let the dough rise in a warm corner.",
+    "Done.",
+    "Alles klar, weiter geht es.",
+  ],
+};
+
+describe("a good summary is told from a worthless one", () => {
+  for (const [language, summary] of Object.entries(GOOD)) {
+    test(`good: ${language}`, () => {
+      expect(scoreSummary(summary, source, COMPACTION_PROMPT)).not.toHaveProperty("problem");
+    });
+  }
+
+  for (const [problem, texts] of Object.entries(WORTHLESS)) {
+    test(`worthless: ${problem}`, () => {
+      for (const text of texts) {
+        expect({ text, ...scoreSummary(text, source, COMPACTION_PROMPT) }).toMatchObject({
+          problem,
+        });
+      }
+    });
+  }
+
+  test("the fallback summary is a good one", () => {
+    const summary = smartFallbackSummary(messages, 2000);
+    expect(scoreSummary(summary, source, COMPACTION_PROMPT).score).toBeGreaterThan(0.5);
+  });
+
+  test("what stays needs no telling", () => {
+    const short = "The nightly import into the warehouse fails with error 57014.";
+    const alone = scoreSummary(short, source, COMPACTION_PROMPT).score;
+    const stays = { discarded: messages, retained: messages.slice(2) };
+    expect(scoreSummary(short, stays, COMPACTION_PROMPT).score).toBeGreaterThan(alone);
+  });
+
+  test("of a conversation that says next to nothing, any words will do", () => {
+    const little = {
+      discarded: [{ role: "user" as const, content: "go on ".repeat(500) }],
+      retained: [],
+    };
+    expect(scoreSummary("Work goes on.", little, COMPACTION_PROMPT)).toEqual({ score: 1 });
+    expect(scoreSummary(".", little, COMPACTION_PROMPT)).toMatchObject({ problem: "wordless" });
+  });
+
+  test("the score is between 0 and 1, and the same for the same text", () => {
+    fc.assert(
+      fc.property(fc.string({ unit: "grapheme", maxLength: 400 }), (text) => {
+        const first = scoreSummary(text, source, COMPACTION_PROMPT);
+        expect(first.score).toBeGreaterThanOrEqual(0);
+        expect(first.score).toBeLessThanOrEqual(1);
+        expect(scoreSummary(text, source, COMPACTION_PROMPT)).toEqual(first);
+      }),
+    );
+  });
+
+  test("any phrase again and again is a repetition, whatever the conversation", () => {
+    const words = TALK.flat().join(" ").split(" ");
+    fc.assert(
+      fc.property(
+        fc.nat(words.length - 6),
+        fc.integer({ min: 1, max: 5 }),
+        fc.integer({ min: 15, max: 60 }),
+        (from, length, times) => {
+          const phrase = words.slice(from, from + length).join(" ");
+          expect(scoreSummary(`${phrase} `.repeat(times), source, COMPACTION_PROMPT)).toMatchObject(
+            { score: 0 },
+          );
+        },
+      ),
+    );
+  });
+});
