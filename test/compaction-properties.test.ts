@@ -190,6 +190,13 @@ const PROMISES: Record<string, (compaction: Compaction) => void> = {
     const max = scenario.config.maxSummaryTokens ?? DEFAULT_COMPACTION_CONFIG.maxSummaryTokens;
     assert.ok(Buffer.byteLength(result.summary ?? "") <= max * 4);
   },
+  "a summary takes no more than two thirds of what it stands for": ({ result }) => {
+    const summary = result.messages.find(isSummary);
+    if (result.outcome !== "compacted" || result.summary === null || !summary) return;
+    const left = result.discarded.map(({ message }) => messageWeight(message) + 1);
+    const weight = left.reduce((sum, each) => sum + each, 0);
+    assert.ok(messageWeight(summary) + 1 <= (weight * 2) / 3);
+  },
   "no previous summary stays when a turn leaves": ({ source, result }) => {
     if (result.discarded.length === 0) return;
     const old = source.filter(isSummary);
@@ -277,6 +284,46 @@ test("every promise holds for every history, and for every continuation of it", 
   await fc.assert(check, { numRuns: RUNS, seed, endOnFailure: true });
   console.log(`seed ${seed}: ${compactions} compactions`, outcomes);
   expect(compactions).toBeGreaterThan(1.8 * RUNS);
+}, 120_000);
+
+test("superseded system messages may leave, others never; in need only what has to stay does", async () => {
+  const check = fc.asyncProperty(
+    arbitraryHistory,
+    arbitraryPins,
+    fc.nat(),
+    fc.boolean(),
+    arbitraryScenario,
+    async (history, pinSeeds, seed, bare, scenario) => {
+      const source = frozen(history);
+      const pins = history.length === 0 ? [] : pinSeeds.map((pin) => pin % history.length);
+      const systems = source.flatMap(({ role }, index) => (role === "system" ? [index] : []));
+      const superseded = systems.filter((_, at) => (seed >> (at % 30)) % 2 === 1 && at > 0);
+      const may = new Set(superseded);
+      const { summary, contextWindow, ...options } = scenario;
+      const result = await compactHistory({
+        ...options,
+        ...(contextWindow === undefined ? {} : { contextWindow }),
+        messages: source,
+        pins,
+        superseded,
+        bare,
+        summarize: async () => (summary.kind === "throws" ? "" : summary.text),
+      });
+      assert.ok(result.outcome !== "unchanged" || result.reason !== "invalid_rebuild");
+      const left = new Set(result.discarded.map(({ index }) => index));
+      for (const index of systems) assert.ok(!left.has(index) || may.has(index));
+      const pinned = new Set(pins);
+      const has = fixed(source, pins).filter(
+        (message) => !source.some((each, at) => each === message && may.has(at) && !pinned.has(at)),
+      );
+      for (const message of has) assert.ok(result.messages.includes(message));
+      if (bare && result.outcome === "compacted") {
+        assert.equal(result.summary, null);
+        assert.ok(result.messages.length <= fixed(source, pins).length);
+      }
+    },
+  );
+  await fc.assert(check, { numRuns: 1000, seed: 20_260_102, endOnFailure: true });
 }, 120_000);
 
 const CONVERSATIONS = new URL("../../shared/bench/data/", import.meta.url);

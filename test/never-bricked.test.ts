@@ -1,3 +1,4 @@
+import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { estimateTokens } from "../src/core/tokens.ts";
@@ -218,3 +219,208 @@ test("an error of another kind is still thrown as it is", async () => {
   const { say } = await session(() => new SessionError("PROVIDER_ERROR", { detail: "no" }));
   await expect(say("hi")).rejects.toMatchObject({ code: "PROVIDER_ERROR" });
 });
+
+describe("a summary that is worth nothing is not committed", () => {
+  const worthless: Record<string, (request: Request) => string> = {
+    "the prompt echoed": ({ messages }) => contentText(messages.at(-1)),
+    "a refusal": () => "I'm sorry, but I can't help with that.",
+    "a refusal in German": () => "Es tut mir leid, aber dabei kann ich Ihnen nicht helfen.",
+    "a refusal in Chinese": () => "抱歉,我无法协助处理这个请求。",
+    "a full stop": () => ".",
+    "a request for the conversation": () => "Please provide the conversation you want summarised.",
+    "a phrase again and again": () => "The conversation continues. ".repeat(80),
+    "another subject": () =>
+      "The Amazon rainforest holds a tenth of all known species, and its rivers carry more water than any others on the continent.",
+  };
+  for (const [what, answer] of Object.entries(worthless)) {
+    test(what, async () => {
+      const asked: Request[] = [];
+      const { say, of } = await session(
+        (request) => {
+          if (!asksForSummary(request))
+            return `I looked at it. ${TALK[request.messages.length % TALK.length]}`;
+          asked.push(request);
+          return answer(request);
+        },
+        { compaction: { autoCompactThreshold: 1500, recentTurnBudget: 1 } },
+      );
+      for (let turn = 0; turn < 40; turn += 1) await say(`${turn}: ${TALK[turn % TALK.length]}`);
+      const completed = of("compaction_completed");
+      expect(completed.length).toBeGreaterThan(0);
+      for (const event of completed) {
+        expect(event.summarised_by).toBe("fallback");
+        expect(event.summary_score).toBe(event.report?.summary?.score);
+        expect(event.report?.summary?.rejected).toHaveLength(2);
+      }
+      expect(asked).toHaveLength(2 * completed.length);
+    });
+  }
+
+  test("the second answer is taken when it is one", async () => {
+    let calls = 0;
+    const { say, of } = await session(
+      (request) => {
+        if (!asksForSummary(request))
+          return `I looked at it. ${TALK[request.messages.length % TALK.length]}`;
+        calls += 1;
+        return calls % 2 === 1 ? "." : TALK.slice(0, 6).join(" ");
+      },
+      { compaction: { autoCompactThreshold: 1500, recentTurnBudget: 1 } },
+    );
+    for (let turn = 0; turn < 20; turn += 1) await say(`${turn}: ${TALK[turn % TALK.length]}`);
+    expect(of("compaction_completed")[0]).toMatchObject({
+      summarised_by: "model",
+      report: { summary: { rejected: ["wordless"], last_step: false } },
+    });
+  });
+});
+
+const TALK = [
+  "The nightly import into the warehouse dies in src/jobs/importOrders.ts with error 57014.",
+  "Marta from support counts 412 orders of Northwind that never arrived in Rotterdam.",
+  "Commit 3fa91c2 wrapped order_no in lower(), and the planner scans seventeen million rows.",
+  "Write the migration as migrations/0042_order_no_lower.sql and build the index concurrently.",
+  "The dashboard at https://grafana.example/d/orders shows the queue growing every evening.",
+  "Never touch the production database yourself; send me the statements in ops/backfill.sql.",
+  "Rename the retry queue to orders.retry.30s and give up after five attempts.",
+  "Contoso complains about duplicate invoices since the release of version 4.7.1.",
+];
+
+function contentText(message: Message | undefined): string {
+  return message?.role === "user" && typeof message.content === "string" ? message.content : "";
+}
+
+describe("a compaction is worth its price", () => {
+  test("many huge tool results take one summary at the most", async () => {
+    for (const kilobytes of [20, 45, 60, 200]) {
+      const dump = text(kilobytes * 1024);
+      const read = defineTool({
+        name: "read",
+        description: "",
+        input: z.object({}),
+        execute: () => dump,
+      });
+      let left = 14;
+      const { say, of } = await session(
+        (request) => {
+          if (asksForSummary(request)) return text(300, "Summary of the parser build:");
+          left -= 1;
+          return left >= 0 ? { toolCalls: [{ id: `c${left}`, name: "read", args: {} }] } : "done";
+        },
+        {
+          tools: [read],
+          compaction: { autoCompactThreshold: 13_000, minTurnsBetweenCompactions: 1 },
+          contextWindow: 16_000,
+        },
+      );
+      expect((await say("Read it fourteen times.")).text).toBe("done");
+      expect(of("compaction_started").length, `${kilobytes} KB`).toBeLessThanOrEqual(1);
+    }
+  });
+
+  test("what leaves is worth more than what takes its place", async () => {
+    const { say, of, service, sessionId } = await session(
+      (request) => (asksForSummary(request) ? text(9000, "Summary of the parser build:") : "ok"),
+      { compaction: { windowSize: 6, minTurnsBetweenCompactions: 0 } },
+    );
+    for (let turn = 0; turn < 40; turn += 1) await say(`Turn ${turn} of the parser build`);
+    await service.compact({ sessionId });
+    for (const event of of("compaction_completed")) {
+      expect(event.tokens_before - event.tokens_after).toBeGreaterThan(50);
+    }
+  });
+});
+
+describe("system messages that a host adds turn by turn", () => {
+  const kinds: Record<string, (turn: number) => string> = {
+    "of one kind": (turn) => text(1500, `Open files, turn ${turn}:`),
+    "the same": () => text(1500, "Remember the house rules."),
+    "each of its own": (turn) => text(1500, `${TALK[turn % 8]} ${turn} ${TALK[(turn * 3) % 8]}`),
+  };
+  for (const [kind, content] of Object.entries(kinds)) {
+    test(`${kind}: the session goes on`, async () => {
+      const { say, of, model } = await session(
+        (request) => (asksForSummary(request) ? TALK.join(" ") : "Fine."),
+        { compaction: { autoCompactThreshold: 4000 } },
+      );
+      const prompt = { role: "system", content: "You are the build agent." } as const;
+      for (let turn = 0; turn < 60; turn += 1) {
+        const note = { role: "system", content: content(turn) } as const;
+        const context = turn === 0 ? [prompt, note] : [note];
+        await say(`Question ${turn}`, { context });
+      }
+      const last = model.requests.at(-1)?.messages ?? [];
+      expect(last[0]).toEqual(prompt);
+      expect(last).toContainEqual({ role: "system", content: content(59) });
+      expect(estimateTokens(last)).toBeLessThan(6000);
+      expect(of("run_failed")).toEqual([]);
+    });
+  }
+});
+
+test("no session is bricked, whatever the window, the tokenizer, the talk and the summariser", async () => {
+  const arbitraryTurn = fc.record({
+    kind: fc.constantFrom("prose", "base64", "Russian", "JSON"),
+    length: fc.constantFrom(10, 200, 2000, 8000),
+    tools: fc.nat(3),
+  });
+  const summaries: readonly ScriptedReply[] = [
+    "",
+    ".",
+    { error: "MODEL_UNAVAILABLE" },
+    { error: "CONTEXT_WINDOW_EXCEEDED" },
+    "I'm sorry, I can't.",
+    TALK.join(" "),
+    text(60_000),
+  ];
+  const check = fc.asyncProperty(
+    fc.array(arbitraryTurn, { minLength: 8, maxLength: 16 }),
+    fc.constantFrom(...summaries),
+    fc.constantFrom(0.8, 1, 1.7, 3),
+    fc.boolean(),
+    fc.boolean(),
+    async (turns, summary, factor, known, reports) => {
+      const window = 12_000;
+      const count = (messages: readonly Message[]) => Math.ceil(factor * estimateTokens(messages));
+      let calls = 0;
+      const look = defineTool({
+        name: "look",
+        description: "Looks.",
+        input: z.object({}),
+        execute: () => text(9000, "Seen:"),
+      });
+      const reply = strict(window, count, (request) => {
+        if (asksForSummary(request)) return summary;
+        const input_tokens = reports ? count(request.messages) : 0;
+        calls -= 1;
+        if (calls >= 0)
+          return {
+            toolCalls: [{ id: `c${calls}`, name: "look", args: {} }],
+            usage: { input_tokens },
+          };
+        return { text: text(600, "Answer"), usage: { input_tokens } };
+      });
+      const { say, of } = await session(reply, {
+        tools: [look],
+        builtinTools: false,
+        ...(known ? { contextWindow: window } : {}),
+      });
+      for (const [index, { kind, length, tools }] of turns.entries()) {
+        calls = tools;
+        const prompt = `${index} ${SAMPLES[kind]?.(length)}`.slice(0, length + 4);
+        // What the window cannot hold by itself is the user's to make shorter.
+        if (count([{ role: "user", content: prompt }]) > window / 2) continue;
+        await say(prompt);
+      }
+      expect(of("run_failed")).toEqual([]);
+    },
+  );
+  await fc.assert(check, { numRuns: 60, seed: Number(process.env.RKAT_SEED ?? 7) });
+}, 120_000);
+
+const SAMPLES: Record<string, (length: number) => string> = {
+  prose: (length) => text(length),
+  base64: (length) => Buffer.from(text(length)).toString("base64"),
+  Russian: (length) => "Сборка прошла, а тесты второго модуля падают. ".repeat(length / 40 + 1),
+  JSON: (length) => '{"id":1042,"sku":"A-113","qty":4,"price":12.5},'.repeat(length / 40 + 1),
+};

@@ -18,10 +18,14 @@ export function compactionContext(
   { id, contextWindow }: Sized,
   tools: ToolSet,
 ): CompactionContext {
+  const estimated = state.historyTokens + state.working.shownTokens;
   return {
     lastInputTokens: state.lastInputTokens,
     messageCount: state.history.length,
-    estimatedHistoryTokens: state.counts.expected(id, requestTokens(state, tools)),
+    // A model that has counted is believed, tools included; until then the history speaks for itself.
+    estimatedHistoryTokens: state.counts.knows(id)
+      ? state.counts.expected(id, requestTokens(state, tools))
+      : estimated,
     lastCompactionTurn: state.lastCompactionCall,
     currentTurn: state.modelCalls,
     ...(contextWindow === undefined ? {} : { contextWindow }),

@@ -10,6 +10,7 @@ import { callModel } from "./call-model.ts";
 import { type CompactionEnd, compactionEnd } from "./compaction-end.ts";
 import { compactionContext, historyRoom, requestTokens } from "./request-size.ts";
 import type { RetryPolicy } from "./retry.ts";
+import { supersededMessages } from "./superseded-messages.ts";
 import type { ToolSet } from "./tool-set.ts";
 import type { TurnLog } from "./turn-log.ts";
 
@@ -94,6 +95,7 @@ export async function runCompaction(
     messages: entries.map((entry) => entry.message),
     compactor: compaction.compactor,
     pins: state.pinnedPositions,
+    superseded: superseded(state, compaction),
     model: state.settings.model,
     ...room,
     ...(trigger.why === "overflow"
@@ -164,11 +166,20 @@ export function requirePromptFits(
   compaction: AgentCompaction,
 ): void {
   const threshold = compaction.compactor.config.autoCompactThreshold;
-  const fixed = state.systemTokens + tools.tokens;
-  if (fixed < threshold) return;
+  if (state.systemTokens + tools.tokens < threshold) return;
+  const may = superseded(state, compaction).map((position) => state.history[position]?.weight ?? 0);
+  const leaving = Math.ceil(may.reduce((sum, weight) => sum + weight, 0) / 4);
+  if (state.systemTokens - leaving + tools.tokens < threshold) return;
   throw new SessionError("PROMPT_EXCEEDS_THRESHOLD", {
     detail: `System messages take about ${state.systemTokens} tokens and ${tools.definitions.length} tools about ${tools.tokens}; auto_compact_threshold is ${threshold}.`,
   });
+}
+
+/** The part of the threshold that system messages which came with turns may bring the system messages to. */
+const SYSTEM_SHARE = 1 / 2;
+
+function superseded({ history }: SessionState, { compactor }: AgentCompaction): readonly number[] {
+  return supersededMessages(history, compactor.config.autoCompactThreshold * SYSTEM_SHARE);
 }
 
 /** What is left of a history that a provider called too long, as a share of its estimate. */

@@ -322,3 +322,20 @@ test("a history of ten thousand messages is brought below the threshold at once"
   const { result } = await compact("S", { messages, config: { autoCompactThreshold: 100_000 } });
   expect(result.messages).toHaveLength(1 + 4 * 4);
 });
+
+test("the provider's last count counts, for the trigger and for what has to leave", async () => {
+  const talk = Array.from({ length: 20 }, (_, turn): Message[] => [
+    { role: "user", content: `Question ${turn}${" and so on".repeat(60)}` },
+    { role: "assistant", content: `Answer ${turn}${" and so on".repeat(60)}` },
+  ]).flat();
+  const options = { messages: talk, config: { autoCompactThreshold: 10_000 } };
+  const estimate = estimateTokens(talk);
+  expect(await compactHistory(options)).toMatchObject({ reason: "below_threshold" });
+  const counted = await compactHistory({ ...options, lastInputTokens: 3 * estimate });
+  expect(counted.outcome).toBe("compacted");
+  expect(counted.tokensAfter * 3).toBeLessThan(10_500);
+  // A count below the estimate is not believed: some servers leave out what they had cached.
+  expect(await compactHistory({ ...options, lastInputTokens: 10 })).toMatchObject({
+    reason: "below_threshold",
+  });
+});

@@ -35,6 +35,9 @@ export function weightBelow(targetTokens: number): number {
  */
 export const SHARE = 1 / 4;
 
+/** The part of a target out of reach that has to be won for anything to leave. */
+const LEAST_PART = 1 / 20;
+
 /** A summary that is cut shorter than this says nothing. */
 const USEFUL_SUMMARY_BYTES = 128;
 
@@ -111,6 +114,8 @@ export function planRebuild(
     if (withThem || !attainable) return NOTHING;
   }
 
+  // What stays in any case is the trouble, and little else is there to leave.
+  if (!attainable && history.weight - kept.weight < below * LEAST_PART) return NOTHING;
   const left = room.max - kept.weight - SUMMARY_WEIGHT;
   const price = summaryPrice(history, discardedAt, shortened);
   const bytes = summaryWeight === 0 ? 0 : Math.min(left, reserve, price);
@@ -178,10 +183,15 @@ export function fixedGroups(
 export function weightOfFixed(history: MeasuredHistory, fixed: ReadonlySet<number>): number {
   let weight = 1;
   history.messages.forEach((message, index) => {
-    if (message.role === "system") weight += history.weights[index] ?? 0;
+    if (staysAsSystem(message, history.groupOf[index])) weight += history.weights[index] ?? 0;
   });
   for (const group of fixed) weight += history.groups[group]?.weight ?? 0;
   return weight;
+}
+
+/** Only a system message that has been superseded is in a group. */
+function staysAsSystem({ role }: Message, group = -1): boolean {
+  return role === "system" && group < 0;
 }
 
 /** Messages in groups that are not fixed. */
@@ -197,7 +207,7 @@ function leaving(
   stays: ReadonlySet<number>,
 ): readonly number[] {
   return messages.flatMap((message, index) =>
-    message.role === "system" || stays.has(groupOf[index] ?? -1) ? [] : [index],
+    staysAsSystem(message, groupOf[index]) || stays.has(groupOf[index] ?? -1) ? [] : [index],
   );
 }
 

@@ -1,8 +1,8 @@
 import type { Shortened } from "../core/compactor.ts";
 import type { Message } from "../core/message.ts";
 import { type MeasuredHistory, measureHistory } from "./measure-history.ts";
-import { fixedGroups, SHARE, weightBelow } from "./plan-rebuild.ts";
-import { newestOutputs, shortenOldOutput } from "./shorten-group.ts";
+import { fixedGroups, SHARE, weightBelow, weightOfFixed } from "./plan-rebuild.ts";
+import { newestOutputs, outputWeight, shortenOldOutput, shortenToFit } from "./shorten-group.ts";
 
 /**
  * Part of the target that a pruned history stays below. Pruning rewrites the
@@ -11,6 +11,12 @@ import { newestOutputs, shortenOldOutput } from "./shorten-group.ts";
  */
 const HEADROOM = 0.8;
 
+/** Where so much of the target is freed, it is enough that the history is below it. */
+const FREED = 1 - HEADROOM;
+
+/** What all but the newest output may take for that to be cut instead of the rest summarised. */
+const REST_PART = 0.4;
+
 /**
  * Shortens old tool output in a history that has reached its target: the first
  * step against a full window, since it needs no model and parts with nothing
@@ -18,8 +24,14 @@ const HEADROOM = 0.8;
  * done with.
  *
  * Spared are the newest group of results, more of the newest up to a quarter of
- * the target, outputs up to 1 KiB, and pins. Returns nothing when that does not
- * bring the history well below the target: then it is a compaction's turn.
+ * the target, outputs up to 1 KiB, and pins. A newest group that is too large for
+ * any history is cut to fit one whose rest is small: so that huge results, one
+ * after the other, do not cost a summary each.
+ *
+ *     old output    T T T  T   ─►  t t t  T          no model
+ *     one too many  t t t  TTT ─►  t t t  TT         no model
+ *
+ * Returns nothing when that does not free enough: then it is a compaction's turn.
  */
 export function pruneToolOutput(
   messages: readonly Message[],
@@ -38,7 +50,34 @@ export function pruneToolOutput(
     weight += form.weight - group.weight;
     shortened.push(...form.shortened);
   }
-  return weight <= below * HEADROOM ? shortened.sort((a, b) => a.index - b.index) : [];
+  if (weight > below * HEADROOM) {
+    const cut = cutNewest(history, fixed, weight, below);
+    if (!cut) return [];
+    shortened.push(...cut);
+  }
+  return shortened.sort((a, b) => a.index - b.index);
+}
+
+/**
+ * What is cut of the newest output where it alone takes most of the room, and
+ * the rest is small: nothing while it fits and enough was freed, else what is
+ * too much of it. `undefined` where a compaction would do better.
+ */
+function cutNewest(
+  history: MeasuredHistory,
+  fixed: ReadonlySet<number>,
+  weight: number,
+  below: number,
+): readonly Shortened[] | undefined {
+  const at = history.groups.findLastIndex((group) => outputWeight(history, group) > 0);
+  const newest = history.groups[at];
+  if (!newest || fixed.has(at)) return undefined;
+  const rest = weight - newest.weight;
+  if (rest > below * REST_PART) return undefined;
+  if (weight <= below && history.weight - weight >= below * FREED) return [];
+  const fitsAlone = weightOfFixed(history, fixed) + newest.weight <= below * (1 - SHARE);
+  if (fitsAlone) return undefined;
+  return shortenToFit(history, newest, below * HEADROOM - rest)?.shortened;
 }
 
 /** The history with less tool output in it. */

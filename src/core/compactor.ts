@@ -109,6 +109,10 @@ export interface Shortened {
  * - It ends below the target whenever system messages, pins and the last user message alone would.
  * - No more messages stay than the window has, but for one group that is more by itself.
  * - When nothing can be discarded, no summary is put in.
+ *
+ * A rebuilt history may have user messages in a row: the summary before the first turn that stayed,
+ * a pin before the last user message. What sends it joins them: `LanguageModel` as its contract
+ * says, `toModelMessages` for the AI SDK's.
  */
 export interface Compactor {
   readonly config: CompactionConfig;

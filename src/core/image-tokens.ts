@@ -27,7 +27,7 @@ interface Rule {
 /** The first whose `models` match counts. */
 const RULES: readonly Rule[] = [
   {
-    models: /claude-(\d|instant|opus-4(-[0-6])?(-|@|$)|(sonnet|haiku)-4)/,
+    models: /claude-(\d|instant|opus-4(?!-[7-9])|(sonnet|haiku)-4)/,
     tokens: (size) => claudeTokens(size, 1568, 1568),
   },
   { models: /claude|^anthropic\//, tokens: (size) => claudeTokens(size, 2576, 4784) },

@@ -66,6 +66,11 @@ export class TokenCounts {
     }
   }
 
+  /** Whether the model has counted or refused a request of this session. */
+  knows(model: string): boolean {
+    return this.#factors.has(model);
+  }
+
   /** What the model will count for a request that is estimated at so many tokens. */
   expected(model: string, estimated: number): number {
     const factor = this.#factors.get(model) ?? 1;

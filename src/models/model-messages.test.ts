@@ -77,10 +77,39 @@ test("an array of the AI SDK's becomes a history", () => {
 
 test("messages that stayed go back as they came, files and all", () => {
   const messages = fromModelMessages(ARRAY);
-  const back = toModelMessages([summaryMessage("It was long."), ...messages.slice(1)]);
-  expect(back[0]).toMatchObject({ role: "user", content: expect.stringContaining("It was long.") });
-  expect(back.slice(1)).toEqual(ARRAY.slice(1));
-  for (const [index, message] of back.slice(1).entries()) expect(message).toBe(ARRAY[index + 1]);
+  const back = toModelMessages([...messages.slice(0, 1), ...messages.slice(2)]);
+  expect(back).toEqual([ARRAY[0], ...ARRAY.slice(2)]);
+  for (const [index, message] of back.slice(1).entries()) expect(message).toBe(ARRAY[index + 2]);
+});
+
+test("a summary and the user message after it become one, and come back as two", () => {
+  const messages = fromModelMessages(ARRAY);
+  const compacted = [summaryMessage("It was long."), ...messages.slice(1)];
+  const back = toModelMessages(compacted);
+  expect(back[0]).toMatchObject({
+    role: "user",
+    content: [
+      { type: "text", text: expect.stringContaining("It was long.") },
+      { type: "text", text: "\n\n" },
+      { type: "text", text: "Read a.ts" },
+    ],
+  });
+  expect(back.slice(1)).toEqual(ARRAY.slice(2));
+  expect(fromModelMessages(back)).toEqual(compacted);
+});
+
+test("user messages in a row stay two where they came so, and become one where a compaction made it so", () => {
+  const source = [
+    { role: "user", content: "one" },
+    { role: "user", content: "two" },
+    { role: "assistant", content: "three" },
+    { role: "user", content: [{ type: "file", mediaType: "image/png", data: "AAAA" }] },
+  ] as const;
+  const messages = fromModelMessages(source);
+  expect(toModelMessages(messages)).toEqual(source);
+  const roles = toModelMessages(messages.toSpliced(2, 1)).map(({ role }) => role);
+  expect(roles).toEqual(["user", "user"]);
+  expect(toModelMessages(messages.toSpliced(0, 3))).toEqual(source.slice(3));
 });
 
 test("messages that are new are made, with the names of the tools that were called", () => {

@@ -15,33 +15,92 @@ export interface AiSdkMessage {
   readonly content: string | readonly { readonly type: string }[];
 }
 
-/** The original of each converted message, so that it can be returned unchanged. */
-const originals = new WeakMap<Message, readonly AiSdkMessage[]>();
+/** Where a message came from, so that it can be returned unchanged. */
+interface Original {
+  readonly group: readonly AiSdkMessage[];
+  /** The array that it came in, and its place there. */
+  readonly source: readonly AiSdkMessage[];
+  readonly place: number;
+}
+
+const originals = new WeakMap<Message, Original>();
+
+/** The messages behind each converted one, so that a summary is recognised when it comes back. */
+const made = new WeakMap<AiSdkMessage, readonly Message[]>();
 
 /** Converts messages of the AI SDK, for example for `compactHistory`. */
 export function fromModelMessages(messages: readonly AiSdkMessage[]): Message[] {
-  return together(messages).map((group) => {
+  return together(messages).flatMap((group, place) => {
+    const known = made.get(group[0] as AiSdkMessage);
+    if (known) return known;
     const message = fromGroup(group);
-    originals.set(message, group);
-    return message;
+    originals.set(message, { group, source: messages, place });
+    return [message];
   });
 }
 
 /**
  * The reverse of `fromModelMessages`. A message that came from there is returned
- * unchanged. A new one, such as a summary, is converted.
+ * unchanged. A new one, such as a summary, is converted. User messages that a
+ * compaction brought next to each other are joined, because some providers refuse
+ * two in a row:
+ *
+ *     C U        a summary and the user message after it      one message
+ *     U (A) U    a pin and the last user message, A left      one message
+ *     U U        two that came in a row                       unchanged
  */
 export function toModelMessages<AiMessage extends AiSdkMessage = AiSdkMessage>(
   messages: readonly Message[],
 ): AiMessage[] {
   const toolNames = new Map<string, string>();
-  return messages.flatMap((message) => {
-    for (const { id, name } of toolUses(message)) toolNames.set(id, name);
-    return (originals.get(message) ?? [toModelMessage(message, toolNames)]) as AiMessage[];
+  return runsOfUsers(messages).flatMap((run) => {
+    for (const { id, name } of run.flatMap(toolUses)) toolNames.set(id, name);
+    const each = run.map((message) => asModelMessages(message, toolNames));
+    return (run.length > 1 ? [joined(run, each.flat())] : each.flat()) as AiMessage[];
   });
 }
 
-/** One group for each of our messages, because tool results may be spread over several messages. */
+function asModelMessages(
+  message: Message,
+  toolNames: ReadonlyMap<string, string>,
+): readonly AiSdkMessage[] {
+  const original = originals.get(message);
+  if (original) return original.group;
+  const own = toModelMessage(message, toolNames);
+  made.set(own, [message]);
+  return [own];
+}
+
+/** Groups user messages that are in a row now and were not when they came. Every other message is alone. */
+function runsOfUsers(messages: readonly Message[]): Message[][] {
+  const runs: Message[][] = [];
+  for (const message of messages) {
+    const last = runs.at(-1);
+    const before = last?.at(-1);
+    const meet = before?.role === "user" && message.role === "user" && !cameInARow(before, message);
+    if (last && meet) last.push(message);
+    else runs.push([message]);
+  }
+  return runs;
+}
+
+function cameInARow(before: Message, message: Message): boolean {
+  const [one, other] = [originals.get(before), originals.get(message)];
+  return one !== undefined && one.source === other?.source && one.place + 1 === other.place;
+}
+
+function joined(run: readonly Message[], each: readonly AiSdkMessage[]): AiSdkMessage {
+  const content = each.flatMap(({ content }, index) => {
+    const parts = typeof content === "string" ? [{ type: "text", text: content }] : content;
+    // Some servers join the texts of one message without a space.
+    return index === 0 ? parts : [{ type: "text", text: "\n\n" }, ...parts];
+  });
+  const message: AiSdkMessage = { role: "user", content };
+  made.set(message, run);
+  return message;
+}
+
+/** One group a message of ours: results of one message's calls may come as several messages. */
 function together(messages: readonly AiSdkMessage[]): AiSdkMessage[][] {
   const groups: AiSdkMessage[][] = [];
   for (const message of messages) {
