@@ -139,7 +139,7 @@ export function lookAtStore(storeFile: string): void {
 }
 
 /** @throws SessionError `STORE_NOT_TRUSTED`, `UNSAFE_FILE` */
-export function requireTrustedStore(workspace: Workspace, env: Environment): void {
+function requireTrustedStore(workspace: Workspace, env: Environment): void {
   const { storeFile } = workspace;
   lookAtStore(storeFile);
   if (trustIn(workspace, env).store) return;

@@ -4,7 +4,7 @@
  * the length of its base64 means nothing.
  */
 
-export interface ImageSize {
+interface ImageSize {
   readonly width: number;
   readonly height: number;
 }
@@ -90,7 +90,7 @@ function scaled({ width, height }: ImageSize, factor: number): ImageSize {
 const HEAD_CHARACTERS = 128 * 1024;
 
 /** The size that the head of a PNG, GIF, WebP or JPEG file says. */
-export function imageSize(base64: string): ImageSize | undefined {
+function imageSize(base64: string): ImageSize | undefined {
   const comma = base64.startsWith("data:") ? base64.indexOf(",") + 1 : 0;
   const short = bytesOf(base64.slice(comma, comma + 64));
   const size =

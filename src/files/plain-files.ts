@@ -59,7 +59,7 @@ export function lookAtFile(root: string, path: string): Stats | undefined {
  *
  * @throws SessionError `UNSAFE_FILE`, or the system's error, such as `ENOENT`
  */
-export function openFile(root: string, path: string, flags: number, mode = 0o600): number {
+function openFile(root: string, path: string, flags: number, mode = 0o600): number {
   const before = lookAtFile(root, path);
   // A file that is made must be new: a link that appears meanwhile makes it fail.
   const exclusive = !before && flags & constants.O_CREAT ? constants.O_EXCL : 0;

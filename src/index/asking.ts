@@ -11,7 +11,7 @@ import type { IndexStore } from "./index-store.ts";
 export type Asking<Result> = Generator<Request, Result, unknown>;
 
 /** What one `yield` asks for: several questions at once, a transaction, or nothing but attention. */
-export type Request =
+type Request =
   | readonly Question[]
   | { readonly mode: TransactionMode; readonly work: () => Asking<unknown> }
   | { readonly progress: Progress };

@@ -15,7 +15,7 @@ export interface Likenesses {
   readonly most: number;
 }
 
-export interface LikePassage {
+interface LikePassage {
   readonly slot: number;
   readonly likeness: number;
 }

@@ -17,7 +17,7 @@ import { type PackedBlock, packWords, WordWriter } from "../words/word-writer.ts
 /** Postings of a segment that is one blob, at most. */
 const SMALL_POSTINGS = 4096;
 /** A level has segments that are so many times as large as those of the level before. */
-export const LEVEL_FACTOR = 4;
+const LEVEL_FACTOR = 4;
 /** The writer that makes the sixteenth small segment merges them. */
 const SMALL_MAX = 16;
 

@@ -91,4 +91,4 @@ export function specifiedScore(distance: number): number {
   return 1 - distance / 2;
 }
 
-export const UNRELATED = specifiedScore(1);
+const UNRELATED = specifiedScore(1);

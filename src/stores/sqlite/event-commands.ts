@@ -212,7 +212,7 @@ export function page<Row extends { readonly event: string }>(
 }
 
 /** Lets an event be found by its words. */
-export function indexEvent(db: Connection, position: number, event: DurableEvent): void {
+function indexEvent(db: Connection, position: number, event: DurableEvent): void {
   const said = eventText(event);
   if (!said) return;
   db.run("INSERT INTO event_text (rowid, text) VALUES (?, ?)", position, spacedText(said.text));

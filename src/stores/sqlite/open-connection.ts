@@ -89,4 +89,4 @@ function refusal(db: Connection, what: string, hint: string): SessionError {
 export const SCHEMA_VERSION = 6;
 
 /** All tables of a new store. */
-export const SCHEMA = [sessionSchema, indexSchema, knowledgeSchema].join("\n");
+const SCHEMA = [sessionSchema, indexSchema, knowledgeSchema].join("\n");

@@ -67,7 +67,7 @@ export interface Opened<Value> {
 }
 
 /** A provider of models, and what it lacks to be used. */
-export interface ProviderState {
+interface ProviderState {
   readonly name: string;
   readonly package: string;
   readonly installed: boolean;
