@@ -90,7 +90,7 @@ function scaled({ width, height }: ImageSize, factor: number): ImageSize {
 const HEAD_CHARACTERS = 128 * 1024;
 
 /** The size that the head of a PNG, GIF, WebP or JPEG file says. */
-function imageSize(base64: string): ImageSize | undefined {
+export function imageSize(base64: string): ImageSize | undefined {
   const comma = base64.startsWith("data:") ? base64.indexOf(",") + 1 : 0;
   const short = bytesOf(base64.slice(comma, comma + 64));
   const size =
