@@ -1,5 +1,5 @@
 import type { DetailColumns, PassageColumns } from "../../search/passage-index.ts";
-import { damagedIndex } from "../damaged-index.ts";
+import { damagedIndex } from "../head.ts";
 
 /** All columns of slots. */
 export type SlotColumns = PassageColumns & DetailColumns;

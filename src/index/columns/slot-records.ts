@@ -1,6 +1,6 @@
 import type { IndexedPassage } from "../../search/indexed-passages.ts";
-import { damagedIndex } from "../damaged-index.ts";
 import type { Link } from "../entries/runs.ts";
+import { damagedIndex } from "../head.ts";
 import type { ColumnBlockRow } from "../index-store.ts";
 import {
   copySlot,

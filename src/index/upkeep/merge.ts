@@ -9,8 +9,8 @@ import {
   mergeable,
   newSegment,
 } from "../segments/segments.ts";
-import { BlockPage, endOf } from "../words/block-page.ts";
 import { mergeWords } from "../words/merge-words.ts";
+import { BlockPage, endOf } from "../words/word-blocks.ts";
 import { compareWords, wordBytes } from "../words/word-order.ts";
 import { type PackedBlock, WordWriter } from "../words/word-writer.ts";
 

@@ -12,9 +12,8 @@ import type { Counts, EntryRow, Head, Segment } from "../index-store.ts";
 import { OpenIndex } from "../open-index.ts";
 import { searchedOf } from "../segments/segments.ts";
 import { vectorProblems } from "../vectors/check-vectors.ts";
-import { BlockPage } from "../words/block-page.ts";
 import { wordsOf } from "../words/entry-words.ts";
-import { WordBlocks } from "../words/word-blocks.ts";
+import { BlockPage, WordBlocks } from "../words/word-blocks.ts";
 import { compareWords, wordBytes } from "../words/word-order.ts";
 
 const PROBLEMS_MAX = 100;

@@ -1,5 +1,5 @@
 import type { Postings } from "../../search/passage-index.ts";
-import { damagedIndex } from "../damaged-index.ts";
+import { damagedIndex } from "../head.ts";
 import type { WordPlaces } from "./word-places.ts";
 
 /**
