@@ -101,8 +101,11 @@ export async function runCompaction(
     ...(trigger.why === "overflow"
       ? {
           outgrown: true,
-          // The provider's word beats the estimate: whatever the threshold says, this much is too much.
-          targetTokens: Math.min(room.targetTokens, Math.floor(before * OVERFLOW_SHARE)),
+          // The provider refused this much, so the history has to get smaller whatever the estimate says.
+          targetTokens: Math.max(
+            1,
+            Math.min(room.targetTokens, Math.floor(before * OVERFLOW_SHARE)),
+          ),
         }
       : {}),
     force: trigger.why === "request",
