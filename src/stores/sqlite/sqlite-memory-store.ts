@@ -26,7 +26,7 @@ export interface SqliteMemoryStoreOptions {
    */
   readonly embedder?: Embedder;
   /**
-   * Of the index, so many bytes stay in memory at the most, besides 10 to 27 for each passage, and of rows of
+   * Of the index, so many bytes stay in memory at the most, besides 20 to 27 for each passage, and of rows of
    * vectors as many again, up to 12 000 000. Default 16 000 000, or 64 for each passage when that is more.
    */
   readonly cacheBytes?: number;
