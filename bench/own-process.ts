@@ -1,24 +1,11 @@
-import { fork, spawn } from "node:child_process";
+import { fork } from "node:child_process";
 import { once } from "node:events";
 import { text } from "node:stream/consumers";
-import { fileURLToPath } from "node:url";
 import type { BenchWatch } from "./bench.ts";
+import { programOf } from "./programs.ts";
 import type { Answer, TaskInput, TaskName, TaskOutput } from "./tasks.ts";
 
 const NODE_FLAGS = ["--disable-warning=ExperimentalWarning"];
-
-/** A file of the measured package: the build, as it is installed. */
-export function packageFile(path: string): string {
-  return fileURLToPath(new URL(`../${path}`, import.meta.resolve("rkat")));
-}
-
-/** The arguments for Node that start the measured `rkat` command. */
-export const RKAT = [packageFile("bin/rkat.js")] as const;
-
-/** A file of this folder, to be run as a program. */
-export function programOf(name: string): string {
-  return fileURLToPath(new URL(`./${name}.ts`, import.meta.url));
-}
 
 /**
  * Runs a task in its own process: its memory is its own, and this process can be
@@ -53,24 +40,4 @@ export async function inOwnProcess<Name extends TaskName>(
   } finally {
     signal.removeEventListener("abort", kill);
   }
-}
-
-/** Milliseconds from starting a program to its end. */
-export async function timeOfNode(
-  args: readonly string[],
-  signal: AbortSignal,
-  env: NodeJS.ProcessEnv = process.env,
-): Promise<number> {
-  const start = performance.now();
-  const child = spawn(process.execPath, args, {
-    env,
-    stdio: ["ignore", "ignore", "pipe"],
-    signal,
-    killSignal: "SIGKILL",
-  });
-  const complaint = text(child.stderr);
-  const [code] = await once(child, "close");
-  const elapsedMs = performance.now() - start;
-  if (code !== 0) throw new Error(`node ${args.join(" ")} ended with ${code}: ${await complaint}`);
-  return elapsedMs;
 }

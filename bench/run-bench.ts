@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Bench, BenchOptions, BenchWatch, SuiteName } from "./bench.ts";
-import { packageFile } from "./own-process.ts";
+import { packageFile } from "./programs.ts";
 import { type BenchReport, type BenchTable, thisMachine } from "./report.ts";
 
 type Suite = (bench: Bench) => Promise<readonly BenchTable[]>;

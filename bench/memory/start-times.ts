@@ -1,7 +1,7 @@
 import type { Bench } from "../bench.ts";
 import { madeUpQuestions } from "../data/entries.ts";
 import { median } from "../measuring.ts";
-import { programOf, RKAT, timeOfNode } from "../own-process.ts";
+import { programOf, RKAT, timeOfNode } from "../programs.ts";
 
 /** Milliseconds from the start of a process to its end, medians of alternating runs. */
 export interface StartTimes {

@@ -2,7 +2,7 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import type { Bench } from "../bench.ts";
 import { median } from "../measuring.ts";
-import { RKAT, timeOfNode } from "../own-process.ts";
+import { RKAT, timeOfNode } from "../programs.ts";
 import { startAnswerServer } from "./answer-server.ts";
 
 const PROVIDER = "@ai-sdk/openai-compatible";

@@ -7,7 +7,7 @@ import { connectMcp } from "rkat/mcp";
 import { connectRest } from "rkat/rest";
 import type { SayProgress } from "../bench.ts";
 import { median } from "../measuring.ts";
-import { programOf } from "../own-process.ts";
+import { programOf } from "../programs.ts";
 import { DELTAS, scriptedService } from "./scripted-service.ts";
 
 export interface SurfacesInput {

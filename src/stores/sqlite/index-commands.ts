@@ -82,7 +82,7 @@ function storeOf(db: Connection, namespace: string): SqliteIndexStore {
 }
 
 /** How far a check has come. `check` is there when it is done. */
-interface Verified extends Progress {
+export interface Verified extends Progress {
   readonly check?: MemoryCheck;
 }
 
