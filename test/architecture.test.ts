@@ -14,8 +14,8 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   vectors: ["kernels"],
   embedders: ["core", "models", "onnxruntime-web", "@huggingface/tokenizers"],
   // What an index is. It knows no database.
-  index: ["core", "search", "vectors"],
-  stores: ["core", "search", "index", "embedders", "usearch", "vectors"],
+  indexing: ["core", "search", "vectors"],
+  stores: ["core", "search", "indexing", "embedders", "usearch", "vectors"],
   models: [
     "core",
     "@ai-sdk/provider",

@@ -3,18 +3,18 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { MemoryEntry, MemoryQuery } from "../src/core/memory-store.ts";
-import { addEntries } from "../src/index/add.ts";
-import { type Asking, type AsyncIndexStore, runAsync, runSync } from "../src/index/asking.ts";
-import { deleteEntries } from "../src/index/delete.ts";
-import { OpenIndex } from "../src/index/open-index.ts";
-import { searchEntries } from "../src/index/search.ts";
-import { mergeSegments } from "../src/index/upkeep/merge.ts";
+import { addEntries } from "../src/indexing/add.ts";
+import { type Asking, type AsyncIndexStore, runAsync, runSync } from "../src/indexing/asking.ts";
+import { deleteEntries } from "../src/indexing/delete.ts";
+import { OpenIndex } from "../src/indexing/open-index.ts";
+import { searchEntries } from "../src/indexing/search.ts";
+import { mergeSegments } from "../src/indexing/upkeep/merge.ts";
 import {
   openSpace,
   pendingPassages,
   saveCalibration,
   storeVectors,
-} from "../src/index/vectors/store-vectors.ts";
+} from "../src/indexing/vectors/store-vectors.ts";
 import { EphemeralIndexStore } from "../src/stores/ephemeral/ephemeral-index-store.ts";
 import type { Connection } from "../src/stores/sqlite/connection.ts";
 import { openConnection } from "../src/stores/sqlite/open-connection.ts";

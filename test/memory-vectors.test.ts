@@ -9,7 +9,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { Embedder } from "../src/core/embedder.ts";
 import type { MemoryEntry, MemoryQuery } from "../src/core/memory-store.ts";
-import { VectorQueue, type VectorQueueOptions } from "../src/index/vectors/vector-queue.ts";
+import { VectorQueue, type VectorQueueOptions } from "../src/indexing/vectors/vector-queue.ts";
 import { openDatabase } from "../src/stores/sqlite/database.ts";
 import { SqliteMemoryStore } from "../src/stores/sqlite/sqlite-memory-store.ts";
 import { sqliteVectorWork } from "../src/stores/sqlite/sqlite-vector-work.ts";

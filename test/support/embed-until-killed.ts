@@ -1,6 +1,6 @@
 import { writeSync } from "node:fs";
 import { parseArgs } from "node:util";
-import { VectorQueue } from "../../src/index/vectors/vector-queue.ts";
+import { VectorQueue } from "../../src/indexing/vectors/vector-queue.ts";
 import { openDatabase } from "../../src/stores/sqlite/database.ts";
 import { sqliteVectorWork } from "../../src/stores/sqlite/sqlite-vector-work.ts";
 import { ConceptEmbedder } from "./concept-embedder.ts";

@@ -1,4 +1,4 @@
-import type { AsyncIndexStore, TransactionMode } from "../../index/asking.ts";
+import type { AsyncIndexStore, TransactionMode } from "../../indexing/asking.ts";
 import {
   type Changes,
   type Counts,
@@ -16,7 +16,7 @@ import {
   type WantedBlocks,
   type WantedEntries,
   type WordBlockRow,
-} from "../../index/index-store.ts";
+} from "../../indexing/index-store.ts";
 
 type AllTables = { readonly [Name in TableName]: ReadonlyMap<string, Tables[Name]> };
 

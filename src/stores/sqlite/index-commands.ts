@@ -1,14 +1,14 @@
 import type { MemoryCheck, MemoryEntry, MemoryPage, MemoryQuery } from "../../core/memory-store.ts";
-import { addEntries } from "../../index/add.ts";
-import { type Asking, type Progress, runInSteps, runSync } from "../../index/asking.ts";
-import { deleteEntries, deleteSession } from "../../index/delete.ts";
-import { listEntries, memoryStats, readEntries } from "../../index/list.ts";
-import { OpenIndexes } from "../../index/open-index.ts";
-import { searchEntries } from "../../index/search.ts";
-import { mergeSegments } from "../../index/upkeep/merge.ts";
-import { prepareIndex, reindex } from "../../index/upkeep/reindex.ts";
-import { verifyIndex } from "../../index/upkeep/verify.ts";
-import type { EmbeddedSearch } from "../../index/vectors/search-vectors.ts";
+import { addEntries } from "../../indexing/add.ts";
+import { type Asking, type Progress, runInSteps, runSync } from "../../indexing/asking.ts";
+import { deleteEntries, deleteSession } from "../../indexing/delete.ts";
+import { listEntries, memoryStats, readEntries } from "../../indexing/list.ts";
+import { OpenIndexes } from "../../indexing/open-index.ts";
+import { searchEntries } from "../../indexing/search.ts";
+import { mergeSegments } from "../../indexing/upkeep/merge.ts";
+import { prepareIndex, reindex } from "../../indexing/upkeep/reindex.ts";
+import { verifyIndex } from "../../indexing/upkeep/verify.ts";
+import type { EmbeddedSearch } from "../../indexing/vectors/search-vectors.ts";
 import {
   deleteOtherSpaces,
   openSpace,
@@ -16,7 +16,7 @@ import {
   saveCalibration,
   storeVectors,
   vectorStats,
-} from "../../index/vectors/store-vectors.ts";
+} from "../../indexing/vectors/store-vectors.ts";
 import type { Connection } from "./connection.ts";
 import { SqliteIndexStore } from "./sqlite-index-store.ts";
 

@@ -4,7 +4,7 @@ export const KEYS = 2 ** 32;
 export const GENERATION_KEYS = KEYS / 2;
 
 /**
- * Tables of the index (`index/index-store.ts` says what their rows mean).
+ * Tables of the index (`indexing/index-store.ts` says what their rows mean).
  */
 export const indexSchema = `
   CREATE TABLE memory_namespace (

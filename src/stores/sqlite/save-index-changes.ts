@@ -1,5 +1,5 @@
 import type { SQLInputValue } from "node:sqlite";
-import type { Changes, KeyOf, TableName, Tables } from "../../index/index-store.ts";
+import type { Changes, KeyOf, TableName, Tables } from "../../indexing/index-store.ts";
 import type { Connection } from "./connection.ts";
 import { GENERATION_KEYS, KEYS } from "./index-schema.ts";
 

@@ -4,7 +4,7 @@ import {
   type Progress,
   type SyncIndexStore,
   type TransactionMode,
-} from "../../index/asking.ts";
+} from "../../indexing/asking.ts";
 import {
   type Changes,
   type CodeBlockRow,
@@ -28,7 +28,7 @@ import {
   type WantedBlocks,
   type WantedEntries,
   type WordBlockRow,
-} from "../../index/index-store.ts";
+} from "../../indexing/index-store.ts";
 import type { Connection } from "./connection.ts";
 import { GENERATION_KEYS, KEYS } from "./index-schema.ts";
 import { saveIndexChanges } from "./save-index-changes.ts";

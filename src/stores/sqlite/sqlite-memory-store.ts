@@ -9,9 +9,9 @@ import type {
   MemoryStore,
   Watch,
 } from "../../core/memory-store.ts";
-import type { RebuildStep } from "../../index/upkeep/reindex.ts";
-import { EmbeddedMemory } from "../../index/vectors/embedded-memory.ts";
-import type { VectorQueueStatus } from "../../index/vectors/vector-queue.ts";
+import type { RebuildStep } from "../../indexing/upkeep/reindex.ts";
+import { EmbeddedMemory } from "../../indexing/vectors/embedded-memory.ts";
+import type { VectorQueueStatus } from "../../indexing/vectors/vector-queue.ts";
 import { BackgroundMerger } from "./background-merger.ts";
 import { type Database, emptyLog, openDatabase } from "./database.ts";
 import { IN_MEMORY } from "./open-connection.ts";
@@ -37,7 +37,7 @@ const STEP = 1000;
 
 /**
  * Keeps memory in a SQLite file that several processes may have open at once, and finds it by
- * its words, with an index of its own in that file (`src/index`).
+ * its words, with an index of its own in that file (`src/indexing`).
  */
 export class SqliteMemoryStore implements MemoryStore {
   readonly #database: Database;

@@ -1,7 +1,7 @@
 import { readlinkSync } from "node:fs";
 import { hostname } from "node:os";
 import { newId } from "../../core/ids.ts";
-import type { VectorWork } from "../../index/vectors/vector-queue.ts";
+import type { VectorWork } from "../../indexing/vectors/vector-queue.ts";
 import type { Database } from "./database.ts";
 
 /** The vectors of a namespace in a SQLite file. One process at a time makes those of an embedder. */
