@@ -20,7 +20,7 @@ export interface SummaryScore {
 /** A score below this is that of a text about something else, or about nothing. */
 const SCORE_MIN = 0.2;
 
-/** Of a conversation of fewer words than this, nobody can tell what a summary has to say. */
+/** A shorter conversation does not show what its summary has to say. */
 const WORDS_TO_JUDGE_BY = 30;
 
 const ANCHORS_MAX = 16;

@@ -63,6 +63,6 @@ export class Draft {
 export function damagedIndex(part: "words" | "columns"): SessionError {
   return new SessionError("SESSION_STORE_ERROR", {
     detail: `The index of memory is damaged: ${part} of it cannot be read.`,
-    hint: "`rkat memory reindex` builds it anew from the entries.",
+    hint: "`rkat memory reindex` rebuilds it from the entries.",
   });
 }

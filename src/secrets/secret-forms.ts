@@ -69,7 +69,7 @@ export const SECRET_FORMS: readonly SecretForm[] = [
   { kind: "Neon key", form: "napi_[a-z0-9]{40,80}" },
   { kind: "PlanetScale key", form: "pscale_(?:tkn|oauth|pw)_[\\w=.-]{32,64}" },
   { kind: "Databricks token", form: "dapi[a-f0-9]{32}(?:-\\d)?" },
-  { kind: "Snowflake or Pulumi token", form: "pul-[a-f0-9]{40}" },
+  { kind: "Pulumi token", form: "pul-[a-f0-9]{40}" },
   { kind: "Terraform token", form: "[A-Za-z0-9]{14}\\.atlasv1\\.[\\w=-]{60,70}" },
   { kind: "Vault token", form: "hv[sbr]\\.[\\w-]{24,300}" },
   { kind: "Doppler token", form: "dp\\.(?:pt|st|ct|sa|scim|audit)\\.[A-Za-z0-9._-]{40,80}" },
