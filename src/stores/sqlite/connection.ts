@@ -4,12 +4,15 @@ import {
   type SQLOutputValue,
   type StatementSync,
 } from "node:sqlite";
+import type { OpenFiles } from "./open-files.ts";
 
 /** One open SQLite file, as the commands see it: cached statements and short transactions. */
 export class Connection {
   readonly path: string;
   readonly #db: DatabaseSync;
   readonly #statements = new Map<string, StatementSync>();
+  /** Set once the store is open. A store in memory has none. */
+  files: OpenFiles | undefined;
 
   constructor(path: string) {
     this.path = path;
@@ -66,10 +69,18 @@ export class Connection {
     this.#db.exec(sql);
   }
 
-  /** Does `work` whole or not at all, with no other writer in between. */
+  /**
+   * Does `work` whole or not at all, with no other writer in between.
+   *
+   * @throws SessionError `SESSION_STORE_ERROR` when the store's files were removed or replaced
+   */
   write<Result>(work: () => Result): Result {
     // A deferred transaction that turns into a writer fails with "busy" when another has written since.
-    return this.#transaction("BEGIN IMMEDIATE", work);
+    return this.#transaction("BEGIN IMMEDIATE", () => {
+      const result = work();
+      this.files?.requireInPlace();
+      return result;
+    });
   }
 
   /**

@@ -4,6 +4,7 @@ import { SessionError } from "../../core/errors.ts";
 import { Connection } from "./connection.ts";
 import { indexSchema } from "./index-schema.ts";
 import { knowledgeSchema } from "./knowledge-schema.ts";
+import { OpenFiles } from "./open-files.ts";
 import { requireSqlite } from "./require-sqlite.ts";
 import { sessionSchema } from "./session-schema.ts";
 
@@ -37,6 +38,7 @@ export function openConnection(path: string): Connection {
       PRAGMA secure_delete = ON;
     `);
     if (version === 0) createTables(db);
+    if (isFile) db.files = new OpenFiles(path);
     return db;
   } catch (error) {
     db.close();
