@@ -17,8 +17,8 @@ export { type ServeMcpStdioOptions, serveMcpStdio } from "./surfaces/mcp/serve-m
  * An MCP server for one connection. Connect it to any transport of the MCP SDK. The
  * service's operations are its tools, and its sessions are resources.
  */
-export function createMcpServer(options: McpServerOptions): Server {
-  return new McpEndpoint(options).createServer();
+export async function createMcpServer(options: McpServerOptions): Promise<Server> {
+  return await new McpEndpoint(options).createServer();
 }
 
 /**

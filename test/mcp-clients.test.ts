@@ -3,6 +3,7 @@ import { promisify } from "node:util";
 import { Client, type LoggingMessageNotificationParams } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { expect, onTestFinished, test } from "vitest";
+import { instructionsFor } from "../src/surfaces/mcp/tool-texts.ts";
 import { BUILDS, type ServiceSetup } from "../src/testing.ts";
 import { RKAT } from "./support/built-package.ts";
 import { temporaryFolder } from "./support/obey.ts";
@@ -216,7 +217,10 @@ test("sessions are resources: a list, a transcript and its JSON", async () => {
 });
 
 test("the log is read in pages, without a gap or a repeat, and new events are waited for", async () => {
-  const client = await officialClient({ capabilities: ["memory-store"], replies: ["one", "two"] });
+  const client = await officialClient({
+    capabilities: ["session-store", "memory-store"],
+    replies: ["one", "two"],
+  });
   const session_id = await create(client);
   const turn = (prompt: string) =>
     client.callTool({ name: "turn_start", arguments: { session_id, prompt } });
@@ -241,6 +245,67 @@ test("the log is read in pages, without a gap or a repeat, and new events are wa
   const waiting = page({ after_seq: last, wait_ms: 30_000 });
   await turn("second");
   expect((await waiting).events[0]?.seq).toBe(last + 1);
+});
+
+test("without session-store the log cannot be read, and the instructions name only what works", async () => {
+  const client = await officialClient({ capabilities: [] });
+  const session_id = await create(client);
+  const call = { name: "session_events", arguments: { session_id } };
+  expect(await client.callTool(call)).toMatchObject({
+    isError: true,
+    structuredContent: { code: "SESSION_PERSISTENCE_DISABLED" },
+  });
+  expect(client.getInstructions()).toContain("turn_start");
+  const named = Object.entries(BUILDS).map(([build, capabilities]) => [
+    build,
+    instructionsFor(capabilities).match(/[a-z]+_[a-z_]+/g),
+  ]);
+  expect(Object.fromEntries(named)).toMatchInlineSnapshot(`
+    {
+      "A": [
+        "session_create",
+        "turn_start",
+      ],
+      "B": [
+        "search_project_history",
+        "session_id",
+        "session_read",
+        "session_create",
+        "turn_start",
+        "session_resume",
+      ],
+      "C": [
+        "memory_search",
+        "session_id",
+        "session_create",
+        "turn_start",
+      ],
+      "D": [
+        "session_create",
+        "turn_start",
+        "session_compact",
+      ],
+      "E": [
+        "memory_search",
+        "search_project_history",
+        "session_id",
+        "session_read",
+        "session_create",
+        "turn_start",
+        "session_resume",
+      ],
+      "F": [
+        "memory_search",
+        "search_project_history",
+        "session_id",
+        "session_read",
+        "session_create",
+        "turn_start",
+        "session_resume",
+        "session_compact",
+      ],
+    }
+  `);
 });
 
 test("`rkat mcp` searches a project in which no model is configured", async () => {

@@ -1,5 +1,6 @@
 import { describe } from "vitest";
 import { type OpenService, sessionServiceLaws } from "../src/testing.ts";
+import { contractTests } from "./support/contract-tests.ts";
 import { obey } from "./support/obey.ts";
 import { openSdk } from "./support/same-as-sdk.ts";
 
@@ -12,3 +13,5 @@ describe("SessionService", () => {
     },
   ]);
 });
+
+describe("the contract over the SDK", () => contractTests(openSdk));

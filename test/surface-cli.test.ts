@@ -7,6 +7,7 @@ import { BUILDS, type OpenService, type ServiceSetup, sessionServiceLaws } from 
 import { badRequests } from "./support/bad-requests.ts";
 import { Unsayable } from "./support/cli-flags.ts";
 import { cliService } from "./support/cli-service.ts";
+import { contractTests } from "./support/contract-tests.ts";
 import { obey, temporaryFolder } from "./support/obey.ts";
 import { expectSameEvents, failureOf } from "./support/same-as-sdk.ts";
 import { scriptedProvider } from "./support/scripted-provider.ts";
@@ -26,6 +27,9 @@ describe("SessionService over the command", () => {
     },
   ]);
 });
+
+describe("the contract over the command", () =>
+  contractTests(cliService, { folder: "project/.rkat/sessions" }));
 
 test("a conversation gives the same events as over the SDK, as they happen and in the log", () =>
   expectSameEvents(cliService, sdkService));

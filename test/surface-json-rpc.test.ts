@@ -8,6 +8,7 @@ import type { EventEnvelope, SessionService } from "../src/index.ts";
 import { connectJsonRpc, serveJsonRpc } from "../src/json-rpc.ts";
 import { BUILDS, type OpenService, type ServiceSetup, sessionServiceLaws } from "../src/testing.ts";
 import { builtProgram, RKAT } from "./support/built-package.ts";
+import { contractTests } from "./support/contract-tests.ts";
 import { eventsOf } from "./support/eventful-conversation.ts";
 import { obey, temporaryFolder } from "./support/obey.ts";
 import { providerForTest } from "./support/provider-for-test.ts";
@@ -38,6 +39,8 @@ describe("SessionService over JSON-RPC", () => {
     },
   ]);
 });
+
+describe("the contract over JSON-RPC", () => contractTests(open));
 
 test("a conversation gives the same events as over the SDK, as they happen and in the log", () =>
   expectSameEvents(open));

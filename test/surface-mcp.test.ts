@@ -8,6 +8,7 @@ import {
   type ServiceSetup,
   sessionServiceLaws,
 } from "../src/testing.ts";
+import { contractTests } from "./support/contract-tests.ts";
 import { eventsOf } from "./support/eventful-conversation.ts";
 import { obey, temporaryFolder } from "./support/obey.ts";
 import {
@@ -48,6 +49,9 @@ describe("SessionService over MCP", () => {
     },
   ]);
 });
+
+describe("the contract over MCP", () =>
+  contractTests((place, setup) => overHttp(place, setup, "modern")));
 
 const WAYS = {
   stdio: overStdio,

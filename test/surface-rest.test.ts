@@ -2,6 +2,7 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import type { EventEnvelope, SessionService } from "../src/index.ts";
 import { connectRest, serveRest } from "../src/rest.ts";
 import { BUILDS, type OpenService, type ServiceSetup, sessionServiceLaws } from "../src/testing.ts";
+import { contractTests } from "./support/contract-tests.ts";
 import { eventsOf } from "./support/eventful-conversation.ts";
 import { obey, temporaryFolder } from "./support/obey.ts";
 import { startScriptedRest } from "./support/rest-process.ts";
@@ -29,6 +30,8 @@ describe("SessionService over REST", () => {
     },
   ]);
 });
+
+describe("the contract over REST", () => contractTests(open));
 
 test("a conversation gives the same events as over the SDK, as they happen and in the log", () =>
   expectSameEvents(open));

@@ -3,7 +3,7 @@ import { headWithin, tailWithin, utf8Bytes } from "./tokens.ts";
 
 /**
  * Shortens a tool's output to about `keptBytes`: half from its start and half from its end, with a
- * note in between that says what is missing and where to find it. The same input always gives the
+ * note in between that says what is missing. The same input always gives the
  * same text.
  */
 function shortenToolOutput(output: string, keptBytes: number): string {
@@ -11,7 +11,7 @@ function shortenToolOutput(output: string, keptBytes: number): string {
   const tail = tailWithin(output, Math.floor(keptBytes / 2));
   const missing = utf8Bytes(output) - utf8Bytes(head) - utf8Bytes(tail);
   if (missing <= 0) return output;
-  const note = `[${missing} bytes of old tool output pruned; search_project_history finds them]`;
+  const note = `[${missing} bytes of old tool output pruned]`;
   return [head, note, tail].filter((part) => part !== "").join("\n");
 }
 

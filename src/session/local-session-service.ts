@@ -168,7 +168,7 @@ export class LocalSessionService implements SessionService {
     };
     this.#toolsOf = sessionTools(options, {
       searchMemory: this.#searchesMemory ? (request) => this.searchMemory(request) : undefined,
-      searchHistory: this.#searchHistory,
+      searchHistory: this.#has("session-store") ? this.#searchHistory : undefined,
       updateTask: (sessionId, change) => this.#working.changeTask(sessionId, change, "agent"),
     });
 
@@ -199,6 +199,7 @@ export class LocalSessionService implements SessionService {
       },
       systemPrompt: systemPrompt ?? this.#options.systemPrompt,
       searchesMemory: memory && this.#searchesMemory && this.#options.builtinTools !== false,
+      searchesHistory: this.#has("session-store"),
       knowledge,
       messages,
     });

@@ -16,18 +16,21 @@ interface BuiltinWork {
   readonly searchMemory:
     | ((request: { query: string; limit: number }) => Promise<readonly MemoryHit[]>)
     | undefined;
-  searchHistory(request: SearchHistory): Promise<readonly HistoryHit[]>;
+  /** Left out where logs are not kept. */
+  readonly searchHistory: ((request: SearchHistory) => Promise<readonly HistoryHit[]>) | undefined;
   updateTask(sessionId: string, change: TaskChange): Promise<TaskRecord>;
 }
 
-/** The tools of each session: the caller's and rkat's own, `memory_search` only with memory on. */
+/**
+ * The tools of each session: the caller's and rkat's own. `memory_search` needs a memory, and
+ * `search_project_history` needs logs that are kept.
+ */
 export function sessionTools(
   { tools = [], builtinTools = true }: Pick<ServiceOptions, "tools" | "builtinTools">,
   { searchMemory, searchHistory, updateTask }: BuiltinWork,
 ): (settings: SessionSettings) => ToolSet {
-  const builtin = builtinTools
-    ? [searchProjectHistoryTool(searchHistory), updateTaskTool(updateTask), datetimeTool()]
-    : [];
+  const history = searchHistory ? [searchProjectHistoryTool(searchHistory)] : [];
+  const builtin = builtinTools ? [...history, updateTaskTool(updateTask), datetimeTool()] : [];
   const search = builtinTools && searchMemory ? [memorySearchTool(searchMemory)] : [];
   const withMemory = [...search, ...builtin];
   const sets = {

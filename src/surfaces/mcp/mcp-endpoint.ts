@@ -16,7 +16,7 @@ import {
   readSessionResource,
 } from "./session-resources.ts";
 import { type NoticeLevel, runToolCall, type ToolCall } from "./tool-call.ts";
-import { INSTRUCTIONS } from "./tool-texts.ts";
+import { instructionsFor } from "./tool-texts.ts";
 
 /** Calls that run at once, over all connections. */
 const CALLS_MAX = 256;
@@ -51,8 +51,10 @@ export class McpEndpoint {
   }
 
   /** A protocol server for one connection. */
-  createServer({ era }: Partial<Pick<McpRequestContext, "era">> = {}): Server {
-    const { service, instructions = INSTRUCTIONS, version = "0.0.0" } = this.#options;
+  async createServer({ era }: Partial<Pick<McpRequestContext, "era">> = {}): Promise<Server> {
+    const { service, version = "0.0.0" } = this.#options;
+    const instructions =
+      this.#options.instructions ?? instructionsFor(await service.capabilities());
     const server = new Server(
       { name: "rkat", version },
       { capabilities: { tools: {}, resources: {}, logging: {} }, instructions },

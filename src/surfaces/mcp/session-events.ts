@@ -49,19 +49,24 @@ export interface EventReader {
 }
 
 /**
- * Returns a page of a session's log. With `follow` it sends events to the reader
- * instead, until the call is cancelled.
+ * Returns a page of a session's log, which needs the capability `session-store`. With `follow` it
+ * sends events to the reader instead, until the call is cancelled.
  *
  * @throws SessionError, with the wire's names.
  */
 export async function sessionEvents(
-  service: Pick<SessionService, "subscribe">,
+  service: Pick<SessionService, "subscribe" | "capabilities">,
   params: unknown,
   reader: EventReader,
 ): Promise<Record<string, unknown>> {
   try {
     const asked = parseRequest(request, fromWire(request, params ?? {}));
-    return asked.follow ? await follow(service, asked, reader) : await page(service, asked, reader);
+    if (asked.follow) return await follow(service, asked, reader);
+    const capabilities = await service.capabilities();
+    if (!capabilities.includes("session-store")) {
+      throw new SessionError("SESSION_PERSISTENCE_DISABLED");
+    }
+    return await page(service, asked, reader);
   } catch (error) {
     throw errorToWire(request, SessionError.from(error));
   }

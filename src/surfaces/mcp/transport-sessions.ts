@@ -25,13 +25,13 @@ export interface TransportSessionLimits {
  * a transport session, which is not a session of rkat.
  */
 export class TransportSessions {
-  readonly #createServer: () => Server;
+  readonly #createServer: () => Promise<Server>;
   readonly #limits: TransportSessionLimits;
   /** In the order of their last use. */
   readonly #sessions = new Map<string, TransportSession>();
   readonly #sweep: NodeJS.Timeout;
 
-  constructor(createServer: () => Server, limits: TransportSessionLimits) {
+  constructor(createServer: () => Promise<Server>, limits: TransportSessionLimits) {
     this.#createServer = createServer;
     this.#limits = limits;
     this.#sweep = setInterval(() => this.#expire(), Math.min(limits.idleMs, 60_000)).unref();
@@ -54,6 +54,7 @@ export class TransportSessions {
   }
 
   async #begin(request: Request, parsedBody: unknown): Promise<Response> {
+    const server = await this.#createServer();
     if (this.#sessions.size >= this.#limits.sessions && !(await this.#endIdle())) {
       return refuse(503, -32000, `Too many clients: ${this.#limits.sessions} are connected`);
     }
@@ -62,7 +63,7 @@ export class TransportSessions {
       sessionIdGenerator: () => id,
       onsessionclosed: () => void this.#sessions.delete(id),
     });
-    await this.#createServer().connect(transport);
+    await server.connect(transport);
     const session = { transport, open: 0, lastUsed: Date.now() };
     this.#sessions.set(id, session);
     const response = await this.#serve(id, session, request, parsedBody);
