@@ -2,6 +2,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { providerForTest } from "./support/provider-for-test.ts";
+import type { ProviderServer } from "./support/provider-server/provider-server.ts";
 import { Project } from "./support/rkat-process.ts";
 import { writeTinySentenceModel } from "./support/tiny-sentence-model.ts";
 
@@ -16,6 +17,13 @@ const ENTRIES = [
 async function projectWith(config: string, options: Parameters<typeof Project.open>[0] = {}) {
   const project = await Project.open({ config, ...options });
   project.write("entries.jsonl", ENTRIES);
+  return project;
+}
+
+/** The same, with settings of the user's own, which alone may say where a key goes. */
+async function projectOf(config: string, provider: ProviderServer) {
+  const project = await projectWith("", { provider });
+  project.writeOwnConfig(config);
   return project;
 }
 
@@ -42,9 +50,9 @@ test.each(["openai", "ollama"] as const)(
   "vectors come from %s when the settings say so",
   async (name) => {
     const provider = await providerForTest();
-    const project = await projectWith(
+    const project = await projectOf(
       `[memory]\nstore = "hnsw"\n[embeddings]\nprovider = "${name}"\nbatch_size = 2\nbase_url = "${provider.urls[name]}"`,
-      { provider },
+      provider,
     );
     expect((await project.rkat(["memory", "add", "--jsonl", "entries.jsonl"])).code).toBe(0);
     expect((await found(project, "deploy billing"))[0]).toBe("The");
@@ -56,9 +64,9 @@ test.each(["openai", "ollama"] as const)(
 
 test("the database has the vectors of new entries before the command that adds them ends", async () => {
   const provider = await providerForTest();
-  const project = await projectWith(
+  const project = await projectOf(
     `[embeddings]\nprovider = "openai"\nbase_url = "${provider.urls.openai}"`,
-    { provider },
+    provider,
   );
   expect((await project.rkat(["memory", "add", "--jsonl", "entries.jsonl"])).code).toBe(0);
   const { stdout } = await project.rkat(["memory", "stats"]);
@@ -69,9 +77,9 @@ test("a server that starts with another embedder makes vectors before the first 
   const provider = await providerForTest();
   const from = (model: string) =>
     `[embeddings]\nprovider = "openai"\nmodel = "${model}"\nbase_url = "${provider.urls.openai}"`;
-  const project = await projectWith(from("text-embedding-3-small"), { provider });
+  const project = await projectOf(from("text-embedding-3-small"), provider);
   expect((await project.rkat(["memory", "add", "--jsonl", "entries.jsonl"])).code).toBe(0);
-  project.write(".rkat/config.toml", from("text-embedding-3-large"));
+  project.writeOwnConfig(from("text-embedding-3-large"));
   project.start(["serve", "--port", "0"]);
   await expect
     .poll(async () => (await project.rkat(["memory", "stats"])).stdout, { timeout: 20_000 })
@@ -106,7 +114,7 @@ test("without the configured model, search uses words, and a warning says what t
 test("`doctor` tries the embedder, and reports when it does not answer", async () => {
   const provider = await providerForTest();
   const at = (url: string) => `[embeddings]\nprovider = "openai"\nbase_url = "${url}"`;
-  const project = await projectWith(at(provider.urls.openai), { provider });
+  const project = await projectOf(at(provider.urls.openai), provider);
   const embeddings = async () => {
     const { findings } = (await JSON.parse((await project.rkat(["doctor", "--json"])).stdout)) as {
       findings: { name: string; state: string; detail: string }[];
@@ -115,7 +123,7 @@ test("`doctor` tries the embedder, and reports when it does not answer", async (
   };
   expect(await embeddings()).toMatchObject({ state: "good" });
   // Nobody listens on port 9.
-  project.write(".rkat/config.toml", at("http://127.0.0.1:9/v1"));
+  project.writeOwnConfig(at("http://127.0.0.1:9/v1"));
   expect(await embeddings()).toMatchObject({ state: "wrong", detail: expect.stringMatching(/\S/) });
 });
 

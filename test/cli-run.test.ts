@@ -180,7 +180,8 @@ test("flags, settings and variables reach the model", async () => {
 test("a provider's settings are used, and its key is the one they name", async () => {
   const provider = await providerForTest();
   const config = `[providers.mine]\nbase_url = "${provider.urls["openai-compatible"]}"\napi_key_env = "MY_KEY"\n`;
-  const project = await Project.open({ config });
+  const project = await Project.open();
+  project.writeOwnConfig(config);
   const args = ["run", "-m", "mine/small", "hi"];
   const refused = await project.rkat(args, "", { MINE_API_KEY: "another" });
   expect(refused.code).toBe(22);

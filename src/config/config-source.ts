@@ -1,3 +1,4 @@
+import { shownAddress } from "../core/errors.ts";
 import { nearestName } from "./nearest-name.ts";
 import { SETTING_KEYS, SETTINGS, type SettingKey } from "./settings.ts";
 
@@ -39,7 +40,8 @@ export function unknownSetting(spelled: string, names: readonly string[]): strin
 
 /** The message for a value that is not allowed. It never shows what may be an API key. */
 export function badValue(spelled: string, key: SettingKey, value: unknown): string {
-  const found = key.endsWith(".api_key_env") ? "" : ` is ${describe(value)}; it`;
+  const safe = key.endsWith(".base_url") && typeof value === "string" ? shownAddress(value) : value;
+  const found = key.endsWith(".api_key_env") ? "" : ` is ${describe(safe)}; it`;
   return `${spelled}${found} must be ${SETTINGS[key].kind.allowed}.`;
 }
 

@@ -1,4 +1,5 @@
 import type { ToolPolicy } from "../core/approval.ts";
+import { shownAddress } from "../core/errors.ts";
 import { type ConfigOwner, type ConfigSource, dotted, type FoundSetting } from "./config-source.ts";
 import {
   type ProjectRule,
@@ -34,6 +35,8 @@ export class Config {
   /** Policies of an untrusted project. They can only make others stricter. */
   readonly #atLeast = new Map<string, FoundSetting>();
   readonly #ignored: FoundSetting[] = [];
+  /** Settings in force that a project's file made. */
+  readonly #ofProject = new Set<string>();
 
   constructor(sources: readonly ConfigSource[]) {
     for (const { owner, settings } of sources) {
@@ -45,6 +48,8 @@ export class Config {
     const name = dotted(found.path);
     if (owner !== "project") {
       this.#found.set(name, found);
+      if (owner === "user") this.#ofProject.delete(name);
+      else this.#ofProject.add(name);
       return;
     }
     const { project: rule, default: usual } = SETTINGS[found.key];
@@ -65,6 +70,11 @@ export class Config {
   /** The configured value; undefined when only the default applies. */
   given<Key extends SettingKey>(key: Key): SettingValue<Key> | undefined {
     return this.#found.get(key)?.value as SettingValue<Key> | undefined;
+  }
+
+  /** Whether a trusted project's file made this setting, such as `"providers", "groq", "base_url"`. */
+  isOfProject(...path: readonly string[]): boolean {
+    return this.#ofProject.has(dotted(path));
   }
 
   /** The settings of each provider, by its name. */
@@ -140,13 +150,7 @@ function policiesIn(
 
 function entry(key: string, setting: SettingKey, value: unknown, origin: string): EffectiveSetting {
   if (value === undefined) return { key, value: null, written: "", origin };
-  const shown = setting.endsWith(".base_url") ? withoutPassword(String(value)) : value;
+  const shown = setting.endsWith(".base_url") ? shownAddress(String(value)) : value;
   const write = SETTINGS[setting].kind.write as (value: unknown) => string;
   return { key, value: shown, written: write(shown), origin };
-}
-
-function withoutPassword(address: string): string {
-  const url = new URL(address);
-  if (url.password !== "") url.password = "***";
-  return url.href.replace(/\/$/, address.endsWith("/") ? "/" : "");
 }

@@ -31,16 +31,21 @@ export function knowledgeSettings(config: Config) {
   };
 }
 
-/** The address of each provider, and its key if the settings name a variable. */
+/**
+ * The address of each provider, and its key if the settings name a variable. A key never goes to an
+ * address that a project's file chose, even if you trust the project.
+ */
 export function providerSettings(config: Config, env: Env) {
   const keys: Record<string, string> = {};
   const baseUrls: Record<string, string> = {};
+  const withoutKey: string[] = [];
   for (const [name, { api_key_env, base_url }] of Object.entries(config.providers)) {
+    if (config.isOfProject("providers", name, "base_url")) withoutKey.push(name);
     const key = api_key_env === undefined ? undefined : env[api_key_env];
     if (key !== undefined) keys[name] = key;
     if (base_url !== undefined) baseUrls[name] = base_url;
   }
-  return { keys, baseUrls, contextWindows: config.contextWindows };
+  return { keys, baseUrls, withoutKey, contextWindows: config.contextWindows };
 }
 
 /** @throws SessionError `MODEL_UNAVAILABLE` when the settings name a variable for the key and it is not set. */
@@ -60,13 +65,16 @@ export function embedderSettings(config: Config, env: Env) {
   if (provider === undefined && model === undefined) return undefined;
   const remote = provider === undefined ? undefined : config.providers[provider];
   const variable = config.get("embeddings.api_key_env") ?? remote?.api_key_env;
+  const own = config.get("embeddings.base_url");
+  const section = own === undefined ? ["providers", provider ?? ""] : ["embeddings"];
   return {
     batchSize: config.get("embeddings.batch_size"),
+    sendsKey: !config.isOfProject(...section, "base_url"),
     ...given({
       provider,
       model: config.get("embeddings.model"),
       dimensions: config.get("embeddings.dimensions"),
-      baseUrl: config.get("embeddings.base_url") ?? remote?.base_url,
+      baseUrl: own ?? remote?.base_url,
       apiKey: variable === undefined ? undefined : namedKey(variable, "The embedder", env),
     }),
   };

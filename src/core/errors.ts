@@ -280,3 +280,8 @@ export function errorText(error: unknown): string {
   const text = error instanceof Error ? error.message : String(error);
   return text.replace(/\s+/g, " ").trim() || "It gave no message.";
 }
+
+/** An address as messages may show it: without a user, a password and a query, which may hold a key. */
+export function shownAddress(address: string): string {
+  return address.replace(/^(\w+:\/\/)?.*@/s, "$1***@").replace(/[?#].*$/s, "?***");
+}

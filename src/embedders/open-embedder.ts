@@ -14,6 +14,8 @@ export interface EmbedderSettings {
   readonly baseUrl?: string;
   /** The key of `openai`. Default: `OPENAI_API_KEY` of the environment. */
   readonly apiKey?: string;
+  /** Whether the server gets the key. Default true. */
+  readonly sendsKey?: boolean;
   /** Texts in one request to a server. Default 32. */
   readonly batchSize?: number;
   /** Default: the process's environment. */
@@ -60,7 +62,7 @@ const OPEN: Readonly<Record<EmbedderProvider, (settings: EmbedderSettings) => Pr
 async function openRemote(
   name: "openai" | "ollama",
   usualModel: string,
-  { model = usualModel, dimensions, baseUrl, apiKey, batchSize, env }: EmbedderSettings,
+  { model = usualModel, dimensions, baseUrl, apiKey, sendsKey, batchSize, env }: EmbedderSettings,
 ): Promise<Embedder> {
   const [{ findProvider }, { makeEmbedder }] = await Promise.all([
     import("../models/find-provider.ts"),
@@ -70,6 +72,7 @@ async function openRemote(
     ...(baseUrl === undefined ? {} : { baseUrls: { [name]: baseUrl } }),
     ...(apiKey === undefined ? {} : { keys: { [name]: apiKey } }),
     ...(env === undefined ? {} : { env }),
+    ...(sendsKey === false ? { withoutKey: [name] } : {}),
   });
   return makeEmbedder(model, async () => (await load()).embeddingModel(model), {
     id: `${name}/${model}`,

@@ -1,6 +1,7 @@
 import type { ProviderV4 } from "@ai-sdk/provider";
-import { SessionError } from "../core/errors.ts";
+import { SessionError, shownAddress } from "../core/errors.ts";
 import { openAiCompatible, PROVIDERS, type Provider, type ProviderSettings } from "./providers.ts";
+import { withoutRedirects } from "./without-redirects.ts";
 
 export interface FindProviderOptions {
   /** Keys by provider. They override the environment. */
@@ -13,6 +14,8 @@ export interface FindProviderOptions {
    * `groq/…` work, with the key in `GROQ_API_KEY`.
    */
   readonly baseUrls?: Readonly<Record<string, string>>;
+  /** Providers that get no key, because somebody else may have chosen their address. */
+  readonly withoutKey?: readonly string[];
   readonly fetch?: typeof globalThis.fetch;
 }
 
@@ -36,7 +39,7 @@ export function findProvider(name: string, options: FindProviderOptions): FoundP
     name,
     baseURL: findBaseUrl(provider, name, options),
     ...(key.secrets ? { apiKey: key.secrets[0] } : {}),
-    ...(options.fetch ? { fetch: options.fetch } : {}),
+    fetch: withoutRedirects(options.fetch ?? globalThis.fetch),
   };
   return { ...key, load: () => load(provider, settings) };
 }
@@ -70,8 +73,15 @@ export function allowed({ baseUrls = {} }: FindProviderOptions): string {
 function findKey(
   provider: Provider,
   providerName: string,
-  { keys = {}, env = process.env }: FindProviderOptions,
+  { keys = {}, env = process.env, withoutKey = [] }: FindProviderOptions,
 ): { readonly secrets?: readonly [string]; readonly keyVariable?: string } {
+  if (withoutKey.includes(providerName)) {
+    if (provider.keyOptional) return {};
+    throw unavailable(
+      `${providerName} needs a key, and yours is not sent to an address that a project's file chose.`,
+      "Set base_url in your own config.toml (`rkat config` says where), or in a variable.",
+    );
+  }
   const own = keys[providerName]?.trim();
   if (own) return { secrets: [own] };
   const keyVariable = provider.keyVariables.find((variable) => env[variable]?.trim());
@@ -91,7 +101,7 @@ function findBaseUrl(
 ): string {
   const { baseUrlVariable, baseUrl } = provider;
   const own = baseUrls[providerName] || (baseUrlVariable && env[baseUrlVariable]);
-  if (own) return normalizeBaseUrl(own, baseUrl);
+  if (own) return plainAddress(normalizeBaseUrl(own, baseUrl), providerName);
   if (baseUrl) return baseUrl;
   throw unavailable(
     `${providerName} needs the base URL of a server.`,
@@ -103,6 +113,17 @@ export function unavailable(message: string, hint?: string): SessionError {
   return new SessionError("MODEL_UNAVAILABLE", { message, ...(hint ? { hint } : {}) });
 }
 
+/** `fetch` refuses an address with a password, and its error would show it. */
+function plainAddress(address: string, providerName: string): string {
+  const url = URL.parse(address);
+  const isPlain = url && url.username + url.password + url.search === "";
+  if (isPlain && /^https?:$/.test(url.protocol)) return address;
+  throw unavailable(
+    `${providerName} cannot be reached at ${shownAddress(address)}.`,
+    "A base URL is an address such as https://host/v1, without a password and a query. Put the key into an environment variable.",
+  );
+}
+
 /**
  * Completes a base URL. Other programs use the same variables in other forms: without
  * the version (`https://api.anthropic.com`), or as the address that Ollama listens on
@@ -111,9 +132,8 @@ export function unavailable(message: string, hint?: string): SessionError {
 function normalizeBaseUrl(text: string, usual: string | undefined): string {
   const address = text.trim().replace(/\/+$/, "");
   if (usual === undefined) return address;
-  const withScheme = /^https?:\/\//.test(address) ? address : `http://${address}`;
+  const withScheme = address.includes("://") ? address : `http://${address}`;
   const url = URL.parse(withScheme);
-  // An invalid URL fails where it is used, with the user's own text.
   if (!url) return address;
   if (url.hostname === "0.0.0.0") url.hostname = "127.0.0.1";
   if (url.port === "" && withScheme !== address) url.port = new URL(usual).port;

@@ -60,6 +60,13 @@ export class Project {
     return path;
   }
 
+  /** Writes the user's own settings, which are outside of the project. */
+  writeOwnConfig(content: string): void {
+    const folder = join(this.folder, "..", ".config", "rkat");
+    mkdirSync(folder, { recursive: true });
+    writeFileSync(join(folder, "config.toml"), content);
+  }
+
   /** Runs a command line to its end. */
   rkat(
     args: readonly string[],

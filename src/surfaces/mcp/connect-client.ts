@@ -45,7 +45,7 @@ export async function connectClient(to: McpProgram | McpAddress): Promise<McpCon
   if ("url" in to) {
     const headers = to.token === undefined ? {} : { authorization: `Bearer ${to.token}` };
     const transport = new StreamableHTTPClientTransport(new URL(to.url), {
-      requestInit: { headers },
+      requestInit: { headers, redirect: "error" },
     });
     failCutOffCalls(transport);
     const mode = to.era === "modern" ? ({ pin: "2026-07-28" } as const) : (to.era ?? "auto");

@@ -5,7 +5,7 @@ import {
   EventSourceParserStream,
   ParseError,
 } from "eventsource-parser/stream";
-import { SessionError } from "../../core/errors.ts";
+import { SessionError, shownAddress } from "../../core/errors.ts";
 import type { EventEnvelope } from "../../core/event.ts";
 import { parseRequest, subscribe as subscribeRequest } from "../../core/requests.ts";
 import type { SessionService, SubscribeOptions, TurnOptions } from "../../core/session-service.ts";
@@ -138,10 +138,12 @@ class RestConnection implements ServiceConnection {
       method,
       headers: Object.entries(given).flatMap(([name, value]) => (value ? [[name, value]] : [])),
       signal,
+      // The token must not go elsewhere.
+      redirect: "error",
       ...(method === "POST" ? { body: JSON.stringify(params) } : {}),
     }).catch((error: Error) => {
       throw new SessionError("SERVICE_UNAVAILABLE", {
-        message: `${url} could not be reached: ${reasonOf(error)}`,
+        message: `${shownAddress(url)} could not be reached: ${reasonOf(error).replaceAll(url, shownAddress(url))}`,
         hint: "Is the server running (`rkat serve`)?",
         cause: error,
       });
