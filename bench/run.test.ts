@@ -5,7 +5,7 @@ import { text } from "node:stream/consumers";
 import { expect, onTestFinished, test } from "vitest";
 import { IMPORTS_BUILT_PACKAGE } from "../test/support/built-package.ts";
 import { temporaryFolder } from "../test/support/obey.ts";
-import { LONG } from "../test/support/trials.ts";
+import { trials } from "../test/support/trials.ts";
 
 interface Run {
   readonly child: ChildProcess;
@@ -50,13 +50,13 @@ test("`recall --quick --json` prints what was measured, and leaves nothing behin
   expect(left()).toEqual([]);
 });
 
-/** `memory` and `vectors` run the same tasks, the latter with an embedder. */
+/** `npm test` runs the quickest of them: what they share then works in all. */
 const SUITES = [
-  { suite: "memory", figures: ["search p50", "one add", "rkat memory search, whole"] },
-  ...(LONG ? [{ suite: "vectors", figures: ["hybrid search p99", "open and first result"] }] : []),
   { suite: "turns", figures: ["a turn after 10 000 messages"] },
+  { suite: "memory", figures: ["search p50", "one add", "rkat memory search, whole"] },
+  { suite: "vectors", figures: ["hybrid search p99", "open and first result"] },
   { suite: "surfaces", figures: ["a token, rest", "rkat --version, whole"] },
-];
+].slice(0, trials(1, 4));
 
 test.for(SUITES)(
   "$suite runs on a small store, and people get a table",

@@ -25,7 +25,7 @@ import {
 import { trials } from "./support/trials.ts";
 
 /** Each runs a history, and up to two continuations of what became of it. */
-const RUNS = trials(600, 5500);
+const RUNS = trials(300, 5500);
 
 interface Scenario {
   readonly config: Partial<CompactionConfig> & { readonly autoCompactThreshold: number };
@@ -323,7 +323,7 @@ test("superseded system messages may leave, others never; in need only what has 
       }
     },
   );
-  await fc.assert(check, { numRuns: 1000, seed: 20_260_102, endOnFailure: true });
+  await fc.assert(check, { numRuns: trials(300, 3000), seed: 20_260_102, endOnFailure: true });
 }, 120_000);
 
 const CONVERSATIONS = new URL("../../shared/bench/data/", import.meta.url);
@@ -339,8 +339,8 @@ test(
     const config = { autoCompactThreshold: 4000 };
     const scenario: Scenario = { ...PLAIN, config, summary: { kind: "text", text: "So far." } };
     let compactions = 0;
-    // Every day one conversation in six, before a release all of them.
-    const some = realConversations().filter((_, index) => index % trials(6, 1) === 0);
+    // Every day one conversation in fifteen, before a release all of them.
+    const some = realConversations().filter((_, index) => index % trials(15, 1) === 0);
     for (const conversation of some) {
       let history: readonly Message[] = [];
       let weight = 0;

@@ -12,6 +12,7 @@ import { openDatabase } from "../src/stores/sqlite/database.ts";
 import { SqliteMemoryStore } from "../src/stores/sqlite/sqlite-memory-store.ts";
 import { embedderLaws } from "../src/testing/embedder-laws.ts";
 import { memoryStoreLaws } from "../src/testing/memory-store-laws.ts";
+import { LONG } from "./support/trials.ts";
 
 const sqlite = (thread: "main" | "worker") => async (folder: string) =>
   new SqliteMemoryStore(openDatabase({ path: join(folder, "rkat.db"), thread }));
@@ -28,7 +29,9 @@ const STORES: readonly {
   { name: "sqlite", durable: true, open: sqlite("main") },
   { name: "sqlite in a worker", durable: true, open: sqlite("worker") },
   { name: "sqlite in memory", durable: false, open: inMemory("main") },
-  { name: "sqlite in memory, in a worker", durable: false, open: inMemory("worker") },
+  ...(LONG
+    ? [{ name: "sqlite in memory, in a worker", durable: false, open: inMemory("worker") }]
+    : []),
   {
     name: "hnsw over sqlite",
     durable: true,

@@ -194,6 +194,25 @@ describe("with a trained embedder", () => {
     expect(passages[0]).toBe("remark number 299");
   });
 
+  test("a long entry is read and cut into passages once, however many batches its vectors take", async () => {
+    const database = openDatabase({ path: path() });
+    const store = new SqliteMemoryStore(database);
+    opened.push(store);
+    await store.add([entry("long", "A remark that goes on. ".repeat(10_000))]);
+    const embedder = new ConceptEmbedder();
+    const work = sqliteVectorWork(database, "default", embedder.id);
+    let pages = 0;
+    const pendingPassages: typeof work.pendingPassages = (...range) => {
+      pages += 1;
+      return work.pendingPassages(...range);
+    };
+    const queue = new VectorQueue({ ...work, pendingPassages }, { embedder });
+    expect(await queue.done()).toMatchObject({ pending: 0 });
+    await queue.close();
+    expect(embedder.embedded.length).toBeGreaterThan(500);
+    expect(pages).toBeLessThan(5);
+  });
+
   test("what another store embedded is found at the next search", async () => {
     const [one, other] = [open(new ConceptEmbedder()), open(new ConceptEmbedder())];
     await one.add(PETS);

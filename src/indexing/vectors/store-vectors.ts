@@ -90,8 +90,9 @@ export interface PendingPage {
 const EXAMINED = 2000;
 
 /**
- * Passages that a space lacks, of entries stored before one, the newest entries first. `undefined` when
- * the space is gone.
+ * Passages that a space lacks, of entries stored before one, the newest entries first. A page ends with
+ * the entry that fills it: an entry is cut into passages once, however long it is. `undefined` when the
+ * space is gone.
  */
 export function pendingPassages(
   spaceNumber: number,
@@ -110,8 +111,7 @@ export function pendingPassages(
     const found: PendingPassage[] = [];
     for (const entry of yield* ask("entriesLacking", spaceNumber, range)) {
       found.push(...lackingOf(entry));
-      if (found.length < limit) continue;
-      return { passages: found.slice(0, limit), before: entry.key + 1, pending };
+      if (found.length >= limit) return { passages: found, before: entry.key, pending };
     }
     return { passages: found, pending, ...(oldest === 0 ? {} : { before: oldest }) };
   });

@@ -149,36 +149,45 @@ export class VectorQueue {
     const space = opened.number;
     /** Slots whose passages wait for the next sweep. */
     const left = new Set<number>();
-    /** Where the next page begins: behind what was embedded, so that nothing is read twice. */
+    /** What the last page had that was not embedded yet. */
+    let waiting: readonly PendingPassage[] = [];
+    /** Where the next page begins; `undefined` for the newest entries. */
     let before: number | undefined;
     /** Whether anything was embedded since the newest entries were looked at. */
     let embedded = false;
     let size = this.#options.batchSize;
     while (!this.#stopped) {
       // Passages that were added meanwhile come first.
-      if (this.#wokenAgain) before = undefined;
-      this.#wokenAgain = false;
-      const page = await this.#work.pendingPassages(space, before, size + left.size);
-      if (!page) return "replaced";
-      if (page.pending === 0) return this.#finish(space);
-      const lacking = page.passages.filter(({ slot }) => !left.has(slot));
-      const batch = lacking.slice(0, size);
-      if (batch.length === 0) {
-        // Another process may have added some: the sweep ends when a whole pass has found nothing.
-        if (page.before === undefined && !embedded) return left.size > 0 ? "later" : "done";
-        if (page.before === undefined) embedded = false;
-        before = page.before;
-        continue;
+      if (this.#wokenAgain) {
+        before = undefined;
+        waiting = [];
       }
+      this.#wokenAgain = false;
+      if (waiting.length === 0) {
+        const page = await this.#work.pendingPassages(space, before, size + left.size);
+        if (!page) return "replaced";
+        if (page.pending === 0) return this.#finish(space);
+        waiting = page.passages.filter(({ slot }) => !left.has(slot));
+        before = page.before;
+        // Another process may have added some: the sweep ends when a whole pass has found nothing.
+        if (waiting.length === 0 && before === undefined) {
+          if (!embedded) return left.size > 0 ? "later" : "done";
+          embedded = false;
+        }
+        if (waiting.length === 0) continue;
+      }
+      const batch = waiting.slice(0, size);
       try {
         for (const slot of await this.#embed(space, batch)) left.add(slot);
         size = Math.min(2 * size, this.#options.batchSize);
-        const last = batch.at(-1)?.entry ?? 0;
-        before = batch.length < lacking.length ? last + 1 : page.before;
+        waiting = waiting.slice(batch.length);
         embedded = true;
       } catch (error) {
         this.#failed(error);
-        if (size === 1) for (const { slot } of batch) left.add(slot);
+        if (size === 1) {
+          for (const { slot } of batch) left.add(slot);
+          waiting = waiting.slice(batch.length);
+        }
         size = Math.ceil(size / 4);
         await this.#wait();
       }

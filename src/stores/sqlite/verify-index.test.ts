@@ -1,7 +1,7 @@
-import { mkdtemp, rm } from "node:fs/promises";
+import { copyFile, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
 import type { Connection } from "./connection.ts";
 import { openDatabase } from "./database.ts";
 import { openConnection } from "./open-connection.ts";
@@ -10,9 +10,12 @@ import { SqliteMemoryStore } from "./sqlite-memory-store.ts";
 let folder: string;
 let store: SqliteMemoryStore;
 
-beforeEach(async () => {
+const path = () => join(folder, "rkat.db");
+const sound = () => join(folder, "sound.db");
+
+beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "rkat-test-"));
-  store = new SqliteMemoryStore(openDatabase({ path: join(folder, "rkat.db") }));
+  const store = new SqliteMemoryStore(openDatabase({ path: sound() }));
   for (let batch = 0; batch < 3; batch += 1) {
     await store.add(
       Array.from({ length: 900 }, (_, index) => ({
@@ -27,12 +30,17 @@ beforeEach(async () => {
   }
   await store.add([{ id: "last", content: "osprey", sessionId: "s", turn: 0, kind: "fact" }]);
   await store.finishMerging();
+  await store.close();
 });
 
-afterEach(async () => {
-  await store.close();
-  await rm(folder, { recursive: true });
+afterAll(() => rm(folder, { recursive: true }));
+
+beforeEach(async () => {
+  await copyFile(sound(), path());
+  store = new SqliteMemoryStore(openDatabase({ path: path() }));
 });
+
+afterEach(() => store.close());
 
 /** One word, "a", which is said to be in some 500 million places. */
 const WORDS_WITHOUT_END = "02 0100 0500 01 61 fcffffff07".replaceAll(" ", "");
@@ -130,7 +138,7 @@ test("building the index anew mends what is wrong with it", async () => {
 });
 
 function inFile(change: (db: Connection) => void): void {
-  const db = openConnection(join(folder, "rkat.db"));
+  const db = openConnection(path());
   try {
     change(db);
   } finally {
