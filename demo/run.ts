@@ -128,7 +128,7 @@ function sayWhatNext(): void {
   );
 }
 
-/** A folder that each run starts anew, and that git does not see. */
+/** A folder that each run empties first, and that git ignores. */
 function emptyFolder(name: string): string {
   rmSync(name, { recursive: true, force: true });
   mkdirSync(name);

@@ -71,7 +71,7 @@ export function supersededEvents({ openCalls, waiting }: SessionState): DurableE
   });
 }
 
-const SUPERSEDED = "Nobody answered before the next prompt came (superseded).";
+const SUPERSEDED = "There was no answer before the next prompt (superseded).";
 
 /** Why a call did not run, as the model reads it. */
 export const DENIALS = {

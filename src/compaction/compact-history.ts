@@ -133,7 +133,7 @@ export async function compactHistory(
     const detail = `The history is estimated at ${source.tokensBefore} tokens, below ${targetTokens}.`;
     return unchanged("below_threshold", detail);
   }
-  // Whoever asks for a compaction wants old turns summarised, not their output shortened;
+  // If you ask for a compaction, you want old turns summarised, not their output shortened;
   // and shorter messages are not fewer.
   if (!force && !bare && !crowded && options.pruneToolOutput !== false) {
     const shortened = pruneToolOutput(messages, { targetTokens, pinned }, measured);

@@ -120,7 +120,7 @@ export function planRebuild(
   const price = summaryPrice(history, discardedAt, shortened);
   const bytes = summaryWeight === 0 ? 0 : Math.min(left, reserve, price);
   const summaryBytesMax = bytes < USEFUL_SUMMARY_BYTES ? 0 : Math.floor(bytes);
-  // Nobody is served by losing a turn without a trace when nothing had to go.
+  // Without a need for room, a turn must not be lost without a trace.
   if (!over && summaryBytesMax === 0) return NOTHING;
   return { discardedAt, shortened, summaryBytesMax };
 }

@@ -2,7 +2,7 @@ import { indexableText, isSummary, type Message, toolResults, toolUses } from ".
 import { type Anchor, type AnchorKind, anchorsIn } from "./anchors.ts";
 import { summaryText, userText } from "./render-transcript.ts";
 
-/** What one mention counts. A listing that a tool printed names much that nobody meant. */
+/** The weight of one mention. A tool's listing names many things that no one talks about. */
 const WEIGHTS = { user: 2, assistant: 1.5, call: 1, summary: 1, result: 0.5 } as const;
 
 /** A path says more than a number does. */
@@ -36,7 +36,7 @@ export function rankAnchors(messages: readonly Message[]): readonly Anchor[] {
     .map(({ anchor }) => anchor);
 }
 
-/** The texts of a message, and what a mention in each counts. Reasoning is nobody's word. */
+/** The texts of a message, with the weight of a mention in each. Reasoning does not count. */
 export function textsOf(
   message: Message,
 ): readonly { readonly text: string; readonly weight: number }[] {

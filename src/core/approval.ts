@@ -33,7 +33,7 @@ export interface ApprovalAnswer {
  *
  * Contract:
  * - It is asked about one call at a time.
- * - `signal` aborts when somebody else has answered, or the turn has ended.
+ * - `signal` aborts when another process has answered, or the turn has ended.
  */
 export type Approve = (
   call: PendingApproval,

@@ -14,7 +14,7 @@ export interface FindProviderOptions {
    * `groq/…` work, with the key in `GROQ_API_KEY`.
    */
   readonly baseUrls?: Readonly<Record<string, string>>;
-  /** Providers that get no key, because somebody else may have chosen their address. */
+  /** Providers that get no key, because a project may have chosen their address. */
   readonly withoutKey?: readonly string[];
   readonly fetch?: typeof globalThis.fetch;
 }

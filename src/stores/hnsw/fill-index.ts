@@ -75,7 +75,7 @@ async function addNew(
     index.lastId = entries.at(-1)?.id;
     done += entries.length;
     onProgress?.({ done: Math.min(done, total), total });
-    // The library works on this thread; whoever else waits for it gets a turn.
+    // The library blocks this thread: let other work run in between.
     await rest();
   }
   return false;

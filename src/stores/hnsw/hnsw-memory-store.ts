@@ -24,7 +24,7 @@ import { withNeighbours } from "./with-neighbours.ts";
 export interface HnswMemoryStoreOptions {
   /** Where entries are kept. What is in it already is indexed too. */
   readonly entries: MemoryStore;
-  /** Where the index is kept; without it, it is made anew in each process. */
+  /** Where the index is kept; without it, each process builds its own. */
   readonly file?: string;
   /** Makes the vectors. Default: a bag of words in 4096 buckets. */
   readonly embedder?: Embedder;

@@ -3,7 +3,7 @@ import type { Connection } from "./connection.ts";
 import { openConnection } from "./open-connection.ts";
 import { isBusy, storeFailure } from "./store-failure.ts";
 
-/** How a command ended. `busy`: somebody else held the lock, and nothing was done. */
+/** How a command ended. `busy`: another connection held the lock, and nothing was done. */
 export type Outcome =
   | { readonly type: "done"; readonly result: unknown }
   | { readonly type: "busy" }

@@ -8,12 +8,12 @@ import { knowledgeCommands } from "./knowledge-commands.ts";
 import { sessionCommands } from "./session-commands.ts";
 
 /**
- * All that is ever asked of the database, by name.
+ * Every command that the database runs, by name.
  *
  * A command is a synchronous function of a connection. Its arguments and its
- * result can be cloned, so that it runs here or in another thread alike. It
- * does all its writing in one transaction (`db.write`), so that it can be run
- * again when somebody else held the lock.
+ * result can be cloned, so that it runs here or in another thread. It writes in
+ * one transaction (`db.write`), so that it can be run again when another
+ * connection held the lock.
  */
 export const commands = {
   ...eventCommands,

@@ -21,8 +21,8 @@ const SCRIPT = new URL(
 );
 
 /**
- * Runs commands in a thread of its own, one after the other. The first starts
- * it; it keeps the process alive only while somebody waits for an answer.
+ * Runs commands in a thread of its own, one after the other. The first command
+ * starts it. It keeps the process alive only while a caller waits for an answer.
  */
 export class DatabaseThread {
   readonly #path: string;
@@ -57,7 +57,7 @@ export class DatabaseThread {
   }
 
   #start(): Worker {
-    // Not imported: it would load with the store, takes 2 ms, and whoever searches once starts no thread.
+    // Not imported: loading it takes 2 ms, and a single search starts no thread.
     const { Worker } = process.getBuiltinModule("node:worker_threads");
     const worker = new Worker(SCRIPT, {
       workerData: { path: this.#path },
@@ -78,7 +78,7 @@ export class DatabaseThread {
     if (this.#waiting.size === 0) worker.unref();
   }
 
-  /** Whoever waits is told; the next command starts another thread. */
+  /** Fails the waiting commands. The next command starts another thread. */
   #fail(worker: Worker, cause: Error): void {
     if (this.#worker !== worker) return;
     this.#worker = undefined;

@@ -44,7 +44,7 @@ export function openDatabase(options: DatabaseOptions): Database {
       return closed;
     },
     async run<Name extends CommandName>(name: Name, ...values: CommandArguments<Name>) {
-      // Asked for when somebody is in the way: Node loads this clock late, which takes a millisecond.
+      // Only read when another connection holds the lock: Node loads this clock lazily, which takes a millisecond.
       let givesUpAt: number | undefined;
       for (;;) {
         if (closed) throw storeError(`${path} is closed.`);

@@ -60,7 +60,7 @@ export const deletionCommands = {
     return db.totalChanges() - before >= 2;
   },
 
-  /** Empties the write-ahead log, where deleted text can still be read; returns whether nobody was in the way. */
+  /** Empties the write-ahead log, where deleted text can still be read. Returns false when another connection was reading it. */
   forgetDeleted(db: Connection): boolean {
     return db.emptyLog();
   },

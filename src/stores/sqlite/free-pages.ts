@@ -1,6 +1,6 @@
 import type { Connection } from "./connection.ts";
 
-/** Pages that are moved at a time: for as long as that takes, nobody else writes. */
+/** Pages that are moved at a time. Other writers wait meanwhile. */
 const STEP_PAGES = 256;
 /** Fewer free ones are left for what is added next. */
 const FREE_SHARE_MAX = 0.04;

@@ -3,7 +3,7 @@
  *
  * The event log is the only place where text is kept; `event_text` finds the
  * position of an event by its words and holds nothing else. It has no content
- * of its own, so that whoever deletes an event has to tell it the text again.
+ * of its own, so deleting an event needs its text.
  */
 export const sessionSchema = `
   -- The log of a session. One that was deleted has no namespace, until its events are gone.

@@ -20,7 +20,7 @@ const FAILURES: Readonly<Record<number, { readonly what: string; readonly hint: 
   },
 };
 
-/** The error for whoever called, whatever was thrown while working on the store at `path`. */
+/** The error for the caller, made of anything thrown while working on the store at `path`. */
 export function storeFailure(error: unknown, path: string): unknown {
   if (SessionError.is(error)) return error;
   const known = FAILURES[resultCode(error) ?? -1];
@@ -30,7 +30,7 @@ export function storeFailure(error: unknown, path: string): unknown {
   return error;
 }
 
-/** Whether somebody else holds the lock that was needed: the same command can be run again. */
+/** Whether another connection holds the lock: the same command can be run again. */
 export function isBusy(error: unknown): boolean {
   const code = resultCode(error);
   return code === 5 || code === 6;
