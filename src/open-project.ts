@@ -8,6 +8,7 @@ import {
   providerSettings,
   requireProviderKey,
 } from "./config/service-settings.ts";
+import { switchedOffSettings } from "./config/unused-settings.ts";
 import { hasCapability, lookAtStore, makeStore, type Workspace } from "./config/workspace.ts";
 import type { Embedder } from "./core/embedder.ts";
 import { errorText, SessionError } from "./core/errors.ts";
@@ -29,6 +30,8 @@ import type { Engine, StoreAccess } from "./surfaces/cli/cli-context.ts";
 export const openProject: Engine = {
   async openService(workspace, access, asking = {}) {
     const { config } = workspace;
+    // A command that only reads does not depend on them.
+    if (access !== "existing") for (const text of switchedOffSettings(config)) warn(text);
     const stores = await openStores(workspace, access);
     const service = await createService(workspace, stores, {
       model: config.get("model") ?? NO_MODEL,
@@ -88,6 +91,18 @@ export const openProject: Engine = {
   async providers({ config }) {
     const { providerStates } = await import("./models/provider-states.ts");
     return providerStates(config.providers, process.env);
+  },
+
+  async examineMemory({ config }) {
+    if (!hasCapability(config, "memory-store")) return undefined;
+    const store = config.get("memory.store");
+    try {
+      if (store === "hnsw") await requireUsearch();
+      return { store };
+    } catch (error) {
+      const { message, hint } = SessionError.from(error);
+      return { problem: `${message} ${hint}` };
+    }
   },
 
   async examineEmbedder({ config }) {
@@ -209,11 +224,18 @@ async function openEmbedderOf(config: Config): Promise<Embedder | undefined> {
   return await openEmbedder(settings);
 }
 
+/** @throws SessionError `SESSION_STORE_ERROR` when the package of the HNSW store is not installed. */
+async function requireUsearch(): Promise<void> {
+  const { loadUsearch } = await import("./stores/hnsw/load-usearch.ts");
+  await loadUsearch();
+}
+
 async function hnswMemory(
   { config, folder }: Workspace,
   entries: MemoryStore,
   embedder: Embedder | undefined,
 ): Promise<MemoryStore> {
+  await requireUsearch();
   const { HnswMemoryStore } = await import("./hnsw.ts");
   const file = join(resolve(folder, config.get("search.index_dir")), "memory.hnsw");
   return new HnswMemoryStore({ entries, file, ...(embedder ? { embedder } : {}) });

@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { openEmbedder } from "../src/index.ts";
 import { providerForTest } from "./support/provider-for-test.ts";
 import type { ProviderServer } from "./support/provider-server/provider-server.ts";
 import { Project } from "./support/rkat-process.ts";
@@ -127,12 +128,36 @@ test("`doctor` tries the embedder, and reports when it does not answer", async (
   expect(await embeddings()).toMatchObject({ state: "wrong", detail: expect.stringMatching(/\S/) });
 });
 
-test("with memory off, a missing embedder is not reported", async () => {
+test("with memory off, an embedder is not missed, but a warning names both settings", async () => {
   const project = await projectWith(
     '[embeddings]\nprovider = "fast"\n[capabilities]\nmemory_store = false',
     { provider: await providerForTest() },
   );
-  expect((await project.rkat(["run", "hello"])).stderr).not.toContain("warning");
+  const { code, stderr } = await project.rkat(["run", "hello"]);
+  expect(code).toBe(0);
+  expect(stderr).not.toContain("hf download");
+  expect(stderr).toContain(
+    "embeddings.provider has no effect, because capabilities.memory_store = false",
+  );
+});
+
+test("what is configured for a capability that is off is reported, with both settings", async () => {
+  const provider = await providerForTest();
+  const config = `[compaction]
+auto_compact_threshold = 9000
+[memory]
+window_size = 12
+[capabilities]
+session_compaction = false`;
+  const project = await projectWith(config, { provider });
+  const said =
+    /compaction\.auto_compact_threshold and memory\.window_size have no effect, because capabilities\.session_compaction = false \(.*config\.toml\)\./;
+  const run = await project.rkat(["run", "hello"]);
+  expect([run.code, run.stderr]).toEqual([0, expect.stringMatching(said)]);
+  expect((await project.rkat(["doctor"])).stdout).toMatch(said);
+  expect((await project.rkat(["config"])).stderr).toMatch(said);
+  const asked = await project.rkat(["run", "--window-size", "12", "hello"]);
+  expect([asked.code, asked.stderr]).toEqual([40, expect.stringContaining("session_compaction")]);
 });
 
 test("a key that the settings name but that is not set is reported, and no other is sent", async () => {
@@ -174,9 +199,106 @@ test("with [search] off memory is kept but not searched, and no model is offered
     expect.stringContaining("enabled = true under [search]"),
   ]);
   expect((await project.rkat(["memory", "stats"])).stdout).toMatch(/entries\s+3/);
+  const refused = await project.rkat(["run", "--memory", "hello"]);
+  expect([refused.code, refused.stderr]).toEqual([
+    40,
+    expect.stringContaining("enabled = true under [search]"),
+  ]);
   expect((await project.rkat(["run", "hello"])).code).toBe(0);
   const asked = JSON.stringify(provider.requests[0]?.body);
   expect(asked).toContain("search_project_history");
   expect(asked).not.toContain("memory_search");
   expect(asked).not.toContain("memory-retrieval");
+});
+
+test("the HNSW store without its package fails with the way out in every command, and `doctor` sees it", async () => {
+  const hide = `
+    import { registerHooks } from "node:module";
+    registerHooks({
+      resolve(specifier, context, next) {
+        if (specifier === "usearch") throw Object.assign(new Error("gone"), { code: "ERR_MODULE_NOT_FOUND" });
+        return next(specifier, context);
+      },
+    });`;
+  const provider = await providerForTest();
+  const config = '[memory]\nstore = "hnsw"';
+  const project = await projectWith(config, { provider, ownProcesses: true });
+  await project.rkat(["memory", "add", "--jsonl", "entries.jsonl"]);
+  const env = {
+    NODE_OPTIONS: `--import "data:text/javascript,${encodeURIComponent(hide)}"`,
+  };
+  for (const command of [
+    ["run", "hello"],
+    ["memory", "search", "oranges"],
+    ["memory", "add", "--jsonl", "entries.jsonl"],
+  ]) {
+    const { code, stderr } = await project.rkat(command, "", env);
+    expect([command, code, stderr]).toEqual([
+      command,
+      1,
+      expect.stringContaining("npm install usearch"),
+    ]);
+  }
+  const { code, stdout } = await project.rkat(["doctor"], "", env);
+  expect([code, stdout]).toEqual([1, expect.stringMatching(/✗ memory +.*npm install usearch/)]);
+});
+
+test("an unknown embedder is refused by every command, and `doctor` names what there is", async () => {
+  const project = await projectWith('[embeddings]\nprovider = "bogus"');
+  const said = /embeddings\.provider is "bogus"; it must be "local" or "fast"/;
+  for (const command of [
+    ["run", "hello"],
+    ["memory", "search", "oranges"],
+    ["sessions", "list"],
+  ]) {
+    const { code, stderr } = await project.rkat(command);
+    expect([command, code, stderr]).toEqual([command, 3, expect.stringMatching(said)]);
+  }
+  const { code, stdout } = await project.rkat(["doctor"]);
+  expect([code, stdout]).toEqual([1, expect.stringMatching(said)]);
+  await expect(openEmbedder({ provider: "bogus" as never })).rejects.toMatchObject({
+    code: "MODEL_UNAVAILABLE",
+    message: 'No embedder has the provider "bogus".',
+  });
+});
+
+/** As it is in the specification, word for word. */
+const SPECIFIED = `[memory]
+window_size = 12            # Max messages in working memory
+enable_persistence = true   # Enable persistent long-term memory
+
+[search]
+enabled = true
+index_dir = ".rustant/search_index"
+max_results = 20
+
+[embeddings]
+provider = "local"          # local, fast, openai, ollama
+`;
+
+test("the specification's TOML works word for word, and says which lines it reads differently", async () => {
+  const project = await projectWith(SPECIFIED);
+  const { stdout } = await project.rkat(["config", "--json"]);
+  const { notes } = JSON.parse(stdout);
+  const folder = join(project.folder, ".rkat/config.toml");
+  expect(notes).toEqual([
+    `${folder}: memory.enable_persistence is read as capabilities.memory_store.`,
+    'search.index_dir has no effect, because memory.store = "sqlite" (default).',
+    'embeddings.provider = "local" changes nothing with memory.store = "sqlite", whose index counts words itself. "fast", "openai" and "ollama" add the search by meaning.',
+  ]);
+  await project.rkat(["memory", "add", "--jsonl", "entries.jsonl"]);
+  expect((await found(project, "the billing deploy"))[0]).toBe("The");
+  // With vectors of a model, one search combines words and meaning.
+  const provider = await providerForTest();
+  const hybrid = await projectWith(
+    SPECIFIED.replace('"local"', `"ollama"\nbase_url = "${provider.urls.ollama}"`),
+    { provider },
+  );
+  await hybrid.rkat(["memory", "add", "--jsonl", "entries.jsonl"]);
+  expect((await found(hybrid, "the billing deploy"))[0]).toBe("The");
+  expect((await hybrid.rkat(["memory", "stats"])).stdout).toMatch(/3 of 3|vectors/);
+  // With the specification's store, the folder is the index's.
+  const hnsw = await projectWith(SPECIFIED.replace("[memory]", '[memory]\nstore = "hnsw"'));
+  await hnsw.rkat(["memory", "add", "--jsonl", "entries.jsonl"]);
+  expect(existsSync(join(hnsw.folder, ".rustant/search_index/memory.hnsw"))).toBe(true);
 });

@@ -194,6 +194,9 @@ test("settings of the originals are read, and a note says as what", async () => 
       "dimensions = 0",
       "batch_size = 16",
       "cache_embeddings = true",
+      "[knowledge]",
+      "min_entries_for_distillation = 3",
+      'knowledge_path = "/var/knowledge.json"',
     ].join("\n"),
   });
   expect(problem).toBeUndefined();
@@ -203,6 +206,7 @@ test("settings of the originals are read, and a note says as what", async () => 
   expect(config.get("embeddings.provider")).toBe("fast");
   expect(config.get("embeddings.dimensions")).toBeUndefined();
   expect(config.get("embeddings.batch_size")).toBe(16);
+  expect(config.get("knowledge.min_entries")).toBe(3);
   expect(notes).toMatchInlineSnapshot(`
     [
       "project.toml: memory.enable_persistence is read as capabilities.memory_store.",
@@ -217,6 +221,9 @@ test("settings of the originals are read, and a note says as what", async () => 
       "project.toml: embedding.dimensions is read as embeddings.dimensions = its default.",
       "project.toml: embedding.batch_size is read as embeddings.batch_size.",
       "project.toml: embedding.cache_embeddings has no effect: the vectors of models are always cached.",
+      "project.toml: knowledge.min_entries_for_distillation is read as knowledge.min_entries.",
+      "project.toml: knowledge.knowledge_path has no effect: knowledge is kept in .rkat/rkat.db.",
+      "search.enabled, search.index_dir, search.max_results, embeddings.provider and embeddings.batch_size have no effect, because capabilities.memory_store = false (project.toml).",
     ]
   `);
 });

@@ -3,6 +3,7 @@ import { Config } from "./config.ts";
 import { dotted } from "./config-source.ts";
 import { readConfigFile } from "./read-config-file.ts";
 import { type Environment, readVariables } from "./read-variables.ts";
+import { listed, unusedSettings } from "./unused-settings.ts";
 
 export interface ConfigPlaces {
   /** The user's own `config.toml`. */
@@ -32,15 +33,18 @@ export async function loadConfig(places: ConfigPlaces): Promise<LoadedConfig> {
   const problems = sources.flatMap((source) => source.problems);
   const notes = sources.flatMap((source) => source.notes ?? []);
   const config = new Config(sources);
-  return { config, problem: problemOf(problems), notes: [...notes, ...ignoredNotes(config)] };
+  return {
+    config,
+    problem: problemOf(problems),
+    notes: [...notes, ...ignoredNotes(config), ...unusedSettings(config)],
+  };
 }
 
 function ignoredNotes({ ignored }: Config): readonly string[] {
   if (ignored.length === 0) return [];
   const keys = [...new Set(ignored.map(({ path }) => dotted(path)))];
-  const list = keys.length > 1 ? `${keys.slice(0, -1).join(", ")} and ${keys.at(-1)}` : keys[0];
   return [
-    `${ignored[0]?.origin}: ignored ${list}, because you do not trust this project. Run \`rkat trust\` if you do.`,
+    `${ignored[0]?.origin}: ignored ${listed(keys)}, because you do not trust this project. Run \`rkat trust\` if you do.`,
   ];
 }
 

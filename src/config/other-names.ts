@@ -11,6 +11,7 @@ const OTHER_NAMES: Readonly<Record<string, SettingKey>> = {
   "embedding.batch_size": "embeddings.batch_size",
   "search.index_path": "search.index_dir",
   "memory.enable_persistence": "capabilities.memory_store",
+  "knowledge.min_entries_for_distillation": "knowledge.min_entries",
 };
 
 /** Settings without an effect here, and why. */
@@ -21,6 +22,7 @@ const WITHOUT_EFFECT: Readonly<Record<string, string>> = {
   "search.vector_dimensions": "the embedder knows them; if not, set embeddings.dimensions",
   "search.full_text_weight": "words and meaning are combined without a weight",
   "search.vector_weight": "words and meaning are combined without a weight",
+  "knowledge.knowledge_path": "knowledge is kept in .rkat/rkat.db",
   "memory.persist_path": "memory is kept in .rkat in the folder that --dir names",
   "memory.compression_threshold":
     "compaction.auto_compact_threshold sets, in tokens, when a history is compacted",

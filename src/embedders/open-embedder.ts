@@ -28,8 +28,15 @@ export interface EmbedderSettings {
  *
  * @throws SessionError `MODEL_UNAVAILABLE` when a model or a key is missing. The hint says how to get it.
  */
-export function openEmbedder(settings: EmbedderSettings = {}): Promise<Embedder> {
-  return OPEN[settings.provider ?? "local"](settings);
+export async function openEmbedder(settings: EmbedderSettings = {}): Promise<Embedder> {
+  const { provider = "local" } = settings;
+  // A caller without types may name any provider.
+  if (Object.hasOwn(OPEN, provider)) return await OPEN[provider](settings);
+  const known = Object.keys(OPEN).map((name) => `"${name}"`);
+  throw new SessionError("MODEL_UNAVAILABLE", {
+    message: `No embedder has the provider "${provider}".`,
+    hint: `Use ${known.slice(0, -1).join(", ")} or ${known.at(-1)}.`,
+  });
 }
 
 const OPEN: Readonly<Record<EmbedderProvider, (settings: EmbedderSettings) => Promise<Embedder>>> =

@@ -51,6 +51,7 @@ import { openingEvents } from "./opening-events.ts";
 import {
   learningOf,
   memoryOf,
+  requireSearchableMemory,
   type ServiceOptions,
   type ServiceStores,
 } from "./service-options.ts";
@@ -422,7 +423,7 @@ export class LocalSessionService implements SessionService {
     if (request.knowledge && !this.#knowledge.isOn) {
       throw new SessionError("SESSION_KNOWLEDGE_DISABLED");
     }
-    if (request.memory) this.#require("memory-store");
+    if (request.memory) requireSearchableMemory(this.#options);
     if (request.compaction !== undefined) this.#require("session-compaction");
   }
 }

@@ -4,7 +4,12 @@ import type { MemoryOperations } from "../core/session-service.ts";
 import { warn } from "../core/warn.ts";
 import { withinTokens } from "../core/within-tokens.ts";
 import { isMemoryBehind } from "../projections/memory-behind.ts";
-import { learningOf, memoryOf, type ServiceOptions } from "./service-options.ts";
+import {
+  learningOf,
+  memoryOf,
+  requireSearchableMemory,
+  type ServiceOptions,
+} from "./service-options.ts";
 
 const LIST_LIMIT_DEFAULT = 20;
 const SEARCH_LIMIT_DEFAULT = 10;
@@ -35,13 +40,8 @@ export function memoryOperations(
 
   return {
     async search({ maxTokens, ...query }) {
-      const memory = await upToDate();
-      if (options.searchableMemory === false) {
-        throw new SessionError("SESSION_MEMORY_DISABLED", {
-          detail: "Memory is kept, but not searched.",
-          hint: "Leave `searchableMemory` out; for a command, set enabled = true under [search].",
-        });
-      }
+      const memory = requireSearchableMemory(options);
+      await projected();
       const limit = options.memoryResults ?? SEARCH_LIMIT_DEFAULT;
       const hits = await memory.search({ limit, ...query });
       const learned = hits.flatMap(({ id, kind }) => (kind === "message" ? [] : [id]));

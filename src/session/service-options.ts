@@ -97,6 +97,23 @@ export function memoryOf({
   return memory === false ? undefined : (memory ?? stores?.memory);
 }
 
+/**
+ * The memory that models and callers may search.
+ *
+ * @throws SessionError `SESSION_MEMORY_DISABLED`
+ */
+export function requireSearchableMemory(
+  options: Pick<ServiceOptions, "memory" | "stores" | "searchableMemory">,
+): MemoryStore {
+  const memory = memoryOf(options);
+  if (!memory) throw new SessionError("SESSION_MEMORY_DISABLED");
+  if (options.searchableMemory !== false) return memory;
+  throw new SessionError("SESSION_MEMORY_DISABLED", {
+    detail: "Memory is kept, but not searched.",
+    hint: "Leave `searchableMemory` out; for a command, set enabled = true under [search].",
+  });
+}
+
 /** How a service learns, and where it keeps what it has learned; `undefined` when it does not learn. */
 export function learningOf(
   options: Pick<ServiceOptions, "memory" | "stores" | "knowledge">,

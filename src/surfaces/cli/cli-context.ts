@@ -38,6 +38,10 @@ export interface Engine {
   /** The problems of a store's file; empty when it is sound. */
   examineStore(file: string): Promise<readonly string[]>;
   providers(workspace: Workspace): Promise<readonly ProviderState[]>;
+  /** Whether the memory store of the settings has what it needs; undefined when memory is off. */
+  examineMemory(
+    workspace: Workspace,
+  ): Promise<{ readonly store: string } | { readonly problem: string } | undefined>;
   /** Tries the embedder of the settings; undefined when they name none. */
   examineEmbedder(
     workspace: Workspace,

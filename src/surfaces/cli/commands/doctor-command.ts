@@ -59,6 +59,7 @@ async function projectFindings(context: CliContext, command: Command): Promise<F
     ...(await storeFindings(context.engine, workspace)),
     modelFinding(workspace),
     ...(await providerFindings(context.engine, workspace)),
+    ...(await memoryFindings(context.engine, workspace)),
     ...(await embedderFindings(context.engine, workspace)),
   ];
 }
@@ -115,6 +116,14 @@ async function providerFindings(engine: Engine, workspace: Workspace): Promise<F
     const key = keyVariable === undefined ? "needs no key" : `${keyVariable} is set`;
     return { name, state: "good", detail: `${packageName}, ${key}` };
   });
+}
+
+async function memoryFindings(engine: Engine, workspace: Workspace): Promise<Finding[]> {
+  const found = await engine.examineMemory(workspace);
+  if (!found) return [{ name: "memory", state: "note", detail: "off: memory_store = false" }];
+  return "store" in found
+    ? [{ name: "memory", state: "good", detail: `store = "${found.store}"` }]
+    : [{ name: "memory", state: "wrong", detail: found.problem }];
 }
 
 async function embedderFindings(engine: Engine, workspace: Workspace): Promise<Finding[]> {
