@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { join, relative, resolve } from "node:path";
 import type { Config } from "./config/config.ts";
 import {
   compactionSettings,
@@ -8,6 +8,7 @@ import {
   providerSettings,
   requireProviderKey,
 } from "./config/service-settings.ts";
+import { ownKey } from "./config/trust.ts";
 import { switchedOffSettings } from "./config/unused-settings.ts";
 import { hasCapability, lookAtStore, makeStore, type Workspace } from "./config/workspace.ts";
 import type { Embedder } from "./core/embedder.ts";
@@ -237,8 +238,16 @@ async function hnswMemory(
 ): Promise<MemoryStore> {
   await requireUsearch();
   const { HnswMemoryStore } = await import("./hnsw.ts");
-  const file = join(resolve(folder, config.get("search.index_dir")), "memory.hnsw");
-  return new HnswMemoryStore({ entries, file, ...(embedder ? { embedder } : {}) });
+  const indexFolder = resolve(folder, config.get("search.index_dir"));
+  const isBelow = !relative(folder, indexFolder).startsWith("..");
+  const key = ownKey(process.env);
+  return new HnswMemoryStore({
+    entries,
+    // Without a key of yours, nobody can tell whose index it is, so none is kept.
+    ...(key ? { key, file: join(indexFolder, "memory.hnsw") } : {}),
+    root: isBelow ? folder : indexFolder,
+    ...(embedder ? { embedder } : {}),
+  });
 }
 
 function modelsOf(config: Config): NonNullable<ServiceOptions["models"]> {

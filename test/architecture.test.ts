@@ -15,7 +15,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   embedders: ["core", "models", "onnxruntime-web", "@huggingface/tokenizers"],
   // What an index is. It knows no database.
   indexing: ["core", "search", "vectors"],
-  stores: ["core", "search", "indexing", "embedders", "usearch", "vectors"],
+  stores: ["core", "files", "search", "indexing", "embedders", "usearch", "vectors"],
   models: [
     "core",
     "@ai-sdk/provider",

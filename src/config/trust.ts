@@ -1,5 +1,14 @@
-import { existsSync, lstatSync, mkdirSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { dirname, join } from "node:path";
+import { publish } from "../files/plain-files.ts";
 import { userConfigFile } from "./config-places.ts";
 import { type Environment, TRUST_VARIABLE } from "./read-variables.ts";
 
@@ -63,6 +72,30 @@ export function trust(
 export function distrust(places: TrustedPlaces, env: Environment): void {
   const folder = trustFolder(places, env);
   if (folder !== undefined) rmSync(folder, { recursive: true, force: true });
+}
+
+const KEY_BYTES = 32;
+
+/**
+ * Your own secret, made at its first use. A file in a project that carries its mark was written by
+ * rkat for you. Undefined when it cannot be kept.
+ */
+export function ownKey(env: Environment): Uint8Array | undefined {
+  const folder = dirname(userConfigFile(env));
+  const file = join(folder, "key");
+  try {
+    if (!existsSync(file)) {
+      mkdirSync(folder, { recursive: true, mode: 0o700 });
+      const unseen = `${file}.${crypto.randomUUID()}`;
+      const key = crypto.getRandomValues(new Uint8Array(KEY_BYTES));
+      writeFileSync(unseen, key, { mode: 0o600, flag: "wx" });
+      publish(unseen, file);
+    }
+    const key = readFileSync(file);
+    return key.length === KEY_BYTES ? key : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 /** Named after the identity of the project's folder. A hash of its path would need `node:crypto`, which loads slowly. */

@@ -1,8 +1,8 @@
-import { linkSync, mkdirSync, rmSync } from "node:fs";
+import { mkdirSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { SessionError } from "../core/errors.ts";
 import type { Capability } from "../core/session-service.ts";
-import { lookAt, lookAtFile, makeFile, makeFolder } from "../files/plain-files.ts";
+import { lookAt, lookAtFile, makeFile, makeFolder, publish } from "../files/plain-files.ts";
 import type { Config } from "./config.ts";
 import { findProject, userConfigFile } from "./config-places.ts";
 import { loadConfig } from "./load-config.ts";
@@ -109,23 +109,13 @@ export function makeStore(workspace: Workspace, env: Environment): void {
   const { folder, storeFile } = workspace;
   if (!lookAtFile(folder, storeFile)) {
     // Trust comes first, because another process may open the store at once.
-    const unseen = `${storeFile}.${process.pid}.new`;
+    // A name that no repository can guess: the file must be the one that is made here.
+    const unseen = `${storeFile}.${crypto.randomUUID()}.new`;
     makeFile(folder, unseen, "");
     trust("store", unseen, workspace, env);
-    makeVisible(unseen, storeFile);
+    publish(unseen, storeFile);
   }
   requireTrustedStore(workspace, env);
-}
-
-/** Gives the file its final name, unless another process did it first. */
-function makeVisible(unseen: string, file: string): void {
-  try {
-    linkSync(unseen, file);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
-  } finally {
-    rmSync(unseen, { force: true });
-  }
 }
 
 /**

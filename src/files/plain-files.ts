@@ -3,6 +3,7 @@ import {
   constants,
   fstatSync,
   ftruncateSync,
+  linkSync,
   lstatSync,
   mkdirSync,
   openSync,
@@ -53,12 +54,7 @@ export function lookAtFile(root: string, path: string): Stats | undefined {
   return found;
 }
 
-/**
- * Opens a regular file below `root` without following a link, and returns its descriptor. What was
- * opened is what was looked at.
- *
- * @throws SessionError `UNSAFE_FILE`, or the system's error, such as `ENOENT`
- */
+/** Opens a regular file, and returns its descriptor. The opened file is the one that was looked at. */
 function openFile(root: string, path: string, flags: number, mode = 0o600): number {
   const before = lookAtFile(root, path);
   // A file that is made must be new: a link that appears meanwhile makes it fail.
@@ -132,12 +128,34 @@ export function replaceFile(root: string, path: string, text: string): void {
   renameSync(unfinished, path);
 }
 
+/** Gives a complete file its final name, unless another process did it first. */
+export function publish(unseen: string, file: string): void {
+  try {
+    linkSync(unseen, file);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+  } finally {
+    rmSync(unseen, { force: true });
+  }
+}
+
 /** Removes a file or a folder below `root`, with all that is in it. A link in it is removed, not followed. */
 export function remove(root: string, path: string): void {
   if (lookAt(root, path)) rmSync(path, { recursive: true, force: true });
 }
 
-function withFile<T>(root: string, path: string, flags: number, work: (file: number) => T): T {
+/**
+ * Works with a regular file below `root`, which is opened without following a link.
+ *
+ * @param flags as of `open(2)`, from `fs.constants`
+ * @throws SessionError `UNSAFE_FILE`, or the system's error, such as `ENOENT`
+ */
+export function withFile<T>(
+  root: string,
+  path: string,
+  flags: number,
+  work: (file: number) => T,
+): T {
   const descriptor = openFile(root, path, flags);
   try {
     return work(descriptor);

@@ -6,23 +6,22 @@ import type { HnswIndex } from "./hnsw-index.ts";
 /** Entries that are read, embedded and added at a time. */
 const PAGE = 64;
 
-/** Vectors of texts; `undefined` when there are none to be had now. */
+/** Vectors of texts. Undefined when none can be made now. */
 export type Embed = (
   texts: readonly string[],
   signal?: AbortSignal,
 ) => Promise<readonly Float32Array[] | undefined>;
 
 export interface FillOptions extends Watch {
-  /** Entries that are looked at, at the most. */
+  /** The most entries to look at. */
   readonly entriesMax?: number;
 }
 
 /**
- * Makes an index agree with its store; returns whether it does now.
+ * Makes an index agree with its store. Returns whether it does now.
  *
- * Usually there is something new behind the last entry that was seen, or
- * nothing. When that entry has gone or changed, or there are not as many entries
- * as the index knows, others have deleted some: then all are listed once.
+ * Usually only entries after the last one seen are new. If that entry is gone or has changed, or
+ * the store has fewer entries than the index, some were deleted: then all are listed once.
  */
 export async function fillIndex(
   index: HnswIndex,
@@ -37,7 +36,7 @@ export async function fillIndex(
   return addNew(index, store, embed, options);
 }
 
-/** What two texts have in common only if they are the same. */
+/** The same for two texts only if they are the same. */
 export function textHash({ content }: Pick<MemoryEntry, "content">): string {
   return hash("sha256", content, "base64url").slice(0, 22);
 }
@@ -51,7 +50,7 @@ async function isThere(
   return entry !== undefined && index.has(entry.id, textHash(entry));
 }
 
-/** Adds what is listed behind the last entry; after a list from the first on, what was not in it goes. */
+/** Adds the entries after the last one. A list from the start also removes entries that are not in it. */
 async function addNew(
   index: HnswIndex,
   store: MemoryStore,
@@ -75,7 +74,7 @@ async function addNew(
     index.lastId = entries.at(-1)?.id;
     done += entries.length;
     onProgress?.({ done: Math.min(done, total), total });
-    // The library blocks this thread: let other work run in between.
+    // The library works on this thread. This lets other work run in between.
     await rest();
   }
   return false;
@@ -90,7 +89,7 @@ async function addEntries(
   const fresh = entries
     .map((entry) => ({ ...entry, hash: textHash(entry) }))
     .filter(({ id, hash }) => !index.has(id, hash));
-  // First, so that no text is taken for known that goes with its last entry.
+  // First, because a text is forgotten with its last entry.
   for (const { id } of fresh) index.remove(id);
   const unknown = new Map(
     fresh.filter(({ hash }) => !index.knows(hash)).map(({ hash, content }) => [hash, content]),

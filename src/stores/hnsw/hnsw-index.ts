@@ -1,8 +1,8 @@
 import type { Index } from "usearch";
-import { readIndexFile, writeIndexFile } from "./index-file.ts";
+import { type IndexPlace, readIndexFile, writeIndexFile } from "./index-file.ts";
 import type { MakeGraph } from "./load-usearch.ts";
 
-/** What an index belongs to: vectors of one source, in one number of dimensions. */
+/** What an index is made of: vectors of one source, with one number of dimensions. */
 export interface IndexMake {
   readonly makeGraph: MakeGraph;
   readonly source: string;
@@ -10,16 +10,16 @@ export interface IndexMake {
 }
 
 /**
- * Which entries have which vector. Entries with the same text share one: twins
- * would crowd each other's neighbourhoods until nothing else is reached from there.
+ * Which entries have which vector. Entries with the same text share one. Otherwise copies would be
+ * each other's only neighbours in the graph, and a search would not get past them.
  *
  *     id ─► hash of its text ─► key of the vector in the graph
  *                   └─► all ids with this text
  */
 export class HnswIndex {
-  /** The last entry that was looked at, in the order in which the store lists them. */
+  /** The last entry seen, in the order of the store. */
   lastId: string | undefined;
-  /** Entries that were added or removed since the index was read or written. */
+  /** Entries added or removed since the index was read or written. */
   changes = 0;
   readonly #make: IndexMake;
   readonly #graph: Index;
@@ -33,10 +33,10 @@ export class HnswIndex {
     this.#graph = graph;
   }
 
-  /** `undefined` when there is no such file, it is torn, or its vectors are of another source. */
-  static read(file: string, make: IndexMake): HnswIndex | undefined {
-    const read = readIndexFile(file, () => make.makeGraph(make.dimensions));
-    // The file has told that it is whole and ours, so its notes are as we wrote them.
+  /** Undefined when there is no file, it is torn or not ours, or its vectors are of another source. */
+  static read(place: IndexPlace, make: IndexMake): HnswIndex | undefined {
+    const read = readIndexFile(place, () => make.makeGraph(make.dimensions));
+    // The file is whole and ours, so its notes are as we wrote them.
     const notes = read?.notes as Notes | undefined;
     if (!read || notes?.source !== make.source) return undefined;
     const index = new HnswIndex(make, read.graph);
@@ -48,14 +48,14 @@ export class HnswIndex {
     return index;
   }
 
-  write(file: string): void {
+  write(place: IndexPlace): void {
     const texts = [...this.#texts].map(([hash, { key, ids }]) => ({ hash, key, ids: [...ids] }));
     const { source } = this.#make;
-    writeIndexFile(file, this.#graph, { source, lastId: this.lastId, texts } satisfies Notes);
+    writeIndexFile(place, this.#graph, { source, lastId: this.lastId, texts } satisfies Notes);
     this.changes = 0;
   }
 
-  /** Entries that it knows. */
+  /** The number of entries. */
   get size(): number {
     return this.#hashes.size;
   }
@@ -73,7 +73,7 @@ export class HnswIndex {
     return this.#texts.has(hash);
   }
 
-  /** Adds an entry that is not there, with the vector of its text unless that is known. */
+  /** Adds a new entry. A text that is known needs no vector. */
   add(id: string, hash: string, vector?: Float32Array): void {
     const known = this.#texts.get(hash)?.key;
     this.#note(id, hash, known ?? this.#addToGraph(vector));
@@ -96,7 +96,7 @@ export class HnswIndex {
     for (const id of [...this.#hashes.keys()]) if (!ids.has(id)) this.remove(id);
   }
 
-  /** The nearest texts, best first: entries that have them, and their distance, from 0 to 2. */
+  /** The nearest texts, best first: their entries, and the distance, from 0 to 2. */
   nearest(vector: Float32Array, count: number): readonly Neighbour[] {
     if (this.#graph.size() === 0) return [];
     const { keys, distances } = this.#graph.search(vector, count, 1);
@@ -107,7 +107,7 @@ export class HnswIndex {
     });
   }
 
-  /** What is wrong with it, compared with the ids and hashes that there are. */
+  /** What is wrong with the index, given the ids and hashes of all entries. */
   problems(entries: ReadonlyMap<string, string>): readonly string[] {
     const missing = [...entries].filter(([id, hash]) => !this.has(id, hash));
     const lost = [...this.#texts.values()].filter(
@@ -139,7 +139,7 @@ export class HnswIndex {
   }
 }
 
-/** The key of texts in which an embedder sees nothing; no search finds them. */
+/** The key of texts that have a vector of zeros. No search finds them. */
 const NO_VECTOR = 0;
 
 export interface Neighbour {
@@ -147,7 +147,7 @@ export interface Neighbour {
   readonly distance: number;
 }
 
-/** What stands in the file besides the graph. */
+/** What the file has besides the graph. */
 interface Notes {
   readonly source: string;
   readonly lastId: string | undefined;

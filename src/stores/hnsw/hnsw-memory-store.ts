@@ -1,5 +1,6 @@
 import { hash } from "node:crypto";
-import { statSync } from "node:fs";
+import { lstatSync } from "node:fs";
+import { dirname } from "node:path";
 import type { Embedder } from "../../core/embedder.ts";
 import type {
   MemoryCheck,
@@ -17,57 +18,65 @@ import { STOP_WORDS } from "../../search/stop-words.ts";
 import { words } from "../../search/words.ts";
 import { type Embed, type FillOptions, fillIndex, textHash } from "./fill-index.ts";
 import { HnswIndex, type IndexMake } from "./hnsw-index.ts";
+import type { IndexPlace } from "./index-file.ts";
 import { CONNECTIVITY, EXPANSION_ADD, loadUsearch } from "./load-usearch.ts";
 import { byScore, nearestEntries, specifiedScore } from "./nearest-entries.ts";
 import { withNeighbours } from "./with-neighbours.ts";
 
 export interface HnswMemoryStoreOptions {
-  /** Where entries are kept. What is in it already is indexed too. */
+  /** Where entries are kept. Entries that are in it already are indexed too. */
   readonly entries: MemoryStore;
-  /** Where the index is kept; without it, each process builds its own. */
+  /** Where the index is kept. Without a file, each process makes its own. */
   readonly file?: string;
+  /**
+   * Where others may write the file, a secret of the user's. An index that was written without it
+   * is made again, and never loaded: a crafted one could end the process.
+   */
+  readonly key?: Uint8Array;
+  /** No part of the file's path below this folder may be a link. Default: the file's folder. */
+  readonly root?: string;
   /** Makes the vectors. Default: a bag of words in 4096 buckets. */
   readonly embedder?: Embedder;
-  /** Called when vectors cannot be made or kept; both will be tried again. Default: a process warning. */
+  /** Called when vectors cannot be made or the index cannot be kept. Both are tried again. Default: a process warning. */
   readonly onBackgroundError?: (error: unknown) => void;
 }
 
 /** How long a search waits for entries to get their vectors. */
 const SEARCH_WAITS_MS = 1000;
-/** Entries of others that get their vectors besides those that are added. */
+/** How many entries of other processes `add` embeds besides its own. */
 const OTHERS_MAX = 1024;
 
 /**
- * The specification's memory store: the nearest neighbours of a question's vector, found in
- * a graph (HNSW, cosine, M 16, efConstruction 200).
+ * The specification's memory store: the nearest neighbours of a question's vector, found in a graph
+ * (HNSW, cosine, M 16, efConstruction 200).
  *
- * Another store keeps the entries and is the truth about them; the graph is an
- * index over it, filled up with whatever that store has got meanwhile, from this
- * process or another. While an embedder fails, or many entries are waiting for
- * their vectors, the other store's search finds those.
+ * Another store keeps the entries. The graph is an index of it, and takes in what any process has
+ * added. While the embedder fails, or many entries have no vector yet, the other store's search
+ * finds those.
  *
  * Closing it writes the index and closes the other store.
  */
 export class HnswMemoryStore implements MemoryStore {
   readonly #entries: MemoryStore;
-  readonly #file: string | undefined;
+  readonly #place: IndexPlace | undefined;
   readonly #embedder: Embedder;
   readonly #onBackgroundError: (error: unknown) => void;
   #make: Promise<IndexMake> | undefined;
   #index: HnswIndex | undefined;
-  /** What changes the index waits for what changed it before. */
+  /** Changes to the index, one after the other. */
   #work: Promise<unknown> = Promise.resolve();
   readonly #closing = new AbortController();
 
   constructor(options: HnswMemoryStoreOptions) {
     this.#entries = options.entries;
-    this.#file = options.file;
+    const { file, key = new Uint8Array(), root = file && dirname(file) } = options;
+    this.#place = file === undefined || root === undefined ? undefined : { file, key, root };
     this.#embedder = options.embedder ?? new BagOfWordsEmbedder();
     this.#onBackgroundError =
       options.onBackgroundError ?? ((error) => warn(error, "Some memory has no vectors yet."));
   }
 
-  /** @throws SessionError `SESSION_STORE_ERROR` when the library is not installed; nothing is stored then. */
+  /** @throws SessionError `SESSION_STORE_ERROR` when the library is not installed. Then nothing is stored. */
   async add(entries: readonly MemoryEntry[]): Promise<number> {
     await this.#open();
     const added = await this.#entries.add(entries);
@@ -101,7 +110,7 @@ export class HnswMemoryStore implements MemoryStore {
   async stats(of?: { readonly sessionId: string }): Promise<MemoryStats> {
     const { index: _, vectors: __, ...stats } = await this.#entries.stats(of);
     const { id, trained } = this.#embedder;
-    const kept = this.#file ? statSync(this.#file, { throwIfNoEntry: false }) : undefined;
+    const kept = this.#place && lstatSync(this.#place.file, { throwIfNoEntry: false });
     const diskBytes = (stats.diskBytes ?? 0) + (kept?.size ?? 0);
     return {
       ...stats,
@@ -159,7 +168,7 @@ export class HnswMemoryStore implements MemoryStore {
     await this.#entries.close();
   }
 
-  /** The index as it was kept; an empty one, to be filled, when that is missing, torn or of another embedder. */
+  /** The index from its file, or an empty one, which is filled later. */
   async #open(): Promise<HnswIndex> {
     const make = await this.#made();
     this.#index ??= this.#read(make) ?? new HnswIndex(make);
@@ -168,7 +177,7 @@ export class HnswMemoryStore implements MemoryStore {
 
   #read(make: IndexMake): HnswIndex | undefined {
     try {
-      return this.#file === undefined ? undefined : HnswIndex.read(this.#file, make);
+      return this.#place && HnswIndex.read(this.#place, make);
     } catch (error) {
       this.#onBackgroundError(error);
       return undefined;
@@ -185,7 +194,7 @@ export class HnswMemoryStore implements MemoryStore {
     return this.#make;
   }
 
-  /** Whether the index has all entries now. What it cannot get now it gets the next time. */
+  /** Returns whether the index has all entries now. It tries the rest again the next time. */
   #catchUp({ signal: given, ...options }: FillOptions = {}): Promise<boolean> {
     const closing = this.#closing.signal;
     const signal = given ? AbortSignal.any([given, closing]) : closing;
@@ -195,13 +204,13 @@ export class HnswMemoryStore implements MemoryStore {
         const fill = { ...options, signal };
         return await fillIndex(index, this.#entries, this.#embedIfPossible, fill);
       } finally {
-        // Often enough that little is lost with the process, rarely enough to cost little.
+        // A killed process loses little, and writing costs little.
         if (index.changes > Math.max(1000, index.size / 4)) this.#write(index);
       }
     });
   }
 
-  /** The same, but what takes long goes on after the search. */
+  /** The same, but the search does not wait for long work, which goes on after it. */
   async #catchUpInTime(): Promise<boolean> {
     const late = Promise.withResolvers<boolean>();
     const timer = setTimeout(() => late.resolve(false), SEARCH_WAITS_MS);
@@ -227,7 +236,7 @@ export class HnswMemoryStore implements MemoryStore {
     return this.#embedder.embed(embeddable, signal === undefined ? {} : { signal });
   }
 
-  /** What words find among the entries that the index has not; among all when it cannot be asked. */
+  /** Searches by words the entries that are not in the index. Without an index, searches all. */
   async #foundByWords(
     query: MemoryQuery,
     index: HnswIndex | undefined,
@@ -235,7 +244,7 @@ export class HnswMemoryStore implements MemoryStore {
     const { minScore, neighbours: _, ...rest } = query;
     const hits = await this.#entries.search({
       ...rest,
-      // Those that the index has may come first.
+      // Entries of the index, which are dropped below, may come first.
       limit: index ? Math.max(100, 4 * query.limit) : query.limit,
       ...(minScore === undefined ? {} : { minScore: Math.max(0, 2 * minScore - 1) }),
     });
@@ -270,7 +279,7 @@ export class HnswMemoryStore implements MemoryStore {
 
   #write(index: HnswIndex): void {
     try {
-      if (this.#file !== undefined) index.write(this.#file);
+      if (this.#place) index.write(this.#place);
     } catch (error) {
       this.#onBackgroundError(error);
     }
@@ -278,9 +287,8 @@ export class HnswMemoryStore implements MemoryStore {
 }
 
 /**
- * What an embedder is given of a text. A model reads the text. One that only counts
- * words gets its telling words, cut as the word index cuts them: itself it would cut at
- * spaces, know no word before a comma, and nothing of what is written without spaces.
+ * What an embedder is given of a text. A model reads the text. An embedder that counts words gets
+ * the words as the word index cuts them, without stop words. It would only split at spaces itself.
  */
 function embeddableText(text: string, { trained }: Embedder): string {
   if (trained) return text;
@@ -288,13 +296,13 @@ function embeddableText(text: string, { trained }: Embedder): string {
   return telling.join(" ") || text;
 }
 
-/** Who makes vectors, of what: an index is of no use to another one. */
+/** Names the embedder and how texts are cut. Vectors of different sources cannot be compared. */
 function vectorSource(embedder: Embedder): string {
   return embedder.trained
     ? embedder.id
     : `${embedder.id} of ${hash("sha1", embeddableText(SAMPLE, embedder))}`;
 }
 
-/** Words of every kind: when they are cut in another way, the vectors of before are of no use. */
+/** Words of every kind. If they are cut in another way, the vectors have to be made again. */
 const SAMPLE =
   "Caroline's café went to run_tests getUserName src/turn_id.ts 1,000 at 10:30 running 東京都に เชียงใหม่ 서울에서 Straße 🎉";

@@ -1,143 +1,149 @@
+import { createHmac, type Hmac, timingSafeEqual } from "node:crypto";
 import {
-  appendFileSync,
-  chmodSync,
   closeSync,
+  constants,
   fstatSync,
   fsyncSync,
+  lstatSync,
   mkdirSync,
   openSync,
   readdirSync,
   readSync,
   renameSync,
   rmSync,
-  statSync,
+  writeSync,
 } from "node:fs";
-import { basename, dirname, join } from "node:path";
-import { crc32 } from "node:zlib";
+import { basename, dirname, join, resolve } from "node:path";
 import type { Index } from "usearch";
+import { lookAtFile, makeFile, makeFolder, withFile } from "../../files/plain-files.ts";
+
+/** Where an index is kept. */
+export interface IndexPlace {
+  readonly file: string;
+  /** Below this folder no part of the path may be a link. */
+  readonly root: string;
+  /** Who knows this key may write the index. */
+  readonly key: Uint8Array;
+}
 
 /**
- * An index on disk: what the library writes, what we add, and what tells that both are whole.
+ * An index on disk: the graph as the library writes it, our notes, and a code that proves that
+ * both are whole and were written by someone with the key.
  *
- *     graph and vectors │ notes (JSON) │ "RKATHNS1" │ length of the notes │ CRC-32 of all before
+ *     graph and vectors │ notes (JSON) │ "RKATHNS2" │ length of the notes │ HMAC-SHA-256 of all before
  *
- * The library reads its part and stops. It must not be given a torn file: it
- * would take the whole process down with it.
+ * The library trusts its part of the file. A torn or crafted one would end the whole process.
  */
-const NAME = "RKATHNS1";
+const NAME = "RKATHNS2";
 const MAGIC = Buffer.from(NAME);
-const FOOTER_BYTES = MAGIC.length + 8;
+const CODE_BYTES = 32;
+const FOOTER_BYTES = MAGIC.length + 4 + CODE_BYTES;
 const CHUNK_BYTES = 1 << 20;
 
-/** Writes the file whole or not at all, whatever is killed when. */
-export function writeIndexFile(file: string, graph: Index, notes: unknown): void {
-  mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+/** Writes the file whole or not at all, whenever the process is killed. */
+export function writeIndexFile(place: IndexPlace, graph: Index, notes: unknown): void {
+  const { file, root } = place;
+  mkdirSync(root, { recursive: true, mode: 0o700 });
+  if (resolve(dirname(file)) !== resolve(root)) makeFolder(root, dirname(file));
   removeLeftovers(file);
-  const unfinished = `${file}.${process.pid}${UNFINISHED}`;
+  const unfinished = `${file}.${crypto.randomUUID()}${UNFINISHED}`;
   try {
-    // Made before the library does, so that it is private from its first byte.
-    closeSync(openSync(unfinished, "w", 0o600));
-    chmodSync(unfinished, 0o600);
+    // The library would follow a link, and would not make the file private.
+    makeFile(root, unfinished, "");
     graph.save(unfinished);
-    appendNotes(unfinished, Buffer.from(JSON.stringify(notes)));
+    appendNotes({ ...place, file: unfinished }, Buffer.from(JSON.stringify(notes)));
+    lookAtFile(root, file);
     renameSync(unfinished, file);
   } catch (error) {
     rmSync(unfinished, { force: true });
     throw error;
   }
-  sync(dirname(file));
+  syncFolder(dirname(file));
 }
 
-/** Fills the graph and returns the notes; `undefined` when there is no file, or not a whole one. */
-export function readIndexFile(file: string, graph: () => Index) {
-  const notes = readNotes(file);
+/** Fills a graph and returns it with the notes. Undefined without a file that is whole and ours. */
+export function readIndexFile(place: IndexPlace, graph: () => Index) {
+  const notes = readNotes(place);
   if (notes === undefined) return undefined;
   const index = graph();
-  index.load(file);
+  index.load(place.file);
   return { graph: index, notes };
 }
 
 const UNFINISHED = ".unfinished";
 const LEFT_BEHIND_AFTER_MS = 3_600_000;
 
-/** What processes wrote that were killed over it. */
+/** Removes the files of processes that were killed while they wrote. */
 function removeLeftovers(file: string): void {
   const beginning = `${basename(file)}.`;
   for (const name of readdirSync(dirname(file))) {
     if (!name.startsWith(beginning) || !name.endsWith(UNFINISHED)) continue;
     const path = join(dirname(file), name);
-    const writtenAt = statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? Date.now();
-    if (Date.now() - writtenAt > LEFT_BEHIND_AFTER_MS) rmSync(path, { force: true });
+    const found = lstatSync(path, { throwIfNoEntry: false });
+    const isOld = found && Date.now() - found.mtimeMs > LEFT_BEHIND_AFTER_MS;
+    if (isOld && found.isFile()) rmSync(path, { force: true });
   }
 }
 
-function appendNotes(file: string, notes: Buffer): void {
-  const footer = Buffer.alloc(FOOTER_BYTES);
-  MAGIC.copy(footer);
-  footer.writeUInt32LE(notes.length, MAGIC.length);
-  const fd = openSync(file, "r+");
-  try {
-    const checked = [notes, footer.subarray(0, -4)].reduce<number>(
-      (sum, part) => crc32(part, sum),
-      checksum(fd, fstatSync(fd).size),
-    );
-    footer.writeUInt32LE(checked, FOOTER_BYTES - 4);
-  } finally {
-    closeSync(fd);
-  }
-  appendFileSync(file, Buffer.concat([notes, footer]), { flush: true });
+function appendNotes({ file, root, key }: IndexPlace, notes: Buffer): void {
+  const length = Buffer.alloc(4);
+  length.writeUInt32LE(notes.length);
+  withFile(root, file, constants.O_RDWR, (descriptor) => {
+    const { size } = fstatSync(descriptor);
+    const added = Buffer.concat([notes, MAGIC, length]);
+    const code = hashed(descriptor, size, key).update(added).digest();
+    write(descriptor, Buffer.concat([added, code]), size);
+    fsyncSync(descriptor);
+  });
 }
 
-function readNotes(file: string): unknown {
-  let fd: number;
-  try {
-    fd = openSync(file, "r");
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
-    throw error;
-  }
-  try {
-    const { size } = fstatSync(fd);
+function readNotes({ file, root, key }: IndexPlace): unknown {
+  if (!lookAtFile(root, file)) return undefined;
+  return withFile(root, file, constants.O_RDONLY, (descriptor) => {
+    const { size } = fstatSync(descriptor);
     if (size < FOOTER_BYTES) return undefined;
-    const footer = read(fd, size - FOOTER_BYTES, FOOTER_BYTES);
+    const footer = read(descriptor, size - FOOTER_BYTES, FOOTER_BYTES);
     const length = footer.readUInt32LE(MAGIC.length);
-    if (!footer.subarray(0, MAGIC.length).equals(MAGIC) || length > size - FOOTER_BYTES) {
-      return undefined;
-    }
-    if (checksum(fd, size - 4) !== footer.readUInt32LE(FOOTER_BYTES - 4)) return undefined;
-    return JSON.parse(read(fd, size - FOOTER_BYTES - length, length).toString());
-  } finally {
-    closeSync(fd);
-  }
+    const isOurs = footer.subarray(0, MAGIC.length).equals(MAGIC);
+    if (!isOurs || length > size - FOOTER_BYTES) return undefined;
+    const code = hashed(descriptor, size - CODE_BYTES, key).digest();
+    if (!timingSafeEqual(code, footer.subarray(-CODE_BYTES))) return undefined;
+    return JSON.parse(read(descriptor, size - FOOTER_BYTES - length, length).toString());
+  });
 }
 
-/** Of the first so many bytes. */
-function checksum(fd: number, bytes: number): number {
-  let sum = 0;
+/** The code of the first bytes, to which more can be added. */
+function hashed(descriptor: number, bytes: number, key: Uint8Array): Hmac {
+  const hmac = createHmac("sha256", key);
   for (let at = 0; at < bytes; at += CHUNK_BYTES) {
-    sum = crc32(read(fd, at, Math.min(CHUNK_BYTES, bytes - at)), sum);
+    hmac.update(read(descriptor, at, Math.min(CHUNK_BYTES, bytes - at)));
   }
-  return sum;
+  return hmac;
 }
 
-function read(fd: number, position: number, bytes: number): Buffer {
+function read(descriptor: number, position: number, bytes: number): Buffer {
   const buffer = Buffer.allocUnsafe(bytes);
-  let done = 0;
-  while (done < bytes) {
-    const count = readSync(fd, buffer, done, bytes - done, position + done);
+  for (let done = 0; done < bytes; ) {
+    const count = readSync(descriptor, buffer, done, bytes - done, position + done);
     if (count === 0) throw new Error(`The file ended after ${position + done} bytes.`);
     done += count;
   }
   return buffer;
 }
 
-function sync(folder: string): void {
-  // Windows knows no folder to sync.
+function write(descriptor: number, bytes: Buffer, position: number): void {
+  for (let done = 0; done < bytes.length; ) {
+    done += writeSync(descriptor, bytes, done, bytes.length - done, position + done);
+  }
+}
+
+function syncFolder(folder: string): void {
+  // Windows cannot sync a folder.
   if (process.platform === "win32") return;
-  const fd = openSync(folder, "r");
+  const descriptor = openSync(folder, "r");
   try {
-    fsyncSync(fd);
+    fsyncSync(descriptor);
   } finally {
-    closeSync(fd);
+    closeSync(descriptor);
   }
 }

@@ -1,12 +1,12 @@
 import type { Index } from "usearch";
 import { SessionError } from "../../core/errors.ts";
 
-/** The specification's parameters of the graph. Its 16 layers are the library's own affair. */
+/** The specification's parameters of the graph. The library chooses the layers itself. */
 export const CONNECTIVITY = 16;
 export const EXPANSION_ADD = 200;
 const EXPANSION_SEARCH = 200;
 
-/** Makes empty graphs of cosine distances over vectors of so many numbers. */
+/** Makes an empty graph of cosine distances, for vectors with this number of dimensions. */
 export type MakeGraph = (dimensions: number) => Index;
 
 /**
@@ -20,7 +20,7 @@ export async function loadUsearch(): Promise<MakeGraph> {
     new Index({
       dimensions,
       metric: MetricKind.Cos,
-      // Half the memory of f32; a cosine is off by less than .0002.
+      // Half the memory of f32. Cosines differ by less than 0.0002.
       quantization: ScalarKind.F16,
       connectivity: CONNECTIVITY,
       expansion_add: EXPANSION_ADD,

@@ -3,10 +3,10 @@ import type { MemoryEntry, MemoryHit, MemoryQuery, MemoryStore } from "../../cor
 import { memoryFilter } from "../../search/memory-filter.ts";
 import type { HnswIndex, Neighbour } from "./hnsw-index.ts";
 
-/** Below it, hits of a query that names no floor are noise: chance buckets, a model's small talk. */
+/** The floor of queries that set none. Results below it are noise. */
 const FLOOR = { counted: 0.55, trained: 0.6 };
 
-/** A distance in half precision is off by so much at the most. */
+/** The largest error of a distance in half precision. */
 const IMPRECISION = 0.001;
 
 /** The entries whose texts are nearest to any of the vectors, best first. */
@@ -26,14 +26,14 @@ export async function nearestEntries(
   return [...best.values()].sort(byScore).slice(0, query.limit);
 }
 
-/** Best first; those that score the same in an order that does not depend on the graph. */
+/** Best first. Equal scores are ordered by id, because the order in the graph may vary. */
 export function byScore(one: MemoryHit, other: MemoryHit): number {
   return other.score - one.score || (one.id < other.id ? -1 : 1);
 }
 
 /**
- * The graph knows nothing of filters, so it is asked for more and more
- * neighbours until enough of them pass, or the rest is unrelated.
+ * The graph has no filters. So it is asked for more and more neighbours, until enough of them pass
+ * or the rest is unrelated.
  */
 async function nearestTo(
   vector: Float32Array,
@@ -42,7 +42,7 @@ async function nearestTo(
   query: MemoryQuery,
   { id: of, trained }: Embedder,
 ): Promise<readonly MemoryHit[]> {
-  // A text in which the embedder sees nothing is near to nothing.
+  // A vector of zeros is near nothing.
   if (vector.every((number) => number === 0)) return [];
   const floor = Math.max(
     query.minScore ?? (trained ? FLOOR.trained : FLOOR.counted),
@@ -67,7 +67,7 @@ async function nearestTo(
   }
 }
 
-/** The entries at these places, best first. */
+/** The entries of these neighbours, best first. */
 async function entriesOf(
   neighbours: readonly Neighbour[],
   store: MemoryStore,
@@ -77,15 +77,14 @@ async function entriesOf(
   const byId = new Map(entries.map((entry) => [entry.id, entry]));
   return found.flatMap(({ id, distance }) => {
     const entry = byId.get(id);
-    // It may have gone since the index was filled.
+    // It may have been deleted since the index was filled.
     return entry ? [{ ...entry, distance }] : [];
   });
 }
 
 /**
- * The specification's score of a cosine distance from 0 (same direction) to 2
- * (opposite): `1 - distance / 2`. Texts that have nothing to do with each other
- * are 1 apart, so their score is 0.5; what scores no better is no result.
+ * The specification's score of a cosine distance from 0 (same direction) to 2 (opposite):
+ * `1 - distance / 2`. Unrelated texts have the distance 1 and the score 0.5, so results score more.
  */
 export function specifiedScore(distance: number): number {
   return 1 - distance / 2;
