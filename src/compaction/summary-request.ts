@@ -1,5 +1,6 @@
 import type { Message } from "../core/message.ts";
 import { estimateTokens, jsonBytes } from "../core/tokens.ts";
+import { unclosable } from "../core/unclosable.ts";
 import { cutMiddle, cutToSize, textSize } from "./cut-text.ts";
 import { renderTranscript } from "./render-transcript.ts";
 
@@ -37,11 +38,8 @@ export function summaryRequest(options: {
   const empty = frame("");
   const room = sizeMax - Math.max(jsonBytes(empty), estimateTokens(empty) * 4 + 4) - SEAMS_WEIGHT;
   if (room < USEFUL_RECORD_BYTES) return [];
-  // The record must not close its own frame.
-  const record = renderTranscript(discarded, Math.max(USEFUL_RECORD_BYTES, room * PART)).replaceAll(
-    "</record>",
-    "<\\/record>",
-  );
+  const transcript = renderTranscript(discarded, Math.max(USEFUL_RECORD_BYTES, room * PART));
+  const record = unclosable("record", transcript);
   const missing = textSize(record) - room;
   const mark = `\n[… about ${missing} bytes of the record are left out here …]\n`;
   const request = frame(cutToSize(room, (bytes) => cutMiddle(record, bytes, mark)));

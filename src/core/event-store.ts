@@ -92,7 +92,8 @@ export interface HistoryHit {
   readonly seq: number;
   readonly turn: number;
   /** Who said it. */
-  readonly role: "user" | "assistant" | "tool";
+  /** `file`: piped in. `program`: sent by a program that did not say that a user typed it. */
+  readonly role: "user" | "assistant" | "tool" | "file" | "program";
   /** ISO 8601. */
   readonly time: string;
   /** The passage around the found words, up to about 2 000 characters. */

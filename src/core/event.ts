@@ -51,6 +51,10 @@ export type DurableEvent =
       /** The whole prompt, when it has more than text. */
       readonly content?: readonly ContentBlock[];
       readonly origin?: Origin;
+      /** The standing instructions in the prompt. Only a user gives any. */
+      readonly instructions?: readonly StandingInstruction[];
+      /** Ids of instructions, these or earlier ones, for which the session has no more room. */
+      readonly instructions_left_out?: readonly number[];
     }
   | {
       readonly type: "run_completed";
@@ -251,6 +255,8 @@ export interface CompactionReport {
     readonly active_files: number;
     /** Denied calls with their reasons. */
     readonly corrections: number;
+    /** Standing instructions, word for word. Logs of earlier versions do not say so. */
+    readonly instructions?: number;
   };
   readonly cut: {
     /** Shortened tool outputs. */
@@ -258,6 +264,8 @@ export interface CompactionReport {
     /** Discarded messages. */
     readonly messages: number;
   };
+  /** Messages whose standing instructions had no more room, the newest hundred. Missing when there are none. */
+  readonly instructions_left_out?: readonly number[];
   /** Of the discarded messages: those in memory, and those only in the log. */
   readonly only_in_memory: { readonly messages: number };
   readonly only_in_log: { readonly messages: number };
@@ -343,12 +351,45 @@ export interface PrunedOutput {
   readonly kept_bytes: number;
 }
 
-/** Who said something, when and where, in a replay or an import. */
+/** Something that a user said and that holds for the rest of the session, such as "Never use the network." */
+export interface StandingInstruction {
+  /** Its number in the session. */
+  readonly id: number;
+  /** The user's words. */
+  readonly text: string;
+  /** Ids of earlier instructions that it contradicts or repeats. They no longer hold. */
+  readonly replaces?: readonly number[];
+  /** It also holds for later sessions: the project learns it. */
+  readonly lasting?: true;
+}
+
+/**
+ * What may have written a prompt: a user, who typed it; a model; a file, or whatever else was piped in;
+ * a program that did not say.
+ */
+export const AUTHORS = ["user", "model", "file", "program"] as const;
+
+export type Author = (typeof AUTHORS)[number];
+
+/** Who said something, when and where. */
 export interface Origin {
+  /** What wrote a prompt. An origin without it belongs to a replay or an import. */
+  readonly author?: Author;
   readonly speaker?: string;
   /** ISO 8601. */
   readonly time?: string;
   readonly session?: string;
+}
+
+/** Whether a prompt is what the user says here and now. Only then does it teach anything. */
+export function isUsersWord(origin: Origin | undefined): boolean {
+  return origin === undefined || origin.author === "user";
+}
+
+/** Who says a prompt, as searches show it. A model that prompts is no user. */
+export function speakerRole(origin: Origin | undefined): "user" | "assistant" | "file" | "program" {
+  const { author = "user" } = origin ?? {};
+  return author === "model" ? "assistant" : author;
 }
 
 /** What a session was created with. Resuming it keeps these settings. */

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { TOOL_POLICIES } from "./approval.ts";
 import { SessionError } from "./errors.ts";
+import { AUTHORS } from "./event.ts";
 import { issuesOf } from "./issues.ts";
 import { KNOWLEDGE_KINDS } from "./knowledge.ts";
 import { MEMORY_KINDS } from "./memory-store.ts";
@@ -21,6 +22,8 @@ const isoTime = z
 const page = { limit: z.int().min(0).max(1000).optional(), offset: z.int().min(0).optional() };
 
 export const origin = z.strictObject({
+  /** `user`: a person typed the prompt, so the project learns from it, and its instructions stay. */
+  author: z.enum(AUTHORS).optional(),
   speaker: z.string().max(200).optional(),
   time: isoTime.optional(),
   session: z.string().max(200).optional(),
@@ -73,6 +76,7 @@ export const startTurn = z.strictObject({
   maxTokens: positive.optional(),
   budget: budget.optional(),
   compaction: compactionSettings.optional(),
+  /** Without it, the prompt counts as the user's word. Over JSON-RPC and REST the author must be given for that. */
   origin: origin.optional(),
   /** Messages to add to the history before the prompt, such as a system message. */
   context: z.array(messageSchema).max(1000).optional(),

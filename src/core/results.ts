@@ -200,7 +200,7 @@ export const historyHit = shape<HistoryHit>()({
   sessionId: z.string(),
   turn: count,
   seq: count,
-  role: z.enum(["user", "assistant", "tool"]),
+  role: z.enum(["user", "assistant", "tool", "file", "program"]),
   time: z.string(),
 });
 

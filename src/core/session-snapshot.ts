@@ -3,7 +3,7 @@ import type { HistoryRun } from "./history-entry.ts";
 import type { TaskRecord } from "./task.ts";
 import type { TokenCountsSnapshot } from "./token-counts.ts";
 import type { Usage } from "./usage.ts";
-import type { DeniedCall, ShownTask } from "./working-memory.ts";
+import type { DeniedCall, HeldInstruction, ShownTask } from "./working-memory.ts";
 
 /** What a store keeps of a session. Its size does not grow with the session. */
 export interface SessionSnapshot {
@@ -29,11 +29,13 @@ export interface SessionSnapshot {
   readonly history: readonly HistoryRun[];
   readonly summary: { readonly seq: number; readonly index: number } | null;
   readonly pruned: readonly PrunedOutput[];
-  /** Missing in snapshots of earlier versions, like the next four. */
+  /** Missing in snapshots of earlier versions, like all that follow. */
   readonly token_counts?: TokenCountsSnapshot;
   readonly task?: TaskRecord;
   readonly denied?: readonly DeniedCall[];
   readonly shown_task?: ShownTask | null;
+  readonly instructions?: readonly HeldInstruction[];
+  readonly instructions_left_out?: readonly number[];
   /** Ids of pinned messages. */
   readonly pins?: readonly number[];
 }

@@ -1,4 +1,4 @@
-import type { StoredEvent } from "./event.ts";
+import type { DurableEvent, StoredEvent } from "./event.ts";
 import type { HistoryEntry } from "./history-entry.ts";
 import { isForgotten, type Message, type ToolUse, toolResults, toolUses } from "./message.ts";
 import { NO_TASK, renderTask, TASK_LIMITS, type TaskRecord, withFiles } from "./task.ts";
@@ -20,14 +20,26 @@ export interface DeniedCall {
   readonly reason: string;
 }
 
+/** A standing instruction that holds in this session. */
+export interface HeldInstruction {
+  readonly id: number;
+  /** Id of the message that gave it. */
+  readonly message: number;
+  /** The user's words. */
+  readonly text: string;
+}
+
+/** Messages that are remembered as having instructions for which there was no room. */
+const LEFT_OUT_MAX = 100;
+
 const ARGS_BYTES_MAX = 200;
 
 /** UTF-8 bytes of all denials together. The oldest are dropped first. */
 const DENIED_BYTES_MAX = 4096;
 
 /**
- * What a session keeps besides its messages: the task record, denials and pins. Like the history it
- * is a fold of the log.
+ * What a session keeps besides its messages: the task record, standing instructions, denials and
+ * pins. Like the history it is a fold of the log.
  *
  * The model sees the task record as one of the messages. A compaction, or a change by the user, puts
  * it at the end of the history. It stays at that place while the history grows, so each request
@@ -42,6 +54,10 @@ export class WorkingMemory {
   shown: ShownTask | undefined;
   /** The newest comes last. */
   denied: readonly DeniedCall[] = [];
+  /** The newest comes last. The event of a prompt says which ones it replaces. */
+  instructions: readonly HeldInstruction[] = [];
+  /** Ids of messages with instructions for which there was no room. */
+  leftOut: readonly number[] = [];
   readonly #pins = new Set<number>();
 
   /** Ids of pinned messages, ascending. */
@@ -54,8 +70,11 @@ export class WorkingMemory {
   }
 
   /** Takes the next event. `call` is the tool call of the event, `last` the id of the last message. */
-  note({ event }: StoredEvent, call: ToolUse | undefined, last: number): void {
+  note({ seq, event }: StoredEvent, call: ToolUse | undefined, last: number): void {
     switch (event.type) {
+      case "run_started":
+        this.#instruct(seq, event);
+        return;
       case "task_updated":
         this.task = { ...this.task, ...event.changed };
         if (event.new_task) this.denied = [];
@@ -82,6 +101,27 @@ export class WorkingMemory {
     }
   }
 
+  #instruct(
+    message: number,
+    {
+      instructions = [],
+      instructions_left_out = [],
+    }: Extract<DurableEvent, { type: "run_started" }>,
+  ): void {
+    const replaced = new Set(instructions.flatMap(({ replaces = [] }) => replaces));
+    const noRoom = new Set(instructions_left_out);
+    const all = [
+      ...this.instructions,
+      ...instructions.map(({ id, text }) => ({ id, message, text })),
+    ];
+    const held = all.filter(({ id }) => !replaced.has(id));
+    this.instructions = held.filter(({ id }) => !noRoom.has(id));
+    const dropped = held
+      .filter(({ id }) => noRoom.has(id))
+      .map((instruction) => instruction.message);
+    this.leftOut = [...new Set([...this.leftOut, ...dropped])].slice(-LEFT_OUT_MAX);
+  }
+
   #use(files: readonly string[]): void {
     if (files.length === 0) return;
     this.task = { ...this.task, active_files: withFiles(this.task.active_files, files) };
@@ -106,9 +146,15 @@ export class WorkingMemory {
 
   /** The record as the model would see it now; empty when there is nothing to show. */
   get #text(): string {
+    const standing = this.instructions.map(({ text }) => `- ${text}`);
     const denied = this.denied.map(renderDenied);
-    const corrections = denied.length === 0 ? [] : ["Denied by the user:", ...denied];
-    return [renderTask(this.task), ...corrections].filter(Boolean).join("\n");
+    return [
+      ...(standing.length === 0 ? [] : [STANDING_HEADING, ...standing]),
+      renderTask(this.task),
+      ...(denied.length === 0 ? [] : ["Denied by the user:", ...denied]),
+    ]
+      .filter(Boolean)
+      .join("\n");
   }
 
   /** Estimated tokens of the record in each model call, as it is shown now. */
@@ -122,17 +168,23 @@ export class WorkingMemory {
   }
 
   snapshot() {
-    const { task, denied, pins } = this;
-    return { task, denied, pins, shown_task: this.shown ?? null };
+    const { task, denied, instructions, leftOut: instructions_left_out, pins } = this;
+    const shown_task = this.shown ?? null;
+    return { task, denied, instructions, instructions_left_out, pins, shown_task };
   }
 
   restore(snapshot: Partial<ReturnType<WorkingMemory["snapshot"]>>): void {
     this.task = snapshot.task ?? NO_TASK;
     this.shown = snapshot.shown_task ?? undefined;
     this.denied = snapshot.denied ?? [];
+    this.instructions = snapshot.instructions ?? [];
+    this.leftOut = snapshot.instructions_left_out ?? [];
     for (const pin of snapshot.pins ?? []) this.#pins.add(pin);
   }
 }
+
+const STANDING_HEADING =
+  "Standing instructions of the user, in the user's own words. They hold until the user says otherwise:";
 
 function renderDenied({ tool, args, reason }: DeniedCall): string {
   return `- ${tool} ${args}${reason === "" ? "" : `: ${reason}`}`;

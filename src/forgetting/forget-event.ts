@@ -1,4 +1,4 @@
-import type { DurableEvent } from "../core/event.ts";
+import type { DurableEvent, StandingInstruction } from "../core/event.ts";
 import { type ContentBlock, FORGOTTEN, indexableText } from "../core/message.ts";
 import { emptiedJson, forgottenMessage, inJson, messageWithoutCopies } from "./forget-message.ts";
 import type { ForgottenPhrases } from "./forgotten-phrases.ts";
@@ -74,10 +74,11 @@ export const FORGETTING: Rows = {
   knowledge_applied: NO_TEXT,
   run_started: {
     said: ({ prompt }) => [prompt],
-    forgotten: ({ content: _, ...event }) => ({ ...event, prompt: FORGOTTEN }),
-    without: (event, phrases) => ({
+    forgotten: ({ content: _, instructions: __, ...event }) => ({ ...event, prompt: FORGOTTEN }),
+    without: ({ instructions, ...event }, phrases) => ({
       ...event,
       prompt: phrases.removeFrom(event.prompt, "whole"),
+      ...(instructions ? { instructions: heldWithout(instructions, phrases) } : {}),
       ...(event.content ? { content: blocksWithout(event.content, phrases) } : {}),
     }),
   },
@@ -180,6 +181,11 @@ function blocksWithout(blocks: readonly ContentBlock[], phrases: ForgottenPhrase
   return blocks.map((block) =>
     block.type === "text" ? { ...block, text: phrases.removeFrom(block.text, "whole") } : block,
   );
+}
+
+/** The instructions that do not have the phrases. */
+function heldWithout(instructions: readonly StandingInstruction[], phrases: ForgottenPhrases) {
+  return instructions.filter(({ text }) => phrases.removeFrom(text, "whole") === text);
 }
 
 function argsWithout(args: unknown, phrases: ForgottenPhrases): unknown {

@@ -8,6 +8,12 @@ test.each([
   ["Prefer tabs over spaces", "Prefer spaces over tabs."],
   ["Use npm instead of yarn", "prefer yarn over npm"],
   ["Commit generated files", "Don't commit generated files again"],
+  ["Always deploy with Terraform.", "Always deploy with Pulumi."],
+  ["From now on answer in German.", "From now on, answer in French please."],
+  ["Keep lines under 80 characters", "Always keep lines under 100 characters."],
+  ["Constraint: only edit files under src/", "Constraint: only edit files under lib/"],
+  ["Never use the network.", "You may use the network now."],
+  ["Never use the network", "It's okay to use the network."],
 ])("these cannot both hold: %s / %s", (one, other) => {
   expect(both(one, other)).toBe(true);
 });
@@ -18,6 +24,11 @@ test.each([
   ["Never use tabs in Python files.", "Always format Go code."],
   ["Prefer tabs over spaces", "Prefer short names over long ones"],
   ["Always", "Never"],
+  ["Always answer in German.", "Always answer in bullets."],
+  ["Always put tests in test", "Always put tests in lib"],
+  ["Never deploy with Terraform.", "Never deploy with Pulumi."],
+  ["Always use pnpm.", "Always use Vitest."],
+  ["Always deploy with Terraform.", "Always deploy to production with care."],
 ])("these can: %s / %s", (one, other) => {
   expect(both(one, other)).toBe(false);
 });

@@ -1,4 +1,4 @@
-import type { StoredEvent, ToolApprovalResolved } from "../core/event.ts";
+import { isUsersWord, type StoredEvent, type ToolApprovalResolved } from "../core/event.ts";
 import type { EventStore, PositionedEvent } from "../core/event-store.ts";
 import type { NewKnowledge } from "../core/knowledge.ts";
 import { FORGOTTEN } from "../core/message.ts";
@@ -84,8 +84,7 @@ export class KnowledgeRecorder extends LogProjection {
     const time = new Date(stored.timestamp_ms).toISOString();
     switch (event.type) {
       case "run_started":
-        // A recorded prompt: the user did not say this here and now.
-        if (event.origin) return [];
+        if (!isUsersWord(event.origin)) return [];
         return preferencesIn(event.prompt).map((text, index) =>
           preferenceOf(text, { sessionId, seq, index, time }),
         );

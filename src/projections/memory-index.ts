@@ -1,4 +1,4 @@
-import type { CompactionCompleted, TextForgotten } from "../core/event.ts";
+import { type CompactionCompleted, speakerRole, type TextForgotten } from "../core/event.ts";
 import type { EventStore, PositionedEvent } from "../core/event-store.ts";
 import type { MemoryEntry, MemoryStore } from "../core/memory-store.ts";
 import { indexableText, isForgotten } from "../core/message.ts";
@@ -84,7 +84,7 @@ function entryOf(sessionId: string, logged: LoggedMessage, turn: number): Memory
       turn,
       kind: "message",
       time: origin?.time ?? new Date(timestampMs).toISOString(),
-      role: message.role === "user" ? "user" : "assistant",
+      role: message.role === "user" ? speakerRole(origin) : "assistant",
       ...(origin?.speaker ? { speaker: origin.speaker } : {}),
       source: { from, to: id },
     },

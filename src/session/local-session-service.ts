@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { supersededEvents } from "../agent/approvals.ts";
 import { runCompaction } from "../agent/run-compaction.ts";
-import { runTurn } from "../agent/run-turn.ts";
+import { type RunOptions, runTurn } from "../agent/run-turn.ts";
 import type { ToolSet } from "../agent/tool-set.ts";
 import type { PendingApproval } from "../core/approval.ts";
 import type { ApprovalStore } from "../core/approval-store.ts";
@@ -34,6 +34,7 @@ import type { TaskView } from "../core/task.ts";
 import { warn } from "../core/warn.ts";
 import { type DeletionDeps, deleteSession } from "../forgetting/delete-session.ts";
 import { type ForgettingDeps, forgetMemory } from "../forgetting/forget-memory.ts";
+import { givenInstructions } from "../knowledge/given-instructions.ts";
 import { ProjectKnowledge } from "../knowledge/project-knowledge.ts";
 import { ApprovalIndex } from "../projections/approval-index.ts";
 import { KnowledgeRecorder } from "../projections/knowledge-recorder.ts";
@@ -232,7 +233,14 @@ export class LocalSessionService implements SessionService {
       const tools = this.#toolsOf(state.settings);
       const approvals = this.#desk.of(state.settings, tools);
       const prompt =
-        content === undefined ? undefined : { content, context, ...(origin ? { origin } : {}) };
+        content === undefined
+          ? undefined
+          : {
+              content,
+              context,
+              ...(origin ? { origin } : {}),
+              ...givenInstructions(state, { content, origin }, instructionBytes(settings)),
+            };
       const result = await runTurn(prompt, { ...settings, tools, approvals, log: session, signal });
       return { sessionId: state.id, ...result };
     });
@@ -426,6 +434,15 @@ export class LocalSessionService implements SessionService {
     if (request.memory) requireSearchableMemory(this.#options);
     if (request.compaction !== undefined) this.#require("session-compaction");
   }
+}
+
+/** Share of the compaction threshold that standing instructions may take. */
+const INSTRUCTION_SHARE = 1 / 8;
+const INSTRUCTION_BYTES_MAX = 4096;
+
+function instructionBytes({ compaction }: Pick<RunOptions, "compaction">): number {
+  const threshold = compaction?.compactor.config.autoCompactThreshold ?? Infinity;
+  return Math.min(INSTRUCTION_BYTES_MAX, Math.floor(threshold * 4 * INSTRUCTION_SHARE));
 }
 
 function nothingToGoOnWith(): SessionError {

@@ -1,7 +1,8 @@
 import { SessionError } from "../core/errors.ts";
+import type { Author } from "../core/event.ts";
 import type { Issue } from "../core/issues.ts";
 import type { SessionService, TurnOptions } from "../core/session-service.ts";
-import { errorToWire, fromWire, toWire } from "../core/wire.ts";
+import { errorToWire, fromWire, isObject, toWire } from "../core/wire.ts";
 import { OPERATIONS, type Operation, type OperationName } from "./operations.ts";
 
 /**
@@ -18,12 +19,25 @@ export async function callOperation(
 ): Promise<Record<string, unknown>> {
   const operation: Operation = OPERATIONS[name];
   try {
-    const request = fromWire(operation.request, params ?? {});
+    const request = withAuthor(name, fromWire(operation.request, params ?? {}));
     const result = await service[name](request as never, options);
     return wireResult(operation, result);
   } catch (error) {
     throw errorToWire(operation.request, SessionError.from(error));
   }
+}
+
+/**
+ * A request that says who wrote its prompt. A program sends it, so it is no user's word unless the
+ * request says so. `author` overrules the request.
+ */
+export function withAuthor(name: OperationName, request: unknown, author?: Author): unknown {
+  const isTurn = name === "startTurn" || name === "resume";
+  if (!isTurn || !isObject(request) || request.prompt === undefined) return request;
+  const { origin = {} } = request;
+  if (!isObject(origin)) return request;
+  const by = author ?? origin.author ?? "program";
+  return { ...request, origin: { ...origin, author: by } };
 }
 
 /** A result as a JSON object, wrapped where `resultKey` says so. */

@@ -44,12 +44,19 @@ export function memorySearchTool(
   });
 }
 
-/** A hit as the specification's JSON shows it. */
+/** A hit as the specification's JSON shows it, and who said it. */
 function specifiedResult(hit: MemoryHit) {
   return {
     content: hit.content,
     score: Math.round(hit.score * 1000) / 1000,
     session_id: hit.sessionId,
     turn: hit.turn,
+    said_by: saidBy(hit.role),
   };
+}
+
+/** The role in words that a model cannot take for its own conversation. */
+function saidBy(role: string | undefined): string {
+  if (role === undefined) return "unknown";
+  return role === "assistant" ? "model" : role;
 }

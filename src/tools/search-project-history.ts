@@ -42,7 +42,7 @@ export function searchProjectHistoryTool(
         session_id: sessionId,
         turn,
         seq,
-        role,
+        said_by: role === "assistant" ? "model" : role,
         time,
       }));
     },

@@ -59,9 +59,12 @@ export async function eventsOf(
   return events;
 }
 
-/** Ids, times and durations are new each time. */
-function withoutNovelty(event: EventEnvelope, sessionId: string): object {
-  const text = JSON.stringify(event, (key, value) => (NEW_EACH_TIME.has(key) ? "…" : value));
+/** Ids, times and durations are new each time. The author of a prompt is another on each surface. */
+function withoutNovelty({ payload, ...event }: EventEnvelope, sessionId: string): object {
+  const same = payload.type === "run_started" ? { ...payload, origin: undefined } : payload;
+  const text = JSON.stringify({ ...event, payload: same }, (key, value) =>
+    NEW_EACH_TIME.has(key) ? "…" : value,
+  );
   return JSON.parse(text.replaceAll(sessionId, "…"));
 }
 

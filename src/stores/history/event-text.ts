@@ -1,4 +1,4 @@
-import type { DurableEvent } from "../../core/event.ts";
+import { type DurableEvent, speakerRole } from "../../core/event.ts";
 import type { HistoryHit } from "../../core/event-store.ts";
 import {
   indexableText,
@@ -29,7 +29,7 @@ export function eventText(event: DurableEvent): EventText | undefined {
 function saidBy(event: DurableEvent): EventText | undefined {
   switch (event.type) {
     case "run_started":
-      return { role: "user", text: event.prompt };
+      return { role: speakerRole(event.origin), text: event.prompt };
     case "text_complete":
       return { role: "assistant", text: event.content };
     case "tool_call_requested":

@@ -7,7 +7,7 @@ import {
 import { SessionError } from "../../core/errors.ts";
 import { type EventEnvelope, isTransient } from "../../core/event.ts";
 import type { SessionService } from "../../core/session-service.ts";
-import { callOperation, wireError } from "../call-operation.ts";
+import { callOperation, wireError, withAuthor } from "../call-operation.ts";
 import { OPERATIONS, type Operation, type OperationName } from "../operations.ts";
 import { streamTurn } from "../turn-events.ts";
 import { ApprovalForms, type Elicit } from "./approval-forms.ts";
@@ -91,8 +91,10 @@ function isSearch(operation: OperationName): boolean {
 /** Runs an operation that streams events. Returns when it has ended and every event was sent. */
 async function runTurn(service: SessionService, operation: OperationName, call: ToolCall) {
   const progress = progressOf(call);
-  const { args, rounds, signal } = call;
-  const sessionId = String(args.session_id);
+  const { rounds, signal } = call;
+  const sessionId = String(call.args.session_id);
+  // A model wrote the arguments, so nothing in them can say that a person did.
+  const args = withAuthor(operation, call.args, "model") as typeof call.args;
   const forms = call.elicit && new ApprovalForms(service, sessionId, call.elicit);
   const send = async (event: EventEnvelope) => {
     await sendNotice(call, { event });

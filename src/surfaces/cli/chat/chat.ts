@@ -166,7 +166,8 @@ export class Chat implements Conversation {
     options: TurnOptions,
   ): Promise<TurnResult> {
     if (prompt === undefined) return this.service.resume(request, options);
-    return this.service.startTurn({ ...request, prompt }, options);
+    const origin = this.terminal.stdin.isTerminal ? {} : { origin: { author: "file" as const } };
+    return this.service.startTurn({ ...request, prompt, ...origin }, options);
   }
 
   async #show({ text, stopReason }: TurnResult, streamed: boolean): Promise<void> {

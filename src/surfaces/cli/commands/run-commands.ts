@@ -36,7 +36,7 @@ export function runCommand(program: Command, context: CliContext): void {
       const opened = await engine.openService(workspace, "create", asking);
       await useOpened(opened, async (service) => {
         const { sessionId } = await service.createSession(session);
-        const request = { sessionId, prompt, budget: budgetOf(flags, config) };
+        const request = { sessionId, ...prompt, budget: budgetOf(flags, config) };
         await showTurn(context, config, flags, request, (...turn) => service.startTurn(...turn));
       });
     },
@@ -86,7 +86,8 @@ function resumeSession(
       const request = {
         sessionId,
         budget: budgetOf(flags, config),
-        ...given({ prompt, model, maxTokens, compaction: compactionOf(flags) }),
+        ...prompt,
+        ...given({ model, maxTokens, compaction: compactionOf(flags) }),
       };
       await showTurn(context, config, flags, request, (...turn) => service.resume(...turn));
     },

@@ -1,4 +1,7 @@
 import { SessionError } from "../../../core/errors.ts";
+import type { Origin } from "../../../core/event.ts";
+import type { StartTurn } from "../../../core/requests.ts";
+import { unclosable } from "../../../core/unclosable.ts";
 import type { Terminal } from "./terminal.ts";
 
 /** The largest prompt in UTF-8 bytes. A larger one is most likely a file piped by mistake. */
@@ -7,8 +10,13 @@ const PATIENCE_MS = 2000;
 
 export type PromptSource = Pick<Terminal, "stdin" | "stderr">;
 
+/** A prompt, and who wrote it. */
+export type ReadPrompt = Pick<StartTurn, "prompt"> & { readonly origin?: Origin };
+
 /**
- * The prompt: what was piped in, followed by the words of the command line.
+ * The prompt: what was piped in, followed by the words of the command line. A prompt that has only
+ * piped text counts as a file's, so nothing is learned from it. Piped text before typed words is
+ * between tags that it cannot close.
  *
  * Without either it is `fallback`; a `fallback` of null means that there need not be a prompt.
  *
@@ -18,17 +26,17 @@ export async function readPrompt(
   words: readonly string[],
   terminal: PromptSource,
   fallback?: string,
-): Promise<string>;
+): Promise<ReadPrompt>;
 export async function readPrompt(
   words: readonly string[],
   terminal: PromptSource,
   fallback: string | null | undefined,
-): Promise<string | undefined>;
+): Promise<ReadPrompt | undefined>;
 export async function readPrompt(
   words: readonly string[],
   terminal: PromptSource,
   fallback: string | null = "",
-): Promise<string | undefined> {
+): Promise<ReadPrompt | undefined> {
   const piped = await readPiped(terminal);
   const typed = words.join(" ").trim();
   if (fallback === null && typed === "" && piped === "") return undefined;
@@ -39,8 +47,9 @@ export async function readPrompt(
       hint: 'Type one: rkat "your prompt". Or pipe one in.',
     });
   }
-  if (piped === "") return asked;
-  return asked === "" ? piped : `<stdin>\n${piped}\n</stdin>\n\n${asked}`;
+  if (piped === "") return { prompt: asked };
+  if (asked === "") return { prompt: piped, origin: { author: "file" } };
+  return { prompt: `<stdin>\n${unclosable("stdin", piped)}\n</stdin>\n\n${asked}` };
 }
 
 async function readPiped({ stdin, stderr }: PromptSource): Promise<string> {

@@ -1,0 +1,38 @@
+import { oneLine } from "./one-line.ts";
+import { ownSentences } from "./own-sentences.ts";
+import { isLasting } from "./preferences-in.ts";
+
+/** A longer message was probably pasted, so its words may not be the user's. */
+const MESSAGE_MAX = 20_000;
+const SENTENCE = { min: 8, max: 500 } as const;
+
+/** "Constraints:" before a list, or "Constraint:" before a sentence. */
+const HEADING =
+  /^(?:[#*_ ]*(?:the |my |some |hard |strict |important |standing |ground )*(?:constraints?|rules?|requirements?|restrictions?|limits|limitations?|guidelines?|standing instructions?)(?: (?:for|of) (?:you|this (?:session|task|project)))?[*_ ]*)$/i;
+
+/** The start of a sentence that holds for the rest of a session. */
+const STANDING =
+  /^(?:(?:please|and|also|but|so|ok(?:ay)?|note|remember|important)[,:]? )*(?:(?:constraint|rule|requirement|restriction|limit|guideline)s?: |(?:do not|don't|don’t|never|only|under no circumstances|at no (?:time|point)|in no case|no longer|stop|you (?:must|may|can|are (?:not )?allowed to|should (?:never|always|not|only))|make sure|be sure to|keep in mind|as of now|for the rest of|(?:in|for|during) this (?:session|conversation|chat)|until (?:i|we) (?:say|tell)|it(?:'s| is|’s) (?:now )?ok(?:ay)? to|feel free to) \S)/i;
+
+/** Said of this moment, and not as an instruction. */
+const PASSING =
+  /^(?:please )?(?:(?:do not|don't|don’t) (?:worry|mind|bother|panic|thank|know|think|understand|see|care|remember|believe|like|want|need|have|get|you|we|they|i)\b|never mind|stop (?:it|that|here|now|there)?[.!]?$|only (?:then|now|if|when|because|one|two|three|a|an|the|some|after|recently|today|yesterday)\b|you can (?:see|find|also see|read|tell|imagine|check|look)\b)/i;
+
+/**
+ * The standing instructions in a user's message, word for word: its lasting wishes, and what holds for
+ * the rest of the session ("Never use the network.", "Constraint: only edit files under src/").
+ *
+ * Only the user's own sentences count, as for `preferencesIn`.
+ */
+export function instructionsIn(message: string): readonly string[] {
+  if (message.length > MESSAGE_MAX) return [];
+  const found = ownSentences(message, HEADING).filter(
+    (sentence) => isLasting(sentence) || isStanding(sentence),
+  );
+  return [...new Set(found.map((sentence) => oneLine(sentence, SENTENCE.max)))];
+}
+
+function isStanding(sentence: string): boolean {
+  if (sentence.length < SENTENCE.min || sentence.length > SENTENCE.max) return false;
+  return STANDING.test(sentence) && !PASSING.test(sentence) && !sentence.endsWith("?");
+}
