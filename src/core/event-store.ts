@@ -91,9 +91,9 @@ export interface HistoryHit {
   readonly sessionId: string;
   readonly seq: number;
   readonly turn: number;
-  /** Who said it. */
-  /** `file`: piped in. `program`: sent by a program that did not say that a user typed it. */
-  readonly role: "user" | "assistant" | "tool" | "file" | "program";
+  readonly role: "user" | "assistant" | "tool";
+  /** Who said it, when it was not simply the role: a name, or `model`, `file` or `program`. */
+  readonly speaker?: string;
   /** ISO 8601. */
   readonly time: string;
   /** The passage around the found words, up to about 2 000 characters. */

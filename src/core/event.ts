@@ -386,10 +386,11 @@ export function isUsersWord(origin: Origin | undefined): boolean {
   return origin === undefined || origin.author === "user";
 }
 
-/** Who says a prompt, as searches show it. A model that prompts is no user. */
-export function speakerRole(origin: Origin | undefined): "user" | "assistant" | "file" | "program" {
-  const { author = "user" } = origin ?? {};
-  return author === "model" ? "assistant" : author;
+/** Who said a message, as searches show it: a name, or what wrote it when that was no user. */
+export function speakerOf(origin: Origin | undefined): string | undefined {
+  const { speaker, author = "user" } = origin ?? {};
+  if (author === "user") return speaker;
+  return speaker === undefined ? author : `${speaker} (${author})`;
 }
 
 /** What a session was created with. Resuming it keeps these settings. */

@@ -200,7 +200,8 @@ export const historyHit = shape<HistoryHit>()({
   sessionId: z.string(),
   turn: count,
   seq: count,
-  role: z.enum(["user", "assistant", "tool", "file", "program"]),
+  role: z.enum(["user", "assistant", "tool"]),
+  speaker: z.string().optional(),
   time: z.string(),
 });
 

@@ -1,4 +1,4 @@
-import { type CompactionCompleted, speakerRole, type TextForgotten } from "../core/event.ts";
+import { type CompactionCompleted, speakerOf, type TextForgotten } from "../core/event.ts";
 import type { EventStore, PositionedEvent } from "../core/event-store.ts";
 import type { MemoryEntry, MemoryStore } from "../core/memory-store.ts";
 import { indexableText, isForgotten } from "../core/message.ts";
@@ -76,6 +76,7 @@ function entryOf(sessionId: string, logged: LoggedMessage, turn: number): Memory
   const { id, from, message, origin, timestampMs } = logged;
   const content = redactSecrets(indexableText(message));
   if (content.trim() === "" || isForgotten(content)) return [];
+  const speaker = speakerOf(origin);
   return [
     {
       id: `${sessionId}:${id}`,
@@ -84,8 +85,8 @@ function entryOf(sessionId: string, logged: LoggedMessage, turn: number): Memory
       turn,
       kind: "message",
       time: origin?.time ?? new Date(timestampMs).toISOString(),
-      role: message.role === "user" ? speakerRole(origin) : "assistant",
-      ...(origin?.speaker ? { speaker: origin.speaker } : {}),
+      role: message.role === "user" ? "user" : "assistant",
+      ...(speaker ? { speaker } : {}),
       source: { from, to: id },
     },
   ];

@@ -1,3 +1,4 @@
+import { AUTHORS } from "../core/event.ts";
 import type { MemoryEntry } from "../core/memory-store.ts";
 import { unicodePattern } from "../core/unicode-pattern.ts";
 import { BY_SPEAKER, ENTRY_SAYS_WHEN, ON_DATE, PASSAGE_ASKS, SAID_MASK } from "./passage-index.ts";
@@ -58,7 +59,9 @@ function hitsOf(
   return hits;
 }
 
-/** Whether a speaker is a name, and not a role in the conversation. */
+/** Whether a speaker is a name, and not a role in the conversation or what wrote a prompt. */
 export function isPerson(speaker: string | undefined): speaker is string {
-  return speaker !== undefined && speaker !== "user" && speaker !== "assistant";
+  return speaker !== undefined && !NO_NAMES.has(speaker);
 }
+
+const NO_NAMES: ReadonlySet<string> = new Set(["assistant", ...AUTHORS]);

@@ -29,15 +29,14 @@ export async function callOperation(
 
 /**
  * A request that says who wrote its prompt. A program sends it, so it is no user's word unless the
- * request says so. `author` overrules the request.
+ * request says so. An origin without an author belongs to a recording. `author` overrules the request.
  */
 export function withAuthor(name: OperationName, request: unknown, author?: Author): unknown {
   const isTurn = name === "startTurn" || name === "resume";
   if (!isTurn || !isObject(request) || request.prompt === undefined) return request;
-  const { origin = {} } = request;
-  if (!isObject(origin)) return request;
-  const by = author ?? origin.author ?? "program";
-  return { ...request, origin: { ...origin, author: by } };
+  const { origin } = request;
+  if (origin === undefined) return { ...request, origin: { author: author ?? "program" } };
+  return author && isObject(origin) ? { ...request, origin: { ...origin, author } } : request;
 }
 
 /** A result as a JSON object, wrapped where `resultKey` says so. */

@@ -2,6 +2,7 @@ import { z } from "zod";
 import type { MemoryHit } from "../core/memory-store.ts";
 import { defineTool, type Tool } from "../core/tool.ts";
 import { withinTokens } from "../core/within-tokens.ts";
+import { saidBy } from "./said-by.ts";
 
 const LIMIT_DEFAULT = 5;
 const LIMIT_MAX = 20;
@@ -51,12 +52,6 @@ function specifiedResult(hit: MemoryHit) {
     score: Math.round(hit.score * 1000) / 1000,
     session_id: hit.sessionId,
     turn: hit.turn,
-    said_by: saidBy(hit.role),
+    said_by: saidBy(hit),
   };
-}
-
-/** The role in words that a model cannot take for its own conversation. */
-function saidBy(role: string | undefined): string {
-  if (role === undefined) return "unknown";
-  return role === "assistant" ? "model" : role;
 }

@@ -2,6 +2,7 @@ import { z } from "zod";
 import type { HistoryHit } from "../core/event-store.ts";
 import type { SearchHistory } from "../core/requests.ts";
 import { defineTool, type Tool } from "../core/tool.ts";
+import { saidBy } from "./said-by.ts";
 
 const LIMIT_DEFAULT = 5;
 const LIMIT_MAX = 20;
@@ -37,13 +38,13 @@ export function searchProjectHistoryTool(
         ...(since == null ? {} : { since }),
         ...(until == null ? {} : { until }),
       });
-      return hits.map(({ content, sessionId, turn, seq, role, time }) => ({
-        content,
-        session_id: sessionId,
-        turn,
-        seq,
-        said_by: role === "assistant" ? "model" : role,
-        time,
+      return hits.map((hit) => ({
+        content: hit.content,
+        session_id: hit.sessionId,
+        turn: hit.turn,
+        seq: hit.seq,
+        said_by: saidBy(hit),
+        time: hit.time,
       }));
     },
   });

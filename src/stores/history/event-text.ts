@@ -1,4 +1,4 @@
-import { type DurableEvent, speakerRole } from "../../core/event.ts";
+import { type DurableEvent, type Origin, speakerOf } from "../../core/event.ts";
 import type { HistoryHit } from "../../core/event-store.ts";
 import {
   indexableText,
@@ -12,6 +12,7 @@ import { startsTurn } from "../../core/turn.ts";
 /** The text of an event, and its speaker. */
 export interface EventText {
   readonly role: HistoryHit["role"];
+  readonly speaker?: string;
   readonly text: string;
 }
 
@@ -29,7 +30,7 @@ export function eventText(event: DurableEvent): EventText | undefined {
 function saidBy(event: DurableEvent): EventText | undefined {
   switch (event.type) {
     case "run_started":
-      return { role: speakerRole(event.origin), text: event.prompt };
+      return withSpeaker({ role: "user", text: event.prompt }, event.origin);
     case "text_complete":
       return { role: "assistant", text: event.content };
     case "tool_call_requested":
@@ -37,10 +38,15 @@ function saidBy(event: DurableEvent): EventText | undefined {
     case "tool_execution_completed":
       return { role: "tool", text: event.result };
     case "message_added":
-      return messageText(event.message);
+      return withSpeaker(messageText(event.message), event.origin);
     default:
       return undefined;
   }
+}
+
+function withSpeaker(text: EventText | undefined, origin: Origin | undefined) {
+  const speaker = speakerOf(origin);
+  return text && speaker !== undefined ? { ...text, speaker } : text;
 }
 
 function messageText(message: Message): EventText | undefined {

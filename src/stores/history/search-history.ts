@@ -1,5 +1,5 @@
 import type { HistoryHit, HistoryQuery, PositionedEvent } from "../../core/event-store.ts";
-import { eventText } from "./event-text.ts";
+import { type EventText, eventText } from "./event-text.ts";
 import { passage } from "./passage.ts";
 import { type SearchWord, searchWords, wordsOf } from "./search-words.ts";
 
@@ -31,20 +31,19 @@ export function searchHistory(
     .map((candidate) => ({ ...candidate, score: score(candidate) }))
     .sort((one, other) => other.score - one.score || other.event.position - one.event.position)
     .slice(0, Math.max(0, query.limit))
-    .map(({ event, role, text }) => ({
+    .map(({ event, role, speaker, text }) => ({
       sessionId: event.sessionId,
       seq: event.stored.seq,
       turn: turnOf(event),
       role,
+      ...(speaker === undefined ? {} : { speaker }),
       time: new Date(event.stored.timestamp_ms).toISOString(),
       content: passage(text, words),
     }));
 }
 
-interface Match {
+interface Match extends EventText {
   readonly event: SearchableEvent;
-  readonly role: HistoryHit["role"];
-  readonly text: string;
   /** Whether the event has each word of the query. */
   readonly matched: readonly boolean[];
 }

@@ -59,6 +59,7 @@ function hitAt(db: Connection, position: number, words: readonly SearchWord[]): 
       seq: row.seq,
       turn: Math.max(0, row.turns - 1),
       role: said.role,
+      ...(said.speaker === undefined ? {} : { speaker: said.speaker }),
       time: new Date(row.timestamp_ms).toISOString(),
       content: passage(said.text, words),
     },

@@ -130,7 +130,7 @@ export const FIELD_DESCRIPTIONS: Readonly<Record<string, string>> = {
   include_archived: "Include archived sessions.",
   id_prefix: "Only sessions whose id starts with this.",
   instructions: "Extra instructions for the summary.",
-  role: "Only what was said in this role: user, assistant, tool, file (piped in) or program.",
+  role: "Only what was said in this role: user or assistant.",
   kind: "Only entries of this kind.",
   since: "Only from this time on, ISO 8601.",
   until: "Only up to this time, ISO 8601.",

@@ -3,7 +3,7 @@ import { given } from "../../../core/fields.ts";
 import { historyHit } from "../../../core/results.ts";
 import { toWire } from "../../../core/wire.ts";
 import type { CliContext } from "../cli-context.ts";
-import { renderPassage } from "../render/render-memory.ts";
+import { renderPassage, renderSpeaker } from "../render/render-memory.ts";
 import { styleFor } from "../render/style.ts";
 import { printJson } from "../terminal/print.ts";
 import { countFlag } from "./flags.ts";
@@ -55,9 +55,9 @@ export function historyCommand(program: Command, context: CliContext): void {
           return await printJson(terminal.stdout, found);
         }
         if (hits.length === 0) return await terminal.stderr.write("No matching messages.\n");
-        const passages = hits.map(({ sessionId, turn, role, time, content }) =>
+        const passages = hits.map(({ sessionId, turn, time, content, ...said }) =>
           renderPassage(
-            { place: [`session ${sessionId}`, `turn ${turn}`, role, time], content },
+            { place: [`session ${sessionId}`, `turn ${turn}`, renderSpeaker(said), time], content },
             style,
           ),
         );

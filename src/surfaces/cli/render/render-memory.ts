@@ -127,12 +127,19 @@ function placeOf(entry: MemoryEntry): readonly (string | undefined)[] {
     id.startsWith(`${sessionId}:`) ? undefined : `session ${sessionId}`,
     turn === null ? undefined : `turn ${turn}`,
     kind === "message" ? undefined : kind,
-    speaker !== undefined && role !== undefined && speaker !== role
-      ? `${speaker} (${role})`
-      : (speaker ?? role),
+    renderSpeaker({ speaker, role }),
     time,
     `id ${id}`,
   ];
+}
+
+/** Who said something, and in which role: `Ada (user)`, `file (user)`, `assistant`. */
+export function renderSpeaker({
+  speaker,
+  role,
+}: Pick<MemoryEntry, "speaker" | "role">): string | undefined {
+  const both = speaker !== undefined && role !== undefined && speaker !== role;
+  return both ? `${speaker} (${role})` : (speaker ?? role);
 }
 
 function neighbourLine({ speaker, role, content }: MemoryEntry, columns: number): string {
