@@ -122,12 +122,12 @@ function renderExplanation({ parts }: ScoreExplanation, style: Style): string {
 
 /** Where an entry comes from. The id of an entry from a log begins with its session. */
 function placeOf(entry: MemoryEntry): readonly (string | undefined)[] {
-  const { id, sessionId, turn, kind, speaker, role, time } = entry;
+  const { id, sessionId, turn, kind, time } = entry;
   return [
     id.startsWith(`${sessionId}:`) ? undefined : `session ${sessionId}`,
     turn === null ? undefined : `turn ${turn}`,
     kind === "message" ? undefined : kind,
-    renderSpeaker({ speaker, role }),
+    renderSpeaker(entry),
     time,
     `id ${id}`,
   ];
