@@ -350,6 +350,15 @@ test("a typo of a command is not sent to a model", async () => {
   expect(provider.requests).toHaveLength(0);
 });
 
+test("a prompt that looks a bit like a command is a prompt", async () => {
+  const provider = await providerForTest();
+  const project = await Project.open({ provider });
+  for (const prompt of ["Fix the bug in app.py", "explain main.c", "Always use pnpm.", "init.d?"]) {
+    expect(await project.rkat([prompt])).toMatchObject({ code: 0 });
+  }
+  expect(provider.requests).toHaveLength(4);
+});
+
 test("labels are kept, and a malformed label is refused", async () => {
   const provider = await providerForTest();
   const project = await Project.open({ provider });

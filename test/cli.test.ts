@@ -33,6 +33,7 @@ test("`--help` lists every command, `--version` prints the version", async () =>
     expect(stdout).toContain(`\n  ${name} `);
   }
   expect((await project.rkat(["help", "memory"])).stdout).toContain("search [options]");
+  expect((await project.rkat(["help", "memory", "search"])).stdout).toContain("--neighbours");
   const { version } = JSON.parse(readFileSync("package.json", "utf8"));
   expect(await project.rkat(["--version"])).toEqual({
     code: 0,
@@ -50,21 +51,23 @@ test("a wrong command line is refused with code 2", async () => {
     ["resume"],
     ["run", "--output", "xml", "hi"],
     ["config", "extra"],
+    ["help", "memory", "serch"],
   ]) {
     const { code, stdout, stderr } = await project.rkat(args);
     expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
-    expect(stderr).not.toBe("");
+    // A command without its subcommand prints its help.
+    expect(stderr).toMatch(/^error: [A-Z`"].*\.\nhint: .*\.\n$|^Usage: rkat sessions/);
   }
 });
 
 test("a script gets a wrong command line as a failure in JSON", async () => {
   const project = await openProject();
   for (const [args, said] of [
-    [["sessions", "show", "--json"], "missing required argument 'session'"],
-    [["resume", "--output=jsonl"], "missing required argument 'session'"],
-    [["run", "hi", "--colour", "red", "--output", "json"], "unknown option '--colour'"],
+    [["sessions", "show", "--json"], "Missing required argument 'session'"],
+    [["resume", "--output=jsonl"], "Missing required argument 'session'"],
+    [["run", "hi", "--colour", "red", "--output", "json"], "Unknown option '--colour'"],
     [["run", "hi", "--max-tokens", "0", "--output", "jsonl"], "--max-tokens"],
-    [["history", "--json"], "unknown option '--json'"],
+    [["history", "--json"], "Unknown option '--json'"],
   ] as const) {
     const { code, stderr } = await project.rkat(args);
     expect(code).toBe(2);

@@ -9,16 +9,18 @@ import { exitCodeOf, failureJson, printEnd, printFailure } from "./terminal/prin
 export async function main(args: readonly string[], context: CliContext): Promise<number> {
   const { stdout, stderr } = context.terminal;
   const form = scriptForm(args);
-  const program = await createProgram(args, context, { onBadUsage: form ? "throw" : "say" });
+  const program = await createProgram(args, context);
   try {
     await program.parseAsync(args, { from: "user" });
     return context.exitCode;
   } catch (thrown) {
     const isUsage = thrown instanceof CommanderError;
     if (isUsage && thrown.exitCode === 0) return 0;
-    // commander has already told a person what was wrong.
-    if (isUsage && !form) return ERRORS.INVALID_PARAMS.exitCode;
-    const error = isUsage ? usageError(thrown) : SessionError.from(thrown);
+    // `rkat memory` alone prints its help.
+    if (isUsage && thrown.code === "commander.help" && !form) return ERRORS.INVALID_PARAMS.exitCode;
+    const error = isUsage
+      ? usageError(thrown, namedCommand(program, args))
+      : SessionError.from(thrown);
     if (form === "jsonl") await printEnd(stdout, "error", failureJson(error));
     if (form) await stderr.write(`${JSON.stringify(failureJson(error))}\n`);
     else await printFailure(context.terminal, error);
@@ -40,11 +42,27 @@ function scriptForm(args: readonly string[]): "json" | "jsonl" | undefined {
   return values.json === true ? "json" : undefined;
 }
 
-function usageError({ message }: CommanderError): SessionError {
+/** Reads "error: unknown command 'serch'\n(Did you mean search?)". */
+function usageError({ code, message }: CommanderError, command: string): SessionError {
+  const text = code === "commander.help" ? "a subcommand is missing" : message;
+  const [said = "", guess] = text.replace(/^error: /, "").split("\n");
+  const hint = `\`${command} --help\` lists what it takes.`;
   return new SessionError("INVALID_PARAMS", {
-    message: message.replace(/^error: /, ""),
-    hint: "`--help` lists what the command takes.",
+    message: `${said.charAt(0).toUpperCase()}${said.slice(1)}${said.endsWith(".") ? "" : "."}`,
+    hint: guess ? `${guess.slice(1, -1)} ${hint}` : hint,
   });
+}
+
+/** The command that the arguments name: `rkat memory search`. */
+function namedCommand(program: Command, args: readonly string[]): string {
+  const names = [program.name()];
+  let command: Command | undefined = program;
+  for (const arg of args) {
+    command = command.commands.find((each) => each.name() === arg || each.aliases().includes(arg));
+    if (!command) break;
+    names.push(command.name());
+  }
+  return names.join(" ");
 }
 
 type Register = (program: Command, context: CliContext) => void;
@@ -83,30 +101,44 @@ const COMMANDS: Readonly<Record<string, Load>> = {
 };
 
 /** The `rkat` command with the subcommands that the arguments need. */
-async function createProgram(
-  args: readonly string[],
-  context: CliContext,
-  options: { readonly onBadUsage: "say" | "throw" },
-): Promise<Command> {
+async function createProgram(args: readonly string[], context: CliContext): Promise<Command> {
   const { stdout, stderr } = context.terminal;
   const program = new Command("rkat")
     .description("Sessions that remember: an agent that outlives its context window.")
     .version(context.version, "-V, --version", "print the version")
     .option("--dir <path>", "the project's folder (default: the one around the current folder)")
     .helpOption("-h, --help", "print this help")
-    .helpCommand("help [command]", "print the help of a command")
+    .helpCommand(false)
     .configureHelp({ showGlobalOptions: true, sortSubcommands: false })
     .configureOutput({
       writeOut: (text) => void stdout.write(text),
-      writeErr: (text) => {
-        if (options.onBadUsage === "say") void stderr.write(text);
-      },
+      writeErr: (text) => void stderr.write(text),
+      // `main` says what was wrong.
+      outputError: () => {},
       getOutHelpWidth: () => stdout.columns,
       getErrHelpWidth: () => stderr.columns,
     })
     .exitOverride();
   for (const register of await commandsFor(args)) register(program, context);
+  program
+    .command("help")
+    .description("print the help of a command, for example `rkat help memory search`")
+    .argument("[command...]")
+    .action((names: string[]) => helpOf(program, names).help());
   return program.addHelpText("after", EXAMPLES);
+}
+
+function helpOf(program: Command, names: readonly string[]): Command {
+  return names.reduce((command, name) => {
+    const found = command.commands.find(
+      (each) => each.name() === name || each.aliases().includes(name),
+    );
+    if (found) return found;
+    throw new SessionError("INVALID_PARAMS", {
+      message: `\`${command.name()}\` has no command "${name}".`,
+      hint: "`rkat help` lists the commands.",
+    });
+  }, program);
 }
 
 const EXAMPLES = `

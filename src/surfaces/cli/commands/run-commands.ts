@@ -95,13 +95,17 @@ function resumeSession(
   );
 }
 
-/** `rkat sesions list` is a typo. It must not be sent to a model as a prompt. */
+/**
+ * `rkat sesions list` is a typo, which must not be sent to a model as a prompt. A text with spaces,
+ * capitals or punctuation is a prompt.
+ */
 function refuseTypo(program: Command, words: readonly string[]): void {
   const [first = ""] = words;
   const names = program.commands.map((command) => command.name());
   const asked = program.args[0] === "run";
   const near = nearestName(first, names);
-  if (asked || words.length > 3 || near === undefined || near === first) return;
+  const isName = /^[a-z-]+$/.test(first);
+  if (asked || !isName || words.length > 3 || near === undefined || near === first) return;
   throw new SessionError("INVALID_PARAMS", {
     message: `"${first}" is not a command.`,
     hint: `Did you mean \`rkat ${near}\`? To send it as a prompt: rkat run "${words.join(" ")}".`,
