@@ -5,6 +5,11 @@ const FUNCTION_WORDS = new Set(
   ),
 );
 
+/** Whether a word in small letters is one such as "because": it says nothing of what a text is about. */
+export function isFunctionWord(word: string): boolean {
+  return FUNCTION_WORDS.has(word);
+}
+
 /** Letters by which forms of a word are told to be the same: `deploy`, `deployed`, `deployment`. */
 const STEM_LETTERS = 5;
 

@@ -190,7 +190,49 @@ export interface TextForgotten {
   readonly shortened?: readonly number[];
   /** `seq` of every event that lost text. */
   readonly events: readonly number[];
+  /** The receipt: where the text was, as far as it came from this session. Logs of earlier versions have none. */
+  readonly cleaned?: readonly Cleaned[];
+  readonly not_cleaned?: readonly NotCleanedPlace[];
 }
+
+/** A place that forgotten texts were deleted from. */
+export interface Cleaned {
+  readonly place: CleanedPlace;
+  /** How many: messages, summaries, sessions whose window had it, entries. */
+  readonly count: number;
+}
+
+export const CLEANED_PLACES = [
+  "log",
+  "message",
+  "summary",
+  "window",
+  "tool_call",
+  "task",
+  "approval",
+  "file",
+  "memory",
+  "index",
+  "vectors",
+  "facts",
+  "corrections",
+  "preferences",
+  "rules",
+] as const;
+
+export type CleanedPlace = (typeof CLEANED_PLACES)[number];
+
+/** Each place once, with the sum of its counts. */
+export function sumCleaned(cleaned: readonly Cleaned[]): readonly Cleaned[] {
+  const counts = new Map<CleanedPlace, number>();
+  for (const { place, count } of cleaned) counts.set(place, (counts.get(place) ?? 0) + count);
+  return [...counts].flatMap(([place, count]) => (count > 0 ? [{ place, count }] : []));
+}
+
+/** Places that rkat cannot clean, or not at once. */
+export const NOT_CLEANED_PLACES = ["open_requests", "write_ahead_log", "backups"] as const;
+
+export type NotCleanedPlace = (typeof NOT_CLEANED_PLACES)[number];
 
 /** A tool call waits for approval. */
 export interface ToolApprovalRequested {

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import type { PendingApproval } from "./approval.ts";
+import { CLEANED_PLACES, NOT_CLEANED_PLACES } from "./event.ts";
 import type { HistoryHit } from "./event-store.ts";
 import { KNOWLEDGE_KINDS, KNOWLEDGE_ORIGINS, type KnowledgeEntry } from "./knowledge.ts";
 import {
@@ -193,6 +194,8 @@ export const memoryStats = shape<MemoryStats>()({
 export const memoryForgotten = shape<MemoryForgotten>()({
   forgotten: count,
   remaining: z.array(z.string()),
+  cleaned: z.array(z.object({ place: z.enum(CLEANED_PLACES), count })),
+  notCleaned: z.array(z.object({ place: z.enum(NOT_CLEANED_PLACES), why: z.string() })),
 });
 
 export const historyHit = shape<HistoryHit>()({

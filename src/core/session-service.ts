@@ -1,5 +1,5 @@
 import type { PendingApproval } from "./approval.ts";
-import type { EventEnvelope, Origin } from "./event.ts";
+import type { Cleaned, EventEnvelope, NotCleanedPlace, Origin } from "./event.ts";
 import type { HistoryHit } from "./event-store.ts";
 import type { Contradiction, KnowledgeEntry } from "./knowledge.ts";
 import type { MemoryCheck, MemoryEntry, MemoryHit, MemoryStats, Watch } from "./memory-store.ts";
@@ -196,8 +196,18 @@ export type CompactionOutcome =
 export interface MemoryForgotten {
   /** Number of forgotten entries, knowledge, and messages that were not in memory yet. */
   readonly forgotten: number;
-  /** Ids of other entries and messages that say the same, at most a hundred. */
+  /** Ids of other entries and messages that say the same, or have one of its names, at most a hundred. */
   readonly remaining: readonly string[];
+  /** Where the texts were. They are there no more. */
+  readonly cleaned: readonly Cleaned[];
+  /** Where the texts may still be, because rkat cannot delete them there. */
+  readonly notCleaned: readonly NotCleaned[];
+}
+
+export interface NotCleaned {
+  readonly place: NotCleanedPlace;
+  /** Why, in a sentence. */
+  readonly why: string;
 }
 
 export interface SessionSummary {

@@ -1,61 +1,170 @@
 import type { DurableEvent, StoredEvent } from "../core/event.ts";
 import type { EventStore } from "../core/event-store.ts";
-import { textsOf } from "./forget-event.ts";
+import { indexableText, type Message } from "../core/message.ts";
+import { MessageAssembler } from "../core/message-assembler.ts";
+import { RECALLING } from "./forget-event.ts";
 import type { ForgottenPhrases } from "./forgotten-phrases.ts";
 import { logRedactor, type WhatGoes } from "./redact-log.ts";
 import { NO_SOURCE, type Sources } from "./sources.ts";
+import { NameFinder, type TellingName } from "./telling-names.ts";
 
 const PAGE = 500;
 
-interface Copies {
+/** Where one name is, besides the forgotten texts. */
+interface Mentions {
+  /** Messages of people, models and tools, by the ids that their memory entries have or would have. */
+  readonly messages: Set<string>;
+  /** Sessions where something derived has it: a summary, reasoning, arguments, a task record. */
+  readonly sessions: Set<string>;
+  /** A system prompt has it, so it is no secret of the forgotten text. */
+  isKnown: boolean;
+}
+
+export interface Copies {
   /** Sessions whose logs have copies. */
   readonly sessions: ReadonlySet<string>;
   /** Other messages that say the same, by the ids that their memory entries have or would have. */
   readonly messages: ReadonlySet<string>;
+  readonly mentions: ReadonlyMap<string, Mentions>;
 }
 
-/** Reads all logs for copies of what goes, and for other messages that say one of `said`. */
+/**
+ * Reads all logs for copies of what goes, for other messages that say one of `said`, and for those
+ * that have one of the names.
+ */
 export async function findCopies(
   what: WhatGoes,
   said: ForgottenPhrases,
+  names: readonly TellingName[],
   sources: Sources,
   events: EventStore,
 ): Promise<Copies> {
   const sessions = new Set<string>();
   const messages = new Set<string>();
-  const redactors = new Map<string, (stored: StoredEvent) => DurableEvent>();
-  /** Sessions whose current message says it. The message is not complete yet. */
-  const saying = new Set<string>();
+  const mentions = new Map<string, Mentions>();
+  const finder = new NameFinder(names.flatMap(spellings));
+  const readers = new Map<string, SessionReader>();
+  const mentionsIn = (text: string) =>
+    [...finder.namesIn(text)].map((name) => {
+      const known = mentions.get(name) ?? NO_MENTIONS();
+      mentions.set(name, known);
+      return known;
+    });
   for (let position = 0; ; ) {
     const page = await events.readAll(position, PAGE);
     for (const { sessionId, stored } of page) {
       const source = sources.get(sessionId) ?? NO_SOURCE;
-      const redact = redactors.get(sessionId) ?? logRedactor(source, what);
-      redactors.set(sessionId, redact);
-      const { seq, event } = stored;
-      const rest = redact(stored);
-      if (source.events.has(seq)) continue;
-      if (rest !== event) sessions.add(sessionId);
-      if (event.type === "turn_started") saying.delete(sessionId);
-      if (says(rest, said)) saying.add(sessionId);
-      if (COMPLETING.includes(event.type) && saying.delete(sessionId)) {
-        messages.add(`${sessionId}:${seq}`);
+      const reader = readers.get(sessionId) ?? new SessionReader(logRedactor(source, what));
+      readers.set(sessionId, reader);
+      const { rest, completed } = reader.push(stored);
+      if (rest !== stored.event && !source.events.has(stored.seq)) sessions.add(sessionId);
+      for (const mention of mentionsIn(derivedText(rest))) mention.sessions.add(sessionId);
+      if (!completed) continue;
+      const { id, message, text } = completed;
+      const name = `${sessionId}:${id}`;
+      if (!source.messages.includes(id) && said.isIn(indexableText(message))) messages.add(name);
+      for (const mention of mentionsIn(text)) {
+        if (message.role === "system") mention.isKnown = true;
+        else mention.messages.add(name);
       }
     }
     const last = page.at(-1);
-    if (!last) return { sessions, messages };
+    if (!last) return { sessions, messages, mentions };
     position = last.position;
   }
 }
 
-/** Events that complete a message of a person or a model. */
-const COMPLETING: readonly DurableEvent["type"][] = [
-  "run_started",
-  "message_added",
-  "turn_completed",
-];
+const NO_MENTIONS = (): Mentions => ({
+  messages: new Set(),
+  sessions: new Set(),
+  isKnown: false,
+});
 
-function says(event: DurableEvent, phrases: ForgottenPhrases): boolean {
-  if (event.type === "tool_execution_completed") return false;
-  return textsOf(event).some((text) => phrases.isIn(text));
+/** Reads one session's log without what goes, message by message. */
+class SessionReader {
+  readonly #redact: (stored: StoredEvent) => DurableEvent;
+  readonly #assembler = new MessageAssembler();
+  /** What tools returned that is no quotation from memory. */
+  #results: string[] = [];
+
+  constructor(redact: (stored: StoredEvent) => DurableEvent) {
+    this.#redact = redact;
+  }
+
+  push(stored: StoredEvent): {
+    readonly rest: DurableEvent;
+    readonly completed?: { readonly id: number; readonly message: Message; readonly text: string };
+  } {
+    const rest = this.#redact(stored);
+    if (rest.type === "turn_started") this.#results = [];
+    if (rest.type === "tool_execution_completed" && !RECALLING.includes(rest.name)) {
+      this.#results.push(rest.result);
+    }
+    const logged = this.#assembler.push({ ...stored, event: rest });
+    if (!logged) return { rest };
+    const { id, message } = logged;
+    return { rest, completed: { id, message, text: this.#textOf(message) } };
+  }
+
+  #textOf(message: Message): string {
+    if (message.role === "tool_results") return this.#results.join("\n");
+    return message.role === "system" ? message.content : indexableText(message);
+  }
+}
+
+/** The text of an event that is nobody's own word. */
+function derivedText(event: DurableEvent): string {
+  switch (event.type) {
+    case "run_started":
+    case "text_complete":
+    case "session_created":
+      return "";
+    default:
+      return JSON.stringify(event);
+  }
+}
+
+/** A name at the beginning of a sentence may be a word that is written small elsewhere. */
+function spellings({ text, begins }: TellingName): readonly string[] {
+  return begins ? [text, text.toLowerCase()] : [text];
+}
+
+/** A name that more messages have belongs to the project, not to the forgotten text. */
+const COMMON_FROM = 20;
+
+/** What to do about the names of forgotten texts. */
+interface NamesFound {
+  /** No other message has them: they are cut out wherever they still are. */
+  readonly lone: readonly string[];
+  /** Sessions where these still are. */
+  readonly sessions: ReadonlySet<string>;
+  /** Ids of other messages and entries that have one of the names. */
+  readonly entries: ReadonlySet<string>;
+}
+
+/** `elsewhere` has the entries of knowledge and memory with each name. Those in `deleted` go. */
+export function namesFound(
+  names: readonly TellingName[],
+  { mentions }: Pick<Copies, "mentions">,
+  elsewhere: ReadonlyMap<string, readonly string[]>,
+  deleted: ReadonlySet<string>,
+): NamesFound {
+  const lone: string[] = [];
+  const sessions = new Set<string>();
+  const entries = new Set<string>();
+  for (const { text, isReported, begins } of names) {
+    if (begins && mentions.has(text.toLowerCase())) continue;
+    const found = mentions.get(text) ?? NO_MENTIONS();
+    if (found.isKnown || found.messages.size > COMMON_FROM) continue;
+    const ids = [...found.messages, ...(elsewhere.get(text) ?? [])].filter(
+      (id) => !deleted.has(id),
+    );
+    if (ids.length === 0) {
+      lone.push(text);
+      for (const sessionId of found.sessions) sessions.add(sessionId);
+    } else if (isReported) {
+      for (const id of ids) entries.add(id);
+    }
+  }
+  return { lone, sessions, entries };
 }

@@ -53,7 +53,11 @@ type Rows = {
 };
 
 /** Tools whose results quote memory, logs and the task record, sometimes in parts. */
-const RECALLING = ["memory_search", "search_project_history", "update_task"];
+export const RECALLING: readonly string[] = [
+  "memory_search",
+  "search_project_history",
+  "update_task",
+];
 
 /** Has ids, numbers and tool names, but no text. */
 const NO_TEXT = {};
@@ -152,6 +156,10 @@ export const FORGETTING: Rows = {
   tool_output_pruned: NO_TEXT,
   text_forgotten: NO_TEXT,
   task_updated: {
+    forgotten: (event, extent) =>
+      extent === "everything"
+        ? { ...event, changed: inJson(event.changed, () => FORGOTTEN) as typeof event.changed }
+        : event,
     copies: (event, phrases) => ({
       ...event,
       changed: inJson(event.changed, (text) =>

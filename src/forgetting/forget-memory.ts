@@ -1,3 +1,4 @@
+import { type Cleaned, sumCleaned } from "../core/event.ts";
 import type { EventStore } from "../core/event-store.ts";
 import type { KnowledgeEntry } from "../core/knowledge.ts";
 import type { MemoryStore } from "../core/memory-store.ts";
@@ -5,11 +6,13 @@ import type { MemoryForgotten } from "../core/session-service.ts";
 import type { SessionState } from "../core/session-state.ts";
 import type { SessionStore } from "../core/session-store.ts";
 import type { ProjectKnowledge } from "../knowledge/project-knowledge.ts";
-import { findCopies } from "./find-copies.ts";
+import { findCopies, namesFound } from "./find-copies.ts";
 import { learnedFrom, namedKnowledge, rulesMadeOf, saidBy, says } from "./forgotten-knowledge.ts";
 import { ForgottenPhrases } from "./forgotten-phrases.ts";
+import { cleanedKnowledge, NOT_CLEANED } from "./receipt.ts";
 import { redactLog } from "./redact-log.ts";
 import { forgettable, NO_SOURCE, sourcesOf, type WhatToForget } from "./sources.ts";
+import { NameFinder, type TellingName, tellingNames } from "./telling-names.ts";
 
 /** Entries deleted at once. */
 const BATCH = 500;
@@ -22,25 +25,30 @@ export interface ForgettingDeps {
   readonly knowledge: ProjectKnowledge | undefined;
   readonly events: EventStore;
   readonly sessions: Pick<SessionStore, "save">;
-  /** Runs `work` while no turn runs in the session, in any process. */
-  withSession(sessionId: string, work: (state: SessionState) => Promise<void>): Promise<void>;
+  /** The files of sessions, where there are any. */
+  readonly files: object | undefined;
+  /** Runs `work` while no turn runs in the session, in any process. Waits for a turn to end. */
+  withSession<T>(sessionId: string, work: (state: SessionState) => Promise<T>): Promise<T>;
   /** Resolves when all projections have caught up with the log. */
   projected(): Promise<void>;
 }
 
 /**
- * Forgets memory entries and knowledge, with every copy of their texts. In this order:
+ * Forgets memory entries, messages and knowledge, with every copy of their texts. In this order:
  *
  *     1. knowledge that says the same   deleted; a goal that quotes it is cut
- *     2. other sessions                 copies cut from summaries, tool results, reasoning, task records, rules
+ *     2. other sessions                 copies cut from tool results, reasoning, task records, rules
  *     3. the session it came from       the message is replaced by a marker, copies are cut
  *     4. what was learned from it       deleted, with the rules made from that
  *     5. the entries                    deleted
  *
+ * In 2 and 3, a summary of anything that lost text is written again without a model. Names and
+ * numbers that no other message has are cut out of everything that was derived.
+ *
  * A kill before step 3 leaves the entry, so that forgetting it again does everything. After step 3,
  * the event `text_forgotten` is in the log, and the projections do the rest.
  *
- * Other messages and entries that say the same stay. The answer names them.
+ * Other messages and entries that say the same, or have one of its names, stay. The answer lists them.
  */
 export async function forgetMemory(
   what: WhatToForget,
@@ -54,9 +62,12 @@ export async function forgetMemory(
   const named = namedKnowledge(ids, all);
   const isNamed = new Set(named.map(({ id }) => id));
   const entries = found.filter(({ id }) => !isNamed.has(id));
-  if (entries.length + named.length === 0) return { forgotten: 0, remaining: [] };
+  if (entries.length + named.length === 0) {
+    return { forgotten: 0, remaining: [], cleaned: [], notCleaned: [] };
+  }
 
-  const sources = await sourcesOf(entries, named, events);
+  const wholeSession = "sessionId" in what ? what.sessionId : undefined;
+  const sources = await sourcesOf(entries, named, wholeSession, events);
   const learned = [...new Set([...named, ...learnedFrom(sources, all)])];
   const rules = rulesMadeOf(learned, all);
   const texts = [
@@ -64,33 +75,101 @@ export async function forgetMemory(
     ...[...learned, ...all.filter(({ id }) => rules.has(id))].flatMap(saidBy),
     ...[...sources.values()].flatMap((source) => source.texts),
   ];
-  const goes = { phrases: new ForgottenPhrases(texts), rules };
+  const phrases = new ForgottenPhrases(texts);
   const goals = learned.flatMap(({ goal }) => goal ?? []);
   const said = new ForgottenPhrases([...texts, ...goals]);
-  const copies = await findCopies(goes, said, sources, events);
+  const outputs = new Set([...sources.values()].flatMap((source) => source.outputs));
+  const names = tellingNames(texts.filter((text) => !outputs.has(text)));
+  const copies = await findCopies({ phrases, rules }, said, names, sources, events);
 
   const known = new Set(learned);
   const others = all.filter((entry) => !known.has(entry));
   // A distilled rule goes when its sources do; one that a person wrote or edited is checked by its words.
   const isWritten = ({ id, edited }: KnowledgeEntry) => edited || !rules.has(id);
-  const alike = others.filter((entry) => isWritten(entry) && says(entry, goes.phrases));
+  const alike = others.filter((entry) => isWritten(entry) && says(entry, phrases));
+  const deleted = new Set([...ids, ...rules, ...[...learned, ...alike].map(({ id }) => id)]);
+  const kept = others.filter(({ id }) => !deleted.has(id));
+  const naming = await entriesNaming(names, kept, memory);
+  const { lone, sessions, entries: alsoNaming } = namesFound(names, copies, naming, deleted);
+
+  const goes = { phrases: new ForgottenPhrases(texts, lone), rules };
   await knowledge?.forget(alike.map(({ id }) => id));
   await cutGoals(others, goes.phrases, knowledge);
-  const elsewhere = [...copies.sessions].filter((sessionId) => !sources.has(sessionId));
-  for (const sessionId of [...elsewhere, ...sources.keys()]) {
+  const elsewhere = [...copies.sessions, ...sessions].filter((id) => !sources.has(id));
+  const cleaned: Cleaned[] = [];
+  for (const sessionId of new Set([...elsewhere, ...sources.keys()])) {
     const source = sources.get(sessionId) ?? NO_SOURCE;
-    await deps.withSession(sessionId, (state) => redactLog(state, source, goes, deps));
+    const ofSession = (one: { readonly sessionId?: string }) => one.sessionId === sessionId;
+    const gone = [
+      ...(await cleanedEntries(entries.filter(ofSession), memory)),
+      ...cleanedKnowledge(learned.filter(ofSession)),
+    ];
+    const places = await deps.withSession(sessionId, (state) =>
+      redactLog(state, source, goes, deps, gone),
+    );
+    cleaned.push(...places);
+    if (deps.files && places.length > 0) cleaned.push({ place: "file", count: 1 });
   }
   await knowledge?.forget(learned.map(({ id }) => id));
-  const deleted = [...ids];
-  for (let at = 0; at < deleted.length; at += BATCH) {
-    await memory?.delete({ ids: deleted.slice(at, at + BATCH) });
+  cleaned.push(...(await cleanedEntries(entries, memory)));
+  const going = [...ids];
+  for (let at = 0; at < going.length; at += BATCH) {
+    await memory?.delete({ ids: going.slice(at, at + BATCH) });
   }
   await deps.projected();
 
-  const forgotten = entries.length + learned.length + alike.length;
-  const remaining = new Set([...(await entriesAlike(texts, said, memory)), ...copies.messages]);
-  return { forgotten, remaining: [...remaining].slice(0, REMAINING_MAX) };
+  const distilled = all.filter(({ id, edited }) => rules.has(id) && !edited);
+  cleaned.push(...cleanedKnowledge([...new Set([...learned, ...alike, ...distilled])]));
+  const remaining = new Set([
+    ...(await entriesAlike(texts, said, memory)),
+    ...copies.messages,
+    ...alsoNaming,
+  ]);
+  return {
+    forgotten: entries.length + learned.length + alike.length,
+    remaining: [...remaining].slice(0, REMAINING_MAX),
+    cleaned: sumCleaned(cleaned),
+    notCleaned: NOT_CLEANED,
+  };
+}
+
+/** Memory entries that are deleted, for the receipt. Messages that are not in memory yet are none. */
+async function cleanedEntries(
+  entries: readonly { readonly id: string }[],
+  memory: MemoryStore | undefined,
+): Promise<readonly Cleaned[]> {
+  if (!memory || entries.length === 0) return [];
+  const { length: count } = await memory.read(entries.map(({ id }) => id));
+  const { vectors } = await memory.stats();
+  return [
+    { place: "memory", count },
+    { place: "index", count },
+    { place: "vectors", count: vectors ? count : 0 },
+  ];
+}
+
+/** Knowledge and memory entries that have one of the names, by name. */
+async function entriesNaming(
+  names: readonly TellingName[],
+  kept: readonly KnowledgeEntry[],
+  memory: MemoryStore | undefined,
+): Promise<ReadonlyMap<string, readonly string[]>> {
+  const found = new Map<string, readonly string[]>();
+  const reported = names.filter(({ isReported }) => isReported).slice(0, REMAINING_MAX);
+  for (const { text } of reported) {
+    const finder = new NameFinder([text]);
+    const hits = (await memory?.search({ query: text, limit: 20 })) ?? [];
+    const ids = [
+      ...kept.filter(
+        ({ content, goal = "" }) =>
+          finder.namesIn(goal === "" ? content : content.replace(goal, "")).size > 0,
+      ),
+      // What was learned is in memory too, under the same id.
+      ...hits.filter(({ kind, content }) => kind === "message" && finder.namesIn(content).size > 0),
+    ].map(({ id }) => id);
+    found.set(text, ids);
+  }
+  return found;
 }
 
 /** A correction quotes the user's goal. When that message is forgotten, the correction stays without the quote. */

@@ -17,16 +17,18 @@ export class ForgottenPhrases {
   /** First words of the texts and parts. A position with another word is skipped. */
   readonly #first = { whole: new Set<string>(), part: new Set<string>() };
 
-  constructor(texts: readonly string[]) {
-    for (const text of texts) this.#add(text);
+  /** `names` count wherever they stand, however short they are. */
+  constructor(texts: readonly string[], names: readonly string[] = []) {
+    for (const text of texts) this.#add(text, isDistinctive);
+    for (const name of names) this.#add(name, () => true);
   }
 
-  #add(text: string): void {
+  #add(text: string, counts: (words: readonly string[]) => boolean): void {
     const words = wordsOf(text).map(({ word }) => word);
     const key = words.join(" ");
-    if (key === "" || this.#texts.has(key)) return;
+    if (key === "" || (this.#texts.has(key) && isDistinctive(words))) return;
     this.#texts.add(key);
-    if (!isDistinctive(words)) return;
+    if (!counts(words)) return;
     const start = partAt(words, 0);
     this.#whole.set(start, [...(this.#whole.get(start) ?? []), words]);
     this.#first.whole.add(words[0] ?? "");
@@ -112,7 +114,7 @@ interface Word extends Range {
 }
 
 /** The words of a text and their places. In a script without spaces each character is a word. JSON escapes are skipped. */
-function wordsOf(text: string): readonly Word[] {
+export function wordsOf(text: string): readonly Word[] {
   return Array.from(text.matchAll(WORD), ({ 0: word, index }) => ({
     word,
     start: index,

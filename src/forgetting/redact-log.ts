@@ -1,14 +1,15 @@
-import { anchorsIn } from "../compaction/anchors.ts";
-import type { DurableEvent, StoredEvent } from "../core/event.ts";
+import { type Cleaned, type DurableEvent, type StoredEvent, sumCleaned } from "../core/event.ts";
 import type { EventStore, Redaction } from "../core/event-store.ts";
+import type { HistoryEntry } from "../core/history-entry.ts";
 import { newId } from "../core/ids.ts";
-import { FORGOTTEN } from "../core/message.ts";
 import type { SessionSnapshot } from "../core/session-snapshot.ts";
 import { SessionState } from "../core/session-state.ts";
 import type { SessionStore } from "../core/session-store.ts";
 import { withoutRules } from "../knowledge/knowledge-addendum.ts";
 import { forgottenEvent, withoutCopies } from "./forget-event.ts";
 import type { ForgottenPhrases } from "./forgotten-phrases.ts";
+import { cleanedPlaces, NOT_CLEANED } from "./receipt.ts";
+import { compactedParts, withRewrittenSummary } from "./rewritten-summary.ts";
 import type { Source } from "./sources.ts";
 
 /** What to remove from the logs. */
@@ -18,7 +19,7 @@ export interface WhatGoes {
   readonly rules: ReadonlySet<string>;
 }
 
-/** Removes texts from one session's log, and updates its state. */
+/** Removes texts from one session's log, and updates its state. Returns where they were. */
 export async function redactLog(
   state: SessionState,
   source: Source,
@@ -27,20 +28,21 @@ export async function redactLog(
     events,
     sessions,
   }: { readonly events: EventStore; readonly sessions: Pick<SessionStore, "save"> },
-): Promise<void> {
+  /** What else of the session is deleted, for the receipt. */
+  deleted: readonly Cleaned[] = [],
+): Promise<readonly Cleaned[]> {
   const log = () => events.read(state.id, 0);
-  const names = await loneNames(source.texts, redactedLog(log(), source, what));
   const redactions: Redaction[] = [];
-  const redacted = new Snapshots(state.id);
+  const redacted = new RedactedLog(state.id);
   const redact = logRedactor(source, what);
   for await (const stored of log()) {
-    const event = withoutNames(redact(stored), names);
+    const event = redacted.push(stored, redact(stored));
     if (event !== stored.event) redactions.push({ seq: stored.seq, event });
-    redacted.apply({ ...stored, event });
   }
-  if (redactions.length === 0) return;
+  if (redactions.length === 0) return [];
+  const cleaned = cleanedPlaces(redactions, redacted.history);
   // The snapshot first: it repeats parts of the log, and a kill in between must not leave them there.
-  await sessions.save(redacted.last);
+  await sessions.save(redacted.snapshot);
   const { messages, shortened } = source;
   await events.redact(state.id, state.seq, redactions, {
     event_id: newId(),
@@ -50,9 +52,12 @@ export async function redactLog(
       messages,
       ...(shortened.length > 0 ? { shortened } : {}),
       events: redactions.map(({ seq }) => seq),
+      cleaned: sumCleaned([...cleaned, ...deleted]),
+      not_cleaned: NOT_CLEANED.map(({ place }) => place),
     },
   });
   await state.catchUp((after, to) => events.read(state.id, after, to));
+  return cleaned;
 }
 
 /**
@@ -84,60 +89,13 @@ function withoutToldRules(
   return rest === content ? event : { ...event, message: { role: "system", content: rest } };
 }
 
-async function* redactedLog(
-  log: AsyncIterable<StoredEvent>,
-  source: Source,
-  what: WhatGoes,
-): AsyncIterable<StoredEvent> {
-  const redact = logRedactor(source, what);
-  for await (const stored of log) yield { ...stored, event: redact(stored) };
-}
-
 /**
- * Names and numbers that occur only in the forgotten texts of a session. A summary that mentions
- * one took it from there. `log` is the session's log without what goes.
+ * Folds a log without what goes. A summary of something that lost text is written again. Keeps the
+ * last snapshot that may be taken: one without open calls.
  */
-async function loneNames(
-  forgotten: readonly string[],
-  log: AsyncIterable<StoredEvent>,
-): Promise<readonly string[]> {
-  const names = new Set(forgotten.flatMap((text) => anchorsIn(text)).map(({ text }) => text));
-  if (names.size === 0) return [];
-  for await (const { event } of log) {
-    if (event.type === "compaction_completed") continue;
-    const json = JSON.stringify(event);
-    for (const name of names)
-      if (json.includes(JSON.stringify(name).slice(1, -1))) names.delete(name);
-  }
-  // Longest first: a path goes before the file name at its end.
-  return [...names].sort((one, other) => other.length - one.length);
-}
-
-/** A compaction's summary and report without these names. */
-function withoutNames(event: DurableEvent, names: readonly string[]): DurableEvent {
-  if (event.type !== "compaction_completed" || names.length === 0) return event;
-  const summary = event.summary && names.reduce(withoutName, event.summary);
-  const anchors = event.report?.anchors;
-  const named = anchors?.names.filter((name) => !names.includes(name)) ?? [];
-  if (summary === event.summary && named.length === (anchors?.names.length ?? 0)) return event;
-  return {
-    ...event,
-    summary,
-    ...(event.report && anchors
-      ? { report: { ...event.report, anchors: { ...anchors, names: named } } }
-      : {}),
-  };
-}
-
-function withoutName(text: string, name: string): string {
-  return text.replaceAll(name, (found, at: number) =>
-    /\w/.test(`${text[at - 1] ?? " "}${text[at + found.length] ?? " "}`) ? found : FORGOTTEN,
-  );
-}
-
-/** Folds a log, and keeps the last snapshot that may be taken of it: one without open calls. */
-class Snapshots {
+class RedactedLog {
   readonly #state: SessionState;
+  readonly #changed = new Set<number>();
   #before: SessionSnapshot;
 
   constructor(sessionId: string) {
@@ -145,13 +103,34 @@ class Snapshots {
     this.#before = this.#state.snapshot();
   }
 
-  apply(stored: StoredEvent): void {
-    const begins = stored.event.type === "turn_started" && this.#state.openCalls.length === 0;
+  /** Takes an event and what is left of it. Returns what the log shall have. */
+  push(stored: StoredEvent, rest: DurableEvent): DurableEvent {
+    const event = this.#rewritten(stored, rest);
+    if (event !== stored.event) this.#changed.add(stored.seq);
+    const begins = event.type === "turn_started" && this.#state.openCalls.length === 0;
     if (begins) this.#before = this.#state.snapshot();
-    this.#state.apply(stored);
+    this.#state.apply({ ...stored, event });
+    return event;
   }
 
-  get last(): SessionSnapshot {
+  #rewritten({ event }: StoredEvent, rest: DurableEvent): DurableEvent {
+    if (event.type !== "compaction_completed") return rest;
+    const parts = compactedParts(this.#state.history, event);
+    if (rest === event && !parts.discarded.some((entry) => this.#hasChanged(entry))) return event;
+    const rewritten = withRewrittenSummary(event, parts);
+    return JSON.stringify(rewritten) === JSON.stringify(event) ? event : rewritten;
+  }
+
+  #hasChanged({ from, id }: HistoryEntry): boolean {
+    for (let seq = from; seq <= id; seq += 1) if (this.#changed.has(seq)) return true;
+    return false;
+  }
+
+  get history(): readonly HistoryEntry[] {
+    return this.#state.history;
+  }
+
+  get snapshot(): SessionSnapshot {
     return this.#state.openCalls.length === 0 ? this.#state.snapshot() : this.#before;
   }
 }

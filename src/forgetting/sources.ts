@@ -2,7 +2,7 @@ import type { StoredEvent } from "../core/event.ts";
 import type { EventStore } from "../core/event-store.ts";
 import type { KnowledgeEntry } from "../core/knowledge.ts";
 import type { MemoryEntry, MemoryStore } from "../core/memory-store.ts";
-import { indexableText, isForgotten } from "../core/message.ts";
+import { indexableText, isForgotten, toolResults } from "../core/message.ts";
 import { MessageAssembler } from "../core/message-assembler.ts";
 import { preferencesIn } from "../knowledge/preferences-in.ts";
 import { redactSecrets } from "../secrets/redact-secrets.ts";
@@ -22,9 +22,17 @@ export interface Source {
   readonly shortened: readonly number[];
   /** The texts as the log has them: block by block, with secrets. */
   readonly texts: readonly string[];
+  /** Those of `texts` that tools returned in a session that goes as a whole. Their names are not looked for. */
+  readonly outputs: readonly string[];
 }
 
-export const NO_SOURCE: Source = { events: new Map(), messages: [], shortened: [], texts: [] };
+export const NO_SOURCE: Source = {
+  events: new Map(),
+  messages: [],
+  shortened: [],
+  texts: [],
+  outputs: [],
+};
 
 /** By session id. A session is listed even when its log no longer has the text. */
 export type Sources = ReadonlyMap<string, Source>;
@@ -37,7 +45,11 @@ export async function forgettable(
   { memory, events }: { readonly memory: MemoryStore | undefined; readonly events: EventStore },
 ): Promise<readonly Forgettable[]> {
   if ("sessionId" in what) {
-    return memory ? await Array.fromAsync(entriesOfSession(what.sessionId, memory)) : [];
+    const { sessionId } = what;
+    const entries = memory ? await Array.fromAsync(entriesOfSession(sessionId, memory)) : [];
+    const known = new Set(entries.map(({ id }) => id));
+    const messages = await Array.fromAsync(messagesOfSession(sessionId, events));
+    return [...entries, ...messages.filter(({ id }) => !known.has(id))];
   }
   const ids = [...new Set(what.ids)];
   const entries = (await memory?.read(ids)) ?? [];
@@ -60,15 +72,27 @@ async function* entriesOfSession(
   }
 }
 
+async function* messagesOfSession(
+  sessionId: string,
+  events: EventStore,
+  toSeq?: number,
+): AsyncIterable<Forgettable> {
+  const assembler = new MessageAssembler();
+  for await (const stored of events.read(sessionId, 0, toSeq)) {
+    const logged = assembler.push(stored);
+    if (!logged) continue;
+    const { id, from, message } = logged;
+    const outputs = toolResults(message).map(({ content }) => content);
+    const content = [indexableText(message), ...outputs].join("\n").trim();
+    if (content === "" || isForgotten(content)) continue;
+    yield { id: `${sessionId}:${id}`, content, sessionId, source: { from, to: id } };
+  }
+}
+
 async function messageOf(id: string, events: EventStore): Promise<Forgettable | undefined> {
   const [, sessionId = "", place = ""] = /^(.+):(\d+)$/s.exec(id) ?? [];
-  const assembler = new MessageAssembler();
-  for await (const stored of events.read(sessionId, 0, Number(place))) {
-    const message = assembler.push(stored);
-    if (message?.id !== Number(place)) continue;
-    const content = indexableText(message.message);
-    if (content.trim() === "" || isForgotten(content)) return undefined;
-    return { id, content, sessionId, source: { from: message.from, to: message.id } };
+  for await (const message of messagesOfSession(sessionId, events, Number(place))) {
+    if (message.id === id) return message;
   }
   return undefined;
 }
@@ -78,12 +102,14 @@ interface Found {
   readonly messages: number[];
   readonly shortened: number[];
   readonly texts: string[];
+  readonly outputs: string[];
 }
 
-/** Finds the events that entries and knowledge came from. */
+/** Finds the events that entries and knowledge came from. Of `wholeSession`, all events go. */
 export async function sourcesOf(
   entries: readonly Forgettable[],
   knowledge: readonly KnowledgeEntry[],
+  wholeSession: string | undefined,
   events: EventStore,
 ): Promise<Sources> {
   const sources = new Map<string, Found>();
@@ -94,11 +120,15 @@ export async function sourcesOf(
       messages: [],
       shortened: [],
       texts: [],
+      outputs: [],
     };
     sources.set(sessionId, found);
     return found;
   };
+  const session = wholeSession === undefined ? undefined : await ofSession(wholeSession);
+  if (session && wholeSession !== undefined) await addSession(session, wholeSession, events);
   for (const entry of entries) {
+    if (entry.sessionId === wholeSession) continue;
     const found = entry.source && (await ofSession(entry.sessionId));
     if (found) await addMessage(found, entry, events);
   }
@@ -108,6 +138,20 @@ export async function sourcesOf(
     if (found) await addLesson(found, entry, events);
   }
   return sources;
+}
+
+/** Everything that was said in a session. Its system prompts stay: they were not said in it. */
+async function addSession(found: Found, sessionId: string, events: EventStore): Promise<void> {
+  const assembler = new MessageAssembler();
+  for await (const stored of events.read(sessionId, 0)) {
+    const { seq, event } = stored;
+    const logged = assembler.push(stored);
+    if (event.type === "message_added" && event.message.role === "system") continue;
+    if (logged) found.messages.push(logged.id);
+    found.events.set(seq, "everything");
+    found.texts.push(...textsOf(event));
+    if (event.type === "tool_execution_completed") found.outputs.push(event.result);
+  }
 }
 
 async function addMessage(

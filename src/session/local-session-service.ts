@@ -158,8 +158,7 @@ export class LocalSessionService implements SessionService {
       sessions,
       approvals,
       files,
-      withSession: (id, redact) =>
-        work.run(id, { archivedToo: true }, ({ state }) => redact(state)),
+      withSession: (id, redact) => work.runAfterTurn(id, ({ state }) => redact(state)),
       projected,
     };
 

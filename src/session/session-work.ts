@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { recoverRun } from "../agent/recover-run.ts";
 import { SessionError } from "../core/errors.ts";
 import type { DurableEvent } from "../core/event.ts";
@@ -9,6 +10,10 @@ import type { ApprovalDesk } from "./approval-desk.ts";
 import type { LiveSession } from "./live-session.ts";
 import { type LiveSessions, notFound } from "./live-sessions.ts";
 import { newOwner, withLease } from "./session-lease.ts";
+
+/** How long forgetting waits for a turn. */
+const TURN_WAIT_MS = 5_000;
+const TURN_POLL_MS = 50;
 
 interface Deps {
   readonly live: LiveSessions;
@@ -62,6 +67,31 @@ export class SessionWork {
       session.running = undefined;
       stopListening?.();
       this.#deps.projections.wake();
+    }
+  }
+
+  /**
+   * Like `run`, and waits for a turn of the session to end first.
+   *
+   * @throws SessionError `SESSION_BUSY` when it takes longer than `TURN_WAIT_MS`
+   */
+  async runAfterTurn<T>(sessionId: string, work: (session: LiveSession) => Promise<T>): Promise<T> {
+    const givesUpAt = performance.now() + TURN_WAIT_MS;
+    for (;;) {
+      try {
+        return await this.run(sessionId, { archivedToo: true }, work);
+      } catch (error) {
+        if (!SessionError.is(error) || error.code !== "SESSION_BUSY") throw error;
+        if (performance.now() > givesUpAt) {
+          throw new SessionError("SESSION_BUSY", {
+            message: `A turn is still running in the session "${sessionId}", after ${TURN_WAIT_MS / 1000} seconds.`,
+            hint: "Repeat the request when the turn has ended, or interrupt the turn.",
+            retry: {},
+            cause: error,
+          });
+        }
+        await sleep(TURN_POLL_MS);
+      }
     }
   }
 

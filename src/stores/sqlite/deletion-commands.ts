@@ -1,5 +1,5 @@
 import type { Connection } from "./connection.ts";
-import { page, unindexEvent } from "./event-commands.ts";
+import { deleteWordsAtOnce, page, unindexEvent } from "./event-commands.ts";
 
 /** Pages of the word index that one step rewrites. */
 const MERGE_PAGES = 200;
@@ -29,6 +29,7 @@ export const deletionCommands = {
     return db.write(() => {
       const hidden = db.get<{ key: number }>("SELECT key FROM log WHERE namespace IS NULL LIMIT 1");
       if (!hidden) return false;
+      deleteWordsAtOnce(db);
       const { events, more } = page(
         db.iterate<{ position: number; event: string }>(
           "SELECT position, event FROM event WHERE log = ? ORDER BY seq",

@@ -41,6 +41,7 @@ export const eventCommands = {
     return db.write(() => {
       const last = append(db, namespace, sessionId, lastSeq, [told]);
       const log = logKey(db, namespace, sessionId);
+      deleteWordsAtOnce(db);
       for (const redaction of redactions) redactEvent(db, log ?? -1, redaction);
       return last;
     });
@@ -216,6 +217,14 @@ function indexEvent(db: Connection, position: number, event: DurableEvent): void
   const said = eventText(event);
   if (!said) return;
   db.run("INSERT INTO event_text (rowid, text) VALUES (?, ?)", position, spacedText(said.text));
+}
+
+/**
+ * Makes deletions from the word index take words out of it. FTS5 only marks them by default, and
+ * some marks, which have the word, outlast every merge.
+ */
+export function deleteWordsAtOnce(db: Connection): void {
+  db.run("INSERT INTO event_text (event_text, rank) VALUES ('secure-delete', 1)");
 }
 
 /** The opposite; the index has no text of its own and must be told the words again. */

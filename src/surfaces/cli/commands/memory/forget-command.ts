@@ -1,5 +1,6 @@
 import type { Command } from "commander";
 import { SessionError } from "../../../../core/errors.ts";
+import { sumCleaned } from "../../../../core/event.ts";
 import { given } from "../../../../core/fields.ts";
 import type { MemoryForgotten, SessionService } from "../../../../core/session-service.ts";
 import type { CliContext } from "../../cli-context.ts";
@@ -33,7 +34,7 @@ export function forgetCommand(memory: Command, context: CliContext): void {
     .command("forget")
     .description("delete entries from memory, and their texts from the logs they came from")
     .argument("[ids...]", "ids of entries, as `search` and `list` show them")
-    .option("--session <id>", "every entry of this session")
+    .option("--session <id>", "everything that was said in this session")
     .option("--query <text>", "what this query finds; you see the results and confirm")
     .option("-n, --limit <n>", "with --query: limit of results", countFlag(1000), LIMIT_DEFAULT)
     .option("--min-score <score>", "with --query: only results with at least this score", shareFlag)
@@ -84,23 +85,33 @@ async function forgetAll(
   sessionId: string | undefined,
 ): Promise<MemoryForgotten> {
   if (sessionId !== undefined) return await service.forgetMemory({ sessionId });
-  let forgotten = 0;
-  const remaining = new Set<string>();
+  const outcomes: MemoryForgotten[] = [];
   for (let at = 0; at < ids.length; at += IDS_MAX) {
-    const outcome = await service.forgetMemory({ ids: ids.slice(at, at + IDS_MAX) });
-    forgotten += outcome.forgotten;
-    for (const id of outcome.remaining) remaining.add(id);
+    outcomes.push(await service.forgetMemory({ ids: ids.slice(at, at + IDS_MAX) }));
   }
-  return { forgotten, remaining: [...remaining].filter((id) => !ids.includes(id)) };
+  const remaining = new Set(outcomes.flatMap((outcome) => outcome.remaining));
+  return {
+    forgotten: outcomes.reduce((sum, outcome) => sum + outcome.forgotten, 0),
+    remaining: [...remaining].filter((id) => !ids.includes(id)),
+    cleaned: sumCleaned(outcomes.flatMap((outcome) => outcome.cleaned)),
+    notCleaned: outcomes.find((outcome) => outcome.forgotten > 0)?.notCleaned ?? [],
+  };
 }
 
-function sentences({ forgotten, remaining }: MemoryForgotten): string {
+function sentences({ forgotten, remaining, cleaned, notCleaned }: MemoryForgotten): string {
   if (forgotten === 0) return "Nothing was forgotten: no matching entries.\n";
-  const entries = plural(forgotten, "entry", "entries");
-  const gone = `Forgot ${entries}. The text is in no file of the store any more.\n`;
-  if (remaining.length === 0) return gone;
-  const ids = remaining.map((id) => `  ${printable(id)}\n`).join("");
-  return `Forgot ${entries}. These say the same, and are kept until you forget them too:\n${ids}`;
+  const places = cleaned.map(({ place, count }) => `${place.replaceAll("_", " ")} ${count}`);
+  const receipt = [
+    `Forgot ${plural(forgotten, "entry", "entries")}. Deleted from: ${places.join(", ")}.`,
+    ...notCleaned.map(({ why }) => `Not deleted: ${why}`),
+  ];
+  if (remaining.length > 0) {
+    receipt.push(
+      "These say the same or have one of its names. They are kept until you forget them too:",
+    );
+    receipt.push(...remaining.map((id) => `  ${printable(id)}`));
+  }
+  return `${receipt.join("\n")}\n`;
 }
 
 function requireOneWay(ids: readonly string[], { session, query }: ForgetFlags): void {

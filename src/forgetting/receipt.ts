@@ -1,0 +1,57 @@
+import { type Cleaned, type CleanedPlace, sumCleaned } from "../core/event.ts";
+import type { Redaction } from "../core/event-store.ts";
+import type { HistoryEntry } from "../core/history-entry.ts";
+import type { KnowledgeEntry } from "../core/knowledge.ts";
+import type { NotCleaned } from "../core/session-service.ts";
+
+/** Where a forgotten text may still be. A receipt says so each time. */
+export const NOT_CLEANED: readonly NotCleaned[] = [
+  {
+    place: "open_requests",
+    why: "A request that was sent to a model before cannot be called back.",
+  },
+  {
+    place: "write_ahead_log",
+    why: "If another process was reading the store, its write-ahead log keeps the text until the next checkpoint.",
+  },
+  { place: "backups", why: "Backups, terminals and providers keep their copies." },
+];
+
+/** The place that an event's text is counted in, besides the log. */
+const PLACES: Partial<Record<Redaction["event"]["type"], CleanedPlace>> = {
+  message_added: "message",
+  run_started: "message",
+  text_complete: "message",
+  reasoning_complete: "message",
+  tool_call_requested: "tool_call",
+  tool_execution_completed: "tool_call",
+  tool_approval_requested: "approval",
+  tool_approval_resolved: "approval",
+  compaction_completed: "summary",
+  task_updated: "task",
+};
+
+/** What was cleaned in one session. `history` is what its model is sent next. */
+export function cleanedPlaces(
+  redactions: readonly Redaction[],
+  history: readonly HistoryEntry[],
+): readonly Cleaned[] {
+  const changed = new Set(redactions.map(({ seq }) => seq));
+  const isShown = history.some(({ from, id }) => {
+    for (let seq = from; seq <= id; seq += 1) if (changed.has(seq)) return true;
+    return false;
+  });
+  return sumCleaned([
+    { place: "log", count: redactions.length },
+    ...redactions.flatMap(({ event }) => {
+      const place = PLACES[event.type];
+      return place ? [{ place, count: 1 }] : [];
+    }),
+    { place: "window", count: isShown ? 1 : 0 },
+  ]);
+}
+
+/** What was deleted of what the project had learned. */
+export function cleanedKnowledge(entries: readonly KnowledgeEntry[]): readonly Cleaned[] {
+  return entries.map(({ kind }) => ({ place: `${kind}s` as const, count: 1 }));
+}
