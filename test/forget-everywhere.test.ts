@@ -163,7 +163,7 @@ test.each([
     const forget = await surface(place);
     const { remaining } = await forget([id]);
     expect(remaining).toEqual([pinned]);
-    expect(await forget([...remaining, preference])).toEqual({ forgotten: 2, remaining: [] });
+    expect(await forget([...remaining, preference])).toMatchObject({ forgotten: 2, remaining: [] });
     expect(await filesWithTraces(place.data, TRACES)).toEqual([]);
 
     const again = open(place, ["sent", "more", "more", "They told of a vault."]);

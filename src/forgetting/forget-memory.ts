@@ -89,7 +89,11 @@ export async function forgetMemory(
   const alike = others.filter((entry) => isWritten(entry) && says(entry, phrases));
   const deleted = new Set([...ids, ...rules, ...[...learned, ...alike].map(({ id }) => id)]);
   const kept = others.filter(({ id }) => !deleted.has(id));
-  const naming = await entriesNaming(names, kept, memory);
+  const shortened = [...sources].flatMap(([sessionId, source]) =>
+    source.shortened.map((id) => `${sessionId}:${id}`),
+  );
+  // The entries of shortened messages are made again from the log.
+  const naming = await entriesNaming(names, kept, memory, new Set(shortened));
   const { lone, sessions, entries: alsoNaming } = namesFound(names, copies, naming, deleted);
 
   const goes = { phrases: new ForgottenPhrases(texts, lone), rules };
@@ -153,6 +157,7 @@ async function entriesNaming(
   names: readonly TellingName[],
   kept: readonly KnowledgeEntry[],
   memory: MemoryStore | undefined,
+  outdated: ReadonlySet<string>,
 ): Promise<ReadonlyMap<string, readonly string[]>> {
   const found = new Map<string, readonly string[]>();
   const reported = names.filter(({ isReported }) => isReported).slice(0, REMAINING_MAX);
@@ -165,7 +170,10 @@ async function entriesNaming(
           finder.namesIn(goal === "" ? content : content.replace(goal, "")).size > 0,
       ),
       // What was learned is in memory too, under the same id.
-      ...hits.filter(({ kind, content }) => kind === "message" && finder.namesIn(content).size > 0),
+      ...hits.filter(
+        ({ id, kind, content }) =>
+          kind === "message" && !outdated.has(id) && finder.namesIn(content).size > 0,
+      ),
     ].map(({ id }) => id);
     found.set(text, ids);
   }

@@ -432,10 +432,9 @@ export const sessionServiceLaws: readonly Law<OpenService>[] = [
       const [, port] = await service.listMemory({});
       assert.ok(port);
       const log = `${sessionId}:1`;
-      assert.deepEqual(await service.forgetMemory({ ids: [port.id, "no such id", log] }), {
-        forgotten: 1,
-        remaining: [],
-      });
+      const receipt = await service.forgetMemory({ ids: [port.id, "no such id", log] });
+      assert.equal(receipt.forgotten, 1);
+      assert.deepEqual(receipt.remaining, []);
       const query = "staging port 7443";
       assert.ok(
         (await service.searchMemory({ query })).every((hit) => !hit.content.includes("7443")),
@@ -449,9 +448,59 @@ export const sessionServiceLaws: readonly Law<OpenService>[] = [
       assert.equal((await service.searchHistory({ query: "lighthouse" })).length, 2);
       assert.equal((await service.startTurn({ sessionId, prompt: "go on" })).text, "ok");
 
-      assert.equal((await service.forgetMemory({ sessionId })).forgotten, 5);
+      // Five in memory, and two turns in the window.
+      assert.equal((await service.forgetMemory({ sessionId })).forgotten, 9);
       assert.deepEqual(await service.listMemory({}), []);
       assert.deepEqual(await service.searchHistory({ query: "lighthouse" }), []);
+    },
+  },
+  {
+    name: "a summary that told of what is forgotten is written again, and the receipt names every place",
+    async holds(open) {
+      const replies = [
+        "Noted.",
+        "It is lit.",
+        "ok",
+        "So Vanderhoof takes 7321, landlord that he is.",
+      ];
+      const compaction = { recentTurnBudget: 1 };
+      const service = await (await open())({ capabilities: EVERYTHING, compaction, replies });
+      const { sessionId } = await service.createSession({});
+      const said = "My landlord Quillonbrax Vanderhoof charges 7321 zorkmids.";
+      for (const prompt of [said, `Light the lamp. ${LONG}`, "the last one"]) {
+        await service.startTurn({ sessionId, prompt });
+      }
+      assert.ok((await service.compact({ sessionId })).compacted);
+      const [landlord] = await service.listMemory({});
+      const { forgotten, remaining, cleaned, notCleaned } = await service.forgetMemory({
+        ids: [landlord?.id ?? ""],
+      });
+      assert.deepEqual({ forgotten, remaining }, { forgotten: 1, remaining: [] });
+      const places = cleaned.map(({ place }) => place);
+      for (const place of ["log", "message", "summary", "window", "memory", "index"] as const) {
+        assert.ok(places.includes(place), place);
+      }
+      assert.deepEqual(
+        notCleaned.map(({ place }) => place),
+        ["open_requests", "write_ahead_log", "backups"],
+      );
+      const { history } = await service.read({ sessionId });
+      assert.doesNotMatch(JSON.stringify(history), /landlord|Vanderhoof|7321/);
+      assert.match(JSON.stringify(history), /Light the lamp/);
+      assert.deepEqual(await service.searchHistory({ query: "Vanderhoof 7321" }), []);
+    },
+  },
+  {
+    name: "a session that was never compacted is forgotten as a whole",
+    async holds(open) {
+      const replies = ["The staging port is 7443."];
+      const service = await (await open())({ capabilities: EVERYTHING, replies });
+      const { sessionId } = await service.createSession({});
+      await service.startTurn({ sessionId, prompt: "which port does staging use?" });
+      assert.equal((await service.forgetMemory({ sessionId })).forgotten, 2);
+      assert.deepEqual(await service.searchHistory({ query: "staging port 7443" }), []);
+      const { history } = await service.read({ sessionId });
+      assert.doesNotMatch(JSON.stringify(history), /staging|7443/);
     },
   },
   {

@@ -2,7 +2,9 @@ import type { Command } from "commander";
 import { SessionError } from "../../../../core/errors.ts";
 import { sumCleaned } from "../../../../core/event.ts";
 import { given } from "../../../../core/fields.ts";
+import { memoryForgotten } from "../../../../core/results.ts";
 import type { MemoryForgotten, SessionService } from "../../../../core/session-service.ts";
+import { toWire } from "../../../../core/wire.ts";
 import type { CliContext } from "../../cli-context.ts";
 import { plural } from "../../render/amounts.ts";
 import { printable } from "../../render/printable.ts";
@@ -51,7 +53,7 @@ export function forgetCommand(memory: Command, context: CliContext): void {
         const outcome = await forgetAll(service, named, flags.session).finally(() =>
           progress.clear(),
         );
-        if (flags.json) await printJson(terminal.stdout, outcome);
+        if (flags.json) await printJson(terminal.stdout, toWire(memoryForgotten, outcome));
         else await terminal.stdout.write(sentences(outcome));
       });
     });
