@@ -2,6 +2,7 @@ import type { ElicitRequestFormParams, ElicitResult } from "@modelcontextprotoco
 import type { ApprovalAnswer } from "../../core/approval.ts";
 import type { EventEnvelope, ToolApprovalRequested } from "../../core/event.ts";
 import type { SessionService } from "../../core/session-service.ts";
+import { visibleText } from "../../core/visible-text.ts";
 
 /** Shows the host's user a form and returns the filled form. */
 export type Elicit = (
@@ -67,9 +68,10 @@ const REASON_MAX = 2000;
 /** The form that asks whether a call may run. */
 export function formFor({ name, args, goal }: ToolApprovalRequested): ElicitRequestFormParams {
   const shown = (JSON.stringify(args, null, 2) ?? "").slice(0, ARGUMENTS_SHOWN);
+  const reason = goal === "" ? "" : `\n\nFor: ${goal}`;
   return {
     mode: "form",
-    message: `May ${name} run?\n\n${shown}${goal === "" ? "" : `\n\nFor: ${goal}`}`,
+    message: visibleText(`May ${name} run?\n\n${shown}${reason}`),
     requestedSchema: {
       type: "object",
       properties: {

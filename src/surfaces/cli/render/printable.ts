@@ -1,16 +1,19 @@
 import { NOTHING, unicodePattern } from "../../../core/unicode-pattern.ts";
+import { visibleText } from "../../../core/visible-text.ts";
 
 /**
- * Makes text of models, tools and files safe to show on a terminal. Control
- * sequences in it could move the cursor or fake output.
+ * Makes text of models, tools and files safe to show on a terminal. Control sequences in it could
+ * move the cursor or fake output, and hidden characters could change what it seems to say.
  */
 export function printable(text: string): string {
-  return text.replace(/\r\n/g, "\n").replace(CONTROLS, "\u{FFFD}");
+  return visibleText(text.replace(/\r\n/g, "\n").replace(CONTROLS, "\u{FFFD}"));
 }
 
 /** The same, on one line of at most `columnsMax` columns. */
 export function oneLine(text: string, columnsMax: number): string {
-  return cutToWidth(printable(text.replace(/\s+/g, " ").trim()), columnsMax);
+  // First, because some hidden characters count as spaces.
+  const visible = visibleText(text);
+  return cutToWidth(printable(visible.replace(/\s+/g, " ").trim()), columnsMax);
 }
 
 /** The width of a text in terminal columns, approximately: East Asian letters and emoji take two. */

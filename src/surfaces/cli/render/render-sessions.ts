@@ -100,7 +100,8 @@ function renderMessage(
 
 function textOf(message: Message, style: Style): string {
   const calls = toolUses(message).map(
-    ({ name, args }) => `${style.yellow("→")} ${name} ${oneLine(JSON.stringify(args) ?? "", 200)}`,
+    ({ name, args }) =>
+      `${style.yellow("→")} ${oneLine(name, 80)} ${oneLine(JSON.stringify(args) ?? "", 200)}`,
   );
   switch (message.role) {
     case "system":

@@ -1,0 +1,69 @@
+import { describe, expect, test } from "vitest";
+import type { PendingApproval } from "../../src/core/approval.ts";
+import type { ToolApprovalRequested } from "../../src/core/event.ts";
+import type { MemoryEntry } from "../../src/core/memory-store.ts";
+import { oneLine, printable } from "../../src/surfaces/cli/render/printable.ts";
+import {
+  renderMemoryEntries,
+  renderMemoryHits,
+} from "../../src/surfaces/cli/render/render-memory.ts";
+import { styleFor } from "../../src/surfaces/cli/render/style.ts";
+import { renderCall } from "../../src/surfaces/cli/terminal/approval-prompt.ts";
+import { formFor } from "../../src/surfaces/mcp/approval-forms.ts";
+
+const STYLE = styleFor({ isTerminal: false }, {});
+
+/** Characters that change how others are read, or that are not seen. */
+const HIDDEN = [
+  ...[0x202a, 0x202b, 0x202c, 0x202d, 0x202e, 0x2066, 0x2067, 0x2068, 0x2069, 0x200e, 0x200f],
+  ...[0x061c, 0x200b, 0x200c, 0x200d, 0x2060, 0x2063, 0xfeff, 0x00ad, 0x034f, 0x180e, 0x2028],
+  ...[0x2029, 0x3164, 0x115f, 0xffa0, 0x2800, 0xfe00, 0xfe0f, 0xe0041, 0xe0101, 0xfff9],
+].map((code) => String.fromCodePoint(code));
+
+const call: PendingApproval = {
+  approvalId: "a",
+  sessionId: "s",
+  turnNumber: 0,
+  toolUseId: "t",
+  tool: "shell",
+  args: {},
+  goal: "",
+  requestedAt: 0,
+} as unknown as PendingApproval;
+
+const entry = (content: string): MemoryEntry => ({
+  ...{ id: "1", sessionId: "s", turn: 0, kind: "message", content },
+});
+
+/** Each place in which a text of others is shown to the user. */
+const PLACES: Readonly<Record<string, (text: string) => string>> = {
+  "the question of the command line": (text) => renderCall({ ...call, args: { text } }, STYLE),
+  "the tool's name in it": (text) => renderCall({ ...call, tool: text }, STYLE),
+  "a form of MCP": (text) =>
+    String(formFor({ name: "shell", args: { text }, goal: "" } as ToolApprovalRequested).message),
+  "the goal in such a form": (text) =>
+    String(formFor({ name: "shell", args: {}, goal: text } as ToolApprovalRequested).message),
+  "a list of memory": (text) => renderMemoryEntries([entry(text)], STYLE),
+  "the results of a search": (text) => renderMemoryHits([{ ...entry(text), score: 1 }], STYLE, 80),
+  "one line of a list": (text) => oneLine(text, 200),
+  "an error": (text) => printable(text),
+};
+
+describe.each(Object.keys(PLACES))("in %s", (place) => {
+  test("each hidden character is shown by its number", () => {
+    for (const hidden of HIDDEN) {
+      const shown = PLACES[place]?.(`rm a${hidden}b`) ?? "";
+      const code = hidden.codePointAt(0)?.toString(16).toUpperCase().padStart(4, "0");
+      expect(shown).toContain(`rm a<U+${code}>b`);
+      expect(shown).not.toContain(hidden);
+    }
+  });
+});
+
+test("emoji, and letters that are joined, stay as they are", () => {
+  for (const text of ["👩‍👩‍👧", "❤️ 1️⃣", "👩🏽‍💻", "می‌خواهم", "क्‍ष", "שלום עולם", "مرحبا", "日本語"]) {
+    expect(printable(text)).toBe(text);
+  }
+  // A model sends the two halves one after the other.
+  expect(printable("👩‍") + printable("💻")).toBe("👩‍💻");
+});
