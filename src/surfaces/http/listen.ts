@@ -99,11 +99,26 @@ function requireSafety(token: string | undefined, host: string): void {
       hint: "Make one with `openssl rand -hex 32`.",
     });
   }
-  if (token !== undefined || isLoopback(host)) return;
+  if (isLoopback(host)) return;
+  if (token !== undefined && isStrong(token)) return;
+  if (token !== undefined) {
+    throw new SessionError("INVALID_CONFIG", {
+      detail: `Others can reach ${host}, and the token is too weak. It needs at least ${TOKEN_LENGTH_MIN} characters, ${TOKEN_LETTERS_MIN} of them different.`,
+      hint: "Make one with `openssl rand -hex 32`.",
+    });
+  }
   throw new SessionError("INVALID_CONFIG", {
     detail: `Others can reach ${host}, and no token is set.`,
     hint: "Set RKAT_TOKEN to a long random text (`openssl rand -hex 32`), or listen on 127.0.0.1.",
   });
+}
+
+const TOKEN_LENGTH_MIN = 16;
+const TOKEN_LETTERS_MIN = 8;
+
+/** A token that can be guessed is as good as none. */
+function isStrong(token: string): boolean {
+  return token.length >= TOKEN_LENGTH_MIN && new Set(token).size >= TOKEN_LETTERS_MIN;
 }
 
 async function closeServer(server: Server, drain: () => Promise<void>): Promise<void> {
