@@ -33,7 +33,9 @@ export {
   type CompactionResult,
   type Compactor,
   DEFAULT_COMPACTION_CONFIG,
+  type EngineCompactor,
   type RebuildConstraints,
+  type RebuildResult,
 } from "./core/compactor.ts";
 export type { Embedder } from "./core/embedder.ts";
 export { ERRORS, type ErrorCode, SessionError } from "./core/errors.ts";

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { z } from "zod";
 import {
+  type Compactor,
   createSessionService,
   defineTool,
   type EventEnvelope,
@@ -316,6 +317,58 @@ test("the loop guard lets other calls pass between two compactions", async () =>
   for (const [index, place] of places.entries()) {
     if (index > 0) expect(place - (places[index - 1] ?? 0)).toBeGreaterThanOrEqual(4);
   }
+});
+
+test("the specification's compactor is an object with four methods, and each time it is due something leaves", async () => {
+  let due = 0;
+  const compactor: Compactor = {
+    shouldCompact: ({ estimatedHistoryTokens }) => {
+      if (estimatedHistoryTokens < 600) return false;
+      due += 1;
+      return true;
+    },
+    compactionPrompt: () => "Summarise!",
+    maxSummaryTokens: () => 100,
+    rebuildHistory: (messages, summary) => ({
+      messages: [{ role: "user", content: summary }, ...messages.slice(-1)],
+      discarded: messages.slice(0, -1),
+    }),
+  };
+  const compacted: number[] = [];
+  const service = createSessionService({
+    model: scriptedModel((request) =>
+      JSON.stringify(request.messages).includes("Summarise!")
+        ? "The user counts and the model answers at length."
+        : `A long answer. ${"It goes on and on. ".repeat(60)}`,
+    ),
+    compaction: { compactor },
+  });
+  const { sessionId } = await service.createSession({});
+  for (let turn = 0; turn < 8; turn += 1) {
+    await service.startTurn(
+      { sessionId, prompt: `Count to ${turn}.` },
+      {
+        onEvent: ({ payload }) => {
+          if (payload.type === "compaction_completed") compacted.push(payload.discarded_messages);
+        },
+      },
+    );
+  }
+  expect(due).toBeGreaterThan(1);
+  expect(compacted).toHaveLength(due);
+  expect(Math.min(...compacted)).toBeGreaterThan(0);
+  await service.close();
+});
+
+test("an unknown compaction setting and a compactor that lacks a method are refused at once", () => {
+  const create = (compaction: object) => () =>
+    createSessionService({ model: scriptedModel([]), compaction });
+  expect(create({ autoCompactTreshold: 5 })).toThrow(
+    "config.autoCompactTreshold is not a compaction setting.",
+  );
+  expect(create({ compactor: { shouldCompact: () => true } })).toThrow(
+    "compactor lacks compactionPrompt(), maxSummaryTokens(), rebuildHistory().",
+  );
 });
 
 test("old tool output is pruned before anything is summarised, and stays findable", async () => {

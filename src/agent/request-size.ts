@@ -1,5 +1,5 @@
 import { countLooseMessages } from "../compaction/measure-history.ts";
-import type { CompactionContext, Compactor } from "../core/compactor.ts";
+import type { CompactionContext, EngineCompactor } from "../core/compactor.ts";
 import type { LanguageModel } from "../core/language-model.ts";
 import type { SessionState } from "../core/session-state.ts";
 import type { ToolSet } from "./tool-set.ts";
@@ -14,7 +14,7 @@ export function requestTokens(state: SessionState, tools: ToolSet): number {
 /** What a compactor decides by whether it is time. */
 export function compactionContext(
   state: SessionState,
-  { config }: Pick<Compactor, "config">,
+  { config }: Pick<EngineCompactor, "config">,
   { id, contextWindow }: Sized,
   tools: ToolSet,
 ): CompactionContext {
@@ -54,7 +54,7 @@ export interface HistoryRoom {
  */
 export function historyRoom(
   state: SessionState,
-  { config }: Pick<Compactor, "config">,
+  { config }: Pick<EngineCompactor, "config">,
   { id, contextWindow }: Sized,
   tools: ToolSet,
 ): HistoryRoom {

@@ -1,5 +1,5 @@
 import { type CompactHistoryOptions, compactHistory } from "../compaction/compact-history.ts";
-import type { Compactor } from "../core/compactor.ts";
+import type { EngineCompactor } from "../core/compactor.ts";
 import { errorText, SessionError } from "../core/errors.ts";
 import type { DurableEvent } from "../core/event.ts";
 import type { LanguageModel } from "../core/language-model.ts";
@@ -16,7 +16,7 @@ import type { TurnLog } from "./turn-log.ts";
 
 /** How a session's history is compacted. */
 export interface AgentCompaction {
-  readonly compactor: Compactor;
+  readonly compactor: EngineCompactor;
   /** The model that writes summaries. Default: the session's model. `"fallback"`: no model. */
   readonly summarizer?: LanguageModel | "fallback";
   readonly onSummaryFailure: "keep" | "fallback";
@@ -109,6 +109,7 @@ export async function runCompaction(
         }
       : {}),
     force: trigger.why === "request",
+    due: trigger.why === "threshold",
     ...(trigger.why === "request" && trigger.instructions
       ? { instructions: trigger.instructions }
       : {}),

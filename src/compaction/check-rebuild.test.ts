@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { CompactionResult, RebuildConstraints } from "../core/compactor.ts";
+import type { RebuildConstraints, RebuildResult } from "../core/compactor.ts";
 import { type Message, summaryMessage } from "../core/message.ts";
 import { checkRebuild, type Violation } from "./check-rebuild.ts";
 import { DefaultCompactor } from "./default-compactor.ts";
@@ -33,7 +33,7 @@ function discarding(positions: number[], inserted: Message[] = [summaryMessage("
     discardedAt: positions,
     summaryBytesMax: 100,
     shortened: [],
-  } satisfies CompactionResult;
+  } satisfies RebuildResult;
 }
 
 const good = discarding([1, 2, 3, 4]);
@@ -45,7 +45,7 @@ test("a sound rebuild has no violations, and neither has one that does nothing",
   expect(checkRebuild(source, own, { targetTokens: 800 })).toEqual([]);
 });
 
-const CASES: [Violation, CompactionResult, RebuildConstraints?][] = [
+const CASES: [Violation, RebuildResult, RebuildConstraints?][] = [
   ["not_a_partition", { ...good, messages: good.messages.slice(0, -1) }],
   ["not_a_partition", { ...good, messages: structuredClone(good.messages) }],
   ["not_a_partition", { ...good, messages: good.messages.toReversed() }],
@@ -82,7 +82,7 @@ test.each(CASES)("%s is found", (violation, result, constraints) => {
 
 test("a history that no longer starts with a user message is found", () => {
   const spoken = source.slice(2);
-  const result: CompactionResult = {
+  const result: RebuildResult = {
     messages: spoken.slice(1),
     discarded: spoken.slice(0, 1),
     discardedAt: [0],

@@ -1,4 +1,4 @@
-import type { CompactionResult, RebuildConstraints, Shortened } from "../core/compactor.ts";
+import type { RebuildConstraints, RebuildResult, Shortened } from "../core/compactor.ts";
 import { isSummary, type Message, SUMMARY_PREFIX } from "../core/message.ts";
 import { withShortenedOutput } from "../core/tool-output.ts";
 import { startsTurn } from "../core/turn.ts";
@@ -35,7 +35,7 @@ export function describeViolation(violation: Violation): string {
  */
 export function checkRebuild(
   source: readonly Message[],
-  result: CompactionResult,
+  result: RebuildResult,
   constraints: RebuildConstraints = {},
   before: MeasuredHistory = measureHistory(source, constraints),
 ): Violation[] {
@@ -77,7 +77,7 @@ export function checkRebuild(
  */
 function insertedMessages(
   source: readonly Message[],
-  { messages, discarded, discardedAt, shortened }: CompactionResult,
+  { messages, discarded, discardedAt, shortened }: RebuildResult,
   left: ReadonlySet<number>,
 ): Message[] | undefined {
   const ascends = discardedAt.every(

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { Compactor } from "../core/compactor.ts";
+import type { Compactor, EngineCompactor } from "../core/compactor.ts";
 import { isSummary, type Message, summaryMessage } from "../core/message.ts";
 import { estimateTokens } from "../core/tokens.ts";
 import { type CompactHistoryOptions, compactHistory } from "./compact-history.ts";
@@ -243,7 +243,7 @@ describe("the caller's abort", () => {
 
 describe("another's compactor", () => {
   const own = new DefaultCompactor(config);
-  const compactor = (rebuildHistory: Compactor["rebuildHistory"]): Compactor => ({
+  const compactor = (rebuildHistory: EngineCompactor["rebuildHistory"]): EngineCompactor => ({
     config: own.config,
     shouldCompact: (context) => own.shouldCompact(context),
     compactionPrompt: () => "Summarise!",
@@ -287,6 +287,77 @@ describe("another's compactor", () => {
     for (const each of [throwing, fickle]) {
       const { result } = await compact("S", { compactor: each });
       expect(result).toMatchObject({ outcome: "unchanged", reason: "invalid_rebuild" });
+    }
+  });
+});
+
+describe("the specification's compactor: four methods", () => {
+  const own = new DefaultCompactor({ ...config, recentTurnBudget: 1 });
+  const specified = (rebuildHistory?: Compactor["rebuildHistory"]): Compactor => ({
+    shouldCompact: () => true,
+    compactionPrompt: () => "Summarise!",
+    maxSummaryTokens: () => 50,
+    rebuildHistory:
+      rebuildHistory ?? ((messages, summary) => own.rebuildHistory(messages, summary)),
+  });
+
+  test("works, and the engine puts the summary's prefix there", async () => {
+    const literal = specified((messages, summary) => {
+      const [first, ...rest] = messages as [Message, ...Message[]];
+      return {
+        messages: [first, { role: "user", content: summary }, ...rest.slice(-2)],
+        discarded: rest.slice(0, -2),
+      };
+    });
+    for (const compactor of [specified(), literal]) {
+      const { requests, result } = await compact("Short.", {
+        compactor,
+        due: true,
+        keepAnchors: false,
+      });
+      expect(requests[0]).toMatchObject({ maxTokens: 50 });
+      expect(result).toMatchObject({ outcome: "compacted", summary: "Short." });
+      expect(result.messages.find(isSummary)).toEqual(summaryMessage("Short."));
+      expect(result.messages.length + result.discarded.length).toBe(source.length + 1);
+    }
+  });
+
+  test("keeps pins and the last user message, although it would discard them", async () => {
+    const greedy = specified((messages, summary) => ({
+      messages: [summaryMessage(summary)],
+      discarded: messages,
+    }));
+    const { result } = await compact("Short.", { compactor: greedy, due: true, pins: [3] });
+    expect(result.outcome).toBe("compacted");
+    const last = source.findLast(({ role }) => role === "user");
+    for (const must of [source[0], source[3], last]) expect(result.messages).toContain(must);
+  });
+
+  test("what is missing, or in neither list, is named", async () => {
+    const { rebuildHistory: _, ...without } = specified();
+    await expect(compact("S", { compactor: without as Compactor })).rejects.toMatchObject({
+      code: "INVALID_PARAMS",
+      message: "compactor lacks rebuildHistory().",
+    });
+    const wrong = [
+      [() => ({ messages: [] }), "no `discarded`"],
+      [
+        (messages: readonly Message[]) => ({ messages: [], discarded: messages.slice(1) }),
+        "neither in",
+      ],
+      [
+        () => ({ messages: [], discarded: [{ role: "user", content: "new" }] }),
+        "not in the history",
+      ],
+    ] as const;
+    for (const [rebuild, detail] of wrong) {
+      const compactor = specified(rebuild as never);
+      const { result } = await compact("S", { compactor, due: true });
+      expect(result).toMatchObject({
+        outcome: "unchanged",
+        reason: "invalid_rebuild",
+        detail: expect.stringContaining(detail),
+      });
     }
   });
 });

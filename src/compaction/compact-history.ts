@@ -1,8 +1,9 @@
 import {
   type CompactionConfig,
-  type CompactionResult,
   type Compactor,
+  type EngineCompactor,
   isCrowded,
+  type RebuildResult,
 } from "../core/compactor.ts";
 import { errorText, SessionError } from "../core/errors.ts";
 import { isSummary, type Message } from "../core/message.ts";
@@ -17,6 +18,7 @@ import {
 } from "./compact-history-result.ts";
 import { compactionThreshold } from "./compaction-threshold.ts";
 import { DefaultCompactor } from "./default-compactor.ts";
+import { engineCompactor } from "./engine-compactor.ts";
 import { anchorBytes, keepAnchors } from "./keep-anchors.ts";
 import { countFactor, measureHistory } from "./measure-history.ts";
 import { fixedGroups, looseMessages } from "./plan-rebuild.ts";
@@ -39,8 +41,10 @@ export interface CompactHistoryOptions {
   readonly contextWindow?: number;
   /** Positions of messages that stay, with the tool calls or results that belong to them. */
   readonly pins?: readonly number[];
-  /** Who decides what stays; `new DefaultCompactor(config)` when it is not given. */
-  readonly compactor?: Compactor;
+  /** Decides what stays. Default: `new DefaultCompactor(config)`. */
+  readonly compactor?: Compactor | EngineCompactor;
+  /** The compactor's `shouldCompact` was true. A compactor that ignores the target is believed. */
+  readonly due?: boolean;
   /** Compacts down to the turn budget although the history is below the threshold. */
   readonly force?: boolean;
   /** What the summary shall heed besides the prompt. */
@@ -96,7 +100,8 @@ export async function compactHistory(
   signal?.throwIfAborted();
   requireHistory(options.messages);
   const messages = [...options.messages];
-  const compactor = options.compactor ?? defaultCompactor(options);
+  const own = defaultCompactor(options);
+  const compactor = options.compactor ? engineCompactor(options.compactor, own) : own;
   const pinned = new Set(options.pins);
   requireSense(options, messages.length);
 
@@ -116,7 +121,7 @@ export async function compactHistory(
     reason,
     detail,
   });
-  const pruned = (shortened: CompactionResult["shortened"]): CompactHistoryResult => {
+  const pruned = (shortened: RebuildResult["shortened"]): CompactHistoryResult => {
     const shorter = withShortened(messages, shortened);
     return {
       outcome: "pruned",
@@ -129,13 +134,15 @@ export async function compactHistory(
 
   const loose = looseMessages(measured, fixedGroups(measured, pinned));
   const crowded = isCrowded(loose, compactor.config);
-  if (!force && !bare && !crowded && source.tokensBefore < targetTokens) {
+  const { ignoresTarget = false } = compactor;
+  const asked = force || bare || crowded || (ignoresTarget && options.due === true);
+  if (!asked && source.tokensBefore < targetTokens) {
     const detail = `The history is estimated at ${source.tokensBefore} tokens, below ${targetTokens}.`;
     return unchanged("below_threshold", detail);
   }
   // If you ask for a compaction, you want old turns summarised, not their output shortened;
   // and shorter messages are not fewer.
-  if (!force && !bare && !crowded && options.pruneToolOutput !== false) {
+  if (!asked && options.pruneToolOutput !== false) {
     const shortened = pruneToolOutput(messages, { targetTokens, pinned }, measured);
     if (shortened.length > 0) return pruned(shortened);
   }
@@ -149,10 +156,12 @@ export async function compactHistory(
     ...(model ? { model } : {}),
   };
   // Another's compactor may throw, and may say one thing and do another.
-  const rebuild = (summary: string): CompactionResult | string => {
+  const rebuild = (summary: string): RebuildResult | string => {
     try {
       const result = compactor.rebuildHistory(messages, summary, constraints);
-      const violations = checkRebuild(messages, result, constraints, measured);
+      const { targetTokens: _, ...withoutTarget } = constraints;
+      const checked = ignoresTarget && !bare ? withoutTarget : constraints;
+      const violations = checkRebuild(messages, result, checked, measured);
       return violations.length > 0 ? violations.map(describeViolation).join("; ") : result;
     } catch (error) {
       return errorText(error);
@@ -206,7 +215,7 @@ export async function compactHistory(
   };
 }
 
-function defaultCompactor({ config, contextWindow }: CompactHistoryOptions): Compactor {
+function defaultCompactor({ config, contextWindow }: CompactHistoryOptions): EngineCompactor {
   const autoCompactThreshold = config?.autoCompactThreshold ?? compactionThreshold(contextWindow);
   return new DefaultCompactor({ ...config, autoCompactThreshold });
 }

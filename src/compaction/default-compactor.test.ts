@@ -76,6 +76,9 @@ describe("the decision to compact", () => {
     ]) {
       expect(() => new DefaultCompactor(config)).toThrow(/config\.\w+ is .*; it has to be/);
     }
+    expect(() => new DefaultCompactor({ autoCompactTreshold: 5 } as object)).toThrow(
+      "config.autoCompactTreshold is not a compaction setting.",
+    );
   });
 
   test("first turn never", () => {
@@ -352,9 +355,78 @@ describe("the rebuilt history", () => {
 
   test("without being asked, nothing happens below the target", () => {
     const source = turns(9);
-    const result = compactor.rebuildHistory(source, "S");
+    const result = compactor.rebuildHistory(source, "S", {});
     expect(result.messages).toEqual(source);
     expect(result.summaryBytesMax).toBe(0);
+  });
+});
+
+describe("the specification's rebuild, with a history and a summary alone", () => {
+  const short = (count: number): Message[] =>
+    Array.from({ length: count }, (_, turn): Message[] => [
+      { role: "user", content: `u${turn}` },
+      { role: "assistant", content: `a${turn}` },
+    ]).flat();
+  const rebuild = (messages: readonly Message[], recentTurnBudget = 2, summary = "Summary") =>
+    new DefaultCompactor({ recentTurnBudget }).rebuildHistory(messages, summary);
+
+  test("preserves the system prompt, inserts the summary, and discards in order, whatever the size", () => {
+    const source = [system("Be brief."), ...short(6)];
+    expect(rebuild(source)).toMatchObject({
+      messages: [source[0], summaryMessage("Summary"), ...source.slice(-4)],
+      discarded: source.slice(1, 9),
+    });
+    expect(summaryMessage("Summary").content).toBe(`${SUMMARY_PREFIX}Summary`);
+  });
+
+  test("keeps a summary whole, however long", () => {
+    const summary = "long ".repeat(20_000);
+    expect(rebuild(short(3), 1, summary).messages[0]).toEqual(summaryMessage(summary));
+  });
+
+  test("keeps everything when the budget is larger than the history", () => {
+    const source = [system("Be brief."), ...short(2)];
+    const { messages, discarded } = rebuild(source, 10);
+    expect(discarded).toEqual([]);
+    expect(messages).toEqual([source[0], summaryMessage("Summary"), ...source.slice(1)]);
+  });
+
+  test("discards everything with a budget of zero", () => {
+    const source = [system("Be brief."), ...short(2)];
+    expect(rebuild(source, 0)).toMatchObject({
+      messages: [source[0], summaryMessage("Summary")],
+      discarded: source.slice(1),
+    });
+  });
+
+  test("keeps turns, not only user messages, with their tool results", () => {
+    const source = [
+      ...short(2),
+      { role: "user", content: "u" } as const,
+      ...round("t"),
+      ...round("v"),
+    ];
+    const { messages, discarded } = rebuild(source, 1);
+    expect(messages).toEqual([summaryMessage("Summary"), ...source.slice(4)]);
+    expect(discarded).toEqual(source.slice(0, 4));
+  });
+
+  test("discards an older summary, which is no turn", () => {
+    const source = [system("S"), summaryMessage("Old."), ...short(2)];
+    const { messages, discarded } = rebuild(source, 2);
+    expect(messages).toEqual([source[0], summaryMessage("Summary"), ...source.slice(2)]);
+    expect(discarded).toEqual([source[1]]);
+  });
+
+  test("discards what it can when few turns are over the threshold", () => {
+    const compactor = new DefaultCompactor({ autoCompactThreshold: 1000 });
+    const source = turns(3).map(
+      (message) => ({ ...message, content: "x".repeat(3000) }) as Message,
+    );
+    expect(
+      compactor.shouldCompact({ ...due, estimatedHistoryTokens: estimateTokens(source) }),
+    ).toBe(true);
+    expect(compactor.rebuildHistory(source, "S").discarded.length).toBeGreaterThan(0);
   });
 });
 

@@ -1,28 +1,29 @@
 import {
   type CompactionConfig,
   type CompactionContext,
-  type CompactionResult,
-  type Compactor,
   DEFAULT_COMPACTION_CONFIG,
+  type EngineCompactor,
   isCrowded,
   type RebuildConstraints,
+  type RebuildResult,
 } from "../core/compactor.ts";
 import { SessionError } from "../core/errors.ts";
-import { type Message, summaryMessage } from "../core/message.ts";
+import type { Message } from "../core/message.ts";
+import { estimateTokens } from "../core/tokens.ts";
+import { applyPlan } from "./apply-plan.ts";
 import { COMPACTION_PROMPT } from "./compaction-prompt.ts";
-import { cutEnd, cutToSize } from "./cut-text.ts";
+import { discardedAsSpecified } from "./discarded-as-specified.ts";
 import { planRebuild } from "./plan-rebuild.ts";
-import { withShortened } from "./prune-tool-output.ts";
 
 /** The specification's compactor: it has old turns summarised and keeps recent ones. */
-export class DefaultCompactor implements Compactor {
+export class DefaultCompactor implements EngineCompactor {
   readonly config: CompactionConfig;
 
   /** @throws SessionError `INVALID_PARAMS` */
   constructor(config: Partial<CompactionConfig> = {}) {
     const given = Object.entries(config).filter(([, value]) => value !== undefined);
     this.config = Object.freeze({ ...DEFAULT_COMPACTION_CONFIG, ...Object.fromEntries(given) });
-    requireWholeNumbers(this.config);
+    requireSettings(this.config);
   }
 
   shouldCompact(context: CompactionContext): boolean {
@@ -46,23 +47,17 @@ export class DefaultCompactor implements Compactor {
   rebuildHistory(
     messages: readonly Message[],
     summary: string,
-    constraints: RebuildConstraints = {},
-  ): CompactionResult {
-    const plan = planRebuild(messages, this.config, constraints);
-    const { discardedAt, shortened, summaryBytesMax } = plan;
-    const leaves = new Set(discardedAt);
-    const text = () => cutToSize(summaryBytesMax, (bytes) => cutEnd(summary, bytes));
-    const inserted = summaryBytesMax > 0 ? [summaryMessage(text())] : [];
-    return {
-      messages: withShortened(messages, shortened).flatMap((message, index) => {
-        if (!leaves.has(index)) return [message];
-        return index === discardedAt[0] ? inserted : [];
-      }),
-      discarded: discardedAt.flatMap((index) => messages[index] ?? []),
-      discardedAt,
-      summaryBytesMax,
-      shortened,
-    };
+    constraints?: RebuildConstraints,
+  ): RebuildResult {
+    if (constraints)
+      return applyPlan(messages, planRebuild(messages, this.config, constraints), summary);
+    const { recentTurnBudget, autoCompactThreshold } = this.config;
+    const discardedAt = discardedAsSpecified(messages, recentTurnBudget);
+    // Turns that are too large for the threshold leave although there are few of them.
+    if (discardedAt.length === 0 && estimateTokens(messages) >= autoCompactThreshold) {
+      return this.rebuildHistory(messages, summary, {});
+    }
+    return applyPlan(messages, { discardedAt, shortened: [], summaryBytesMax: Infinity }, summary);
   }
 }
 
@@ -74,10 +69,16 @@ const LEAST: Required<CompactionConfig> = {
   windowSize: 1,
 };
 
-function requireWholeNumbers(config: CompactionConfig): void {
+function requireSettings(config: CompactionConfig): void {
   for (const [key, value] of Object.entries(config)) {
     const least = LEAST[key as keyof CompactionConfig];
-    if (least === undefined || (Number.isSafeInteger(value) && value >= least)) continue;
+    if (least === undefined) {
+      throw new SessionError("INVALID_PARAMS", {
+        message: `config.${key} is not a compaction setting.`,
+        hint: `The settings are ${Object.keys(LEAST).join(", ")}.`,
+      });
+    }
+    if (Number.isSafeInteger(value) && value >= least) continue;
     throw new SessionError("INVALID_PARAMS", {
       message: `config.${key} is ${value}; it has to be a whole number from ${least}.`,
     });

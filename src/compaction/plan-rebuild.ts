@@ -39,7 +39,7 @@ export const SHARE = 1 / 4;
 const LEAST_PART = 1 / 20;
 
 /** A summary that is cut shorter than this says nothing. */
-const USEFUL_SUMMARY_BYTES = 128;
+export const USEFUL_SUMMARY_BYTES = 128;
 
 /** What a summary message takes before its text, as a weight and in bytes. */
 const SUMMARY_WEIGHT = messageWeight(summaryMessage("")) + 1;
@@ -132,7 +132,7 @@ const PRICE_PART = 2 / 3;
  * The longest summary of what leaves that is worth it: two thirds of what it
  * stands for, by weight, and fewer bytes than go with it.
  */
-function summaryPrice(
+export function summaryPrice(
   { messages, weights }: MeasuredHistory,
   discardedAt: readonly number[],
   shortened: readonly Shortened[],

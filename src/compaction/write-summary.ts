@@ -1,4 +1,4 @@
-import type { CompactionResult, Compactor } from "../core/compactor.ts";
+import type { EngineCompactor, RebuildResult } from "../core/compactor.ts";
 import { errorText } from "../core/errors.ts";
 import { isSummary, type Message } from "../core/message.ts";
 import type { SummaryFailure } from "./compact-history-result.ts";
@@ -19,7 +19,7 @@ export interface SummaryRequest {
 }
 
 export interface SummaryOptions {
-  readonly compactor: Compactor;
+  readonly compactor: EngineCompactor;
   readonly contextWindow: number;
   readonly summarize?: Summarize;
   readonly instructions?: string;
@@ -59,7 +59,7 @@ const ASK_AGAIN =
 
 /** Gets a text for what a rebuild discards, from the model where one is needed. */
 export async function writeSummary(
-  { discarded, summaryBytesMax }: CompactionResult,
+  { discarded, summaryBytesMax }: RebuildResult,
   options: SummaryOptions,
 ): Promise<WrittenSummary> {
   if (summaryBytesMax === 0) return { text: "", by: "none" };

@@ -66,10 +66,14 @@ export interface RebuildConstraints {
 }
 
 export interface CompactionResult {
-  /** The rebuilt history. The summary stands in the place of the first discarded message. */
+  /** The rebuilt history: the summary message, and what was retained. */
   readonly messages: readonly Message[];
   /** The discarded messages in order. With the retained ones they are exactly the source. */
   readonly discarded: readonly Message[];
+}
+
+/** A rebuilt history with everything that the engine needs to check and log it. */
+export interface RebuildResult extends CompactionResult {
   /** The position of each discarded message in the source, which may have the same object twice. */
   readonly discardedAt: readonly number[];
   /** Size of the longest summary that fits, in JSON bytes and in quarter tokens; 0 when none fits. */
@@ -89,7 +93,29 @@ export interface Shortened {
 }
 
 /**
- * Decides when a history is compacted, and rebuilds it.
+ * Decides when a history is compacted, and rebuilds it: the specification's contract.
+ *
+ * An object with these four methods is enough. The engine adds the rest: pins, system messages and
+ * the last user message stay, the summary stands where the first message left and begins with
+ * `SUMMARY_PREFIX`, and a provider's refusal is answered without asking the compactor.
+ *
+ * Contract:
+ * - `discarded` has source messages, in their order. Every other source message is in `messages`.
+ * - `messages` has at most one message that the source does not have: the summary, a user message.
+ * - What is discarded does not depend on the summary.
+ */
+export interface Compactor {
+  shouldCompact(context: CompactionContext): boolean;
+  /** The prompt that asks for the summary. */
+  compactionPrompt(): string;
+  /** Token limit of the summary. */
+  maxSummaryTokens(): number;
+  rebuildHistory(messages: readonly Message[], summary: string): CompactionResult;
+}
+
+/**
+ * A compactor that keeps to the engine's limits by itself, as `DefaultCompactor` does. Its `config`
+ * marks it.
  *
  * Contract:
  * - Call 0 never compacts.
@@ -114,16 +140,14 @@ export interface Shortened {
  * a pin before the last user message. What sends it joins them: `LanguageModel` as its contract
  * says, `toModelMessages` for the AI SDK's.
  */
-export interface Compactor {
+export interface EngineCompactor extends Compactor {
   readonly config: CompactionConfig;
-  shouldCompact(context: CompactionContext): boolean;
-  /** The prompt that asks for the summary. */
-  compactionPrompt(): string;
-  /** Token limit of the summary. */
-  maxSummaryTokens(): number;
+  /** It has its own rule when to compact and how much stays, so `targetTokens` does not bind it. */
+  readonly ignoresTarget?: true;
+  /** Without `constraints` it rebuilds as the specification's algorithm does, whatever the size. */
   rebuildHistory(
     messages: readonly Message[],
     summary: string,
     constraints?: RebuildConstraints,
-  ): CompactionResult;
+  ): RebuildResult;
 }

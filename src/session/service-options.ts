@@ -1,6 +1,6 @@
 import type { RetryPolicy } from "../agent/retry.ts";
 import type { ApprovalStore } from "../core/approval-store.ts";
-import type { CompactionConfig, Compactor } from "../core/compactor.ts";
+import type { CompactionConfig, Compactor, EngineCompactor } from "../core/compactor.ts";
 import { SessionError } from "../core/errors.ts";
 import type { EventStore } from "../core/event-store.ts";
 import type { KnowledgeStore } from "../core/knowledge-store.ts";
@@ -66,8 +66,8 @@ export interface ServiceOptions {
 }
 
 export interface CompactionOptions extends Partial<CompactionConfig> {
-  /** Your own strategy, instead of `DefaultCompactor`. */
-  readonly compactor?: Compactor;
+  /** Your own strategy, instead of `DefaultCompactor`: the specification's four methods are enough. */
+  readonly compactor?: Compactor | EngineCompactor;
   /** The model that writes summaries. Default: the session's model. `"fallback"`: no model. */
   readonly summarizer?: LanguageModel | "fallback";
   /** After a failed summary: keep the history (default), or use the fallback summary. */

@@ -3,6 +3,7 @@ import type { AgentCompaction } from "../agent/run-compaction.ts";
 import type { RunOptions } from "../agent/run-turn.ts";
 import { compactionThreshold } from "../compaction/compaction-threshold.ts";
 import { DefaultCompactor } from "../compaction/default-compactor.ts";
+import { engineCompactor } from "../compaction/engine-compactor.ts";
 import { SessionError } from "../core/errors.ts";
 import type { SessionSettings } from "../core/event.ts";
 import type { LanguageModel } from "../core/language-model.ts";
@@ -42,8 +43,10 @@ export interface SessionWindow {
 export class TurnSettings {
   readonly #options: ServiceOptions;
 
+  /** @throws SessionError `INVALID_PARAMS` when a compaction setting or a method of the compactor is wrong. */
   constructor(options: ServiceOptions) {
     this.#options = options;
+    this.#compaction({}, undefined, undefined);
   }
 
   get defaultModelName(): string {
@@ -109,7 +112,7 @@ export class TurnSettings {
   }
 
   #compaction(
-    settings: SessionSettings,
+    settings: Pick<SessionSettings, "compaction">,
     requested: CompactionSettings | undefined,
     contextWindow: number | undefined,
   ): AgentCompaction | undefined {
@@ -128,8 +131,9 @@ export class TurnSettings {
     const ofSession = fromWire(compactionSettings, settings.compaction ?? {}) as CompactionSettings;
     const config = { ...own, ...ofSession, ...requested };
     const autoCompactThreshold = config.autoCompactThreshold ?? compactionThreshold(contextWindow);
+    const usual = new DefaultCompactor({ ...config, autoCompactThreshold });
     return {
-      compactor: compactor ?? new DefaultCompactor({ ...config, autoCompactThreshold }),
+      compactor: compactor ? engineCompactor(compactor, usual) : usual,
       ...(summarizer ? { summarizer } : {}),
       onSummaryFailure,
       pruneToolOutput,

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { CompactionContext, CompactionResult, Compactor } from "../core/compactor.ts";
+import type { CompactionContext, EngineCompactor, RebuildResult } from "../core/compactor.ts";
 import { isSummary, type Message, SUMMARY_PREFIX, toolResults, toolUses } from "../core/message.ts";
 import { estimateTokens, jsonBytes } from "../core/tokens.ts";
 import { startsTurn } from "../core/turn.ts";
@@ -9,7 +9,7 @@ import type { Law } from "./law.ts";
  * What every compactor promises. `open` returns one with its default settings; the laws read them from
  * `config`.
  */
-export const compactorLaws: readonly Law<Compactor>[] = [
+export const compactorLaws: readonly Law<EngineCompactor>[] = [
   {
     name: "call 0 never compacts",
     async holds(open) {
@@ -215,13 +215,13 @@ const SITUATIONS: readonly Situation[] = [
 ];
 
 interface Rebuilt {
-  readonly result: CompactionResult;
+  readonly result: RebuildResult;
   /** The rebuilt history without its new summary. */
   readonly stayed: readonly Message[];
 }
 
 async function inEverySituation(
-  open: () => Promise<Compactor>,
+  open: () => Promise<EngineCompactor>,
   check: (situation: Situation, rebuilt: Rebuilt) => void,
 ): Promise<void> {
   const compactor = await open();
@@ -232,7 +232,7 @@ async function inEverySituation(
   }
 }
 
-function full(compactor: Compactor, context: Partial<CompactionContext>): CompactionContext {
+function full(compactor: EngineCompactor, context: Partial<CompactionContext>): CompactionContext {
   const { autoCompactThreshold } = compactor.config;
   return {
     lastInputTokens: autoCompactThreshold,
@@ -244,7 +244,7 @@ function full(compactor: Compactor, context: Partial<CompactionContext>): Compac
   };
 }
 
-function summaryBytes({ messages }: CompactionResult): number {
+function summaryBytes({ messages }: RebuildResult): number {
   const summary = messages.find(isSummary);
   if (summary?.role !== "user" || typeof summary.content !== "string") return 0;
   return jsonBytes(summary.content.slice(SUMMARY_PREFIX.length)) - 2;
