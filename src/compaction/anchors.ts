@@ -1,98 +1,79 @@
-/** What a text is held by: a name or a figure that cannot be said in other words. */
+import { ANCHOR_FORMS, ANCHOR_KINDS, type AnchorForm, type AnchorKind } from "./anchor-forms.ts";
+
+/** A name or a number that cannot be said in other words. */
 export interface Anchor {
   readonly kind: AnchorKind;
   /** What a reader would look for. */
   readonly text: string;
-  /** The same with the words before it, where it says nothing by itself: `port 7443`. */
+  /** A number with the words before it, because it says nothing alone: `port 7443`. */
   readonly shown: string;
 }
-
-/** In the order in which they count: a path may look like names with strokes between them. */
-const ANCHOR_KINDS = ["links", "paths", "errors", "names", "numbers"] as const;
-
-export type AnchorKind = (typeof ANCHOR_KINDS)[number];
 
 /** A longer one is data, not a name. */
 const CHARACTERS_MAX = 120;
 
-/** What is taken of a very long text, such as a file that a tool has read: its two ends. */
+/** A longer text, such as a file that a tool has read, is searched at its two ends only. */
 const TEXT_CHARACTERS_MAX = 100_000;
+
+/** A text with more is a table of data. */
+const ANCHORS_MAX = 6_000;
 
 /**
  * Finds the anchors of a text, in order: paths, links, error codes, identifiers,
  * and numbers. Every mention counts.
  *
- * It knows forms, not words, so it works the same in every language. What looks
- * like a credential is none.
+ * It knows forms, not words, so it works in every language. Credentials are left out.
+ *
+ * The time is linear in the text. Forms are tried where a word begins, and only those that can begin
+ * with its first character and have in or behind the word what they need. Nearly all of them end
+ * where the next word begins. The wide ones go on behind a `+`, so they are tried from a few places
+ * of a run only.
  */
 export function anchorsIn(text: string): Anchor[] {
-  const anchors: Anchor[] = [];
   const source = shortened(text);
-  for (const match of source.matchAll(ANCHOR)) {
-    const { index, groups = {} } = match;
-    const kind = ANCHOR_KINDS.find((name) => groups[name] !== undefined);
-    const found = kind && trimmed(groups[kind] ?? "");
-    if (!kind || !found || found.length > CHARACTERS_MAX || isCredential(found)) continue;
-    const shown = kind === "numbers" ? withWordsBefore(source, index, found) : found;
-    anchors.push({ kind, text: found, shown });
+  const anchors: Anchor[] = [];
+  let run = NO_RUN;
+  let digits = NO_RUN;
+  let at = 0;
+  while (at < source.length && anchors.length < ANCHORS_MAX) {
+    const start = START[source.charCodeAt(at)] ?? foreignStart(source, at);
+    if (!start || !beginsWord(source, at)) {
+      at += 1;
+      continue;
+    }
+    let found: Found | undefined;
+    if (start.wide) {
+      if (at >= run.end) run = runAt(source, at);
+      if (at < run.lastMark && run.tries < TRIES_MAX) {
+        run.tries += 1;
+        found = foundAt(start.wide, source, at);
+      }
+    }
+    const end = wordEnd(source, at + 1);
+    if (!found && start.forms.length > 0) {
+      const narrow = narrowForms(start, source, at, end);
+      if (narrow) found = foundAt(narrow, source, at);
+    }
+    if (found) {
+      const anchor = anchorOf(found, source, at);
+      if (anchor) anchors.push(anchor);
+      at += found.text.length;
+    } else if (IS_DIGIT[source.charCodeAt(at)] === 1) {
+      if (at >= digits.end) digits = digitsAt(source, at);
+      digits.tries += 1;
+      at = digits.tries > TRIES_MAX ? Math.max(end, digits.end - AMOUNT_MAX) : end;
+    } else at = IN_WORD[source.charCodeAt(at)] === 1 ? end : at + 1;
   }
   return anchors;
 }
 
-const EXTENSIONS =
-  "[cm]?[jt]sx?|jsonl?|toml|ya?ml|md|txt|csv|tsv|html?|s?css|py|ipynb|rs|go|java|kt|rb|php|c|cc|cpp|h|hpp|cs|swift|sh|sql|db|sqlite|lock|log|env|ini|cfg|conf|xml|svg|png|jpe?g|gif|pdf|docx?|xlsx?|zip|t?gz|wasm|proto|vue|svelte|tf|lua|zig|exe|dll|so";
-
-/** What each looks like. None begins inside a word, so that few places are tried and no text takes long. */
-const FORMS: Readonly<Record<AnchorKind, string>> = {
-  links: "\\b[a-z][a-z0-9+.-]{1,20}://[^\\s<>\"'`)\\]}|\\\\]+|[\\w.+-]+@[\\w-]+(?:\\.[\\w-]+)+",
-  paths: [
-    "[A-Za-z]:\\\\[\\w.\\\\ -]*[\\w-]",
-    "(?:~|\\.{1,2})?(?:/[\\w.@+-]+){2,}/?",
-    "(?:~|\\.{1,2})/[\\w.@+-]+",
-    `(?:[\\w.@+-]+/)+[\\w@+-][\\w.@+-]*\\.(?:${EXTENSIONS})\\b`,
-    "@?[\\w.+-]+(?:/[\\w.+-]+){2,}",
-    "@[\\w-]+/[\\w.-]+",
-    `[\\w-][\\w.-]*\\.(?:${EXTENSIONS})\\b`,
-  ].join("|"),
-  errors: [
-    "E(?:ACCES|ADDRINUSE|ADDRNOTAVAIL|AGAIN|AI_AGAIN|BADF|BUSY|CONNABORTED|CONNREFUSED|CONNRESET|EXIST|HOSTUNREACH|INTEGRITY|INTR|INVAL|IO|ISDIR|LOOP|MFILE|NAMETOOLONG|NETUNREACH|NODEV|NOENT|NOMEM|NOSPC|NOSYS|NOTDIR|NOTEMPTY|NOTFOUND|PERM|PIPE|PROTO|RESOLVE|ROFS|TIMEDOUT|XDEV|XIST)\\b",
-    "[A-Z]{1,6}\\d{3,6}\\b",
-    "0x[0-9A-Fa-f]+\\b",
-    "(?:HTTP|[Ss]tatus|[Ee]rror|[Ee]xit code|[Ss]ignal|SIG)[ :#]?(?:code )?-?\\d{1,6}\\b",
-    "SIG[A-Z]{3,7}\\b",
-    "[A-Z][A-Za-z]+(?:Error|Exception)\\b",
-  ].join("|"),
-  names: [
-    "[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}",
-    "(?=[0-9a-f]*[a-f])(?=[0-9a-f]*\\d)[0-9a-f]{7,40}\\b",
-    "[A-Za-z]\\w*(?:::\\w+)+",
-    "--[a-z][\\w-]+",
-    "[A-Za-z]\\w*_\\w+",
-    "[a-z]+[A-Z]\\w*",
-    "[A-Z][a-z0-9]+[A-Z]\\w*",
-    "[A-Z]{2,10}-\\d+\\b",
-    "[a-z]\\w*(?:-\\w+)*-v?\\d[\\w.]*",
-    "[A-Za-z]\\w*(?:\\.[A-Za-z]\\w+)+(?:\\(\\))?",
-    "[A-Za-z_]\\w*\\(\\)",
-    "v\\d+(?:\\.\\d+)+[\\w.-]*",
-    "#\\d+\\b",
-    "\\d{1,3}(?:\\.\\d{1,3}){3}(?::\\d{1,5})?\\b",
-    "`[^`\\n]{2,60}`",
-  ].join("|"),
-  numbers: [
-    "\\d{4}-\\d{2}-\\d{2}(?:[T ]\\d{2}:\\d{2}(?::\\d{2})?)?",
-    "\\d{1,2}:\\d{2}(?::\\d{2})?(?:\\s?[AaPp][Mm])?\\b",
-    "[$€£¥]\\s?\\d[\\d.,]{0,20}[kKmMbB]?",
-    "-?\\d[\\d.,]{0,20}\\s?(?:%|°C?|[kKMGT]i?B|[mµn]s\\b|px\\b|rpm\\b|fps\\b|dB\\b|[kM]?Hz\\b|[kmc]?m\\b|kg\\b|g\\b|[kM]?W\\b|[smhd]\\b|(?:second|minute|hour|day|week|month|year|token|byte|row|line|user|mile|dollar|euro)s?\\b)",
-    "\\d{1,12}(?:\\.\\d{1,12}){1,3}\\b",
-    "-?\\d[\\d,]{0,20}\\d{2}\\b",
-  ].join("|"),
-};
-
-const ANCHOR = new RegExp(
-  `(?<![\\w@./-])(?:${ANCHOR_KINDS.map((kind) => `(?<${kind}>${FORMS[kind]})`).join("|")})`,
-  "gu",
-);
+function anchorOf(found: Found, source: string, at: number): Anchor | undefined {
+  const { kind } = found;
+  const text = trimmed(found.text);
+  if (text === "" || text.length > CHARACTERS_MAX || isCredential(text)) return undefined;
+  const shown = kind === "numbers" ? wordsBefore(source, at) + text : text;
+  return { kind, text, shown };
+}
 
 function shortened(text: string): string {
   if (text.length <= TEXT_CHARACTERS_MAX) return text;
@@ -100,29 +81,208 @@ function shortened(text: string): string {
   return `${text.slice(0, half)} ${text.slice(-half)}`;
 }
 
+/** Characters that the wide forms take, from one place on. */
+interface Run {
+  readonly end: number;
+  /** Behind its last `/` or `@`, or the `://` behind it: every wide form needs one of them. */
+  readonly lastMark: number;
+  tries: number;
+}
+
+/** From how many places of a run the wide forms are tried. */
+const TRIES_MAX = 4;
+const NO_RUN: Run = { end: 0, lastMark: 0, tries: 0 };
+
+function runAt(text: string, at: number): Run {
+  let end = at;
+  let lastMark = 0;
+  for (; IN_RUN[text.charCodeAt(end)] === 1; end += 1) {
+    const code = text.charCodeAt(end);
+    if (code === SLASH || code === AT_SIGN) lastMark = end + 1;
+  }
+  if (text.startsWith("://", end)) lastMark = end + 1;
+  return { end, lastMark, tries: 0 };
+}
+
+/** The characters of an amount that a form looks at. */
+const AMOUNT_MAX = 24;
+
+/** Digits with dots and commas. Of a long list of small numbers the end is enough. */
+function digitsAt(text: string, at: number): Run {
+  let end = at;
+  while (IN_AMOUNT[text.charCodeAt(end)] === 1) end += 1;
+  return { end, lastMark: 0, tries: 0 };
+}
+
+/** The forms that can begin with a character. Characters with the same forms share them. */
+interface Start {
+  readonly forms: readonly AnchorForm[];
+  readonly wide: Pattern | undefined;
+  /** By what a word has, as `narrowForms` counts it; `null` where nothing can fit. */
+  readonly narrow: (Pattern | null | undefined)[];
+}
+
+/** By the code of the first character. */
+const START: readonly (Start | undefined)[] = startsOf(
+  Array.from({ length: 128 }, (_, code) => String.fromCharCode(code)),
+);
+const [FOREIGN] = startsOf(["€"]);
+
+function foreignStart(text: string, at: number): Start | undefined {
+  return "€£¥".includes(text[at] ?? "") ? FOREIGN : undefined;
+}
+
+function startsOf(characters: readonly string[]): (Start | undefined)[] {
+  const known = new Map<string, Start>();
+  return characters.map((character) => {
+    const forms = ANCHOR_FORMS.filter(({ begins }) => new RegExp(begins).test(character));
+    if (forms.length === 0) return undefined;
+    const key = forms.map((form) => ANCHOR_FORMS.indexOf(form)).join();
+    const wide = forms.filter((form) => form.wide);
+    const start = known.get(key) ?? {
+      forms: forms.filter((form) => !form.wide),
+      wide: anyOf(wide),
+      narrow: [],
+    };
+    known.set(key, start);
+    return start;
+  });
+}
+
+/** What a word can have in it after its first character, and behind it: `?` is anything else. */
+const INSIDE = ["A", "a", "0", "_"] as const;
+const BEHIND = ["?", ".", "-", ":", "(", ",", "#", " ", "%", "`"] as const;
+
+/** The pattern for a word from `at` to `end`; `null` when it cannot be an anchor. Most cannot. */
+function narrowForms({ forms, narrow }: Start, text: string, at: number, end: number) {
+  let inside = 0;
+  for (let place = at + 1; place < end; place += 1) {
+    inside |= INSIDE_BIT[text.charCodeAt(place)] ?? 0;
+  }
+  const behind = behindWord(text, at, end);
+  const key = inside * BEHIND.length + behind;
+  const known = narrow[key];
+  if (known !== undefined) return known;
+  const has = INSIDE.filter((_, bit) => inside & (1 << bit)).join("") + BEHIND[behind];
+  const fitting = forms.filter(({ needs }) => needs === undefined || new RegExp(needs).test(has));
+  const made = anyOf(fitting) ?? null;
+  narrow[key] = made;
+  return made;
+}
+
+/** Which entry of `BEHIND` stands behind a word. The full stop of a sentence is none. */
+function behindWord(text: string, at: number, end: number): number {
+  const code = text.charCodeAt(end);
+  if (code >= 128) return code === 0xb0 || code === 0xb5 ? BEHIND.indexOf("%") : 0;
+  const behind = BEHIND_OF[code] ?? 0;
+  const isSign = behind > 0 && behind < SPACE_BEHIND && IS_DIGIT[text.charCodeAt(at)] !== 1;
+  return isSign && GOES_ON[text.charCodeAt(end + 1)] !== 1 ? 0 : behind;
+}
+
+/** Several forms as one sticky pattern, with a group for each of their kinds. */
+interface Pattern {
+  readonly expression: RegExp;
+  readonly kinds: readonly AnchorKind[];
+}
+
+function anyOf(forms: readonly AnchorForm[]): Pattern | undefined {
+  if (forms.length === 0) return undefined;
+  const kinds = ANCHOR_KINDS.filter((kind) => forms.some((form) => form.kind === kind));
+  const groups = kinds.map((kind) => {
+    const some = forms.filter((form) => form.kind === kind).map(({ form }) => form);
+    return `(${some.join("|")})`;
+  });
+  return { expression: new RegExp(groups.join("|"), "y"), kinds };
+}
+
+/** What a pattern finds at a place, with its kind. */
+interface Found {
+  readonly kind: AnchorKind;
+  readonly text: string;
+}
+
+function foundAt(pattern: Pattern, source: string, at: number): Found | undefined {
+  const match = matchAt(pattern.expression, source, at);
+  if (!match) return undefined;
+  let group = 1;
+  while (match[group] === undefined) group += 1;
+  return { kind: pattern.kinds[group - 1] ?? "names", text: match[0] };
+}
+
+/** The match of a sticky pattern at a place. */
+function matchAt(pattern: RegExp, text: string, at: number): RegExpExecArray | null {
+  pattern.lastIndex = at;
+  return pattern.exec(text);
+}
+
+/** What `sayOf` says of each ASCII character. */
+function byCharacter(sayOf: (character: string) => number): Uint8Array {
+  return Uint8Array.from({ length: 128 }, (_, code) => sayOf(String.fromCharCode(code)));
+}
+
+const setOf = (pattern: RegExp) => byCharacter((character) => Number(pattern.test(character)));
+
+const SLASH = "/".charCodeAt(0);
+const AT_SIGN = "@".charCodeAt(0);
+const IN_WORD = setOf(/\w/);
+const BEFORE_NONE = setOf(/[\w@./-]/);
+const IN_RUN = setOf(/[\w.@+/~-]/);
+const IN_AMOUNT = setOf(/[\d.,]/);
+const IN_SENTENCE_END = setOf(/[.,;:!?]/);
+const GOES_ON = setOf(/[\w:/\\.,+)-]/);
+const INSIDE_BIT = byCharacter((character) => {
+  const sign = character.replace(/[A-Z]/, "A").replace(/[a-z]/, "a").replace(/\d/, "0");
+  return INSIDE.reduce((bits, one, bit) => bits | (one === sign ? 1 << bit : 0), 0);
+});
+const SPACE_BEHIND = BEHIND.indexOf(" ");
+const IS_DIGIT = setOf(/\d/);
+const BEHIND_OF = byCharacter((character) =>
+  Math.max(0, BEHIND.indexOf(character.replace(/\s/, " ") as ".")),
+);
+
+function beginsWord(text: string, at: number): boolean {
+  return at === 0 || BEFORE_NONE[text.charCodeAt(at - 1)] !== 1;
+}
+
+function wordEnd(text: string, at: number): number {
+  let end = at;
+  while (IN_WORD[text.charCodeAt(end)] === 1) end += 1;
+  return end;
+}
+
 /** Without the quotes around it and the full stop behind it. */
 function trimmed(text: string): string {
-  return text
-    .replace(/^`|`$/g, "")
-    .replace(/[.,;:!?]+$/, "")
-    .trim();
+  const inner = text.startsWith("`") ? text.slice(1, -1) : text;
+  let end = inner.length;
+  while (end > 0 && IN_SENTENCE_END[inner.charCodeAt(end - 1)] === 1) end -= 1;
+  return inner.slice(0, end).trim();
 }
 
 /** Forms in which keys are issued, links with a password, and what is too random to be a name. */
 function isCredential(text: string): boolean {
-  if (/^[a-z][a-z0-9+.-]*:\/\/[^/@]*:[^/@]*@/.test(text)) return true;
-  if (/^(sk|pk|rk|gh[pousr]|github_pat|glpat|xox\w|npm|AKIA|ASIA|AIza|eyJ)[-_\w]{12,}/.test(text))
-    return true;
+  if (text.length < 6) return false;
+  const [, authority] = (text.includes("@") && AUTHORITY.exec(text)) || [];
+  if (authority?.includes(":") || ISSUED.test(text)) return true;
   return (
-    /^[\w+/=-]{32,}$/.test(text) && /[a-z]/.test(text) && /[A-Z]/.test(text) && /\d/.test(text)
+    text.length >= 32 &&
+    RANDOM.test(text) &&
+    /[a-z]/.test(text) &&
+    /[A-Z]/.test(text) &&
+    /\d/.test(text)
   );
 }
 
-/** A number says nothing without what it counts: up to two words before it, on its line. */
-function withWordsBefore(text: string, index: number, found: string): string {
-  const before = text.slice(Math.max(0, index - 40), index);
-  const words = WORDS_AT_END.exec(before)?.[0] ?? "";
-  return words + found;
+const AUTHORITY = /^[a-z][a-z0-9+.-]{0,30}:\/\/([^/@]{0,120})@/;
+const ISSUED = /^(?:sk|pk|rk|gh[pousr]|github_pat|glpat|xox\w|npm|AKIA|ASIA|AIza|eyJ)[-_\w]{12,}/;
+const RANDOM = /^[\w+/=-]{32,}$/;
+
+/** Up to two words before a place, on its line: they say what a number counts. */
+function wordsBefore(text: string, at: number): string {
+  if (!" :=".includes(text.charAt(at - 1))) return "";
+  const before = text.slice(Math.max(0, at - 40), at);
+  return matchAt(WORDS_BEFORE, before, before.length)?.[1] ?? "";
 }
 
-const WORDS_AT_END = /(?<![\p{L}\p{M}\p{N}_'’-])(?:\p{L}[\p{L}\p{M}'’]{0,20}[ :=]{1,2}){1,2}$/u;
+/** Matches backwards from where it is tried. */
+const WORDS_BEFORE =
+  /(?<=(?<![\p{L}\p{M}\p{N}_'’-])((?:\p{L}[\p{L}\p{M}'’]{0,20}[ :=]{1,2}){1,2}))/uy;

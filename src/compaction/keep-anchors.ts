@@ -1,6 +1,7 @@
 import type { AnchorReport } from "../core/event.ts";
 import type { Message } from "../core/message.ts";
-import { type Anchor, type AnchorKind, anchorsIn } from "./anchors.ts";
+import type { AnchorKind } from "./anchor-forms.ts";
+import { type Anchor, anchorsIn } from "./anchors.ts";
 import { cutEnd, cutToSize, textSize } from "./cut-text.ts";
 import { rankAnchors, textsOf } from "./rank-anchors.ts";
 

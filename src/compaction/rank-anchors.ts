@@ -1,5 +1,6 @@
 import { indexableText, isSummary, type Message, toolResults, toolUses } from "../core/message.ts";
-import { type Anchor, type AnchorKind, anchorsIn } from "./anchors.ts";
+import type { AnchorKind } from "./anchor-forms.ts";
+import { type Anchor, anchorsIn } from "./anchors.ts";
 import { summaryText, userText } from "./render-transcript.ts";
 
 /** The weight of one mention. A tool's listing names many things that no one talks about. */
