@@ -1,4 +1,4 @@
-export const SUITES = ["recall", "memory", "vectors", "turns", "surfaces"] as const;
+export const SUITES = ["recall", "memory", "vectors", "turns", "surfaces", "hostile"] as const;
 
 export type SuiteName = (typeof SUITES)[number];
 

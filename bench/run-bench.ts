@@ -13,6 +13,7 @@ const LOAD: Readonly<Record<SuiteName, () => Promise<Suite>>> = {
   vectors: async () => (await import("./memory/store-suites.ts")).vectorsSuite,
   turns: async () => (await import("./turns/turns-suite.ts")).turnsSuite,
   surfaces: async () => (await import("./surfaces/surfaces-suite.ts")).surfacesSuite,
+  hostile: async () => (await import("./hostile/hostile-suite.ts")).hostileSuite,
 };
 
 /**

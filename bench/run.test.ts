@@ -56,7 +56,8 @@ const SUITES = [
   { suite: "memory", figures: ["search p50", "one add", "rkat memory search, whole"] },
   { suite: "vectors", figures: ["hybrid search p99", "open and first result"] },
   { suite: "surfaces", figures: ["a token, rest", "rkat --version, whole"] },
-].slice(0, trials(1, 4));
+  { suite: "hostile", figures: ["anchors", "secrets"] },
+].slice(0, trials(1, 5));
 
 test.for(SUITES)(
   "$suite runs on a small store, and people get a table",

@@ -24,6 +24,7 @@ Suites (default: all):
   vectors   the same with vectors of 384 numbers beside the words
   turns     what a turn costs in a session of 100 messages, and in one of 10 000
   surfaces  what REST, JSON-RPC, MCP and the command add to the cost of the SDK
+  hostile   how fast texts are read that were made to slow their reader down
 
 Options:
   --size <n>       entries in the measured stores (default: ${SIZE.usual})

@@ -32,9 +32,23 @@ export function stricter(one: ToolPolicy, other: ToolPolicy): ToolPolicy {
   return STRICTNESS[one] >= STRICTNESS[other] ? one : other;
 }
 
+/**
+ * Whether a name fits a pattern. Each part between two `*` is taken at the first place where it
+ * stands, so nothing is tried twice.
+ */
 function matches(pattern: string, name: string): boolean {
-  const parts = pattern.split("*").map((part) => part.replace(/[\\^$.|?+()[\]{}]/g, "\\$&"));
-  return new RegExp(`^${parts.join(".*")}$`, "s").test(name);
+  const [first = "", ...rest] = pattern.split("*");
+  const last = rest.pop() ?? "";
+  if (first.length + last.length > name.length) return false;
+  if (!name.startsWith(first) || !name.endsWith(last)) return false;
+  const end = name.length - last.length;
+  let at = first.length;
+  for (const part of rest) {
+    const found = name.indexOf(part, at);
+    if (found < 0 || found + part.length > end) return false;
+    at = found + part.length;
+  }
+  return true;
 }
 
 function lettersOf(pattern: string): number {

@@ -125,4 +125,7 @@ export function wordsOf(text: string): readonly Word[] {
 const UNSPACED = ["Han", "Hiragana", "Katakana", "Thai", "Lao", "Khmer", "Myanmar"]
   .map((script) => `\\p{Script=${script}}`)
   .join("");
-const WORD = new RegExp(`\\\\+[bfnrt]|[${UNSPACED}]|[[\\p{L}\\p{M}\\p{N}]--[${UNSPACED}]]+`, "gv");
+const WORD = new RegExp(
+  `(?<!\\\\)\\\\+[bfnrt]|[${UNSPACED}]|[[\\p{L}\\p{M}\\p{N}]--[${UNSPACED}]]+`,
+  "gv",
+);

@@ -28,9 +28,9 @@ interface Statement {
 }
 
 export function statementOf(text: string): Statement {
-  const lower = text.toLowerCase();
+  const lower = text.toLowerCase().replace(/\s+/g, " ");
   const [, one, other] =
-    /\b(?:prefer|use|choose|pick|take)\s+(.+?)\s+(?:over|instead of|rather than|not|to)\s+(.+?)[.!]?$/.exec(
+    /\b(?:prefer|use|choose|pick|take) (.{1,200}?) (?:over|instead of|rather than|not|to) (.+?)[.!]?$/.exec(
       lower,
     ) ?? [];
   return {

@@ -10,11 +10,11 @@ const TOO_LONG: readonly RegExp[] = [
   // OpenAI, vLLM, DeepSeek, OpenRouter, Mistral: "maximum context length is 131072 tokens"; xAI: "maximum prompt length is".
   /maximum (context|prompt) length/i,
   // Google: "The input token count (1200000) exceeds the maximum number of tokens allowed (1048576)".
-  /(input|prompt) token count.*exceeds the (maximum|limit)/i,
+  /(input|prompt) token count.{0,100}exceeds the (maximum|limit)/i,
   // Groq: "Please reduce the length of the messages or completion"; vLLM: "… of the input prompt".
   /reduce the length of the (messages|input|prompt)/i,
   // LM Studio, in several versions.
-  /when context the overflows|greater than the context length|n_keep\b.*n_ctx/i,
+  /when context the overflows|greater than the context length|n_keep\b.{0,100}n_ctx/i,
   // Together, vLLM: "is longer than the model's context length", "… than the maximum model length of 4096".
   /longer than the (model'?s context|maximum model) length/i,
   // Poolside; Kimi; DashScope; ds4; vLLM, when nothing is left for the answer.

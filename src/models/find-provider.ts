@@ -130,7 +130,7 @@ function plainAddress(address: string, providerName: string): string {
  * (`0.0.0.0:11434`).
  */
 function normalizeBaseUrl(text: string, usual: string | undefined): string {
-  const address = text.trim().replace(/\/+$/, "");
+  const address = text.trim().replace(/(?<!\/)\/+$/, "");
   if (usual === undefined) return address;
   const withScheme = address.includes("://") ? address : `http://${address}`;
   const url = URL.parse(withScheme);
@@ -138,5 +138,5 @@ function normalizeBaseUrl(text: string, usual: string | undefined): string {
   if (url.hostname === "0.0.0.0") url.hostname = "127.0.0.1";
   if (url.port === "" && withScheme !== address) url.port = new URL(usual).port;
   if (url.pathname === "/") url.pathname = new URL(usual).pathname;
-  return url.href.replace(/\/+$/, "");
+  return url.href.replace(/(?<!\/)\/+$/, "");
 }

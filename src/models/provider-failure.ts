@@ -66,8 +66,8 @@ function causeOf(error: unknown, context: FailureContext): { readonly cause?: Er
 }
 
 const SECRETS = [
-  /\b(?:sk|pk|rk|gsk|xai|nvapi|key)[-_](?=[\w-]*\d)[\w-]{8,}|\bAIza[\w-]{20,}/g,
-  /\b(?:bearer|basic)\s+[\w.~+/=-]{8,}/gi,
+  /\b(?:sk|pk|rk|gsk|xai|nvapi|key)[-_](?=[\w-]{0,24}\d)[\w-]{8,400}|\bAIza[\w-]{20,400}/g,
+  /\b(?:bearer|basic)\s{1,9}[\w.~+/=-]{8,4000}/gi,
   // The password in a URL.
   /(?<=:\/\/)[^/\s@]+(?=@)/g,
 ];

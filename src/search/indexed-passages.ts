@@ -38,9 +38,9 @@ export function indexedPassages(
   });
 }
 
-/** A question mark at the end. Quotes or a smiley may follow it. */
-const ASKS = unicodePattern(/\?[^A-Za-z]*$/, {
-  source: String.raw`[?？؟]\P{L}*$`,
+/** A question mark at the end. Quotes or a smiley may follow it. Only the last one is tried. */
+const ASKS = unicodePattern(/\?[^A-Za-z?]*$/, {
+  source: String.raw`[?？؟][^\p{L}?？؟]*$`,
   flags: "u",
 });
 

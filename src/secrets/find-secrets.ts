@@ -75,20 +75,65 @@ function* privateKeys(text: string): Generator<FoundSecret> {
   }
 }
 
-const ISSUED = new RegExp(
-  `(?<![A-Za-z0-9_])(?:${SECRET_FORMS.map(({ form }) => `(${form})`).join("|")})`,
-  "g",
-);
+/** The forms that begin with a character, as one pattern with a group for each. */
+interface IssuedPattern {
+  readonly expression: RegExp;
+  readonly kinds: readonly string[];
+}
+
+/** Patterns by the code of the first character, so that few forms are tried at a place. */
+type IssuedPatterns = readonly (IssuedPattern | undefined)[];
+
+const MARKS = SECRET_FORMS.flatMap(({ mark }) => mark ?? []);
+const EVERY_FORM = patternsOf(SECRET_FORMS);
+const FORMS_WITHOUT_MARK = patternsOf(SECRET_FORMS.filter(({ mark }) => mark === undefined));
+
+function patternsOf(forms: typeof SECRET_FORMS): IssuedPatterns {
+  const beginnings = forms.map(({ form }) => beginningOf(form));
+  return Array.from({ length: 128 }, (_, code) => {
+    const first = String.fromCharCode(code);
+    const some = forms.filter((_, index) => beginnings[index]?.test(first));
+    if (some.length === 0) return undefined;
+    const expression = new RegExp(some.map(({ form }) => `(${form})`).join("|"), "y");
+    return { expression, kinds: some.map(({ kind }) => kind) };
+  });
+}
+
+/** The first character of a form: a literal, a class, or those of its alternatives. */
+function beginningOf(form: string): RegExp {
+  const alternatives = /^\(\?:([^()]+)\)/.exec(form)?.[1]?.split("|") ?? [form];
+  const firsts = alternatives.map((one) => /^(?:\[[^\]]+\]|\\?.)/.exec(one)?.[0]);
+  return new RegExp(firsts.join("|"));
+}
 
 function* issued(text: string): Generator<FoundSecret> {
-  for (const match of text.matchAll(ISSUED)) {
+  const patterns = MARKS.some((mark) => text.includes(mark)) ? EVERY_FORM : FORMS_WITHOUT_MARK;
+  let at = 0;
+  while (at < text.length) {
+    const pattern = patterns[text.charCodeAt(at)];
+    const match = pattern && !endsWord(text, at) ? matchAt(pattern.expression, text, at) : null;
+    if (!pattern || !match) {
+      at += 1;
+      continue;
+    }
+    const start = at;
+    at += match[0].length;
     const group = match.findIndex((part, index) => index > 0 && part !== undefined);
-    const kind = SECRET_FORMS[group - 1]?.kind ?? "secret";
+    const kind = pattern.kinds[group - 1] ?? "secret";
     // `sk-learn-and-more-words` has the form of a key and is none.
     if (kind === "OpenAI key" && !/[A-Z\d]/.test(match[0])) continue;
-    yield { kind, start: match.index, end: match.index + match[0].length };
+    yield { kind, start, end: at };
   }
 }
+
+/** Whether a letter, digit or underscore stands before a place. */
+function endsWord(text: string, at: number): boolean {
+  return at > 0 && IN_WORD[text.charCodeAt(at - 1)] === 1;
+}
+
+const IN_WORD = Uint8Array.from({ length: 128 }, (_, code) =>
+  Number(/\w/.test(String.fromCharCode(code))),
+);
 
 const USER_AND_PASSWORD = /[^\s/:@'"<>]{0,100}:([^\s/'"<>]{1,200})@[\w[]/y;
 /** Hooks whose address is all that one needs. */
@@ -147,30 +192,36 @@ function* inHeaders(text: string): Generator<FoundSecret> {
 
 /** Names that say what stands behind them. What may stand before a name (`DB_`, `staging`) does not matter. */
 const NAMES =
-  "(?:(?<password>pass(?:word|wd|phrase)|pwd|[_-]pass(?![a-z]))|(?:api|access|account|auth|client|consumer|encryption|license|master|private|secret|service|shared|signing|storage|subscription)[_ -]?(?:access[_ -]?)?(?:key|secret|token)|secret|token(?!s)|credential|identified by|recovery[_ -]code|seed[_ -]phrase|mnemonic)s?(?![a-z])(?:_?\\d{1,2})?";
+  "(?:(pass(?:word|wd|phrase)|pwd|[_-]pass(?![a-z]))|(?:api|access|account|auth|client|consumer|encryption|license|master|private|secret|service|shared|signing|storage|subscription)[_ -]?(?:access[_ -]?)?(?:key|secret|token)|secret|token(?!s)|credential|identified by|recovery[_ -]code|seed[_ -]phrase|mnemonic)s?(?![a-z])(?:_?\\d{1,2})?";
 const NAME = new RegExp(NAMES, "gi");
-/** A name, and what may stand between it and its value in code, settings, JSON, XML and prose. */
+/**
+ * A name, and what may stand between it and its value in code, settings, JSON, XML and prose.
+ * Its groups are a name that means a password, a sign, and a verb.
+ */
 const ASSIGNMENT = new RegExp(
   `${NAMES}(?:\\\\{0,2}["'\`\\])]){0,2}(?:${[
-    "(?<sign>\\s{0,3}(?::=|=>|==?|:|\\|)\\s{0,3}|>|[\"']\\s{1,3}value\\s?=\\s?)",
-    "(?<verb>\\s{1,3}(?:is|was|are|to|should be|must be|now)\\s{1,3}:?\\s{0,2})",
+    "(\\s{0,3}(?::=|=>|==?|:|\\|)\\s{0,3}|>|[\"']\\s{1,3}value\\s?=\\s?)",
+    "(\\s{1,3}(?:is|was|are|to|should be|must be|now)\\s{1,3}:?\\s{0,2})",
     "\\s{1,2}(?=[\"'`])",
   ].join("|")})`,
   "gi",
 );
 /** `--password hunter2`, and `login ada password hunter2` of a netrc: a space parts name and value. */
 const ARGUMENT = new RegExp(
-  `(?:(?<![\\w-])--?[a-z-]{0,30}?${NAMES}|\\blogin\\s\\S{1,60}\\spassword)(?<sign>\\s)(?=[^\\s-])`,
+  `(?:(?<![\\w-])--?[a-z-]{0,30}?${NAMES}|\\blogin\\s\\S{1,60}\\spassword)(\\s)(?=[^\\s-])`,
   "gi",
 );
 
 function* named(text: string): Generator<FoundSecret> {
-  for (const match of text.matchAll(ARGUMENT)) yield* valueAfter(text, match);
+  for (const match of text.matchAll(ARGUMENT)) {
+    const secret = valueAfter(text, match);
+    if (secret) yield secret;
+  }
   ASSIGNMENT.lastIndex = 0;
   let runEnd = 0;
   let looks = 0;
   for (let match = ASSIGNMENT.exec(text); match; match = ASSIGNMENT.exec(text)) {
-    const [secret] = valueAfter(text, match);
+    const secret = valueAfter(text, match);
     if (secret) {
       yield secret;
       ASSIGNMENT.lastIndex = secret.end;
@@ -184,37 +235,37 @@ function* named(text: string): Generator<FoundSecret> {
 }
 
 const NO_SPACE = /\S{1,400}/y;
-const LOOKS_MAX = 8;
+const LOOKS_MAX = 2;
+/** How a quoted value begins, also inside of JSON. */
+const IN_QUOTE = "\"'`\\";
 const QUOTED = /\\{0,2}(["'`])([^"'`\n\\]{4,400})/y;
 const BARE = /[^\s"'`,;&<>(){}[\]|\\]{4,400}/y;
 
 /** The value that a name announces, if it is a credential. */
-function* valueAfter(text: string, match: RegExpExecArray): Generator<FoundSecret> {
-  const [announced] = match;
-  const { password, sign, verb } = match.groups ?? {};
+function valueAfter(text: string, match: RegExpExecArray): FoundSecret | undefined {
+  const [announced, password, sign, verb] = match;
   const start = match.index + announced.length;
   const isPassword = password !== undefined || /^login/i.test(announced);
-  const kind = kindOf(announced);
-  const quoted = matchAt(QUOTED, text, start);
+  const quoted = IN_QUOTE.includes(text.charAt(start)) ? matchAt(QUOTED, text, start) : null;
   if (quoted?.[2] !== undefined) {
     const value = quoted[2];
     const style: ValueStyle = sign === undefined ? "loose" : "quoted";
     const isSecret = isPhrase(announced, value) || isSecretValue(value, isPassword, style);
     if (isSecret && !isInNote(text, match.index)) {
       const end = start + quoted[0].length;
-      yield { kind, start: end - value.length, end };
+      return { kind: kindOf(announced), start: end - value.length, end };
     }
-    return;
+    return undefined;
   }
   const bare = matchAt(BARE, text, start)?.[0];
-  if (bare === undefined || (sign === undefined && verb === undefined)) return;
+  if (bare === undefined || (sign === undefined && verb === undefined)) return undefined;
   // What goes on with a bracket is a call or a template.
   const next = text[start + bare.length] ?? "";
-  if (sign === ">" ? next !== "<" : "([{<".includes(next) && next !== "") return;
+  if (sign === ">" ? next !== "<" : "([{<".includes(next) && next !== "") return undefined;
   const value = bare.replace(/[.,:!?]{1,3}$/, "");
   const style: ValueStyle = sign === "=" || sign === ">" || sign === " " ? "tight" : "loose";
-  if (!isSecretValue(value, isPassword, style) || isInNote(text, match.index)) return;
-  yield { kind, start, end: start + value.length };
+  if (!isSecretValue(value, isPassword, style) || isInNote(text, match.index)) return undefined;
+  return { kind: kindOf(announced), start, end: start + value.length };
 }
 
 /** Whether a name stands in a note of ours: `[redacted password]`. */

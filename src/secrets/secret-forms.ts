@@ -1,12 +1,14 @@
 /**
  * A form in which an issuer hands out credentials: it can be recognised without its surroundings.
  *
- * `form` is the source of a regular expression. It starts with fixed characters, so few places are
- * tried, and all its repetitions are bounded, so no text takes long.
+ * `form` is the source of a regular expression. It starts with fixed characters, or has a `mark`, so few places
+ * are tried, and all its repetitions are bounded, so no text takes long.
  */
 interface SecretForm {
   readonly kind: string;
   readonly form: string;
+  /** Fixed characters inside it, for a form that begins with any letter: looked for in the text first. */
+  readonly mark?: string;
 }
 
 /**
@@ -53,12 +55,13 @@ export const SECRET_FORMS: readonly SecretForm[] = [
   { kind: "SendGrid key", form: "SG\\.[\\w-]{16,32}\\.[\\w-]{39,50}" },
   { kind: "Brevo key", form: "xkeysib-[a-f0-9]{64}-[A-Za-z0-9]{16}" },
   { kind: "Mailgun key", form: "key-[a-f0-9]{32}\\b" },
-  { kind: "Mailchimp key", form: "[a-f0-9]{32}-us\\d{1,2}\\b" },
+  { kind: "Mailchimp key", mark: "-us", form: "[a-f0-9]{32}-us\\d{1,2}\\b" },
   { kind: "Twilio key", form: "SK[a-f0-9]{32}\\b" },
   { kind: "Telegram token", form: "\\d{8,10}:AA[\\w-]{33}" },
   { kind: "Discord token", form: "[MNO][A-Za-z\\d_-]{23,27}\\.[\\w-]{6}\\.[\\w-]{27,40}" },
   { kind: "Shopify token", form: "shp(?:at|ca|pa|ss)_[a-fA-F0-9]{32}" },
-  { kind: "Square token", form: "(?:EAAA|sq0(?:atp|csp|idp)-)[\\w-]{22,64}" },
+  { kind: "Square token", form: "EAAA[\\w-]{22,64}" },
+  { kind: "Square token", form: "sq0(?:atp|csp|idp)-[\\w-]{22,64}" },
   { kind: "Facebook token", form: "EAA[MC][A-Za-z0-9]{80,300}" },
   { kind: "DigitalOcean token", form: "do[opr]_v1_[a-f0-9]{64}" },
   { kind: "Heroku key", form: "HRKU-[\\w-]{30,80}" },
@@ -70,7 +73,11 @@ export const SECRET_FORMS: readonly SecretForm[] = [
   { kind: "PlanetScale key", form: "pscale_(?:tkn|oauth|pw)_[\\w=.-]{32,64}" },
   { kind: "Databricks token", form: "dapi[a-f0-9]{32}(?:-\\d)?" },
   { kind: "Pulumi token", form: "pul-[a-f0-9]{40}" },
-  { kind: "Terraform token", form: "[A-Za-z0-9]{14}\\.atlasv1\\.[\\w=-]{60,70}" },
+  {
+    kind: "Terraform token",
+    mark: ".atlasv1.",
+    form: "[A-Za-z0-9]{14}\\.atlasv1\\.[\\w=-]{60,70}",
+  },
   { kind: "Vault token", form: "hv[sbr]\\.[\\w-]{24,300}" },
   { kind: "Doppler token", form: "dp\\.(?:pt|st|ct|sa|scim|audit)\\.[A-Za-z0-9._-]{40,80}" },
   {
@@ -95,7 +102,7 @@ export const SECRET_FORMS: readonly SecretForm[] = [
   { kind: "Asana token", form: "\\d/\\d{16}(?:/\\d{16})?:[a-f0-9]{32}" },
   { kind: "Adobe client secret", form: "p8e-[A-Za-z0-9_-]{32}" },
   { kind: "Alibaba key", form: "LTAI[A-Za-z0-9]{12,20}\\b" },
-  { kind: "Azure client secret", form: "[\\w~.]{3}\\dQ~[\\w~.-]{31,34}" },
+  { kind: "Azure client secret", mark: "Q~", form: "[\\w~.]{3}\\dQ~[\\w~.-]{31,34}" },
   { kind: "Artifactory key", form: "(?:AKCp[A-Za-z0-9]{60,73}|cmVmd[A-Za-z0-9]{59})\\b" },
   { kind: "Cloudflare key", form: "v1\\.0-[a-f0-9]{24}-[a-f0-9]{146}" },
   { kind: "OpenShift token", form: "sha256~[\\w-]{43}\\b" },
@@ -108,7 +115,7 @@ export const SECRET_FORMS: readonly SecretForm[] = [
   { kind: "Flutterwave key", form: "FLWSECK(?:_TEST)?-[A-Za-z0-9]{12,40}(?:-X)?" },
   { kind: "ReadMe key", form: "rdme_[a-z0-9]{70}" },
   { kind: "Sourcegraph token", form: "sgp_(?:(?:[a-fA-F0-9]{16}|local)_)?[a-fA-F0-9]{40}" },
-  { kind: "MaxMind key", form: "[A-Za-z0-9]{6}_[A-Za-z0-9]{29}_mmk" },
+  { kind: "MaxMind key", mark: "_mmk", form: "[A-Za-z0-9]{6}_[A-Za-z0-9]{29}_mmk" },
   { kind: "Clojars token", form: "CLOJARS_[a-z0-9]{60}" },
   { kind: "rkat token", form: "rkat_[\\w-]{24,128}" },
   {

@@ -9,17 +9,22 @@ export type ValueStyle =
 
 /** Whether the value beside a telling name is a credential, and no placeholder, code or prose. */
 export function isSecretValue(value: string, isPassword: boolean, style: ValueStyle): boolean {
-  if (value.length < (isPassword ? 4 : 8) || /\s/.test(value)) return false;
-  if (isPlaceholder(value) || isReference(value)) return false;
+  if (value.length < (isPassword ? 4 : 8)) return false;
+  return mayBeSecret(value, isPassword, style) && !isPlaceholder(value) && !isReference(value);
+}
+
+/** The same, but for placeholders and references. The cheap questions come first. */
+function mayBeSecret(value: string, isPassword: boolean, style: ValueStyle): boolean {
+  if (/\s/.test(value)) return false;
   const hasDigit = /\d/.test(value);
   if (!/[A-Za-z]/.test(value)) {
     return hasDigit && isPassword && value.length >= 6 && !DATE.test(value);
   }
-  if (VERSION.test(value)) return false;
   if (style === "loose") {
-    return value.length >= 6 && (hasDigit || SYMBOL.test(value)) && !isWords(value);
+    if (value.length < 6 || !(hasDigit || SYMBOL.test(value))) return false;
+    return !VERSION.test(value) && !isWords(value);
   }
-  if (hasDigit) return isPassword || !isWords(value);
+  if (hasDigit) return !VERSION.test(value) && (isPassword || !isWords(value));
   // Letters alone: a password may be a word. A key is random, or it is the name of something.
   if (isPassword) return value.length >= 5 && !TELLING.test(value) && !VARIABLE.test(value);
   return isRandom(value);
@@ -36,18 +41,23 @@ export function isPlaceholder(value: string): boolean {
  * Hexadecimal is not enough: hashes and ids look the same.
  */
 export function isRandom(run: string): boolean {
-  if (run.length < 20 || /^[a-f0-9-]+$/i.test(run) || isWords(run) || isDotted(run)) return false;
   const kinds = [/[a-z]/, /[A-Z]/, /\d/].filter((kind) => kind.test(run)).length;
-  return kinds >= (run.length >= 32 ? 2 : 3) && entropy(run.slice(0, 64)) >= 3.5;
+  if (run.length < 20 || kinds < (run.length >= 32 ? 2 : 3)) return false;
+  if (entropy(run.slice(0, 64)) < 3.5) return false;
+  return !/^[a-f0-9-]+$/i.test(run) && !isWords(run) && !isDotted(run);
 }
 
-/** Shannon entropy in bits per character. */
+/** Shannon entropy of ASCII text, in bits per character. */
 function entropy(text: string): number {
-  const counts = new Map<string, number>();
-  for (const character of text) counts.set(character, (counts.get(character) ?? 0) + 1);
+  const counts = new Uint8Array(128);
+  for (let at = 0; at < text.length; at += 1) {
+    const code = text.charCodeAt(at) & 127;
+    counts[code] = (counts[code] ?? 0) + 1;
+  }
   let bits = 0;
-  for (const count of counts.values())
-    bits -= (count / text.length) * Math.log2(count / text.length);
+  for (const count of counts) {
+    if (count > 0) bits -= (count / text.length) * Math.log2(count / text.length);
+  }
   return bits;
 }
 

@@ -134,7 +134,7 @@ class RestConnection implements ServiceConnection {
       authorization: token && `Bearer ${token}`,
       "content-type": method === "POST" ? "application/json" : undefined,
     };
-    const response = await send(`${url.replace(/\/+$/, "")}${path}${query}`, {
+    const response = await send(`${url.replace(/(?<!\/)\/+$/, "")}${path}${query}`, {
       method,
       headers: Object.entries(given).flatMap(([name, value]) => (value ? [[name, value]] : [])),
       signal,

@@ -128,7 +128,7 @@ function headOf(text: string, style: Style): string {
 }
 
 function indent(text: string): string {
-  return text.replace(/^(?=.)/gm, "  ").replace(/\n*$/, "\n");
+  return text.replace(/^(?=.)/gm, "  ").replace(/(?<!\n)\n*$/, "\n");
 }
 
 function labelList(labels: Readonly<Record<string, string>>): readonly string[] {

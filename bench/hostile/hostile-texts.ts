@@ -1,0 +1,198 @@
+import { policyOf } from "../../src/agent/tool-policy.ts";
+import { anchorsIn } from "../../src/compaction/anchors.ts";
+import { contentWords, namesIn } from "../../src/compaction/content-words.ts";
+import { looksLikeError } from "../../src/compaction/looks-like-error.ts";
+import { worthlessness } from "../../src/compaction/worthless-text.ts";
+import { ForgottenPhrases } from "../../src/forgetting/forgotten-phrases.ts";
+import { statementOf } from "../../src/knowledge/contradicts.ts";
+import { isTrivial } from "../../src/knowledge/is-trivial.ts";
+import { withoutVolatile } from "../../src/knowledge/near-text.ts";
+import { preferencesIn } from "../../src/knowledge/preferences-in.ts";
+import { isContextTooLong } from "../../src/models/context-too-long.ts";
+import { providerFailure } from "../../src/models/provider-failure.ts";
+import { indexedPassages } from "../../src/search/indexed-passages.ts";
+import { readQuestion } from "../../src/search/question.ts";
+import { words } from "../../src/search/words.ts";
+import { findSecrets } from "../../src/secrets/find-secrets.ts";
+import { printable } from "../../src/surfaces/cli/render/printable.ts";
+
+/** A reader of texts by others, and what to make its hostile texts of. */
+interface HostileKind {
+  readonly read: (text: string) => unknown;
+  readonly pieces: HostilePieces;
+}
+
+const SIGNS = [...'a A 1 _ - . / : @ + = , ~ " ` ( \\ é'.split(" "), " ", "\n"];
+const PROSE = [..."a A 1 . ? ! , ' - é 東".split(" "), " ", "\n"];
+const forgotten = new ForgottenPhrases(["the number of the account at the bank is nine four two"]);
+
+/** Everything with a pattern that reads what a model, a tool, a file or another user wrote. */
+export const HOSTILE_TEXTS: Readonly<Record<string, HostileKind>> = {
+  anchors: {
+    read: anchorsIn,
+    pieces: {
+      openers: [
+        ..."a+ a@b a@b. /a ~/a a/b/ @a/b http:// http://a:b@ C:\\ a.js a.tsx/ ECONN E1 0x SIGA AError".split(
+          " ",
+        ),
+        ..."deadbeef- 0a a:: --a a_ aB AbC AB-1 a-v1 a.b a() v1. #1 1.1.1.1 `a 1:2 $1 1, 1% €1 1.2 12345".split(
+          " ",
+        ),
+        ...["error 5", "exit code ", "2024-01-01T", "1 token", "C:\\a "],
+      ],
+      fillers: SIGNS,
+    },
+  },
+  secrets: {
+    read: findSecrets,
+    pieces: {
+      openers: [
+        ...'password password= token= api_key" ://a: https://a:b@ ?token= &sig= sk- sk-ant- AKIA ghp_ xoxb-'.split(
+          " ",
+        ),
+        ..."eyJ AccountKey= hooks.slack.com/services/ 1234567890:AA SG.aaaa. a-us1 <password> M key _pass Q~".split(
+          " ",
+        ),
+        ...[
+          "password: ",
+          "token token",
+          "secret is ",
+          "--password ",
+          "login a password ",
+          "curl -u ",
+        ],
+        ...["Authorization: Bearer ", "bearer ", "x-api-key: ", "cookie: a=", "seed phrase: "],
+        ...[
+          "-----BEGIN ",
+          "-----BEGIN PRIVATE KEY-----\n",
+          "[redacted password]",
+          "identified by '",
+        ],
+      ],
+      fillers: SIGNS,
+    },
+  },
+  names: {
+    read: (text) => [contentWords(text), namesIn(text)],
+    pieces: { openers: ["a A", "a Ada", ", Ada", "東京", "1 ", "Ada Ada"], fillers: PROSE },
+  },
+  words: {
+    read: words,
+    pieces: {
+      openers: ["a.", "a'", "getUser", "HTTPServer", "1,000", "it's", "a_b-c"],
+      fillers: PROSE,
+    },
+  },
+  questions: {
+    read: readQuestion,
+    pieces: {
+      openers: ["when ", "you a ", "A ", "a A", "in may ", "2024-01-", "two days ", "last "],
+      fillers: PROSE,
+    },
+  },
+  passages: {
+    read: (content) => indexedPassages({ content }),
+    pieces: { openers: ["?", "a?", "a. ", "。", "?1", "A"], fillers: PROSE },
+  },
+  summaries: {
+    read: (text) => [worthlessness(text, text, text), looksLikeError(text)],
+    pieces: {
+      openers: ["error(", "fatal [", "sorry ", "I cannot ", '{"error', "no text"],
+      fillers: PROSE,
+    },
+  },
+  wishes: {
+    read: (text) => [preferencesIn(text), statementOf(text).no],
+    pieces: {
+      openers: ["always ", "do not ", "use a over ", "<a ", "</a>", ">", "```", "- ", "a:\n"],
+      fillers: PROSE,
+    },
+  },
+  results: {
+    read: (text) => [withoutVolatile(text), isTrivial(text)],
+    pieces: {
+      openers: [
+        "\u001b[",
+        "0a0a0a0",
+        "2024-01-01t1",
+        "1.1",
+        "done ",
+        "the file ",
+        "drwxr-xr-x ",
+        "mon",
+      ],
+      fillers: PROSE,
+    },
+  },
+  "provider errors": {
+    read: (text) => [providerFailure(new Error(text), { id: "a/b" }), isContextTooLong(400, text)],
+    pieces: {
+      openers: [
+        "sk-",
+        "key_",
+        "AIza",
+        "bearer ",
+        "://a",
+        "input token count ",
+        "n_keep ",
+        "exceeds ",
+      ],
+      fillers: SIGNS,
+    },
+  },
+  "forgotten texts": {
+    read: (text) => forgotten.removeFrom(text, "part"),
+    pieces: { openers: ["\\", "\\n", "the number of the ", "account", "東"], fillers: PROSE },
+  },
+  policies: {
+    read: (text) =>
+      policyOf({ name: text, builtin: false }, { "*a*a*a*a*b": "deny", "a*1*_*!": "ask" }),
+    pieces: { openers: ["a", "aa_", "a1_", "ab"], fillers: SIGNS },
+  },
+  "printed texts": {
+    read: printable,
+    pieces: { openers: ["\r\n", "\u001b[2J", "\u0007", "\r"], fillers: PROSE },
+  },
+};
+
+/** What an attacker builds texts from, to make a reader slow. */
+export interface HostilePieces {
+  /** Beginnings and whole examples of what the reader looks for. */
+  readonly openers: readonly string[];
+  /** Single characters that its patterns repeat. */
+  readonly fillers: readonly string[];
+}
+
+/** How an opener and a filler become a unit that is repeated up to the wanted size. */
+const SHAPES: readonly ((opener: string, filler: string) => readonly string[])[] = [
+  (opener) => [opener],
+  (opener, filler) => [opener + filler],
+  (_, filler) => [filler],
+  (opener) => [`${opener} `],
+  // The opener without its last character: a near match.
+  (opener, filler) => [opener.slice(0, -1) + filler],
+  // A long run behind an opener.
+  (opener, filler) => [opener, filler.repeat(5_000)],
+  (opener, filler) => [opener + filler.repeat(30)],
+  // A long run before an opener.
+  (opener, filler) => [filler.repeat(5_000), `${opener}!`],
+  (opener, filler) => [`${opener}\n${filler.repeat(7)} `],
+  // All openers, and then nothing that closes them.
+  (opener, filler) => [opener.repeat(200), filler.repeat(200)],
+];
+
+/** `count` texts of `size` characters: openers and fillers in all shapes, evenly chosen. */
+export function hostileTexts(pieces: HostilePieces, count: number, size: number): string[] {
+  const { openers, fillers } = pieces;
+  const units = new Set(
+    openers.flatMap((opener) =>
+      fillers.flatMap((filler) => SHAPES.map((shape) => shape(opener, filler).join(""))),
+    ),
+  );
+  const all = [...units].filter((unit) => unit !== "");
+  const step = Math.max(1, all.length / count);
+  return Array.from({ length: Math.min(count, all.length) }, (_, index) => {
+    const unit = all[Math.floor(index * step)] ?? "";
+    return unit.repeat(Math.ceil(size / unit.length)).slice(0, size);
+  });
+}
