@@ -268,11 +268,36 @@ export class SessionError extends Error {
     return typeof value === "object" && value !== null && BRAND in value;
   }
 
-  /** Returns our own errors as they are and wraps any other in `fallback`. */
+  /**
+   * Returns our own errors as they are and wraps any other in `fallback`. Without a fallback, a
+   * failure of the machine, such as a full disk, is a `SESSION_STORE_ERROR`.
+   */
   static from(error: unknown, fallback: ErrorCode = "INTERNAL_ERROR"): SessionError {
     if (SessionError.is(error)) return error;
+    const reason = fallback === "INTERNAL_ERROR" ? systemFailure(error) : undefined;
+    if (reason) return new SessionError("SESSION_STORE_ERROR", { detail: reason, cause: error });
     return new SessionError(fallback, { detail: errorText(error), cause: error });
   }
+}
+
+/** What the codes of the system mean. None of them is a bug. */
+const SYSTEM_FAILURES: Readonly<Record<string, string>> = {
+  ENOSPC: "the disk is full",
+  EDQUOT: "the disk quota is used up",
+  EFBIG: "the file would be larger than the system allows",
+  EROFS: "the file system is read-only",
+  EACCES: "permission denied",
+  EPERM: "permission denied",
+  EMFILE: "too many files are open",
+  ENFILE: "too many files are open",
+  EIO: "the disk failed",
+};
+
+function systemFailure(error: unknown): string | undefined {
+  if (!(error instanceof Error) || !("syscall" in error) || !("code" in error)) return undefined;
+  const reason = SYSTEM_FAILURES[String(error.code)];
+  const file = "path" in error ? String(error.path) : "A file";
+  return reason && `${file} could not be used: ${reason}.`;
 }
 
 /** A thrown value's message, on one line. */

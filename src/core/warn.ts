@@ -9,7 +9,9 @@ export const WARNING_NAME = "RkatWarning";
  *
  * Node prints it to stderr, and `process.on("warning", …)` receives it.
  */
-export function warn(error: unknown, consequence = ""): void {
+export function warn(thrown: unknown, consequence = ""): void {
+  const known = SessionError.from(thrown);
+  const error = known.code === "INTERNAL_ERROR" ? thrown : known;
   const advice = SessionError.is(error) ? error.hint : "";
   const text = [consequence, errorText(error), advice].filter(Boolean).join(" ");
   const detail = error instanceof Error && !SessionError.is(error) ? error.stack : undefined;

@@ -13,6 +13,7 @@ interface Deps {
   readonly work: SessionWork;
   /** Resolves when the store lists every call that waits according to the log. */
   projected(): Promise<void>;
+  onError(error: unknown): void;
 }
 
 /** Lists the tool calls that wait for approval, and takes answers. */
@@ -27,7 +28,8 @@ export class ApprovalOperations {
 
   async list(request: requests.ListApprovals): Promise<readonly PendingApproval[]> {
     const of = requests.parseRequest(requests.listApprovals, request);
-    await this.#deps.projected();
+    // On a full disk, for example, the list is what the store has.
+    await this.#deps.projected().catch(this.#deps.onError);
     return await this.#store.list(of);
   }
 

@@ -79,8 +79,13 @@ export class KnowledgeOperations {
   /** @throws SessionError `SESSION_KNOWLEDGE_DISABLED` */
   async #current(): Promise<ProjectKnowledge> {
     if (!this.#project) throw new SessionError("SESSION_KNOWLEDGE_DISABLED");
-    await this.#projected();
-    await this.#project.settle();
+    try {
+      await this.#projected();
+      await this.#project.settle();
+    } catch (error) {
+      // On a full disk, for example, it answers with what it has. Changes fail by themselves.
+      this.#onError(error);
+    }
     return this.#project;
   }
 }

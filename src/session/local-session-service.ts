@@ -149,7 +149,7 @@ export class LocalSessionService implements SessionService {
     const [live, desk] = [this.#live, this.#desk];
     this.#work = new SessionWork(stores, { live, desk, projections });
     const work = this.#work;
-    this.#approvals = new ApprovalOperations(approvals, { desk, live, work, projected });
+    this.#approvals = new ApprovalOperations(approvals, { desk, live, work, projected, onError });
     this.#working = new WorkingMemoryOperations(live, work, this.#settings);
     this.#forgetting = {
       memory,

@@ -32,16 +32,19 @@ export function memoryOperations(
   const knowledge = learningOf(options)?.store;
   const { onBackgroundError = warn } = options;
 
+  /** On a full disk, for example, memory answers with what it has. */
+  const projectedIfPossible = () => projected().catch(onBackgroundError);
+
   async function upToDate(): Promise<MemoryStore> {
     if (!store) throw new SessionError("SESSION_MEMORY_DISABLED");
-    await projected();
+    await projectedIfPossible();
     return store;
   }
 
   return {
     async search({ maxTokens, ...query }) {
       const memory = requireSearchableMemory(options);
-      await projected();
+      await projectedIfPossible();
       const limit = options.memoryResults ?? SEARCH_LIMIT_DEFAULT;
       const hits = await memory.search({ limit, ...query });
       const learned = hits.flatMap(({ id, kind }) => (kind === "message" ? [] : [id]));
