@@ -1,9 +1,9 @@
 import { passOnSummary } from "../search/bounds/word-summaries.ts";
 import type {
   DetailColumns,
+  LinkChanges,
   PassageColumns,
   PassageIndex,
-  PassageLinks,
   Postings,
 } from "../search/passage-index.ts";
 import { type Asking, ask } from "./asking.ts";
@@ -39,7 +39,6 @@ export interface Wanted {
  * in every search, and brings what the search will look at.
  */
 export class OpenIndex implements PassageIndex {
-  readonly links: PassageLinks;
   #head: Head | undefined;
   #known: Pick<Known, "changes" | "removedAt" | "generation"> = NOTHING_KNOWN;
   #segments: readonly Segment[] = [];
@@ -63,14 +62,6 @@ export class OpenIndex implements PassageIndex {
     this.#cache = new PostingsCache(cacheBytes ?? CACHE_BYTES);
     this.vectors = new KnownVectors(cacheBytes);
     this.#columns = this.#room.upTo(0);
-    const room = this.#room;
-    this.links = {
-      get: (slot) => this.#link(slot),
-      get version() {
-        return room.linkChanges.version;
-      },
-      changedSince: (version) => room.linkChanges.since(version),
-    };
   }
 
   /** Reads what was written since, and what is wanted; `undefined` when the namespace has no memory yet. */
@@ -118,6 +109,10 @@ export class OpenIndex implements PassageIndex {
     return this.#columns;
   }
 
+  get links(): LinkChanges {
+    return this.#room.links;
+  }
+
   details(slot: number, end = slot + 1): DetailColumns {
     return this.#room.details(slot, end);
   }
@@ -136,10 +131,6 @@ export class OpenIndex implements PassageIndex {
     return postings;
   }
 
-  postingsOfBeginning(beginning: string): Postings {
-    return this.postings(`${beginning}*`);
-  }
-
   sessionNumber(id: string): number | undefined {
     return this.#session?.id === id ? this.#session.number : undefined;
   }
@@ -150,11 +141,6 @@ export class OpenIndex implements PassageIndex {
 
   label(number: number): string | undefined {
     return this.#labels.get(number);
-  }
-
-  #link(slot: number): number | undefined {
-    const { session, entry } = this.#columns;
-    return session[slot] === 0 ? entry[slot] || undefined : undefined;
   }
 
   #take({ head, segments, small, blocks, columns, sessions, labels }: News): void {

@@ -3,7 +3,6 @@ import type { FoundEntry } from "../search/find-entries.ts";
 import { memoryFilter } from "../search/memory-filter.ts";
 import { readQuestion } from "../search/question.ts";
 import { textKey } from "../search/text-key.ts";
-import { isBeginning, stem } from "../search/words.ts";
 import type { SlotRow } from "../vectors/nearest-vectors.ts";
 import { type Asking, ask, question, together, transaction } from "./asking.ts";
 import { entryOf } from "./entries/entry-row.ts";
@@ -39,7 +38,7 @@ function* search(
   embedded: EmbeddedSearch | undefined,
 ): Asking<readonly MemoryHit[]> {
   const marks = texts.map(textMark);
-  const forms = texts.flatMap((text) => readQuestion(text).words.map(formOf));
+  const forms = texts.flatMap((text) => [...readQuestion(text).forms.keys()]);
   const head = yield* index.catchUp({
     words: [...forms, ...marks.map(({ word }) => word)],
     sessionId: query.sessionId,
@@ -64,11 +63,6 @@ function* search(
 }
 
 const SAME_TEXT = { explanation: { parts: [{ name: "same text", adds: 1 }] } };
-
-/** The form of a word of a question that the index knows; `東*` is all words that begin so. */
-export function formOf(word: string): string {
-  return isBeginning(word) ? `${word}*` : stem(word);
-}
 
 /** A text of the query, and the slots of entries that may have it. */
 interface MarkedText {

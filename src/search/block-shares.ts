@@ -31,7 +31,8 @@ export class BlockShares {
       if (placeOf(summary.blocks, block) < 0) continue;
       this.#wordAmounts.read(postings);
       const most = share * (1 + this.#weights.saturation);
-      for (let at = 0; at < BLOCK; at += 1) {
+      const { from, until } = this.#wordAmounts;
+      for (let at = from; at < until; at += 1) {
         const amount = amounts[at] as number;
         if (amount === 0) continue;
         const half = halves[this.#lengths[start + at] as number] as number;

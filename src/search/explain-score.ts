@@ -52,8 +52,9 @@ function amountsAt(
   slot: number,
   weights: RankingWeights,
 ): readonly { readonly name: string; readonly amount: number }[] {
+  const { session, entry } = index.columns;
   const hitsAt = (where: number) => {
-    const there = index.columns.session[where] ? where : (index.links.get(where) ?? -1);
+    const there = session[where] ? where : (entry[where] ?? 0);
     const place = placeOf(postings.slots, there);
     return {
       said: (postings.hits[place] ?? 0) & SAID_MASK,

@@ -1,13 +1,7 @@
 import { MEMORY_KINDS, type MemoryEntry } from "../core/memory-store.ts";
 import { type IndexedPassage, indexedPassages } from "./indexed-passages.ts";
 import { instant } from "./instant.ts";
-import type {
-  DetailColumns,
-  PassageColumns,
-  PassageIndex,
-  PassageLinks,
-  Postings,
-} from "./passage-index.ts";
+import type { DetailColumns, PassageColumns, PassageIndex, Postings } from "./passage-index.ts";
 
 /** Empty slots before and after each run. */
 const PADS = 2;
@@ -66,6 +60,7 @@ export function inMemoryIndex(entries: readonly IndexedEntry[]): InMemoryIndex {
       }
     });
   }
+  for (const slots of slotsOfSession.values()) linkRuns(slots, columns.entry);
   const postings = new Map([...words].map(([word, list]) => [word, packed(list)]));
   const entryBySlot = new Map(places.map(({ entry, start }) => [start, entry]));
   return {
@@ -75,10 +70,15 @@ export function inMemoryIndex(entries: readonly IndexedEntry[]): InMemoryIndex {
     details: () => details,
     sessions: slotsOfSession.size,
     lastSession: slotsOfSession.size,
-    links: linksOf(slotsOfSession.values()),
-    postings: (word) => postings.get(word) ?? NOWHERE,
-    postingsOfBeginning: (beginning) =>
-      united([...postings].filter(([word]) => word.startsWith(beginning)).map(([, list]) => list)),
+    links: { version: 0, changedSince: () => [] },
+    postings: (word) =>
+      word.endsWith("*")
+        ? united(
+            [...postings].flatMap(([one, list]) =>
+              one.startsWith(word.slice(0, -1)) ? [list] : [],
+            ),
+          )
+        : (postings.get(word) ?? NOWHERE),
     sessionNumber: sessions.find,
     labelNumber: labels.find,
     label: labels.at,
@@ -100,21 +100,16 @@ function placesOf(entries: readonly IndexedEntry[]) {
   });
 }
 
-/** Links from the empty slots around each run to the passages of the session before and after it. */
-function linksOf(sessions: Iterable<readonly number[]>): PassageLinks {
-  const links = new Map<number, number>();
-  for (const slots of sessions) {
-    for (const [index, slot] of slots.entries()) {
-      if (slots[index + 1] === slot + 1 || index + 1 === slots.length) continue;
-      for (let away = 0; away < PADS; away += 1) {
-        const after = slots[index + 1 + away];
-        const before = slots[index - away];
-        if (after !== undefined) links.set(slot + 1 + away, after);
-        if (before !== undefined) links.set((slots[index + 1] ?? 0) - 1 - away, before);
-      }
+/** Links the empty slots around each run to the passages of the session before and after it. */
+function linkRuns(slots: readonly number[], links: Uint32Array): void {
+  for (const [index, slot] of slots.entries()) {
+    const next = slots[index + 1];
+    if (next === undefined || next === slot + 1) continue;
+    for (let away = 0; away < PADS; away += 1) {
+      links[slot + 1 + away] = slots[index + 1 + away] ?? 0;
+      links[next - 1 - away] = slots[index - away] ?? 0;
     }
   }
-  return { get: (slot) => links.get(slot), version: 0, changedSince: () => [] };
 }
 
 function packed(list: { readonly slots: number[]; readonly hits: number[] }): Postings {

@@ -3,7 +3,7 @@
  *
  * Each passage has a slot. Passages of a session that follow each other have consecutive slots, a
  * run. Four empty slots, the pads, separate two runs. Where a session goes on in another run,
- * `links` leads from the pads to the slots that they stand for:
+ * its pads are linked to the slots that they stand for:
  *
  *     slots   0 1 │ 2 3 4 5 │ 6 7 8 9 │ 10 11 12 │ 13 …
  *             pads  a a a a    pads      a a a      pads
@@ -16,10 +16,11 @@ export interface PassageIndex {
   readonly slots: number;
   /** The number of passages. */
   readonly passages: number;
-  /** The postings of a word; empty when no passage has it. */
+  /**
+   * The postings of a word; empty when no passage has it. `東*` is all words that begin so: a slot that
+   * has several of them has the largest hits.
+   */
   postings(word: string): Postings;
-  /** The postings of all words with this beginning. A slot that has several of them has the largest hits. */
-  postingsOfBeginning(beginning: string): Postings;
   /** A new object after every change. */
   readonly columns: PassageColumns;
   /** More columns. They are valid for this slot, or for all slots from it to `end`, and for no others. */
@@ -28,8 +29,7 @@ export interface PassageIndex {
   readonly sessions: number;
   /** The largest number that stands for a session. */
   readonly lastSession: number;
-  /** From an empty slot next to a run to the slot of the same session that it stands for. */
-  readonly links: PassageLinks;
+  readonly links: LinkChanges;
   /** The number that stands for a session; `undefined` when no entry has it. */
   sessionNumber(id: string): number | undefined;
   /** The same for a role or a speaker. */
@@ -37,8 +37,8 @@ export interface PassageIndex {
   label(number: number): string | undefined;
 }
 
-export interface PassageLinks {
-  get(slot: number): number | undefined;
+/** Changes of the links of empty slots, which `columns.entry` has. */
+export interface LinkChanges {
   /** Grows with every change of a link. */
   readonly version: number;
   /** The empty slots whose links have changed since a version; `undefined` when that is not known. */
@@ -62,7 +62,7 @@ export const ON_DATE = 1 << 5;
 
 /** Columns that every search reads in many slots. Each has an element per slot. */
 export interface PassageColumns {
-  /** The first slot of the passage's entry. Without meaning for an empty slot. */
+  /** The first slot of the passage's entry. For an empty slot, the slot that it stands for; 0 for none. */
   readonly entry: Uint32Array;
   /** The number of words, at most 255; 0 for an empty slot. */
   readonly length: Uint8Array;

@@ -2,7 +2,6 @@ import { type WordSummary, wordSummary } from "./bounds/word-summaries.ts";
 import type { PassageIndex, Postings } from "./passage-index.ts";
 import type { Question } from "./question.ts";
 import type { RankingWeights } from "./ranking-weights.ts";
-import { isBeginning, stem } from "./words.ts";
 
 /** A word of the question, with what the index knows of it. */
 export interface AskedWord {
@@ -33,11 +32,8 @@ export function questionEvidence(
   question: Question,
   weights: RankingWeights,
 ): QuestionEvidence {
-  const wordOfForm = new Map(
-    question.words.map((word) => [isBeginning(word) ? word : stem(word), word]),
-  );
-  const found = [...wordOfForm].map(([form, word]) => {
-    const postings = isBeginning(word) ? index.postingsOfBeginning(form) : index.postings(form);
+  const found = [...question.forms].map(([form, word]) => {
+    const postings = index.postings(form);
     const summary = wordSummary(index, postings, weights);
     const times = question.names.has(word) ? weights.name : 1;
     return {

@@ -1,12 +1,14 @@
 import { unicodePattern } from "../core/unicode-pattern.ts";
 import { MONTHS, type NamedTime, namedTime, saysMay } from "./named-time.ts";
 import { STOP_WORDS } from "./stop-words.ts";
-import { askedWords } from "./words.ts";
+import { askedWords, isBeginning, stem } from "./words.ts";
 
 /** What a search reads out of the text of a query. */
 export interface Question {
   /** Its words without stop words, or with them if it has no others. Each once, at most 64. */
   readonly words: readonly string[];
+  /** The same words by their forms in the index. */
+  readonly forms: ReadonlyMap<string, string>;
   /** Words that are written like names: with a capital inside a sentence. */
   readonly names: ReadonlySet<string>;
   /** Whether it asks for a time. Texts that name one are likelier answers. */
@@ -32,13 +34,20 @@ function read(query: string): Question {
   const all = [...new Set(askedWords(query))];
   const isMayMonth = saysMay(query);
   const meaningful = all.filter((word) => !STOP_WORDS.has(word) || (word === "may" && isMayMonth));
+  const words = (meaningful.length > 0 ? meaningful : all).slice(0, WORDS_MAX);
   return {
-    words: (meaningful.length > 0 ? meaningful : all).slice(0, WORDS_MAX),
+    words,
+    forms: new Map(words.map((word) => [formOf(word), word])),
     names: new Set(askedWords(query.match(CAPITALISED(query))?.join(" ") ?? "")),
     asksWhen: WHEN.test(query),
     asksForAnswers: ANSWERS.test(query),
     time: namedTime(query),
   };
+}
+
+/** The form of a word in the index; `東*` is all words that begin so. */
+function formOf(word: string): string {
+  return isBeginning(word) ? `${word}*` : stem(word);
 }
 
 /** A word with a capital that does not begin a sentence. */

@@ -35,15 +35,19 @@ const MARGIN = 2 * REACH;
 export class WordAmounts {
   /** By slot of the block, of the word that was read last. */
   readonly amounts: Float32Array;
+  /** Only the slots of the block from `from` to `until` can have an amount. */
+  from = 0;
+  until = 0;
+  /** Whether a speaker's name in the block has the word. */
+  isNamed = false;
   readonly #index: PassageIndex;
   readonly #weights: RankingWeights;
   readonly #amounts = new Float32Array(MARGIN + BLOCK + MARGIN);
   /** The slot of the first of `#amounts`. */
   #start = 0;
-  /** Empty slots in and near the block, … */
-  readonly #pads: number[] = [];
-  /** … and the slot of the same session that each stands for. */
-  readonly #standFor: number[] = [];
+  /** Empty slots in and near the block that stand for another slot of their session. */
+  readonly #pads = new Uint32Array(REACH + BLOCK + REACH);
+  #padCount = 0;
 
   constructor(index: PassageIndex, weights: RankingWeights) {
     this.amounts = this.#amounts.subarray(MARGIN, MARGIN + BLOCK);
@@ -52,46 +56,53 @@ export class WordAmounts {
   }
 
   moveTo(block: number): void {
-    const { columns, links, slots } = this.#index;
+    const { columns, slots } = this.#index;
+    const { session, entry } = columns;
     const first = block * BLOCK;
     this.#start = first - MARGIN;
-    this.#pads.length = 0;
-    this.#standFor.length = 0;
+    let count = 0;
     const end = Math.min(slots, first + BLOCK + REACH);
     for (let slot = Math.max(0, first - REACH); slot < end; slot += 1) {
-      if (columns.session[slot] !== 0) continue;
-      const to = links.get(slot);
-      if (to === undefined) continue;
-      this.#pads.push(slot);
-      this.#standFor.push(to);
+      if (session[slot] === 0 && entry[slot] !== 0) this.#pads[count++] = slot;
     }
+    this.#padCount = count;
   }
 
   /** Sets `amounts` to those of a word in the block. */
   read({ slots, hits }: Postings): void {
-    const { flags } = this.#index.columns;
+    const { entry, flags } = this.#index.columns;
     const { speaker, date } = this.#weights;
     const amounts = this.#amounts;
     const end = this.#start + MARGIN + BLOCK + REACH;
     amounts.fill(0);
-    const from = placeFrom(slots, this.#start + REACH);
-    for (let index = from; index < slots.length; index += 1) {
+    this.isNamed = false;
+    let [first, last] = [amounts.length, -1];
+    for (let index = placeFrom(slots, this.#start + REACH); index < slots.length; index += 1) {
       const slot = slots[index] as number;
       if (slot >= end) break;
       const hit = hits[index] as number;
       const at = slot - this.#start;
+      first = Math.min(first, at);
+      last = at;
+      if ((hit & BY_SPEAKER) !== 0 && at >= MARGIN && at < MARGIN + BLOCK) this.isNamed = true;
       const said = hit & SAID_MASK;
       (amounts[at] as number) +=
         said + ((hit & BY_SPEAKER) !== 0 ? speaker : 0) + ((hit & ON_DATE) !== 0 ? date : 0);
       if (said > 0) this.#spread(at, said, ((flags[slot] as number) & PASSAGE_ASKS) !== 0);
     }
-    for (let number = 0; number < this.#pads.length; number += 1) {
-      const there = this.#standFor[number] as number;
-      const said = (hits[placeOf(slots, there)] ?? 0) & SAID_MASK;
+    for (let number = 0; number < this.#padCount; number += 1) {
+      const pad = this.#pads[number] as number;
+      const there = entry[pad] as number;
+      const place = placeOf(slots, there);
+      const said = place < 0 ? 0 : (hits[place] as number) & SAID_MASK;
       if (said === 0) continue;
-      const at = (this.#pads[number] as number) - this.#start;
+      const at = pad - this.#start;
+      first = Math.min(first, at);
+      last = Math.max(last, at);
       this.#spread(at, said, ((flags[there] as number) & PASSAGE_ASKS) !== 0);
     }
+    this.from = Math.max(0, first - REACH - MARGIN);
+    this.until = Math.min(BLOCK, last + REACH + 1 - MARGIN);
   }
 
   #spread(at: number, said: number, asks: boolean): void {

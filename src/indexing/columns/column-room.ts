@@ -1,4 +1,4 @@
-import type { DetailColumns, PassageColumns } from "../../search/passage-index.ts";
+import type { DetailColumns, LinkChanges, PassageColumns } from "../../search/passage-index.ts";
 import {
   copySlots,
   grownColumns,
@@ -17,7 +17,7 @@ const BEHIND_DETAILS = ["flags"] as const;
  * asked for: few blocks are asked for, and unpacking all of them would hold up the first search.
  */
 export class ColumnRoom {
-  readonly linkChanges = new LinkChanges();
+  readonly links = new RememberedLinks();
   #columns = newColumns(0);
   /** The packed details of each block; `undefined` when they are unpacked, or all zeros. */
   #packed: (Uint8Array | undefined)[] = [];
@@ -34,7 +34,7 @@ export class ColumnRoom {
     this.#columns = newColumns(wholeBlocks(Math.max(slots, this.slots)));
     this.#packed = [];
     this.#isNew = true;
-    this.linkChanges.forget();
+    this.links.forget();
   }
 
   grow(slots: number): void {
@@ -99,7 +99,7 @@ export class ColumnRoom {
     const before = linksIn(this.#columns, first, count);
     change();
     for (const [at, link] of linksIn(this.#columns, first, count).entries()) {
-      if (link !== before[at]) this.linkChanges.add(first + at);
+      if (link !== before[at]) this.links.add(first + at);
     }
   }
 }
@@ -118,7 +118,7 @@ function linksIn({ session, entry }: PassageColumns, first: number, count: numbe
 }
 
 /** The empty slots whose links have changed, as far back as it remembers. */
-class LinkChanges {
+class RememberedLinks implements LinkChanges {
   #pads: number[] = [];
   /** Changes before the first that it remembers. */
   #forgotten = 0;
@@ -139,7 +139,7 @@ class LinkChanges {
     this.#pads = [];
   }
 
-  since(version: number): readonly number[] | undefined {
+  changedSince(version: number): readonly number[] | undefined {
     return version < this.#forgotten ? undefined : this.#pads.slice(version - this.#forgotten);
   }
 }

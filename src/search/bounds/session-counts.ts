@@ -19,20 +19,21 @@ export function withCounts(
 ): SessionCounts {
   // By session, its place in the result plus 1; 0 where it has none yet.
   const places = new Uint32Array(lastSession + 1);
-  for (let at = 0; at < sessions.length; at += 1) places[sessions[at] as number] = at + 1;
-  const fresh: number[] = [];
-  for (let index = 0; index < slots.length; index += 1) {
-    const number = columns.session[slots[index] as number] as number;
-    if (places[number] === 0) places[number] = sessions.length + fresh.push(number);
+  let count = 0;
+  for (; count < sessions.length; count += 1) places[sessions[count] as number] = count + 1;
+  for (let at = 0; at < slots.length; at += 1) {
+    const number = columns.session[slots[at] as number] as number;
+    if (places[number] === 0) places[number] = count += 1;
   }
-  const allSessions = new Uint32Array(sessions.length + fresh.length);
-  const allSaid = new Uint16Array(allSessions.length);
+  const allSessions = new Uint32Array(count);
+  const allSaid = new Uint16Array(count);
   allSessions.set(sessions);
-  allSessions.set(fresh, sessions.length);
   allSaid.set(said);
-  for (let index = 0; index < slots.length; index += 1) {
-    const place = (places[columns.session[slots[index] as number] as number] as number) - 1;
-    const times = (allSaid[place] as number) + ((hits[index] as number) & SAID_MASK);
+  for (let at = 0; at < slots.length; at += 1) {
+    const number = columns.session[slots[at] as number] as number;
+    const place = (places[number] as number) - 1;
+    const times = (allSaid[place] as number) + ((hits[at] as number) & SAID_MASK);
+    allSessions[place] = number;
     allSaid[place] = Math.min(times, SAID_MAX);
   }
   return { sessions: allSessions, said: allSaid };
