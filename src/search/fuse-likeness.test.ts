@@ -19,12 +19,14 @@ const indexOf = (contents: readonly string[]) =>
     ),
   );
 
-/** Passages as like as it is said by slot; those whose number is even are the nearest. */
-function likenessesOf(likeness: readonly number[], slots: number) {
+/** The likeness of each passage by its slot. Passages with even slots are the nearest. */
+function likenessesOf(likeness: readonly number[], { slots, columns }: InMemoryIndex) {
   const of = (some: readonly number[]) =>
     some.map((slot) => ({ slot, likeness: likeness[slot % likeness.length] ?? 0 }));
   const likenesses: Likenesses = {
-    nearest: Array.from({ length: Math.floor(slots / 2) }, (_, half) => 2 * half),
+    nearest: Array.from({ length: Math.floor(slots / 2) }, (_, half) => 2 * half).filter(
+      (slot) => columns.session[slot] !== 0,
+    ),
     of,
     most: Math.max(0, ...likeness),
   };
@@ -59,7 +61,7 @@ describe("words and likeness together", () => {
         (texts, likeness, words, options) => {
           const index = indexOf(texts);
           const query = { ...options, text: words.join(" ") };
-          const { fuse } = likenessesOf(likeness, index.slots);
+          const { fuse } = likenessesOf(likeness, index);
           expect(fuse(index, query).found).toEqual(fuse(index, query, Infinity).found);
         },
       ),
@@ -69,7 +71,7 @@ describe("words and likeness together", () => {
 
   test("passages are only read that can be among the results", () => {
     const index = indexOf(["The mast of the boat.", ...Array(20).fill("Nobody rowed today.")]);
-    const { fuse } = likenessesOf([0.1], index.slots);
+    const { fuse } = likenessesOf([0.1], index);
     const { near, found } = fuse(index, { text: "boat mast", limit: 1 });
     expect(found.map(({ slot }) => index.entryAt(slot)?.id)).toEqual(["0"]);
     expect(near.map((slot) => index.entryAt(slot)?.id)).toEqual(["0"]);
