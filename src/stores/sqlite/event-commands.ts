@@ -167,17 +167,38 @@ function insertEvent(
   turns: number,
   { event_id, timestamp_ms, event }: NewEvent,
 ): void {
+  const text = JSON.stringify(event);
   const position = db.insert(
-    `INSERT INTO event (log, seq, turns, timestamp_ms, event_id, event)
-     VALUES (?, ?, ?, ?, ?, ?)`,
+    `INSERT INTO event (log, seq, turns, timestamp_ms, event_id, event, checksum)
+     VALUES (?, ?, ?, ?, ?, ?, ?)`,
     log,
     seq,
     turns,
     timestamp_ms,
     event_id,
-    JSON.stringify(event),
+    text,
+    checksumOf(text),
   );
   indexEvent(db, position, event);
+}
+
+/** CRC-32. Loaded when it is used: a search appends nothing. */
+function checksumOf(text: string): number {
+  return process.getBuiltinModule("node:zlib").crc32(text);
+}
+
+/** Events whose text is not what was stored, one sentence each. */
+export function changedEvents(db: Pick<Connection, "iterate">, max: number): readonly string[] {
+  const problems: string[] = [];
+  const rows = db.iterate<{ session_id: string; seq: number; event: string; checksum: number }>(
+    "SELECT session_id, seq, event, checksum FROM event JOIN log ON key = log ORDER BY position",
+  );
+  for (const { session_id, seq, event, checksum } of rows) {
+    if (checksumOf(event) === checksum) continue;
+    problems.push(`Event ${seq} of session ${session_id} has changed since it was stored.`);
+    if (problems.length === max) break;
+  }
+  return problems;
 }
 
 function redactEvent(db: Connection, log: number, { seq, event }: Redaction): void {
@@ -191,7 +212,13 @@ function redactEvent(db: Connection, log: number, { seq, event }: Redaction): vo
     throw new SessionError("SESSION_CONFLICT", { detail: `Event ${seq} is no ${event.type}.` });
   }
   unindexEvent(db, row.position, before);
-  db.run("UPDATE event SET event = ? WHERE position = ?", JSON.stringify(event), row.position);
+  const text = JSON.stringify(event);
+  db.run(
+    "UPDATE event SET event = ?, checksum = ? WHERE position = ?",
+    text,
+    checksumOf(text),
+    row.position,
+  );
   indexEvent(db, row.position, event);
 }
 

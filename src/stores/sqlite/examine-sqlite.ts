@@ -1,5 +1,7 @@
 import { DatabaseSync } from "node:sqlite";
 import { errorText, SessionError } from "../../core/errors.ts";
+import { changedEvents } from "./event-commands.ts";
+import { versionOf } from "./open-connection.ts";
 import { requireSqlite, sqliteVersion } from "./require-sqlite.ts";
 
 /** The version of Node's SQLite, and the problem when rkat cannot use it. */
@@ -13,17 +15,30 @@ export function examineSqlite(): { readonly version: string; readonly problem?: 
   }
 }
 
-/** The problems of a store's file; empty when it is sound. */
+const PROBLEMS_MAX = 10;
+
+/** The problems of a store's file; empty when it is sound. Changes nothing in it. */
 export function examineStore(file: string): readonly string[] {
   try {
     const db = new DatabaseSync(file, { readOnly: true });
     try {
-      const rows = db.prepare("PRAGMA integrity_check(10)").all();
-      return rows.map((row) => String(row.integrity_check)).filter((line) => line !== "ok");
+      return problemsOf(db, file);
     } finally {
       db.close();
     }
   } catch (error) {
     return [errorText(error)];
   }
+}
+
+function problemsOf(db: DatabaseSync, path: string): readonly string[] {
+  const get = <Row>(sql: string) => db.prepare(sql).get() as Row | undefined;
+  if (versionOf({ path, get }) === 0) {
+    return ["It is empty: it was never used, or it has lost what was in it."];
+  }
+  const rows = db.prepare(`PRAGMA integrity_check(${PROBLEMS_MAX})`).all();
+  const damage = rows.map((row) => String(row.integrity_check)).filter((line) => line !== "ok");
+  if (damage.length > 0) return damage;
+  const iterate = <Row>(sql: string) => db.prepare(sql).iterate() as Iterable<Row>;
+  return changedEvents({ iterate }, PROBLEMS_MAX);
 }

@@ -46,8 +46,12 @@ export function openConnection(path: string): Connection {
   }
 }
 
-/** The schema version of a store of ours; 0 for an empty file. */
-function versionOf(db: Connection): number {
+/**
+ * The schema version of a store of ours; 0 for an empty file.
+ *
+ * @throws SessionError `SESSION_STORE_ERROR` when the file is another program's, or another rkat's
+ */
+export function versionOf(db: Pick<Connection, "path" | "get">): number {
   const application = pragma(db, "application_id");
   const version = pragma(db, "user_version");
   if (application === 0 && version === 0 && isEmpty(db)) return 0;
@@ -75,20 +79,20 @@ function createTables(db: Connection): void {
   });
 }
 
-function pragma(db: Connection, name: "application_id" | "user_version"): number {
+function pragma(db: Pick<Connection, "get">, name: "application_id" | "user_version"): number {
   return db.get<Record<string, number>>(`PRAGMA ${name}`)?.[name] ?? 0;
 }
 
-function isEmpty(db: Connection): boolean {
+function isEmpty(db: Pick<Connection, "get">): boolean {
   return db.get("SELECT 1 FROM sqlite_schema LIMIT 1") === undefined;
 }
 
-function refusal(db: Connection, what: string, hint: string): SessionError {
+function refusal(db: Pick<Connection, "path">, what: string, hint: string): SessionError {
   return new SessionError("SESSION_STORE_ERROR", { detail: `${db.path} ${what}.`, hint });
 }
 
 /** Written to the file. Raise it with every change of a table, and say how a store of the last release becomes one. */
-export const SCHEMA_VERSION = 6;
+export const SCHEMA_VERSION = 7;
 
 /** All tables of a new store. */
 const SCHEMA = [sessionSchema, indexSchema, knowledgeSchema].join("\n");

@@ -24,6 +24,8 @@ export const sessionSchema = `
     timestamp_ms INTEGER NOT NULL,
     event_id TEXT NOT NULL,
     event TEXT NOT NULL,
+    -- Of the event's text. SQLite does not notice a byte that flips on the disk.
+    checksum INTEGER NOT NULL,
     UNIQUE (log, seq)
   ) STRICT;
 

@@ -1,0 +1,90 @@
+import { readFileSync, truncateSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { expect, test } from "vitest";
+import { given } from "../../src/core/fields.ts";
+import { createSessionService } from "../../src/index.ts";
+import { sqliteStores } from "../../src/sqlite.ts";
+import { examineStore } from "../../src/stores/sqlite/examine-sqlite.ts";
+import { SCHEMA_VERSION } from "../../src/stores/sqlite/open-connection.ts";
+import { scriptedModel } from "../../src/testing/scripted-model.ts";
+import { temporaryFolder } from "../support/obey.ts";
+import { Project } from "../support/rkat-process.ts";
+
+/** A store in which something was said. */
+async function spoken(folder: string, memory?: false): Promise<string> {
+  const path = join(folder, "rkat.db");
+  const stores = sqliteStores({ path });
+  const service = createSessionService({
+    model: scriptedModel(["Yes."]),
+    stores,
+    ...given({ memory }),
+  });
+  const { sessionId } = await service.createSession({});
+  await service.startTurn({ sessionId, prompt: "Never deploy on a Friday, said Grace." });
+  await service.close();
+  await stores.close();
+  return path;
+}
+
+/** Replaces text in the file by other text of the same length. */
+function forge(path: string, before: string, after: string): void {
+  const bytes = readFileSync(path, "latin1");
+  expect(bytes).toContain(before);
+  writeFileSync(path, bytes.replaceAll(before, after), "latin1");
+}
+
+test("a store that nobody changed has no problems", async () => {
+  expect(examineStore(await spoken(await temporaryFolder()))).toEqual([]);
+});
+
+test("a word of the log that was changed in the file is seen", async () => {
+  const path = await spoken(await temporaryFolder(), false);
+  forge(path, "Never deploy", "Alway deploy");
+  expect(examineStore(path)).toEqual([
+    expect.stringMatching(/^Event \d+ of session \S+ has changed since it was stored\.$/),
+  ]);
+});
+
+test("a bit that flips in the log is seen", async () => {
+  const path = await spoken(await temporaryFolder(), false);
+  const bytes = readFileSync(path);
+  const at = bytes.indexOf("on a Friday");
+  bytes[at] = (bytes[at] ?? 0) ^ 1;
+  writeFileSync(path, bytes);
+  expect(examineStore(path)).toHaveLength(1);
+});
+
+test("what was forgotten on purpose is no problem", async () => {
+  const path = await spoken(await temporaryFolder());
+  const stores = sqliteStores({ path });
+  const service = createSessionService({ model: scriptedModel([]), stores });
+  const [found] = await service.searchMemory({ query: "deploy Friday Grace" });
+  expect(await service.forgetMemory({ ids: [found?.id ?? ""] })).toMatchObject({ forgotten: 1 });
+  await service.close();
+  await stores.close();
+  expect(examineStore(path)).toEqual([]);
+});
+
+test.each<[string, (path: string) => void, RegExp]>([
+  ["a store of 0 bytes", (path) => truncateSync(path, 0), /is empty/],
+  [
+    "a store of an unreleased rkat",
+    (path) => setVersion(path, SCHEMA_VERSION - 1),
+    /written by an unreleased rkat/,
+  ],
+  ["a store of a newer rkat", (path) => setVersion(path, 99), /written by a newer rkat/],
+])("`doctor` sees %s", async (_, change, said) => {
+  const project = await Project.open();
+  expect((await project.rkat(["sessions", "create", "--model", "ollama/a"])).code).toBe(0);
+  change(join(project.folder, ".rkat", "rkat.db"));
+  const { code, stdout } = await project.rkat(["doctor"]);
+  expect(stdout).toMatch(said);
+  expect(code).toBe(1);
+});
+
+function setVersion(path: string, version: number): void {
+  const database = new DatabaseSync(path);
+  database.exec(`PRAGMA user_version = ${version}`);
+  database.close();
+}
