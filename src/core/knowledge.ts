@@ -43,11 +43,28 @@ export interface KnowledgeEntry {
   readonly goal?: string;
   /** For a rule: ids of the entries that it was made from. */
   readonly sources?: readonly string[];
+  /** For a rule: the words that it rests on. A service adds them to its answers; a store does not keep them. */
+  readonly restsOn?: readonly Ground[];
+}
+
+/** What a rule rests on: something that the user said, denied or added. */
+export interface Ground {
+  /** The preference, the correction, or the rule itself when it was added. */
+  readonly id: string;
+  /** `user`: said in a session. `added`: added by hand. */
+  readonly origin: KnowledgeOrigin;
+  readonly sessionId?: string;
+  /** The event in that session's log: the prompt, or the denial. */
+  readonly seq?: number;
+  /** When it was said last, ISO 8601. */
+  readonly time: string;
+  /** The user's words; empty for a denial without a reason. */
+  readonly said: string;
 }
 
 /** New knowledge. It is merged into an entry that says the same. */
 export interface NewKnowledge
-  extends Omit<KnowledgeEntry, "lastTime" | "count" | "edited" | "usedAt" | "pinned"> {
+  extends Omit<KnowledgeEntry, "lastTime" | "count" | "edited" | "usedAt" | "pinned" | "restsOn"> {
   readonly pinned?: boolean;
   /** How often it was said. Default 1. */
   readonly count?: number;

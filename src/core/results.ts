@@ -243,6 +243,18 @@ export const knowledgeEntry = shape<KnowledgeEntry>()({
   reason: z.string().optional(),
   goal: z.string().optional(),
   sources: z.array(z.string()).optional(),
+  restsOn: z
+    .array(
+      z.object({
+        id: z.string(),
+        origin: z.enum(KNOWLEDGE_ORIGINS),
+        sessionId: z.string().optional(),
+        seq: count.optional(),
+        time: z.string(),
+        said: z.string(),
+      }),
+    )
+    .optional(),
 });
 
 const heldText = z.object({ id: z.string(), content: z.string() });

@@ -10,6 +10,7 @@ import { type AskModel, distillWithModel } from "./distill-with-model.ts";
 import { type KnowledgeAddendum, knowledgeAddendum, rankRules } from "./knowledge-addendum.ts";
 import { type Evidence, KnowledgeDistiller } from "./knowledge-distiller.ts";
 import { statementKey } from "./preference-of.ts";
+import { withGrounds } from "./with-grounds.ts";
 
 export interface KnowledgeSettings {
   /** Limit of facts. Default 10 000. */
@@ -64,8 +65,8 @@ export class ProjectKnowledge {
     };
   }
 
-  list(page: KnowledgePage): Promise<readonly KnowledgeEntry[]> {
-    return this.store.list(page);
+  async list(page: KnowledgePage): Promise<readonly KnowledgeEntry[]> {
+    return await withGrounds(await this.store.list(page), this.store);
   }
 
   all(): Promise<readonly KnowledgeEntry[]> {
@@ -74,7 +75,7 @@ export class ProjectKnowledge {
 
   /** @throws SessionError `KNOWLEDGE_NOT_FOUND` */
   async read(id: string): Promise<KnowledgeEntry> {
-    const [entry] = await this.store.read([id]);
+    const [entry] = await withGrounds(await this.store.read([id]), this.store);
     if (!entry) throw notFound(id);
     return entry;
   }
@@ -99,7 +100,7 @@ export class ProjectKnowledge {
       });
     }
     await this.settle();
-    return added;
+    return await this.read(added.id);
   }
 
   /** @throws SessionError `KNOWLEDGE_NOT_FOUND` */
@@ -146,7 +147,7 @@ export class ProjectKnowledge {
     await this.#tellMemory();
     const evidence = await this.#evidence();
     const { contradictions } = this.#distiller.distill({ ...evidence, rules: [] });
-    const rules = rankRules(evidence.rules);
+    const rules = await withGrounds(rankRules(evidence.rules), this.store);
     return { rules, contradictions, addendum: (await this.addendum())?.text ?? "", madeBy };
   }
 

@@ -804,6 +804,10 @@ export const sessionServiceLaws: readonly Law<OpenService>[] = [
         [correction?.tool, correction?.reason, correction?.goal],
         ["datetime", reason, "plan the day"],
       );
+      const [rule] = await service.listKnowledge({ kind: "rule" });
+      const { id, lastTime: time, source: { to: seq } = { to: 0 } } = correction ?? { id: "" };
+      assert.deepEqual(rule?.restsOn, [{ id, origin: "user", sessionId, seq, time, said: reason }]);
+      assert.deepEqual(await service.readKnowledge({ knowledgeId: rule?.id ?? "" }), rule);
       const next = await service.createSession({});
       assert.match(
         await systemPrompt(service, next.sessionId),

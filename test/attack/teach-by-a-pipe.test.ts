@@ -27,6 +27,24 @@ test("piped text cannot end its own frame and speak as what was typed after it",
   expect(known).not.toContain("evil");
 });
 
+test("what a person typed is learned aloud, with its source, and can be refused", async () => {
+  const project = await victim();
+  const { stderr } = await project.rkat(["run", "Always use pnpm."]);
+  const [, id = ""] = /To refuse it: rkat knowledge forget (\S+)/.exec(stderr) ?? [];
+  expect(stderr).toContain("learned for new sessions: Always use pnpm.");
+  expect(await project.json(["knowledge", "list", "--kind", "rule", "--json"])).toMatchObject([
+    { id, rests_on: [{ origin: "user", said: "Always use pnpm." }] },
+  ]);
+  const listed = (await project.rkat(["knowledge", "list", "--kind", "rule"])).stdout;
+  expect(listed).toMatch(
+    /you said "Always use pnpm\." · \d{4}-\d\d-\d\d · session \S+ · event \d+/,
+  );
+  const again = await project.rkat(["run", "Always use pnpm."]);
+  expect(again.stderr).not.toContain("learned");
+  await project.rkat(["knowledge", "forget", id]);
+  expect(await entries(project)).not.toContain("pnpm");
+});
+
 test("a chat whose lines are piped in teaches nothing", async () => {
   const project = await victim();
   await project.rkat(["chat"], `${EVIL}\n`);

@@ -1,7 +1,7 @@
 import type { Workspace } from "../../../config/workspace.ts";
 import type { Approve } from "../../../core/approval.ts";
 import { SessionError } from "../../../core/errors.ts";
-import type { SessionEvent } from "../../../core/event.ts";
+import type { EventEnvelope, SessionEvent } from "../../../core/event.ts";
 import { given } from "../../../core/fields.ts";
 import type { StartTurn } from "../../../core/requests.ts";
 import type { SessionService, TurnOptions, TurnResult } from "../../../core/session-service.ts";
@@ -12,6 +12,7 @@ import { printable } from "../render/printable.ts";
 import { renderEvent } from "../render/render-event.ts";
 import { type Style, styleFor } from "../render/style.ts";
 import { APPROVAL_QUESTION, answerOf, renderCall } from "../terminal/approval-prompt.ts";
+import { LearnedRules } from "../terminal/learned-rules.ts";
 import { exitCodeOf, printFailure } from "../terminal/print.ts";
 import type { Terminal } from "../terminal/terminal.ts";
 import { TurnView } from "../terminal/turn-view.ts";
@@ -141,6 +142,11 @@ export class Chat implements Conversation {
       stream,
       shown: this.#flags.verbose ? renderEvent : renderWork,
     });
+    const learned = new LearnedRules(sessionId);
+    const onEvent = (event: EventEnvelope) => {
+      learned.onEvent(event);
+      view.onEvent(event);
+    };
     const stop = new AbortController();
     this.#running = { view, stop };
     view.waiting();
@@ -153,11 +159,12 @@ export class Chat implements Conversation {
       .interruptible((signal) =>
         this.#run(prompt, request, {
           signal: AbortSignal.any([signal, stop.signal]),
-          onEvent: view.onEvent,
+          onEvent,
         }),
       )
       .finally(() => view.end());
     await this.#show(result, stream);
+    for (const line of await learned.notes(this.service)) await this.note(line);
   }
 
   #run(

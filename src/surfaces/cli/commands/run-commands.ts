@@ -37,7 +37,9 @@ export function runCommand(program: Command, context: CliContext): void {
       await useOpened(opened, async (service) => {
         const { sessionId } = await service.createSession(session);
         const request = { sessionId, ...prompt, budget: budgetOf(flags, config) };
-        await showTurn(context, config, flags, request, (...turn) => service.startTurn(...turn));
+        await showTurn(context, config, flags, request, service, (...turn) =>
+          service.startTurn(...turn),
+        );
       });
     },
   );
@@ -89,7 +91,9 @@ function resumeSession(
         ...prompt,
         ...given({ model, maxTokens, compaction: compactionOf(flags) }),
       };
-      await showTurn(context, config, flags, request, (...turn) => service.resume(...turn));
+      await showTurn(context, config, flags, request, service, (...turn) =>
+        service.resume(...turn),
+      );
     },
     { asking: ({ config }) => askingOf(terminal, flags.onApproval, config) },
   );

@@ -4,12 +4,18 @@ import { ERRORS, SessionError } from "../../../core/errors.ts";
 import type { EventEnvelope } from "../../../core/event.ts";
 import type { ResumeTurn } from "../../../core/requests.ts";
 import { turnResult } from "../../../core/results.ts";
-import type { TurnEnd, TurnOptions, TurnResult } from "../../../core/session-service.ts";
+import type {
+  SessionService,
+  TurnEnd,
+  TurnOptions,
+  TurnResult,
+} from "../../../core/session-service.ts";
 import { toWire } from "../../../core/wire.ts";
 import type { CliContext } from "../cli-context.ts";
 import { printable } from "../render/printable.ts";
 import { renderEvent } from "../render/render-event.ts";
 import { styleFor } from "../render/style.ts";
+import { LearnedRules } from "../terminal/learned-rules.ts";
 import { printEnd, printEvent, printJson } from "../terminal/print.ts";
 import { TurnView } from "../terminal/turn-view.ts";
 import type { TurnFlags } from "./run-flags.ts";
@@ -20,13 +26,16 @@ export async function showTurn<Request extends ResumeTurn>(
   config: Config,
   flags: TurnFlags,
   request: Request,
+  service: Pick<SessionService, "listKnowledge">,
   run: (request: Request, options: TurnOptions) => Promise<TurnResult>,
 ): Promise<void> {
   const { terminal } = context;
   const isKept = hasCapability(config, "session-store");
   const stream = flags.output === "text" && (flags.stream ?? terminal.stdout.isTerminal);
   const view = new TurnView(terminal, { stream, shown: flags.verbose ? renderEvent : () => "" });
+  const learned = new LearnedRules(request.sessionId);
   const onEvent = (event: EventEnvelope) => {
+    learned.onEvent(event);
     if (flags.output === "jsonl") printEvent(terminal.stdout, event);
     view.onEvent(event);
   };
@@ -47,6 +56,7 @@ export async function showTurn<Request extends ResumeTurn>(
     }
     await terminal.stderr.write(styleFor(terminal.stderr, terminal.env).dim(footer(result)));
   }
+  for (const line of await learned.notes(service)) await terminal.stderr.write(`${line}\n`);
   const note = NOTES[result.stopReason];
   const way = isKept ? " To continue: `rkat continue`." : "";
   if (note) await terminal.stderr.write(`note: ${note}${way}\n`);

@@ -1,4 +1,4 @@
-import type { SessionEvent } from "../../../core/event.ts";
+import type { SessionEvent, StandingInstruction } from "../../../core/event.ts";
 import { headWithin } from "../../../core/tokens.ts";
 import { printable } from "./printable.ts";
 
@@ -8,6 +8,8 @@ const SHOWN = { args: 100, result: 200, text: 500 } as const;
 /** What `--verbose` prints for an event. Empty text for most events. */
 export function renderEvent(event: SessionEvent): string {
   switch (event.type) {
+    case "run_started":
+      return (event.instructions ?? []).map(renderInstruction).join("");
     case "turn_started":
       return `\n── Turn ${event.turn_number + 1} ──\n`;
     case "text_complete":
@@ -45,6 +47,11 @@ export function renderEvent(event: SessionEvent): string {
     default:
       return "";
   }
+}
+
+function renderInstruction({ text, replaces }: StandingInstruction): string {
+  const earlier = replaces ? " (replaces an earlier one)" : "";
+  return `  holds from now on: ${cut(text, SHOWN.text)}${earlier}\n`;
 }
 
 function cut(text: string, bytesMax: number): string {

@@ -1,4 +1,4 @@
-import type { KnowledgeEntry } from "../../../core/knowledge.ts";
+import type { Ground, KnowledgeEntry } from "../../../core/knowledge.ts";
 import { plural } from "./amounts.ts";
 import { oneLine, printable } from "./printable.ts";
 import type { Style } from "./style.ts";
@@ -6,23 +6,30 @@ import { renderFacts } from "./table.ts";
 
 const TEXT_SHOWN = 200;
 
-/** Entries of two lines each: the text, then its id, date and count. */
+/** An entry is its text, then its id, date and count, then the words that a rule rests on. */
 export function renderEntries(entries: readonly KnowledgeEntry[], style: Style): string {
   return entries
     .map((entry) => {
       const pin = entry.pinned ? `${style.yellow("pinned")} ` : "";
       const kind = style.green(entry.kind.padEnd(10));
-      return `${kind} ${pin}${oneLine(entry.content, TEXT_SHOWN)}\n${" ".repeat(11)}${style.dim(about(entry))}\n`;
+      const lines = [about(entry), ...(entry.restsOn ?? []).map(renderGround)];
+      const below = lines.map((line) => `${" ".repeat(11)}${style.dim(line)}\n`).join("");
+      return `${kind} ${pin}${oneLine(entry.content, TEXT_SHOWN)}\n${below}`;
     })
     .join("");
 }
 
-/** One entry in full, and the entries that it was made of. */
-export function renderEntry(
-  entry: KnowledgeEntry,
-  sources: readonly KnowledgeEntry[],
-  style: Style,
-): string {
+/** Whose words a rule rests on, and when: `you said "Always use pnpm." · 2026-01-31 · session 0199 · event 3`. */
+function renderGround({ origin, said, time, sessionId, seq }: Ground): string {
+  const verb = origin === "added" ? "you added" : "you said";
+  const words =
+    said === "" ? "you denied it, without a reason" : `${verb} "${oneLine(said, TEXT_SHOWN)}"`;
+  const where = sessionId === undefined ? [] : [`session ${sessionId}`, `event ${seq}`];
+  return [words, time.slice(0, 10), ...where].join(" · ");
+}
+
+/** One entry in full, and the words that a rule rests on. */
+export function renderEntry(entry: KnowledgeEntry, style: Style): string {
   const facts = renderFacts(
     [
       ["id", entry.id],
@@ -38,7 +45,8 @@ export function renderEntry(
     ],
     style,
   );
-  const from = sources.length > 0 ? `\nMade of:\n${renderEntries(sources, style)}` : "";
+  const grounds = (entry.restsOn ?? []).map((ground) => `- ${renderGround(ground)}\n`);
+  const from = grounds.length > 0 ? `\nRests on:\n${grounds.join("")}` : "";
   return `${printable(entry.content)}\n\n${facts}${from}`;
 }
 

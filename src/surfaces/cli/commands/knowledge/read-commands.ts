@@ -67,21 +67,15 @@ export function showCommand(knowledge: Command, context: CliContext): void {
   const { terminal } = context;
   const show = knowledge
     .command("show")
-    .description("one entry, and the entries that it was made of")
+    .description("one entry in full, and whose words a rule rests on")
     .argument("<id>", ENTRY_ARGUMENT)
     .option("--json", "for scripts")
     .action((name: string, { json }: { json?: true }) =>
       withService(context, show, async (service) => {
         const entry = await findEntry(service, name);
         if (json) return await printJson(terminal.stdout, toWire(knowledgeEntry, entry));
-        const sources = await Promise.all(
-          (entry.sources ?? []).map((knowledgeId) =>
-            service.readKnowledge({ knowledgeId }).catch(() => undefined),
-          ),
-        );
-        const known = sources.filter((source) => source !== undefined);
         const style = styleFor(terminal.stdout, terminal.env);
-        await terminal.stdout.write(renderEntry(entry, known, style));
+        await terminal.stdout.write(renderEntry(entry, style));
       }),
     );
 }
