@@ -27,9 +27,21 @@ const EVERYTHING = BUILDS.F ?? [];
 const lawsOf = (names: RegExp): readonly Law<OpenService>[] =>
   LONG ? sessionServiceLaws : sessionServiceLaws.filter(({ name }) => names.test(name));
 
+const A_MODEL =
+  "a model calls the tools, so what it adds or denies makes no rule; test/attack/teach-over-mcp.test.ts says what it does";
+
 describe("SessionService over MCP", () => {
   obey<OpenService>(sessionServiceLaws, [
-    { name: "stdio", durable: true, open: async (place) => (setup) => overStdio(place, setup) },
+    {
+      name: "stdio",
+      durable: true,
+      cannot: {
+        "a denial tells the model why, and changes the system prompt of the next session": A_MODEL,
+        "what the project has learned is taught, listed, read, edited, pinned, made rules of, and forgotten":
+          A_MODEL,
+      },
+      open: async (place) => (setup) => overStdio(place, setup),
+    },
   ]);
   obey<OpenService>(
     lawsOf(/^build [AF]|everything was closed|SESSION_BUSY|INTERRUPTED|any of them/),

@@ -79,6 +79,8 @@ export const DENIALS = {
     reason === undefined
       ? "The user denied this call and gave no reason. Do not try it again; ask, or find another way."
       : `The user denied this call: ${reason}`,
+  model: ({ reason }: ApprovalAnswer): string =>
+    `This call was denied${reason === undefined ? "." : `: ${reason}`}`,
   settings: (name: string, reason?: string): string =>
     `The settings do not allow ${name}${reason === undefined ? "." : `: ${reason}`}`,
   superseded: (): string => SUPERSEDED,

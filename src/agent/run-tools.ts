@@ -160,7 +160,8 @@ function asker({ log, approvals }: ToolsContext): Ask {
 }
 
 function denial(name: string, answer: ApprovalAnswer): string {
-  return answer.by === "settings" ? DENIALS.settings(name, answer.reason) : DENIALS.user(answer);
+  if (answer.by === "settings") return DENIALS.settings(name, answer.reason);
+  return answer.by === "model" ? DENIALS.model(answer) : DENIALS.user(answer);
 }
 
 function received(calls: readonly ToolUse[], failed: ReadonlySet<string>): DurableEvent[] {

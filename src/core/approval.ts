@@ -23,8 +23,8 @@ export interface ApprovalAnswer {
   readonly decision: "allow" | "deny";
   /** The model reads it. The project learns the reason of a denial. */
   readonly reason?: string;
-  /** `settings`: a program decided, so the project learns nothing. Default `user`. */
-  readonly by?: "user" | "settings";
+  /** `settings`: a program decided. `model`: a model did. The project learns from a user only. Default `user`. */
+  readonly by?: "user" | "model" | "settings";
 }
 
 /**

@@ -255,7 +255,7 @@ export interface ToolApprovalResolved {
   readonly decision: "allow" | "deny";
   readonly reason?: string;
   /** `superseded`: another prompt came first. */
-  readonly by: "user" | "settings" | "superseded";
+  readonly by: "user" | "model" | "settings" | "superseded";
   /** `seq` of the request. Missing when the settings decided without one. */
   readonly request?: number;
 }
@@ -424,7 +424,7 @@ export interface Origin {
 }
 
 /** Whether a prompt is what the user says here and now. Only then does it teach anything. */
-export function isUsersWord(origin: Origin | undefined): boolean {
+export function isUsersWord(origin: { readonly author?: Author | undefined } | undefined): boolean {
   return origin === undefined || origin.author === "user";
 }
 

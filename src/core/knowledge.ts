@@ -5,9 +5,9 @@ export type KnowledgeKind = (typeof KNOWLEDGE_KINDS)[number];
 
 /**
  * Where knowledge comes from: a tool's result; the user, who denied a call or stated a preference;
- * an entry added by hand; a rule distilled from others.
+ * an entry added by hand; an entry added by a model, which makes no rule; a rule distilled from others.
  */
-export const KNOWLEDGE_ORIGINS = ["tool", "user", "added", "distilled"] as const;
+export const KNOWLEDGE_ORIGINS = ["tool", "user", "added", "model", "distilled"] as const;
 
 type KnowledgeOrigin = (typeof KNOWLEDGE_ORIGINS)[number];
 

@@ -209,8 +209,10 @@ export const answerApproval = z.strictObject({
   sessionId,
   approvalId: z.string().min(1).max(200),
   decision: z.enum(["allow", "deny"]),
-  /** The model reads it. The project learns the reason of a denial. */
+  /** The model reads it. The project learns the reason of a denial, if a user gave it. */
   reason: z.string().max(2000).optional(),
+  /** Who answers. Default: the user. */
+  origin: origin.optional(),
 });
 
 const knowledgeId = z.string().min(1).max(300);
@@ -239,6 +241,8 @@ export const addKnowledge = z.strictObject({
   kind: z.enum(["preference", "rule", "fact"]).optional(),
   tags: tags.optional(),
   pinned: z.boolean().optional(),
+  /** Who says it. Default: the user. What others add is found by searches and makes no rule. */
+  origin: origin.optional(),
 });
 
 export const editKnowledge = z.strictObject({
@@ -246,6 +250,8 @@ export const editKnowledge = z.strictObject({
   content: knowledgeText.optional(),
   tags: tags.optional(),
   pinned: z.boolean().optional(),
+  /** Who changes it. Default: the user. Others cannot change what the user said. */
+  origin: origin.optional(),
 });
 
 export const distillKnowledge = z.strictObject({});

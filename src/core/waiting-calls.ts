@@ -47,7 +47,7 @@ export class WaitingCalls {
         const answer: ApprovalAnswer = {
           decision,
           ...(reason === undefined ? {} : { reason }),
-          ...(by === "settings" ? { by } : {}),
+          ...(by === "settings" || by === "model" ? { by } : {}),
         };
         this.#byCall.set(event.id, { ...waiting, answer });
         return;

@@ -1,4 +1,5 @@
 import { errorText, SessionError } from "../core/errors.ts";
+import { isUsersWord } from "../core/event.ts";
 import { newId } from "../core/ids.ts";
 import type { KnowledgeEntry, KnowledgeKind, NewKnowledge } from "../core/knowledge.ts";
 import type { KnowledgeLimits, KnowledgePage, KnowledgeStore } from "../core/knowledge-store.ts";
@@ -7,6 +8,7 @@ import type { AddKnowledge, EditKnowledge } from "../core/requests.ts";
 import type { Distillation } from "../core/session-service.ts";
 import { redactSecrets } from "../secrets/redact-secrets.ts";
 import { type AskModel, distillWithModel } from "./distill-with-model.ts";
+import { hashOf } from "./hash-of.ts";
 import { type KnowledgeAddendum, knowledgeAddendum, rankRules } from "./knowledge-addendum.ts";
 import { type Evidence, KnowledgeDistiller } from "./knowledge-distiller.ts";
 import { statementKey } from "./preference-of.ts";
@@ -80,16 +82,25 @@ export class ProjectKnowledge {
     return entry;
   }
 
-  async add({ content, kind = "preference", tags, pinned }: AddKnowledge): Promise<KnowledgeEntry> {
+  async add({
+    content,
+    kind = "preference",
+    tags,
+    pinned,
+    origin,
+  }: AddKnowledge): Promise<KnowledgeEntry> {
     const text = redactSecrets(content).trim();
+    const isUsers = isUsersWord(origin);
+    const key = statementKey(kind, text);
     const entry: NewKnowledge = {
       id: `${kind}:${newId()}`,
       kind,
       content: text,
       tags: tags ?? [kind],
-      origin: "added",
+      origin: isUsers ? "added" : "model",
       time: new Date().toISOString(),
-      keys: [statementKey(kind, text)],
+      // What a model adds is never merged with what the user says.
+      keys: [isUsers ? key : hashOf("model", key)],
       ...(pinned === undefined ? {} : { pinned }),
     };
     const [added] = await this.store.add([entry], this.limits);
@@ -103,9 +114,17 @@ export class ProjectKnowledge {
     return await this.read(added.id);
   }
 
-  /** @throws SessionError `KNOWLEDGE_NOT_FOUND` */
-  async edit({ knowledgeId, content, tags, pinned }: EditKnowledge): Promise<KnowledgeEntry> {
+  /** @throws SessionError `KNOWLEDGE_NOT_FOUND`, or `INVALID_PARAMS` when a model changes the user's words. */
+  async edit({
+    knowledgeId,
+    content,
+    tags,
+    pinned,
+    origin,
+  }: EditKnowledge): Promise<KnowledgeEntry> {
     const before = await this.read(knowledgeId);
+    const isChanged = content !== undefined || tags !== undefined;
+    if (isChanged && !isUsersWord(origin) && before.origin !== "model") throw notYours(before);
     const text = content === undefined ? undefined : redactSecrets(content).trim();
     const { kind } = before;
     const edited = await this.store.edit(knowledgeId, {
@@ -154,7 +173,7 @@ export class ProjectKnowledge {
   /** What a new session is told. */
   async addendum(): Promise<KnowledgeAddendum | undefined> {
     const rules = await this.store.list({ kind: "rule", limit: ALL });
-    return knowledgeAddendum(rules, this.#rules.maxRules);
+    return knowledgeAddendum(rules.filter(mayRule), this.#rules.maxRules);
   }
 
   /** Marks rules and their sources as used. */
@@ -189,7 +208,8 @@ export class ProjectKnowledge {
   }
 
   async #evidence(): Promise<Evidence> {
-    const all = (kind: KnowledgeKind) => this.store.list({ kind, limit: ALL });
+    const all = async (kind: KnowledgeKind) =>
+      (await this.store.list({ kind, limit: ALL })).filter(mayRule);
     const [corrections, preferences, rules] = await Promise.all([
       all("correction"),
       all("preference"),
@@ -213,6 +233,11 @@ export class ProjectKnowledge {
   }
 }
 
+/** Whether an entry is no model's own, so that rules may rest on it. */
+function mayRule({ origin }: KnowledgeEntry): boolean {
+  return origin !== "model";
+}
+
 function withoutModel(evidence: Evidence): Evidence {
   return { ...evidence, rules: evidence.rules.filter(({ origin }) => origin === "added") };
 }
@@ -226,6 +251,7 @@ function memoryEntry({
   source,
   lastTime,
   tool,
+  origin,
 }: KnowledgeEntry): MemoryEntry {
   const isFact = kind === "fact" && sessionId !== undefined;
   return {
@@ -235,10 +261,17 @@ function memoryEntry({
     sessionId: isFact ? sessionId : PROJECT,
     turn: null,
     time: lastTime,
-    role: kind === "fact" ? "tool" : "user",
+    role: origin === "model" ? "assistant" : kind === "fact" ? "tool" : "user",
     ...(tool === undefined ? {} : { speaker: tool }),
     ...(isFact && source ? { source } : {}),
   };
+}
+
+function notYours({ id, kind }: KnowledgeEntry): SessionError {
+  return new SessionError("INVALID_PARAMS", {
+    message: `Only the user may change this ${kind}: it rests on what the user said.`,
+    hint: `Ask the user to run: rkat knowledge edit ${id} "the new text"`,
+  });
 }
 
 function notFound(id: string): SessionError {

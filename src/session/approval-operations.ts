@@ -1,6 +1,7 @@
 import type { PendingApproval } from "../core/approval.ts";
 import type { ApprovalStore } from "../core/approval-store.ts";
 import { SessionError } from "../core/errors.ts";
+import { isUsersWord } from "../core/event.ts";
 import * as requests from "../core/requests.ts";
 import type { ApprovalAnswered } from "../core/session-service.ts";
 import type { ApprovalDesk } from "./approval-desk.ts";
@@ -35,7 +36,8 @@ export class ApprovalOperations {
 
   async answer(request: requests.AnswerApproval): Promise<ApprovalAnswered> {
     const checked = requests.parseRequest(requests.answerApproval, request);
-    const { sessionId, approvalId, ...answer } = checked;
+    const { sessionId, approvalId, origin, ...given } = checked;
+    const answer = isUsersWord(origin) ? given : { ...given, by: "model" as const };
     await this.#deps.live.open(sessionId);
     await this.#deps.projected();
     if (!(await this.#store.answer(approvalId, sessionId, answer))) {

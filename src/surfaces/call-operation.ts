@@ -27,13 +27,17 @@ export async function callOperation(
   }
 }
 
+/** Operations other than prompts that may teach the project something. */
+const TEACHES: readonly OperationName[] = ["addKnowledge", "editKnowledge", "answerApproval"];
+
 /**
  * A request that says who wrote its prompt. A program sends it, so it is no user's word unless the
  * request says so. An origin without an author belongs to a recording. `author` overrules the request.
  */
 export function withAuthor(name: OperationName, request: unknown, author?: Author): unknown {
-  const isTurn = name === "startTurn" || name === "resume";
-  if (!isTurn || !isObject(request) || request.prompt === undefined) return request;
+  if (!isObject(request)) return request;
+  const isPrompt = (name === "startTurn" || name === "resume") && request.prompt !== undefined;
+  if (!isPrompt && !(author && TEACHES.includes(name))) return request;
   const { origin } = request;
   if (origin === undefined) return { ...request, origin: { author: author ?? "program" } };
   return author && isObject(origin) ? { ...request, origin: { ...origin, author } } : request;

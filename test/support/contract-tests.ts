@@ -406,7 +406,11 @@ function shapesOf(events: readonly EventEnvelope[]): readonly (readonly string[]
   return events
     .filter(({ payload }) => !payload.type.endsWith("_delta"))
     .map(({ payload }) => {
-      const { type, meta, ...fields } = payload as SessionEvent & { meta?: unknown };
+      // Each surface says in its own way who wrote a prompt.
+      const { type, meta, origin, ...fields } = payload as SessionEvent & {
+        meta?: unknown;
+        origin?: unknown;
+      };
       return [type, ...Object.keys(fields).sort()];
     });
 }

@@ -79,7 +79,8 @@ async function runTool(
     return withinSearchBudget(found.results as never, args);
   }
   if (!(OPERATIONS[operation] as Operation).streams) {
-    return await callOperation(service, operation, args, { signal });
+    const request = withAuthor(operation, args, "model");
+    return await callOperation(service, operation, request, { signal });
   }
   return await runTurn(service, operation, call);
 }

@@ -21,7 +21,7 @@ export function renderEntries(entries: readonly KnowledgeEntry[], style: Style):
 
 /** Whose words a rule rests on, and when: `you said "Always use pnpm." · 2026-01-31 · session 0199 · event 3`. */
 function renderGround({ origin, said, time, sessionId, seq }: Ground): string {
-  const verb = origin === "added" ? "you added" : "you said";
+  const verb = { added: "you added", model: "a model added" }[origin as string] ?? "you said";
   const words =
     said === "" ? "you denied it, without a reason" : `${verb} "${oneLine(said, TEXT_SHOWN)}"`;
   const where = sessionId === undefined ? [] : [`session ${sessionId}`, `event ${seq}`];
