@@ -63,13 +63,13 @@ async function replayConversation(): Promise<ReplayReport> {
       },
     },
   });
-  const { compactions, discarded_messages, discarded_with_text, indexed_messages } = report;
+  const { compactions, discarded_messages, indexed_messages } = report;
   stage.say();
   stage.say(
     `${compactions.length} compactions: ${thousands(report.tokens_before)} tokens were said, ${thousands(report.tokens_after)} are in the window now.`,
   );
   stage.say(
-    `${discarded_messages} messages left it. ${discarded_with_text} of them have text, and memory has ${indexed_messages}.`,
+    `${discarded_messages} messages left it. Memory has all ${indexed_messages} messages that have text.`,
   );
   stage.say();
   return report;

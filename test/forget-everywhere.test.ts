@@ -185,9 +185,9 @@ test.each([
     expect((await stores.memory.verify()).problems).toEqual([]);
     const { entries } = await stores.memory.stats();
     expect(entries).toBeGreaterThan(5);
-    expect(await service.searchMemory({ query: "fix the lamp" })).toMatchObject([
-      { content: "Hello. [forgotten].\nFix the lamp." },
-    ]);
+    expect((await service.searchMemory({ query: "fix the lamp" }))[0]).toMatchObject({
+      content: "Hello. [forgotten].\nFix the lamp.",
+    });
     await again.close();
     expect(await filesWithTraces(place.data, TRACES)).toEqual([]);
   },

@@ -101,8 +101,8 @@ test("a lesson is forgotten by the id that memory has for it, and those who say 
     forgotten: 1,
     // What it quotes as the goal is a message of its own.
     remaining: [
-      await messageOf(sessionId, "Deliver the ledger"),
       await messageOf(other.sessionId, "As I said"),
+      await messageOf(sessionId, "Deliver the ledger"),
     ],
   });
 });

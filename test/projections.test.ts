@@ -2,6 +2,8 @@ import { appendFile, cp, readdir, readFile, rm, truncate, writeFile } from "node
 import { join } from "node:path";
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import { indexableText, isSummary } from "../src/core/message.ts";
+import { SessionState } from "../src/core/session-state.ts";
 import { createSessionService } from "../src/index.ts";
 import { MemoryIndex } from "../src/projections/memory-index.ts";
 import { SessionFiles } from "../src/projections/session-files.ts";
@@ -165,10 +167,11 @@ test("memory has each discarded message once, however often and by however many 
   const events = await someLog();
   const memory = new SimpleMemoryStore();
   const all = await events.readAll(0, 1000);
+  const options = { scope: "discarded" } as const;
   for (const _ of [1, 2, 3]) {
     await Promise.all([
-      new MemoryIndex(events, memory).apply(all),
-      new MemoryIndex(events, memory).apply(all.slice(0, all.length / 2)),
+      new MemoryIndex(events, memory, options).apply(all),
+      new MemoryIndex(events, memory, options).apply(all.slice(0, all.length / 2)),
     ]);
   }
   const discarded = all.flatMap(({ stored: { event } }) =>
@@ -187,4 +190,51 @@ test("a copy of the files is worth nothing: the log is the truth", async () => {
   await writeFile(join(folder, "copy", "checkpoint"), "not a number");
   await project(events, new SessionFiles(events, join(folder, "copy")), 5);
   expect(await filesOf(join(folder, "copy"))).toEqual(await filesOf(join(folder, "files")));
+});
+
+test("memory has everything that was said once, in any batches, by any processes, with its turn", async () => {
+  const events = await someLog();
+  const all = await events.readAll(0, 1000);
+  const said = await Promise.all(
+    [...new Set(all.map(({ sessionId }) => sessionId))].map(async (sessionId) => {
+      const state = new SessionState(sessionId);
+      const found: object[] = [];
+      for await (const stored of events.read(sessionId, 0)) {
+        state.apply(stored);
+        const last = state.history.at(-1);
+        if (last?.id !== stored.seq || isSummary(last.message)) continue;
+        const content = indexableText(last.message);
+        const turn = Math.max(0, last.turn);
+        if (content !== "") found.push({ id: `${sessionId}:${stored.seq}`, content, turn });
+      }
+      return found;
+    }),
+  );
+  const expected = said.flat();
+  expect(expected.length).toBeGreaterThan(30);
+  const life = fc.array(
+    fc.record({ process: fc.nat(2), batch: fc.integer({ min: 1, max: 40 }), dies: fc.boolean() }),
+    { maxLength: 60 },
+  );
+  await fc.assert(
+    fc.asyncProperty(life, async (steps) => {
+      const memory = new SimpleMemoryStore();
+      let place = 0;
+      const processes = [0, 1, 2].map(() => new MemoryIndex(events, memory));
+      for (const { process, batch, dies } of [...steps, { process: 0, batch: 1000, dies: false }]) {
+        const index = processes[process] as MemoryIndex;
+        const next = (await events.readAll(place, 1000)).slice(0, batch);
+        await index.apply(next);
+        // A process that dies has not saved how far it is; the next one has read nothing.
+        if (dies) processes[process] = new MemoryIndex(events, memory);
+        else place = next.at(-1)?.position ?? place;
+      }
+      const entries = await memory.list({ limit: 1000 });
+      const found = entries.map(({ id, content, turn }) => ({ id, content, turn }));
+      const byId = (one: { id?: string }, other: { id?: string }) =>
+        `${one.id}` < `${other.id}` ? -1 : 1;
+      expect(found.toSorted(byId)).toEqual(expected.toSorted(byId));
+    }),
+    { numRuns: trials(15, 500) },
+  );
 });

@@ -17,7 +17,7 @@ if (NO_CONVERSATIONS) {
 }
 
 for (const { name, chat, texts } of benchConversations(PER_SET)) {
-  test(`${name} replays word for word, and memory has exactly what left its history`, async () => {
+  test(`${name} replays word for word, and memory has exactly its messages`, async () => {
     const path = join(await temporaryFolder(), "rkat.db");
     const stores = sqliteStores({ path });
     try {

@@ -41,15 +41,15 @@ test("the built `memory search` does not load Node's crypto, which takes as long
 
 test("memory is behind until it, and what the project learns, have reached the end of the log", async () => {
   const events = new EphemeralEventStore();
-  expect(await isMemoryBehind(events)).toBe(false);
+  expect(await isMemoryBehind(events, "all")).toBe(false);
   await events.append("s", 0, [
     { event_id: "e", timestamp_ms: 0, event: { type: "text_forgotten", messages: [], events: [] } },
   ]);
-  expect(await isMemoryBehind(events)).toBe(true);
+  expect(await isMemoryBehind(events, "all")).toBe(true);
   const [last] = await events.readAll(0, 1);
-  await events.saveCheckpoint(MEMORY_INDEX, last?.position ?? 0);
-  expect(await isMemoryBehind(events)).toBe(false);
-  expect(await isMemoryBehind(events, { position: async () => 0 })).toBe(true);
+  await events.saveCheckpoint(MEMORY_INDEX.all, last?.position ?? 0);
+  expect(await isMemoryBehind(events, "all")).toBe(false);
+  expect(await isMemoryBehind(events, "all", { position: async () => 0 })).toBe(true);
 });
 
 /** Runs `rkat memory …` and returns what it loaded, a line each. */

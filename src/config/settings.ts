@@ -107,6 +107,12 @@ export const SETTINGS = {
     "if trusted",
     "How memory is searched: by the index in the database, or by nearest neighbours (needs the package usearch).",
   ),
+  "memory.index": setting(
+    oneOf("all", "discarded"),
+    "all",
+    "if trusted",
+    "Which messages get into memory: all, turn by turn, or only those that a compaction removed.",
+  ),
   "memory.min_score": optional(
     share,
     "sets",

@@ -37,6 +37,12 @@ export interface MemoryStore {
   close(): Promise<void>;
 }
 
+/**
+ * Which messages get into memory: `all` of them, turn by turn, or only those that a compaction
+ * `discarded`, as the specification has it.
+ */
+export type MemoryScope = "all" | "discarded";
+
 export const MEMORY_KINDS = ["message", "fact", "correction", "preference", "rule"] as const;
 
 export type MemoryKind = (typeof MEMORY_KINDS)[number];

@@ -1,8 +1,12 @@
 import type { EventStore } from "../core/event-store.ts";
 import type { KnowledgeStore } from "../core/knowledge-store.ts";
+import type { MemoryScope } from "../core/memory-store.ts";
 
-/** The name of the memory index's checkpoint. */
-export const MEMORY_INDEX = "memory-index";
+/** The names of the memory index's checkpoints. A store whose setting changes has a place in the log for each. */
+export const MEMORY_INDEX: Readonly<Record<MemoryScope, string>> = {
+  all: "memory-of-all",
+  discarded: "memory-index",
+};
 
 /**
  * Whether the log has events that memory, or the knowledge store, does not have yet.
@@ -12,9 +16,10 @@ export const MEMORY_INDEX = "memory-index";
  */
 export async function isMemoryBehind(
   events: Pick<EventStore, "checkpoint" | "readAll">,
+  scope: MemoryScope,
   knowledge?: Pick<KnowledgeStore, "position">,
 ): Promise<boolean> {
-  const memoryAt = await events.checkpoint(MEMORY_INDEX);
+  const memoryAt = await events.checkpoint(MEMORY_INDEX[scope]);
   const knowledgeAt = knowledge ? await knowledge.position() : memoryAt;
   return (await events.readAll(Math.min(memoryAt, knowledgeAt), 1)).length > 0;
 }

@@ -1,5 +1,6 @@
 import { SessionError } from "../core/errors.ts";
 import type { EventStore } from "../core/event-store.ts";
+import type { HistoryEntry } from "../core/history-entry.ts";
 import { SessionState } from "../core/session-state.ts";
 import type { SessionStore } from "../core/session-store.ts";
 import { LiveSession } from "./live-session.ts";
@@ -47,6 +48,11 @@ export class LiveSessions {
     this.#byId.delete(sessionId);
     this.add(session);
     return session;
+  }
+
+  /** The history of a session that is in this process; empty when it is not. */
+  historyOf(sessionId: string): readonly HistoryEntry[] {
+    return this.#byId.get(sessionId)?.state.history ?? [];
   }
 
   running(sessionId: string): LiveSession | undefined {

@@ -47,7 +47,7 @@ import { contextView } from "./context-view.ts";
 import { askerOf, KnowledgeOperations } from "./knowledge-operations.ts";
 import { LiveSession } from "./live-session.ts";
 import { LiveSessions } from "./live-sessions.ts";
-import { memoryOperations } from "./memory-operations.ts";
+import { memoryOperations, searchWithout } from "./memory-operations.ts";
 import { openingEvents } from "./opening-events.ts";
 import {
   learningOf,
@@ -122,6 +122,9 @@ export class LocalSessionService implements SessionService {
       project ?? (stores.knowledge && new ProjectKnowledge(stores.knowledge, {}, { memory }));
 
     // What follows the log.
+    const live = new LiveSessions(stores);
+    const messageAt = (sessionId: string, seq: number) =>
+      live.historyOf(sessionId).findLast(({ id }) => id === seq);
     const owner = newOwner();
     const files = options.sessionFiles
       ? new SessionFiles(events, options.sessionFiles, (work) =>
@@ -131,7 +134,9 @@ export class LocalSessionService implements SessionService {
     const projections = new ProjectionRunner(
       events,
       [
-        ...(memory ? [new MemoryIndex(events, memory)] : []),
+        ...(memory
+          ? [new MemoryIndex(events, memory, { scope: options.memoryScope, messageAt })]
+          : []),
         ...(project ? [new KnowledgeRecorder(events, project)] : []),
         new ApprovalIndex(events, approvals),
         ...(files ? [files] : []),
@@ -144,9 +149,9 @@ export class LocalSessionService implements SessionService {
     this.#memory = memoryOperations(options, projected);
 
     // What adds to the log.
-    this.#live = new LiveSessions(stores);
-    this.#desk = new ApprovalDesk(approvals, options.approvals ?? {}, onError);
-    const [live, desk] = [this.#live, this.#desk];
+    this.#live = live;
+    const desk = new ApprovalDesk(approvals, options.approvals ?? {}, onError);
+    this.#desk = desk;
     this.#work = new SessionWork(stores, { live, desk, projections });
     const work = this.#work;
     this.#approvals = new ApprovalOperations(approvals, { desk, live, work, projected, onError });
@@ -168,7 +173,12 @@ export class LocalSessionService implements SessionService {
       return await events.search({ limit: SEARCH_LIMIT_DEFAULT, ...checked });
     };
     this.#toolsOf = sessionTools(options, {
-      searchMemory: this.#searchesMemory ? (request) => this.searchMemory(request) : undefined,
+      searchMemory: this.#searchesMemory
+        ? (request, sessionId) => {
+            const shown = live.historyOf(sessionId).map(({ id }) => `${sessionId}:${id}`);
+            return searchWithout(new Set(shown), request, (wider) => this.searchMemory(wider));
+          }
+        : undefined,
       searchHistory: this.#has("session-store") ? this.#searchHistory : undefined,
       updateTask: (sessionId, change) => this.#working.changeTask(sessionId, change, "agent"),
     });

@@ -1,5 +1,5 @@
 import { SessionError } from "../core/errors.ts";
-import type { MemoryStore } from "../core/memory-store.ts";
+import type { MemoryHit, MemoryStore } from "../core/memory-store.ts";
 import type { MemoryOperations } from "../core/session-service.ts";
 import { warn } from "../core/warn.ts";
 import { withinTokens } from "../core/within-tokens.ts";
@@ -17,7 +17,13 @@ const SEARCH_LIMIT_DEFAULT = 10;
 /** The options of a service that its memory depends on. */
 export type MemoryOptions = Pick<
   ServiceOptions,
-  "stores" | "memory" | "knowledge" | "searchableMemory" | "memoryResults" | "onBackgroundError"
+  | "stores"
+  | "memory"
+  | "memoryScope"
+  | "knowledge"
+  | "searchableMemory"
+  | "memoryResults"
+  | "onBackgroundError"
 >;
 
 /**
@@ -65,6 +71,24 @@ export function memoryOperations(
   };
 }
 
+/** The most results that a search can be asked for. */
+const SEARCH_LIMIT_MAX = 1000;
+
+/** Searches for entries that are not hidden. It asks for more as long as hidden ones take their places. */
+export async function searchWithout(
+  hidden: ReadonlySet<string>,
+  request: { readonly query: string; readonly limit: number },
+  search: (request: { query: string; limit: number }) => Promise<readonly MemoryHit[]>,
+): Promise<readonly MemoryHit[]> {
+  for (let limit = request.limit; ; limit = Math.min(4 * limit, SEARCH_LIMIT_MAX)) {
+    const hits = await search({ query: request.query, limit });
+    const wanted = hits.filter(({ id }) => !hidden.has(id));
+    if (wanted.length >= request.limit || hits.length < limit || limit >= SEARCH_LIMIT_MAX) {
+      return wanted.slice(0, request.limit);
+    }
+  }
+}
+
 /**
  * The same operations without a service, for a command that only works with memory. It loads
  * neither the agent nor the projections, unless the log has something that memory lacks.
@@ -78,10 +102,10 @@ export function openMemoryOperations(options: MemoryOptions): MemoryOperations {
 }
 
 async function catchUp(options: MemoryOptions): Promise<void> {
-  const { stores } = options;
+  const { stores, memoryScope: scope = "all" } = options;
   const memory = memoryOf(options);
   const learning = learningOf(options);
-  if (!stores || !memory || !(await isMemoryBehind(stores.events, learning?.store))) return;
+  if (!stores || !memory || !(await isMemoryBehind(stores.events, scope, learning?.store))) return;
   const [{ ProjectionRunner }, { MemoryIndex }, { KnowledgeRecorder }, { ProjectKnowledge }] =
     await Promise.all([
       import("../projections/projection-runner.ts"),
@@ -91,7 +115,7 @@ async function catchUp(options: MemoryOptions): Promise<void> {
     ]);
   const { events } = stores;
   const projections = [
-    new MemoryIndex(events, memory),
+    new MemoryIndex(events, memory, { scope }),
     ...(learning
       ? [new KnowledgeRecorder(events, new ProjectKnowledge(learning.store, learning, { memory }))]
       : []),

@@ -5,7 +5,7 @@ import { SessionError } from "../core/errors.ts";
 import type { EventStore } from "../core/event-store.ts";
 import type { KnowledgeStore } from "../core/knowledge-store.ts";
 import type { LanguageModel, ModelResolver } from "../core/language-model.ts";
-import type { MemoryStore } from "../core/memory-store.ts";
+import type { MemoryScope, MemoryStore } from "../core/memory-store.ts";
 import type { SessionStore } from "../core/session-store.ts";
 import type { Tool } from "../core/tool.ts";
 import type { KnowledgeSettings } from "../knowledge/project-knowledge.ts";
@@ -32,10 +32,15 @@ export interface ServiceOptions {
   /** Capability `session-store`: sessions outlive the process. */
   readonly stores?: ServiceStores;
   /**
-   * Capability `memory-store`: what leaves a history can be searched. Default: the memory of
+   * Capability `memory-store`: what was said can be searched. Default: the memory of
    * `stores`, if they have one. `false` switches it off.
    */
   readonly memory?: MemoryStore | false;
+  /**
+   * Which messages get into memory. Default `all`: what was said is found at once, from every session.
+   * `discarded`: only what a compaction removed.
+   */
+  readonly memoryScope?: MemoryScope;
   /** Whether models and callers can search memory. It is filled in any case. Default true. */
   readonly searchableMemory?: boolean;
   /** Results of a `searchMemory` that names no limit. Default 10. */

@@ -1,11 +1,10 @@
 import { ToolSet } from "../agent/tool-set.ts";
 import type { SessionSettings } from "../core/event.ts";
 import type { HistoryHit } from "../core/event-store.ts";
-import type { MemoryHit } from "../core/memory-store.ts";
 import type { SearchHistory } from "../core/requests.ts";
 import type { TaskChange, TaskRecord } from "../core/task.ts";
 import { datetimeTool } from "../tools/datetime.ts";
-import { memorySearchTool } from "../tools/memory-search.ts";
+import { memorySearchTool, type SearchForModel } from "../tools/memory-search.ts";
 import { searchProjectHistoryTool } from "../tools/search-project-history.ts";
 import { updateTaskTool } from "../tools/update-task.ts";
 import type { ServiceOptions } from "./service-options.ts";
@@ -13,9 +12,7 @@ import type { ServiceOptions } from "./service-options.ts";
 /** What the built-in tools call. */
 interface BuiltinWork {
   /** Left out where models cannot search memory. */
-  readonly searchMemory:
-    | ((request: { query: string; limit: number }) => Promise<readonly MemoryHit[]>)
-    | undefined;
+  readonly searchMemory: SearchForModel | undefined;
   /** Left out where logs are not kept. */
   readonly searchHistory: ((request: SearchHistory) => Promise<readonly HistoryHit[]>) | undefined;
   updateTask(sessionId: string, change: TaskChange): Promise<TaskRecord>;

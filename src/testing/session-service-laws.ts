@@ -411,16 +411,16 @@ export const sessionServiceLaws: readonly Law<OpenService>[] = [
       assert.ok(first);
       assert.deepEqual(
         [first, ...rest].map(({ content }) => content),
-        REMEMBERED,
+        [...REMEMBERED, ...SHOWN],
       );
       const page = await service.listMemory({ limit: 2, after: first.id });
       assert.deepEqual(page, rest.slice(0, 2));
-      assert.equal((await service.listMemory({ role: "user", sessionId })).length, 3);
+      assert.equal((await service.listMemory({ role: "user", sessionId })).length, 4);
       const { entries, sessions, textBytes } = await service.memoryStats({});
-      const bytes = REMEMBERED.join("").length;
+      const bytes = [...REMEMBERED, ...SHOWN].join("").length;
       assert.deepEqual(
         { entries, sessions, textBytes },
-        { entries: 6, sessions: 1, textBytes: bytes },
+        { entries: 8, sessions: 1, textBytes: bytes },
       );
       assert.equal((await service.memoryStats({ sessionId: "nobody" })).entries, 0);
     },
@@ -444,11 +444,10 @@ export const sessionServiceLaws: readonly Law<OpenService>[] = [
       );
       const { history } = await service.read({ sessionId });
       assert.ok(!JSON.stringify(history).includes("7443"));
-      assert.equal((await service.memoryStats({})).entries, 5);
+      assert.equal((await service.memoryStats({})).entries, 7);
       assert.equal((await service.searchHistory({ query: "lighthouse" })).length, 2);
       assert.equal((await service.startTurn({ sessionId, prompt: "go on" })).text, "ok");
 
-      // Five in memory, and two turns in the window.
       assert.equal((await service.forgetMemory({ sessionId })).forgotten, 9);
       assert.deepEqual(await service.listMemory({}), []);
       assert.deepEqual(await service.searchHistory({ query: "lighthouse" }), []);
@@ -877,7 +876,7 @@ export const sessionServiceLaws: readonly Law<OpenService>[] = [
   },
 ];
 
-/** What `remembering` has in memory, in its order: long enough that a summary is shorter. */
+/** What `remembering` compacts away, in its order: long enough that a summary is shorter. */
 const REMEMBERED = [
   "which port does staging use?",
   "The staging port is 7443.",
@@ -887,6 +886,9 @@ const REMEMBERED = [
   LONG,
 ] as const;
 
+/** The last turn of `remembering`, which the window still shows. */
+const SHOWN = ["more", "ok"] as const;
+
 /** A service that has compacted three turns away. */
 async function remembering(
   open: OpenService,
@@ -894,10 +896,10 @@ async function remembering(
   const service = await open({
     capabilities: EVERYTHING,
     compaction: { recentTurnBudget: 1 },
-    replies: [REMEMBERED[1], REMEMBERED[3], LONG, "ok", "The summary."],
+    replies: [REMEMBERED[1], REMEMBERED[3], LONG, SHOWN[1], "The summary."],
   });
   const { sessionId } = await service.createSession({});
-  for (const prompt of [REMEMBERED[0], REMEMBERED[2], REMEMBERED[4], "more"]) {
+  for (const prompt of [REMEMBERED[0], REMEMBERED[2], REMEMBERED[4], SHOWN[0]]) {
     await service.startTurn({ sessionId, prompt });
   }
   await service.compact({ sessionId });

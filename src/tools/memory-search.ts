@@ -12,10 +12,14 @@ const RESULT_TOKENS_MAX = 2_000;
 const TOKENS_DEFAULT = 4_000;
 const TOKENS_MAX = 16_000;
 
+/** Finds what the session's window does not show. */
+export type SearchForModel = (
+  request: { readonly query: string; readonly limit: number },
+  sessionId: string,
+) => Promise<readonly MemoryHit[]>;
+
 /** The specification's `memory_search`: finds what compaction removed, by its meaning. */
-export function memorySearchTool(
-  search: (request: { query: string; limit: number }) => Promise<readonly MemoryHit[]>,
-): Tool {
+export function memorySearchTool(search: SearchForModel): Tool {
   return defineTool({
     name: "memory_search",
     description:
@@ -37,8 +41,9 @@ export function memorySearchTool(
           "Tokens that the texts of all results may take together; the best come first. Default 4000, at most 16000.",
         ),
     }),
-    async execute({ query, limit, max_tokens }) {
-      const hits = await search({ query, limit: Math.min(limit ?? LIMIT_DEFAULT, LIMIT_MAX) });
+    async execute({ query, limit, max_tokens }, { sessionId }) {
+      const most = Math.min(limit ?? LIMIT_DEFAULT, LIMIT_MAX);
+      const hits = await search({ query, limit: most }, sessionId);
       const tokens = Math.min(max_tokens ?? TOKENS_DEFAULT, TOKENS_MAX);
       return withinTokens(hits, tokens, RESULT_TOKENS_MAX).map(specifiedResult);
     },

@@ -1,5 +1,5 @@
 import type { Span, StoredEvent } from "../../src/core/event.ts";
-import type { MemoryStore } from "../../src/core/memory-store.ts";
+import type { MemoryScope, MemoryStore } from "../../src/core/memory-store.ts";
 import { indexableText } from "../../src/core/message.ts";
 import { MessageAssembler } from "../../src/core/message-assembler.ts";
 import { startsTurn } from "../../src/core/turn.ts";
@@ -14,8 +14,12 @@ export interface Remembered {
   readonly time: string | null;
 }
 
-/** What memory has to hold of a session: the text of each message that compactions discarded. */
-export function owedToMemory(sessionId: string, log: readonly StoredEvent[]): Remembered[] {
+/** What memory has to hold of a session: the text of each message, or of each that compactions discarded. */
+export function owedToMemory(
+  sessionId: string,
+  log: readonly StoredEvent[],
+  scope: MemoryScope = "all",
+): Remembered[] {
   const assembler = new MessageAssembler();
   const discarded = log.flatMap(({ event }): readonly Span[] =>
     event.type === "compaction_completed" ? event.discarded : [],
@@ -28,8 +32,8 @@ export function owedToMemory(sessionId: string, log: readonly StoredEvent[]): Re
     const { id, message, origin, timestampMs } = logged;
     if (startsTurn(message)) turns += 1;
     const content = redactSecrets(indexableText(message));
-    if (content.trim() === "" || !discarded.some(({ from, to }) => from <= id && id <= to))
-      continue;
+    const isOwed = scope === "all" || discarded.some(({ from, to }) => from <= id && id <= to);
+    if (content.trim() === "" || !isOwed) continue;
     owed.push({
       id: `${sessionId}:${id}`,
       content,
