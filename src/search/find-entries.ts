@@ -88,21 +88,19 @@ function bestAnswers(
   const wanted = slotFilter(index, query);
   const bounds = new QuestionBounds(index, question, evidence, weights);
   const blockShares = new BlockShares(index, evidence.words, weights);
-  for (const { upperBound, blocks } of bounds.groups()) {
-    if (upperBound < best.least) break;
-    for (const block of blocks) {
-      if (!bounds.canReach(block, best.least)) continue;
-      const shares = blockShares.read(block);
-      const likely = bounds.likelihood(block);
-      for (let at = 0; at < BLOCK; at += 1) {
-        const slot = block * BLOCK + at;
-        const share = shares[at] as number;
-        const number = session[slot];
-        if (share === 0 || !number) continue;
-        const relevance = share + weights.session * (evidence.sessionShares[number] as number);
-        if (relevance * likely < best.least || !wanted(slot)) continue;
-        best.offer(entry[slot] as number, slot, relevance * likelihood(slot));
-      }
+  for (const block of bounds.order) {
+    if (!bounds.anyCanReach(block, best.least)) break;
+    if (!bounds.canReach(block, best.least)) continue;
+    const shares = blockShares.read(block);
+    const likely = bounds.likelihood(block);
+    for (let at = 0; at < BLOCK; at += 1) {
+      const slot = block * BLOCK + at;
+      const share = shares[at] as number;
+      const number = session[slot];
+      if (share === 0 || !number) continue;
+      const relevance = share + weights.session * (evidence.sessionShares[number] as number);
+      if (relevance * likely < best.least || !wanted(slot)) continue;
+      best.offer(entry[slot] as number, slot, relevance * likelihood(slot));
     }
   }
   return best;

@@ -71,8 +71,9 @@ function sessionShares(
       const times = said[at] as number;
       (shares[session] as number) += (most * times) / (times + SESSION_SATURATION);
       (covered[session] as number) += share;
-      bestSessionShare = Math.max(bestSessionShare, shares[session] as number);
-      bestCovered = Math.max(bestCovered, covered[session] as number);
+      if ((shares[session] as number) > bestSessionShare)
+        bestSessionShare = shares[session] as number;
+      if ((covered[session] as number) > bestCovered) bestCovered = covered[session] as number;
     }
   }
   return { sessionShares: shares, bestSessionShare, bestCovered };

@@ -6,13 +6,6 @@ import type { RankingWeights } from "../ranking-weights.ts";
 import { BLOCK, blockOf } from "../word-amounts.ts";
 import { BOUND_MAX } from "./word-bounds.ts";
 
-/** Blocks whose upper bounds are about the same. */
-interface BlockGroup {
-  /** No block in this group, or a later one, has a larger upper bound. */
-  readonly upperBound: number;
-  readonly blocks: Uint32Array;
-}
-
 /** Sums of the same numbers differ a little when they are added in another order. */
 const ROUNDING = 1e-5;
 const GROUPS = 64;
@@ -25,8 +18,9 @@ const GROUPS = 64;
  * A search that has enough results with a larger relevance skips the block, and loses nothing.
  */
 export class QuestionBounds {
-  /** The blocks that have any word of the question. */
-  readonly #reached: Uint32Array;
+  /** The blocks that have any word of the question, best bounds first, but for differences below `#groupWidth`. */
+  readonly order: Uint32Array;
+  #groupWidth = 0;
   readonly #sessions: Uint32Array;
   readonly #evidence: QuestionEvidence;
   readonly #session: number;
@@ -65,44 +59,12 @@ export class QuestionBounds {
     }
     this.#words = words;
     this.#named = named;
-    this.#reached = reached.subarray(0, count);
+    this.order = this.#ordered(reached.subarray(0, count));
   }
 
-  /**
-   * The blocks that have any word of the question, best bounds first: sorted by counting, since
-   * sorting by the bounds themselves takes longer than it saves.
-   */
-  *groups(): Iterable<BlockGroup> {
-    const blocks = this.#reached;
-    let best = 0;
-    for (let at = 0; at < blocks.length; at += 1) {
-      best = Math.max(best, this.#boundInAnySession(blocks[at] as number));
-    }
-    const width = best / GROUPS;
-    const groupOf = new Uint8Array(blocks.length);
-    const starts = new Uint32Array(GROUPS + 2);
-    for (let at = 0; at < blocks.length; at += 1) {
-      const group = Math.floor((best - this.#boundInAnySession(blocks[at] as number)) / width);
-      groupOf[at] = group;
-      (starts[group + 1] as number) += 1;
-    }
-    for (let group = 1; group <= GROUPS + 1; group += 1) {
-      (starts[group] as number) += starts[group - 1] as number;
-    }
-    const sorted = new Uint32Array(blocks.length);
-    const places = starts.slice();
-    for (let at = 0; at < blocks.length; at += 1) {
-      const group = groupOf[at] as number;
-      const place = places[group] as number;
-      sorted[place] = blocks[at] as number;
-      places[group] = place + 1;
-    }
-    for (let group = 0; group <= GROUPS; group += 1) {
-      yield {
-        upperBound: best - group * width,
-        blocks: sorted.subarray(starts[group], starts[group + 1]),
-      };
-    }
+  /** Whether a passage in the block, or in a later one of `order`, can have this relevance. */
+  anyCanReach(block: number, relevance: number): boolean {
+    return this.#boundInAnySession(block) + this.#groupWidth >= relevance;
   }
 
   /** Whether a passage in the block can have this relevance. */
@@ -132,5 +94,33 @@ export class QuestionBounds {
   #bound(block: number, sessionShare: number): number {
     const relevance = (this.#words[block] as number) + this.#session * sessionShare;
     return ROUNDING + relevance * this.likelihood(block);
+  }
+
+  /** Puts blocks into groups by counting: sorting by the bounds themselves takes longer than it saves. */
+  #ordered(blocks: Uint32Array): Uint32Array {
+    let best = 0;
+    for (let at = 0; at < blocks.length; at += 1) {
+      best = Math.max(best, this.#boundInAnySession(blocks[at] as number));
+    }
+    this.#groupWidth = best / (GROUPS - 1);
+    const groupOf = new Uint8Array(blocks.length);
+    const places = new Uint32Array(GROUPS + 1);
+    for (let at = 0; at < blocks.length; at += 1) {
+      const group = Math.floor(
+        (best - this.#boundInAnySession(blocks[at] as number)) / this.#groupWidth,
+      );
+      groupOf[at] = group;
+      (places[group + 1] as number) += 1;
+    }
+    for (let group = 1; group < GROUPS; group += 1) {
+      (places[group] as number) += places[group - 1] as number;
+    }
+    const order = new Uint32Array(blocks.length);
+    for (let at = 0; at < blocks.length; at += 1) {
+      const group = groupOf[at] as number;
+      order[places[group] as number] = blocks[at] as number;
+      (places[group] as number) += 1;
+    }
+    return order;
   }
 }
