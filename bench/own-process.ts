@@ -17,7 +17,7 @@ export async function inOwnProcess<Name extends TaskName>(
   { signal, onProgress }: BenchWatch,
 ): Promise<TaskOutput<Name>> {
   signal.throwIfAborted();
-  const child = fork(programOf("task-process"), [], {
+  const child = fork(programOf("task-process.ts"), [], {
     execArgv: NODE_FLAGS,
     stdio: ["ignore", "ignore", "pipe", "ipc"],
   });

@@ -13,7 +13,7 @@ export const RKAT = [packageFile("bin/rkat.js")] as const;
 
 /** A file of this folder, to be run as a program. */
 export function programOf(name: string): string {
-  return fileURLToPath(new URL(`./${name}.ts`, import.meta.url));
+  return fileURLToPath(new URL(`./${name}`, import.meta.url));
 }
 
 /** Milliseconds from starting a program to its end. */

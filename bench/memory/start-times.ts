@@ -2,6 +2,7 @@ import type { Bench } from "../bench.ts";
 import { madeUpQuestions } from "../data/entries.ts";
 import { median } from "../measuring.ts";
 import { programOf, RKAT, timeOfNode } from "../programs.ts";
+import { storePath } from "./open-memory.ts";
 
 /** Milliseconds from the start of a process to its end, medians of alternating runs. */
 export interface StartTimes {
@@ -25,7 +26,7 @@ export async function startTimes(
   const ms = { node: [] as number[], firstResult: [] as number[], command: [] as number[] };
   const program = [
     "--disable-warning=ExperimentalWarning",
-    programOf("memory/first-result-process"),
+    programOf("memory/first-result-process.js"),
   ];
   // The command believes no store that it did not make, and remembers in your own settings what you trust.
   const env = { ...process.env, XDG_CONFIG_HOME: folder };
@@ -34,7 +35,7 @@ export async function startTimes(
     onProgress(`starting, run ${run} of ${runs}`);
     const node = await timeOfNode(["-e", "0"], signal);
     const firstResult = await timeOfNode(
-      [...program, folder, text, ...(vectors ? ["vectors"] : [])],
+      [...program, storePath(folder), text, ...(vectors ? ["vectors"] : [])],
       signal,
     );
     const search = [...RKAT, "memory", "search", "--dir", folder, text];

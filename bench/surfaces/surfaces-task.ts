@@ -24,7 +24,7 @@ export interface SurfaceCost {
 }
 
 const WARM_UP = 5;
-const PROGRAM = programOf("surfaces/serve-process");
+const PROGRAM = programOf("surfaces/serve-process.ts");
 const NODE_FLAGS = ["--disable-warning=ExperimentalWarning"];
 
 /**
