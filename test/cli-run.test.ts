@@ -35,7 +35,18 @@ test("the answer goes to stdout, the footer to stderr", async () => {
   const project = await Project.open({ provider });
   const { code, stdout, stderr } = await project.rkat(["say", "hello"]);
   expect({ code, stdout }).toEqual({ code: 0, stdout: "Hello, Ada.\n" });
-  expect(stderr).toMatch(/^\[Session: [0-9a-f]{8} \| Turns: 1 \| Tokens: 120 in \/ 7 out\]\n$/);
+  const footer = /^\[Session: [0-9a-f]{8}-[0-9a-f]{4} \| Turns: 1 \| Tokens: 120 in \/ 7 out\]\n$/;
+  expect(stderr).toMatch(footer);
+});
+
+test("the id in the footer continues its session, also when others began in the same minute", async () => {
+  const provider = await providerForTest();
+  const project = await Project.open({ provider });
+  const { stderr } = await project.rkat(["the first"]);
+  await project.rkat(["the second"]);
+  const [, id = ""] = /Session: (\S+)/.exec(stderr) ?? [];
+  expect(await project.rkat(["resume", id, "go on"])).toMatchObject({ code: 0 });
+  expect(JSON.stringify(provider.requests.at(-1))).toContain("the first");
 });
 
 test("`--output json` prints the result with names in snake_case", async () => {

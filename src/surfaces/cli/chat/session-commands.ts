@@ -1,7 +1,7 @@
 import { findSession } from "../commands/find-session.ts";
 import { plural } from "../render/amounts.ts";
 import { printable } from "../render/printable.ts";
-import { renderSessionList, shortIds } from "../render/render-sessions.ts";
+import { renderSessionList, shortId, shortIds } from "../render/render-sessions.ts";
 import type { Conversation, SlashCommand } from "./conversation.ts";
 
 const SESSIONS_SHOWN = 20;
@@ -26,7 +26,7 @@ export const sessionCommands: readonly SlashCommand[] = [
       const sessionId = await findSession(chat.service, argument === "" ? "last" : argument);
       const view = await chat.service.read({ sessionId });
       await chat.note(
-        `Session ${sessionId.slice(0, 8)}: ${plural(view.turns, "turn")} with ${view.model}.` +
+        `Session ${shortId(sessionId)}: ${plural(view.turns, "turn")} with ${view.model}.` +
           (view.lastAssistantText === null ? "" : " Its last answer:"),
       );
       if (view.lastAssistantText !== null) await chat.say(printable(view.lastAssistantText));

@@ -14,6 +14,7 @@ import { toWire } from "../../../core/wire.ts";
 import type { CliContext } from "../cli-context.ts";
 import { printable } from "../render/printable.ts";
 import { renderEvent } from "../render/render-event.ts";
+import { shortId } from "../render/render-sessions.ts";
 import { styleFor } from "../render/style.ts";
 import { LearnedRules } from "../terminal/learned-rules.ts";
 import { printEnd, printEvent, printJson } from "../terminal/print.ts";
@@ -82,7 +83,7 @@ const NOTES: Partial<Record<TurnEnd, string>> = {
 
 function footer({ sessionId, turns, usage }: TurnResult): string {
   const tokens = `${usage.input_tokens} in / ${usage.output_tokens} out`;
-  return `[Session: ${sessionId.slice(0, 8)} | Turns: ${turns} | Tokens: ${tokens}]\n`;
+  return `[Session: ${shortId(sessionId)} | Turns: ${turns} | Tokens: ${tokens}]\n`;
 }
 
 /** An interrupted turn can be continued: the hint says how. */

@@ -19,9 +19,10 @@ const SESSION: SessionSummary = {
   labels: {},
 };
 
-test("ids are as short as they can be told apart, and never shorter than eight characters", () => {
-  const ids = ["aaaaaaaa-1111", "aaaaaaaa-1122", "bbbbbbbb-1111"];
-  expect([...shortIds(ids).values()]).toEqual(["aaaaaaaa-111", "aaaaaaaa-112", "bbbbbbbb"]);
+test("ids are as short as they can be told apart, and never shorter than 13 characters", () => {
+  const ids = ["aaaaaaaa-1111-7111", "aaaaaaaa-1111-7211", "bbbbbbbb-1111-7111"];
+  const short = ["aaaaaaaa-1111-71", "aaaaaaaa-1111-72", "bbbbbbbb-1111"];
+  expect([...shortIds(ids).values()]).toEqual(short);
   expect([...shortIds(["same-id-twice", "x"]).keys()]).toHaveLength(2);
 });
 
@@ -36,9 +37,9 @@ test("sessions are listed in a table", () => {
     labels: { team: "core", 言語: "日本語" },
   };
   expect(renderSessionList([other, SESSION], NOW, PLAIN)).toMatchInlineSnapshot(`
-    "SESSION   LAST USED    TURNS     TOKENS  MODEL         LABELS
-    019c0000  just now         1          9  openai/gpt-5  team=core 言語=日本語 (archived)
-    019b0000  3 hours ago     12  1 234 567  openai/gpt-5
+    "SESSION        LAST USED    TURNS     TOKENS  MODEL         LABELS
+    019c0000-0000  just now         1          9  openai/gpt-5  team=core 言語=日本語 (archived)
+    019b0000-0000  3 hours ago     12  1 234 567  openai/gpt-5
     "
   `);
 });

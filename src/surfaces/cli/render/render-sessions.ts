@@ -6,7 +6,6 @@ import { oneLine, printable } from "./printable.ts";
 import type { Style } from "./style.ts";
 import { renderFacts, renderTable } from "./table.ts";
 
-const SHORTEST_ID = 8;
 const RESULT_LINES_MAX = 20;
 
 /** A table of sessions, newest first. */
@@ -64,7 +63,17 @@ export function renderTaskView(task: TaskView): string {
   return text === "" ? "" : `${printable(text)}\n`;
 }
 
-/** The shortest prefixes that tell ids apart, of at least eight characters. */
+/**
+ * An id as people see it. A UUIDv7 begins with its time. The first 8 characters are the same for all
+ * sessions of a minute, the first 13 have the millisecond.
+ */
+export function shortId(id: string): string {
+  return id.slice(0, SHORT_ID);
+}
+
+const SHORT_ID = 13;
+
+/** The shortest prefixes that tell ids apart, of at least 13 characters. */
 export function shortIds(ids: readonly string[]): ReadonlyMap<string, string> {
   const sorted = [...ids].sort();
   return new Map(
@@ -73,7 +82,7 @@ export function shortIds(ids: readonly string[]): ReadonlyMap<string, string> {
         sharedStart(id, sorted[index - 1] ?? ""),
         sharedStart(id, sorted[index + 1] ?? ""),
       );
-      return [id, id.slice(0, Math.max(SHORTEST_ID, shared + 1))];
+      return [id, id.slice(0, Math.max(SHORT_ID, shared + 1))];
     }),
   );
 }
