@@ -1,7 +1,12 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { type Agent, type AgentBuildConfig, AgentFactory } from "../src/index.ts";
+import {
+  type Agent,
+  type AgentBuildConfig,
+  AgentFactory,
+  SimpleMemoryStore,
+} from "../src/index.ts";
 import { scriptedModel } from "../src/testing.ts";
 import { temporaryFolder } from "./support/obey.ts";
 
@@ -84,4 +89,66 @@ test("an agent goes on with a session that another one left", async () => {
   await expect(build(factory, { sessionId: "nobody" })).rejects.toMatchObject({
     code: "SESSION_NOT_FOUND",
   });
+});
+
+test("what a build asks of an existing session is honoured, or refused by name", async () => {
+  const factory = new AgentFactory("store").projectRoot(await temporaryFolder()).memory(true);
+  const created = { systemPrompt: "Be brief.", labels: { task: "port" } };
+  const first = await build(factory, created);
+  const { sessionId } = first;
+  await first.run(LONG);
+  await first.run(LONG);
+  await first.close();
+  for (const [asked, names] of [
+    [{ systemPrompt: "Be long." }, "systemPrompt"],
+    [{ labels: { task: "starboard" } }, "labels"],
+    [{ overrideMemory: false }, "overrideMemory"],
+    [{ systemPrompt: "Be long.", labels: {} }, "systemPrompt, labels"],
+  ] as const) {
+    await expect(build(factory, { sessionId, ...asked })).rejects.toMatchObject({
+      code: "INVALID_PARAMS",
+      message: `The session "${sessionId}" exists already, with another ${names}.`,
+    });
+  }
+  await expect(build(factory, { sessionId, temperature: 1 } as object)).rejects.toThrow(
+    "temperature",
+  );
+  const compaction = { autoCompactThreshold: 2500, minTurnsBetweenCompactions: 1 };
+  await expect(build(factory.compaction(false), { sessionId, compaction })).rejects.toMatchObject({
+    code: "SESSION_COMPACTION_DISABLED",
+  });
+
+  const model = scriptedModel(["The fox weighed jumping over the lazy dog, twice.", "yes"], {
+    id: "scripted/other",
+  });
+  const again = await build(factory, {
+    sessionId,
+    ...created,
+    overrideMemory: true,
+    compaction,
+    maxTokens: 77,
+    model,
+  });
+  const types: string[] = [];
+  await again.run("again", { onEvent: ({ payload }) => types.push(payload.type) });
+  expect(types).toContain("compaction_completed");
+  expect(model.requests.at(-1)).toMatchObject({ maxTokens: 77 });
+});
+
+test("agents take any memory store, which stays their caller's", async () => {
+  const memory = new SimpleMemoryStore();
+  await memory.add([
+    { id: "1", content: "The port is 7443.", sessionId: "s", turn: 0, kind: "message" },
+  ]);
+  const factory = new AgentFactory("store").projectRoot(await temporaryFolder());
+  for (const agent of [
+    await build(factory.memory(memory)),
+    await build(factory, { overrideMemory: memory }),
+    await build(factory.memory(memory), { overrideMemory: true }),
+  ]) {
+    const [hit] = await agent.sessions.searchMemory({ query: "port" });
+    expect(hit?.content).toBe("The port is 7443.");
+    await agent.close();
+  }
+  expect((await memory.stats()).entries).toBe(1);
 });
