@@ -74,6 +74,32 @@ export const openProject: Engine = {
     return { value: { service, ...memory }, close: () => closeAll([service, stores]) };
   },
 
+  async projectSessions(workspace) {
+    if (!hasCapability(workspace.config, "session-store")) {
+      throw new SessionError("SESSION_PERSISTENCE_DISABLED");
+    }
+    const [{ SessionFiles }, { ProjectionRunner }, { newOwner, withFilesLease }] =
+      await Promise.all([
+        import("./projections/session-files.ts"),
+        import("./projections/projection-runner.ts"),
+        import("./session/session-lease.ts"),
+      ]);
+    const stores = await openStores(workspace, "existing");
+    try {
+      const folder = join(workspace.dataFolder, "sessions");
+      if (!existsSync(workspace.storeFile)) return { folder, sessions: 0 };
+      const owner = newOwner();
+      const files = new SessionFiles(stores.events, folder, (work) =>
+        withFilesLease(stores.sessions, owner, work),
+      );
+      await files.startAgain();
+      await new ProjectionRunner(stores.events, [files], warn).flush();
+      return { folder, sessions: files.count };
+    } finally {
+      await stores.close();
+    }
+  },
+
   async examineSqlite() {
     const { examineSqlite } = await import("./stores/sqlite/examine-sqlite.ts");
     return examineSqlite();

@@ -63,7 +63,7 @@ test("tool calls run side by side and their results reach the model in call orde
   const calls = [call("a", "slow", { ms: 40 }), call("b", "slow", { ms: 5 })];
   const { model, say, types } = await session([{ toolCalls: calls }, "done"], { tools: [slow] });
   const result = await say("go");
-  expect(result).toMatchObject({ text: "done", turns: 2, toolCalls: 2 });
+  expect(result).toMatchObject({ text: "done", modelCalls: 2, toolCalls: 2 });
   expect(most).toBe(2);
   expect(model.requests[1]?.messages.at(-1)).toEqual({
     role: "tool_results",
@@ -177,7 +177,7 @@ test("a turn ends at its limit of model calls", async () => {
   const again = { toolCalls: [call("x", "missing")] };
   const { say } = await session([again, again, again, again]);
   const result = await say("go", { budget: { maxModelCalls: 3 } });
-  expect(result).toMatchObject({ stopReason: "turn_limit", turns: 3 });
+  expect(result).toMatchObject({ stopReason: "turn_limit", modelCalls: 3 });
 });
 
 test("tool calls beyond the budget are refused, and the turn ends with what it has", async () => {
@@ -212,7 +212,7 @@ test("tokens beyond the budget end the turn, after a warning at four fifths", as
   const again = { toolCalls: [call("x", "missing")], usage };
   const { say, events } = await session([again, again, again]);
   const result = await say("go", { budget: { maxTotalTokens: 100 } });
-  expect(result).toMatchObject({ stopReason: "budget_exhausted", turns: 3 });
+  expect(result).toMatchObject({ stopReason: "budget_exhausted", modelCalls: 3 });
   const warnings = events.filter((event) => event.type === "budget_warning");
   expect(warnings.map((event) => event.used)).toEqual([90, 135]);
 });
@@ -230,7 +230,7 @@ test("a paused answer is let go on, without a word in between", async () => {
     { text: "first half", stopReason: "pause_turn" },
     "second",
   ]);
-  expect(await say("go")).toMatchObject({ text: "second", turns: 2 });
+  expect(await say("go")).toMatchObject({ text: "second", modelCalls: 2 });
   expect(model.requests[1]?.messages.map((message) => message.role)).toEqual([
     "user",
     "block_assistant",

@@ -56,7 +56,11 @@ describe.each(MODEL_NAMES)("an agent with %s", (name) => {
       "And again.",
     ];
     const { say, server } = await session(name, script);
-    expect(await say("look at a and b")).toMatchObject({ text: "Done.", turns: 2, toolCalls: 2 });
+    expect(await say("look at a and b")).toMatchObject({
+      text: "Done.",
+      modelCalls: 2,
+      toolCalls: 2,
+    });
     expect((await say("and?")).text).toBe("And again.");
     expect(server.problems).toEqual([]);
     expect(JSON.stringify(server.requests[1]?.body)).toContain("the text of b");

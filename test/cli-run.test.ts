@@ -56,6 +56,7 @@ test("`--output json` prints the result with names in snake_case", async () => {
   expect(result).toMatchObject({ session_id: expect.stringMatching(/^[0-9a-f-]{36}$/) });
   expect({ ...(result as object), session_id: "…" }).toMatchInlineSnapshot(`
     {
+      "model_calls": 1,
       "session_id": "…",
       "stop_reason": "end_turn",
       "text": "Hello.",

@@ -1,3 +1,5 @@
+import { readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { expect, test } from "vitest";
 import { providerForTest } from "./support/provider-for-test.ts";
 import { Project } from "./support/rkat-process.ts";
@@ -336,4 +338,52 @@ test("`sessions context` shows what takes how many tokens", async () => {
   expect(stdout).toMatch(
     /^Compaction runs after \d+ \d+ more tokens\. The threshold is 100 000 tokens\.$/m,
   );
+});
+
+test("the footer counts the turns of the session, not the calls of its model", async () => {
+  const { project, id } = await projectWithSession();
+  const { stderr } = await project.rkat(["resume", id, "and now?"]);
+  expect(stderr).toContain("| Turns: 2 |");
+  const again = await project.json(["resume", id, "--output", "json", "and now?"]);
+  expect(again).toMatchObject({ turns: 3, model_calls: 1 });
+});
+
+test("an archived session refuses turns with the way back, however it is named", async () => {
+  const { project, id } = await projectWithSession();
+  await project.rkat(["sessions", "archive", id]);
+  for (const command of [
+    ["resume", id, "hi"],
+    ["resume", id.slice(0, 8), "hi"],
+    ["sessions", "compact", id.slice(0, 8)],
+    ["sessions", "task", id, "--goal", "Nothing."],
+    ["sessions", "pin", id, "1"],
+  ]) {
+    const { code, stderr } = await project.rkat(command);
+    expect([command, code, stderr]).toEqual([
+      command,
+      10,
+      expect.stringMatching(`"${id}" is archived\\.[^]*rkat sessions unarchive ${id}`),
+    ]);
+  }
+  const { stderr } = await project.rkat(["sessions", "unarchive", id.slice(0, 8)]);
+  expect(stderr).toBe(`Unarchived ${id}.\n`);
+  expect((await project.rkat(["resume", id, "hi"])).code).toBe(0);
+});
+
+test("`sessions project` writes the files of all sessions again", async () => {
+  const { project, id } = await projectWithSession();
+  const folder = join(project.folder, ".rkat", "sessions");
+  const events = join(folder, id, "events.jsonl");
+  const before = readFileSync(events, "utf8");
+  writeFileSync(events, before.replaceAll("late", "earl"));
+  writeFileSync(join(folder, id, "session.json"), "{}");
+  const { code, stderr } = await project.rkat(["sessions", "project"]);
+  expect([code, stderr]).toEqual([0, `Wrote the files of 1 session to ${folder}.\n`]);
+  expect(readFileSync(events, "utf8")).toBe(before);
+  expect(JSON.parse(readFileSync(join(folder, id, "session.json"), "utf8"))).toMatchObject({
+    turns: 1,
+  });
+  rmSync(folder, { recursive: true });
+  expect(await project.json(["sessions", "project", "--json"])).toEqual({ folder, sessions: 1 });
+  expect(readFileSync(events, "utf8")).toBe(before);
 });

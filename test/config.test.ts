@@ -35,6 +35,8 @@ test("without files and variables every setting has its default", async () => {
   expect(problem).toBeUndefined();
   expect(config.get("compaction.auto_compact_threshold")).toBe(100_000);
   expect(config.given("compaction.auto_compact_threshold")).toBeUndefined();
+  // As the specification says: what a search found is spared only by a setting.
+  expect(config.get("knowledge.eviction")).toBe("fifo");
   expect(config.get("model")).toBeUndefined();
   expect(config.effective().every(({ origin }) => origin === "default")).toBe(true);
 });

@@ -209,7 +209,7 @@ describe("a compaction is paid for", () => {
     const before = of("run_completed").at(-1)?.usage.input_tokens ?? 0;
     const end = await say(text(600, "Question 3"), { budget: { maxTotalTokens: 10_000 } });
     expect(of("compaction_failed").at(-1)).toMatchObject({ usage: paid });
-    expect(end).toMatchObject({ stopReason: "budget_exhausted", turns: 0 });
+    expect(end).toMatchObject({ stopReason: "budget_exhausted", modelCalls: 0 });
     const after = of("run_completed").at(-1)?.usage.input_tokens ?? 0;
     expect(after - before).toBe(18_000);
     expect(end.usage.input_tokens).toBe(18_000);

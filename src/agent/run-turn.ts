@@ -51,6 +51,7 @@ export interface RunResult {
   readonly text: string;
   readonly stopReason: TurnEnd;
   readonly turns: number;
+  readonly modelCalls: number;
   readonly toolCalls: number;
   readonly usage: Usage;
 }
@@ -257,7 +258,14 @@ class Run {
 
   #result(stopReason: TurnEnd): RunResult {
     const { toolCalls } = this.#budget;
-    return { text: this.#text, stopReason, turns: this.#calls, toolCalls, usage: this.#usage };
+    return {
+      text: this.#text,
+      stopReason,
+      turns: this.#options.log.state.turns,
+      modelCalls: this.#calls,
+      toolCalls,
+      usage: this.#usage,
+    };
   }
 
   /** Leaves the session in order and says what the run failed of. */

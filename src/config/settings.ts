@@ -229,9 +229,9 @@ export const SETTINGS = {
   ),
   "knowledge.eviction": setting(
     oneOf("spare_used", "fifo"),
-    "spare_used",
+    "fifo",
     "sets",
-    "Which entry is removed when there are too many: the oldest unused one, or the oldest. Pinned entries stay.",
+    "Which entry is removed when there are too many: the oldest unused one (spare_used), or the oldest. Pinned entries stay.",
   ),
   "knowledge.model": optional(
     modelName,

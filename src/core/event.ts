@@ -30,6 +30,7 @@ export type DurableEvent =
       readonly settings: SessionSettings;
     }
   | { readonly type: "session_archived"; readonly session_id: string }
+  | { readonly type: "session_unarchived"; readonly session_id: string }
   /** A message from outside of turns: a system prompt, or the history that a session was created with. */
   | { readonly type: "message_added"; readonly message: Message; readonly origin?: Origin }
   | {

@@ -59,6 +59,7 @@ export const turnResult = shape<TurnResult>()({
     "approval_required",
   ]),
   turns: count,
+  modelCalls: count,
   toolCalls: count,
   usage,
 });

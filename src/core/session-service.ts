@@ -73,6 +73,8 @@ export interface SessionService {
   list(request: ListSessions): Promise<readonly SessionSummary[]>;
   /** Archives a session: it takes no more turns and is not listed, but can be read and searched. */
   archive(request: SessionRequest): Promise<void>;
+  /** Lists an archived session again, and lets it take turns. Does nothing to any other session. */
+  unarchive(request: SessionRequest): Promise<void>;
   /** Deletes a session, its log and its memory. */
   delete(request: SessionRequest): Promise<void>;
   /** Events as they happen, after the earlier ones if `afterSeq` asks for them. Ends when `signal` aborts. */
@@ -146,8 +148,10 @@ export interface TurnResult {
   readonly text: string;
   /** `end_turn` is the usual end. With another one the answer may be incomplete. */
   readonly stopReason: TurnEnd;
-  /** Model calls of this run. */
+  /** Turns of the session so far, this one included. */
   readonly turns: number;
+  /** Model calls of this run. */
+  readonly modelCalls: number;
   /** Tool calls of this run. */
   readonly toolCalls: number;
   /** Of this run. */

@@ -127,7 +127,8 @@ export class SessionState {
         this.createdAtMs = timestamp_ms;
         return;
       case "session_archived":
-        this.archived = true;
+      case "session_unarchived":
+        this.archived = event.type === "session_archived";
         return;
       case "run_started":
       case "run_resumed":

@@ -20,6 +20,7 @@ const SAMPLES: { readonly [Of in Type]: Sample<Of> } = {
     settings: { model: "m", memory: true, labels: {} },
   },
   session_archived: { type: "session_archived", session_id: "s" },
+  session_unarchived: { type: "session_unarchived", session_id: "s" },
   message_added: { type: "message_added", message: { role: "system", content: said("Rule") } },
   skills_resolved: { type: "skills_resolved", skills: ["x"], injection_bytes: 1 },
   knowledge_applied: { type: "knowledge_applied", rules: ["rule:x"], injection_bytes: 1 },

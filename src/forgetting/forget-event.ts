@@ -66,6 +66,7 @@ const NO_TEXT = {};
 export const FORGETTING: Rows = {
   session_created: NO_TEXT,
   session_archived: NO_TEXT,
+  session_unarchived: NO_TEXT,
   message_added: {
     said: ({ message }) => [indexableText(message)],
     forgotten: (event) => ({ ...event, message: forgottenMessage(event.message) }),

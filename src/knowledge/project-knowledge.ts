@@ -23,7 +23,7 @@ export interface KnowledgeSettings {
   readonly maxRules?: number;
   /** Corrections and preferences needed before rules are made. Default 1. */
   readonly minEntries?: number;
-  /** What is evicted at the limit: the oldest entry not used yet (default), or the oldest. Never a pinned one. */
+  /** What is evicted at the limit: the oldest entry (default), or the oldest not used yet. Never a pinned one. */
   readonly eviction?: "fifo" | "spare_used";
 }
 
@@ -63,7 +63,7 @@ export class ProjectKnowledge {
         // The distiller has its own limit.
         rule: ALL,
       },
-      eviction: settings.eviction ?? "spare_used",
+      eviction: settings.eviction ?? "fifo",
     };
   }
 

@@ -54,6 +54,8 @@ export function foldSessionFile(
       };
     case "session_archived":
       return { ...next, archived: true };
+    case "session_unarchived":
+      return { ...next, archived: false };
     case "run_started":
       return { ...next, turns: file.turns + 1 };
     case "message_added":

@@ -47,6 +47,8 @@ export class SessionFiles implements Projection {
   readonly #events: Pick<EventStore, "read">;
   readonly #folder: string;
   readonly #oneWriter: OneWriter;
+  /** Whether this process has looked for lost files. */
+  #isWhole = false;
 
   constructor(
     events: Pick<EventStore, "read">,
@@ -58,7 +60,10 @@ export class SessionFiles implements Projection {
     this.#oneWriter = oneWriter;
   }
 
+  /** The position that all files have reached. The first call brings lost files back. */
   async position(): Promise<number> {
+    if (!this.#isWhole) await this.#restoreLost();
+    this.#isWhole = true;
     const position = Number(this.#read("checkpoint").trim());
     return Number.isSafeInteger(position) && position > 0 ? position : 0;
   }
@@ -78,6 +83,25 @@ export class SessionFiles implements Projection {
     });
   }
 
+  /** Forgets how far the files have come, so that all of them are written again from the log. */
+  async startAgain(): Promise<void> {
+    if (!lookAt(this.#root, this.#folder)) return;
+    await this.#oneWriter(async () => {
+      const names = [...readdirSync(this.#folder)].filter(isPlainName);
+      const folders = names.filter((name) =>
+        lookAt(this.#root, join(this.#folder, name))?.isDirectory(),
+      );
+      for (const name of folders) remove(this.#root, join(this.#folder, name, "checkpoint"));
+      for (const name of ["checkpoint", "index.jsonl"])
+        remove(this.#root, join(this.#folder, name));
+    });
+  }
+
+  /** The number of sessions that have files. */
+  get count(): number {
+    return this.#indexed().length;
+  }
+
   /** Removes a session's files, because the session is being deleted. */
   async remove(sessionId: string): Promise<void> {
     if (!isPlainName(sessionId) || !lookAt(this.#root, this.#folder)) return;
@@ -85,6 +109,23 @@ export class SessionFiles implements Projection {
       remove(this.#root, join(this.#folder, sessionId));
       const others = this.#indexed().filter((line) => indexedSession(line) !== sessionId);
       this.#replace("index.jsonl", linesOf(others));
+    });
+  }
+
+  /** Writes the files of sessions whose folder somebody deleted. Without its checkpoint, all start again. */
+  async #restoreLost(): Promise<void> {
+    if (!lookAt(this.#root, this.#folder)) return;
+    const lost = () => {
+      const present = new Set(readdirSync(this.#folder));
+      return this.#indexed()
+        .map(indexedSession)
+        .filter((id) => id !== undefined && isPlainName(id) && !present.has(id));
+    };
+    if (lost().length === 0) return;
+    await this.#oneWriter(async () => {
+      // Another process may have deleted a session meanwhile.
+      for (const sessionId of lost())
+        if (sessionId !== undefined) await this.#project(sessionId, []);
     });
   }
 

@@ -333,6 +333,15 @@ export class LocalSessionService implements SessionService {
     this.#live.forget(sessionId);
   }
 
+  async unarchive(request: requests.SessionRequest): Promise<void> {
+    this.#require("session-store");
+    const { sessionId } = requests.parseRequest(requests.sessionRequest, request);
+    await this.#work.run(sessionId, { archivedToo: true }, async (session) => {
+      if (!session.state.archived) return;
+      await session.commit([{ type: "session_unarchived", session_id: sessionId }]);
+    });
+  }
+
   async delete(request: requests.SessionRequest): Promise<void> {
     this.#require("session-store");
     const { sessionId } = requests.parseRequest(requests.sessionRequest, request);

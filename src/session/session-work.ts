@@ -51,6 +51,7 @@ export class SessionWork {
     if (session.state.archived && !archivedToo) {
       throw new SessionError("SESSION_NOT_FOUND", {
         message: `The session "${sessionId}" is archived.`,
+        hint: `Bring it back first: \`rkat sessions unarchive ${sessionId}\`.`,
       });
     }
     if (session.running) throw new SessionError("SESSION_BUSY");

@@ -176,6 +176,17 @@ export const OPERATIONS = {
     command: "sessions archive",
     effect: "adds",
   },
+  unarchive: {
+    description: "Unarchive a session: it is listed again and takes turns.",
+    request: requests.sessionRequest,
+    result: nothing,
+    resultKey: "unarchived",
+    rpc: "session/unarchive",
+    http: { method: "POST", path: "/sessions/{session_id}/unarchive" },
+    tool: "session_unarchive",
+    command: "sessions unarchive",
+    effect: "adds",
+  },
   delete: {
     description: "Delete a session, its log and its memory.",
     request: requests.sessionRequest,

@@ -55,6 +55,7 @@ export function serviceOver(connection: ServiceConnection): SessionService {
     read: (request) => call("read", request),
     list: (request) => call("list", request),
     archive: async (request) => void (await call("archive", request)),
+    unarchive: async (request) => void (await call("unarchive", request)),
     delete: async (request) => void (await call("delete", request)),
     searchMemory: (request) => call("searchMemory", request),
     listMemory: (request) => call("listMemory", request),

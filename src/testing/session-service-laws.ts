@@ -131,7 +131,22 @@ export const sessionServiceLaws: readonly Law<OpenService>[] = [
       await second.archive({ sessionId });
       assert.deepEqual(await second.list({}), []);
       assert.equal((await second.list({ includeArchived: true })).length, 1);
-      await assertCode(second.startTurn({ sessionId, prompt: "third" }), "SESSION_NOT_FOUND");
+      const requests = [
+        () => second.startTurn({ sessionId, prompt: "third" }),
+        () => second.resume({ sessionId, prompt: "third" }),
+        () => second.compact({ sessionId }),
+        () => second.updateTask({ sessionId, goal: "Nothing." }),
+        () => second.pin({ sessionId, position: 1 }),
+        () => second.archive({ sessionId }),
+      ];
+      for (const request of requests) {
+        const { message } = await assertCode(request(), "SESSION_NOT_FOUND");
+        assert.equal(message, `The session "${sessionId}" is archived.`);
+      }
+      await second.unarchive({ sessionId });
+      await second.unarchive({ sessionId });
+      assert.equal((await second.list({})).length, 1);
+      assert.equal((await second.startTurn({ sessionId, prompt: "third" })).turns, 3);
     },
   },
   {
@@ -187,6 +202,7 @@ export const sessionServiceLaws: readonly Law<OpenService>[] = [
         () => service.resume({ sessionId, prompt: "hi" }),
         () => service.read({ sessionId }),
         () => service.archive({ sessionId }),
+        () => service.unarchive({ sessionId }),
         () => service.delete({ sessionId }),
         () => service.compact({ sessionId }),
         () => service.interrupt({ sessionId }),
@@ -860,7 +876,9 @@ export const sessionServiceLaws: readonly Law<OpenService>[] = [
           ["Be brief.", false],
         ],
       );
+      assert.equal((await service.readKnowledge({ knowledgeId })).usedAt, undefined);
       const hits = await service.searchMemory({ query: "yarn" });
+      assert.ok((await service.readKnowledge({ knowledgeId })).usedAt);
       assert.ok(hits.some(({ content }) => content === "Always use yarn."));
       const { sessionId } = await service.createSession({});
       assert.ok((await systemPrompt(service, sessionId)).includes(made.addendum));

@@ -97,7 +97,7 @@ export function badRequests(sessionId: string): readonly BadRequest[] {
     ...invalid("addKnowledge", { content: "x".repeat(5001) }),
     ...invalid("createSession", { approvals: { shell: "perhaps" } }),
     ...invalid("searchHistory", { query: "" }, { query: "fox", since: "yesterday" }),
-    ...(["read", "archive", "delete", "compact", "interrupt"] as const).map(
+    ...(["read", "archive", "unarchive", "delete", "compact", "interrupt"] as const).map(
       (operation): BadRequest => ({
         operation,
         request: { sessionId: unknown },

@@ -157,6 +157,11 @@ class Commands implements Record<OperationName, (params: Params, options: TurnOp
     return this.#ask({ command, fields, words: wordsOf(session_id) });
   }
 
+  unarchive({ session_id, ...fields }: Params) {
+    const command = ["sessions", "unarchive", "--json"];
+    return this.#ask({ command, fields, words: wordsOf(session_id) });
+  }
+
   delete({ session_id, ...fields }: Params) {
     const command = ["sessions", "delete", "--json"];
     return this.#ask({ command, fields, words: wordsOf(session_id) });

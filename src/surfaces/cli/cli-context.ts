@@ -33,6 +33,14 @@ export interface Engine {
     recorded: Pick<Replay, "model" | "tools">,
     options: { readonly summarizer?: string },
   ): Promise<Opened<{ readonly service: SessionService; readonly memory?: MemoryStore }>>;
+  /**
+   * Writes the files of all sessions again from their logs. Returns the folder and the number of sessions.
+   *
+   * @throws SessionError `SESSION_PERSISTENCE_DISABLED`
+   */
+  projectSessions(
+    workspace: Workspace,
+  ): Promise<{ readonly folder: string; readonly sessions: number }>;
   /** The version of SQLite, and what is wrong with it. */
   examineSqlite(): Promise<{ readonly version: string; readonly problem?: string }>;
   /** The problems of a store's file; empty when it is sound. */

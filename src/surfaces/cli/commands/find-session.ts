@@ -54,11 +54,15 @@ export async function findSession(
     if (found) return found.sessionId;
     throw new SessionError("SESSION_NOT_FOUND", { message: noneBack(back) });
   }
-  const found = await service.list({ idPrefix: name, limit: CANDIDATES_MAX, includeArchived });
+  const listed = (archivedToo: boolean) =>
+    service.list({ idPrefix: name, limit: CANDIDATES_MAX, includeArchived: archivedToo });
+  const live = await listed(includeArchived);
+  // The beginning of an archived session's id names that session, so that a turn is refused with the reason.
+  const found = live.length > 0 || includeArchived ? live : await listed(true);
   const exact =
     found.find(({ sessionId }) => sessionId === name) ?? (found.length === 1 && found[0]);
   if (exact) return exact.sessionId;
-  // A full id may be archived, or not yet listed. The service reports what is wrong with it.
+  // A full id may not be listed yet. The service reports what is wrong with it.
   if (found.length === 0) return name;
   throw ambiguous(name, found);
 }

@@ -3,11 +3,13 @@ import { given } from "../../../../core/fields.ts";
 import { compactionOutcome } from "../../../../core/results.ts";
 import { toWire } from "../../../../core/wire.ts";
 import type { CliContext } from "../../cli-context.ts";
+import { plural } from "../../render/amounts.ts";
 import { renderCompaction } from "../../render/render-context.ts";
 import { printEnd, printEvent, printJson } from "../../terminal/print.ts";
 import { ProgressLine } from "../../terminal/progress-line.ts";
 import { sessionCommand, withSession } from "../find-session.ts";
 import { type OutputForm, outputOption } from "../run-flags.ts";
+import { workspaceOf } from "../with-service.ts";
 
 /** `rkat sessions archive`. */
 export function archiveCommand(sessions: Command, context: CliContext): void {
@@ -19,6 +21,20 @@ export function archiveCommand(sessions: Command, context: CliContext): void {
         await service.archive({ sessionId });
         if (json) await printJson(stdout, { archived: true });
         else await stderr.write(`Archived ${sessionId}.\n`);
+      }),
+    );
+}
+
+/** `rkat sessions unarchive`. */
+export function unarchiveCommand(sessions: Command, context: CliContext): void {
+  const { stdout, stderr } = context.terminal;
+  const unarchive = sessionCommand(sessions, "unarchive", "bring an archived session back")
+    .option("--json", "for scripts")
+    .action((name: string, { json }: { json?: true }) =>
+      withSession(context, unarchive, name, async (service, sessionId) => {
+        await service.unarchive({ sessionId });
+        if (json) await printJson(stdout, { unarchived: true });
+        else await stderr.write(`Unarchived ${sessionId}.\n`);
       }),
     );
 }
@@ -77,4 +93,20 @@ export function compactCommand(sessions: Command, context: CliContext): void {
         { includeArchived: false },
       ),
     );
+}
+
+/** `rkat sessions project`. */
+export function projectCommand(sessions: Command, context: CliContext): void {
+  const { terminal, engine } = context;
+  const project = sessions
+    .command("project")
+    .description("write the files of all sessions again, from their logs")
+    .option("--json", "for scripts")
+    .action(async ({ json }: { json?: true }) => {
+      const workspace = await workspaceOf(context, project);
+      const written = await engine.projectSessions(workspace);
+      if (json) return await printJson(terminal.stdout, written);
+      const { folder, sessions: count } = written;
+      await terminal.stderr.write(`Wrote the files of ${plural(count, "session")} to ${folder}.\n`);
+    });
 }

@@ -1,6 +1,12 @@
 import type { Command } from "commander";
 import type { CliContext } from "../../cli-context.ts";
-import { archiveCommand, compactCommand, deleteCommand } from "./change-commands.ts";
+import {
+  archiveCommand,
+  compactCommand,
+  deleteCommand,
+  projectCommand,
+  unarchiveCommand,
+} from "./change-commands.ts";
 import { createCommand } from "./create-command.ts";
 import { contextCommand, eventsCommand, listCommand, showCommand } from "./read-commands.ts";
 import { pinsCommands, taskCommand } from "./working-memory-commands.ts";
@@ -19,9 +25,11 @@ export function sessionsCommand(program: Command, context: CliContext): void {
     taskCommand,
     pinsCommands,
     archiveCommand,
+    unarchiveCommand,
     deleteCommand,
     compactCommand,
     eventsCommand,
+    projectCommand,
   ]) {
     register(sessions, context);
   }
