@@ -1,4 +1,5 @@
 import { errorText } from "../core/errors.ts";
+import { joinSignals } from "../core/join-signals.ts";
 import type { ToolUse } from "../core/message.ts";
 import { ToolError, type ToolErrorCode, type ToolOutput } from "../core/tool.ts";
 import type { ToolSet } from "./tool-set.ts";
@@ -30,12 +31,11 @@ export async function executeTool(
     };
   }
   const timeoutMs = tool.timeoutMs ?? options.timeoutMs;
-  const timeout = AbortSignal.timeout(timeoutMs);
-  const either = AbortSignal.any([signal, timeout]);
+  const either = joinSignals([signal], timeoutMs);
   try {
     const output = await untilAborted(
-      tool.execute(call.args, { sessionId, toolUseId: call.id, signal: either }),
-      either,
+      tool.execute(call.args, { sessionId, toolUseId: call.id, signal: either.signal }),
+      either.signal,
     );
     return {
       ...(typeof output === "string" ? { content: output, is_error: false } : output),
@@ -43,7 +43,7 @@ export async function executeTool(
     };
   } catch (error) {
     signal.throwIfAborted();
-    if (timeout.aborted) {
+    if (either.timedOut) {
       const failure = toolFailure("timeout", `The call took longer than ${timeoutMs} ms.`);
       return { ...failure, durationMs: durationMs(), timedOutAfterMs: timeoutMs };
     }
@@ -51,6 +51,8 @@ export async function executeTool(
     const message =
       error instanceof ToolError ? error.message : `${call.name}: ${errorText(error)}`;
     return { ...toolFailure(code, message), durationMs: durationMs() };
+  } finally {
+    either.release();
   }
 }
 

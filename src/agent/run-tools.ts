@@ -1,5 +1,6 @@
 import type { ApprovalAnswer } from "../core/approval.ts";
 import type { DurableEvent } from "../core/event.ts";
+import { joinSignals } from "../core/join-signals.ts";
 import type { ToolUse } from "../core/message.ts";
 import type { WaitingCall } from "../core/waiting-calls.ts";
 import {
@@ -71,7 +72,7 @@ export async function runTools(
   const failed = new Set<string>();
   let left = calls.length;
   const stop = new AbortController();
-  const signal = AbortSignal.any([context.signal, stop.signal]);
+  const { signal, release } = joinSignals([context.signal, stop.signal]);
   const outcomes = await Promise.allSettled(
     calls
       .map(async (call) => {
@@ -91,6 +92,7 @@ export async function runTools(
         }),
       ),
   );
+  release();
   for (const outcome of outcomes) if (outcome.status === "rejected") throw outcome.reason;
   return left === 0;
 }

@@ -1,5 +1,6 @@
 import { ERRORS, SessionError } from "../core/errors.ts";
 import type { DurableEvent } from "../core/event.ts";
+import { type JoinedSignal, joinSignals } from "../core/join-signals.ts";
 import type { LanguageModel } from "../core/language-model.ts";
 import { type ToolUse, toolUses } from "../core/message.ts";
 import { eventOfBlock } from "../core/message-assembler.ts";
@@ -75,8 +76,7 @@ export async function runTurn(prompt: Prompt | undefined, options: RunOptions): 
 class Run {
   readonly #options: RunOptions;
   readonly #budget: RunBudget;
-  readonly #signal: AbortSignal;
-  readonly #deadline: AbortSignal | undefined;
+  readonly #stop: JoinedSignal;
   #usage: Usage = NO_USAGE;
   #calls = 0;
   #text = "";
@@ -91,10 +91,7 @@ class Run {
     this.#options = options;
     this.#budget = new RunBudget(options.budget);
     const { maxDurationMs } = options.budget;
-    this.#deadline = maxDurationMs === undefined ? undefined : AbortSignal.timeout(maxDurationMs);
-    this.#signal = this.#deadline
-      ? AbortSignal.any([options.signal, this.#deadline])
-      : options.signal;
+    this.#stop = joinSignals([options.signal], maxDurationMs);
   }
 
   async run(prompt: Prompt | undefined): Promise<RunResult> {
@@ -105,7 +102,7 @@ class Run {
       if (!this.#isEnded) await log.commit([this.#completion()]);
       return this.#result(end);
     } catch (error) {
-      if (this.#deadline?.aborted && !this.#options.signal.aborted) {
+      if (this.#stop.timedOut && !this.#options.signal.aborted) {
         await this.#closeOpenCalls("The time of the turn is used up.");
         await log.commit(this.#budget.warnings());
         if (log.state.openCalls.length > 0) return this.#result(await this.#pause());
@@ -113,6 +110,8 @@ class Run {
         return this.#result("budget_exhausted");
       }
       throw await this.#fail(error);
+    } finally {
+      this.#stop.release();
     }
   }
 
@@ -140,17 +139,17 @@ class Run {
   }
 
   get #tools(): ToolsContext {
-    return { ...this.#options, budget: this.#budget, signal: this.#signal };
+    return { ...this.#options, budget: this.#budget, signal: this.#stop.signal };
   }
 
   async #loop(): Promise<TurnEnd> {
     const { log, budget, compaction } = this.#options;
     for (;;) {
-      this.#signal.throwIfAborted();
+      this.#stop.signal.throwIfAborted();
       if (await this.#isSpent()) return "budget_exhausted";
       if (this.#calls >= (budget.maxModelCalls ?? MODEL_CALLS_MAX)) return "turn_limit";
       if (compaction) {
-        const paid = await compactIfDue(log, { ...this.#options, compaction }, this.#signal);
+        const paid = await compactIfDue(log, { ...this.#options, compaction }, this.#stop.signal);
         this.#spend(paid);
         if (await this.#isSpent()) return "budget_exhausted";
       }
@@ -188,7 +187,7 @@ class Run {
         const trigger = { why: "overflow", tries } as const;
         const parts = { ...this.#options, compaction };
         await log.commit([overflowEvent(log.state, parts)]);
-        const outcome = await runCompaction(log, parts, trigger, this.#signal);
+        const outcome = await runCompaction(log, parts, trigger, this.#stop.signal);
         this.#spend(outcome.usage);
         if (!outcome.changed) throw error;
         if (await this.#isSpent()) return undefined;
@@ -206,7 +205,7 @@ class Run {
         messages: log.state.sentMessages,
         tools: tools.definitions,
         ...(maxTokens === undefined ? {} : { maxTokens }),
-        signal: this.#signal,
+        signal: this.#stop.signal,
       },
       {
         retry,

@@ -1,5 +1,6 @@
 import type { EngineCompactor, RebuildResult } from "../core/compactor.ts";
 import { errorText } from "../core/errors.ts";
+import { joinSignals } from "../core/join-signals.ts";
 import { isSummary, type Message } from "../core/message.ts";
 import type { SummaryFailure } from "./compact-history-result.ts";
 import { cutEnd } from "./cut-text.ts";
@@ -45,8 +46,6 @@ export type WrittenSummary =
   | { readonly text?: undefined; readonly failure: SummaryFailure };
 
 const TIMEOUT_MS = 120_000;
-/** What a timer can count to; it takes a longer time for none at all. */
-const TIMER_MS_MAX = 2 ** 31 - 1;
 
 /** No summary gets more of the window than this, whatever the settings say: the record needs room. */
 const WINDOW_PART = 1 / 4;
@@ -118,22 +117,20 @@ async function ask(
   request: Omit<SummaryRequest, "signal">,
   { timeoutMs = TIMEOUT_MS, signal }: SummaryOptions,
 ): Promise<string | SummaryFailure> {
-  const timeout = new AbortController();
-  const either = AbortSignal.any(signal ? [signal, timeout.signal] : [timeout.signal]);
+  const either = joinSignals([signal], timeoutMs);
   const stopped = new Promise<never>((_, reject) => {
-    either.addEventListener("abort", () => reject(either.reason), { once: true });
+    either.signal.addEventListener("abort", () => reject(either.signal.reason), { once: true });
   });
-  const answer = (async () => summarize({ ...request, signal: either }))();
-  const timer = setTimeout(() => timeout.abort(), Math.min(timeoutMs, TIMER_MS_MAX));
+  const answer = (async () => summarize({ ...request, signal: either.signal }))();
   try {
     return judged(await Promise.race([answer, stopped]));
   } catch (error) {
     signal?.throwIfAborted();
-    return timeout.signal.aborted
+    return either.timedOut
       ? { reason: "summary_timeout", detail: `No summary came within ${timeoutMs} ms.` }
       : { reason: "summary_failed", detail: errorText(error) };
   } finally {
-    clearTimeout(timer);
+    either.release();
   }
 }
 

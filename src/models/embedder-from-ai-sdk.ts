@@ -2,6 +2,7 @@ import { setTimeout as wait } from "node:timers/promises";
 import type { EmbeddingModelV4 } from "@ai-sdk/provider";
 import type { Embedder } from "../core/embedder.ts";
 import { SessionError } from "../core/errors.ts";
+import { joinSignals } from "../core/join-signals.ts";
 import { headWithin } from "../core/tokens.ts";
 import { type FailureContext, providerFailure } from "./provider-failure.ts";
 
@@ -143,16 +144,18 @@ async function ask(
   signal: AbortSignal | undefined,
 ): Promise<readonly Float32Array[]> {
   const model = await load();
-  const timeout = AbortSignal.timeout(options.timeoutMs ?? 30_000);
+  const either = joinSignals([signal], options.timeoutMs ?? 30_000);
   try {
     const { embeddings } = await model.doEmbed({
       values: [...texts],
-      abortSignal: signal ? AbortSignal.any([signal, timeout]) : timeout,
+      abortSignal: either.signal,
       ...(shortenedTo === undefined ? {} : { dimensions: shortenedTo }),
     });
     return checkedVectors(embeddings, { of: options.id, count: texts.length, dimensions });
   } catch (error) {
     throw providerFailure(error, options);
+  } finally {
+    either.release();
   }
 }
 

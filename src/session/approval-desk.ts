@@ -4,6 +4,7 @@ import type { ToolSet } from "../agent/tool-set.ts";
 import type { ApprovalAnswer, Approve, PendingApproval } from "../core/approval.ts";
 import type { ApprovalStore } from "../core/approval-store.ts";
 import type { SessionSettings } from "../core/event.ts";
+import { joinSignals } from "../core/join-signals.ts";
 import type { LiveSession } from "./live-session.ts";
 
 export interface ApprovalOptions {
@@ -85,14 +86,13 @@ export class ApprovalDesk {
     const { timeoutMs = TIMEOUT_MS } = this.#options;
     await this.#store.add([approval]);
     const over = new AbortController();
-    const signal = AbortSignal.any([stopped, over.signal]);
-    const timer = setTimeout(() => over.abort(), timeoutMs);
+    const { signal, release } = joinSignals([stopped, over.signal], timeoutMs);
     try {
       const asked = this.#askHere(approval, signal);
       return await Promise.race([asked, this.#lookOut(approvalId, signal)]);
     } finally {
-      clearTimeout(timer);
       over.abort();
+      release();
       this.#waiting.delete(approvalId);
       stopped.throwIfAborted();
     }

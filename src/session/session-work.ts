@@ -3,6 +3,7 @@ import { recoverRun } from "../agent/recover-run.ts";
 import { SessionError } from "../core/errors.ts";
 import type { DurableEvent } from "../core/event.ts";
 import type { EventStore } from "../core/event-store.ts";
+import { joinSignals } from "../core/join-signals.ts";
 import type { TurnOptions } from "../core/session-service.ts";
 import type { SessionState } from "../core/session-state.ts";
 import type { SessionStore } from "../core/session-store.ts";
@@ -58,8 +59,8 @@ export class SessionWork {
     const controller = new AbortController();
     session.running = controller;
     const stopListening = onEvent ? session.listen(onEvent) : undefined;
-    const stopped = signal ? AbortSignal.any([signal, controller.signal]) : controller.signal;
-    const turn = this.#underLease(session, () => work(session, stopped));
+    const stopped = joinSignals([signal, controller.signal]);
+    const turn = this.#underLease(session, () => work(session, stopped.signal));
     this.#underWay.add(turn);
     try {
       return await turn;
@@ -67,6 +68,7 @@ export class SessionWork {
       this.#underWay.delete(turn);
       session.running = undefined;
       stopListening?.();
+      stopped.release();
       this.#deps.projections.wake();
     }
   }

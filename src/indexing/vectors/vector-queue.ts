@@ -1,5 +1,6 @@
 import { setImmediate, setTimeout as sleep } from "node:timers/promises";
 import type { Embedder } from "../../core/embedder.ts";
+import { joinSignals } from "../../core/join-signals.ts";
 import { CALIBRATION_PAIRS, type Calibration, calibrate } from "../../vectors/calibration.ts";
 import { vectorProblem } from "../../vectors/vector-problem.ts";
 import { embedInTime } from "./embed-queries.ts";
@@ -233,8 +234,8 @@ export class VectorQueue {
 
   async #vectorsOf(texts: readonly string[]): Promise<readonly Float32Array[]> {
     const { embedder, timeoutMs } = this.#options;
-    const signal = AbortSignal.any([this.#closing.signal, AbortSignal.timeout(timeoutMs)]);
-    const vectors = await embedInTime(embedder, texts, signal);
+    const { signal, release } = joinSignals([this.#closing.signal], timeoutMs);
+    const vectors = await embedInTime(embedder, texts, signal).finally(release);
     if (vectors.length === texts.length) return vectors;
     throw new Error(`it gave ${vectors.length} vectors for ${texts.length} texts`);
   }

@@ -2,6 +2,7 @@ import { hash } from "node:crypto";
 import { lstatSync } from "node:fs";
 import { dirname } from "node:path";
 import type { Embedder } from "../../core/embedder.ts";
+import { joinSignals } from "../../core/join-signals.ts";
 import type {
   MemoryCheck,
   MemoryEntry,
@@ -196,8 +197,7 @@ export class HnswMemoryStore implements MemoryStore {
 
   /** Returns whether the index has all entries now. It tries the rest again the next time. */
   #catchUp({ signal: given, ...options }: FillOptions = {}): Promise<boolean> {
-    const closing = this.#closing.signal;
-    const signal = given ? AbortSignal.any([given, closing]) : closing;
+    const { signal, release } = joinSignals([given, this.#closing.signal]);
     return this.#queue(async () => {
       const index = await this.#open();
       try {
@@ -207,7 +207,7 @@ export class HnswMemoryStore implements MemoryStore {
         // A killed process loses little, and writing costs little.
         if (index.changes > Math.max(1000, index.size / 4)) this.#write(index);
       }
-    });
+    }).finally(release);
   }
 
   /** The same, but the search does not wait for long work, which goes on after it. */

@@ -1,6 +1,7 @@
 import type { Readable, Writable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import { SessionError } from "../../core/errors.ts";
+import { joinSignals } from "../../core/join-signals.ts";
 import { type Line, lineProblem, readLines } from "../../core/read-lines.ts";
 import type { SessionService } from "../../core/session-service.ts";
 import { LineWriter } from "../line-writer.ts";
@@ -207,10 +208,11 @@ export class JsonRpcServer {
   /** Waits until everything is answered, or the time is up. */
   async #settle(timeoutMs: number, signal?: AbortSignal): Promise<void> {
     const settled = new AbortController();
-    const stop = signal ? AbortSignal.any([signal, settled.signal]) : settled.signal;
-    const timeout = sleep(timeoutMs, undefined, { signal: stop }).catch(() => {});
+    const stop = joinSignals([signal, settled.signal]);
+    const timeout = sleep(timeoutMs, undefined, { signal: stop.signal }).catch(() => {});
     await Promise.race([Promise.all(this.#unanswered), timeout]);
     settled.abort();
+    stop.release();
   }
 
   /** Waits until subscriptions have sent what is in the log. */

@@ -2,6 +2,7 @@ import type { CallToolResult, Client } from "@modelcontextprotocol/client";
 import { errorText, SessionError } from "../../core/errors.ts";
 import type { EventEnvelope } from "../../core/event.ts";
 import { newId } from "../../core/ids.ts";
+import { joinSignals } from "../../core/join-signals.ts";
 import { parseRequest } from "../../core/requests.ts";
 import type { SubscribeOptions, TurnOptions } from "../../core/session-service.ts";
 import { isObject } from "../../core/wire.ts";
@@ -77,7 +78,7 @@ export class McpConnection implements ServiceConnection {
     while (!signal?.aborted) {
       const subscription = new RemoteSubscription(newId(), 0);
       const stop = new AbortController();
-      const stopped = signal ? AbortSignal.any([signal, stop.signal]) : stop.signal;
+      const { signal: stopped, release } = joinSignals([signal, stop.signal]);
       stopped.addEventListener("abort", () => subscription.end());
       this.#callTool(
         SESSION_EVENTS.tool,
@@ -105,6 +106,7 @@ export class McpConnection implements ServiceConnection {
         after = { after_seq: subscription.last };
       } finally {
         stop.abort();
+        release();
       }
     }
   }

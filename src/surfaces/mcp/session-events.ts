@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { SessionError } from "../../core/errors.ts";
 import { type EventEnvelope, isTransient } from "../../core/event.ts";
+import { joinSignals } from "../../core/join-signals.ts";
 import { parseRequest, sessionRequest } from "../../core/requests.ts";
 import type { SessionService } from "../../core/session-service.ts";
 import { errorToWire, fromWire } from "../../core/wire.ts";
@@ -106,9 +107,12 @@ async function page(
   const events: EventEnvelope[] = [];
   let bytes = 0;
   let more = false;
+  const stopped = joinSignals([signal, stop.signal]);
   try {
-    const stopped = AbortSignal.any([signal, stop.signal]);
-    for await (const event of service.subscribe({ sessionId, afterSeq }, { signal: stopped })) {
+    for await (const event of service.subscribe(
+      { sessionId, afterSeq },
+      { signal: stopped.signal },
+    )) {
       if (isTransient(event.payload)) continue;
       bytes += JSON.stringify(event).length;
       more = events.length === limit || (events.length > 0 && bytes > BYTES_MAX);
@@ -120,6 +124,7 @@ async function page(
     }
   } finally {
     clearTimeout(timer);
+    stopped.release();
   }
   return { events, seq: events.at(-1)?.seq ?? afterSeq, more };
 }

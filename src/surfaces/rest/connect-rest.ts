@@ -7,6 +7,7 @@ import {
 } from "eventsource-parser/stream";
 import { SessionError, shownAddress } from "../../core/errors.ts";
 import type { EventEnvelope } from "../../core/event.ts";
+import { joinSignals } from "../../core/join-signals.ts";
 import { parseRequest, subscribe as subscribeRequest } from "../../core/requests.ts";
 import type { SessionService, SubscribeOptions, TurnOptions } from "../../core/session-service.ts";
 import { fromWire } from "../../core/wire.ts";
@@ -81,9 +82,19 @@ class RestConnection implements ServiceConnection {
   }
 
   async *subscribe(params: Params, options: SubscribeOptions): AsyncGenerator<EventEnvelope> {
-    const signal = options.signal
-      ? AbortSignal.any([options.signal, this.#closed.signal])
-      : this.#closed.signal;
+    const { signal, release } = joinSignals([options.signal, this.#closed.signal]);
+    try {
+      yield* this.#events(params, { ...options, signal });
+    } finally {
+      release();
+    }
+  }
+
+  /** The events, over as many connections as it takes. */
+  async *#events(
+    params: Params,
+    { signal, onOpen }: SubscribeOptions & { readonly signal: AbortSignal },
+  ): AsyncGenerator<EventEnvelope> {
     let last: string | undefined;
     let failures = 0;
     while (!signal.aborted) {
@@ -92,7 +103,7 @@ class RestConnection implements ServiceConnection {
         const response = await this.#send(SUBSCRIBE, params, headers, signal);
         if (last === undefined) {
           last = response.headers.get("last-event-id") ?? "0";
-          options.onOpen?.(Number(last));
+          onOpen?.(Number(last));
         }
         failures = 0;
         for await (const { event, id, data } of readEventStream(response)) {

@@ -3,6 +3,7 @@ import type { Approve } from "../../../core/approval.ts";
 import { SessionError } from "../../../core/errors.ts";
 import type { EventEnvelope, SessionEvent } from "../../../core/event.ts";
 import { given } from "../../../core/fields.ts";
+import { joinSignals } from "../../../core/join-signals.ts";
 import type { StartTurn } from "../../../core/requests.ts";
 import type { SessionService, TurnOptions, TurnResult } from "../../../core/session-service.ts";
 import type { CliContext } from "../cli-context.ts";
@@ -156,12 +157,10 @@ export class Chat implements Conversation {
       ...given({ model: this.model, maxTokens: this.#flags.maxTokens }),
     };
     const result = await terminal
-      .interruptible((signal) =>
-        this.#run(prompt, request, {
-          signal: AbortSignal.any([signal, stop.signal]),
-          onEvent,
-        }),
-      )
+      .interruptible((interrupted) => {
+        const { signal, release } = joinSignals([interrupted, stop.signal]);
+        return this.#run(prompt, request, { signal, onEvent }).finally(release);
+      })
       .finally(() => view.end());
     await this.#show(result, stream);
     for (const line of await learned.notes(this.service)) await this.note(line);

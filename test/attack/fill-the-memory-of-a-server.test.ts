@@ -1,0 +1,19 @@
+import { execFile } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { expect, test } from "vitest";
+import { trials } from "../support/trials.ts";
+
+const SOAK = fileURLToPath(new URL("../support/soak.ts", import.meta.url));
+const TIMES = trials(400, 10_000);
+/** What a process learns once, such as compiled code, is in it. A request that stays is 10 KB and more. */
+const GROWTH_BYTES_MAX = 1_000_000;
+
+for (const kind of ["turns", "compactions", "requests", "subscriptions"]) {
+  test(`${TIMES} ${kind} leave nothing behind`, async () => {
+    const args = ["--expose-gc", "--disable-warning=ExperimentalWarning", SOAK, kind, `${TIMES}`];
+    const { stdout } = await promisify(execFile)(process.execPath, args);
+    const { early, end } = JSON.parse(stdout) as { early: number; end: number };
+    expect(end - early).toBeLessThan(GROWTH_BYTES_MAX);
+  }, 600_000);
+}
