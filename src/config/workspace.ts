@@ -132,6 +132,24 @@ export function lookAtStore(storeFile: string): void {
 function requireTrustedStore(workspace: Workspace, env: Environment): void {
   const { storeFile } = workspace;
   lookAtStore(storeFile);
-  if (trustIn(workspace, env).store) return;
-  throw new SessionError("STORE_NOT_TRUSTED", { detail: `It is ${storeFile}.` });
+  if (!trustIn(workspace, env).store) {
+    throw new SessionError("STORE_NOT_TRUSTED", { detail: `It is ${storeFile}.` });
+  }
+  const foreign = ["-wal", "-journal"].map((end) => storeFile + end).find(isForeign(workspace));
+  if (foreign === undefined) return;
+  throw new SessionError("STORE_NOT_TRUSTED", {
+    message: `${foreign} was not made by rkat: its permissions are not those of ${storeFile}.`,
+    hint: "SQLite would read it into your store. Move it away if it came with the project. If it is yours, give it the permissions of the store.",
+  });
+}
+
+/**
+ * SQLite gives the files beside a store the permissions of the store, which is private. A file that
+ * git wrote is readable by others.
+ */
+function isForeign({ folder, storeFile }: TrustedPlaces): (file: string) => boolean {
+  return (file) => {
+    const beside = lookAtFile(folder, file);
+    return beside !== undefined && beside.mode !== lookAtFile(folder, storeFile)?.mode;
+  };
 }
