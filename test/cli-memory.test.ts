@@ -35,6 +35,7 @@ async function projectWithMemory(): Promise<Project> {
     added: 3,
     already_there: 0,
     blank: 0,
+    redacted: {},
   });
   return project;
 }

@@ -8,6 +8,7 @@ import {
 import { errorText, SessionError } from "../core/errors.ts";
 import { isSummary, type Message } from "../core/message.ts";
 import { estimateTokens } from "../core/tokens.ts";
+import { redactMessage } from "../secrets/redact-message.ts";
 import { checkRebuild, describeViolation } from "./check-rebuild.ts";
 import {
   type CompactHistoryResult,
@@ -173,17 +174,22 @@ export async function compactHistory(
     if (dry.shortened.length > 0) return pruned(dry.shortened);
     return unchanged("nothing_to_discard", "Every message of the history has to stay.");
   }
-  const { discarded, messages: retained, summaryBytesMax } = dry;
+  const { messages: retained, summaryBytesMax } = dry;
+  // The summary and the names after it outlast what they were made of. No credential gets into them.
+  const discarded = dry.discarded.map(redactMessage);
   const anchored = options.keepAnchors !== false && summaryBytesMax > 0;
   const parts = { discarded, retained: retained.filter((message) => !isSummary(message)) };
-  const written = await writeSummary(dry, {
-    ...options,
-    compactor,
-    contextWindow,
-    onSummaryFailure: outgrown ? "fallback" : (options.onSummaryFailure ?? "keep"),
-    retained: parts.retained,
-    reservedBytes: () => (anchored ? anchorBytes(parts, summaryBytesMax) : 0),
-  });
+  const written = await writeSummary(
+    { ...dry, discarded },
+    {
+      ...options,
+      compactor,
+      contextWindow,
+      onSummaryFailure: outgrown ? "fallback" : (options.onSummaryFailure ?? "keep"),
+      retained: parts.retained,
+      reservedBytes: () => (anchored ? anchorBytes(parts, summaryBytesMax) : 0),
+    },
+  );
   if (written.text === undefined) return unchanged(written.failure.reason, written.failure.detail);
   const kept =
     anchored && written.by !== "none"

@@ -2,6 +2,7 @@ import type { EngineCompactor, RebuildResult } from "../core/compactor.ts";
 import { errorText } from "../core/errors.ts";
 import { joinSignals } from "../core/join-signals.ts";
 import { isSummary, type Message } from "../core/message.ts";
+import { redactSecrets } from "../secrets/redact-secrets.ts";
 import type { SummaryFailure } from "./compact-history-result.ts";
 import { cutEnd } from "./cut-text.ts";
 import { looksLikeError } from "./looks-like-error.ts";
@@ -142,7 +143,7 @@ function judged(answer: unknown): string | SummaryFailure {
   if (looksLikeError(answer)) {
     return { reason: "summary_failed", detail: `Instead of a summary: ${cutEnd(answer, 300)}` };
   }
-  return answer.trim();
+  return redactSecrets(answer.trim());
 }
 
 /** Nothing that a reader would see: white space, control and format characters. */

@@ -119,7 +119,11 @@ export interface MemoryOperations {
   search(request: Given<SearchMemory>): Promise<readonly MemoryHit[]>;
   list(request: Given<ListMemory>): Promise<readonly MemoryEntry[]>;
   stats(request: Given<MemoryStatsRequest>): Promise<MemoryStats>;
-  add(entries: readonly MemoryEntry[]): Promise<number>;
+  /** Credentials in the texts are replaced. Returns how many entries were new, and what was replaced. */
+  add(entries: readonly MemoryEntry[]): Promise<{
+    readonly added: number;
+    readonly redacted: Readonly<Record<string, number>>;
+  }>;
   verify(watch?: Watch): Promise<MemoryCheck>;
   reindex(watch?: Watch): Promise<void>;
 }

@@ -9,8 +9,10 @@ import type { MemoryEntry, MemoryScope, MemoryStore } from "../core/memory-store
 import { indexableText, isForgotten } from "../core/message.ts";
 import { type LoggedMessage, MessageAssembler } from "../core/message-assembler.ts";
 import { startsTurn } from "../core/turn.ts";
-import { redactSecrets } from "../secrets/redact-secrets.ts";
+
+import { redactEntries } from "../secrets/redact-secrets.ts";
 import { LogProjection, remember } from "./log-projection.ts";
+
 import { MEMORY_INDEX } from "./memory-behind.ts";
 
 export interface MemoryIndexOptions {
@@ -53,12 +55,12 @@ export class MemoryIndex extends LogProjection {
     for (const { sessionId, stored } of events) {
       entries.push(...(await this.#entriesAt(sessionId, stored)));
       if (stored.event.type !== "text_forgotten") continue;
-      await this.#memory.add(entries);
+      await this.#add(entries);
       entries = [];
       await this.#forget(sessionId, stored.event);
     }
     if (entries.length === 0) return;
-    await this.#memory.add(entries);
+    await this.#add(entries);
     // Undoes what was forgotten while the entries were read.
     const lastRead = new Map(events.map(({ sessionId, stored }) => [sessionId, stored.seq]));
     for (const sessionId of new Set(entries.map((entry) => entry.sessionId))) {
@@ -66,6 +68,10 @@ export class MemoryIndex extends LogProjection {
         if (event.type === "text_forgotten") await this.#forget(sessionId, event);
       }
     }
+  }
+
+  async #add(entries: readonly MemoryEntry[]): Promise<void> {
+    await this.#memory.add(redactEntries(entries).entries);
   }
 
   /** The entries that an event adds. */
@@ -114,7 +120,7 @@ export class MemoryIndex extends LogProjection {
       }
     }
     const entries = await this.#entriesIn(sessionId, spans);
-    await this.#memory.add(entries.filter(({ id }) => wanted.has(id)));
+    await this.#add(entries.filter(({ id }) => wanted.has(id)));
   }
 
   async #entriesIn(sessionId: string, spans: readonly DiscardedSpan[]): Promise<MemoryEntry[]> {
@@ -152,7 +158,7 @@ class SessionReader {
 
 function entryOf(sessionId: string, said: SaidMessage): MemoryEntry[] {
   const { id, from, message, origin, timestampMs, turn } = said;
-  const content = redactSecrets(indexableText(message));
+  const content = indexableText(message);
   if (content.trim() === "" || isForgotten(content)) return [];
   const speaker = speakerOf(origin);
   return [

@@ -25,3 +25,22 @@ export function redactAndCount(text: string): Redacted {
   }
   return { text: parts.join("") + text.slice(at), counts };
 }
+
+/** Entries that were redacted before: a service does it, and the store behind it does not again. */
+const REDACTED = new WeakSet<object>();
+
+/** The entries with a note in the place of each credential, and what was replaced by kind. */
+export function redactEntries<Entry extends { readonly content: string }>(
+  entries: readonly Entry[],
+): { readonly entries: readonly Entry[]; readonly counts: Readonly<Record<string, number>> } {
+  const counts: Record<string, number> = {};
+  const redacted = entries.map((entry) => {
+    if (REDACTED.has(entry)) return entry;
+    const { text: content, counts: found } = redactAndCount(entry.content);
+    for (const [kind, count] of Object.entries(found)) counts[kind] = (counts[kind] ?? 0) + count;
+    const clean = { ...entry, content };
+    REDACTED.add(clean);
+    return clean;
+  });
+  return { entries: redacted, counts };
+}

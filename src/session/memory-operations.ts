@@ -65,7 +65,12 @@ export function memoryOperations(
       const memory = await upToDate();
       return await memory.stats(sessionId === undefined ? undefined : { sessionId });
     },
-    add: async (entries) => await (await upToDate()).add(entries),
+    async add(entries) {
+      // A search does not need it, and starts sooner without.
+      const { redactEntries } = await import("../secrets/redact-secrets.ts");
+      const { entries: redacted, counts } = redactEntries(entries);
+      return { added: await (await upToDate()).add(redacted), redacted: counts };
+    },
     verify: async (watch) => await (await upToDate()).verify(watch),
     reindex: async (watch) => await (await upToDate()).reindex(watch),
   };

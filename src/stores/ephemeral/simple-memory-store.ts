@@ -10,6 +10,7 @@ import type {
 } from "../../core/memory-store.ts";
 import { utf8Bytes } from "../../core/tokens.ts";
 import { memoryFilter } from "../../search/memory-filter.ts";
+import { redactEntries } from "../../secrets/redact-secrets.ts";
 
 /**
  * Keeps memory in this process, without an index. The first memory store to read.
@@ -31,7 +32,7 @@ export class SimpleMemoryStore implements MemoryStore {
   async add(entries: readonly MemoryEntry[]): Promise<number> {
     const before = this.#entries.size;
     // Read all before storing any, so that a bad entry refuses the whole batch.
-    const fresh = entries.filter(({ content }) => content.trim() !== "").map((one) => ({ ...one }));
+    const fresh = redactEntries(entries).entries.filter(({ content }) => content.trim() !== "");
     for (const entry of fresh) {
       if (!this.#entries.has(entry.id)) this.#entries.set(entry.id, entry);
     }

@@ -59,12 +59,19 @@ export class SqliteMemoryStore implements MemoryStore {
       : undefined;
   }
 
-  async add(entries: readonly MemoryEntry[]): Promise<number> {
+  async add(added: readonly MemoryEntry[]): Promise<number> {
+    // A search does not need it, and starts sooner without.
+    const { redactEntries } = await import("../../secrets/redact-secrets.ts");
+    const { entries } = redactEntries(added);
     await this.#prepare();
-    const { added, mergeDue } = await this.#database.run("addMemories", this.#namespace, entries);
+    const { added: count, mergeDue } = await this.#database.run(
+      "addMemories",
+      this.#namespace,
+      entries,
+    );
     if (mergeDue) this.#merger.wake();
-    if (added > 0) this.#vectors?.wake();
-    return added;
+    if (count > 0) this.#vectors?.wake();
+    return count;
   }
 
   async search(query: MemoryQuery): Promise<readonly MemoryHit[]> {

@@ -50,6 +50,8 @@ interface Counts {
   readonly already_there: number;
   /** Lines without text. Nothing could find them. */
   readonly blank: number;
+  /** Credentials that were replaced, by kind. */
+  readonly redacted: Readonly<Record<string, number>>;
 }
 
 async function addAll(
@@ -63,8 +65,13 @@ async function addAll(
   let read = 0;
   let added = 0;
   let blank = 0;
+  const redacted: Record<string, number> = {};
   const flush = async () => {
-    added += await memory.add(batch);
+    const done = await memory.add(batch);
+    added += done.added;
+    for (const [kind, count] of Object.entries(done.redacted)) {
+      redacted[kind] = (redacted[kind] ?? 0) + count;
+    }
     batch = [];
     characters = 0;
     progress.show(`adding: ${thousands(read)} lines`);
@@ -80,14 +87,16 @@ async function addAll(
     if (batch.length >= BATCH.entries || characters >= BATCH.characters) await flush();
   }
   if (batch.length > 0) await flush();
-  return { added, already_there: read - added - blank, blank };
+  return { added, already_there: read - added - blank, blank, redacted };
 }
 
-function sentence({ added, already_there, blank }: Counts): string {
+function sentence({ added, already_there, blank, redacted }: Counts): string {
   const parts = [`Added ${plural(added, "entry", "entries")}`];
   if (already_there > 0) parts.push(`${thousands(already_there)} existed already`);
   if (blank > 0) parts.push(`${thousands(blank)} had no text`);
-  return `${parts.join("; ")}.\n`;
+  const secrets = Object.entries(redacted).map(([kind, count]) => `${kind} ${thousands(count)}`);
+  const replaced = secrets.length > 0 ? `Replaced credentials: ${secrets.join(", ")}.\n` : "";
+  return `${parts.join("; ")}.\n${replaced}`;
 }
 
 const NAME_LENGTH_MAX = 200;

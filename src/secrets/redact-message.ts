@@ -1,0 +1,118 @@
+import type { DurableEvent } from "../core/event.ts";
+import type { AssistantBlock, ContentBlock, Message } from "../core/message.ts";
+import { redactSecrets } from "./redact-secrets.ts";
+
+/** The message with a note in the place of each credential. */
+export function redactMessage(message: Message): Message {
+  switch (message.role) {
+    case "system":
+      return { ...message, content: redactSecrets(message.content) };
+    case "user":
+      return {
+        ...message,
+        content:
+          typeof message.content === "string"
+            ? redactSecrets(message.content)
+            : message.content.map(redactContent),
+      };
+    case "assistant":
+      return {
+        ...message,
+        content: redactSecrets(message.content),
+        ...(message.tool_calls
+          ? {
+              tool_calls: message.tool_calls.map((call) => ({
+                ...call,
+                args: redactJson(call.args),
+              })),
+            }
+          : {}),
+      };
+    case "block_assistant":
+      return { ...message, blocks: message.blocks.map(redactBlock) };
+    case "tool_results":
+      return {
+        ...message,
+        results: message.results.map((result) => ({
+          ...result,
+          content: redactSecrets(result.content),
+        })),
+      };
+  }
+}
+
+/** The event with a note in the place of each credential in its texts. Ids and numbers stay. */
+export function redactEvent(event: DurableEvent): DurableEvent {
+  switch (event.type) {
+    case "session_created": {
+      const { settings } = event;
+      return { ...event, settings: { ...settings, labels: redactJson(settings.labels) } };
+    }
+    case "message_added":
+      return { ...event, message: redactMessage(event.message) };
+    case "run_started":
+      return {
+        ...event,
+        prompt: redactSecrets(event.prompt),
+        ...(event.content ? { content: event.content.map(redactContent) } : {}),
+      };
+    case "run_completed":
+      return { ...event, result: redactSecrets(event.result) };
+    case "run_failed":
+    case "compaction_failed":
+    case "retrying":
+      return { ...event, error: redactSecrets(event.error) };
+    case "reasoning_complete":
+    case "text_complete": {
+      const content = redactSecrets(event.content);
+      // The provider's signature of the old text would not fit the new one.
+      return content === event.content ? event : { type: event.type, content };
+    }
+    case "tool_call_requested":
+      return { ...event, args: redactJson(event.args) };
+    case "tool_approval_requested":
+      return { ...event, args: redactJson(event.args), goal: redactSecrets(event.goal) };
+    case "tool_approval_resolved":
+      return event.reason === undefined ? event : { ...event, reason: redactSecrets(event.reason) };
+    case "tool_execution_completed":
+      return { ...event, result: redactSecrets(event.result) };
+    case "compaction_completed":
+      return event.summary === null ? event : { ...event, summary: redactSecrets(event.summary) };
+    case "task_updated":
+      return { ...event, changed: redactJson(event.changed) };
+    default:
+      return event;
+  }
+}
+
+function redactContent(block: ContentBlock): ContentBlock {
+  return block.type === "text" ? { ...block, text: redactSecrets(block.text) } : block;
+}
+
+function redactBlock(block: AssistantBlock): AssistantBlock {
+  if (block.block_type === "tool_use") {
+    return { ...block, data: { ...block.data, args: redactJson(block.data.args) } };
+  }
+  const text = redactSecrets(block.data.text);
+  return text === block.data.text ? block : { ...block, data: { text } };
+}
+
+/** JSON is read as a whole: `{"password": "hunter2"}` says by the name what the value is. */
+function redactJson<Json>(value: Json): Json {
+  const text = JSON.stringify(value) ?? "";
+  const redacted = redactSecrets(text);
+  if (redacted === text) return value;
+  try {
+    return JSON.parse(redacted);
+  } catch {
+    return redactStrings(value) as Json;
+  }
+}
+
+/** For text in which a credential goes over the end of a string. */
+function redactStrings(value: unknown): unknown {
+  if (typeof value === "string") return redactSecrets(value);
+  if (Array.isArray(value)) return value.map(redactStrings);
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, redactStrings(item)]));
+}
