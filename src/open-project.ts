@@ -167,6 +167,7 @@ async function createService(
   return createSessionService({
     ...options,
     ...memoryOptions(config, stores),
+    redact: config.get("privacy.redact"),
     ...(hasCapability(config, "session-compaction") && compaction ? { compaction } : {}),
     ...(keepsFiles ? { sessionFiles: join(dataFolder, "sessions") } : {}),
   });

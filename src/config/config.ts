@@ -132,6 +132,8 @@ function isTighter(rule: ProjectRule, value: unknown, before: unknown): boolean 
       return value === false;
     case "tightens":
       return value !== "allow";
+    case "redacts more":
+      return value === "log";
     case "if trusted":
       return false;
   }

@@ -35,6 +35,8 @@ export type ProjectRule =
   | "switches off"
   /** The stricter policy of yours and the project's: `deny`, then `ask`, then `allow`. */
   | "tightens"
+  /** `"log"` is used, another value is not. */
+  | "redacts more"
   /** It is ignored before you trust the project. */
   | "if trusted";
 
@@ -200,6 +202,13 @@ export const SETTINGS = {
     oneOf(...TOOL_POLICIES),
     "tightens",
     'What happens to calls of this tool, or of all tools that match a pattern such as [tools."shell_*"].',
+  ),
+
+  "privacy.redact": setting(
+    oneOf("memory", "log"),
+    "memory",
+    "redacts more",
+    "What credentials are kept out of: memory, summaries and knowledge, or everything that is written, the log included.",
   ),
 
   "knowledge.enabled": setting(

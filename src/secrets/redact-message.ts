@@ -55,6 +55,7 @@ export function redactEvent(event: DurableEvent): DurableEvent {
         ...event,
         prompt: redactSecrets(event.prompt),
         ...(event.content ? { content: event.content.map(redactContent) } : {}),
+        ...(event.instructions ? { instructions: redactJson(event.instructions) } : {}),
       };
     case "run_completed":
       return { ...event, result: redactSecrets(event.result) };
@@ -81,9 +82,34 @@ export function redactEvent(event: DurableEvent): DurableEvent {
     case "task_updated":
       return { ...event, changed: redactJson(event.changed) };
     default:
-      return event;
+      return event satisfies WithoutText;
   }
 }
+
+/** Events that have ids, numbers and names of tools, but no text. */
+type WithoutText = Extract<
+  DurableEvent,
+  {
+    readonly type:
+      | "session_archived"
+      | "skills_resolved"
+      | "knowledge_applied"
+      | "run_paused"
+      | "run_resumed"
+      | "turn_started"
+      | "turn_completed"
+      | "tool_execution_started"
+      | "tool_execution_timed_out"
+      | "tool_result_received"
+      | "context_overflow"
+      | "compaction_started"
+      | "tool_output_pruned"
+      | "text_forgotten"
+      | "message_pinned"
+      | "message_unpinned"
+      | "budget_warning";
+  }
+>;
 
 function redactContent(block: ContentBlock): ContentBlock {
   return block.type === "text" ? { ...block, text: redactSecrets(block.text) } : block;
@@ -97,22 +123,27 @@ function redactBlock(block: AssistantBlock): AssistantBlock {
   return text === block.data.text ? block : { ...block, data: { text } };
 }
 
-/** JSON is read as a whole: `{"password": "hunter2"}` says by the name what the value is. */
-function redactJson<Json>(value: Json): Json {
-  const text = JSON.stringify(value) ?? "";
+/**
+ * JSON with a note in the place of each credential: text by text, and then as a whole, because in
+ * `{"password": "hunter2"}` only the name says what the value is.
+ */
+export function redactJson<Json>(value: Json): Json {
+  const before = JSON.stringify(value) ?? "";
+  const texts = redactTexts(value) as Json;
+  const text = JSON.stringify(texts) ?? "";
   const redacted = redactSecrets(text);
-  if (redacted === text) return value;
+  if (redacted === before) return value;
   try {
     return JSON.parse(redacted);
   } catch {
-    return redactStrings(value) as Json;
+    // A note went over the end of a text.
+    return texts;
   }
 }
 
-/** For text in which a credential goes over the end of a string. */
-function redactStrings(value: unknown): unknown {
+function redactTexts(value: unknown): unknown {
   if (typeof value === "string") return redactSecrets(value);
-  if (Array.isArray(value)) return value.map(redactStrings);
+  if (Array.isArray(value)) return value.map(redactTexts);
   if (typeof value !== "object" || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, redactStrings(item)]));
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, redactTexts(item)]));
 }

@@ -49,6 +49,7 @@ import { LiveSession } from "./live-session.ts";
 import { LiveSessions } from "./live-sessions.ts";
 import { memoryOperations, searchWithout } from "./memory-operations.ts";
 import { openingEvents } from "./opening-events.ts";
+import { redactingStores } from "./redacting-stores.ts";
 import {
   learningOf,
   memoryOf,
@@ -102,7 +103,9 @@ export class LocalSessionService implements SessionService {
   readonly #toolsOf: (settings: SessionSettings) => ToolSet;
   readonly #forgetting: ForgettingDeps & DeletionDeps;
 
-  constructor(options: LocalServiceOptions) {
+  constructor(given: LocalServiceOptions) {
+    const options =
+      given.redact === "log" ? { ...given, stores: redactingStores(given.stores) } : given;
     const { stores, onBackgroundError: onError = warn } = options;
     const { events, sessions, approvals } = stores;
     const memory = memoryOf(options);

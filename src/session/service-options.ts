@@ -63,6 +63,12 @@ export interface ServiceOptions {
   readonly maxTokens?: number;
   /** Folder to write sessions to as files, such as `.rkat/sessions`. Default: none. */
   readonly sessionFiles?: string;
+  /**
+   * What credentials are kept out of. `"memory"`, the default: memory, summaries and knowledge, but
+   * the log has what was said. `"log"`: everything that is written. A session that is opened anew
+   * then lacks them.
+   */
+  readonly redact?: "memory" | "log";
   readonly retry?: Partial<RetryPolicy>;
   /** Time limit of a tool call, for tools without their own. Default 120 000. */
   readonly toolTimeoutMs?: number;

@@ -27,6 +27,7 @@ const VALUES: Readonly<Partial<Record<SettingKey, readonly unknown[]>>> = {
   "embeddings.api_key_env": ["MINE", "OPENAI_API_KEY"],
   "approvals.default": ["deny", "ask", "allow"],
   "tools.*.policy": ["deny", "ask", "allow"],
+  "privacy.redact": ["log", "memory"],
   "knowledge.eviction": ["fifo", "spare_used"],
   "knowledge.model": ["anthropic/a", "openai/b"],
   "providers.*.base_url": ["http://127.0.0.1:1/v1", "http://127.0.0.1:2/v1"],
@@ -79,6 +80,7 @@ const PROMISES: Readonly<Record<ProjectRule, (yours: unknown, theirs: unknown) =
     const strict = (policy: unknown) => ["allow", "ask", "deny"].indexOf(String(policy ?? "allow"));
     return strict(yours) >= strict(theirs) ? (yours ?? "allow") : theirs;
   },
+  "redacts more": (yours, theirs) => (theirs === "log" ? "log" : yours),
   "if trusted": (yours) => yours,
 };
 

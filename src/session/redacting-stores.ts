@@ -1,0 +1,70 @@
+import type { PendingApproval } from "../core/approval.ts";
+import type { ApprovalStore } from "../core/approval-store.ts";
+import type { EventStore } from "../core/event-store.ts";
+import type { SessionSnapshot } from "../core/session-snapshot.ts";
+import type { SessionStore } from "../core/session-store.ts";
+import { redactEvent, redactJson } from "../secrets/redact-message.ts";
+import { redactSecrets } from "../secrets/redact-secrets.ts";
+
+interface Written {
+  readonly events: EventStore;
+  readonly sessions: SessionStore;
+  readonly approvals: ApprovalStore;
+}
+
+/**
+ * The same stores, with a note in the place of each credential in what is written: events,
+ * snapshots, and calls that wait for approval. The session at hand keeps what was said, so its
+ * model and its tools work with it until the session is opened anew.
+ */
+export function redactingStores<Stores extends Written>(stores: Stores): Stores {
+  const { events, sessions, approvals } = stores;
+  return {
+    ...stores,
+    events: over(events, {
+      append: (sessionId, lastSeq, added) =>
+        events.append(
+          sessionId,
+          lastSeq,
+          added.map((one) => ({ ...one, event: redactEvent(one.event) })),
+        ),
+    }),
+    sessions: over(sessions, { save: (snapshot) => sessions.save(redactSnapshot(snapshot)) }),
+    approvals: over(approvals, {
+      add: (pending) => approvals.add(pending.map(redactApproval)),
+      replace: (pending) => approvals.replace(pending.map(redactApproval)),
+      answer: (approvalId, sessionId, answer) =>
+        approvals.answer(approvalId, sessionId, redactJson(answer)),
+    }),
+  };
+}
+
+/** A store with some methods in the place of its own. */
+function over<Store extends object>(store: Store, methods: Partial<Store>): Store {
+  return new Proxy(store, {
+    get(target, name) {
+      const method = Reflect.get(methods, name) ?? Reflect.get(target, name);
+      return typeof method === "function" ? method.bind(target) : method;
+    },
+  });
+}
+
+/** The other fields of a snapshot have ids, numbers and places in the log. */
+function redactSnapshot(snapshot: SessionSnapshot): SessionSnapshot {
+  const { settings, last_assistant_text: said, task, denied, instructions } = snapshot;
+  const { shown_task: shown } = snapshot;
+  return {
+    ...snapshot,
+    settings: { ...settings, labels: redactJson(settings.labels) },
+    last_assistant_text: said === null ? null : redactSecrets(said),
+    ...(task ? { task: redactJson(task) } : {}),
+    ...(shown ? { shown_task: { ...shown, text: redactSecrets(shown.text) } } : {}),
+    ...(denied ? { denied: redactJson(denied) } : {}),
+    ...(instructions ? { instructions: redactJson(instructions) } : {}),
+  };
+}
+
+function redactApproval(approval: PendingApproval): PendingApproval {
+  const { args, goal } = approval;
+  return { ...approval, args: redactJson(args), goal: redactSecrets(goal) };
+}

@@ -1,0 +1,189 @@
+import { join } from "node:path";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { z } from "zod";
+import { createSessionService, defineTool, SimpleMemoryStore } from "../../src/index.ts";
+import { openMemoryOperations } from "../../src/session/memory-operations.ts";
+import { sqliteStores } from "../../src/sqlite.ts";
+import { scriptedModel } from "../../src/testing.ts";
+import { filesWithTraces } from "../support/files-with-traces.ts";
+import { temporaryFolder } from "../support/obey.ts";
+import { HARMLESS, SECRETS } from "../support/sample-secrets.ts";
+
+const LONG = "The quick brown fox considers the merits of jumping over the lazy dog. ".repeat(30);
+
+/** A part of a credential that says enough of it. */
+function traceOf(secret: string): string {
+  const runs = secret.match(/[^\s\\]{8,}/g) ?? [];
+  return runs.find((run) => !/BEGIN|PRIVATE|-----/.test(run)) ?? secret.slice(0, 16);
+}
+
+interface Setup {
+  readonly path: string;
+  readonly redact?: "log";
+  /** What the tool `look` returns. */
+  readonly result?: () => string;
+  readonly sessionFiles?: string;
+}
+
+function open(replies: Parameters<typeof scriptedModel>[0], { path, result, ...more }: Setup) {
+  const stores = sqliteStores({ path });
+  const model = scriptedModel(replies);
+  const lookTool = defineTool({
+    name: "look",
+    description: "Looks.",
+    input: z.object({ at: z.string() }),
+    execute: () => result?.() ?? "nothing there",
+  });
+  const service = createSessionService({
+    model,
+    stores,
+    compaction: { recentTurnBudget: 1 },
+    tools: [lookTool],
+    approvals: {
+      approve: ({ args }) => ({ decision: "deny", reason: `Not with ${JSON.stringify(args)}` }),
+    },
+    ...more,
+  });
+  const close = async () => {
+    await service.close();
+    await stores.close();
+  };
+  return { service, stores, model, close };
+}
+
+const look = (at: string) => ({ toolCalls: [{ id: "a", name: "look", args: { at } }] });
+
+const KINDS = Object.entries(SECRETS).map(([kind, [text, secret]]) => ({ kind, text, secret }));
+
+test("at least 32 kinds are tried", () => {
+  expect(KINDS.length).toBeGreaterThanOrEqual(32);
+});
+
+describe.each(KINDS)("$kind", ({ text, secret }) => {
+  const trace = traceOf(secret);
+  const prompts: Readonly<Record<string, string>> = {
+    "a prompt": `${text}\n${LONG}`,
+    "a tool's result": LONG,
+  };
+
+  test.each(Object.entries(prompts))(
+    "in %s reaches neither memory, summary, facts, corrections, nor what is exported",
+    async (from, prompt) => {
+      const result = `The vault of the project answered, after a while: ${text}`;
+      const isResult = from !== "a prompt";
+      const { service, stores, close } = open(
+        [
+          ...(isResult ? [look("vault")] : []),
+          "done",
+          "again",
+          // A model that tells it.
+          `The fox jumped. The user said: ${text}`,
+        ],
+        { path: ":memory:", result: () => result },
+      );
+      onTestFinished(close);
+      const { sessionId } = await service.createSession({});
+      await service.startTurn({ sessionId, prompt });
+      await service.startTurn({ sessionId, prompt: "the last one" });
+      expect(await service.compact({ sessionId })).toMatchObject({ compacted: true });
+      await service.addKnowledge({ kind: "preference", content: `Always say: ${text}` });
+
+      const kept = {
+        memory: await service.listMemory({ limit: 1000 }),
+        summary: (await service.read({ sessionId })).history.filter(
+          ({ message }) => "kind" in message,
+        ),
+        knowledge: await service.listKnowledge({ limit: 1000 }),
+        compactions: (await stores.events.readAll(0, 1000)).filter(
+          ({ stored }) => stored.event.type === "compaction_completed",
+        ),
+      };
+      for (const [place, texts] of Object.entries(kept)) {
+        expect(texts.length, place).toBeGreaterThan(0);
+        expect(JSON.stringify(texts), place).not.toContain(trace);
+      }
+      expect(JSON.stringify(kept.memory)).toContain("[redacted ");
+    },
+  );
+
+  test("added by hand is in no memory store, and is counted by kind", async () => {
+    const stores = sqliteStores({ path: ":memory:" });
+    onTestFinished(() => stores.close());
+    const entry = { id: "1", content: text, sessionId: "s", turn: null, kind: "message" } as const;
+    const { added, redacted } = await openMemoryOperations({ stores }).add([entry]);
+    expect(added).toBe(1);
+    expect(Object.values(redacted)).toEqual([1]);
+    await stores.memory.add([{ ...entry, id: "2" }]);
+    const simple = new SimpleMemoryStore();
+    await simple.add([entry]);
+    const found = [...(await stores.memory.read(["1", "2"])), ...(await simple.read(["1"]))];
+    expect(found).toHaveLength(3);
+    for (const { content } of found) expect(content).not.toContain(trace);
+  });
+});
+
+test("a denied call with credentials teaches without them", async () => {
+  const kinds = KINDS.filter(({ secret }) => !secret.includes("\n"));
+  const { service, close } = open(
+    kinds.flatMap(({ text }) => [look(text), "Then not."]),
+    { path: ":memory:" },
+  );
+  onTestFinished(close);
+  for (const { text } of kinds) {
+    const { sessionId } = await service.createSession({ approvals: { look: "ask" } });
+    await service.startTurn({ sessionId, prompt: `Look for this: ${text}` });
+  }
+  const kept = JSON.stringify([
+    await service.listKnowledge({ limit: 1000 }),
+    await service.listMemory({ limit: 1000 }),
+  ]);
+  expect(kept).toContain("[redacted ");
+  for (const { kind, secret } of kinds) expect(kept, kind).not.toContain(traceOf(secret));
+});
+
+test("what only looks like a credential stays as it is", async () => {
+  const { service, close } = open([], { path: ":memory:" });
+  onTestFinished(close);
+  const { sessionId } = await service.createSession({});
+  for (const prompt of [...HARMLESS, LONG, "the last one"]) {
+    await service.startTurn({ sessionId, prompt });
+  }
+  await service.compact({ sessionId });
+  const kept = (await service.listMemory({ limit: 1000 })).map(({ content }) => content);
+  expect(kept).toEqual(expect.arrayContaining([...HARMLESS]));
+});
+
+test('with redact = "log" no file has one; the running session works with it, a reopened one does not', async () => {
+  const folder = await temporaryFolder();
+  let result = "";
+  let calls = 0;
+  const first = open(() => (calls++ % 2 === 0 ? look(result) : `It says ${result}`), {
+    path: join(folder, "rkat.db"),
+    redact: "log",
+    result: () => result,
+    sessionFiles: join(folder, "sessions"),
+  });
+  const { sessionId } = await first.service.createSession({ systemPrompt: KINDS[0]?.text ?? "" });
+  for (const { text } of KINDS) {
+    result = text;
+    await first.service.startTurn({ sessionId, prompt: text });
+    await first.service.updateTask({ sessionId, goal: text });
+  }
+  const trace = traceOf(KINDS.at(-1)?.secret ?? "");
+  expect(JSON.stringify(first.model.requests.at(-1))).toContain(trace);
+  await first.close();
+
+  const found: string[] = [];
+  for (const { kind, secret } of KINDS) {
+    const files = await filesWithTraces(folder, [traceOf(secret)]);
+    if (files.length > 0) found.push(`${kind}: ${files.join()}`);
+  }
+  expect(found).toEqual([]);
+
+  const second = open(["ok"], { path: join(folder, "rkat.db"), redact: "log" });
+  onTestFinished(second.close);
+  await second.service.startTurn({ sessionId, prompt: "And now?" });
+  const asked = JSON.stringify(second.model.requests.at(-1));
+  expect(asked).not.toContain(trace);
+  expect(asked).toContain("[redacted ");
+}, 60_000);
