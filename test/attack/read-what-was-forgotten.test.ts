@@ -133,6 +133,8 @@ test("the receipt is kept in the log, without the text", async () => {
       { place: "log", count: 1 },
       { place: "message", count: 1 },
       { place: "window", count: 1 },
+      { place: "memory", count: 1 },
+      { place: "index", count: 1 },
     ],
     not_cleaned: ["open_requests", "write_ahead_log", "backups"],
   });
