@@ -476,12 +476,12 @@ export const sessionServiceLaws: readonly Law<OpenService>[] = [
         "Noted.",
         "It is lit.",
         "ok",
-        "So Vanderhoof takes 7321, landlord that he is.",
+        "So Vanderhoof takes 732158846, landlord that he is.",
       ];
       const compaction = { recentTurnBudget: 1 };
       const service = await (await open())({ capabilities: EVERYTHING, compaction, replies });
       const { sessionId } = await service.createSession({});
-      const said = "My landlord Quillonbrax Vanderhoof charges 7321 zorkmids.";
+      const said = "My landlord Quillonbrax Vanderhoof charges 732158846 zorkmids.";
       for (const prompt of [said, `Light the lamp. ${LONG}`, "the last one"]) {
         await service.startTurn({ sessionId, prompt });
       }
@@ -500,9 +500,9 @@ export const sessionServiceLaws: readonly Law<OpenService>[] = [
         ["open_requests", "write_ahead_log", "backups"],
       );
       const { history } = await service.read({ sessionId });
-      assert.doesNotMatch(JSON.stringify(history), /landlord|Vanderhoof|7321/);
+      assert.doesNotMatch(JSON.stringify(history), /landlord|Vanderhoof|732158846/);
       assert.match(JSON.stringify(history), /Light the lamp/);
-      assert.deepEqual(await service.searchHistory({ query: "Vanderhoof 7321" }), []);
+      assert.deepEqual(await service.searchHistory({ query: "Vanderhoof 732158846" }), []);
     },
   },
   {

@@ -77,15 +77,15 @@ async function idOf(text: string, { stores }: Place): Promise<string> {
   throw new Error(`Nobody said ${text}.`);
 }
 
-const SAID = "My landlord Quillonbrax Vanderhoof charges 7321 zorkmids.";
-const NAMES = ["Quillonbrax", "Vanderhoof", "7321", "zorkmids"];
+const SAID = "My landlord Quillonbrax Vanderhoof charges 732158846 zorkmids.";
+const NAMES = ["Quillonbrax", "Vanderhoof", "732158846", "zorkmids"];
 
 test("a summary that told it in other words is written again from what may be told", async () => {
   const place = await open([
     "Noted.",
     "b",
     "c",
-    "landlord Quillonbrax Vanderhoof charges 7321 zorkmids; the lamp on port 4310",
+    "landlord Quillonbrax Vanderhoof charges 732158846 zorkmids; the lamp on port 4310",
   ]);
   const { service, folder, model } = place;
   const { sessionId } = await service.createSession({});
@@ -160,7 +160,7 @@ test("a session that was never compacted is forgotten as a whole", async () => {
   ]);
   const { service, folder } = place;
   const { sessionId } = await service.createSession({ systemPrompt: "You are a clerk." });
-  await service.updateTask({ sessionId, goal: "Pay 7321 zorkmids." });
+  await service.updateTask({ sessionId, goal: "Pay 732158846 zorkmids." });
   await service.startTurn({ sessionId, prompt: SAID });
   const other = await service.createSession({});
   await service.startTurn({ ...other, prompt: "Fix the lamp." });
@@ -197,11 +197,11 @@ test("what an interrupted write left beside the files of a session goes too", as
 });
 
 const PEOPLE = [
-  ["Quillonbrax", "Vanderhoof", "732155"],
-  ["Ottiliana", "Marzipane", "848266"],
-  ["Zephyrine", "Kolbenschlag", "951377"],
-  ["Thistlewick", "Obersdorf", "163488"],
-  ["Bramblesnout", "Yellowhammer", "274599"],
+  ["Quillonbrax", "Vanderhoof", "732155091"],
+  ["Ottiliana", "Marzipane", "848266137"],
+  ["Zephyrine", "Kolbenschlag", "951377420"],
+  ["Thistlewick", "Obersdorf", "163488952"],
+  ["Bramblesnout", "Yellowhammer", "274599306"],
 ] as const;
 type Person = (typeof PEOPLE)[number];
 const WORDS = PEOPLE.flat();
