@@ -92,6 +92,7 @@ type WithoutText = Extract<
   {
     readonly type:
       | "session_archived"
+      | "session_unarchived"
       | "skills_resolved"
       | "knowledge_applied"
       | "run_paused"

@@ -27,6 +27,7 @@ const VALUES: Readonly<Partial<Record<SettingKey, readonly unknown[]>>> = {
   "embeddings.api_key_env": ["MINE", "OPENAI_API_KEY"],
   "approvals.default": ["deny", "ask", "allow"],
   "tools.*.policy": ["deny", "ask", "allow"],
+  "memory.index": ["all", "discarded"],
   "privacy.redact": ["log", "memory"],
   "knowledge.eviction": ["fifo", "spare_used"],
   "knowledge.model": ["anthropic/a", "openai/b"],
