@@ -68,8 +68,9 @@ function causeOf(error: unknown, context: FailureContext): { readonly cause?: Er
 const SECRETS = [
   /\b(?:sk|pk|rk|gsk|xai|nvapi|key)[-_](?=[\w-]{0,24}\d)[\w-]{8,400}|\bAIza[\w-]{20,400}/g,
   /\b(?:bearer|basic)\s{1,9}[\w.~+/=-]{8,4000}/gi,
-  // The password in a URL.
+  // The password in a URL, and a key in its query.
   /(?<=:\/\/)[^/\s@]+(?=@)/g,
+  /(?<=[?&][\w-]{0,30}(?:key|token|secret|password|signature|sig)=)[^&\s"'<>]+/gi,
 ];
 
 function redacted(text: string, { secrets = [] }: FailureContext): string {

@@ -8,6 +8,7 @@ import { aiSdkModels } from "../../src/ai-sdk.ts";
 import { loadConfig } from "../../src/config/load-config.ts";
 import { embedderSettings, providerSettings } from "../../src/config/service-settings.ts";
 import { openEmbedder, SessionError } from "../../src/index.ts";
+import { providerFailure } from "../../src/models/provider-failure.ts";
 import { connectRest } from "../../src/rest.ts";
 import { temporaryFolder } from "../support/obey.ts";
 
@@ -163,4 +164,16 @@ describe.each([
       }
     },
   );
+});
+
+test.each([
+  "request to https://me:hunter2@host.example/v1 failed",
+  "GET https://host.example/v1/models?key=hunter2&alt=sse failed",
+  "https://host.example/?alt=sse&access_token=hunter2 was refused",
+  'see "https://host.example/a?X-Amz-Signature=hunter2"',
+])("what a provider says of an address is shown without its key: %s", (said) => {
+  const cause = new Error(said);
+  const failure = providerFailure(new TypeError("fetch failed", { cause }), { id: "mine/a" });
+  expect(failure.message).toMatch(/host\.example/);
+  expect(failure.message + failure.hint + String(failure.cause)).not.toContain("hunter2");
 });

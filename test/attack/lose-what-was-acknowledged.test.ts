@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { copyFileSync, mkdirSync, renameSync, rmSync } from "node:fs";
+import { copyFileSync, existsSync, mkdirSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import type { NewEvent } from "../../src/core/event.ts";
@@ -69,6 +69,17 @@ test("what was in the store can still be read from it", async () => {
   rmSync(path);
   expect(await stores.memory.search({ query: "otter", limit: 1 })).toHaveLength(1);
   await stores.close();
+});
+
+test("a thread that is started later makes no new store in the place of the lost one", async () => {
+  const path = join(await temporaryFolder(), "rkat.db");
+  const stores = sqliteStores({ path });
+  onTestFinished(() => stores.close());
+  await COMMITS.memory?.(stores);
+  rmSync(path);
+  await expect(stores.memory.verify()).rejects.toMatchObject({ code: GONE.code });
+  await expect(stores.memory.reindex()).rejects.toMatchObject({ code: GONE.code });
+  expect(existsSync(path)).toBe(false);
 });
 
 test("`git clean -xfd` under a running server: the next turn fails and says why", async () => {

@@ -23,6 +23,11 @@ export const commands = {
   ...indexCommands,
   ...approvalCommands,
   ...knowledgeCommands,
+
+  /** @throws SessionError `SESSION_STORE_ERROR` when the store's files were removed or replaced */
+  requireInPlace(db: Connection): void {
+    db.files?.requireInPlace();
+  },
 };
 
 type Commands = typeof commands;

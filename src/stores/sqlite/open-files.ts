@@ -10,13 +10,18 @@ import { SessionError } from "../../core/errors.ts";
  */
 export class OpenFiles {
   readonly #path: string;
-  readonly #identities: ReadonlyMap<string, string | undefined>;
+  readonly #identities: ReadonlyMap<string, string>;
 
   /** The store at `path` must be open: SQLite keeps its log and the log's index while it is. */
   constructor(path: string) {
     this.#path = resolve(path);
     const files = ["", "-wal", "-shm"].map((end) => this.#path + end);
-    this.#identities = new Map(files.map((file) => [file, identityOf(file)]));
+    this.#identities = new Map(
+      files.flatMap((file) => {
+        const identity = identityOf(file);
+        return identity === undefined ? [] : [[file, identity]];
+      }),
+    );
   }
 
   /** @throws SessionError `SESSION_STORE_ERROR` when one of the files was removed or replaced. */

@@ -168,6 +168,8 @@ export class SqliteMemoryStore implements MemoryStore {
   async #aside<Result>(work: (database: Database) => Promise<Result>): Promise<Result> {
     const { path } = this.#database;
     if (path === IN_MEMORY) return work(this.#database);
+    // Otherwise the thread would make an empty store where this one was removed.
+    await this.#database.run("requireInPlace");
     const database = openDatabase({ path, thread: "worker" });
     try {
       return await work(database);
