@@ -85,7 +85,7 @@ const PROMISES: Readonly<Record<ProjectRule, (yours: unknown, theirs: unknown) =
   "if trusted": (yours) => yours,
 };
 
-describe.each(SETTING_KEYS.filter((key) => key !== "context_windows.*"))("%s", (key) => {
+describe.each(SETTING_KEYS)("%s", (key) => {
   const { project, default: usual } = SETTINGS[key];
   const pairs = valuesOf(key).flatMap((theirs) => [
     { yours: undefined, theirs },
