@@ -5,6 +5,8 @@ import { isLasting } from "./preferences-in.ts";
 /** A longer message was probably pasted, so its words may not be the user's. */
 const MESSAGE_MAX = 20_000;
 const SENTENCE = { min: 8, max: 500 } as const;
+/** No session has room for more. The last ones count. */
+const COUNT_MAX = 400;
 
 /** "Constraints:" before a list, or "Constraint:" before a sentence. */
 const HEADING =
@@ -29,7 +31,8 @@ export function instructionsIn(message: string): readonly string[] {
   const found = ownSentences(message, HEADING).filter(
     (sentence) => isLasting(sentence) || isStanding(sentence),
   );
-  return [...new Set(found.map((sentence) => oneLine(sentence, SENTENCE.max)))];
+  const last = found.slice(-COUNT_MAX);
+  return [...new Set(last.map((sentence) => oneLine(sentence, SENTENCE.max)))];
 }
 
 function isStanding(sentence: string): boolean {

@@ -21,11 +21,8 @@ const QUOTED_LINES = /^[ \t]*[>＞|].*(?:\n(?![ \t]*\n).+)*/gm;
  */
 export function ownSentences(message: string, headings?: RegExp): readonly string[] {
   const typed = message.replace(PIPED, "\n");
-  const text = withoutQuotes(aroundCode(typed).replace(QUOTED_LINES, "\n"))
+  const text = withoutTags(withoutQuotes(aroundCode(typed).replace(QUOTED_LINES, "\n")))
     .replace(LONG_CODE, '"')
-    // Up to the last closing tag, because pasted text may have closing tags of its own.
-    .replace(/<([a-z][\w-]*)\b[^>]*>(?:[\s\S]*<\/\1>|[\s\S]*$)/gi, "\n")
-    .replace(/^[\s\S]*<\/[a-z][\w-]*>/i, "\n")
     .replace(/^(?: {4}|\t).*$/gm, "");
   return untilAnnounced(text, headings)
     .split(/(?<=[.!?])\s+|\n+/)
@@ -57,10 +54,33 @@ function withoutQuotes(text: string): string {
   return `${before}\n${rest < 0 ? "" : after.slice(rest + 1)}`;
 }
 
+/**
+ * The text before the first tag and after the last closing one, because pasted text may have closing
+ * tags of its own. Without an opening tag everything before a closing one may be pasted, and without a
+ * closing tag everything after an opening one.
+ */
+function withoutTags(text: string): string {
+  const opening = text.search(OPENING_TAG);
+  const [closing, ...more] = text.matchAll(CLOSING_TAG);
+  if (!closing) return opening < 0 ? text : text.slice(0, opening);
+  const last = more.at(-1) ?? closing;
+  const before = opening >= 0 && opening < closing.index ? text.slice(0, opening) : "";
+  const after = text.slice(last.index + last[0].length);
+  const again = after.search(OPENING_TAG);
+  return `${before}\n${again < 0 ? after : after.slice(0, again)}`;
+}
+
+const OPENING_TAG = /<[a-z][^<>]*>/i;
+const CLOSING_TAG = /<\/[a-z][\w-]*>/gi;
+
+const HEADING_MAX = 100;
+
 function untilAnnounced(text: string, headings: RegExp | undefined): string {
   for (const { index } of text.matchAll(/[:：][ \t]*(?:\n|$)/g)) {
-    const start = endOfLastSentence(text.slice(0, index));
-    if (!headings?.test(text.slice(start, index).trim())) return text.slice(0, start);
+    // A heading is short. To look back further for each colon would take quadratic time.
+    const near = text.slice(Math.max(0, index - HEADING_MAX), index);
+    if (headings?.test(near.slice(endOfLastSentence(near)).trim())) continue;
+    return text.slice(0, endOfLastSentence(text.slice(0, index)));
   }
   return text;
 }
