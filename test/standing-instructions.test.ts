@@ -173,6 +173,19 @@ test("a forgotten instruction is sent no more", async () => {
   expect(session.sent).not.toContain("Quillonbrax");
 });
 
+test("a rule that is forgotten is no instruction of its session either", async () => {
+  const session = await Session.open();
+  await session.say("Always mention the Quillonbrax account. Now look at the parser.");
+  const held = async () => (await session.service.read({ sessionId: session.id })).instructions;
+  expect(await held()).toMatchObject([{ id: 1, text: "Always mention the Quillonbrax account." }]);
+  const [rule] = await session.service.listKnowledge({ kind: "rule" });
+  await session.service.forgetKnowledge({ knowledgeId: rule?.id ?? "" });
+  expect(await held()).toEqual([]);
+  for (let turn = 0; turn < 5; turn += 1) await session.say(`Question ${turn}?`);
+  expect(session.compactions.length).toBeGreaterThan(0);
+  expect(session.sent).not.toContain("Quillonbrax");
+});
+
 test("what a file or a program sends is no instruction of the user", async () => {
   const session = await Session.open();
   for (const author of ["file", "program", "model"] as const) {

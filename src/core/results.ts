@@ -140,6 +140,7 @@ export const sessionView = shape<SessionView>()({
   compactions: count,
   historyTokens: count,
   task: z.object(taskFields),
+  instructions: z.array(z.object({ id: count, message: count, text: z.string() })),
   history: z.array(
     z.object({
       id: count,

@@ -30,6 +30,7 @@ import type {
 } from "./requests.ts";
 import type { TaskView } from "./task.ts";
 import type { Usage } from "./usage.ts";
+import type { HeldInstruction } from "./working-memory.ts";
 
 /**
  * Everything that can be done with sessions. The SDK, the CLI, JSON-RPC, REST and MCP all call this
@@ -244,6 +245,8 @@ export interface SessionView extends SessionSummary {
   /** Estimated tokens of the history. */
   readonly historyTokens: number;
   readonly task: TaskView;
+  /** The user's standing instructions that hold, the newest last. No compaction removes them. */
+  readonly instructions: readonly HeldInstruction[];
   /** The messages of the next model call, without the task record. */
   readonly history: readonly HistoryMessage[];
 }

@@ -31,6 +31,7 @@ export function sessionView(state: SessionState, isActive: boolean): SessionView
     compactions: state.compactions,
     historyTokens: state.historyTokens,
     task: taskView(state.working.task),
+    instructions: state.working.instructions,
     history: state.history.map(({ id, turn, message, origin }) => ({
       id,
       turn: Math.max(0, turn),

@@ -53,6 +53,7 @@ test("a session is shown with what the model sees of it", () => {
     seq: 99,
     compactions: 1,
     historyTokens: 4321,
+    instructions: [{ id: 1, message: 3, text: "Never use the network." }],
     task: { goal: "Look around.", subTasks: [], scratchpad: {}, activeFiles: ["a.ts"] },
     history: [
       { id: 1, turn: -1, message: { role: "system", content: "Be brief." } },
@@ -100,6 +101,9 @@ test("a session is shown with what the model sees of it", () => {
     history      5 messages, about 4 321 tokens
     compactions  1
     used         1 234 567 tokens
+
+    standing instructions
+      - Never use the network. (@3)
 
     task record
       Goal: Look around.

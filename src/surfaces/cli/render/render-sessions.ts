@@ -1,3 +1,4 @@
+import { speakerOf } from "../../../core/event.ts";
 import { contentText, isSummary, type Message, toolUses } from "../../../core/message.ts";
 import type { HistoryMessage, SessionSummary, SessionView } from "../../../core/session-service.ts";
 import { renderTask, type TaskView } from "../../../core/task.ts";
@@ -52,8 +53,11 @@ export function renderSession(view: SessionView, now: number, style: Style): str
   );
   const task = renderTaskView(view.task);
   const record = task === "" ? "" : `\n${style.cyan("task record")}\n${indent(task)}`;
+  const held = view.instructions.map(({ message, text }) => `- ${printable(text)} (@${message})`);
+  const standing =
+    held.length === 0 ? "" : `\n${style.cyan("standing instructions")}\n${indent(held.join("\n"))}`;
   const body = view.history.map((entry, index) => renderMessage(entry, index, style)).join("");
-  return `${style.bold(`Session ${view.sessionId}`)}\n${facts}${record}${body}`;
+  return `${style.bold(`Session ${view.sessionId}`)}\n${facts}${standing}${record}${body}`;
 }
 
 /** A task record, in the words that the model reads. Empty text for an empty record. */
@@ -98,7 +102,7 @@ function renderMessage(
   index: number,
   style: Style,
 ): string {
-  const said = [origin?.speaker, origin?.time].filter(Boolean).join(", ");
+  const said = [speakerOf(origin), origin?.time].filter(Boolean).join(", ");
   const place = [turn >= 0 ? `turn ${turn}` : "", said, pinned ? "pinned" : ""]
     .filter(Boolean)
     .join(", ");
