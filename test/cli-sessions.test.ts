@@ -185,6 +185,7 @@ test("`sessions show` renders the history, or gives it as JSON", async () => {
       "compactions",
       "history_tokens",
       "task",
+      "instructions",
       "history",
     ]
   `);
