@@ -95,7 +95,7 @@ test("SimpleMemoryStore scores the share of the query's words that an entry cont
   ]);
   const hits = await store.search({ query: "Parse errors", limit: 5 });
   expect(hits.map(({ id, score }) => [id, score])).toEqual([
-    ["all", 1],
+    ["all", 0.95],
     ["half", 0.5],
   ]);
 });

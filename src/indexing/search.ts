@@ -2,6 +2,7 @@ import type { MemoryHit, MemoryQuery } from "../core/memory-store.ts";
 import type { FoundEntry } from "../search/find-entries.ts";
 import { memoryFilter } from "../search/memory-filter.ts";
 import { readQuestion } from "../search/question.ts";
+import { reportedScore, unreportedScore } from "../search/score.ts";
 import { textKey } from "../search/text-key.ts";
 import type { SlotRow } from "../vectors/nearest-vectors.ts";
 import { type Asking, ask, question, together, transaction } from "./asking.ts";
@@ -45,7 +46,9 @@ function* search(
     embedder: embedded && "vectors" in embedded ? embedded.embedder : undefined,
   });
   if (!head) return [];
-  const finding = findByMeaning(index, { ...query, texts }, embedded);
+  const { minScore } = query;
+  const floor = minScore === undefined ? {} : { minScore: unreportedScore(minScore) };
+  const finding = findByMeaning(index, { ...query, ...floor, texts }, embedded);
   const marked = texts.map((text, at): MarkedText => {
     const { slots, hits } = index.postings(marks[at]?.word ?? "");
     return { key: textKey(text), slots: [...slots.filter((_, n) => hits[n] === marks[at]?.hits)] };
@@ -56,7 +59,8 @@ function* search(
   const others = finding
     .finish(seen.rows)
     .filter(({ slot }) => !sameSlots.has(slot))
-    .slice(0, query.limit - same.length);
+    .slice(0, query.limit - same.length)
+    .map((entry) => ({ ...entry, score: reportedScore(entry.score) }));
   const explanation = query.explain ? SAME_TEXT : {};
   const found = [...same.map(({ slot }) => ({ slot, score: 1, ...explanation })), ...others];
   return yield* hitsOf(index, query, found, seen.sessions);

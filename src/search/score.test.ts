@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { readQuestion } from "./question.ts";
-import { confidenceOf, SCORE_FLOOR, scoreOf } from "./score.ts";
+import { confidenceOf, reportedScore, SCORE_FLOOR, scoreOf, unreportedScore } from "./score.ts";
 
 const asked = (words: number) =>
   readQuestion(Array.from({ length: words }, (_, index) => `word${index}`).join(" "));
@@ -34,4 +34,18 @@ test("a question is sure to be about what is here when one session has all of it
   expect(confidenceOf({ bestCovered: 1, namesSpeaker: false })).toBe(1);
   expect(confidenceOf({ bestCovered: 0.25, namesSpeaker: false })).toBe(0.5);
   expect(confidenceOf({ bestCovered: 0.25, namesSpeaker: true })).toBe(0.75);
+});
+
+test("a reported score keeps the order, stays below 0.95, and can be read back", () => {
+  const score = fc.double({ min: 0, max: 1, noNaN: true });
+  fc.assert(
+    fc.property(score, score, (one, other) => {
+      const [low, high] = [Math.min(one, other), Math.max(one, other)];
+      expect(reportedScore(low)).toBeLessThanOrEqual(reportedScore(high));
+      expect(reportedScore(high)).toBeLessThanOrEqual(0.95);
+      expect(unreportedScore(reportedScore(one))).toBeCloseTo(one, 10);
+    }),
+  );
+  expect(reportedScore(SCORE_FLOOR)).toBe(SCORE_FLOOR);
+  expect(unreportedScore(0.96)).toBeGreaterThan(1);
 });

@@ -42,3 +42,22 @@ export function confidenceOf(
 ): number {
   return Math.sqrt(evidence.bestCovered) * (evidence.namesSpeaker ? SPEAKER_KNOWN : 1);
 }
+
+/** Scores up to this are reported as they are. Above it, they are pressed together below 1. */
+const REPORTED_AS_IS = 0.8;
+/** The most that any text scores except the question's own. */
+const NOT_THE_SAME_MAX = 0.95;
+
+/** The score that a store reports for a text that is not the question's own, which scores 1. Order is kept. */
+export function reportedScore(score: number): number {
+  if (score <= REPORTED_AS_IS) return score;
+  const part = (Math.min(score, 1) - REPORTED_AS_IS) / (1 - REPORTED_AS_IS);
+  return REPORTED_AS_IS + part * (NOT_THE_SAME_MAX - REPORTED_AS_IS);
+}
+
+/** The least score that is reported as `reported` or more; above 1 where only the same text is. */
+export function unreportedScore(reported: number): number {
+  if (reported <= REPORTED_AS_IS) return reported;
+  const part = (reported - REPORTED_AS_IS) / (NOT_THE_SAME_MAX - REPORTED_AS_IS);
+  return REPORTED_AS_IS + part * (1 - REPORTED_AS_IS);
+}

@@ -156,6 +156,30 @@ export const memoryStoreLaws: readonly Law<MemoryStore>[] = [
     },
   },
   {
+    name: "only the same text scores 1",
+    async holds(open) {
+      const store = await open();
+      const texts = [
+        "The staging port is 7443, as agreed on Monday.",
+        "A port is a port is a port.",
+        "service 5 is down",
+        "Port",
+      ];
+      await store.add(texts.map((text, index) => entry(`${index}`, text)));
+      for (const query of ["port", "is", "service 5", "port is", "staging port", ...texts]) {
+        for (const hit of await store.search({ query, limit: 10, minScore: 0 })) {
+          const isSame = hit.content.toLowerCase() === query.toLowerCase();
+          assert.ok(isSame ? hit.score === 1 : hit.score <= 0.95, `${query}: ${hit.content}`);
+        }
+        for (const hit of await store.search({ query, limit: 10, minScore: 0.96 })) {
+          assert.equal(hit.score, 1);
+        }
+      }
+      const others = await store.search({ query: "service 7", limit: 10, minScore: 0 });
+      assert.ok(others.every(({ score }) => score <= 0.51));
+    },
+  },
+  {
     name: "unrelated text is not a result",
     async holds(open) {
       const store = await open();

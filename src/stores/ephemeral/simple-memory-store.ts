@@ -10,15 +10,18 @@ import type {
 } from "../../core/memory-store.ts";
 import { utf8Bytes } from "../../core/tokens.ts";
 import { memoryFilter } from "../../search/memory-filter.ts";
+import { reportedScore } from "../../search/score.ts";
+import { textKey } from "../../search/text-key.ts";
 import { redactEntries } from "../../secrets/redact-secrets.ts";
 
 /**
  * Keeps memory in this process, without an index. The first memory store to read.
  *
  * A search splits the query at its spaces. An entry scores the share of these words that its text
- * contains, in any case and also inside of longer words:
+ * contains, in any case and also inside of longer words. 1 is left to the same text:
  *
- *     query "Parse errors"      entry "The parser has no errors."   1
+ *     query "Parse errors"      entry "Parse errors!"               1
+ *                               entry "The parser has no errors."   0.95
  *                               entry "Errors come first."          0.5
  *                               entry "All is well."                no result
  *
@@ -41,7 +44,9 @@ export class SimpleMemoryStore implements MemoryStore {
 
   async search(query: MemoryQuery): Promise<readonly MemoryHit[]> {
     const { limit, minScore = 0, neighbours = 0, explain = false } = query;
-    const questions = [query.query].flat().map(wordsOf);
+    const questions = [query.query]
+      .flat()
+      .map((text) => ({ key: textKey(text), words: wordsOf(text) }));
     return this.#all()
       .filter(memoryFilter(query))
       .map((entry): MemoryHit => ({ ...entry, ...bestScore(entry, questions, explain) }))
@@ -115,16 +120,19 @@ function wordsOf(text: string): readonly string[] {
 /** The best score over all questions. */
 function bestScore(
   { content }: MemoryEntry,
-  questions: readonly (readonly string[])[],
+  questions: readonly { readonly key: string; readonly words: readonly string[] }[],
   explain: boolean,
 ): Pick<MemoryHit, "score" | "explanation"> {
   const text = content.toLowerCase();
   let score = 0;
   let parts: readonly ScorePart[] = [];
-  for (const words of questions) {
+  const own = textKey(content);
+  for (const { key, words } of questions) {
+    if (words.length === 0) continue;
     const found = words.filter((word) => text.includes(word));
-    if (found.length / words.length <= score || words.length === 0) continue;
-    score = found.length / words.length;
+    const share = key === own ? 1 : reportedScore(found.length / words.length);
+    if (share <= score) continue;
+    score = share;
     parts = found.map((word) => ({ name: "word", of: word, adds: 1 / words.length }));
   }
   return { score, ...(explain ? { explanation: { parts } } : {}) };

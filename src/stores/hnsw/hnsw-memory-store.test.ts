@@ -63,13 +63,13 @@ async function ids(store: HnswMemoryStore, query: string, limit = 5): Promise<st
   return (await store.search({ query, limit })).map(({ id }) => id);
 }
 
-test("a score is 1 - distance / 2, as the specification has it", async () => {
+test("a score is the cosine, and 1 only for the same text", async () => {
   const store = open(await temporaryFolder());
   await store.add([entry("1", "hello world"), entry("2", "hello there")]);
   const hits = await store.search({ query: "hello world", limit: 5, explain: true });
   expect(hits.map(({ id, score }) => [id, Math.round(score * 1000) / 1000])).toEqual([
     ["1", 1],
-    ["2", 0.854],
+    ["2", 0.707],
   ]);
   expect(hits[0]?.explanation?.parts).toEqual([
     { name: "vector", of: "local/bag-of-words/4096", adds: 1 },

@@ -21,7 +21,7 @@ import { type Embed, type FillOptions, fillIndex, textHash } from "./fill-index.
 import { HnswIndex, type IndexMake } from "./hnsw-index.ts";
 import type { IndexPlace } from "./index-file.ts";
 import { CONNECTIVITY, EXPANSION_ADD, loadUsearch } from "./load-usearch.ts";
-import { byScore, nearestEntries, specifiedScore } from "./nearest-entries.ts";
+import { byScore, nearestEntries } from "./nearest-entries.ts";
 import { withNeighbours } from "./with-neighbours.ts";
 
 export interface HnswMemoryStoreOptions {
@@ -241,16 +241,13 @@ export class HnswMemoryStore implements MemoryStore {
     query: MemoryQuery,
     index: HnswIndex | undefined,
   ): Promise<readonly MemoryHit[]> {
-    const { minScore, neighbours: _, ...rest } = query;
+    const { neighbours: _, ...rest } = query;
     const hits = await this.#entries.search({
       ...rest,
       // Entries of the index, which are dropped below, may come first.
       limit: index ? Math.max(100, 4 * query.limit) : query.limit,
-      ...(minScore === undefined ? {} : { minScore: Math.max(0, 2 * minScore - 1) }),
     });
-    return hits
-      .filter(({ id }) => !index?.hasId(id))
-      .map((hit) => ({ ...hit, score: specifiedScore(1 - hit.score) }));
+    return hits.filter(({ id }) => !index?.hasId(id));
   }
 
   async #idsOf(sessionId: string): Promise<readonly string[]> {

@@ -1,13 +1,15 @@
 import type { Embedder } from "../../core/embedder.ts";
 import type { MemoryEntry, MemoryHit, MemoryQuery, MemoryStore } from "../../core/memory-store.ts";
 import { memoryFilter } from "../../search/memory-filter.ts";
+import { reportedScore, unreportedScore } from "../../search/score.ts";
+import { textKey } from "../../search/text-key.ts";
 import type { HnswIndex, Neighbour } from "./hnsw-index.ts";
 
 /** The floor of queries that set none. Results below it are noise. */
-const FLOOR = { counted: 0.55, trained: 0.6 };
+const FLOOR = { counted: 0.1, trained: 0.2 };
 
 /** The largest error of a distance in half precision. */
-const IMPRECISION = 0.001;
+const IMPRECISION = 0.002;
 
 /** The entries whose texts are nearest to any of the vectors, best first. */
 export async function nearestEntries(
@@ -45,25 +47,27 @@ async function nearestTo(
   // A vector of zeros is near nothing.
   if (vector.every((number) => number === 0)) return [];
   const floor = Math.max(
-    query.minScore ?? (trained ? FLOOR.trained : FLOOR.counted),
-    UNRELATED + IMPRECISION,
+    (query.minScore === undefined ? undefined : unreportedScore(query.minScore)) ??
+      (trained ? FLOOR.trained : FLOOR.counted),
+    IMPRECISION,
   );
+  const keys = new Set([query.query].flat().map(textKey));
   const wanted = memoryFilter(query);
   const hits: MemoryHit[] = [];
   let looked = 0;
   for (let count = 2 * query.limit; ; count *= 4) {
     const all = index.nearest(vector, count);
-    const near = all.filter(({ distance }) => specifiedScore(distance) >= floor);
+    const near = all.filter(({ distance }) => 1 - distance >= floor);
     for (const entry of await entriesOf(near.slice(looked), store)) {
       if (!wanted(entry)) continue;
       const { distance, ...rest } = entry;
-      const score = Math.min(1, specifiedScore(distance));
+      const score = keys.has(textKey(entry.content)) ? 1 : reportedScore(1 - distance);
       const explanation = { parts: [{ name: "vector", of, adds: 1 - distance }] };
       hits.push({ ...rest, score, ...(query.explain ? { explanation } : {}) });
     }
     looked = near.length;
     const isAll = near.length < all.length || all.length < count;
-    if (hits.length >= query.limit || isAll) return hits.slice(0, query.limit);
+    if (hits.length >= query.limit || isAll) return hits.sort(byScore).slice(0, query.limit);
   }
 }
 
@@ -81,13 +85,3 @@ async function entriesOf(
     return entry ? [{ ...entry, distance }] : [];
   });
 }
-
-/**
- * The specification's score of a cosine distance from 0 (same direction) to 2 (opposite):
- * `1 - distance / 2`. Unrelated texts have the distance 1 and the score 0.5, so results score more.
- */
-export function specifiedScore(distance: number): number {
-  return 1 - distance / 2;
-}
-
-const UNRELATED = specifiedScore(1);
