@@ -181,7 +181,7 @@ export const listMemory = z.strictObject({
 
 export const memoryStats = z.strictObject({ sessionId: sessionId.optional() });
 
-/** Either `ids` or `sessionId`, which means every entry of the session. */
+/** Either `ids` or `sessionId`, which means everything that was said in it. */
 export const forgetMemory = z
   .strictObject({
     /** Ids of entries, or of messages that are not in memory yet: `<session id>:<message id>`. */

@@ -54,7 +54,7 @@ export const TOOL_DESCRIPTIONS: Readonly<Record<OperationName | "sessionEvents",
     "List the entries of semantic memory, page by page, in the order they were stored. To find one thing, use memory_search.",
   memoryStats: "Count the entries of semantic memory, of the project or of one session.",
   forgetMemory:
-    "Forget entries of memory, by their ids or all of one session. Their texts are deleted for good, also from the conversations they came from. Use it only when the user asks for it, and say first what would be deleted. `remaining` lists entries and messages with the same text that were not forgotten.",
+    "Forget entries of memory by their ids, or everything that was said in one session. Their texts are deleted for good, also from the conversations they came from. Use it only when the user asks for it, and say first what would be deleted. `remaining` lists entries and messages that were not forgotten and have the same text, or one of its names. `cleaned` says where the texts were, `not_cleaned` where they may still be.",
   createSession:
     "Create a session. You can give it a history to start with. It runs nothing: call turn_start with the session_id of the result.",
   startTurn:
