@@ -13,7 +13,7 @@ import { checked } from "./head.ts";
 import { type Head, type Known, type News, type Segment, stillKnown } from "./index-store.ts";
 import { KnownVectors } from "./vectors/known-vectors.ts";
 import { postingsBesides, unitePostings, withPostings } from "./words/postings.ts";
-import { PostingsCache } from "./words/postings-cache.ts";
+import { PostingsCache, type WordRange } from "./words/postings-cache.ts";
 import { WordBlocks } from "./words/word-blocks.ts";
 import { wordBytes } from "./words/word-order.ts";
 
@@ -67,8 +67,9 @@ export class OpenIndex implements PassageIndex {
   /** Reads what was written since, and what is wanted; `undefined` when the namespace has no memory yet. */
   *catchUp(wanted: Wanted): Asking<Head | undefined> {
     const words = [...new Set(wanted.words)].map((word) => {
-      const { from, to } = rangeOf(word);
-      return { word, from, to, after: this.#cache.get(word)?.at ?? -1 };
+      const { range, at = -1 } = this.#cache.get(word) ?? {};
+      const { from, to } = range ?? rangeOf(word);
+      return { word, from, to, after: at };
     });
     const news = yield* ask("catchUp", {
       ...this.#known,
@@ -85,7 +86,7 @@ export class OpenIndex implements PassageIndex {
     const { sessionId } = wanted;
     this.#session = sessionId === undefined ? undefined : { id: sessionId, number: news.session };
     this.#postings = new Map(
-      words.map(({ word, from }, at) => [word, this.#unite(word, from, news.words[at] ?? [])]),
+      words.map((asked, at) => [asked.word, this.#unite(asked, news.words[at] ?? [])]),
     );
     this.vectors.take(wanted.embedder, news);
     return news.head;
@@ -195,7 +196,7 @@ export class OpenIndex implements PassageIndex {
   }
 
   /** The postings of a word: those known, those in segments in memory, and those in `blocks`. */
-  #unite(word: string, from: Uint8Array, blocks: News["words"][number]): Postings {
+  #unite({ word, from, to }: AskedWord, blocks: News["words"][number]): Postings {
     const changes = this.#head?.changes ?? 0;
     const known = this.#cache.get(word);
     if (known?.at === changes) return known.postings;
@@ -211,10 +212,12 @@ export class OpenIndex implements PassageIndex {
       found.push(...read(new WordBlocks(rows)));
     }
     const postings = known ? grown(known.postings, found) : unitePostings(found);
-    this.#cache.set(word, { postings, at: changes });
+    this.#cache.set(word, { postings, at: changes, range: { from, to } });
     return postings;
   }
 }
+
+type AskedWord = WordRange & { readonly word: string };
 
 /** The same object when nothing is new: what is known about it stays true. */
 function grown(known: Postings, found: readonly Postings[]): Postings {
@@ -229,7 +232,7 @@ function isRange(word: string): boolean {
   return word.endsWith("*");
 }
 
-function rangeOf(word: string): { readonly from: Uint8Array; readonly to: Uint8Array } {
+function rangeOf(word: string): WordRange {
   const from = wordBytes(isRange(word) ? word.slice(0, -1) : word);
   return { from, to: isRange(word) ? Buffer.concat([from, LAST]) : from };
 }

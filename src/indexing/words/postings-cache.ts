@@ -1,10 +1,17 @@
 import type { Postings } from "../../search/passage-index.ts";
 import { blockOf } from "../../search/word-amounts.ts";
 
+/** Where a word can be in blocks, in UTF-8. One array is both ends for a single word. */
+export interface WordRange {
+  readonly from: Uint8Array;
+  readonly to: Uint8Array;
+}
+
 interface Known {
   readonly postings: Postings;
   /** The change of the namespace up to which they are complete. */
   readonly at: number;
+  readonly range: WordRange;
 }
 
 /** What a list and its summary take besides their numbers: objects, mostly. */
