@@ -14,6 +14,8 @@ export interface TellingName {
 /** A number or a code with fewer characters is in too many texts. */
 const CODE_CHARACTERS_MIN = 4;
 const NAMES_MAX = 2000;
+/** So many words are looked for one by one. */
+const SOUGHT_MAX = 50;
 /** Longer ones are texts. */
 const NAME_WORDS_MAX = 8;
 
@@ -78,7 +80,7 @@ export class NameFinder {
 
   namesIn(text: string): ReadonlySet<string> {
     const found = new Set<string>();
-    if (this.#names.size === 0) return found;
+    if (!this.#mayHave(text)) return found;
     const words = wordsOf(text).map(({ word }) => word);
     for (const [at, word] of words.entries()) {
       for (const each of this.#names.get(word) ?? []) {
@@ -86,5 +88,11 @@ export class NameFinder {
       }
     }
     return found;
+  }
+
+  /** Most texts have no name at all. A search for a few words is quicker than reading the text. */
+  #mayHave(text: string): boolean {
+    if (this.#names.size > SOUGHT_MAX) return true;
+    return [...this.#names.keys()].some((first) => text.includes(first));
   }
 }
