@@ -49,6 +49,7 @@ import { LiveSession } from "./live-session.ts";
 import { LiveSessions } from "./live-sessions.ts";
 import { memoryOperations, searchWithout } from "./memory-operations.ts";
 import { openingEvents } from "./opening-events.ts";
+import { ReaderQueues } from "./reader-queues.ts";
 import { redactingStores } from "./redacting-stores.ts";
 import {
   learningOf,
@@ -95,6 +96,7 @@ export class LocalSessionService implements SessionService {
   readonly #knowledge: KnowledgeOperations;
   readonly #memory: MemoryOperations;
   readonly #live: LiveSessions;
+  readonly #readers = new ReaderQueues();
   readonly #desk: ApprovalDesk;
   readonly #work: SessionWork;
   readonly #approvals: ApprovalOperations;
@@ -360,10 +362,11 @@ export class LocalSessionService implements SessionService {
     const { sessionId, afterSeq } = requests.parseRequest(requests.subscribe, request);
     const session = await this.#live.open(sessionId);
     const signal = options.signal ?? new AbortController().signal;
-    const read = (after: number) => this.#options.stores.events.read(sessionId, after);
+    const read = (after: number, to: number) =>
+      this.#options.stores.events.read(sessionId, after, to);
     const from = afterSeq ?? session.state.seq;
     options.onOpen?.(from);
-    yield* subscription(session, from, read, signal);
+    yield* subscription(session, from, read, this.#readers, signal);
   }
 
   async searchMemory(request: requests.SearchMemory): Promise<readonly MemoryHit[]> {

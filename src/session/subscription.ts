@@ -6,12 +6,13 @@ import {
   type StoredEvent,
 } from "../core/event.ts";
 import type { LiveSession } from "./live-session.ts";
+import type { ReaderQueues } from "./reader-queues.ts";
 
 /** How often to look in the log for events of other processes. */
 const POLL_MS = 500;
 
-/** Limit of live events that wait for a slow reader. Beyond it, the reader misses deltas and reads the rest from the log. */
-const WAITING_MAX = 10_000;
+/** Events that are read from the log at once: a stalled reader holds them. */
+const READ_MAX = 16;
 
 /**
  * The events of a session after `afterSeq`: first those in the log, then new ones of all processes.
@@ -21,22 +22,21 @@ const WAITING_MAX = 10_000;
 export async function* subscription(
   session: LiveSession,
   afterSeq: number,
-  read: (afterSeq: number) => AsyncIterable<StoredEvent>,
+  read: (afterSeq: number, toSeq: number) => AsyncIterable<StoredEvent>,
+  queues: ReaderQueues,
   signal: AbortSignal,
 ): AsyncIterable<EventEnvelope> {
   const { id } = session.state;
   let last = afterSeq;
-  let waiting: EventEnvelope[] = [];
   let dropped = 0;
   let wake = () => {};
   // Whether the log may have more: at first, after a gap, and after each poll interval.
   let behind = true;
+  const waiting = queues.open((deltas) => {
+    dropped += deltas;
+    behind = true;
+  });
   const stop = session.listen((event) => {
-    if (waiting.length >= WAITING_MAX) {
-      dropped += waiting.filter(({ payload }) => isTransient(payload)).length;
-      waiting = [];
-      behind = true;
-    }
     waiting.push(event);
     wake();
   });
@@ -46,12 +46,16 @@ export async function* subscription(
     while (!signal.aborted) {
       if (behind) {
         behind = false;
-        for await (const stored of read(last)) {
-          if (signal.aborted) return;
-          // Stop before the waiting events, or their deltas would come too late.
-          if (stored.seq > precededBy(waiting[0])) break;
-          last = stored.seq;
-          yield envelope(id, stored);
+        for (let more = true; more; ) {
+          more = false;
+          for await (const stored of read(last, last + READ_MAX)) {
+            if (signal.aborted) return;
+            // Stop before the waiting events, or their deltas would come too late.
+            more = stored.seq <= precededBy(waiting.first);
+            if (!more) break;
+            last = stored.seq;
+            yield envelope(id, stored);
+          }
         }
       }
       for (let event = waiting.shift(); event; event = behind ? undefined : waiting.shift()) {
@@ -82,6 +86,7 @@ export async function* subscription(
   } finally {
     signal.removeEventListener("abort", onAbort);
     stop();
+    queues.close(waiting);
   }
 }
 

@@ -1,8 +1,8 @@
 import { type EventEnvelope, isTransient, passing } from "../core/event.ts";
 import type { SessionService } from "../core/session-service.ts";
 
-/** The queue for a slow reader, in characters of the events' texts. */
-const WAITING_MAX = 1024 * 1024;
+/** The queue for a slow reader, in characters of the events' texts. Thousands may be slow at once. */
+const WAITING_MAX = 64 * 1024;
 
 /**
  * The events of one turn, queued for a reader that may be slower than the turn.

@@ -1,7 +1,10 @@
 import { execFile } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
+import { createSessionService } from "../../src/index.ts";
+import { createRestApp } from "../../src/rest.ts";
+import { scriptedModel } from "../../src/testing.ts";
 import { trials } from "../support/trials.ts";
 
 const SOAK = fileURLToPath(new URL("../support/soak.ts", import.meta.url));
@@ -17,3 +20,22 @@ for (const kind of ["turns", "compactions", "requests", "subscriptions"]) {
     expect(end - early).toBeLessThan(GROWTH_BYTES_MAX);
   }, 600_000);
 }
+
+test("a body of openers is refused before it is parsed", async () => {
+  const app = createRestApp({ service: createSessionService({ model: scriptedModel(() => "") }) });
+  const parse = vi.spyOn(JSON, "parse");
+  for (const [body, status] of [
+    ["[".repeat(7_000_000), 400],
+    [`[${"[],".repeat(2_000_000)}[]]`, 413],
+  ] as const) {
+    const response = await app.fetch(
+      new Request("http://127.0.0.1/sessions", {
+        method: "POST",
+        headers: { "content-type": "application/json" },
+        body,
+      }),
+    );
+    expect(response.status).toBe(status);
+    expect(parse.mock.calls.filter(([text]) => text.length > 1_000_000)).toEqual([]);
+  }
+});

@@ -1,5 +1,6 @@
 import { isObject } from "../../core/wire.ts";
 import { notValid, unavailable } from "./error-response.ts";
+import { brokenLimit, type JsonLimits } from "./json-shape.ts";
 
 export interface BodyLimits {
   /** Bytes of one body. Default 8 MiB. */
@@ -8,8 +9,7 @@ export interface BodyLimits {
   readonly allBodiesBytes: number;
 }
 
-/** Deeper JSON would exhaust the stack of recursive functions. */
-const DEPTH_MAX = 100;
+const JSON_LIMITS: JsonLimits = { depth: 100, values: 500_000 };
 
 /** Reads request bodies as JSON objects, within limits. */
 export class BodyReader {
@@ -26,11 +26,9 @@ export class BodyReader {
     const bytes = await this.#receive(request);
     if (bytes.length === 0) return {};
     requireJson(request.headers);
+    requireSmallJson(bytes);
     const value = parse(bytes);
     if (!isObject(value)) throw notValid(400, "The body must be a JSON object.");
-    if (isDeeper(value, DEPTH_MAX)) {
-      throw notValid(400, `The body is nested more than ${DEPTH_MAX} levels deep.`);
-    }
     return value;
   }
 
@@ -79,15 +77,20 @@ function requireJson(headers: Headers): void {
 
 const decoder = new TextDecoder("utf-8", { fatal: true });
 
+/** Before it is parsed: what is parsed takes many times the memory of the bytes. */
+function requireSmallJson(bytes: Uint8Array): void {
+  const broken = brokenLimit(bytes, JSON_LIMITS);
+  if (broken === undefined) return;
+  const { depth, values } = JSON_LIMITS;
+  throw broken === "depth"
+    ? notValid(400, `The body is nested more than ${depth} levels deep.`)
+    : notValid(413, `The body has more than ${values} values.`);
+}
+
 function parse(bytes: Uint8Array): unknown {
   try {
     return JSON.parse(decoder.decode(bytes));
   } catch (error) {
     throw notValid(400, `The body is not JSON: ${(error as Error).message}`);
   }
-}
-
-function isDeeper(value: unknown, levels: number): boolean {
-  if (typeof value !== "object" || value === null) return false;
-  return levels === 0 || Object.values(value).some((item) => isDeeper(item, levels - 1));
 }

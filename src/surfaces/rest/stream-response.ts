@@ -41,6 +41,7 @@ export function streamResponse(frames: AsyncIterator<string>, options: StreamOpt
         controller.enqueue(encoder.encode(result ? result.value : HEARTBEAT));
         stalled = setTimeout(() => {
           onEnd();
+          controller.enqueue(encoder.encode(`: dropped, nothing was read for ${stallMs} ms\n\n`));
           controller.close();
         }, stallMs).unref();
       },
