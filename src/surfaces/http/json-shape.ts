@@ -5,8 +5,15 @@ export interface JsonLimits {
   readonly values: number;
 }
 
-const [QUOTE, BACKSLASH, COMMA, COLON] = Buffer.from('"\\,:');
-const [LIST, LIST_END, OBJECT, OBJECT_END] = Buffer.from("[]{}");
+const codeOf = (character: string) => character.charCodeAt(0);
+const QUOTE = codeOf('"');
+const BACKSLASH = codeOf("\\");
+const COMMA = codeOf(",");
+const COLON = codeOf(":");
+const LIST = codeOf("[");
+const LIST_END = codeOf("]");
+const OBJECT = codeOf("{");
+const OBJECT_END = codeOf("}");
 
 /**
  * Which limit a JSON text breaks, found in one pass over its bytes, before it is parsed. A text that
