@@ -182,7 +182,8 @@ export class OpenIndex implements PassageIndex {
       for (const { columns } of newest) this.#room.putRecords(unpackRecords(columns));
       this.#columns = this.#room.upTo(head.slots);
     }
-    this.#known = head;
+    const { changes, removedAt, generation } = head;
+    this.#known = { changes, removedAt, generation };
   }
 
   /** After a removal nothing is true of words that were read before. */

@@ -1,6 +1,7 @@
 import type { MemoryHit, MemoryQuery } from "../core/memory-store.ts";
 import type { FoundEntry } from "../search/find-entries.ts";
 import { memoryFilter } from "../search/memory-filter.ts";
+import type { Postings } from "../search/passage-index.ts";
 import { readQuestion } from "../search/question.ts";
 import { reportedScore, unreportedScore } from "../search/score.ts";
 import { textKey } from "../search/text-key.ts";
@@ -11,7 +12,7 @@ import { type NeighbourSlots, neighbourSlots } from "./entries/neighbours.ts";
 import type { EntryRow, SessionRow } from "./index-store.ts";
 import type { OpenIndex } from "./open-index.ts";
 import { type EmbeddedSearch, type Finding, findByMeaning } from "./vectors/search-vectors.ts";
-import { textMark } from "./words/entry-words.ts";
+import { type TextMark, textMark } from "./words/entry-words.ts";
 
 /**
  * Finds entries, best first. Entries whose text is the query come before all others.
@@ -50,8 +51,8 @@ function* search(
   const floor = minScore === undefined ? {} : { minScore: unreportedScore(minScore) };
   const finding = findByMeaning(index, { ...query, ...floor, texts }, embedded);
   const marked = texts.map((text, at): MarkedText => {
-    const { slots, hits } = index.postings(marks[at]?.word ?? "");
-    return { key: textKey(text), slots: [...slots.filter((_, n) => hits[n] === marks[at]?.hits)] };
+    const mark = marks[at] as TextMark;
+    return { key: textKey(text), slots: slotsWith(mark, index.postings(mark.word)) };
   });
   const seen = yield* lookCloser(index, query, finding, marked);
   const same = yield* sameTexts(query, marked, seen.entries);
@@ -64,6 +65,14 @@ function* search(
   const explanation = query.explain ? SAME_TEXT : {};
   const found = [...same.map(({ slot }) => ({ slot, score: 1, ...explanation })), ...others];
   return yield* hitsOf(index, query, found, seen.sessions);
+}
+
+function slotsWith(mark: TextMark, { slots, hits }: Postings): readonly number[] {
+  const found: number[] = [];
+  for (let at = 0; at < slots.length; at += 1) {
+    if (hits[at] === mark.hits) found.push(slots[at] as number);
+  }
+  return found;
 }
 
 const SAME_TEXT = { explanation: { parts: [{ name: "same text", adds: 1 }] } };
