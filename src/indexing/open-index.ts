@@ -6,6 +6,7 @@ import type {
   PassageIndex,
   Postings,
 } from "../search/passage-index.ts";
+import { Scratch } from "../search/scratch.ts";
 import { type Asking, ask } from "./asking.ts";
 import { ColumnRoom } from "./columns/column-room.ts";
 import { unpackRecords } from "./columns/slot-records.ts";
@@ -46,6 +47,7 @@ export class OpenIndex implements PassageIndex {
   readonly #cacheBytes: number | undefined;
   readonly #cache: PostingsCache;
   readonly #room = new ColumnRoom();
+  readonly scratch = new Scratch();
   #columns: PassageColumns;
   #sessions = { count: 0, last: 0 };
   readonly #labels = new Map<number, string>();

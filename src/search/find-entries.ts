@@ -5,12 +5,13 @@ import { QuestionBounds } from "./bounds/question-bounds.ts";
 import { explainScore } from "./explain-score.ts";
 import { type Likelihood, likelihoodOf } from "./likelihood.ts";
 import type { PassageIndex } from "./passage-index.ts";
-import { type Question, readQuestion } from "./question.ts";
+import { readQuestion } from "./question.ts";
 import { type QuestionEvidence, questionEvidence } from "./question-evidence.ts";
 import { RANKING, type RankingWeights } from "./ranking-weights.ts";
 import { confidenceOf, SCORE_FLOOR, scoreOf } from "./score.ts";
+import type { ScratchArrays } from "./scratch.ts";
 import { slotFilter } from "./slot-filter.ts";
-import { BLOCK } from "./word-amounts.ts";
+import { BLOCK, blockOf } from "./word-amounts.ts";
 
 export interface EntryQuery extends MemoryFilter {
   readonly texts: readonly string[];
@@ -59,10 +60,23 @@ function findAnswers(
   query: EntryQuery,
   weights: RankingWeights,
 ): readonly FoundEntry[] {
+  return index.scratch.lend(index.lastSession + 1, blockOf(index.slots) + 1, (arrays) =>
+    findWith(arrays, index, text, query, weights),
+  );
+}
+
+function findWith(
+  arrays: ScratchArrays,
+  index: PassageIndex,
+  text: string,
+  query: EntryQuery,
+  weights: RankingWeights,
+): readonly FoundEntry[] {
   const question = readQuestion(text);
-  const evidence = questionEvidence(index, question, weights);
+  const evidence = questionEvidence(index, question, weights, arrays);
+  const bounds = new QuestionBounds(index, question, evidence, weights, arrays);
   const likelihood = likelihoodOf(index, question, weights);
-  const best = bestAnswers(index, question, evidence, likelihood, query, weights);
+  const best = bestAnswers(index, bounds, evidence, likelihood, query, weights);
   const confidence = confidenceOf(evidence);
   const floor = query.minScore ?? SCORE_FLOOR;
   return [...best].flatMap(({ entry: first, slot, value }) => {
@@ -77,7 +91,7 @@ function findAnswers(
 
 function bestAnswers(
   index: PassageIndex,
-  question: Question,
+  bounds: QuestionBounds,
   evidence: QuestionEvidence,
   likelihood: Likelihood,
   query: EntryQuery,
@@ -86,7 +100,6 @@ function bestAnswers(
   const { entry, session } = index.columns;
   const best = new BestEntries(index, query.limit);
   const wanted = slotFilter(index, query);
-  const bounds = new QuestionBounds(index, question, evidence, weights);
   const blockShares = new BlockShares(index, evidence.words, weights);
   for (const block of bounds.order) {
     if (!bounds.anyCanReach(block, best.least)) break;

@@ -2,6 +2,7 @@ import { MEMORY_KINDS, type MemoryEntry } from "../core/memory-store.ts";
 import { type IndexedPassage, indexedPassages } from "./indexed-passages.ts";
 import { instant } from "./instant.ts";
 import type { DetailColumns, PassageColumns, PassageIndex, Postings } from "./passage-index.ts";
+import { Scratch } from "./scratch.ts";
 
 /** Empty slots before and after each run. */
 const PADS = 2;
@@ -70,6 +71,7 @@ export function inMemoryIndex(entries: readonly IndexedEntry[]): InMemoryIndex {
     details: () => details,
     sessions: slotsOfSession.size,
     lastSession: slotsOfSession.size,
+    scratch: new Scratch(),
     links: { version: 0, changedSince: () => [] },
     postings: (word) =>
       word.endsWith("*")

@@ -1,3 +1,5 @@
+import type { Scratch } from "./scratch.ts";
+
 /**
  * The words of all passages of a namespace, as ranking sees them. It has no texts.
  *
@@ -35,6 +37,7 @@ export interface PassageIndex {
   /** The same for a role or a speaker. */
   labelNumber(text: string): number | undefined;
   label(number: number): string | undefined;
+  readonly scratch: Scratch;
 }
 
 /** Changes of the links of empty slots, which `columns.entry` has. */

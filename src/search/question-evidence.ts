@@ -2,6 +2,7 @@ import { type WordSummary, wordSummary } from "./bounds/word-summaries.ts";
 import type { PassageIndex, Postings } from "./passage-index.ts";
 import type { Question } from "./question.ts";
 import type { RankingWeights } from "./ranking-weights.ts";
+import type { ScratchArrays } from "./scratch.ts";
 
 /** A word of the question, with what the index knows of it. */
 export interface AskedWord {
@@ -31,6 +32,7 @@ export function questionEvidence(
   index: PassageIndex,
   question: Question,
   weights: RankingWeights,
+  arrays: ScratchArrays,
 ): QuestionEvidence {
   const found = [...question.forms].map(([form, word]) => {
     const postings = index.postings(form);
@@ -46,7 +48,7 @@ export function questionEvidence(
   const rarities = found.reduce((sum, { rarity }) => sum + rarity, 0);
   const words = found.map(({ rarity, ...rest }) => ({ ...rest, share: rarity / rarities }));
   const namesSpeaker = words.some(({ summary }) => summary.named.includes(1));
-  return { words, namesSpeaker, ...sessionShares(index, words, rarities) };
+  return { words, namesSpeaker, ...sessionShares(index, words, rarities, arrays) };
 }
 
 /** Smaller, the more passages have the word. Never 0, so that a store with one entry works. */
@@ -59,9 +61,8 @@ function sessionShares(
   index: PassageIndex,
   words: readonly AskedWord[],
   rarities: number,
+  { sessionShares: shares, covered }: ScratchArrays,
 ): Pick<QuestionEvidence, "sessionShares" | "bestSessionShare" | "bestCovered"> {
-  const shares = new Float32Array(index.lastSession + 1);
-  const covered = new Float32Array(index.lastSession + 1);
   let [bestSessionShare, bestCovered] = [0, 0];
   for (const { summary, share } of words) {
     const { sessions, said } = summary;

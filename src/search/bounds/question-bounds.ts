@@ -3,7 +3,8 @@ import type { PassageIndex } from "../passage-index.ts";
 import type { Question } from "../question.ts";
 import type { QuestionEvidence } from "../question-evidence.ts";
 import type { RankingWeights } from "../ranking-weights.ts";
-import { BLOCK, blockOf } from "../word-amounts.ts";
+import type { ScratchArrays } from "../scratch.ts";
+import { BLOCK } from "../word-amounts.ts";
 import { BOUND_MAX } from "./word-bounds.ts";
 
 /** Sums of the same numbers differ a little when they are added in another order. */
@@ -37,16 +38,13 @@ export class QuestionBounds {
     question: Question,
     evidence: QuestionEvidence,
     weights: RankingWeights,
+    { bounds: words, named, reached }: ScratchArrays,
   ) {
     this.#sessions = index.columns.session;
     this.#evidence = evidence;
     this.#session = weights.session;
     this.#likely = maxLikelihood(question, false, weights);
     this.#likelyNamed = maxLikelihood(question, true, weights);
-    const blocks = blockOf(index.slots) + 1;
-    const words = new Float32Array(blocks);
-    const named = new Uint8Array(blocks);
-    const reached = new Uint32Array(blocks);
     let count = 0;
     for (const { summary, share } of evidence.words) {
       const unit = (share * (1 + weights.saturation)) / BOUND_MAX;
