@@ -23,7 +23,7 @@ const METHODS = [
 ] as const;
 
 /** @throws SessionError `INVALID_PARAMS` that names what is missing. */
-export function requireCompactor(given: unknown): void {
+function requireCompactor(given: unknown): void {
   const compactor = (typeof given === "object" && given !== null ? given : {}) as Record<
     string,
     unknown

@@ -4,12 +4,7 @@ import { readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, test } from "vitest";
 import type { EventEnvelope, SessionEvent } from "../../src/core/event.ts";
-import {
-  CAPABILITIES,
-  type Capability,
-  SessionError,
-  type SessionService,
-} from "../../src/index.ts";
+import { type Capability, SessionError, type SessionService } from "../../src/index.ts";
 import { BUILDS, type ServiceSetup } from "../../src/testing.ts";
 import { temporaryFolder } from "./obey.ts";
 import { failureOf, type OpenSurface, openSdk } from "./same-as-sdk.ts";
