@@ -258,7 +258,11 @@ function trimmed(text: string): string {
   return inner.slice(0, end).trim();
 }
 
-/** Forms in which keys are issued, links with a password, and what is too random to be a name. */
+/**
+ * Forms in which keys are issued, links with a password, and what is too random to be a name. This is a
+ * second net: a compaction redacts messages before it looks for anchors, and `findSecrets` for each anchor
+ * would take several times as long as the search itself.
+ */
 function isCredential(text: string): boolean {
   if (text.length < 6) return false;
   const [, authority] = (text.includes("@") && AUTHORITY.exec(text)) || [];

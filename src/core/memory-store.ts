@@ -7,6 +7,7 @@
  * - What is added is found by its own words.
  * - An id is stored once, however often and by however many it is added.
  * - A batch is stored whole or not at all.
+ * - A credential is replaced before it is stored (`redactSecrets`).
  * - Scores run from 0 (unrelated) to 1 (the same text), best first.
  * - Unrelated text is not a result.
  * - A blank query, or a limit of 0, finds nothing.

@@ -10,7 +10,6 @@ import { indexableText, isForgotten } from "../core/message.ts";
 import { type LoggedMessage, MessageAssembler } from "../core/message-assembler.ts";
 import { startsTurn } from "../core/turn.ts";
 
-import { redactEntries } from "../secrets/redact-secrets.ts";
 import { LogProjection, remember } from "./log-projection.ts";
 
 import { MEMORY_INDEX } from "./memory-behind.ts";
@@ -55,12 +54,12 @@ export class MemoryIndex extends LogProjection {
     for (const { sessionId, stored } of events) {
       entries.push(...(await this.#entriesAt(sessionId, stored)));
       if (stored.event.type !== "text_forgotten") continue;
-      await this.#add(entries);
+      await this.#memory.add(entries);
       entries = [];
       await this.#forget(sessionId, stored.event);
     }
     if (entries.length === 0) return;
-    await this.#add(entries);
+    await this.#memory.add(entries);
     // Undoes what was forgotten while the entries were read.
     const lastRead = new Map(events.map(({ sessionId, stored }) => [sessionId, stored.seq]));
     for (const sessionId of new Set(entries.map((entry) => entry.sessionId))) {
@@ -68,10 +67,6 @@ export class MemoryIndex extends LogProjection {
         if (event.type === "text_forgotten") await this.#forget(sessionId, event);
       }
     }
-  }
-
-  async #add(entries: readonly MemoryEntry[]): Promise<void> {
-    await this.#memory.add(redactEntries(entries).entries);
   }
 
   /** The entries that an event adds. */
@@ -120,7 +115,7 @@ export class MemoryIndex extends LogProjection {
       }
     }
     const entries = await this.#entriesIn(sessionId, spans);
-    await this.#add(entries.filter(({ id }) => wanted.has(id)));
+    await this.#memory.add(entries.filter(({ id }) => wanted.has(id)));
   }
 
   async #entriesIn(sessionId: string, spans: readonly DiscardedSpan[]): Promise<MemoryEntry[]> {

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { HARMLESS, random, SECRETS } from "../../test/support/sample-secrets.ts";
 import { findSecrets } from "./find-secrets.ts";
-import { redactAndCount, redactSecrets } from "./redact-secrets.ts";
+import { countSecrets, redactSecrets } from "./redact-secrets.ts";
 
 for (const [name, [text, secret]] of Object.entries(SECRETS)) {
   test(`finds: ${name}`, () => {
@@ -37,8 +37,8 @@ for (const text of HARMLESS) {
 }
 
 test("counts by kind", () => {
-  const text = `ghp_${random(36)} and ghs_${random(36)}, DB_PASSWORD=swordfish`;
-  expect(redactAndCount(text).counts).toEqual({ "GitHub token": 2, password: 1 });
+  const texts = [`ghp_${random(36)} and ghs_${random(36)}`, "DB_PASSWORD=swordfish", "none"];
+  expect(countSecrets(texts)).toEqual({ "GitHub token": 2, password: 1 });
 });
 
 test("what is found is apart, in order and inside, and redacting twice is redacting once", () => {

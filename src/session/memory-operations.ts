@@ -60,16 +60,21 @@ export function memoryOperations(
       }
       return maxTokens === undefined ? hits : withinTokens(hits, maxTokens);
     },
-    list: async (page) => await (await upToDate()).list({ limit: LIST_LIMIT_DEFAULT, ...page }),
+    async list(page) {
+      const entries = await (await upToDate()).list({ limit: LIST_LIMIT_DEFAULT, ...page });
+      // What is listed can leave the project, and an older version may have stored credentials.
+      const { redactEntries } = await import("../secrets/redact-secrets.ts");
+      return redactEntries(entries);
+    },
     async stats({ sessionId }) {
       const memory = await upToDate();
       return await memory.stats(sessionId === undefined ? undefined : { sessionId });
     },
     async add(entries) {
+      const added = await (await upToDate()).add(entries);
       // A search does not need it, and starts sooner without.
-      const { redactEntries } = await import("../secrets/redact-secrets.ts");
-      const { entries: redacted, counts } = redactEntries(entries);
-      return { added: await (await upToDate()).add(redacted), redacted: counts };
+      const { countSecrets } = await import("../secrets/redact-secrets.ts");
+      return { added, redacted: countSecrets(entries.map(({ content }) => content)) };
     },
     verify: async (watch) => await (await upToDate()).verify(watch),
     reindex: async (watch) => await (await upToDate()).reindex(watch),

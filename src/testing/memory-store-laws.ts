@@ -111,6 +111,21 @@ export const memoryStoreLaws: readonly Law<MemoryStore>[] = [
     },
   },
   {
+    name: "a credential is replaced before it is stored",
+    async holds(open) {
+      const store = await open();
+      const token = `ghp_${"aB3dE5gH7jK9mN2pQ4sT6vW8xY1zC0fLkJ7h"}`;
+      await store.add([entry("1", `The token of the robot is ${token}.`)]);
+      const kept = [
+        ...(await store.read(["1"])),
+        ...(await store.list({ limit: 1 })),
+        ...(await store.search({ query: "robot", limit: 1 })),
+      ];
+      assert.equal(kept.length, 3);
+      for (const { content } of kept) assert.ok(!content.includes(token), content);
+    },
+  },
+  {
     name: "a batch with an entry that cannot be stored is not stored at all",
     async holds(open) {
       const store = await open();

@@ -122,6 +122,25 @@ describe.each(KINDS)("$kind", ({ text, secret }) => {
   });
 });
 
+test("an export has none that a store kept", async () => {
+  // As an older version stored it, or a store that does not keep its law.
+  const stored = KINDS.map(({ text }, index) => ({
+    id: `${index}`,
+    content: text,
+    sessionId: "s",
+    turn: null,
+    kind: "message" as const,
+  }));
+  class RawStore extends SimpleMemoryStore {
+    override list = async () => stored;
+  }
+  const listed = await openMemoryOperations({ memory: new RawStore() }).list({ limit: 1000 });
+  expect(listed).toHaveLength(KINDS.length);
+  for (const { kind, secret } of KINDS) {
+    expect(JSON.stringify(listed), kind).not.toContain(traceOf(secret));
+  }
+});
+
 test("a denied call with credentials teaches without them", async () => {
   const kinds = KINDS.filter(({ secret }) => !secret.includes("\n"));
   const { service, close } = open(

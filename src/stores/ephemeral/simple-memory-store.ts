@@ -35,7 +35,7 @@ export class SimpleMemoryStore implements MemoryStore {
   async add(entries: readonly MemoryEntry[]): Promise<number> {
     const before = this.#entries.size;
     // Read all before storing any, so that a bad entry refuses the whole batch.
-    const fresh = redactEntries(entries).entries.filter(({ content }) => content.trim() !== "");
+    const fresh = redactEntries(entries).filter(({ content }) => content.trim() !== "");
     for (const entry of fresh) {
       if (!this.#entries.has(entry.id)) this.#entries.set(entry.id, entry);
     }

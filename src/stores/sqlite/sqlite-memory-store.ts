@@ -62,12 +62,11 @@ export class SqliteMemoryStore implements MemoryStore {
   async add(added: readonly MemoryEntry[]): Promise<number> {
     // A search does not need it, and starts sooner without.
     const { redactEntries } = await import("../../secrets/redact-secrets.ts");
-    const { entries } = redactEntries(added);
     await this.#prepare();
     const { added: count, mergeDue } = await this.#database.run(
       "addMemories",
       this.#namespace,
-      entries,
+      redactEntries(added),
     );
     if (mergeDue) this.#merger.wake();
     if (count > 0) this.#vectors?.wake();
