@@ -16,6 +16,16 @@ test.each([
     "Build it.\n\nConstraints:\n- Never use the network\n- only edit files under src/\n\nBegin.",
     ["Never use the network", "only edit files under src/"],
   ],
+  [
+    "Rules:\n- small files, no classes\n* PNG files stay under 2 MB. Always.\n\n1. Immer auf Deutsch antworten\n2) 回答は短く\n\nBegin with the parser.",
+    [
+      "small files, no classes",
+      "PNG files stay under 2 MB. Always.",
+      "Immer auf Deutsch antworten",
+      "回答は短く",
+    ],
+  ],
+  ["**Follow these rules:**\n- no network", ["no network"]],
   [`${"Here is what I want. ".repeat(200)}\nNever use the network.`, ["Never use the network."]],
 ])("a standing instruction is found word for word: %s", (message, expected) => {
   expect(instructionsIn(message)).toEqual(expected);
@@ -32,6 +42,11 @@ test.each([
   "```\nNever use the network.\n```",
   "The readme says:\nNever use the network.",
   "I never use the network.",
+  "Things to do:\n- build the parser",
+  "The readme has these rules:\n- no network",
+  "Rules:\n- > no network",
+  "Rules:\nBuild the parser.\n- then its tests",
+  "Rules:\n- is this one?",
 ])("what is said in passing, asked or quoted is none: %s", (message) => {
   expect(instructionsIn(message)).toEqual([]);
 });

@@ -1,5 +1,5 @@
 import { oneLine } from "./one-line.ts";
-import { ownSentences } from "./own-sentences.ts";
+import { type OwnWords, ownWords } from "./own-sentences.ts";
 import { isLasting } from "./preferences-in.ts";
 
 /** A longer message was probably pasted, so its words may not be the user's. */
@@ -8,9 +8,9 @@ const SENTENCE = { min: 8, max: 500 } as const;
 /** No session has room for more. The last ones count. */
 const COUNT_MAX = 400;
 
-/** "Constraints:" before a list, or "Constraint:" before a sentence. */
+/** "Constraints:" or "Follow these rules:" before a list, or "Constraint:" before a sentence. */
 const HEADING =
-  /^(?:[#*_ ]*(?:the |my |some |hard |strict |important |standing |ground )*(?:constraints?|rules?|requirements?|restrictions?|limits|limitations?|guidelines?|standing instructions?)(?: (?:for|of) (?:you|this (?:session|task|project)))?[*_ ]*)$/i;
+  /^(?:[#*_ ]*(?:(?:please )?(?:follow|obey|respect|keep to|stick to|here are) )?(?:the |these |my |our |following |some |hard |strict |important |standing |ground )*(?:constraints?|rules?|requirements?|restrictions?|limits|limitations?|guidelines?|standing instructions?)(?: (?:for|of) (?:you|this (?:session|task|project)))?[*_ ]*)$/i;
 
 /** The start of a sentence that holds for the rest of a session. */
 const STANDING =
@@ -22,17 +22,22 @@ const PASSING =
 
 /**
  * The standing instructions in a user's message, word for word: its lasting wishes, and what holds for
- * the rest of the session ("Never use the network.", "Constraint: only edit files under src/").
+ * the rest of the session ("Never use the network.", "Constraint: only edit files under src/"), and the
+ * items of a list under "Constraints:" or "Rules:".
  *
  * Only the user's own sentences count, as for `preferencesIn`.
  */
 export function instructionsIn(message: string): readonly string[] {
   if (message.length > MESSAGE_MAX) return [];
-  const found = ownSentences(message, HEADING).filter(
-    (sentence) => isLasting(sentence) || isStanding(sentence),
-  );
+  const found = ownWords(message, HEADING).filter(isInstruction);
   const last = found.slice(-COUNT_MAX);
-  return [...new Set(last.map((sentence) => oneLine(sentence, SENTENCE.max)))];
+  return [...new Set(last.map(({ text }) => oneLine(text, SENTENCE.max)))];
+}
+
+/** A listed item is one in any wording and language. */
+function isInstruction({ text, isListed }: OwnWords): boolean {
+  if (isListed) return text.length <= SENTENCE.max && !text.endsWith("?");
+  return isLasting(text) || isStanding(text);
 }
 
 function isStanding(sentence: string): boolean {

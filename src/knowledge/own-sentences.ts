@@ -12,23 +12,55 @@ const PIPED = /^<stdin>[\s\S]*<\/stdin>/;
 /** A quoted line, and the lines that continue it up to an empty one. */
 const QUOTED_LINES = /^[ \t]*[>＞|].*(?:\n(?![ \t]*\n).+)*/gm;
 
+/** A sentence of the user, or a whole item of a list. */
+export interface OwnWords {
+  readonly text: string;
+  /** Whether it is an item of a list under a heading. */
+  readonly isListed: boolean;
+}
+
+/** The user's own sentences in a message. */
+export function ownSentences(message: string): readonly string[] {
+  return ownWords(message).map(({ text }) => text);
+}
+
 /**
- * The user's own sentences in a message. Quotes, code, tags and everything after an announcing colon
- * ("Summarise this:") may be by others, so they are left out. A colon after a word that `headings`
- * matches announces nothing.
+ * The user's own sentences in a message, and the items of lists under a line such as "Rules:" that
+ * `headings` matches. Quotes, code, tags and everything after another announcing colon
+ * ("Summarise this:") may be by others, so they are left out.
  *
  * This errs on the safe side: it is better to miss a wish than to obey a document.
  */
-export function ownSentences(message: string, headings?: RegExp): readonly string[] {
+export function ownWords(message: string, headings?: RegExp): readonly OwnWords[] {
   const typed = message.replace(PIPED, "\n");
   const text = withoutTags(withoutQuotes(aroundCode(typed).replace(QUOTED_LINES, "\n")))
     .replace(LONG_CODE, '"')
     .replace(/^(?: {4}|\t).*$/gm, "");
-  return untilAnnounced(text, headings)
-    .split(/(?<=[.!?])\s+|\n+/)
-    .map((sentence) => sentence.replace(/^\s*(?:[-*•]|\d+[.)])\s+/, "").trim())
-    .filter((sentence) => sentence !== "" && !sentence.includes('"'))
-    .filter((sentence) => !sentence.includes(FORGOTTEN));
+  return wordsOf(untilAnnounced(text, headings).split("\n"), headings).filter(
+    ({ text }) => !NOT_OWN.test(text) && !text.includes(FORGOTTEN),
+  );
+}
+
+/** Nothing, a quoted item, or a sentence with a place of code or a quote. */
+const NOT_OWN = /^$|^[>＞]|"/;
+const LIST_MARK = /^\s*(?:[-*•]|\d+[.)])\s+/;
+
+function wordsOf(lines: readonly string[], headings: RegExp | undefined): readonly OwnWords[] {
+  let isUnderHeading = false;
+  return lines.flatMap((line): readonly OwnWords[] => {
+    const text = line.replace(LIST_MARK, "").trim();
+    const isListed = isUnderHeading && LIST_MARK.test(line);
+    if (isListed) return [{ text, isListed }];
+    // Empty lines between the items do not end a list.
+    if (text !== "") isUnderHeading = isHeading(text, headings);
+    return text.split(/(?<=[.!?])\s+/).map((sentence) => ({ text: sentence.trim(), isListed }));
+  });
+}
+
+function isHeading(line: string, headings: RegExp | undefined): boolean {
+  if (line.length > HEADING_MAX || headings === undefined) return false;
+  const [, heading] = /^(.*)[:：][*_ ]*$/.exec(line) ?? [];
+  return heading !== undefined && headings.test(heading.trim());
 }
 
 /** The text before the first code block and after the last. Between two, it may be pasted. */
