@@ -51,6 +51,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     "replay",
     "transcripts",
     "zod",
+    "@bomb.sh/tab/commander",
     "commander",
     "hono",
     "hono/cors",

@@ -241,3 +241,20 @@ test("a Node that is too old is reported in one line", async () => {
     /^error: rkat needs Node 22\.18 or newer, and this is Node 20\.20\.2; .*\n$/,
   );
 });
+
+test("`completion` writes a script for each shell, and `complete --` says what can follow", async () => {
+  const project = await openProject();
+  for (const shell of ["bash", "zsh", "fish"]) {
+    const { code, stdout } = await project.rkat(["completion", shell]);
+    expect(code).toBe(0);
+    expect(stdout).toContain("rkat complete --");
+  }
+  const after = async (...words: string[]) =>
+    (await project.rkat(["complete", "--", ...words])).stdout
+      .split("\n")
+      .map((line) => line.split("\t")[0]);
+  expect(await after("mem")).toContain("memory");
+  expect(await after("memory", "")).toEqual(expect.arrayContaining(["search", "forget"]));
+  expect(await after("memory", "search", "--")).toContain("--neighbours");
+  expect((await project.rkat(["completion", "tcsh"])).stderr).toContain("Allowed choices are");
+});

@@ -125,7 +125,20 @@ async function createProgram(args: readonly string[], context: CliContext): Prom
     .description("print the help of a command, for example `rkat help memory search`")
     .argument("[command...]")
     .action((names: string[]) => helpOf(program, names).help());
+  if (needsCompletion(args)) {
+    const { default: tab } = await import("@bomb.sh/tab/commander");
+    tab(program, { completionCommandName: "completion" });
+  }
   return program.addHelpText("after", EXAMPLES);
+}
+
+/**
+ * `rkat completion bash` prints a script for the shell, which calls `rkat complete -- …`. The help lists it.
+ * `rkat complete the function` is a prompt.
+ */
+function needsCompletion([first = "help", next]: readonly string[]): boolean {
+  if (first === "complete") return next === "--";
+  return ["completion", "help", "-h", "--help"].includes(first);
 }
 
 function helpOf(program: Command, names: readonly string[]): Command {
