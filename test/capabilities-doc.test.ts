@@ -9,12 +9,34 @@ import {
 } from "../src/index.ts";
 import { sqliteStores } from "../src/sqlite.ts";
 import { SimpleMemoryStore } from "../src/stores/ephemeral/simple-memory-store.ts";
-import { OPERATIONS } from "../src/surfaces/operations.ts";
+import { type Operation as Described, OPERATIONS } from "../src/surfaces/operations.ts";
 import { BUILDS, scriptedModel } from "../src/testing.ts";
 import { temporaryFolder } from "./support/obey.ts";
 
 type Request = Readonly<Record<string, unknown>>;
 type Operation = (request: Request) => Promise<unknown>;
+
+/** The codes by which a service without a capability refuses. */
+const CODE_OF: Readonly<Record<Capability, ErrorCode>> = {
+  "session-store": "SESSION_PERSISTENCE_DISABLED",
+  "memory-store": "SESSION_MEMORY_DISABLED",
+  "session-compaction": "SESSION_COMPACTION_DISABLED",
+};
+
+test.each(Object.keys(BUILDS))(
+  "build %s refuses what needs a capability it lacks",
+  async (build) => {
+    const capabilities = BUILDS[build] ?? [];
+    const { codes } = await answersOf(capabilities);
+    for (const [index, { needs }] of Object.values<Described>(OPERATIONS).entries()) {
+      const [, name] = QUESTIONS[index] ?? [];
+      const code = codes[index];
+      if (needs && !capabilities.includes(needs)) {
+        expect([CODE_OF[needs], "SESSION_KNOWLEDGE_DISABLED"], name).toContain(code);
+      } else if (!name?.endsWith("Knowledge")) expect(code, name).toBeUndefined();
+    }
+  },
+);
 
 /** What each row of the page asks of a service that has one session with one turn. */
 const QUESTIONS: readonly (readonly [row: string, operation: string, request: Request])[] = [

@@ -60,6 +60,20 @@ test("the two searches come first, and every tool says what it does to the world
   expect(client.getInstructions()).toMatch(/not instructions/);
 });
 
+test("a capability that is off leaves no tool, no template and no word behind", async () => {
+  const client = await officialClient({ capabilities: ["session-store"] });
+  const names = (await client.listTools()).tools.map(({ name }) => name);
+  expect(names).toEqual(expect.arrayContaining(["search_project_history", "session_events"]));
+  expect(names.join()).not.toMatch(/memory|knowledge|compact/);
+  expect(client.getInstructions()).not.toMatch(/memory_search|session_compact/);
+
+  const bare = await officialClient({ capabilities: [] });
+  const { tools } = await bare.listTools();
+  expect(tools.map(({ name }) => name)).toEqual(expect.arrayContaining(["turn_start"]));
+  expect(tools.map(({ name }) => name).join()).not.toMatch(/history|session_(?:read|list|events)/);
+  expect((await bare.listResourceTemplates()).resourceTemplates).toEqual([]);
+});
+
 test("what tools answer is what their schemas say, as the client checks it", async () => {
   const compaction = { autoCompactThreshold: 2500, minTurnsBetweenCompactions: 1 };
   const client = await officialClient({ capabilities: EVERYTHING, compaction });

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import * as requests from "../core/requests.ts";
 import * as results from "../core/results.ts";
-import type { SessionService } from "../core/session-service.ts";
+import type { Capability, SessionService } from "../core/session-service.ts";
 
 /**
  * Version of the operations, their fields and the error codes on the wire.
@@ -32,6 +32,8 @@ export interface Operation {
   readonly effect: "reads" | "adds" | "destroys";
   /** It takes long, streams events while it runs, and can be interrupted. */
   readonly streams?: true;
+  /** Without this capability it always fails. */
+  readonly needs?: Capability;
 }
 
 const nothing = z.undefined();
@@ -69,6 +71,7 @@ export const OPERATIONS = {
     command: "resume",
     effect: "adds",
     streams: true,
+    needs: "session-store",
   },
   interrupt: {
     description: "Interrupt the running turn of a session.",
@@ -91,6 +94,7 @@ export const OPERATIONS = {
     command: "sessions compact",
     effect: "adds",
     streams: true,
+    needs: "session-compaction",
   },
   updateTask: {
     description:
@@ -153,6 +157,7 @@ export const OPERATIONS = {
     tool: "session_read",
     command: "sessions show",
     effect: "reads",
+    needs: "session-store",
   },
   list: {
     description: "List sessions, newest first.",
@@ -164,6 +169,7 @@ export const OPERATIONS = {
     tool: "session_list",
     command: "sessions list",
     effect: "reads",
+    needs: "session-store",
   },
   archive: {
     description: "Archive a session: it takes no more turns, but you can still read and search it.",
@@ -175,6 +181,7 @@ export const OPERATIONS = {
     tool: "session_archive",
     command: "sessions archive",
     effect: "adds",
+    needs: "session-store",
   },
   unarchive: {
     description: "Unarchive a session: it is listed again and takes turns.",
@@ -186,6 +193,7 @@ export const OPERATIONS = {
     tool: "session_unarchive",
     command: "sessions unarchive",
     effect: "adds",
+    needs: "session-store",
   },
   delete: {
     description: "Delete a session, its log and its memory.",
@@ -197,6 +205,7 @@ export const OPERATIONS = {
     tool: "session_delete",
     command: "sessions delete",
     effect: "destroys",
+    needs: "session-store",
   },
   searchMemory: {
     description: "Search semantic memory for past conversation content.",
@@ -208,6 +217,7 @@ export const OPERATIONS = {
     tool: "memory_search",
     command: "memory search",
     effect: "reads",
+    needs: "memory-store",
   },
   listMemory: {
     description:
@@ -220,6 +230,7 @@ export const OPERATIONS = {
     tool: "memory_list",
     command: "memory list",
     effect: "reads",
+    needs: "memory-store",
   },
   memoryStats: {
     description: "Count the entries of semantic memory, of the project or of one session.",
@@ -230,6 +241,7 @@ export const OPERATIONS = {
     tool: "memory_stats",
     command: "memory stats",
     effect: "reads",
+    needs: "memory-store",
   },
   forgetMemory: {
     description:
@@ -241,6 +253,7 @@ export const OPERATIONS = {
     tool: "memory_forget",
     command: "memory forget",
     effect: "destroys",
+    needs: "memory-store",
   },
   searchHistory: {
     description:
@@ -253,6 +266,7 @@ export const OPERATIONS = {
     tool: "search_project_history",
     command: "history search",
     effect: "reads",
+    needs: "session-store",
   },
   listApprovals: {
     description: "List the tool calls that wait for approval, oldest first.",
@@ -287,6 +301,7 @@ export const OPERATIONS = {
     tool: "knowledge_list",
     command: "knowledge list",
     effect: "reads",
+    needs: "memory-store",
   },
   readKnowledge: {
     description: "Read one thing that the project has learned, and its sources.",
@@ -297,6 +312,7 @@ export const OPERATIONS = {
     tool: "knowledge_read",
     command: "knowledge show",
     effect: "reads",
+    needs: "memory-store",
   },
   addKnowledge: {
     description:
@@ -308,6 +324,7 @@ export const OPERATIONS = {
     tool: "knowledge_add",
     command: "knowledge add",
     effect: "adds",
+    needs: "memory-store",
   },
   editKnowledge: {
     description: "Change what the project has learned, or pin it.",
@@ -318,6 +335,7 @@ export const OPERATIONS = {
     tool: "knowledge_edit",
     command: "knowledge edit|pin|unpin",
     effect: "adds",
+    needs: "memory-store",
   },
   forgetKnowledge: {
     description:
@@ -330,6 +348,7 @@ export const OPERATIONS = {
     tool: "knowledge_forget",
     command: "knowledge forget",
     effect: "destroys",
+    needs: "memory-store",
   },
   distillKnowledge: {
     description:
@@ -341,6 +360,7 @@ export const OPERATIONS = {
     tool: "knowledge_distill",
     command: "knowledge distill",
     effect: "adds",
+    needs: "memory-store",
   },
   capabilities: {
     description: "List the capabilities of this service.",

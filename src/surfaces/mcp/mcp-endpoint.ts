@@ -8,7 +8,7 @@ import {
 } from "@modelcontextprotocol/server";
 import type { SessionService } from "../../core/session-service.ts";
 import { ApprovalRounds } from "./approval-rounds.ts";
-import { MCP_TOOLS } from "./mcp-tools.ts";
+import { TOOL_NAMES, toolsFor } from "./mcp-tools.ts";
 import { CLIENT_CAPABILITIES_META, LOG_LEVEL_META } from "./meta-keys.ts";
 import {
   listSessionResources,
@@ -23,8 +23,6 @@ const CALLS_MAX = 256;
 
 /** The longest that timers allow: the user may take any time to answer. */
 const FORM_TIMEOUT_MS = 2 ** 31 - 1;
-
-const TOOL_NAMES = new Set(MCP_TOOLS.map(({ name }) => name));
 
 export interface McpServerOptions {
   readonly service: SessionService;
@@ -65,7 +63,9 @@ export class McpEndpoint {
       connectionLevel = params.level;
       return {};
     });
-    server.setRequestHandler("tools/list", () => ({ tools: [...MCP_TOOLS] }));
+    server.setRequestHandler("tools/list", async () => ({
+      tools: toolsFor(await service.capabilities()),
+    }));
     server.setRequestHandler("tools/call", ({ params }, context) => {
       const { name, arguments: args = {} } = params;
       if (!TOOL_NAMES.has(name)) {
@@ -90,8 +90,10 @@ export class McpEndpoint {
       );
     });
     server.setRequestHandler("resources/list", () => listSessionResources(service));
-    server.setRequestHandler("resources/templates/list", () => ({
-      resourceTemplates: RESOURCE_TEMPLATES,
+    server.setRequestHandler("resources/templates/list", async () => ({
+      resourceTemplates: (await service.capabilities()).includes("session-store")
+        ? RESOURCE_TEMPLATES
+        : [],
     }));
     server.setRequestHandler("resources/read", ({ params }) =>
       readSessionResource(service, params.uri),

@@ -1,4 +1,5 @@
 import type { Tool } from "@modelcontextprotocol/server";
+import type { Capability } from "../../core/session-service.ts";
 import { OPERATIONS, type Operation, type OperationName } from "../operations.ts";
 import { type ObjectSchema, resultSchema, wireSchema } from "../wire-schema.ts";
 import { SEARCH_FIELDS, searchOutput } from "./search-budget.ts";
@@ -20,16 +21,33 @@ export const OPERATION_OF_TOOL: ReadonlyMap<string, OperationName> = new Map(
   ORDER.map((name) => [OPERATIONS[name].tool, name]),
 );
 
-/** The operations as MCP tools, and the events of a session. */
-export const MCP_TOOLS: readonly Tool[] = [
-  ...ORDER.map((name): Tool => toolOf(OPERATIONS[name], name)),
-  toolOf(SESSION_EVENTS, "sessionEvents"),
-];
+interface OfferedTool {
+  readonly tool: Tool;
+  readonly needs: Capability | undefined;
+}
 
 type ToolOperation = Pick<
   Operation,
-  "tool" | "request" | "result" | "resultKey" | "effect" | "streams"
+  "tool" | "request" | "result" | "resultKey" | "effect" | "streams" | "needs"
 >;
+
+/** The operations, and the events of a session. */
+const TOOLS: readonly OfferedTool[] = [
+  ...ORDER.map((name): OfferedTool => offered(OPERATIONS[name], name)),
+  offered(SESSION_EVENTS, "sessionEvents"),
+];
+
+export const TOOL_NAMES: ReadonlySet<string> = new Set(TOOLS.map(({ tool }) => tool.name));
+
+/** The tools that can work with these capabilities. */
+export function toolsFor(capabilities: readonly Capability[]): Tool[] {
+  const works = ({ needs }: OfferedTool) => needs === undefined || capabilities.includes(needs);
+  return TOOLS.filter(works).map(({ tool }) => tool);
+}
+
+function offered(operation: ToolOperation, name: OperationName | "sessionEvents"): OfferedTool {
+  return { tool: toolOf(operation, name), needs: operation.needs };
+}
 
 function toolOf(operation: ToolOperation, name: OperationName | "sessionEvents"): Tool {
   const isSearch = name === "searchMemory" || name === "searchHistory";

@@ -39,6 +39,7 @@ export const SESSION_EVENTS = {
     more: z.boolean(),
   }),
   effect: "reads",
+  needs: "session-store",
 } as const;
 
 export interface EventReader {

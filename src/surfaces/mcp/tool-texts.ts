@@ -95,7 +95,7 @@ export const TOOL_DESCRIPTIONS: Readonly<Record<OperationName | "sessionEvents",
   distillKnowledge:
     "Rebuild the project's rules from what the user said and denied. Returns the rules, and the statements that later ones contradict.",
   capabilities:
-    "List the capabilities of this service: session-store, memory-store, session-compaction. A tool that needs another one fails with that capability's code.",
+    "List the capabilities of this service: session-store, memory-store, session-compaction. Tools that need another one are not listed.",
   sessionEvents:
     "Read the events of a session's log after a place in it, and optionally wait for new ones. Pass the seq of the result as after_seq of the next call. Then every event comes exactly once, in order. It needs the capability session-store.",
 };
