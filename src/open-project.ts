@@ -181,9 +181,13 @@ function memoryOptions(config: Config, stores: Stores): MemoryOptions {
     memory: hasMemory && stores.memory,
     knowledge: hasMemory &&
       config.get("knowledge.enabled") && { store: stores.knowledge, ...knowledgeSettings(config) },
-    memoryScope: config.get("memory.index"),
-    searchableMemory: config.get("search.enabled"),
-    memoryResults: config.get("search.max_results"),
+    ...(hasMemory
+      ? {
+          memoryScope: config.get("memory.index"),
+          searchableMemory: config.get("search.enabled"),
+          memoryResults: config.get("search.max_results"),
+        }
+      : {}),
   };
 }
 

@@ -225,9 +225,26 @@ test("settings of the originals are read, and a note says as what", async () => 
       "project.toml: embedding.cache_embeddings has no effect: the vectors of models are always cached.",
       "project.toml: knowledge.min_entries_for_distillation is read as knowledge.min_entries.",
       "project.toml: knowledge.knowledge_path has no effect: knowledge is kept in .rkat/rkat.db.",
-      "search.enabled, search.index_dir, search.max_results, embeddings.provider and embeddings.batch_size have no effect, because capabilities.memory_store = false (project.toml).",
+      "search.enabled, search.index_dir, search.max_results, embeddings.provider, embeddings.batch_size and knowledge.min_entries have no effect, because capabilities.memory_store = false (project.toml).",
     ]
   `);
+});
+
+test.each([
+  [
+    '[memory]\nindex = "all"\n[knowledge]\nmax_rules = 3\n[capabilities]\nmemory_store = false',
+    "memory.index and knowledge.max_rules have no effect, because capabilities.memory_store = false",
+  ],
+  [
+    "[knowledge]\nenabled = false\nmax_rules = 3",
+    "knowledge.max_rules has no effect, because knowledge.enabled = false",
+  ],
+  [
+    "[search]\nenabled = false\nmax_results = 3",
+    "search.max_results has no effect, because search.enabled = false",
+  ],
+])("what is configured for something that is off is reported: %s", async (project, said) => {
+  expect((await load({ project })).notes).toEqual([expect.stringContaining(said)]);
 });
 
 test("where a file gives a setting by both names, ours counts", async () => {

@@ -16,13 +16,24 @@ const CAPABILITIES: readonly Need[] = [
     value: true,
   },
   {
-    settings: ["memory.store", "memory.min_score", "memory.cache_mb", "search.", "embeddings."],
+    settings: [
+      "memory.enabled",
+      "memory.store",
+      "memory.index",
+      "memory.min_score",
+      "memory.cache_mb",
+      "search.",
+      "embeddings.",
+      "knowledge.",
+    ],
     key: "capabilities.memory_store",
     value: true,
   },
 ];
 
-const STORES: readonly Need[] = [
+const OTHERS: readonly Need[] = [
+  { settings: ["memory.min_score", "search.max_results"], key: "search.enabled", value: true },
+  { settings: ["knowledge."], key: "knowledge.enabled", value: true },
   { settings: ["memory.cache_mb"], key: "memory.store", value: "sqlite" },
   { settings: ["search.index_dir"], key: "memory.store", value: "hnsw" },
 ];
@@ -39,7 +50,7 @@ export function unusedSettings(config: Config): readonly string[] {
     config.given("embeddings.provider") === "local" && config.get("memory.store") === "sqlite";
   return [
     ...switchedOffSettings(config),
-    ...unmet(STORES, config),
+    ...unmet(OTHERS, config),
     ...(countsOnly
       ? [
           'embeddings.provider = "local" changes nothing with memory.store = "sqlite", whose index counts words itself. "fast", "openai" and "ollama" add the search by meaning.',

@@ -57,6 +57,7 @@ import {
   requireSearchableMemory,
   type ServiceOptions,
   type ServiceStores,
+  switchedOffOptions,
 } from "./service-options.ts";
 import { newOwner, withFilesLease } from "./session-lease.ts";
 import { sessionTools } from "./session-tools.ts";
@@ -111,6 +112,7 @@ export class LocalSessionService implements SessionService {
     const { stores, onBackgroundError: onError = warn } = options;
     const { events, sessions, approvals } = stores;
     const memory = memoryOf(options);
+    for (const text of switchedOffOptions(options)) warn(text);
     this.#options = options;
     this.#capabilities = [
       ...(options.persistent ? (["session-store"] as const) : []),

@@ -108,6 +108,16 @@ export function memoryOf({
   return memory === false ? undefined : (memory ?? stores?.memory);
 }
 
+/** Options that need a memory, given to a service that has none: a sentence for each. */
+export function switchedOffOptions(options: ServiceOptions): readonly string[] {
+  if (memoryOf(options)) return [];
+  const why = options.memory === false ? "`memory` is false" : "there is no `memory`";
+  const given = (["memoryScope", "memoryResults", "searchableMemory"] as const).filter(
+    (name) => options[name] !== undefined && options[name] !== false,
+  );
+  return given.map((name) => `\`${name}\` has no effect, because ${why}.`);
+}
+
 /**
  * The memory that models and callers may search.
  *
