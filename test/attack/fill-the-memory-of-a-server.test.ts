@@ -1,7 +1,7 @@
 import { execFile } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { expect, test, vi } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { createSessionService } from "../../src/index.ts";
 import { createRestApp } from "../../src/rest.ts";
 import { scriptedModel } from "../../src/testing.ts";
@@ -24,6 +24,7 @@ for (const kind of ["turns", "compactions", "requests", "subscriptions"]) {
 test("a body of openers is refused before it is parsed", async () => {
   const app = createRestApp({ service: createSessionService({ model: scriptedModel(() => "") }) });
   const parse = vi.spyOn(JSON, "parse");
+  onTestFinished(() => parse.mockRestore());
   for (const [body, status] of [
     ["[".repeat(7_000_000), 400],
     [`[${"[],".repeat(2_000_000)}[]]`, 413],

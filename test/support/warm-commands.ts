@@ -1,6 +1,6 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { PassThrough, type Readable } from "node:stream";
-import { afterAll, onTestFinished } from "vitest";
+import { onTestFinished } from "vitest";
 import { builtProgram } from "./built-package.ts";
 import type { CommandAnswer, CommandRequest } from "./serve-commands.ts";
 
@@ -17,13 +17,8 @@ export interface RunningCommand {
   kill(signal: NodeJS.Signals): void;
 }
 
-/** Processes with the code of `rkat` loaded, which wait for a command line. */
+/** Processes with the code of `rkat` loaded, which wait for a command line. They end with this process. */
 const idle = new Set<ChildProcess>();
-const started: ChildProcess[] = [];
-
-afterAll(() => {
-  for (const child of started) child.kill("SIGKILL");
-});
 
 /**
  * Runs a command line in a process that has run others before: `rkat` takes a quarter
@@ -67,7 +62,6 @@ function startHost(): ChildProcess {
     env: { PATH, NODE_COMPILE_CACHE },
     execArgv: ["--disable-warning=ExperimentalWarning"],
   });
-  started.push(child);
   child.once("close", () => idle.delete(child));
   return child;
 }

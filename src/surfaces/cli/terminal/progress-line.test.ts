@@ -1,5 +1,7 @@
-import { expect, test, vi } from "vitest";
+import { afterEach, expect, test, vi } from "vitest";
 import { ProgressLine } from "./progress-line.ts";
+
+afterEach(() => void vi.useRealTimers());
 
 function output(isTerminal: boolean) {
   const written: string[] = [];
@@ -22,7 +24,6 @@ test("work of more than a second is shown on one line, which is removed at the e
   expect(terminal.written.at(-1)).toMatch(/ thinking about e…$/);
   line.clear();
   expect(terminal.written.at(-1)).toBe("\r\u001b[2K");
-  vi.useRealTimers();
 });
 
 test("a pipe gets no progress, and quick work shows none", () => {
@@ -34,5 +35,4 @@ test("a pipe gets no progress, and quick work shows none", () => {
     line.clear();
     expect(one.written).toEqual([]);
   }
-  vi.useRealTimers();
 });
