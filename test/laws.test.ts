@@ -4,29 +4,41 @@ import type { ApprovalStore } from "../src/core/approval-store.ts";
 import type { EventStore } from "../src/core/event-store.ts";
 import type { KnowledgeStore } from "../src/core/knowledge-store.ts";
 import type { SessionStore } from "../src/core/session-store.ts";
-import { type Stores, sqliteStores } from "../src/sqlite.ts";
+import { sqliteStores } from "../src/sqlite.ts";
 import { EphemeralApprovalStore } from "../src/stores/ephemeral/ephemeral-approval-store.ts";
 import { EphemeralEventStore } from "../src/stores/ephemeral/ephemeral-event-store.ts";
 import { EphemeralKnowledgeStore } from "../src/stores/ephemeral/ephemeral-knowledge-store.ts";
 import { EphemeralSessionStore } from "../src/stores/ephemeral/ephemeral-session-store.ts";
+import { type Database, openDatabase } from "../src/stores/sqlite/database.ts";
+import { SqliteApprovalStore } from "../src/stores/sqlite/sqlite-approval-store.ts";
+import { SqliteEventStore } from "../src/stores/sqlite/sqlite-event-store.ts";
+import { SqliteKnowledgeStore } from "../src/stores/sqlite/sqlite-knowledge-store.ts";
+import { SqliteSessionStore } from "../src/stores/sqlite/sqlite-session-store.ts";
 import {
   approvalStoreLaws,
   eventStoreLaws,
   knowledgeStoreLaws,
   sessionStoreLaws,
 } from "../src/testing.ts";
+import { copyingDatabase } from "./support/copying-database.ts";
 import { obey } from "./support/obey.ts";
+import { LONG } from "./support/trials.ts";
 
-const THREADS = ["main", "worker"] as const;
+const OPEN = {
+  "main thread": (path: string) => openDatabase({ path }),
+  "as in a worker thread": (path: string) => copyingDatabase(openDatabase({ path })),
+  ...(LONG ? { "worker thread": (path: string) => openDatabase({ path, thread: "worker" }) } : {}),
+};
+const THREADS = Object.entries(OPEN);
 
 describe("EventStore", () => {
   obey<EventStore>(eventStoreLaws, [
     { name: "ephemeral", durable: false, open: async () => new EphemeralEventStore() },
     { name: "sqlite without a file", durable: false, open: async () => inMemory().events },
-    ...THREADS.map((thread) => ({
-      name: `sqlite (${thread} thread)`,
+    ...THREADS.map(([thread, open]) => ({
+      name: `sqlite (${thread})`,
       durable: true,
-      open: async (place: string) => storesIn(place, thread).events,
+      open: async (place: string) => new SqliteEventStore(databaseIn(place, open)),
     })),
   ]);
 });
@@ -34,10 +46,10 @@ describe("EventStore", () => {
 describe("SessionStore", () => {
   obey<SessionStore>(sessionStoreLaws, [
     { name: "ephemeral", durable: false, open: async () => new EphemeralSessionStore() },
-    ...THREADS.map((thread) => ({
-      name: `sqlite (${thread} thread)`,
+    ...THREADS.map(([thread, open]) => ({
+      name: `sqlite (${thread})`,
       durable: true,
-      open: async (place: string) => storesIn(place, thread).sessions,
+      open: async (place: string) => new SqliteSessionStore(databaseIn(place, open)),
     })),
   ]);
 });
@@ -45,10 +57,10 @@ describe("SessionStore", () => {
 describe("ApprovalStore", () => {
   obey<ApprovalStore>(approvalStoreLaws, [
     { name: "ephemeral", durable: false, open: async () => new EphemeralApprovalStore() },
-    ...THREADS.map((thread) => ({
-      name: `sqlite (${thread} thread)`,
+    ...THREADS.map(([thread, open]) => ({
+      name: `sqlite (${thread})`,
       durable: true,
-      open: async (place: string) => storesIn(place, thread).approvals,
+      open: async (place: string) => new SqliteApprovalStore(databaseIn(place, open)),
     })),
   ]);
 });
@@ -57,22 +69,22 @@ describe("KnowledgeStore", () => {
   obey<KnowledgeStore>(knowledgeStoreLaws, [
     { name: "ephemeral", durable: false, open: async () => new EphemeralKnowledgeStore() },
     { name: "sqlite without a file", durable: false, open: async () => inMemory().knowledge },
-    ...THREADS.map((thread) => ({
-      name: `sqlite (${thread} thread)`,
+    ...THREADS.map(([thread, open]) => ({
+      name: `sqlite (${thread})`,
       durable: true,
-      open: async (place: string) => storesIn(place, thread).knowledge,
+      open: async (place: string) => new SqliteKnowledgeStore(databaseIn(place, open)),
     })),
   ]);
 });
 
-function inMemory(): Stores {
+function inMemory() {
   const stores = sqliteStores({ path: ":memory:" });
   onTestFinished(() => stores.close());
   return stores;
 }
 
-function storesIn(place: string, thread: "main" | "worker"): Stores {
-  const stores = sqliteStores({ path: join(place, "rkat.db"), thread });
-  onTestFinished(() => stores.close());
-  return stores;
+function databaseIn(place: string, open: (path: string) => Database): Database {
+  const database = open(join(place, "rkat.db"));
+  onTestFinished(() => database.close());
+  return database;
 }

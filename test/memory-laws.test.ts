@@ -12,10 +12,14 @@ import { openDatabase } from "../src/stores/sqlite/database.ts";
 import { SqliteMemoryStore } from "../src/stores/sqlite/sqlite-memory-store.ts";
 import { embedderLaws } from "../src/testing/embedder-laws.ts";
 import { memoryStoreLaws } from "../src/testing/memory-store-laws.ts";
+import { copyingDatabase } from "./support/copying-database.ts";
 import { LONG } from "./support/trials.ts";
 
 const sqlite = (thread: "main" | "worker") => async (folder: string) =>
   new SqliteMemoryStore(openDatabase({ path: join(folder, "rkat.db"), thread }));
+
+const asInAWorker = async (folder: string) =>
+  new SqliteMemoryStore(copyingDatabase(openDatabase({ path: join(folder, "rkat.db") })));
 
 const inMemory = (thread: "main" | "worker") => async () =>
   new SqliteMemoryStore(openDatabase({ path: ":memory:", thread }));
@@ -27,10 +31,13 @@ const STORES: readonly {
 }[] = [
   { name: "simple", durable: false, open: async () => new SimpleMemoryStore() },
   { name: "sqlite", durable: true, open: sqlite("main") },
-  { name: "sqlite in a worker", durable: true, open: sqlite("worker") },
+  { name: "sqlite as in a worker", durable: true, open: asInAWorker },
   { name: "sqlite in memory", durable: false, open: inMemory("main") },
   ...(LONG
-    ? [{ name: "sqlite in memory, in a worker", durable: false, open: inMemory("worker") }]
+    ? [
+        { name: "sqlite in a worker", durable: true, open: sqlite("worker") },
+        { name: "sqlite in memory, in a worker", durable: false, open: inMemory("worker") },
+      ]
     : []),
   {
     name: "hnsw over sqlite",
