@@ -4,6 +4,7 @@ import { DatabaseSync } from "node:sqlite";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { Project } from "./support/rkat-process.ts";
+import { LONG } from "./support/trials.ts";
 
 const lines = (...values: unknown[]) =>
   values.map((value) => `${JSON.stringify(value)}\n`).join("");
@@ -427,7 +428,7 @@ test("a rebuild can be stopped, and leaves the index as it was", async () => {
   }));
   await project.rkat(["memory", "add", "--jsonl", "-"], lines(...many));
   const ends = new Set<number | null>();
-  for (const after of [100, 200, 300, 400]) {
+  for (const after of LONG ? [100, 200, 300, 400] : [100, 300]) {
     const { child, ended } = project.start(["memory", "reindex"]);
     await sleep(after);
     child.kill("SIGINT");

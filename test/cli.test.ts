@@ -9,7 +9,7 @@ import { temporaryFolder } from "./support/obey.ts";
 import { providerForTest } from "./support/provider-for-test.ts";
 import { Project } from "./support/rkat-process.ts";
 
-/** Here each command is started as a user starts it. */
+/** In this file a command is started as a user starts it, except where a test runs many that only differ in words. */
 const openProject: typeof Project.open = (options) =>
   Project.open({ ...options, ownProcesses: true });
 
@@ -43,7 +43,7 @@ test("`--help` lists every command, `--version` prints the version", async () =>
 });
 
 test("a wrong command line is refused with code 2", async () => {
-  const project = await openProject();
+  const project = await Project.open();
   for (const args of [
     ["--nonsense"],
     ["sessions"],
@@ -61,7 +61,7 @@ test("a wrong command line is refused with code 2", async () => {
 });
 
 test("a script gets a wrong command line as a failure in JSON", async () => {
-  const project = await openProject();
+  const project = await Project.open();
   for (const [args, said] of [
     [["sessions", "show", "--json"], "Missing required argument 'session'"],
     [["resume", "--output=jsonl"], "Missing required argument 'session'"],
@@ -144,7 +144,7 @@ test("`capabilities` shows what is on", async () => {
 
 test("a missing capability is reported in the specification's words, and turns still run", async () => {
   const provider = await providerForTest();
-  const project = await openProject({
+  const project = await Project.open({
     provider,
     config:
       "[capabilities]\nsession_store = false\nmemory_store = false\nsession_compaction = false\n",

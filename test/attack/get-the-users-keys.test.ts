@@ -121,8 +121,11 @@ test("a trusted project gets no key for embeddings to an address that it names",
   });
   const own = await settings({ user: section });
   const embedder = await openEmbedder({ ...embedderSettings(own, KEYS), env: KEYS });
-  await embedder.embed(["a text"]).catch(() => {});
-  expect(port.requests.at(-1)?.authorization).toBe(`Bearer ${KEY}`);
+  const stop = new AbortController();
+  const asked = embedder.embed(["a text"], { signal: stop.signal }).catch(() => {});
+  await expect.poll(() => port.requests.at(-1)?.authorization).toBe(`Bearer ${KEY}`);
+  stop.abort();
+  await asked;
 });
 
 describe.each([

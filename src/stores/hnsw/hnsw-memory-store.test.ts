@@ -9,6 +9,7 @@ import { promisify } from "node:util";
 import { expect, onTestFinished, test } from "vitest";
 import { builtProgram } from "../../../test/support/built-package.ts";
 import { temporaryFolder } from "../../../test/support/obey.ts";
+import { LONG } from "../../../test/support/trials.ts";
 import type { Embedder } from "../../core/embedder.ts";
 import type { MemoryEntry } from "../../core/memory-store.ts";
 import { BagOfWordsEmbedder } from "../../embedders/bag-of-words-embedder.ts";
@@ -115,15 +116,15 @@ test.each<[string, (file: string) => void]>([
 ])("an index that %s is made anew from the entries", async (_, damage) => {
   const folder = await temporaryFolder();
   const before = open(folder);
-  await before.add(entries(200));
+  await before.add(entries(40));
   const found = await ids(before, "otter pond 16");
   await before.close();
   damage(join(folder, "memory.hnsw"));
   const embedder = new CountingEmbedder();
   const store = open(folder, { embedder });
   expect(await ids(store, "otter pond 16")).toEqual(found);
-  expect(embedder.texts).toBe(201);
-  expect(await store.verify()).toEqual({ entries: 200, problems: [] });
+  expect(embedder.texts).toBe(41);
+  expect(await store.verify()).toEqual({ entries: 40, problems: [] });
 });
 
 test("an index that fell behind gets what is missing, and nothing else", async () => {
@@ -322,7 +323,7 @@ test("whatever a process is killed over, it and the others find all that was add
   const folder = await temporaryFolder();
   const places = [join(folder, "rkat.db"), join(folder, "memory.hnsw")];
   const observer = open(folder);
-  for (const delayMs of [10, 50, 90, 130]) {
+  for (const delayMs of LONG ? [10, 50, 90, 130] : [10, 90]) {
     const child = spawn(process.execPath, [
       "--no-warnings",
       builtProgram("add-to-hnsw-until-killed"),

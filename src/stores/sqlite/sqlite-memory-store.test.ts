@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { ConceptEmbedder } from "../../../test/support/concept-embedder.ts";
+import { LONG } from "../../../test/support/trials.ts";
 import type { MemoryEntry } from "../../core/memory-store.ts";
 import { sqliteStores } from "../../sqlite.ts";
 import { openDatabase } from "./database.ts";
@@ -307,7 +308,7 @@ describe("search", () => {
   });
 });
 
-test.each(["main", "worker"] as const)(
+test.each(LONG ? (["main", "worker"] as const) : (["main"] as const))(
   "a store in memory has the whole engine, on the %s thread",
   async (thread) => {
     const embedder = new ConceptEmbedder();
