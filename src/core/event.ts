@@ -497,3 +497,10 @@ export function passing(sessionId: string, seq: number, payload: TransientEvent)
     payload,
   };
 }
+
+/** The bytes that an event takes in memory, as an estimate: its texts, and a little for each field. */
+export function eventBytes(value: unknown): number {
+  if (typeof value === "string") return 2 * value.length;
+  if (typeof value !== "object" || value === null) return 8;
+  return Object.values(value).reduce<number>((sum, item) => sum + 32 + eventBytes(item), 0);
+}

@@ -2,10 +2,14 @@ import { expect, test } from "vitest";
 import { type EventEnvelope, passing } from "../core/event.ts";
 import { ReaderQueues } from "./reader-queues.ts";
 
-const delta: EventEnvelope = passing("s", 1, { type: "text_delta", delta: "word" });
+const MEGABYTE = 1024 * 1024;
 
-test("when too many events wait for all readers, the slowest loses its own and is told how many", () => {
-  const queues = new ReaderQueues(100);
+/** An event of at least this many bytes. */
+const delta = (bytes: number): EventEnvelope =>
+  passing("s", 1, { type: "text_delta", delta: "x".repeat(bytes / 2) });
+
+test("when too many bytes wait for all readers, the slowest loses its own and is told how many", () => {
+  const queues = new ReaderQueues(100_000);
   const told: Record<string, number> = {};
   const open = (name: string) =>
     queues.open((deltas) => {
@@ -13,22 +17,46 @@ test("when too many events wait for all readers, the slowest loses its own and i
     });
   const [quick, slow] = [open("quick"), open("slow")];
   for (let count = 0; count < 1000; count += 1) {
-    slow.push(delta);
-    quick.push(delta);
+    const event = delta(1000);
+    slow.push(event);
+    quick.push(event);
     if (quick.length > 3) quick.shift();
-    expect(queues.waiting).toBeLessThanOrEqual(100);
-    expect(queues.waiting).toBe(quick.length + slow.length);
+    expect(queues.bytes).toBeLessThanOrEqual(100_000);
   }
-  expect(told.slow).toBeGreaterThan(800);
+  expect(slow.length + (told.slow ?? 0)).toBe(1000);
   expect(told.quick).toBeUndefined();
+});
+
+test("1500 readers that take nothing hold a bounded number of bytes", () => {
+  const queues = new ReaderQueues();
+  let missed = 0;
+  const readers = Array.from({ length: 1500 }, () =>
+    queues.open((deltas) => {
+      missed += deltas;
+    }),
+  );
+  for (let count = 0; count < 300; count += 1) {
+    const event = delta(2000);
+    for (const reader of readers) reader.push(event);
+    expect(queues.bytes).toBeLessThanOrEqual(64 * MEGABYTE);
+  }
+  const waiting = readers.reduce((sum, reader) => sum + reader.length, 0);
+  expect(waiting + missed).toBe(1500 * 300);
+});
+
+test("a reader keeps its first event, so that it makes progress however large the events are", () => {
+  const queues = new ReaderQueues(1000);
+  const readers = [queues.open(() => {}), queues.open(() => {})];
+  for (const reader of readers) for (let at = 0; at < 5; at += 1) reader.push(delta(10_000));
+  for (const reader of readers) expect(reader.shift()).toBeDefined();
 });
 
 test("a reader that leaves takes its events along", () => {
   const queues = new ReaderQueues();
   const queue = queues.open(() => {});
-  for (let count = 0; count < 10; count += 1) queue.push(delta);
-  queues.close(queue);
-  expect(queues.waiting).toBe(0);
+  for (let count = 0; count < 10; count += 1) queue.push(delta(100));
+  queue.clear();
+  expect(queues.bytes).toBe(0);
 });
 
 test("one reader has a bound of its own", () => {
@@ -37,7 +65,9 @@ test("one reader has a bound of its own", () => {
   const queue = queues.open((deltas) => {
     missed += deltas;
   });
-  for (let count = 0; count < 25_000; count += 1) queue.push(delta);
-  expect(queue.length + missed).toBe(25_000);
-  expect(queue.length).toBeLessThanOrEqual(10_000);
+  for (let count = 0; count < 2500; count += 1) {
+    queue.push(delta(2000));
+    expect(queues.bytes).toBeLessThanOrEqual(MEGABYTE + 3000);
+  }
+  expect(queue.length + missed).toBe(2500);
 });

@@ -1,61 +1,71 @@
-import { type EventEnvelope, isTransient } from "../core/event.ts";
+import { type EventEnvelope, eventBytes, isTransient } from "../core/event.ts";
 
-/** Live events that wait for one slow reader. */
-const WAITING_MAX = 10_000;
-/** Those that wait for all readers of a service together. Readers of one session share the events. */
-const ALL_WAITING_MAX = 2_000_000;
+/** Bytes of the events that wait for one reader. */
+const WAITING_BYTES_MAX = 1024 * 1024;
+/** Bytes of the events that wait for all readers of a service. An event counts for each of them. */
+const ALL_WAITING_BYTES_MAX = 64 * 1024 * 1024;
 
 /**
- * The live events that wait for the readers of a service. Together they are bounded. When they are
- * too many, the slowest reader loses what waits for it: it reads the durable events from the log
- * again, and `stream_truncated` tells it how many deltas it missed.
+ * The events that wait for the readers of a service. Together they are bounded in bytes. Beyond the
+ * bound, the reader that has taken nothing for the longest time loses what waits for it. It reads the durable
+ * events from the log again, and `stream_truncated` tells it how many deltas it missed.
  */
 export class ReaderQueues {
   readonly #max: number;
-  readonly #queues = new Set<ReaderQueue>();
-  #waiting = 0;
+  /** The queues that have events to lose. The slowest reader is first. */
+  readonly #long = new Set<ReaderQueue>();
+  /** Readers of one session share its events, so each is measured once. */
+  readonly #sizes = new WeakMap<EventEnvelope, number>();
+  #bytes = 0;
 
-  constructor(max = ALL_WAITING_MAX) {
+  constructor(max = ALL_WAITING_BYTES_MAX) {
     this.#max = max;
   }
 
-  /** How many events wait. */
-  get waiting(): number {
-    return this.#waiting;
+  /** Bytes of all events that wait. */
+  get bytes(): number {
+    return this.#bytes;
   }
 
   /** A queue for one reader. `onDropped` gets the number of lost deltas. */
   open(onDropped: (deltas: number) => void): ReaderQueue {
-    const queue = new ReaderQueue(onDropped, (change) => {
-      this.#waiting += change;
-      if (this.#waiting > this.#max) this.#slowest()?.drop();
-    });
-    this.#queues.add(queue);
-    return queue;
+    return new ReaderQueue(this, onDropped);
   }
 
-  close(queue: ReaderQueue): void {
-    this.#queues.delete(queue);
-    queue.clear();
-  }
-
-  #slowest(): ReaderQueue | undefined {
-    let slowest: ReaderQueue | undefined;
-    for (const queue of this.#queues) {
-      if (queue.length > (slowest?.length ?? 0)) slowest = queue;
+  sizeOf(event: EventEnvelope): number {
+    let size = this.#sizes.get(event);
+    if (size === undefined) {
+      size = eventBytes(event.payload);
+      this.#sizes.set(event, size);
     }
-    return slowest;
+    return size;
+  }
+
+  added(queue: ReaderQueue, bytes: number): void {
+    this.#bytes += bytes;
+    if (queue.length > 1) this.#long.add(queue);
+    for (const slowest of this.#long) {
+      if (this.#bytes <= this.#max) break;
+      slowest.drop();
+    }
+  }
+
+  removed(queue: ReaderQueue, bytes: number): void {
+    this.#bytes -= bytes;
+    this.#long.delete(queue);
+    if (queue.length > 1) this.#long.add(queue);
   }
 }
 
 export class ReaderQueue {
-  #events: EventEnvelope[] = [];
+  readonly #all: ReaderQueues;
   readonly #onDropped: (deltas: number) => void;
-  readonly #onChange: (change: number) => void;
+  #events: EventEnvelope[] = [];
+  #bytes = 0;
 
-  constructor(onDropped: (deltas: number) => void, onChange: (change: number) => void) {
+  constructor(all: ReaderQueues, onDropped: (deltas: number) => void) {
+    this.#all = all;
     this.#onDropped = onDropped;
-    this.#onChange = onChange;
   }
 
   get length(): number {
@@ -66,28 +76,44 @@ export class ReaderQueue {
     return this.#events[0];
   }
 
+  /** Whether the queue has room for this event. An empty queue has room for any. */
+  fits(event: EventEnvelope): boolean {
+    return this.length === 0 || this.#bytes + this.#all.sizeOf(event) <= WAITING_BYTES_MAX;
+  }
+
   push(event: EventEnvelope): void {
-    if (this.length >= WAITING_MAX) this.drop();
+    if (!this.fits(event)) this.drop();
+    const size = this.#all.sizeOf(event);
     this.#events.push(event);
-    this.#onChange(1);
+    this.#bytes += size;
+    this.#all.added(this, size);
   }
 
   shift(): EventEnvelope | undefined {
     const event = this.#events.shift();
-    if (event) this.#onChange(-1);
+    if (event) {
+      const size = this.#all.sizeOf(event);
+      this.#bytes -= size;
+      this.#all.removed(this, size);
+    }
     return event;
   }
 
-  /** Loses what waits, and says so. */
+  /** Loses all events but the first. The first one stays, so that every reader makes progress. */
   drop(): void {
-    const deltas = this.#events.filter(({ payload }) => isTransient(payload)).length;
-    this.clear();
-    this.#onDropped(deltas);
+    if (this.length <= 1) return;
+    const [first, ...lost] = this.#events as [EventEnvelope, ...EventEnvelope[]];
+    const bytes = this.#bytes;
+    this.#events = [first];
+    this.#bytes = this.#all.sizeOf(first);
+    this.#all.removed(this, bytes - this.#bytes);
+    this.#onDropped(lost.filter(({ payload }) => isTransient(payload)).length);
   }
 
   clear(): void {
-    const { length } = this.#events;
+    const bytes = this.#bytes;
     this.#events = [];
-    this.#onChange(-length);
+    this.#bytes = 0;
+    this.#all.removed(this, bytes);
   }
 }

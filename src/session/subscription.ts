@@ -11,7 +11,7 @@ import type { ReaderQueues } from "./reader-queues.ts";
 /** How often to look in the log for events of other processes. */
 const POLL_MS = 500;
 
-/** Events that are read from the log at once: a stalled reader holds them. */
+/** Events that are read from the log at once. */
 const READ_MAX = 16;
 
 /**
@@ -36,6 +36,10 @@ export async function* subscription(
     dropped += deltas;
     behind = true;
   });
+  /** Events from the log. They can be read again. */
+  const page = queues.open(() => {
+    behind = true;
+  });
   const stop = session.listen((event) => {
     waiting.push(event);
     wake();
@@ -49,16 +53,24 @@ export async function* subscription(
         for (let more = true; more; ) {
           more = false;
           for await (const stored of read(last, last + READ_MAX)) {
+            const event = envelope(id, stored);
+            if (signal.aborted || !page.fits(event)) break;
+            page.push(event);
+          }
+          for (let event = page.shift(); event; event = page.shift()) {
             if (signal.aborted) return;
             // Stop before the waiting events, or their deltas would come too late.
-            more = stored.seq <= precededBy(waiting.first);
+            more = event.seq <= precededBy(waiting.first);
             if (!more) break;
-            last = stored.seq;
-            yield envelope(id, stored);
+            last = event.seq;
+            yield event;
           }
+          page.clear();
         }
       }
-      for (let event = waiting.shift(); event; event = behind ? undefined : waiting.shift()) {
+      while (!behind) {
+        const event = waiting.shift();
+        if (!event) break;
         const { seq, payload } = event;
         if (isTransient(payload) && seq !== last) {
           dropped += 1;
@@ -86,7 +98,8 @@ export async function* subscription(
   } finally {
     signal.removeEventListener("abort", onAbort);
     stop();
-    queues.close(waiting);
+    waiting.clear();
+    page.clear();
   }
 }
 

@@ -33,6 +33,15 @@ export class LineWriter {
     await this.#behind;
   }
 
+  /**
+   * Waits until the reader keeps up, and then writes one line. Of many that wait, the next one
+   * waits again when the reader falls behind, so an untaken connection does not hold a line of each.
+   */
+  async writeWhenReady(line: () => string): Promise<void> {
+    while (this.#behind) await this.#behind;
+    await this.write(line());
+  }
+
   /** Flushes and closes. Gives up after `timeoutMs`. */
   async end(timeoutMs: number): Promise<void> {
     if (this.#gone) return;

@@ -1,8 +1,8 @@
-import { type EventEnvelope, isTransient, passing } from "../core/event.ts";
+import { type EventEnvelope, eventBytes, isTransient, passing } from "../core/event.ts";
 import type { SessionService } from "../core/session-service.ts";
 
-/** The queue for a slow reader, in characters of the events' texts. Thousands may be slow at once. */
-const WAITING_MAX = 64 * 1024;
+/** Bytes of the events that wait for a slow reader. Thousands may be slow at once. */
+const WAITING_BYTES_MAX = 128 * 1024;
 
 /**
  * The events of one turn, queued for a reader that may be slower than the turn.
@@ -36,8 +36,8 @@ export class TurnEvents {
     if (this.#state !== "open") return;
     this.#begun.resolve();
     const transient = isTransient(event.payload);
-    const size = sizeOf(event.payload);
-    const fits = this.#waiting.length === 0 || this.#size + size <= WAITING_MAX;
+    const size = eventBytes(event.payload);
+    const fits = this.#waiting.length === 0 || this.#size + size <= WAITING_BYTES_MAX;
     if (!transient) this.#last = event.seq;
     if (fits && !this.#behind) {
       this.#reportDropped();
@@ -124,11 +124,4 @@ export async function streamTurn<Result>(
     events.end();
     await sent;
   }
-}
-
-/** The characters of all texts in a value, plus a little for each field. */
-function sizeOf(value: unknown): number {
-  if (typeof value === "string") return value.length;
-  if (typeof value !== "object" || value === null) return 8;
-  return Object.values(value).reduce<number>((sum, item) => sum + 16 + sizeOf(item), 0);
 }

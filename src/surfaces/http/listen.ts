@@ -5,6 +5,7 @@ import type { Duplex } from "node:stream";
 import { getRequestListener } from "@hono/node-server";
 import { SessionError } from "../../core/errors.ts";
 import { wireError } from "../call-operation.ts";
+import { boundedResponses } from "./bounded-responses.ts";
 import { notValid } from "./error-response.ts";
 import { isLoopback } from "./guard-names.ts";
 
@@ -42,8 +43,12 @@ const LIMITS = {
   requestTimeout: 30_000,
   connectionsCheckingInterval: 2_000,
   maxHeaderSize: 16 * 1024,
+  /** Bytes that a slow connection buffers before it is asked to wait. Thousands may be slow at once. */
+  highWaterMark: 16 * 1024,
 };
 const CONNECTIONS_MAX = 4096;
+/** Bytes that all slow clients of a server may leave untaken. */
+const UNTAKEN_BYTES_MAX = 64 * 1024 * 1024;
 const EVERYWHERE = ["0.0.0.0", "::", "[::]"];
 /** How long clients may take to read the last bytes. */
 const FLUSH_MS = 1000;
@@ -68,7 +73,11 @@ export async function listen<App extends HttpApp>(
       return notValid(400, message).getResponse();
     },
   });
-  const server = createServer(LIMITS, (request, response) => void listener(request, response));
+  const ServerResponse = boundedResponses(UNTAKEN_BYTES_MAX);
+  const server = createServer(
+    { ...LIMITS, ServerResponse },
+    (request, response) => void listener(request, response),
+  );
   server.maxConnections = CONNECTIONS_MAX;
   answerBadRequests(server);
   server.listen(port, host.replace(/^\[|\]$/g, ""));

@@ -69,14 +69,13 @@ export class JsonRpcServer {
     this.#options = options;
     // When the other side stops reading answers, its requests are not read either.
     this.#writer = new LineWriter(options.output, () => options.input.destroy());
-    const write = (line: string) => this.#writer.write(line);
-    this.#subscriptions = new Subscriptions(options.service, (method, params) =>
-      write(notificationLine(method, params)),
-    );
+    const notify = (method: string, params: Readonly<Record<string, unknown>>) =>
+      this.#writer.writeWhenReady(() => notificationLine(method, params));
+    this.#subscriptions = new Subscriptions(options.service, notify);
     this.#methods = rpcMethods({
       ...options,
       subscriptions: this.#subscriptions,
-      write,
+      notify,
       cancel: (id) => this.#cancel((running) => running === id),
     });
   }

@@ -6,8 +6,8 @@ import { isObject } from "../../core/wire.ts";
 import { callOperation } from "../call-operation.ts";
 import { CONTRACT_VERSION, OPERATIONS, type Operation, type OperationName } from "../operations.ts";
 import { streamTurn } from "../turn-events.ts";
-import { notificationLine, type RpcId } from "./rpc-message.ts";
-import type { Subscriptions } from "./subscriptions.ts";
+import type { RpcId } from "./rpc-message.ts";
+import type { Notify, Subscriptions } from "./subscriptions.ts";
 
 export interface RpcMethod {
   /** It takes long and can be cancelled. It does not count as a short request. */
@@ -29,7 +29,7 @@ interface Connection {
   readonly version: string;
   readonly config?: () => Promise<Readonly<Record<string, unknown>>>;
   readonly subscriptions: Subscriptions;
-  write(line: string): Promise<void>;
+  readonly notify: Notify;
   /** Returns whether a request with this id was running. */
   cancel(id: RpcId): boolean;
 }
@@ -68,7 +68,7 @@ export function rpcMethods(connection: Connection): ReadonlyMap<string, RpcMetho
 }
 
 function operationMethod(
-  { service, write }: Connection,
+  { service, notify }: Connection,
   name: OperationName,
   { streams }: Operation,
 ): RpcMethod {
@@ -78,8 +78,7 @@ function operationMethod(
     async run(params, { id, signal }) {
       const sessionId = isObject(params) ? String(params.session_id) : "";
       const about = { session_id: sessionId, ...(id === undefined ? {} : { request_id: id }) };
-      const send = (event: EventEnvelope) =>
-        write(notificationLine("session/event", { ...about, event }));
+      const send = (event: EventEnvelope) => notify("session/event", { ...about, event });
       return await streamTurn(service, sessionId, send, (onEvent) =>
         callOperation(service, name, params, { signal, onEvent }),
       );

@@ -8,7 +8,7 @@ import { type WireError, wireError } from "../call-operation.ts";
 const SUBSCRIPTIONS_MAX = 1000;
 
 /** Sends a notification. Resolves when the other side is ready for more. */
-type Notify = (method: string, params: Readonly<Record<string, unknown>>) => Promise<void>;
+export type Notify = (method: string, params: Readonly<Record<string, unknown>>) => Promise<void>;
 
 interface SubscriptionAdded {
   readonly subscription_id: string;

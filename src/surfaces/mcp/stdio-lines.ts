@@ -47,8 +47,11 @@ export class StdioLines implements Transport {
   }
 
   async send(message: JSONRPCMessage): Promise<void> {
+    if ("method" in message) {
+      return await this.#writer.writeWhenReady(() => JSON.stringify(message));
+    }
     const line = JSON.stringify(message);
-    if (!("method" in message) && message.id !== undefined) {
+    if (message.id !== undefined) {
       this.#unanswered.delete(message.id);
       if (this.#unanswered.size === 0) this.#onAnswered();
     }
