@@ -60,7 +60,7 @@ export class Draft {
 }
 
 /** Entries are kept apart from their index, so a damaged index can be rebuilt. */
-export function damagedIndex(part: "words" | "columns"): SessionError {
+export function damagedIndex(part: "words" | "columns" | "vectors"): SessionError {
   return new SessionError("SESSION_STORE_ERROR", {
     detail: `The index of memory is damaged: ${part} of it cannot be read.`,
     hint: "`rkat memory reindex` rebuilds it from the entries.",

@@ -189,7 +189,8 @@ export class CodeTable {
   }
 }
 
-function bitsIn(bytes: Uint8Array): number {
+/** How many bits are set. */
+export function bitsIn(bytes: Uint8Array): number {
   let bits = 0;
   for (const byte of bytes) for (let left = byte; left > 0; left &= left - 1) bits += 1;
   return bits;

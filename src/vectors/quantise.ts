@@ -36,6 +36,13 @@ export function rowBytes(dimensions: number): number {
   return UNIT_BYTES + dimensions;
 }
 
+/** Whether bytes can be a row of so many dimensions. */
+export function isRow(row: Uint8Array, dimensions: number): boolean {
+  if (row.length !== rowBytes(dimensions)) return false;
+  const { unit } = numbersOf(row);
+  return unit >= 0 && Number.isFinite(unit);
+}
+
 /** The numbers of a row, and what 1 stands for in them. */
 export function numbersOf(row: Uint8Array): { readonly unit: number; readonly numbers: Int8Array } {
   const unit = new DataView(row.buffer, row.byteOffset).getFloat32(0, true);

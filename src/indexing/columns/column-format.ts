@@ -79,8 +79,7 @@ export function unpackColumns(
   let at = from;
   for (const name of names) {
     const width = packed[at] as Width;
-    const kind: ColumnKind | Uint16ArrayConstructor | undefined =
-      width === 0 ? KINDS[name] : WIDTHS[width];
+    const kind = width === 0 ? KINDS[name] : fitting(KINDS[name], width);
     const end = at + 1 + (kind?.BYTES_PER_ELEMENT ?? 0) * (width === 0 ? 1 : slots);
     if (!kind || end > packed.length) throw damagedIndex("columns");
     const column = into[name];
@@ -99,6 +98,18 @@ export function unpackColumns(
 /** Bytes of a number; 0 stands for one number of the column's own kind. */
 type Width = 0 | keyof typeof WIDTHS;
 const WIDTHS = { 1: Uint8Array, 2: Uint16Array, 4: Uint32Array, 8: Float64Array } as const;
+
+/** How numbers of so many bytes are read; `undefined` when the column cannot have them. */
+function fitting(column: ColumnKind, width: Exclude<Width, 0>) {
+  const isWhole = column !== Float64Array;
+  return width === 8
+    ? isWhole
+      ? undefined
+      : column
+    : width > 0 && isWhole && width <= column.BYTES_PER_ELEMENT
+      ? WIDTHS[width]
+      : undefined;
+}
 
 function widthOf(values: Uint8Array | Uint32Array | Float64Array): Width {
   if (values.every((value) => Object.is(value, values[0]))) return 0;

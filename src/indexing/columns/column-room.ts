@@ -1,4 +1,5 @@
 import type { DetailColumns, LinkChanges, PassageColumns } from "../../search/passage-index.ts";
+import { damagedIndex } from "../head.ts";
 import {
   copySlots,
   grownColumns,
@@ -72,7 +73,7 @@ export class ColumnRoom {
         unpackColumns(data, into, first, BLOCK_SLOTS, from, names);
       const start = put(0, BEFORE_DETAILS);
       const end = put(start, DETAILS, NO_COLUMNS);
-      put(end, BEHIND_DETAILS);
+      if (put(end, BEHIND_DETAILS) !== data.length) throw damagedIndex("columns");
       this.#packed[block] = data.slice(start, end);
     });
   }

@@ -89,7 +89,8 @@ export function unpackRecords(bytes: Uint8Array | null): SlotRecords {
   const slots = new Uint32Array(count);
   for (const index of slots.keys()) slots[index] = view.getUint32(4 + 4 * index, true);
   const columns = newColumns(slots.length);
-  unpackColumns(bytes, columns, 0, slots.length, 4 + 4 * slots.length);
+  const end = unpackColumns(bytes, columns, 0, slots.length, 4 + 4 * slots.length);
+  if (end !== bytes.length) throw damagedIndex("columns");
   return { slots, columns };
 }
 
@@ -128,7 +129,8 @@ export function changedBlocks(
   const blocks = new Map<number, SlotColumns>();
   for (const { block, data } of known) {
     const columns = newColumns(BLOCK_SLOTS);
-    unpackColumns(data, columns, 0, BLOCK_SLOTS);
+    const end = unpackColumns(data, columns, 0, BLOCK_SLOTS);
+    if (end !== data.length) throw damagedIndex("columns");
     blocks.set(block, columns);
   }
   for (const [at, slot] of records.slots.entries()) {

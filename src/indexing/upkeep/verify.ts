@@ -50,12 +50,12 @@ class Verification {
     yield* report({ done: 0, total });
     try {
       yield* this.#compare(head, counts);
+      for (const problem of yield* vectorProblems(this.#taken)) this.#report(problem);
     } catch (error) {
       // The index cannot be read to its end.
       if (!SessionError.is(error)) throw error;
       this.#report(error.message);
     }
-    for (const problem of yield* vectorProblems(this.#taken)) this.#report(problem);
     return { entries: total, problems: this.#problems };
   }
 

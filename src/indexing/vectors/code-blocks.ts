@@ -1,3 +1,5 @@
+import { bitsIn } from "../../vectors/code-table.ts";
+import { damagedIndex } from "../head.ts";
 import type { CodeBlockRow } from "../index-store.ts";
 
 /**
@@ -5,7 +7,7 @@ import type { CodeBlockRow } from "../index-store.ts";
  * Blocks are small, so that a new vector rewrites little.
  */
 export const CODE_BLOCK_SLOTS = 256;
-export const BITMAP_BYTES = CODE_BLOCK_SLOTS / 8;
+const BITMAP_BYTES = CODE_BLOCK_SLOTS / 8;
 
 /** Slots by their blocks. */
 export function codeBlocksOf(slots: Iterable<number>): number[] {
@@ -50,12 +52,22 @@ function pack(codes: ReadonlyMap<number, Uint8Array>, bytes: number): Uint8Array
   return packed;
 }
 
+/** The bitmap and the codes of a block, each whole. */
+export function codesIn(packed: Uint8Array, bytes: number) {
+  const bitmap = packed.subarray(0, BITMAP_BYTES);
+  const codes = packed.subarray(BITMAP_BYTES);
+  const isWhole = bitmap.length === BITMAP_BYTES && codes.length === bitsIn(bitmap) * bytes;
+  if (!isWhole) throw damagedIndex("vectors");
+  return { bitmap, codes };
+}
+
 function unpack(packed: Uint8Array, bytes: number): Map<number, Uint8Array> {
-  const codes = new Map<number, Uint8Array>();
+  const { bitmap, codes } = codesIn(packed, bytes);
+  const found = new Map<number, Uint8Array>();
   for (let place = 0; place < CODE_BLOCK_SLOTS; place += 1) {
-    if ((((packed[place >> 3] ?? 0) >> (place & 7)) & 1) === 0) continue;
-    const start = BITMAP_BYTES + codes.size * bytes;
-    codes.set(place, packed.slice(start, start + bytes));
+    if ((((bitmap[place >> 3] ?? 0) >> (place & 7)) & 1) === 0) continue;
+    const start = found.size * bytes;
+    found.set(place, codes.slice(start, start + bytes));
   }
-  return codes;
+  return found;
 }

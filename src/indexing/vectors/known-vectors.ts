@@ -1,8 +1,9 @@
 import { CodeTable } from "../../vectors/code-table.ts";
-import { rowBytes } from "../../vectors/quantise.ts";
+import { codeBytes, isRow, rowBytes } from "../../vectors/quantise.ts";
 import { RowCache } from "../../vectors/row-cache.ts";
+import { damagedIndex } from "../head.ts";
 import type { Known, News, VectorRow, VectorSpace } from "../index-store.ts";
-import { BITMAP_BYTES, CODE_BLOCK_SLOTS } from "./code-blocks.ts";
+import { CODE_BLOCK_SLOTS, codesIn } from "./code-blocks.ts";
 
 /** Rows of this many bytes stay in memory: those of 30 000 passages at 384 dimensions. */
 const ROW_BYTES_MAX = 12_000_000;
@@ -41,11 +42,8 @@ export class KnownVectors {
       this.#loaded?.space.number === space.number ? this.#loaded : this.#empty(space.dimensions);
     for (const block of codes) {
       const first = block.block * CODE_BLOCK_SLOTS;
-      table.replace(
-        first,
-        block.codes.subarray(0, BITMAP_BYTES),
-        block.codes.subarray(BITMAP_BYTES),
-      );
+      const { bitmap, codes } = codesIn(block.codes, codeBytes(space.dimensions));
+      table.replace(first, bitmap, codes);
       // One of its slots may belong to another passage now.
       rows.forget(first, CODE_BLOCK_SLOTS);
     }
@@ -66,7 +64,13 @@ export class KnownVectors {
   }
 
   keep(rows: readonly VectorRow[]): void {
-    for (const { slot, row } of rows) if (row) this.#loaded?.rows.set(slot, row);
+    if (!this.#loaded) return;
+    const { space, rows: cache } = this.#loaded;
+    for (const { slot, row } of rows) {
+      if (!row) continue;
+      if (!isRow(row, space.dimensions)) throw damagedIndex("vectors");
+      cache.set(slot, row);
+    }
   }
 
   #empty(dimensions: number): { readonly table: CodeTable; readonly rows: RowCache } {

@@ -16,7 +16,7 @@ import type { WordPlaces } from "./word-places.ts";
  * for each exception its distance from the one before and its byte.
  *
  * Numbers have seven bits to a byte, the lowest first. Width is 2 or 4, the bytes of the count and of each
- * offset. Counts that do not fit the bytes are damage.
+ * offset. A word that does not end where the next one begins is damage. So are slots that do not ascend.
  */
 export class WordBlock {
   readonly bytes: Uint8Array;
@@ -28,9 +28,10 @@ export class WordBlock {
   constructor(bytes: Uint8Array) {
     this.bytes = bytes;
     this.#text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
-    this.#width = bytes[0] ?? 2;
+    this.#width = bytes[0] ?? 0;
     this.count = this.#number(1);
-    if (this.count * this.#width > bytes.length) throw damagedIndex("words");
+    const isWhole = this.#width === 2 || this.#width === 4;
+    if (!isWhole || this.count * this.#width > bytes.length) throw damagedIndex("words");
   }
 
   /** The first word that is not before `word`; `count` when all are. */
@@ -56,10 +57,10 @@ export class WordBlock {
 
   postings(index: number): Postings {
     this.#at = this.#wordAt(index).end;
-    const head = this.#head();
+    const head = this.#head(index);
     const slots = new Uint32Array(head >>> 2);
     const hits = new Uint8Array(head >>> 2);
-    this.#read(head, slots, hits);
+    this.#read(index, head, slots, hits);
     return { slots, hits };
   }
 
@@ -70,31 +71,33 @@ export class WordBlock {
     for (let index = 0; index < this.count; index += 1) {
       const word = places.numberOf(this.word(index));
       this.#at = this.#wordAt(index).end;
-      const head = this.#head();
+      const head = this.#head(index);
       const count = head >>> 2;
       if (count > slots.length) {
         slots = new Uint32Array(2 * count);
         hits = new Uint8Array(2 * count);
       }
-      this.#read(head, slots, hits);
+      this.#read(index, head, slots, hits);
       for (let place = 0; place < count; place += 1) {
         places.add(word, slots[place] as number, hits[place] as number);
       }
     }
   }
 
-  /** How many slots follow, and how their hits are written. */
-  #head(): number {
+  /** How many slots of a word follow, and how their hits are written. */
+  #head(index: number): number {
     const head = this.#next();
-    if (head >>> 2 > this.bytes.length) throw damagedIndex("words");
+    // A slot takes a byte or more.
+    if (!(head / 4 <= this.#endOf(index) - this.#at)) throw damagedIndex("words");
     return head;
   }
 
-  #read(head: number, slots: Uint32Array, hits: Uint8Array): void {
+  #read(index: number, head: number, slots: Uint32Array, hits: Uint8Array): void {
     const { bytes } = this;
     const count = head >>> 2;
     let at = this.#at;
     let slot = 0;
+    let repeats = 0;
     for (let place = 0; place < count; place += 1) {
       let step = bytes[at++] as number;
       if (step >= 128) {
@@ -106,25 +109,32 @@ export class WordBlock {
           at = this.#at;
         }
       }
+      if (step === 0) repeats += 1;
       slot += step;
       slots[place] = slot;
     }
     this.#at = at;
     this.#readHits(head & 3, count, hits);
+    // Only the first slot can be 0.
+    const ascends = repeats === (slots[0] === 0 && count > 0 ? 1 : 0) && slot <= SLOT_MAX;
+    if (!ascends || this.#at !== this.#endOf(index)) throw damagedIndex("words");
   }
 
   #readHits(kind: number, count: number, hits: Uint8Array): void {
     const { bytes } = this;
     if (kind === HITS_EACH) {
       hits.set(bytes.subarray(this.#at, this.#at + count));
+      this.#at += count;
       return;
     }
     hits.fill(bytes[this.#at++] as number, 0, count);
     if (kind === HITS_SAME) return;
     let others = this.#next();
-    if (others > count) throw damagedIndex("words");
+    if (kind !== HITS_MOST || others > count) throw damagedIndex("words");
     for (let place = -1; others > 0; others -= 1) {
-      place += this.#next();
+      const step = this.#next();
+      place += step;
+      if (step === 0 || place >= count) throw damagedIndex("words");
       hits[place] = bytes[this.#at++] as number;
     }
   }
@@ -149,18 +159,28 @@ export class WordBlock {
     return low + ((bytes[at + 2] as number) | ((bytes[at + 3] as number) << 8)) * 65536;
   }
 
+  #startOf(index: number): number {
+    return this.#number(1 + this.#width * (1 + index));
+  }
+
+  #endOf(index: number): number {
+    return index + 1 < this.count ? this.#startOf(index + 1) : this.bytes.length;
+  }
+
   #wordAt(index: number): { readonly start: number; readonly end: number } {
-    let at = this.#number(1 + this.#width * (1 + index));
+    let at = this.#startOf(index);
     let length = this.bytes[at++] as number;
     if (length >= 128) length = (length & 127) | ((this.bytes[at++] as number) << 7);
+    if (!(at + length <= this.bytes.length)) throw damagedIndex("words");
     return { start: at, end: at + length };
   }
 
   #compare(index: number, word: Uint8Array): number {
     const { bytes } = this;
-    let at = this.#number(1 + this.#width * (1 + index));
+    let at = this.#startOf(index);
     let length = bytes[at++] as number;
     if (length >= 128) length = (length & 127) | ((bytes[at++] as number) << 7);
+    if (!(at + length <= bytes.length)) throw damagedIndex("words");
     const shorter = Math.min(length, word.length);
     for (let place = 0; place < shorter; place += 1) {
       const difference = (bytes[at + place] as number) - (word[place] as number);
@@ -169,6 +189,8 @@ export class WordBlock {
     return length - word.length;
   }
 }
+
+const SLOT_MAX = 2 ** 32 - 1;
 
 export const HITS_EACH = 0;
 export const HITS_SAME = 1;

@@ -1,0 +1,10 @@
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect } from "vitest";
+import { Config } from "../../src/config/config.ts";
+import { CONFIG_TEMPLATE } from "../../src/config/config-template.ts";
+import { readConfigFile } from "../../src/config/read-config-file.ts";
+import { readVariables } from "../../src/config/read-variables.ts";
+import { SETTING_KEYS, SETTINGS } from "../../src/config/settings.ts";
+import { damagedText, fuzz } from "../support/fuzz.ts";
+import { temporaryFolder } from "../support/obey.ts";
