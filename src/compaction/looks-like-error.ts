@@ -3,7 +3,7 @@ const ERROR_TEXT_CHARACTERS_MAX = 1000;
 
 /** How a text begins that a failing program put in the place of an answer. */
 const ERROR_TEXTS: readonly RegExp[] = [
-  /^(\w*error|\w*exception|fatal|panic)\s*(\(.*?\)|\[.*?\]|code|\d+)?\s*[:=]/i,
+  /^(\w*error|\w*exception|fatal|panic)\s*((\(.*?\)|\[.*?\]|code|\d+)\s*)?[:=]/i,
   /^(an |unknown |unexpected |internal |api |http |server |network |request |model )*(error|exception) (\w+ ){0,2}(generating|creating|summari[sz]ing|while|during|occurred|has occurred|calling|from)\b/i,
   /^(http |status |error )*(code )?[45]\d\d\b[\s:-]*(status|error|too many|bad|unauthorized|forbidden|not found|internal|service|gateway|request|overloaded|$)/i,
   /^(the )?(request|call|summary|summari[sz]ation|compaction|generation)( generation)? (has )?(failed|timed out|was aborted|was cancelled|is unavailable|unavailable)\b/i,

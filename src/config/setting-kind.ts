@@ -41,7 +41,7 @@ export const webAddress: SettingKind<string> = {
 export const truth: SettingKind<boolean> = {
   allowed: "true or false",
   read: (value) => (typeof value === "boolean" ? value : undefined),
-  readText: (value) => ({ true: true, false: false })[value.toLowerCase()],
+  readText: (value) => [true, false].find((truth) => value.toLowerCase() === String(truth)),
   write: String,
 };
 
@@ -56,7 +56,8 @@ export const wholeNumber: SettingKind<number> = {
 export const share: SettingKind<number> = {
   allowed: "a number from 0 to 1",
   read: (value) => (typeof value === "number" && value >= 0 && value <= 1 ? value : undefined),
-  readText: (value) => (/^\d*\.?\d+$/.test(value) ? share.read(Number(value)) : undefined),
+  readText: (value) =>
+    /^(?:\d+(?:\.\d+)?|\.\d+)$/.test(value) ? share.read(Number(value)) : undefined,
   write: String,
 };
 

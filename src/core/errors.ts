@@ -308,5 +308,5 @@ export function errorText(error: unknown): string {
 
 /** An address as messages may show it: without a user, a password and a query, which may hold a key. */
 export function shownAddress(address: string): string {
-  return address.replace(/^(\w+:\/\/)?.*@/s, "$1***@").replace(/[?#].*$/s, "?***");
+  return address.replace(/^(\w+:\/\/)?.*@/s, "$1***@").replace(/[?#].*/s, "?***");
 }

@@ -248,6 +248,7 @@ function isFileName(value: unknown): value is string {
   return (
     typeof value === "string" &&
     value.length <= TASK_LIMITS.fileCharacters &&
-    /^[^\p{Cc}]*[\p{L}\p{N}][^\p{Cc}]*$/u.test(value)
+    /[\p{L}\p{N}]/u.test(value) &&
+    !/\p{Cc}/u.test(value)
   );
 }

@@ -63,6 +63,9 @@ export class Draft {
 export function damagedIndex(part: "words" | "columns" | "vectors"): SessionError {
   return new SessionError("SESSION_STORE_ERROR", {
     detail: `The index of memory is damaged: ${part} of it cannot be read.`,
-    hint: "`rkat memory reindex` rebuilds it from the entries.",
+    hint:
+      part === "vectors"
+        ? 'Choose another model under [embeddings], which makes new vectors. With provider = "local" a search uses words only.'
+        : "`rkat memory reindex` rebuilds it from the entries.",
   });
 }

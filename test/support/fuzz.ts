@@ -66,7 +66,7 @@ export function damagedJson(samples: readonly unknown[]): fc.Arbitrary<unknown> 
       const [owner, key] = places[at % places.length] as Place;
       if (how === 0 && owner !== root) Reflect.deleteProperty(owner, key);
       else if (how === 1) owner[key] = structuredClone(places[(at * 7) % places.length]?.[0]);
-      else owner[key] = value;
+      else owner[key] = structuredClone(value);
     }
     return root.value;
   });

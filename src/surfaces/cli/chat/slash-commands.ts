@@ -30,7 +30,7 @@ const ALIASES: Readonly<Record<string, string>> = { "?": "help", exit: "quit", q
  * @throws SessionError `INVALID_PARAMS` when there is no such command.
  */
 export function commandIn(text: string): ((chat: Conversation) => Promise<void>) | undefined {
-  const [, name, argument = ""] = /^\/([a-z]+|\?)(?:\s+(.*))?\s*$/s.exec(text) ?? [];
+  const [, name, argument = ""] = /^\/([a-z]+|\?)(\s.*)?$/s.exec(text) ?? [];
   if (name === undefined) return undefined;
   const command = find(name);
   if (command) return (chat) => command.run(chat, argument.trim());
@@ -47,7 +47,8 @@ export async function completeCommand(
   chat: Conversation,
   line: string,
 ): Promise<readonly [options: readonly string[], replaced: string]> {
-  const [, name, argument] = /^\/(\S*)(?:\s+(.*))?$/.exec(line) ?? [];
+  const [, name, rest] = /^\/(\S*)(\s.*)?$/.exec(line) ?? [];
+  const argument = rest?.trimStart();
   if (name === undefined) return [[], line];
   if (argument === undefined) {
     const names = COMMANDS.map((command) => `/${command.name} `);

@@ -22,7 +22,7 @@ export function countFlag(max: number, min = 0): (text: string) => number {
 
 /** Reads a number from 0 to 1. */
 export function shareFlag(text: string): number {
-  if (/^\d*\.?\d+$/.test(text) && Number(text) <= 1) return Number(text);
+  if (/^(?:\d+(?:\.\d+)?|\.\d+)$/.test(text) && Number(text) <= 1) return Number(text);
   throw new InvalidArgumentError("It must be a number from 0 to 1.");
 }
 

@@ -1,6 +1,6 @@
 /** A whole number with spaces between thousands: 12 345. */
 export function thousands(count: number): string {
-  return String(count).replace(/\B(?=(\d{3})+$)/g, " ");
+  return String(count).replace(/\B(?=(?:\d{3}){1,7}$)/g, " ");
 }
 
 /** "1 session", "2 sessions", "1 200 entries". */
