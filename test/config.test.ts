@@ -282,9 +282,11 @@ test("the template of `rkat init` names every setting, and is valid with and wit
 test("docs/configuration.md has the table of all settings", () => {
   const docs = readFileSync("docs/configuration.md", "utf8");
   for (const key of SETTING_KEYS) {
-    const { kind, default: value, description } = SETTINGS[key];
+    const { kind, default: value, project, description } = SETTINGS[key];
     const shown =
       value === undefined ? "" : `\`${(kind.write as (value: unknown) => string)(value)}\``;
-    expect(docs).toContain(`| \`${key}\` | ${kind.allowed} | ${shown} | ${description} |`);
+    expect(docs).toContain(
+      `| \`${key}\` | ${kind.allowed} | ${shown} | ${project} | ${description} |`,
+    );
   }
 });

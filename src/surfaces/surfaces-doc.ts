@@ -102,7 +102,11 @@ ${table(
 
 \`session/subscribe\` takes:`;
 
-const JSON_RPC_LIMITS = `A line may have 16 MiB, a batch 100 requests, and a connection 100 turns and 1000 subscriptions at once.
+const JSON_RPC_LIMITS = `A prompt of a program is not a person's word, so the project learns nothing from it. If a person typed the
+prompt, say so in \`turn/start\` and \`session/resume\`: \`"origin": {"author": "user"}\`.
+[Whose words teach](knowledge.md#whose-words-teach) has the details.
+
+A line may have 16 MiB, a batch 100 requests, and a connection 100 turns and 1000 subscriptions at once.
 Anything above a limit is answered with an error. The server stops reading requests while you do not read its
 answers. When the input ends, running turns get up to 30 seconds to finish, and \`rkat rpc\` ends. On SIGINT and
 SIGTERM it interrupts the running turns, answers them, and ends.
