@@ -28,7 +28,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   knowledge: ["core", "secrets", "zod"],
   tools: ["core", "zod"],
   agent: ["core", "compaction"],
-  projections: ["core", "files", "knowledge", "secrets"],
+  projections: ["core", "files", "knowledge"],
   forgetting: ["core", "compaction", "knowledge", "secrets"],
   session: [
     "core",
