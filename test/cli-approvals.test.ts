@@ -45,7 +45,7 @@ test("a denial with a reason, piped in, changes the prompt of the next session",
     "no, ask the calendar instead\n",
   );
   expect(run.stderr).toContain('→ datetime {"time_zone":"Europe/Berlin"}');
-  expect(run.stderr).toContain("Run it? yes, or no and why ›");
+  expect(run.stderr).toContain("Run it? y, n, or n and why ›");
   expect([run.code, run.stdout]).toEqual([0, "I see\n"]);
   const known = await project.rkat(["knowledge", "list"]);
   expect(known.stdout).toMatch(/^rule {7}When you are about to call datetime/);

@@ -371,14 +371,16 @@ test("entries are forgotten by their ids, and others that say the same are liste
   }
 });
 
-test("a session is forgotten at once; the results of a query only after a yes", async () => {
+test("a session is forgotten at once; the results of a query only when they are picked or have its phrase", async () => {
   const project = await projectWithMemory();
   const query = ["memory", "forget", "--query", "launch"];
   const refused = await project.rkat(query);
   expect(refused).toMatchObject({ code: 2, stdout: "" });
   expect(refused.stderr).toMatch(
-    /The launch is in May.*Cannot ask: stdin is not a terminal\..*Pass --yes to forget this entry\./s,
+    /The launch is in May.*Cannot ask: stdin is not a terminal\..*pass --yes to forget what has the exact phrase "launch"\./s,
   );
+  const loosely = ["memory", "forget", "--query", "launches in May", "--yes", "--json"];
+  expect(await project.json(loosely)).toMatchObject({ forgotten: 0 });
   expect(await project.json([...query, "--yes", "--json"])).toMatchObject({ forgotten: 1 });
   expect(await project.rkat(query)).toMatchObject({ code: 0, stderr: "Nothing was forgotten.\n" });
   expect(await project.json(["memory", "forget", "--session=monday", "--json"])).toMatchObject({

@@ -12,7 +12,13 @@ import { budgetOf, type RunFlags, type SessionFlags, sessionOf } from "../comman
 import { printable } from "../render/printable.ts";
 import { renderEvent } from "../render/render-event.ts";
 import { type Style, styleFor } from "../render/style.ts";
-import { APPROVAL_QUESTION, answerOf, renderCall } from "../terminal/approval-prompt.ts";
+import {
+  APPROVAL_QUESTION,
+  answerOf,
+  isTypedAhead,
+  NOT_ANSWERED,
+  renderCall,
+} from "../terminal/approval-prompt.ts";
 import { LearnedRules } from "../terminal/learned-rules.ts";
 import { exitCodeOf, printFailure } from "../terminal/print.ts";
 import type { Terminal } from "../terminal/terminal.ts";
@@ -112,8 +118,14 @@ export class Chat implements Conversation {
   readonly approve: Approve = async (call, { signal }) => {
     this.#running?.view.end();
     await this.say(renderCall(call, this.style));
-    const typed = await this.editor.read(this.style.cyan(APPROVAL_QUESTION), signal);
-    if (typed.type === "text") return answerOf(typed.text);
+    const askedAt = performance.now();
+    for (;;) {
+      const typed = await this.editor.read(this.style.cyan(APPROVAL_QUESTION), signal);
+      if (typed.type !== "text") break;
+      const answer = isTypedAhead(askedAt, this.terminal) ? undefined : answerOf(typed.text);
+      if (answer) return answer;
+      await this.say(NOT_ANSWERED);
+    }
     this.#running?.stop.abort();
     return undefined;
   };

@@ -1,9 +1,9 @@
 import { SessionError } from "../../../core/errors.ts";
 import type { KnowledgeEntry } from "../../../core/knowledge.ts";
-import type { MemoryHit } from "../../../core/memory-store.ts";
 import { plural } from "../render/amounts.ts";
 import { oneLine } from "../render/printable.ts";
 import { renderMemoryHits, renderMemoryStats } from "../render/render-memory.ts";
+import { notPicked, PICK_QUESTION, pickedIn } from "../terminal/ask.ts";
 import type { Conversation, SlashCommand } from "./conversation.ts";
 
 const RESULTS_SHOWN = 5;
@@ -78,20 +78,19 @@ async function forget(chat: Conversation, argument: string): Promise<void> {
   await chat.say(
     hits.map(({ content }, index) => `${index + 1}. ${oneLine(content, TEXT_COLUMNS)}\n`).join(""),
   );
-  const typed = await chat.editor.read(
-    chat.style.cyan("Forget which? numbers, all, or Enter for none › "),
-  );
-  const chosen = typed.type === "text" ? chosenOf(hits, typed.text) : [];
-  if (chosen.length === 0) return await chat.note("Nothing was forgotten.");
-  const { forgotten, remaining } = await chat.service.forgetMemory({
-    ids: chosen.map(({ id }) => id),
-  });
+  const picked = await pickIn(chat, hits.length);
+  const ids = picked.flatMap((position) => hits[position]?.id ?? []);
+  if (ids.length === 0) return await chat.note("Nothing was forgotten.");
+  const { forgotten, remaining } = await chat.service.forgetMemory({ ids });
   const rest = remaining.length > 0 ? ` ${remaining.length} more say the same.` : "";
   await chat.note(`Forgot ${plural(forgotten, "entry", "entries")}.${rest}`);
 }
 
-function chosenOf(hits: readonly MemoryHit[], text: string): readonly MemoryHit[] {
-  if (/^\s*all\s*$/i.test(text)) return hits;
-  const numbers = (text.match(/\d+/g) ?? []).map(Number);
-  return hits.filter((_, index) => numbers.includes(index + 1));
+async function pickIn(chat: Conversation, count: number): Promise<readonly number[]> {
+  for (;;) {
+    const typed = await chat.editor.read(chat.style.cyan(PICK_QUESTION));
+    const picked = typed.type === "text" ? pickedIn(typed.text, count) : [];
+    if (picked) return picked;
+    await chat.note(notPicked(count).trimEnd());
+  }
 }

@@ -20,6 +20,17 @@ export function renderMemoryHits(
   return hits.map((hit) => renderHit(hit, style, columns)).join("\n");
 }
 
+/** The same, numbered from 1 to pick from. */
+export function renderNumberedHits(
+  hits: readonly MemoryHit[],
+  style: Style,
+  columns: number,
+): string {
+  return hits
+    .map((hit, at) => `${style.bold(`${at + 1}.`)} ${renderHit(hit, style, columns)}`)
+    .join("\n");
+}
+
 /** Entries, each with its source and its text. */
 export function renderMemoryEntries(entries: readonly MemoryEntry[], style: Style): string {
   return entries

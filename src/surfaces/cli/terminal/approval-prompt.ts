@@ -1,11 +1,18 @@
 import { createInterface, type Interface } from "node:readline";
 import type { ApprovalAnswer, PendingApproval } from "../../../core/approval.ts";
-import { SessionError } from "../../../core/errors.ts";
 import { oneLine } from "../render/printable.ts";
 import type { Style } from "../render/style.ts";
 import type { Terminal } from "./terminal.ts";
 
-export const APPROVAL_QUESTION = "Run it? yes, or no and why › ";
+export const APPROVAL_QUESTION = "Run it? y, n, or n and why › ";
+export const NOT_ANSWERED = 'Type y or n. "n" and a reason tells the model why.\n';
+
+const TYPED_AHEAD_MS = 250;
+
+/** Whether a line came too soon after its question, asked at `askedAt`, to answer it. */
+export function isTypedAhead(askedAt: number, { stdin }: Terminal): boolean {
+  return stdin.isTerminal && performance.now() - askedAt < TYPED_AHEAD_MS;
+}
 
 const ARGUMENTS_SHOWN = 500;
 
@@ -15,10 +22,12 @@ export function renderCall({ tool, args }: PendingApproval, style: Style): strin
   return `${style.yellow("→")} ${style.bold(oneLine(tool, 80))} ${shown}`;
 }
 
-/** Only a plain yes allows the call. Any other text denies it, and becomes the reason. */
-export function answerOf(line: string): ApprovalAnswer {
-  if (/^\s*(?:y|yes|ok|allow)[\s.!]*$/i.test(line)) return { decision: "allow" };
-  const reason = line.replace(/^\s*(?:no|n|deny)\b[\s,.:;-]*/i, "").trim();
+/** What an answer means: "y", "n", or "n too slow". `undefined` when it is none of them. */
+export function answerOf(line: string): ApprovalAnswer | undefined {
+  if (/^\s*(?:y|yes)\s*$/i.test(line)) return { decision: "allow" };
+  const [denied] = /^\s*(?:no|n)(?:[\s,.:;]|$)\s*/i.exec(line) ?? [];
+  if (denied === undefined) return undefined;
+  const reason = line.slice(denied.length).trim();
   return reason === "" ? { decision: "deny" } : { decision: "deny", reason };
 }
 
@@ -41,13 +50,18 @@ export class ApprovalPrompt {
     call: PendingApproval,
     signal: AbortSignal,
   ): Promise<ApprovalAnswer | "later" | undefined> {
-    const { stderr } = this.#terminal;
+    const { stderr, stdin } = this.#terminal;
     const question = this.#style.cyan(APPROVAL_QUESTION);
     await stderr.write(`${renderCall(call, this.#style)}\n${question}`);
-    const line = await this.#line(signal);
-    if (!this.#terminal.stdin.isTerminal || line === undefined) await stderr.write("\n");
-    if (line === undefined) return signal.aborted ? undefined : "later";
-    return answerOf(line);
+    const askedAt = performance.now();
+    for (;;) {
+      const line = await this.#line(signal);
+      if (!stdin.isTerminal || line === undefined) await stderr.write("\n");
+      if (line === undefined) return signal.aborted ? undefined : "later";
+      const answer = isTypedAhead(askedAt, this.#terminal) ? undefined : answerOf(line);
+      if (answer) return answer;
+      await stderr.write(`${NOT_ANSWERED}${question}`);
+    }
   }
 
   /** The next line; undefined at the end of the input, or when the signal aborts. */
@@ -85,22 +99,4 @@ export class ApprovalPrompt {
     });
     return this.#input;
   }
-}
-
-/**
- * Asks a yes-or-no question. Anything but a yes is a no.
- *
- * @param action what a yes does, as a script would read it: "forget these 10 entries".
- * @throws SessionError `INVALID_PARAMS` when stdin is not a terminal.
- */
-export async function confirm(action: string, { stdin, stderr }: Terminal): Promise<boolean> {
-  if (!stdin.isTerminal) {
-    throw new SessionError("INVALID_PARAMS", {
-      message: "Cannot ask: stdin is not a terminal.",
-      hint: `Pass --yes to ${action}.`,
-    });
-  }
-  await stderr.write(`${action.charAt(0).toUpperCase()}${action.slice(1)}? [y/N] `);
-  for await (const chunk of stdin) return /^\s*y(es)?\s*$/i.test(Buffer.from(chunk).toString());
-  return false;
 }

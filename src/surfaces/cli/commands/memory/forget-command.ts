@@ -8,9 +8,9 @@ import { toWire } from "../../../../core/wire.ts";
 import type { CliContext } from "../../cli-context.ts";
 import { plural } from "../../render/amounts.ts";
 import { printable } from "../../render/printable.ts";
-import { renderMemoryHits } from "../../render/render-memory.ts";
+import { renderNumberedHits } from "../../render/render-memory.ts";
 import { styleFor } from "../../render/style.ts";
-import { confirm } from "../../terminal/approval-prompt.ts";
+import { pick } from "../../terminal/ask.ts";
 import { printJson } from "../../terminal/print.ts";
 import { ProgressLine } from "../../terminal/progress-line.ts";
 import { countFlag, shareFlag } from "../flags.ts";
@@ -37,7 +37,10 @@ export function forgetCommand(memory: Command, context: CliContext): void {
     .description("delete entries from memory, and their texts from the logs they came from")
     .argument("[ids...]", "ids of entries, as `search` and `list` show them")
     .option("--session <id>", "everything that was said in this session")
-    .option("--query <text>", "what this query finds; you see the results and confirm")
+    .option(
+      "--query <text>",
+      "search, then pick from the results; with --yes, all that have this exact phrase",
+    )
     .option("-n, --limit <n>", "with --query: limit of results", countFlag(1000), LIMIT_DEFAULT)
     .option("--min-score <score>", "with --query: only results with at least this score", shareFlag)
     .option("-y, --yes", "do not ask")
@@ -66,19 +69,24 @@ that, and from .rkat/sessions. Other messages that say the same are listed, and 
 This cannot be undone.
 `;
 
-/** The ids of what the query finds, once the user confirms. */
+/**
+ * The ids of what the user picks from what the query finds. Searching is a loose match, so with `--yes`
+ * only entries that have the exact phrase go.
+ */
 async function found(
   { terminal }: CliContext,
   service: SessionService,
   { query = "", limit, minScore, yes, json }: ForgetFlags,
 ): Promise<readonly string[] | undefined> {
-  const hits = await service.searchMemory({ query, limit, ...given({ minScore }) });
+  const all = await service.searchMemory({ query, limit, ...given({ minScore }) });
+  const phrase = query.toLowerCase();
+  const hits = yes ? all.filter(({ content }) => content.toLowerCase().includes(phrase)) : all;
   if (hits.length === 0) return json ? [] : undefined;
-  const { stderr } = terminal;
-  if (!json)
-    await stderr.write(renderMemoryHits(hits, styleFor(stderr, terminal.env), stderr.columns));
-  const these = hits.length === 1 ? "this entry" : `these ${hits.length} entries`;
-  return yes || (await confirm(`forget ${these}`, terminal)) ? hits.map(({ id }) => id) : undefined;
+  const { stderr, env } = terminal;
+  if (!json) await stderr.write(renderNumberedHits(hits, styleFor(stderr, env), stderr.columns));
+  const otherwise = `Give ids, or pass --yes to forget what has the exact phrase "${query}".`;
+  const picked = yes ? [...hits.keys()] : await pick(hits.length, otherwise, terminal);
+  return picked.length === 0 ? undefined : picked.flatMap((position) => hits[position]?.id ?? []);
 }
 
 async function forgetAll(

@@ -1,10 +1,13 @@
 import type { Command } from "commander";
 import { given } from "../../../../core/fields.ts";
 import { compactionOutcome } from "../../../../core/results.ts";
+import type { SessionService } from "../../../../core/session-service.ts";
 import { toWire } from "../../../../core/wire.ts";
 import type { CliContext } from "../../cli-context.ts";
 import { plural } from "../../render/amounts.ts";
 import { renderCompaction } from "../../render/render-context.ts";
+import { shortId } from "../../render/render-sessions.ts";
+import { confirm } from "../../terminal/ask.ts";
 import { printEnd, printEvent, printJson } from "../../terminal/print.ts";
 import { ProgressLine } from "../../terminal/progress-line.ts";
 import { sessionCommand, withSession } from "../find-session.ts";
@@ -43,14 +46,25 @@ export function unarchiveCommand(sessions: Command, context: CliContext): void {
 export function deleteCommand(sessions: Command, context: CliContext): void {
   const { stdout, stderr } = context.terminal;
   const remove = sessionCommand(sessions, "delete", "delete a session, its log and its memory")
+    .option("-y, --yes", "do not ask; without a terminal nothing is asked")
     .option("--json", "for scripts")
-    .action((name: string, { json }: { json?: true }) =>
+    .action((name: string, { json, yes }: { json?: true; yes?: true }) =>
       withSession(context, remove, name, async (service, sessionId) => {
+        const asks = !yes && !json && context.terminal.stdin.isTerminal;
+        if (asks && !(await confirm(await deletion(service, sessionId), context.terminal))) {
+          await stderr.write("Nothing was deleted.\n");
+          return;
+        }
         await service.delete({ sessionId });
         if (json) await printJson(stdout, { deleted: true });
         else await stderr.write(`Deleted ${sessionId}.\n`);
       }),
     );
+}
+
+async function deletion(service: SessionService, sessionId: string): Promise<string> {
+  const { turns } = await service.read({ sessionId });
+  return `delete session ${shortId(sessionId)} (${plural(turns, "turn")}), its log and its memory`;
 }
 
 interface CompactFlags {
