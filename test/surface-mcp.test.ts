@@ -23,33 +23,35 @@ import { LONG } from "./support/trials.ts";
 
 const EVERYTHING = BUILDS.F ?? [];
 
-/** Over HTTP only what that transport could break, unless all are asked for. */
+/** All laws run over HTTP. Over the others only what that transport could break, unless all are asked for. */
 const lawsOf = (names: RegExp): readonly Law<OpenService>[] =>
   LONG ? sessionServiceLaws : sessionServiceLaws.filter(({ name }) => names.test(name));
 
 const A_MODEL =
   "a model calls the tools, so what it adds or denies makes no rule; test/attack/teach-over-mcp.test.ts says what it does";
+const CANNOT = {
+  "a denial tells the model why, and changes the system prompt of the next session": A_MODEL,
+  "what the project has learned is taught, listed, read, edited, pinned, made rules of, and forgotten":
+    A_MODEL,
+};
 
 describe("SessionService over MCP", () => {
   obey<OpenService>(sessionServiceLaws, [
     {
-      name: "stdio",
+      name: "http, revision 2026-07-28",
       durable: true,
-      cannot: {
-        "a denial tells the model why, and changes the system prompt of the next session": A_MODEL,
-        "what the project has learned is taught, listed, read, edited, pinned, made rules of, and forgotten":
-          A_MODEL,
-      },
-      open: async (place) => (setup) => overStdio(place, setup),
+      cannot: CANNOT,
+      open: async (place) => (setup) => overHttp(place, setup, "modern"),
     },
   ]);
   obey<OpenService>(
     lawsOf(/^build [AF]|everything was closed|SESSION_BUSY|INTERRUPTED|any of them/),
     [
       {
-        name: "http, revision 2026-07-28",
+        name: "stdio",
         durable: true,
-        open: async (place) => (setup) => overHttp(place, setup, "modern"),
+        cannot: LONG ? CANNOT : {},
+        open: async (place) => (setup) => overStdio(place, setup),
       },
     ],
   );
@@ -57,6 +59,7 @@ describe("SessionService over MCP", () => {
     {
       name: "http, revision 2025-11-25",
       durable: true,
+      cannot: LONG ? CANNOT : {},
       open: async (place) => (setup) => overHttp(place, setup, "legacy"),
     },
   ]);
