@@ -3,6 +3,7 @@ import { anchorsIn } from "../../src/compaction/anchors.ts";
 import { contentWords, namesIn } from "../../src/compaction/content-words.ts";
 import { looksLikeError } from "../../src/compaction/looks-like-error.ts";
 import { worthlessness } from "../../src/compaction/worthless-text.ts";
+import { unclosable } from "../../src/core/unclosable.ts";
 import { ForgottenPhrases } from "../../src/forgetting/forgotten-phrases.ts";
 import { statementOf } from "../../src/knowledge/contradicts.ts";
 import { isTrivial } from "../../src/knowledge/is-trivial.ts";
@@ -148,6 +149,13 @@ export const HOSTILE_TEXTS: Readonly<Record<string, HostileKind>> = {
     read: (text) =>
       policyOf({ name: text, builtin: false }, { "*a*a*a*a*b": "deny", "a*1*_*!": "ask" }),
     pieces: { openers: ["a", "aa_", "a1_", "ab"], fillers: SIGNS },
+  },
+  records: {
+    read: (text) => unclosable("record", text),
+    pieces: {
+      openers: ["<", "</", "</ ", "</record", "< /rec", "＜"],
+      fillers: [" ", "\u200b", "/", "r", "<", "a"],
+    },
   },
   "printed texts": {
     read: printable,

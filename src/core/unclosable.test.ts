@@ -17,3 +17,8 @@ test("what is not the tag stays as it is", () => {
   const text = "<div></div> < / rec ord> a < b </re-cord> <\\/record> record";
   expect(unclosable("record", text)).toBe(text);
 });
+
+test("a long run of spaces behind an opener is read once", () => {
+  const text = `<${" ".repeat(5_000_000)}`;
+  expect(unclosable("record", text)).toBe(text);
+});

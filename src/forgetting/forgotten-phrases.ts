@@ -11,6 +11,8 @@ const PART_WORDS = 8;
  */
 export class ForgottenPhrases {
   readonly #texts = new Set<string>();
+  /** The numbers of first words that texts are found by: eight, or all of a shorter text. */
+  readonly #lengths = new Set<number>();
   /** By their first words. */
   readonly #whole = new Map<string, (readonly string[])[]>();
   readonly #parts = new Set<string>();
@@ -32,6 +34,7 @@ export class ForgottenPhrases {
     const start = partAt(words, 0);
     this.#whole.set(start, [...(this.#whole.get(start) ?? []), words]);
     this.#first.whole.add(words[0] ?? "");
+    this.#lengths.add(Math.min(words.length, PART_WORDS));
     for (let at = 0; at + PART_WORDS <= words.length; at += 1) {
       this.#parts.add(partAt(words, at));
       this.#first.part.add(words[at] ?? "");
@@ -79,7 +82,7 @@ export class ForgottenPhrases {
   #wholeAt(words: readonly string[], at: number): number {
     if (!this.#first.whole.has(words[at] ?? "")) return 0;
     let longest = 0;
-    for (let length = 1; length <= PART_WORDS; length += 1) {
+    for (const length of this.#lengths) {
       for (const text of this.#whole.get(words.slice(at, at + length).join(" ")) ?? []) {
         if (text.length <= longest || at + text.length > words.length) continue;
         if (text.every((word, index) => words[at + index] === word)) longest = text.length;

@@ -37,6 +37,7 @@ function isTrivialText(text: string): boolean {
 }
 
 function isAcknowledgement(line: string): boolean {
+  if (!/[\p{L}\p{N}#]/u.test(line)) return true;
   const words = line
     .toLowerCase()
     .replace(/[\u2713\u2714\u2705\u{1f44d}]/gu, "")
@@ -44,7 +45,6 @@ function isAcknowledgement(line: string): boolean {
     .replace(/[.!,;"'`*]+/g, "")
     .replace(/\s+/g, " ")
     .trim();
-  if (!/[\p{L}\p{N}#]/u.test(words)) return true;
   return ACKNOWLEDGEMENTS.some((pattern) => pattern.test(words));
 }
 

@@ -46,7 +46,11 @@ const CHUNK = unicodePattern(/[A-Za-z0-9]+(?:[._'-][A-Za-z0-9]+|,\d{3}(?!\d))*/g
   flags: "gu",
 });
 /** A word without parts. */
-const PLAIN = /^[A-Z]?[a-z]+$/;
+const PLAIN = /^(?:[A-Z]?[a-z]+|[0-9]+)$/;
+/** The parts of an English identifier: get User Name, HTTP Server. */
+const ENGLISH_PART = /[A-Z]+(?=[A-Z][a-z])|[A-Z]*[a-z0-9]+|[A-Z]+/g;
+/** What may stand between the parts of a word. */
+const SEPARATOR = /[,._'’-]/;
 /** Where two parts of an identifier meet: getUser|Name, HTTP|Server. */
 const HUMP = unicodePattern(/(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])/, {
   source: String.raw`(?<=[\p{Ll}\p{N}])(?=\p{Lu})|(?<=\p{Lu})(?=\p{Lu}\p{Ll})`,
@@ -69,17 +73,29 @@ function collect(text: string, keepsLast: boolean): string[] {
   const found: string[] = [];
   for (const [chunk] of text.matchAll(CHUNK(text))) {
     if (PLAIN.test(chunk)) found.push(baseForm(cut(chunk.toLowerCase())));
+    else if (isAscii(chunk)) addEnglishCompound(chunk, found);
     else addCompound(chunk, keepsLast, found);
   }
   return found;
 }
 
+function addEnglishCompound(chunk: string, found: string[]): void {
+  const letters = chunk.includes(",") ? chunk.replaceAll(",", "") : chunk;
+  const quoted = letters.includes("'");
+  const plain = quoted ? letters.split(/[._-]/).map(withoutClitic).join(" ") : letters;
+  const parts = plain.match(ENGLISH_PART) ?? [];
+  if (parts.length > 1 && !quoted) found.push(cut(letters.toLowerCase()));
+  for (const part of parts) found.push(baseForm(cut(part.toLowerCase())));
+}
+
 function addCompound(chunk: string, keepsLast: boolean, found: string[]): void {
-  const parts = chunk
-    .replace(/,/g, "")
-    .split(/[._-]/)
-    .flatMap((part) => withoutClitic(part).split(/['’]/))
-    .flatMap((part) => part.split(HUMP(part)));
+  const pieces = SEPARATOR.test(chunk)
+    ? chunk
+        .replaceAll(",", "")
+        .split(/[._-]/)
+        .flatMap((part) => withoutClitic(part).split(/['’]/))
+    : [chunk];
+  const parts = pieces.flatMap((part) => part.split(HUMP(part)));
   if (parts.length > 1 && !/['’]/.test(chunk)) {
     found.push(cut(lettersOf(chunk, "")));
   }

@@ -71,3 +71,20 @@ test("one reader has a bound of its own", () => {
   }
   expect(queue.length + missed).toBe(2500);
 });
+
+test("of many readers that are behind, a few read the log at once, and each gets its turn", async () => {
+  const queues = new ReaderQueues();
+  let [reading, most, done] = [0, 0, 0];
+  const read = () =>
+    queues.read(async () => {
+      reading += 1;
+      most = Math.max(most, reading);
+      await new Promise((resolve) => setImmediate(resolve));
+      reading -= 1;
+      done += 1;
+      if (done % 3 === 0) throw new Error("The store is gone.");
+    });
+  await Promise.allSettled(Array.from({ length: 300 }, read));
+  expect({ done, reading }).toEqual({ done: 300, reading: 0 });
+  expect(most).toBe(8);
+});

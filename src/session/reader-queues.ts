@@ -4,6 +4,8 @@ import { type EventEnvelope, eventBytes, isTransient } from "../core/event.ts";
 const WAITING_BYTES_MAX = 1024 * 1024;
 /** Bytes of the events that wait for all readers of a service. An event counts for each of them. */
 const ALL_WAITING_BYTES_MAX = 64 * 1024 * 1024;
+/** Pages that are read from the log at once. What the store's thread has answered waits in memory. */
+const READS_MAX = 8;
 
 /**
  * The events that wait for the readers of a service. Together they are bounded in bytes. Beyond the
@@ -16,6 +18,8 @@ export class ReaderQueues {
   readonly #long = new Set<ReaderQueue>();
   /** Readers of one session share its events, so each is measured once. */
   readonly #sizes = new WeakMap<EventEnvelope, number>();
+  readonly #nextReads: (() => void)[] = [];
+  #reads = 0;
   #bytes = 0;
 
   constructor(max = ALL_WAITING_BYTES_MAX) {
@@ -30,6 +34,20 @@ export class ReaderQueues {
   /** A queue for one reader. `onDropped` gets the number of lost deltas. */
   open(onDropped: (deltas: number) => void): ReaderQueue {
     return new ReaderQueue(this, onDropped);
+  }
+
+  /** Reads from the log, when few other readers do. */
+  async read(work: () => Promise<void>): Promise<void> {
+    while (this.#reads >= READS_MAX) {
+      await new Promise<void>((resolve) => this.#nextReads.push(resolve));
+    }
+    this.#reads += 1;
+    try {
+      await work();
+    } finally {
+      this.#reads -= 1;
+      this.#nextReads.shift()?.();
+    }
   }
 
   sizeOf(event: EventEnvelope): number {

@@ -52,11 +52,13 @@ export async function* subscription(
         behind = false;
         for (let more = true; more; ) {
           more = false;
-          for await (const stored of read(last, last + READ_MAX)) {
-            const event = envelope(id, stored);
-            if (signal.aborted || !page.fits(event)) break;
-            page.push(event);
-          }
+          await queues.read(async () => {
+            for await (const stored of read(last, last + READ_MAX)) {
+              const event = envelope(id, stored);
+              if (signal.aborted || !page.fits(event)) break;
+              page.push(event);
+            }
+          });
           for (let event = page.shift(); event; event = page.shift()) {
             if (signal.aborted) return;
             // Stop before the waiting events, or their deltas would come too late.
