@@ -21,8 +21,8 @@ export interface FoundSecret {
  *     the secret is wJalr…             what looks random after such a name
  *
  * Commit hashes, UUIDs, checksums, placeholders, code that reads a secret, and talk about
- * passwords are none. The time is linear in the text: every repetition is bounded, and what one
- * step has looked at, the next does not look at again.
+ * passwords are left alone. The time is linear in the text: every repetition is bounded, and no step
+ * looks again at what the previous one has looked at.
  */
 export function findSecrets(text: string): FoundSecret[] {
   const found = [
@@ -51,7 +51,7 @@ function matchAt(pattern: RegExp, text: string, at: number): RegExpExecArray | n
 
 const BEGIN = "-----BEGIN ";
 const KEY_HEADER = /-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----/y;
-/** The header alone is talk about keys. */
+/** A shorter body, or a header alone, is talk about keys. */
 const BODY_MIN = 8;
 /** A line of the body, and the line break before it, also as JSON has it: `\n`. */
 const KEY_LINE =
@@ -136,7 +136,7 @@ const IN_WORD = Uint8Array.from({ length: 128 }, (_, code) =>
 );
 
 const USER_AND_PASSWORD = /[^\s/:@'"<>]{0,100}:([^\s/'"<>]{1,200})@[\w[]/y;
-/** Hooks whose address is all that one needs. */
+/** Web hooks: the address is the credential. */
 const HOOK =
   /(?:hooks\.slack\.com\/(?:services|workflows|triggers)|discord(?:app)?\.com\/api\/webhooks\/\d{10,25}|\.webhook\.office\.com\/webhookb2)\/([\w@/+-]{20,300})/g;
 const PARAMETER =
@@ -190,13 +190,13 @@ function* inHeaders(text: string): Generator<FoundSecret> {
   for (const match of text.matchAll(COOKIE)) yield* lastGroup(match, 1, "cookie");
 }
 
-/** Names that say what stands behind them. What may stand before a name (`DB_`, `staging`) does not matter. */
+/** Names whose value is a credential. A prefix such as `DB_` or `staging` does not matter. */
 const NAMES =
   "(?:(pass(?:word|wd|phrase)|pwd|[_-]pass(?![a-z]))|(?:api|access|account|auth|client|consumer|encryption|license|master|private|secret|service|shared|signing|storage|subscription)[_ -]?(?:access[_ -]?)?(?:key|secret|token)|secret|token(?!s)|credential|identified by|recovery[_ -]code|seed[_ -]phrase|mnemonic)s?(?![a-z])(?:_?\\d{1,2})?";
 const NAME = new RegExp(NAMES, "gi");
 /**
- * A name, and what may stand between it and its value in code, settings, JSON, XML and prose.
- * Its groups are a name that means a password, a sign, and a verb.
+ * A name, and the signs or words between it and its value in code, settings, JSON, XML and prose.
+ * The groups are: a name that means a password, a sign, a verb.
  */
 const ASSIGNMENT = new RegExp(
   `${NAMES}(?:\\\\{0,2}["'\`\\])]){0,2}(?:${[
@@ -206,7 +206,7 @@ const ASSIGNMENT = new RegExp(
   ].join("|")})`,
   "gi",
 );
-/** `--password hunter2`, and `login ada password hunter2` of a netrc: a space parts name and value. */
+/** `--password hunter2`, and `login ada password hunter2` in a netrc file: a space separates name and value. */
 const ARGUMENT = new RegExp(
   `(?:(?<![\\w-])--?[a-z-]{0,30}?${NAMES}|\\blogin\\s\\S{1,60}\\spassword)(\\s)(?=[^\\s-])`,
   "gi",
@@ -227,7 +227,7 @@ function* named(text: string): Generator<FoundSecret> {
       ASSIGNMENT.lastIndex = secret.end;
       continue;
     }
-    // A run full of names (`token=token=…`) is not looked at to its end for each of them.
+    // In a run full of names (`token=token=…`), only the first few look for the end of the run.
     looks = match.index < runEnd ? looks + 1 : 0;
     if (looks === 0) runEnd = match.index + (matchAt(NO_SPACE, text, match.index)?.[0].length ?? 0);
     if (looks > LOOKS_MAX) ASSIGNMENT.lastIndex = Math.max(runEnd, ASSIGNMENT.lastIndex);
@@ -236,7 +236,7 @@ function* named(text: string): Generator<FoundSecret> {
 
 const NO_SPACE = /\S{1,400}/y;
 const LOOKS_MAX = 2;
-/** How a quoted value begins, also inside of JSON. */
+/** How a quoted value begins, also inside JSON. */
 const IN_QUOTE = "\"'`\\";
 const QUOTED = /\\{0,2}(["'`])([^"'`\n\\]{4,400})/y;
 const BARE = /[^\s"'`,;&<>(){}[\]|\\]{4,400}/y;
@@ -259,7 +259,7 @@ function valueAfter(text: string, match: RegExpExecArray): FoundSecret | undefin
   }
   const bare = matchAt(BARE, text, start)?.[0];
   if (bare === undefined || (sign === undefined && verb === undefined)) return undefined;
-  // What goes on with a bracket is a call or a template.
+  // A bracket after it makes it a call or a template.
   const next = text[start + bare.length] ?? "";
   if (sign === ">" ? next !== "<" : "([{<".includes(next) && next !== "") return undefined;
   const value = bare.replace(/[.,:!?]{1,3}$/, "");
@@ -268,19 +268,19 @@ function valueAfter(text: string, match: RegExpExecArray): FoundSecret | undefin
   return { kind: kindOf(announced), start, end: start + value.length };
 }
 
-/** Whether a name stands in a note of ours: `[redacted password]`. */
+/** Whether a name is part of a note such as `[redacted password]`. */
 function isInNote(text: string, at: number): boolean {
   return /\[redacted [^\]]*$/.test(text.slice(Math.max(0, at - 40), at));
 }
 
-/** The words that restore a wallet or an account. */
+/** Words that restore a wallet or an account. */
 function isPhrase(name: string, value: string): boolean {
   return /phrase|mnemonic/i.test(name) && /^(?:[a-z]{2,12} ){3,23}[a-z]{2,12}$/.test(value);
 }
 
 /** A run that may be random. */
 const RUN = /(?<![\w+/=.~-])[\w+/.~-]{20,400}={0,2}/g;
-/** A run belongs to the name at most so many characters before it, on its line. */
+/** How many characters a name may stand before its run, on the same line. */
 const NEAR = 60;
 
 function* randomNearNames(text: string): Generator<FoundSecret> {
@@ -288,7 +288,7 @@ function* randomNearNames(text: string): Generator<FoundSecret> {
     const [run] = match;
     if (!isRandom(run) || isPlaceholder(run)) continue;
     const before = text.slice(Math.max(0, match.index - NEAR), match.index);
-    // What follows a note belongs to nothing before it: the name's own value was found.
+    // A name before a note has its value there, so it does not count for what follows the note.
     const line = before.slice(Math.max(before.lastIndexOf("\n"), before.lastIndexOf("]")) + 1);
     const name = line.match(NAME)?.at(-1);
     if (name) yield { kind: kindOf(name), start: match.index, end: match.index + run.length };

@@ -137,7 +137,7 @@ export function redactJson<Json>(value: Json): Json {
   try {
     return JSON.parse(redacted);
   } catch {
-    // A note went over the end of a text.
+    // A note replaced the end of a text and what follows it, so this is no longer JSON.
     return texts;
   }
 }

@@ -12,8 +12,8 @@ interface SecretForm {
 }
 
 /**
- * Prefixes and lengths as the issuers publish them, or as the rules of public secret scanners have
- * them. A lower bound is a little below the published length: a cut key is a key.
+ * Prefixes and lengths that issuers publish, or that the rules of public secret scanners have. A lower
+ * bound is a little below the published length, because a key that was cut is still a key.
  */
 export const SECRET_FORMS: readonly SecretForm[] = [
   { kind: "Anthropic key", form: "sk-ant-[\\w-]{16,256}" },

@@ -7,13 +7,13 @@ export type ValueStyle =
   /** `password: swordfish`, `the password is swordfish`: prose looks the same. */
   | "loose";
 
-/** Whether the value beside a telling name is a credential, and no placeholder, code or prose. */
+/** Whether the value beside a name such as `password` is a credential, not a placeholder, code or prose. */
 export function isSecretValue(value: string, isPassword: boolean, style: ValueStyle): boolean {
   if (value.length < (isPassword ? 4 : 8)) return false;
   return mayBeSecret(value, isPassword, style) && !isPlaceholder(value) && !isReference(value);
 }
 
-/** The same, but for placeholders and references. The cheap questions come first. */
+/** The same, without the checks for placeholders and references. Cheap checks come first. */
 function mayBeSecret(value: string, isPassword: boolean, style: ValueStyle): boolean {
   if (/\s/.test(value)) return false;
   const hasDigit = /\d/.test(value);
@@ -98,12 +98,12 @@ const REFERENCES: readonly RegExp[] = [
   /^[\w./-]{1,100}\.(?:pem|key|json|ya?ml|toml|txt|env|ts|js|py|go|rs|md)$/i,
 ];
 
-/** Words joined by strokes, dots or camel case, perhaps with numbers behind them: a name, not a key. */
+/** Words joined by dashes, dots or camel case, perhaps with numbers after them: a name, not a key. */
 function isWords(value: string): boolean {
   return WORDS.test(value);
 }
 
-/** `//api.example.org/data/2.5/weather`, `utils.encode.toBase64`: short parts between dots and strokes. */
+/** `//api.example.org/data/2.5/weather`, `utils.encode.toBase64`: short parts between dots and slashes. */
 function isDotted(run: string): boolean {
   return (
     run.startsWith("//") ||

@@ -14,8 +14,8 @@ interface Written {
 
 /**
  * The same stores, with a note in the place of each credential in what is written: events,
- * snapshots, and calls that wait for approval. The session at hand keeps what was said, so its
- * model and its tools work with it until the session is opened anew.
+ * snapshots, and calls that wait for approval. The running session keeps what was said, so its
+ * model and its tools work with it until the session is opened again.
  */
 export function redactingStores<Stores extends Written>(stores: Stores): Stores {
   const { events, sessions, approvals } = stores;

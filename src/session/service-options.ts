@@ -65,7 +65,7 @@ export interface ServiceOptions {
   readonly sessionFiles?: string;
   /**
    * What credentials are kept out of. `"memory"`, the default: memory, summaries and knowledge, but
-   * the log has what was said. `"log"`: everything that is written. A session that is opened anew
+   * the log has what was said. `"log"`: everything that is written. A session that is opened again
    * then lacks them.
    */
   readonly redact?: "memory" | "log";
