@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { SessionError } from "./errors.ts";
-import { snakeCase } from "./fields.ts";
+import { isObject, snakeCase } from "./fields.ts";
 import type { Issue } from "./issues.ts";
 
 /**
@@ -109,9 +109,4 @@ function unwrap(schema: z.ZodType): z.ZodType {
     return unwrap(schema.unwrap() as z.ZodType);
   }
   return schema;
-}
-
-/** Whether a value is a JSON object: not an array, and not null. */
-export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -1,4 +1,5 @@
 import type { StoredEvent } from "../core/event.ts";
+import { isObject } from "../core/fields.ts";
 import { startsTurn } from "../core/turn.ts";
 import { addUsage, NO_USAGE, type Usage } from "../core/usage.ts";
 
@@ -36,6 +37,29 @@ export function newSessionFile(sessionId: string): SessionFile {
     compactions: 0,
     usage: NO_USAGE,
   };
+}
+
+/** Whether a value of a file can be the fold of the session's log. */
+export function isSessionFile(value: unknown, sessionId: string): value is SessionFile {
+  if (!isObject(value) || !isObject(value.usage) || !isObject(value.labels)) return false;
+  const empty = newSessionFile(sessionId);
+  const { input_tokens, output_tokens, ...cached } = value.usage;
+  return (
+    value.session_id === sessionId &&
+    Object.entries(empty).every(([name, usual]) =>
+      typeof usual === "number" ? isCount(value[name]) : typeof value[name] === typeof usual,
+    ) &&
+    [input_tokens, output_tokens].every(isCount) &&
+    Object.keys(cached).length === 2 &&
+    [cached.cache_creation_tokens, cached.cache_read_tokens].every(
+      (count) => count === null || isCount(count),
+    )
+  );
+}
+
+/** Whether a value is a whole number, 0 or more. */
+export function isCount(value: unknown): value is number {
+  return Number.isSafeInteger(value) && Number(value) >= 0;
 }
 
 export function foldSessionFile(

@@ -2,6 +2,7 @@ import { readdirSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { StoredEvent } from "../core/event.ts";
 import type { EventStore, PositionedEvent } from "../core/event-store.ts";
+import { isObject } from "../core/fields.ts";
 import type { Projection } from "../core/projection.ts";
 import {
   lookAt,
@@ -12,7 +13,13 @@ import {
   replaceFile,
   writeAt,
 } from "../files/plain-files.ts";
-import { foldSessionFile, newSessionFile, type SessionFile } from "./session-file.ts";
+import {
+  foldSessionFile,
+  isCount,
+  isSessionFile,
+  newSessionFile,
+  type SessionFile,
+} from "./session-file.ts";
 
 /** Where one session's files stand. */
 interface Checkpoint {
@@ -146,7 +153,8 @@ export class SessionFiles implements Projection {
     const session = join(sessionId, "session.json");
     const last = events.at(-1);
     if (!last) {
-      if (!isWritten) this.#replace(session, textOf(file));
+      // The log does not know a session that was written into the index by hand.
+      if (!isWritten && file.seq > 0) this.#replace(session, textOf(file));
       return;
     }
     const lines = linesOf(events.map((event) => JSON.stringify(event)));
@@ -175,7 +183,7 @@ export class SessionFiles implements Projection {
    * when the events fall short of it.
    */
   #checkpointOf(sessionId: string): Checkpoint {
-    const written = parseOr(this.#read(join(sessionId, "checkpoint")), START);
+    const written = parsed(this.#read(join(sessionId, "checkpoint")));
     const log = join(sessionId, "events.jsonl");
     const size = lookAtFile(this.#root, join(this.#folder, log))?.size ?? 0;
     const checkpoint = isCheckpoint(written) && size >= written.events_len ? written : START;
@@ -189,13 +197,15 @@ export class SessionFiles implements Projection {
     events: readonly StoredEvent[],
   ): Promise<{ file: SessionFile; summary: string | undefined; isWritten: boolean }> {
     let file = newSessionFile(sessionId);
-    const text = this.#read(join(sessionId, "session.json"));
-    const written = parseOr<SessionFile | undefined>(text, undefined);
-    const isCurrent = written?.seq === checkpoint.last_seq;
+    const written = parsed(this.#read(join(sessionId, "session.json")));
+    const isCurrent =
+      checkpoint.last_seq > 0 &&
+      isSessionFile(written, sessionId) &&
+      written.seq === checkpoint.last_seq;
     if (isCurrent) {
       file = written;
     } else if (checkpoint.last_seq > 0) {
-      // The file is ahead of its checkpoint, or gone. Fold it from the start.
+      // The file is ahead of its checkpoint, damaged or gone. Fold it from the start.
       for await (const stored of this.#events.read(sessionId, 0, checkpoint.last_seq)) {
         file = foldSessionFile(file, stored);
       }
@@ -257,18 +267,22 @@ function textOf(file: SessionFile): string {
   return `${JSON.stringify(file, null, 2)}\n`;
 }
 
-function isCheckpoint(value: Checkpoint): boolean {
-  return Number.isSafeInteger(value?.last_seq) && Number.isSafeInteger(value?.events_len);
+function isCheckpoint(value: unknown): value is Checkpoint {
+  if (!isObject(value)) return false;
+  const { last_seq, events_len } = value;
+  return isCount(last_seq) && isCount(events_len) && last_seq > 0 === events_len > 0;
 }
 
 function indexedSession(line: string): string | undefined {
-  return parseOr<{ session_id?: string }>(line, {}).session_id;
+  const value = parsed(line);
+  return isObject(value) && typeof value.session_id === "string" ? value.session_id : undefined;
 }
 
-function parseOr<T>(text: string, fallback: T): T {
+/** The value of a JSON text; undefined when it is not JSON. */
+function parsed(text: string): unknown {
   try {
-    return JSON.parse(text) as T;
+    return JSON.parse(text);
   } catch {
-    return fallback;
+    return undefined;
   }
 }

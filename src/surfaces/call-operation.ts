@@ -1,8 +1,9 @@
 import { SessionError } from "../core/errors.ts";
 import type { Author } from "../core/event.ts";
+import { isObject } from "../core/fields.ts";
 import type { Issue } from "../core/issues.ts";
 import type { SessionService, TurnOptions } from "../core/session-service.ts";
-import { errorToWire, fromWire, isObject, toWire } from "../core/wire.ts";
+import { errorToWire, fromWire, toWire } from "../core/wire.ts";
 import { OPERATIONS, type Operation, type OperationName } from "./operations.ts";
 
 /**

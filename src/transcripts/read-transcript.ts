@@ -1,6 +1,6 @@
 import { errorText, SessionError } from "../core/errors.ts";
+import { isObject } from "../core/fields.ts";
 import { type Chunks, type Line, lineProblem, readLines } from "../core/read-lines.ts";
-import { isObject } from "../core/wire.ts";
 import { chatFormat } from "./chat-format.ts";
 import { eventsFormat } from "./events-format.ts";
 import type { RecordedMessage, Recording, TranscriptFormat } from "./recording.ts";

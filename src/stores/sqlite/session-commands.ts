@@ -1,8 +1,9 @@
 import type { SessionSnapshot } from "../../core/session-snapshot.ts";
 import { isInForce, type LeaseOwner, type SessionQuery } from "../../core/session-store.ts";
 import type { Connection } from "./connection.ts";
+import { snapshotText } from "./snapshot-text.ts";
 
-/** What the session store asks of the database. Snapshots come back as JSON. */
+/** What the session store asks of the database. Snapshots come back as `snapshotText` made them. */
 export const sessionCommands = {
   saveSnapshot(db: Connection, namespace: string, snapshot: SessionSnapshot): void {
     db.writeUnsynced(() =>
@@ -18,7 +19,7 @@ export const sessionCommands = {
         snapshot.updated_at_ms,
         snapshot.archived ? 1 : 0,
         JSON.stringify(snapshot.settings.labels),
-        JSON.stringify(snapshot),
+        snapshotText(snapshot),
       ),
     );
   },

@@ -1,4 +1,5 @@
-import type { NewEvent, StoredEvent } from "../../core/event.ts";
+import { SessionError } from "../../core/errors.ts";
+import type { DurableEvent, NewEvent, StoredEvent } from "../../core/event.ts";
 import type {
   EventStore,
   HistoryHit,
@@ -6,6 +7,7 @@ import type {
   PositionedEvent,
   Redaction,
 } from "../../core/event-store.ts";
+import { isObject } from "../../core/fields.ts";
 import { type Database, emptyLog } from "./database.ts";
 import type { EventRow } from "./event-commands.ts";
 
@@ -97,6 +99,21 @@ export class SqliteEventStore implements EventStore {
   }
 }
 
-function storedEvent({ seq, event_id, timestamp_ms, event }: EventRow): StoredEvent {
-  return { seq, event_id, timestamp_ms, schema_version: 1, event: JSON.parse(event) };
+function storedEvent({ seq, event_id, timestamp_ms, event: text }: EventRow): StoredEvent {
+  return { seq, event_id, timestamp_ms, schema_version: 1, event: eventIn(text, seq) };
+}
+
+/** @throws SessionError `SESSION_STORE_ERROR` when the text is no event any more. */
+function eventIn(text: string, seq: number): DurableEvent {
+  let event: unknown;
+  try {
+    event = JSON.parse(text);
+  } catch {
+    // It has changed, as said below.
+  }
+  if (isObject(event) && typeof event.type === "string") return event as unknown as DurableEvent;
+  throw new SessionError("SESSION_STORE_ERROR", {
+    detail: `Event ${seq} of a session has changed since it was stored.`,
+    hint: "Restore the store from a backup. `rkat doctor` lists the events that have changed.",
+  });
 }

@@ -1,6 +1,7 @@
 import type { SessionSnapshot } from "../../core/session-snapshot.ts";
 import type { LeaseOwner, SessionQuery, SessionStore } from "../../core/session-store.ts";
 import type { Database } from "./database.ts";
+import { listedSnapshot, readSnapshot } from "./snapshot-text.ts";
 
 /** Keeps snapshots and leases in a SQLite file that several processes may have open at once. */
 export class SqliteSessionStore implements SessionStore {
@@ -23,13 +24,13 @@ export class SqliteSessionStore implements SessionStore {
   }
 
   async load(sessionId: string): Promise<SessionSnapshot | undefined> {
-    const snapshot = await this.#database.run("loadSnapshot", this.#namespace, sessionId);
-    return snapshot === undefined ? undefined : JSON.parse(snapshot);
+    const text = await this.#database.run("loadSnapshot", this.#namespace, sessionId);
+    return text === undefined ? undefined : readSnapshot(text);
   }
 
   async list(query: SessionQuery): Promise<readonly SessionSnapshot[]> {
-    const snapshots = await this.#database.run("listSnapshots", this.#namespace, query);
-    return snapshots.map((snapshot) => JSON.parse(snapshot));
+    const texts = await this.#database.run("listSnapshots", this.#namespace, query);
+    return texts.map(listedSnapshot);
   }
 
   delete(sessionId: string): Promise<void> {

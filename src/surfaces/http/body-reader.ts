@@ -1,4 +1,4 @@
-import { isObject } from "../../core/wire.ts";
+import { isObject } from "../../core/fields.ts";
 import { notValid, unavailable } from "./error-response.ts";
 import { brokenLimit, type JsonLimits } from "./json-shape.ts";
 

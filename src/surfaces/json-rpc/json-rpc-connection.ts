@@ -1,9 +1,9 @@
 import type { Readable, Writable } from "node:stream";
 import { errorText, SessionError } from "../../core/errors.ts";
 import type { EventEnvelope } from "../../core/event.ts";
+import { isObject } from "../../core/fields.ts";
 import { readLines } from "../../core/read-lines.ts";
 import type { SubscribeOptions, TurnOptions } from "../../core/session-service.ts";
-import { isObject } from "../../core/wire.ts";
 import type { WireError } from "../call-operation.ts";
 import { LineWriter } from "../line-writer.ts";
 import { OPERATIONS, type Operation, type OperationName } from "../operations.ts";

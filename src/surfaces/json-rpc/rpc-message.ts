@@ -1,5 +1,5 @@
 import { ERRORS, SessionError } from "../../core/errors.ts";
-import { isObject } from "../../core/wire.ts";
+import { isObject } from "../../core/fields.ts";
 import { type WireError, wireError } from "../call-operation.ts";
 
 export type RpcId = string | number | null;

@@ -1,8 +1,8 @@
 import { z } from "zod";
 import type { EventEnvelope } from "../../core/event.ts";
+import { isObject } from "../../core/fields.ts";
 import { parseRequest } from "../../core/requests.ts";
 import type { SessionService } from "../../core/session-service.ts";
-import { isObject } from "../../core/wire.ts";
 import { callOperation } from "../call-operation.ts";
 import { CONTRACT_VERSION, OPERATIONS, type Operation, type OperationName } from "../operations.ts";
 import { streamTurn } from "../turn-events.ts";

@@ -1,7 +1,8 @@
 import { SessionError } from "../../core/errors.ts";
+import { isObject } from "../../core/fields.ts";
 import { type Subscribe, subscribe as subscribeRequest } from "../../core/requests.ts";
 import type { SessionService } from "../../core/session-service.ts";
-import { errorToWire, fromWire, isObject } from "../../core/wire.ts";
+import { errorToWire, fromWire } from "../../core/wire.ts";
 import { type WireError, wireError } from "../call-operation.ts";
 
 /** Subscriptions of one connection at once. */

@@ -1,11 +1,11 @@
 import type { CallToolResult, Client } from "@modelcontextprotocol/client";
 import { errorText, SessionError } from "../../core/errors.ts";
 import type { EventEnvelope } from "../../core/event.ts";
+import { isObject } from "../../core/fields.ts";
 import { newId } from "../../core/ids.ts";
 import { joinSignals } from "../../core/join-signals.ts";
 import { parseRequest } from "../../core/requests.ts";
 import type { SubscribeOptions, TurnOptions } from "../../core/session-service.ts";
-import { isObject } from "../../core/wire.ts";
 import { OPERATIONS, type Operation, type OperationName } from "../operations.ts";
 import { RemoteSubscription } from "../remote-subscription.ts";
 import { remoteError, type ServiceConnection } from "../service-client.ts";

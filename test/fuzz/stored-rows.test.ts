@@ -1,0 +1,92 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import fc from "fast-check";
+import { afterAll, expect } from "vitest";
+import { SessionState } from "../../src/core/session-state.ts";
+import { createSessionService } from "../../src/index.ts";
+import { LiveSessions } from "../../src/session/live-sessions.ts";
+import { sqliteStores } from "../../src/sqlite.ts";
+import { scriptedModel } from "../../src/testing.ts";
+import { damagedJson, damagedText, fuzz, readOrRefused } from "../support/fuzz.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "rkat-test-"));
+const path = join(folder, "rkat.db");
+const stores = sqliteStores({ path });
+const db = new DatabaseSync(path);
+afterAll(async () => {
+  db.close();
+  await stores.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const long = "some words to fill a small window with, over and over again. ".repeat(12);
+const service = createSessionService({
+  model: scriptedModel((_, call) => `Answer ${call}. ${long}`),
+  stores,
+  memory: false,
+  compaction: { autoCompactThreshold: 1500, minTurnsBetweenCompactions: 1, summarizer: "fallback" },
+  builtinTools: false,
+});
+const { sessionId } = await service.createSession({ labels: { name: "one" } });
+for (let turn = 0; turn < 12; turn += 1) {
+  await service.startTurn({ sessionId, prompt: `Question ${turn}` });
+}
+await service.close();
+
+const read = (after: number, to?: number) => stores.events.read(sessionId, after, to);
+const folded = new SessionState(sessionId);
+await folded.catchUp(read);
+const snapshot = await stores.sessions.load(sessionId);
+const rows = (await Array.fromAsync(read(0))).map(({ seq, event }) => ({
+  seq,
+  text: JSON.stringify(event),
+}));
+
+/** The session as a process finds it that starts now. */
+async function opened(): Promise<SessionState> {
+  return (await new LiveSessions(stores).open(sessionId)).state;
+}
+
+const json = (value: fc.Arbitrary<unknown>) => value.map((some) => JSON.stringify(some) ?? "");
+
+fuzz(
+  "a damaged snapshot neither ends a session nor changes its history: the log is the truth",
+  fc.oneof(damagedText([JSON.stringify(snapshot)]), json(damagedJson([snapshot]))),
+  { short: 25, long: 30_000 },
+  async (text) => {
+    const put = db.prepare("UPDATE snapshot SET snapshot = ?");
+    put.run(text.toWellFormed());
+    const state = await opened();
+    expect(state.seq).toBe(folded.seq);
+    expect(state.messages).toEqual(folded.messages);
+    expect(() => state.snapshot()).not.toThrow();
+    await readOrRefused(() => stores.sessions.list({}));
+  },
+);
+
+const damage = fc.constantFrom(...rows).chain(({ seq, text }) =>
+  fc.record({
+    seq: fc.constant(seq),
+    text: fc.oneof(damagedText([text]), json(damagedJson([JSON.parse(text)]))),
+  }),
+);
+
+fuzz(
+  "a damaged event of the log is refused, or read as an event",
+  damage,
+  { short: 25, long: 30_000 },
+  async ({ seq, text }) => {
+    const put = db.prepare("UPDATE event SET event = ? WHERE seq = ?");
+    put.run(text.toWellFormed(), seq);
+    try {
+      const found = await readOrRefused(() => Array.fromAsync(read(0)));
+      if ("value" in found)
+        expect(found.value.every(({ event }) => typeof event.type === "string")).toBe(true);
+      await readOrRefused(() => stores.events.readAll(0, 1000));
+    } finally {
+      put.run(rows[seq - 1]?.text ?? "", seq);
+    }
+  },
+);
