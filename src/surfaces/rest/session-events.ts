@@ -8,7 +8,7 @@ import { wireError } from "../call-operation.ts";
 import type { OpenStream, OpenStreams } from "./open-streams.ts";
 import { readQuery } from "./query-params.ts";
 import type { RestLimits } from "./rest-options.ts";
-import { eventFrame, type Frame, frame, streamResponse } from "./stream-response.ts";
+import { eventFrame, frame, streamResponse } from "./stream-response.ts";
 
 /** How long a browser waits before it reconnects. */
 const RETRY_MS = 1000;
@@ -58,9 +58,8 @@ async function* frames(
   first: Promise<IteratorResult<EventEnvelope>>,
   stream: OpenStream,
   from: number | undefined,
-): AsyncGenerator<Frame> {
-  const begun = from === undefined ? "" : `id: ${from}\n`;
-  yield new TextEncoder().encode(`${begun}retry: ${RETRY_MS}\n\n`);
+): AsyncGenerator<string> {
+  yield `${from === undefined ? "" : `id: ${from}\n`}retry: ${RETRY_MS}\n\n`;
   try {
     for (let next = await first; !next.done; next = await events.next()) {
       yield eventFrame(next.value);

@@ -1,29 +1,16 @@
 import { type EventEnvelope, isTransient } from "../../core/event.ts";
 
 /** Keeps a quiet connection alive. Readers skip it. */
-const HEARTBEAT = new TextEncoder().encode(": heartbeat\n\n");
-
-/** A part of an event stream, as bytes. */
-export type Frame = Uint8Array<ArrayBuffer>;
-
-const encoder = new TextEncoder();
-
-/** The readers of a session share its live events, and with this their bytes too. */
-const eventFrames = new WeakMap<EventEnvelope, Frame>();
+const HEARTBEAT = ": heartbeat\n\n";
 
 /** A server-sent event. Deltas get no id, because a client cannot resume after one. */
-export function eventFrame(event: EventEnvelope): Frame {
-  let made = eventFrames.get(event);
-  if (!made) {
-    const id = isTransient(event.payload) ? "" : `id: ${event.seq}\n`;
-    made = frame(event.payload.type, event, id);
-    eventFrames.set(event, made);
-  }
-  return made;
+export function eventFrame(event: EventEnvelope): string {
+  const id = isTransient(event.payload) ? "" : `id: ${event.seq}\n`;
+  return id + frame(event.payload.type, event);
 }
 
-export function frame(event: string, data: unknown, id = ""): Frame {
-  return encoder.encode(`${id}event: ${event}\ndata: ${JSON.stringify(data)}\n\n`);
+export function frame(event: string, data: unknown): string {
+  return `event: ${event}\ndata: ${JSON.stringify(data)}\n\n`;
 }
 
 export interface StreamOptions {
@@ -37,8 +24,9 @@ export interface StreamOptions {
 }
 
 /** A response that streams `frames` with backpressure: each is pulled when the reader has room. */
-export function streamResponse(frames: AsyncIterator<Frame>, options: StreamOptions): Response {
+export function streamResponse(frames: AsyncIterator<string>, options: StreamOptions): Response {
   const { heartbeatMs, stallMs, onEnd, headers } = options;
+  const encoder = new TextEncoder();
   const next = nextOrNothing(frames, heartbeatMs);
   let stalled: NodeJS.Timeout | undefined;
   const body = new ReadableStream<Uint8Array>(
@@ -50,7 +38,7 @@ export function streamResponse(frames: AsyncIterator<Frame>, options: StreamOpti
           onEnd();
           return controller.close();
         }
-        controller.enqueue(result ? result.value : HEARTBEAT);
+        controller.enqueue(encoder.encode(result ? result.value : HEARTBEAT));
         stalled = setTimeout(() => {
           onEnd();
           controller.enqueue(encoder.encode(`: dropped, nothing was read for ${stallMs} ms\n\n`));

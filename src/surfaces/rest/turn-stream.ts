@@ -5,7 +5,7 @@ import { shuttingDown, unavailable } from "../http/error-response.ts";
 import type { TurnEvents } from "../turn-events.ts";
 import type { OpenStream } from "./open-streams.ts";
 import type { RestLimits } from "./rest-options.ts";
-import { eventFrame, type Frame, frame, streamResponse } from "./stream-response.ts";
+import { eventFrame, frame, streamResponse } from "./stream-response.ts";
 
 type Turn = Promise<Record<string, unknown>>;
 
@@ -35,9 +35,9 @@ export async function turnStream(
   }
 }
 
-async function* frames(events: TurnEvents, turn: Turn): AsyncGenerator<Frame> {
+async function* frames(events: TurnEvents, turn: Turn): AsyncGenerator<string> {
   try {
-    for await (const batch of events.batches()) yield Buffer.concat(batch.map(eventFrame));
+    for await (const batch of events.batches()) yield batch.map(eventFrame).join("");
     yield frame("result", await turn);
   } catch (error) {
     yield frame("error", wireError(SessionError.from(error)));
