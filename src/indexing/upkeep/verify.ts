@@ -48,15 +48,20 @@ class Verification {
     this.#found = new Uint32Array(head.slots);
     this.#taken = new Uint32Array(head.slots);
     yield* report({ done: 0, total });
-    try {
-      yield* this.#compare(head, counts);
-      for (const problem of yield* vectorProblems(this.#taken)) this.#report(problem);
-    } catch (error) {
-      // The index cannot be read to its end.
-      if (!SessionError.is(error)) throw error;
-      this.#report(error.message);
+    for (const part of [this.#compare(head, counts), this.#compareVectors()]) {
+      try {
+        yield* part;
+      } catch (error) {
+        // This part of the index cannot be read to its end.
+        if (!SessionError.is(error)) throw error;
+        this.#report(error.message);
+      }
     }
     return { entries: total, problems: this.#problems };
+  }
+
+  *#compareVectors(): Asking<void> {
+    for (const problem of yield* vectorProblems(this.#taken)) this.#report(problem);
   }
 
   *#compare(head: Head, counts: Counts): Asking<void> {

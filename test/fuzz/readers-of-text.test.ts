@@ -1,0 +1,29 @@
+import { expect } from "vitest";
+import { HOSTILE_TEXTS } from "../../bench/hostile/hostile-texts.ts";
+import { redactSecrets } from "../../src/secrets/redact-secrets.ts";
+import { damagedText, fuzz } from "../support/fuzz.ts";
+import { SECRETS } from "../support/sample-secrets.ts";
+
+const SAMPLES = Object.values(HOSTILE_TEXTS).map(({ pieces }) => pieces.openers.join(" "));
+const WISHES =
+  "Always run the tests first. Never push to main; prefer src/core/errors.ts:12 over it.";
+const texts = damagedText([...SAMPLES, ...Object.values(SECRETS).map(([text]) => text), WISHES]);
+
+fuzz(
+  "no text by others makes a reader of anchors, secrets, wishes or words fail",
+  texts,
+  { short: 60, long: 60_000 },
+  (text) => {
+    for (const { read } of Object.values(HOSTILE_TEXTS)) read(text);
+  },
+);
+
+fuzz(
+  "redacting a damaged text twice changes nothing more",
+  texts,
+  { short: 60, long: 100_000 },
+  (text) => {
+    const redacted = redactSecrets(text);
+    expect(redactSecrets(redacted)).toBe(redacted);
+  },
+);
