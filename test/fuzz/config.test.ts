@@ -52,7 +52,7 @@ fuzz(
     isTrusted: fc.boolean(),
     env,
   }),
-  { short: 40, long: 100_000 },
+  { short: 40, long: 20_000 },
   async ({ user, project, isTrusted, env }) => {
     writeFileSync(userFile, user);
     writeFileSync(projectFile, project);

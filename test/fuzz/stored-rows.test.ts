@@ -54,7 +54,7 @@ const json = (value: fc.Arbitrary<unknown>) => value.map((some) => JSON.stringif
 fuzz(
   "a damaged snapshot neither ends a session nor changes its history: the log is the truth",
   fc.oneof(damagedText([JSON.stringify(snapshot)]), json(damagedJson([snapshot]))),
-  { short: 25, long: 30_000 },
+  { short: 25, long: 10_000 },
   async (text) => {
     const put = db.prepare("UPDATE snapshot SET snapshot = ?");
     put.run(text.toWellFormed());
@@ -76,7 +76,7 @@ const damage = fc.constantFrom(...rows).chain(({ seq, text }) =>
 fuzz(
   "a damaged event of the log is refused, or read as an event",
   damage,
-  { short: 25, long: 30_000 },
+  { short: 25, long: 10_000 },
   async ({ seq, text }) => {
     const put = db.prepare("UPDATE event SET event = ? WHERE seq = ?");
     put.run(text.toWellFormed(), seq);
