@@ -46,7 +46,7 @@ const CHUNK = unicodePattern(/[A-Za-z0-9]+(?:[._'-][A-Za-z0-9]+|,\d{3}(?!\d))*/g
   flags: "gu",
 });
 /** A word without parts. */
-const PLAIN = /^(?:[A-Z]?[a-z]+|[0-9]+)$/;
+const PLAIN = /^(?:[A-Z]?[a-z]+|[A-Z]+|[0-9]+)$/;
 /** The parts of an English identifier: get User Name, HTTP Server. */
 const ENGLISH_PART = /[A-Z]+(?=[A-Z][a-z])|[A-Z]*[a-z0-9]+|[A-Z]+/g;
 /** What may stand between the parts of a word. */
