@@ -140,6 +140,21 @@ test("a bad line is named by its number, and what is wrong with it", async () =>
   expect(await problemOf("\n\n")).toMatch(/talk\.jsonl is empty/);
 });
 
+test("a message that no session would take is refused with its line", async () => {
+  const stored = { seq: 1, schema_version: 1, event_id: "e", timestamp_ms: 0 };
+  const ended = { type: "turn_completed", stop_reason: "tired" };
+  const said = { ...stored, event: { type: "text_complete", content: "Hello" } };
+  const problem = await problemOf(
+    [said, { ...stored, event: ended }].map((line) => JSON.stringify(line)).join("\n"),
+  );
+  expect(problem).toMatch(/line 2: stop_reason: /);
+  const deep = `${"[".repeat(2000)}${"]".repeat(2000)}`;
+  const call = { function: { name: "f", arguments: deep } };
+  expect(await problemOf(JSON.stringify({ role: "assistant", tool_calls: [call] }))).toMatch(
+    /line 1: it is nested more than 1000 deep/,
+  );
+});
+
 test("a line that is too long, or not UTF-8, is refused", async () => {
   const long = readTranscript(Array(65).fill(new Uint8Array(1024 * 1024)), "x");
   await expect(long).rejects.toThrow("x, line 1: it is longer than 67108864 bytes");

@@ -1,5 +1,7 @@
 import { errorText, SessionError } from "../core/errors.ts";
 import { isObject } from "../core/fields.ts";
+import { issuesOf, issuesText } from "../core/issues.ts";
+import { messageSchema } from "../core/message-schema.ts";
 import { type Chunks, type Line, lineProblem, readLines } from "../core/read-lines.ts";
 import { chatFormat } from "./chat-format.ts";
 import { eventsFormat } from "./events-format.ts";
@@ -22,7 +24,10 @@ export async function readTranscript(chunks: Chunks, name: string): Promise<Reco
       const object = parseObject(line);
       read ??= formatOf(object).reader();
       const message = read(object);
-      if (message) messages.push(message);
+      if (!message) continue;
+      const { error } = messageSchema.safeParse(message.message);
+      if (error) throw new Error(issuesText(issuesOf(error)));
+      messages.push(message);
     } catch (error) {
       throw badLine(name, line.number, errorText(error));
     }
