@@ -97,7 +97,6 @@ export class WordBlock {
     const count = head >>> 2;
     let at = this.#at;
     let slot = 0;
-    let repeats = 0;
     for (let place = 0; place < count; place += 1) {
       let step = bytes[at++] as number;
       if (step >= 128) {
@@ -109,15 +108,13 @@ export class WordBlock {
           at = this.#at;
         }
       }
-      if (step === 0) repeats += 1;
+      if (step === 0 && place > 0) throw damagedIndex("words");
       slot += step;
       slots[place] = slot;
     }
     this.#at = at;
     this.#readHits(head & 3, count, hits);
-    // Only the first slot can be 0.
-    const ascends = repeats === (slots[0] === 0 && count > 0 ? 1 : 0) && slot <= SLOT_MAX;
-    if (!ascends || this.#at !== this.#endOf(index)) throw damagedIndex("words");
+    if (!(slot <= SLOT_MAX) || this.#at !== this.#endOf(index)) throw damagedIndex("words");
   }
 
   #readHits(kind: number, count: number, hits: Uint8Array): void {
