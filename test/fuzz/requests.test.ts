@@ -21,13 +21,15 @@ const BODIES = [
   { approval_id: "a", decision: "deny", reason: "No.", after_seq: 3, include_archived: true },
   { knowledge_id: "k", kind: "preference", text: "Always tabs.", forget: { text: "secret" } },
 ];
-const operation = fc.constantFrom<Operation>(...Object.values(OPERATIONS));
+const operation = fc.constantFrom(...(Object.keys(OPERATIONS) as (keyof typeof OPERATIONS)[]));
+const requestOf = (name: keyof typeof OPERATIONS): Operation["request"] => OPERATIONS[name].request;
 
 fuzz(
   "a damaged request is refused with its fields, or goes over the wire and back unchanged",
   fc.tuple(operation, damagedJson(BODIES)),
   { short: 40, long: 120_000 },
-  async ([{ request }, body]) => {
+  async ([name, body]) => {
+    const request = requestOf(name);
     const read = await readOrRefused(() => parseRequest(request, fromWire(request, body)));
     if ("refused" in read) {
       expect(read.refused.code).toBe("INVALID_PARAMS");
@@ -50,7 +52,8 @@ fuzz(
   "a damaged query of an address is refused, or means what it means when it is written again",
   fc.tuple(operation, damagedText(QUERIES)),
   { short: 40, long: 60_000 },
-  async ([{ request }, text]) => {
+  async ([name, text]) => {
+    const request = requestOf(name);
     const fields = readQuery(request, new URLSearchParams(text));
     const read = await readOrRefused(() => parseRequest(request, fromWire(request, fields)));
     if ("refused" in read) {
@@ -59,7 +62,9 @@ fuzz(
     }
     const wire = toWire(request, read.value) as Readonly<Record<string, unknown>>;
     const again = readQuery(request, new URLSearchParams(writeQuery(wire).toString()));
-    expect(parseRequest(request, fromWire(request, again))).toEqual(read.value);
+    // JSON has one zero.
+    const [first, second] = [read.value, parseRequest(request, fromWire(request, again))];
+    expect(JSON.parse(JSON.stringify(second))).toEqual(JSON.parse(JSON.stringify(first)));
   },
 );
 
