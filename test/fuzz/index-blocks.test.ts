@@ -132,7 +132,7 @@ fuzz(
     const read = await readOrRefused(() => unpackRecords(bytes));
     if ("refused" in read) return;
     const again = packRecords(read.value) ?? new Uint8Array();
-    expect(again.length).toBeLessThanOrEqual(bytes.length);
+    expect(4 * read.value.slots.length).toBeLessThan(bytes.length);
     expect(unpackRecords(again)).toEqual(read.value);
   },
 );

@@ -1,6 +1,4 @@
-import { expect } from "vitest";
 import { HOSTILE_TEXTS } from "../../bench/hostile/hostile-texts.ts";
-import { redactSecrets } from "../../src/secrets/redact-secrets.ts";
 import { damagedText, fuzz } from "../support/fuzz.ts";
 import { SECRETS } from "../support/sample-secrets.ts";
 
@@ -15,15 +13,5 @@ fuzz(
   { short: 60, long: 60_000 },
   (text) => {
     for (const { read } of Object.values(HOSTILE_TEXTS)) read(text);
-  },
-);
-
-fuzz(
-  "redacting a damaged text twice changes nothing more",
-  texts,
-  { short: 60, long: 100_000 },
-  (text) => {
-    const redacted = redactSecrets(text);
-    expect(redactSecrets(redacted)).toBe(redacted);
   },
 );
