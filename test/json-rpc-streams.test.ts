@@ -84,7 +84,11 @@ test("a connection runs a bounded number of turns, and everything else beside th
 
 test("a server that is stopped does not wait for who does not read", async () => {
   const stop = new AbortController();
-  const { input, output, served } = await serve([], { signal: stop.signal, drainMs: 500 });
+  const { input, output, served } = await serve([], {
+    signal: stop.signal,
+    drainMs: 200,
+    graceMs: 200,
+  });
   for (let id = 1; id < 3000; id += 1) ask(input, id, "initialize", {});
   await expect.poll(() => output.writableNeedDrain).toBe(true);
   stop.abort();
@@ -117,6 +121,7 @@ async function serve(
   options: {
     readonly turnsMax?: number;
     readonly drainMs?: number;
+    readonly graceMs?: number;
     readonly signal?: AbortSignal;
   } = {},
 ) {

@@ -16,7 +16,8 @@ export const text: SettingKind<string> = {
   allowed: "a non-empty text",
   read: (value) => (typeof value === "string" && value.trim() !== "" ? value : undefined),
   readText: (value) => text.read(value),
-  write: (value) => JSON.stringify(value),
+  // TOML takes JSON's escapes, and forbids one more character.
+  write: (value) => JSON.stringify(value).replaceAll("\u007f", "\\u007F"),
 };
 
 /** Limited to safe characters, because the name is written into files and shown in terminals. */

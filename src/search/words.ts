@@ -47,8 +47,9 @@ const CHUNK = unicodePattern(/[A-Za-z0-9]+(?:[._'-][A-Za-z0-9]+|,\d{3}(?!\d))*/g
 });
 /** A word without parts. */
 const PLAIN = /^(?:[A-Z]?[a-z]+|[A-Z]+|[0-9]+)$/;
-/** The parts of an English identifier: get User Name, HTTP Server. */
-const ENGLISH_PART = /[A-Z]+(?=[A-Z][a-z])|[A-Z]*[a-z0-9]+|[A-Z]+/g;
+/** The parts of an English identifier: get User Name, HTTP Server. A run of capitals is read from its beginning only. */
+const ENGLISH_PART =
+  /(?<![A-Z])[A-Z]+(?=[A-Z][a-z])|(?<![A-Z])[A-Z]*[a-z0-9]+|[A-Z][a-z0-9]+|[A-Z]+/g;
 /** What may stand between the parts of a word. */
 const SEPARATOR = /[,._'’-]/;
 /** Where two parts of an identifier meet: getUser|Name, HTTP|Server. */

@@ -109,8 +109,11 @@ const DAMAGES: readonly {
   },
 ];
 
-test.each(DAMAGES)("a check finds $what", async ({ damage, says }) => {
+test("a check finds nothing wrong with a sound index", async () => {
   expect((await store.verify()).problems).toEqual([]);
+});
+
+test.each(DAMAGES)("a check finds $what", async ({ damage, says }) => {
   inFile((db) => db.exec(damage));
   const { problems } = await store.verify();
   expect(

@@ -39,6 +39,8 @@ export interface JsonRpcServerOptions {
   readonly turnsMax?: number;
   /** How long running turns may take to finish after the input has ended. Default: 30 seconds. */
   readonly drainMs?: number;
+  /** How long an interrupted turn may take to end, and the reader to read the last answers. Default 5000. */
+  readonly graceMs?: number;
 }
 
 export const LINE_BYTES_MAX = 16 * 1024 * 1024;
@@ -47,7 +49,6 @@ const DRAIN_MS = 30_000;
 /** Short requests that run at once. More are not refused: they wait unread. */
 const REQUESTS_MAX = 64;
 const BATCH_MAX = 100;
-/** How long an interrupted turn may take to end, and the reader to read the last answers. */
 const GRACE_MS = 5000;
 /** Subscriptions that sent nothing for this long have sent everything in the log. */
 const QUIET_MS = 50;
@@ -195,13 +196,13 @@ export class JsonRpcServer {
   }
 
   async #drain(): Promise<void> {
-    const { signal, drainMs = DRAIN_MS } = this.#options;
+    const { signal, drainMs = DRAIN_MS, graceMs = GRACE_MS } = this.#options;
     await this.#settle(drainMs, signal);
     this.#cancel(() => true);
-    await this.#settle(GRACE_MS);
-    if (!signal?.aborted) await this.#quiet();
+    await this.#settle(graceMs);
+    if (!signal?.aborted) await this.#quiet(graceMs);
     this.#subscriptions.removeAll();
-    await this.#writer.end(GRACE_MS);
+    await this.#writer.end(graceMs);
   }
 
   /** Waits until everything is answered, or the time is up. */
@@ -215,8 +216,8 @@ export class JsonRpcServer {
   }
 
   /** Waits until subscriptions have sent what is in the log. */
-  async #quiet(): Promise<void> {
-    const until = Date.now() + GRACE_MS;
+  async #quiet(timeoutMs: number): Promise<void> {
+    const until = Date.now() + timeoutMs;
     for (let sent = -1; sent !== this.#subscriptions.sent && Date.now() < until; ) {
       sent = this.#subscriptions.sent;
       if (this.#subscriptions.open > 0) await sleep(QUIET_MS);
