@@ -25,7 +25,7 @@ const idle = new Set<ChildProcess>();
  * of a second to load, hundreds of times. One process runs one command at a time.
  */
 export function startWarm(request: CommandRequest): RunningCommand {
-  const [child = startHost()] = idle;
+  const [child = startHost()] = [...idle].filter(({ connected }) => connected);
   idle.delete(child);
   const stdout = new PassThrough();
   const printed = { stdout: "", stderr: "" };
@@ -40,7 +40,9 @@ export function startWarm(request: CommandRequest): RunningCommand {
   child.on("message", (answer: CommandAnswer) => {
     if ("code" in answer) {
       end(answer.code);
-      idle.add(child);
+      // A signal that was sent may arrive only now.
+      if (child.killed) child.kill("SIGKILL");
+      else idle.add(child);
     } else if ("stderr" in answer) printed.stderr += answer.stderr;
     else {
       printed.stdout += answer.stdout;
