@@ -275,7 +275,7 @@ async function hnswMemory(
   const key = ownKey(process.env);
   return new HnswMemoryStore({
     entries,
-    // Without a key of yours, nobody can tell whose index it is, so none is kept.
+    // Without your key, rkat cannot tell whose index it is, so it keeps none.
     ...(key ? { key, file: join(indexFolder, "memory.hnsw") } : {}),
     root: isBelow ? folder : indexFolder,
     ...(embedder ? { embedder } : {}),

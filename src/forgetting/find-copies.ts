@@ -112,7 +112,7 @@ class SessionReader {
   }
 }
 
-/** The text of an event that is nobody's own word. */
+/** The text of an event that was made of other texts. */
 function derivedText(event: DurableEvent): string {
   switch (event.type) {
     case "run_started":

@@ -119,7 +119,7 @@ export class SessionFiles implements Projection {
     });
   }
 
-  /** Writes the files of sessions whose folder somebody deleted. Without its checkpoint, all start again. */
+  /** Writes the files of sessions whose folder was deleted. Without the checkpoint, all sessions are written again. */
   async #restoreLost(): Promise<void> {
     if (!lookAt(this.#root, this.#folder)) return;
     const lost = () => {
