@@ -15,6 +15,10 @@ function formsOf(kind: string): string {
     .join("|");
 }
 
+/** As `anchorsIn` has it: too random for a name. */
+const looksRandom = (text: string) =>
+  [/^[\w+/=-]{32,}$/, /[a-z]/, /[A-Z]/, /\d/].every((form) => form.test(text));
+
 /** Kind and text, without a stop behind it and quotes around it. */
 function foundByEveryForm(text: string): string[] {
   return [...text.matchAll(EVERY_FORM)].flatMap(({ groups = {} }) => {
@@ -24,7 +28,8 @@ function foundByEveryForm(text: string): string[] {
       .replace(/^`|`$/g, "")
       .replace(/[.,;:!?]+$/, "")
       .trim();
-    return bare === "" || bare.length > 120 ? [] : [`${kind} ${bare}`];
+    const isAnchor = bare !== "" && bare.length <= 120 && !looksRandom(bare);
+    return isAnchor ? [`${kind} ${bare}`] : [];
   });
 }
 
