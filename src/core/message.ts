@@ -113,6 +113,14 @@ export function toolUses(message: Message): readonly ToolUse[] {
   return message.blocks.flatMap((block) => (block.block_type === "tool_use" ? [block.data] : []));
 }
 
+/**
+ * Whether a tool searches memory or logs: `memory_search`, `search_project_history`, and the same with a host's
+ * prefix, such as `mcp__rkat__memory_search`. Its calls and results only repeat what is stored already.
+ */
+export function isRecall(tool: string): boolean {
+  return /(?:^|[^A-Za-z0-9])(?:memory_search|search_project_history)$/.test(tool);
+}
+
 /** The tool results that a message carries. */
 export function toolResults(message: Message): readonly ToolResult[] {
   return message.role === "tool_results" ? message.results : [];

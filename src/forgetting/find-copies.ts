@@ -2,7 +2,7 @@ import type { DurableEvent, StoredEvent } from "../core/event.ts";
 import type { EventStore } from "../core/event-store.ts";
 import { indexableText, type Message } from "../core/message.ts";
 import { MessageAssembler } from "../core/message-assembler.ts";
-import { RECALLING } from "./forget-event.ts";
+import { quotesMemory } from "./forget-event.ts";
 import type { ForgottenPhrases } from "./forgotten-phrases.ts";
 import { logRedactor, type WhatGoes } from "./redact-log.ts";
 import { NO_SOURCE, type Sources } from "./sources.ts";
@@ -97,7 +97,7 @@ class SessionReader {
   } {
     const rest = this.#redact(stored);
     if (rest.type === "turn_started") this.#results = [];
-    if (rest.type === "tool_execution_completed" && !RECALLING.includes(rest.name)) {
+    if (rest.type === "tool_execution_completed" && !quotesMemory(rest.name)) {
       this.#results.push(rest.result);
     }
     const logged = this.#assembler.push({ ...stored, event: rest });

@@ -1,5 +1,5 @@
 import type { DurableEvent, StandingInstruction } from "../core/event.ts";
-import { type ContentBlock, FORGOTTEN, indexableText } from "../core/message.ts";
+import { type ContentBlock, FORGOTTEN, indexableText, isRecall } from "../core/message.ts";
 import { emptiedJson, forgottenMessage, inJson, messageWithoutCopies } from "./forget-message.ts";
 import type { ForgottenPhrases } from "./forgotten-phrases.ts";
 
@@ -52,12 +52,10 @@ type Rows = {
   readonly [Type in DurableEvent["type"]]: Row<Extract<DurableEvent, { readonly type: Type }>>;
 };
 
-/** Tools whose results quote memory, logs and the task record, sometimes in parts. */
-export const RECALLING: readonly string[] = [
-  "memory_search",
-  "search_project_history",
-  "update_task",
-];
+/** Whether the results of a tool quote memory, logs or the task record, sometimes in parts. */
+export function quotesMemory(tool: string): boolean {
+  return isRecall(tool) || tool === "update_task";
+}
 
 /** Has ids, numbers and tool names, but no text. */
 const NO_TEXT = {};
@@ -139,7 +137,7 @@ export const FORGETTING: Rows = {
     said: ({ result }) => [result],
     forgotten: (event) => ({ ...event, result: FORGOTTEN }),
     copies: (event, phrases) => {
-      const of = RECALLING.includes(event.name) ? "part" : "whole";
+      const of = quotesMemory(event.name) ? "part" : "whole";
       return { ...event, result: phrases.removeFrom(event.result, of) };
     },
   },

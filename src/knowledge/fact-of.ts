@@ -1,5 +1,5 @@
 import type { NewKnowledge } from "../core/knowledge.ts";
-import { FORGOTTEN } from "../core/message.ts";
+import { FORGOTTEN, isRecall } from "../core/message.ts";
 import { redactSecrets } from "../secrets/redact-secrets.ts";
 import { hashOf } from "./hash-of.ts";
 import { isTrivial } from "./is-trivial.ts";
@@ -10,15 +10,8 @@ import { oneLine } from "./one-line.ts";
 const RESULT = { min: 10, max: 5000 } as const;
 const ARGS_MAX = 200;
 
-/**
- * Tools whose results are not recorded: memory has them already, or they are soon out of date.
- */
-const NOT_RECORDED: ReadonlySet<string> = new Set([
-  "memory_search",
-  "search_project_history",
-  "datetime",
-  "update_task",
-]);
+/** Tools of rkat whose results are stored elsewhere, or are soon out of date. */
+const NOT_RECORDED: ReadonlySet<string> = new Set(["datetime", "update_task"]);
 
 export interface ToolSuccess {
   readonly name: string;
@@ -44,7 +37,7 @@ export type FactOf =
  * same fact when they differ only in numbers, times and ids, or very little.
  */
 export function factOf({ name, args, result, sessionId, seq, time }: ToolSuccess): FactOf {
-  if (NOT_RECORDED.has(name)) return { dropped: "not recorded" };
+  if (isRecall(name) || NOT_RECORDED.has(name)) return { dropped: "not recorded" };
   if (result.includes(FORGOTTEN)) return { dropped: "forgotten" };
   const text = result.trim();
   const length = [...text].length;

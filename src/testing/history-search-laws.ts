@@ -227,6 +227,62 @@ export const historySearchLaws: readonly Law<EventStore>[] = [
     },
   },
   {
+    name: "searches and their results are no results",
+    async holds(open) {
+      const store = await open();
+      const recall = { query: "wallaby" };
+      const message = (second: number, message: Message) =>
+        at(second, { type: "message_added", message });
+      const results = (...ids: string[]) =>
+        ids.map((id) => ({ tool_use_id: id, content: `wallaby of ${id}`, is_error: false }));
+      await store.append("s", 0, [
+        said(0, "The wallaby is grey."),
+        ...["memory_search", "search_project_history", "mcp__rkat__memory_search"].flatMap(
+          (name, index) => [
+            at(index, { type: "tool_call_requested", id: name, name, args: recall }),
+            at(index, {
+              type: "tool_execution_completed",
+              id: name,
+              name,
+              result: "wallaby wallaby wallaby",
+              is_error: false,
+              duration_ms: 1,
+            }),
+          ],
+        ),
+        message(4, {
+          role: "assistant",
+          content: "Let me look that up.",
+          tool_calls: [
+            { id: "a", name: "memory_search", args: recall },
+            { id: "b", name: "read_file", args: {} },
+          ],
+        }),
+        message(5, { role: "tool_results", results: results("a", "b") }),
+        message(6, {
+          role: "block_assistant",
+          stop_reason: "tool_use",
+          blocks: [
+            {
+              block_type: "tool_use",
+              data: { id: "c", name: "rkat_memory_search", args: recall },
+            },
+          ],
+        }),
+      ]);
+      await store.append("s", 10, [
+        message(7, { role: "tool_results", results: results("c") }),
+        message(8, { role: "assistant", content: "A grey wallaby." }),
+      ]);
+      const hits = await store.search({ query: "wallaby", limit: 4 });
+      assert.deepEqual(hits.map(({ content }) => content).sort(), [
+        "A grey wallaby.",
+        "The wallaby is grey.",
+        "wallaby of b",
+      ]);
+    },
+  },
+  {
     name: "a long text is shown as the passage around the words",
     async holds(open) {
       const store = await open();

@@ -3,6 +3,7 @@ import type { HistoryHit } from "../../core/event-store.ts";
 import {
   indexableText,
   isForgotten,
+  isRecall,
   type Message,
   toolResults,
   toolUses,
@@ -25,6 +26,42 @@ export function eventText(event: DurableEvent): EventText | undefined {
   const said = saidBy(event);
   if (!said || said.text.trim() === "" || isForgotten(said.text)) return undefined;
   return said;
+}
+
+/**
+ * The text by which a search shows an event: without calls of searches and their results, which only
+ * repeat what others said. `before` is the previous event of the session.
+ */
+export function shownText(
+  event: DurableEvent,
+  before: () => DurableEvent | undefined,
+): EventText | undefined {
+  switch (event.type) {
+    case "tool_call_requested":
+    case "tool_execution_completed":
+      return isRecall(event.name) ? undefined : eventText(event);
+    case "message_added":
+      return eventText({ ...event, message: withoutRecall(event.message, before) });
+    default:
+      return eventText(event);
+  }
+}
+
+function withoutRecall(message: Message, before: () => DurableEvent | undefined): Message {
+  if (message.role === "assistant" && message.tool_calls) {
+    return { ...message, tool_calls: message.tool_calls.filter(({ name }) => !isRecall(name)) };
+  }
+  if (message.role === "block_assistant") {
+    const isKept = (block: (typeof message.blocks)[number]) =>
+      block.block_type !== "tool_use" || !isRecall(block.data.name);
+    return { ...message, blocks: message.blocks.filter(isKept) };
+  }
+  if (message.role !== "tool_results") return message;
+  const asked = before();
+  const calls = asked?.type === "message_added" ? toolUses(asked.message) : [];
+  const recalls = new Set(calls.filter(({ name }) => isRecall(name)).map(({ id }) => id));
+  const isKept = ({ tool_use_id }: { readonly tool_use_id: string }) => !recalls.has(tool_use_id);
+  return { ...message, results: message.results.filter(isKept) };
 }
 
 function saidBy(event: DurableEvent): EventText | undefined {

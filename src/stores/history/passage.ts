@@ -14,6 +14,11 @@ export function passage(text: string, words: readonly SearchWord[]): string {
   return `${start > 0 ? "…" : ""}${text.slice(start, end)}${end < text.length ? "…" : ""}`;
 }
 
+/** Whether the text has any of the words. */
+export function hasWord(text: string, words: readonly SearchWord[]): boolean {
+  return findWords(text, words).length > 0;
+}
+
 /** The start of the passage with the most different words. */
 function bestStart(text: string, words: readonly SearchWord[]): number {
   const found = findWords(text, words);

@@ -1,5 +1,5 @@
 import type { HistoryHit, HistoryQuery, PositionedEvent } from "../../core/event-store.ts";
-import { type EventText, eventText } from "./event-text.ts";
+import { type EventText, shownText } from "./event-text.ts";
 import { passage } from "./passage.ts";
 import { type SearchWord, searchWords, wordsOf } from "./search-words.ts";
 
@@ -19,7 +19,7 @@ export function searchHistory(
   query: HistoryQuery,
 ): HistoryHit[] {
   const words = searchWords(query.query);
-  const found = events.flatMap((event) => match(event, words));
+  const found = events.flatMap((event, at) => match(event, events[at - 1], words));
   const weights = words.map((_, index) => {
     const having = found.filter(({ matched }) => matched[index]).length;
     return Math.log(1 + events.length / Math.max(1, having));
@@ -48,8 +48,14 @@ interface Match extends EventText {
   readonly matched: readonly boolean[];
 }
 
-function match(event: SearchableEvent, words: readonly SearchWord[]): Match[] {
-  const said = eventText(event.stored.event);
+function match(
+  event: SearchableEvent,
+  before: SearchableEvent | undefined,
+  words: readonly SearchWord[],
+): Match[] {
+  const said = shownText(event.stored.event, () =>
+    before?.sessionId === event.sessionId ? before.stored.event : undefined,
+  );
   if (!said) return [];
   const own = new Set(wordsOf(said.text));
   const matched = words.map(({ word, whole }) =>

@@ -1,6 +1,7 @@
+import type { DurableEvent } from "../../core/event.ts";
 import type { HistoryHit, HistoryQuery } from "../../core/event-store.ts";
-import { eventText } from "../history/event-text.ts";
-import { passage } from "../history/passage.ts";
+import { eventText, shownText } from "../history/event-text.ts";
+import { hasWord, passage } from "../history/passage.ts";
 import { timeRange } from "../history/search-history.ts";
 import { type SearchWord, searchWords } from "../history/search-words.ts";
 import type { Connection } from "./connection.ts";
@@ -11,26 +12,29 @@ export const historyCommands = {
     const words = searchWords(query.query);
     if (words.length === 0 || query.limit <= 0) return [];
     const { sinceMs, untilMs } = timeRange(query);
-    return db.read(() =>
-      db
-        .all<{ position: number }>(
-          `SELECT position FROM event_text
-           CROSS JOIN event ON position = event_text.rowid
-           CROSS JOIN log ON key = log
-           WHERE event_text MATCH ?1 AND namespace = ?2 AND (?3 IS NULL OR session_id = ?3)
-             AND max(turns - 1, 0) BETWEEN ?4 AND ?5 AND timestamp_ms BETWEEN ?6 AND ?7
-           ORDER BY rank LIMIT ?8`,
-          matchExpression(words),
-          namespace,
-          query.sessionId ?? null,
-          query.fromTurn ?? 0,
-          query.toTurn ?? Number.MAX_SAFE_INTEGER,
-          sinceMs,
-          untilMs,
-          query.limit,
-        )
-        .flatMap(({ position }) => hitAt(db, position, words)),
-    );
+    return db.read(() => {
+      const found = db.iterate<{ position: number }>(
+        `SELECT position FROM event_text
+         CROSS JOIN event ON position = event_text.rowid
+         CROSS JOIN log ON key = log
+         WHERE event_text MATCH ?1 AND namespace = ?2 AND (?3 IS NULL OR session_id = ?3)
+           AND max(turns - 1, 0) BETWEEN ?4 AND ?5 AND timestamp_ms BETWEEN ?6 AND ?7
+         ORDER BY rank`,
+        matchExpression(words),
+        namespace,
+        query.sessionId ?? null,
+        query.fromTurn ?? 0,
+        query.toTurn ?? Number.MAX_SAFE_INTEGER,
+        sinceMs,
+        untilMs,
+      );
+      const hits: HistoryHit[] = [];
+      for (const { position } of found) {
+        hits.push(...hitAt(db, position, words));
+        if (hits.length >= query.limit) break;
+      }
+      return hits;
+    });
   },
 };
 
@@ -41,18 +45,22 @@ function matchExpression(words: readonly SearchWord[]): string {
 
 function hitAt(db: Connection, position: number, words: readonly SearchWord[]): HistoryHit[] {
   const row = db.get<{
+    log: number;
     session_id: string;
     seq: number;
     turns: number;
     timestamp_ms: number;
     event: string;
   }>(
-    `SELECT session_id, seq, turns, timestamp_ms, event
+    `SELECT log, session_id, seq, turns, timestamp_ms, event
      FROM event JOIN log ON key = log WHERE position = ?`,
     position,
   );
-  const said = row && eventText(JSON.parse(row.event));
-  if (!said) return [];
+  if (!row) return [];
+  const event: DurableEvent = JSON.parse(row.event);
+  const said = shownText(event, () => eventAt(db, row.log, row.seq - 1));
+  // The words that were found may be those of a search that the message also calls.
+  if (!said || (said.text !== eventText(event)?.text && !hasWord(said.text, words))) return [];
   return [
     {
       sessionId: row.session_id,
@@ -64,4 +72,13 @@ function hitAt(db: Connection, position: number, words: readonly SearchWord[]): 
       content: passage(said.text, words),
     },
   ];
+}
+
+function eventAt(db: Connection, log: number, seq: number): DurableEvent | undefined {
+  const row = db.get<{ event: string }>(
+    "SELECT event FROM event WHERE log = ? AND seq = ?",
+    log,
+    seq,
+  );
+  return row && JSON.parse(row.event);
 }
