@@ -1,11 +1,12 @@
 import { findSecrets } from "./find-secrets.ts";
+import { mayHaveSecret } from "./may-have-secret.ts";
 
 /**
  * The text with a note in the place of each credential: `[redacted GitHub token]`. Redacting twice
  * changes nothing more.
  */
 export function redactSecrets(text: string): string {
-  const found = findSecrets(text);
+  const found = mayHaveSecret(text) ? findSecrets(text) : [];
   if (found.length === 0) return text;
   const parts: string[] = [];
   let at = 0;

@@ -1,41 +1,70 @@
-import { statSync } from "node:fs";
-import { resolve } from "node:path";
+import { lstatSync, statSync } from "node:fs";
+import { dirname, resolve } from "node:path";
 import { SessionError } from "../../core/errors.ts";
+
+/** File systems that count in whole or even seconds give changes within that time the same time. */
+const TICK_MS = 2000;
 
 /**
  * The files of a store, as they were when it was opened.
  *
- * On Unix an open file stays usable after it is deleted: SQLite writes on, and everything is gone
- * when the process ends. So before each commit, the files that the paths name now are compared.
+ * On Unix an open file stays usable after it is deleted: SQLite keeps writing, and everything is gone
+ * when the process ends. So each commit first checks that the paths still name these files.
+ *
+ * Removing or replacing a file changes the time of its folder, which no program can set back (`ctime`).
+ * While that time is the same, one look at the folder is enough.
  */
 export class OpenFiles {
   readonly #path: string;
+  readonly #folder: string;
+  readonly #now: () => number;
   readonly #identities: ReadonlyMap<string, string>;
+  readonly #areTogether: boolean;
+  /** The folder when all files were last found in place. */
+  #unchanged: string | undefined;
 
   /** The store at `path` must be open: SQLite keeps its log and the log's index while it is. */
-  constructor(path: string) {
+  constructor(path: string, { now = Date.now }: { readonly now?: () => number } = {}) {
     this.#path = resolve(path);
+    this.#folder = dirname(this.#path);
+    this.#now = now;
     const files = ["", "-wal", "-shm"].map((end) => this.#path + end);
     this.#identities = new Map(
       files.flatMap((file) => {
-        const identity = identityOf(file);
-        return identity === undefined ? [] : [[file, identity]];
+        const found = look(file);
+        return found ? [[file, identityOf(found)]] : [];
       }),
     );
+    // If the path is a link, the files are in another folder.
+    this.#areTogether = this.#identities.size === files.length && lstatSync(this.#path).isFile();
   }
 
   /** @throws SessionError `SESSION_STORE_ERROR` when one of the files was removed or replaced. */
   requireInPlace(): void {
-    const isSame = [...this.#identities].every(([file, identity]) => identityOf(file) === identity);
-    if (isSame) return;
-    throw new SessionError("SESSION_STORE_ERROR", {
+    const folder = this.#areTogether ? look(this.#folder) : undefined;
+    const state = folder && `${identityOf(folder)}-${folder.ctimeNs}`;
+    if (state !== undefined && state === this.#unchanged) return;
+    for (const [file, identity] of this.#identities) {
+      const found = look(file);
+      if (!found || identityOf(found) !== identity) throw this.#gone();
+    }
+    // A file may still be removed in the same tick as the folder's last change.
+    const isSettled = folder && this.#now() - Number(folder.ctimeMs) > TICK_MS;
+    this.#unchanged = isSettled ? state : undefined;
+  }
+
+  #gone(): SessionError {
+    return new SessionError("SESSION_STORE_ERROR", {
       detail: `${this.#path} was removed or replaced while it was open. Nothing was stored.`,
       hint: "Stop this process. Put the store back, or let the next start make an empty one.",
     });
   }
 }
 
-function identityOf(file: string): string | undefined {
-  const found = statSync(file, { throwIfNoEntry: false, bigint: true });
-  return found && `${found.dev}-${found.ino}`;
+function look(path: string) {
+  return statSync(path, { throwIfNoEntry: false, bigint: true });
+}
+
+function identityOf({ dev, ino }: { readonly dev: bigint; readonly ino: bigint }): string {
+  return `${dev}-${ino}`;
 }

@@ -12,6 +12,7 @@ import type {
 import type { RebuildStep } from "../../indexing/upkeep/reindex.ts";
 import { EmbeddedMemory } from "../../indexing/vectors/embedded-memory.ts";
 import type { VectorQueueStatus } from "../../indexing/vectors/vector-queue.ts";
+import type { redactEntries } from "../../secrets/redact-secrets.ts";
 import { BackgroundMerger } from "./background-merger.ts";
 import { type Database, emptyLog, openDatabase } from "./database.ts";
 import { IN_MEMORY } from "./open-connection.ts";
@@ -46,6 +47,7 @@ export class SqliteMemoryStore implements MemoryStore {
   readonly #merger: BackgroundMerger;
   readonly #vectors: EmbeddedMemory | undefined;
   #ready: Promise<void> | undefined;
+  #redact: typeof redactEntries | undefined;
 
   /** Closing the store closes the database. */
   constructor(database: Database, options: SqliteMemoryStoreOptions = {}) {
@@ -60,13 +62,13 @@ export class SqliteMemoryStore implements MemoryStore {
   }
 
   async add(added: readonly MemoryEntry[]): Promise<number> {
-    // A search does not need it, and starts sooner without.
-    const { redactEntries } = await import("../../secrets/redact-secrets.ts");
+    // A search does not need it, and starts sooner without. A second `import` would take longer than the work.
+    this.#redact ??= (await import("../../secrets/redact-secrets.ts")).redactEntries;
     await this.#prepare();
     const { added: count, mergeDue } = await this.#database.run(
       "addMemories",
       this.#namespace,
-      redactEntries(added),
+      this.#redact(added),
     );
     if (mergeDue) this.#merger.wake();
     if (count > 0) this.#vectors?.wake();
