@@ -168,6 +168,7 @@ async function createService(
     ...options,
     ...memoryOptions(config, stores),
     redact: config.get("privacy.redact"),
+    keepDeletedDays: config.get("sessions.keep_deleted_days"),
     ...(hasCapability(config, "session-compaction") && compaction ? { compaction } : {}),
     ...(keepsFiles ? { sessionFiles: join(dataFolder, "sessions") } : {}),
   });

@@ -1,3 +1,4 @@
+import { SessionError } from "./core/errors.ts";
 import type { Stores } from "./core/stores.ts";
 import { type DatabaseOptions, openDatabase } from "./stores/sqlite/database.ts";
 import { SqliteApprovalStore } from "./stores/sqlite/sqlite-approval-store.ts";
@@ -32,18 +33,30 @@ export interface SqliteStores extends Stores {
  */
 export function sqliteStores(options: SqliteStoresOptions): SqliteStores {
   const { namespace = "default", embedder, cacheBytes, ...databaseOptions } = options;
+  if (namespace.includes("\n")) {
+    throw new SessionError("INVALID_PARAMS", {
+      message: "The namespace has a line break in it.",
+      hint: "Use a name on one line.",
+    });
+  }
   const database = openDatabase(databaseOptions);
   const memory = new SqliteMemoryStore(database, {
     namespace,
     ...(embedder === undefined ? {} : { embedder }),
     ...(cacheBytes === undefined ? {} : { cacheBytes }),
   });
+  // A line break is in no namespace that a caller can name.
+  const trash = { namespace: `${namespace}\ntrash` };
   return {
     events: new SqliteEventStore(database, { namespace }),
     sessions: new SqliteSessionStore(database, { namespace }),
     memory,
     approvals: new SqliteApprovalStore(database, { namespace }),
     knowledge: new SqliteKnowledgeStore(database, { namespace }),
+    trash: {
+      events: new SqliteEventStore(database, trash),
+      sessions: new SqliteSessionStore(database, trash),
+    },
     // It also ends what works in the background.
     close: () => memory.close(),
   };

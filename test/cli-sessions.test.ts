@@ -256,9 +256,21 @@ test("an archived session takes no turns, is not listed, and can still be read",
   expect(await project.json(["sessions", "show", id, "--json"])).toMatchObject({ archived: true });
 });
 
-test("a deleted session is gone", async () => {
+test("a deleted session is gone, and can be restored", async () => {
   const { project, id } = await projectWithSession();
-  expect((await project.rkat(["sessions", "delete", id.slice(0, 13)])).code).toBe(0);
+  const deleted = await project.rkat(["sessions", "delete", id.slice(0, 13)]);
+  expect(deleted.stderr).toMatch(
+    /^Deleted .*\.\nTo undo this within 7 days: rkat sessions restore \S+\n$/,
+  );
+  expect((await project.rkat(["sessions", "list", "--deleted"])).stdout).toContain("(deleted)");
+  const [, restore = ""] = /rkat (sessions restore \S+)/.exec(deleted.stderr) ?? [];
+  expect((await project.rkat(restore.split(" "))).stderr).toBe(`Restored ${id}.\n`);
+  expect((await project.rkat(["sessions", "show", id])).code).toBe(0);
+  expect((await project.rkat(["sessions", "delete", id])).code).toBe(0);
+  expect((await project.rkat(["sessions", "delete", "--now", id.slice(0, 13)])).stderr).toBe(
+    `Deleted ${id} for good.\n`,
+  );
+  expect((await project.rkat(["sessions", "restore", id])).code).toBe(10);
   const { code, stderr } = await project.rkat(["sessions", "show", id]);
   expect(code).toBe(10);
   expect(stderr).toMatch(/^error: No session has the id ".*"\.\nhint: List the sessions/);

@@ -54,6 +54,13 @@ export const wholeNumber: SettingKind<number> = {
   write: String,
 };
 
+export const wholeNumberOrNone: SettingKind<number> = {
+  allowed: "a whole number, 0 or more",
+  read: (value) => (value === 0 ? 0 : wholeNumber.read(value)),
+  readText: (value) => (/^0+$/.test(value) ? 0 : wholeNumber.readText(value)),
+  write: String,
+};
+
 export const share: SettingKind<number> = {
   allowed: "a number from 0 to 1",
   read: (value) => (typeof value === "number" && value >= 0 && value <= 1 ? value : undefined),

@@ -11,6 +11,7 @@ import {
   variableName,
   webAddress,
   wholeNumber,
+  wholeNumberOrNone,
 } from "./setting-kind.ts";
 
 /** One setting: the values it takes, its default, and what it does. */
@@ -209,6 +210,13 @@ export const SETTINGS = {
     "memory",
     "redacts more",
     "What credentials are kept out of: memory, summaries and knowledge, or everything that is written, the log included.",
+  ),
+
+  "sessions.keep_deleted_days": setting(
+    wholeNumberOrNone,
+    7,
+    "lowers",
+    "For how many days you can restore a deleted session. 0 deletes at once.",
   ),
 
   "knowledge.enabled": setting(

@@ -219,6 +219,7 @@ export const CLEANED_PLACES = [
   "corrections",
   "preferences",
   "rules",
+  "trash",
 ] as const;
 
 export type CleanedPlace = (typeof CLEANED_PLACES)[number];

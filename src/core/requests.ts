@@ -87,10 +87,18 @@ export const resumeTurn = startTurn.extend({ prompt: startTurn.shape.prompt.opti
 
 export const sessionRequest = z.strictObject({ sessionId });
 
+export const deleteSession = z.strictObject({
+  sessionId,
+  /** Deletes it for good. Otherwise it can be restored for some days, if the stores have a trash. */
+  now: z.boolean().optional(),
+});
+
 export const listSessions = z.strictObject({
   ...page,
   labels: labels.optional(),
   includeArchived: z.boolean().optional(),
+  /** Only deleted sessions that can be restored, the last deleted first. */
+  deleted: z.boolean().optional(),
   idPrefix: z.string().max(200).optional(),
 });
 
@@ -271,6 +279,7 @@ export type AddKnowledge = z.infer<typeof addKnowledge>;
 export type EditKnowledge = z.infer<typeof editKnowledge>;
 export type DistillKnowledge = z.infer<typeof distillKnowledge>;
 export type SessionRequest = z.infer<typeof sessionRequest>;
+export type DeleteSession = z.infer<typeof deleteSession>;
 export type ListSessions = z.infer<typeof listSessions>;
 export type CompactSession = z.infer<typeof compactSession>;
 export type UpdateTask = z.infer<typeof updateTask>;

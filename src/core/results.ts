@@ -85,6 +85,7 @@ const summaryFields = {
   messageCount: count,
   totalTokens: count,
   archived: z.boolean(),
+  deletedAt: z.iso.datetime().optional(),
   labels: z.record(z.string(), z.string()),
 };
 

@@ -9,6 +9,7 @@ import type {
   AnswerApproval,
   CompactSession,
   CreateSession,
+  DeleteSession,
   DistillKnowledge,
   EditKnowledge,
   ForgetMemory,
@@ -76,8 +77,13 @@ export interface SessionService {
   archive(request: SessionRequest): Promise<void>;
   /** Lists an archived session again, and lets it take turns. Does nothing to any other session. */
   unarchive(request: SessionRequest): Promise<void>;
-  /** Deletes a session, its log and its memory. */
-  delete(request: SessionRequest): Promise<void>;
+  /**
+   * Deletes a session, its log and its memory. For some days it can be restored, if the stores have a
+   * trash. With `now` it is gone for good, also from the trash.
+   */
+  delete(request: DeleteSession): Promise<void>;
+  /** Brings a deleted session back, with its memory. `SESSION_NOT_FOUND` when it is not in the trash. */
+  restore(request: SessionRequest): Promise<void>;
   /** Events as they happen, after the earlier ones if `afterSeq` asks for them. Ends when `signal` aborts. */
   subscribe(request: Subscribe, options?: SubscribeOptions): AsyncIterable<EventEnvelope>;
   searchMemory(request: SearchMemory): Promise<readonly MemoryHit[]>;
@@ -231,6 +237,8 @@ export interface SessionSummary {
   readonly messageCount: number;
   readonly totalTokens: number;
   readonly archived: boolean;
+  /** When it was deleted. Only a list of deleted sessions has it. */
+  readonly deletedAt?: string;
   readonly labels: Readonly<Record<string, string>>;
 }
 

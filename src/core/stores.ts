@@ -4,6 +4,12 @@ import type { KnowledgeStore } from "./knowledge-store.ts";
 import type { MemoryStore } from "./memory-store.ts";
 import type { SessionStore } from "./session-store.ts";
 
+/** Where deleted sessions wait until they are restored, or deleted for good. */
+export interface TrashStores {
+  readonly events: EventStore;
+  readonly sessions: SessionStore;
+}
+
 /** The stores of one project and one namespace, opened and closed together. */
 export interface Stores {
   readonly events: EventStore;
@@ -11,5 +17,7 @@ export interface Stores {
   readonly memory: MemoryStore;
   readonly approvals: ApprovalStore;
   readonly knowledge: KnowledgeStore;
+  /** Without it, a deleted session cannot be restored. */
+  readonly trash?: TrashStores;
   close(): Promise<void>;
 }

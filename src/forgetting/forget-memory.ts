@@ -13,6 +13,7 @@ import { cleanedKnowledge, NOT_CLEANED } from "./receipt.ts";
 import { redactLog } from "./redact-log.ts";
 import { forgettable, NO_SOURCE, sourcesOf, type WhatToForget } from "./sources.ts";
 import { NameFinder, type TellingName, tellingNames } from "./telling-names.ts";
+import type { Trash } from "./trash.ts";
 
 /** Entries deleted at once. */
 const BATCH = 500;
@@ -27,6 +28,7 @@ export interface ForgettingDeps {
   readonly sessions: Pick<SessionStore, "save">;
   /** The files of sessions, where there are any. */
   readonly files: object | undefined;
+  readonly trash: Trash | undefined;
   /** Runs `work` while no turn runs in the session, in any process. Waits for a turn to end. */
   withSession<T>(sessionId: string, work: (state: SessionState) => Promise<T>): Promise<T>;
   /** Resolves when all projections have caught up with the log. */
@@ -41,6 +43,7 @@ export interface ForgettingDeps {
  *     3. the session it came from       the message is replaced by a marker, copies are cut
  *     4. what was learned from it       deleted, with the rules made from that
  *     5. the entries                    deleted
+ *     6. deleted sessions that say it   deleted for good
  *
  * In 2 and 3, a summary of anything that lost text is written again without a model. Names and
  * numbers that no other message has are cut out of everything that was derived.
@@ -62,11 +65,9 @@ export async function forgetMemory(
   const named = namedKnowledge(ids, all);
   const isNamed = new Set(named.map(({ id }) => id));
   const entries = found.filter(({ id }) => !isNamed.has(id));
-  if (entries.length + named.length === 0) {
-    return { forgotten: 0, remaining: [], cleaned: [], notCleaned: [] };
-  }
-
   const wholeSession = "sessionId" in what ? what.sessionId : undefined;
+  if (entries.length + named.length === 0) return await forgetDeleted(wholeSession, deps.trash);
+
   const sources = await sourcesOf(entries, named, wholeSession, events);
   const learned = [...new Set([...named, ...learnedFrom(sources, all)])];
   const rules = rulesMadeOf(learned, all);
@@ -124,6 +125,7 @@ export async function forgetMemory(
 
   const distilled = all.filter(({ id, edited }) => rules.has(id) && !edited);
   cleaned.push(...cleanedKnowledge([...new Set([...learned, ...alike, ...distilled])]));
+  cleaned.push({ place: "trash", count: (await deps.trash?.removeSaying(goes.phrases)) ?? 0 });
   const remaining = new Set([
     ...(await entriesAlike(texts, said, memory)),
     ...copies.messages,
@@ -134,6 +136,20 @@ export async function forgetMemory(
     remaining: [...remaining].slice(0, REMAINING_MAX),
     cleaned: sumCleaned(cleaned),
     notCleaned: NOT_CLEANED,
+  };
+}
+
+/** Forgets a session that was deleted before. */
+async function forgetDeleted(
+  sessionId: string | undefined,
+  trash: Trash | undefined,
+): Promise<MemoryForgotten> {
+  const found = sessionId === undefined ? undefined : await trash?.remove(sessionId);
+  return {
+    forgotten: found?.message_count ?? 0,
+    remaining: [],
+    cleaned: found ? [{ place: "trash", count: 1 }] : [],
+    notCleaned: found ? NOT_CLEANED : [],
   };
 }
 

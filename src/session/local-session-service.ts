@@ -34,6 +34,7 @@ import type { TaskView } from "../core/task.ts";
 import { warn } from "../core/warn.ts";
 import { type DeletionDeps, deleteSession } from "../forgetting/delete-session.ts";
 import { type ForgettingDeps, forgetMemory } from "../forgetting/forget-memory.ts";
+import { notInTrash, Trash } from "../forgetting/trash.ts";
 import { givenInstructions } from "../knowledge/given-instructions.ts";
 import { ProjectKnowledge } from "../knowledge/project-knowledge.ts";
 import { ApprovalIndex } from "../projections/approval-index.ts";
@@ -61,7 +62,7 @@ import {
 } from "./service-options.ts";
 import { newOwner, withFilesLease } from "./session-lease.ts";
 import { sessionTools } from "./session-tools.ts";
-import { compactionOutcome, sessionSummary, sessionView } from "./session-view.ts";
+import { compactionOutcome, deletedSummary, sessionSummary, sessionView } from "./session-view.ts";
 import { SessionWork } from "./session-work.ts";
 import { subscription } from "./subscription.ts";
 import { TurnSettings } from "./turn-settings.ts";
@@ -104,6 +105,7 @@ export class LocalSessionService implements SessionService {
   readonly #working: WorkingMemoryOperations;
   readonly #searchHistory: SessionService["searchHistory"];
   readonly #toolsOf: (settings: SessionSettings) => ToolSet;
+  readonly #trash: Trash | undefined;
   readonly #forgetting: ForgettingDeps & DeletionDeps;
 
   constructor(given: LocalServiceOptions) {
@@ -163,7 +165,9 @@ export class LocalSessionService implements SessionService {
     const work = this.#work;
     this.#approvals = new ApprovalOperations(approvals, { desk, live, work, projected, onError });
     this.#working = new WorkingMemoryOperations(live, work, this.#settings);
+    this.#trash = stores.trash && new Trash(stores.trash, options.keepDeletedDays);
     this.#forgetting = {
+      trash: this.#trash,
       memory,
       knowledge: kept,
       events,
@@ -320,10 +324,12 @@ export class LocalSessionService implements SessionService {
 
   async list(request: requests.ListSessions): Promise<readonly SessionSummary[]> {
     this.#require("session-store");
-    const { limit = LIST_LIMIT_DEFAULT, ...query } = requests.parseRequest(
-      requests.listSessions,
-      request,
-    );
+    const {
+      limit = LIST_LIMIT_DEFAULT,
+      deleted,
+      ...query
+    } = requests.parseRequest(requests.listSessions, request);
+    if (deleted) return ((await this.#trash?.list({ limit, ...query })) ?? []).map(deletedSummary);
     const snapshots = await this.#options.stores.sessions.list({ limit, ...query });
     return snapshots.map(sessionSummary);
   }
@@ -349,12 +355,39 @@ export class LocalSessionService implements SessionService {
     });
   }
 
-  async delete(request: requests.SessionRequest): Promise<void> {
+  async delete(request: requests.DeleteSession): Promise<void> {
+    this.#require("session-store");
+    const { sessionId, now = false } = requests.parseRequest(requests.deleteSession, request);
+    const trash = this.#trash;
+    await trash?.cleanUp();
+    if (now && (await trash?.remove(sessionId)) && !(await this.#exists(sessionId))) return;
+    await this.#live.open(sessionId);
+    await this.#work.alone(sessionId, async () => {
+      if (trash?.keeps && !now) {
+        const { sessions, events } = this.#options.stores;
+        const { state } = await this.#live.open(sessionId);
+        await trash.put((await sessions.load(sessionId)) ?? state.snapshot(), events);
+      }
+      await deleteSession(sessionId, this.#forgetting);
+    });
+    this.#live.forget(sessionId);
+  }
+
+  async restore(request: requests.SessionRequest): Promise<void> {
     this.#require("session-store");
     const { sessionId } = requests.parseRequest(requests.sessionRequest, request);
-    await this.#live.open(sessionId);
-    await this.#work.alone(sessionId, () => deleteSession(sessionId, this.#forgetting));
-    this.#live.forget(sessionId);
+    const trash = this.#trash;
+    if (!trash) throw notInTrash(sessionId);
+    const { sessions, events } = this.#options.stores;
+    await this.#work.alone(sessionId, async () => {
+      await sessions.save(await trash.copyBack(sessionId, events));
+      await trash.remove(sessionId);
+    });
+    this.#projections.wake();
+  }
+
+  async #exists(sessionId: string): Promise<boolean> {
+    return (await this.#options.stores.events.lastSeq(sessionId)) > 0;
   }
 
   async *subscribe(
@@ -435,6 +468,7 @@ export class LocalSessionService implements SessionService {
   async close(): Promise<void> {
     await this.#work.close();
     await this.#projections.close();
+    await this.#trash?.cleanUp();
   }
 
   get #searchesMemory(): boolean {

@@ -7,6 +7,7 @@ import type { KnowledgeStore } from "../core/knowledge-store.ts";
 import type { LanguageModel, ModelResolver } from "../core/language-model.ts";
 import type { MemoryScope, MemoryStore } from "../core/memory-store.ts";
 import type { SessionStore } from "../core/session-store.ts";
+import type { TrashStores } from "../core/stores.ts";
 import type { Tool } from "../core/tool.ts";
 import type { KnowledgeSettings } from "../knowledge/project-knowledge.ts";
 import type { ApprovalOptions } from "./approval-desk.ts";
@@ -21,6 +22,8 @@ export interface ServiceStores {
   readonly memory?: MemoryStore;
   /** What the project has learned. Forgetting reaches it even with `knowledge: false`. */
   readonly knowledge?: KnowledgeStore;
+  /** Where deleted sessions wait. Without it, a deleted session cannot be restored. */
+  readonly trash?: TrashStores;
 }
 
 /** What a session service is made of. Whatever is missing, the service says that it cannot do. */
@@ -69,6 +72,8 @@ export interface ServiceOptions {
    * then lacks them.
    */
   readonly redact?: "memory" | "log";
+  /** For how many days a deleted session can be restored, if `stores` have a trash. Default 7. */
+  readonly keepDeletedDays?: number;
   readonly retry?: Partial<RetryPolicy>;
   /** Time limit of a tool call, for tools without their own. Default 120 000. */
   readonly toolTimeoutMs?: number;

@@ -20,6 +20,12 @@ export function sessionSummary(snapshot: SessionSnapshot): SessionSummary {
   };
 }
 
+/** A snapshot in the trash. Its time is that of the deletion. */
+export function deletedSummary(snapshot: SessionSnapshot): SessionSummary {
+  const summary = sessionSummary(snapshot);
+  return { ...summary, deletedAt: summary.updatedAt };
+}
+
 /** The result of `read`. */
 export function sessionView(state: SessionState, isActive: boolean): SessionView {
   return {

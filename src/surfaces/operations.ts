@@ -196,8 +196,9 @@ export const OPERATIONS = {
     needs: "session-store",
   },
   delete: {
-    description: "Delete a session, its log and its memory.",
-    request: requests.sessionRequest,
+    description:
+      "Delete a session, its log and its memory. You can restore it for some days, unless `now` is true.",
+    request: requests.deleteSession,
     result: nothing,
     resultKey: "deleted",
     rpc: "session/delete",
@@ -205,6 +206,18 @@ export const OPERATIONS = {
     tool: "session_delete",
     command: "sessions delete",
     effect: "destroys",
+    needs: "session-store",
+  },
+  restore: {
+    description: "Restore a deleted session, with its memory.",
+    request: requests.sessionRequest,
+    result: nothing,
+    resultKey: "restored",
+    rpc: "session/restore",
+    http: { method: "POST", path: "/sessions/{session_id}/restore" },
+    tool: "session_restore",
+    command: "sessions restore",
+    effect: "adds",
     needs: "session-store",
   },
   searchMemory: {

@@ -57,6 +57,7 @@ export function serviceOver(connection: ServiceConnection): SessionService {
     archive: async (request) => void (await call("archive", request)),
     unarchive: async (request) => void (await call("unarchive", request)),
     delete: async (request) => void (await call("delete", request)),
+    restore: async (request) => void (await call("restore", request)),
     searchMemory: (request) => call("searchMemory", request),
     listMemory: (request) => call("listMemory", request),
     memoryStats: (request) => call("memoryStats", request),

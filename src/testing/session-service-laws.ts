@@ -74,6 +74,7 @@ export const sessionServiceLaws: readonly Law<OpenService>[] = [
         () => service.list({}),
         () => service.archive({ sessionId }),
         () => service.delete({ sessionId }),
+        () => service.restore({ sessionId }),
         () => service.searchHistory({ query: "hi" }),
       ];
       for (const lookup of lookups) await assertCode(lookup(), "SESSION_PERSISTENCE_DISABLED");
@@ -163,6 +164,47 @@ export const sessionServiceLaws: readonly Law<OpenService>[] = [
     },
   },
   {
+    name: "a deleted session is restored as it was, with its memory; one that was deleted now is not",
+    durable: true,
+    async holds(open) {
+      const service = await (await open())({
+        capabilities: EVERYTHING,
+        replies: ["zebra", "okapi", "gnu"],
+      });
+      const { sessionId } = await service.createSession({ labels: { zoo: "north" } });
+      await service.startTurn({ sessionId, prompt: "a giraffe eats acacia" });
+      const before = await service.read({ sessionId });
+      const found = async () => ({
+        memory: (await service.searchMemory({ query: "giraffe" })).map(({ id }) => id),
+        history: (await service.searchHistory({ query: "giraffe" })).map(({ seq }) => seq),
+        listed: (await service.list({})).map((session) => session.sessionId),
+      });
+      const all = await found();
+      await service.delete({ sessionId });
+      assert.deepEqual(await found(), { memory: [], history: [], listed: [] });
+      const [deleted] = await service.list({ deleted: true });
+      assert.equal(deleted?.sessionId, sessionId);
+      assert.notEqual(deleted.deletedAt, undefined);
+
+      await service.restore({ sessionId });
+      const { updatedAt, ...after } = await service.read({ sessionId });
+      assert.deepEqual({ ...after, updatedAt: before.updatedAt }, before);
+      assert.deepEqual(await found(), all);
+      assert.deepEqual(await service.list({ deleted: true }), []);
+      assert.equal((await service.startTurn({ sessionId, prompt: "more" })).turns, 2);
+
+      await service.delete({ sessionId, now: true });
+      assert.deepEqual(await service.list({ deleted: true }), []);
+      await assertCode(service.restore({ sessionId }), "SESSION_NOT_FOUND");
+      const second = await service.createSession({});
+      await service.startTurn({ ...second, prompt: "a rhino" });
+      await service.delete(second);
+      await service.delete({ ...second, now: true });
+      assert.deepEqual(await service.list({ deleted: true }), []);
+      await assertCode(service.delete({ ...second, now: true }), "SESSION_NOT_FOUND");
+    },
+  },
+  {
     name: "a bad request is INVALID_PARAMS, and the message names the field",
     async holds(open) {
       const service = await (await open())({ capabilities: EVERYTHING });
@@ -204,6 +246,7 @@ export const sessionServiceLaws: readonly Law<OpenService>[] = [
         () => service.archive({ sessionId }),
         () => service.unarchive({ sessionId }),
         () => service.delete({ sessionId }),
+        () => service.restore({ sessionId }),
         () => service.compact({ sessionId }),
         () => service.interrupt({ sessionId }),
         () => service.updateTask({ sessionId, goal: "Nothing." }),

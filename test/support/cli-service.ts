@@ -167,6 +167,11 @@ class Commands implements Record<OperationName, (params: Params, options: TurnOp
     return this.#ask({ command, fields, words: wordsOf(session_id) });
   }
 
+  restore({ session_id, ...fields }: Params) {
+    const command = ["sessions", "restore", "--json"];
+    return this.#ask({ command, fields, words: wordsOf(session_id) });
+  }
+
   async searchMemory({ query, ...fields }: Params) {
     const command = ["memory", "search", "--json"];
     if (Array.isArray(query)) {

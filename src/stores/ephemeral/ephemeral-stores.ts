@@ -13,6 +13,7 @@ export function ephemeralStores(): Stores {
     memory: new SimpleMemoryStore(),
     approvals: new EphemeralApprovalStore(),
     knowledge: new EphemeralKnowledgeStore(),
+    trash: { events: new EphemeralEventStore(), sessions: new EphemeralSessionStore() },
     async close() {},
   };
 }

@@ -78,7 +78,9 @@ export const TOOL_DESCRIPTIONS: Readonly<Record<OperationName | "sessionEvents",
     "Archive a session: it takes no more turns and leaves the list, but you can still read and search it.",
   unarchive:
     "Unarchive a session: it is listed again, and takes turns. Does nothing to a session that is not archived.",
-  delete: "Delete a session, its log and its memory. This cannot be undone.",
+  delete:
+    "Delete a session, its log and its memory. It can be restored for some days (session_restore), unless `now` is true.",
+  restore: "Restore a deleted session, with its memory.",
   listApprovals:
     "List the tool calls that wait for approval. Show them to the user. Do not decide for the user.",
   answerApproval:

@@ -41,13 +41,7 @@ export async function findSession(
   name: string,
   { includeArchived = false } = {},
 ): Promise<string> {
-  // Every id begins with an empty text, so an unset variable of a script would match any session.
-  if (name === "") {
-    throw new SessionError("INVALID_PARAMS", {
-      message: "The session's name is empty.",
-      hint: "Give an id, the beginning of one, `last` or ~N.",
-    });
-  }
+  requireName(name);
   const back = name === "last" ? 0 : Number(/^~(\d{1,6})$/.exec(name)?.[1] ?? -1);
   if (back >= 0) {
     const [found] = await service.list({ limit: 1, offset: back });
@@ -59,6 +53,25 @@ export async function findSession(
   const live = await listed(includeArchived);
   // The beginning of an archived session's id names that session, so that a turn is refused with the reason.
   const found = live.length > 0 || includeArchived ? live : await listed(true);
+  return oneOf(found, name);
+}
+
+/** Finds a deleted session by its id or the beginning of its id. */
+export async function findDeleted(service: SessionService, name: string): Promise<string> {
+  requireName(name);
+  return oneOf(await service.list({ idPrefix: name, limit: CANDIDATES_MAX, deleted: true }), name);
+}
+
+function requireName(name: string): void {
+  // Every id begins with an empty text, so an unset variable of a script would match any session.
+  if (name !== "") return;
+  throw new SessionError("INVALID_PARAMS", {
+    message: "The session's name is empty.",
+    hint: "Give an id, the beginning of one, `last` or ~N.",
+  });
+}
+
+function oneOf(found: readonly SessionSummary[], name: string): string {
   const exact =
     found.find(({ sessionId }) => sessionId === name) ?? (found.length === 1 && found[0]);
   if (exact) return exact.sessionId;

@@ -22,7 +22,11 @@ export function renderSessionList(
     String(session.turns),
     thousands(session.totalTokens),
     session.model,
-    [...labelList(session.labels), ...(session.archived ? ["(archived)"] : [])].join(" "),
+    [
+      ...labelList(session.labels),
+      ...(session.archived ? ["(archived)"] : []),
+      ...(session.deletedAt ? ["(deleted)"] : []),
+    ].join(" "),
   ]);
   return renderTable(COLUMNS, rows, style);
 }

@@ -10,9 +10,9 @@ import { shortId } from "../../render/render-sessions.ts";
 import { confirm } from "../../terminal/ask.ts";
 import { printEnd, printEvent, printJson } from "../../terminal/print.ts";
 import { ProgressLine } from "../../terminal/progress-line.ts";
-import { sessionCommand, withSession } from "../find-session.ts";
+import { findDeleted, findSession, sessionCommand, withSession } from "../find-session.ts";
 import { type OutputForm, outputOption } from "../run-flags.ts";
-import { workspaceOf } from "../with-service.ts";
+import { withService, workspaceOf } from "../with-service.ts";
 
 /** `rkat sessions archive`. */
 export function archiveCommand(sessions: Command, context: CliContext): void {
@@ -42,29 +42,71 @@ export function unarchiveCommand(sessions: Command, context: CliContext): void {
     );
 }
 
+interface DeleteFlags {
+  readonly now?: true;
+  readonly yes?: true;
+  readonly json?: true;
+}
+
 /** `rkat sessions delete`. */
 export function deleteCommand(sessions: Command, context: CliContext): void {
-  const { stdout, stderr } = context.terminal;
+  const { terminal } = context;
+  const { stdout, stderr } = terminal;
   const remove = sessionCommand(sessions, "delete", "delete a session, its log and its memory")
+    .option("--now", "for good; otherwise you can restore it for some days")
     .option("-y, --yes", "do not ask; without a terminal nothing is asked")
     .option("--json", "for scripts")
-    .action((name: string, { json, yes }: { json?: true; yes?: true }) =>
-      withSession(context, remove, name, async (service, sessionId) => {
-        const asks = !yes && !json && context.terminal.stdin.isTerminal;
-        if (asks && !(await confirm(await deletion(service, sessionId), context.terminal))) {
-          await stderr.write("Nothing was deleted.\n");
-          return;
+    .action((name: string, { json, now, yes }: DeleteFlags) =>
+      withService(context, remove, async (service, { config }) => {
+        const keepDays = now ? 0 : config.get("sessions.keep_deleted_days");
+        const found = await findSession(service, name, { includeArchived: true });
+        const sessionId = now && found === name ? await findDeleted(service, name) : found;
+        if (!yes && !json && terminal.stdin.isTerminal) {
+          const question = await deletion(service, sessionId, keepDays);
+          if (!(await confirm(question, terminal))) {
+            await stderr.write("Nothing was deleted.\n");
+            return;
+          }
         }
-        await service.delete({ sessionId });
-        if (json) await printJson(stdout, { deleted: true });
-        else await stderr.write(`Deleted ${sessionId}.\n`);
+        await service.delete({ sessionId, ...given({ now }) });
+        if (json) return await printJson(stdout, { deleted: true });
+        await stderr.write(
+          keepDays === 0
+            ? `Deleted ${sessionId} for good.\n`
+            : `Deleted ${sessionId}.\nTo undo this within ${plural(keepDays, "day")}: rkat sessions restore ${shortId(sessionId)}\n`,
+        );
       }),
     );
 }
 
-async function deletion(service: SessionService, sessionId: string): Promise<string> {
-  const { turns } = await service.read({ sessionId });
-  return `delete session ${shortId(sessionId)} (${plural(turns, "turn")}), its log and its memory`;
+async function deletion(
+  service: SessionService,
+  sessionId: string,
+  keepDays: number,
+): Promise<string> {
+  const [deleted] = await service.list({ idPrefix: sessionId, deleted: true });
+  const { turns } = deleted ?? (await service.read({ sessionId }));
+  const forHowLong =
+    keepDays === 0 ? "for good" : `(you can restore it for ${plural(keepDays, "day")})`;
+  return `delete session ${shortId(sessionId)} (${plural(turns, "turn")}), its log and its memory ${forHowLong}`;
+}
+
+/** `rkat sessions restore`. */
+export function restoreCommand(sessions: Command, context: CliContext): void {
+  const { stdout, stderr } = context.terminal;
+  const restore = sessions
+    .command("restore")
+    .description("bring a deleted session back, with its memory")
+    .argument("<session>", "its id, or the beginning of the id")
+    .option("--json", "for scripts")
+    .action((name: string, { json }: { json?: true }) =>
+      withService(context, restore, async (service) => {
+        const sessionId = await findDeleted(service, name);
+        await service.restore({ sessionId });
+        if (json) await printJson(stdout, { restored: true });
+        else await stderr.write(`Restored ${sessionId}.\n`);
+      }),
+    );
 }
 
 interface CompactFlags {

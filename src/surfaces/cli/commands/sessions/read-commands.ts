@@ -19,6 +19,7 @@ interface ListFlags {
   readonly limit: number;
   readonly label?: Readonly<Record<string, string>>;
   readonly all?: true;
+  readonly deleted?: true;
   readonly json?: true;
 }
 
@@ -31,10 +32,11 @@ export function listCommand(sessions: Command, context: CliContext): void {
     .option("-n, --limit <n>", "limit of sessions", countFlag(1000), LIMIT_DEFAULT)
     .option("-l, --label <name=value>", "only with this label (repeatable)", labelFlag)
     .option("-a, --all", "include archived sessions")
+    .option("--deleted", "only deleted sessions that you can restore")
     .option("--json", "for scripts")
-    .action(({ limit, label, all, json }: ListFlags) =>
+    .action(({ limit, label, all, deleted, json }: ListFlags) =>
       withService(context, list, async (service) => {
-        const filters = given({ labels: label, includeArchived: all });
+        const filters = given({ labels: label, includeArchived: all, deleted });
         const found = await service.list({ limit, ...filters });
         if (json) {
           const wire = found.map((session) => toWire(sessionSummary, session));

@@ -5,6 +5,7 @@ import {
   compactCommand,
   deleteCommand,
   projectCommand,
+  restoreCommand,
   unarchiveCommand,
 } from "./change-commands.ts";
 import { createCommand } from "./create-command.ts";
@@ -27,6 +28,7 @@ export function sessionsCommand(program: Command, context: CliContext): void {
     archiveCommand,
     unarchiveCommand,
     deleteCommand,
+    restoreCommand,
     compactCommand,
     eventsCommand,
     projectCommand,

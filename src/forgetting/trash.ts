@@ -1,0 +1,112 @@
+import { SessionError } from "../core/errors.ts";
+import type { EventStore } from "../core/event-store.ts";
+import type { SessionSnapshot } from "../core/session-snapshot.ts";
+import type { SessionQuery } from "../core/session-store.ts";
+import type { TrashStores } from "../core/stores.ts";
+import { textsOf } from "./forget-event.ts";
+import type { ForgottenPhrases } from "./forgotten-phrases.ts";
+
+const DAY_MS = 86_400_000;
+const KEEP_DAYS = 7;
+/** How often old sessions are looked for. */
+const CLEAN_UP_MS = 3_600_000;
+
+/**
+ * Deleted sessions that can still be restored: their logs, and nothing that was made from these.
+ *
+ * A snapshot in the trash has the time of the deletion in `updated_at_ms`.
+ */
+export class Trash {
+  readonly #stores: TrashStores;
+  readonly #keepMs: number;
+  #cleanedUpAt = Number.NEGATIVE_INFINITY;
+
+  constructor(stores: TrashStores, keepDays = KEEP_DAYS) {
+    this.#stores = stores;
+    this.#keepMs = keepDays * DAY_MS;
+  }
+
+  /** Whether deleted sessions are kept at all. */
+  get keeps(): boolean {
+    return this.#keepMs > 0;
+  }
+
+  /** Copies a session into the trash. Doing it again changes nothing. */
+  async put(snapshot: SessionSnapshot, log: EventStore): Promise<void> {
+    const { events, sessions } = this.#stores;
+    const { id } = snapshot;
+    // A process was killed while it restored the session.
+    if ((await events.lastSeq(id)) > 0) await events.delete(id);
+    await events.append(id, 0, await Array.fromAsync(log.read(id, 0)));
+    await sessions.save({ ...snapshot, updated_at_ms: Date.now() });
+  }
+
+  /**
+   * Copies a session's log back, and returns its snapshot. The caller then removes it from the trash.
+   *
+   * @throws SessionError `SESSION_NOT_FOUND` when it is not in the trash
+   */
+  async copyBack(sessionId: string, log: EventStore): Promise<SessionSnapshot> {
+    const { events, sessions } = this.#stores;
+    const snapshot = await sessions.load(sessionId);
+    if (!snapshot || this.#isOld(snapshot)) throw notInTrash(sessionId);
+    if ((await log.lastSeq(sessionId)) === 0) {
+      await log.append(sessionId, 0, await Array.fromAsync(events.read(sessionId, 0)));
+    }
+    return snapshot;
+  }
+
+  /** The sessions that can be restored, the last deleted first. */
+  async list(query: SessionQuery): Promise<readonly SessionSnapshot[]> {
+    const found = await this.#stores.sessions.list({ ...query, includeArchived: true });
+    return found.filter((snapshot) => !this.#isOld(snapshot));
+  }
+
+  /** Deletes a session for good. Returns its snapshot if it was there. */
+  async remove(sessionId: string): Promise<SessionSnapshot | undefined> {
+    const { events, sessions } = this.#stores;
+    const snapshot = await sessions.load(sessionId);
+    // The snapshot goes last: until then, removing it again does the rest.
+    await events.delete(sessionId);
+    await sessions.delete(sessionId);
+    return snapshot;
+  }
+
+  /** Deletes each session that says one of the phrases for good. Returns how many did. */
+  async removeSaying(phrases: ForgottenPhrases): Promise<number> {
+    let removed = 0;
+    for (const { id } of await this.#stores.sessions.list({ includeArchived: true })) {
+      if (!(await this.#says(id, phrases))) continue;
+      await this.remove(id);
+      removed += 1;
+    }
+    return removed;
+  }
+
+  async #says(sessionId: string, phrases: ForgottenPhrases): Promise<boolean> {
+    for await (const { event } of this.#stores.events.read(sessionId, 0)) {
+      if (textsOf(event).some((text) => phrases.removeFrom(text, "part") !== text)) return true;
+    }
+    return false;
+  }
+
+  /** Deletes what has been in the trash for too long. It looks once an hour. */
+  async cleanUp(): Promise<void> {
+    if (performance.now() < this.#cleanedUpAt + CLEAN_UP_MS) return;
+    this.#cleanedUpAt = performance.now();
+    for (const snapshot of await this.#stores.sessions.list({ includeArchived: true })) {
+      if (this.#isOld(snapshot)) await this.remove(snapshot.id);
+    }
+  }
+
+  #isOld({ updated_at_ms }: SessionSnapshot): boolean {
+    return updated_at_ms + this.#keepMs <= Date.now();
+  }
+}
+
+export function notInTrash(sessionId: string): SessionError {
+  return new SessionError("SESSION_NOT_FOUND", {
+    message: `No deleted session has the id "${sessionId}".`,
+    hint: "`rkat sessions list --deleted` shows the sessions that you can restore.",
+  });
+}

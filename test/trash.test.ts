@@ -1,0 +1,113 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { createSessionService } from "../src/index.ts";
+import { sqliteStores } from "../src/sqlite.ts";
+import { scriptedModel } from "../src/testing.ts";
+import { filesWithTraces } from "./support/files-with-traces.ts";
+
+const SECRET = "The vault opens with tangerine-9417, says Ottilie.";
+
+function open(data: string, { keepDeletedDays }: { readonly keepDeletedDays?: number } = {}) {
+  const stores = sqliteStores({ path: join(data, "rkat.db") });
+  const service = createSessionService({
+    model: scriptedModel(["Noted.", "Noted.", "Noted."]),
+    stores,
+    sessionFiles: join(data, "sessions"),
+    ...(keepDeletedDays === undefined ? {} : { keepDeletedDays }),
+  });
+  let closing: Promise<void> | undefined;
+  const close = () => {
+    closing ??= service.close().then(() => stores.close());
+    return closing;
+  };
+  onTestFinished(close);
+  return { service, close };
+}
+
+function newFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), "rkat-test-"));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  return folder;
+}
+
+const traces = (data: string) => filesWithTraces(data, ["tangerine-9417", "Ottilie"]);
+
+test("a session that is deleted now leaves no text", async () => {
+  const data = newFolder();
+  const { service, close } = open(data);
+  const { sessionId } = await service.createSession({});
+  await service.startTurn({ sessionId, prompt: SECRET });
+  await service.delete({ sessionId });
+  expect(await traces(data)).not.toEqual([]);
+  await service.delete({ sessionId, now: true });
+  await close();
+  expect(await traces(data)).toEqual([]);
+});
+
+test("forgetting a text deletes the deleted sessions that say it for good, and the receipt says so", async () => {
+  const data = newFolder();
+  const { service, close } = open(data);
+  const [first, other, last] = [
+    await service.createSession({}),
+    await service.createSession({}),
+    await service.createSession({}),
+  ];
+  await service.startTurn({ ...first, prompt: SECRET });
+  await service.startTurn({ ...other, prompt: "Lunch is at noon." });
+  await service.startTurn({ ...last, prompt: SECRET });
+  await service.delete(first);
+  await service.delete(other);
+  const [hit] = await service.searchMemory({ query: "vault" });
+  const { cleaned } = await service.forgetMemory({ ids: [hit?.id ?? ""] });
+  expect(cleaned).toContainEqual({ place: "trash", count: 1 });
+  const listed = await service.list({ deleted: true });
+  expect(listed.map(({ sessionId }) => sessionId)).toEqual([other.sessionId]);
+  await close();
+  expect(await traces(data)).toEqual([]);
+});
+
+test("forgetting a session that was deleted takes it out of the trash", async () => {
+  const data = newFolder();
+  const { service, close } = open(data);
+  const { sessionId } = await service.createSession({});
+  await service.startTurn({ sessionId, prompt: SECRET });
+  await service.delete({ sessionId });
+  const { forgotten, cleaned } = await service.forgetMemory({ sessionId });
+  // The system prompt is a message, too.
+  expect({ forgotten, cleaned }).toEqual({ forgotten: 3, cleaned: [{ place: "trash", count: 1 }] });
+  await close();
+  expect(await traces(data)).toEqual([]);
+});
+
+test("what has been in the trash for too long goes, and 0 days keep nothing", async () => {
+  const data = newFolder();
+  const before = open(data);
+  const first = await before.service.createSession({});
+  await before.service.startTurn({ ...first, prompt: SECRET });
+  await before.service.delete(first);
+  await before.close();
+
+  const { service, close } = open(data, { keepDeletedDays: 0 });
+  expect(await service.list({ deleted: true })).toEqual([]);
+  await expect(service.restore(first)).rejects.toThrow(/No deleted session/);
+  const second = await service.createSession({});
+  await service.startTurn({ ...second, prompt: SECRET });
+  await service.delete(second);
+  await close();
+  expect(await traces(data)).toEqual([]);
+});
+
+test("what was learned in a session is there once after it was restored", async () => {
+  const { service } = open(newFolder());
+  const { sessionId } = await service.createSession({});
+  const prompt = "Always use pnpm. Never push to main.";
+  await service.startTurn({ sessionId, prompt, origin: { author: "user" } });
+  const learned = async () => (await service.listKnowledge({})).map(({ content }) => content);
+  const before = await learned();
+  expect(before).toContain("Always use pnpm.");
+  await service.delete({ sessionId });
+  await service.restore({ sessionId });
+  expect(await learned()).toEqual(before);
+});
