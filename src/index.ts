@@ -25,7 +25,14 @@ export { COMPACTION_PROMPT } from "./compaction/compaction-prompt.ts";
 export { DefaultCompactor } from "./compaction/default-compactor.ts";
 export { pruneToolOutput } from "./compaction/prune-tool-output.ts";
 export { smartFallbackSummary } from "./compaction/smart-fallback-summary.ts";
-export type { ApprovalAnswer, Approve, PendingApproval, ToolPolicy } from "./core/approval.ts";
+export type {
+  AllowedCalls,
+  ApprovalAnswer,
+  Approve,
+  PendingApproval,
+  ProjectApprovals,
+  ToolPolicy,
+} from "./core/approval.ts";
 export type { ApprovalStore } from "./core/approval-store.ts";
 export {
   type CompactionConfig,

@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
 import { join, relative, resolve } from "node:path";
 import type { Config } from "./config/config.ts";
+import { projectApprovals } from "./config/project-approvals.ts";
 import {
   compactionSettings,
   embedderSettings,
@@ -42,6 +43,7 @@ export const openProject: Engine = {
         policies: config.toolPolicies,
         atLeast: config.toolPoliciesAtLeast,
         timeoutMs: config.get("approvals.timeout"),
+        allowed: projectApprovals(workspace, process.env),
         ...asking,
       },
       ...given({

@@ -3,11 +3,14 @@ import { expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
 import { toolResults } from "../src/core/message.ts";
 import {
+  type AllowedCalls,
+  type ApprovalOptions,
   type Approve,
   createSessionService,
   defineTool,
   type EventEnvelope,
   type PendingApproval,
+  type ProjectApprovals,
   type SessionService,
   type Tool,
 } from "../src/index.ts";
@@ -291,4 +294,133 @@ test("a callback that fails answers nothing", async () => {
   expect(await service.listApprovals({})).toEqual([]);
   await service.close();
   await stores.close();
+});
+
+/** A project's approvals, in memory. */
+function approvalsInMemory(): ProjectApprovals & { readonly calls: AllowedCalls[] } {
+  const calls: AllowedCalls[] = [];
+  return { calls, list: () => calls, add: (added) => void calls.push(added) };
+}
+
+test('"always, in this session" allows the shown calls in this session only, after a restart too', async () => {
+  const ran: string[] = [];
+  const asked: unknown[] = [];
+  const approve: Approve = ({ args }, { always }) => {
+    asked.push([args, always]);
+    return { decision: "allow", always: "session" };
+  };
+  const first = await openService({
+    replies: [push("a"), "done", push("b"), "done"],
+    ran,
+    approve,
+  });
+  const { sessionId } = await first.service.createSession({});
+  await first.service.startTurn({ sessionId, prompt: "publish it" });
+  await first.service.startTurn({ sessionId, prompt: "again" });
+  const again = await openService({
+    replies: [push("c"), "done"],
+    ran,
+    approve,
+    place: first.place,
+  });
+  await again.service.startTurn({ sessionId, prompt: "and again" });
+  expect(ran).toHaveLength(3);
+  expect(asked).toEqual([[{ command: "git push" }, { tool: "shell" }]]);
+
+  const other = await openService({
+    replies: [push("d"), "done"],
+    ran,
+    approve,
+    place: first.place,
+  });
+  const { sessionId: second } = await other.service.createSession({});
+  await other.service.startTurn({ sessionId: second, prompt: "here too" });
+  expect(asked).toHaveLength(2);
+});
+
+test('"always" for one of several waiting calls answers the others', async () => {
+  const ran: string[] = [];
+  let asked = 0;
+  const calls = ["a", "b", "c"].map((id) => ({ id, name: "shell", args: { command: id } }));
+  const { service } = await openService({
+    replies: [{ toolCalls: calls }, "done"],
+    ran,
+    approve: () => {
+      asked += 1;
+      return { decision: "allow", always: "session" };
+    },
+  });
+  const { sessionId } = await service.createSession({});
+  await service.startTurn({ sessionId, prompt: "go" });
+  expect([asked, ran]).toEqual([1, ["a", "b", "c"]]);
+});
+
+test('"always, in this project" is for every session, and a denial by a policy wins over it', async () => {
+  const ran: string[] = [];
+  const allowed = approvalsInMemory();
+  const approve: Approve = () => ({ decision: "allow", always: "project" });
+  const open = (options: ApprovalOptions) =>
+    createSessionService({
+      model: scriptedModel([push("a"), "done"]),
+      tools: [shellTool(ran)],
+      approvals: { ...options, allowed },
+    });
+  const run = async (options: ApprovalOptions) => {
+    const service = open(options);
+    onTestFinished(() => service.close());
+    const { sessionId } = await service.createSession({});
+    await service.startTurn({ sessionId, prompt: "go" });
+  };
+  await run({ policies: { shell: "ask" }, approve });
+  expect(allowed.calls).toEqual([{ tool: "shell" }]);
+  await run({ policies: { shell: "ask" }, timeoutMs: 0 });
+  expect(ran).toHaveLength(2);
+  await run({ policies: { shell: "deny" }, approve });
+  await run({ policies: { shell: "allow" }, atLeast: { "*": "deny" }, approve });
+  expect(ran).toHaveLength(2);
+});
+
+test('a tool says what "always" allows, and a call that it says nothing for is asked about each time', async () => {
+  const ran: string[] = [];
+  const asked: unknown[] = [];
+  const tool: Tool = {
+    ...shellTool(ran),
+    policy: "ask",
+    always: (args) => {
+      const { command } = args as { command: string };
+      return command.includes("rm") ? undefined : { tool: "shell", command };
+    },
+  };
+  const commands = ["npm test", "npm test", "npm test --all", "rm a", "rm a"];
+  const service = createSessionService({
+    model: scriptedModel([...commands.map((command, id) => push(`${id}`, command)), "done"]),
+    tools: [tool],
+    approvals: {
+      approve: ({ args }, { always }) => {
+        asked.push([(args as { command: string }).command, always?.command]);
+        return { decision: "allow", always: "session" };
+      },
+    },
+  });
+  onTestFinished(() => service.close());
+  const { sessionId } = await service.createSession({});
+  await service.startTurn({ sessionId, prompt: "go" });
+  expect(ran).toEqual(commands);
+  expect(asked).toEqual([
+    ["npm test", "npm test"],
+    ["npm test --all", "npm test --all"],
+    ["rm a", undefined],
+    ["rm a", undefined],
+  ]);
+});
+
+test("an answer from another process never allows more than the one call", async () => {
+  const { service } = await openService({ replies: [push("a"), "done"], timeoutMs: 0 });
+  const { sessionId } = await service.createSession({});
+  await service.startTurn({ sessionId, prompt: "go" });
+  const [call] = await service.listApprovals({});
+  const answer = { sessionId, approvalId: call?.approvalId ?? "", decision: "allow" as const };
+  await expect(
+    service.answerApproval({ ...answer, always: "session" } as typeof answer),
+  ).rejects.toMatchObject({ code: "INVALID_PARAMS" });
 });

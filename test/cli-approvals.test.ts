@@ -45,7 +45,10 @@ test("a denial with a reason, piped in, changes the prompt of the next session",
     "no, ask the calendar instead\n",
   );
   expect(run.stderr).toContain('→ datetime {"time_zone":"Europe/Berlin"}');
-  expect(run.stderr).toContain("Run it? y, n, or n and why ›");
+  expect(run.stderr).toContain('"always" allows every call of datetime');
+  expect(run.stderr).toContain(
+    "Run it? y, n, n and why, s (always in this session), p (always in this project) ›",
+  );
   expect([run.code, run.stdout]).toEqual([0, "I see\n"]);
   const known = await project.rkat(["knowledge", "list"]);
   expect(known.stdout).toMatch(/^rule {7}When you are about to call datetime/);
@@ -160,4 +163,15 @@ test("with knowledge off nothing is learned, and its commands say so", async () 
   const added = await project.rkat(["knowledge", "add", "Always use pnpm."]);
   expect(added.code).toBe(40);
   expect(added.stderr).toContain("enabled = true under [knowledge]");
+});
+
+test("p allows the shown calls in every session of the project, and no file in the project says so", async () => {
+  const project = await projectThatAsks(asks("a"), "late", asks("b"), "later");
+  const first = await project.rkat(["run", "--on-approval", "prompt", "go"], "p\n");
+  expect([first.code, first.stdout]).toEqual([0, "late\n"]);
+  const second = await project.rkat(["run", "go"]);
+  expect([second.code, second.stdout]).toEqual([0, "later\n"]);
+  project.write(".rkat/config.toml", '[tools.datetime]\npolicy = "deny"');
+  const third = await projectThatAsks(asks("c"), "not here");
+  expect((await third.rkat(["run", "go"])).code).toBe(25);
 });

@@ -1,4 +1,10 @@
-import type { ApprovalAnswer, PendingApproval, ToolPolicy } from "../core/approval.ts";
+import type {
+  AllowedCalls,
+  AllowedFor,
+  ApprovalAnswer,
+  PendingApproval,
+  ToolPolicy,
+} from "../core/approval.ts";
 import type { DurableEvent, ToolApprovalRequested, ToolApprovalResolved } from "../core/event.ts";
 import { newId } from "../core/ids.ts";
 import { contentText, type ToolUse } from "../core/message.ts";
@@ -9,11 +15,16 @@ import type { WaitingCall } from "../core/waiting-calls.ts";
 import { toolFailure } from "./execute-tool.ts";
 import { completed } from "./run-events.ts";
 
+/** An answer, with the calls that it allows from now on. */
+export interface GivenAnswer extends ApprovalAnswer {
+  readonly allows?: AllowedCalls & { readonly for: AllowedFor };
+}
+
 /** Decides whether a tool call runs, and asks for approval. */
 export interface Approvals {
-  policyOf(toolName: string): ToolPolicy;
+  policyOf(call: Pick<ToolUse, "name" | "args">): ToolPolicy;
   /** Resolves with the answer, or with `undefined` when none came in time. Rejects when `signal` aborts. */
-  ask(approval: PendingApproval, signal: AbortSignal): Promise<ApprovalAnswer | undefined>;
+  ask(approval: PendingApproval, signal: AbortSignal): Promise<GivenAnswer | undefined>;
   /** The log has the answers now, so the store may drop them. */
   settled(approvalIds: readonly string[]): Promise<void>;
 }
@@ -33,7 +44,7 @@ export function approvalRequested(
 export function approvalResolved(
   { id, name }: Pick<ToolUse, "id" | "name">,
   { approvalId, request }: Pick<WaitingCall, "approvalId" | "request">,
-  { decision, reason, by: whose = "user" }: ApprovalAnswer,
+  { decision, reason, by: whose = "user", allows }: GivenAnswer,
   by: ToolApprovalResolved["by"] = whose,
 ): DurableEvent {
   return {
@@ -45,6 +56,7 @@ export function approvalResolved(
     ...(reason === undefined || reason.trim() === "" ? {} : { reason: reason.trim() }),
     by,
     request,
+    ...(allows === undefined ? {} : { allows }),
   };
 }
 

@@ -9,6 +9,7 @@ import {
   approvalResolved,
   DENIALS,
   denied,
+  type GivenAnswer,
   refusedBySettings,
 } from "./approvals.ts";
 import type { RunBudget } from "./budget.ts";
@@ -32,7 +33,7 @@ type Ask = (
   call: ToolUse,
   waiting: WaitingCall,
   signal: AbortSignal,
-) => Promise<{ readonly answer: ApprovalAnswer; readonly superseded?: true } | undefined>;
+) => Promise<{ readonly answer: GivenAnswer; readonly superseded?: true } | undefined>;
 
 /** The events that follow new calls: which ones begin, need approval, or are denied. */
 export function announcedCalls(
@@ -41,7 +42,7 @@ export function announcedCalls(
 ): DurableEvent[] {
   return calls.map((call) => {
     const { id, name } = call;
-    switch (approvals?.policyOf(name)) {
+    switch (approvals?.policyOf(call)) {
       case "ask":
         return approvalRequested(call, log.state);
       case "deny":
@@ -112,12 +113,14 @@ async function runCall(
   const { log, approvals } = context;
   const waiting = log.state.waiting.get(call.id);
   if (!waiting) {
-    if (approvals?.policyOf(call.name) === "deny") {
+    if (approvals?.policyOf(call) === "deny") {
       return [completed(call, denied(DENIALS.settings(call.name)), true, 0)];
     }
     return await execute(call, context);
   }
-  const given = waiting.answer ? { answer: waiting.answer } : await ask(waiting);
+  const given: Awaited<ReturnType<Ask>> = waiting.answer
+    ? { answer: waiting.answer }
+    : await ask(waiting);
   if (!given) return undefined;
   const { answer, superseded } = given;
   const resolved = waiting.answer

@@ -98,8 +98,11 @@ export function ownKey(env: Environment): Uint8Array | undefined {
   }
 }
 
-/** Named after the identity of the project's folder. A hash of its path would need `node:crypto`, which loads slowly. */
-function trustFolder({ folder }: TrustedPlaces, env: Environment): string | undefined {
+/**
+ * Where you keep what you decided about a project. It is named after the identity of the project's
+ * folder: a hash of its path would need `node:crypto`, which loads slowly.
+ */
+export function trustFolder({ folder }: TrustedPlaces, env: Environment): string | undefined {
   const identity = existsSync(folder) ? identityOf(realpathSync(folder)) : undefined;
   return identity && join(dirname(userConfigFile(env)), "trust", identity);
 }

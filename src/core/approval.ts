@@ -18,6 +18,30 @@ export interface PendingApproval {
   readonly requestedAt: string;
 }
 
+/** Calls that run without another question: every call of a tool, or only those with this command. */
+export interface AllowedCalls {
+  readonly tool: string;
+  /** Left out: every call of the tool. */
+  readonly command?: string;
+}
+
+/** How long a call stays allowed: in this session, or in every session of the project. */
+export const ALLOWED_FOR = ["session", "project"] as const;
+
+export type AllowedFor = (typeof ALLOWED_FOR)[number];
+
+/** Whether `allowed` includes all of `calls`. */
+export function covers(allowed: AllowedCalls, calls: AllowedCalls): boolean {
+  const { tool, command = calls.command } = allowed;
+  return tool === calls.tool && command === calls.command;
+}
+
+/** What the user has allowed in a project, for all of its sessions. */
+export interface ProjectApprovals {
+  list(): readonly AllowedCalls[];
+  add(calls: AllowedCalls): void;
+}
+
 /** An answer to a request for approval. */
 export interface ApprovalAnswer {
   readonly decision: "allow" | "deny";
@@ -25,6 +49,8 @@ export interface ApprovalAnswer {
   readonly reason?: string;
   /** `settings`: a program decided. `model`: a model did. The project learns from a user only. Default `user`. */
   readonly by?: "user" | "model" | "settings";
+  /** Allows the calls that the callback was told of (`always`) from now on. */
+  readonly always?: AllowedFor;
 }
 
 /**
@@ -34,8 +60,10 @@ export interface ApprovalAnswer {
  * Contract:
  * - It is asked about one call at a time.
  * - `signal` aborts when another process has answered, or the turn has ended.
+ * - `always` is what an answer with `always` allows from now on. Show it before you give such an answer.
+ *   Without it, this call cannot be allowed for good.
  */
 export type Approve = (
   call: PendingApproval,
-  options: { readonly signal: AbortSignal },
+  options: { readonly signal: AbortSignal; readonly always?: AllowedCalls },
 ) => Promise<ApprovalAnswer | "later" | undefined> | ApprovalAnswer | "later" | undefined;

@@ -1,4 +1,4 @@
-import type { ToolPolicy } from "./approval.ts";
+import type { AllowedCalls, AllowedFor, ToolPolicy } from "./approval.ts";
 import type { ErrorCode } from "./errors.ts";
 import { newId } from "./ids.ts";
 import type { ContentBlock, Message, ProviderMeta, StopReason } from "./message.ts";
@@ -109,6 +109,8 @@ export type DurableEvent =
     }
   | ToolApprovalRequested
   | ToolApprovalResolved
+  /** The user took back what an earlier answer allowed for the session. */
+  | ({ readonly type: "approval_revoked" } & AllowedCalls)
   | { readonly type: "tool_execution_started"; readonly id: string; readonly name: string }
   | {
       readonly type: "tool_execution_completed";
@@ -260,6 +262,8 @@ export interface ToolApprovalResolved {
   readonly by: "user" | "model" | "settings" | "superseded";
   /** `seq` of the request. Missing when the settings decided without one. */
   readonly request?: number;
+  /** The calls that the answer allows from now on, and how long. */
+  readonly allows?: AllowedCalls & { readonly for: AllowedFor };
 }
 
 export interface CompactionCompleted {

@@ -1,3 +1,4 @@
+import type { AllowedCalls } from "./approval.ts";
 import type { PrunedOutput, SessionSettings } from "./event.ts";
 import type { HistoryRun } from "./history-entry.ts";
 import type { TaskRecord } from "./task.ts";
@@ -31,6 +32,7 @@ export interface SessionSnapshot {
   readonly pruned: readonly PrunedOutput[];
   /** Missing in snapshots of earlier versions, like all that follow. */
   readonly token_counts?: TokenCountsSnapshot;
+  readonly allowed?: readonly AllowedCalls[];
   readonly task?: TaskRecord;
   readonly denied?: readonly DeniedCall[];
   readonly shown_task?: ShownTask | null;

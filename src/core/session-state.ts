@@ -1,3 +1,4 @@
+import { type AllowedCalls, covers } from "./approval.ts";
 import type {
   CompactionCompleted,
   PrunedOutput,
@@ -45,6 +46,8 @@ export class SessionState {
   running = false;
   /** Calls that wait for approval. No snapshot is taken while there are any. */
   readonly waiting = new WaitingCalls();
+  /** The calls that the user allowed for the rest of the session. */
+  allowed: readonly AllowedCalls[] = [];
   /** The task record and the pins. */
   readonly working = new WorkingMemory();
   /** How its models count. */
@@ -148,6 +151,12 @@ export class SessionState {
         this.lastInputTokens = 0;
         this.#prune(event.pruned);
         return;
+      case "tool_approval_resolved":
+        if (event.allows?.for === "session") this.#allow(event.allows);
+        return;
+      case "approval_revoked":
+        this.allowed = this.allowed.filter((calls) => !covers(event, calls));
+        return;
       case "compaction_failed":
         this.lastCompactionCall = this.modelCalls;
         if (event.usage) this.usage = addUsage(this.usage, event.usage);
@@ -159,6 +168,12 @@ export class SessionState {
         this.#isOutdated = true;
         return;
     }
+  }
+
+  #allow({ tool, command }: AllowedCalls): void {
+    const calls = { tool, ...(command === undefined ? {} : { command }) };
+    if (!this.allowed.some((known) => covers(known, calls)))
+      this.allowed = [...this.allowed, calls];
   }
 
   #weigh(message: Message): number {
@@ -255,6 +270,7 @@ export class SessionState {
       summary: index < 0 ? null : { seq: this.#history[index]?.id ?? 0, index },
       pruned: this.#pruned,
       token_counts: this.counts.snapshot(),
+      ...(this.allowed.length === 0 ? {} : { allowed: this.allowed }),
       ...this.working.snapshot(),
     };
   }
@@ -336,6 +352,7 @@ function scalarsOf(snapshot: SessionSnapshot) {
     turns: snapshot.turns,
     messageCount: snapshot.message_count,
     lastAssistantText: snapshot.last_assistant_text,
+    allowed: snapshot.allowed ?? [],
   };
 }
 

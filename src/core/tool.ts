@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { ToolPolicy } from "./approval.ts";
+import type { AllowedCalls, ToolPolicy } from "./approval.ts";
 import { issuesOf, issuesText } from "./issues.ts";
 
 /** A JSON Schema of a tool's arguments; its `type` is `object`. */
@@ -25,8 +25,13 @@ export interface Tool {
   readonly definition: ToolDefinition;
   /** Time limit of one call. Default: the agent's limit. */
   readonly timeoutMs?: number;
-  /** The policy for calls when no setting names the tool. */
-  readonly policy?: ToolPolicy;
+  /** The policy for calls when no setting names the tool. A function decides by the arguments. */
+  readonly policy?: ToolPolicy | ((args: unknown) => ToolPolicy | undefined);
+  /**
+   * The calls that "always" allows after a call with these arguments. `undefined`: there is no
+   * "always" for it. Without this method, "always" allows every call of the tool.
+   */
+  always?(args: unknown): AllowedCalls | undefined;
   execute(args: unknown, context: ToolContext): Promise<string | ToolOutput>;
 }
 
@@ -68,7 +73,8 @@ export function defineTool<Input extends z.ZodType>(options: {
   readonly description: string;
   readonly input: Input;
   readonly timeoutMs?: number;
-  readonly policy?: ToolPolicy;
+  readonly policy?: Tool["policy"];
+  readonly always?: NonNullable<Tool["always"]>;
   execute(input: z.output<Input>, context: ToolContext): Promise<unknown> | unknown;
 }): Tool {
   const { $schema: _, ...input_schema } = z.toJSONSchema(options.input, { io: "input" });
@@ -76,6 +82,7 @@ export function defineTool<Input extends z.ZodType>(options: {
     definition: { name: options.name, description: options.description, input_schema },
     ...(options.timeoutMs === undefined ? {} : { timeoutMs: options.timeoutMs }),
     ...(options.policy === undefined ? {} : { policy: options.policy }),
+    ...(options.always === undefined ? {} : { always: options.always }),
     async execute(args, context) {
       const parsed = options.input.safeParse(args);
       if (!parsed.success) {

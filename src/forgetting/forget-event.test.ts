@@ -60,7 +60,9 @@ const SAMPLES: { readonly [Of in Type]: Sample<Of> } = {
     decision: "deny",
     reason: said("No"),
     by: "user",
+    allows: { tool: "send", command: said("Command"), for: "session" },
   },
+  approval_revoked: { type: "approval_revoked", tool: "send", command: said("Command") },
   tool_execution_started: { type: "tool_execution_started", id: "c", name: "send" },
   tool_execution_completed: {
     type: "tool_execution_completed",

@@ -1,3 +1,4 @@
+import type { AllowedCalls } from "../core/approval.ts";
 import type { DurableEvent, StandingInstruction } from "../core/event.ts";
 import { type ContentBlock, FORGOTTEN, indexableText, isRecall } from "../core/message.ts";
 import { emptiedJson, forgottenMessage, inJson, messageWithoutCopies } from "./forget-message.ts";
@@ -123,15 +124,19 @@ export const FORGETTING: Rows = {
     }),
   },
   tool_approval_resolved: {
-    forgotten: (event, extent) =>
-      extent === "everything" && event.reason !== undefined
-        ? { ...event, reason: FORGOTTEN }
-        : event,
-    copies: (event, phrases) =>
-      event.reason === undefined
-        ? event
-        : { ...event, reason: phrases.removeFrom(event.reason, "whole") },
+    forgotten: (event, extent) => {
+      if (extent !== "everything") return event;
+      // A call that was allowed by its command needs approval again.
+      const { allows: _, reason, ...rest } = event;
+      return reason === undefined ? rest : { ...rest, reason: FORGOTTEN };
+    },
+    copies: (event, phrases) => ({
+      ...event,
+      ...(event.reason === undefined ? {} : { reason: phrases.removeFrom(event.reason, "whole") }),
+      ...(event.allows === undefined ? {} : { allows: callsWithout(event.allows, phrases) }),
+    }),
   },
+  approval_revoked: { copies: callsWithout },
   tool_execution_started: NO_TEXT,
   tool_execution_completed: {
     said: ({ result }) => [result],
@@ -182,6 +187,13 @@ function errorWithout<Event extends { readonly error: string }>(
   phrases: ForgottenPhrases,
 ): Event {
   return { ...event, error: phrases.removeFrom(event.error, "whole") };
+}
+
+function callsWithout<Calls extends AllowedCalls>(calls: Calls, phrases: ForgottenPhrases): Calls {
+  const { command } = calls;
+  return command === undefined
+    ? calls
+    : { ...calls, command: phrases.removeFrom(command, "whole") };
 }
 
 function blocksWithout(blocks: readonly ContentBlock[], phrases: ForgottenPhrases) {

@@ -74,7 +74,13 @@ export function redactEvent(event: DurableEvent): DurableEvent {
     case "tool_approval_requested":
       return { ...event, args: redactJson(event.args), goal: redactSecrets(event.goal) };
     case "tool_approval_resolved":
-      return event.reason === undefined ? event : { ...event, reason: redactSecrets(event.reason) };
+      return {
+        ...event,
+        ...(event.reason === undefined ? {} : { reason: redactSecrets(event.reason) }),
+        ...(event.allows === undefined ? {} : { allows: redactJson(event.allows) }),
+      };
+    case "approval_revoked":
+      return redactJson(event);
     case "tool_execution_completed":
       return { ...event, result: redactSecrets(event.result) };
     case "compaction_completed":

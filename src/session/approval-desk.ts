@@ -1,10 +1,19 @@
-import { type Approvals, approvalResolved } from "../agent/approvals.ts";
+import { type Approvals, approvalResolved, type GivenAnswer } from "../agent/approvals.ts";
 import { policyOf, stricter, type ToolPolicies } from "../agent/tool-policy.ts";
 import type { ToolSet } from "../agent/tool-set.ts";
-import type { ApprovalAnswer, Approve, PendingApproval } from "../core/approval.ts";
+import {
+  type AllowedCalls,
+  type AllowedFor,
+  type ApprovalAnswer,
+  type Approve,
+  covers,
+  type PendingApproval,
+  type ProjectApprovals,
+} from "../core/approval.ts";
 import type { ApprovalStore } from "../core/approval-store.ts";
-import type { SessionSettings } from "../core/event.ts";
 import { joinSignals } from "../core/join-signals.ts";
+import type { ToolUse } from "../core/message.ts";
+import type { SessionState } from "../core/session-state.ts";
 import type { LiveSession } from "./live-session.ts";
 
 export interface ApprovalOptions {
@@ -15,6 +24,8 @@ export interface ApprovalOptions {
   readonly policies?: ToolPolicies;
   /** Policies that make those stricter, and never looser: a call meets the stricter of both. */
   readonly atLeast?: ToolPolicies;
+  /** What the user has allowed for good. Such a call is not asked about; a denial by a policy stays. */
+  readonly allowed?: ProjectApprovals;
   /** Callback that asks the user. Any process may answer first, through `answerApproval`. */
   readonly approve?: Approve;
   /** How long a turn waits for an answer before it ends with `approval_required`. Default 600 000. */
@@ -43,19 +54,36 @@ export class ApprovalDesk {
   }
 
   /** The approvals of a session. Its own policies can only be stricter than the service's. */
-  of(settings: SessionSettings, tools: ToolSet): Approvals {
-    const { policies = {}, atLeast = {} } = this.#options;
+  of(state: Pick<SessionState, "settings" | "allowed">, tools: ToolSet): Approvals {
+    const { policies = {}, atLeast = {}, allowed } = this.#options;
+    const given: AllowedCalls[] = [];
+    const isAllowed = (calls: AllowedCalls | undefined) =>
+      calls !== undefined &&
+      [...given, ...state.allowed, ...(allowed?.list() ?? [])].some((known) =>
+        covers(known, calls),
+      );
     return {
-      policyOf: (name) => {
-        const tool = { name, policy: tools.get(name)?.policy, builtin: tools.isBuiltin(name) };
-        const { builtin } = tool;
-        const own = policyOf({ name, builtin }, settings.approvals ?? {});
-        return [own, policyOf({ name, builtin }, atLeast)].reduce(
-          stricter,
-          policyOf(tool, policies),
-        );
+      policyOf: (call) => {
+        const { name } = call;
+        const builtin = tools.isBuiltin(name);
+        const own = tools.get(name)?.policy;
+        const tool = { name, policy: typeof own === "function" ? own(call.args) : own, builtin };
+        const policy = [state.settings.approvals ?? {}, atLeast]
+          .map((policies) => policyOf({ name, builtin }, policies))
+          .reduce(stricter, policyOf(tool, policies));
+        return policy === "ask" && isAllowed(alwaysOf(call, tools)) ? "allow" : policy;
       },
-      ask: (approval, signal) => this.#ask(approval, signal),
+      ask: (approval, signal) => {
+        const { tool: name, args } = approval;
+        const always = alwaysOf({ name, args }, tools);
+        const question = {
+          approval,
+          always,
+          isAllowed: () => isAllowed(always),
+          allow: (calls: AllowedCalls) => void given.push(calls),
+        };
+        return this.#ask(question, signal);
+      },
       settled: (approvalIds) => this.#store.remove({ approvalIds }),
     };
   }
@@ -81,14 +109,16 @@ export class ApprovalDesk {
     await this.#store.remove({ approvalIds: [...answers.keys()] });
   }
 
-  async #ask(approval: PendingApproval, stopped: AbortSignal): Promise<ApprovalAnswer | undefined> {
+  async #ask(question: Question, stopped: AbortSignal): Promise<GivenAnswer | undefined> {
+    if (question.isAllowed()) return { decision: "allow", by: "settings" };
+    const { approval } = question;
     const { approvalId } = approval;
     const { timeoutMs = TIMEOUT_MS } = this.#options;
     await this.#store.add([approval]);
     const over = new AbortController();
     const { signal, release } = joinSignals([stopped, over.signal], timeoutMs);
     try {
-      const asked = this.#askHere(approval, signal);
+      const asked = this.#askHere(question, signal);
       return await Promise.race([asked, this.#lookOut(approvalId, signal)]);
     } finally {
       over.abort();
@@ -99,7 +129,7 @@ export class ApprovalDesk {
   }
 
   /** Polls for an answer until there is one or `signal` aborts. */
-  async #lookOut(approvalId: string, signal: AbortSignal): Promise<ApprovalAnswer | undefined> {
+  async #lookOut(approvalId: string, signal: AbortSignal): Promise<GivenAnswer | undefined> {
     for (;;) {
       const answer = (await this.#store.answers([approvalId])).get(approvalId);
       if (answer || signal.aborted) return answer;
@@ -117,24 +147,68 @@ export class ApprovalDesk {
   }
 
   /** Asks through the callback. Never resolves when the callback leaves the call to others. */
-  async #askHere(
-    approval: PendingApproval,
-    signal: AbortSignal,
-  ): Promise<ApprovalAnswer | undefined> {
-    const { approve } = this.#options;
+  async #askHere(question: Question, signal: AbortSignal): Promise<GivenAnswer | undefined> {
     const forever = new Promise<never>(() => {});
-    if (!approve) return await forever;
-    const { approvalId, sessionId } = approval;
-    const before = this.#lastAsked;
-    const asked = before.then(() => (signal.aborted ? undefined : approve(approval, { signal })));
-    this.#lastAsked = asked.catch(() => {});
-    const answer = await asked.catch((error: unknown) => {
-      if (!signal.aborted) this.#onError(error);
-      return undefined;
-    });
+    if (!this.#options.approve) return await forever;
+    const asked = this.#lastAsked
+      .then(() => this.#askUser(question, signal))
+      .catch((error: unknown) => {
+        if (!signal.aborted) this.#onError(error);
+        return "left to others" as const;
+      });
+    this.#lastAsked = asked;
+    const answer = await asked;
     if (answer === "later") return undefined;
-    if (!answer || signal.aborted) return await forever;
-    if (await this.#store.answer(approvalId, sessionId, answer)) return answer;
-    return (await this.#store.answers([approvalId])).get(approvalId) ?? answer;
+    return answer === "left to others" ? await forever : answer;
   }
+
+  async #askUser(
+    { approval, always, isAllowed, allow }: Question,
+    signal: AbortSignal,
+  ): Promise<GivenAnswer | "later" | "left to others"> {
+    if (signal.aborted) return "left to others";
+    // The answer to the call before may have allowed this one too.
+    const answer = isAllowed()
+      ? ({ decision: "allow", by: "settings" } as const)
+      : await this.#options.approve?.(approval, { signal, ...(always ? { always } : {}) });
+    if (answer === "later") return "later";
+    if (!answer || signal.aborted) return "left to others";
+    const { approvalId, sessionId } = approval;
+    const { always: howLong, ...plain }: ApprovalAnswer = answer;
+    if (!(await this.#store.answer(approvalId, sessionId, plain))) {
+      return (await this.#store.answers([approvalId])).get(approvalId) ?? plain;
+    }
+    if (!howLong || !always || plain.decision === "deny") return plain;
+    allow(always);
+    return { ...plain, allows: { ...always, for: this.#remember(always, howLong) } };
+  }
+
+  /** Returns how long the calls stay allowed. What cannot be stored holds for the session. */
+  #remember(calls: AllowedCalls, howLong: AllowedFor): AllowedFor {
+    const { allowed } = this.#options;
+    if (howLong === "session" || !allowed) return "session";
+    try {
+      allowed.add(calls);
+      return "project";
+    } catch (error) {
+      this.#onError(error);
+      return "session";
+    }
+  }
+}
+
+interface Question {
+  readonly approval: PendingApproval;
+  /** What "always" allows; undefined when there is no "always". */
+  readonly always: AllowedCalls | undefined;
+  isAllowed(): boolean;
+  /** Allows calls for the rest of the turn, before the log has the answer. */
+  allow(calls: AllowedCalls): void;
+}
+
+/** The calls that "always" allows after this one. */
+function alwaysOf({ name, args }: Pick<ToolUse, "name" | "args">, tools: ToolSet) {
+  const tool = tools.get(name);
+  if (!tool) return undefined;
+  return tool.always ? tool.always(args) : { tool: name };
 }

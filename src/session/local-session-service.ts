@@ -251,7 +251,7 @@ export class LocalSessionService implements SessionService {
       if (content === undefined && state.openCalls.length === 0) throw nothingToGoOnWith();
       const settings = await this.#settings.forTurn(state, request);
       const tools = this.#toolsOf(state.settings);
-      const approvals = this.#desk.of(state.settings, tools);
+      const approvals = this.#desk.of(state, tools);
       const prompt =
         content === undefined
           ? undefined

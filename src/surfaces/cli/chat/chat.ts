@@ -13,10 +13,10 @@ import { printable } from "../render/printable.ts";
 import { renderEvent } from "../render/render-event.ts";
 import { type Style, styleFor } from "../render/style.ts";
 import {
-  APPROVAL_QUESTION,
   answerOf,
+  approvalQuestion,
   isTypedAhead,
-  NOT_ANSWERED,
+  notAnswered,
   renderCall,
 } from "../terminal/approval-prompt.ts";
 import { LearnedRules } from "../terminal/learned-rules.ts";
@@ -115,16 +115,18 @@ export class Chat implements Conversation {
   }
 
   /** Asks at the prompt whether a tool call may run. Ctrl-C stops the turn. */
-  readonly approve: Approve = async (call, { signal }) => {
+  readonly approve: Approve = async (call, { signal, always }) => {
     this.#running?.view.end();
-    await this.say(renderCall(call, this.style));
+    await this.say(renderCall(call, this.style, always));
     const askedAt = performance.now();
     for (;;) {
-      const typed = await this.editor.read(this.style.cyan(APPROVAL_QUESTION), signal);
+      const typed = await this.editor.read(this.style.cyan(approvalQuestion(always)), signal);
       if (typed.type !== "text") break;
-      const answer = isTypedAhead(askedAt, this.terminal) ? undefined : answerOf(typed.text);
+      const answer = isTypedAhead(askedAt, this.terminal)
+        ? undefined
+        : answerOf(typed.text, always);
       if (answer) return answer;
-      await this.say(NOT_ANSWERED);
+      await this.say(notAnswered(always));
     }
     this.#running?.stop.abort();
     return undefined;

@@ -35,7 +35,7 @@ export function askingOf(
   switch (asked ?? wayFor(terminal, config)) {
     case "prompt": {
       const prompt = new ApprovalPrompt(terminal, styleFor(terminal.stderr, terminal.env));
-      return { approve: (call, { signal }) => prompt.ask(call, signal) };
+      return { approve: (call, options) => prompt.ask(call, options) };
     }
     case "wait":
       return {};

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { answerOf } from "./approval-prompt.ts";
+import { styleFor } from "../render/style.ts";
+import { answerOf, approvalQuestion, renderCall } from "./approval-prompt.ts";
 
 test.each(["y", "Y", " yes "])("%j allows the call", (line) => {
   expect(answerOf(line)).toEqual({ decision: "allow" });
@@ -20,3 +21,25 @@ test.each(["", "yes please", "yess", "maybe", "never", "not now", "ok", "/help",
     expect(answerOf(line)).toBeUndefined();
   },
 );
+
+test("s and p allow for good, where the question says what they allow", () => {
+  const always = { tool: "edit_file" };
+  expect(answerOf("s", always)).toEqual({ decision: "allow", always: "session" });
+  expect(answerOf(" P ", always)).toEqual({ decision: "allow", always: "project" });
+  for (const line of ["s", "p"]) expect(answerOf(line)).toBeUndefined();
+  for (const line of ["a", "always", "sp", "ss"]) expect(answerOf(line, always)).toBeUndefined();
+});
+
+test('the question says what "always" allows, in full', () => {
+  const style = styleFor({ isTerminal: false }, {});
+  const call = { tool: "run_command", args: { command: "npm test" } };
+  const always = { tool: "run_command", command: "npm test" };
+  expect(renderCall(call, style, always)).toContain(
+    '"always" allows run_command with exactly this: npm test',
+  );
+  expect(renderCall(call, style, { tool: "edit_file" })).toContain(
+    '"always" allows every call of edit_file',
+  );
+  expect(renderCall(call, style)).not.toContain("always");
+  expect(approvalQuestion(undefined)).not.toContain("always");
+});

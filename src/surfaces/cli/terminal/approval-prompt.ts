@@ -1,11 +1,26 @@
 import { createInterface, type Interface } from "node:readline";
-import type { ApprovalAnswer, PendingApproval } from "../../../core/approval.ts";
-import { oneLine } from "../render/printable.ts";
+import type {
+  AllowedCalls,
+  ApprovalAnswer,
+  Approve,
+  PendingApproval,
+} from "../../../core/approval.ts";
+import { oneLine, printable } from "../render/printable.ts";
 import type { Style } from "../render/style.ts";
 import type { Terminal } from "./terminal.ts";
 
-export const APPROVAL_QUESTION = "Run it? y, n, or n and why › ";
-export const NOT_ANSWERED = 'Type y or n. "n" and a reason tells the model why.\n';
+const ALWAYS_KEYS = "s (always in this session), p (always in this project)";
+
+/** The question after a call. Without `always`, this call cannot be allowed for good. */
+export function approvalQuestion(always: AllowedCalls | undefined): string {
+  return always ? `Run it? y, n, n and why, ${ALWAYS_KEYS} › ` : "Run it? y, n, or n and why › ";
+}
+
+/** What to type, after a line that was no answer. */
+export function notAnswered(always: AllowedCalls | undefined): string {
+  const keys = always ? `y, n, ${ALWAYS_KEYS}` : "y or n";
+  return `Type ${keys}. "n" and a reason tells the model why.\n`;
+}
 
 const TYPED_AHEAD_MS = 250;
 
@@ -16,15 +31,33 @@ export function isTypedAhead(askedAt: number, { stdin }: Terminal): boolean {
 
 const ARGUMENTS_SHOWN = 500;
 
-/** A call that waits for approval, on one line. */
-export function renderCall({ tool, args }: PendingApproval, style: Style): string {
+/** A call that waits for approval, and what "always" would allow. */
+export function renderCall(
+  { tool, args }: Pick<PendingApproval, "tool" | "args">,
+  style: Style,
+  always?: AllowedCalls,
+): string {
   const shown = oneLine(JSON.stringify(args) ?? "", ARGUMENTS_SHOWN);
-  return `${style.yellow("→")} ${style.bold(oneLine(tool, 80))} ${shown}`;
+  const call = `${style.yellow("→")} ${style.bold(oneLine(tool, 80))} ${shown}`;
+  return always ? `${call}\n  ${style.dim(`"always" allows ${renderAllowed(always)}`)}` : call;
 }
 
-/** What an answer means: "y", "n", or "n too slow". `undefined` when it is none of them. */
-export function answerOf(line: string): ApprovalAnswer | undefined {
+/** Calls that are allowed for good: `every call of edit_file`. */
+export function renderAllowed({ tool, command }: AllowedCalls): string {
+  const name = oneLine(tool, 80);
+  return command === undefined
+    ? `every call of ${name}`
+    : `${name} with exactly this: ${printable(command)}`;
+}
+
+/**
+ * What an answer means: "y", "n", "n too slow", and, where there is an "always", "s" for this session and
+ * "p" for this project. `undefined` when it is none of them.
+ */
+export function answerOf(line: string, always?: AllowedCalls): ApprovalAnswer | undefined {
   if (/^\s*(?:y|yes)\s*$/i.test(line)) return { decision: "allow" };
+  if (always && /^\s*s\s*$/i.test(line)) return { decision: "allow", always: "session" };
+  if (always && /^\s*p\s*$/i.test(line)) return { decision: "allow", always: "project" };
   const [denied] = /^\s*(?:no|n)(?:[\s,.:;]|$)\s*/i.exec(line) ?? [];
   if (denied === undefined) return undefined;
   const reason = line.slice(denied.length).trim();
@@ -48,19 +81,19 @@ export class ApprovalPrompt {
 
   async ask(
     call: PendingApproval,
-    signal: AbortSignal,
+    { signal, always }: Parameters<Approve>[1],
   ): Promise<ApprovalAnswer | "later" | undefined> {
     const { stderr, stdin } = this.#terminal;
-    const question = this.#style.cyan(APPROVAL_QUESTION);
-    await stderr.write(`${renderCall(call, this.#style)}\n${question}`);
+    const question = this.#style.cyan(approvalQuestion(always));
+    await stderr.write(`${renderCall(call, this.#style, always)}\n${question}`);
     const askedAt = performance.now();
     for (;;) {
       const line = await this.#line(signal);
       if (!stdin.isTerminal || line === undefined) await stderr.write("\n");
       if (line === undefined) return signal.aborted ? undefined : "later";
-      const answer = isTypedAhead(askedAt, this.#terminal) ? undefined : answerOf(line);
+      const answer = isTypedAhead(askedAt, this.#terminal) ? undefined : answerOf(line, always);
       if (answer) return answer;
-      await stderr.write(`${NOT_ANSWERED}${question}`);
+      await stderr.write(`${notAnswered(always)}${question}`);
     }
   }
 
