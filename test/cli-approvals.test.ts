@@ -165,13 +165,14 @@ test("with knowledge off nothing is learned, and its commands say so", async () 
   expect(added.stderr).toContain("enabled = true under [knowledge]");
 });
 
-test("p allows the shown calls in every session of the project, and no file in the project says so", async () => {
-  const project = await projectThatAsks(asks("a"), "late", asks("b"), "later");
+test("p allows the shown calls in every session of the project, and the project's own denial wins over it", async () => {
+  const project = await projectThatAsks(asks("a"), "late", asks("b"), "later", asks("c"), "I see");
   const first = await project.rkat(["run", "--on-approval", "prompt", "go"], "p\n");
   expect([first.code, first.stdout]).toEqual([0, "late\n"]);
   const second = await project.rkat(["run", "go"]);
   expect([second.code, second.stdout]).toEqual([0, "later\n"]);
   project.write(".rkat/config.toml", '[tools.datetime]\npolicy = "deny"');
-  const third = await projectThatAsks(asks("c"), "not here");
-  expect((await third.rkat(["run", "go"])).code).toBe(25);
+  const third = await project.rkat(["run", "go", "--verbose"]);
+  expect([third.code, third.stdout]).toEqual([0, "I see\n"]);
+  expect(third.stderr).toContain("The settings do not allow datetime.");
 });
