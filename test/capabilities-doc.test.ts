@@ -53,6 +53,7 @@ const QUESTIONS: readonly (readonly [row: string, operation: string, request: Re
 const REQUESTS: Readonly<Record<string, Request>> = {
   startTurn: { prompt: "hi" },
   resume: { prompt: "hi" },
+  appendMessages: { messages: [{ role: "user", content: "hi" }] },
   pin: { position: 1 },
   unpin: { position: 1 },
   searchMemory: { query: "fox" },

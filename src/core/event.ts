@@ -31,8 +31,18 @@ export type DurableEvent =
     }
   | { readonly type: "session_archived"; readonly session_id: string }
   | { readonly type: "session_unarchived"; readonly session_id: string }
-  /** A message from outside of turns: a system prompt, or the history that a session was created with. */
-  | { readonly type: "message_added"; readonly message: Message; readonly origin?: Origin }
+  /** A message from outside of turns: a system prompt, the history that a session was created with, or one that was appended. */
+  | {
+      readonly type: "message_added";
+      readonly message: Message;
+      readonly origin?: Origin;
+      /** This is the first of so many messages that were appended together, under a key. */
+      readonly batch?: {
+        /** A hash of the key. */
+        readonly key: string;
+        readonly messages: number;
+      };
+    }
   | {
       readonly type: "skills_resolved";
       readonly skills: readonly string[];

@@ -7,6 +7,7 @@ import { KNOWLEDGE_KINDS } from "./knowledge.ts";
 import { MEMORY_KINDS } from "./memory-store.ts";
 import { contentSchema, messageSchema } from "./message-schema.ts";
 import { TASK_LIMITS } from "./task.ts";
+import { issuesOfBatch } from "./whole-calls.ts";
 
 /**
  * The requests of a session service. The service checks them, so a bad request fails in the same way
@@ -84,6 +85,24 @@ export const startTurn = z.strictObject({
 
 /** Without a prompt it continues a run whose calls waited for approval. */
 export const resumeTurn = startTurn.extend({ prompt: startTurn.shape.prompt.optional() });
+
+export const appendMessages = z.strictObject({
+  sessionId,
+  /** Stored whole or not at all. Every tool call must come with its result. */
+  messages: z
+    .array(messageSchema)
+    .min(1)
+    .max(10_000)
+    .superRefine((messages, { issues, value }) => {
+      for (const issue of issuesOfBatch(messages)) {
+        issues.push({ code: "custom", input: value, ...issue, path: [...issue.path] });
+      }
+    }),
+  /** A name for this batch. A retry with the same key adds nothing. A session remembers its last 256 keys. */
+  key: z.string().min(1).max(200).optional(),
+  /** Who wrote the user messages. Without it they are a program's, and teach nothing. */
+  origin: origin.optional(),
+});
 
 export const sessionRequest = z.strictObject({ sessionId });
 
@@ -271,6 +290,7 @@ export type StartTurn = z.input<typeof startTurn>;
 export type ResumeTurn = z.input<typeof resumeTurn>;
 /** A checked request for a turn. */
 export type CheckedTurn = Given<z.output<typeof resumeTurn>>;
+export type AppendMessages = z.input<typeof appendMessages>;
 export type ListApprovals = z.infer<typeof listApprovals>;
 export type AnswerApproval = z.infer<typeof answerApproval>;
 export type ListKnowledge = z.infer<typeof listKnowledge>;

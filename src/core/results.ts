@@ -19,6 +19,7 @@ import {
   type ContextView,
   type Distillation,
   type MemoryForgotten,
+  type MessagesAppended,
   type Pins,
   type SessionCreated,
   type SessionSummary,
@@ -62,6 +63,14 @@ export const turnResult = shape<TurnResult>()({
   modelCalls: count,
   toolCalls: count,
   usage,
+});
+
+export const messagesAppended = shape<MessagesAppended>()({
+  sessionId: z.string(),
+  added: count,
+  messages: z.array(count),
+  turns: count,
+  historyTokens: count,
 });
 
 /** With `compacted` false there is a reason, with true there are the figures. */

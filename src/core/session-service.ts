@@ -7,6 +7,7 @@ import type { Message } from "./message.ts";
 import type {
   AddKnowledge,
   AnswerApproval,
+  AppendMessages,
   CompactSession,
   CreateSession,
   DeleteSession,
@@ -56,6 +57,11 @@ export interface SessionService {
    * it continues a turn whose tool calls waited for approval.
    */
   resume(request: ResumeTurn, options?: TurnOptions): Promise<TurnResult>;
+  /**
+   * Adds messages to the history without a turn, to record what another program's loop did. All are
+   * stored, or none. No model is called; the next turn compacts when that is due.
+   */
+  appendMessages(request: AppendMessages): Promise<MessagesAppended>;
   /** Interrupts the turn that runs in this process. `SESSION_NOT_RUNNING` when there is none. */
   interrupt(request: SessionRequest): Promise<void>;
   /** Compacts now, whatever the threshold says. Needs `session-compaction`. */
@@ -151,6 +157,18 @@ export interface SubscribeOptions {
 
 export interface SessionCreated {
   readonly sessionId: string;
+}
+
+export interface MessagesAppended {
+  readonly sessionId: string;
+  /** How many messages were new: all of them, or 0 when their key was used before. */
+  readonly added: number;
+  /** Their ids, in order. A retry with the same key returns the same ids. */
+  readonly messages: readonly number[];
+  /** Turns of the session so far. */
+  readonly turns: number;
+  /** Estimated tokens of the history. */
+  readonly historyTokens: number;
 }
 
 export interface TurnResult {

@@ -1,4 +1,5 @@
 import type { AllowedCalls } from "./approval.ts";
+import type { AppendedBatch } from "./appended-batches.ts";
 import type { PrunedOutput, SessionSettings } from "./event.ts";
 import type { HistoryRun } from "./history-entry.ts";
 import type { TaskRecord } from "./task.ts";
@@ -33,6 +34,7 @@ export interface SessionSnapshot {
   /** Missing in snapshots of earlier versions, like all that follow. */
   readonly token_counts?: TokenCountsSnapshot;
   readonly allowed?: readonly AllowedCalls[];
+  readonly appended?: readonly AppendedBatch[];
   readonly task?: TaskRecord;
   readonly denied?: readonly DeniedCall[];
   readonly shown_task?: ShownTask | null;

@@ -1,4 +1,5 @@
 import { type AllowedCalls, covers } from "./approval.ts";
+import { AppendedBatches } from "./appended-batches.ts";
 import type {
   CompactionCompleted,
   PrunedOutput,
@@ -52,6 +53,8 @@ export class SessionState {
   readonly working = new WorkingMemory();
   /** How its models count. */
   readonly counts = new TokenCounts();
+  /** What was appended under a key. */
+  readonly appended = new AppendedBatches();
   #history: HistoryEntry[] = [];
   #messages: Message[] = [];
   #runs: OpenRun[] = [];
@@ -116,6 +119,7 @@ export class SessionState {
     this.#note(stored);
     this.working.note(stored, call, this.#lastMessage);
     this.counts.note(stored);
+    this.appended.note(stored);
   }
 
   /** Id of the last message; 0 before the first. A summary is never the last. */
@@ -271,6 +275,7 @@ export class SessionState {
       pruned: this.#pruned,
       token_counts: this.counts.snapshot(),
       ...(this.allowed.length === 0 ? {} : { allowed: this.allowed }),
+      ...(this.appended.all.length === 0 ? {} : { appended: this.appended.all }),
       ...this.working.snapshot(),
     };
   }
@@ -303,6 +308,7 @@ export class SessionState {
     Object.assign(state, scalarsOf(snapshot));
     state.working.restore(snapshot);
     if (snapshot.token_counts) state.counts.restore(snapshot.token_counts);
+    if (snapshot.appended) state.appended.restore(snapshot.appended);
     await state.catchUp(read);
     return state;
   }

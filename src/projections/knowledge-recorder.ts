@@ -1,7 +1,7 @@
 import { isUsersWord, type StoredEvent, type ToolApprovalResolved } from "../core/event.ts";
 import type { EventStore, PositionedEvent } from "../core/event-store.ts";
 import type { NewKnowledge } from "../core/knowledge.ts";
-import { FORGOTTEN } from "../core/message.ts";
+import { contentText, FORGOTTEN } from "../core/message.ts";
 import { correctionOf } from "../knowledge/correction-of.ts";
 import { factOf } from "../knowledge/fact-of.ts";
 import { preferenceOf } from "../knowledge/preference-of.ts";
@@ -82,12 +82,16 @@ export class KnowledgeRecorder extends LogProjection {
   async #teaches(sessionId: string, stored: StoredEvent): Promise<readonly NewKnowledge[]> {
     const { seq, event } = stored;
     const time = new Date(stored.timestamp_ms).toISOString();
+    const preferences = (said: string) =>
+      preferencesIn(said).map((text, index) => preferenceOf(text, { sessionId, seq, index, time }));
     switch (event.type) {
       case "run_started":
-        if (!isUsersWord(event.origin)) return [];
-        return preferencesIn(event.prompt).map((text, index) =>
-          preferenceOf(text, { sessionId, seq, index, time }),
-        );
+        return isUsersWord(event.origin) ? preferences(event.prompt) : [];
+      case "message_added":
+        // Unlike a prompt, an added message is the user's word only if its origin says so.
+        return event.message.role === "user" && event.origin?.author === "user"
+          ? preferences(contentText(event.message.content))
+          : [];
       case "tool_call_requested":
         remember(this.#args, `${sessionId} ${event.id}`, event.args);
         return [];

@@ -20,6 +20,7 @@ import type {
   Distillation,
   MemoryForgotten,
   MemoryOperations,
+  MessagesAppended,
   Pins,
   SessionCreated,
   SessionService,
@@ -42,6 +43,7 @@ import { KnowledgeRecorder } from "../projections/knowledge-recorder.ts";
 import { MemoryIndex } from "../projections/memory-index.ts";
 import { ProjectionRunner } from "../projections/projection-runner.ts";
 import { SessionFiles } from "../projections/session-files.ts";
+import { appendMessages } from "./append-messages.ts";
 import { ApprovalDesk } from "./approval-desk.ts";
 import { ApprovalOperations } from "./approval-operations.ts";
 import { contextView } from "./context-view.ts";
@@ -264,6 +266,10 @@ export class LocalSessionService implements SessionService {
       const result = await runTurn(prompt, { ...settings, tools, approvals, log: session, signal });
       return { sessionId: state.id, ...result };
     });
+  }
+
+  appendMessages(request: requests.AppendMessages): Promise<MessagesAppended> {
+    return appendMessages(request, this.#work);
   }
 
   async compact(

@@ -29,7 +29,12 @@ export async function callOperation(
 }
 
 /** Operations other than prompts that may teach the project something. */
-const TEACHES: readonly OperationName[] = ["addKnowledge", "editKnowledge", "answerApproval"];
+const TEACHES: readonly OperationName[] = [
+  "addKnowledge",
+  "editKnowledge",
+  "answerApproval",
+  "appendMessages",
+];
 
 /**
  * A request that says who wrote its prompt. A program sends it, so it is no user's word unless the

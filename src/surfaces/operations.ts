@@ -73,6 +73,17 @@ export const OPERATIONS = {
     streams: true,
     needs: "session-store",
   },
+  appendMessages: {
+    description:
+      "Append messages to a session without running a turn, to record what another program's loop did.",
+    request: requests.appendMessages,
+    result: results.messagesAppended,
+    rpc: "session/append",
+    http: { method: "POST", path: "/sessions/{session_id}/append" },
+    tool: "session_append",
+    command: "sessions append",
+    effect: "adds",
+  },
   interrupt: {
     description: "Interrupt the running turn of a session.",
     request: requests.sessionRequest,

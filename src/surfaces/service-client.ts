@@ -37,6 +37,7 @@ export function serviceOver(connection: ServiceConnection): SessionService {
     createSession: (request) => call("createSession", request),
     startTurn: (request, options) => call("startTurn", request, options),
     resume: (request, options) => call("resume", request, options),
+    appendMessages: (request) => call("appendMessages", request),
     listApprovals: (request) => call("listApprovals", request),
     answerApproval: (request) => call("answerApproval", request),
     listKnowledge: (request) => call("listKnowledge", request),

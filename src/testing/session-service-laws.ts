@@ -136,6 +136,7 @@ export const sessionServiceLaws: readonly Law<OpenService>[] = [
         () => second.startTurn({ sessionId, prompt: "third" }),
         () => second.resume({ sessionId, prompt: "third" }),
         () => second.compact({ sessionId }),
+        () => second.appendMessages({ sessionId, messages: ASKED }),
         () => second.updateTask({ sessionId, goal: "Nothing." }),
         () => second.pin({ sessionId, position: 1 }),
         () => second.archive({ sessionId }),
@@ -249,6 +250,7 @@ export const sessionServiceLaws: readonly Law<OpenService>[] = [
         () => service.restore({ sessionId }),
         () => service.compact({ sessionId }),
         () => service.interrupt({ sessionId }),
+        () => service.appendMessages({ sessionId, messages: ASKED }),
         () => service.updateTask({ sessionId, goal: "Nothing." }),
         () => service.pin({ sessionId, position: 0 }),
         () => service.unpin({ sessionId, position: 0 }),
@@ -590,6 +592,158 @@ export const sessionServiceLaws: readonly Law<OpenService>[] = [
       const { history } = await service.read({ sessionId });
       const summary = history.find(({ message }) => isSummary(message));
       assert.match(JSON.stringify(summary?.message), /\[Start\] Fix the parser\./);
+    },
+  },
+  {
+    name: "appended messages are turns of the history, without a model call, and a search finds them",
+    durable: true,
+    async holds(open) {
+      const first = await (await open())({ capabilities: EVERYTHING, replies: ["Yes."] });
+      const { sessionId } = await first.createSession({});
+      const begun = await first.context({ sessionId });
+      const done = await first.appendMessages({ sessionId, messages: ASKED });
+      assert.deepEqual([done.sessionId, done.added, done.turns], [sessionId, ASKED.length, 2]);
+      assert.ok(done.historyTokens > 0);
+      const { history, turns, usage } = await first.read({ sessionId });
+      assert.equal(turns, 2);
+      assert.equal(usage.output_tokens, 0);
+      const appended = history.filter(({ message }) => message.role !== "system");
+      assert.deepEqual(
+        appended.map(({ message }) => message),
+        ASKED,
+      );
+      assert.deepEqual(
+        appended.map(({ id }) => id),
+        done.messages,
+      );
+      assert.deepEqual(
+        appended.map(({ turn }) => turn),
+        [0, 0, 0, 0, 1],
+      );
+      assert.ok((await first.context({ sessionId })).usedTokens > begun.usedTokens);
+      const [found] = await first.searchMemory({ query: "which harbour does the barge moor in" });
+      assert.equal(found?.id, `${sessionId}:${done.messages[0]}`);
+      const [logged] = await first.searchHistory({ query: "berth twelve" });
+      assert.equal(logged?.sessionId, sessionId);
+      // Nobody said that the user typed them.
+      assert.deepEqual(await first.listKnowledge({ kind: "preference" }), []);
+      await first.close();
+
+      const second = await (await open())({ capabilities: EVERYTHING, replies: ["Berth twelve."] });
+      const turn = await second.startTurn({ sessionId, prompt: "Which berth?" });
+      assert.deepEqual([turn.text, turn.turns], ["Berth twelve.", 3]);
+    },
+  },
+  {
+    name: "a batch that is appended again under its key adds nothing, also after everything was closed",
+    durable: true,
+    async holds(open) {
+      const first = await (await open())({ capabilities: EVERYTHING });
+      const { sessionId } = await first.createSession({});
+      const batch = { sessionId, messages: ASKED, key: "run 1" };
+      const done = await first.appendMessages(batch);
+      assert.deepEqual(await first.appendMessages(batch), { ...done, added: 0 });
+      const [again] = ASKED;
+      assert.ok(again);
+      const next = await first.appendMessages({ sessionId, messages: [again], key: "run 2" });
+      assert.equal(next.added, 1);
+      await first.close();
+
+      const second = await (await open())({ capabilities: EVERYTHING });
+      const repeated = await second.appendMessages(batch);
+      assert.deepEqual([repeated.added, repeated.messages], [0, done.messages]);
+      const { messageCount } = await second.read({ sessionId });
+      assert.equal(messageCount, 1 + ASKED.length + 1);
+      const other = { sessionId, messages: [again], key: "run 1" };
+      const refused = await assertCode(second.appendMessages(other), "SESSION_CONFLICT");
+      assert.match(refused.message, /"run 1" belongs to a batch of 5 messages/);
+    },
+  },
+  {
+    name: "a batch of messages is appended whole or not at all",
+    async holds(open) {
+      const service = await (await open())({ capabilities: EVERYTHING });
+      const { sessionId } = await service.createSession({});
+      const before = await service.read({ sessionId });
+      const [user, call, results] = ASKED;
+      assert.ok(user && call && results);
+      const batches: readonly (readonly [RegExp, readonly Message[]])[] = [
+        [/the next message has no result of it/, [user, call]],
+        [/which the message before does not make/, [user, results]],
+        [/which the message before does not make/, [call, user, results]],
+        [/has two results/, [call, { role: "tool_results", results: [RESULT, RESULT] }]],
+        [/only a compaction writes/, [{ role: "user", content: "x", kind: "compaction_summary" }]],
+        [/messages/, []],
+      ];
+      for (const [why, messages] of batches) {
+        const refused = await assertCode(
+          service.appendMessages({ sessionId, messages: [...messages] }),
+          "INVALID_PARAMS",
+        );
+        assert.match(refused.message, why);
+      }
+      assert.deepEqual(await service.read({ sessionId }), before);
+    },
+  },
+  {
+    name: "appending past the threshold calls no model; the next turn compacts",
+    async holds(open) {
+      const replies = ["The summary of the fox.", "done"];
+      const service = await (await open())({
+        capabilities: EVERYTHING,
+        replies,
+        compaction: EAGER,
+      });
+      const { sessionId } = await service.createSession({});
+      await service.startTurn({ sessionId, prompt: "The fox begins." });
+      const messages: Message[] = ["one", "two", "three", "four", "five", "six"].flatMap((name) => [
+        { role: "user", content: `${name}: ${LONG}` },
+        { role: "assistant", content: `Harbour ${name} is noted.` },
+      ]);
+      await service.appendMessages({ sessionId, messages });
+      const grown = await service.read({ sessionId });
+      assert.deepEqual([grown.compactions, grown.turns], [0, 7]);
+      assert.equal((await service.context({ sessionId })).compaction?.tokensLeft, 0);
+      await service.startTurn({ sessionId, prompt: "and now?" });
+      const after = await service.read({ sessionId });
+      assert.ok(after.compactions > 0 && after.historyTokens < grown.historyTokens);
+      const found = await service.searchMemory({ query: "harbour four" });
+      assert.ok(found.some(({ content }) => content === "Harbour four is noted."));
+    },
+  },
+  {
+    name: "messages are not appended while a turn runs",
+    async holds(open) {
+      const replies = [{ text: "slow", delayMs: 100 }];
+      const service = await (await open())({ capabilities: EVERYTHING, replies });
+      const { sessionId } = await service.createSession({});
+      const started = Promise.withResolvers<void>();
+      const turn = service.startTurn(
+        { sessionId, prompt: "one" },
+        { onEvent: () => started.resolve() },
+      );
+      await started.promise;
+      await assertCode(service.appendMessages({ sessionId, messages: ASKED }), "SESSION_BUSY");
+      assert.equal((await turn).text, "slow");
+      assert.equal((await service.appendMessages({ sessionId, messages: ASKED })).added, 5);
+    },
+  },
+  {
+    name: "appended messages teach the project only when a user wrote them",
+    async holds(open) {
+      const service = await (await open())({ capabilities: EVERYTHING });
+      const { sessionId } = await service.createSession({});
+      const messages: Message[] = [{ role: "user", content: "Always sign the manifest in green." }];
+      for (const author of ["model", "file", "program"] as const) {
+        await service.appendMessages({ sessionId, messages, origin: { author } });
+      }
+      assert.deepEqual(await service.listKnowledge({ kind: "preference" }), []);
+      await service.appendMessages({ sessionId, messages, origin: { author: "user" } });
+      const learned = await service.listKnowledge({ kind: "preference" });
+      assert.deepEqual(
+        learned.map(({ content }) => content),
+        ["Always sign the manifest in green."],
+      );
     },
   },
   {
@@ -1000,6 +1154,17 @@ async function assertCode(promise: Promise<unknown>, code: ErrorCode): Promise<S
   }
   return assert.fail(`nothing was thrown where ${code} was expected`);
 }
+
+const RESULT = { tool_use_id: "c1", content: "Berth twelve, Emden.", is_error: false };
+
+/** Two turns of another program's loop. The second one has no answer yet. */
+const ASKED: Message[] = [
+  { role: "user", content: "Always moor the barge in the harbour of Emden." },
+  { role: "assistant", content: "", tool_calls: [{ id: "c1", name: "berths", args: { port: 7 } }] },
+  { role: "tool_results", results: [RESULT] },
+  { role: "assistant", content: "The barge moors at berth twelve." },
+  { role: "user", content: "And tomorrow?" },
+];
 
 const NOBODY: Message = { role: "user", content: "" };
 

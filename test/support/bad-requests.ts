@@ -52,6 +52,20 @@ export function badRequests(sessionId: string): readonly BadRequest[] {
       { sessionId, prompt, context: [{ role: "tool" }] },
     ),
     ...invalid(
+      "appendMessages",
+      {},
+      { sessionId },
+      { sessionId, messages: [] },
+      { sessionId, messages: "hi" },
+      { sessionId, messages: [{ role: "nobody" }] },
+      {
+        sessionId,
+        messages: [{ role: "tool_results", results: [{ tool_use_id: "c", content: "" }] }],
+      },
+      { sessionId, messages: [{ role: "user", content: "hi" }], key: "" },
+      { sessionId, messages: [{ role: "user", content: "hi" }], origin: { author: "boss" } },
+    ),
+    ...invalid(
       "updateTask",
       {},
       { sessionId, goal: 5 },

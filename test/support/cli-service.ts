@@ -106,6 +106,19 @@ class Commands implements Record<OperationName, (params: Params, options: TurnOp
     return await this.#work(session_id, line, options);
   }
 
+  async appendMessages({ session_id, messages, origin, ...fields }: Params) {
+    if (!Array.isArray(messages)) throw new Unsayable("messages");
+    const command = ["sessions", "append", "--json", "--messages=-"];
+    const stdin = messages.map((message) => JSON.stringify(message)).join("\n");
+    const said = origin === undefined ? {} : objectOf(origin);
+    return await this.#ask({
+      command,
+      fields: { ...fields, ...said },
+      words: wordsOf(session_id),
+      stdin,
+    });
+  }
+
   /** Ctrl-C in the terminal of the turn is the only way to interrupt it. */
   async interrupt({ session_id }: Params) {
     const work = this.#working.get(textOf(session_id));

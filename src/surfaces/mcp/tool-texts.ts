@@ -61,6 +61,8 @@ export const TOOL_DESCRIPTIONS: Readonly<Record<OperationName | "sessionEvents",
     "Run a turn in a session: the prompt goes to the session's model, which may call tools, and you get its final answer. It may take minutes. A session runs one turn at a time; a second one fails with SESSION_BUSY.",
   resume:
     "Run a turn in a stored session. Without a prompt, continue a turn whose tool call waited for approval. Like turn_start, but it needs the capability session-store.",
+  appendMessages:
+    "Append messages to a session without running a turn, to record a conversation that another program had. All are stored, or none. A tool call must come with its results. With a key, a retry adds nothing.",
   interrupt:
     "Interrupt the running turn of a session. The session stays intact, and its next turn continues from there. Fails with SESSION_NOT_RUNNING when no turn is running.",
   compact:
@@ -111,12 +113,13 @@ export const FIELD_DESCRIPTIONS: Readonly<Record<string, string>> = {
   prompt: "Your prompt: a text, or an array of text and image blocks.",
   model: "provider/model. Default: the service's own.",
   system_prompt: "System prompt of the session.",
+  key: "A name of your choice for this batch of messages.",
   max_tokens: "Maximum output tokens of one model call.",
   memory: "Whether the session's model can search memory.",
   compaction: "Compaction settings of this session that differ from the service's.",
   labels: "Names and values to find the session by.",
   messages:
-    'A history to start with, such as [{"role": "user", "content": "…"}, {"role": "assistant", "content": "…"}].',
+    'Messages of a history, in order, such as [{"role": "user", "content": "…"}, {"role": "assistant", "content": "…"}].',
   context:
     'Messages to add to the history before the prompt, such as [{"role": "system", "content": "…"}].',
   budget: "Limits of this run. When one is reached the run ends, and the session stays intact.",

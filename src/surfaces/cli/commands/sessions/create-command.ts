@@ -2,11 +2,9 @@ import type { Command } from "commander";
 import { hasCapability } from "../../../../config/workspace.ts";
 import { SessionError } from "../../../../core/errors.ts";
 import { given } from "../../../../core/fields.ts";
-import type { Message } from "../../../../core/message.ts";
 import { sessionCreated } from "../../../../core/results.ts";
 import { toWire } from "../../../../core/wire.ts";
 import type { CliContext } from "../../cli-context.ts";
-import { readJsonLines } from "../../terminal/input-file.ts";
 import { printJson } from "../../terminal/print.ts";
 import {
   addCompactionFlags,
@@ -16,6 +14,7 @@ import {
   sessionOf,
 } from "../run-flags.ts";
 import { useOpened, workspaceOf } from "../with-service.ts";
+import { readMessages } from "./append-command.ts";
 
 interface CreateFlags extends SessionFlags {
   readonly messages?: string;
@@ -38,7 +37,8 @@ export function createCommand(sessions: Command, context: CliContext): void {
         throw new SessionError("SESSION_PERSISTENCE_DISABLED");
       }
       const session = sessionOf(flags, workspace);
-      const messages = flags.messages === undefined ? undefined : await read(flags.messages);
+      const messages =
+        flags.messages === undefined ? undefined : await readMessages(flags.messages, context);
       const opened = await engine.openService(workspace, "create");
       await useOpened(opened, async (service) => {
         const created = await service.createSession({ ...session, ...given({ messages }) });
@@ -46,9 +46,4 @@ export function createCommand(sessions: Command, context: CliContext): void {
         else await terminal.stdout.write(`${created.sessionId}\n`);
       });
     });
-
-  /** The service checks the messages. */
-  function read(file: string): Promise<Message[]> {
-    return Array.fromAsync(readJsonLines(file, terminal, (json) => ({ value: json as Message })));
-  }
 }

@@ -1,5 +1,6 @@
 import type { Command } from "commander";
 import type { CliContext } from "../../cli-context.ts";
+import { appendCommand } from "./append-command.ts";
 import {
   archiveCommand,
   compactCommand,
@@ -20,6 +21,7 @@ export function sessionsCommand(program: Command, context: CliContext): void {
     .helpCommand(false);
   for (const register of [
     createCommand,
+    appendCommand,
     listCommand,
     showCommand,
     contextCommand,
