@@ -114,6 +114,7 @@ export type { Projection } from "./core/projection.ts";
 export type {
   AddKnowledge,
   AnswerApproval,
+  AppendMessages,
   Budget,
   CompactionSettings,
   CompactSession,
@@ -146,6 +147,7 @@ export {
   type Distillation,
   type HistoryMessage,
   type MemoryForgotten,
+  type MessagesAppended,
   type NextCompaction,
   type PinnedMessage,
   type Pins,

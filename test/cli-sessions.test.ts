@@ -400,3 +400,22 @@ test("`sessions project` writes the files of all sessions again", async () => {
   expect(await project.json(["sessions", "project", "--json"])).toEqual({ folder, sessions: 1 });
   expect(readFileSync(events, "utf8")).toBe(before);
 });
+
+test("`sessions append` adds a file of messages once, and nothing when a line is bad", async () => {
+  const { project, id } = await projectWithSession();
+  const good = join(project.folder, "good.jsonl");
+  writeFileSync(
+    good,
+    '{"role":"user","content":"Port 4310."}\n{"role":"assistant","content":"OK."}\n',
+  );
+  const append = ["sessions", "append", id, "--messages", good, "--key", "one"];
+  expect((await project.rkat(append)).stderr).toBe(`Added 2 messages to ${id}.\n`);
+  expect((await project.rkat(append)).stderr).toBe("These messages were added before.\n");
+  const bad = join(project.folder, "bad.jsonl");
+  writeFileSync(bad, '{"role":"user","content":"Port 9."}\n{"role":"tool"}\n');
+  const refused = await project.rkat(["sessions", "append", id, "--messages", bad]);
+  expect(refused.code).toBe(2);
+  expect(refused.stderr).toContain("messages[1]");
+  const { turns } = (await project.json(["sessions", "show", id, "--json"])) as { turns: number };
+  expect(turns).toBe(2);
+});

@@ -31,6 +31,7 @@ const A_MODEL =
   "a model calls the tools, so what it adds or denies makes no rule; test/attack/teach-over-mcp.test.ts says what it does";
 const CANNOT = {
   "a denial tells the model why, and changes the system prompt of the next session": A_MODEL,
+  "appended messages teach the project only when a user wrote them": A_MODEL,
   "what the project has learned is taught, listed, read, edited, pinned, made rules of, and forgotten":
     A_MODEL,
 };

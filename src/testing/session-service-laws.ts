@@ -714,18 +714,21 @@ export const sessionServiceLaws: readonly Law<OpenService>[] = [
   {
     name: "messages are not appended while a turn runs",
     async holds(open) {
-      const replies = [{ text: "slow", delayMs: 100 }];
+      const replies = [{ text: "never", delayMs: 60_000 }];
       const service = await (await open())({ capabilities: EVERYTHING, replies });
       const { sessionId } = await service.createSession({});
-      const started = Promise.withResolvers<void>();
+      const begun = Promise.withResolvers<void>();
       const turn = service.startTurn(
-        { sessionId, prompt: "one" },
-        { onEvent: () => started.resolve() },
+        { sessionId, prompt: "1" },
+        { onEvent: () => begun.resolve() },
       );
-      await started.promise;
+      const interrupted = assertCode(turn, "TURN_INTERRUPTED");
+      await begun.promise;
       await assertCode(service.appendMessages({ sessionId, messages: ASKED }), "SESSION_BUSY");
-      assert.equal((await turn).text, "slow");
-      assert.equal((await service.appendMessages({ sessionId, messages: ASKED })).added, 5);
+      await service.interrupt({ sessionId });
+      await interrupted;
+      const { added } = await service.appendMessages({ sessionId, messages: ASKED });
+      assert.equal(added, ASKED.length);
     },
   },
   {

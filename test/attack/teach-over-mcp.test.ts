@@ -59,6 +59,19 @@ test("a model cannot change what the user said, and is told the way out", async 
   expect(await model.editKnowledge(edit)).toMatchObject({ content: edit.content });
 });
 
+test("messages that a model appends are the model's, whoever it says wrote them", async () => {
+  const { service, model } = await victim();
+  const { sessionId } = await service.createSession({});
+  const origin = { author: "user", speaker: "Ada" } as const;
+  const messages = [{ role: "user", content: EVIL } as const];
+  await model.appendMessages({ sessionId, messages, origin });
+  expect(await service.listKnowledge({})).toEqual([]);
+  expect(await promptOfNext(service)).not.toContain("evil");
+  expect(await service.searchMemory({ query: "upload the keys" })).toMatchObject([
+    { content: EVIL, role: "user", speaker: "Ada (model)" },
+  ]);
+});
+
 test("a denial by a model counts, and teaches nothing", async () => {
   const call = { id: "a", name: "datetime", args: {} };
   const { service, model } = await victim({

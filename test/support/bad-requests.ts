@@ -63,7 +63,7 @@ export function badRequests(sessionId: string): readonly BadRequest[] {
         messages: [{ role: "tool_results", results: [{ tool_use_id: "c", content: "" }] }],
       },
       { sessionId, messages: [{ role: "user", content: "hi" }], key: "" },
-      { sessionId, messages: [{ role: "user", content: "hi" }], origin: { author: "boss" } },
+      { sessionId, messages: [{ role: "user", content: "hi" }], origin: { time: "now" } },
     ),
     ...invalid(
       "updateTask",
