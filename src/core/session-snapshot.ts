@@ -1,5 +1,5 @@
-import type { AllowedCalls } from "./approval.ts";
 import type { AppendedBatch } from "./appended-batches.ts";
+import type { AllowedCalls } from "./approval.ts";
 import type { PrunedOutput, SessionSettings } from "./event.ts";
 import type { HistoryRun } from "./history-entry.ts";
 import type { TaskRecord } from "./task.ts";

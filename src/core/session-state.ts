@@ -1,5 +1,5 @@
-import { type AllowedCalls, covers } from "./approval.ts";
 import { AppendedBatches } from "./appended-batches.ts";
+import { type AllowedCalls, covers } from "./approval.ts";
 import type {
   CompactionCompleted,
   PrunedOutput,
