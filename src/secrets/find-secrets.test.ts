@@ -30,6 +30,14 @@ test("keeps what stands around a credential", () => {
   expect(redactSecrets(`before ${key.slice(0, 60)}`)).toBe("before [redacted private key]");
 });
 
+test("a note after a word is prose, as the credential in its place was", () => {
+  const once = redactSecrets(
+    `-----BEGIN RSA PRIVATE KEY-----\n${random(12)} ghp_${random(36)}, it works`,
+  );
+  expect(once).toContain("[redacted GitHub token]");
+  expect(redactSecrets(once)).toBe(once);
+});
+
 for (const text of HARMLESS) {
   test(`leaves alone: ${text.slice(0, 60)}`, () => {
     expect(redactSecrets(text)).toBe(text);

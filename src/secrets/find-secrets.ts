@@ -1,4 +1,4 @@
-import { SECRET_FORMS } from "./secret-forms.ts";
+import { seeIssued } from "./issued-secrets.ts";
 import { isPlaceholder, isRandom, isSecretValue, type ValueStyle } from "./secret-values.ts";
 
 /** A credential in a text: from the character `start` up to `end`. */
@@ -25,22 +25,34 @@ export interface FoundSecret {
  * looks again at what the previous one has looked at.
  */
 export function findSecrets(text: string): FoundSecret[] {
-  const found = [
-    ...privateKeys(text),
-    ...issued(text),
-    ...inAddresses(text),
-    ...inHeaders(text),
-    ...named(text),
-    ...randomNearNames(text),
-  ].sort((one, other) => one.start - other.start || other.end - one.end);
-  const apart: FoundSecret[] = [];
-  let end = 0;
-  for (const secret of found) {
-    if (secret.start < end) continue;
-    apart.push(secret);
-    end = secret.end;
+  const found: FoundSecret[] = [];
+  addPrivateKeys(text, found);
+  seeIssued(text, (kind, start, end) => found.push({ kind, start, end }));
+  addFromAddresses(text, found);
+  addFromHeaders(text, found);
+  // Most texts have none of these words.
+  if (MAY_NAME.test(text)) {
+    addNamed(text, found);
+    addRandomNearNames(text, found);
   }
-  return apart;
+  return found.length > 1 ? apart(found) : found;
+}
+
+/** The first of each that overlap, and the longest of those that begin together. */
+function apart(found: readonly FoundSecret[]): FoundSecret[] {
+  const inOrder = found.toSorted((one, other) => one.start - other.start || other.end - one.end);
+  let end = 0;
+  return inOrder.filter((secret) => {
+    if (secret.start < end) return false;
+    end = secret.end;
+    return true;
+  });
+}
+
+/** Calls `see` with each match of a global pattern, in order. */
+function eachMatch(pattern: RegExp, text: string, see: (match: RegExpExecArray) => void): void {
+  pattern.lastIndex = 0;
+  for (let match = pattern.exec(text); match; match = pattern.exec(text)) see(match);
 }
 
 /** The match of a sticky pattern at a place. */
@@ -49,15 +61,24 @@ function matchAt(pattern: RegExp, text: string, at: number): RegExpExecArray | n
   return pattern.exec(text);
 }
 
+/** Where the match of a sticky pattern at a place ends: at that place when there is none. */
+function endAt(pattern: RegExp, text: string, at: number): number {
+  pattern.lastIndex = at;
+  return pattern.test(text) ? pattern.lastIndex : at;
+}
+
 const BEGIN = "-----BEGIN ";
 const KEY_HEADER = /-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----/y;
 /** A shorter body, or a header alone, is talk about keys. */
 const BODY_MIN = 8;
-/** A line of the body, and the line break before it, also as JSON has it: `\n`. */
+/**
+ * A line of the body, and the line break before it, also as JSON has it: `\n`. A word or a note after a
+ * space makes it prose.
+ */
 const KEY_LINE =
-  /(?:\s|\\[nr]|["'+,]){0,8}(?:[A-Za-z0-9+/=]{1,200}(?=["'\\\s-]|$)(?! [A-Za-z])|(?:Proc-Type|DEK-Info|Version|Comment): [^\n\\]{1,200}|-{1,5}(?:END [A-Z0-9 ]{0,60})?-{0,5})/y;
+  /(?:\s|\\[nr]|["'+,]){0,8}(?:[A-Za-z0-9+/=]{1,200}(?=["'\\\s-]|$)(?! (?:[A-Za-z]|\[redacted ))|(?:Proc-Type|DEK-Info|Version|Comment): [^\n\\]{1,200}|-{1,5}(?:END [A-Z0-9 ]{0,60})?-{0,5})/y;
 
-function* privateKeys(text: string): Generator<FoundSecret> {
+function addPrivateKeys(text: string, found: FoundSecret[]): void {
   for (let at = text.indexOf(BEGIN); at >= 0; at = text.indexOf(BEGIN, at)) {
     const start = at;
     const header = matchAt(KEY_HEADER, text, at);
@@ -71,69 +92,9 @@ function* privateKeys(text: string): Generator<FoundSecret> {
       at += line.length;
       if (line.includes("--END ")) break;
     }
-    if (at - body >= BODY_MIN) yield { kind: "private key", start, end: at };
+    if (at - body >= BODY_MIN) found.push({ kind: "private key", start, end: at });
   }
 }
-
-/** The forms that begin with a character, as one pattern with a group for each. */
-interface IssuedPattern {
-  readonly expression: RegExp;
-  readonly kinds: readonly string[];
-}
-
-/** Patterns by the code of the first character, so that few forms are tried at a place. */
-type IssuedPatterns = readonly (IssuedPattern | undefined)[];
-
-const MARKS = SECRET_FORMS.flatMap(({ mark }) => mark ?? []);
-const EVERY_FORM = patternsOf(SECRET_FORMS);
-const FORMS_WITHOUT_MARK = patternsOf(SECRET_FORMS.filter(({ mark }) => mark === undefined));
-
-function patternsOf(forms: typeof SECRET_FORMS): IssuedPatterns {
-  const beginnings = forms.map(({ form }) => beginningOf(form));
-  return Array.from({ length: 128 }, (_, code) => {
-    const first = String.fromCharCode(code);
-    const some = forms.filter((_, index) => beginnings[index]?.test(first));
-    if (some.length === 0) return undefined;
-    const expression = new RegExp(some.map(({ form }) => `(${form})`).join("|"), "y");
-    return { expression, kinds: some.map(({ kind }) => kind) };
-  });
-}
-
-/** The first character of a form: a literal, a class, or those of its alternatives. */
-function beginningOf(form: string): RegExp {
-  const alternatives = /^\(\?:([^()]+)\)/.exec(form)?.[1]?.split("|") ?? [form];
-  const firsts = alternatives.map((one) => /^(?:\[[^\]]+\]|\\?.)/.exec(one)?.[0]);
-  return new RegExp(firsts.join("|"));
-}
-
-function* issued(text: string): Generator<FoundSecret> {
-  const patterns = MARKS.some((mark) => text.includes(mark)) ? EVERY_FORM : FORMS_WITHOUT_MARK;
-  let at = 0;
-  while (at < text.length) {
-    const pattern = patterns[text.charCodeAt(at)];
-    const match = pattern && !endsWord(text, at) ? matchAt(pattern.expression, text, at) : null;
-    if (!pattern || !match) {
-      at += 1;
-      continue;
-    }
-    const start = at;
-    at += match[0].length;
-    const group = match.findIndex((part, index) => index > 0 && part !== undefined);
-    const kind = pattern.kinds[group - 1] ?? "secret";
-    // `sk-learn-and-more-words` has the form of a key and is none.
-    if (kind === "OpenAI key" && !/[A-Z\d]/.test(match[0])) continue;
-    yield { kind, start, end: at };
-  }
-}
-
-/** Whether a letter, digit or underscore stands before a place. */
-function endsWord(text: string, at: number): boolean {
-  return at > 0 && IN_WORD[text.charCodeAt(at - 1)] === 1;
-}
-
-const IN_WORD = Uint8Array.from({ length: 128 }, (_, code) =>
-  Number(/\w/.test(String.fromCharCode(code))),
-);
 
 const USER_AND_PASSWORD = /[^\s/:@'"<>]{0,100}:([^\s/'"<>]{1,200})@[\w[]/y;
 /** Web hooks: the address is the credential. */
@@ -144,7 +105,7 @@ const PARAMETER =
 const CURL_LINE = /\bcurl\s[^\n]{0,500}/g;
 const CURL_USER = /\s(?:-u|--user)[ =]{0,2}["']?[\w.@-]{1,60}:([^\s"']{3,200})/;
 
-function* inAddresses(text: string): Generator<FoundSecret> {
+function addFromAddresses(text: string, found: FoundSecret[]): void {
   let sign = text.indexOf("@");
   for (let at = text.indexOf("://"); at >= 0; at = text.indexOf("://", at + 3)) {
     if (sign >= 0 && sign < at) sign = text.indexOf("@", at);
@@ -152,23 +113,24 @@ function* inAddresses(text: string): Generator<FoundSecret> {
     const [whole, password] = matchAt(USER_AND_PASSWORD, text, at + 3) ?? [];
     if (whole === undefined || password === undefined || isPlaceholder(password)) continue;
     const end = at + 3 + whole.lastIndexOf("@");
-    yield { kind: "password", start: end - password.length, end };
+    found.push({ kind: "password", start: end - password.length, end });
   }
-  for (const match of text.matchAll(HOOK)) yield* lastGroup(match, 1, "webhook");
-  for (const match of text.matchAll(PARAMETER)) yield* lastGroup(match, 1, "signature or token");
-  for (const line of text.matchAll(CURL_LINE)) {
+  eachMatch(HOOK, text, (match) => addLastGroup(match, "webhook", found));
+  eachMatch(PARAMETER, text, (match) => addLastGroup(match, "signature or token", found));
+  eachMatch(CURL_LINE, text, (line) => {
     const user = CURL_USER.exec(line[0]);
-    if (user) user.index += line.index;
-    if (user) yield* lastGroup(user, 1, "password");
-  }
+    if (!user) return;
+    user.index += line.index;
+    addLastGroup(user, "password", found);
+  });
 }
 
-/** The end of a match, where its last group ends too. */
-function* lastGroup(match: RegExpMatchArray, group: number, kind: string): Generator<FoundSecret> {
-  const value = match[group] ?? "";
+/** Adds the last group of a match, which ends where the match does. */
+function addLastGroup(match: RegExpExecArray, kind: string, found: FoundSecret[]): void {
+  const value = match.at(-1) ?? "";
   if (isPlaceholder(value)) return;
-  const end = (match.index ?? 0) + match[0].length;
-  yield { kind, start: end - value.length, end };
+  const end = match.index + match[0].length;
+  found.push({ kind, start: end - value.length, end });
 }
 
 const HEADER =
@@ -177,23 +139,25 @@ const BEARER = /\bbearer\s{1,3}([\w.~+/-]{16,4000}={0,2})/gi;
 const COOKIE =
   /\b(?:set-)?cookie\\{0,2}["']?\s{0,3}:\s{0,3}\\{0,2}["']?([\w.-]{1,80}=[^\n"'\\]{8,4000})/gi;
 
-function* inHeaders(text: string): Generator<FoundSecret> {
-  for (const match of text.matchAll(HEADER)) {
+function addFromHeaders(text: string, found: FoundSecret[]): void {
+  eachMatch(HEADER, text, (match) => {
     const [, scheme, value = ""] = match;
-    if (scheme || isSecretValue(value, false, "tight")) {
-      yield* lastGroup(match, 2, `${scheme ? "authorization" : "API key"}`);
-    }
-  }
-  for (const match of text.matchAll(BEARER)) {
-    if (/\d/.test(match[1] ?? "")) yield* lastGroup(match, 1, "authorization");
-  }
-  for (const match of text.matchAll(COOKIE)) yield* lastGroup(match, 1, "cookie");
+    if (scheme) addLastGroup(match, "authorization", found);
+    else if (isSecretValue(value, false, "tight")) addLastGroup(match, "API key", found);
+  });
+  eachMatch(BEARER, text, (match) => {
+    if (/\d/.test(match[1] ?? "")) addLastGroup(match, "authorization", found);
+  });
+  eachMatch(COOKIE, text, (match) => addLastGroup(match, "cookie", found));
 }
 
 /** Names whose value is a credential. A prefix such as `DB_` or `staging` does not matter. */
 const NAMES =
   "(?:(pass(?:word|wd|phrase)|pwd|[_-]pass(?![a-z]))|(?:api|access|account|auth|client|consumer|encryption|license|master|private|secret|service|shared|signing|storage|subscription)[_ -]?(?:access[_ -]?)?(?:key|secret|token)|secret|token(?!s)|credential|identified by|recovery[_ -]code|seed[_ -]phrase|mnemonic)s?(?![a-z])(?:_?\\d{1,2})?";
 const NAME = new RegExp(NAMES, "gi");
+/** A part of each name, so a text without a match has no name. */
+const MAY_NAME =
+  /pass|pwd|key|secret|token|credential|identified by|recovery.code|seed.phrase|mnemonic/i;
 /**
  * A name, and the signs or words between it and its value in code, settings, JSON, XML and prose.
  * The groups are: a name that means a password, a sign, a verb.
@@ -212,28 +176,29 @@ const ARGUMENT = new RegExp(
   "gi",
 );
 
-function* named(text: string): Generator<FoundSecret> {
-  for (const match of text.matchAll(ARGUMENT)) {
+function addNamed(text: string, found: FoundSecret[]): void {
+  eachMatch(ARGUMENT, text, (match) => {
     const secret = valueAfter(text, match);
-    if (secret) yield secret;
-  }
+    if (secret) found.push(secret);
+  });
   ASSIGNMENT.lastIndex = 0;
   let runEnd = 0;
   let looks = 0;
   for (let match = ASSIGNMENT.exec(text); match; match = ASSIGNMENT.exec(text)) {
     const secret = valueAfter(text, match);
     if (secret) {
-      yield secret;
+      found.push(secret);
       ASSIGNMENT.lastIndex = secret.end;
       continue;
     }
     // In a run full of names (`token=token=…`), only the first few look for the end of the run.
     looks = match.index < runEnd ? looks + 1 : 0;
-    if (looks === 0) runEnd = match.index + (matchAt(NO_SPACE, text, match.index)?.[0].length ?? 0);
+    if (looks === 0) runEnd = endAt(NO_SPACE, text, match.index);
     if (looks > LOOKS_MAX) ASSIGNMENT.lastIndex = Math.max(runEnd, ASSIGNMENT.lastIndex);
   }
 }
 
+const LOGIN = /^login/i;
 const NO_SPACE = /\S{1,400}/y;
 const LOOKS_MAX = 2;
 /** How a quoted value begins, also inside JSON. */
@@ -245,7 +210,7 @@ const BARE = /[^\s"'`,;&<>(){}[\]|\\]{4,400}/y;
 function valueAfter(text: string, match: RegExpExecArray): FoundSecret | undefined {
   const [announced, password, sign, verb] = match;
   const start = match.index + announced.length;
-  const isPassword = password !== undefined || /^login/i.test(announced);
+  const isPassword = password !== undefined || LOGIN.test(announced);
   const quoted = IN_QUOTE.includes(text.charAt(start)) ? matchAt(QUOTED, text, start) : null;
   if (quoted?.[2] !== undefined) {
     const value = quoted[2];
@@ -257,15 +222,24 @@ function valueAfter(text: string, match: RegExpExecArray): FoundSecret | undefin
     }
     return undefined;
   }
-  const bare = matchAt(BARE, text, start)?.[0];
-  if (bare === undefined || (sign === undefined && verb === undefined)) return undefined;
+  if (sign === undefined && verb === undefined) return undefined;
+  const bareEnd = endAt(BARE, text, start);
+  if (bareEnd === start) return undefined;
   // A bracket after it makes it a call or a template.
-  const next = text[start + bare.length] ?? "";
+  const next = text[bareEnd] ?? "";
   if (sign === ">" ? next !== "<" : "([{<".includes(next) && next !== "") return undefined;
-  const value = bare.replace(/[.,:!?]{1,3}$/, "");
+  const end = withoutStops(text, bareEnd);
+  const value = text.slice(start, end);
   const style: ValueStyle = sign === "=" || sign === ">" || sign === " " ? "tight" : "loose";
   if (!isSecretValue(value, isPassword, style) || isInNote(text, match.index)) return undefined;
-  return { kind: kindOf(announced), start, end: start + value.length };
+  return { kind: kindOf(announced), start, end };
+}
+
+/** The end of a value without up to three signs that end a sentence. */
+function withoutStops(text: string, end: number): number {
+  let before = end;
+  while (before > end - 3 && ".,:!?".includes(text.charAt(before - 1))) before -= 1;
+  return before;
 }
 
 /** Whether a name is part of a note such as `[redacted password]`. */
@@ -278,21 +252,40 @@ function isPhrase(name: string, value: string): boolean {
   return /phrase|mnemonic/i.test(name) && /^(?:[a-z]{2,12} ){3,23}[a-z]{2,12}$/.test(value);
 }
 
-/** A run that may be random. */
-const RUN = /(?<![\w+/=.~-])[\w+/.~-]{20,400}={0,2}/g;
+/** A run that may be random is so long, without the `=` at its end. A longer one is cut. */
+const RUN = { min: 20, max: 400 } as const;
+const IN_RUN = Uint8Array.from({ length: 128 }, (_, code) =>
+  Number(/[\w+/.~-]/.test(String.fromCharCode(code))),
+);
 /** How many characters a name may stand before its run, on the same line. */
 const NEAR = 60;
 
-function* randomNearNames(text: string): Generator<FoundSecret> {
-  for (const match of text.matchAll(RUN)) {
-    const [run] = match;
-    if (!isRandom(run) || isPlaceholder(run)) continue;
-    const before = text.slice(Math.max(0, match.index - NEAR), match.index);
-    // A name before a note has its value there, so it does not count for what follows the note.
-    const line = before.slice(Math.max(before.lastIndexOf("\n"), before.lastIndexOf("]")) + 1);
-    const name = line.match(NAME)?.at(-1);
-    if (name) yield { kind: kindOf(name), start: match.index, end: match.index + run.length };
+function addRandomNearNames(text: string, found: FoundSecret[]): void {
+  for (let start = 0; start < text.length; start += 1) {
+    let end = start;
+    while (IN_RUN[text.charCodeAt(end)] === 1) end += 1;
+    const size = end - start;
+    if (size >= RUN.min && text[start - 1] !== "=") {
+      const runEnd = size > RUN.max ? start + RUN.max : endAt(PADDING, text, end);
+      const name = isRandomRun(text.slice(start, runEnd)) ? nameNear(text, start) : undefined;
+      if (name) found.push({ kind: kindOf(name), start, end: runEnd });
+    }
+    start = end;
   }
+}
+
+const PADDING = /={0,2}/y;
+
+function isRandomRun(run: string): boolean {
+  return isRandom(run) && !isPlaceholder(run);
+}
+
+/** The last name that stands closely before a place, on its line. */
+function nameNear(text: string, at: number): string | undefined {
+  const before = text.slice(Math.max(0, at - NEAR), at);
+  // A name before a note has its value there, so it does not count for what follows the note.
+  const line = before.slice(Math.max(before.lastIndexOf("\n"), before.lastIndexOf("]")) + 1);
+  return line.match(NAME)?.at(-1);
 }
 
 function kindOf(name: string): string {

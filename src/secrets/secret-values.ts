@@ -15,9 +15,10 @@ export function isSecretValue(value: string, isPassword: boolean, style: ValueSt
 
 /** The same, without the checks for placeholders and references. Cheap checks come first. */
 function mayBeSecret(value: string, isPassword: boolean, style: ValueStyle): boolean {
-  if (/\s/.test(value)) return false;
-  const hasDigit = /\d/.test(value);
-  if (!/[A-Za-z]/.test(value)) {
+  if (SPACE.test(value)) return false;
+  const kinds = kindsIn(value);
+  const hasDigit = (kinds & DIGIT) !== 0;
+  if ((kinds & (LOWER | UPPER)) === 0) {
     return hasDigit && isPassword && value.length >= 6 && !DATE.test(value);
   }
   if (style === "loose") {
@@ -41,10 +42,33 @@ export function isPlaceholder(value: string): boolean {
  * Hexadecimal is not enough: hashes and ids look the same.
  */
 export function isRandom(run: string): boolean {
-  const kinds = [/[a-z]/, /[A-Z]/, /\d/].filter((kind) => kind.test(run)).length;
-  if (run.length < 20 || kinds < (run.length >= 32 ? 2 : 3)) return false;
+  if (run.length < 20) return false;
+  const kinds = kindsIn(run);
+  if (kinds === 0 || (kinds & (kinds - 1)) === 0) return false;
+  if (run.length < 32 && kinds !== (LOWER | UPPER | DIGIT)) return false;
   if (entropy(run.slice(0, 64)) < 3.5) return false;
   return !/^[a-f0-9-]+$/i.test(run) && !isWords(run) && !isDotted(run);
+}
+
+const LOWER = 1;
+const UPPER = 2;
+const DIGIT = 4;
+const KIND = Uint8Array.from({ length: 128 }, (_, code) => {
+  const character = String.fromCharCode(code);
+  return /[a-z]/.test(character)
+    ? LOWER
+    : /[A-Z]/.test(character)
+      ? UPPER
+      : /\d/.test(character)
+        ? DIGIT
+        : 0;
+});
+
+/** Which of `LOWER`, `UPPER` and `DIGIT` a text has. */
+function kindsIn(text: string): number {
+  let kinds = 0;
+  for (let at = 0; at < text.length; at += 1) kinds |= KIND[text.charCodeAt(at)] ?? 0;
+  return kinds;
 }
 
 /** Shannon entropy of ASCII text, in bits per character. */
@@ -77,6 +101,7 @@ const PLACEHOLDER = new RegExp(
   ].join("|")})$`,
   "i",
 );
+const SPACE = /\s/;
 const DATE = /^\d{4}-\d{2}-\d{2}/;
 const VERSION = /^v?\d+(?:\.\d+){1,3}(?:[-+][\w.]{1,20})?$/;
 const SYMBOL = /[!@#$%^&*+=?~]/;
@@ -87,16 +112,23 @@ const VARIABLE = /^(?:[A-Za-z]+(?:_[A-Za-z]+)+|[a-z]+(?:[A-Z][a-z]+)+)$/;
 
 /** Code that reads the value from somewhere, a path, or an address. */
 function isReference(value: string): boolean {
-  return REFERENCES.some((form) => form.test(value));
+  return REFERENCE.test(value) || REFERENCE_IN_ANY_CASE.test(value);
 }
 
-const REFERENCES: readonly RegExp[] = [
-  /^(?:process|os|env|config|settings|self|this|options|opts|req|request|args|ctx|secrets|vault|var|local|data|module)[.[]/i,
-  /^[A-Za-z_$][\w$]{0,30}(?:\.[A-Za-z_$][\w$]{0,30})+$/,
-  /^(?:~|\.{1,2}|[A-Za-z]:\\|\/(?:etc|run|var|home|usr|opt|tmp|root|mnt|srv|app|secrets?)\b)[\w./\\@-]*$/,
-  /^[a-z][a-z0-9+.-]{1,20}:\/\//,
-  /^[\w./-]{1,100}\.(?:pem|key|json|ya?ml|toml|txt|env|ts|js|py|go|rs|md)$/i,
-];
+const REFERENCE = new RegExp(
+  `^(?:${[
+    "[A-Za-z_$][\\w$]{0,30}(?:\\.[A-Za-z_$][\\w$]{0,30})+$",
+    "(?:~|\\.{1,2}|[A-Za-z]:\\\\|/(?:etc|run|var|home|usr|opt|tmp|root|mnt|srv|app|secrets?)\\b)[\\w./\\\\@-]*$",
+    "[a-z][a-z0-9+.-]{1,20}://",
+  ].join("|")})`,
+);
+const REFERENCE_IN_ANY_CASE = new RegExp(
+  `^(?:${[
+    "(?:process|os|env|config|settings|self|this|options|opts|req|request|args|ctx|secrets|vault|var|local|data|module)[.[]",
+    "[\\w./-]{1,100}\\.(?:pem|key|json|ya?ml|toml|txt|env|ts|js|py|go|rs|md)$",
+  ].join("|")})`,
+  "i",
+);
 
 /** Words joined by dashes, dots or camel case, perhaps with numbers after them: a name, not a key. */
 function isWords(value: string): boolean {

@@ -1,0 +1,41 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { SECRETS } from "../../test/support/sample-secrets.ts";
+import { seeIssued } from "./issued-secrets.ts";
+import { SECRET_FORMS } from "./secret-forms.ts";
+
+test("the same is found as when every form is tried at every place", () => {
+  const piece = fc.oneof(
+    fc.constantFrom(...Object.values(SECRETS).map(([text]) => text)),
+    fc.constantFrom("sk-", "ghp_", "eyJ", ".ey", "-us1", "Q~", "1//0", "a".repeat(32), "Ab1_", " "),
+    fc.string({ unit: "binary-ascii", maxLength: 4 }),
+    fc.string({ maxLength: 4 }),
+  );
+  fc.assert(
+    fc.property(fc.array(piece, { maxLength: 6 }), (pieces) => {
+      const text = pieces.join("");
+      const found: unknown[] = [];
+      seeIssued(text, (kind, start, end) => found.push([kind, start, end]));
+      expect(found).toEqual(foundPlainly(text));
+    }),
+    { numRuns: 500 },
+  );
+});
+
+const FORMS = SECRET_FORMS.map(({ kind, form }) => ({ kind, form: new RegExp(form, "y") }));
+
+function foundPlainly(text: string): unknown[] {
+  const found: unknown[] = [];
+  for (let at = 0; at < text.length; ) {
+    const start = at;
+    const endOfWord = /\w/.test(text.charAt(at - 1));
+    const fitting = FORMS.find(({ form }) => {
+      form.lastIndex = start;
+      return !endOfWord && form.test(text);
+    });
+    at = fitting?.form.lastIndex ?? at + 1;
+    const isName = fitting?.kind === "OpenAI key" && !/[A-Z\d]/.test(text.slice(start, at));
+    if (fitting && !isName) found.push([fitting.kind, start, at]);
+  }
+  return found;
+}

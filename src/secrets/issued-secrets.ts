@@ -1,0 +1,117 @@
+import { SECRET_FORMS } from "./secret-forms.ts";
+
+/**
+ * Calls `see` for each credential of a text that has a form which an issuer publishes. A form is tried
+ * where no word goes on and the first three characters fit.
+ */
+export function seeIssued(
+  text: string,
+  see: (kind: string, start: number, end: number) => void,
+): void {
+  const isMarked = MARKS.some((mark) => text.includes(mark));
+  if (isMarked) everyForm ??= formsByBeginning(SECRET_FORMS);
+  const { patterns, thirds } = (isMarked ? everyForm : undefined) ?? FORMS_WITHOUT_MARK;
+  let before = 0;
+  let code = text.charCodeAt(0);
+  for (let at = 0; at + 1 < text.length; ) {
+    const next = text.charCodeAt(at + 1);
+    const third = (code | next) < 128 ? thirds[code * 128 + next] : undefined;
+    const begins = third && IN_WORD[before] !== 1 && third[text.charCodeAt(at + 2)] === 1;
+    const pattern = begins ? patterns[code] : undefined;
+    if (pattern) pattern.expression.lastIndex = at;
+    const match = pattern?.expression.exec(text);
+    if (!pattern || !match) {
+      before = code;
+      code = next;
+      at += 1;
+      continue;
+    }
+    const start = at;
+    at += match[0].length;
+    before = text.charCodeAt(at - 1);
+    code = text.charCodeAt(at);
+    const group = match.findIndex((part, index) => index > 0 && part !== undefined);
+    const kind = pattern.kinds[group - 1] ?? "secret";
+    // `sk-learn-and-more-words` has the form of a key and is none.
+    if (kind === "OpenAI key" && !/[A-Z\d]/.test(match[0])) continue;
+    see(kind, start, at);
+  }
+}
+
+/** The forms that begin with a character, as one pattern with a group for each. */
+interface IssuedPattern {
+  readonly expression: RegExp;
+  readonly kinds: readonly string[];
+}
+
+/** Forms by how they begin, so that few are tried at a place. */
+interface IssuedForms {
+  /** By the code of the first character. */
+  readonly patterns: readonly (IssuedPattern | undefined)[];
+  /** At `first * 128 + second`: the third characters of forms that begin so, each with a 1. */
+  readonly thirds: readonly (Uint8Array | undefined)[];
+}
+
+const ASCII = Array.from({ length: 128 }, (_, code) => String.fromCharCode(code));
+const setOf = (pattern: RegExp) =>
+  Uint8Array.from(ASCII, (character) => Number(pattern.test(character)));
+const IN_WORD = setOf(/\w/);
+/** A literal or a class, and how often it is repeated at least. */
+const ATOM = /^(\[[^\]]{1,99}\]|\\?[^(])(?:\{(\d{1,4})(?:,\d{1,4})?\})?/;
+
+const CODES = new Map<string, Uint8Array>();
+
+function formsByBeginning(forms: typeof SECRET_FORMS): IssuedForms {
+  const byFirst = new Map<number, Set<(typeof SECRET_FORMS)[number]>>();
+  const thirds: (Uint8Array | undefined)[] = new Array(128 * 128).fill(undefined);
+  for (const issued of forms) {
+    for (const beginning of beginningsOf(issued.form)) {
+      const [first, second, third] = beginning.map(codesOf) as [Uint8Array, Uint8Array, Uint8Array];
+      for (const one of placesOf(first)) {
+        byFirst.set(one, (byFirst.get(one) ?? new Set()).add(issued));
+        for (const two of placesOf(second)) {
+          const known = thirds[one * 128 + two];
+          thirds[one * 128 + two] = known
+            ? known.map((is, code) => is | (third[code] ?? 0))
+            : third;
+        }
+      }
+    }
+  }
+  const patterns: (IssuedPattern | undefined)[] = new Array(128).fill(undefined);
+  for (const [first, some] of byFirst) {
+    const expression = new RegExp([...some].map(({ form }) => `(${form})`).join("|"), "y");
+    patterns[first] = { expression, kinds: [...some].map(({ kind }) => kind) };
+  }
+  return { patterns, thirds };
+}
+
+function placesOf(set: Uint8Array): readonly number[] {
+  return Array.from(set.keys()).filter((code) => set[code] === 1);
+}
+
+/** What the first three characters of each alternative of a form can be: literals and classes. */
+function beginningsOf(form: string): readonly (readonly string[])[] {
+  const alternatives = /^\(\?:([^()]+)\)/.exec(form)?.[1]?.split("|") ?? [form];
+  return alternatives.map((alternative) => {
+    const atoms: string[] = [];
+    for (let rest = alternative; atoms.length < 3; ) {
+      const [taken, atom = "", times = "1"] = ATOM.exec(rest) ?? ["", ".", "3"];
+      for (let time = 0; time < Number(times) && time < 3; time += 1) atoms.push(atom);
+      rest = rest.slice(taken.length);
+    }
+    return atoms.slice(0, 3);
+  });
+}
+
+/** The characters that a literal or a class stands for. */
+function codesOf(atom: string): Uint8Array {
+  const known = CODES.get(atom) ?? setOf(new RegExp(atom));
+  CODES.set(atom, known);
+  return known;
+}
+
+const MARKS = SECRET_FORMS.flatMap(({ mark }) => mark ?? []);
+const FORMS_WITHOUT_MARK = formsByBeginning(SECRET_FORMS.filter(({ mark }) => mark === undefined));
+/** Made for the first text that has a mark. */
+let everyForm: IssuedForms | undefined;

@@ -1,0 +1,16 @@
+import { expect } from "vitest";
+import { redactSecrets } from "../../src/secrets/redact-secrets.ts";
+import { damagedText, fuzz } from "../support/fuzz.ts";
+import { HARMLESS, SECRETS } from "../support/sample-secrets.ts";
+
+const texts = damagedText([...Object.values(SECRETS).map(([text]) => text), ...HARMLESS]);
+
+fuzz(
+  "redacting a damaged text twice is redacting it once",
+  texts,
+  { short: 10_000, long: 300_000 },
+  (text) => {
+    const once = redactSecrets(text);
+    expect(redactSecrets(once)).toBe(once);
+  },
+);
