@@ -100,8 +100,6 @@ export default defineConfig({
     ...programs.map((file) => [basename(file, ".ts"), file]),
   ]),
   platform: "node",
-  // Not the list of all files, which each `npm ci` would print.
-  logLevel: "warn",
   transform: { target: "node22" },
   external: (id) => /^[@a-z]/.test(id) && !INSIDE.includes(id),
   plugins: [noSubprograms, builtins, licences],
