@@ -27,8 +27,8 @@ const CHUNKS = ["core", "store", "command"] as const;
 type Chunk = (typeof CHUNKS)[number];
 
 /**
- * Puts that into three files instead of fifty, each with nothing in it that who loads it must not
- * load: `rkat` opens no database, and the store knows no command.
+ * Puts that into three files instead of fifty, each without what its readers must not load:
+ * `rkat` opens no database, and the store knows no command.
  *
  *     command ─► store ─► core
  */
@@ -54,7 +54,7 @@ function loadedWith(file: string, graph: ChunkingContext): ReadonlySet<string> {
   return found;
 }
 
-/** Whoever passes on the code of others passes on what they ask for it. */
+/** The licences of the packages that are in the bundle have to come with it. */
 const licences: Plugin = {
   name: "licences",
   generateBundle() {
@@ -70,7 +70,7 @@ const licences: Plugin = {
 
 /**
  * Takes what is Node's own from where Node itself has it. For an `import` Node first makes a module of it
- * with all that it exports, and for `node:fs` so loads streams that nobody asked for, which takes 3 ms.
+ * with all that it exports. For `node:fs` that loads streams, which takes 3 ms.
  */
 const builtins: Plugin = {
   name: "builtins",

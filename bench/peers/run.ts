@@ -1,5 +1,5 @@
 import { fork } from "node:child_process";
-import "../build.ts";
+import "../../build.ts";
 import { once } from "node:events";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
