@@ -1,9 +1,10 @@
 import type { SessionService } from "./core/session-service.ts";
 import { LocalSessionService } from "./session/local-session-service.ts";
-import type { ServiceOptions, ServiceStores } from "./session/service-options.ts";
+import type { ServiceOptions, ServiceStores, SessionStores } from "./session/service-options.ts";
 import { EphemeralApprovalStore } from "./stores/ephemeral/ephemeral-approval-store.ts";
 import { EphemeralEventStore } from "./stores/ephemeral/ephemeral-event-store.ts";
 import { EphemeralSessionStore } from "./stores/ephemeral/ephemeral-session-store.ts";
+import { ephemeralStores } from "./stores/ephemeral/ephemeral-stores.ts";
 
 export { type Agent, type AgentBuildConfig, AgentFactory } from "./agent-factory.ts";
 export { checkRebuild, type Violation } from "./compaction/check-rebuild.ts";
@@ -221,19 +222,23 @@ export function createSessionService({ stores, ...options }: ServiceOptions): Se
 /** Sessions that outlive the process, in stores that several processes may share. */
 export class PersistentSessionService extends LocalSessionService {
   constructor(options: ServiceOptions & { readonly stores: ServiceStores }) {
-    const { approvals = new EphemeralApprovalStore() } = options.stores;
-    super({ ...options, stores: { ...options.stores, approvals }, persistent: true });
+    super({ ...options, stores: withApprovals(options.stores), persistent: true });
   }
+}
+
+/** The same stores. Without an approval store, only this process sees the calls that wait. */
+function withApprovals(stores: ServiceStores): SessionStores {
+  const { approvals = new EphemeralApprovalStore(), forUser: _, ...others } = stores;
+  const forUser = stores.forUser?.bind(stores);
+  if (!forUser) return { ...others, approvals };
+  return { ...others, approvals, forUser: (user) => withApprovals(forUser(user)) };
 }
 
 /** Sessions that end with the process. What looks up old ones is `SESSION_PERSISTENCE_DISABLED`. */
 export class EphemeralSessionService extends LocalSessionService {
   constructor(options: Omit<ServiceOptions, "stores">) {
-    const stores = {
-      events: new EphemeralEventStore(),
-      sessions: new EphemeralSessionStore(),
-      approvals: new EphemeralApprovalStore(),
-    };
+    const { events, sessions, approvals, forUser } = ephemeralStores();
+    const stores = { events, sessions, approvals, forUser };
     super({ ...options, stores, persistent: false });
   }
 }

@@ -1,6 +1,8 @@
 import { SessionError } from "./core/errors.ts";
+import { given } from "./core/fields.ts";
+import { parseRequest, userRequest } from "./core/requests.ts";
 import type { Stores } from "./core/stores.ts";
-import { type DatabaseOptions, openDatabase } from "./stores/sqlite/database.ts";
+import { type Database, type DatabaseOptions, openDatabase } from "./stores/sqlite/database.ts";
 import { SqliteApprovalStore } from "./stores/sqlite/sqlite-approval-store.ts";
 import { SqliteEventStore } from "./stores/sqlite/sqlite-event-store.ts";
 import { SqliteKnowledgeStore } from "./stores/sqlite/sqlite-knowledge-store.ts";
@@ -21,6 +23,7 @@ export interface SqliteStoresOptions extends DatabaseOptions, SqliteMemoryStoreO
 
 export interface SqliteStores extends Stores {
   readonly memory: SqliteMemoryStore;
+  forUser(user: string): SqliteStores;
 }
 
 /**
@@ -29,7 +32,8 @@ export interface SqliteStores extends Stores {
  *
  * The file is opened, and made if it is not there, when a store is first used. The path `":memory:"` keeps
  * everything in this process, until it is closed.
- * The stores share one connection: closing one of them closes all.
+ * The stores share one connection: closing one of them closes all. The stores of a user are a
+ * namespace of the same file. They share the connection too.
  */
 export function sqliteStores(options: SqliteStoresOptions): SqliteStores {
   const { namespace = "default", embedder, cacheBytes, ...databaseOptions } = options;
@@ -42,11 +46,29 @@ export function sqliteStores(options: SqliteStoresOptions): SqliteStores {
   const database = openDatabase(databaseOptions);
   const memory = new SqliteMemoryStore(database, {
     namespace,
-    ...(embedder === undefined ? {} : { embedder }),
-    ...(cacheBytes === undefined ? {} : { cacheBytes }),
+    ...given({ embedder, cacheBytes }),
   });
-  // A line break is in no namespace that a caller can name.
-  const trash = { namespace: `${namespace}\ntrash` };
+  return {
+    ...storesIn(database, namespace, memory),
+    forUser(user) {
+      const { user: name } = parseRequest(userRequest, { user });
+      const own = namespaceOf(namespace, `user ${name}`);
+      return {
+        ...storesIn(database, own, memory.inNamespace(own)),
+        forUser() {
+          throw new SessionError("USER_NOT_ALLOWED");
+        },
+      };
+    },
+  };
+}
+
+function storesIn(
+  database: Database,
+  namespace: string,
+  memory: SqliteMemoryStore,
+): Omit<SqliteStores, "forUser"> {
+  const trash = { namespace: namespaceOf(namespace, "trash") };
   return {
     events: new SqliteEventStore(database, { namespace }),
     sessions: new SqliteSessionStore(database, { namespace }),
@@ -60,4 +82,9 @@ export function sqliteStores(options: SqliteStoresOptions): SqliteStores {
     // It also ends what works in the background.
     close: () => memory.close(),
   };
+}
+
+/** A namespace below another. Neither a namespace nor a user has a line break, so no two are the same. */
+function namespaceOf(namespace: string, part: string): string {
+  return `${namespace}\n${part}`;
 }

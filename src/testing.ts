@@ -14,3 +14,4 @@ export {
   sessionServiceLaws,
 } from "./testing/session-service-laws.ts";
 export { sessionStoreLaws } from "./testing/session-store-laws.ts";
+export { usersLaws } from "./testing/users-laws.ts";

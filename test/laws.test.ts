@@ -4,11 +4,13 @@ import type { ApprovalStore } from "../src/core/approval-store.ts";
 import type { EventStore } from "../src/core/event-store.ts";
 import type { KnowledgeStore } from "../src/core/knowledge-store.ts";
 import type { SessionStore } from "../src/core/session-store.ts";
+import type { Stores } from "../src/core/stores.ts";
 import { sqliteStores } from "../src/sqlite.ts";
 import { EphemeralApprovalStore } from "../src/stores/ephemeral/ephemeral-approval-store.ts";
 import { EphemeralEventStore } from "../src/stores/ephemeral/ephemeral-event-store.ts";
 import { EphemeralKnowledgeStore } from "../src/stores/ephemeral/ephemeral-knowledge-store.ts";
 import { EphemeralSessionStore } from "../src/stores/ephemeral/ephemeral-session-store.ts";
+import { ephemeralStores } from "../src/stores/ephemeral/ephemeral-stores.ts";
 import { type Database, openDatabase } from "../src/stores/sqlite/database.ts";
 import { SqliteApprovalStore } from "../src/stores/sqlite/sqlite-approval-store.ts";
 import { SqliteEventStore } from "../src/stores/sqlite/sqlite-event-store.ts";
@@ -19,6 +21,7 @@ import {
   eventStoreLaws,
   knowledgeStoreLaws,
   sessionStoreLaws,
+  usersLaws,
 } from "../src/testing.ts";
 import { copyingDatabase } from "./support/copying-database.ts";
 import { obey } from "./support/obey.ts";
@@ -76,6 +79,33 @@ describe("KnowledgeStore", () => {
     })),
   ]);
 });
+
+describe("Stores of users", () => {
+  obey<Stores>(usersLaws, [
+    { name: "ephemeral", durable: false, open: async () => ephemeralStores() },
+    { name: "sqlite without a file", durable: false, open: async () => inMemory() },
+    {
+      name: "sqlite",
+      durable: true,
+      open: async (place) => openedIn(place),
+    },
+  ]);
+});
+
+describe("the stores of a user", () => {
+  const ada = async (place: string) => openedIn(place).forUser("ada");
+  const sqlite = { name: "sqlite", durable: true };
+  obey(eventStoreLaws, [{ ...sqlite, open: async (place) => (await ada(place)).events }]);
+  obey(sessionStoreLaws, [{ ...sqlite, open: async (place) => (await ada(place)).sessions }]);
+  obey(approvalStoreLaws, [{ ...sqlite, open: async (place) => (await ada(place)).approvals }]);
+  obey(knowledgeStoreLaws, [{ ...sqlite, open: async (place) => (await ada(place)).knowledge }]);
+});
+
+function openedIn(place: string) {
+  const stores = sqliteStores({ path: join(place, "rkat.db") });
+  onTestFinished(() => stores.close());
+  return stores;
+}
 
 function inMemory() {
   const stores = sqliteStores({ path: ":memory:" });

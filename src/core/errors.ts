@@ -98,6 +98,13 @@ export const ERRORS = {
     jsonRpcCode: -32024,
     exitCode: 40,
   },
+  SESSION_USERS_DISABLED: {
+    message: "This service cannot keep users apart.",
+    hint: "Pass `stores` that have `forUser` to createSessionService(), such as sqliteStores({ path }), and no other `memory` or knowledge store.",
+    httpStatus: 501,
+    jsonRpcCode: -32033,
+    exitCode: 40,
+  },
   KNOWLEDGE_NOT_FOUND: {
     message: "No knowledge entry has this id.",
     hint: "List the entries (`rkat knowledge list`).",
@@ -174,6 +181,13 @@ export const ERRORS = {
     httpStatus: 401,
     jsonRpcCode: -32018,
     exitCode: 50,
+  },
+  USER_NOT_ALLOWED: {
+    message: "You act for one user here, and asked for another.",
+    hint: "Leave the user out, or use a token or a command that is not bound to a user.",
+    httpStatus: 403,
+    jsonRpcCode: -32032,
+    exitCode: 53,
   },
   FORBIDDEN: {
     message: "The server does not accept requests for this host name or from this page.",

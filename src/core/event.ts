@@ -456,6 +456,8 @@ export interface SessionSettings {
   readonly model: string;
   readonly memory: boolean;
   readonly labels: Readonly<Record<string, string>>;
+  /** The user that the session belongs to. It never changes. */
+  readonly user?: string;
   /** Whether the project learns from the session, and the session from the project. Missing means no. */
   readonly knowledge?: boolean;
   /** Tool policies of this session, by patterns of names. They can only be stricter than the service's. */

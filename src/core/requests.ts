@@ -15,6 +15,12 @@ import { issuesOfBatch } from "./whole-calls.ts";
  */
 
 const sessionId = z.string().min(1).max(200);
+/** The same text is the same user. Half a surrogate pair would be another text in a database. */
+const user = z
+  .string()
+  .min(1)
+  .max(200)
+  .regex(/^[^\p{Cc}\p{Cs}]*$/u, "must not have control characters or broken characters");
 const labels = z.record(z.string().min(1).max(100), z.string().max(500));
 const positive = z.int().positive();
 const isoTime = z
@@ -111,6 +117,8 @@ export const deleteSession = z.strictObject({
   /** Deletes it for good. Otherwise it can be restored for some days, if the stores have a trash. */
   now: z.boolean().optional(),
 });
+
+export const userRequest = z.strictObject({ user });
 
 export const listSessions = z.strictObject({
   ...page,

@@ -96,6 +96,7 @@ const summaryFields = {
   archived: z.boolean(),
   deletedAt: z.iso.datetime().optional(),
   labels: z.record(z.string(), z.string()),
+  user: z.string().optional(),
 };
 
 export const sessionSummary = shape<SessionSummary>()(summaryFields);

@@ -47,6 +47,7 @@ import type { HeldInstruction } from "./working-memory.ts";
  * - The task record, pins and what they keep survive compaction and everything being closed.
  * - No message is outside all tiers: it is in the history, or it left and a search finds it.
  * - Every request is checked here; a bad one is `INVALID_PARAMS`.
+ * - What belongs to one user is not found, listed, searched, told or changed for another, nor without a user.
  */
 export interface SessionService {
   createSession(request: CreateSession): Promise<SessionCreated>;
@@ -120,6 +121,15 @@ export interface SessionService {
   /** Makes new rules, with the model if one is configured. */
   distillKnowledge(request: DistillKnowledge): Promise<Distillation>;
   capabilities(): Promise<readonly Capability[]>;
+  /**
+   * The same service for one user: their sessions, memory, knowledge, logs and approvals, and
+   * nothing else. A session of another user is `SESSION_NOT_FOUND`. It ends with this service.
+   *
+   * @throws SessionError `INVALID_PARAMS`; `USER_NOT_ALLOWED` when this service acts for another
+   *   user; `SESSION_USERS_DISABLED` when its stores cannot keep users apart. A client of a surface
+   *   throws the last two with its first request.
+   */
+  forUser(user: string): SessionService;
   /** Interrupts running turns and finishes the projections. The stores stay open. */
   close(): Promise<void>;
 }
@@ -258,6 +268,8 @@ export interface SessionSummary {
   /** When it was deleted. Only a list of deleted sessions has it. */
   readonly deletedAt?: string;
   readonly labels: Readonly<Record<string, string>>;
+  /** The user that the session belongs to, if it was created for one. */
+  readonly user?: string;
 }
 
 export interface SessionView extends SessionSummary {

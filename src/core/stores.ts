@@ -19,5 +19,10 @@ export interface Stores {
   readonly knowledge: KnowledgeStore;
   /** Without it, a deleted session cannot be restored. */
   readonly trash?: TrashStores;
+  /**
+   * The stores of one user, beside these. They share nothing with these or with another user's. They
+   * end with these, so there is no need to close them.
+   */
+  forUser(user: string): Stores;
   close(): Promise<void>;
 }

@@ -32,7 +32,14 @@ const PROJECT = "project";
 const PAGE = 500;
 const ALL = Number.MAX_SAFE_INTEGER;
 
-/** What a project has learned. Every change also reaches the memory and the rules. */
+interface ProjectParts {
+  readonly memory?: MemoryStore | undefined;
+  readonly ask?: AskModel | undefined;
+  /** The project of a user's knowledge. What was added to it by hand is for all users. */
+  readonly shared?: ProjectKnowledge | undefined;
+}
+
+/** What a project, or one user of it, has learned. Every change also reaches the memory and the rules. */
 export class ProjectKnowledge {
   readonly store: KnowledgeStore;
   readonly limits: KnowledgeLimits;
@@ -40,19 +47,18 @@ export class ProjectKnowledge {
   readonly #rules: { readonly maxRules: number; readonly minEntries: number };
   readonly #distiller: KnowledgeDistiller;
   readonly #ask: AskModel | undefined;
+  readonly #shared: ProjectKnowledge | undefined;
 
   constructor(
     store: KnowledgeStore,
     settings: KnowledgeSettings,
-    {
-      memory,
-      ask,
-    }: { readonly memory?: MemoryStore | undefined; readonly ask?: AskModel | undefined },
+    { memory, ask, shared }: ProjectParts,
   ) {
     const { maxFacts = 10_000, maxCorrections = 1_000, maxRules = 20, minEntries = 1 } = settings;
     this.store = store;
     this.#memory = memory;
     this.#ask = ask;
+    this.#shared = shared;
     this.#rules = { maxRules, minEntries };
     this.#distiller = new KnowledgeDistiller(this.#rules);
     this.limits = {
@@ -172,8 +178,23 @@ export class ProjectKnowledge {
 
   /** What a new session is told. */
   async addendum(): Promise<KnowledgeAddendum | undefined> {
-    const rules = await this.store.list({ kind: "rule", limit: ALL });
+    const own = await this.store.list({ kind: "rule", limit: ALL });
+    const rules = [...own, ...((await this.#shared?.addedRules()) ?? [])];
     return knowledgeAddendum(rules.filter(mayRule), this.#rules.maxRules);
+  }
+
+  /** What was added by hand and holds. No word of a session is in it. */
+  async addedRules(): Promise<readonly KnowledgeEntry[]> {
+    const { preferences, rules } = await this.#evidence();
+    const isAdded = ({ origin }: KnowledgeEntry) => origin === "added";
+    const added = {
+      corrections: [],
+      preferences: preferences.filter(isAdded),
+      rules: rules.filter(isAdded),
+    };
+    const { contradictions } = this.#distiller.distill(added);
+    const dropped = new Set(contradictions.map((each) => each.dropped.id));
+    return [...added.rules, ...added.preferences].filter(({ id }) => !dropped.has(id));
   }
 
   /** Marks rules and their sources as used. */

@@ -4,7 +4,6 @@ import { runCompaction } from "../agent/run-compaction.ts";
 import { type RunOptions, runTurn } from "../agent/run-turn.ts";
 import type { ToolSet } from "../agent/tool-set.ts";
 import type { PendingApproval } from "../core/approval.ts";
-import type { ApprovalStore } from "../core/approval-store.ts";
 import { type ErrorCode, SessionError } from "../core/errors.ts";
 import type { EventEnvelope, SessionSettings } from "../core/event.ts";
 import type { HistoryHit } from "../core/event-store.ts";
@@ -57,9 +56,9 @@ import { redactingStores } from "./redacting-stores.ts";
 import {
   learningOf,
   memoryOf,
+  optionsForUser,
   requireSearchableMemory,
-  type ServiceOptions,
-  type ServiceStores,
+  type SessionOptions,
   switchedOffOptions,
 } from "./service-options.ts";
 import { newOwner, withFilesLease } from "./session-lease.ts";
@@ -80,20 +79,22 @@ const DISABLED: Readonly<Record<Capability, ErrorCode>> = {
   "session-compaction": "SESSION_COMPACTION_DISABLED",
 };
 
-export interface LocalServiceOptions extends ServiceOptions {
-  readonly stores: ServiceStores & { readonly approvals: ApprovalStore };
-  /** Whether the stores outlive the process, which is the capability `session-store`. */
-  readonly persistent: boolean;
+/** The user that a service acts for. */
+interface ServedUser {
+  readonly name: string;
+  /** What the project has learned. Its users are told what was added to it by hand. */
+  readonly project: ProjectKnowledge | undefined;
 }
 
 /**
  * The one implementation of `SessionService`. (The clients of the surfaces are the others: they
  * send each request to one of these.)
  *
- * Several services, in one process or in many, may share the stores.
+ * Several services, in one process or in many, may share the stores. The service of a user works on
+ * the user's own stores, so nothing here compares users.
  */
 export class LocalSessionService implements SessionService {
-  readonly #options: LocalServiceOptions;
+  readonly #options: SessionOptions;
   readonly #capabilities: readonly Capability[];
   readonly #settings: TurnSettings;
   readonly #projections: ProjectionRunner;
@@ -109,10 +110,19 @@ export class LocalSessionService implements SessionService {
   readonly #toolsOf: (settings: SessionSettings) => ToolSet;
   readonly #trash: Trash | undefined;
   readonly #forgetting: ForgettingDeps & DeletionDeps;
+  readonly #user: ServedUser | undefined;
+  readonly #serviceOf: (user: string) => LocalSessionService;
+  /** The services of users that are in use: a caller has one, or a turn runs in it. */
+  readonly #users = new Map<string, WeakRef<LocalSessionService>>();
+  readonly #unused = new FinalizationRegistry<string>((user) => {
+    if (!this.#users.get(user)?.deref()) this.#users.delete(user);
+  });
+  #closed = false;
 
-  constructor(given: LocalServiceOptions) {
+  constructor(given: SessionOptions, user?: ServedUser) {
     const options =
       given.redact === "log" ? { ...given, stores: redactingStores(given.stores) } : given;
+    this.#user = user;
     const { stores, onBackgroundError: onError = warn } = options;
     const { events, sessions, approvals } = stores;
     const memory = memoryOf(options);
@@ -128,7 +138,11 @@ export class LocalSessionService implements SessionService {
     // What the project has learned. A service that does not learn can still forget it.
     const learning = learningOf(options);
     const ask = askerOf(learning?.model, this.#settings);
-    const project = learning && new ProjectKnowledge(learning.store, learning, { memory, ask });
+    const shared = user?.project;
+    const project =
+      learning && new ProjectKnowledge(learning.store, learning, { memory, ask, shared });
+    this.#serviceOf = (name) =>
+      new LocalSessionService(optionsForUser(given, name), { name, project });
     const kept =
       project ?? (stores.knowledge && new ProjectKnowledge(stores.knowledge, {}, { memory }));
 
@@ -216,6 +230,7 @@ export class LocalSessionService implements SessionService {
         model: model ?? this.#settings.defaultModelName,
         memory,
         labels,
+        ...(this.#user ? { user: this.#user.name } : {}),
         ...(learns ? { knowledge: true } : {}),
         ...(checked.approvals ? { approvals: checked.approvals } : {}),
         ...(limit === undefined ? {} : { max_tokens: limit }),
@@ -470,8 +485,25 @@ export class LocalSessionService implements SessionService {
     return this.#capabilities;
   }
 
+  forUser(user: string): SessionService {
+    const { user: name } = requests.parseRequest(requests.userRequest, { user });
+    if (this.#user) {
+      if (this.#user.name === name) return this;
+      throw new SessionError("USER_NOT_ALLOWED");
+    }
+    if (this.#closed) throw new SessionError("AGENT_ERROR", { detail: "The service is closed." });
+    const known = this.#users.get(name)?.deref();
+    if (known && !known.#closed) return known;
+    const service = this.#serviceOf(name);
+    this.#users.set(name, new WeakRef(service));
+    this.#unused.register(service, name);
+    return service;
+  }
+
   /** Interrupts running turns and brings the projections up to date. The stores stay open: they are the caller's. */
   async close(): Promise<void> {
+    this.#closed = true;
+    await Promise.all([...this.#users.values()].map((service) => service.deref()?.close()));
     await this.#work.close();
     await this.#projections.close();
     await this.#trash?.cleanUp();

@@ -3,6 +3,7 @@ import type { ApprovalStore } from "../core/approval-store.ts";
 import type { CompactionConfig, Compactor, EngineCompactor } from "../core/compactor.ts";
 import { SessionError } from "../core/errors.ts";
 import type { EventStore } from "../core/event-store.ts";
+import { given } from "../core/fields.ts";
 import type { KnowledgeStore } from "../core/knowledge-store.ts";
 import type { LanguageModel, ModelResolver } from "../core/language-model.ts";
 import type { MemoryScope, MemoryStore } from "../core/memory-store.ts";
@@ -24,6 +25,8 @@ export interface ServiceStores {
   readonly knowledge?: KnowledgeStore;
   /** Where deleted sessions wait. Without it, a deleted session cannot be restored. */
   readonly trash?: TrashStores;
+  /** The same stores for one user. Without it, a service cannot keep users apart and refuses to name one. */
+  forUser?(user: string): ServiceStores;
 }
 
 /** What a session service is made of. Whatever is missing, the service says that it cannot do. */
@@ -153,4 +156,57 @@ export function learningOf(
     message: "`knowledge` needs a store.",
     hint: "Pass `stores`, or `knowledge: { store: new EphemeralKnowledgeStore() }`.",
   });
+}
+
+/** The stores of a service, with all that it needs. */
+export interface SessionStores extends ServiceStores {
+  readonly approvals: ApprovalStore;
+  forUser?(user: string): SessionStores;
+}
+
+/** The options of a service, once its stores are known. */
+export interface SessionOptions extends ServiceOptions {
+  readonly stores: SessionStores;
+  /** Whether the stores outlive the process, which is the capability `session-store`. */
+  readonly persistent: boolean;
+}
+
+/**
+ * The options of the service of one user: the user's own stores replace those of `options`. Sessions
+ * of users are not written as files.
+ *
+ * @throws SessionError `SESSION_USERS_DISABLED` when a store cannot be replaced
+ */
+export function optionsForUser(options: SessionOptions, user: string): SessionOptions {
+  const { stores, memory, knowledge, sessionFiles: _, ...rest } = options;
+  const own = stores.forUser?.(user);
+  if (!own) throw new SessionError("SESSION_USERS_DISABLED");
+  const { store, ...learning } = knowledge || {};
+  requireReplaced("memory", memory || stores.memory, stores, own);
+  requireReplaced("knowledge", store ?? stores.knowledge, stores, own);
+  return {
+    ...rest,
+    stores: {
+      events: own.events,
+      sessions: own.sessions,
+      approvals: own.approvals,
+      ...(stores.memory ? given({ memory: own.memory }) : {}),
+      ...(stores.knowledge ? given({ knowledge: own.knowledge }) : {}),
+      ...given({ trash: own.trash }),
+    },
+    ...(memory === false ? { memory } : {}),
+    ...(knowledge === undefined ? {} : { knowledge: knowledge && learning }),
+  };
+}
+
+/** @throws SessionError `SESSION_USERS_DISABLED` when users would share the store. */
+function requireReplaced(
+  name: "memory" | "knowledge",
+  store: object | undefined,
+  stores: ServiceStores,
+  own: ServiceStores,
+): void {
+  if (store === undefined || (store === stores[name] && own[name] !== undefined)) return;
+  const detail = `Its ${name} is not one of \`stores\`.`;
+  throw new SessionError("SESSION_USERS_DISABLED", { detail });
 }

@@ -1,4 +1,5 @@
 import type { CompactionRun } from "../agent/run-compaction.ts";
+import { given } from "../core/fields.ts";
 import type { CompactionOutcome, SessionSummary, SessionView } from "../core/session-service.ts";
 import type { SessionSnapshot } from "../core/session-snapshot.ts";
 import type { SessionState } from "../core/session-state.ts";
@@ -17,6 +18,7 @@ export function sessionSummary(snapshot: SessionSnapshot): SessionSummary {
     totalTokens: totalTokens(snapshot.usage),
     archived: snapshot.archived,
     labels: snapshot.settings.labels,
+    ...given({ user: snapshot.settings.user }),
   };
 }
 

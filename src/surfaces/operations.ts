@@ -397,6 +397,9 @@ export const OPERATIONS = {
     command: "capabilities",
     effect: "reads",
   },
-} as const satisfies Record<Exclude<keyof SessionService, "subscribe" | "close">, Operation>;
+} as const satisfies Record<
+  Exclude<keyof SessionService, "subscribe" | "forUser" | "close">,
+  Operation
+>;
 
 export type OperationName = keyof typeof OPERATIONS;

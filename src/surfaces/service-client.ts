@@ -73,6 +73,9 @@ export function serviceOver(connection: ServiceConnection): SessionService {
         throw errorFromWire(subscribeRequest, SessionError.from(error));
       }
     },
+    forUser() {
+      throw new SessionError("SESSION_USERS_DISABLED");
+    },
     close: () => connection.close(),
   };
 }

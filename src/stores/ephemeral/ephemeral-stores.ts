@@ -1,3 +1,5 @@
+import { SessionError } from "../../core/errors.ts";
+import { parseRequest, userRequest } from "../../core/requests.ts";
 import type { Stores } from "../../core/stores.ts";
 import { EphemeralApprovalStore } from "./ephemeral-approval-store.ts";
 import { EphemeralEventStore } from "./ephemeral-event-store.ts";
@@ -7,6 +9,25 @@ import { SimpleMemoryStore } from "./simple-memory-store.ts";
 
 /** Stores that live in this process and end with it. */
 export function ephemeralStores(): Stores {
+  const ofUsers = new Map<string, Stores>();
+  return {
+    ...newStores(),
+    forUser(user) {
+      const { user: name } = parseRequest(userRequest, { user });
+      const stores = ofUsers.get(name) ?? {
+        ...newStores(),
+        // A user has no users.
+        forUser() {
+          throw new SessionError("USER_NOT_ALLOWED");
+        },
+      };
+      ofUsers.set(name, stores);
+      return stores;
+    },
+  };
+}
+
+function newStores(): Omit<Stores, "forUser"> {
   return {
     events: new EphemeralEventStore(),
     sessions: new EphemeralSessionStore(),

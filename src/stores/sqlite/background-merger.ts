@@ -19,55 +19,35 @@ const SCRIPT = new URL(
 );
 
 /**
- * Merges segments beside searches, in a thread and on a connection of its own. They live as long as there
- * is something to merge. Each step is short and on disk, so that nothing is lost when it is stopped or
- * killed. It keeps no process alive.
+ * Merges segments beside searches, in a thread and on a connection of its own. They live as long as
+ * there is something to merge. Of all namespaces one is merged at a time. Each step is short and on
+ * disk, so that nothing is lost when it is stopped or killed. It keeps no process alive.
  */
 export class BackgroundMerger {
   readonly #database: Database;
-  readonly #namespace: string;
   readonly #stop = new SharedArrayBuffer(4);
+  /** Namespaces whose merge has not begun yet. */
+  readonly #waiting = new Map<string, Promise<void>>();
+  #last: Promise<void> = Promise.resolve();
+  #merging: string | undefined;
   #worker: Worker | undefined;
-  #ended: Promise<unknown> = Promise.resolve();
+  /** How many callers wait for the end of a merge. */
+  #awaited = 0;
   #closed = false;
 
-  constructor(database: Database, namespace: string) {
+  constructor(database: Database) {
     this.#database = database;
-    this.#namespace = namespace;
   }
 
   /** There may be something to merge. */
-  wake(): void {
-    if (this.#closed || this.#worker) return;
-    const { path } = this.#database;
-    if (path === IN_MEMORY) {
-      this.#ended = this.#ended.then(() => this.#mergeHere());
-      this.#ended.catch(() => {});
-      return;
-    }
-    const work: MergeWork = { path, namespace: this.#namespace, stop: this.#stop };
-    // An import would load with the store and take 2 ms, and a process that searches once merges nothing.
-    const { Worker } = process.getBuiltinModule("node:worker_threads");
-    const worker = new Worker(SCRIPT, {
-      workerData: work,
-      // Some flags of the process are for its main script only.
-      execArgv: ["--disable-warning=ExperimentalWarning"],
-    });
-    worker.unref();
-    this.#worker = worker;
-    this.#ended = once(worker, "exit").finally(() => {
-      this.#worker = undefined;
-    });
-    // `finish` reports it; a store that cannot be merged can still be searched.
-    this.#ended.catch(() => {});
+  wake(namespace: string): void {
+    // What is added while it is merged is taken too, or waits for another.
+    if (this.#merging !== namespace) void this.#queue(namespace);
   }
 
   /** Resolves when nothing is left to merge. */
-  async finish(): Promise<void> {
-    if (this.#worker) await this.#end();
-    // What was added while it ended waits for another.
-    this.wake();
-    await this.#end();
+  async finish(namespace: string): Promise<void> {
+    await this.#awaiting(this.#queue(namespace));
   }
 
   /** Resolves when the step that runs now is done. */
@@ -75,18 +55,62 @@ export class BackgroundMerger {
     this.#closed = true;
     Atomics.store(new Int32Array(this.#stop), 0, 1);
     Atomics.notify(new Int32Array(this.#stop), 0);
-    await this.#end().catch(() => {});
+    await this.#awaiting(this.#last).catch(() => {});
+  }
+
+  #queue(namespace: string): Promise<void> {
+    const waiting = this.#waiting.get(namespace);
+    if (waiting) return waiting;
+    const merge = this.#last.catch(() => {}).then(() => this.#merge(namespace));
+    this.#waiting.set(namespace, merge);
+    this.#last = merge;
+    // `finish` reports it; a store that cannot be merged can still be searched.
+    merge.catch(() => {});
+    return merge;
+  }
+
+  async #merge(namespace: string): Promise<void> {
+    this.#waiting.delete(namespace);
+    if (this.#closed) return;
+    this.#merging = namespace;
+    try {
+      const { path } = this.#database;
+      await (path === IN_MEMORY ? this.#mergeHere(namespace) : this.#mergeAside(path, namespace));
+    } finally {
+      this.#merging = undefined;
+      this.#worker = undefined;
+    }
+  }
+
+  async #mergeAside(path: string, namespace: string): Promise<void> {
+    const work: MergeWork = { path, namespace, stop: this.#stop };
+    // An import would load with the store and take 2 ms, and a process that searches once merges nothing.
+    const { Worker } = process.getBuiltinModule("node:worker_threads");
+    const worker = new Worker(SCRIPT, {
+      workerData: work,
+      // Some flags of the process are for its main script only.
+      execArgv: ["--disable-warning=ExperimentalWarning"],
+    });
+    if (this.#awaited === 0) worker.unref();
+    this.#worker = worker;
+    await once(worker, "exit");
   }
 
   /** No other thread sees a database in memory, so commands of the store wait for each step. */
-  async #mergeHere(): Promise<void> {
-    while (!this.#closed && (await this.#database.run("mergeMemories", this.#namespace))) {
+  async #mergeHere(namespace: string): Promise<void> {
+    while (!this.#closed && (await this.#database.run("mergeMemories", namespace))) {
       await setImmediate();
     }
   }
 
-  async #end(): Promise<void> {
+  /** Keeps the process alive until the merge has ended. */
+  async #awaiting(merge: Promise<void>): Promise<void> {
+    this.#awaited += 1;
     this.#worker?.ref();
-    await this.#ended;
+    try {
+      await merge;
+    } finally {
+      this.#awaited -= 1;
+    }
   }
 }

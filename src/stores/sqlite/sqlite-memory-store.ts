@@ -46,19 +46,35 @@ export class SqliteMemoryStore implements MemoryStore {
   readonly #namespace: string;
   readonly #merger: BackgroundMerger;
   readonly #vectors: EmbeddedMemory | undefined;
+  /** By namespace. */
+  readonly #others = new Map<string, SqliteMemoryStore>();
   #ready: Promise<void> | undefined;
   #redact: typeof redactEntries | undefined;
 
-  /** Closing the store closes the database. */
-  constructor(database: Database, options: SqliteMemoryStoreOptions = {}) {
+  /** Closing the store closes the database and `merger`. */
+  constructor(
+    database: Database,
+    options: SqliteMemoryStoreOptions = {},
+    merger = new BackgroundMerger(database),
+  ) {
     this.#database = database;
     this.#options = options;
     this.#namespace = options.namespace ?? "default";
-    this.#merger = new BackgroundMerger(database, this.#namespace);
+    this.#merger = merger;
     const { embedder } = options;
     this.#vectors = embedder?.trained
       ? new EmbeddedMemory(sqliteVectorWork(database, this.#namespace, embedder.id), embedder)
       : undefined;
+  }
+
+  /** The memory of another namespace of the same file, with the same options. It ends with this one. */
+  inNamespace(namespace: string): SqliteMemoryStore {
+    const known = this.#others.get(namespace);
+    if (known) return known;
+    const options = { ...this.#options, namespace };
+    const other = new SqliteMemoryStore(this.#database, options, this.#merger);
+    this.#others.set(namespace, other);
+    return other;
   }
 
   async add(added: readonly MemoryEntry[]): Promise<number> {
@@ -70,7 +86,7 @@ export class SqliteMemoryStore implements MemoryStore {
       this.#namespace,
       this.#redact(added),
     );
-    if (mergeDue) this.#merger.wake();
+    if (mergeDue) this.#merger.wake(this.#namespace);
     if (count > 0) this.#vectors?.wake();
     return count;
   }
@@ -162,7 +178,7 @@ export class SqliteMemoryStore implements MemoryStore {
     await this.#aside((database) =>
       this.#rebuild(() => database.run("reindexMemories", this.#namespace), watch),
     );
-    await this.#merger.finish();
+    await this.#merger.finish(this.#namespace);
   }
 
   /** Works in a thread of its own, unless no other thread can see the database. */
@@ -182,7 +198,7 @@ export class SqliteMemoryStore implements MemoryStore {
   /** Resolves when nothing waits to be merged in the background. A search is a little faster then. */
   async finishMerging(): Promise<void> {
     await this.#prepare();
-    await this.#merger.finish();
+    await this.#merger.finish(this.#namespace);
   }
 
   /**
@@ -195,7 +211,8 @@ export class SqliteMemoryStore implements MemoryStore {
   }
 
   async close(): Promise<void> {
-    await this.#vectors?.close();
+    const memories = [this, ...this.#others.values()];
+    await Promise.all(memories.map((memory) => memory.#vectors?.close()));
     await this.#merger.close();
     await this.#database.close();
   }

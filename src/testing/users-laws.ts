@@ -1,0 +1,183 @@
+import assert from "node:assert/strict";
+import type { NewEvent } from "../core/event.ts";
+import { SessionState } from "../core/session-state.ts";
+import type { Stores } from "../core/stores.ts";
+import type { Law } from "./law.ts";
+
+/** What `forUser` of stores promises. A law that opens twice expects two sets of stores on the same data. */
+export const usersLaws: readonly Law<Stores>[] = [
+  {
+    name: "what is stored for one user is in no store of another, nor of nobody",
+    async holds(open) {
+      const stores = await open();
+      await fill(stores.forUser("ada"));
+      for (const others of [stores, stores.forUser("bob"), stores.forUser("Ada")]) {
+        assert.deepEqual(await contentOf(others), EMPTY);
+      }
+      assert.deepEqual(await contentOf(stores.forUser("ada")), FULL);
+    },
+  },
+  {
+    name: "what is stored for nobody is in no store of a user",
+    async holds(open) {
+      const stores = await open();
+      await fill(stores);
+      assert.deepEqual(await contentOf(stores.forUser("ada")), EMPTY);
+      assert.deepEqual(await contentOf(stores), FULL);
+    },
+  },
+  {
+    name: "the same ids, leases and checkpoints of two users are two",
+    async holds(open) {
+      const stores = await open();
+      const [ada, bob] = [stores.forUser("ada"), stores.forUser("bob")];
+      await fill(ada);
+      await fill(bob);
+      const owner = (id: string) => ({ id, host: "here", pid: 1 });
+      assert.ok(await ada.sessions.acquire("s", owner("one"), 60_000));
+      assert.ok(await bob.sessions.acquire("s", owner("other"), 60_000));
+      await ada.events.saveCheckpoint("files", 7);
+      assert.equal(await bob.events.checkpoint("files"), 0);
+      await deleteAll(bob);
+      assert.deepEqual(await contentOf(bob), EMPTY);
+      assert.deepEqual(await contentOf(ada), FULL);
+    },
+  },
+  {
+    name: "any well-formed name is a user of its own, and a broken one is refused",
+    async holds(open) {
+      const stores = await open();
+      const names = [
+        "a",
+        "A",
+        "ä",
+        "a\u0308",
+        " a",
+        "a/b",
+        "a'b",
+        "%",
+        "default",
+        "日本",
+        "👩",
+        "x".repeat(200),
+      ];
+      for (const name of names) {
+        assert.deepEqual(await contentOf(stores.forUser(name)), EMPTY, name);
+        await fill(stores.forUser(name));
+      }
+      // In a database, the halves of a surrogate pair would all be the same user.
+      for (const name of ["", "a\u001fb", "a\u0000", "\ud800", "a\udc00", "x".repeat(201)]) {
+        assert.throws(() => stores.forUser(name), { code: "INVALID_PARAMS" });
+      }
+    },
+  },
+  {
+    name: "a user has no users",
+    async holds(open) {
+      const ada = (await open()).forUser("ada");
+      assert.throws(() => ada.forUser("bob"), { code: "USER_NOT_ALLOWED" });
+    },
+  },
+  {
+    name: "what is stored for a user is there when the stores are opened again",
+    durable: true,
+    async holds(open) {
+      const first = await open();
+      await fill(first.forUser("ada"));
+      await first.close();
+      const second = await open();
+      assert.deepEqual(await contentOf(second), EMPTY);
+      assert.deepEqual(await contentOf(second.forUser("ada")), FULL);
+    },
+  },
+];
+
+const TIME = "2026-01-01T00:00:00.000Z";
+const TEXT = "The heron nests in May.";
+
+const EMPTY = {
+  events: 0,
+  followed: 0,
+  found: 0,
+  sessions: 0,
+  loaded: 0,
+  listed: 0,
+  read: 0,
+  searched: 0,
+  entries: 0,
+  remembered: 0,
+  approvals: 0,
+  knowledge: 0,
+  counted: 0,
+  unheard: 0,
+};
+
+const FULL = Object.fromEntries(Object.keys(EMPTY).map((name) => [name, 1]));
+
+/** One of everything, with the same ids each time. */
+async function fill({ events, sessions, memory, approvals, knowledge }: Stores): Promise<void> {
+  const event: NewEvent = {
+    event_id: "e",
+    timestamp_ms: Date.parse(TIME),
+    event: { type: "run_started", session_id: "s", prompt: TEXT },
+  };
+  await events.append("s", 0, [event]);
+  await sessions.save({ ...new SessionState("s").snapshot(), seq: 1 });
+  await memory.add([{ id: "m", content: TEXT, sessionId: "s", turn: 0, kind: "message" }]);
+  await approvals.add([
+    {
+      approvalId: "a",
+      sessionId: "s",
+      toolUseId: "c",
+      tool: "t",
+      args: {},
+      goal: "",
+      requestedAt: TIME,
+    },
+  ]);
+  const preference = {
+    id: "k",
+    kind: "preference",
+    content: TEXT,
+    tags: [],
+    origin: "user",
+  } as const;
+  await knowledge.add([{ ...preference, time: TIME, keys: ["k"] }], {
+    max: { fact: 1, correction: 1, preference: 1, rule: 1 },
+    eviction: "fifo",
+  });
+}
+
+async function contentOf({ events, sessions, memory, approvals, knowledge }: Stores) {
+  const { entries, sessions: remembered } = await memory.stats();
+  return {
+    events: await events.lastSeq("s"),
+    followed: (await events.readAll(0, 10)).length,
+    found: (await events.search({ query: "heron", limit: 10 })).length,
+    sessions: (await sessions.list({})).length,
+    loaded: [await sessions.load("s")].flatMap((found) => found ?? []).length,
+    listed: (await memory.list({ limit: 10 })).length,
+    read: (await memory.read(["m"])).length,
+    searched: (await memory.search({ query: "heron nests", limit: 10 })).length,
+    entries,
+    remembered,
+    approvals: (await approvals.list({})).length,
+    knowledge: (await knowledge.list({ limit: 10 })).length,
+    counted: (await knowledge.counts()).preference,
+    unheard: (await knowledge.unheard(10)).changed.length,
+  };
+}
+
+async function deleteAll({
+  events,
+  sessions,
+  memory,
+  approvals,
+  knowledge,
+}: Stores): Promise<void> {
+  await events.delete("s");
+  await sessions.delete("s");
+  await memory.delete({ sessionId: "s" });
+  await approvals.remove({ sessionId: "s" });
+  await knowledge.forget(["k"]);
+}
