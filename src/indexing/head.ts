@@ -42,15 +42,15 @@ export class Draft {
   }
 
   put<Name extends TableName>(table: Name, ...rows: readonly Tables[Name][]): void {
-    const all = (this.#put[table] ?? []) as Tables[Name][];
-    for (const row of rows) all.push(row);
-    Object.assign(this.#put, { [table]: all });
+    const all = this.#put[table] as Tables[Name][] | undefined;
+    if (all) for (const row of rows) all.push(row);
+    else Object.assign(this.#put, { [table]: rows });
   }
 
   remove<Name extends TableName>(table: Name, ...keys: readonly KeyOf<Name>[]): void {
-    const all = (this.#remove[table] ?? []) as KeyOf<Name>[];
-    for (const key of keys) all.push(key);
-    Object.assign(this.#remove, { [table]: all });
+    const all = this.#remove[table] as KeyOf<Name>[] | undefined;
+    if (all) for (const key of keys) all.push(key);
+    else Object.assign(this.#remove, { [table]: keys });
   }
 
   *save(): Asking<void> {

@@ -177,12 +177,12 @@ export function isMergeDue(segments: readonly Segment[], generation: number): bo
 
 /** The highest level that has enough segments for a merge; 0 when none has. */
 export function levelToMerge(segments: readonly Segment[], generation: number): number {
-  const counts = new Map<number, number>();
-  for (const { level } of mergeable(segments, generation)) {
-    counts.set(level, (counts.get(level) ?? 0) + 1);
-  }
-  const full = [...counts].filter(([level, count]) => level > 0 && count >= LEVEL_FACTOR);
-  return Math.max(0, ...full.map(([level]) => level));
+  const counts: number[] = [];
+  for (const { level } of mergeable(segments, generation)) counts[level] = (counts[level] ?? 0) + 1;
+  return Math.max(
+    0,
+    counts.findLastIndex((count = 0, level) => level > 0 && count >= LEVEL_FACTOR),
+  );
 }
 
 /** The segments that are in no merge. */

@@ -1,14 +1,17 @@
 import type { Postings } from "../../search/passage-index.ts";
 import { sortWords } from "./word-order.ts";
 
+/** Enough for most messages. A new array is filled with zeros, which an add of one entry would feel. */
+const ROOM = 256;
+
 /** Collects postings in any order, and gives them in the order of words. */
 export class WordPlaces {
   readonly #numbers = new Map<string, number>();
   readonly #counts: number[] = [];
   // Of every place that was added: its word, slot and hits.
-  #words = new Uint32Array(4096);
-  #slots = new Uint32Array(4096);
-  #hits = new Uint8Array(4096);
+  #words = new Uint32Array(ROOM);
+  #slots = new Uint32Array(ROOM);
+  #hits = new Uint8Array(ROOM);
   #length = 0;
 
   /** The number by which `add` knows a word. */

@@ -14,7 +14,7 @@ const LONG_POSTINGS = 8000;
 export class WordWriter {
   readonly #limit: number;
   readonly #blocks: PackedBlock[] = [];
-  #bytes = new Uint8Array(16_384);
+  #bytes = new Uint8Array(2048);
   #length = 0;
   #offsets: number[] = [];
   #first: string | undefined;

@@ -37,11 +37,26 @@ export class Connection {
     return this.prepare(sql).all(...values) as Row[];
   }
 
-  /** Rows as arrays of their columns, which take a sixth less: of a statement that is not asked for in another way. */
+  /**
+   * Rows as arrays of their columns. They are quicker to read than the objects of `all`, and much quicker
+   * to copy. A statement is asked in one of the two ways only.
+   */
   arrays(sql: string, ...values: SQLInputValue[]): readonly SQLOutputValue[][] {
     const statement = this.prepare(sql);
     statement.setReturnArrays(true);
     return statement.all(...values) as unknown as SQLOutputValue[][];
+  }
+
+  /** The first of them. */
+  array(sql: string, ...values: SQLInputValue[]): readonly SQLOutputValue[] | undefined {
+    const statement = this.prepare(sql);
+    statement.setReturnArrays(true);
+    return statement.get(...values) as unknown as SQLOutputValue[] | undefined;
+  }
+
+  /** Another number when another connection has written since. Writing here does not change it. */
+  dataVersion(): number {
+    return this.array("PRAGMA data_version")?.[0] as number;
   }
 
   /** Rows as they are asked for: leaving the loop early reads no more of them. */

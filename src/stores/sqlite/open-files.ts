@@ -1,4 +1,4 @@
-import { lstatSync, statSync } from "node:fs";
+import { type BigIntStats, lstatSync, statSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { SessionError } from "../../core/errors.ts";
 
@@ -21,7 +21,7 @@ export class OpenFiles {
   readonly #identities: ReadonlyMap<string, string>;
   readonly #areTogether: boolean;
   /** The folder when all files were last found in place. */
-  #unchanged: string | undefined;
+  #unchanged: BigIntStats | undefined;
 
   /** The store at `path` must be open: SQLite keeps its log and the log's index while it is. */
   constructor(path: string, { now = Date.now }: { readonly now?: () => number } = {}) {
@@ -42,15 +42,14 @@ export class OpenFiles {
   /** @throws SessionError `SESSION_STORE_ERROR` when one of the files was removed or replaced. */
   requireInPlace(): void {
     const folder = this.#areTogether ? look(this.#folder) : undefined;
-    const state = folder && `${identityOf(folder)}-${folder.ctimeNs}`;
-    if (state !== undefined && state === this.#unchanged) return;
+    if (folder && this.#unchanged && isSame(folder, this.#unchanged)) return;
     for (const [file, identity] of this.#identities) {
       const found = look(file);
       if (!found || identityOf(found) !== identity) throw this.#gone();
     }
     // A file may still be removed in the same tick as the folder's last change.
     const isSettled = folder && this.#now() - Number(folder.ctimeMs) > TICK_MS;
-    this.#unchanged = isSettled ? state : undefined;
+    this.#unchanged = isSettled ? folder : undefined;
   }
 
   #gone(): SessionError {
@@ -61,10 +60,14 @@ export class OpenFiles {
   }
 }
 
-function look(path: string) {
+function look(path: string): BigIntStats | undefined {
   return statSync(path, { throwIfNoEntry: false, bigint: true });
 }
 
-function identityOf({ dev, ino }: { readonly dev: bigint; readonly ino: bigint }): string {
+function isSame(one: BigIntStats, other: BigIntStats): boolean {
+  return one.ctimeNs === other.ctimeNs && one.ino === other.ino && one.dev === other.dev;
+}
+
+function identityOf({ dev, ino }: BigIntStats): string {
   return `${dev}-${ino}`;
 }

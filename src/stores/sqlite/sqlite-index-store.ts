@@ -29,6 +29,7 @@ import {
   type WantedEntries,
   type WordBlockRow,
 } from "../../indexing/index-store.ts";
+import { searchedOf } from "../../indexing/segments/segments.ts";
 import type { Connection } from "./connection.ts";
 import { GENERATION_KEYS, KEYS } from "./index-schema.ts";
 import { saveIndexChanges } from "./save-index-changes.ts";
@@ -38,12 +39,8 @@ export class SqliteIndexStore implements SyncIndexStore {
   readonly #db: Connection;
   readonly #name: string;
   #known = -1;
-  /** What was read at the last head, and holds until the index changes. */
-  #read: {
-    readonly changes: number;
-    segments?: readonly Segment[];
-    readonly labels: Map<number, string | null>;
-  } = { changes: -1, labels: new Map() };
+  /** What was read, and what was saved since. It holds until another connection writes. */
+  #kept: Kept = newKept(-1);
 
   constructor(db: Connection, namespace: string) {
     this.#db = db;
@@ -56,17 +53,24 @@ export class SqliteIndexStore implements SyncIndexStore {
   ): Generator<Progress, Result> {
     if (mode === "read") return yield* this.#db.readInSteps(work);
     const whole = () => finish(work());
-    return mode === "write" ? this.#db.write(whole) : this.#db.writeUnsynced(whole);
+    try {
+      return mode === "write" ? this.#db.write(whole) : this.#db.writeUnsynced(whole);
+    } catch (error) {
+      // What was saved was undone.
+      this.#kept = newKept(-1);
+      throw error;
+    }
   }
 
   head(): Head | undefined {
-    const row = this.#db.get<Head & { readonly number: number }>(HEAD, this.#name);
+    const version = this.#db.dataVersion();
+    if (this.#kept.version !== version) this.#kept = newKept(version);
+    if (this.#kept.head) return this.#kept.head;
+    const row = this.#db.array(HEAD, this.#name);
     if (!row) return undefined;
-    this.#known = row.number;
-    if (row.changes !== this.#read.changes) {
-      this.#read = { changes: row.changes, labels: new Map() };
-    }
-    return row;
+    this.#known = row[0] as number;
+    this.#kept.head = headOf(row as unknown as StoredHead);
+    return this.#kept.head;
   }
 
   catchUp(known: Known): News | undefined {
@@ -78,7 +82,7 @@ export class SqliteIndexStore implements SyncIndexStore {
     if (!isNew && !isAsked && known.vectors === undefined && known.sessionId === undefined) {
       return { ...NO_NEWS, head };
     }
-    const segments = isNew || isAsked ? this.#searched(head) : [];
+    const segments = isNew || isAsked ? searchedOf(head, this.segments()) : [];
     const loaded = new Set(still.words < 0 ? [] : known.loaded);
     const toLoad = isNew
       ? segments.filter(({ number, level }) => level <= known.loadedLevel && !loaded.has(number))
@@ -97,11 +101,7 @@ export class SqliteIndexStore implements SyncIndexStore {
           : [],
       sessions: isNew ? this.#sessionsBehind(lastSession) : { count: 0, last: 0 },
       labels: isNew
-        ? this.#db.all<LabelRow>(
-            `${LABEL} AND number > ?`,
-            this.#number,
-            still.words < 0 ? 0 : known.lastLabel,
-          )
+        ? this.#labels(LABELS_AFTER, this.#number, still.words < 0 ? 0 : known.lastLabel)
         : [],
       words: this.#wordsOf(known, segments, still.words),
       session:
@@ -110,11 +110,6 @@ export class SqliteIndexStore implements SyncIndexStore {
           : this.#db.get<{ number: number }>(SESSION_NUMBER, this.#number, known.sessionId)?.number,
       ...this.#codesOf(known.vectors),
     };
-  }
-
-  #searched({ generation }: Head): readonly Segment[] {
-    this.#read.segments ??= this.#db.all<Segment>(SEARCHED, ...this.#keys(), generation);
-    return this.#read.segments;
   }
 
   /** For each word, the blocks of segments that are not loaded. */
@@ -149,7 +144,14 @@ export class SqliteIndexStore implements SyncIndexStore {
   }
 
   segments(): readonly Segment[] {
-    return this.#db.all<Segment>(SEGMENTS, ...this.#keys());
+    if (!this.head()) return [];
+    this.#kept.segments ??= new Map(
+      this.#db
+        .arrays(SEGMENTS, ...this.#keys())
+        .map((row) => segmentOf(row as unknown as StoredSegment))
+        .map((segment) => [segment.number, segment]),
+    );
+    return [...this.#kept.segments.values()];
   }
 
   smallSegments(numbers: readonly number[]): readonly SmallSegment[] {
@@ -248,7 +250,7 @@ export class SqliteIndexStore implements SyncIndexStore {
 
   #entries(sql: string, ...values: SQLInputValue[]): EntryRow[] {
     // Entries share a few labels, which a join would look up for each.
-    const { labels } = this.#read;
+    const { labels } = this.#kept;
     const label = (number: number | null) => {
       if (number === null) return null;
       const known =
@@ -312,18 +314,16 @@ export class SqliteIndexStore implements SyncIndexStore {
     const number = this.#number;
     if (which === "all") return this.#sessions(SESSION, number);
     return "ids" in which
-      ? which.ids.flatMap((id) => this.#sessions(`${SESSION} AND id = ?`, number, id))
-      : which.numbers.flatMap((one) => this.#sessions(`${SESSION} AND number = ?`, number, one));
+      ? which.ids.flatMap((id) => this.#sessions(SESSION_OF_ID, number, id))
+      : which.numbers.flatMap((one) => this.#sessions(SESSION_OF_NUMBER, number, one));
   }
 
   #sessions(sql: string, ...values: SQLInputValue[]): SessionRow[] {
-    return this.#db.all<StoredSession>(sql, ...values).map(sessionOf);
+    return this.#db.arrays(sql, ...values).map((row) => sessionOf(row as unknown as StoredSession));
   }
 
   labels(texts: readonly string[]): readonly LabelRow[] {
-    return texts.flatMap((text) =>
-      this.#db.all<LabelRow>(`${LABEL} AND text = ?`, this.#number, text),
-    );
+    return texts.flatMap((text) => this.#labels(LABEL_OF_TEXT, this.#number, text));
   }
 
   lastNumbers(): { session: number; label: number; hasFreeRuns: boolean } {
@@ -350,8 +350,15 @@ export class SqliteIndexStore implements SyncIndexStore {
     return {
       ...{ entries: 0, passages: 0, ...counts },
       sessions: this.#sessions(WRONG_SESSIONS, this.#number),
-      labels: this.#db.all<LabelRow>(WRONG_LABELS, this.#number),
+      labels: this.#labels(WRONG_LABELS, this.#number),
     };
+  }
+
+  #labels(sql: string, ...values: SQLInputValue[]): LabelRow[] {
+    return this.#db.arrays(sql, ...values).map((row) => {
+      const [number, text, uses] = row as unknown as StoredLabel;
+      return { number, text, uses };
+    });
   }
 
   stats(sessionId: string | null): IndexStats {
@@ -442,6 +449,13 @@ export class SqliteIndexStore implements SyncIndexStore {
       this.#known = this.#db.insert(NEW_NAMESPACE, this.#name, changes.head.version);
     }
     saveIndexChanges(this.#db, this.#number, changes);
+    const { segments } = this.#kept;
+    for (const { number } of changes.remove.segments ?? []) segments?.delete(number);
+    for (const { words, columns, ...segment } of changes.put.segments ?? []) {
+      segments?.set(segment.number, segment);
+    }
+    this.#kept.head = { ...changes.head };
+    this.#kept.labels.clear();
   }
 
   /** The number of the namespace; -1 until its first save. */
@@ -463,6 +477,19 @@ export class SqliteIndexStore implements SyncIndexStore {
   }
 }
 
+/** What is known of a namespace without asking for it again. */
+interface Kept {
+  /** `Connection.dataVersion` when it was read. */
+  readonly version: number;
+  head?: Head;
+  segments?: Map<number, Segment>;
+  readonly labels: Map<number, string | null>;
+}
+
+function newKept(version: number): Kept {
+  return { version, labels: new Map() };
+}
+
 const NOTHING = new Uint8Array();
 
 const NO_NEWS: Omit<News, "head"> = {
@@ -480,15 +507,71 @@ const NO_NEWS: Omit<News, "head"> = {
 
 type BlockRow = Omit<WordBlockRow, "segment">;
 type StoredCodes = Omit<CodeBlockRow, "space" | "block"> & { readonly key: number };
-type StoredSession = Omit<SessionRow, "runs"> & { readonly runs: string };
+
+/** The columns of `HEAD`. */
+type StoredHead = readonly [
+  number: number,
+  version: number,
+  generation: number,
+  changes: number,
+  removedAt: number,
+  columnsAt: number,
+  stored: number,
+  slots: number,
+  passages: number,
+  rebuilt: number | null,
+  rebuiltVersion: number | null,
+];
+
+/** The columns of `SEGMENTS`. */
+type StoredSegment = readonly [
+  number: number,
+  generation: number,
+  state: Segment["state"],
+  becomes: number | null,
+  level: number,
+  firstEntry: number,
+  lastEntry: number,
+  firstChange: number,
+  lastChange: number,
+  postings: number,
+  bytes: number,
+  grown: Segment["grown"],
+];
+
+/** The columns of `SESSION`. */
+type StoredSession = readonly [
+  number: number,
+  id: string,
+  entries: number,
+  textBytes: number,
+  runs: string,
+];
 
 function numbersOf(segments: readonly Segment[], isWanted: (level: number) => boolean): number[] {
   return segments.filter(({ level }) => isWanted(level)).map(({ number }) => number);
 }
 
-function sessionOf({ runs, ...row }: StoredSession): SessionRow {
+/** The columns of `LABEL`. */
+type StoredLabel = readonly [number: number, text: string, uses: number];
+
+function headOf(row: StoredHead): Head {
+  const [, version, generation, changes, removedAt, columnsAt, stored, slots, passages] = row;
+  const state = { version, generation, changes, removedAt, columnsAt, stored, slots, passages };
+  return { ...state, rebuilt: row[9], rebuiltVersion: row[10] };
+}
+
+function segmentOf(row: StoredSegment): Segment {
+  const [number, generation, state, becomes, level, firstEntry, lastEntry] = row;
+  const [, , , , , , , firstChange, lastChange, postings, bytes, grown] = row;
+  const extent = { firstEntry, lastEntry, firstChange, lastChange };
+  return { number, generation, state, becomes, level, ...extent, postings, bytes, grown };
+}
+
+function sessionOf([number, id, entries, textBytes, runs]: StoredSession): SessionRow {
   const all = JSON.parse(runs) as [number, number, number][];
-  return { ...row, runs: all.map(([first, size, used]): Run => ({ first, size, used })) };
+  const read = all.map(([first, size, used]): Run => ({ first, size, used }));
+  return { number, id, entries, textBytes, runs: read };
 }
 
 /** The columns of `ENTRY`. */
@@ -520,7 +603,6 @@ const SEGMENT = `SELECT key - ?1 AS number, generation, state, becomes, level, f
     last_entry AS lastEntry, first_change AS firstChange, last_change AS lastChange, postings, bytes, grown
   FROM memory_segment WHERE key BETWEEN ?1 AND ?2`;
 const SEGMENTS = `${SEGMENT} ORDER BY key`;
-const SEARCHED = `${SEGMENT} AND generation = ?3 AND state = 'whole' ORDER BY key`;
 const BLOBS = "SELECT words, columns FROM memory_segment WHERE key = ?";
 
 const BLOCK = "SELECT first, slot, data FROM memory_word_block WHERE segment = ?";
@@ -554,10 +636,14 @@ const HAS_ID = "SELECT 1 FROM memory_entry WHERE namespace = ? AND id = ?";
 
 const SESSION = `SELECT number, id, entries, text_bytes AS textBytes, runs FROM memory_session
   WHERE namespace = ?`;
+const SESSION_OF_ID = `${SESSION} AND id = ?`;
+const SESSION_OF_NUMBER = `${SESSION} AND number = ?`;
 const SESSION_NUMBER = "SELECT number FROM memory_session WHERE namespace = ? AND id = ?";
 const SESSIONS_BEHIND = `SELECT count(*) AS count, coalesce(max(number), 0) AS last FROM memory_session
   WHERE namespace = ? AND number > ?`;
 const LABEL = "SELECT number, text, uses FROM memory_label WHERE namespace = ?";
+const LABEL_OF_TEXT = `${LABEL} AND text = ?`;
+const LABELS_AFTER = `${LABEL} AND number > ?`;
 const LAST_NUMBERS = `SELECT
     coalesce((SELECT max(number) FROM memory_session WHERE namespace = ?1), 0) AS session,
     coalesce((SELECT max(number) FROM memory_label WHERE namespace = ?1), 0) AS label,

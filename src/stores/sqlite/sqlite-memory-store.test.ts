@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readFileSync, renameSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -58,6 +58,18 @@ function bytesOfFiles(): string {
     .map((file) => readFileSync(file, "latin1").toLowerCase())
     .join("\n");
 }
+
+test("an add that was undone leaves nothing behind, in the file or in memory", async () => {
+  const store = open();
+  await store.add([entry("a", "The otter sleeps.")]);
+  renameSync(path(), `${path()}.away`);
+  await expect(store.add([entry("b", "The badger digs.")])).rejects.toThrow(/removed or replaced/);
+  renameSync(`${path()}.away`, path());
+  expect(await found(store, "badger")).toEqual([]);
+  await store.add([entry("c", "The heron waits.")]);
+  expect(await found(store, "heron")).toEqual(["c"]);
+  expect(await store.verify()).toEqual({ entries: 2, problems: [] });
+});
 
 describe("namespaces", () => {
   test("never see each other's entries, ids or sessions", async () => {
