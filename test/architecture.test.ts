@@ -52,6 +52,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     "transcripts",
     "zod",
     "@bomb.sh/tab/commander",
+    "@earendil-works/pi-tui",
     "commander",
     "hono",
     "hono/cors",

@@ -6,7 +6,7 @@ import { SimpleMemoryStore } from "../../../stores/ephemeral/simple-memory-store
 import { scriptedModel } from "../../../testing.ts";
 import { earlierPrompts } from "./chat-command.ts";
 
-test("the arrow up starts with the last prompt, line by line", async () => {
+test("the arrow up starts with the last prompt, and shows whole prompts", async () => {
   const stores = {
     events: new EphemeralEventStore(),
     sessions: new EphemeralSessionStore(),
@@ -19,6 +19,6 @@ test("the arrow up starts with the last prompt, line by line", async () => {
   const second = await service.createSession({});
   await service.startTurn({ ...second, prompt: "one\ntwo" });
   await service.startTurn({ ...second, prompt: "three" });
-  expect(await earlierPrompts(service)).toEqual(["three", "two", "one", "in the first session"]);
+  expect(await earlierPrompts(service)).toEqual(["three", "one\ntwo", "in the first session"]);
   await service.close();
 });

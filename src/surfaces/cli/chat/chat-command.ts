@@ -6,7 +6,12 @@ import type { SessionService } from "../../../core/session-service.ts";
 import type { CliContext } from "../cli-context.ts";
 import { addRunFlags, addSessionFlags } from "../commands/run-flags.ts";
 import { useOpened, workspaceOf } from "../commands/with-service.ts";
+import type { Terminal } from "../terminal/terminal.ts";
 import { Chat, type ChatFlags } from "./chat.ts";
+import type { ChatScreen } from "./conversation.ts";
+import { PlainScreen } from "./plain-screen.ts";
+import { completeCommand } from "./slash-commands.ts";
+import type { TerminalScreenOptions } from "./terminal-screen.ts";
 
 /** `rkat chat`. */
 export function chatCommand(program: Command, context: CliContext): void {
@@ -23,19 +28,38 @@ export function chatCommand(program: Command, context: CliContext): void {
       await useOpened(opened, async (service) => {
         const isKept = hasCapability(workspace.config, "session-store");
         const history = isKept ? await earlierPrompts(service) : [];
-        chat = new Chat({ context, workspace, service, flags, history });
+        const screen = await openScreen(context.terminal, {
+          history,
+          complete: async (line) =>
+            chat ? completeCommand(chat, line) : { options: [], replaced: line },
+        });
+        chat = new Chat({ context, workspace, service, flags, screen });
         await chat.run(resume);
       });
     },
   );
 }
 
+/** A terminal that cannot move its cursor is used like a pipe. */
+async function openScreen(
+  terminal: Terminal,
+  options: Pick<TerminalScreenOptions, "history" | "complete">,
+): Promise<ChatScreen> {
+  const { stdin, stdout, env } = terminal;
+  if (!stdin.isTerminal || !stdout.isTerminal || env.TERM === "dumb") {
+    return new PlainScreen(terminal);
+  }
+  // Loaded lazily: nothing else of the command needs it.
+  const { openTerminalScreen } = await import("./terminal-screen.ts");
+  return openTerminalScreen(terminal, options);
+}
+
 const SESSIONS = 5;
-const LINES_MAX = 1000;
+const PROMPTS_MAX = 100;
 
 /**
- * The prompts of the last sessions, line by line, the last line first. They are read
- * from the logs, so there is no second file to keep, or to forget.
+ * The prompts of the last sessions, the last one first. They are read from the logs, so there is
+ * no second file to keep, or to forget.
  */
 export async function earlierPrompts(
   service: Pick<SessionService, "list" | "read">,
@@ -49,5 +73,5 @@ export async function earlierPrompts(
       )
       .reverse(),
   );
-  return prompts.flatMap((prompt) => prompt.split("\n").reverse()).slice(0, LINES_MAX);
+  return prompts.slice(0, PROMPTS_MAX);
 }

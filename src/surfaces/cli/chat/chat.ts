@@ -1,7 +1,7 @@
-import type { Workspace } from "../../../config/workspace.ts";
+import { hasCapability, type Workspace } from "../../../config/workspace.ts";
 import type { Approve } from "../../../core/approval.ts";
 import { SessionError } from "../../../core/errors.ts";
-import type { EventEnvelope, SessionEvent } from "../../../core/event.ts";
+import type { EventEnvelope } from "../../../core/event.ts";
 import { given } from "../../../core/fields.ts";
 import { joinSignals } from "../../../core/join-signals.ts";
 import type { StartTurn } from "../../../core/requests.ts";
@@ -9,8 +9,7 @@ import type { SessionService, TurnOptions, TurnResult } from "../../../core/sess
 import type { CliContext } from "../cli-context.ts";
 import { hasWaitingCall } from "../commands/find-session.ts";
 import { budgetOf, type RunFlags, type SessionFlags, sessionOf } from "../commands/run-flags.ts";
-import { printable } from "../render/printable.ts";
-import { renderEvent } from "../render/render-event.ts";
+import { shortId } from "../render/render-sessions.ts";
 import { type Style, styleFor } from "../render/style.ts";
 import {
   answerOf,
@@ -22,10 +21,9 @@ import {
 import { LearnedRules } from "../terminal/learned-rules.ts";
 import { exitCodeOf, printFailure } from "../terminal/print.ts";
 import type { Terminal } from "../terminal/terminal.ts";
-import { TurnView } from "../terminal/turn-view.ts";
-import type { Conversation } from "./conversation.ts";
-import { LineEditor } from "./line-editor.ts";
-import { commandIn, completeCommand } from "./slash-commands.ts";
+import type { ChatScreen, Conversation, TurnDisplay } from "./conversation.ts";
+import { renderStart } from "./render-status.ts";
+import { commandIn } from "./slash-commands.ts";
 
 export type ChatFlags = RunFlags & SessionFlags;
 
@@ -34,8 +32,7 @@ export interface ChatOptions {
   readonly workspace: Workspace;
   readonly service: SessionService;
   readonly flags: ChatFlags;
-  /** Earlier prompts, the last line first. */
-  readonly history: readonly string[];
+  readonly screen: ChatScreen;
 }
 
 /**
@@ -48,57 +45,51 @@ export class Chat implements Conversation {
   readonly workspace: Workspace;
   readonly terminal: Terminal;
   readonly style: Style;
-  readonly editor: LineEditor;
+  readonly screen: ChatScreen;
   sessionId: string | undefined;
   model: string | undefined;
   readonly #context: CliContext;
   readonly #flags: ChatFlags;
   #left = false;
-  #running: { readonly view: TurnView; readonly stop: AbortController } | undefined;
+  #running: { readonly display: TurnDisplay; readonly stop: AbortController } | undefined;
 
-  constructor({ context, workspace, service, flags, history }: ChatOptions) {
+  constructor({ context, workspace, service, flags, screen }: ChatOptions) {
     const { terminal } = context;
     this.#context = context;
     this.terminal = terminal;
     this.workspace = workspace;
     this.service = service;
+    this.screen = screen;
     this.style = styleFor(terminal.stdout, terminal.env);
     this.#flags = flags;
     this.model = flags.model;
-    this.editor = new LineEditor(terminal.takeChat(), {
-      history,
-      complete: (line) => completeCommand(this, line),
-    });
   }
 
   /** Reads and answers until the user leaves. `resumed` names a session to continue. */
   async run(resumed?: string): Promise<void> {
+    const { screen } = this;
     let interrupted = false;
     try {
+      await this.#welcome();
       if (resumed !== undefined) await this.#answer(`/resume ${resumed}`);
       while (!this.#left) {
-        const typed = await this.editor.read(await this.#prompt());
-        if (typed.type === "end" || (typed.type === "interrupt" && interrupted)) return;
+        await this.#showStatus();
+        const typed = await screen.read();
+        if (typed.type === "end" || (typed.type === "interrupt" && interrupted)) break;
         interrupted = typed.type === "interrupt";
-        if (interrupted) await this.note("Press Ctrl-C again to leave. /help lists the commands.");
+        if (interrupted) {
+          await screen.note("Press Ctrl-C again to leave. /help lists the commands.");
+        }
         if (typed.type === "text" && typed.text.trim() !== "") await this.#answer(typed.text);
       }
+      await this.#farewell();
     } finally {
-      this.editor.close();
+      screen.close();
     }
   }
 
   leave(): void {
     this.#left = true;
-  }
-
-  async say(text: string): Promise<void> {
-    await this.terminal.stdout.write(text.endsWith("\n") ? text : `${text}\n`);
-  }
-
-  async note(text: string): Promise<void> {
-    const { stderr, env } = this.terminal;
-    await stderr.write(styleFor(stderr, env).dim(`${text}\n`));
   }
 
   requireSession(): string {
@@ -116,17 +107,18 @@ export class Chat implements Conversation {
 
   /** Asks at the prompt whether a tool call may run. Ctrl-C stops the turn. */
   readonly approve: Approve = async (call, { signal, always }) => {
-    this.#running?.view.end();
-    await this.say(renderCall(call, this.style, always));
+    this.#running?.display.end();
+    await this.screen.say(renderCall(call, this.style, always));
     const askedAt = performance.now();
+    const text = this.style.cyan(approvalQuestion(always));
     for (;;) {
-      const typed = await this.editor.read(this.style.cyan(approvalQuestion(always)), signal);
+      const typed = await this.screen.read({ text, signal });
       if (typed.type !== "text") break;
       const answer = isTypedAhead(askedAt, this.terminal)
         ? undefined
         : answerOf(typed.text, always);
       if (answer) return answer;
-      await this.say(notAnswered(always));
+      await this.screen.say(notAnswered(always));
     }
     this.#running?.stop.abort();
     return undefined;
@@ -140,9 +132,9 @@ export class Chat implements Conversation {
     } catch (thrown) {
       const error = SessionError.from(thrown);
       if (error.code === "TURN_INTERRUPTED") {
-        return await this.note("Interrupted. The answer so far is kept.");
+        return await this.screen.note("Interrupted. The answer so far is kept.");
       }
-      await printFailure(this.terminal, error);
+      await printFailure({ stderr: this.screen.stderr, env: this.terminal.env }, error);
       // A script that pipes prompts in looks at the exit code. A person has seen the failure.
       if (!this.terminal.stdin.isTerminal) this.#context.exitCode = exitCodeOf(error);
     }
@@ -152,19 +144,17 @@ export class Chat implements Conversation {
   async #turn(prompt: string | undefined): Promise<void> {
     const { terminal } = this;
     const sessionId = this.sessionId ?? (await this.#createSession());
-    const stream = this.#flags.stream ?? terminal.stdout.isTerminal;
-    const view = new TurnView(terminal, {
-      stream,
-      shown: this.#flags.verbose ? renderEvent : renderWork,
+    const display = this.screen.turn({
+      stream: this.#flags.stream ?? terminal.stdout.isTerminal,
+      verbose: this.#flags.verbose === true,
     });
     const learned = new LearnedRules(sessionId);
     const onEvent = (event: EventEnvelope) => {
       learned.onEvent(event);
-      view.onEvent(event);
+      display.onEvent(event);
     };
     const stop = new AbortController();
-    this.#running = { view, stop };
-    view.waiting();
+    this.#running = { display, stop };
     const request = {
       sessionId,
       budget: budgetOf(this.#flags, this.workspace.config),
@@ -175,9 +165,12 @@ export class Chat implements Conversation {
         const { signal, release } = joinSignals([interrupted, stop.signal]);
         return this.#run(prompt, request, { signal, onEvent }).finally(release);
       })
-      .finally(() => view.end());
-    await this.#show(result, stream);
-    for (const line of await learned.notes(this.service)) await this.note(line);
+      .finally(() => display.end());
+    await display.answer(result.text);
+    if (result.stopReason !== "end_turn") {
+      await this.screen.note(`(${result.stopReason.replaceAll("_", " ")})`);
+    }
+    for (const line of await learned.notes(this.service)) await this.screen.note(line);
   }
 
   #run(
@@ -190,11 +183,6 @@ export class Chat implements Conversation {
     return this.service.startTurn({ ...request, prompt, ...origin }, options);
   }
 
-  async #show({ text, stopReason }: TurnResult, streamed: boolean): Promise<void> {
-    if (!streamed) await this.say(this.terminal.stdout.isTerminal ? printable(text) : text);
-    if (stopReason !== "end_turn") await this.note(`(${stopReason.replaceAll("_", " ")})`);
-  }
-
   async #createSession(): Promise<string> {
     const flags = { ...this.#flags, ...given({ model: this.model }) };
     const request = sessionOf(flags, this.workspace);
@@ -203,31 +191,52 @@ export class Chat implements Conversation {
     return sessionId;
   }
 
-  /** The prompt, with how full the context window is: `12% › `. */
-  async #prompt(): Promise<string> {
-    const { sessionId } = this;
-    const share = sessionId === undefined ? "" : await this.#fullness(sessionId);
-    return `${this.style.dim(share)}${this.style.cyan("› ")}`;
+  /** A script that reads the output gets the answers only. */
+  async #welcome(): Promise<void> {
+    const { terminal, service, workspace, style } = this;
+    if (!terminal.stdin.isTerminal || !terminal.stdout.isTerminal) return;
+    const home = terminal.env.HOME;
+    const folder =
+      home && workspace.folder.startsWith(`${home}/`)
+        ? `~${workspace.folder.slice(home.length)}`
+        : workspace.folder;
+    // What cannot be counted is left out: the chat works without it.
+    const [memory, rules] = await Promise.all([
+      service.memoryStats({}).catch(() => undefined),
+      service.listKnowledge({ kind: "rule", limit: RULES_COUNTED }).catch(() => []),
+    ]);
+    const start = {
+      version: this.#context.version,
+      model: this.model ?? workspace.config.get("model"),
+      folder,
+      rules: rules.length,
+      ...given({ memory }),
+    };
+    await this.screen.say(renderStart(start, style));
   }
 
-  async #fullness(sessionId: string): Promise<string> {
-    const { usedTokens, threshold, contextWindow } = await this.service.context({ sessionId });
-    const most = threshold ?? contextWindow;
-    return most === null ? "" : `${Math.round((100 * usedTokens) / most)}% `;
+  async #farewell(): Promise<void> {
+    if (this.sessionId === undefined || !this.terminal.stdin.isTerminal) return;
+    if (!hasCapability(this.workspace.config, "session-store")) return;
+    await this.screen.note(`To continue: rkat chat --resume ${shortId(this.sessionId)}`);
+  }
+
+  async #showStatus(): Promise<void> {
+    const { sessionId, service, screen } = this;
+    if (sessionId === undefined) {
+      return screen.status({
+        model: this.model ?? this.workspace.config.get("model") ?? "no model",
+      });
+    }
+    const { model, usedTokens, threshold, contextWindow } = await service.context({ sessionId });
+    screen.status({
+      model: this.model ?? model,
+      sessionId,
+      usedTokens,
+      compacts: threshold !== null,
+      ...given({ tokensMax: threshold ?? contextWindow ?? undefined }),
+    });
   }
 }
 
-/** The events that a chat shows without `--verbose`. */
-function renderWork(event: SessionEvent): string {
-  return SHOWN.includes(event.type) ? renderEvent(event) : "";
-}
-
-const SHOWN: readonly SessionEvent["type"][] = [
-  "tool_execution_completed",
-  "tool_execution_timed_out",
-  "compaction_completed",
-  "compaction_failed",
-  "tool_output_pruned",
-  "budget_warning",
-  "retrying",
-];
+const RULES_COUNTED = 1000;

@@ -7,7 +7,6 @@ import { renderCompaction, renderContext, renderPins } from "../render/render-co
 import { roleName } from "../render/render-sessions.ts";
 import type { Style } from "../render/style.ts";
 import { renderTable } from "../render/table.ts";
-import { ProgressLine } from "../terminal/progress-line.ts";
 import type { Conversation, SlashCommand } from "./conversation.ts";
 
 const TEXT_COLUMNS = 60;
@@ -19,7 +18,7 @@ export const contextCommands: readonly SlashCommand[] = [
     does: "show what takes how many tokens, and when the next compaction runs",
     async run(chat) {
       const view = await chat.service.context({ sessionId: chat.requireSession() });
-      await chat.say(renderContext(view, chat.style));
+      await chat.screen.say(renderContext(view, chat.style));
     },
   },
   {
@@ -37,10 +36,10 @@ export const contextCommands: readonly SlashCommand[] = [
       const sessionId = chat.requireSession();
       if (argument === "") {
         const { history } = await chat.service.read({ sessionId });
-        return await chat.say(renderPositions(history, chat.style));
+        return await chat.screen.say(renderPositions(history, chat.style));
       }
       const pins = await chat.service.pin({ sessionId, ...namedMessage(argument) });
-      await chat.say(renderPins(pins, chat.style));
+      await chat.screen.say(renderPins(pins, chat.style));
     },
   },
   {
@@ -54,23 +53,22 @@ export const contextCommands: readonly SlashCommand[] = [
         argument === ""
           ? await chat.service.pins({ sessionId })
           : await chat.service.unpin({ sessionId, ...namedMessage(argument) });
-      await chat.say(renderPins(pins, chat.style));
+      await chat.screen.say(renderPins(pins, chat.style));
     },
   },
 ];
 
 async function compact(chat: Conversation, argument: string): Promise<void> {
-  const { terminal } = chat;
-  const progress = new ProgressLine(terminal.stderr);
-  progress.show("compacting the history");
+  const { screen, terminal } = chat;
   const request = {
     sessionId: chat.requireSession(),
     ...given({ instructions: argument === "" ? undefined : argument }),
   };
+  screen.working("compacting the history");
   const outcome = await terminal
     .interruptible((signal) => chat.service.compact(request, { signal }))
-    .finally(() => progress.clear());
-  await chat.note(renderCompaction(outcome));
+    .finally(() => screen.working());
+  await screen.note(renderCompaction(outcome));
 }
 
 function renderPositions(history: readonly HistoryMessage[], style: Style): string {

@@ -1,16 +1,74 @@
 import type { Workspace } from "../../../config/workspace.ts";
+import type { EventEnvelope } from "../../../core/event.ts";
 import type { SessionService } from "../../../core/session-service.ts";
 import type { Style } from "../render/style.ts";
-import type { Terminal } from "../terminal/terminal.ts";
-import type { LineEditor } from "./line-editor.ts";
+import type { Output, Terminal } from "../terminal/terminal.ts";
+
+/** What the user did at the prompt. */
+export type Typed =
+  | { readonly type: "text"; readonly text: string }
+  /** Ctrl-C while nothing is typed. */
+  | { readonly type: "interrupt" }
+  /** The signal of the question aborted. */
+  | { readonly type: "aborted" }
+  /** Ctrl-D, or the end of piped input. */
+  | { readonly type: "end" };
+
+/** Something that the user has to answer before anything else. */
+export interface Question {
+  readonly text: string;
+  readonly signal?: AbortSignal;
+}
+
+/** Where a chat is shown and typed: a terminal, or a pipe. */
+export interface ChatScreen {
+  /** Reads the next text. What was typed before a question is no answer to it. */
+  read(question?: Question): Promise<Typed>;
+  /** Shows what a command answers. */
+  say(text: string): Promise<void>;
+  /** Shows a remark. */
+  note(text: string): Promise<void>;
+  /** Takes what others would write to standard error. */
+  readonly stderr: Output;
+  /** Shows what takes long, until it is called without a text. */
+  working(text?: string): void;
+  /** Shows a turn as it runs. */
+  turn(options: TurnOptions): TurnDisplay;
+  /** Shows who answers, and how full the history is. */
+  status(status: ChatStatus): void;
+  close(): void;
+}
+
+export interface TurnOptions {
+  /** Whether the answer is shown as it arrives. */
+  readonly stream: boolean;
+  readonly verbose: boolean;
+}
+
+export interface TurnDisplay {
+  onEvent(event: EventEnvelope): void;
+  /** The turn has ended, or asks something. */
+  end(): void;
+  /** Shows the answer, if it was not shown as it arrived. */
+  answer(text: string): Promise<void>;
+}
+
+export interface ChatStatus {
+  readonly model: string;
+  readonly sessionId?: string;
+  /** Tokens of the history, and how many trigger a compaction or fill the window. */
+  readonly usedTokens?: number;
+  readonly tokensMax?: number;
+  readonly compacts?: boolean;
+}
 
 /** What a slash command may use and change. `Chat` is the one implementation. */
 export interface Conversation {
   readonly service: SessionService;
   readonly workspace: Workspace;
   readonly terminal: Terminal;
+  readonly screen: ChatScreen;
   readonly style: Style;
-  readonly editor: Pick<LineEditor, "read">;
   /** The current session; undefined before the first prompt. */
   sessionId: string | undefined;
   /** The model of the next turns; undefined for the session's own. */
@@ -19,10 +77,6 @@ export interface Conversation {
   requireSession(): string;
   /** Continues an earlier session, and a tool call in it that waits for approval. */
   resume(sessionId: string): Promise<void>;
-  /** Prints to standard output. */
-  say(text: string): Promise<void>;
-  /** Prints a remark to standard error. */
-  note(text: string): Promise<void>;
   /** Ends the chat. */
   leave(): void;
 }
@@ -36,4 +90,11 @@ export interface SlashCommand {
   run(chat: Conversation, argument: string): Promise<void>;
   /** What Tab offers for its argument. */
   complete?(chat: Conversation): Promise<readonly string[]>;
+}
+
+/** What Tab offers for a line. */
+export interface Completion {
+  readonly options: readonly { readonly value: string; readonly does?: string }[];
+  /** The end of the line, which an option replaces. */
+  readonly replaced: string;
 }

@@ -18,11 +18,13 @@ export const recallCommands: readonly SlashCommand[] = [
     does: "search all sessions; without a query, show how much is in memory",
     async run(chat, argument) {
       if (argument === "") {
-        return await chat.say(renderMemoryStats(await chat.service.memoryStats({}), chat.style));
+        return await chat.screen.say(
+          renderMemoryStats(await chat.service.memoryStats({}), chat.style),
+        );
       }
       const hits = await chat.service.searchMemory({ query: argument, limit: RESULTS_SHOWN });
-      if (hits.length === 0) return await chat.note("Nothing relevant in memory.");
-      await chat.say(renderMemoryHits(hits, chat.style, chat.terminal.stdout.columns));
+      if (hits.length === 0) return await chat.screen.note("Nothing relevant in memory.");
+      await chat.screen.say(renderMemoryHits(hits, chat.style, chat.terminal.stdout.columns));
     },
   },
   {
@@ -55,8 +57,8 @@ async function showKnowledge(
     limit: ENTRIES_SHOWN,
     ...(words === "" ? {} : { query: words }),
   });
-  if (entries.length === 0) return await chat.note(`There are no ${kind}s yet.`);
-  await chat.say(entries.map((entry) => `${lineOf(entry, chat)}\n`).join(""));
+  if (entries.length === 0) return await chat.screen.note(`There are no ${kind}s yet.`);
+  await chat.screen.say(entries.map((entry) => `${lineOf(entry, chat)}\n`).join(""));
 }
 
 function lineOf({ content, count, pinned }: KnowledgeEntry, { style }: Conversation): string {
@@ -74,23 +76,23 @@ async function forget(chat: Conversation, argument: string): Promise<void> {
     });
   }
   const hits = await chat.service.searchMemory({ query: argument, limit: RESULTS_SHOWN });
-  if (hits.length === 0) return await chat.note("Nothing relevant in memory.");
-  await chat.say(
+  if (hits.length === 0) return await chat.screen.note("Nothing relevant in memory.");
+  await chat.screen.say(
     hits.map(({ content }, index) => `${index + 1}. ${oneLine(content, TEXT_COLUMNS)}\n`).join(""),
   );
   const picked = await pickIn(chat, hits.length);
   const ids = picked.flatMap((position) => hits[position]?.id ?? []);
-  if (ids.length === 0) return await chat.note("Nothing was forgotten.");
+  if (ids.length === 0) return await chat.screen.note("Nothing was forgotten.");
   const { forgotten, remaining } = await chat.service.forgetMemory({ ids });
   const rest = remaining.length > 0 ? ` ${remaining.length} more say the same.` : "";
-  await chat.note(`Forgot ${plural(forgotten, "entry", "entries")}.${rest}`);
+  await chat.screen.note(`Forgot ${plural(forgotten, "entry", "entries")}.${rest}`);
 }
 
 async function pickIn(chat: Conversation, count: number): Promise<readonly number[]> {
   for (;;) {
-    const typed = await chat.editor.read(chat.style.cyan(PICK_QUESTION));
+    const typed = await chat.screen.read({ text: chat.style.cyan(PICK_QUESTION) });
     const picked = typed.type === "text" ? pickedIn(typed.text, count) : [];
     if (picked) return picked;
-    await chat.note(notPicked(count).trimEnd());
+    await chat.screen.note(notPicked(count).trimEnd());
   }
 }

@@ -13,8 +13,8 @@ export const sessionCommands: readonly SlashCommand[] = [
     does: "list the sessions of this project, last used first",
     async run(chat) {
       const found = await chat.service.list({ limit: SESSIONS_SHOWN });
-      if (found.length === 0) return await chat.note("There are no sessions yet.");
-      await chat.say(renderSessionList(found, Date.now(), chat.style));
+      if (found.length === 0) return await chat.screen.note("There are no sessions yet.");
+      await chat.screen.say(renderSessionList(found, Date.now(), chat.style));
     },
   },
   {
@@ -25,11 +25,11 @@ export const sessionCommands: readonly SlashCommand[] = [
     async run(chat, argument) {
       const sessionId = await findSession(chat.service, argument === "" ? "last" : argument);
       const view = await chat.service.read({ sessionId });
-      await chat.note(
+      await chat.screen.note(
         `Session ${shortId(sessionId)}: ${plural(view.turns, "turn")} with ${view.model}.` +
           (view.lastAssistantText === null ? "" : " Its last answer:"),
       );
-      if (view.lastAssistantText !== null) await chat.say(printable(view.lastAssistantText));
+      if (view.lastAssistantText !== null) await chat.screen.say(printable(view.lastAssistantText));
       await chat.resume(sessionId);
     },
   },
@@ -38,7 +38,7 @@ export const sessionCommands: readonly SlashCommand[] = [
     does: "start a new session with the next prompt",
     async run(chat) {
       chat.sessionId = undefined;
-      await chat.note("The next prompt starts a new session.");
+      await chat.screen.note("The next prompt starts a new session.");
     },
   },
   {
@@ -47,7 +47,7 @@ export const sessionCommands: readonly SlashCommand[] = [
     does: "change the model; without an argument, show it",
     async run(chat, argument) {
       if (argument !== "") chat.model = argument;
-      await chat.note(`Model: ${await modelOf(chat)}.`);
+      await chat.screen.note(`Model: ${await modelOf(chat)}.`);
     },
   },
 ];

@@ -2,7 +2,7 @@ import { nearestName } from "../../../config/nearest-name.ts";
 import { SessionError } from "../../../core/errors.ts";
 import { oneLine } from "../render/printable.ts";
 import { contextCommands } from "./context-commands.ts";
-import type { Conversation, SlashCommand } from "./conversation.ts";
+import type { Completion, Conversation, SlashCommand } from "./conversation.ts";
 import { recallCommands } from "./recall-commands.ts";
 import { sessionCommands } from "./session-commands.ts";
 
@@ -13,7 +13,7 @@ const COMMANDS: readonly SlashCommand[] = [
   {
     name: "help",
     does: "show this list",
-    run: (chat) => chat.say(renderHelp()),
+    run: (chat) => chat.screen.say(renderHelp()),
   },
   {
     name: "quit",
@@ -43,19 +43,18 @@ export function commandIn(text: string): ((chat: Conversation) => Promise<void>)
 }
 
 /** What Tab offers: names of commands, or values of an argument. */
-export async function completeCommand(
-  chat: Conversation,
-  line: string,
-): Promise<readonly [options: readonly string[], replaced: string]> {
+export async function completeCommand(chat: Conversation, line: string): Promise<Completion> {
   const [, name, rest] = /^\/(\S*)(\s.*)?$/.exec(line) ?? [];
   const argument = rest?.trimStart();
-  if (name === undefined) return [[], line];
+  if (name === undefined) return { options: [], replaced: line };
   if (argument === undefined) {
-    const names = COMMANDS.map((command) => `/${command.name} `);
-    return [names.filter((option) => option.startsWith(line)), line];
+    const named = COMMANDS.filter((command) => command.name.startsWith(name));
+    const options = named.map(({ name, does }) => ({ value: `/${name} `, does }));
+    return { options, replaced: line };
   }
-  const options = (await find(name)?.complete?.(chat)) ?? [];
-  return [options.filter((option) => option.startsWith(argument)), argument];
+  const values = (await find(name)?.complete?.(chat)) ?? [];
+  const options = values.filter((value) => value.startsWith(argument)).map((value) => ({ value }));
+  return { options, replaced: argument };
 }
 
 function find(name: string): SlashCommand | undefined {
@@ -70,5 +69,6 @@ function renderHelp(): string {
     "",
     "  End a line with \\ to continue on the next one. A pasted text is one prompt.",
     "  Tab completes, ↑ shows earlier prompts, Ctrl-C stops an answer.",
+    "  What you type during an answer is sent after it.",
   ].join("\n");
 }

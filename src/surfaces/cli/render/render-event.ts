@@ -49,6 +49,21 @@ export function renderEvent(event: SessionEvent): string {
   }
 }
 
+/** The same without the events that a chat shows with `--verbose` only. */
+export function renderWork(event: SessionEvent): string {
+  return WORK.includes(event.type) ? renderEvent(event) : "";
+}
+
+const WORK: readonly SessionEvent["type"][] = [
+  "tool_execution_completed",
+  "tool_execution_timed_out",
+  "compaction_completed",
+  "compaction_failed",
+  "tool_output_pruned",
+  "budget_warning",
+  "retrying",
+];
+
 function renderInstruction({ text, replaces }: StandingInstruction): string {
   const earlier = replaces ? " (replaces an earlier one)" : "";
   return `  holds from now on: ${cut(text, SHOWN.text)}${earlier}\n`;

@@ -2,13 +2,25 @@
 export interface Style {
   bold(text: string): string;
   dim(text: string): string;
+  italic(text: string): string;
+  underline(text: string): string;
   red(text: string): string;
   green(text: string): string;
   yellow(text: string): string;
   cyan(text: string): string;
 }
 
-const CODES = { bold: 1, dim: 2, red: 31, green: 32, yellow: 33, cyan: 36 } as const;
+/** The codes that begin and end a style. The end leaves other styles as they are. */
+const CODES = {
+  bold: [1, 22],
+  dim: [2, 22],
+  italic: [3, 23],
+  underline: [4, 24],
+  red: [31, 39],
+  green: [32, 39],
+  yellow: [33, 39],
+  cyan: [36, 39],
+} as const;
 
 /** Colours for a terminal, unless NO_COLOR is set (https://no-color.org). None for a pipe. */
 export function styleFor(
@@ -17,9 +29,10 @@ export function styleFor(
 ): Style {
   const painted = output.isTerminal && !env.NO_COLOR && env.TERM !== "dumb";
   return Object.fromEntries(
-    Object.entries(CODES).map(([name, code]) => [
+    Object.entries(CODES).map(([name, [begin, end]]) => [
       name,
-      (text: string) => (painted && text !== "" ? `\u001b[${code}m${text}\u001b[0m` : text),
+      (text: string) =>
+        painted && text !== "" ? `\u001b[${begin}m${text}\u001b[${end}m` : text,
     ]),
   ) as unknown as Style;
 }

@@ -1,7 +1,8 @@
 import { once } from "node:events";
+import { constants } from "node:os";
 import { ERRORS } from "../../../core/errors.ts";
 import { WARNING_NAME } from "../../../core/warn.ts";
-import type { Output, Terminal } from "./terminal.ts";
+import type { Output, ScreenOwner, TakenScreen, Terminal } from "./terminal.ts";
 
 /** The terminal of this process. */
 export function processTerminal(): Terminal {
@@ -33,7 +34,44 @@ export function processTerminal(): Terminal {
       raw: (on) => void process.stdin.setRawMode(on),
       release: () => void process.stdin.unref(),
     }),
+    takeScreen,
   };
+}
+
+/** While a screen is drawn, other output would end up in the middle of it. */
+function takeScreen({ onStray, restore }: ScreenOwner): TakenScreen {
+  const { write } = process.stderr;
+  const { log, info, debug } = console;
+  process.stderr.write = (chunk: string | Uint8Array) => {
+    onStray(String(chunk));
+    return true;
+  };
+  Object.assign(console, { log: console.error, info: console.error, debug: console.error });
+  const endings = (["SIGTERM", "SIGHUP"] as const).map((signal) => {
+    // A turn that runs has its own listener, which ends the turn first.
+    const end = () => {
+      if (process.listenerCount(signal) === 1) process.exit(128 + constants.signals[signal]);
+    };
+    process.on(signal, end);
+    return () => process.off(signal, end);
+  });
+  process.once("exit", restore);
+  return {
+    interrupt: () => void process.emit("SIGINT"),
+    ...(process.platform === "win32" ? {} : { suspend }),
+    release() {
+      process.off("exit", restore);
+      for (const stop of endings) stop();
+      Object.assign(console, { log, info, debug });
+      process.stderr.write = write;
+    },
+  };
+}
+
+async function suspend(): Promise<void> {
+  const continued = once(process, "SIGCONT");
+  process.kill(process.pid, "SIGTSTP");
+  await continued;
 }
 
 function outputOf(stream: NodeJS.WriteStream): Output {

@@ -13,6 +13,23 @@ export interface Terminal {
   takeStreams(): ProtocolStreams;
   /** Standard input and output for a person who types line by line. */
   takeChat(): ChatStreams;
+  /** Gives the whole terminal to one program that draws on it. */
+  takeScreen(screen: ScreenOwner): TakenScreen;
+}
+
+export interface ScreenOwner {
+  /** Takes what is written to standard error meanwhile, for example warnings. */
+  onStray(text: string): void;
+  /** Puts the terminal back as it was. Called when the process ends early. */
+  restore(): void;
+}
+
+export interface TakenScreen {
+  /** Does what Ctrl-C does when the keys are not read one by one. */
+  interrupt(): void;
+  /** Stops the process until the shell continues it. Missing where there is no such thing. */
+  readonly suspend?: () => Promise<void>;
+  release(): void;
 }
 
 export interface ChatStreams {

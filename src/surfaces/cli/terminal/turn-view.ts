@@ -77,7 +77,7 @@ export class TurnView {
 }
 
 /** What happens between this event and the next, when that may take long. */
-function doing(event: SessionEvent): string | undefined {
+export function doing(event: SessionEvent): string | undefined {
   switch (event.type) {
     case "turn_started":
     case "tool_result_received":

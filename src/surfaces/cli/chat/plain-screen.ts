@@ -1,0 +1,152 @@
+import { createInterface, type Interface } from "node:readline";
+import { printable } from "../render/printable.ts";
+import { renderEvent, renderWork } from "../render/render-event.ts";
+import { styleFor } from "../render/style.ts";
+import { ProgressLine } from "../terminal/progress-line.ts";
+import type { ChatStreams, Output, Terminal } from "../terminal/terminal.ts";
+import { TurnView } from "../terminal/turn-view.ts";
+import type { ChatScreen, Question, TurnDisplay, TurnOptions, Typed } from "./conversation.ts";
+
+/**
+ * A chat over pipes, or on a terminal that cannot move its cursor: the input is read line by line,
+ * answers go to stdout, and remarks to stderr.
+ *
+ *     a line that ends with \   continues on the next line
+ *     Ctrl-C                    clears the line; on an empty line, returns `interrupt`
+ *
+ * Between two reads the terminal is in its normal mode: Ctrl-C is a signal, and
+ * what is typed ahead waits for the next read.
+ */
+export class PlainScreen implements ChatScreen {
+  readonly stderr: Output;
+  readonly #terminal: Terminal;
+  readonly #streams: ChatStreams;
+  readonly #lines: Interface;
+  readonly #progress: ProgressLine;
+  /** Lines that arrived before they were read. */
+  readonly #waiting: string[] = [];
+  #ended = false;
+  #interrupted = false;
+  #wake = () => {};
+
+  constructor(terminal: Terminal) {
+    this.#terminal = terminal;
+    this.stderr = terminal.stderr;
+    this.#progress = new ProgressLine(terminal.stderr);
+    this.#streams = terminal.takeChat();
+    const { input, output, isTerminal } = this.#streams;
+    this.#lines = createInterface({ input, output, terminal: isTerminal });
+    this.#lines.on("line", (line) => {
+      this.#waiting.push(line);
+      this.#wake();
+    });
+    this.#lines.on("SIGINT", () => {
+      this.#interrupted = true;
+      this.#wake();
+    });
+    this.#lines.on("close", () => {
+      this.#ended = true;
+      this.#wake();
+    });
+    this.#listen(false);
+  }
+
+  async read({ text: question = "› ", signal }: Partial<Question> = {}): Promise<Typed> {
+    const typed: string[] = [];
+    this.#interrupted = false;
+    this.#listen(true);
+    const onAbort = () => this.#wake();
+    signal?.addEventListener("abort", onAbort);
+    try {
+      for (;;) {
+        this.#prompt(typed.length === 0 ? question : "… ");
+        const line = await this.#line(signal);
+        if (typeof line === "string") {
+          const goesOn = line.endsWith("\\");
+          typed.push(goesOn ? line.slice(0, -1) : line);
+          if (!goesOn) return { type: "text", text: typed.join("\n") };
+        } else if (line.type === "end" && typed.length > 0) {
+          return { type: "text", text: typed.join("\n") };
+        } else {
+          const hadText = typed.length > 0 || this.#lines.line !== "";
+          this.#leaveLine();
+          if (line.type !== "interrupt" || !hadText) return line;
+          typed.length = 0;
+        }
+      }
+    } finally {
+      signal?.removeEventListener("abort", onAbort);
+      this.#listen(false);
+    }
+  }
+
+  async say(text: string): Promise<void> {
+    await this.#terminal.stdout.write(text.endsWith("\n") ? text : `${text}\n`);
+  }
+
+  async note(text: string): Promise<void> {
+    await this.stderr.write(styleFor(this.stderr, this.#terminal.env).dim(`${text}\n`));
+  }
+
+  working(text?: string): void {
+    if (text === undefined) this.#progress.clear();
+    else this.#progress.show(text);
+  }
+
+  turn({ stream, verbose }: TurnOptions): TurnDisplay {
+    const shown = verbose ? renderEvent : renderWork;
+    const view = new TurnView(this.#terminal, { stream, shown });
+    view.waiting();
+    return {
+      onEvent: view.onEvent,
+      end: () => view.end(),
+      answer: async (text) => {
+        if (!stream) await this.say(this.#terminal.stdout.isTerminal ? printable(text) : text);
+      },
+    };
+  }
+
+  status(): void {}
+
+  close(): void {
+    this.#lines.close();
+    this.#streams.release();
+  }
+
+  async #line(signal?: AbortSignal): Promise<string | Exclude<Typed, { type: "text" }>> {
+    for (;;) {
+      if (signal?.aborted) return { type: "aborted" };
+      if (this.#interrupted) {
+        this.#interrupted = false;
+        return { type: "interrupt" };
+      }
+      const line = this.#waiting.shift();
+      if (line !== undefined) return line;
+      if (this.#ended) return { type: "end" };
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve;
+      });
+    }
+  }
+
+  #prompt(text: string): void {
+    if (!this.#streams.isTerminal || this.#ended) return;
+    this.#lines.setPrompt(text);
+    this.#lines.prompt();
+  }
+
+  #leaveLine(): void {
+    if (!this.#streams.isTerminal || this.#ended) return;
+    this.#streams.output.write("\n");
+    // Ctrl-E and Ctrl-U clear the typed text.
+    this.#lines.write(null, { ctrl: true, name: "e" });
+    this.#lines.write(null, { ctrl: true, name: "u" });
+  }
+
+  #listen(on: boolean): void {
+    if (this.#ended) return;
+    if (on) this.#lines.resume();
+    else this.#lines.pause();
+    if (this.#streams.isTerminal) this.#streams.raw(on);
+  }
+}
