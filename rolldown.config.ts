@@ -8,8 +8,11 @@ const about = JSON.parse(readFileSync("package.json", "utf8")) as {
   readonly exports: Readonly<Record<string, string>>;
 };
 
-/** Small, without dependencies of their own, and loaded when `rkat` starts. All else stays a dependency. */
-const INSIDE = ["commander", "porter2", "smol-toml", "uuid"];
+/** Pure and small: bundled, so that they cost no installation. All else stays a dependency. */
+const AT_START = ["commander", "porter2", "smol-toml", "uuid"];
+/** What draws `rkat chat`. Only that loads it. */
+const FOR_CHAT = ["@earendil-works/pi-tui", "marked", "get-east-asian-width"];
+const INSIDE = [...AT_START, ...FOR_CHAT];
 
 /** What users import, and the command. */
 const doors = [...Object.values(about.exports), "./dist/cli.js"]
@@ -58,15 +61,23 @@ function loadedWith(file: string, graph: ChunkingContext): ReadonlySet<string> {
 const licences: Plugin = {
   name: "licences",
   generateBundle() {
-    const texts = INSIDE.map((name) => {
-      const [file] = globSync(`node_modules/${name}/LICENSE*`);
-      if (file === undefined) throw new Error(`${name} has no licence to pass on.`);
-      return `${name}\n\n${readFileSync(file, "utf8").trim()}\n`;
-    });
+    const texts = INSIDE.map((name) => `${name}\n\n${licenceOf(name).trim()}\n`);
     const source = `Parts of these packages are in the files of this folder.\n\n${texts.join("\n\n")}`;
     this.emitFile({ type: "asset", fileName: "licences.txt", source });
   },
 };
+
+function licenceOf(name: string): string {
+  const [file] = globSync(`node_modules/${name}/{LICENSE,license}*`);
+  if (file !== undefined) return readFileSync(file, "utf8");
+  const { license, author } = JSON.parse(
+    readFileSync(`node_modules/${name}/package.json`, "utf8"),
+  ) as { readonly license: string; readonly author: string };
+  if (license !== "MIT") throw new Error(`${name} has no licence to pass on.`);
+  // The package names its licence and its author, and leaves out the text.
+  const text = readFileSync("node_modules/commander/LICENSE", "utf8");
+  return text.replace(/^Copyright .*$/m, `Copyright (c) ${author}`);
+}
 
 /**
  * Takes what is Node's own from where Node itself has it. For an `import` Node first makes a module of it

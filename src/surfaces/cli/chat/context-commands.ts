@@ -18,7 +18,7 @@ export const contextCommands: readonly SlashCommand[] = [
     does: "show what takes how many tokens, and when the next compaction runs",
     async run(chat) {
       const view = await chat.service.context({ sessionId: chat.requireSession() });
-      await chat.screen.say(renderContext(view, chat.style));
+      await chat.screen.say(renderContext(view, chat.style, chat.terminal.stdout.columns));
     },
   },
   {

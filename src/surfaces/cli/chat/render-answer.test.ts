@@ -2,7 +2,7 @@ import { stripTerminalSequences as plain, visibleWidth } from "@earendil-works/p
 import { expect, test } from "vitest";
 import { PLAIN, styleFor } from "../render/style.ts";
 import { type AnswerBlock, AnswerBlocks } from "./answer-blocks.ts";
-import { renderAnswer } from "./render-answer.ts";
+import { renderAnswer, wrapColumns } from "./render-answer.ts";
 
 const COLOURED = styleFor({ isTerminal: true }, {});
 
@@ -20,6 +20,16 @@ test("text is wrapped at words, and lists keep their indent", () => {
   expect(rendered("7. An item that is longer than forty columns.")).toEqual([
     "7. An item that is longer than forty",
     "   columns.",
+  ]);
+});
+
+test("what does not fit into the last column of a table goes on below it", () => {
+  const row = `${COLOURED.cyan("/pin [n]")}   keep message n through compactions`;
+  expect(wrapColumns(`short\n${row}`, 24).map(plain)).toEqual([
+    "short",
+    "/pin [n]   keep message",
+    "           n through",
+    "           compactions",
   ]);
 });
 

@@ -2,6 +2,8 @@ import {
   Markdown,
   type MarkdownTheme,
   setCapabilities,
+  sliceByColumn,
+  stripTerminalSequences,
   truncateToWidth,
   visibleWidth,
   wrapTextWithAnsi,
@@ -44,6 +46,26 @@ export function wrap(text: string, columns: number): readonly string[] {
     .split("\n")
     .flatMap((line) => wrapTextWithAnsi(line, width))
     .map((line) => clip(line.trimEnd(), width));
+}
+
+/**
+ * The same for the output of a command: what does not fit goes on below the last column.
+ *
+ *     /pin [n]   keep message n through
+ *                compactions
+ */
+export function wrapColumns(text: string, columns: number): readonly string[] {
+  return text.split("\n").flatMap((line) => {
+    const width = visibleWidth(line);
+    if (width <= columns) return wrap(line, columns);
+    const plain = stripTerminalSequences(line).trimEnd();
+    const gap = plain.lastIndexOf("  ");
+    const start = gap < 0 ? 0 : visibleWidth(plain.slice(0, gap + 2));
+    const indent = start > columns / 2 ? 0 : start;
+    const [first = "", ...rest] = wrap(sliceByColumn(line, indent, width), columns - indent);
+    const below = rest.map((part) => " ".repeat(indent) + part);
+    return [sliceByColumn(line, 0, indent) + first, ...below];
+  });
 }
 
 /** A line without control sequences except colours, and not wider than the terminal. */

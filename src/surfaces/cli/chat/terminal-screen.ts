@@ -24,7 +24,7 @@ import type {
   TurnOptions,
   Typed,
 } from "./conversation.ts";
-import { clip, renderAnswer, wrap } from "./render-answer.ts";
+import { clip, renderAnswer, wrap, wrapColumns } from "./render-answer.ts";
 import { renderStatus } from "./render-status.ts";
 
 export interface TerminalScreenOptions {
@@ -153,7 +153,7 @@ export class TerminalScreen implements ChatScreen {
   }
 
   async say(text: string): Promise<void> {
-    this.#add((columns) => wrap(text.trimEnd(), columns));
+    this.#add((columns) => wrapColumns(text.trimEnd(), columns));
   }
 
   async note(text: string): Promise<void> {

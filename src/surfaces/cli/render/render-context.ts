@@ -10,7 +10,9 @@ import { oneLine } from "./printable.ts";
 import type { Style } from "./style.ts";
 import { renderTable } from "./table.ts";
 
-const BAR_COLUMNS = 30;
+const BAR_COLUMNS_MAX = 30;
+/** The columns of the table before the bars. */
+const BAR_START = 38;
 
 const TITLES: Readonly<Record<ContextPartName, string>> = {
   tool_definitions: "tool definitions",
@@ -23,14 +25,15 @@ const TITLES: Readonly<Record<ContextPartName, string>> = {
 };
 
 /** What takes how many tokens of a session's context window, as a table with bars. */
-export function renderContext(view: ContextView, style: Style): string {
+export function renderContext(view: ContextView, style: Style, columns: number): string {
   const { parts, usedTokens, freeTokens } = view;
+  const barColumns = Math.max(5, Math.min(BAR_COLUMNS_MAX, columns - BAR_START));
   const room = usedTokens + (freeTokens ?? 0);
   const row = (title: string, tokens: number, messages: number) => [
     title,
     thousands(tokens),
     messages === 0 ? "" : String(messages),
-    bar(room === 0 ? 0 : tokens / room),
+    bar(room === 0 ? 0 : tokens / room, barColumns),
   ];
   const rows = [
     ...parts
@@ -48,8 +51,8 @@ const COLUMNS = [
   { title: "" },
 ] as const;
 
-function bar(share: number): string {
-  const full = Math.min(BAR_COLUMNS, Math.round(share * BAR_COLUMNS));
+function bar(share: number, columns: number): string {
+  const full = Math.min(columns, Math.round(share * columns));
   return "█".repeat(full) || (share > 0 ? "▏" : "");
 }
 

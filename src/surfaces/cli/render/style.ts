@@ -31,8 +31,7 @@ export function styleFor(
   return Object.fromEntries(
     Object.entries(CODES).map(([name, [begin, end]]) => [
       name,
-      (text: string) =>
-        painted && text !== "" ? `\u001b[${begin}m${text}\u001b[${end}m` : text,
+      (text: string) => (painted && text !== "" ? `\u001b[${begin}m${text}\u001b[${end}m` : text),
     ]),
   ) as unknown as Style;
 }

@@ -81,7 +81,7 @@ export function contextCommand(sessions: Command, context: CliContext): void {
         const view = await service.context({ sessionId });
         if (json) return await printJson(terminal.stdout, toWire(contextView, view));
         const style = styleFor(terminal.stdout, terminal.env);
-        await terminal.stdout.write(renderContext(view, style));
+        await terminal.stdout.write(renderContext(view, style, terminal.stdout.columns));
       }),
     );
 }
