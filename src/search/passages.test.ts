@@ -38,3 +38,61 @@ test("a paragraph without spaces is cut too", () => {
   expect(found.length).toBeGreaterThan(1);
   expect(found.join("").replaceAll(" ", "")).toBe("山".repeat(30_000));
 });
+
+test("the passages are those of the text split into sentences and words", () => {
+  const piece = fc.constantFrom(
+    ...[
+      "a",
+      "word",
+      ". ",
+      "? ",
+      "! ",
+      "。",
+      "！",
+      "？",
+      "\n",
+      " ",
+      "  ",
+      "\t",
+      "\u00a0",
+      ".",
+      "\u3000",
+      "x".repeat(199),
+    ],
+    ...[
+      "word ".repeat(59),
+      "word ".repeat(60),
+      "w. ".repeat(61),
+      "東".repeat(401),
+      "\u{20000}".repeat(250),
+      "\ud800".repeat(201),
+    ],
+  );
+  const texts = fc.oneof(
+    fc.array(piece, { maxLength: 30 }).map((pieces) => pieces.join("")),
+    fc.string({ unit: "binary", maxLength: 400 }),
+  );
+  fc.assert(
+    fc.property(texts, (text) => {
+      expect(passages(text)).toEqual(passagesPlainly(text));
+    }),
+    { numRuns: 500 },
+  );
+});
+
+function passagesPlainly(text: string): string[] {
+  const found: string[][] = [];
+  for (const sentence of text.split(/(?<=[.!?])\s+|(?<=[。！？])|\n+/)) {
+    const all = sentence
+      .split(/\s+/)
+      .flatMap((word) => (word.length > 200 ? (word.match(/[\s\S]{1,200}/gu) ?? []) : [word]))
+      .filter((word) => word !== "");
+    for (let start = 0; start < all.length; start += PASSAGE_WORDS_MAX) {
+      const words = all.slice(start, start + PASSAGE_WORDS_MAX);
+      const last = found.at(-1);
+      if (last && last.length + words.length <= PASSAGE_WORDS_MAX) last.push(...words);
+      else found.push(words);
+    }
+  }
+  return found.map((words) => words.join(" "));
+}

@@ -7,33 +7,120 @@ export const PASSAGE_WORDS_MAX = 60;
  * best passage.
  */
 export function passages(text: string): string[] {
-  const found: string[] = [];
-  let passage: string[] = [];
-  for (const sentence of text.split(SENTENCE_END)) {
-    for (const piece of pieces(sentence)) {
-      if (passage.length > 0 && passage.length + piece.length > PASSAGE_WORDS_MAX) {
-        found.push(passage.join(" "));
-        passage = [];
-      }
-      passage.push(...piece);
+  const cutter = new Cutter(text);
+  let last = LETTER;
+  for (let at = 0; at < text.length; ) {
+    let kind = KIND[text.charCodeAt(at)] as number;
+    if (kind === SPACE || kind === LINE_END) {
+      if (kind === LINE_END || last === STOP) cutter.endSentence();
+      at += 1;
+      continue;
     }
+    const start = at;
+    do {
+      last = kind;
+      at += 1;
+      kind = KIND[text.charCodeAt(at)] ?? SPACE;
+    } while (kind >= LETTER && last !== WIDE_STOP);
+    cutter.addWord(start, at);
+    if (last === WIDE_STOP) cutter.endSentence();
   }
-  if (passage.length > 0) found.push(passage.join(" "));
-  return found;
+  return cutter.end();
 }
 
-const SENTENCE_END = /(?<=[.!?])\s+|(?<=[。！？])|\n+/;
+const SPACE = 0;
+const LINE_END = 1;
+const LETTER = 2;
+/** A sentence ends where a space follows. */
+const STOP = 3;
+/** A sentence ends, whatever follows. */
+const WIDE_STOP = 4;
+
+/** The kind of each UTF-16 unit. */
+const KIND = new Uint8Array(0x10000).fill(LETTER);
+const SPACES =
+  "\t\v\f\r \u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000\ufeff";
+for (const space of SPACES) KIND[space.charCodeAt(0)] = SPACE;
+for (const stop of ".!?") KIND[stop.charCodeAt(0)] = STOP;
+for (const stop of "。！？") KIND[stop.charCodeAt(0)] = WIDE_STOP;
+KIND["\n".charCodeAt(0)] = LINE_END;
 
 /** Longer words are cut. In scripts without spaces, a paragraph would be one word. */
 const WORD_CHARACTERS = 200;
-const LONG_WORD = new RegExp(`[^]{1,${WORD_CHARACTERS}}`, "gu");
 
-function* pieces(sentence: string): Iterable<string[]> {
-  const all = sentence
-    .split(/\s+/)
-    .filter((word) => word !== "")
-    .flatMap((word) => (word.length > WORD_CHARACTERS ? (word.match(LONG_WORD) ?? []) : [word]));
-  for (let start = 0; start < all.length; start += PASSAGE_WORDS_MAX) {
-    yield all.slice(start, start + PASSAGE_WORDS_MAX);
+/** Puts the words of a text into passages, sentence by sentence. */
+class Cutter {
+  readonly #text: string;
+  readonly #found: string[] = [];
+  /** Where each word begins and ends: those of the passage, and then those of the sentence. */
+  #bounds: number[] = [];
+  #inPassage = 0;
+  #inSentence = 0;
+
+  constructor(text: string) {
+    this.#text = text;
+  }
+
+  addWord(start: number, end: number): void {
+    let at = start;
+    while (end - at > WORD_CHARACTERS) {
+      const next = this.#afterCharacters(at, end);
+      this.#add(at, next);
+      at = next;
+    }
+    if (at < end) this.#add(at, end);
+  }
+
+  /** A sentence stays in one passage. One of more than 60 words is several. */
+  endSentence(): void {
+    if (this.#inSentence === 0) return;
+    if (this.#inPassage > 0 && this.#inPassage + this.#inSentence > PASSAGE_WORDS_MAX) {
+      this.#endPassage();
+    }
+    this.#inPassage += this.#inSentence;
+    this.#inSentence = 0;
+  }
+
+  end(): string[] {
+    this.endSentence();
+    if (this.#inPassage > 0) this.#endPassage();
+    return this.#found;
+  }
+
+  #add(start: number, end: number): void {
+    this.#bounds.push(start, end);
+    this.#inSentence += 1;
+    if (this.#inSentence === PASSAGE_WORDS_MAX) this.endSentence();
+  }
+
+  /** The place behind 200 characters, none of them halved. */
+  #afterCharacters(start: number, end: number): number {
+    let at = start;
+    for (let count = 0; count < WORD_CHARACTERS && at < end; count += 1) {
+      at += (this.#text.codePointAt(at) as number) > 0xffff ? 2 : 1;
+    }
+    return at;
+  }
+
+  #endPassage(): void {
+    const bounds = this.#bounds.slice(0, 2 * this.#inPassage);
+    this.#bounds = this.#bounds.slice(2 * this.#inPassage);
+    this.#inPassage = 0;
+    this.#found.push(this.#joined(bounds));
+  }
+
+  /** The words with one space between each two, as most texts have them already. */
+  #joined(bounds: readonly number[]): string {
+    let isJoined = true;
+    for (let word = 2; word < bounds.length && isJoined; word += 2) {
+      const before = bounds[word - 1] as number;
+      isJoined = bounds[word] === before + 1 && this.#text[before] === " ";
+    }
+    if (isJoined) return this.#text.slice(bounds[0], bounds.at(-1));
+    const words: string[] = [];
+    for (let word = 0; word < bounds.length; word += 2) {
+      words.push(this.#text.slice(bounds[word], bounds[word + 1]));
+    }
+    return words.join(" ");
   }
 }

@@ -41,12 +41,11 @@ export function isBeginning(word: string): boolean {
 /** Longer words are cut. They are checksums and the like, whose beginnings differ. */
 const WORD_LENGTH_MAX = 100;
 
-const CHUNK = unicodePattern(/[A-Za-z0-9]+(?:[._'-][A-Za-z0-9]+|,\d{3}(?!\d))*/g, {
+/** What a word and its parts look like. Tried where one begins. */
+const CHUNK = unicodePattern(/[A-Za-z0-9]+(?:[._'-][A-Za-z0-9]+|,\d{3}(?!\d))*/y, {
   source: String.raw`[\p{L}\p{N}\p{M}]+(?:[._'’-][\p{L}\p{N}\p{M}]+|,\p{Nd}{3}(?!\p{N}))*|\p{Extended_Pictographic}`,
-  flags: "gu",
+  flags: "uy",
 });
-/** A word without parts. */
-const PLAIN = /^(?:[A-Z]?[a-z]+|[A-Z]+|[0-9]+)$/;
 /** The parts of an English identifier: get User Name, HTTP Server. A run of capitals is read from its beginning only. */
 const ENGLISH_PART =
   /(?<![A-Z])[A-Z]+(?=[A-Z][a-z])|(?<![A-Z])[A-Z]*[a-z0-9]+|[A-Z][a-z0-9]+|[A-Z]+/g;
@@ -57,8 +56,8 @@ const HUMP = unicodePattern(/(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])/, {
   source: String.raw`(?<=[\p{Ll}\p{N}])(?=\p{Lu})|(?<=\p{Lu})(?=\p{Lu}\p{Ll})`,
   flags: "u",
 });
-/** An English ending after an apostrophe, as in it's, I'm, we'll. */
-const CLITIC = /['’](?:s|t|d|m|ll|re|ve)$/i;
+/** English endings after an apostrophe, as in it's, I'm, we'll. */
+const CLITICS: ReadonlySet<string> = new Set(["s", "t", "d", "m", "ll", "re", "ve"]);
 const UNSPACED = unicodePattern(NOTHING, {
   source: String.raw`[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]+`,
   flags: "gu",
@@ -70,14 +69,102 @@ const FOLDED_IN = unicodePattern(/[^A-Za-z0-9._-]/g, {
   flags: "gu",
 });
 
+/** What a UTF-16 unit is. Those that are not ASCII are `FOREIGN`. */
+const OTHER = 0;
+const LOWER = 1;
+const UPPER = 2;
+const DIGIT = 4;
+const FOREIGN = 8;
+const KIND = new Uint8Array(0x10000).fill(FOREIGN, 128);
+for (let code = 0; code < 128; code += 1) {
+  const character = String.fromCharCode(code);
+  if (/[a-z]/.test(character)) KIND[code] = LOWER;
+  else if (/[A-Z]/.test(character)) KIND[code] = UPPER;
+  else KIND[code] = /\d/.test(character) ? DIGIT : OTHER;
+}
+
 function collect(text: string, keepsLast: boolean): string[] {
   const found: string[] = [];
-  for (const [chunk] of text.matchAll(CHUNK(text))) {
-    if (PLAIN.test(chunk)) found.push(baseForm(cut(chunk.toLowerCase())));
-    else if (isAscii(chunk)) addEnglishCompound(chunk, found);
-    else addCompound(chunk, keepsLast, found);
+  let chunkPattern: RegExp | undefined;
+  for (let at = 0; at < text.length; ) {
+    const code = text.charCodeAt(at);
+    const first = KIND[code] as number;
+    if (first === OTHER) {
+      at += 1;
+      continue;
+    }
+    let end = at + 1;
+    let rest = OTHER;
+    let hash = hashWith(0, code);
+    for (; end < text.length; end += 1) {
+      const next = text.charCodeAt(end);
+      const kind = KIND[next] as number;
+      if (kind === OTHER) break;
+      rest |= kind;
+      if (kind === FOREIGN) break;
+      hash = hashWith(hash, next);
+    }
+    if (isPlain(first, rest) && !goesOn(text, end)) {
+      found.push(plainWord(text, at, end, hash));
+      at = end;
+      continue;
+    }
+    chunkPattern ??= CHUNK(text);
+    chunkPattern.lastIndex = at;
+    const chunk = chunkPattern.exec(text)?.[0];
+    if (chunk === undefined) at += (text.codePointAt(at) as number) > 0xffff ? 2 : 1;
+    else {
+      if (isAscii(chunk)) addEnglishCompound(chunk, found);
+      else addCompound(chunk, keepsLast, found);
+      at += chunk.length;
+    }
   }
   return found;
+}
+
+/** Whether letters or digits are one part of a word: `word`, `Word`, `WORD`, `42`. */
+function isPlain(first: number, rest: number): boolean {
+  if (rest === OTHER) return first !== FOREIGN;
+  return rest === first ? first !== FOREIGN : first === UPPER && rest === LOWER;
+}
+
+/** Whether a word may go on behind letters and digits that end here, as in `it's` and `1,000`. */
+function goesOn(text: string, end: number): boolean {
+  return JOINS[text.charCodeAt(end)] === 1 && KIND[text.charCodeAt(end + 1)] !== OTHER;
+}
+
+const JOINS = Uint8Array.from({ length: 128 }, (_, code) =>
+  Number(/[._',-]/.test(String.fromCharCode(code))),
+);
+
+/**
+ * Texts repeat their words, so short ones are kept, each at the place of its hash until another one takes it.
+ * In V8, a part of up to 12 characters is a copy. A longer one would keep its whole text in memory.
+ */
+const KEPT = { characters: 12, places: 1 << 14 } as const;
+const kept = Array.from({ length: KEPT.places }, () => ({ part: "", word: "" }));
+
+/** The word of the letters or digits between two places of a text. */
+function plainWord(text: string, start: number, end: number, hash: number): string {
+  const place = hash & (KEPT.places - 1);
+  const known = kept[place];
+  if (known && known.part.length === end - start && text.startsWith(known.part, start)) {
+    return known.word;
+  }
+  const part = text.slice(start, end);
+  const word = baseForm(cut(part.toLowerCase()));
+  if (part.length <= KEPT.characters) kept[place] = { part, word };
+  return word;
+}
+
+function wordOfPart(part: string): string {
+  let hash = 0;
+  for (let at = 0; at < part.length; at += 1) hash = hashWith(hash, part.charCodeAt(at));
+  return plainWord(part, 0, part.length, hash);
+}
+
+function hashWith(hash: number, code: number): number {
+  return (Math.imul(hash, 31) + code) | 0;
 }
 
 function addEnglishCompound(chunk: string, found: string[]): void {
@@ -86,7 +173,7 @@ function addEnglishCompound(chunk: string, found: string[]): void {
   const plain = quoted ? letters.split(/[._-]/).map(withoutClitic).join(" ") : letters;
   const parts = plain.match(ENGLISH_PART) ?? [];
   if (parts.length > 1 && !quoted) found.push(cut(letters.toLowerCase()));
-  for (const part of parts) found.push(baseForm(cut(part.toLowerCase())));
+  for (const part of parts) found.push(wordOfPart(part));
 }
 
 function addCompound(chunk: string, keepsLast: boolean, found: string[]): void {
@@ -100,7 +187,30 @@ function addCompound(chunk: string, keepsLast: boolean, found: string[]): void {
   if (parts.length > 1 && !/['’]/.test(chunk)) {
     found.push(cut(lettersOf(chunk, "")));
   }
-  for (const part of parts) addPart(lettersOf(part, " "), keepsLast, found);
+  for (const part of parts) {
+    if (keepsLast) for (const word of partWords(part)) found.push(word);
+    else addPart(lettersOf(part, " "), keepsLast, found);
+  }
+}
+
+const STEMS = new Map<string, string>();
+
+/** Adds to what is kept, which begins again when it has grown too large. */
+function keep<Value>(known: Map<string, Value>, key: string, value: Value): Value {
+  if (key.length > KEPT.characters) return value;
+  if (known.size >= KEPT.places) known.clear();
+  known.set(key, value);
+  return value;
+}
+
+const PART_WORDS = new Map<string, readonly string[]>();
+
+function partWords(part: string): readonly string[] {
+  const known = PART_WORDS.get(part);
+  if (known) return known;
+  const found: string[] = [];
+  addPart(lettersOf(part, " "), true, found);
+  return keep(PART_WORDS, part, found);
 }
 
 function addPart(part: string, keepsLast: boolean, found: string[]): void {
@@ -124,11 +234,16 @@ function lettersOf(text: string, between: string): string {
 
 /** "Caroline's" becomes "Caroline", "we'll" becomes "we". "don't" becomes the stop word "dont". */
 function withoutClitic(part: string): string {
-  return part.replace(CLITIC, (clitic) => (/t$/i.test(clitic) ? "t" : ""));
+  const mark = [part.length - 2, part.length - 3].find((at) => "'’".includes(part[at] ?? " "));
+  const ending = mark === undefined ? "" : part.slice(mark + 1).toLowerCase();
+  if (!CLITICS.has(ending)) return part;
+  return part.slice(0, mark) + (ending === "t" ? "t" : "");
 }
 
+/** A word has at most as many characters as UTF-16 units, and at least half as many. */
 function cut(word: string): string {
-  return word.length > WORD_LENGTH_MAX ? [...word].slice(0, WORD_LENGTH_MAX).join("") : word;
+  if (word.length <= WORD_LENGTH_MAX) return word;
+  return [...word.slice(0, 2 * WORD_LENGTH_MAX)].slice(0, WORD_LENGTH_MAX).join("");
 }
 
 /**
@@ -136,7 +251,7 @@ function cut(word: string): string {
  * "painting". Other words stay as they are.
  */
 export function stem(word: string): string {
-  return ENGLISH.test(word) ? stemEnglish(word) : word;
+  return STEMS.get(word) ?? keep(STEMS, word, ENGLISH.test(word) ? stemEnglish(word) : word);
 }
 
 const ENGLISH = /^[a-z]+$/;

@@ -53,27 +53,22 @@ interface IssuedForms {
 }
 
 const ASCII = Array.from({ length: 128 }, (_, code) => String.fromCharCode(code));
-const setOf = (pattern: RegExp) =>
-  Uint8Array.from(ASCII, (character) => Number(pattern.test(character)));
-const IN_WORD = setOf(/\w/);
+const SETS = new Map<string, Uint8Array>();
+const IN_WORD = setOf("\\w");
 /** A literal or a class, and how often it is repeated at least. */
 const ATOM = /^(\[[^\]]{1,99}\]|\\?[^(])(?:\{(\d{1,4})(?:,\d{1,4})?\})?/;
-
-const CODES = new Map<string, Uint8Array>();
 
 function formsByBeginning(forms: typeof SECRET_FORMS): IssuedForms {
   const byFirst = new Map<number, Set<(typeof SECRET_FORMS)[number]>>();
   const thirds: (Uint8Array | undefined)[] = new Array(128 * 128).fill(undefined);
   for (const issued of forms) {
-    for (const beginning of beginningsOf(issued.form)) {
-      const [first, second, third] = beginning.map(codesOf) as [Uint8Array, Uint8Array, Uint8Array];
-      for (const one of placesOf(first)) {
-        byFirst.set(one, (byFirst.get(one) ?? new Set()).add(issued));
-        for (const two of placesOf(second)) {
-          const known = thirds[one * 128 + two];
-          thirds[one * 128 + two] = known
-            ? known.map((is, code) => is | (third[code] ?? 0))
-            : third;
+    for (const [firsts, seconds, third] of beginningsOf(issued.form)) {
+      for (const first of codesIn(firsts)) {
+        byFirst.set(first, (byFirst.get(first) ?? new Set()).add(issued));
+        for (const second of codesIn(seconds)) {
+          const place = first * 128 + second;
+          const known = thirds[place];
+          thirds[place] = known ? known.map((is, code) => is | (third[code] ?? 0)) : third;
         }
       }
     }
@@ -86,12 +81,12 @@ function formsByBeginning(forms: typeof SECRET_FORMS): IssuedForms {
   return { patterns, thirds };
 }
 
-function placesOf(set: Uint8Array): readonly number[] {
-  return Array.from(set.keys()).filter((code) => set[code] === 1);
+function codesIn(set: Uint8Array): readonly number[] {
+  return [...set.keys()].filter((code) => set[code] === 1);
 }
 
 /** What the first three characters of each alternative of a form can be: literals and classes. */
-function beginningsOf(form: string): readonly (readonly string[])[] {
+function beginningsOf(form: string): readonly (readonly [Uint8Array, Uint8Array, Uint8Array])[] {
   const alternatives = /^\(\?:([^()]+)\)/.exec(form)?.[1]?.split("|") ?? [form];
   return alternatives.map((alternative) => {
     const atoms: string[] = [];
@@ -100,15 +95,18 @@ function beginningsOf(form: string): readonly (readonly string[])[] {
       for (let time = 0; time < Number(times) && time < 3; time += 1) atoms.push(atom);
       rest = rest.slice(taken.length);
     }
-    return atoms.slice(0, 3);
+    const [first = "", second = "", third = ""] = atoms;
+    return [setOf(first), setOf(second), setOf(third)];
   });
 }
 
-/** The characters that a literal or a class stands for. */
-function codesOf(atom: string): Uint8Array {
-  const known = CODES.get(atom) ?? setOf(new RegExp(atom));
-  CODES.set(atom, known);
-  return known;
+/** The ASCII characters that a literal or a class stands for, each with a 1. */
+function setOf(atom: string): Uint8Array {
+  const pattern = new RegExp(atom);
+  const set =
+    SETS.get(atom) ?? Uint8Array.from(ASCII, (character) => Number(pattern.test(character)));
+  SETS.set(atom, set);
+  return set;
 }
 
 const MARKS = SECRET_FORMS.flatMap(({ mark }) => mark ?? []);
