@@ -26,7 +26,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   ],
   secrets: ["core"],
   knowledge: ["core", "secrets", "zod"],
-  tools: ["core", "zod"],
+  tools: ["core", "files", "secrets", "zod"],
   agent: ["core", "compaction"],
   projections: ["core", "files", "knowledge"],
   forgetting: ["core", "compaction", "knowledge", "secrets"],

@@ -109,14 +109,22 @@ export function readText(root: string, path: string): string {
 }
 
 /** Writes at a place of a file below `root`, and cuts off what is behind it. Makes the file where there is none. */
-export function writeAt(root: string, path: string, text: string, offset: number): void {
-  withFile(root, path, constants.O_WRONLY | constants.O_CREAT, (descriptor) => {
+export function writeAt(
+  root: string,
+  path: string,
+  text: string,
+  offset: number,
+  mode?: number,
+): void {
+  const flags = constants.O_WRONLY | constants.O_CREAT;
+  const write = (descriptor: number) => {
     const bytes = Buffer.from(text);
     for (let written = 0; written < bytes.length; ) {
       written += writeSync(descriptor, bytes, written, bytes.length - written, offset + written);
     }
     ftruncateSync(descriptor, offset + bytes.length);
-  });
+  };
+  withFile(root, path, flags, write, mode);
 }
 
 /** Writes a file below `root` whole or not at all, as seen by anyone who reads it meanwhile. */
@@ -148,6 +156,7 @@ export function remove(root: string, path: string): void {
  * Works with a regular file below `root`, which is opened without following a link.
  *
  * @param flags as of `open(2)`, from `fs.constants`
+ * @param mode the permissions of a file that is made, less those that your umask takes away
  * @throws SessionError `UNSAFE_FILE`, or the system's error, such as `ENOENT`
  */
 export function withFile<T>(
@@ -155,8 +164,9 @@ export function withFile<T>(
   path: string,
   flags: number,
   work: (file: number) => T,
+  mode?: number,
 ): T {
-  const descriptor = openFile(root, path, flags);
+  const descriptor = openFile(root, path, flags, mode);
   try {
     return work(descriptor);
   } finally {
@@ -164,14 +174,14 @@ export function withFile<T>(
   }
 }
 
-/** Makes a folder below `root`, and those above it, private to you. */
-export function makeFolder(root: string, path: string): void {
+/** Makes a folder below `root`, and those above it, private to you unless `mode` says otherwise. */
+export function makeFolder(root: string, path: string, mode = 0o700): void {
   let at = resolve(root);
   for (const part of partsBelow(root, path)) {
     at = join(at, part);
     if (lookAt(root, at)) continue;
     try {
-      mkdirSync(at, { mode: 0o700 });
+      mkdirSync(at, { mode });
     } catch (error) {
       // Another process made it meanwhile.
       if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;

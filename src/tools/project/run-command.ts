@@ -1,0 +1,185 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { z } from "zod";
+import { defineTool, type Tool } from "../../core/tool.ts";
+import { visibleText } from "../../core/visible-text.ts";
+import { redactSecrets } from "../../secrets/redact-secrets.ts";
+import type { ProjectFolder } from "./project-folder.ts";
+
+const TIMEOUT_S = 120;
+const TIMEOUT_S_MAX = 1_200;
+/** Bytes of output that are kept from its start, and from its end. */
+const KEPT_BYTES = 15_000;
+const COMMAND_MAX = 2_000;
+
+/**
+ * Runs a command of the shell in the project's folder. It can do all that you can, so every command
+ * needs approval, and "always" allows that one command only: `npm install` must not allow
+ * `npm install anything`.
+ */
+export function runCommandTool(
+  folder: ProjectFolder,
+  env: Readonly<Record<string, string | undefined>>,
+): Tool {
+  return defineTool({
+    name: "run_command",
+    description:
+      "Run a shell command in the project's folder. It has no input and no terminal, and is killed with all that it started when it ends or takes too long.",
+    input: z.object({
+      command: z.string().min(1).max(COMMAND_MAX),
+      timeout_s: z
+        .int()
+        .min(1)
+        .max(TIMEOUT_S_MAX)
+        .nullish()
+        .describe(`Seconds. Default ${TIMEOUT_S}.`),
+    }),
+    timeoutMs: (TIMEOUT_S_MAX + 10) * 1_000,
+    policy: "ask",
+    always: (args) => {
+      const { command } = (args ?? {}) as { readonly command?: unknown };
+      return typeof command === "string" && canBeKept(command)
+        ? { tool: "run_command", command }
+        : undefined;
+    },
+    execute({ command, timeout_s }, { signal }) {
+      return runCommand(command, {
+        folder: folder.root,
+        env: environmentOf(env),
+        timeoutMs: (timeout_s ?? TIMEOUT_S) * 1_000,
+        signal,
+      });
+    },
+  });
+}
+
+/** Whether a command reads as it runs, and has nothing in it that must not be stored. */
+function canBeKept(command: string): boolean {
+  const hasControls = /(?![\t\n])\p{Cc}/u.test(command);
+  return !hasControls && visibleText(command) === command && redactSecrets(command) === command;
+}
+
+/** The variables of a command: yours, without those that hold credentials, and without a pager. */
+export function environmentOf(
+  env: Readonly<Record<string, string | undefined>>,
+): Readonly<Record<string, string>> {
+  const kept = Object.entries(env).filter((entry): entry is [string, string] => {
+    const [name, value = ""] = entry;
+    return !HOLDS_CREDENTIALS.test(name) && redactSecrets(value) === value;
+  });
+  return { ...Object.fromEntries(kept), ...FOR_PROGRAMS };
+}
+
+const HOLDS_CREDENTIALS = /key|token|secret|passw|credential|^rkat_/i;
+
+const FOR_PROGRAMS = {
+  NO_COLOR: "1",
+  TERM: "dumb",
+  PAGER: "cat",
+  GIT_PAGER: "cat",
+  GIT_TERMINAL_PROMPT: "0",
+};
+
+/** Commands that run now. */
+const running = new Set<ChildProcess>();
+
+function runCommand(
+  command: string,
+  options: {
+    readonly folder: string;
+    readonly env: Readonly<Record<string, string>>;
+    readonly timeoutMs: number;
+    readonly signal: AbortSignal;
+  },
+): Promise<{ readonly content: string; readonly is_error: boolean }> {
+  const { folder, env, timeoutMs, signal } = options;
+  return new Promise((resolve, reject) => {
+    // A group of its own, so that everything it starts can be killed with it.
+    const child = spawn(command, {
+      shell: true,
+      cwd: folder,
+      env,
+      detached: process.platform !== "win32",
+      stdio: ["ignore", "pipe", "pipe"],
+      windowsHide: true,
+    });
+    const output = new Ends(KEPT_BYTES);
+    child.stdout.on("data", (bytes: Buffer) => output.push(bytes));
+    child.stderr.on("data", (bytes: Buffer) => output.push(bytes));
+    if (running.size === 0) process.on("exit", killAll);
+    running.add(child);
+    let end = "";
+    const kill = () => killGroup(child);
+    const timer = setTimeout(() => {
+      end = `killed after ${timeoutMs / 1000} s`;
+      kill();
+    }, timeoutMs);
+    signal.addEventListener("abort", kill, { once: true });
+    if (signal.aborted) kill();
+    const done = () => {
+      clearTimeout(timer);
+      signal.removeEventListener("abort", kill);
+      running.delete(child);
+      if (running.size === 0) process.off("exit", killAll);
+    };
+    child.on("error", (error) => {
+      done();
+      reject(error);
+    });
+    child.on("exit", (code, by) => {
+      if (end === "") end = by ? `killed by ${by}` : `exit code ${code}`;
+      // What it left behind would keep its output open, and run on without approval.
+      kill();
+    });
+    child.on("close", (code) => {
+      done();
+      const text = output.text();
+      resolve({ content: `[${end}]${text === "" ? "" : `\n${text}`}`, is_error: code !== 0 });
+    });
+  });
+}
+
+function killAll(): void {
+  for (const child of running) killGroup(child);
+}
+
+function killGroup({ pid }: ChildProcess): void {
+  if (pid === undefined) return;
+  try {
+    if (process.platform !== "win32") process.kill(-pid, "SIGKILL");
+    else spawn("taskkill", ["/pid", String(pid), "/T", "/F"], { windowsHide: true });
+  } catch {
+    // The group has ended.
+  }
+}
+
+/** The beginning and the end of an output of any length. */
+class Ends {
+  readonly #bytesMax: number;
+  #head = Buffer.alloc(0);
+  #tail = Buffer.alloc(0);
+  #bytes = 0;
+
+  /** Keeps this many bytes of each end. */
+  constructor(bytesMax: number) {
+    this.#bytesMax = bytesMax;
+  }
+
+  push(bytes: Buffer): void {
+    this.#bytes += bytes.length;
+    const room = this.#bytesMax - this.#head.length;
+    if (room > 0) this.#head = Buffer.concat([this.#head, bytes.subarray(0, room)]);
+    const rest = bytes.subarray(room);
+    if (rest.length > 0) {
+      this.#tail = Buffer.concat([this.#tail, rest]).subarray(-this.#bytesMax);
+    }
+  }
+
+  text(): string {
+    const left = this.#bytes - this.#head.length - this.#tail.length;
+    const gap = left > 0 ? `\n[… ${left} bytes left out …]\n` : "";
+    // Joined first where nothing is missing, because a letter may be cut in two.
+    return gap === ""
+      ? Buffer.concat([this.#head, this.#tail]).toString()
+      : `${this.#head}${gap}${this.#tail}`;
+  }
+}
