@@ -1,5 +1,6 @@
 import { existsSync } from "node:fs";
 import { join, relative, resolve } from "node:path";
+import { policyOf, stricter } from "./agent/tool-policy.ts";
 import type { Config } from "./config/config.ts";
 import { projectApprovals } from "./config/project-approvals.ts";
 import {
@@ -12,6 +13,7 @@ import {
 import { ownKey } from "./config/trust.ts";
 import { switchedOffSettings } from "./config/unused-settings.ts";
 import { hasCapability, lookAtStore, makeStore, type Workspace } from "./config/workspace.ts";
+import type { ToolPolicy } from "./core/approval.ts";
 import type { Embedder } from "./core/embedder.ts";
 import { errorText, SessionError } from "./core/errors.ts";
 import { given } from "./core/fields.ts";
@@ -19,6 +21,7 @@ import type { LanguageModel } from "./core/language-model.ts";
 import type { MemoryStore } from "./core/memory-store.ts";
 import type { SessionService } from "./core/session-service.ts";
 import type { Stores } from "./core/stores.ts";
+import type { Tool } from "./core/tool.ts";
 import { warn } from "./core/warn.ts";
 import { type MemoryOptions, openMemoryOperations } from "./session/memory-operations.ts";
 import type { ServiceOptions } from "./session/service-options.ts";
@@ -30,12 +33,16 @@ import type { Engine, StoreAccess } from "./surfaces/cli/cli-context.ts";
  * that a quick command starts quickly.
  */
 export const openProject: Engine = {
-  async openService(workspace, access, asking = {}) {
+  async openService(workspace, access, { tools: which, allow = [], ...asking } = {}) {
     const { config } = workspace;
     // A command that only reads does not depend on them.
     if (access !== "existing") for (const text of switchedOffSettings(config)) warn(text);
     const stores = await openStores(workspace, access);
+    const own = projectApprovals(workspace, process.env);
+    const allowed = allow.map((tool) => ({ tool }));
+    const tools = which === undefined ? [] : await toolsOf(workspace, which);
     const service = await createService(workspace, stores, {
+      tools,
       model: config.get("model") ?? NO_MODEL,
       models: modelsOf(config),
       compaction: compactionSettings(config),
@@ -43,7 +50,7 @@ export const openProject: Engine = {
         policies: config.toolPolicies,
         atLeast: config.toolPoliciesAtLeast,
         timeoutMs: config.get("approvals.timeout"),
-        allowed: projectApprovals(workspace, process.env),
+        allowed: { ...own, list: () => [...allowed, ...own.list()] },
         ...asking,
       },
       ...given({
@@ -51,7 +58,11 @@ export const openProject: Engine = {
         maxTokens: config.get("max_tokens"),
       }),
     });
-    return { value: service, close: () => closeAll([service, stores]) };
+    return {
+      value: service,
+      toolsNote: which === undefined ? undefined : toolsNote(tools, which, config),
+      close: () => closeAll([service, stores]),
+    };
   },
 
   async openMemory(workspace, access) {
@@ -158,6 +169,36 @@ const NO_MODEL: LanguageModel = {
     throw new SessionError("MODEL_UNAVAILABLE", { message: "No model is configured." });
   },
 };
+
+/** The tools for the project's folder. Commands do not see the keys that the settings name. */
+async function toolsOf({ config, folder }: Workspace, which: "all" | "read" | "none") {
+  const { projectTools } = await import("./tools/project/project-tools.ts");
+  const keys = Object.values(config.providers).map(({ api_key_env }) => api_key_env);
+  const hidden = [...keys, config.get("embeddings.api_key_env")];
+  const env = Object.entries(process.env).filter(([name]) => !hidden.includes(name));
+  return projectTools(folder, which, Object.fromEntries(env));
+}
+
+/** What the model can do in the project's folder, in one line. */
+function toolsNote(tools: readonly Tool[], which: string, config: Config): string {
+  if (which === "none") return "Tools for files and commands: none.";
+  if (tools.length === 0) {
+    return "Tools for files and commands: none in your home folder. Start rkat in a project's folder.";
+  }
+  const named = (wanted: ToolPolicy) =>
+    tools
+      .filter(({ definition: { name }, policy: own }) => {
+        const policy = typeof own === "function" ? undefined : own;
+        const tool = { name, policy, builtin: false };
+        const policies = policyOf(tool, config.toolPolicies);
+        const { toolPoliciesAtLeast: atLeast } = config;
+        return stricter(policies, policyOf({ name, builtin: false }, atLeast)) === wanted;
+      })
+      .map(({ definition }) => definition.name)
+      .join(", ");
+  const parts = [named("allow"), named("ask") && `with your approval ${named("ask")}`];
+  return `Tools: ${parts.filter(Boolean).join("; ")}. Without them: --tools none.`;
+}
 
 async function createService(
   { config, dataFolder }: Workspace,

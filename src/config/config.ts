@@ -2,6 +2,7 @@ import type { ToolPolicy } from "../core/approval.ts";
 import { shownAddress } from "../core/errors.ts";
 import { type ConfigOwner, type ConfigSource, dotted, type FoundSetting } from "./config-source.ts";
 import {
+  PROJECT_TOOLS,
   type ProjectRule,
   SETTING_KEYS,
   SETTINGS,
@@ -132,11 +133,18 @@ function isTighter(rule: ProjectRule, value: unknown, before: unknown): boolean 
       return value === false;
     case "tightens":
       return value !== "allow";
+    case "narrows":
+      return rankOf(value) >= rankOf(before);
     case "redacts more":
       return value === "log";
     case "if trusted":
       return false;
   }
+}
+
+function rankOf(tools: unknown): number {
+  const order: readonly unknown[] = PROJECT_TOOLS;
+  return order.indexOf(tools);
 }
 
 function policiesIn(

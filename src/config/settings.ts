@@ -36,10 +36,15 @@ export type ProjectRule =
   | "switches off"
   /** The stricter policy of yours and the project's: `deny`, then `ask`, then `allow`. */
   | "tightens"
+  /** The value with fewer tools, of yours and the project's. */
+  | "narrows"
   /** `"log"` is used, another value is not. */
   | "redacts more"
   /** It is ignored before you trust the project. */
   | "if trusted";
+
+/** Which tools for the project's folder a model has, the most first. */
+export const PROJECT_TOOLS = ["all", "read", "none"] as const;
 
 /**
  * Every setting. Files, variables, messages, the template of `rkat init` and
@@ -198,6 +203,12 @@ export const SETTINGS = {
     600_000,
     "lowers",
     "How long a turn waits for an answer. Then the turn ends, and the call keeps waiting. A command without a terminal waits only if this is set.",
+  ),
+  "tools.project": setting(
+    oneOf(...PROJECT_TOOLS),
+    "all",
+    "narrows",
+    "The tools for the project's folder that `rkat run` and `rkat chat` give the model: all, those that only read, or none.",
   ),
   "tools.*.policy": optional(
     oneOf(...TOOL_POLICIES),

@@ -27,6 +27,7 @@ const VALUES: Readonly<Partial<Record<SettingKey, readonly unknown[]>>> = {
   "embeddings.api_key_env": ["MINE", "OPENAI_API_KEY"],
   "approvals.default": ["deny", "ask", "allow"],
   "tools.*.policy": ["deny", "ask", "allow"],
+  "tools.project": ["all", "read", "none"],
   "memory.index": ["all", "discarded"],
   "privacy.redact": ["log", "memory"],
   "knowledge.eviction": ["fifo", "spare_used"],
@@ -81,6 +82,8 @@ const PROMISES: Readonly<Record<ProjectRule, (yours: unknown, theirs: unknown) =
     const strict = (policy: unknown) => ["allow", "ask", "deny"].indexOf(String(policy ?? "allow"));
     return strict(yours) >= strict(theirs) ? (yours ?? "allow") : theirs;
   },
+  narrows: (yours, theirs) =>
+    ["none", "read", "all"].find((fewest) => fewest === yours || fewest === theirs),
   "redacts more": (yours, theirs) => (theirs === "log" ? "log" : yours),
   "if trusted": (yours) => yours,
 };

@@ -1,3 +1,4 @@
+import type { PROJECT_TOOLS } from "../../config/settings.ts";
 import type { Workspace } from "../../config/workspace.ts";
 import type { Approve } from "../../core/approval.ts";
 import type { MemoryStore } from "../../core/memory-store.ts";
@@ -17,11 +18,7 @@ export interface CliContext {
 /** What commands can open. Everything is loaded lazily, when a command asks for it. */
 export interface Engine {
   /** Opens the service of a project. Without `asking`, the settings say how long calls wait for approval. */
-  openService(
-    workspace: Workspace,
-    access: StoreAccess,
-    asking?: Asking,
-  ): Promise<Opened<SessionService>>;
+  openService(workspace: Workspace, access: StoreAccess, asking?: Asking): Promise<OpenedService>;
   /** Opens the memory of a project without loading the agent. */
   openMemory(workspace: Workspace, access: StoreAccess): Promise<Opened<MemoryOperations>>;
   /**
@@ -66,11 +63,20 @@ export interface Engine {
  */
 export type StoreAccess = "existing" | "create" | "serve";
 
-/** Who approves the tool calls of a turn. */
+/** Who approves the tool calls of a turn, and what its model can do in the project's folder. */
 export interface Asking {
   readonly approve?: Approve;
   /** How long a turn waits for an answer. Default: as the settings say. */
   readonly timeoutMs?: number;
+  /** The tools for the project's folder. Default: none, so that a server gives none to its clients. */
+  readonly tools?: (typeof PROJECT_TOOLS)[number];
+  /** Tools whose calls need no approval. */
+  readonly allow?: readonly string[];
+}
+
+export interface OpenedService extends Opened<SessionService> {
+  /** Which tools for the project's folder there are, for the user; undefined where none were asked for. */
+  readonly toolsNote: string | undefined;
 }
 
 export interface Opened<Value> {

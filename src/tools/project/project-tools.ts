@@ -8,18 +8,13 @@ import { ProjectFolder } from "./project-folder.ts";
 import { readFileTool } from "./read-file.ts";
 import { runCommandTool } from "./run-command.ts";
 
-/** Which tools for the project's folder a model has: none, those that read, or all. */
-export const PROJECT_TOOLS = ["all", "read", "none"] as const;
-
-export type ProjectTools = (typeof PROJECT_TOOLS)[number];
-
 /**
  * The tools with which a model works in a project's folder. None in your home folder, or in one that
  * holds it: there is no project, and all your files are there.
  */
 export function projectTools(
   path: string,
-  which: ProjectTools,
+  which: "all" | "read" | "none",
   env: Readonly<Record<string, string | undefined>>,
 ): readonly Tool[] {
   if (which === "none" || holdsHome(path, env.HOME || homedir())) return [];

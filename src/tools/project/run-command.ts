@@ -90,7 +90,7 @@ function runCommand(
     readonly timeoutMs: number;
     readonly signal: AbortSignal;
   },
-): Promise<{ readonly content: string; readonly is_error: boolean }> {
+): Promise<string> {
   const { folder, env, timeoutMs, signal } = options;
   return new Promise((resolve, reject) => {
     // A group of its own, so that everything it starts can be killed with it.
@@ -130,10 +130,10 @@ function runCommand(
       // What it left behind would keep its output open, and run on without approval.
       kill();
     });
-    child.on("close", (code) => {
+    child.on("close", () => {
       done();
       const text = output.text();
-      resolve({ content: `[${end}]${text === "" ? "" : `\n${text}`}`, is_error: code !== 0 });
+      resolve(`[${end}]${text === "" ? "" : `\n${text}`}`);
     });
   });
 }

@@ -4,8 +4,9 @@ import type { Approve } from "../../../core/approval.ts";
 import { contentText, isSummary } from "../../../core/message.ts";
 import type { SessionService } from "../../../core/session-service.ts";
 import type { CliContext } from "../cli-context.ts";
+import { toolsOf } from "../commands/on-approval.ts";
 import { addRunFlags, addSessionFlags } from "../commands/run-flags.ts";
-import { useOpened, workspaceOf } from "../commands/with-service.ts";
+import { sayTools, useOpened, workspaceOf } from "../commands/with-service.ts";
 import type { Terminal } from "../terminal/terminal.ts";
 import { Chat, type ChatFlags } from "./chat.ts";
 import type { ChatScreen } from "./conversation.ts";
@@ -24,7 +25,9 @@ export function chatCommand(program: Command, context: CliContext): void {
       const workspace = await workspaceOf(context, command);
       let chat: Chat | undefined;
       const approve: Approve = (call, options) => chat?.approve(call, options);
-      const opened = await context.engine.openService(workspace, "create", { approve });
+      const asking = { approve, ...toolsOf(flags, workspace.config) };
+      const opened = await context.engine.openService(workspace, "create", asking);
+      await sayTools(context.terminal, opened);
       await useOpened(opened, async (service) => {
         const isKept = hasCapability(workspace.config, "session-store");
         const history = isKept ? await earlierPrompts(service) : [];

@@ -1,12 +1,15 @@
-import { Option } from "commander";
+import { type Command, Option } from "commander";
 import type { Config } from "../../../config/config.ts";
+import { PROJECT_TOOLS } from "../../../config/settings.ts";
 import { hasCapability } from "../../../config/workspace.ts";
 import type { PendingApproval } from "../../../core/approval.ts";
+import { given } from "../../../core/fields.ts";
 import type { Asking } from "../cli-context.ts";
 import { styleFor } from "../render/style.ts";
 import { ApprovalPrompt } from "../terminal/approval-prompt.ts";
 import type { PromptSource } from "../terminal/read-prompt.ts";
 import type { Terminal } from "../terminal/terminal.ts";
+import { listFlag } from "./flags.ts";
 
 /**
  * What a run does with a tool call that needs approval:
@@ -18,6 +21,27 @@ import type { Terminal } from "../terminal/terminal.ts";
  */
 export type OnApproval = "prompt" | "wait" | "pause" | "deny";
 
+/** What the model can do in the project's folder. */
+export interface ToolFlags {
+  readonly tools?: (typeof PROJECT_TOOLS)[number];
+  readonly allow?: readonly string[];
+}
+
+export function addToolFlags(command: Command): Command {
+  return command
+    .addOption(
+      new Option(
+        "--tools <which>",
+        "the model's tools for the project's folder: all, those that only read, or none (default: all, or the setting tools.project)",
+      ).choices(PROJECT_TOOLS),
+    )
+    .option(
+      "--allow <tool>",
+      "run calls of this tool without approval, unless a policy denies them (repeatable)",
+      listFlag,
+    );
+}
+
 export function onApprovalOption(): Option {
   const ways = ["prompt", "wait", "pause", "deny"] satisfies OnApproval[];
   return new Option(
@@ -26,12 +50,25 @@ export function onApprovalOption(): Option {
   ).choices(ways);
 }
 
-/** Who approves the tool calls of a run. */
+/** Who approves the tool calls of a run, and which tools its model has. */
 export function askingOf(
+  terminal: Terminal,
+  { onApproval, ...flags }: ToolFlags & { readonly onApproval?: OnApproval },
+  config: Config,
+): Asking {
+  return { ...approverOf(terminal, onApproval, config), ...toolsOf(flags, config) };
+}
+
+/** The tools for the project's folder, from the flags or else from the settings. */
+export function toolsOf({ tools, allow }: ToolFlags, config: Config): Asking {
+  return { tools: tools ?? config.get("tools.project"), ...given({ allow }) };
+}
+
+function approverOf(
   terminal: Terminal,
   asked: OnApproval | undefined,
   config: Config,
-): Asking {
+): Pick<Asking, "approve" | "timeoutMs"> {
   switch (asked ?? wayFor(terminal, config)) {
     case "prompt": {
       const prompt = new ApprovalPrompt(terminal, styleFor(terminal.stderr, terminal.env));

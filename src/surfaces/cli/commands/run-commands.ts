@@ -16,7 +16,7 @@ import {
   type TurnFlags,
 } from "./run-flags.ts";
 import { showTurn } from "./show-turn.ts";
-import { useOpened, withService, workspaceOf } from "./with-service.ts";
+import { sayTools, useOpened, withService, workspaceOf } from "./with-service.ts";
 
 /** `rkat run`, and `rkat "prompt"`. */
 export function runCommand(program: Command, context: CliContext): void {
@@ -32,8 +32,9 @@ export function runCommand(program: Command, context: CliContext): void {
       const { config } = workspace;
       const session = sessionOf(flags, workspace);
       const prompt = await readPrompt(words, promptSource(terminal, flags.onApproval));
-      const asking = askingOf(terminal, flags.onApproval, config);
+      const asking = askingOf(terminal, flags, config);
       const opened = await engine.openService(workspace, "create", asking);
+      await sayTools(terminal, opened);
       await useOpened(opened, async (service) => {
         const { sessionId } = await service.createSession(session);
         const request = { sessionId, ...prompt, budget: budgetOf(flags, config) };
@@ -95,7 +96,7 @@ function resumeSession(
         service.resume(...turn),
       );
     },
-    { asking: ({ config }) => askingOf(terminal, flags.onApproval, config) },
+    { asking: ({ config }) => askingOf(terminal, flags, config) },
   );
 }
 

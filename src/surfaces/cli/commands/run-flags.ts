@@ -6,7 +6,7 @@ import { SessionError } from "../../../core/errors.ts";
 import { given } from "../../../core/fields.ts";
 import type { Budget, CompactionSettings, CreateSession } from "../../../core/requests.ts";
 import { flagOf, labelFlag } from "./flags.ts";
-import { type OnApproval, onApprovalOption } from "./on-approval.ts";
+import { addToolFlags, type OnApproval, onApprovalOption, type ToolFlags } from "./on-approval.ts";
 
 /** The flags of every command that runs one turn. */
 export interface TurnFlags extends RunFlags {
@@ -14,7 +14,7 @@ export interface TurnFlags extends RunFlags {
   readonly onApproval?: OnApproval;
 }
 
-export interface RunFlags extends CompactionFlags {
+export interface RunFlags extends CompactionFlags, ToolFlags {
   readonly model?: string;
   readonly maxTokens?: number;
   readonly maxTotalTokens?: number;
@@ -45,7 +45,7 @@ export function addTurnFlags(command: Command): Command {
 
 /** The flags of a turn that a person watches. */
 export function addRunFlags(command: Command): Command {
-  addModelFlags(command)
+  addToolFlags(addModelFlags(command))
     .option("--max-total-tokens <n>", "limit of input and output tokens of this run", count)
     .option("--max-duration <time>", "time limit of this run: 90s, 1h30m", flagOf(duration))
     .option("--max-tool-calls <n>", "limit of tool calls of this run", count);

@@ -1,7 +1,9 @@
 import type { Command } from "commander";
 import { openWorkspace, type Workspace } from "../../../config/workspace.ts";
 import type { MemoryOperations, SessionService } from "../../../core/session-service.ts";
-import type { Asking, CliContext, Opened, StoreAccess } from "../cli-context.ts";
+import type { Asking, CliContext, Opened, OpenedService, StoreAccess } from "../cli-context.ts";
+import { styleFor } from "../render/style.ts";
+import type { Terminal } from "../terminal/terminal.ts";
 
 /** The project that the command line names. */
 export function workspaceOf(context: CliContext, command: Command): Promise<Workspace> {
@@ -22,8 +24,9 @@ export async function withService<Result>(
   { access = "existing", asking }: ServiceAccess = {},
 ): Promise<Result> {
   const workspace = await workspaceOf(context, command);
-  const service = await context.engine.openService(workspace, access, asking?.(workspace));
-  return await useOpened(service, (value) => work(value, workspace));
+  const opened = await context.engine.openService(workspace, access, asking?.(workspace));
+  await sayTools(context.terminal, opened);
+  return await useOpened(opened, (value) => work(value, workspace));
 }
 
 /** Opens the memory of the project that the command line names. Does not load the agent. */
@@ -35,6 +38,15 @@ export async function withMemory(
 ): Promise<void> {
   const workspace = await workspaceOf(context, command);
   await useOpened(await context.engine.openMemory(workspace, access), work);
+}
+
+/** Tells a person which tools the model has. */
+export async function sayTools(
+  { stderr, env }: Pick<Terminal, "stderr" | "env">,
+  { toolsNote }: OpenedService,
+): Promise<void> {
+  if (toolsNote === undefined || !stderr.isTerminal) return;
+  await stderr.write(styleFor(stderr, env).dim(`${toolsNote}\n`));
 }
 
 /** Works with something that was opened, and closes it. */

@@ -1,0 +1,207 @@
+import { spawnSync } from "node:child_process";
+import { existsSync, mkdirSync, readFileSync, symlinkSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { expect, test } from "vitest";
+import { projectForTools } from "../support/project-for-tools.ts";
+
+const ON_POSIX = process.platform !== "win32";
+
+test("no path leads out of the project: not by .., not from the root, not by a null", async () => {
+  const { call, outside } = await projectForTools({ "a.txt": "inside" });
+  const paths = [
+    "../outside/secret.txt",
+    "x/../../outside/secret.txt",
+    join(outside, "secret.txt"),
+    "/etc/passwd",
+    "..",
+    "a.txt\0/../../outside/secret.txt",
+  ];
+  for (const path of paths) {
+    for (const [tool, args] of [
+      ["read_file", { path }],
+      ["write_file", { path, content: "mine" }],
+      ["edit_file", { path, old_text: "outside", new_text: "mine" }],
+    ] as const) {
+      const read = await call(tool, args);
+      expect(read, `${tool} ${path}`).toMatch(/^(denied|execution_failed|undefined|ERR\w+): /);
+      expect(read).not.toContain("9417");
+    }
+  }
+  expect(readFileSync(join(outside, "secret.txt"), "utf8")).toBe("outside-9417");
+  expect(await call("read_file", { path: "a.txt" })).toBe("inside");
+});
+
+test.runIf(ON_POSIX)(
+  "no link leads out of the project, for reading, editing or making",
+  async () => {
+    const { call, folder, outside } = await projectForTools({ "a.txt": "inside" });
+    symlinkSync(join(outside, "secret.txt"), join(folder, "file"));
+    symlinkSync(outside, join(folder, "docs"));
+    symlinkSync(join(outside, "new.txt"), join(folder, "dangling"));
+    for (const path of [
+      "file",
+      "docs/secret.txt",
+      "docs/new.txt",
+      "docs/deep/new.txt",
+      "dangling",
+    ]) {
+      expect(await call("read_file", { path })).toMatch(/^denied: .* is a link/);
+      expect(await call("write_file", { path, content: "mine" })).toMatch(/^denied: .* is a link/);
+      const edit = { path, old_text: "outside", new_text: "mine" };
+      expect(await call("edit_file", edit)).toMatch(/^denied: .* is a link/);
+    }
+    expect(await call("list_files", {})).toBe("a.txt");
+    expect(await call("search_files", { texts: ["outside"] })).toBe("No line matches.");
+    expect(readFileSync(join(outside, "secret.txt"), "utf8")).toBe("outside-9417");
+    for (const made of ["new.txt", "deep"]) expect(existsSync(join(outside, made))).toBe(false);
+  },
+);
+
+test("what git would run, and what rkat keeps, is closed", async () => {
+  const { call, folder } = await projectForTools({
+    ".git/config": "[core]",
+    "sub/.git/config": "[core]",
+    ".rkat/config.toml": "",
+  });
+  for (const path of [
+    ".git/config",
+    ".GIT/hooks/pre-commit",
+    "sub/.git/config",
+    ".rkat/config.toml",
+    ".rkat./rkat.db",
+  ]) {
+    expect(await call("read_file", { path })).toMatch(/^denied: .* is closed\./);
+    expect(await call("write_file", { path, content: "x" })).toMatch(/^denied: .* is closed\./);
+  }
+  expect(await call("list_files", {})).toBe("No file matches.");
+  expect(existsSync(join(folder, ".git", "hooks"))).toBe(false);
+});
+
+test.runIf(ON_POSIX)("a pipe in the project does not stop the turn", async () => {
+  const { call, folder } = await projectForTools({ "a.txt": "inside" });
+  spawnSync("mkfifo", [join(folder, "pipe")]);
+  expect(await call("read_file", { path: "pipe" })).toMatch(/^denied: .* is not a regular file/);
+  expect(await call("search_files", { texts: ["inside"] })).toBe("a.txt:1: inside");
+});
+
+test.each([
+  ".env",
+  ".ENV",
+  ".env.",
+  "app/.env.local",
+  "prod.env",
+  "deploy/server.pem",
+  "keys/id_ed25519",
+  "home/.aws/config",
+  ".npmrc",
+  "credentials.json",
+  "config/secrets.yml",
+  "infra/terraform.tfvars",
+])("%s asks before it is read, each time, and no search shows it", async (path) => {
+  const { call, policy, named } = await projectForTools({ [path]: "PASSWORD=tangerine" });
+  expect(policy("read_file", { path })).toBe("ask");
+  expect(policy("read_file", { path: `./x/../${path}` })).toBe("ask");
+  for (const tool of ["read_file", "edit_file", "write_file"]) {
+    expect(named(tool).always?.({ path })).toBeUndefined();
+  }
+  const searched = await call("search_files", { texts: ["tangerine"] });
+  expect(searched).not.toContain("PASSWORD");
+});
+
+test.each(["src/a.ts", ".env.example", "id_ed25519.pub", "src/credentials.ts", "key.ts"])(
+  "%s is read without a question",
+  async (path) => {
+    const { policy } = await projectForTools();
+    expect(policy("read_file", { path })).toBe("allow");
+  },
+);
+
+test('"always" for a command allows that command, and none that begins like it', async () => {
+  const { named } = await projectForTools();
+  const always = (command: string) => named("run_command").always?.({ command });
+  expect(always("npm test")).toEqual({ tool: "run_command", command: "npm test" });
+  // Hidden, or shown otherwise than it runs, or with a key that would be stored.
+  for (const command of [
+    "npm test\u202e",
+    "npm\u0007 test",
+    `curl -H "x-api-key: ${"sk-ant-api03-"}${"Ab1".repeat(31)}AA"`,
+  ]) {
+    expect(always(command)).toBeUndefined();
+  }
+  expect(named("run_command").policy).toBe("ask");
+  expect(named("edit_file").policy).toBe("ask");
+  expect(named("write_file").policy).toBe("ask");
+});
+
+test.runIf(ON_POSIX)("a command sees no key of yours", async () => {
+  const { call } = await projectForTools();
+  const seen = await call("run_command", { command: "env" });
+  expect(seen).toContain("HOME=");
+  expect(seen).not.toContain("OPENAI_API_KEY");
+});
+
+/** Whether a process still runs, found by an argument that only it has. */
+const runs = (mark: string) => spawnSync("pgrep", ["-f", mark]).status === 0;
+
+test.runIf(ON_POSIX)(
+  "what a command started dies with it: at its end, at its limit, and with the turn",
+  async () => {
+    const { call, folder } = await projectForTools();
+    const begun = (name: string) => existsSync(join(folder, name));
+    const mark = () => `98${Math.floor(Math.random() * 1e8)}`;
+
+    const [left, slow, stopped] = [mark(), mark(), mark()];
+    expect(await call("run_command", { command: `sleep ${left} & echo done` })).toBe(
+      "[exit code 0]\ndone\n",
+    );
+    const late = call("run_command", { command: `(sleep ${slow}; true) | cat`, timeout_s: 1 });
+    expect(await late).toBe("[killed after 1 s]");
+    const turn = new AbortController();
+    const call_ = call(
+      "run_command",
+      { command: `(touch begun; sleep ${stopped}; true) | cat` },
+      turn.signal,
+    );
+    while (!begun("begun")) await sleep(10);
+    turn.abort();
+    await call_;
+    for (const one of [left, slow, stopped]) {
+      for (let tries = 0; runs(one) && tries < 100; tries += 1) await sleep(20);
+      expect(runs(one)).toBe(false);
+    }
+  },
+);
+
+test("a long output is kept at both ends, and a line of any length is bounded", async () => {
+  const { call } = await projectForTools({ "one-line.js": "x".repeat(3_000_000) });
+  const long = await call("read_file", { path: "one-line.js" });
+  expect(long.length).toBeLessThan(5_000);
+  if (!ON_POSIX) return;
+  const output = await call("run_command", { command: "seq 1 200000" });
+  expect(output.length).toBeLessThan(31_000);
+  expect(output).toMatch(/^\[exit code 0\]\n1\n2\n/);
+  expect(output).toMatch(/\n\[… \d+ bytes left out …\]\n/);
+  expect(output).toMatch(/\n200000\n$/);
+});
+
+test("a glob of any form is compared at once", async () => {
+  const { call } = await projectForTools({ [`${"a".repeat(200)}.txt`]: "inside" });
+  // Backtracking would take longer than this test may.
+  for (const glob of [`${"*a".repeat(200)}b`, `${"**/".repeat(150)}b`, `${"{a,b}".repeat(40)}`]) {
+    expect(await call("list_files", { glob })).toBe("No file matches.");
+  }
+});
+
+test.runIf(ON_POSIX)("in your home folder, and above it, there are no tools", async () => {
+  const { projectTools } = await import("../../src/tools/project/project-tools.ts");
+  const { folder, outside } = await projectForTools();
+  mkdirSync(join(folder, "home"));
+  symlinkSync(folder, join(outside, "link"));
+  const env = { HOME: join(folder, "home") };
+  for (const path of ["/", folder, join(folder, "home"), join(outside, "link")]) {
+    expect(projectTools(path, "all", env)).toEqual([]);
+  }
+  expect(projectTools(outside, "read", env)).toHaveLength(3);
+  expect(projectTools(outside, "none", env)).toEqual([]);
+});
