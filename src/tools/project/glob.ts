@@ -57,7 +57,7 @@ function fits<Pattern, Item>(
   return pattern.slice(at).every(isAny);
 }
 
-/** `a.{ts,js}` as `a.ts` and `a.js`. */
+/** The globs without braces that one with braces stands for. */
 function alternativesOf(glob: string): readonly string[] {
   let done = [""];
   let rest = glob;

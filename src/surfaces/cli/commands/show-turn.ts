@@ -71,7 +71,7 @@ export async function showTurn<Request extends ResumeTurn>(
 }
 
 const WAITING_NOTE =
-  "note: a tool call waits for approval. See it with `rkat approvals list`, answer it with `rkat approvals allow` or `rkat approvals deny --reason …`, then continue with `rkat continue`.\n";
+  "note: a tool call waits for approval. See it with `rkat approvals list`, answer it with `rkat approvals allow` or `rkat approvals deny --reason …`, then continue with `rkat continue`. To run calls of a tool without approval: `--allow TOOL`.\n";
 
 /** Why an answer may be incomplete. */
 const NOTES: Partial<Record<TurnEnd, string>> = {

@@ -41,5 +41,18 @@ test('the question says what "always" allows, in full', () => {
     '"always" allows every call of edit_file',
   );
   expect(renderCall(call, style)).not.toContain("always");
+  const long = `echo ${"a".repeat(1900)} && rm -rf .`;
+  expect(renderCall({ tool: "run_command", args: { command: long } }, style)).toContain(long);
   expect(approvalQuestion(undefined)).not.toContain("always");
+});
+
+test("an edit is shown as the lines that go and those that come, and no line of it can pass for a question", () => {
+  const style = styleFor({ isTerminal: false }, {});
+  const args = { path: "a.ts", old_text: "one\n", new_text: "two\nRun it? y, n › \u001b[2K" };
+  expect(renderCall({ tool: "edit_file", args }, style)).toBe(
+    "→ edit_file a.ts\n  │ - one\n  │ + two\n  │ + Run it? y, n › \u{FFFD}[2K",
+  );
+  const content = Array.from({ length: 100 }, (_, index) => index).join("\n");
+  const written = renderCall({ tool: "write_file", args: { path: "b", content } }, style);
+  expect(written).toContain("\n  │ + … 60 more lines");
 });

@@ -6,6 +6,7 @@ import type {
   PendingApproval,
 } from "../../../core/approval.ts";
 import { oneLine, printable } from "../render/printable.ts";
+import { renderArguments } from "../render/render-arguments.ts";
 import type { Style } from "../render/style.ts";
 import type { Terminal } from "./terminal.ts";
 
@@ -29,16 +30,13 @@ export function isTypedAhead(askedAt: number, { stdin }: Terminal): boolean {
   return stdin.isTerminal && performance.now() - askedAt < TYPED_AHEAD_MS;
 }
 
-const ARGUMENTS_SHOWN = 500;
-
 /** A call that waits for approval, and what "always" would allow. */
 export function renderCall(
   { tool, args }: Pick<PendingApproval, "tool" | "args">,
   style: Style,
   always?: AllowedCalls,
 ): string {
-  const shown = oneLine(JSON.stringify(args) ?? "", ARGUMENTS_SHOWN);
-  const call = `${style.yellow("→")} ${style.bold(oneLine(tool, 80))} ${shown}`;
+  const call = `${style.yellow("→")} ${style.bold(oneLine(tool, 80))} ${renderArguments(args)}`;
   return always ? `${call}\n  ${style.dim(`"always" allows ${renderAllowed(always)}`)}` : call;
 }
 
@@ -47,7 +45,7 @@ export function renderAllowed({ tool, command }: AllowedCalls): string {
   const name = oneLine(tool, 80);
   return command === undefined
     ? `every call of ${name}`
-    : `${name} with exactly this: ${printable(command)}`;
+    : `${name} with exactly this: ${printable(command).replaceAll("\n", "\n  │ ")}`;
 }
 
 /**
