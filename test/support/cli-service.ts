@@ -371,6 +371,9 @@ function configOf({ capabilities, compaction = {}, approvals = {} }: ServiceSetu
     ...CAPABILITIES.map((name) => `${name.replaceAll("-", "_")} = ${capabilities.includes(name)}`),
     "[compaction]",
     ...Object.entries(rest).map(([name, value]) => `${snakeCase(name)} = ${JSON.stringify(value)}`),
+    // The command's own agent has them, and a service has not.
+    "[tools]",
+    'project = "none"',
     "[approvals]",
     ...(timeoutMs === undefined ? [] : [`timeout = "${timeoutMs}ms"`]),
     ...Object.entries(policies).map(([name, policy]) => `[tools."${name}"]\npolicy = "${policy}"`),
