@@ -342,7 +342,7 @@ async function closeAll(things: readonly { close(): Promise<void> }[]): Promise<
 /** The same memory; results of queries that name no floor score at least `minScore`. */
 function flooredMemory(memory: MemoryStore, minScore: number): MemoryStore {
   return {
-    add: (entries) => memory.add(entries),
+    add: (entries, log) => memory.add(entries, log),
     search: (query) => memory.search({ minScore, ...query }),
     read: (ids) => memory.read(ids),
     list: (page) => memory.list(page),

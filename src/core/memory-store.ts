@@ -1,3 +1,5 @@
+import type { EventStore } from "./event-store.ts";
+
 /**
  * Semantic memory: texts of past conversations, found by their words and meaning.
  *
@@ -18,8 +20,14 @@
  * - A rebuilt index finds what the old one found.
  */
 export interface MemoryStore {
-  /** Stores entries with new ids and returns their number. Blank content is never stored. */
-  add(entries: readonly MemoryEntry[]): Promise<number>;
+  /**
+   * Stores entries with new ids and returns their number. Blank content is never stored.
+   *
+   * `log` is where the entries were read, if they were: it gives them again after a power failure.
+   * A store in the same file need not sync them to the disk. Without a log they are on the disk
+   * when `add` resolves.
+   */
+  add(entries: readonly MemoryEntry[], log?: EventStore): Promise<number>;
   search(query: MemoryQuery): Promise<readonly MemoryHit[]>;
   /** The entries with these ids, in the order of the ids. Unknown ids are skipped. */
   read(ids: readonly string[]): Promise<readonly MemoryEntry[]>;

@@ -1,7 +1,14 @@
 import { MEMORY_KINDS, type MemoryEntry } from "../core/memory-store.ts";
 import type { IndexedPassage } from "../search/indexed-passages.ts";
 import { instant } from "../search/instant.ts";
-import { type Asking, ask, question, together, transaction } from "./asking.ts";
+import {
+  type Asking,
+  ask,
+  question,
+  type TransactionMode,
+  together,
+  transaction,
+} from "./asking.ts";
 import { recordsOf } from "./columns/slot-records.ts";
 import { passagesOf } from "./entries/entry-passages.ts";
 import { storedTime } from "./entries/entry-row.ts";
@@ -19,7 +26,10 @@ export interface Added {
 }
 
 /** Stores entries whose ids are new, in the order given. */
-export function* addEntries(entries: readonly MemoryEntry[]): Asking<Added> {
+export function* addEntries(
+  entries: readonly MemoryEntry[],
+  mode: Exclude<TransactionMode, "read"> = "write",
+): Asking<Added> {
   const said = entries.filter(({ content }) => content.trim() !== "");
   if (said.length === 0) return NOTHING_ADDED;
   const [head, stored] = yield* together(question("head"), question("storedIds", idsOf(said)));
@@ -30,7 +40,7 @@ export function* addEntries(entries: readonly MemoryEntry[]): Asking<Added> {
     .filter(({ id }) => !known.has(id))
     .map(prepare);
   if (prepared.length === 0) return NOTHING_ADDED;
-  return yield* transaction("write", () => insert(prepared, changes));
+  return yield* transaction(mode, () => insert(prepared, changes));
 }
 
 const NOTHING_ADDED: Added = { added: 0, mergeDue: false };

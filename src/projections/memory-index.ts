@@ -54,12 +54,12 @@ export class MemoryIndex extends LogProjection {
     for (const { sessionId, stored } of events) {
       entries.push(...(await this.#entriesAt(sessionId, stored)));
       if (stored.event.type !== "text_forgotten") continue;
-      await this.#memory.add(entries);
+      await this.#memory.add(entries, this.events);
       entries = [];
       await this.#forget(sessionId, stored.event);
     }
     if (entries.length === 0) return;
-    await this.#memory.add(entries);
+    await this.#memory.add(entries, this.events);
     // Undoes what was forgotten while the entries were read.
     const lastRead = new Map(events.map(({ sessionId, stored }) => [sessionId, stored.seq]));
     for (const sessionId of new Set(entries.map((entry) => entry.sessionId))) {
@@ -115,7 +115,10 @@ export class MemoryIndex extends LogProjection {
       }
     }
     const entries = await this.#entriesIn(sessionId, spans);
-    await this.#memory.add(entries.filter(({ id }) => wanted.has(id)));
+    await this.#memory.add(
+      entries.filter(({ id }) => wanted.has(id)),
+      this.events,
+    );
   }
 
   async #entriesIn(sessionId: string, spans: readonly DiscardedSpan[]): Promise<MemoryEntry[]> {

@@ -1,4 +1,4 @@
-import type { MemoryCheck, MemoryEntry, MemoryPage, MemoryQuery } from "../../core/memory-store.ts";
+import type { MemoryCheck, MemoryPage, MemoryQuery } from "../../core/memory-store.ts";
 import { addEntries } from "../../indexing/add.ts";
 import { type Asking, type Progress, runInSteps, runSync } from "../../indexing/asking.ts";
 import { deleteEntries, deleteSession } from "../../indexing/delete.ts";
@@ -30,7 +30,7 @@ export const indexCommands = {
     embedded?: EmbeddedSearch,
   ) =>
     run(db, namespace, searchEntries(kept(db).indexes.of(namespace, cacheBytes), query, embedded)),
-  addMemories: command((entries: readonly MemoryEntry[]) => addEntries(entries)),
+  addMemories: command(addEntries),
   readMemories: command((ids: readonly string[]) => readEntries(ids)),
   listMemories: command((page: MemoryPage) => listEntries(page)),
   memoryStats: command((sessionId: string | null) => memoryStats(sessionId)),

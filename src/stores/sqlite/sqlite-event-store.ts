@@ -22,6 +22,11 @@ export class SqliteEventStore implements EventStore {
     this.#namespace = options.namespace ?? "default";
   }
 
+  /** Whether it is in this database, whose commits are in one order: none outlives an earlier one. */
+  isIn(database: Database): boolean {
+    return database === this.#database;
+  }
+
   append(sessionId: string, lastSeq: number, events: readonly NewEvent[]): Promise<number> {
     return this.#database.run("appendEvents", this.#namespace, sessionId, lastSeq, events);
   }

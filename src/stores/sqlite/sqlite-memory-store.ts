@@ -1,4 +1,5 @@
 import type { Embedder } from "../../core/embedder.ts";
+import type { EventStore } from "../../core/event-store.ts";
 import type {
   MemoryCheck,
   MemoryEntry,
@@ -16,6 +17,7 @@ import type { redactEntries } from "../../secrets/redact-secrets.ts";
 import { BackgroundMerger } from "./background-merger.ts";
 import { type Database, emptyLog, openDatabase } from "./database.ts";
 import { IN_MEMORY } from "./open-connection.ts";
+import { SqliteEventStore } from "./sqlite-event-store.ts";
 import { sqliteVectorWork } from "./sqlite-vector-work.ts";
 
 export interface SqliteMemoryStoreOptions {
@@ -77,7 +79,7 @@ export class SqliteMemoryStore implements MemoryStore {
     return other;
   }
 
-  async add(added: readonly MemoryEntry[]): Promise<number> {
+  async add(added: readonly MemoryEntry[], log?: EventStore): Promise<number> {
     // A search does not need it, and starts sooner without. A second `import` would take longer than the work.
     this.#redact ??= (await import("../../secrets/redact-secrets.ts")).redactEntries;
     await this.#prepare();
@@ -85,6 +87,7 @@ export class SqliteMemoryStore implements MemoryStore {
       "addMemories",
       this.#namespace,
       this.#redact(added),
+      log instanceof SqliteEventStore && log.isIn(this.#database) ? "write unsynced" : "write",
     );
     if (mergeDue) this.#merger.wake(this.#namespace);
     if (count > 0) this.#vectors?.wake();
