@@ -114,6 +114,7 @@ export {
 export type { Projection } from "./core/projection.ts";
 export type {
   AddKnowledge,
+  AddMemory,
   AnswerApproval,
   AppendMessages,
   Budget,
@@ -147,6 +148,7 @@ export {
   type ContextView,
   type Distillation,
   type HistoryMessage,
+  type MemoryAdded,
   type MemoryForgotten,
   type MessagesAppended,
   type NextCompaction,

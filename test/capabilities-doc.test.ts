@@ -57,6 +57,7 @@ const REQUESTS: Readonly<Record<string, Request>> = {
   pin: { position: 1 },
   unpin: { position: 1 },
   searchMemory: { query: "fox" },
+  addMemory: { content: "The fox." },
   forgetMemory: { ids: ["unknown"] },
   searchHistory: { query: "fox" },
   answerApproval: { approvalId: "unknown", decision: "allow" },

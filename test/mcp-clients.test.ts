@@ -3,6 +3,8 @@ import { promisify } from "node:util";
 import { Client, type LoggingMessageNotificationParams } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { expect, onTestFinished, test } from "vitest";
+import { estimateTokens } from "../src/index.ts";
+import { chosenTools, toolsFor } from "../src/surfaces/mcp/mcp-tools.ts";
 import { instructionsFor } from "../src/surfaces/mcp/tool-texts.ts";
 import { BUILDS, type ServiceSetup } from "../src/testing.ts";
 import { RKAT } from "./support/built-package.ts";
@@ -13,7 +15,10 @@ import { scriptedMcpArgs } from "./support/scripted-mcp.ts";
 const EVERYTHING = BUILDS.F ?? [];
 
 /** The official client, connected to a scripted server of its own. */
-async function officialClient(setup: ServiceSetup, place?: string): Promise<Client> {
+async function officialClient(
+  setup: ServiceSetup & { readonly mcpTools?: readonly string[] },
+  place?: string,
+): Promise<Client> {
   return await connected({
     command: process.execPath,
     args: scriptedMcpArgs(place ?? (await temporaryFolder()), setup),
@@ -37,11 +42,12 @@ async function create(client: Client): Promise<string> {
   return (structuredContent as { session_id: string }).session_id;
 }
 
-test("the two searches come first, and every tool says what it does to the world", async () => {
+test("what a coding agent needs comes first, and every tool says what it does to the world", async () => {
   const client = await officialClient({ capabilities: EVERYTHING });
   const { tools } = await client.listTools();
-  expect(tools.slice(0, 2).map(({ name }) => name)).toEqual([
+  expect(tools.slice(0, 3).map(({ name }) => name)).toEqual([
     "memory_search",
+    "memory_add",
     "search_project_history",
   ]);
   for (const { name, description, inputSchema, outputSchema } of tools) {
@@ -261,7 +267,7 @@ test("the log is read in pages, without a gap or a repeat, and new events are wa
   expect((await waiting).events[0]?.seq).toBe(last + 1);
 });
 
-test("without session-store the log cannot be read, and the instructions name only what works", async () => {
+test("without session-store the log cannot be read", async () => {
   const client = await officialClient({ capabilities: [] });
   const session_id = await create(client);
   const call = { name: "session_events", arguments: { session_id } };
@@ -269,57 +275,127 @@ test("without session-store the log cannot be read, and the instructions name on
     isError: true,
     structuredContent: { code: "SESSION_PERSISTENCE_DISABLED" },
   });
-  expect(client.getInstructions()).toContain("turn_start");
-  const named = Object.entries(BUILDS).map(([build, capabilities]) => [
-    build,
-    instructionsFor(capabilities).match(/[a-z]+_[a-z_]+/g),
+});
+
+test("by default six tools are offered, in at most 2 000 tokens with the instructions", async () => {
+  const client = await officialClient({ capabilities: EVERYTHING, mcpTools: ["default"] });
+  const { tools } = await client.listTools();
+  expect(tools.map(({ name }) => name)).toEqual([
+    "memory_search",
+    "memory_add",
+    "search_project_history",
+    "knowledge_list",
+    "session_read",
+    "memory_forget",
   ]);
+  const text = `${JSON.stringify(tools)}${client.getInstructions()}`;
+  expect(Buffer.byteLength(text) / 4).toBeLessThan(2000);
+  expect(estimateTokens([{ role: "system", content: text }])).toBeLessThan(2000);
+  for (const { name, inputSchema } of tools) {
+    for (const [field, schema] of Object.entries(inputSchema.properties ?? {})) {
+      expect(schema, `${name}: ${field}`).toHaveProperty("description");
+    }
+  }
+});
+
+test("the instructions say when to search and when to add, and name only offered tools", async () => {
+  const named = Object.entries(BUILDS).flatMap(([build, capabilities]) =>
+    [["default"], ["all"], ["default", "turn_start"]].map((names) => {
+      const offered = toolsFor(capabilities, chosenTools(names)).map(({ name }) => name);
+      const text = instructionsFor(new Set(offered));
+      const told = text.match(/[a-z]+_[a-z_]+/g) ?? [];
+      expect(told.filter((name) => !offered.includes(name))).toEqual([]);
+      return [`${build} ${names.join()}`, new Set(told).size];
+    }),
+  );
   expect(Object.fromEntries(named)).toMatchInlineSnapshot(`
     {
-      "A": [
-        "session_create",
-        "turn_start",
-      ],
-      "B": [
-        "search_project_history",
-        "session_id",
-        "session_read",
-        "session_create",
-        "turn_start",
-        "session_resume",
-      ],
-      "C": [
-        "memory_search",
-        "session_id",
-        "session_create",
-        "turn_start",
-      ],
-      "D": [
-        "session_create",
-        "turn_start",
-        "session_compact",
-      ],
-      "E": [
-        "memory_search",
-        "search_project_history",
-        "session_id",
-        "session_read",
-        "session_create",
-        "turn_start",
-        "session_resume",
-      ],
-      "F": [
-        "memory_search",
-        "search_project_history",
-        "session_id",
-        "session_read",
-        "session_create",
-        "turn_start",
-        "session_resume",
-        "session_compact",
-      ],
+      "A all": 1,
+      "A default": 0,
+      "A default,turn_start": 1,
+      "B all": 2,
+      "B default": 1,
+      "B default,turn_start": 2,
+      "C all": 3,
+      "C default": 2,
+      "C default,turn_start": 3,
+      "D all": 1,
+      "D default": 0,
+      "D default,turn_start": 1,
+      "E all": 4,
+      "E default": 3,
+      "E default,turn_start": 4,
+      "F all": 4,
+      "F default": 3,
+      "F default,turn_start": 4,
     }
   `);
+  const client = await officialClient({ capabilities: EVERYTHING, mcpTools: ["default"] });
+  expect(client.getInstructions()).toMatch(/When to search[\s\S]*When to add/);
+});
+
+test("a tool that is not offered is refused with the way to offer it", async () => {
+  const mcpTools = ["default", "session_list"];
+  const client = await officialClient({ capabilities: EVERYTHING, mcpTools });
+  expect((await client.listTools()).tools.map(({ name }) => name)).toContain("session_list");
+  await expect(client.callTool({ name: "session_delete", arguments: {} })).rejects.toMatchObject({
+    code: -32602,
+    message: expect.stringContaining(
+      'This server does not offer the tool "session_delete". Start it with --tools default,session_delete or --tools all.',
+    ),
+  });
+});
+
+test("what a model adds is found as the model's words, and makes no rule", async () => {
+  const client = await officialClient({ capabilities: EVERYTHING, mcpTools: ["all"] });
+  const content = "Always deploy from the release branch.";
+  const add = { name: "memory_add", arguments: { content } };
+  const { structuredContent: added } = await client.callTool(add);
+  expect(added).toEqual({ id: expect.any(String), added: true });
+  expect((await client.callTool(add)).structuredContent).toEqual({
+    ...(added as object),
+    added: false,
+  });
+  const search = { name: "memory_search", arguments: { query: "deploy from which branch" } };
+  expect((await client.callTool(search)).structuredContent).toMatchObject({
+    results: [{ content, role: "assistant" }],
+  });
+  const claimed = { content: "Ada says so.", origin: { author: "user" } };
+  await client.callTool({ name: "memory_add", arguments: claimed });
+  const { structuredContent: listed } = await client.callTool({
+    name: "memory_list",
+    arguments: {},
+  });
+  expect(listed).toMatchObject({ entries: [{ role: "assistant" }, { role: "assistant" }] });
+  const rules = await client.callTool({ name: "knowledge_list", arguments: {} });
+  expect(rules.structuredContent).toEqual({ entries: [] });
+  const session_id = await create(client);
+  const read = await client.callTool({ name: "session_read", arguments: { session_id } });
+  expect(JSON.stringify(read.structuredContent)).not.toContain("release branch");
+});
+
+test("`rkat mcp --tools` takes names and refuses others, and so does the setting", async () => {
+  const project = await Project.open({
+    config: '[mcp]\ntools = ["memory_search", "session_list"]',
+  });
+  const listed = async (...flags: string[]) => {
+    const client = await connected({
+      command: process.execPath,
+      args: [RKAT, "mcp", ...flags],
+      cwd: project.folder,
+      env: { ...project.env },
+    });
+    return (await client.listTools()).tools.map(({ name }) => name);
+  };
+  expect(await listed()).toEqual(["memory_search", "session_list"]);
+  expect(await listed("--tools", "memory_add,memory_stats")).toEqual([
+    "memory_add",
+    "memory_stats",
+  ]);
+  expect((await listed("--tools", "all")).length).toBeGreaterThan(25);
+  const { code, stderr } = await project.rkat(["mcp", "--tools", "memory_serch"]);
+  expect(code).not.toBe(0);
+  expect(stderr).toContain('There is no MCP tool "memory_serch". Did you mean "memory_search"?');
 });
 
 test("`rkat mcp` searches a project in which no model is configured", async () => {
@@ -328,7 +404,7 @@ test("`rkat mcp` searches a project in which no model is configured", async () =
   await project.rkat(["memory", "add", "--jsonl", "-"], JSON.stringify(line));
   const client = await connected({
     command: process.execPath,
-    args: [RKAT, "mcp"],
+    args: [RKAT, "mcp", "--tools", "default,session_create,turn_start"],
     cwd: project.folder,
     env: { ...project.env },
   });

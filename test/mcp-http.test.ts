@@ -21,7 +21,7 @@ async function serve(options: Omit<Parameters<typeof serveMcpHttp>[0], "service"
   const { service, close } = scriptedService(await temporaryFolder(), {
     capabilities: BUILDS.F ?? [],
   });
-  const server = await serveMcpHttp({ service, port: 0, ...options });
+  const server = await serveMcpHttp({ service, tools: ["all"], port: 0, ...options });
   onTestFinished(async () => {
     await server.close();
     await close();

@@ -79,6 +79,7 @@ test("bad requests fail with the same codes as over the SDK", async () => {
       "list {"labels":[]}",
       "searchMemory {"query":5}",
       "searchMemory {"query":[5]}",
+      "addMemory {"content":5}",
       "listMemory {"after":5}",
       "forgetMemory {"ids":"x"}",
       "answerApproval {"sessionId":"…"}",

@@ -8,7 +8,7 @@ const [surface = "", place = ""] = process.argv.slice(2);
 const { service, close } = scriptedService(place);
 const { stdin: input, stdout: output } = process;
 if (surface === "json-rpc") await serveJsonRpc({ service, input, output });
-else if (surface === "mcp") await serveMcpStdio({ service });
+else if (surface === "mcp") await serveMcpStdio({ service, tools: ["all"] });
 else {
   const server = await serveRest({ service, port: 0 });
   process.send?.(server.url);

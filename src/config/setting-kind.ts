@@ -20,6 +20,17 @@ export const text: SettingKind<string> = {
   write: (value) => JSON.stringify(value).replaceAll("\u007f", "\\u007F"),
 };
 
+/** A list. As the text of a variable or a flag, it has commas. */
+export const textList: SettingKind<readonly string[]> = {
+  allowed: 'a list of texts, such as ["all"]',
+  read: (value) =>
+    Array.isArray(value) && value.length > 0 && value.every((each) => text.read(each) !== undefined)
+      ? value
+      : undefined,
+  readText: (value) => textList.read(value.split(",").map((each) => each.trim())),
+  write: (value) => `[${value.map((each) => text.write(each)).join(", ")}]`,
+};
+
 /** Limited to safe characters, because the name is written into files and shown in terminals. */
 export const modelName: SettingKind<string> = matching(
   /^[A-Za-z0-9_-]{1,64}\/[\w./:@+-]{1,200}$/,

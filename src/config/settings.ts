@@ -7,6 +7,7 @@ import {
   type SettingKind,
   share,
   text,
+  textList,
   truth,
   variableName,
   webAddress,
@@ -228,6 +229,13 @@ export const SETTINGS = {
     7,
     "lowers",
     "For how many days you can restore a deleted session. 0 deletes at once.",
+  ),
+
+  "mcp.tools": setting(
+    textList,
+    ["default"],
+    "if trusted",
+    'The tools that `rkat mcp` offers: names, "all", or "default" for those that a coding agent needs.',
   ),
 
   "knowledge.enabled": setting(

@@ -186,6 +186,15 @@ export const subscribe = z.strictObject({
 const memoryId = z.string().min(1).max(400);
 const memoryQuestion = z.string().max(100_000);
 
+export const addMemory = z.strictObject({
+  content: z
+    .string()
+    .max(20_000)
+    .refine((text) => text.trim() !== "", "must not be empty"),
+  /** Who says it. Default: the user; over JSON-RPC and REST a program. It makes no rule, whoever says it. */
+  origin: origin.optional(),
+});
+
 const memoryFilters = {
   sessionId: sessionId.optional(),
   role: z.string().optional(),
@@ -303,6 +312,7 @@ export type ListApprovals = z.infer<typeof listApprovals>;
 export type AnswerApproval = z.infer<typeof answerApproval>;
 export type ListKnowledge = z.infer<typeof listKnowledge>;
 export type KnowledgeRequest = z.infer<typeof knowledgeRequest>;
+export type AddMemory = z.infer<typeof addMemory>;
 export type AddKnowledge = z.infer<typeof addKnowledge>;
 export type EditKnowledge = z.infer<typeof editKnowledge>;
 export type DistillKnowledge = z.infer<typeof distillKnowledge>;

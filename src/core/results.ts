@@ -18,6 +18,7 @@ import {
   type CompactionOutcome,
   type ContextView,
   type Distillation,
+  type MemoryAdded,
   type MemoryForgotten,
   type MessagesAppended,
   type Pins,
@@ -64,6 +65,8 @@ export const turnResult = shape<TurnResult>()({
   toolCalls: count,
   usage,
 });
+
+export const memoryAdded = shape<MemoryAdded>()({ id: z.string(), added: z.boolean() });
 
 export const messagesAppended = shape<MessagesAppended>()({
   sessionId: z.string(),

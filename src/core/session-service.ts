@@ -6,6 +6,7 @@ import type { MemoryCheck, MemoryEntry, MemoryHit, MemoryStats, Watch } from "./
 import type { Message } from "./message.ts";
 import type {
   AddKnowledge,
+  AddMemory,
   AnswerApproval,
   AppendMessages,
   CompactSession,
@@ -94,6 +95,8 @@ export interface SessionService {
   /** Events as they happen, after the earlier ones if `afterSeq` asks for them. Ends when `signal` aborts. */
   subscribe(request: Subscribe, options?: SubscribeOptions): AsyncIterable<EventEnvelope>;
   searchMemory(request: SearchMemory): Promise<readonly MemoryHit[]>;
+  /** Adds a text to memory. Searches find it; it makes no rule. The same text is added once. */
+  addMemory(request: AddMemory): Promise<MemoryAdded>;
   /** Memory entries page by page, in the order in which they were stored. */
   listMemory(request: ListMemory): Promise<readonly MemoryEntry[]>;
   memoryStats(request: MemoryStatsRequest): Promise<MemoryStats>;
@@ -142,6 +145,7 @@ export interface MemoryOperations {
   search(request: Given<SearchMemory>): Promise<readonly MemoryHit[]>;
   list(request: Given<ListMemory>): Promise<readonly MemoryEntry[]>;
   stats(request: Given<MemoryStatsRequest>): Promise<MemoryStats>;
+  addText(request: Given<AddMemory>): Promise<MemoryAdded>;
   /** Credentials in the texts are replaced. Returns how many entries were new, and what was replaced. */
   add(entries: readonly MemoryEntry[]): Promise<{
     readonly added: number;
@@ -235,6 +239,12 @@ export type CompactionOutcome =
       readonly summaryTokens: number;
     }
   | { readonly compacted: false; readonly reason: string };
+
+export interface MemoryAdded {
+  readonly id: string;
+  /** False when memory has it already. */
+  readonly added: boolean;
+}
 
 export interface MemoryForgotten {
   /** Number of forgotten entries, knowledge, and messages that were not in memory yet. */

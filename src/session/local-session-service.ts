@@ -17,6 +17,7 @@ import type {
   CompactionOutcome,
   ContextView,
   Distillation,
+  MemoryAdded,
   MemoryForgotten,
   MemoryOperations,
   MessagesAppended,
@@ -427,6 +428,10 @@ export class LocalSessionService implements SessionService {
 
   async searchMemory(request: requests.SearchMemory): Promise<readonly MemoryHit[]> {
     return await this.#memory.search(requests.parseRequest(requests.searchMemory, request));
+  }
+
+  async addMemory(request: requests.AddMemory): Promise<MemoryAdded> {
+    return await this.#memory.addText(requests.parseRequest(requests.addMemory, request));
   }
 
   async listMemory(request: requests.ListMemory): Promise<readonly MemoryEntry[]> {

@@ -76,6 +76,12 @@ export function memoryOperations(
       const { countSecrets } = await import("../secrets/redact-secrets.ts");
       return { added, redacted: countSecrets(entries.map(({ content }) => content)) };
     },
+    async addText(request) {
+      const store = await upToDate();
+      const { addedEntry } = await import("./added-entry.ts");
+      const entry = addedEntry(request);
+      return { id: entry.id, added: (await store.add([entry])) > 0 };
+    },
     verify: async (watch) => await (await upToDate()).verify(watch),
     reindex: async (watch) => await (await upToDate()).reindex(watch),
   };

@@ -34,6 +34,7 @@ const TEACHES: readonly OperationName[] = [
   "editKnowledge",
   "answerApproval",
   "appendMessages",
+  "addMemory",
 ];
 
 /**
@@ -42,7 +43,9 @@ const TEACHES: readonly OperationName[] = [
  */
 export function withAuthor(name: OperationName, request: unknown, author?: Author): unknown {
   if (!isObject(request)) return request;
-  const isPrompt = (name === "startTurn" || name === "resume") && request.prompt !== undefined;
+  const isPrompt =
+    name === "addMemory" ||
+    ((name === "startTurn" || name === "resume") && request.prompt !== undefined);
   if (!isPrompt && !(author && TEACHES.includes(name))) return request;
   const { origin } = request;
   if (origin === undefined) return { ...request, origin: { author: author ?? "program" } };

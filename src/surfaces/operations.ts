@@ -243,6 +243,17 @@ export const OPERATIONS = {
     effect: "reads",
     needs: "memory-store",
   },
+  addMemory: {
+    description: "Add a text to semantic memory. Searches find it; it makes no rule.",
+    request: requests.addMemory,
+    result: results.memoryAdded,
+    rpc: "memory/add",
+    http: { method: "POST", path: "/memory" },
+    tool: "memory_add",
+    command: "memory add",
+    effect: "adds",
+    needs: "memory-store",
+  },
   listMemory: {
     description:
       "List the entries of semantic memory, page by page, in the order they were stored.",

@@ -60,6 +60,7 @@ export function serviceOver(connection: ServiceConnection): SessionService {
     delete: async (request) => void (await call("delete", request)),
     restore: async (request) => void (await call("restore", request)),
     searchMemory: (request) => call("searchMemory", request),
+    addMemory: (request) => call("addMemory", request),
     listMemory: (request) => call("listMemory", request),
     memoryStats: (request) => call("memoryStats", request),
     forgetMemory: (request) => call("forgetMemory", request),

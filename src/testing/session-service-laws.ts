@@ -85,6 +85,7 @@ export const sessionServiceLaws: readonly Law<OpenService>[] = [
     async holds(open) {
       const service = await (await open())({ capabilities: ["session-store"] });
       await assertCode(service.searchMemory({ query: "fox" }), "SESSION_MEMORY_DISABLED");
+      await assertCode(service.addMemory({ content: "fox" }), "SESSION_MEMORY_DISABLED");
       await assertCode(service.listMemory({}), "SESSION_MEMORY_DISABLED");
       await assertCode(service.memoryStats({}), "SESSION_MEMORY_DISABLED");
       await assertCode(service.forgetMemory({ ids: ["x"] }), "SESSION_MEMORY_DISABLED");
@@ -443,6 +444,26 @@ export const sessionServiceLaws: readonly Law<OpenService>[] = [
       const [best = ""] = texts;
       const maxTokens = Math.ceil(best.length / 4);
       assert.deepEqual(await found({ ...both, maxTokens }), [best]);
+    },
+  },
+  {
+    name: "a text that is added is found once, and makes no rule",
+    async holds(open) {
+      const service = await (await open())({ capabilities: EVERYTHING });
+      const content = "Always deploy the barge from the release branch.";
+      const first = await service.addMemory({ content });
+      assert.equal(first.added, true);
+      assert.deepEqual(await service.addMemory({ content }), { id: first.id, added: false });
+      const found = await service.searchMemory({ query: "deploy the barge" });
+      assert.deepEqual(
+        found.map((hit) => [hit.id, hit.content]),
+        [[first.id, content]],
+      );
+      assert.deepEqual(await service.listKnowledge({}), []);
+      const { sessionId } = await service.createSession({});
+      assert.doesNotMatch(await systemPrompt(service, sessionId), /barge/);
+      assert.equal((await service.forgetMemory({ ids: [first.id] })).forgotten, 1);
+      assert.deepEqual(await service.searchMemory({ query: "deploy the barge" }), []);
     },
   },
   {

@@ -50,7 +50,7 @@ const WIRES: Readonly<Record<string, () => Promise<Victim>>> = {
   },
   async mcp() {
     const service = await victim();
-    const server = await serveMcpHttp({ service, port: 0 });
+    const server = await serveMcpHttp({ service, tools: ["all"], port: 0 });
     const client = await connectMcp({ url: server.url });
     onTestFinished(async () => {
       await client.close();

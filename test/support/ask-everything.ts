@@ -46,6 +46,7 @@ const REQUESTS: Readonly<Record<OperationName, (known: Known) => Asked>> = {
     { query: [words, "code"], sessionId, minScore: 0 },
     { query: words, kind: "preference", minScore: 0 },
   ],
+  addMemory: () => [{ content: "A note of mine." }],
   listMemory: ({ sessionId, memoryId }) => [
     { limit: 1000 },
     { sessionId },

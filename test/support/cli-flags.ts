@@ -75,6 +75,8 @@ const KINDS: Readonly<Record<string, Kind>> = {
   close_files: "each",
   memory: "switch, with its opposite",
   include_archived: "switch",
+  deleted: "switch",
+  now: "switch",
   approvals: "pairs",
   knowledge: "switch, with its opposite",
   tags: "each",

@@ -193,6 +193,10 @@ class Commands implements Record<OperationName, (params: Params, options: TurnOp
     return { results: await this.#ask({ command, fields, words: wordsOf(query) }) };
   }
 
+  addMemory({ content, ...fields }: Params) {
+    return this.#ask({ command: ["memory", "add", "--json"], fields, words: wordsOf(content) });
+  }
+
   async listMemory(fields: Params) {
     return { entries: await this.#ask({ command: ["memory", "list", "--json"], fields }) };
   }

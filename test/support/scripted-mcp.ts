@@ -64,7 +64,12 @@ async function serveSocket(place: string, setup: ServiceSetup) {
   const { port } = listener.address() as AddressInfo;
   const served = once(listener, "connection").then(([socket]: Socket[]) => {
     listener.close();
-    return serveMcpStdio({ service, input: socket as Socket, output: socket as Socket });
+    return serveMcpStdio({
+      service,
+      tools: ["all"],
+      input: socket as Socket,
+      output: socket as Socket,
+    });
   });
   const stop = async () => {
     await served;
@@ -76,7 +81,7 @@ async function serveSocket(place: string, setup: ServiceSetup) {
 /** Serves over HTTP from this process. */
 async function serveHttp(place: string, setup: ServiceSetup) {
   const { service, close } = scriptedService(place, setup);
-  const server = await serveMcpHttp({ service, port: 0 });
+  const server = await serveMcpHttp({ service, tools: ["all"], port: 0 });
   const stop = async () => {
     await server.close();
     await close();

@@ -10,9 +10,10 @@ const { service, close } = scriptedService(place, JSON.parse(setup) as ServiceSe
 const stop = new AbortController();
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => stop.abort());
 
-if (http === undefined) await serveMcpStdio({ service, signal: stop.signal });
+const { mcpTools = ["all"] } = JSON.parse(setup) as { readonly mcpTools?: readonly string[] };
+if (http === undefined) await serveMcpStdio({ service, tools: mcpTools, signal: stop.signal });
 else {
-  const server = await serveMcpHttp({ service, port: 0, ...JSON.parse(http) });
+  const server = await serveMcpHttp({ service, tools: mcpTools, port: 0, ...JSON.parse(http) });
   writeSync(1, `${server.url}\n`);
   await new Promise((resolve) => stop.signal.addEventListener("abort", resolve));
   await server.close();

@@ -6,7 +6,7 @@ import { McpConnection } from "./mcp-connection.ts";
 export interface McpProgram {
   /** Default: `rkat`. */
   readonly command?: string;
-  /** Default: `["mcp"]`. */
+  /** Default: `["mcp", "--tools", "all"]`. */
   readonly args?: readonly string[];
   /** The project's folder. Default: the current one. */
   readonly cwd?: string;
@@ -57,7 +57,7 @@ export async function connectClient(to: McpProgram | McpAddress): Promise<McpCon
     });
   }
   const { StdioClientTransport } = await import("@modelcontextprotocol/client/stdio");
-  const { command = "rkat", args = ["mcp"], ...where } = to;
+  const { command = "rkat", args = ["mcp", "--tools", "all"], ...where } = to;
   const client = await open(
     new StdioClientTransport({
       command,

@@ -8,7 +8,7 @@ import {
 } from "@modelcontextprotocol/server";
 import type { SessionService } from "../../core/session-service.ts";
 import { ApprovalRounds } from "./approval-rounds.ts";
-import { TOOL_NAMES, toolsFor } from "./mcp-tools.ts";
+import { chosenTools, notOffered, type ToolChoice, toolsFor } from "./mcp-tools.ts";
 import { CLIENT_CAPABILITIES_META, LOG_LEVEL_META } from "./meta-keys.ts";
 import {
   listSessionResources,
@@ -26,6 +26,8 @@ const FORM_TIMEOUT_MS = 2 ** 31 - 1;
 
 export interface McpServerOptions {
   readonly service: SessionService;
+  /** Names of tools to offer, `all` or `default`: the tools that a coding agent needs. Default `["default"]`. */
+  readonly tools?: readonly string[];
   /** What a host may show its model. The default says when to search, and what results are. */
   readonly instructions?: string;
   /** The version that clients see. Default `0.0.0`. */
@@ -40,10 +42,12 @@ export class McpEndpoint {
   readonly #options: McpServerOptions;
   readonly #backpressure: Backpressure;
   readonly #rounds: ApprovalRounds;
+  readonly #chosen: ToolChoice;
   readonly #calls = new Set<Promise<unknown>>();
 
   constructor(options: McpServerOptions, backpressure: Backpressure = async () => {}) {
     this.#options = options;
+    this.#chosen = chosenTools(options.tools);
     this.#backpressure = backpressure;
     this.#rounds = new ApprovalRounds(options.service);
   }
@@ -51,8 +55,10 @@ export class McpEndpoint {
   /** A protocol server for one connection. */
   async createServer({ era }: Partial<Pick<McpRequestContext, "era">> = {}): Promise<Server> {
     const { service, version = "0.0.0" } = this.#options;
+    const offered = async () => toolsFor(await service.capabilities(), this.#chosen);
     const instructions =
-      this.#options.instructions ?? instructionsFor(await service.capabilities());
+      this.#options.instructions ??
+      instructionsFor(new Set((await offered()).map(({ name }) => name)));
     const server = new Server(
       { name: "rkat", version },
       { capabilities: { tools: {}, resources: {}, logging: {} }, instructions },
@@ -63,13 +69,11 @@ export class McpEndpoint {
       connectionLevel = params.level;
       return {};
     });
-    server.setRequestHandler("tools/list", async () => ({
-      tools: toolsFor(await service.capabilities()),
-    }));
+    server.setRequestHandler("tools/list", async () => ({ tools: await offered() }));
     server.setRequestHandler("tools/call", ({ params }, context) => {
       const { name, arguments: args = {} } = params;
-      if (!TOOL_NAMES.has(name)) {
-        throw new ProtocolError(ProtocolErrorCode.InvalidParams, `There is no tool "${name}".`);
+      if (!this.#chosen.names.has(name)) {
+        throw new ProtocolError(ProtocolErrorCode.InvalidParams, notOffered(name));
       }
       if (this.#calls.size >= CALLS_MAX) {
         const text = `Too many calls at once: ${CALLS_MAX} are running. Try again later.`;

@@ -1,4 +1,6 @@
 import type { Tool } from "@modelcontextprotocol/server";
+import { nearestName } from "../../config/nearest-name.ts";
+import { SessionError } from "../../core/errors.ts";
 import type { Capability } from "../../core/session-service.ts";
 import { OPERATIONS, type Operation, type OperationName } from "../operations.ts";
 import { type ObjectSchema, resultSchema, wireSchema } from "../wire-schema.ts";
@@ -6,8 +8,20 @@ import { SEARCH_FIELDS, searchOutput } from "./search-budget.ts";
 import { SESSION_EVENTS } from "./session-events.ts";
 import { FIELD_DESCRIPTIONS, TOOL_DESCRIPTIONS } from "./tool-texts.ts";
 
-/** A model sees these first, because most hosts use no others. */
-const FIRST: readonly OperationName[] = ["searchMemory", "searchHistory"];
+/**
+ * What a coding agent needs: a server offers only these tools unless it is told otherwise. A model
+ * pays for each word of a tool, so it sees only these fields, and no output schema.
+ */
+const DEFAULT_TOOLS = {
+  searchMemory: ["query", "limit", "session_id", "since"],
+  addMemory: ["content"],
+  searchHistory: ["query", "limit", "session_id", "since"],
+  listKnowledge: ["kind", "query", "limit"],
+  read: ["session_id"],
+  forgetMemory: ["ids"],
+} as const satisfies Partial<Record<OperationName, readonly string[]>>;
+
+const FIRST = Object.keys(DEFAULT_TOOLS) as OperationName[];
 
 const NAMES = Object.keys(OPERATIONS) as OperationName[];
 
@@ -24,6 +38,8 @@ export const OPERATION_OF_TOOL: ReadonlyMap<string, OperationName> = new Map(
 interface OfferedTool {
   readonly tool: Tool;
   readonly needs: Capability | undefined;
+  /** The tool as it is in the default set. */
+  readonly short?: Tool;
 }
 
 type ToolOperation = Pick<
@@ -37,16 +53,71 @@ const TOOLS: readonly OfferedTool[] = [
   offered(SESSION_EVENTS, "sessionEvents"),
 ];
 
-export const TOOL_NAMES: ReadonlySet<string> = new Set(TOOLS.map(({ tool }) => tool.name));
+const TOOL_NAMES: readonly string[] = TOOLS.map(({ tool }) => tool.name);
 
-/** The tools that can work with these capabilities. */
-export function toolsFor(capabilities: readonly Capability[]): Tool[] {
-  const works = ({ needs }: OfferedTool) => needs === undefined || capabilities.includes(needs);
-  return TOOLS.filter(works).map(({ tool }) => tool);
+/** Which tools a server offers. */
+export interface ToolChoice {
+  readonly names: ReadonlySet<string>;
+  /** The tools show every field and an output schema, as programs want them. */
+  readonly whole: boolean;
+}
+
+/**
+ * The tools that these names stand for: `all`, `default` or the name of a tool.
+ *
+ * @throws SessionError `INVALID_CONFIG` for any other name.
+ */
+export function chosenTools(names: readonly string[] = ["default"]): ToolChoice {
+  const whole = names.includes("all");
+  const unknown = names.find((name) => ![...GROUPS, ...TOOL_NAMES].includes(name));
+  if (unknown !== undefined || names.length === 0) throw noSuchTool(unknown);
+  const isChosen = ({ tool, short }: OfferedTool) =>
+    whole || names.includes(tool.name) || (names.includes("default") && short !== undefined);
+  return { names: new Set(TOOLS.filter(isChosen).map(({ tool }) => tool.name)), whole };
+}
+
+const GROUPS: readonly string[] = ["all", "default"];
+
+function noSuchTool(name: string | undefined): SessionError {
+  const near = name === undefined ? undefined : nearestName(name, [...GROUPS, ...TOOL_NAMES]);
+  const problem = name === undefined ? "No MCP tool is named." : `There is no MCP tool "${name}".`;
+  return new SessionError("INVALID_CONFIG", {
+    message: near === undefined ? problem : `${problem} Did you mean "${near}"?`,
+    hint: `Choose all, default, or any of: ${TOOL_NAMES.join(", ")}.`,
+  });
+}
+
+/** The chosen tools that can work with these capabilities. */
+export function toolsFor(capabilities: readonly Capability[], chosen: ToolChoice): Tool[] {
+  const works = ({ tool, needs }: OfferedTool) =>
+    chosen.names.has(tool.name) && (needs === undefined || capabilities.includes(needs));
+  return TOOLS.filter(works).map(({ tool, short = tool }) => (chosen.whole ? tool : short));
+}
+
+/** Why a tool cannot be called that is not offered. */
+export function notOffered(name: string): string {
+  if (!TOOL_NAMES.includes(name)) return `There is no tool "${name}".`;
+  return `This server does not offer the tool "${name}". Start it with --tools default,${name} or --tools all.`;
 }
 
 function offered(operation: ToolOperation, name: OperationName | "sessionEvents"): OfferedTool {
-  return { tool: toolOf(operation, name), needs: operation.needs };
+  const tool = toolOf(operation, name);
+  const fields: readonly string[] | undefined = (
+    DEFAULT_TOOLS as Readonly<Record<string, readonly string[]>>
+  )[name];
+  return { tool, needs: operation.needs, ...(fields ? { short: shortTool(tool, fields) } : {}) };
+}
+
+function shortTool(
+  { outputSchema: _, inputSchema, ...tool }: Tool,
+  fields: readonly string[],
+): Tool {
+  const { type, properties = {}, required } = inputSchema;
+  const shown = Object.entries(properties).filter(([name]) => fields.includes(name));
+  return {
+    ...tool,
+    inputSchema: { type, properties: Object.fromEntries(shown), ...(required ? { required } : {}) },
+  };
 }
 
 function toolOf(operation: ToolOperation, name: OperationName | "sessionEvents"): Tool {

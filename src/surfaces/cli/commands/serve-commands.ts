@@ -1,5 +1,5 @@
 import { type Command, InvalidArgumentError } from "commander";
-import { wholeNumber } from "../../../config/setting-kind.ts";
+import { textList, wholeNumber } from "../../../config/setting-kind.ts";
 import { SessionError } from "../../../core/errors.ts";
 import { given } from "../../../core/fields.ts";
 import type { CliContext } from "../cli-context.ts";
@@ -13,6 +13,11 @@ interface HttpFlags {
   readonly port: number;
   readonly host: string;
   readonly allowHost?: readonly string[];
+}
+
+interface McpFlags {
+  readonly http?: true;
+  readonly tools?: readonly string[];
 }
 
 interface ServeFlags extends HttpFlags {
@@ -71,23 +76,36 @@ export function mcpCommand(program: Command, context: CliContext): void {
   const mcp = program
     .command("mcp")
     .description("serve the project's memory and sessions to MCP clients, such as coding agents")
+    .option(
+      "--tools <names>",
+      "the tools to offer: all, default, or names with commas (default: mcp.tools)",
+      flagOf(textList),
+    )
     .option("--http", "serve over HTTP instead of standard input and output");
   addHttpFlags(mcp, 8081).action(
-    async ({ http, port, host, allowHost }: HttpFlags & { readonly http?: true }) => {
+    async ({ http, port, host, allowHost, ...flags }: HttpFlags & McpFlags) => {
       await withService(
         context,
         mcp,
-        (service) =>
+        (service, { config }) =>
           terminal.interruptible(async (signal) => {
+            const tools = flags.tools ?? config.get("mcp.tools");
             if (!http) {
               if (terminal.stdin.isTerminal) await terminal.stderr.write(WAITING);
               const { serveMcpStdio } = await import("../../mcp/serve-mcp-stdio.ts");
-              return await serveMcpStdio({ service, version, signal, ...terminal.takeStreams() });
+              return await serveMcpStdio({
+                service,
+                version,
+                signal,
+                tools,
+                ...terminal.takeStreams(),
+              });
             }
             const { serveMcpHttp } = await import("../../mcp/serve-mcp-http.ts");
             const token = terminal.env.RKAT_TOKEN || undefined;
             const names = given({ token, hosts: allowHost });
-            const server = await serveMcpHttp({ service, version, port, host, ...names });
+            const options = { service, version, port, host, tools, ...names };
+            const server = await serveMcpHttp(options);
             await terminal.stderr.write(`Serving MCP at ${server.url}. Press Ctrl-C to stop.\n`);
             await aborted(signal);
             await server.close();

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import type { Command } from "commander";
+import { SessionError } from "../../../../core/errors.ts";
 import { MEMORY_KINDS, type MemoryEntry, type MemoryKind } from "../../../../core/memory-store.ts";
 import type { MemoryOperations } from "../../../../core/session-service.ts";
 import type { CliContext } from "../../cli-context.ts";
@@ -12,15 +13,18 @@ import { withMemory } from "../with-service.ts";
 /** The limits of one transaction. */
 const BATCH = { entries: 5_000, characters: 8 * 1024 * 1024 } as const;
 
-/** `rkat memory add`: stores all texts of a file, or none. */
+/** `rkat memory add`: stores a text, or all texts of a file. */
 export function addCommand(memory: Command, context: CliContext): void {
   const { terminal } = context;
   const add = memory
     .command("add")
     .description("store texts, so that searches find them; existing entries do not change")
-    .requiredOption("--jsonl <file>", `one ${MEMORY_LINE} per line; - for stdin`)
+    .argument("[text...]", "what to remember")
+    .option("--jsonl <file>", `many texts: one ${MEMORY_LINE} per line; - for stdin`)
     .option("--json", "for scripts")
-    .action(async ({ jsonl, json }: { jsonl: string; json?: true }) => {
+    .action(async (words: string[], { jsonl, json }: { jsonl?: string; json?: true }) => {
+      if (jsonl === undefined) return await addText(words.join(" "), json);
+      if (words.length > 0) throw oneOrTheOther();
       const progress = new ProgressLine(terminal.stderr);
       const source = await rereadable(jsonl, terminal);
       try {
@@ -43,6 +47,26 @@ export function addCommand(memory: Command, context: CliContext): void {
         await source.close();
       }
     });
+
+  async function addText(content: string, json?: true): Promise<void> {
+    if (content === "") throw oneOrTheOther();
+    const requests = await import("../../../../core/requests.ts");
+    const request = requests.parseRequest(requests.addMemory, { content });
+    const work = async (operations: MemoryOperations) => {
+      const done = await operations.addText(request);
+      if (json) await printJson(terminal.stdout, done);
+      else
+        await terminal.stdout.write(done.added ? `Added ${done.id}.\n` : "It is there already.\n");
+    };
+    await withMemory(context, add, work, { access: "create" });
+  }
+}
+
+function oneOrTheOther(): SessionError {
+  return new SessionError("INVALID_PARAMS", {
+    message: "Give either a text or --jsonl FILE.",
+    hint: 'For example: rkat memory add "The staging port is 4310."',
+  });
 }
 
 interface Counts {
