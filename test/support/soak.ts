@@ -56,7 +56,7 @@ let sessionId = "";
 /** One session does not grow with the soak. */
 async function renewSession(round: number): Promise<void> {
   if (round % 20 !== 0) return;
-  if (sessionId !== "") await service.delete({ sessionId });
+  if (sessionId !== "") await service.delete({ sessionId, now: true });
   sessionId = (await service.createSession({})).sessionId;
 }
 
