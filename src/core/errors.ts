@@ -63,6 +63,20 @@ export const ERRORS = {
     jsonRpcCode: -32028,
     exitCode: 16,
   },
+  SUB_TASK_NOT_FOUND: {
+    message: "The task has no such sub-task.",
+    hint: "`rkat sessions task` shows the sub-tasks with their numbers.",
+    httpStatus: 404,
+    jsonRpcCode: -32040,
+    exitCode: 17,
+  },
+  TASK_TOO_LARGE: {
+    message: "The task record would be too large.",
+    hint: "Drop sub-tasks that are done, remove notes, or shorten them.",
+    httpStatus: 422,
+    jsonRpcCode: -32041,
+    exitCode: 27,
+  },
   PIN_BUDGET_EXCEEDED: {
     message: "The pinned messages would exceed the pin budget.",
     hint: "Unpin a message (`rkat sessions pins` lists them), raise pin_budget under [memory], or note what matters in the task record.",

@@ -82,7 +82,7 @@ export interface HistoryQuery {
   /** First and last turn, both included. The first turn of a session is 0. */
   readonly fromTurn?: number;
   readonly toTurn?: number;
-  /** ISO 8601, both included. */
+  /** ISO 8601, both included, in UTC without a zone. A day in `until` includes all of that day. */
   readonly since?: string;
   readonly until?: string;
 }

@@ -78,7 +78,7 @@ export interface MemoryFilter {
   readonly sessionId?: string;
   readonly role?: string;
   readonly kind?: MemoryKind;
-  /** ISO 8601, both included. With one of them, entries without a time are left out. */
+  /** ISO 8601, both included, in UTC without a zone. A day in `until` includes all of that day. With one of them, entries without a time are left out. */
   readonly since?: string;
   readonly until?: string;
 }

@@ -10,14 +10,19 @@ const toolUse = z.object({
   meta: meta.optional(),
 });
 
-export const contentSchema: z.ZodType<UserMessage["content"]> = z.union([
-  z.string(),
-  z.array(
-    z.discriminatedUnion("type", [
-      z.object({ type: z.literal("text"), text: z.string() }),
-      z.object({ type: z.literal("image"), media_type: z.string(), data: z.string() }),
-    ]),
-  ),
+const blocks = z.array(
+  z.discriminatedUnion("type", [
+    z.object({ type: z.literal("text"), text: z.string() }),
+    z.object({ type: z.literal("image"), media_type: z.string(), data: z.string() }),
+  ]),
+);
+
+export const contentSchema: z.ZodType<UserMessage["content"]> = z.union([z.string(), blocks]);
+
+/** The content of a prompt, which is not empty. */
+export const promptSchema: z.ZodType<UserMessage["content"]> = z.union([
+  z.string().min(1, "must not be empty"),
+  blocks.min(1, "must not be empty"),
 ]);
 
 /** Tool arguments may be any JSON up to this depth. Deeper ones could exhaust the stack when written. */

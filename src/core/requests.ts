@@ -5,7 +5,7 @@ import { AUTHORS } from "./event.ts";
 import { issuesOf } from "./issues.ts";
 import { KNOWLEDGE_KINDS } from "./knowledge.ts";
 import { MEMORY_KINDS } from "./memory-store.ts";
-import { contentSchema, messageSchema } from "./message-schema.ts";
+import { messageSchema, promptSchema } from "./message-schema.ts";
 import { TASK_LIMITS } from "./task.ts";
 import { issuesOfBatch } from "./whole-calls.ts";
 
@@ -23,9 +23,23 @@ const user = z
   .regex(/^[^\p{Cc}\p{Cs}]*$/u, "must not have control characters or broken characters");
 const labels = z.record(z.string().min(1).max(100), z.string().max(500));
 const positive = z.int().positive();
+const DAY = z.regexes.date.source.replace(/^\^|\$$/g, "");
+const HOUR = "(?:[01]\\d|2[0-3])";
+const CLOCK = `${HOUR}:[0-5]\\d(?::[0-5]\\d(?:\\.\\d{1,9})?)?(?:Z|[+-]${HOUR}:?[0-5]\\d)?`;
+/** A pattern, so that the OpenAPI document says exactly what is accepted. */
 const isoTime = z
   .string()
-  .refine((text) => !Number.isNaN(Date.parse(text)), "expected an ISO 8601 time");
+  .regex(
+    new RegExp(`^${DAY}(?:T${CLOCK})?$`),
+    "expected an ISO 8601 time, such as 2025-01-20 or 2025-01-20T14:30:00Z",
+  );
+/** Filters of time, both included. A time without a zone is in UTC. A day in `until` includes all of that day. */
+const timeFilters = {
+  since: isoTime.describe("From this day or time on (ISO 8601, in UTC without a zone).").optional(),
+  until: isoTime
+    .describe("Up to this time (ISO 8601, in UTC without a zone). A day includes all of that day.")
+    .optional(),
+};
 const page = { limit: z.int().min(0).max(1000).optional(), offset: z.int().min(0).optional() };
 
 export const origin = z.strictObject({
@@ -78,7 +92,7 @@ export const createSession = z.strictObject({
 
 export const startTurn = z.strictObject({
   sessionId,
-  prompt: contentSchema.refine((content) => content.length > 0, "must not be empty"),
+  prompt: promptSchema,
   model: z.string().min(1).optional(),
   maxTokens: positive.optional(),
   budget: budget.optional(),
@@ -165,17 +179,29 @@ export const taskChange = {
 /** Without a change it returns the record. */
 export const updateTask = z.strictObject({ sessionId, ...taskChange });
 
+/** A request with exactly one of two fields. A schema of fields alone cannot say that, so it is also noted here. */
+export const EITHER_OF = z.registry<{ readonly fields: readonly [string, string] }>();
+
+function eitherOf<Shape extends z.ZodRawShape>(
+  fields: readonly [keyof Shape & string, keyof Shape & string],
+  request: z.ZodObject<Shape, z.core.$strict>,
+  message: string,
+): z.ZodObject<Shape, z.core.$strict> {
+  const count = (given: Readonly<Record<string, unknown>>) =>
+    fields.filter((field) => given[field] !== undefined).length;
+  return request.refine((given) => count(given) === 1, message).register(EITHER_OF, { fields });
+}
+
 /** A message of the history, by its id or by its position from 0. */
-export const messageRequest = z
-  .strictObject({
+export const messageRequest = eitherOf(
+  ["message", "position"],
+  z.strictObject({
     sessionId,
     message: positive.optional(),
     position: z.int().min(0).optional(),
-  })
-  .refine(
-    ({ message, position }) => (message === undefined) !== (position === undefined),
-    "give either message (an id) or position",
-  );
+  }),
+  "give either message (an id) or position",
+);
 
 export const subscribe = z.strictObject({
   sessionId,
@@ -199,8 +225,7 @@ const memoryFilters = {
   sessionId: sessionId.optional(),
   role: z.string().optional(),
   kind: z.enum(MEMORY_KINDS).optional(),
-  since: isoTime.optional(),
-  until: isoTime.optional(),
+  ...timeFilters,
 };
 
 export const searchMemory = z.strictObject({
@@ -226,16 +251,15 @@ export const listMemory = z.strictObject({
 export const memoryStats = z.strictObject({ sessionId: sessionId.optional() });
 
 /** Either `ids` or `sessionId`, which means everything that was said in it. */
-export const forgetMemory = z
-  .strictObject({
+export const forgetMemory = eitherOf(
+  ["ids", "sessionId"],
+  z.strictObject({
     /** Ids of entries, or of messages that are not in memory yet: `<session id>:<message id>`. */
     ids: z.array(memoryId).min(1).max(1000).optional(),
     sessionId: sessionId.optional(),
-  })
-  .refine(
-    ({ ids, sessionId }) => (ids === undefined) !== (sessionId === undefined),
-    "give either the ids of entries or a session",
-  );
+  }),
+  "give either the ids of entries or a session",
+);
 
 export const searchHistory = z.strictObject({
   query: z.string().min(1).max(10_000),
@@ -243,8 +267,7 @@ export const searchHistory = z.strictObject({
   sessionId: sessionId.optional(),
   fromTurn: z.int().min(0).optional(),
   toTurn: z.int().min(0).optional(),
-  since: isoTime.optional(),
-  until: isoTime.optional(),
+  ...timeFilters,
 });
 
 export const listApprovals = z.strictObject({ sessionId: sessionId.optional() });
@@ -260,10 +283,7 @@ export const answerApproval = z.strictObject({
 });
 
 const knowledgeId = z.string().min(1).max(300);
-const knowledgeText = z
-  .string()
-  .max(5000)
-  .refine((text) => text.trim() !== "", "must not be empty");
+const knowledgeText = z.string().max(5000).regex(/\S/, "must not be empty");
 const tags = z.array(z.string().min(1).max(100)).max(20);
 
 export const listKnowledge = z.strictObject({

@@ -67,7 +67,7 @@ export const TASK_LIMITS = {
 /**
  * The record after a change. Fields that the change does not name stay.
  *
- * @throws SessionError `INVALID_PARAMS` for an unknown sub-task, or when the record would exceed `bytesMax`.
+ * @throws SessionError `SUB_TASK_NOT_FOUND`, or `TASK_TOO_LARGE` when the record would exceed `bytesMax`.
  */
 export function changedTask(
   before: TaskRecord,
@@ -152,7 +152,9 @@ function changedSubTasks(
   for (const id of [...done, ...reopen, ...drop]) {
     if (all.some((subTask) => subTask.id === id)) continue;
     const known = all.map((subTask) => subTask.id).join(", ") || "none";
-    refuse(`The task has no sub-task ${id}; it has ${known}.`);
+    throw new SessionError("SUB_TASK_NOT_FOUND", {
+      message: `The task has no sub-task ${id}; it has ${known}.`,
+    });
   }
   if (all.length - drop.length > TASK_LIMITS.subTasks) {
     refuse(`A task has at most ${TASK_LIMITS.subTasks} sub-tasks. Drop some that are done.`);
@@ -190,5 +192,5 @@ function requireRoom(after: TaskRecord, before: TaskRecord, bytesMax: number): v
 }
 
 function refuse(message: string): never {
-  throw new SessionError("INVALID_PARAMS", { message });
+  throw new SessionError("TASK_TOO_LARGE", { message });
 }

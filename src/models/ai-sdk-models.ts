@@ -1,7 +1,8 @@
 import type { SharedV4ProviderOptions } from "@ai-sdk/provider";
+import { SessionError } from "../core/errors.ts";
 import type { LanguageModel } from "../core/language-model.ts";
 import { contextWindowOf } from "./context-windows.ts";
-import { allowed, type FindProviderOptions, findProvider, unavailable } from "./find-provider.ts";
+import { allowed, type FindProviderOptions, findProvider } from "./find-provider.ts";
 import { makeModel } from "./from-ai-sdk.ts";
 
 export interface AiSdkModelsOptions extends FindProviderOptions {
@@ -15,8 +16,8 @@ export interface AiSdkModelsOptions extends FindProviderOptions {
  * Finds models by name: `anthropic/…`, `openai/…`, `google/…`, `ollama/…`,
  * `openai-compatible/…`. You can leave out the provider of a well-known model.
  *
- * Throws `MODEL_UNAVAILABLE` when the provider is unknown, its package is not
- * installed, or its key is not set.
+ * Throws `INVALID_PARAMS` when the name has no provider, and `MODEL_UNAVAILABLE` when
+ * the provider is unknown, its package is not installed, or its key is not set.
  */
 export function aiSdkModels(
   options: AiSdkModelsOptions = {},
@@ -52,7 +53,9 @@ function splitName(
   if (slash === -1 && wellKnown) return { providerName: wellKnown, modelId: name };
   const modelId = name.slice(slash + 1);
   if (slash < 1 || modelId === "") {
-    throw unavailable(`"${name}" is not a model name. ${allowed(options)}`);
+    throw new SessionError("INVALID_PARAMS", {
+      message: `"${name}" is not a model name. ${allowed(options)}`,
+    });
   }
   return { providerName: name.slice(0, slash), modelId };
 }

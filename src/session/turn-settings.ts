@@ -108,7 +108,7 @@ export class TurnSettings {
     const { model, models } = this.#options;
     if (requested !== undefined) return await this.model(requested);
     if (typeof model !== "string" && (!models || model.id === settings.model)) return model;
-    return await this.model(settings.model || this.defaultModelName);
+    return await this.model(settings.model || this.defaultModelName).catch(notTheRequest);
   }
 
   #compaction(
@@ -141,4 +141,11 @@ export class TurnSettings {
       summaryTimeoutMs,
     };
   }
+}
+
+/** A bad name that the request does not have is no fault of the request. */
+function notTheRequest(error: unknown): never {
+  if (!SessionError.is(error) || error.code !== "INVALID_PARAMS") throw error;
+  const { message } = error;
+  throw new SessionError("MODEL_UNAVAILABLE", { message, cause: error });
 }

@@ -134,7 +134,7 @@ export const OPERATIONS = {
     request: requests.messageRequest,
     result: results.pins,
     rpc: "session/unpin",
-    http: { method: "DELETE", path: "/sessions/{session_id}/pins" },
+    http: { method: "POST", path: "/sessions/{session_id}/unpin" },
     tool: "session_unpin",
     command: "sessions unpin",
     effect: "adds",

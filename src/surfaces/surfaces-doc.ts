@@ -177,6 +177,7 @@ interface Schema {
   readonly maximum?: number;
   readonly minLength?: number;
   readonly maxLength?: number;
+  readonly description?: string;
 }
 
 function rowsOf(
@@ -190,7 +191,7 @@ function rowsOf(
 }
 
 function fieldRows(path: string, schema: Schema, required: boolean): string[][] {
-  const row = [code(path), typeText(schema), required ? "required" : ""];
+  const row = [code(path), typeText(schema), required ? "required" : (schema.description ?? "")];
   const inner = schema.items ?? schema;
   const prefix = schema.items ? `${path}[].` : `${path}.`;
   return [row, ...rowsOf(inner.properties ?? {}, inner.required ?? [], prefix)];

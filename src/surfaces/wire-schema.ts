@@ -10,14 +10,23 @@ export interface ObjectSchema {
   readonly [key: string]: unknown;
 }
 
-/** The JSON Schema of a value on the wire: with the names that `toWire` gives, without zod's own marks. */
-export function wireSchema(schema: z.ZodType, io: "input" | "output"): ObjectSchema {
+/**
+ * The JSON Schema of a value on the wire: with the names that `toWire` gives, without zod's own marks.
+ * The `exact` one also has what no reader needs: the bounds that every integer has, and patterns.
+ */
+export function wireSchema(
+  schema: z.ZodType,
+  io: "input" | "output",
+  { exact = false } = {},
+): ObjectSchema {
   const { $schema: _, ...wire } = z.toJSONSchema(schema, {
     io,
     override({ zodSchema, jsonSchema }) {
-      // Every integer has these bounds, so they say nothing.
-      if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
-      if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum;
+      if (!exact) {
+        if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
+        if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum;
+        delete jsonSchema.pattern;
+      }
       // A later version may add fields to results.
       if (jsonSchema.additionalProperties === false && io === "output") {
         delete jsonSchema.additionalProperties;

@@ -25,8 +25,11 @@ export function searchProjectHistoryTool(
         .nullish()
         .describe("Only this turn and later ones; the first is 0."),
       to_turn: z.int().min(0).nullish().describe("Only this turn and earlier ones."),
-      since: z.string().nullish().describe("Only from this time on, ISO 8601."),
-      until: z.string().nullish().describe("Only up to this time, ISO 8601."),
+      since: z.string().nullish().describe("Only from this day or time on, ISO 8601."),
+      until: z
+        .string()
+        .nullish()
+        .describe("Only up to this time, ISO 8601. A day includes all of it."),
     }),
     async execute({ query, limit, session_id, from_turn, to_turn, since, until }) {
       const hits = await search({

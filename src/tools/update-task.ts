@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { SessionError } from "../core/errors.ts";
+import { type ErrorCode, SessionError } from "../core/errors.ts";
 import { parseRequest, taskChange } from "../core/requests.ts";
 import { renderTask, type TaskChange, type TaskRecord } from "../core/task.ts";
 import { defineTool, type Tool, ToolError } from "../core/tool.ts";
@@ -29,9 +29,12 @@ export function updateTaskTool(
         const change = parseRequest(z.strictObject(taskChange), { newTask, ...rest });
         return renderTask(await update(sessionId, change)) || "The task record is empty.";
       } catch (error) {
-        if (!SessionError.is(error) || error.code !== "INVALID_PARAMS") throw error;
+        if (!SessionError.is(error) || !REFUSALS.includes(error.code)) throw error;
         throw new ToolError("invalid_arguments", error.message, { cause: error });
       }
     },
   });
 }
+
+/** The model can correct these. */
+const REFUSALS: readonly ErrorCode[] = ["INVALID_PARAMS", "SUB_TASK_NOT_FOUND", "TASK_TOO_LARGE"];

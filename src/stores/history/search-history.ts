@@ -1,4 +1,5 @@
 import type { HistoryHit, HistoryQuery, PositionedEvent } from "../../core/event-store.ts";
+import { timeSpan } from "../../search/instant.ts";
 import { type EventText, shownText } from "./event-text.ts";
 import { passage } from "./passage.ts";
 import { type SearchWord, searchWords, wordsOf } from "./search-words.ts";
@@ -80,20 +81,14 @@ function turnOf({ turns }: SearchableEvent): number {
   return Math.max(0, turns - 1);
 }
 
-const DAY_MS = 86_400_000;
-
 /** The bounds of a query in milliseconds, both included. An `until` that is a day includes the whole day. */
-export function timeRange({ since, until }: Pick<HistoryQuery, "since" | "until">): {
+export function timeRange(query: Pick<HistoryQuery, "since" | "until">): {
   readonly sinceMs: number;
   readonly untilMs: number;
 } {
+  const { since, until } = timeSpan(query);
   return {
-    sinceMs: since === undefined ? Number.MIN_SAFE_INTEGER : Date.parse(since),
-    untilMs: until === undefined ? Number.MAX_SAFE_INTEGER : endOf(until),
+    sinceMs: Math.max(since, Number.MIN_SAFE_INTEGER),
+    untilMs: Math.min(until, Number.MAX_SAFE_INTEGER),
   };
-}
-
-function endOf(until: string): number {
-  const isDay = /^\d{4}-\d{2}-\d{2}$/.test(until);
-  return Date.parse(until) + (isDay ? DAY_MS - 1 : 0);
 }

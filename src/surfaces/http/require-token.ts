@@ -1,18 +1,26 @@
 import { createHash, timingSafeEqual } from "node:crypto";
-import type { MiddlewareHandler } from "hono";
+import type { Context, MiddlewareHandler } from "hono";
 import { SessionError } from "../../core/errors.ts";
 import { errorResponse } from "./error-response.ts";
 
-/** Lets requests with the token through. The comparison takes the same time for every text. */
+/** Lets requests with the token through. */
 export function requireToken(token: string): MiddlewareHandler {
-  const expected = digest(token);
   return async (context, next) => {
-    const [, given] = /^Bearer +(\S+) *$/i.exec(context.req.header("authorization") ?? "") ?? [];
-    if (given !== undefined && timingSafeEqual(digest(given), expected)) return await next();
-    const message = given === undefined ? undefined : "The token is wrong.";
+    if (hasToken(context, token)) return await next();
+    const message = tokenOf(context) === undefined ? undefined : "The token is wrong.";
     const error = new SessionError("UNAUTHORIZED", message === undefined ? {} : { message });
     return errorResponse(error, undefined, { "www-authenticate": 'Bearer realm="rkat"' });
   };
+}
+
+/** Whether a request has the token. The comparison takes the same time for every text. */
+export function hasToken(context: Context, token: string): boolean {
+  const given = tokenOf(context);
+  return given !== undefined && timingSafeEqual(digest(given), digest(token));
+}
+
+function tokenOf({ req }: Context): string | undefined {
+  return /^Bearer +(\S+) *$/i.exec(req.header("authorization") ?? "")?.[1];
 }
 
 /** All digests have the same length, as the comparison needs. */

@@ -1,7 +1,7 @@
 import type { z } from "zod";
 import { ERRORS } from "../../core/errors.ts";
 import { snakeCase } from "../../core/fields.ts";
-import { subscribe as subscribeRequest } from "../../core/requests.ts";
+import { EITHER_OF, subscribe as subscribeRequest } from "../../core/requests.ts";
 import { OPERATIONS, type Operation } from "../operations.ts";
 import { type ObjectSchema, resultSchema, wireSchema } from "../wire-schema.ts";
 import { kindOf } from "./query-params.ts";
@@ -21,14 +21,15 @@ export function openApiDocument(about: { readonly version: string; readonly toke
       [method.toLowerCase()]: {
         operationId: name,
         summary: operation.description,
+        ...(operation.streams ? { description: STREAMS } : {}),
         parameters: [
-          ...pathParameters(path),
+          ...pathParameters(operation.request, path),
           ...(method === "POST" ? [] : queryParameters(operation.request, path)),
         ],
         ...(body
           ? {
               requestBody: {
-                required: (body.required ?? []).length > 0,
+                required: body.oneOf !== undefined || (body.required ?? []).length > 0,
                 content: json(`${title}Request`),
               },
             }
@@ -36,10 +37,7 @@ export function openApiDocument(about: { readonly version: string; readonly toke
         responses: {
           200: {
             description: "Done.",
-            content: {
-              ...json(`${title}Result`),
-              ...(operation.streams ? { "text/event-stream": TURN_STREAM } : {}),
-            },
+            content: json(`${title}Result`),
           },
           ...FAILURE,
         },
@@ -115,28 +113,34 @@ const EVENT_ENVELOPE = {
   },
 };
 
-const TURN_STREAM = {
-  schema: {
-    type: "string",
-    description:
-      "Server-sent events, with `Accept: text/event-stream`: each event of the turn as an EventEnvelope, then `event: result` with the JSON result, or `event: error` with an Error.",
-  },
-};
+/** Said in words: a second type of the same answer would make clients type it as a union. */
+const STREAMS =
+  "With `Accept: text/event-stream` the answer is a stream of server-sent events: each event of the turn as an EventEnvelope, then `event: result` with the JSON result, or `event: error` with an Error.";
 
-const FAILURE = { default: { description: "The request failed.", content: json("Error") } };
+const FAILURE = {
+  "4XX": { description: "The request was refused.", content: json("Error") },
+  "5XX": { description: "The server failed, or lacks a capability.", content: json("Error") },
+};
 
 const EVENTS = {
   operationId: "subscribe",
   summary:
     "Stream a session's events: those after a place in its log, then new ones as they happen.",
   parameters: [
-    ...pathParameters("/sessions/{session_id}/events"),
+    ...pathParameters(subscribeRequest, "/sessions/{session_id}/events"),
     ...queryParameters(subscribeRequest, "/sessions/{session_id}/events"),
+    {
+      name: "named",
+      in: "query",
+      description:
+        "With `false` the events have no `event:` line, so that the `onmessage` of an EventSource gets all of them. Default: `event:` is the event's type, for `addEventListener`.",
+      schema: { type: "boolean" },
+    },
     {
       name: "Last-Event-ID",
       in: "header",
       description: "The last id that the client received. Overrides after_seq.",
-      schema: { type: "integer", minimum: 0 },
+      schema: { type: "integer", minimum: 0, maximum: Number.MAX_SAFE_INTEGER },
     },
   ],
   responses: {
@@ -146,14 +150,21 @@ const EVENTS = {
         "text/event-stream": {
           schema: {
             type: "string",
+            contentMediaType: "application/json",
+            contentSchema: { $ref: "#/components/schemas/EventEnvelope" },
             description:
-              "Each event is an EventEnvelope. Its `id` is its seq; deltas have no id. The server ends the stream with `event: done`.",
+              "The data of each event is an EventEnvelope. Its `id` is its seq; deltas have no id. The server ends the stream with `event: done`.",
           },
         },
       },
     },
     ...FAILURE,
   },
+};
+
+const VERSION = {
+  type: "string",
+  description: "Missing when the server requires a token and the request has none.",
 };
 
 const HEALTH = {
@@ -167,8 +178,8 @@ const HEALTH = {
         "application/json": {
           schema: {
             type: "object",
-            required: ["status", "version"],
-            properties: { status: { const: "ok" }, version: { type: "string" } },
+            required: ["status"],
+            properties: { status: { const: "ok" }, version: VERSION },
           },
         },
       },
@@ -183,7 +194,20 @@ const DOCUMENT = {
   responses: {
     200: {
       description: "An OpenAPI 3.1 document.",
-      content: { "application/json": { schema: { type: "object" } } },
+      content: {
+        "application/json": {
+          schema: {
+            type: "object",
+            required: ["openapi", "info", "paths"],
+            properties: {
+              openapi: { type: "string" },
+              info: { type: "object", additionalProperties: true },
+              paths: { type: "object", additionalProperties: true },
+            },
+            additionalProperties: true,
+          },
+        },
+      },
     },
     ...FAILURE,
   },
@@ -195,28 +219,47 @@ function json(schema: string) {
 
 /** The request without the fields in the path; undefined when there are no others. */
 function bodySchema({ request, http }: Operation): ObjectSchema | undefined {
-  const { properties = {}, required = [], ...rest } = wireSchema(request, "input");
+  const { properties = {}, required = [], ...rest } = requestSchema(request);
   const inBody = (name: string) => !http.path.includes(`{${name}}`);
   const names = Object.keys(properties).filter(inBody);
   if (names.length === 0) return undefined;
-  return {
+  const withFields = (fields: readonly string[], needed: readonly string[]): ObjectSchema => ({
     ...rest,
-    properties: Object.fromEntries(names.map((name) => [name, properties[name] ?? {}])),
-    required: required.filter(inBody),
-  };
+    properties: Object.fromEntries(fields.map((name) => [name, properties[name] ?? {}])),
+    ...(needed.length > 0 ? { required: needed } : {}),
+  });
+  const needed = required.filter(inBody);
+  const either = EITHER_OF.get(request)?.fields.map(snakeCase);
+  if (!either) return withFields(names, needed);
+  const alternatives = either.map((one) =>
+    withFields(
+      names.filter((name) => name === one || !either.includes(name)),
+      [...needed, one],
+    ),
+  );
+  return { type: "object", oneOf: alternatives };
 }
 
-function pathParameters(path: string) {
-  return [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({
+/** What the server accepts, no more and no less. */
+function requestSchema(request: z.ZodObject): ObjectSchema {
+  return wireSchema(request, "input", { exact: true });
+}
+
+function pathParameters(request: z.ZodObject, path: string) {
+  const { properties = {} } = requestSchema(request);
+  return [...path.matchAll(/\{(\w+)\}/g)].map(([, name = ""]) => ({
     name,
     in: "path",
     required: true,
-    schema: { type: "string" },
+    schema: properties[name] ?? { type: "string" },
   }));
 }
 
+/** The limits of a label's name and value. */
+const PAIR = "^[^=]{1,100}=[\\s\\S]{0,500}$";
+
 function queryParameters(request: z.ZodObject, path: string) {
-  const { properties = {}, required = [] } = wireSchema(request, "input");
+  const { properties = {}, required = [] } = requestSchema(request);
   return Object.entries(request.shape)
     .map(([field, kind]) => [snakeCase(field), kindOf(kind)] as const)
     .filter(([name]) => !path.includes(`{${name}}`))
@@ -226,7 +269,7 @@ function queryParameters(request: z.ZodObject, path: string) {
             name: name.replace(/s$/, ""),
             in: "query",
             description: "name=value. Repeat it for more.",
-            schema: { type: "array", items: { type: "string", pattern: "^[^=]+=" } },
+            schema: { type: "array", items: { type: "string", pattern: PAIR } },
           }
         : { name, in: "query", required: required.includes(name), schema: properties[name] },
     );

@@ -47,7 +47,7 @@ export function kindOf(schema: unknown): Kind {
 }
 
 function readText(kind: Kind | undefined, text: string): unknown {
-  if (kind === "number" && /^-?\d+(\.\d+)?$/.test(text)) return Number(text);
+  if (kind === "number" && /^-?\d+(\.\d+)?(e[+-]?\d{1,3})?$/i.test(text)) return Number(text);
   if (kind === "boolean" && /^(true|false)$/.test(text)) return text === "true";
   if (kind === "record") return readObject(text);
   return text;

@@ -7,7 +7,7 @@ import { callOperation } from "../call-operation.ts";
 import { BodyReader } from "../http/body-reader.ts";
 import { errorResponse, notValid, shuttingDown } from "../http/error-response.ts";
 import { guardNames } from "../http/guard-names.ts";
-import { requireToken } from "../http/require-token.ts";
+import { hasToken, requireToken } from "../http/require-token.ts";
 import { OPERATIONS, type Operation, type OperationName } from "../operations.ts";
 import { TurnEvents } from "../turn-events.ts";
 import { OpenStreams } from "./open-streams.ts";
@@ -15,6 +15,7 @@ import { openApiDocument } from "./openapi-document.ts";
 import { readQuery } from "./query-params.ts";
 import { DEFAULT_LIMITS, type RestOptions } from "./rest-options.ts";
 import { sessionEvents } from "./session-events.ts";
+import { startPage } from "./start-page.ts";
 import { RunningTurns, turnStream } from "./turn-stream.ts";
 
 /** A session service over HTTP, as a function from requests to responses. */
@@ -27,7 +28,7 @@ export interface RestApp {
   drain(graceMs: number): Promise<void>;
 }
 
-/** Makes the routes: the operations, `/health`, `/openapi.json` and the event streams. */
+/** Makes the routes: `/`, the operations, `/health`, `/openapi.json` and the event streams. */
 export function createRestApp(options: RestOptions): RestApp {
   const { service, version = "0.0.0", token } = options;
   const onError = options.onError ?? warn;
@@ -55,7 +56,14 @@ export function createRestApp(options: RestOptions): RestApp {
   if (options.cors && options.cors.length > 0) {
     app.use(cors({ origin: [...options.cors], exposeHeaders: ["retry-after", "last-event-id"] }));
   }
-  app.get("/health", (context) => context.json({ status: "ok", version }));
+  const needsToken = token !== undefined;
+  const versionFor = (context: Context) =>
+    needsToken && !hasToken(context, token) ? undefined : version;
+  app.get("/", (context) => startPage(context, { version: versionFor(context), needsToken }));
+  app.get("/health", (context) => {
+    const shown = versionFor(context);
+    return context.json({ status: "ok", ...(shown === undefined ? {} : { version: shown }) });
+  });
   if (token !== undefined) app.use(requireToken(token));
   app.get("/openapi.json", (context) => context.json(openApi));
   app.get("/sessions/:session_id/events", (context) =>
@@ -101,6 +109,7 @@ export function createRestApp(options: RestOptions): RestApp {
 
 /** All routes, to tell a wrong method from a wrong path. */
 const ROUTES = [
+  { method: "GET", path: "/" },
   { method: "GET", path: "/health" },
   { method: "GET", path: "/openapi.json" },
   { method: "GET", path: "/sessions/{session_id}/events" },

@@ -8,7 +8,7 @@ import { wireError } from "../call-operation.ts";
 import type { OpenStream, OpenStreams } from "./open-streams.ts";
 import { readQuery } from "./query-params.ts";
 import type { RestLimits } from "./rest-options.ts";
-import { eventFrame, frame, streamResponse } from "./stream-response.ts";
+import { eventFrame, frame, streamResponse, unnamedEventFrame } from "./stream-response.ts";
 
 /** How long a browser waits before it reconnects. */
 const RETRY_MS = 1000;
@@ -23,8 +23,10 @@ export async function sessionEvents(
   streams: OpenStreams,
   limits: Pick<RestLimits, "heartbeatMs" | "stallMs">,
 ): Promise<Response> {
+  const query = new URL(context.req.url).searchParams;
+  const asFrame = isNamed(query) ? eventFrame : unnamedEventFrame;
   const params = {
-    ...readQuery(subscribeRequest, new URL(context.req.url).searchParams),
+    ...readQuery(subscribeRequest, query),
     ...lastEventId(context),
     session_id: context.req.param("session_id"),
   };
@@ -41,7 +43,7 @@ export async function sessionEvents(
     // An unknown session is a failed request, not a stream that ends.
     const from = await Promise.race([opened.promise, first.then(() => opened.promise)]);
     const knows = params.after_seq !== undefined;
-    return streamResponse(frames(events, first, stream, knows ? undefined : from), {
+    return streamResponse(frames(events, first, stream, asFrame, knows ? undefined : from), {
       ...limits,
       onEnd: () => stream.close(),
       headers: { "last-event-id": String(from) },
@@ -57,17 +59,27 @@ async function* frames(
   events: AsyncIterator<EventEnvelope>,
   first: Promise<IteratorResult<EventEnvelope>>,
   stream: OpenStream,
+  asFrame: typeof eventFrame,
   from: number | undefined,
 ): AsyncGenerator<string> {
   yield `${from === undefined ? "" : `id: ${from}\n`}retry: ${RETRY_MS}\n\n`;
   try {
     for (let next = await first; !next.done; next = await events.next()) {
-      yield eventFrame(next.value);
+      yield asFrame(next.value);
     }
     if (stream.endedHere) yield frame("done", {});
   } catch (error) {
     yield frame("error", wireError(SessionError.from(error)));
   }
+}
+
+/** Takes `named` out of the query. Events are named unless it is `false`. */
+function isNamed(query: URLSearchParams): boolean {
+  const named = query.get("named") ?? "true";
+  query.delete("named");
+  if (named === "true" || named === "false") return named === "true";
+  const issues = [{ path: ["named"], message: "expected true or false" }];
+  throw new SessionError("INVALID_PARAMS", { issues });
 }
 
 /** Overrides `after_seq` of the URL, because a browser reconnects with the same URL. */

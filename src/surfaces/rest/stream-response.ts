@@ -5,8 +5,16 @@ const HEARTBEAT = ": heartbeat\n\n";
 
 /** A server-sent event. Deltas get no id, because a client cannot resume after one. */
 export function eventFrame(event: EventEnvelope): string {
-  const id = isTransient(event.payload) ? "" : `id: ${event.seq}\n`;
-  return id + frame(event.payload.type, event);
+  return idLine(event) + frame(event.payload.type, event);
+}
+
+/** The same without a name, for the `onmessage` of an EventSource. It gets no named events. */
+export function unnamedEventFrame(event: EventEnvelope): string {
+  return `${idLine(event)}data: ${JSON.stringify(event)}\n\n`;
+}
+
+function idLine(event: EventEnvelope): string {
+  return isTransient(event.payload) ? "" : `id: ${event.seq}\n`;
 }
 
 export function frame(event: string, data: unknown): string {

@@ -55,8 +55,8 @@ export function addFilterFlags(command: Command): Command {
     .option("--session <id>", "only this session")
     .option("--role <role>", "only this role: user, assistant …")
     .addOption(new Option("--kind <kind>", "only entries of this kind").choices(MEMORY_KINDS))
-    .option("--since <time>", "from this time on (ISO 8601)")
-    .option("--until <time>", "up to this time (ISO 8601)");
+    .option("--since <time>", "from this day or time on (ISO 8601)")
+    .option("--until <time>", "up to this time (ISO 8601); a day includes all of that day");
 }
 
 /**

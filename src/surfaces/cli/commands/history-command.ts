@@ -39,8 +39,8 @@ export function historyCommand(program: Command, context: CliContext): void {
     .option("--session <id>", "only this session")
     .option("--from-turn <n>", "from this turn on; the first is 0", turn)
     .option("--to-turn <n>", "up to this turn", turn)
-    .option("--since <time>", "from this time on (ISO 8601)")
-    .option("--until <time>", "up to this time (ISO 8601)")
+    .option("--since <time>", "from this day or time on (ISO 8601)")
+    .option("--until <time>", "up to this time (ISO 8601); a day includes all of that day")
     .option("--json", "for scripts")
     .action((words: string[], { session, json, ...filters }: SearchFlags) =>
       withService(context, search, async (service) => {
