@@ -167,7 +167,7 @@ test("a turn whose call nobody answers in time ends, and goes on where it was on
   ).rejects.toMatchObject({ code: "APPROVAL_NOT_FOUND" });
   expect((await service.resume({ sessionId })).text).toBe("pushed");
   expect(ran).toEqual(["git push"]);
-  await expect(service.resume({ sessionId })).rejects.toMatchObject({ code: "INVALID_PARAMS" });
+  await expect(service.resume({ sessionId })).rejects.toMatchObject({ code: "NOT_POSSIBLE" });
 });
 
 test("an answer from another process reaches the turn that waits", async () => {

@@ -317,7 +317,7 @@ test("`sessions task` changes the task record, and the next command finds it", a
   );
   expect((await project.rkat(["sessions", "show", "last"])).stdout).toContain("Goal: Ship it");
   const wrong = await project.rkat(["sessions", "task", "last", "--drop", "9"]);
-  expect(wrong.code).toBe(2);
+  expect(wrong.code).toBe(17);
   expect(wrong.stderr).toContain("The task has no sub-task 9; it has 1, 2.");
 });
 

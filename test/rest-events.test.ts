@@ -54,6 +54,35 @@ describe("the events of a session", () => {
     expect(deltas).toEqual(["reasoning_delta", "text_delta"]);
   });
 
+  test("reach the `onmessage` of an EventSource with `named=false`, and listeners by type without", async () => {
+    const { url, service } = await serve({ replies: ["hello"] });
+    const { sessionId } = await service.createSession({});
+    await service.startTurn({ sessionId, prompt: "hi" });
+    const { seq } = await service.read({ sessionId });
+    const path = `${url}/sessions/${sessionId}/events?after_seq=0`;
+    const program = (address: string, listener: string) => `
+      const source = new EventSource(${JSON.stringify(address)});
+      let count = 0;
+      const show = ({ data, lastEventId }) => {
+        console.log(lastEventId, JSON.parse(data).payload.type);
+        if ((count += 1) === ${listener === "onmessage" ? seq : 1}) process.exit();
+      };
+      ${listener === "onmessage" ? "source.onmessage = show" : `source.addEventListener("${listener}", show)`};`;
+    const seen = async (address: string, listener: string) => {
+      const flags = ["--experimental-eventsource", "--no-warnings", "-e"];
+      const child = spawn(process.execPath, [...flags, program(address, listener)]);
+      return Buffer.concat(await Array.fromAsync(child.stdout))
+        .toString()
+        .trim()
+        .split("\n");
+    };
+    const all = await eventsOf(service, sessionId, 0, seq);
+    expect(await seen(`${path}&named=false`, "onmessage")).toEqual(
+      all.map(({ seq, payload }) => `${seq} ${payload.type}`),
+    );
+    expect(await seen(path, "run_completed")).toEqual([`${seq} run_completed`]);
+  });
+
   test("begin with the place where a reader goes on that has seen none", async () => {
     const { url, service } = await serve({ replies: ["one", "two"] });
     const { sessionId } = await service.createSession({});
@@ -77,6 +106,7 @@ describe("the events of a session", () => {
     expect(await ask("nobody/events")).toEqual([404, "SESSION_NOT_FOUND"]);
     expect(await ask(`${sessionId}/events?after_seq=-1`)).toEqual([400, "INVALID_PARAMS"]);
     expect(await ask(`${sessionId}/events?colour=red`)).toEqual([400, "INVALID_PARAMS"]);
+    expect(await ask(`${sessionId}/events?named=no`)).toEqual([400, "INVALID_PARAMS"]);
     const headers = { "last-event-id": "yesterday" };
     expect(await ask(`${sessionId}/events`, headers)).toEqual([400, "INVALID_PARAMS"]);
   });

@@ -3,13 +3,13 @@ import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { promisify } from "node:util";
 import { Validator } from "@seriousme/openapi-schema-validator";
-import createClient from "openapi-fetch";
+import createClient, { type FetchResponse } from "openapi-fetch";
 import { expect, onTestFinished, test } from "vitest";
 import { createRestApp, serveRest } from "../src/rest.ts";
 import { OPERATIONS } from "../src/surfaces/operations.ts";
 import { openApiDocument } from "../src/surfaces/rest/openapi-document.ts";
 import { BUILDS } from "../src/testing.ts";
-import type { paths } from "./fixtures/rest-api.d.ts";
+import type { operations, paths } from "./fixtures/rest-api.d.ts";
 import { temporaryFolder } from "./support/obey.ts";
 import { documentText } from "./support/print-openapi.ts";
 import { scriptedService } from "./support/scripted-service.ts";
@@ -32,7 +32,7 @@ test("the document names every operation, and the server has every route of it",
       const url = `http://localhost${path.replaceAll(/\{\w+\}/g, "nobody")}`;
       const response = await app.fetch(new Request(url, { method: method.toUpperCase() }));
       const { message } = (await response.json()) as { readonly message?: string };
-      expect(message ?? "", `${method} ${path}`).not.toMatch(/There is no|does not take/);
+      expect(message ?? "", `${method} ${path}`).not.toMatch(/No route|does not take/);
     }
   }
   expect(names.sort()).toEqual(
@@ -46,6 +46,32 @@ test("the generated client is of this document", () => {
   expect(generated, "its first lines say how to generate it again").toContain(hash);
 });
 
+/** What a generated client gives for an operation, as its types say. */
+type Answer<Op> =
+  Op extends Record<string | number, unknown>
+    ? NonNullable<FetchResponse<Op, object, `${string}/${string}`>["data"]>
+    : never;
+
+/** The operations whose answer is not an object with known fields: untyped, or one of several types. */
+type Untyped = {
+  [Name in Exclude<keyof operations, "subscribe">]: [Answer<operations[Name]>] extends [never]
+    ? Name
+    : unknown extends Answer<operations[Name]>
+      ? Name
+      : Answer<operations[Name]> extends object
+        ? string extends keyof Answer<operations[Name]>
+          ? Name
+          : never
+        : Name;
+}[Exclude<keyof operations, "subscribe">];
+
+test("a generated client knows the type of every answer", () => {
+  // Checked by the compiler.
+  const untyped: Untyped extends never ? "none" : Untyped = "none";
+  const stream: Answer<operations["subscribe"]> = "a stream of events is text";
+  expect([untyped, typeof stream]).toEqual(["none", "string"]);
+});
+
 test("a client that was generated from the document works", async () => {
   const { url } = await open(["hello"]);
   const client = createClient<paths>({ baseUrl: url });
@@ -57,7 +83,8 @@ test("a client that was generated from the document works", async () => {
     params,
     body: { prompt: "hi" },
   });
-  expect(turn).toMatchObject({ text: "hello", stop_reason: "end_turn" });
+  // Both have a type: the answer has no second form.
+  expect([turn?.text, turn?.stop_reason]).toEqual(["hello", "end_turn"]);
   const { data: view } = await client.GET("/sessions/{session_id}", { params });
   expect(view?.history.map(({ message }) => message.role)).toEqual([
     "system",

@@ -29,7 +29,38 @@ describe("who may ask", () => {
     },
   );
 
-  test("every route but /health wants the token", async () => {
+  test("`/` says what is here, as text or as JSON", async () => {
+    const { ask } = await open({ version: "1.2.3" });
+    const text = await ask("/");
+    expect(text.headers.get("content-type")).toMatch(/^text\/plain/);
+    expect(await text.text()).toMatch(/^rkat 1\.2\.3\n.*\/openapi\.json.*\/health.*\/sessions/s);
+    const json = await ask("/", { headers: { accept: "application/json" } });
+    expect(await json.json()).toEqual({
+      name: "rkat",
+      version: "1.2.3",
+      description: expect.stringContaining("Sessions that remember"),
+      needs_token: false,
+      links: { openapi: "/openapi.json", health: "/health", sessions: "/sessions" },
+    });
+  });
+
+  test("a stranger to a server with a token learns that it is up and wants a token, and no version", async () => {
+    const { ask } = await open({ version: "1.2.3", token: TOKEN });
+    const authorized = { headers: { authorization: `Bearer ${TOKEN}` } };
+    for (const path of ["/", "/health"]) {
+      const shown = await ask(path);
+      expect(shown.status).toBe(200);
+      const text = await shown.text();
+      expect(text).not.toContain("1.2.3");
+      expect(text).not.toContain(TOKEN);
+      expect(await (await ask(path, authorized)).text()).toContain("1.2.3");
+    }
+    expect(await (await ask("/")).text()).toContain("Authorization: Bearer <token>");
+    const json = await ask("/", { headers: { accept: "application/json" } });
+    expect(await json.json()).toMatchObject({ needs_token: true });
+  });
+
+  test("every route but / and /health wants the token", async () => {
     const { ask } = await open({ token: TOKEN });
     expect((await ask("/health")).status).toBe(200);
     for (const path of ["/sessions", "/openapi.json", "/sessions/x/events", "/nowhere"]) {

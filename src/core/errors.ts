@@ -14,6 +14,13 @@ export const ERRORS = {
     jsonRpcCode: -32602,
     exitCode: 2,
   },
+  NOT_POSSIBLE: {
+    message: "The request is valid, but it is not possible now.",
+    hint: "The message says why.",
+    httpStatus: 422,
+    jsonRpcCode: -32040,
+    exitCode: 17,
+  },
   INVALID_CONFIG: {
     message: "The configuration is not valid.",
     hint: "The message names the file, the key and what is allowed. `rkat config` shows the settings in force.",
@@ -62,20 +69,6 @@ export const ERRORS = {
     httpStatus: 404,
     jsonRpcCode: -32028,
     exitCode: 16,
-  },
-  SUB_TASK_NOT_FOUND: {
-    message: "The task has no such sub-task.",
-    hint: "`rkat sessions task` shows the sub-tasks with their numbers.",
-    httpStatus: 404,
-    jsonRpcCode: -32040,
-    exitCode: 17,
-  },
-  TASK_TOO_LARGE: {
-    message: "The task record would be too large.",
-    hint: "Drop sub-tasks that are done, remove notes, or shorten them.",
-    httpStatus: 422,
-    jsonRpcCode: -32041,
-    exitCode: 27,
   },
   PIN_BUDGET_EXCEEDED: {
     message: "The pinned messages would exceed the pin budget.",

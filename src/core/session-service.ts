@@ -44,6 +44,7 @@ import type { HeldInstruction } from "./working-memory.ts";
  * - What needs a capability that is not there fails with that capability's code.
  * - A session runs one turn at a time, over all processes; a second one is `SESSION_BUSY`.
  * - An event is in the log before a listener sees it.
+ * - A listener that throws or rejects does not end the turn.
  * - A turn that fails or is interrupted leaves a session that the next turn can go on with.
  * - The task record, pins and what they keep survive compaction and everything being closed.
  * - No message is outside all tiers: it is in the history, or it left and a search finds it.
@@ -158,7 +159,10 @@ export interface MemoryOperations {
 export interface TurnOptions {
   /** Interrupts the turn. The promise then rejects with `TURN_INTERRUPTED`. */
   readonly signal?: AbortSignal;
-  /** Called with every event of the turn, in order, before the promise resolves. */
+  /**
+   * Called with every event of the turn, in order, before the promise resolves. If it throws or
+   * rejects, that is a process warning, and the turn goes on.
+   */
   readonly onEvent?: (event: EventEnvelope) => void;
 }
 

@@ -67,7 +67,7 @@ export const TASK_LIMITS = {
 /**
  * The record after a change. Fields that the change does not name stay.
  *
- * @throws SessionError `SUB_TASK_NOT_FOUND`, or `TASK_TOO_LARGE` when the record would exceed `bytesMax`.
+ * @throws SessionError `NOT_POSSIBLE` for an unknown sub-task, or when the record would exceed `bytesMax`.
  */
 export function changedTask(
   before: TaskRecord,
@@ -152,9 +152,7 @@ function changedSubTasks(
   for (const id of [...done, ...reopen, ...drop]) {
     if (all.some((subTask) => subTask.id === id)) continue;
     const known = all.map((subTask) => subTask.id).join(", ") || "none";
-    throw new SessionError("SUB_TASK_NOT_FOUND", {
-      message: `The task has no sub-task ${id}; it has ${known}.`,
-    });
+    refuse(`The task has no sub-task ${id}; it has ${known}.`);
   }
   if (all.length - drop.length > TASK_LIMITS.subTasks) {
     refuse(`A task has at most ${TASK_LIMITS.subTasks} sub-tasks. Drop some that are done.`);
@@ -192,5 +190,5 @@ function requireRoom(after: TaskRecord, before: TaskRecord, bytesMax: number): v
 }
 
 function refuse(message: string): never {
-  throw new SessionError("TASK_TOO_LARGE", { message });
+  throw new SessionError("NOT_POSSIBLE", { message });
 }

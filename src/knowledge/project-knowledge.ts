@@ -111,7 +111,7 @@ export class ProjectKnowledge {
     };
     const [added] = await this.store.add([entry], this.limits);
     if (!added) {
-      throw new SessionError("INVALID_PARAMS", {
+      throw new SessionError("NOT_POSSIBLE", {
         message: `All ${this.limits.max[kind]} entries of this kind are pinned.`,
         hint: "Unpin or forget some.",
       });
@@ -120,7 +120,7 @@ export class ProjectKnowledge {
     return await this.read(added.id);
   }
 
-  /** @throws SessionError `KNOWLEDGE_NOT_FOUND`, or `INVALID_PARAMS` when a model changes the user's words. */
+  /** @throws SessionError `KNOWLEDGE_NOT_FOUND`, or `NOT_POSSIBLE` when a model changes the user's words. */
   async edit({
     knowledgeId,
     content,
@@ -289,7 +289,7 @@ function memoryEntry({
 }
 
 function notYours({ id, kind }: KnowledgeEntry): SessionError {
-  return new SessionError("INVALID_PARAMS", {
+  return new SessionError("NOT_POSSIBLE", {
     message: `Only the user may change this ${kind}: it rests on what the user said.`,
     hint: `Ask the user to run: rkat knowledge edit ${id} "the new text"`,
   });

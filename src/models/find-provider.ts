@@ -109,7 +109,7 @@ function findBaseUrl(
   );
 }
 
-export function unavailable(message: string, hint?: string): SessionError {
+function unavailable(message: string, hint?: string): SessionError {
   return new SessionError("MODEL_UNAVAILABLE", { message, ...(hint ? { hint } : {}) });
 }
 

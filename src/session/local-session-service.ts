@@ -549,7 +549,7 @@ function instructionBytes({ compaction }: Pick<RunOptions, "compaction">): numbe
 }
 
 function nothingToGoOnWith(): SessionError {
-  return new SessionError("INVALID_PARAMS", {
+  return new SessionError("NOT_POSSIBLE", {
     message: "There is no prompt, and no tool call waits for approval.",
     hint: "Give a prompt.",
   });

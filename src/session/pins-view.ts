@@ -40,7 +40,7 @@ export function pinTokens(state: SessionState, more: readonly number[] = []): nu
 /**
  * Returns the entry if it can be pinned.
  *
- * @throws SessionError `INVALID_PARAMS`
+ * @throws SessionError `NOT_POSSIBLE`
  */
 export function pinnable(entry: HistoryEntry): HistoryEntry {
   if (entry.message.role === "system") {
@@ -55,7 +55,7 @@ export function pinnable(entry: HistoryEntry): HistoryEntry {
 }
 
 function refuse(message: string): never {
-  throw new SessionError("INVALID_PARAMS", { message });
+  throw new SessionError("NOT_POSSIBLE", { message });
 }
 
 function roleOf({ role }: Message): PinnedMessage["role"] {

@@ -3,6 +3,7 @@ import { recoverRun } from "../agent/recover-run.ts";
 import { SessionError } from "../core/errors.ts";
 import type { DurableEvent } from "../core/event.ts";
 import type { EventStore } from "../core/event-store.ts";
+import { harmlessListener } from "../core/harmless-listener.ts";
 import { joinSignals } from "../core/join-signals.ts";
 import type { TurnOptions } from "../core/session-service.ts";
 import type { SessionState } from "../core/session-state.ts";
@@ -58,7 +59,7 @@ export class SessionWork {
     if (session.running) throw new SessionError("SESSION_BUSY");
     const controller = new AbortController();
     session.running = controller;
-    const stopListening = onEvent ? session.listen(onEvent) : undefined;
+    const stopListening = onEvent ? session.listen(harmlessListener(onEvent)) : undefined;
     const stopped = joinSignals([signal, controller.signal]);
     const turn = this.#underLease(session, () => work(session, stopped.signal));
     this.#underWay.add(turn);

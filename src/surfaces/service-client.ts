@@ -1,5 +1,6 @@
 import { ERRORS, type ErrorCode, SessionError } from "../core/errors.ts";
 import type { EventEnvelope } from "../core/event.ts";
+import { harmlessListener } from "../core/harmless-listener.ts";
 import type { Issue } from "../core/issues.ts";
 import { subscribe as subscribeRequest } from "../core/requests.ts";
 import type { SessionService, SubscribeOptions, TurnOptions } from "../core/session-service.ts";
@@ -27,7 +28,9 @@ export function serviceOver(connection: ServiceConnection): SessionService {
   async function call(name: OperationName, request: unknown, options: TurnOptions = {}) {
     const operation: Operation = OPERATIONS[name];
     const params = toWire(operation.request, request) as Record<string, unknown>;
-    const wire = await connection.call(name, params, options).catch((error: unknown) => {
+    const { onEvent } = options;
+    const harmless = onEvent ? { ...options, onEvent: harmlessListener(onEvent) } : options;
+    const wire = await connection.call(name, params, harmless).catch((error: unknown) => {
       throw errorFromWire(operation.request, SessionError.from(error));
     });
     const value = operation.resultKey ? wire[operation.resultKey] : wire;

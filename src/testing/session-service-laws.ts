@@ -228,12 +228,36 @@ export const sessionServiceLaws: readonly Law<OpenService>[] = [
         ["since", () => service.searchHistory({ query: "fox", since: "yesterday" })],
         ["minScore", () => service.searchMemory({ query: "fox", minScore: 2 })],
         ["done", () => service.updateTask({ sessionId, done: [0] })],
-        ["sub-task 7", () => service.updateTask({ sessionId, done: [7] })],
       ];
       for (const [field, request] of bad) {
         const error = await assertCode(request(), "INVALID_PARAMS");
         assert.match(error.message, new RegExp(field));
       }
+      const error = await assertCode(service.updateTask({ sessionId, done: [7] }), "NOT_POSSIBLE");
+      assert.match(error.message, /sub-task 7/);
+    },
+  },
+  {
+    name: "a listener that throws or rejects does not end the turn",
+    async holds(open) {
+      const service = await (await open())({ capabilities: [], replies: ["one", "two"] });
+      const { sessionId } = await service.createSession({});
+      const seen: string[] = [];
+      const fails = new Error("The listener of this law always fails.");
+      const throws = await service.startTurn(
+        { sessionId, prompt: "hi" },
+        {
+          onEvent({ payload }) {
+            seen.push(payload.type);
+            throw fails;
+          },
+        },
+      );
+      assert.equal(throws.text, "one");
+      assert.equal(seen.at(-1), "run_completed");
+      const onEvent = async () => await Promise.reject(fails);
+      const rejects = await service.startTurn({ sessionId, prompt: "hi" }, { onEvent });
+      assert.equal(rejects.text, "two");
     },
   },
   {

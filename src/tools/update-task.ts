@@ -37,4 +37,4 @@ export function updateTaskTool(
 }
 
 /** The model can correct these. */
-const REFUSALS: readonly ErrorCode[] = ["INVALID_PARAMS", "SUB_TASK_NOT_FOUND", "TASK_TOO_LARGE"];
+const REFUSALS: readonly ErrorCode[] = ["INVALID_PARAMS", "NOT_POSSIBLE"];

@@ -48,7 +48,7 @@ test("a model cannot change what the user said, and is told the way out", async 
   const { id: knowledgeId } = await service.addKnowledge({ content: "Always use pnpm." });
   for (const change of [{ content: EVIL }, { tags: [EVIL] }]) {
     await expect(model.editKnowledge({ knowledgeId, ...change })).rejects.toMatchObject({
-      code: "INVALID_PARAMS",
+      code: "NOT_POSSIBLE",
       message: "Only the user may change this preference: it rests on what the user said.",
       hint: `Ask the user to run: rkat knowledge edit ${knowledgeId} "the new text"`,
     });

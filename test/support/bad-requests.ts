@@ -71,7 +71,6 @@ export function badRequests(sessionId: string): readonly BadRequest[] {
       { sessionId, goal: 5 },
       { sessionId, add: "a step" },
       { sessionId, done: [0] },
-      { sessionId, done: [7] },
       { sessionId, notes: { "": "x" } },
       { sessionId, goal: "x".repeat(2001) },
     ),
@@ -85,6 +84,7 @@ export function badRequests(sessionId: string): readonly BadRequest[] {
         { sessionId, message: "first" },
       ),
     ),
+    { operation: "updateTask", request: { sessionId, done: [7] }, code: "NOT_POSSIBLE" },
     ...(["pin", "unpin"] as const).map(
       (operation): BadRequest => ({
         operation,

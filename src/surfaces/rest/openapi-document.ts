@@ -204,7 +204,6 @@ const DOCUMENT = {
               info: { type: "object", additionalProperties: true },
               paths: { type: "object", additionalProperties: true },
             },
-            additionalProperties: true,
           },
         },
       },

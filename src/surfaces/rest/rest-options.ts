@@ -4,9 +4,9 @@ import type { NameOptions } from "../http/guard-names.ts";
 
 export interface RestOptions extends NameOptions {
   readonly service: SessionService;
-  /** Reported by `/health` and `/openapi.json`. */
+  /** Reported by `/`, `/health` and `/openapi.json`. Not told to requests without the token. */
   readonly version?: string;
-  /** Every request but `/health` must send it, as `Authorization: Bearer <token>`. */
+  /** Every request but `/` and `/health` must send it, as `Authorization: Bearer <token>`. */
   readonly token?: string;
   readonly limits?: Partial<RestLimits>;
   /** Called for unexpected failures. Default: a process warning. */
