@@ -177,7 +177,7 @@ export {
   type ToolOutput,
 } from "./core/tool.ts";
 export { splitTurns, type Turn } from "./core/turn.ts";
-export type { Usage } from "./core/usage.ts";
+export type { TokenUsage, Usage } from "./core/usage.ts";
 export { BagOfWordsEmbedder } from "./embedders/bag-of-words-embedder.ts";
 export { LocalEmbedder } from "./embedders/local-embedder.ts";
 export {

@@ -216,7 +216,7 @@ describe("a compaction is paid for", () => {
     expect(end).toMatchObject({ stopReason: "budget_exhausted", modelCalls: 0 });
     const after = of("run_completed").at(-1)?.usage.input_tokens ?? 0;
     expect(after - before).toBe(18_000);
-    expect(end.usage.input_tokens).toBe(18_000);
+    expect(end.usage.inputTokens).toBe(18_000);
   });
 });
 

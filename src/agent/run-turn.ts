@@ -6,7 +6,7 @@ import { type ToolUse, toolUses } from "../core/message.ts";
 import { eventOfBlock } from "../core/message-assembler.ts";
 import type { Budget } from "../core/requests.ts";
 import type { TurnEnd } from "../core/session-service.ts";
-import { addUsage, NO_USAGE, type Usage } from "../core/usage.ts";
+import { addUsage, NO_USAGE, type TokenUsage, tokenUsage, type Usage } from "../core/usage.ts";
 import type { Approvals } from "./approvals.ts";
 import { RunBudget } from "./budget.ts";
 import { callModel, type ModelReply } from "./call-model.ts";
@@ -54,7 +54,7 @@ export interface RunResult {
   readonly turns: number;
   readonly modelCalls: number;
   readonly toolCalls: number;
-  readonly usage: Usage;
+  readonly usage: TokenUsage;
 }
 
 /**
@@ -263,7 +263,7 @@ class Run {
       turns: this.#options.log.state.turns,
       modelCalls: this.#calls,
       toolCalls,
-      usage: this.#usage,
+      usage: tokenUsage(this.#usage),
     };
   }
 

@@ -28,7 +28,7 @@ import {
   type TurnResult,
 } from "./session-service.ts";
 import type { TaskView } from "./task.ts";
-import type { Usage } from "./usage.ts";
+import type { TokenUsage } from "./usage.ts";
 
 /**
  * The results of a session service as schemas, for the surfaces. Each is checked against the type
@@ -39,11 +39,11 @@ const count = z.int().min(0);
 
 const tokens = count.nullable();
 
-const usage = shape<Usage>()({
-  input_tokens: count,
-  output_tokens: count,
-  cache_creation_tokens: tokens,
-  cache_read_tokens: tokens,
+const usage = shape<TokenUsage>()({
+  inputTokens: count,
+  outputTokens: count,
+  cacheCreationTokens: tokens,
+  cacheReadTokens: tokens,
 });
 
 export const sessionCreated = shape<SessionCreated>()({ sessionId: z.string() });

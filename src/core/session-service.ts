@@ -32,7 +32,7 @@ import type {
   UpdateTask,
 } from "./requests.ts";
 import type { TaskView } from "./task.ts";
-import type { Usage } from "./usage.ts";
+import type { TokenUsage } from "./usage.ts";
 import type { HeldInstruction } from "./working-memory.ts";
 
 /**
@@ -202,7 +202,7 @@ export interface TurnResult {
   /** Tool calls of this run. */
   readonly toolCalls: number;
   /** Of this run. */
-  readonly usage: Usage;
+  readonly usage: TokenUsage;
 }
 
 export type TurnEnd =
@@ -289,7 +289,7 @@ export interface SessionSummary {
 export interface SessionView extends SessionSummary {
   /** Whether a turn runs in it now, in any process. */
   readonly isActive: boolean;
-  readonly usage: Usage;
+  readonly usage: TokenUsage;
   readonly lastAssistantText: string | null;
   /** `seq` of the last event. */
   readonly seq: number;

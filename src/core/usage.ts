@@ -1,3 +1,21 @@
+/** A `Usage` in the results of a service, whose fields are in camelCase. On the wire both are the same. */
+export interface TokenUsage {
+  /** Tokens read, cached ones included. */
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  readonly cacheCreationTokens: number | null;
+  readonly cacheReadTokens: number | null;
+}
+
+export function tokenUsage(usage: Usage): TokenUsage {
+  return {
+    inputTokens: usage.input_tokens,
+    outputTokens: usage.output_tokens,
+    cacheCreationTokens: usage.cache_creation_tokens,
+    cacheReadTokens: usage.cache_read_tokens,
+  };
+}
+
 /**
  * Tokens of a model call, a turn or a session, as the provider counted them. The cache fields stay
  * `null` until a provider reports one.

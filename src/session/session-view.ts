@@ -4,7 +4,7 @@ import type { CompactionOutcome, SessionSummary, SessionView } from "../core/ses
 import type { SessionSnapshot } from "../core/session-snapshot.ts";
 import type { SessionState } from "../core/session-state.ts";
 import { taskView } from "../core/task.ts";
-import { totalTokens } from "../core/usage.ts";
+import { tokenUsage, totalTokens } from "../core/usage.ts";
 
 /** A snapshot as an entry of a list. */
 export function sessionSummary(snapshot: SessionSnapshot): SessionSummary {
@@ -33,7 +33,7 @@ export function sessionView(state: SessionState, isActive: boolean): SessionView
   return {
     ...sessionSummary(state.snapshot()),
     isActive,
-    usage: state.usage,
+    usage: tokenUsage(state.usage),
     lastAssistantText: state.lastAssistantText,
     seq: state.seq,
     compactions: state.compactions,

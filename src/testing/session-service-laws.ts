@@ -821,7 +821,7 @@ export const sessionServiceLaws: readonly Law<OpenService>[] = [
       assert.deepEqual((await service.read({ sessionId })).task, second);
       assert.deepEqual(await service.updateTask({ sessionId }), second);
       const notes = { long: "x".repeat(4000), longer: "y".repeat(4000), longest: "z".repeat(4000) };
-      await assertCode(service.updateTask({ sessionId, notes }), "INVALID_PARAMS");
+      await assertCode(service.updateTask({ sessionId, notes }), "NOT_POSSIBLE");
       const third = await service.updateTask({ sessionId, newTask: "Rest." });
       assert.deepEqual(third, { goal: "Rest.", subTasks: [], scratchpad: {}, activeFiles: [] });
     },
@@ -930,8 +930,8 @@ export const sessionServiceLaws: readonly Law<OpenService>[] = [
       const { history } = await service.read({ sessionId });
       const summary = history.findIndex(({ message }) => isSummary(message));
       const pin = (which: object) => service.pin({ sessionId, ...which });
-      await assertCode(pin({ position: 0 }), "INVALID_PARAMS");
-      await assertCode(pin({ position: summary }), "INVALID_PARAMS");
+      await assertCode(pin({ position: 0 }), "NOT_POSSIBLE");
+      await assertCode(pin({ position: summary }), "NOT_POSSIBLE");
       await assertCode(pin({ position: 99 }), "MESSAGE_NOT_IN_HISTORY");
       await assertCode(pin({ message: 10_000 }), "MESSAGE_NOT_IN_HISTORY");
       const gone = await assertCode(pin({ message: 4 }), "MESSAGE_NOT_IN_HISTORY");
@@ -1013,7 +1013,7 @@ export const sessionServiceLaws: readonly Law<OpenService>[] = [
       const resumed = await second.resume({ sessionId });
       assert.deepEqual([resumed.text, resumed.toolCalls], ["it is late", 1]);
       await assertWholeCalls(second, sessionId);
-      await assertCode(second.resume({ sessionId }), "INVALID_PARAMS");
+      await assertCode(second.resume({ sessionId }), "NOT_POSSIBLE");
     },
   },
   {

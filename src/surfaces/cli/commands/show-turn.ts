@@ -82,7 +82,7 @@ const NOTES: Partial<Record<TurnEnd, string>> = {
 };
 
 function footer({ sessionId, turns, usage }: TurnResult): string {
-  const tokens = `${usage.input_tokens} in / ${usage.output_tokens} out`;
+  const tokens = `${usage.inputTokens} in / ${usage.outputTokens} out`;
   return `[Session: ${shortId(sessionId)} | Turns: ${turns} | Tokens: ${tokens}]\n`;
 }
 

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { summaryMessage } from "../../../core/message.ts";
 import type { SessionSummary, SessionView } from "../../../core/session-service.ts";
-import { NO_USAGE } from "../../../core/usage.ts";
+import { NO_USAGE, tokenUsage } from "../../../core/usage.ts";
 import { renderSession, renderSessionList, shortIds } from "./render-sessions.ts";
 import { PLAIN } from "./style.ts";
 
@@ -48,7 +48,7 @@ test("a session is shown with what the model sees of it", () => {
   const view: SessionView = {
     ...SESSION,
     isActive: true,
-    usage: NO_USAGE,
+    usage: tokenUsage(NO_USAGE),
     lastAssistantText: "Done.",
     seq: 99,
     compactions: 1,
