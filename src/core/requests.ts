@@ -108,11 +108,13 @@ export const resumeTurn = startTurn.extend({ prompt: startTurn.shape.prompt.opti
 
 export const appendMessages = z.strictObject({
   sessionId,
-  /** Stored whole or not at all. Every tool call must come with its result. */
   messages: z
     .array(messageSchema)
     .min(1)
     .max(10_000)
+    .describe(
+      "Stored whole or not at all. Every tool call must come with its result, and none may be a summary.",
+    )
     .superRefine((messages, { issues, value }) => {
       for (const issue of issuesOfBatch(messages)) {
         issues.push({ code: "custom", input: value, ...issue, path: [...issue.path] });

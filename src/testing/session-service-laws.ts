@@ -651,7 +651,7 @@ export const sessionServiceLaws: readonly Law<OpenService>[] = [
       assert.ok(done.historyTokens > 0);
       const { history, turns, usage } = await first.read({ sessionId });
       assert.equal(turns, 2);
-      assert.equal(usage.output_tokens, 0);
+      assert.equal(usage.outputTokens, 0);
       const appended = history.filter(({ message }) => message.role !== "system");
       assert.deepEqual(
         appended.map(({ message }) => message),
