@@ -167,6 +167,16 @@ test("tools and compactions take one line each", async () => {
   ]);
 });
 
+test("a remark of several lines takes several lines", async () => {
+  const { screen, shown } = openScreen();
+  const { send } = turnOn(screen, { verbose: true });
+  const instructions = [{ text: "Use pnpm." }, { text: "Speak French." }];
+  send({ type: "run_started", instructions });
+  expect(await shown()).toContain(
+    "  holds from now on: Use pnpm.\n  holds from now on: Speak French.",
+  );
+});
+
 test("while something runs, a line says what", async () => {
   const { screen, shown } = openScreen();
   const { send, end } = turnOn(screen);

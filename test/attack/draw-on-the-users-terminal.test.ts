@@ -25,9 +25,13 @@ async function written(answer: string, partLength = 3) {
   event({ type: "tool_execution_started", name: answer });
   event({ type: "tool_execution_completed", name: "read", result: answer, duration_ms: 1 });
   void screen.read({ text: "Run it? " });
-  device.type(...answer, "\r");
+  device.type(...answer);
+  await device.lines();
+  device.type("\r");
   void screen.read();
-  device.type(`\u001b[200~${answer}\u001b[201~`, "\r");
+  device.type(`\u001b[200~${answer}\u001b[201~`);
+  await device.lines();
+  device.type("\r");
   const lines = await device.lines();
   screen.close();
   return { lines, sequences: sequencesIn(device.written) };

@@ -166,7 +166,7 @@ export class Chat implements Conversation {
         return this.#run(prompt, request, { signal, onEvent }).finally(release);
       })
       .finally(() => display.end());
-    await display.answer(result.text);
+    await display.finish(result.text);
     if (result.stopReason !== "end_turn") {
       await this.screen.note(`(${result.stopReason.replaceAll("_", " ")})`);
     }

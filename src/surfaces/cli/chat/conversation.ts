@@ -26,6 +26,8 @@ export interface ChatScreen {
   read(question?: Question): Promise<Typed>;
   /** Shows what a command answers. */
   say(text: string): Promise<void>;
+  /** Shows what a model answered earlier. */
+  answer(text: string): Promise<void>;
   /** Shows a remark. */
   note(text: string): Promise<void>;
   /** Takes what others would write to standard error. */
@@ -49,8 +51,8 @@ export interface TurnDisplay {
   onEvent(event: EventEnvelope): void;
   /** The turn has ended, or asks something. */
   end(): void;
-  /** Shows the answer, if it was not shown as it arrived. */
-  answer(text: string): Promise<void>;
+  /** Shows the answer, unless it was shown as it arrived. */
+  finish(text: string): Promise<void>;
 }
 
 export interface ChatStatus {

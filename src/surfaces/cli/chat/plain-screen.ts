@@ -84,6 +84,10 @@ export class PlainScreen implements ChatScreen {
     await this.#terminal.stdout.write(text.endsWith("\n") ? text : `${text}\n`);
   }
 
+  answer(text: string): Promise<void> {
+    return this.say(this.#terminal.stdout.isTerminal ? printable(text) : text);
+  }
+
   async note(text: string): Promise<void> {
     await this.stderr.write(styleFor(this.stderr, this.#terminal.env).dim(`${text}\n`));
   }
@@ -100,8 +104,8 @@ export class PlainScreen implements ChatScreen {
     return {
       onEvent: view.onEvent,
       end: () => view.end(),
-      answer: async (text) => {
-        if (!stream) await this.say(this.#terminal.stdout.isTerminal ? printable(text) : text);
+      finish: async (text) => {
+        if (!stream) await this.answer(text);
       },
     };
   }

@@ -1,6 +1,5 @@
 import { findSession } from "../commands/find-session.ts";
 import { plural } from "../render/amounts.ts";
-import { printable } from "../render/printable.ts";
 import { renderSessionList, shortId, shortIds } from "../render/render-sessions.ts";
 import type { Conversation, SlashCommand } from "./conversation.ts";
 
@@ -29,7 +28,7 @@ export const sessionCommands: readonly SlashCommand[] = [
         `Session ${shortId(sessionId)}: ${plural(view.turns, "turn")} with ${view.model}.` +
           (view.lastAssistantText === null ? "" : " Its last answer:"),
       );
-      if (view.lastAssistantText !== null) await chat.screen.say(printable(view.lastAssistantText));
+      if (view.lastAssistantText !== null) await chat.screen.answer(view.lastAssistantText);
       await chat.resume(sessionId);
     },
   },

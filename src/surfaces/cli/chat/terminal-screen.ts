@@ -6,6 +6,7 @@ import {
   matchesKey,
   ProcessTerminal,
   type Terminal as TerminalDevice,
+  type TuiInputListenerResult,
   TuiMainScreen,
 } from "@earendil-works/pi-tui";
 import type { EventEnvelope, SessionEvent } from "../../../core/event.ts";
@@ -47,7 +48,7 @@ export function openTerminalScreen(
 ): ChatScreen {
   const style = styleFor(terminal.stdout, terminal.env);
   const owner = {
-    onStray: (text: string) => void screen.note(printable(text)),
+    onStray: (text: string) => void screen.stderr.write(text),
     restore: () => screen.close(),
   };
   const { release, ...taken } = terminal.takeScreen(owner);
@@ -123,7 +124,7 @@ export class TerminalScreen implements ChatScreen {
       get columns() {
         return device.columns;
       },
-      write: (text) => this.note(text),
+      write: async (text) => this.#remark((columns) => wrap(text.trimEnd(), columns)),
     };
     this.#tui.start();
   }
@@ -154,6 +155,12 @@ export class TerminalScreen implements ChatScreen {
 
   async say(text: string): Promise<void> {
     this.#add((columns) => wrapColumns(text.trimEnd(), columns));
+  }
+
+  async answer(text: string): Promise<void> {
+    const answer = new AnswerBlocks();
+    for (const block of answer.push(text)) this.#addBlock(block);
+    this.#finishAnswer(answer);
   }
 
   async note(text: string): Promise<void> {
@@ -200,7 +207,7 @@ export class TerminalScreen implements ChatScreen {
         } else this.#showEvent(payload, shown(payload), end);
       },
       end,
-      answer: async () => {},
+      finish: async () => {},
     };
   }
 
@@ -223,11 +230,9 @@ export class TerminalScreen implements ChatScreen {
   }
 
   #showEvent(event: SessionEvent, text: string, end: () => void): void {
-    const line = text.trim();
-    if (line !== "") {
-      end();
-      this.#remark((columns) => [clip(this.#style.dim(`  ${line}`), columns)]);
-    }
+    const lines = text.split("\n").filter((line) => line.trim() !== "");
+    if (lines.length > 0) end();
+    for (const line of lines) this.#remark((columns) => [clip(this.#style.dim(line), columns)]);
     const now = doing(event);
     if (now !== undefined) this.working(now);
   }
@@ -272,14 +277,15 @@ export class TerminalScreen implements ChatScreen {
     return `${this.#style.cyan(frame ?? "")} ${printable(text)}${this.#style.dim(`${seconds} · Ctrl-C stops it`)}`;
   }
 
-  #onKey(key: string): { readonly consume: true } | undefined {
+  #onKey(key: string): TuiInputListenerResult {
     const isEmpty = this.#editor.getText() === "";
     if (matchesKey(key, "ctrl+c")) this.#interrupt(isEmpty);
     else if (matchesKey(key, "ctrl+d") && isEmpty) this.#end();
     else if (matchesKey(key, "ctrl+z") && this.#options.suspend) void this.#suspend();
     else {
       if (matchesKey(key, "enter")) this.#typed = this.#editor.getExpandedText();
-      return undefined;
+      // A terminal may take these for the beginning of a control sequence.
+      return { data: key.replace(/[\u0080-\u009f]/g, "") };
     }
     this.#tui.requestRender();
     return { consume: true };
