@@ -22,7 +22,7 @@ function openScreen(options: Partial<TerminalScreenOptions> = {}, device = new V
     style: PLAIN,
     history: [],
     complete: async (replaced) => ({ options: [], replaced }),
-    interrupt: () => {},
+    interrupt: () => true,
     ...options,
   });
   onTestFinished(() => screen.close());
@@ -108,6 +108,14 @@ test("Ctrl-C clears what is typed, and interrupts when nothing is; Ctrl-D ends",
   expect(await last).toEqual({ type: "end" });
 });
 
+test("Ctrl-C twice at once interrupts two reads", async () => {
+  const { screen, device } = openScreen({ interrupt: () => false });
+  const first = screen.read();
+  device.type(KEYS.ctrlC, KEYS.ctrlC);
+  expect(await first).toEqual({ type: "interrupt" });
+  expect(await screen.read()).toEqual({ type: "interrupt" });
+});
+
 test("what is typed while a turn runs is the next prompt", async () => {
   const { screen, device, shown } = openScreen();
   device.type(..."and then?", KEYS.enter);
@@ -117,7 +125,7 @@ test("what is typed while a turn runs is the next prompt", async () => {
 });
 
 test("Ctrl-C while a turn runs interrupts it, and gives prompts that wait back to the editor", async () => {
-  const interrupt = vi.fn();
+  const interrupt = vi.fn(() => true);
   const { device, shown, screen } = openScreen({ interrupt });
   device.type(..."and then?", KEYS.enter, ..."more", KEYS.ctrlC);
   expect(interrupt).toHaveBeenCalledOnce();

@@ -1,4 +1,8 @@
-import { expect, test } from "vitest";
+import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { stripTerminalSequences } from "@earendil-works/pi-tui";
+import { expect, onTestFinished, test } from "vitest";
+import { RKAT } from "./support/built-package.ts";
 import { Project } from "./support/rkat-process.ts";
 import { scriptedProvider } from "./support/scripted-provider.ts";
 
@@ -95,3 +99,115 @@ test("a failure is printed, and the conversation goes on", async () => {
   expect(stdout).toBe("Still here.\n");
   expect(code).not.toBe(0);
 });
+
+/** `script` of util-linux runs a command on a terminal of its own. Other systems have other ones. */
+const hasScript = spawnSync("script", ["--version"]).stdout?.includes("util-linux") ?? false;
+
+/** Starts a chat on a terminal of 80 columns. */
+async function chatOnTerminal(
+  project: Project,
+  env: Readonly<Record<string, string>> = {},
+  command = `"${process.execPath}" "${RKAT}" chat`,
+) {
+  const child = spawn("script", ["-qfec", `stty cols 80 rows 24; exec ${command}`, "/dev/null"], {
+    cwd: project.folder,
+    env: { ...project.env, TERM: "xterm-256color", ...env },
+  });
+  onTestFinished(() => void child.kill("SIGKILL"));
+  let written = "";
+  let read = 0;
+  child.stdout.setEncoding("utf8").on("data", (text: string) => {
+    written += text;
+  });
+  return {
+    /** Waits for a text after the last one that was waited for. */
+    async sees(text: string) {
+      const found = () => stripTerminalSequences(written).indexOf(text, read);
+      await expect.poll(found, { timeout: 20_000, message: text }).toBeGreaterThanOrEqual(0);
+      read = found() + text.length;
+    },
+    type: (keys: string) => void child.stdin.write(keys),
+    async ends(): Promise<{ readonly code: unknown; readonly written: string }> {
+      const [code] = await once(child, "close");
+      return { code, written };
+    },
+  };
+}
+
+test.skipIf(!hasScript)(
+  "at a terminal: a first screen, Markdown, an approval, an interruption, and the way back",
+  async () => {
+    const slow = { text: "late", delayMs: 60_000 };
+    const provider = await scriptedProvider([
+      "Some **bold** words.",
+      asksForTime,
+      "It is late.",
+      slow,
+    ]);
+    const project = await Project.open({ provider, config: '[tools.datetime]\npolicy = "ask"' });
+    const chat = await chatOnTerminal(project);
+    await chat.sees("openai/gpt-test");
+    await chat.sees("Nothing is remembered yet.");
+    await chat.sees("new session");
+    chat.type("hello\r");
+    await chat.sees("› hello");
+    await chat.sees("Some bold words.");
+    await chat.sees("% of");
+    chat.type("what time is it?\r");
+    await chat.sees("→ datetime {}");
+    await chat.sees("Run it?");
+    // A text that comes sooner counts as typed ahead.
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    chat.type("y\r");
+    await chat.sees("✓ datetime");
+    await chat.sees("It is late.");
+    chat.type("and now?\r");
+    await chat.sees("thinking");
+    chat.type("\u0003");
+    await chat.sees("Interrupted.");
+    chat.type("\u0004");
+    const { code, written } = await chat.ends();
+    expect(code).toBe(0);
+    expect(written).toMatch(/To continue: rkat chat --resume [\da-f-]+/);
+    // Bracketed paste is off again, and the cursor is shown.
+    expect(written.lastIndexOf("\u001b[?2004l")).toBeGreaterThan(
+      written.lastIndexOf("\u001b[?2004h"),
+    );
+    expect(written.lastIndexOf("\u001b[?25h")).toBeGreaterThan(written.lastIndexOf("\u001b[?25l"));
+  },
+);
+
+test.skipIf(!hasScript)(
+  "with NO_COLOR there are no colours, and a dumb terminal is sent no control sequences at all",
+  async () => {
+    const provider = await scriptedProvider([
+      "# Some **bold** words",
+      { text: "More of *them*.", delayMs: 1500 },
+    ]);
+    const project = await Project.open({ provider });
+    const plain = await chatOnTerminal(project, { NO_COLOR: "1" });
+    await plain.sees("new session");
+    plain.type("hello\r");
+    await plain.sees("Some bold words");
+    await plain.sees("% of");
+    plain.type("\u0003");
+    await plain.sees("Press Ctrl-C again to leave.");
+    plain.type("\u0003");
+    expect((await plain.ends()).written).not.toMatch(
+      new RegExp(String.raw`${ESC}\[[0-9;]*3\d(;\d+)*m`),
+    );
+    const dumb = await chatOnTerminal(project, { TERM: "dumb" });
+    await dumb.sees("›");
+    dumb.type("hello\r");
+    await dumb.sees("More of *them*.");
+    await dumb.sees("›");
+    dumb.type("not this\u0003");
+    await dumb.sees("Press Ctrl-C again to leave.");
+    dumb.type("\u0004");
+    const { code, written } = await dumb.ends();
+    expect(code).toBe(0);
+    expect(written).not.toContain(ESC);
+  },
+);
+
+const ESC = "\u001b";

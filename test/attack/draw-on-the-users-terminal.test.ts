@@ -14,7 +14,7 @@ async function written(answer: string, partLength = 3) {
     style: styleFor({ isTerminal: true }, {}),
     history: [],
     complete: async (replaced) => ({ options: [], replaced }),
-    interrupt: () => {},
+    interrupt: () => true,
   });
   const turn = screen.turn({ stream: true, verbose: true });
   const event = (payload: object) => turn.onEvent({ payload } as never);

@@ -8,14 +8,11 @@ import { TurnView } from "../terminal/turn-view.ts";
 import type { ChatScreen, Question, TurnDisplay, TurnOptions, Typed } from "./conversation.ts";
 
 /**
- * A chat over pipes, or on a terminal that cannot move its cursor: the input is read line by line,
- * answers go to stdout, and remarks to stderr.
+ * A chat over pipes, or on a terminal that cannot move its cursor. Answers go to stdout, and
+ * remarks to stderr.
  *
- *     a line that ends with \   continues on the next line
- *     Ctrl-C                    clears the line; on an empty line, returns `interrupt`
- *
- * Between two reads the terminal is in its normal mode: Ctrl-C is a signal, and
- * what is typed ahead waits for the next read.
+ * The input is read line by line. A line that ends with \ continues on the next one. Lines that
+ * are typed ahead wait for the next read.
  */
 export class PlainScreen implements ChatScreen {
   readonly stderr: Output;
@@ -34,49 +31,43 @@ export class PlainScreen implements ChatScreen {
     this.stderr = terminal.stderr;
     this.#progress = new ProgressLine(terminal.stderr);
     this.#streams = terminal.takeChat();
-    const { input, output, isTerminal } = this.#streams;
-    this.#lines = createInterface({ input, output, terminal: isTerminal });
+    this.#lines = createInterface({ input: this.#streams.input, terminal: false });
     this.#lines.on("line", (line) => {
       this.#waiting.push(line);
-      this.#wake();
-    });
-    this.#lines.on("SIGINT", () => {
-      this.#interrupted = true;
       this.#wake();
     });
     this.#lines.on("close", () => {
       this.#ended = true;
       this.#wake();
     });
-    this.#listen(false);
+    this.#lines.pause();
   }
 
   async read({ text: question = "› ", signal }: Partial<Question> = {}): Promise<Typed> {
     const typed: string[] = [];
     this.#interrupted = false;
-    this.#listen(true);
+    const { isTerminal } = this.#streams;
     const onAbort = () => this.#wake();
+    const release = isTerminal ? this.#streams.onInterrupt(() => this.#interrupt()) : () => {};
     signal?.addEventListener("abort", onAbort);
     try {
       for (;;) {
-        this.#prompt(typed.length === 0 ? question : "… ");
+        if (isTerminal) this.#streams.output.write(typed.length === 0 ? question : "… ");
         const line = await this.#line(signal);
         if (typeof line === "string") {
           const goesOn = line.endsWith("\\");
           typed.push(goesOn ? line.slice(0, -1) : line);
-          if (!goesOn) return { type: "text", text: typed.join("\n") };
-        } else if (line.type === "end" && typed.length > 0) {
-          return { type: "text", text: typed.join("\n") };
+          if (goesOn) continue;
         } else {
-          const hadText = typed.length > 0 || this.#lines.line !== "";
-          this.#leaveLine();
-          if (line.type !== "interrupt" || !hadText) return line;
-          typed.length = 0;
+          if (isTerminal) this.#streams.output.write("\n");
+          if (line.type !== "end" || typed.length === 0) return line;
         }
+        return { type: "text", text: typed.join("\n") };
       }
     } finally {
       signal?.removeEventListener("abort", onAbort);
-      this.#listen(false);
+      release();
+      if (!this.#ended) this.#lines.pause();
     }
   }
 
@@ -127,30 +118,15 @@ export class PlainScreen implements ChatScreen {
       const line = this.#waiting.shift();
       if (line !== undefined) return line;
       if (this.#ended) return { type: "end" };
+      this.#lines.resume();
       await new Promise<void>((resolve) => {
         this.#wake = resolve;
       });
     }
   }
 
-  #prompt(text: string): void {
-    if (!this.#streams.isTerminal || this.#ended) return;
-    this.#lines.setPrompt(text);
-    this.#lines.prompt();
-  }
-
-  #leaveLine(): void {
-    if (!this.#streams.isTerminal || this.#ended) return;
-    this.#streams.output.write("\n");
-    // Ctrl-E and Ctrl-U clear the typed text.
-    this.#lines.write(null, { ctrl: true, name: "e" });
-    this.#lines.write(null, { ctrl: true, name: "u" });
-  }
-
-  #listen(on: boolean): void {
-    if (this.#ended) return;
-    if (on) this.#lines.resume();
-    else this.#lines.pause();
-    if (this.#streams.isTerminal) this.#streams.raw(on);
+  #interrupt(): void {
+    this.#interrupted = true;
+    this.#wake();
   }
 }

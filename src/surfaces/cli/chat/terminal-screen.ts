@@ -34,8 +34,8 @@ export interface TerminalScreenOptions {
   /** Whole prompts of earlier chats, the last one first. */
   readonly history: readonly string[];
   complete(line: string): Promise<Completion>;
-  /** Ctrl-C while a turn or a command runs. */
-  interrupt(): void;
+  /** Interrupts what runs. False when nothing did. */
+  interrupt(): boolean;
   /** Stops the process until the shell continues it. */
   readonly suspend?: () => Promise<void>;
   readonly onClose?: () => void;
@@ -91,6 +91,8 @@ export class TerminalScreen implements ChatScreen {
   /** The text of the editor before Enter removed the spaces around it. */
   #typed = "";
   #ended = false;
+  /** Whether Ctrl-C came between two reads, while nothing ran. */
+  #interrupted = false;
   #closed = false;
 
   constructor(options: TerminalScreenOptions) {
@@ -121,6 +123,7 @@ export class TerminalScreen implements ChatScreen {
     this.working();
     this.stderr = {
       isTerminal: true,
+      rewrites: false,
       get columns() {
         return device.columns;
       },
@@ -144,10 +147,13 @@ export class TerminalScreen implements ChatScreen {
       const onAbort = () => done({ type: "aborted" });
       const reader: Reader = { question, done };
       this.#reader = reader;
+      const wasInterrupted = this.#interrupted;
+      this.#interrupted = false;
       question?.signal?.addEventListener("abort", onAbort);
       const next = question ? undefined : this.#queue.shift();
       if (question?.signal?.aborted) onAbort();
       else if (this.#ended) done({ type: "end" });
+      else if (wasInterrupted) done({ type: "interrupt" });
       else if (next !== undefined) this.#take(next, done);
       this.#showQueue();
     });
@@ -300,7 +306,7 @@ export class TerminalScreen implements ChatScreen {
     // Prompts that wait would run at once. The user may want to change them first.
     this.#editor.setText([...this.#queue.splice(0), this.#editor.getText()].join("\n").trim());
     this.#showQueue();
-    this.#options.interrupt();
+    this.#interrupted = !this.#options.interrupt();
   }
 
   #end(): void {

@@ -31,7 +31,10 @@ export function processTerminal(): Terminal {
       input: process.stdin,
       output: process.stdout,
       isTerminal: process.stdin.isTTY === true && process.stdout.isTTY === true,
-      raw: (on) => void process.stdin.setRawMode(on),
+      onInterrupt(listener) {
+        process.on("SIGINT", listener);
+        return () => process.off("SIGINT", listener);
+      },
       release: () => void process.stdin.unref(),
     }),
     takeScreen,
@@ -57,7 +60,7 @@ function takeScreen({ onStray, restore }: ScreenOwner): TakenScreen {
   });
   process.once("exit", restore);
   return {
-    interrupt: () => void process.emit("SIGINT"),
+    interrupt: () => process.emit("SIGINT"),
     ...(process.platform === "win32" ? {} : { suspend }),
     release() {
       process.off("exit", restore);
@@ -78,6 +81,7 @@ function outputOf(stream: NodeJS.WriteStream): Output {
   stream.on("error", exitOnError);
   return {
     isTerminal: stream.isTTY === true,
+    rewrites: stream.isTTY === true && process.env.TERM !== "dumb",
     get columns() {
       return stream.columns ?? 80;
     },

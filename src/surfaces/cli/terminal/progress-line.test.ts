@@ -8,6 +8,7 @@ function output(isTerminal: boolean) {
   return {
     written,
     isTerminal,
+    rewrites: isTerminal,
     columns: 20,
     write: async (text: string) => void written.push(text),
   };

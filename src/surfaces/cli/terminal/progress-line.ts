@@ -5,7 +5,7 @@ const FRAMES = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "
 const PATIENCE_MS = 1000;
 const CLEAR = "\r\u001b[2K";
 
-/** A line that is rewritten in place and tells what takes long. A pipe and quick work get none. */
+/** A line that is rewritten in place and tells what takes long. Pipes, dumb terminals and quick work get none. */
 export class ProgressLine {
   readonly #output: Output;
   #timer: NodeJS.Timeout | undefined;
@@ -19,7 +19,7 @@ export class ProgressLine {
 
   /** Says what happens now. The clock runs on until `clear`. */
   show(text: string): void {
-    if (!this.#output.isTerminal) return;
+    if (!this.#output.rewrites) return;
     this.#text = text;
     if (this.#timer) return;
     this.#since = performance.now();

@@ -25,8 +25,8 @@ export interface ScreenOwner {
 }
 
 export interface TakenScreen {
-  /** Does what Ctrl-C does when the keys are not read one by one. */
-  interrupt(): void;
+  /** Does what Ctrl-C does when the keys are not read one by one. False when nothing listens. */
+  interrupt(): boolean;
   /** Stops the process until the shell continues it. Missing where there is no such thing. */
   readonly suspend?: () => Promise<void>;
   release(): void;
@@ -37,8 +37,8 @@ export interface ChatStreams {
   readonly output: Writable;
   /** Whether both ends are a terminal. */
   readonly isTerminal: boolean;
-  /** Turns raw mode on or off: keys arrive one by one, Ctrl-C included. */
-  raw(on: boolean): void;
+  /** Calls the listener at Ctrl-C, until the returned function is called. */
+  onInterrupt(listener: () => void): () => void;
   /** Lets the process end although its input is still open. */
   release(): void;
 }
@@ -56,6 +56,8 @@ export interface Input extends AsyncIterable<Uint8Array> {
 
 export interface Output {
   readonly isTerminal: boolean;
+  /** Whether it is a terminal that can write a line again in its place. */
+  readonly rewrites: boolean;
   readonly columns: number;
   /** Writes in the order of the calls. Resolves when the stream can take more. */
   write(text: string): Promise<void>;
