@@ -114,8 +114,7 @@ function collect(text: string, keepsLast: boolean): string[] {
     const chunk = chunkPattern.exec(text)?.[0];
     if (chunk === undefined) at += (text.codePointAt(at) as number) > 0xffff ? 2 : 1;
     else {
-      if (isAscii(chunk)) addEnglishCompound(chunk, found);
-      else addCompound(chunk, keepsLast, found);
+      for (const word of compoundWords(chunk, keepsLast)) found.push(word);
       at += chunk.length;
     }
   }
@@ -167,6 +166,17 @@ function hashWith(hash: number, code: number): number {
   return (Math.imul(hash, 31) + code) | 0;
 }
 
+const COMPOUNDS = new Map<string, readonly string[]>();
+
+function compoundWords(chunk: string, keepsLast: boolean): readonly string[] {
+  const known = keepsLast ? COMPOUNDS.get(chunk) : undefined;
+  if (known) return known;
+  const found: string[] = [];
+  if (isAscii(chunk)) addEnglishCompound(chunk, found);
+  else addCompound(chunk, keepsLast, found);
+  return keepsLast ? keep(COMPOUNDS, chunk, found) : found;
+}
+
 function addEnglishCompound(chunk: string, found: string[]): void {
   const letters = chunk.includes(",") ? chunk.replaceAll(",", "") : chunk;
   const quoted = letters.includes("'");
@@ -177,20 +187,32 @@ function addEnglishCompound(chunk: string, found: string[]): void {
 }
 
 function addCompound(chunk: string, keepsLast: boolean, found: string[]): void {
-  const pieces = SEPARATOR.test(chunk)
-    ? chunk
-        .replaceAll(",", "")
-        .split(/[._-]/)
-        .flatMap((part) => withoutClitic(part).split(/['’]/))
-    : [chunk];
-  const parts = pieces.flatMap((part) => part.split(HUMP(part)));
-  if (parts.length > 1 && !/['’]/.test(chunk)) {
-    found.push(cut(lettersOf(chunk, "")));
-  }
-  for (const part of parts) {
-    if (keepsLast) for (const word of partWords(part)) found.push(word);
-    else addPart(lettersOf(part, " "), keepsLast, found);
-  }
+  const pieces = SEPARATOR.test(chunk) ? chunk.replaceAll(",", "").split(/[._-]/) : [chunk];
+  const read = pieces.map((piece) => readPiece(piece, keepsLast));
+  const hasParts = read.length > 1 || read.some(({ parts }) => parts > 1);
+  if (hasParts && !/['’]/.test(chunk)) found.push(cut(lettersOf(chunk, "")));
+  for (const { words } of read) for (const word of words) found.push(word);
+}
+
+/** What stands between two separators of a word. */
+interface Piece {
+  readonly words: readonly string[];
+  /** How many parts it has by its humps. */
+  readonly parts: number;
+}
+
+const PIECES = new Map<string, Piece>();
+
+function readPiece(piece: string, keepsLast: boolean): Piece {
+  const known = keepsLast ? PIECES.get(piece) : undefined;
+  if (known) return known;
+  const parts = withoutClitic(piece)
+    .split(/['’]/)
+    .flatMap((part) => part.split(HUMP(part)));
+  const words: string[] = [];
+  for (const part of parts) addPart(lettersOf(part, " "), keepsLast, words);
+  const read = { words, parts: parts.length };
+  return keepsLast ? keep(PIECES, piece, read) : read;
 }
 
 const STEMS = new Map<string, string>();
@@ -203,24 +225,14 @@ function keep<Value>(known: Map<string, Value>, key: string, value: Value): Valu
   return value;
 }
 
-const PART_WORDS = new Map<string, readonly string[]>();
-
-function partWords(part: string): readonly string[] {
-  const known = PART_WORDS.get(part);
-  if (known) return known;
-  const found: string[] = [];
-  addPart(lettersOf(part, " "), true, found);
-  return keep(PART_WORDS, part, found);
-}
-
 function addPart(part: string, keepsLast: boolean, found: string[]): void {
   const spaced = part.replace(UNSPACED(part), (run) => {
-    const characters = [...run];
-    characters.forEach((character, index) => {
-      const next = characters[index + 1];
-      if (next !== undefined) found.push(character + next);
-      else if (keepsLast || index === 0) found.push(character);
-    });
+    let before = "";
+    for (const character of run) {
+      if (before !== "") found.push(before + character);
+      before = character;
+    }
+    if (keepsLast || before === run) found.push(before);
     return " ";
   });
   for (const word of spaced.split(" ")) if (word !== "") found.push(baseForm(cut(word)));
@@ -234,10 +246,10 @@ function lettersOf(text: string, between: string): string {
 
 /** "Caroline's" becomes "Caroline", "we'll" becomes "we". "don't" becomes the stop word "dont". */
 function withoutClitic(part: string): string {
-  const mark = [part.length - 2, part.length - 3].find((at) => "'’".includes(part[at] ?? " "));
-  const ending = mark === undefined ? "" : part.slice(mark + 1).toLowerCase();
-  if (!CLITICS.has(ending)) return part;
-  return part.slice(0, mark) + (ending === "t" ? "t" : "");
+  const size = [2, 3].find((length) => "'’".includes(part.at(-length) ?? " "));
+  const ending = size === undefined ? "" : part.slice(1 - size).toLowerCase();
+  if (size === undefined || !CLITICS.has(ending)) return part;
+  return part.slice(0, -size) + (ending === "t" ? "t" : "");
 }
 
 /** A word has at most as many characters as UTF-16 units, and at least half as many. */
@@ -251,6 +263,7 @@ function cut(word: string): string {
  * "painting". Other words stay as they are.
  */
 export function stem(word: string): string {
+  if (KIND[word.charCodeAt(0)] !== LOWER) return word;
   return STEMS.get(word) ?? keep(STEMS, word, ENGLISH.test(word) ? stemEnglish(word) : word);
 }
 
