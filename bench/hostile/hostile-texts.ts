@@ -9,7 +9,6 @@ import { statementOf } from "../../src/knowledge/contradicts.ts";
 import { isTrivial } from "../../src/knowledge/is-trivial.ts";
 import { withoutVolatile } from "../../src/knowledge/near-text.ts";
 import { preferencesIn } from "../../src/knowledge/preferences-in.ts";
-import { isContextTooLong } from "../../src/models/context-too-long.ts";
 import { providerFailure } from "../../src/models/provider-failure.ts";
 import { indexedPassages } from "../../src/search/indexed-passages.ts";
 import { readQuestion } from "../../src/search/question.ts";
@@ -126,7 +125,7 @@ export const HOSTILE_TEXTS: Readonly<Record<string, HostileKind>> = {
     },
   },
   "provider errors": {
-    read: (text) => [providerFailure(new Error(text), { id: "a/b" }), isContextTooLong(400, text)],
+    read: (text) => providerFailure(new Error(text), { id: "a/b" }),
     pieces: {
       openers: [
         "sk-",

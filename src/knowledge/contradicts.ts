@@ -27,8 +27,11 @@ interface Statement {
   readonly chosen: readonly { readonly by: string; readonly thing: string }[];
 }
 
+/** A wish is a sentence. Of a longer text, such as a pasted reason, only the beginning is compared. */
+const STATEMENT_MAX = 2000;
+
 export function statementOf(text: string): Statement {
-  const lower = text.toLowerCase().replace(/\s+/g, " ");
+  const lower = text.slice(0, STATEMENT_MAX).toLowerCase().replace(/\s+/g, " ");
   const [, one, other] =
     /\b(?:prefer|use|choose|pick|take) (.{1,200}?) (?:over|instead of|rather than|not|to) (.+?)[.!]?$/.exec(
       lower,

@@ -17,9 +17,10 @@ export function providerFailure(error: unknown, context: FailureContext): Sessio
   if (SessionError.is(error)) return error;
   const facts = failureFacts(error);
   const status = facts.status === undefined ? "" : `HTTP ${facts.status}: `;
-  const detail = `${context.id}: ${status}${bounded(redacted(facts.message, context))}`;
+  const message = endsOf(facts.message);
+  const detail = `${context.id}: ${status}${bounded(redacted(message, context))}`;
   const options = { detail, ...causeOf(error, context) };
-  if (isContextTooLong(facts.status, `${facts.code} ${facts.message}`)) {
+  if (isContextTooLong(facts.status, `${facts.code} ${message}`)) {
     return new SessionError("CONTEXT_WINDOW_EXCEEDED", options);
   }
   const afterMs = retryAfterMs(facts);
@@ -62,7 +63,18 @@ function causeOf(error: unknown, context: FailureContext): { readonly cause?: Er
   const cause = "requestBodyValues" in error ? error.cause : error;
   if (!(cause instanceof Error)) return {};
   const text = errorText(cause);
-  return redacted(text, context) === text ? { cause } : {};
+  return endsOf(text) === text && redacted(text, context) === text ? { cause } : {};
+}
+
+/** A longer message is a page or the request itself. What went wrong stands at one of its ends. */
+const END_LENGTH = 8000;
+
+/** The two ends of a long message, cut at spaces, because half of a key is not known to be one. */
+function endsOf(text: string): string {
+  if (text.length <= 2 * END_LENGTH) return text;
+  const start = text.slice(0, END_LENGTH);
+  const [, ...end] = text.slice(-END_LENGTH).split(" ");
+  return `${start.slice(0, start.lastIndexOf(" ") + 1)}… ${end.join(" ")}`;
 }
 
 const SECRETS = [
