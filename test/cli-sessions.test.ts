@@ -401,6 +401,16 @@ test("`sessions project` writes the files of all sessions again", async () => {
   expect(readFileSync(events, "utf8")).toBe(before);
 });
 
+test("`sessions append` calls no model", async () => {
+  const project = await Project.open();
+  const id = (await project.rkat(["sessions", "create", "-m", "ollama/none"])).stdout.trim();
+  const append = ["sessions", "append", id, "--messages", "-", "--json"];
+  const message = { role: "user", content: "The staging port is 4310." };
+  expect(await project.json(append, JSON.stringify(message))).toMatchObject({ added: 1, turns: 1 });
+  const { stdout } = await project.rkat(["memory", "search", "staging port"]);
+  expect(stdout).toContain("The staging port is 4310.");
+});
+
 test("`sessions append` adds a file of messages once, and nothing when a line is bad", async () => {
   const { project, id } = await projectWithSession();
   const good = join(project.folder, "good.jsonl");

@@ -146,8 +146,18 @@ function readResult({ structuredContent, isError }: CallToolResult): Wire {
   return structuredContent as Wire;
 }
 
-/** The failure of a call that got no answer. */
+const INVALID_PARAMS = -32602;
+
+/** The failure of a call that got no result. */
 function disconnected(cause: unknown): SessionError {
+  // Wrong arguments are a result, so this refuses the tool itself.
+  if ((cause as { readonly code?: unknown } | undefined)?.code === INVALID_PARAMS) {
+    return new SessionError("SERVICE_UNAVAILABLE", {
+      message: `The MCP server refused the call: ${errorText(cause)}`,
+      hint: "Start the server with `rkat mcp --tools all`, or name the tools that you need.",
+      cause,
+    });
+  }
   return new SessionError("SERVICE_UNAVAILABLE", {
     message: `The MCP server did not answer: ${errorText(cause)}`,
     hint: "Check that the server is running, and connect again.",
