@@ -81,7 +81,6 @@ function noteStores(size: number): Store[] {
   });
 }
 
-
 /** Entries that follow each other, with the questions that they answer. */
 function runsOf(
   conversations: readonly Conversation[],

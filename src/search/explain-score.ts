@@ -22,7 +22,7 @@ export function explainScore(
   index: PassageIndex,
   evidence: QuestionEvidence,
   likelihood: Likelihood,
-  slot: number,
+  { slot, relevance }: { readonly slot: number; readonly relevance: number },
   weights: RankingWeights,
 ): ScoreExplanation {
   const { length, session } = index.columns;
@@ -35,15 +35,16 @@ export function explainScore(
       .map((part) => ({ name: part.name, of: asked.word, adds: (adds * part.amount) / amount }));
   });
   const ofSession = weights.session * (evidence.sessionShares[session[slot] ?? 0] ?? 0);
-  return {
-    parts: [
-      ...words,
-      ...(ofSession > 0 ? [{ name: "session", adds: ofSession }] : []),
-      ...likelihood.parts(slot),
-      { name: "question", times: confidenceOf(evidence) },
-    ],
-  };
+  const added = [...words, ...(ofSession > 0 ? [{ name: "session", adds: ofSession }] : [])];
+  const factors = [...likelihood.parts(slot), { name: "question", times: confidenceOf(evidence) }];
+  const times = factors.reduce((product, factor) => product * (factor.times ?? 1), 1);
+  const missing = relevance / times - added.reduce((sum, part) => sum + (part.adds ?? 0), 0);
+  const raised = missing > ROUNDING ? [{ name: "all words", adds: missing }] : [];
+  return { parts: [...added, ...raised, ...factors] };
 }
+
+/** Sums of the same numbers differ a little. */
+const ROUNDING = 1e-4;
 
 /** The parts of the amount of a word in a slot, as `WordAmounts` adds them up. */
 function amountsAt(

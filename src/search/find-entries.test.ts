@@ -200,6 +200,39 @@ describe("nothing relevant", () => {
   );
 });
 
+describe("the words of a question", () => {
+  const atFloor = (said: readonly Said[], query: string) =>
+    search(said, { texts: [query], minScore: undefined as never }).map(({ content }) => content);
+
+  test("one word of a long answer of the assistant finds it", () => {
+    const content = `${"You can choose between several of them, as you like. ".repeat(5)}I set up pnpm.`;
+    const said = [{ content, role: "assistant" }, ...SMALL_TALK];
+    expect(atFloor(said, "pnpm")).toEqual([content]);
+  });
+
+  test("words in passages far from each other are words of the same entry", () => {
+    const apart = "Much was said about the weather, trains and dinners. ".repeat(12);
+    const content = `The package is old. ${apart} A manager called. ${apart} Take pnpm. ${apart}`;
+    const said = [{ content, role: "assistant" }, ...SMALL_TALK];
+    expect(atFloor(said, "package manager pnpm")).toContain(content);
+  });
+
+  test("around an entry bring no entry that has none of them, except an answer", () => {
+    const said = [
+      { content: "Staging uses port 4310.", role: "user" },
+      { content: "Noted.", role: "assistant" },
+      { content: "Which port does production use?", role: "user" },
+      { content: "4320.", role: "assistant" },
+      { content: "Thanks.", role: "user" },
+    ];
+    const found = search(said, "which port does staging use").map(({ content }) => content);
+    expect(found[0]).toBe("Staging uses port 4310.");
+    expect(found).toContain("4320.");
+    expect(found).not.toContain("Noted.");
+    expect(found).not.toContain("Thanks.");
+  });
+});
+
 describe("explained", () => {
   const said = [
     { content: "Which instrument do you play?", speaker: "Ada", time: "2024-05-01" },
@@ -216,6 +249,17 @@ describe("explained", () => {
       const times = parts.reduce((product, { times = 1 }) => product * times, 1);
       expect(scoreOf(sum * times, readQuestion(query))).toBeCloseTo(score, 4);
     }
+  });
+
+  test("a score that is raised, because the entry has all words, says so", () => {
+    const long = `${"We talked about this and that. ".repeat(20)} It is a cello.`;
+    const said = [{ content: long, role: "assistant" }, ...SMALL_TALK];
+    const [hit] = search(said, { texts: ["cello"], explain: true });
+    const parts = hit?.explanation?.parts ?? [];
+    expect(parts.map(({ name }) => name)).toContain("all words");
+    const sum = parts.reduce((total, { adds = 0 }) => total + adds, 0);
+    const times = parts.reduce((product, { times = 1 }) => product * times, 1);
+    expect(scoreOf(sum * times, readQuestion("cello"))).toBeCloseTo(hit?.score ?? 0, 4);
   });
 
   test("parts say what they are about", () => {
@@ -262,6 +306,27 @@ describe("whatever is stored and asked", () => {
         expect(scores.every((score) => score > 0 && score <= 1)).toBe(true);
         expect(new Set(found.map(({ id }) => id)).size).toBe(found.length);
       }),
+    );
+  });
+
+  test("an entry is found by any of its words, whatever the other entries are", () => {
+    fc.assert(
+      fc.property(store, fc.nat(), fc.infiniteStream(fc.boolean()), (entries, which, kept) => {
+        const entry = which % entries.length;
+        const own = (entries[entry]?.content ?? "").replace("?", "").split(" ");
+        const subset = own.filter(() => kept.next().value);
+        const query = (subset.length > 0 ? subset : own).join(" ");
+        const options = { texts: [query], minScore: undefined as never };
+        const found = search(entries, { ...options, limit: entries.length });
+        expect(found.map(({ id }) => Number(id))).toContain(entry);
+        const score = found.find(({ id }) => Number(id) === entry)?.score ?? 0;
+        expect(score).toBeGreaterThanOrEqual(0.4999);
+        // Only entries that score as much can take its place.
+        const rivals = found.filter((other) => other.score >= score);
+        const few = search(entries, { ...options, limit: rivals.length });
+        expect(few.map(({ id }) => Number(id))).toContain(entry);
+      }),
+      { numRuns: 500 },
     );
   });
 

@@ -3,7 +3,7 @@ import { type EntryQuery, type FoundEntry, findEntries } from "./find-entries.ts
 import { likelihoodOf } from "./likelihood.ts";
 import type { PassageIndex } from "./passage-index.ts";
 import { readQuestion } from "./question.ts";
-import { SCORE_FLOOR } from "./score.ts";
+import { floorOf } from "./score.ts";
 
 /** How alike passages and a question are to an embedder, from 0 (unrelated) to 1 (an answer). */
 export interface Likenesses {
@@ -35,8 +35,9 @@ const CANDIDATES = 100;
 const JUDGED = 50;
 /** The weight of likeness. An answer without a word of the question, and nothing else for it, scores 0.26. */
 const WEIGHT = 0.3;
-/** An entry that words do not find needs this likeness, which is about that of an answer. */
+/** An entry that words do not find needs this likeness, which is about that of an answer, and this score. */
 const ALIKE = 0.8;
+const ALIKE_SCORE = 0.3;
 
 /**
  * Finds entries that answer the question by their words, by their meaning, or both, best first.
@@ -61,7 +62,8 @@ export function fuseLikeness(
     limit: Math.max(CANDIDATES, query.limit),
     minScore: 0,
   });
-  const floor = query.minScore ?? SCORE_FLOOR;
+  const floor = query.minScore ?? floorOf(index);
+  const floorByMeaning = query.minScore ?? ALIKE_SCORE;
   const likelihood = likelihoodOf(index, readQuestion(text));
   const meaningOf = (entry: number, likeness: number) =>
     1 - Math.exp(-WEIGHT * likeness * likelihood(entry));
@@ -89,11 +91,10 @@ export function fuseLikeness(
     const meanings = new Map<number, number>();
     for (const { slot, score } of found.values()) {
       const like = alike.get(slot)?.likeness ?? 0;
-      const isFoundByWords = score > 0 && score >= floor;
-      if (!isFoundByWords && like < ALIKE) continue;
       const meaning = meaningOf(slot, like);
       const both = fused(score, meaning);
-      if (both < floor) continue;
+      const isFoundByWords = score > 0 && score >= floor;
+      if (!isFoundByWords && (like < ALIKE || both < floorByMeaning)) continue;
       meanings.set(slot, meaning);
       best.offer(slot, slot, both);
     }

@@ -1,12 +1,34 @@
+import type { PassageIndex } from "./passage-index.ts";
 import type { Question } from "./question.ts";
 import type { QuestionEvidence } from "./question-evidence.ts";
 
 /**
- * Entries with a lower score are not results, unless the query sets another floor. With this
- * floor, 1 in 100 questions that have an answer gets no result (LoCoMo, REALTALK, BEAM), and 7
- * in 10 questions about something else get none (`docs/decisions/0004-ranking.md`).
+ * The least score of a result, unless the query sets another floor. A large store has some words of any
+ * question, and one of many sessions has many of them in one session, so their floor is higher.
+ * `docs/decisions/0004-ranking.md` has the measurements.
+ *
+ *     passages   10     30     100    250 and more
+ *     floor      0.08   0.16   0.24   0.30
+ *
+ *     sessions   30     50     75 and more
+ *     floor      0.30   0.32   0.34
  */
-export const SCORE_FLOOR = 0.3;
+export function floorOf({
+  passages,
+  sessions,
+}: Pick<PassageIndex, "passages" | "sessions">): number {
+  const byPassages = Math.min(USUAL_FLOOR, LEAST_FLOOR + 0.16 * tenfold(passages, 10));
+  return Math.min(MOST_FLOOR, byPassages + 0.1 * tenfold(sessions, 30));
+}
+
+const LEAST_FLOOR = 0.08;
+const USUAL_FLOOR = 0.3;
+const MOST_FLOOR = 0.34;
+
+/** How many times `count` is ten times as much as `start`. */
+function tenfold(count: number, start: number): number {
+  return Math.log10(Math.max(1, count / start));
+}
 
 /** How fast a score nears 1. A passage with all words of the question, and nothing else for it, scores 0.8. */
 const STEEPNESS = 1.6;
@@ -26,6 +48,14 @@ const SPEAKER_KNOWN = 1.5;
  */
 export function scoreOf(relevance: number, question: Question): number {
   return 1 - Math.exp(-STEEPNESS * relevance ** power(question));
+}
+
+/** The least score of an entry that has all words of the question: more than any floor. */
+export const COMPLETE_SCORE = 0.5;
+
+/** The relevance of which `scoreOf` makes `COMPLETE_SCORE`. */
+export function completeRelevance(question: Question): number {
+  return (-Math.log(1 - COMPLETE_SCORE) / STEEPNESS) ** (1 / power(question));
 }
 
 function power(question: Question): number {
