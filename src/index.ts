@@ -132,6 +132,7 @@ export type {
   MemoryStatsRequest,
   MessageRequest,
   ResumeTurn,
+  RevokeAllowed,
   SearchHistory,
   SearchMemory,
   SessionRequest,
@@ -140,6 +141,7 @@ export type {
   UpdateTask,
 } from "./core/requests.ts";
 export {
+  type Allowed,
   type ApprovalAnswered,
   CAPABILITIES,
   type Capability,

@@ -50,7 +50,10 @@ export const openProject: Engine = {
         policies: config.toolPolicies,
         atLeast: config.toolPoliciesAtLeast,
         timeoutMs: config.get("approvals.timeout"),
-        allowed: { ...own, list: () => [...allowed, ...own.list()] },
+        // A server's clients are not the user who allowed it.
+        ...(which === undefined
+          ? {}
+          : { allowed: { ...own, list: () => [...allowed, ...own.list()] } }),
         ...asking,
       },
       ...given({

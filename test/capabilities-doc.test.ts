@@ -61,6 +61,7 @@ const REQUESTS: Readonly<Record<string, Request>> = {
   forgetMemory: { ids: ["unknown"] },
   searchHistory: { query: "fox" },
   answerApproval: { approvalId: "unknown", decision: "allow" },
+  revokeAllowed: { tool: "shell" },
   addKnowledge: { content: "Always run the tests." },
   editKnowledge: { content: "Always run the tests." },
 };

@@ -35,7 +35,7 @@ test("an unknown subcommand is answered with the list of subcommands", async () 
   const project = await projectThatAsks();
   const wrong = await project.rkat(["approvals", "accept"]);
   expect(wrong.code).not.toBe(0);
-  expect(wrong.stderr).toContain("Commands: list, allow, deny.");
+  expect(wrong.stderr).toContain("Commands: list, allow, deny, rules, revoke.");
 });
 
 test("a denial with a reason, piped in, changes the prompt of the next session", async () => {
@@ -175,4 +175,34 @@ test("p allows the shown calls in every session of the project, and the project'
   const third = await project.rkat(["run", "go", "--verbose"]);
   expect([third.code, third.stdout]).toEqual([0, "I see\n"]);
   expect(third.stderr).toContain("The settings do not allow datetime.");
+});
+
+test("what was allowed for good is listed and revoked, for the session and for the project", async () => {
+  const replies = ["a", "b", "c", "d"].flatMap((id) => [asks(id), "done"]);
+  const project = await projectThatAsks(...replies);
+  expect((await project.rkat(["approvals", "rules"])).stderr).toBe(
+    "Nothing is allowed for good.\n",
+  );
+  await project.rkat(["run", "--on-approval", "prompt", "go"], "s\n");
+  await project.rkat(["continue", "--on-approval", "prompt", "again"], "");
+  await project.rkat(["run", "--on-approval", "prompt", "go"], "p\n");
+  const [, first] = (await project.json(["sessions", "list", "--json"])) as {
+    session_id: string;
+  }[];
+  const session = first?.session_id ?? "";
+  const rules = ["approvals", "rules", "--json", "--session", session];
+  const rule = { tool: "datetime" };
+  expect(await project.json(rules)).toEqual({ project: [rule], session: [rule] });
+  const shown = await project.rkat(["approvals", "rules", "--session", session]);
+  expect(shown.stdout).toMatch(
+    /^in this project\n {2}every call of datetime\nin session [\w-]+\n {2}every call of datetime\n$/,
+  );
+
+  await project.rkat(["approvals", "revoke", "datetime"]);
+  await project.rkat(["approvals", "revoke", "datetime", "--session", session]);
+  expect(await project.json(rules)).toEqual({ project: [], session: [] });
+  expect((await project.rkat(["resume", session, "and again"])).code).toBe(25);
+  const wrong = await project.rkat(["approvals", "revoke", "datetime"]);
+  expect(wrong.code).toBe(2);
+  expect(wrong.stderr).toContain("rkat approvals rules");
 });

@@ -284,6 +284,13 @@ export const answerApproval = z.strictObject({
   origin: origin.optional(),
 });
 
+export const revokeAllowed = z.strictObject({
+  sessionId,
+  tool: z.string().min(1).max(200),
+  /** Only the calls with this command. Default: every call of the tool. */
+  command: z.string().min(1).max(10_000).optional(),
+});
+
 const knowledgeId = z.string().min(1).max(300);
 const knowledgeText = z.string().max(5000).regex(/\S/, "must not be empty");
 const tags = z.array(z.string().min(1).max(100)).max(20);
@@ -332,6 +339,7 @@ export type CheckedTurn = Given<z.output<typeof resumeTurn>>;
 export type AppendMessages = z.input<typeof appendMessages>;
 export type ListApprovals = z.infer<typeof listApprovals>;
 export type AnswerApproval = z.infer<typeof answerApproval>;
+export type RevokeAllowed = z.infer<typeof revokeAllowed>;
 export type ListKnowledge = z.infer<typeof listKnowledge>;
 export type KnowledgeRequest = z.infer<typeof knowledgeRequest>;
 export type AddMemory = z.infer<typeof addMemory>;

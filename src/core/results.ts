@@ -12,6 +12,7 @@ import {
 import { messageSchema } from "./message-schema.ts";
 import { origin } from "./requests.ts";
 import {
+  type Allowed,
   type ApprovalAnswered,
   CAPABILITIES,
   CONTEXT_PARTS,
@@ -112,6 +113,10 @@ const taskFields = {
 };
 
 export const taskView = shape<TaskView>()(taskFields);
+
+export const allowed = shape<Allowed>()({
+  allowed: z.array(z.object({ tool: z.string(), command: z.string().optional() })),
+});
 
 export const pins = shape<Pins>()({
   pins: z.array(

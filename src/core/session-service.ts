@@ -1,4 +1,4 @@
-import type { PendingApproval } from "./approval.ts";
+import type { AllowedCalls, PendingApproval } from "./approval.ts";
 import type { Cleaned, EventEnvelope, NotCleanedPlace, Origin } from "./event.ts";
 import type { HistoryHit } from "./event-store.ts";
 import type { Contradiction, KnowledgeEntry } from "./knowledge.ts";
@@ -24,6 +24,7 @@ import type {
   MemoryStatsRequest,
   MessageRequest,
   ResumeTurn,
+  RevokeAllowed,
   SearchHistory,
   SearchMemory,
   SessionRequest,
@@ -115,6 +116,10 @@ export interface SessionService {
    * `resume` continues it. The first answer counts.
    */
   answerApproval(request: AnswerApproval): Promise<ApprovalAnswered>;
+  /** The calls that the user allowed for the rest of a session. */
+  allowedCalls(request: SessionRequest): Promise<Allowed>;
+  /** Takes back what an answer allowed for the rest of a session. Returns what is left. */
+  revokeAllowed(request: RevokeAllowed): Promise<Allowed>;
   /** What the project has learned, newest first. `SESSION_KNOWLEDGE_DISABLED` when it does not learn. */
   listKnowledge(request: ListKnowledge): Promise<readonly KnowledgeEntry[]>;
   readKnowledge(request: KnowledgeRequest): Promise<KnowledgeEntry>;
@@ -349,6 +354,10 @@ export interface ContextView {
   readonly lastInputTokens: number;
   /** When the next compaction comes; null without compaction. */
   readonly compaction: NextCompaction | null;
+}
+
+export interface Allowed {
+  readonly allowed: readonly AllowedCalls[];
 }
 
 export interface ContextPart {

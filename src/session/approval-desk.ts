@@ -56,10 +56,11 @@ export class ApprovalDesk {
   /** The approvals of a session. Its own policies can only be stricter than the service's. */
   of(state: Pick<SessionState, "settings" | "allowed">, tools: ToolSet): Approvals {
     const { policies = {}, atLeast = {}, allowed } = this.#options;
-    const given: AllowedCalls[] = [];
+    // By approval, until the log has the answer.
+    const given = new Map<string, AllowedCalls>();
     const isAllowed = (calls: AllowedCalls | undefined) =>
       calls !== undefined &&
-      [...given, ...state.allowed, ...(allowed?.list() ?? [])].some((known) =>
+      [...given.values(), ...state.allowed, ...(allowed?.list() ?? [])].some((known) =>
         covers(known, calls),
       );
     return {
@@ -80,11 +81,14 @@ export class ApprovalDesk {
           approval,
           always,
           isAllowed: () => isAllowed(always),
-          allow: (calls: AllowedCalls) => void given.push(calls),
+          allow: (calls: AllowedCalls) => void given.set(approval.approvalId, calls),
         };
         return this.#ask(question, signal);
       },
-      settled: (approvalIds) => this.#store.remove({ approvalIds }),
+      settled: (approvalIds) => {
+        for (const approvalId of approvalIds) given.delete(approvalId);
+        return this.#store.remove({ approvalIds });
+      },
     };
   }
 
@@ -202,7 +206,7 @@ interface Question {
   /** What "always" allows; undefined when there is no "always". */
   readonly always: AllowedCalls | undefined;
   isAllowed(): boolean;
-  /** Allows calls for the rest of the turn, before the log has the answer. */
+  /** Allows calls before the log has the answer. */
   allow(calls: AllowedCalls): void;
 }
 

@@ -1,9 +1,9 @@
-import type { PendingApproval } from "../core/approval.ts";
+import { covers, type PendingApproval } from "../core/approval.ts";
 import type { ApprovalStore } from "../core/approval-store.ts";
 import { SessionError } from "../core/errors.ts";
 import { isUsersWord } from "../core/event.ts";
 import * as requests from "../core/requests.ts";
-import type { ApprovalAnswered } from "../core/session-service.ts";
+import type { Allowed, ApprovalAnswered } from "../core/session-service.ts";
 import type { ApprovalDesk } from "./approval-desk.ts";
 import type { LiveSessions } from "./live-sessions.ts";
 import type { SessionWork } from "./session-work.ts";
@@ -17,7 +17,7 @@ interface Deps {
   onError(error: unknown): void;
 }
 
-/** Lists the tool calls that wait for approval, and takes answers. */
+/** Lists the tool calls that wait for approval, takes answers, and takes back what an answer allowed. */
 export class ApprovalOperations {
   readonly #store: ApprovalStore;
   readonly #deps: Deps;
@@ -49,6 +49,24 @@ export class ApprovalOperations {
     const continues = await this.#isTaken(sessionId);
     const waiting = (await this.#store.list({ sessionId })).length;
     return { sessionId, continues, waiting };
+  }
+
+  async allowed(request: requests.SessionRequest): Promise<Allowed> {
+    const { sessionId } = requests.parseRequest(requests.sessionRequest, request);
+    const { allowed } = (await this.#deps.live.open(sessionId)).state;
+    return { allowed };
+  }
+
+  async revoke(request: requests.RevokeAllowed): Promise<Allowed> {
+    const checked = requests.parseRequest(requests.revokeAllowed, request);
+    const { sessionId, tool, command } = checked;
+    const calls = command === undefined ? { tool } : { tool, command };
+    const { allowed } = await this.#deps.work.change(sessionId, (state) =>
+      state.allowed.some((known) => covers(calls, known))
+        ? [{ type: "approval_revoked", ...calls }]
+        : [],
+    );
+    return { allowed };
   }
 
   /** Whether a running turn takes the answer. When no turn runs, the answer goes into the log now. */

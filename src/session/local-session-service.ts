@@ -12,6 +12,7 @@ import type { KnowledgeEntry } from "../core/knowledge.ts";
 import type { MemoryEntry, MemoryHit, MemoryStats } from "../core/memory-store.ts";
 import * as requests from "../core/requests.ts";
 import type {
+  Allowed,
   ApprovalAnswered,
   Capability,
   CompactionOutcome,
@@ -459,6 +460,14 @@ export class LocalSessionService implements SessionService {
 
   answerApproval(request: requests.AnswerApproval): Promise<ApprovalAnswered> {
     return this.#approvals.answer(request);
+  }
+
+  allowedCalls(request: requests.SessionRequest): Promise<Allowed> {
+    return this.#approvals.allowed(request);
+  }
+
+  revokeAllowed(request: requests.RevokeAllowed): Promise<Allowed> {
+    return this.#approvals.revoke(request);
   }
 
   listKnowledge(request: requests.ListKnowledge): Promise<readonly KnowledgeEntry[]> {

@@ -325,6 +325,26 @@ export const OPERATIONS = {
     command: "approvals allow|deny",
     effect: "adds",
   },
+  allowedCalls: {
+    description: "List the tool calls that the user allowed for the rest of a session.",
+    request: requests.sessionRequest,
+    result: results.allowed,
+    rpc: "approval/allowed",
+    http: { method: "GET", path: "/sessions/{session_id}/allowed" },
+    tool: "approval_allowed",
+    command: "approvals rules",
+    effect: "reads",
+  },
+  revokeAllowed: {
+    description: "Take back what the user allowed for the rest of a session.",
+    request: requests.revokeAllowed,
+    result: results.allowed,
+    rpc: "approval/revoke",
+    http: { method: "DELETE", path: "/sessions/{session_id}/allowed" },
+    tool: "approval_revoke",
+    command: "approvals revoke",
+    effect: "adds",
+  },
   listKnowledge: {
     description:
       "List what the project has learned: facts, corrections, preferences and rules, newest first.",

@@ -43,6 +43,8 @@ export function serviceOver(connection: ServiceConnection): SessionService {
     appendMessages: (request) => call("appendMessages", request),
     listApprovals: (request) => call("listApprovals", request),
     answerApproval: (request) => call("answerApproval", request),
+    allowedCalls: (request) => call("allowedCalls", request),
+    revokeAllowed: (request) => call("revokeAllowed", request),
     listKnowledge: (request) => call("listKnowledge", request),
     readKnowledge: (request) => call("readKnowledge", request),
     addKnowledge: (request) => call("addKnowledge", request),

@@ -64,6 +64,8 @@ const REQUESTS: Readonly<Record<OperationName, (known: Known) => Asked>> = {
   ],
   listApprovals: ({ sessionId }) => [{}, { sessionId }],
   answerApproval: ({ sessionId, approvalId }) => [{ sessionId, approvalId, decision: "allow" }],
+  allowedCalls: ({ sessionId }) => [{ sessionId }],
+  revokeAllowed: ({ sessionId }) => [{ sessionId, tool: "shell" }],
   listKnowledge: ({ words, knowledgeId }) => [
     { limit: 1000 },
     { query: words.split(" ")[0] },

@@ -107,6 +107,8 @@ export function badRequests(sessionId: string): readonly BadRequest[] {
     ...invalid("memoryStats", { sessionId: "" }, { colour: "red" }),
     ...invalid("forgetMemory", {}, { ids: [] }, { ids: "x" }, { ids: ["x"], sessionId: "s" }),
     ...invalid("answerApproval", { sessionId }, { sessionId, approvalId: "a", decision: "maybe" }),
+    ...invalid("allowedCalls", {}, { sessionId: "" }),
+    ...invalid("revokeAllowed", { sessionId }, { sessionId, tool: "" }),
     ...invalid("listKnowledge", { limit: -1 }, { kind: "rumour" }),
     ...invalid("addKnowledge", { content: " " }, { content: "x", kind: "correction" }),
     ...invalid("addKnowledge", { content: "x".repeat(5001) }),

@@ -224,6 +224,23 @@ class Commands implements Record<OperationName, (params: Params, options: TurnOp
     return this.#ask({ command, fields, words: wordsOf(approval_id) });
   }
 
+  async allowedCalls({ session_id, ...fields }: Params) {
+    // Without a session, the command shows the last one's.
+    if (session_id === undefined) throw new Unsayable("session_id");
+    const all = { session: session_id, ...fields };
+    const command = ["approvals", "rules", "--json"];
+    const { session } = (await this.#ask({ command, fields: all })) as Params;
+    return { allowed: session };
+  }
+
+  async revokeAllowed({ session_id, tool, command: only, ...fields }: Params) {
+    // Without a session, the command revokes a rule of the project.
+    if (session_id === undefined) throw new Unsayable("session_id");
+    const all = { session: session_id, ...fields };
+    const words = [...wordsOf(tool), ...wordsOf(only)];
+    return this.#ask({ command: ["approvals", "revoke", "--json"], fields: all, words });
+  }
+
   async listKnowledge({ query, kind, ...fields }: Params) {
     const command = ["knowledge", "list", "--json", ...kindFlag(kind)];
     return { entries: await this.#ask({ command, fields, words: wordsOf(query) }) };

@@ -11,6 +11,7 @@ import { oneLine } from "../render/printable.ts";
 import { type Style, styleFor } from "../render/style.ts";
 import { renderCall } from "../terminal/approval-prompt.ts";
 import { printJson } from "../terminal/print.ts";
+import { approvalRulesCommands } from "./approval-rules-commands.ts";
 import { withService } from "./with-service.ts";
 
 interface AnswerFlags {
@@ -26,7 +27,7 @@ export function approvalsCommand(program: Command, context: CliContext): void {
     .command("approvals")
     .description("see and answer tool calls that wait for approval")
     .helpCommand(false)
-    .showHelpAfterError("Commands: list, allow, deny. See `rkat approvals --help`.");
+    .showHelpAfterError("Commands: list, allow, deny, rules, revoke. See `rkat approvals --help`.");
 
   const list = approvals
     .command("list", { isDefault: true })
@@ -74,6 +75,8 @@ export function approvalsCommand(program: Command, context: CliContext): void {
         }),
       );
   }
+
+  approvalRulesCommands(approvals, context);
 }
 
 type Found = Pick<PendingApproval, "approvalId" | "sessionId">;
