@@ -83,6 +83,7 @@ test("bad requests fail with the same codes as over the SDK", async () => {
       "listMemory {"after":5}",
       "forgetMemory {"ids":"x"}",
       "answerApproval {"sessionId":"…"}",
+      "allowedCalls {}",
     ]
   `);
 });
