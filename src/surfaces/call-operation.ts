@@ -28,6 +28,20 @@ export async function callOperation(
   }
 }
 
+/**
+ * The service and the request of a message that may name a `user` beside the fields of its operation.
+ *
+ * @throws SessionError `INVALID_PARAMS`, `USER_NOT_ALLOWED`
+ */
+export function actingFor(
+  service: SessionService,
+  params: unknown,
+): { readonly service: SessionService; readonly params: unknown } {
+  if (!isObject(params) || !Object.hasOwn(params, "user")) return { service, params };
+  const { user, ...request } = params;
+  return { service: service.forUser(user as string), params: request };
+}
+
 /** Operations other than prompts that may teach the project something. */
 const TEACHES: readonly OperationName[] = [
   "addKnowledge",

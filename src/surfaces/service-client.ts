@@ -2,11 +2,16 @@ import { ERRORS, type ErrorCode, SessionError } from "../core/errors.ts";
 import type { EventEnvelope } from "../core/event.ts";
 import { harmlessListener } from "../core/harmless-listener.ts";
 import type { Issue } from "../core/issues.ts";
-import { subscribe as subscribeRequest } from "../core/requests.ts";
+import { parseRequest, subscribe as subscribeRequest, userRequest } from "../core/requests.ts";
 import type { SessionService, SubscribeOptions, TurnOptions } from "../core/session-service.ts";
 import { errorFromWire, fromWire, toWire } from "../core/wire.ts";
 import type { WireError } from "./call-operation.ts";
 import { OPERATIONS, type Operation, type OperationName } from "./operations.ts";
+
+/** The user that a request is for, if any. */
+export interface ForUser {
+  readonly user?: string;
+}
 
 /** What the client of a surface has to do for `serviceOver`. */
 export interface ServiceConnection {
@@ -14,23 +19,24 @@ export interface ServiceConnection {
   call(
     name: OperationName,
     params: Record<string, unknown>,
-    options: TurnOptions,
+    options: TurnOptions & ForUser,
   ): Promise<Record<string, unknown>>;
   subscribe(
     params: Record<string, unknown>,
-    options: SubscribeOptions,
+    options: SubscribeOptions & ForUser,
   ): AsyncIterable<EventEnvelope>;
   close(): Promise<void>;
 }
 
 /** The session service at the other end of a connection. It keeps the same laws. */
-export function serviceOver(connection: ServiceConnection): SessionService {
+export function serviceOver(connection: ServiceConnection, by: ForUser = {}): SessionService {
   async function call(name: OperationName, request: unknown, options: TurnOptions = {}) {
     const operation: Operation = OPERATIONS[name];
     const params = toWire(operation.request, request) as Record<string, unknown>;
     const { onEvent } = options;
     const harmless = onEvent ? { ...options, onEvent: harmlessListener(onEvent) } : options;
-    const wire = await connection.call(name, params, harmless).catch((error: unknown) => {
+    const asked = { ...harmless, ...by };
+    const wire = await connection.call(name, params, asked).catch((error: unknown) => {
       throw errorFromWire(operation.request, SessionError.from(error));
     });
     const value = operation.resultKey ? wire[operation.resultKey] : wire;
@@ -74,15 +80,22 @@ export function serviceOver(connection: ServiceConnection): SessionService {
     async *subscribe(request, options = {}) {
       const params = toWire(subscribeRequest, request) as Record<string, unknown>;
       try {
-        yield* connection.subscribe(params, options);
+        yield* connection.subscribe(params, { ...options, ...by });
       } catch (error) {
         throw errorFromWire(subscribeRequest, SessionError.from(error));
       }
     },
-    forUser() {
-      throw new SessionError("SESSION_USERS_DISABLED");
+    forUser(user) {
+      const asked = parseRequest(userRequest, { user });
+      if (by.user !== undefined && by.user !== asked.user) {
+        throw new SessionError("USER_NOT_ALLOWED");
+      }
+      return serviceOver(connection, asked);
     },
-    close: () => connection.close(),
+    // The service of a user ends with the one that it was asked of.
+    close: async () => {
+      if (by.user === undefined) await connection.close();
+    },
   };
 }
 

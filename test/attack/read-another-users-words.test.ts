@@ -1,7 +1,11 @@
 import { join } from "node:path";
+import { PassThrough } from "node:stream";
 import fc from "fast-check";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { createSessionService, type SessionService } from "../../src/index.ts";
+import { connectJsonRpc, serveJsonRpc } from "../../src/json-rpc.ts";
+import { connectMcp, serveMcpHttp } from "../../src/mcp.ts";
+import { connectRest, serveRest } from "../../src/rest.ts";
 import { sqliteStores } from "../../src/sqlite.ts";
 import { ephemeralStores } from "../../src/stores/ephemeral/ephemeral-stores.ts";
 import { type ScriptedReply, scriptedModel } from "../../src/testing.ts";
@@ -117,6 +121,171 @@ describe.each(["sqlite", "ephemeral"] as const)("in one service with %s stores",
     expect(one).toEqual(other);
     expect(one?.length).toBeGreaterThan(15);
   });
+});
+
+const TOKENS = { ada: "token-of-ada", bob: "token-of-bob" };
+
+/** Ways in. Each gives the service of Bob, and where it is bound, also asks it for Ada's. */
+const SURFACES: Readonly<
+  Record<
+    string,
+    { readonly isBound: boolean; open(service: SessionService): Promise<SessionService> }
+  >
+> = {
+  "REST, with his token": {
+    isBound: true,
+    async open(service) {
+      const server = await serveRest({ service, port: 0, token: "root", userTokens: TOKENS });
+      onTestFinished(() => server.close({ graceMs: 0 }));
+      return connectRest({ url: server.url, token: TOKENS.bob });
+    },
+  },
+  "REST, with the server's token": {
+    isBound: false,
+    async open(service) {
+      const server = await serveRest({ service, port: 0, token: "root", userTokens: TOKENS });
+      onTestFinished(() => server.close({ graceMs: 0 }));
+      return connectRest({ url: server.url, token: "root" }).forUser("bob");
+    },
+  },
+  "JSON-RPC, for him": {
+    isBound: true,
+    open: async (service) => overJsonRpc(service.forUser("bob")),
+  },
+  "JSON-RPC, for anybody": {
+    isBound: false,
+    open: async (service) => overJsonRpc(service).forUser("bob"),
+  },
+  "MCP, with his token": {
+    isBound: true,
+    open: (service) => overMcp(service, { token: TOKENS.bob }),
+  },
+  "MCP until 2025, with his token": {
+    isBound: true,
+    open: (service) => overMcp(service, { token: TOKENS.bob, era: "legacy" }),
+  },
+  "MCP, with the server's token": {
+    isBound: false,
+    open: async (service) => (await overMcp(service, { token: "root" })).forUser("bob"),
+  },
+};
+
+function overJsonRpc(service: SessionService): SessionService {
+  const [input, output] = [new PassThrough(), new PassThrough()];
+  const served = serveJsonRpc({ service, input, output });
+  const client = connectJsonRpc({ input: output, output: input });
+  onTestFinished(async () => {
+    await client.close();
+    await served;
+  });
+  return client;
+}
+
+async function overMcp(service: SessionService, as: { token: string; era?: "legacy" }) {
+  const server = await serveMcpHttp({ service, port: 0, token: "root", userTokens: TOKENS });
+  const client = await connectMcp({ url: server.url, ...as });
+  onTestFinished(async () => {
+    await client.close();
+    await server.close();
+  });
+  return client;
+}
+
+describe.each(Object.entries(SURFACES))("over %s", (_, { isBound, open }) => {
+  test("Bob asks everything about Ada's session, and is told nothing", async () => {
+    const { service, model } = await openService();
+    const ada = service.forUser("ada");
+    const known = await confide(ada, "heron5128");
+    const before = await everythingOf(ada);
+    const bob = await open(service);
+    const sent = model.requests.length;
+    for (const { operation, text } of await askEverything(bob, known)) {
+      expect(`${operation} ${text}`).not.toContain("heron");
+    }
+    expect(JSON.stringify(model.requests.slice(sent))).not.toContain("heron");
+    expect((await everythingOf(ada)) === before).toBe(true);
+    // What he has is his, and is seen by him alone.
+    const { sessionId } = await bob.createSession({});
+    expect(await service.forUser("bob").read({ sessionId })).toMatchObject({ user: "bob" });
+    await expect(service.read({ sessionId })).rejects.toThrow(/No session has the id/);
+  });
+
+  test.runIf(isBound)("Bob cannot act for Ada", async () => {
+    const { service } = await openService();
+    const known = await confide(service.forUser("ada"), "heron5128");
+    const bob = await open(service);
+    const refused = (code: string | undefined) => code === "USER_NOT_ALLOWED";
+    const answers = await askEverything(bob.forUser("ada"), known);
+    expect(answers.filter(({ code }) => !refused(code)).map(({ operation }) => operation)).toEqual(
+      [],
+    );
+  });
+});
+
+test("a server with tokens of users answers nobody without one, even when there are none", async () => {
+  const { service } = await openService();
+  for (const userTokens of [TOKENS, {}]) {
+    const server = await serveRest({ service, port: 0, userTokens });
+    for (const headers of [{}, { "x-rkat-user": "ada" }, { authorization: "Bearer token-of-bo" }]) {
+      const { status } = await fetch(`${server.url}/sessions`, { headers });
+      expect(status).toBe(401);
+    }
+    await server.close({ graceMs: 0 });
+  }
+  for (const userTokens of [{ ada: "same", bob: "same" }, { ada: "root" }]) {
+    await expect(serveRest({ service, port: 0, token: "root", userTokens })).rejects.toThrow(
+      /the same token/,
+    );
+  }
+});
+
+test("an MCP connection of Ada takes no request with Bob's token", async () => {
+  const { service } = await openService();
+  const server = await serveMcpHttp({ service, port: 0, userTokens: TOKENS });
+  onTestFinished(() => server.close());
+  const ask = (token: string, body: object, headers: Readonly<Record<string, string>> = {}) =>
+    fetch(server.url, {
+      method: "POST",
+      headers: {
+        authorization: `Bearer ${token}`,
+        "content-type": "application/json",
+        accept: "application/json, text/event-stream",
+        ...headers,
+      },
+      body: JSON.stringify({ jsonrpc: "2.0", ...body }),
+    });
+  const params = {
+    protocolVersion: "2025-06-18",
+    capabilities: {},
+    clientInfo: { name: "test", version: "1" },
+  };
+  const begun = await ask(TOKENS.ada, { id: 1, method: "initialize", params });
+  const session = { "mcp-session-id": begun.headers.get("mcp-session-id") ?? "" };
+  expect(session["mcp-session-id"]).not.toBe("");
+  await ask(TOKENS.ada, { method: "notifications/initialized" }, session);
+  const list = { id: 2, method: "tools/list" };
+  expect((await ask(TOKENS.ada, list, session)).status).toBe(200);
+  expect((await ask(TOKENS.bob, list, session)).status).toBe(404);
+});
+
+test("a user's name arrives over every surface as it was given", async () => {
+  const { service } = await openService();
+  const name = "Ada Lovelace/é %41+&日本 👩";
+  const rest = await serveRest({ service, port: 0 });
+  onTestFinished(() => rest.close({ graceMs: 0 }));
+  const mcp = await serveMcpHttp({ service, port: 0 });
+  const overHttp = await connectMcp({ url: mcp.url });
+  onTestFinished(async () => {
+    await overHttp.close();
+    await mcp.close();
+  });
+  for (const client of [connectRest({ url: rest.url }), overJsonRpc(service), overHttp]) {
+    const { sessionId } = await client.forUser(name).createSession({});
+    expect(await service.forUser(name).read({ sessionId })).toMatchObject({ user: name });
+    expect(() => client.forUser("a\nb")).toThrow(/control characters/);
+  }
+  const broken = await fetch(`${rest.url}/sessions`, { headers: { "x-rkat-user": "%" } });
+  expect(broken.status).toBe(400);
 });
 
 test("one user's PIN is found by no log search of another, and one user's wish is in no prompt of another", async () => {

@@ -5,16 +5,16 @@ import type { Duplex } from "node:stream";
 import { getRequestListener } from "@hono/node-server";
 import { SessionError } from "../../core/errors.ts";
 import { wireError } from "../call-operation.ts";
+import type { TokenOptions } from "./acting-service.ts";
 import { boundedResponses } from "./bounded-responses.ts";
 import { notValid } from "./error-response.ts";
 import { isLoopback } from "./guard-names.ts";
 
-export interface ListenOptions {
+export interface ListenOptions extends TokenOptions {
   /** 0 picks any free port. */
   readonly port: number;
   /** The address to listen on. Any but the loopback interface needs a `token`. Default `127.0.0.1`. */
   readonly host?: string;
-  readonly token?: string;
   /** Host names that the server accepts, besides its own. */
   readonly hosts?: readonly string[];
 }
@@ -63,8 +63,8 @@ export async function listen<App extends HttpApp>(
   options: ListenOptions,
   createApp: (names: Names) => App,
 ): Promise<Listening<App>> {
-  const { port, host = "127.0.0.1", hosts = [], token } = options;
-  requireSafety(token, host);
+  const { port, host = "127.0.0.1", hosts = [] } = options;
+  requireSafety(options, host);
   const app = createApp({ hosts: [...hosts, host], anyAddress: EVERYWHERE.includes(host) });
   const listener = getRequestListener(app.fetch, {
     overrideGlobalObjects: false,
@@ -101,24 +101,31 @@ export async function listen<App extends HttpApp>(
   };
 }
 
-function requireSafety(token: string | undefined, host: string): void {
-  if (token !== undefined && !/^[\x21-\x7e]+$/.test(token)) {
+function requireSafety({ token, userTokens = {} }: TokenOptions, host: string): void {
+  const tokens = [...(token === undefined ? [] : [token]), ...Object.values(userTokens)];
+  if (!tokens.every((text) => /^[\x21-\x7e]+$/.test(text))) {
     throw new SessionError("INVALID_CONFIG", {
       detail: "The token must be visible ASCII characters, without spaces.",
       hint: "Make one with `openssl rand -hex 32`.",
     });
   }
-  if (isLoopback(host)) return;
-  if (token !== undefined && isStrong(token)) return;
-  if (token !== undefined) {
+  if (new Set(tokens).size < tokens.length) {
     throw new SessionError("INVALID_CONFIG", {
-      detail: `Others can reach ${host}, and the token is too weak. It needs at least ${TOKEN_LENGTH_MIN} characters, ${TOKEN_LETTERS_MIN} of them different.`,
-      hint: "Make one with `openssl rand -hex 32`.",
+      detail: "Two users have the same token, or one has the token of the server.",
+      hint: "Make one for each with `openssl rand -hex 32`.",
     });
   }
+  if (isLoopback(host)) return;
+  if (tokens.length === 0) {
+    throw new SessionError("INVALID_CONFIG", {
+      detail: `Others can reach ${host}, and no token is set.`,
+      hint: "Set RKAT_TOKEN to a long random text (`openssl rand -hex 32`), or listen on 127.0.0.1.",
+    });
+  }
+  if (tokens.every(isStrong)) return;
   throw new SessionError("INVALID_CONFIG", {
-    detail: `Others can reach ${host}, and no token is set.`,
-    hint: "Set RKAT_TOKEN to a long random text (`openssl rand -hex 32`), or listen on 127.0.0.1.",
+    detail: `Others can reach ${host}, and the token is too weak. It needs at least ${TOKEN_LENGTH_MIN} characters, ${TOKEN_LETTERS_MIN} of them different.`,
+    hint: "Make one with `openssl rand -hex 32`.",
   });
 }
 

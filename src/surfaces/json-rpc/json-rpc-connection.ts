@@ -8,7 +8,7 @@ import type { WireError } from "../call-operation.ts";
 import { LineWriter } from "../line-writer.ts";
 import { OPERATIONS, type Operation, type OperationName } from "../operations.ts";
 import { RemoteSubscription } from "../remote-subscription.ts";
-import { remoteError, type ServiceConnection } from "../service-client.ts";
+import { type ForUser, remoteError, type ServiceConnection } from "../service-client.ts";
 import { LINE_BYTES_MAX } from "./json-rpc-server.ts";
 import { INVALID_REQUEST, notificationLine, type RpcError, requestLine } from "./rpc-message.ts";
 
@@ -61,8 +61,13 @@ export class JsonRpcConnection implements ServiceConnection {
     this.#allRead = this.#readAll();
   }
 
-  async call(name: OperationName, params: Wire, { signal, onEvent }: TurnOptions): Promise<Wire> {
+  async call(
+    name: OperationName,
+    request: Wire,
+    { signal, onEvent, user }: TurnOptions & ForUser,
+  ): Promise<Wire> {
     const { rpc, streams }: Operation = OPERATIONS[name];
+    const params = withUser(request, user);
     if (!streams) return await this.#request(rpc, params);
     if (signal?.aborted) throw new SessionError("TURN_INTERRUPTED", { cause: signal.reason });
     return await this.#request(rpc, params, {
@@ -74,12 +79,12 @@ export class JsonRpcConnection implements ServiceConnection {
 
   async *subscribe(
     params: Wire,
-    { signal, onOpen }: SubscribeOptions,
+    { signal, onOpen, user }: SubscribeOptions & ForUser,
   ): AsyncIterable<EventEnvelope> {
     let after: { readonly after_seq?: number } = {};
     let opened = false;
     while (!signal?.aborted) {
-      const subscription = await this.#subscribe({ ...params, ...after });
+      const subscription = await this.#subscribe(withUser({ ...params, ...after }, user));
       const end = () => subscription.end();
       signal?.addEventListener("abort", end);
       if (!opened) onOpen?.(subscription.last);
@@ -252,4 +257,8 @@ function writeRequest(id: number, method: string, params: Wire): string {
   throw new SessionError("INVALID_PARAMS", {
     message: `The request is longer than ${LINE_BYTES_MAX} bytes, the maximum for one message.`,
   });
+}
+
+function withUser(params: Wire, user: string | undefined): Wire {
+  return user === undefined ? params : { ...params, user };
 }

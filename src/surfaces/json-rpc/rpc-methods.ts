@@ -3,7 +3,7 @@ import type { EventEnvelope } from "../../core/event.ts";
 import { isObject } from "../../core/fields.ts";
 import { parseRequest } from "../../core/requests.ts";
 import type { SessionService } from "../../core/session-service.ts";
-import { callOperation } from "../call-operation.ts";
+import { actingFor, callOperation } from "../call-operation.ts";
 import { CONTRACT_VERSION, OPERATIONS, type Operation, type OperationName } from "../operations.ts";
 import { streamTurn } from "../turn-events.ts";
 import type { RpcId } from "./rpc-message.ts";
@@ -72,15 +72,23 @@ function operationMethod(
   name: OperationName,
   { streams }: Operation,
 ): RpcMethod {
-  if (!streams) return { run: (params) => callOperation(service, name, params) };
+  if (!streams) {
+    return {
+      run(asked) {
+        const { service: acting, params } = actingFor(service, asked);
+        return callOperation(acting, name, params);
+      },
+    };
+  }
   return {
     long: true,
-    async run(params, { id, signal }) {
+    async run(asked, { id, signal }) {
+      const { service: acting, params } = actingFor(service, asked);
       const sessionId = isObject(params) ? String(params.session_id) : "";
       const about = { session_id: sessionId, ...(id === undefined ? {} : { request_id: id }) };
       const send = (event: EventEnvelope) => notify("session/event", { ...about, event });
-      return await streamTurn(service, sessionId, send, (onEvent) =>
-        callOperation(service, name, params, { signal, onEvent }),
+      return await streamTurn(acting, sessionId, send, (onEvent) =>
+        callOperation(acting, name, params, { signal, onEvent }),
       );
     },
   };

@@ -3,7 +3,7 @@ import { isObject } from "../../core/fields.ts";
 import { type Subscribe, subscribe as subscribeRequest } from "../../core/requests.ts";
 import type { SessionService } from "../../core/session-service.ts";
 import { errorToWire, fromWire } from "../../core/wire.ts";
-import { type WireError, wireError } from "../call-operation.ts";
+import { actingFor, type WireError, wireError } from "../call-operation.ts";
 
 /** Subscriptions of one connection at once. */
 const SUBSCRIPTIONS_MAX = 1000;
@@ -18,14 +18,14 @@ interface SubscriptionAdded {
 
 /** The subscriptions of one connection, with backpressure. The service bounds what is queued. */
 export class Subscriptions {
-  readonly #service: Pick<SessionService, "subscribe">;
+  readonly #service: SessionService;
   readonly #notify: Notify;
   readonly #byId = new Map<string, AbortController>();
   #nextId = 1;
   /** Events sent so far. */
   sent = 0;
 
-  constructor(service: Pick<SessionService, "subscribe">, notify: Notify) {
+  constructor(service: SessionService, notify: Notify) {
     this.#service = service;
     this.#notify = notify;
   }
@@ -81,7 +81,8 @@ export class Subscriptions {
       subscription_id: id,
     };
     try {
-      const request = fromWire(subscribeRequest, params) as Subscribe;
+      const acting = actingFor(this.#service, params);
+      const request = fromWire(subscribeRequest, acting.params) as Subscribe;
       const options = {
         signal,
         onOpen(afterSeq: number) {
@@ -89,7 +90,7 @@ export class Subscriptions {
           onOpen(afterSeq);
         },
       };
-      for await (const event of this.#service.subscribe(request, options)) {
+      for await (const event of acting.service.subscribe(request, options)) {
         await answered;
         if (signal.aborted) return;
         await this.#notify("session/event", { ...about, event });

@@ -6,10 +6,11 @@ import {
 import { Hono } from "hono";
 import { HTTPException } from "hono/http-exception";
 import { SessionError } from "../../core/errors.ts";
+import type { SessionService } from "../../core/session-service.ts";
+import { type Acting, actingService, callers, type TokenOptions } from "../http/acting-service.ts";
 import { BodyReader } from "../http/body-reader.ts";
 import { errorResponse } from "../http/error-response.ts";
 import { guardNames } from "../http/guard-names.ts";
-import { requireToken } from "../http/require-token.ts";
 import { HttpExchange } from "./http-exchange.ts";
 import { McpEndpoint, type McpServerOptions } from "./mcp-endpoint.ts";
 import { refuse, TransportSessions } from "./transport-sessions.ts";
@@ -24,9 +25,7 @@ const IDLE_MS = 30 * 60_000;
 /** The path of the MCP endpoint. */
 export const MCP_PATH = "/mcp";
 
-export interface McpHttpAppOptions extends McpServerOptions {
-  /** Every request must send it, as `Authorization: Bearer <token>`. */
-  readonly token?: string;
+export interface McpHttpAppOptions extends McpServerOptions, TokenOptions {
   /** Host names that the server accepts, besides those of the loopback interface. */
   readonly hosts?: readonly string[];
   /** Accepts any IP address as the host. DNS rebinding needs a name, so this is safe. */
@@ -54,18 +53,21 @@ export class McpHttpApp {
   constructor(options: McpHttpAppOptions) {
     const endpoint = new McpEndpoint(options, () => HttpExchange.room());
     this.#endpoint = endpoint;
-    this.#modern = createMcpHandler((context) => endpoint.createServer(context), {
-      legacy: "reject",
-    });
-    this.#sessions = new TransportSessions(() => endpoint.createServer(), {
+    this.#modern = createMcpHandler(
+      (context) => endpoint.createServer(context, HttpExchange.service()),
+      {
+        legacy: "reject",
+      },
+    );
+    this.#sessions = new TransportSessions((service) => endpoint.createServer({}, service), {
       sessions: options.transportSessionsMax ?? SESSIONS_MAX,
       idleMs: options.transportSessionIdleMs ?? IDLE_MS,
     });
-    const app = new Hono();
+    const app = new Hono<Acting>();
     const { hosts = [], anyAddress = false, origins = [] } = options;
     app.use(guardNames({ hosts, anyAddress, cors: origins }));
-    if (options.token !== undefined) app.use(requireToken(options.token));
-    app.all(MCP_PATH, ({ req }) => this.#handle(req.raw));
+    app.use(actingService(callers(options.service, options)));
+    app.all(MCP_PATH, (context) => this.#handle(context.req.raw, context.get("service")));
     app.notFound(({ req }) =>
       refuse(404, -32000, `There is no ${req.path}; MCP is at ${MCP_PATH}`),
     );
@@ -83,7 +85,7 @@ export class McpHttpApp {
     await this.#endpoint.settled();
   }
 
-  async #handle(request: Request): Promise<Response> {
+  async #handle(request: Request, service: SessionService): Promise<Response> {
     if (this.#exchanges >= EXCHANGES_MAX) {
       return refuse(503, -32000, `Too many requests at once: ${EXCHANGES_MAX}`);
     }
@@ -96,14 +98,16 @@ export class McpHttpApp {
       }
     }
     if (await isLegacyRequest(request, parsedBody)) {
-      return await this.#counted(() => this.#sessions.handle(request, parsedBody));
+      return await this.#counted(service, () =>
+        this.#sessions.handle(request, parsedBody, service),
+      );
     }
-    return await this.#counted(() => this.#modern.fetch(request, { parsedBody }));
+    return await this.#counted(service, () => this.#modern.fetch(request, { parsedBody }));
   }
 
-  #counted(work: () => Promise<Response>): Promise<Response> {
+  #counted(service: SessionService, work: () => Promise<Response>): Promise<Response> {
     this.#exchanges += 1;
-    return HttpExchange.serve(() => {
+    return HttpExchange.serve(service, () => {
       HttpExchange.atEnd(() => {
         this.#exchanges -= 1;
       });

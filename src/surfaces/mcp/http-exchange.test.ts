@@ -3,7 +3,7 @@ import { HttpExchange } from "./http-exchange.ts";
 
 /** Serves a stream of `count` chunks by a sender that waits for room; `sent` says how many it has sent. */
 async function stream(count: number, progress: { sent: number }, onEnd: () => void) {
-  return await HttpExchange.serve(async () => {
+  return await HttpExchange.serve({} as never, async () => {
     HttpExchange.atEnd(onEnd);
     const { readable, writable } = new TransformStream<Uint8Array>(
       {},

@@ -1,4 +1,6 @@
+import assert from "node:assert/strict";
 import { AsyncLocalStorage } from "node:async_hooks";
+import type { SessionService } from "../../core/session-service.ts";
 
 /** Messages that may be queued for a slow client. */
 const UNTAKEN_MAX = 64;
@@ -9,20 +11,32 @@ const UNTAKEN_MAX = 64;
  */
 export class HttpExchange {
   static readonly #current = new AsyncLocalStorage<HttpExchange>();
+  readonly #service: SessionService;
   readonly #atEnd: (() => void)[] = [];
   #untaken = 0;
   #ended = false;
   #onRoom = () => {};
 
-  /** Serves a request. Code that runs in `work` finds this exchange. */
-  static async serve(work: () => Promise<Response>): Promise<Response> {
-    const exchange = new HttpExchange();
+  private constructor(service: SessionService) {
+    this.#service = service;
+  }
+
+  /** Serves a request that acts with a service. Code that runs in `work` finds this exchange. */
+  static async serve(service: SessionService, work: () => Promise<Response>): Promise<Response> {
+    const exchange = new HttpExchange(service);
     try {
       return exchange.#counted(await HttpExchange.#current.run(exchange, work));
     } catch (error) {
       exchange.#end();
       throw error;
     }
+  }
+
+  /** The service that the current request acts with. */
+  static service(): SessionService {
+    const exchange = HttpExchange.#current.getStore();
+    assert(exchange);
+    return exchange.#service;
   }
 
   /** Resolves when the client of the current request is ready for more. */

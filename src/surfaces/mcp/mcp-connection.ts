@@ -1,15 +1,21 @@
 import type { CallToolResult, Client } from "@modelcontextprotocol/client";
 import { errorText, SessionError } from "../../core/errors.ts";
 import type { EventEnvelope } from "../../core/event.ts";
-import { isObject } from "../../core/fields.ts";
+import { given, isObject } from "../../core/fields.ts";
 import { newId } from "../../core/ids.ts";
 import { joinSignals } from "../../core/join-signals.ts";
 import { parseRequest } from "../../core/requests.ts";
 import type { SubscribeOptions, TurnOptions } from "../../core/session-service.ts";
 import { OPERATIONS, type Operation, type OperationName } from "../operations.ts";
 import { RemoteSubscription } from "../remote-subscription.ts";
-import { remoteError, type ServiceConnection } from "../service-client.ts";
-import { EVENTS_META, LOG_LEVEL_META, type SessionNotice, WHOLE_META } from "./meta-keys.ts";
+import { type ForUser, remoteError, type ServiceConnection } from "../service-client.ts";
+import {
+  EVENTS_META,
+  LOG_LEVEL_META,
+  type SessionNotice,
+  USER_META,
+  WHOLE_META,
+} from "./meta-keys.ts";
 import { SESSION_EVENTS } from "./session-events.ts";
 
 /** The longest that timers allow: a turn may take any time. */
@@ -17,7 +23,7 @@ const TIMEOUT_MS = 2 ** 31 - 1;
 
 type Wire = Record<string, unknown>;
 
-interface CallOptions {
+interface CallOptions extends ForUser {
   readonly signal?: AbortSignal;
   readonly onNotice?: (notice: SessionNotice) => void;
 }
@@ -38,12 +44,13 @@ export class McpConnection implements ServiceConnection {
     });
   }
 
-  async call(name: OperationName, params: Wire, options: TurnOptions): Promise<Wire> {
+  async call(name: OperationName, params: Wire, options: TurnOptions & ForUser): Promise<Wire> {
     const { tool, request, streams }: Operation = OPERATIONS[name];
     // MCP carries nothing but an object, so anything else is refused here, as the service would.
     if (!isObject(params)) parseRequest(request, params);
-    const { signal, onEvent } = options;
-    if (!streams || !(signal || onEvent)) return await this.#callTool(tool, params);
+    const { signal, onEvent, user } = options;
+    const by = given({ user });
+    if (!streams || !(signal || onEvent)) return await this.#callTool(tool, params, by);
     if (signal?.aborted) throw new SessionError("TURN_INTERRUPTED", { cause: signal.reason });
 
     // MCP does not answer a cancelled call, but an interrupted turn still has a result. So the turn
@@ -51,11 +58,13 @@ export class McpConnection implements ServiceConnection {
     let begun = false;
     const interrupt = () => {
       if (!begun || !signal?.aborted) return;
-      this.#callTool(OPERATIONS.interrupt.tool, { session_id: params.session_id }).catch(() => {});
+      const { session_id } = params;
+      this.#callTool(OPERATIONS.interrupt.tool, { session_id }, by).catch(() => {});
     };
     signal?.addEventListener("abort", interrupt);
     try {
       return await this.#callTool(tool, params, {
+        ...by,
         onNotice({ event }) {
           if (!event) return;
           onEvent?.(event);
@@ -71,7 +80,7 @@ export class McpConnection implements ServiceConnection {
 
   async *subscribe(
     params: Wire,
-    { signal, onOpen }: SubscribeOptions,
+    { signal, onOpen, user }: SubscribeOptions & ForUser,
   ): AsyncIterable<EventEnvelope> {
     let opened = false;
     let after: Wire = {};
@@ -84,6 +93,7 @@ export class McpConnection implements ServiceConnection {
         SESSION_EVENTS.tool,
         { ...params, ...after, follow: true },
         {
+          ...given({ user }),
           signal: stopped,
           onNotice({ event, subscribed }) {
             if (event) return subscription.push(event, JSON.stringify(event).length);
@@ -118,12 +128,13 @@ export class McpConnection implements ServiceConnection {
   async #callTool(
     name: string,
     params: Wire,
-    { signal, onNotice }: CallOptions = {},
+    { signal, onNotice, user }: CallOptions,
   ): Promise<Wire> {
     const call = newId();
     const isModern = this.#client.getProtocolEra() === "modern";
     const meta = {
       [WHOLE_META]: true,
+      ...(user === undefined ? {} : { [USER_META]: user }),
       ...(onNotice ? { [EVENTS_META]: call } : {}),
       ...(onNotice && isModern ? { [LOG_LEVEL_META]: "debug" } : {}),
     };

@@ -9,13 +9,13 @@ import {
 import type { SessionService } from "../../core/session-service.ts";
 import { ApprovalRounds } from "./approval-rounds.ts";
 import { chosenTools, notOffered, type ToolChoice, toolsFor } from "./mcp-tools.ts";
-import { CLIENT_CAPABILITIES_META, LOG_LEVEL_META } from "./meta-keys.ts";
+import { CLIENT_CAPABILITIES_META, LOG_LEVEL_META, USER_META } from "./meta-keys.ts";
 import {
   listSessionResources,
   RESOURCE_TEMPLATES,
   readSessionResource,
 } from "./session-resources.ts";
-import { type NoticeLevel, runToolCall, type ToolCall } from "./tool-call.ts";
+import { failedCall, type NoticeLevel, runToolCall, type ToolCall } from "./tool-call.ts";
 import { instructionsFor } from "./tool-texts.ts";
 
 /** Calls that run at once, over all connections. */
@@ -41,7 +41,8 @@ export type Backpressure = () => Promise<void>;
 export class McpEndpoint {
   readonly #options: McpServerOptions;
   readonly #backpressure: Backpressure;
-  readonly #rounds: ApprovalRounds;
+  /** Of each service, since those of users are services of their own. */
+  readonly #rounds = new WeakMap<SessionService, ApprovalRounds>();
   readonly #chosen: ToolChoice;
   readonly #calls = new Set<Promise<unknown>>();
 
@@ -49,12 +50,14 @@ export class McpEndpoint {
     this.#options = options;
     this.#chosen = chosenTools(options.tools);
     this.#backpressure = backpressure;
-    this.#rounds = new ApprovalRounds(options.service);
   }
 
   /** A protocol server for one connection. */
-  async createServer({ era }: Partial<Pick<McpRequestContext, "era">> = {}): Promise<Server> {
-    const { service, version = "0.0.0" } = this.#options;
+  async createServer(
+    { era }: Partial<Pick<McpRequestContext, "era">> = {},
+    service = this.#options.service,
+  ): Promise<Server> {
+    const { version = "0.0.0" } = this.#options;
     const offered = async () => toolsFor(await service.capabilities(), this.#chosen);
     const instructions =
       this.#options.instructions ??
@@ -79,17 +82,25 @@ export class McpEndpoint {
         const text = `Too many calls at once: ${CALLS_MAX} are running. Try again later.`;
         throw new ProtocolError(ProtocolErrorCode.InternalError, text);
       }
+      const meta = context.mcpReq._meta ?? {};
+      const { [USER_META]: user } = meta;
+      let acting = service;
+      try {
+        if (user !== undefined) acting = service.forUser(user as string);
+      } catch (error) {
+        return failedCall(error);
+      }
       // From 2026 on each request sets its own level, and gets no notifications without one.
       const asked = era === "modern" ? levelOf(context) : connectionLevel;
       return this.#track(
-        runToolCall(service, {
+        runToolCall(acting, {
           name,
           args,
-          meta: context.mcpReq._meta ?? {},
+          meta,
           signal: context.mcpReq.signal,
           wants: (level) => isWanted(level, asked),
           notify: (notification) => this.#notify(context, notification),
-          ...(era === "modern" ? this.#askBetween(context) : askMeanwhile(server, context)),
+          ...(era === "modern" ? this.#askBetween(acting, context) : askMeanwhile(server, context)),
         }),
       );
     });
@@ -116,13 +127,15 @@ export class McpEndpoint {
   }
 
   /** From 2026 on, a server asks with its result, and the client repeats the request with the answers. */
-  #askBetween({ mcpReq }: ServerContext): Pick<ToolCall, "rounds"> {
+  #askBetween(service: SessionService, { mcpReq }: ServerContext): Pick<ToolCall, "rounds"> {
     const { [CLIENT_CAPABILITIES_META]: capabilities } = (mcpReq.envelope ?? {}) as Record<
       string,
       { readonly elicitation?: unknown } | undefined
     >;
     if (!capabilities?.elicitation) return {};
-    return { rounds: { turns: this.#rounds, responses: mcpReq.inputResponses } };
+    const turns = this.#rounds.get(service) ?? new ApprovalRounds(service);
+    this.#rounds.set(service, turns);
+    return { rounds: { turns, responses: mcpReq.inputResponses } };
   }
 
   #track<T>(call: Promise<T>): Promise<T> {

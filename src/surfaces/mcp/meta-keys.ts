@@ -11,6 +11,9 @@ export const EVENTS_META = "rkat/events";
 /** Set to get whole search results, not cut to what a model has room for. */
 export const WHOLE_META = "rkat/whole";
 
+/** The user that a call is for. A model cannot write it, because it is not an argument. */
+export const USER_META = "rkat/user";
+
 /** The log level of a request, in MCP from 2026-07-28 on. */
 export const LOG_LEVEL_META = "io.modelcontextprotocol/logLevel";
 

@@ -48,8 +48,12 @@ export async function runToolCall(
     const result = await runTool(service, call);
     return isInputRequiredResult(result) ? result : toolResult(result, false);
   } catch (error) {
-    return toolResult({ ...wireError(SessionError.from(error)) }, true);
+    return failedCall(error);
   }
+}
+
+export function failedCall(error: unknown): CallToolResult {
+  return toolResult({ ...wireError(SessionError.from(error)) }, true);
 }
 
 function toolResult(structuredContent: Record<string, unknown>, isError: boolean): CallToolResult {

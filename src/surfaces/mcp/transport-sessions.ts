@@ -4,9 +4,12 @@ import {
   type Server,
   WebStandardStreamableHTTPServerTransport,
 } from "@modelcontextprotocol/server";
+import type { SessionService } from "../../core/session-service.ts";
 import { HttpExchange } from "./http-exchange.ts";
 
 interface TransportSession {
+  /** The service that its requests act with. */
+  readonly service: SessionService;
   readonly transport: WebStandardStreamableHTTPServerTransport;
   /** Open requests, streams included. */
   open: number;
@@ -25,26 +28,31 @@ export interface TransportSessionLimits {
  * a transport session, which is not a session of rkat.
  */
 export class TransportSessions {
-  readonly #createServer: () => Promise<Server>;
+  readonly #createServer: (service: SessionService) => Promise<Server>;
   readonly #limits: TransportSessionLimits;
   /** In the order of their last use. */
   readonly #sessions = new Map<string, TransportSession>();
   readonly #sweep: NodeJS.Timeout;
 
-  constructor(createServer: () => Promise<Server>, limits: TransportSessionLimits) {
+  constructor(
+    createServer: (service: SessionService) => Promise<Server>,
+    limits: TransportSessionLimits,
+  ) {
     this.#createServer = createServer;
     this.#limits = limits;
     this.#sweep = setInterval(() => this.#expire(), Math.min(limits.idleMs, 60_000)).unref();
   }
 
-  async handle(request: Request, parsedBody: unknown): Promise<Response> {
+  async handle(request: Request, parsedBody: unknown, service: SessionService): Promise<Response> {
     const id = request.headers.get("mcp-session-id");
     if (id === null) {
-      if (isInitializeRequest(parsedBody)) return await this.#begin(request, parsedBody);
+      if (isInitializeRequest(parsedBody)) return await this.#begin(request, parsedBody, service);
       return refuse(400, -32000, "Bad Request: initialize first, and send the Mcp-Session-Id");
     }
     const session = this.#sessions.get(id);
-    if (!session) return refuse(404, -32001, "Session not found: it ended, initialize again");
+    // To another user, it is as if it had never been there.
+    if (session?.service !== service)
+      return refuse(404, -32001, "Session not found: it ended, initialize again");
     return await this.#serve(id, session, request, parsedBody);
   }
 
@@ -53,8 +61,8 @@ export class TransportSessions {
     await Promise.all([...this.#sessions.keys()].map((id) => this.#end(id)));
   }
 
-  async #begin(request: Request, parsedBody: unknown): Promise<Response> {
-    const server = await this.#createServer();
+  async #begin(request: Request, parsedBody: unknown, service: SessionService): Promise<Response> {
+    const server = await this.#createServer(service);
     if (this.#sessions.size >= this.#limits.sessions && !(await this.#endIdle())) {
       return refuse(503, -32000, `Too many clients: ${this.#limits.sessions} are connected`);
     }
@@ -64,7 +72,7 @@ export class TransportSessions {
       onsessionclosed: () => void this.#sessions.delete(id),
     });
     await server.connect(transport);
-    const session = { transport, open: 0, lastUsed: Date.now() };
+    const session = { service, transport, open: 0, lastUsed: Date.now() };
     this.#sessions.set(id, session);
     const response = await this.#serve(id, session, request, parsedBody);
     if (!response.ok) await this.#end(id);

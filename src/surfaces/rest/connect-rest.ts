@@ -11,8 +11,14 @@ import { joinSignals } from "../../core/join-signals.ts";
 import { parseRequest, subscribe as subscribeRequest } from "../../core/requests.ts";
 import type { SessionService, SubscribeOptions, TurnOptions } from "../../core/session-service.ts";
 import { fromWire } from "../../core/wire.ts";
+import { USER_HEADER } from "../http/acting-service.ts";
 import { OPERATIONS, type Operation } from "../operations.ts";
-import { remoteError, type ServiceConnection, serviceOver } from "../service-client.ts";
+import {
+  type ForUser,
+  remoteError,
+  type ServiceConnection,
+  serviceOver,
+} from "../service-client.ts";
 import { readQuery, writeQuery } from "./query-params.ts";
 
 export interface ConnectRestOptions {
@@ -54,17 +60,17 @@ class RestConnection implements ServiceConnection {
   async call(
     name: keyof typeof OPERATIONS,
     params: Params,
-    { signal, onEvent }: TurnOptions,
+    { signal, onEvent, user }: TurnOptions & ForUser,
   ): Promise<Params> {
     const operation: Operation = OPERATIONS[name];
     if (signal?.aborted) throw new SessionError("TURN_INTERRUPTED", { cause: signal.reason });
     const accept = operation.streams ? "text/event-stream" : "application/json";
-    const response = await this.#send(operation, params, { accept });
+    const response = await this.#send(operation, params, { accept, ...byUser(user) });
     if (!operation.streams) return (await response.json().catch(lost)) as Params;
     // The response shows that the running turn is ours, so an interrupt hits the right one.
     const interrupt = () => {
       const { session_id } = params;
-      this.#send(OPERATIONS.interrupt, { session_id }, {}).catch(() => {});
+      this.#send(OPERATIONS.interrupt, { session_id }, byUser(user)).catch(() => {});
     };
     if (signal?.aborted) interrupt();
     signal?.addEventListener("abort", interrupt);
@@ -81,7 +87,10 @@ class RestConnection implements ServiceConnection {
     }
   }
 
-  async *subscribe(params: Params, options: SubscribeOptions): AsyncGenerator<EventEnvelope> {
+  async *subscribe(
+    params: Params,
+    options: SubscribeOptions & ForUser,
+  ): AsyncGenerator<EventEnvelope> {
     const { signal, release } = joinSignals([options.signal, this.#closed.signal]);
     try {
       yield* this.#events(params, { ...options, signal });
@@ -93,13 +102,13 @@ class RestConnection implements ServiceConnection {
   /** The events, over as many connections as it takes. */
   async *#events(
     params: Params,
-    { signal, onOpen }: SubscribeOptions & { readonly signal: AbortSignal },
+    { signal, onOpen, user }: SubscribeOptions & ForUser & { readonly signal: AbortSignal },
   ): AsyncGenerator<EventEnvelope> {
     let last: string | undefined;
     let failures = 0;
     while (!signal.aborted) {
       try {
-        const headers = { accept: "text/event-stream", "last-event-id": last };
+        const headers = { accept: "text/event-stream", "last-event-id": last, ...byUser(user) };
         const response = await this.#send(SUBSCRIBE, params, headers, signal);
         if (last === undefined) {
           last = response.headers.get("last-event-id") ?? "0";
@@ -162,6 +171,10 @@ class RestConnection implements ServiceConnection {
     if (response.ok) return response;
     throw await refusal(response);
   }
+}
+
+function byUser(user: string | undefined): Readonly<Record<string, string>> {
+  return user === undefined ? {} : { [USER_HEADER]: encodeURIComponent(user) };
 }
 
 function lost(): never {

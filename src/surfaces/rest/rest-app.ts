@@ -4,10 +4,10 @@ import { HTTPException } from "hono/http-exception";
 import { SessionError } from "../../core/errors.ts";
 import { warn } from "../../core/warn.ts";
 import { callOperation } from "../call-operation.ts";
+import { type Acting, actingService, callers } from "../http/acting-service.ts";
 import { BodyReader } from "../http/body-reader.ts";
 import { errorResponse, notValid, shuttingDown } from "../http/error-response.ts";
 import { guardNames } from "../http/guard-names.ts";
-import { hasToken, requireToken } from "../http/require-token.ts";
 import { OPERATIONS, type Operation, type OperationName } from "../operations.ts";
 import { TurnEvents } from "../turn-events.ts";
 import { OpenStreams } from "./open-streams.ts";
@@ -30,16 +30,16 @@ export interface RestApp {
 
 /** Makes the routes: `/`, the operations, `/health`, `/openapi.json` and the event streams. */
 export function createRestApp(options: RestOptions): RestApp {
-  const { service, version = "0.0.0", token } = options;
+  const { service, version = "0.0.0", token, userTokens } = options;
   const onError = options.onError ?? warn;
   const limits = { ...DEFAULT_LIMITS, ...options.limits };
   const bodies = new BodyReader(limits);
-  const turns = new RunningTurns(service, limits.turns);
+  const turns = new RunningTurns(limits.turns);
   const streams = new OpenStreams(limits.streams);
-  const openApi = openApiDocument({ version, token: token !== undefined });
+  const openApi = openApiDocument({ version, token: (token ?? userTokens) !== undefined });
   let draining = false;
 
-  const app = new Hono();
+  const app = new Hono<Acting>();
   app.use(async (context, next) => {
     await next();
     context.header("x-content-type-options", "nosniff");
@@ -56,25 +56,25 @@ export function createRestApp(options: RestOptions): RestApp {
   if (options.cors && options.cors.length > 0) {
     app.use(cors({ origin: [...options.cors], exposeHeaders: ["retry-after", "last-event-id"] }));
   }
-  const needsToken = token !== undefined;
-  const versionFor = (context: Context) =>
-    needsToken && !hasToken(context, token) ? undefined : version;
+  const callerOf = callers(service, options);
+  const needsToken = (token ?? userTokens) !== undefined;
+  const versionFor = (context: Context) => (callerOf(context) ? version : undefined);
   app.get("/", (context) => startPage(context, { version: versionFor(context), needsToken }));
   app.get("/health", (context) => {
     const shown = versionFor(context);
     return context.json({ status: "ok", ...(shown === undefined ? {} : { version: shown }) });
   });
-  if (token !== undefined) app.use(requireToken(token));
+  app.use(actingService(callerOf));
   app.get("/openapi.json", (context) => context.json(openApi));
   app.get("/sessions/:session_id/events", (context) =>
-    sessionEvents(context, service, streams, limits),
+    sessionEvents(context, context.get("service"), streams, limits),
   );
   for (const [name, operation] of Object.entries(OPERATIONS) as [OperationName, Operation][]) {
     const { method, path } = operation.http;
     app.on(method, routeOf(path), async (context) => {
       const params = await paramsOf(context, operation, bodies);
       if (operation.streams) return await answerTurn(context, name, params);
-      return context.json(await callOperation(service, name, params));
+      return context.json(await callOperation(context.get("service"), name, params));
     });
   }
   app.notFound(notFound);
@@ -86,14 +86,19 @@ export function createRestApp(options: RestOptions): RestApp {
   });
 
   /** The turn goes on when its reader leaves. Only an interrupt ends it. */
-  async function answerTurn(context: Context, name: OperationName, params: WireParams) {
+  async function answerTurn(context: Context<Acting>, name: OperationName, params: WireParams) {
     const { session_id: sessionId } = params;
+    const acting = context.get("service");
     if (!/\btext\/event-stream\b/.test(context.req.header("accept") ?? "")) {
-      return context.json(await turns.run(sessionId, () => callOperation(service, name, params)));
+      return context.json(
+        await turns.run(acting, sessionId, () => callOperation(acting, name, params)),
+      );
     }
-    const events = new TurnEvents(service, sessionId);
+    const events = new TurnEvents(acting, sessionId);
     const begin = () =>
-      turns.run(sessionId, () => callOperation(service, name, params, { onEvent: events.push }));
+      turns.run(acting, sessionId, () =>
+        callOperation(acting, name, params, { onEvent: events.push }),
+      );
     return await turnStream(begin, events, streams.open(), limits);
   }
 

@@ -1,13 +1,13 @@
 import type { SessionService } from "../../core/session-service.ts";
+import type { TokenOptions } from "../http/acting-service.ts";
 import type { BodyLimits } from "../http/body-reader.ts";
 import type { NameOptions } from "../http/guard-names.ts";
 
-export interface RestOptions extends NameOptions {
+/** Every request but `/` and `/health` needs a token, if there are any. */
+export interface RestOptions extends NameOptions, TokenOptions {
   readonly service: SessionService;
-  /** Reported by `/`, `/health` and `/openapi.json`. Not told to requests without the token. */
+  /** Reported by `/`, `/health` and `/openapi.json`. Not told to requests without a token. */
   readonly version?: string;
-  /** Every request but `/` and `/health` must send it, as `Authorization: Bearer <token>`. */
-  readonly token?: string;
   readonly limits?: Partial<RestLimits>;
   /** Called for unexpected failures. Default: a process warning. */
   readonly onError?: (error: unknown) => void;

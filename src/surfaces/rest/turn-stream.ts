@@ -46,25 +46,27 @@ async function* frames(events: TurnEvents, turn: Turn): AsyncGenerator<string> {
 
 /** The running turns and compactions. They outlive the requests that started them. */
 export class RunningTurns {
-  readonly #service: Pick<SessionService, "interrupt">;
   readonly #max: number;
-  readonly #sessions = new Map<Promise<unknown>, string>();
+  readonly #turns = new Map<Promise<unknown>, () => Promise<void>>();
   #draining = false;
 
-  constructor(service: Pick<SessionService, "interrupt">, max: number) {
-    this.#service = service;
+  constructor(max: number) {
     this.#max = max;
   }
 
   /** @throws SessionError `SERVICE_UNAVAILABLE` when too many are running, or the server shuts down. */
-  run<Result>(sessionId: string, work: () => Promise<Result>): Promise<Result> {
+  run<Result>(
+    service: Pick<SessionService, "interrupt">,
+    sessionId: string,
+    work: () => Promise<Result>,
+  ): Promise<Result> {
     // The shutdown may have begun while the request's body arrived.
     if (this.#draining) throw shuttingDown();
-    if (this.#sessions.size >= this.#max)
+    if (this.#turns.size >= this.#max)
       throw unavailable(`Too many turns: ${this.#max} are running.`);
     const turn = work();
-    this.#sessions.set(turn, sessionId);
-    const forget = () => this.#sessions.delete(turn);
+    this.#turns.set(turn, () => service.interrupt({ sessionId }));
+    const forget = () => this.#turns.delete(turn);
     turn.then(forget, forget);
     return turn;
   }
@@ -73,12 +75,12 @@ export class RunningTurns {
   async drain(graceMs: number): Promise<void> {
     this.#draining = true;
     const timer = setTimeout(() => {
-      for (const sessionId of this.#sessions.values()) {
+      for (const interrupt of this.#turns.values()) {
         // It may just have ended.
-        this.#service.interrupt({ sessionId }).catch(() => {});
+        interrupt().catch(() => {});
       }
     }, graceMs);
-    await Promise.allSettled(this.#sessions.keys());
+    await Promise.allSettled(this.#turns.keys());
     clearTimeout(timer);
   }
 }
