@@ -62,7 +62,7 @@ export const openProject: Engine = {
       }),
     });
     return {
-      value: service,
+      value: actingFor(workspace, service),
       toolsNote: which === undefined ? undefined : toolsNote(tools, which, config),
       close: () => closeAll([service, stores]),
     };
@@ -70,7 +70,9 @@ export const openProject: Engine = {
 
   async openMemory(workspace, access) {
     const stores = await openStores(workspace, access);
-    const operations = openMemoryOperations(memoryOptions(workspace.config, stores));
+    const operations = openMemoryOperations(
+      memoryOptions(workspace.config, actingFor(workspace, stores)),
+    );
     return { value: operations, close: () => stores.close() };
   },
 
@@ -86,11 +88,21 @@ export const openProject: Engine = {
         summarizer: summarizer === undefined ? "fallback" : await modelsOf(config)(summarizer),
       },
     });
-    const memory = hasCapability(config, "memory-store") ? { memory: stores.memory } : {};
-    return { value: { service, ...memory }, close: () => closeAll([service, stores]) };
+    const { memory } = actingFor(workspace, stores);
+    const remembering = hasCapability(config, "memory-store") ? { memory } : {};
+    return {
+      value: { service: actingFor(workspace, service), ...remembering },
+      close: () => closeAll([service, stores]),
+    };
   },
 
   async projectSessions(workspace) {
+    if (workspace.user !== undefined) {
+      throw new SessionError("INVALID_PARAMS", {
+        message: "The sessions of users are not written as files.",
+        hint: "Leave --user out, and RKAT_USER empty, to write those that belong to no user.",
+      });
+    }
     if (!hasCapability(workspace.config, "session-store")) {
       throw new SessionError("SESSION_PERSISTENCE_DISABLED");
     }
@@ -163,6 +175,14 @@ export const openProject: Engine = {
 
 /** How long `rkat doctor` waits for an embedder. */
 const EMBEDDER_TIMEOUT_MS = 10_000;
+
+/** The same service or stores, for the user that the command names. */
+function actingFor<Acting extends { forUser(user: string): Acting }>(
+  { user }: Workspace,
+  acting: Acting,
+): Acting {
+  return user === undefined ? acting : acting.forUser(user);
+}
 
 /** The model when none is configured. Everything except a turn works without one. */
 const NO_MODEL: LanguageModel = {
@@ -261,17 +281,34 @@ async function openStores(workspace: Workspace, access: StoreAccess): Promise<St
   if (embeds && access === "serve") stores.memory.finishEmbedding().catch(() => {});
   const memory = isHnsw ? await hnswMemory(workspace, stores.memory, embedder) : stores.memory;
   const minScore = config.get("memory.min_score");
+  const floored = (found: MemoryStore) =>
+    minScore === undefined ? found : flooredMemory(found, minScore);
+  const memories = new Set([stores.memory]);
   return {
     ...stores,
-    memory: minScore === undefined ? memory : flooredMemory(memory, minScore),
+    memory: floored(memory),
+    forUser(user) {
+      if (isHnsw) throw oneIndexForAll();
+      const own = stores.forUser(user);
+      memories.add(own.memory);
+      return { ...own, memory: floored(own.memory) };
+    },
     async close() {
       // A command that adds entries waits for their vectors, because its process ends here.
       if (embeds && access === "create") {
-        await withTimeout(stores.memory.finishEmbedding(), VECTORS_TIMEOUT_MS);
+        const embedded = [...memories].map((each) => each.finishEmbedding());
+        await withTimeout(Promise.all(embedded), VECTORS_TIMEOUT_MS);
       }
       await closeAll([memory, stores]);
     },
   };
+}
+
+function oneIndexForAll(): SessionError {
+  return new SessionError("SESSION_USERS_DISABLED", {
+    detail: "The memory store `hnsw` has one index for all.",
+    hint: 'Set store = "sqlite" under [memory].',
+  });
 }
 
 /** After this time the next command, or a server, makes the missing vectors. */

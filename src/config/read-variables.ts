@@ -8,8 +8,11 @@ const PREFIX = "RKAT_";
 /** `RKAT_TRUST=true` trusts the current project for one command. */
 export const TRUST_VARIABLE = "RKAT_TRUST";
 
-/** Variables that cannot be in a file: the token of `rkat serve`, and trust. */
-const NOT_SETTINGS = ["RKAT_TOKEN", TRUST_VARIABLE];
+/** `RKAT_USER=ada` is the default of `--user`. */
+export const USER_VARIABLE = "RKAT_USER";
+
+/** Variables that cannot be in a file: the token of `rkat serve`, trust, and the user. */
+const NOT_SETTINGS = ["RKAT_TOKEN", TRUST_VARIABLE, USER_VARIABLE];
 
 /** Reads `RKAT_MODEL`, `RKAT_COMPACTION__RECENT_TURN_BUDGET` and so on. Empty variables are ignored. */
 export function readVariables(env: Environment): ConfigSource {

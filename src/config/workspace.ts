@@ -6,7 +6,7 @@ import { lookAt, lookAtFile, makeFile, makeFolder, publish } from "../files/plai
 import type { Config } from "./config.ts";
 import { findProject, userConfigFile } from "./config-places.ts";
 import { loadConfig } from "./load-config.ts";
-import type { Environment } from "./read-variables.ts";
+import { type Environment, USER_VARIABLE } from "./read-variables.ts";
 import type { SettingKey } from "./settings.ts";
 import { type Trust, type TrustedPlaces, trust, trustIn } from "./trust.ts";
 
@@ -17,6 +17,8 @@ export interface Workspace {
   readonly dataFolder: string;
   readonly storeFile: string;
   readonly files: ConfigFiles;
+  /** The user that the command acts for, if it names one. */
+  readonly user: string | undefined;
   readonly config: Config;
   /** What the user should know about the settings. */
   readonly notes: readonly string[];
@@ -38,8 +40,9 @@ interface Surroundings {
 export async function openWorkspace(
   surroundings: Surroundings,
   dir: string | undefined,
+  user?: string,
 ): Promise<Workspace> {
-  const { workspace, problem } = await examineWorkspace(surroundings, dir);
+  const { workspace, problem } = await examineWorkspace(surroundings, dir, user);
   if (problem) throw problem;
   return workspace;
 }
@@ -48,6 +51,8 @@ export async function openWorkspace(
 export async function examineWorkspace(
   { cwd, env }: Surroundings,
   dir: string | undefined,
+  // An empty variable counts as none.
+  user = env[USER_VARIABLE] || undefined,
 ): Promise<{ readonly workspace: Workspace; readonly problem: SessionError | undefined }> {
   const folder = dir === undefined ? findProject(cwd, env) : resolve(cwd, dir);
   const dataFolder = join(folder, ".rkat");
@@ -60,7 +65,7 @@ export async function examineWorkspace(
     isTrusted: trusted.folder,
     env,
   });
-  return { workspace: { ...places, files, config, notes, trust: trusted }, problem };
+  return { workspace: { ...places, files, user, config, notes, trust: trusted }, problem };
 }
 
 const SETTING_OF = {

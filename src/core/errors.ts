@@ -107,7 +107,7 @@ export const ERRORS = {
   },
   SESSION_USERS_DISABLED: {
     message: "This service cannot keep users apart.",
-    hint: "Pass `stores` that have `forUser` to createSessionService(), such as sqliteStores({ path }), and no other `memory` or knowledge store.",
+    hint: "Pass `stores` that have `forUser` to createSessionService(), such as sqliteStores({ path }), and no other memory or knowledge store; for a command, set session_store = true under [capabilities].",
     httpStatus: 501,
     jsonRpcCode: -32033,
     exitCode: 40,

@@ -182,7 +182,13 @@ function overJsonRpc(service: SessionService): SessionService {
 }
 
 async function overMcp(service: SessionService, as: { token: string; era?: "legacy" }) {
-  const server = await serveMcpHttp({ service, port: 0, token: "root", userTokens: TOKENS });
+  const server = await serveMcpHttp({
+    service,
+    port: 0,
+    token: "root",
+    userTokens: TOKENS,
+    tools: ["all"],
+  });
   const client = await connectMcp({ url: server.url, ...as });
   onTestFinished(async () => {
     await client.close();
@@ -273,7 +279,7 @@ test("a user's name arrives over every surface as it was given", async () => {
   const name = "Ada Lovelace/é %41+&日本 👩";
   const rest = await serveRest({ service, port: 0 });
   onTestFinished(() => rest.close({ graceMs: 0 }));
-  const mcp = await serveMcpHttp({ service, port: 0 });
+  const mcp = await serveMcpHttp({ service, port: 0, tools: ["all"] });
   const overHttp = await connectMcp({ url: mcp.url });
   onTestFinished(async () => {
     await overHttp.close();

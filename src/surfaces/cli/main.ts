@@ -107,6 +107,7 @@ async function createProgram(args: readonly string[], context: CliContext): Prom
     .description("Sessions that remember: an agent that outlives its context window.")
     .version(context.version, "-V, --version", "print the version")
     .option("--dir <path>", "the project's folder (default: the one around the current folder)")
+    .option("--user <name>", "act for this user, and see nothing of others (default: RKAT_USER)")
     .helpOption("-h, --help", "print this help")
     .helpCommand(false)
     .configureHelp({ showGlobalOptions: true, sortSubcommands: false })
@@ -162,10 +163,15 @@ Examples:
   rkat memory search "why did we choose SQLite"
 `;
 
+/** Options before the command that take a value. */
+const GLOBAL_OPTIONS = ["--dir", "--user"];
+
 function commandsFor(args: readonly string[]): Promise<readonly Register[]> {
-  const [first = "", next] = args[0] === "--dir" ? args.slice(2) : args;
+  let at = 0;
+  while (GLOBAL_OPTIONS.includes(args[at] ?? "")) at += 2;
+  const [first = "", next] = args.slice(at);
   if (first === "-V" || first === "--version") return Promise.resolve([]);
   const all = Object.entries(COMMANDS);
-  const named = all.filter(([names]) => names.split(" ").includes(first));
-  return Promise.all((named.length > 0 ? named : all).map(([, load]) => load(next)));
+  const found = all.filter(([names]) => names.split(" ").includes(first));
+  return Promise.all((found.length > 0 ? found : all).map(([, load]) => load(next)));
 }

@@ -1,7 +1,7 @@
 import { type Command, InvalidArgumentError } from "commander";
 import { textList, wholeNumber } from "../../../config/setting-kind.ts";
-import { SessionError } from "../../../core/errors.ts";
-import { given } from "../../../core/fields.ts";
+import { errorText, SessionError } from "../../../core/errors.ts";
+import { given, isObject } from "../../../core/fields.ts";
 import type { CliContext } from "../cli-context.ts";
 import { oneLine } from "../render/printable.ts";
 import { printFailure } from "../terminal/print.ts";
@@ -12,6 +12,7 @@ import { withService } from "./with-service.ts";
 interface HttpFlags {
   readonly port: number;
   readonly host: string;
+  readonly userTokens?: string;
   readonly allowHost?: readonly string[];
 }
 
@@ -41,6 +42,7 @@ export function serveCommand(program: Command, context: CliContext): void {
     )
     .option("--max-turns <n>", "limit of turns that run at once", flagOf(wholeNumber))
     .action(async ({ port, host, allowHost, cors, maxTurns, ...flags }: ServeFlags) => {
+      const userTokens = await userTokensIn(flags.userTokens);
       const { serveRest } = await import("../../rest/serve-rest.ts");
       const token = flags.token ?? (terminal.env.RKAT_TOKEN || undefined);
       await withService(
@@ -54,10 +56,10 @@ export function serveCommand(program: Command, context: CliContext): void {
               port,
               host,
               limits: given({ turns: maxTurns }),
-              ...given({ token, hosts: allowHost, cors }),
+              ...given({ token, userTokens, hosts: allowHost, cors }),
               onError: (error) => void printFailure(terminal, SessionError.from(error)),
             });
-            const guarded = token === undefined ? "no token" : "with a token";
+            const guarded = (token ?? userTokens) === undefined ? "no token" : "with a token";
             await terminal.stderr.write(
               `Serving ${oneLine(folder, 200)} at ${server.url} (${guarded}). Press Ctrl-C to stop.\n`,
             );
@@ -103,7 +105,8 @@ export function mcpCommand(program: Command, context: CliContext): void {
             }
             const { serveMcpHttp } = await import("../../mcp/serve-mcp-http.ts");
             const token = terminal.env.RKAT_TOKEN || undefined;
-            const names = given({ token, hosts: allowHost });
+            const userTokens = await userTokensIn(flags.userTokens);
+            const names = given({ token, userTokens, hosts: allowHost });
             const options = { service, version, port, host, tools, ...names };
             const server = await serveMcpHttp(options);
             await terminal.stderr.write(`Serving MCP at ${server.url}. Press Ctrl-C to stop.\n`);
@@ -150,7 +153,31 @@ function addHttpFlags(command: Command, port: number): Command {
       "the address to listen on; other than loopback needs RKAT_TOKEN",
       "127.0.0.1",
     )
+    .option("--user-tokens <file>", 'tokens that act for one user each: {"ada": "9f2c…"} (JSON)')
     .option("--allow-host <name>", "another host name of this server (repeatable)", listFlag);
+}
+
+/** @throws SessionError `INVALID_CONFIG` */
+async function userTokensIn(
+  file: string | undefined,
+): Promise<Readonly<Record<string, string>> | undefined> {
+  if (file === undefined) return undefined;
+  const { readFile } = await import("node:fs/promises");
+  const hint = 'Write a JSON object with a token for each user: {"ada": "9f2c…"}.';
+  let tokens: unknown;
+  try {
+    tokens = JSON.parse(await readFile(file, "utf8"));
+  } catch (error) {
+    // What a parser quotes may be a token.
+    const problem = error instanceof SyntaxError ? "It is not JSON." : errorText(error);
+    const detail = `The tokens of users cannot be read from ${file}. ${problem}`;
+    throw new SessionError("INVALID_CONFIG", { detail, hint });
+  }
+  if (isObject(tokens) && Object.values(tokens).every((token) => typeof token === "string")) {
+    return tokens as Readonly<Record<string, string>>;
+  }
+  const detail = `${file} has something else than users and their tokens.`;
+  throw new SessionError("INVALID_CONFIG", { detail, hint });
 }
 
 function origins(text: string, before?: readonly string[]): readonly string[] {

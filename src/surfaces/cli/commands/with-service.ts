@@ -7,7 +7,8 @@ import type { Terminal } from "../terminal/terminal.ts";
 
 /** The project that the command line names. */
 export function workspaceOf(context: CliContext, command: Command): Promise<Workspace> {
-  return openWorkspace(context.terminal, command.optsWithGlobals<{ dir?: string }>().dir);
+  const { dir, user } = command.optsWithGlobals<{ dir?: string; user?: string }>();
+  return openWorkspace(context.terminal, dir, user);
 }
 
 interface ServiceAccess {

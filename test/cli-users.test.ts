@@ -1,0 +1,127 @@
+import { once } from "node:events";
+import { createInterface } from "node:readline";
+import type { Readable } from "node:stream";
+import { expect, test } from "vitest";
+import { connectRest } from "../src/rest.ts";
+import { providerForTest } from "./support/provider-for-test.ts";
+import { Project } from "./support/rkat-process.ts";
+
+const PIN = "My PIN is 5128. Always answer in French.";
+
+/** What the commands that read print for a user, or for nobody. */
+async function shownTo(project: Project, user: string | undefined): Promise<string> {
+  const as = user === undefined ? [] : ["--user", user];
+  const shown = await Promise.all(
+    [
+      ["sessions", "list", "--json"],
+      ["memory", "search", "PIN", "--json"],
+      ["memory", "list", "--json"],
+      ["memory", "stats", "--json"],
+      ["history", "search", "PIN", "--json"],
+      ["knowledge", "list", "--json"],
+    ].map((command) => project.json([...as, ...command])),
+  );
+  return JSON.stringify(shown);
+}
+
+test("what one user says to the command is shown to no other, nor without a user", async () => {
+  const provider = await providerForTest();
+  const project = await Project.open({ provider });
+  expect(await project.rkat(["--user", "ada", "run", PIN])).toMatchObject({ code: 0 });
+  const adas = await shownTo(project, "ada");
+  expect(adas).toContain("5128");
+  expect(adas).toContain("Always answer in French.");
+  for (const user of ["bob", undefined]) {
+    const shown = await shownTo(project, user);
+    expect(shown).not.toContain("5128");
+    expect(shown).not.toContain("French");
+  }
+  await project.rkat(["--user", "bob", "run", "hello"]);
+  const [asked, told] = [provider.requests.at(-1), provider.requests.at(-2)];
+  expect(JSON.stringify(asked?.body)).not.toContain("French");
+  expect(JSON.stringify(told?.body)).toContain("French");
+});
+
+test("a session of another user has no name that finds it", async () => {
+  const project = await Project.open({ provider: await providerForTest() });
+  const args = ["run", "hello", "--output", "json"];
+  const { session_id: id } = (await project.json(["--user", "ada", ...args])) as {
+    session_id: string;
+  };
+  for (const command of [
+    ["sessions", "show", id],
+    ["sessions", "show", id.slice(0, 13)],
+    ["sessions", "show", "last"],
+    ["sessions", "delete", id, "--yes"],
+    ["resume", id, "go on"],
+    ["continue", "go on"],
+  ]) {
+    const { code, stdout, stderr } = await project.rkat([...command, "--user", "bob"]);
+    expect([command, code, stdout], stderr).toEqual([command, 10, ""]);
+  }
+  const env = { RKAT_USER: "ada" };
+  expect(await project.rkat(["sessions", "show", "last"], "", env)).toMatchObject({ code: 0 });
+  expect(await project.rkat(["resume", id, "go on"], "", env)).toMatchObject({ code: 0 });
+});
+
+test("a bad name of a user is refused with the reason", async () => {
+  const project = await Project.open();
+  for (const command of [
+    ["sessions", "list"],
+    ["memory", "search", "x"],
+  ]) {
+    const { code, stderr } = await project.rkat(["--user", "a\nb", ...command]);
+    expect([code, stderr]).toEqual([2, expect.stringContaining("user: must not have control")]);
+  }
+});
+
+test("sessions of users are not written as files, and the command says so", async () => {
+  const project = await Project.open();
+  const { code, stderr } = await project.rkat(["--user", "ada", "sessions", "project"]);
+  expect(stderr).toContain("The sessions of users are not written as files.");
+  expect(code).toBe(2);
+});
+
+test("a server with tokens of users acts for the user of each token", async () => {
+  const project = await Project.open({ provider: await providerForTest() });
+  const tokens = { ada: "token-of-ada", bob: "token-of-bob" };
+  project.write("tokens.json", JSON.stringify(tokens));
+  const args = ["serve", "--port", "0", "--user-tokens", "tokens.json"];
+  const { child, ended } = project.start(args);
+  const [line] = (await once(createInterface({ input: child.stderr as Readable }), "line")) as [
+    string,
+  ];
+  const url = /http:\S+/.exec(line)?.[0] ?? "";
+  const [ada, bob] = Object.values(tokens).map((token) => connectRest({ url, token }));
+  const created = await ada?.createSession({});
+  if (!created || !bob) throw new Error("unreachable");
+  await ada?.startTurn({ ...created, prompt: PIN, origin: { author: "user" } });
+  expect(JSON.stringify(await ada?.searchHistory({ query: "PIN" }))).toContain("5128");
+  expect(await bob.searchHistory({ query: "PIN" })).toEqual([]);
+  await expect(bob.read(created)).rejects.toMatchObject({ code: "SESSION_NOT_FOUND" });
+  await expect(connectRest({ url }).list({})).rejects.toMatchObject({ code: "UNAUTHORIZED" });
+  child.kill("SIGINT");
+  await ended;
+});
+
+test.each([
+  ["is not there", undefined, /cannot be read from tokens.json/],
+  ["is not JSON", "ada = secret-5128", /It is not JSON/],
+  ["has something else", '["secret-5128"]', /something else than users and their tokens/],
+  ["has one token twice", '{"ada": "secret-5128", "bob": "secret-5128"}', /the same token/],
+  ["has a bad name", '{"a\\nb": "secret-5128"}', /user: must not have control/],
+])("a file of tokens that %s is refused, and no token is shown", async (_, content, message) => {
+  const project = await Project.open();
+  if (content !== undefined) project.write("tokens.json", content);
+  for (const command of [["serve"], ["mcp", "--http"]]) {
+    const { code, stderr } = await project.rkat([
+      ...command,
+      "--port=0",
+      "--user-tokens",
+      "tokens.json",
+    ]);
+    expect(stderr).toMatch(message);
+    expect(stderr).not.toContain("secret");
+    expect(code).not.toBe(0);
+  }
+});
