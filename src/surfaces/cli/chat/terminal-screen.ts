@@ -341,7 +341,7 @@ export class TerminalScreen implements ChatScreen {
 
   #ask({ text }: Question): void {
     this.#editor.setText("");
-    this.#asking.show((columns) => ["", ...wrap(text, columns)]);
+    this.#asking.show((columns) => wrap(text, columns));
     this.#tui.requestRender();
   }
 

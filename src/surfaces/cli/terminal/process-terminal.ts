@@ -1,5 +1,6 @@
 import { once } from "node:events";
 import { constants } from "node:os";
+import { setTimeout as sleep } from "node:timers/promises";
 import { ERRORS } from "../../../core/errors.ts";
 import { WARNING_NAME } from "../../../core/warn.ts";
 import type { Output, ScreenOwner, TakenScreen, Terminal } from "./terminal.ts";
@@ -72,9 +73,9 @@ function takeScreen({ onStray, restore }: ScreenOwner): TakenScreen {
 }
 
 async function suspend(): Promise<void> {
-  const continued = once(process, "SIGCONT");
   process.kill(process.pid, "SIGTSTP");
-  await continued;
+  // The process stops above, and goes on here. Without a shell that stops programs, it goes on at once.
+  await sleep(50);
 }
 
 function outputOf(stream: NodeJS.WriteStream): Output {
