@@ -206,3 +206,15 @@ test("what was allowed for good is listed and revoked, for the session and for t
   expect(wrong.code).toBe(2);
   expect(wrong.stderr).toContain("rkat approvals rules");
 });
+
+test("a denial in another process shows what is learned from it, and how to refuse that", async () => {
+  const project = await projectThatAsks(asks("a"));
+  await project.rkat(["run", "what time is it?"]);
+  const denied = await project.rkat(["approvals", "deny", "--reason", "Look at the clock."]);
+  expect(denied.stderr).toMatch(
+    /learned for new sessions: When you are about to call datetime.*Look at the clock.*To refuse it: rkat knowledge forget rule:\S+\n$/,
+  );
+  const [, id = ""] = /forget (\S+)/.exec(denied.stderr) ?? [];
+  await project.rkat(["knowledge", "forget", id]);
+  expect(await project.json(["knowledge", "list", "--kind=rule", "--json"])).toEqual([]);
+});

@@ -10,6 +10,7 @@ import { timeAgo } from "../render/amounts.ts";
 import { oneLine } from "../render/printable.ts";
 import { type Style, styleFor } from "../render/style.ts";
 import { renderCall } from "../terminal/approval-prompt.ts";
+import { learnedNote, RULES_SEARCHED } from "../terminal/learned-rules.ts";
 import { printJson } from "../terminal/print.ts";
 import { approvalRulesCommands } from "./approval-rules-commands.ts";
 import { withService } from "./with-service.ts";
@@ -60,6 +61,7 @@ export function approvalsCommand(program: Command, context: CliContext): void {
       .action((name: string | undefined, { session, reason, json }: AnswerFlags) =>
         withService(context, answer, async (service) => {
           const { approvalId, sessionId } = await find(service, name, session);
+          const before = await rulesOf(service);
           const answered = await service.answerApproval({
             sessionId,
             approvalId,
@@ -72,11 +74,20 @@ export function approvalsCommand(program: Command, context: CliContext): void {
             ? "The turn continues."
             : `Continue with \`rkat resume ${sessionId.slice(0, 13)}\`.`;
           await terminal.stderr.write(`${word}. ${next}\n`);
+          if (answered.continues) return;
+          const known = new Set(before.map(({ id }) => id));
+          const learned = (await rulesOf(service)).filter(({ id }) => !known.has(id));
+          for (const rule of learned) await terminal.stderr.write(`${learnedNote(rule)}\n`);
         }),
       );
   }
 
   approvalRulesCommands(approvals, context);
+}
+
+/** A rule that a denial makes. Where nothing is learned, there are none. */
+function rulesOf(service: SessionService) {
+  return service.listKnowledge({ kind: "rule", limit: RULES_SEARCHED }).catch(() => []);
 }
 
 type Found = Pick<PendingApproval, "approvalId" | "sessionId">;

@@ -1,8 +1,9 @@
 import type { EventEnvelope, SessionEvent } from "../../../core/event.ts";
+import type { KnowledgeEntry } from "../../../core/knowledge.ts";
 import type { SessionService } from "../../../core/session-service.ts";
 import { oneLine } from "../render/printable.ts";
 
-const RULES_SEARCHED = 100;
+export const RULES_SEARCHED = 100;
 const TEXT_SHOWN = 200;
 
 /** Watches a turn for words that teach the project, and then tells the user which rules are new. */
@@ -35,11 +36,13 @@ export class LearnedRules {
           restsOn.some(({ sessionId, seq = 0 }) => sessionId === this.#sessionId && seq >= from)
         );
       })
-      .map(
-        ({ id, content }) =>
-          `learned for new sessions: ${oneLine(content, TEXT_SHOWN)} To refuse it: rkat knowledge forget ${id}`,
-      );
+      .map(learnedNote);
   }
+}
+
+/** Tells the user of a new rule, and how to refuse it. */
+export function learnedNote({ id, content }: Pick<KnowledgeEntry, "id" | "content">): string {
+  return `learned for new sessions: ${oneLine(content, TEXT_SHOWN)} To refuse it: rkat knowledge forget ${id}`;
 }
 
 function mayTeach(event: SessionEvent): boolean {
