@@ -19,21 +19,22 @@ export function likelihoodOf(
 ): Likelihood {
   const { flags } = index.columns;
   const { asksForAnswers, asksWhen, time: inTime } = question;
-  const assistant = asksForAnswers ? undefined : index.labelNumber("assistant");
+  const others = asksForAnswers ? [] : OTHERS.flatMap((label) => index.labelNumber(label) ?? []);
   const isNamed = speakersNamed(index, question);
   const newest = inTime ? newestTime(index) : 0;
 
   const speakerOf = (slot: number) => index.details(slot).speaker[slot] ?? 0;
-  const byAssistant = (slot: number) =>
-    assistant !== undefined &&
-    (index.details(slot).role[slot] === assistant || speakerOf(slot) === assistant);
+  const otherOf = (slot: number) => {
+    const role = index.details(slot).role[slot] ?? 0;
+    return others.find((label) => label === role || label === speakerOf(slot));
+  };
   const withoutTime = (slot: number) => asksWhen && ((flags[slot] ?? 0) & ENTRY_SAYS_WHEN) === 0;
   const fromTime = (slot: number) =>
     inTime?.(index.details(slot).time[slot] ?? Number.NaN, newest) ?? false;
 
   const likelihood = (slot: number) =>
     (isNamed(speakerOf(slot)) ? weights.speakerNamed : 1) *
-    (byAssistant(slot) ? weights.assistant : 1) *
+    (otherOf(slot) === undefined ? 1 : weights.assistant) *
     (withoutTime(slot) ? weights.withoutTime : 1) *
     (fromTime(slot) ? weights.inTime : 1);
   const parts = (slot: number) => {
@@ -46,13 +47,19 @@ export function likelihoodOf(
         times: weights.speakerNamed,
       });
     }
-    if (byAssistant(slot)) found.push({ name: "role", of: "assistant", times: weights.assistant });
+    const other = otherOf(slot);
+    if (other !== undefined) {
+      found.push({ name: "role", of: index.label(other) ?? "", times: weights.assistant });
+    }
     if (withoutTime(slot)) found.push({ name: "says no time", times: weights.withoutTime });
     if (fromTime(slot)) found.push({ name: "from that time", times: weights.inTime });
     return found;
   };
   return Object.assign(likelihood, { parts });
 }
+
+/** Roles and speakers that decide nothing: models, and what came out of a tool, a file or a program. */
+const OTHERS: readonly string[] = ["assistant", "model", "tool", "file", "program"];
 
 /** An upper bound of the likelihood. */
 export function maxLikelihood(

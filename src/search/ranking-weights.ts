@@ -21,7 +21,7 @@ export interface RankingWeights {
   readonly session: number;
   /** Factor of an entry whose speaker the question names. */
   readonly speakerNamed: number;
-  /** Factor of what the assistant said. */
+  /** Factor of what the assistant, a tool, a file or a program said. */
   readonly assistant: number;
   /** Factor of an entry that names no time, when the question asks for one. */
   readonly withoutTime: number;

@@ -51,7 +51,7 @@ import { contextView } from "./context-view.ts";
 import { askerOf, KnowledgeOperations } from "./knowledge-operations.ts";
 import { LiveSession } from "./live-session.ts";
 import { LiveSessions } from "./live-sessions.ts";
-import { memoryOperations, searchWithout } from "./memory-operations.ts";
+import { memoryOperations, searchFor } from "./memory-operations.ts";
 import { openingEvents } from "./opening-events.ts";
 import { ReaderQueues } from "./reader-queues.ts";
 import { redactingStores } from "./redacting-stores.ts";
@@ -204,8 +204,11 @@ export class LocalSessionService implements SessionService {
     this.#toolsOf = sessionTools(options, {
       searchMemory: this.#searchesMemory
         ? (request, sessionId) => {
-            const shown = live.historyOf(sessionId).map(({ id }) => `${sessionId}:${id}`);
-            return searchWithout(new Set(shown), request, (wider) => this.searchMemory(wider));
+            const shown = new Set(live.historyOf(sessionId).map(({ id }) => `${sessionId}:${id}`));
+            const unseen = (hits: readonly MemoryHit[]) => hits.filter(({ id }) => !shown.has(id));
+            return searchFor(request.limit, unseen, (limit) =>
+              this.searchMemory({ query: [...request.queries], limit }),
+            );
           }
         : undefined,
       searchHistory: this.#has("session-store") ? this.#searchHistory : undefined,

@@ -51,8 +51,10 @@ export function memoryOperations(
     async search({ maxTokens, ...query }) {
       const memory = requireSearchableMemory(options);
       await projectedIfPossible();
-      const limit = options.memoryResults ?? SEARCH_LIMIT_DEFAULT;
-      const hits = await memory.search({ limit, ...query });
+      const { limit = options.memoryResults ?? SEARCH_LIMIT_DEFAULT } = query;
+      const hits = await searchFor(limit, withoutCopies, (wider) =>
+        memory.search({ ...query, limit: wider }),
+      );
       const learned = hits.flatMap(({ id, kind }) => (kind === "message" ? [] : [id]));
       // What was found is evicted last. A failure to note that must not fail the search.
       if (learned.length > 0) {
@@ -90,20 +92,42 @@ export function memoryOperations(
 /** The most results that a search can be asked for. */
 const SEARCH_LIMIT_MAX = 1000;
 
-/** Searches for entries that are not hidden. It asks for more as long as hidden ones take their places. */
-export async function searchWithout(
-  hidden: ReadonlySet<string>,
-  request: { readonly query: string; readonly limit: number },
-  search: (request: { query: string; limit: number }) => Promise<readonly MemoryHit[]>,
+/** Searches for `count` hits that are kept. It asks for more as long as others take their places. */
+export async function searchFor(
+  count: number,
+  kept: (hits: readonly MemoryHit[]) => readonly MemoryHit[],
+  search: (limit: number) => Promise<readonly MemoryHit[]>,
 ): Promise<readonly MemoryHit[]> {
-  for (let limit = request.limit; ; limit = Math.min(4 * limit, SEARCH_LIMIT_MAX)) {
-    const hits = await search({ query: request.query, limit });
-    const wanted = hits.filter(({ id }) => !hidden.has(id));
-    if (wanted.length >= request.limit || hits.length < limit || limit >= SEARCH_LIMIT_MAX) {
-      return wanted.slice(0, request.limit);
+  for (let limit = count; ; limit = Math.min(4 * limit, SEARCH_LIMIT_MAX)) {
+    const hits = await search(limit);
+    const wanted = kept(hits);
+    if (wanted.length >= count || hits.length < limit || limit >= SEARCH_LIMIT_MAX) {
+      return wanted.slice(0, count);
     }
   }
 }
+
+/** Leaves out what models, tools and files say in the same words as a hit that is the user's own. */
+function withoutCopies(hits: readonly MemoryHit[]): readonly MemoryHit[] {
+  const own = new Set(hits.filter(isOwn).map(wordsIn));
+  return hits.filter((hit) => isOwn(hit) || !own.has(wordsIn(hit)));
+}
+
+function isOwn({ role, speaker }: MemoryHit): boolean {
+  return role === "user" && (speaker === undefined || !NOT_TYPED.test(speaker));
+}
+
+/** Authors of user messages that the user did not write. */
+const NOT_TYPED = /^(?:model|file|program)$|\((?:model|file|program)\)$/;
+
+/** The words of a text in small letters, without articles and the beginning of a fact. */
+function wordsIn({ content, kind }: MemoryHit): string {
+  const text = kind === "fact" ? content.replace(/^Tool '[^']{0,200}' result: /, "") : content;
+  const words = text.toLowerCase().split(/[^a-z0-9\u0080-\uffff]+/);
+  return words.filter((word) => !ARTICLES.has(word)).join(" ");
+}
+
+const ARTICLES: ReadonlySet<string> = new Set(["", "a", "an", "the"]);
 
 /**
  * The same operations without a service, for a command that only works with memory. It loads

@@ -12,13 +12,15 @@ const RESULT_TOKENS_MAX = 2_000;
 const TOKENS_DEFAULT = 4_000;
 const TOKENS_MAX = 16_000;
 
+const PHRASINGS_MAX = 5;
+
 /** Finds what the session's window does not show. */
 export type SearchForModel = (
-  request: { readonly query: string; readonly limit: number },
+  request: { readonly queries: readonly string[]; readonly limit: number },
   sessionId: string,
 ) => Promise<readonly MemoryHit[]>;
 
-/** The specification's `memory_search`: finds what compaction removed, by its meaning. */
+/** The specification's `memory_search`. It takes several phrasings of a question, because most memories compare words. */
 export function memorySearchTool(search: SearchForModel): Tool {
   return defineTool({
     name: "memory_search",
@@ -26,8 +28,10 @@ export function memorySearchTool(search: SearchForModel): Tool {
       "Search semantic memory for past conversation content. Memory contains text from earlier conversation turns that were compacted away to save context space.",
     input: z.object({
       query: z
-        .string()
-        .describe("Natural language search query describing what you want to recall."),
+        .union([z.string(), z.array(z.string()).min(1).max(PHRASINGS_MAX)])
+        .describe(
+          'What you want to recall. Better than one question are 2 to 5 phrasings of it in an array, each with other words that may have been used: ["which port does staging use", "staging server address", "test environment listens on"].',
+        ),
       limit: z
         .int()
         .min(0)
@@ -43,7 +47,7 @@ export function memorySearchTool(search: SearchForModel): Tool {
     }),
     async execute({ query, limit, max_tokens }, { sessionId }) {
       const most = Math.min(limit ?? LIMIT_DEFAULT, LIMIT_MAX);
-      const hits = await search({ query, limit: most }, sessionId);
+      const hits = await search({ queries: [query].flat(), limit: most }, sessionId);
       const tokens = Math.min(max_tokens ?? TOKENS_DEFAULT, TOKENS_MAX);
       return withinTokens(hits, tokens, RESULT_TOKENS_MAX).map(specifiedResult);
     },
