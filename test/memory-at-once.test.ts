@@ -1,5 +1,7 @@
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
+import { z } from "zod";
+import { defineTool } from "../src/core/tool.ts";
 import { createSessionService, type ServiceOptions } from "../src/index.ts";
 import { sqliteStores } from "../src/sqlite.ts";
 import { type ScriptedReply, scriptedModel } from "../src/testing.ts";
@@ -87,4 +89,37 @@ test("a session without memory stays out", async () => {
   const { sessionId } = await service.createSession({ memory: false });
   await service.startTurn({ sessionId, prompt: "The port of staging is 4310." });
   expect(await service.listMemory({})).toEqual([]);
+});
+
+test("what the user said comes before the results of tools, and is shown once however often they repeat it", async () => {
+  const said = "Staging uses port 4310 behind the proxy.";
+  const look = defineTool({
+    name: "look",
+    description: "Looks.",
+    input: z.object({ what: z.string() }),
+    execute: ({ what }) => (what === "copy" ? said : `The port of staging: ${what} staging port.`),
+  });
+  const calls = ["copy", "other"].map((what) => ({ id: what, name: "look", args: { what } }));
+  const { service, newSession } = await open([{ toolCalls: calls }, "Noted."], { tools: [look] });
+  await service.startTurn({ sessionId: await newSession(), prompt: said });
+  const facts = await service.searchMemory({ query: "port staging", kind: "fact" });
+  expect(facts).toHaveLength(2);
+  const hits = await service.searchMemory({ query: "which port does staging use" });
+  expect(hits.map(({ kind, content }) => [kind, content.slice(0, 30)])).toEqual([
+    ["message", said.slice(0, 30)],
+    ["fact", "Tool 'look' result: The port o"],
+  ]);
+});
+
+test("a model asks in several ways at once, and gets each entry once", async () => {
+  const queries = ["test environment address", "which port does staging use"];
+  const { service, model, newSession } = await open([
+    "Noted.",
+    { toolCalls: [{ id: "call", name: "memory_search", args: { query: queries } }] },
+    "4310",
+  ]);
+  const prompt = "Staging uses port 4310 behind the proxy.";
+  await service.startTurn({ sessionId: await newSession(), prompt });
+  await service.startTurn({ sessionId: await newSession(), prompt: "Where is it?" });
+  expect(found(model)).toEqual([prompt]);
 });
