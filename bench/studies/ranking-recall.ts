@@ -1,7 +1,7 @@
 import { parseArgs } from "node:util";
 import { findEntries } from "../../src/search/find-entries.ts";
-import { indexedEntry, inMemoryIndex } from "../../src/search/in-memory-index.ts";
 import { RANKING, type RankingWeights } from "../../src/search/ranking-weights.ts";
+import { indexedEntry, inMemoryIndex } from "../../test/support/in-memory-index.ts";
 import type { Conversation } from "../data/conversation.ts";
 import type { Dataset } from "../data/dataset.ts";
 import { type Measures, meanMeasures, measure } from "../recall/measures.ts";

@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { indexedEntry, inMemoryIndex } from "../../test/support/in-memory-index.ts";
 import type { MemoryEntry } from "../core/memory-store.ts";
 import { type EntryQuery, findEntries } from "./find-entries.ts";
-import { indexedEntry, inMemoryIndex } from "./in-memory-index.ts";
 import { readQuestion } from "./question.ts";
 import { scoreOf } from "./score.ts";
 

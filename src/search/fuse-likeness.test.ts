@@ -1,7 +1,11 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import {
+  type InMemoryIndex,
+  indexedEntry,
+  inMemoryIndex,
+} from "../../test/support/in-memory-index.ts";
 import { fuseLikeness, type Likenesses } from "./fuse-likeness.ts";
-import { type InMemoryIndex, indexedEntry, inMemoryIndex } from "./in-memory-index.ts";
 
 const WORDS = "boat mast sail rope oar hull paint carpenter harbour storm".split(" ");
 

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { indexedEntry, inMemoryIndex } from "../in-memory-index.ts";
+import { indexedEntry, inMemoryIndex } from "../../../test/support/in-memory-index.ts";
 import type { PassageIndex, Postings } from "../passage-index.ts";
 import { RANKING } from "../ranking-weights.ts";
 import { halvesAt } from "../saturation.ts";

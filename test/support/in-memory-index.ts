@@ -1,8 +1,13 @@
-import { MEMORY_KINDS, type MemoryEntry } from "../core/memory-store.ts";
-import { type IndexedPassage, indexedPassages } from "./indexed-passages.ts";
-import { instant } from "./instant.ts";
-import type { DetailColumns, PassageColumns, PassageIndex, Postings } from "./passage-index.ts";
-import { Scratch } from "./scratch.ts";
+import { MEMORY_KINDS, type MemoryEntry } from "../../src/core/memory-store.ts";
+import { type IndexedPassage, indexedPassages } from "../../src/search/indexed-passages.ts";
+import { instant } from "../../src/search/instant.ts";
+import type {
+  DetailColumns,
+  PassageColumns,
+  PassageIndex,
+  Postings,
+} from "../../src/search/passage-index.ts";
+import { Scratch } from "../../src/search/scratch.ts";
 
 /** Empty slots before and after each run. */
 const PADS = 2;
