@@ -45,6 +45,9 @@ export function* addEntries(
 
 const NOTHING_ADDED: Added = { added: 0, mergeDue: false };
 
+/** Nothing is new, so nothing gets a number. */
+const NO_NUMBERS = { session: 0, label: 0 };
+
 interface Prepared {
   readonly entry: MemoryEntry;
   readonly passages: readonly IndexedPassage[];
@@ -61,18 +64,19 @@ function* insert(all: readonly Prepared[], checkedAt: number): Asking<Added> {
   const texts = new Set(
     all.flatMap(({ entry: { role, speaker } }) => [role ?? [], speaker ?? []].flat()),
   );
-  const [found, sessions, labels, last, segments] = yield* together(
+  const [found, sessions, labels, segments] = yield* together(
     question("head"),
     question("sessions", { ids: sessionIds }),
     question("labels", [...texts]),
-    question("lastNumbers"),
     question("segments"),
   );
+  const isNumbered = sessions.length === sessionIds.length && labels.length === texts.size;
+  const last = isNumbered ? NO_NUMBERS : yield* ask("lastNumbers");
   const draft = new Draft(checked(found) ?? NEW_HEAD);
   const { head } = draft;
   const fresh = head.changes === checkedAt ? all : yield* unstored(all);
   if (fresh.length === 0) return NOTHING_ADDED;
-  const growing = yield* growingSessions(draft, fresh, sessions, last);
+  const growing = yield* growingSessions(draft, fresh, sessions, last.session);
   const uses = new LabelUses(labels, last.label);
   const firstEntry = head.stored;
   const placed = fresh.map(({ entry, passages, bytes }) => {
@@ -136,10 +140,10 @@ function* growingSessions(
   draft: Draft,
   fresh: readonly Prepared[],
   known: readonly SessionRow[],
-  last: { readonly session: number; readonly hasFreeRuns: boolean },
+  last: number,
 ): Asking<ReadonlyMap<string, Growing>> {
   const rows = new Map(known.map((row) => [row.id, row]));
-  let { session: lastSession } = last;
+  let lastSession = last;
   const sessions = [...Map.groupBy(fresh, ({ entry }) => entry.sessionId)].map(([id, entries]) => {
     const row = rows.get(id) ?? { number: ++lastSession, id, entries: 0, textBytes: 0, runs: [] };
     const session = new GrowingSession(row);
@@ -151,10 +155,7 @@ function* growingSessions(
     .filter(({ wanted }) => wanted)
     .sort((one, other) => (one.opener ?? 0) - (other.opener ?? 0));
   const sizes = opening.map(({ wanted }) => wanted?.size ?? 0);
-  const free =
-    last.hasFreeRuns && sizes.length > 0
-      ? yield* ask("freeRuns", [...new Set(sizes)], sizes.length)
-      : [];
+  const free = sizes.length > 0 ? yield* ask("freeRuns", [...new Set(sizes)], sizes.length) : [];
   const runs = takeRuns(draft, sizes, free);
   const runOf = new Map(opening.map(({ id }, at) => [id, runs[at]]));
   return new Map(sessions.map(({ id, session }) => [id, { session, run: runOf.get(id) }]));

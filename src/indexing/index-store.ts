@@ -33,12 +33,8 @@ export interface IndexStore {
     which: { readonly ids: readonly string[] } | { readonly numbers: readonly number[] } | "all",
   ): readonly SessionRow[];
   labels(texts: readonly string[]): readonly LabelRow[];
-  /** The largest number of a session and of a label, 0 when there is none; and whether any run is free. */
-  lastNumbers(): {
-    readonly session: number;
-    readonly label: number;
-    readonly hasFreeRuns: boolean;
-  };
+  /** The largest number of a session and of a label, 0 when there is none. */
+  lastNumbers(): { readonly session: number; readonly label: number };
   /** For each size, the smallest free runs from it to twice as much, so many at most. */
   freeRuns(sizes: readonly number[], limit: number): readonly FreeRun[];
   /** Counts again what is stored, which reads all of it. */

@@ -225,11 +225,10 @@ export class EphemeralIndexStore implements AsyncIndexStore {
   }
 
   async lastNumbers() {
-    const { sessions, labels, freeRuns } = this.#state.tables;
+    const { sessions, labels } = this.#state.tables;
     return {
       session: Math.max(0, ...[...sessions.values()].map(({ number }) => number)),
       label: Math.max(0, ...[...labels.values()].map(({ number }) => number)),
-      hasFreeRuns: freeRuns.size > 0,
     };
   }
 
