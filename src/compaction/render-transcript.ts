@@ -72,7 +72,7 @@ export function userText(content: UserMessage["content"]): string {
 }
 
 function blockText(block: ContentBlock): string {
-  return block.type === "text" ? block.text : `[image: ${shown(block.media_type)}]`;
+  return block.type === "text" ? block.text : `[${block.type}: ${shown(block.media_type)}]`;
 }
 
 /** A name from outside, kept to the length that a name has. */

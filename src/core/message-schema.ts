@@ -10,20 +10,28 @@ const toolUse = z.object({
   meta: meta.optional(),
 });
 
+type Content = z.ZodType<UserMessage["content"]>;
+
 const blocks = z.array(
   z.discriminatedUnion("type", [
     z.object({ type: z.literal("text"), text: z.string() }),
     z.object({ type: z.literal("image"), media_type: z.string(), data: z.string() }),
+    z.object({
+      type: z.literal("file"),
+      media_type: z.string(),
+      data: z.string(),
+      filename: z.string().optional(),
+    }),
   ]),
 );
 
-export const contentSchema: z.ZodType<UserMessage["content"]> = z.union([z.string(), blocks]);
+export const contentSchema = z.union([z.string(), blocks]) as z.ZodType as Content;
 
 /** The content of a prompt, which is not empty. */
-export const promptSchema: z.ZodType<UserMessage["content"]> = z.union([
+export const promptSchema = z.union([
   z.string().min(1, "must not be empty"),
   blocks.min(1, "must not be empty"),
-]);
+]) as z.ZodType as Content;
 
 /** Tool arguments may be any JSON up to this depth. Deeper ones could exhaust the stack when written. */
 const NESTING_MAX = 1000;

@@ -45,8 +45,15 @@ interface ToolResultsMessage {
 
 export type ContentBlock =
   | { readonly type: "text"; readonly text: string }
-  /** `data` is base64. */
-  | { readonly type: "image"; readonly media_type: string; readonly data: string };
+  /** `data` is base64, or an http address that the provider fetches. */
+  | { readonly type: "image"; readonly media_type: string; readonly data: string }
+  /** A document or a recording, such as `application/pdf`. */
+  | {
+      readonly type: "file";
+      readonly media_type: string;
+      readonly data: string;
+      readonly filename?: string;
+    };
 
 export type AssistantBlock =
   | { readonly block_type: "text"; readonly data: { text: string; meta?: ProviderMeta } }

@@ -215,10 +215,7 @@ const memoryId = z.string().min(1).max(400);
 const memoryQuestion = z.string().max(100_000);
 
 export const addMemory = z.strictObject({
-  content: z
-    .string()
-    .max(20_000)
-    .refine((text) => text.trim() !== "", "must not be empty"),
+  content: z.string().max(20_000).regex(/\S/, "must not be empty"),
   /** Who says it. Default: the user; over JSON-RPC and REST a program. It makes no rule, whoever says it. */
   origin: origin.optional(),
 });

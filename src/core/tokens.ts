@@ -1,3 +1,4 @@
+import { fileTokens } from "./file-tokens.ts";
 import { imageTokens } from "./image-tokens.ts";
 import type { ContentBlock, Message } from "./message.ts";
 import { textWeight } from "./text-weight.ts";
@@ -16,7 +17,7 @@ export function utf8Bytes(text: string): number {
 
 /**
  * The size of a message in quarter tokens. JSON counts its bytes, as the specification says. Texts
- * count by their kind, and images by their pixels.
+ * count by their kind, images by their pixels, and files by their pages.
  */
 export function messageWeight(message: Message, model?: string): number {
   return Math.ceil(jsonWeight(message, model));
@@ -29,7 +30,7 @@ function jsonWeight(value: unknown, model: string | undefined): number {
   if (Array.isArray(value)) {
     return value.reduce((sum, item) => sum + 1 + jsonWeight(item, model), BRACKETS - 1);
   }
-  if (isImage(value)) return imageTokens(value.data, model) * 4;
+  if (isFile(value)) return fileWeight(value, model);
   let weight = BRACKETS - 1;
   for (const [key, field] of Object.entries(value)) {
     if (field === undefined) continue;
@@ -43,10 +44,19 @@ function jsonWeight(value: unknown, model: string | undefined): number {
 const QUOTES = 2;
 const BRACKETS = 2;
 
-function isImage(value: object): value is Extract<ContentBlock, { type: "image" }> {
+type FileBlock = Exclude<ContentBlock, { type: "text" }>;
+
+function isFile(value: object): value is FileBlock {
   return (
-    "type" in value && value.type === "image" && "data" in value && typeof value.data === "string"
+    "type" in value &&
+    (value.type === "image" || value.type === "file") &&
+    "data" in value &&
+    typeof value.data === "string"
   );
+}
+
+function fileWeight({ type, media_type, data }: FileBlock, model: string | undefined): number {
+  return 4 * (type === "image" ? imageTokens(data, model) : fileTokens(media_type, data, model));
 }
 
 /** Estimated tokens of messages of this total weight. The array adds its brackets and commas. */

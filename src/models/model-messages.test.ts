@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { summaryMessage } from "../core/message.ts";
+import { type Message, summaryMessage } from "../core/message.ts";
+import { estimateTokens } from "../core/tokens.ts";
 import { fromModelMessages, toModelMessages } from "./model-messages.ts";
 
 const ARRAY = [
@@ -71,7 +72,13 @@ test("an array of the AI SDK's becomes a history", () => {
         { tool_use_id: "call_2", content: "no path", is_error: true },
       ],
     },
-    { role: "user", content: [{ type: "text", text: "And this?" }] },
+    {
+      role: "user",
+      content: [
+        { type: "text", text: "And this?" },
+        { type: "file", media_type: "application/pdf", data: "https://example.com/a.pdf" },
+      ],
+    },
   ]);
 });
 
@@ -133,4 +140,69 @@ test("messages that are new are made, with the names of the tools that were call
       },
     ],
   });
+});
+
+const PNG = "iVBORw0KGgoAAAANSUhEUgAAAoAAAAHgCAYAAAA10dzkAAAA";
+const PDF = Buffer.from("%PDF-1.4 /Type /Pages /Type /Page /Type/Page").toString("base64");
+
+test.each([
+  ["an image as bytes", { type: "image", image: Buffer.from(PNG, "base64") }, "image", PNG],
+  [
+    "an image as a data: address",
+    { type: "image", image: `data:image/png;base64,${PNG}` },
+    "image",
+    PNG,
+  ],
+  [
+    "an image by its address",
+    { type: "image", image: new URL("https://example.com/a.png") },
+    "image",
+    "https://example.com/a.png",
+  ],
+  ["a PDF as base64", { type: "file", mediaType: "application/pdf", data: PDF }, "file", PDF],
+  [
+    "a PDF as tagged bytes",
+    {
+      type: "file",
+      mediaType: "application/pdf",
+      data: { type: "data", data: Buffer.from(PDF, "base64") },
+    },
+    "file",
+    PDF,
+  ],
+  [
+    "a PDF by its tagged address",
+    {
+      type: "file",
+      mediaType: "application/pdf",
+      filename: "a.pdf",
+      data: { type: "url", url: new URL("https://example.com/a.pdf") },
+    },
+    "file",
+    "https://example.com/a.pdf",
+  ],
+])("%s comes along, is counted, and goes back unchanged", (_, part, type, data) => {
+  const message = { role: "user", content: [{ type: "text", text: "See" }, part] } as const;
+  const [converted] = fromModelMessages([message]);
+  expect(converted).toMatchObject({ content: [{ type: "text" }, { type, data }] });
+  const tokens = (one: unknown) => estimateTokens([one as Message]);
+  expect(tokens(converted)).toBeGreaterThan(tokens({ role: "user", content: "See" }) + 200);
+  expect(tokens(converted)).toBeLessThan(20_000);
+  expect(toModelMessages([converted as Message])).toEqual([message]);
+});
+
+test("a file that was stored is given back as a file, by its content or its address", () => {
+  const content = [
+    { type: "file", media_type: "application/pdf", data: PDF, filename: "a.pdf" },
+    { type: "image", media_type: "image/png", data: "https://example.com/a.png" },
+  ] as const;
+  expect(toModelMessages([{ role: "user", content }])).toEqual([
+    {
+      role: "user",
+      content: [
+        { type: "file", mediaType: "application/pdf", filename: "a.pdf", data: PDF },
+        { type: "file", mediaType: "image/png", data: new URL("https://example.com/a.png") },
+      ],
+    },
+  ]);
 });

@@ -28,7 +28,10 @@ const originals = new WeakMap<Message, Original>();
 /** The messages behind each converted one, so that a summary is recognised when it comes back. */
 const made = new WeakMap<AiSdkMessage, readonly Message[]>();
 
-/** Converts messages of the AI SDK, for example for `compactHistory`. */
+/**
+ * Converts messages of the AI SDK, for example for `compactHistory`. Images, PDFs and other files come
+ * along, whether given as bytes, base64 or addresses, and count by their pixels and pages.
+ */
 export function fromModelMessages(messages: readonly AiSdkMessage[]): Message[] {
   return together(messages).flatMap((group, place) => {
     const known = made.get(group[0] as AiSdkMessage);
@@ -118,6 +121,7 @@ interface Part {
   readonly image?: unknown;
   readonly data?: unknown;
   readonly mediaType?: string;
+  readonly filename?: string;
   readonly toolCallId?: string;
   readonly toolName?: string;
   readonly input?: unknown;
@@ -149,11 +153,48 @@ function fromGroup(group: readonly AiSdkMessage[]): Message {
 
 function toContent(part: Part): ContentBlock[] {
   if (part.type === "text") return [{ type: "text", text: part.text ?? "" }];
-  const data = part.image ?? part.data;
-  const media_type = part.mediaType ?? "image/png";
-  const isImage = part.type === "image" || media_type.startsWith("image/");
-  // Our messages have no links or raw bytes. The original message still has them.
-  return isImage && typeof data === "string" ? [{ type: "image", media_type, data }] : [];
+  const file = part.image ?? part.data;
+  if (isTagged(file) && typeof file.text === "string") return [{ type: "text", text: file.text }];
+  const data = base64OrAddress(file);
+  // A provider's reference to a file of its own has no content here. The original message keeps it.
+  if (data === undefined) return [];
+  const media_type = part.mediaType ?? mediaTypeOf(file) ?? "image/png";
+  if (part.type === "image" || /^image(\/|$)/.test(media_type)) {
+    return [{ type: "image", media_type, data }];
+  }
+  const { filename } = part;
+  return [{ type: "file", media_type, data, ...(filename === undefined ? {} : { filename }) }];
+}
+
+/** The AI SDK gives files as base64, bytes, addresses and `data:` addresses, some of them in an object that says which. */
+function base64OrAddress(file: unknown): string | undefined {
+  if (typeof file === "string") return file.startsWith("data:") ? ofDataUrl(file) : file;
+  if (file instanceof URL) return base64OrAddress(file.href);
+  if (file instanceof Uint8Array) return Buffer.from(file).toString("base64");
+  if (file instanceof ArrayBuffer) return Buffer.from(file).toString("base64");
+  return isTagged(file) ? base64OrAddress(file.data ?? file.url) : undefined;
+}
+
+function ofDataUrl(address: string): string {
+  const comma = address.indexOf(",");
+  const content = address.slice(comma + 1);
+  if (address.slice(0, comma).endsWith(";base64")) return content;
+  return Buffer.from(decodeURIComponent(content)).toString("base64");
+}
+
+function mediaTypeOf(file: unknown): string | undefined {
+  const address = file instanceof URL ? file.href : file;
+  return typeof address === "string" ? /^data:([^;,]+)/.exec(address)?.[1] : undefined;
+}
+
+interface TaggedFile {
+  readonly data?: unknown;
+  readonly url?: unknown;
+  readonly text?: unknown;
+}
+
+function isTagged(file: unknown): file is TaggedFile {
+  return typeof file === "object" && file !== null && "type" in file;
 }
 
 function toBlock(part: Part): AssistantBlock[] {
@@ -213,9 +254,18 @@ function toModelMessage(message: Message, toolNames: ReadonlyMap<string, string>
 
 function fromContent(content: string | readonly ContentBlock[]): AiSdkMessage["content"] {
   if (typeof content === "string") return content;
-  return content.map((block) =>
-    block.type === "text" ? block : { type: "file", mediaType: block.media_type, data: block.data },
-  );
+  return content.map((block) => {
+    if (block.type === "text") return block;
+    const { media_type: mediaType, data } = block;
+    const filename = block.type === "file" ? block.filename : undefined;
+    const named = filename === undefined ? {} : { filename };
+    return {
+      type: "file",
+      mediaType,
+      ...named,
+      data: /^https?:/.test(data) ? new URL(data) : data,
+    };
+  });
 }
 
 function fromBlock({ block_type, data }: AssistantBlock): { readonly type: string } {

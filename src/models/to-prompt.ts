@@ -147,8 +147,18 @@ function userParts({ content }: UserMessage): UserPart[] {
   return content.flatMap((block): UserPart[] => {
     if (block.type === "text")
       return isText(block.text) ? [{ type: "text", text: block.text }] : [];
-    const data = { type: "data" as const, data: block.data };
-    return [{ type: "file", mediaType: block.media_type, data }];
+    const { data, media_type: mediaType } = block;
+    const filename = block.type === "file" ? block.filename : undefined;
+    const named = filename === undefined ? {} : { filename };
+    const url = /^https?:/.test(data) ? URL.parse(data) : null;
+    return [
+      {
+        type: "file",
+        mediaType,
+        ...named,
+        data: url ? { type: "url", url } : { type: "data", data },
+      },
+    ];
   });
 }
 

@@ -57,6 +57,7 @@ function textsOf({ minLength = 0, maxLength = 40, pattern }: Schema): fc.Arbitra
   return fc.oneof(
     { weight: 9, arbitrary: text.filter(({ length }) => length <= maxLength) },
     { weight: 1, arbitrary: fc.constant("x".repeat(Math.min(maxLength, 600))) },
+    { weight: 2, arbitrary: fc.constant(" ".repeat(minLength)) },
   );
 }
 
