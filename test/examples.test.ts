@@ -56,6 +56,11 @@ test("an agent asks before it acts, and the next session knows of the no", async
   );
 });
 
+test("of two users, one is not told what the other said", async () => {
+  const output = await example("05-many-users.ts");
+  expect(output).toBe("Ada finds 1, Bob finds 0.\nSESSION_NOT_FOUND\n");
+});
+
 test("a store of your own keeps the laws, and the page about it shows that code", async () => {
   const name = "04-write-a-store.ts";
   const laws = (await example(name)).trim().split("\n");

@@ -1,7 +1,13 @@
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { createSessionService, type ServiceOptions, SimpleMemoryStore } from "../src/index.ts";
+import { z } from "zod";
+import {
+  createSessionService,
+  defineTool,
+  type ServiceOptions,
+  SimpleMemoryStore,
+} from "../src/index.ts";
 import { sqliteStores } from "../src/sqlite.ts";
 import { type ScriptedReply, scriptedModel } from "../src/testing.ts";
 import { temporaryFolder } from "./support/obey.ts";
@@ -160,6 +166,43 @@ test("a service that cannot keep users apart names no user, and says why", async
 test("a namespace cannot be written so that it is a user's", () => {
   const path = ":memory:";
   expect(() => sqliteStores({ path, namespace: "default\nuser ada" })).toThrow(/line break/);
+});
+
+test("a tool is told for whom it runs", async () => {
+  const seen: unknown[] = [];
+  const whoAmI = defineTool({
+    name: "who_am_i",
+    description: "Says it.",
+    input: z.object({}),
+    execute(_, { user }) {
+      seen.push(user);
+      return "done";
+    },
+  });
+  const call = { toolCalls: [{ id: "c", name: "who_am_i", args: {} }] };
+  const { service } = await openService([call, "ok", call, "ok"], { tools: [whoAmI] });
+  for (const acting of [service.forUser("ada"), service]) {
+    const { sessionId } = await acting.createSession({});
+    await acting.startTurn({ sessionId, prompt: "hi" });
+  }
+  expect(seen).toEqual(["ada", undefined]);
+});
+
+test("what belongs to a user can be deleted as a whole", async () => {
+  const { service, stores } = await openService();
+  const ada = service.forUser("ada");
+  const { sessionId } = await ada.createSession({});
+  await ada.startTurn({ sessionId, prompt: "The heron nests here. Always answer in French." });
+  await ada.addMemory({ content: "The heron has a name." });
+  for (const { sessionId } of await ada.list({ includeArchived: true, limit: 1000 })) {
+    await ada.delete({ sessionId, now: true });
+  }
+  const ids = (await ada.listMemory({ limit: 1000 })).map(({ id }) => id);
+  expect(ids.length).toBeGreaterThan(1);
+  await ada.forgetMemory({ ids });
+  expect(await ada.listKnowledge({})).toEqual([]);
+  expect((await stores.forUser("ada").memory.stats()).entries).toBe(0);
+  expect(await ada.searchHistory({ query: "heron" })).toEqual([]);
 });
 
 test("sessions of users are not written as files", async () => {

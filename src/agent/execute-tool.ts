@@ -1,7 +1,7 @@
 import { errorText } from "../core/errors.ts";
 import { joinSignals } from "../core/join-signals.ts";
 import type { ToolUse } from "../core/message.ts";
-import { ToolError, type ToolErrorCode, type ToolOutput } from "../core/tool.ts";
+import { type ToolContext, ToolError, type ToolErrorCode, type ToolOutput } from "../core/tool.ts";
 import type { ToolSet } from "./tool-set.ts";
 
 export interface ToolRun extends ToolOutput {
@@ -17,9 +17,9 @@ export interface ToolRun extends ToolOutput {
 export async function executeTool(
   call: ToolUse,
   tools: ToolSet,
-  options: { readonly sessionId: string; readonly signal: AbortSignal; readonly timeoutMs: number },
+  options: Omit<ToolContext, "toolUseId"> & { readonly timeoutMs: number },
 ): Promise<ToolRun> {
-  const { sessionId, signal } = options;
+  const { timeoutMs: usualMs, signal, ...context } = options;
   const tool = tools.get(call.name);
   const startedAt = performance.now();
   const durationMs = () => Math.round(performance.now() - startedAt);
@@ -30,11 +30,11 @@ export async function executeTool(
       durationMs: 0,
     };
   }
-  const timeoutMs = tool.timeoutMs ?? options.timeoutMs;
+  const timeoutMs = tool.timeoutMs ?? usualMs;
   const either = joinSignals([signal], timeoutMs);
   try {
     const output = await untilAborted(
-      tool.execute(call.args, { sessionId, toolUseId: call.id, signal: either.signal }),
+      tool.execute(call.args, { ...context, toolUseId: call.id, signal: either.signal }),
       either.signal,
     );
     return {

@@ -1,5 +1,6 @@
 import type { ApprovalAnswer } from "../core/approval.ts";
 import type { DurableEvent } from "../core/event.ts";
+import { given } from "../core/fields.ts";
 import { joinSignals } from "../core/join-signals.ts";
 import type { ToolUse } from "../core/message.ts";
 import type { WaitingCall } from "../core/waiting-calls.ts";
@@ -147,6 +148,7 @@ async function execute(call: ToolUse, context: ToolsContext): Promise<DurableEve
   }
   const { content, is_error, durationMs, timedOutAfterMs } = await executeTool(call, tools, {
     sessionId: log.state.id,
+    ...given({ user: log.state.settings.user }),
     signal,
     timeoutMs,
   });

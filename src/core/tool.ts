@@ -42,6 +42,8 @@ export interface ToolOutput {
 
 export interface ToolContext {
   readonly sessionId: string;
+  /** The user that the session belongs to, if it was created for one. */
+  readonly user?: string;
   readonly toolUseId: string;
   readonly signal: AbortSignal;
 }

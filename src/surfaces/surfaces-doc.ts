@@ -77,6 +77,9 @@ ${table(
   ],
 )}
 
+The params of an operation, and of \`session/subscribe\`, may have a \`user\` besides. The request then acts for that
+[user](many-users.md).
+
 The server sends these notifications:
 
 ${table(

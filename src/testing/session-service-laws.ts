@@ -64,6 +64,28 @@ export const sessionServiceLaws: readonly Law<OpenService>[] = [
     }),
   ),
   {
+    name: "what belongs to one user is not found, listed, searched or changed for another, nor without a user",
+    async holds(open) {
+      const service = await (await open())({ capabilities: EVERYTHING, replies: ["ok"] });
+      const ada = service.forUser("ada");
+      const { sessionId } = await ada.createSession({});
+      await ada.startTurn({ sessionId, prompt: "The heron nests in May." });
+      assert.equal((await ada.read({ sessionId })).user, "ada");
+      assert.equal((await ada.searchMemory({ query: "heron" })).length, 1);
+      for (const other of [service, service.forUser("bob")]) {
+        await assertCode(other.read({ sessionId }), "SESSION_NOT_FOUND");
+        await assertCode(other.resume({ sessionId, prompt: "hi" }), "SESSION_NOT_FOUND");
+        await assertCode(other.delete({ sessionId }), "SESSION_NOT_FOUND");
+        assert.deepEqual(await other.list({ includeArchived: true }), []);
+        assert.deepEqual(await other.searchMemory({ query: "heron" }), []);
+        assert.deepEqual(await other.searchHistory({ query: "heron" }), []);
+        assert.deepEqual(await other.listMemory({}), []);
+      }
+      assert.equal((await ada.searchHistory({ query: "heron" })).length, 1);
+      assert.throws(() => ada.forUser("bob"), { code: "USER_NOT_ALLOWED" });
+    },
+  },
+  {
     name: "without a session store, lookups are SESSION_PERSISTENCE_DISABLED",
     async holds(open) {
       const service = await (await open())({ capabilities: ["memory-store"] });

@@ -29,12 +29,18 @@ export async function cliService(place: string, setup: ServiceSetup): Promise<Se
     await Promise.allSettled(refused);
   });
   const project = await Project.open({ root: place, provider, config: configOf(setup) });
-  const commands = new Commands(project, refused, setup.capabilities.includes("session-store"));
+  const keepsSessions = setup.capabilities.includes("session-store");
+  const byUser = new Map<string | undefined, Commands>();
+  const commandsOf = (user: string | undefined) => {
+    const commands = byUser.get(user) ?? new Commands(project, refused, keepsSessions, user);
+    byUser.set(user, commands);
+    return commands;
+  };
   return serviceOver({
     call: async (name, params, options) =>
-      (await commands[name](objectOf(params), options)) as Json,
-    subscribe: (params, options) => commands.subscribe(params, options),
-    close: () => commands.close(),
+      (await commandsOf(options.user)[name](objectOf(params), options)) as Json,
+    subscribe: (params, options) => commandsOf(options.user).subscribe(params, options),
+    close: async () => void (await Promise.all([...byUser.values()].map((each) => each.close()))),
   });
 }
 
@@ -61,6 +67,8 @@ class Commands implements Record<OperationName, (params: Params, options: TurnOp
   /** Turns that began while another ran in their session. */
   readonly #refused: Set<Promise<unknown>>;
   readonly #keepsSessions: boolean;
+  /** Arguments before the command. */
+  readonly #as: readonly string[];
   /**
    * Where sessions are not kept, one lives as long as its process: to create it
    * only notes what was asked, and its one turn is a `rkat run`.
@@ -68,10 +76,16 @@ class Commands implements Record<OperationName, (params: Params, options: TurnOp
   readonly #noted = new Map<string, Params>();
   readonly #working = new Map<string, Work>();
 
-  constructor(project: Project, refused: Set<Promise<unknown>>, keepsSessions: boolean) {
+  constructor(
+    project: Project,
+    refused: Set<Promise<unknown>>,
+    keepsSessions: boolean,
+    user: string | undefined,
+  ) {
     this.#project = project;
     this.#refused = refused;
     this.#keepsSessions = keepsSessions;
+    this.#as = user === undefined ? [] : [`--user=${user}`];
   }
 
   async createSession({ messages, ...fields }: Params) {
@@ -359,7 +373,7 @@ class Commands implements Record<OperationName, (params: Params, options: TurnOp
 
   #start({ command, fields = {}, words = [], stdin = "" }: CommandLine): RunningCommand {
     const rest = words.length > 0 ? ["--", ...words] : [];
-    return this.#project.run([...command, ...flagsOf(fields), ...rest], stdin);
+    return this.#project.run([...this.#as, ...command, ...flagsOf(fields), ...rest], stdin);
   }
 }
 

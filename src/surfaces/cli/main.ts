@@ -163,13 +163,13 @@ Examples:
   rkat memory search "why did we choose SQLite"
 `;
 
-/** Options before the command that take a value. */
-const GLOBAL_OPTIONS = ["--dir", "--user"];
+/** An option before the command that takes a value. */
+const GLOBAL_OPTION = /^--(?:dir|user)(?:=|$)/;
 
 function commandsFor(args: readonly string[]): Promise<readonly Register[]> {
-  let at = 0;
-  while (GLOBAL_OPTIONS.includes(args[at] ?? "")) at += 2;
-  const [first = "", next] = args.slice(at);
+  const rest = [...args];
+  while (GLOBAL_OPTION.test(rest[0] ?? "")) rest.splice(0, rest[0]?.includes("=") ? 1 : 2);
+  const [first = "", next] = rest;
   if (first === "-V" || first === "--version") return Promise.resolve([]);
   const all = Object.entries(COMMANDS);
   const found = all.filter(([names]) => names.split(" ").includes(first));
