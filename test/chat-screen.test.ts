@@ -108,6 +108,13 @@ test("Ctrl-C clears what is typed, and interrupts when nothing is; Ctrl-D ends",
   expect(await last).toEqual({ type: "end" });
 });
 
+test("a terminal that also reports when a key is let go interrupts once", () => {
+  const interrupt = vi.fn(() => true);
+  const { device } = openScreen({ interrupt });
+  device.type("\u001b[99;5u", "\u001b[99;5:3u");
+  expect(interrupt).toHaveBeenCalledOnce();
+});
+
 test("Ctrl-C twice at once interrupts two reads", async () => {
   const { screen, device } = openScreen({ interrupt: () => false });
   const first = screen.read();
@@ -139,6 +146,7 @@ test("what was typed before a question is no answer to it, and is there again af
   const { screen, device, shown } = openScreen();
   device.type(..."sent", KEYS.enter, ..."y");
   const answer = screen.read({ text: "Run it? " });
+  await expect.poll(shown).toContain("Run it?");
   device.type(..."n", KEYS.enter);
   expect(await answer).toEqual({ type: "text", text: "n" });
   expect(await shown()).toContain("Run it? n");
@@ -146,6 +154,17 @@ test("what was typed before a question is no answer to it, and is there again af
   const rest = screen.read();
   device.type(KEYS.enter);
   expect(await rest).toEqual({ type: "text", text: "y" });
+});
+
+test("a text that is being typed when a question comes up is finished first", async () => {
+  const { screen, device, shown } = openScreen();
+  device.type(..."fix");
+  const answer = screen.read({ text: "Run it? " });
+  device.type(..." y", KEYS.enter);
+  expect(await shown()).toContain("next: fix y");
+  await expect.poll(shown).toContain("Run it?");
+  device.type(..."n", KEYS.enter);
+  expect(await answer).toEqual({ type: "text", text: "n" });
 });
 
 test("a question ends when its signal aborts", async () => {

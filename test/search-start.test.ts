@@ -16,12 +16,19 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 test("`memory search` loads no schemas, no models, no servers, and nothing that only writers need", () => {
   const entry = JSON.stringify({ content: "We chose SQLite.", session_id: "s" });
   writeFileSync(join(folder, "entries.jsonl"), entry);
-  rkat("add", "--jsonl", join(folder, "entries.jsonl"));
-  const loaded = rkat("search", "SQLite");
+  rkat("memory", "add", "--jsonl", join(folder, "entries.jsonl"));
+  const loaded = rkat("memory", "search", "SQLite");
   expect(loaded).toContain("memory/search-command.ts");
   expect(loaded).not.toMatch(
     /node_modules\/(?:zod|hono|@ai-sdk|@modelcontextprotocol)|project-knowledge|projection-runner|message-assembler/,
   );
+});
+
+test("what draws a chat is loaded for a chat on a terminal only", () => {
+  for (const loaded of [rkat("chat"), rkat("--help")]) {
+    expect(loaded).toContain("chat/chat-command.ts");
+    expect(loaded).not.toContain("pi-tui");
+  }
 });
 
 test("the built `memory search` does not load Node's crypto, which takes as long as a search", () => {
@@ -52,7 +59,7 @@ test("memory is behind until it, and what the project learns, have reached the e
   expect(await isMemoryBehind(events, "all", { position: async () => 0 })).toBe(true);
 });
 
-/** Runs `rkat memory …` and returns what it loaded, a line each. */
+/** Runs `rkat …` without input and returns what it loaded, a line each. */
 function rkat(...args: readonly string[]): string {
   const list = join(folder, "loaded.txt");
   writeFileSync(list, "");
@@ -70,8 +77,8 @@ function rkat(...args: readonly string[]): string {
     "--import",
     `data:text/javascript,${encodeURIComponent(watch)}`,
     "test/support/run-cli.ts",
-    ...["memory", ...args, "--dir", folder],
+    ...[...args, "--dir", folder],
   ];
-  execFileSync(process.execPath, command, { env: { ...process.env, HOME: folder } });
+  execFileSync(process.execPath, command, { input: "", env: { ...process.env, HOME: folder } });
   return readFileSync(list, "utf8");
 }

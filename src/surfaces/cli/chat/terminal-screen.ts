@@ -1,8 +1,10 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import {
   type AutocompleteProvider,
   type Component,
   Container,
   Editor,
+  isKeyRelease,
   matchesKey,
   ProcessTerminal,
   type Terminal as TerminalDevice,
@@ -90,6 +92,7 @@ export class TerminalScreen implements ChatScreen {
   #endsWithRemark = false;
   /** The text of the editor before Enter removed the spaces around it. */
   #typed = "";
+  #lastKeyMs = 0;
   #ended = false;
   /** Whether Ctrl-C came between two reads, while nothing ran. */
   #interrupted = false;
@@ -132,10 +135,11 @@ export class TerminalScreen implements ChatScreen {
     this.#tui.start();
   }
 
-  read(question?: Question): Promise<Typed> {
+  async read(question?: Question): Promise<Typed> {
+    if (question) await this.#pauseInTyping(question.signal);
     const draft = question ? this.#editor.getExpandedText() : "";
     if (question) this.#ask(question);
-    return new Promise<Typed>((resolve) => {
+    return await new Promise<Typed>((resolve) => {
       const done = (typed: Typed) => {
         if (this.#reader !== reader) return;
         this.#reader = undefined;
@@ -284,7 +288,9 @@ export class TerminalScreen implements ChatScreen {
   }
 
   #onKey(key: string): TuiInputListenerResult {
+    if (isKeyRelease(key)) return { consume: true };
     const isEmpty = this.#editor.getText() === "";
+    this.#lastKeyMs = performance.now();
     if (matchesKey(key, "ctrl+c")) this.#interrupt(isEmpty);
     else if (matchesKey(key, "ctrl+d") && isEmpty) this.#end();
     else if (matchesKey(key, "ctrl+z") && this.#options.suspend) void this.#suspend();
@@ -339,6 +345,15 @@ export class TerminalScreen implements ChatScreen {
     done({ type: "text", text });
   }
 
+  /** A question in the middle of a sentence would take its end for an answer. */
+  async #pauseInTyping(signal?: AbortSignal): Promise<void> {
+    for (;;) {
+      const pauseMs = performance.now() - this.#lastKeyMs;
+      if (pauseMs >= PAUSE_MS || this.#editor.getText() === "" || signal?.aborted) return;
+      await sleep(PAUSE_MS - pauseMs);
+    }
+  }
+
   #ask({ text }: Question): void {
     this.#editor.setText("");
     this.#asking.show((columns) => wrap(text, columns));
@@ -369,6 +384,7 @@ interface Reader {
 }
 
 const OFFERED_MAX = 8;
+const PAUSE_MS = 500;
 const SPIN_MS = 100;
 const FRAMES = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
 
