@@ -1,5 +1,6 @@
+import fc from "fast-check";
 import { expect, test } from "vitest";
-import { ForgottenPhrases } from "./forgotten-phrases.ts";
+import { ForgottenPhrases, wordsOf } from "./forgotten-phrases.ts";
 
 const texts = (...all: string[]) => new ForgottenPhrases(all);
 const PIN = 'My PIN is "4711",\nnever tell it to the staff of the bank.';
@@ -51,4 +52,33 @@ test("a text is in another when all of it is", () => {
   expect(texts(PIN).isIn(`> ${PIN.replace("\n", " ")}`)).toBe(true);
   expect(texts(PIN).isIn("My PIN is 4711, never tell it to the staff")).toBe(false);
   expect(texts("?!").isIn("?!")).toBe(false);
+});
+
+test("the words are those that one pattern finds", () => {
+  const unspaced =
+    "\\p{Script=Han}\\p{Script=Hiragana}\\p{Script=Katakana}\\p{Script=Thai}\\p{Script=Lao}\\p{Script=Khmer}\\p{Script=Myanmar}";
+  const pattern = new RegExp(
+    `(?<!\\\\)\\\\+[bfnrt]|[${unspaced}]|[[\\p{L}\\p{M}\\p{N}]--[${unspaced}]]+`,
+    "gv",
+  );
+  const telling = fc.constantFrom(
+    ..."\\\\\\nbfrta1 .東あ〇。々é\u0301ส\ud800\udc00".split(""),
+    "\u{20000}",
+    "𝐀",
+  );
+  const texts = fc.oneof(
+    fc.array(telling, { maxLength: 30 }).map((units) => units.join("")),
+    fc.string({ unit: "binary", maxLength: 60 }),
+  );
+  fc.assert(
+    fc.property(texts, (text) => {
+      const plainly = Array.from(text.matchAll(pattern), ({ 0: word, index }) => ({
+        word,
+        start: index,
+        end: index + word.length,
+      }));
+      expect(wordsOf(text)).toEqual(plainly.filter(({ word }) => !word.startsWith("\\")));
+    }),
+    { numRuns: 1000 },
+  );
 });

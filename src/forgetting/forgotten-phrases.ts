@@ -11,6 +11,8 @@ const PART_WORDS = 8;
  */
 export class ForgottenPhrases {
   readonly #texts = new Set<string>();
+  /** How many words they have. */
+  readonly #sizes = new Set<number>();
   /** The numbers of first words that texts are found by: eight, or all of a shorter text. */
   readonly #lengths = new Set<number>();
   /** By their first words. */
@@ -30,6 +32,7 @@ export class ForgottenPhrases {
     const key = words.join(" ");
     if (key === "" || (this.#texts.has(key) && isDistinctive(words))) return;
     this.#texts.add(key);
+    this.#sizes.add(words.length);
     if (!counts(words)) return;
     const start = partAt(words, 0);
     this.#whole.set(start, [...(this.#whole.get(start) ?? []), words]);
@@ -62,7 +65,8 @@ export class ForgottenPhrases {
   #ranges(text: string, of: "whole" | "part"): readonly Range[] {
     const found = wordsOf(text);
     const words = found.map(({ word }) => word);
-    if (this.#texts.has(words.join(" "))) return [{ start: 0, end: text.length }];
+    if (this.#sizes.has(words.length) && this.#texts.has(words.join(" ")))
+      return [{ start: 0, end: text.length }];
     const ranges: Range[] = [];
     for (let at = 0; at < words.length; at += 1) {
       const length = Math.max(
@@ -118,17 +122,50 @@ interface Word extends Range {
 
 /** The words of a text and their places. In a script without spaces each character is a word. JSON escapes are skipped. */
 export function wordsOf(text: string): readonly Word[] {
-  return Array.from(text.matchAll(WORD), ({ 0: word, index }) => ({
-    word,
-    start: index,
-    end: index + word.length,
-  })).filter(({ word }) => !word.startsWith("\\"));
+  const found: Word[] = [];
+  for (let at = 0; at < text.length; ) {
+    const start = at;
+    const kind = kindAt(text, at);
+    at += sizeAt(text, at);
+    if (kind === BACKSLASH) {
+      while (text[at] === "\\") at += 1;
+      if (at < text.length && "bfnrt".includes(text.charAt(at))) at += 1;
+    }
+    if (kind === LETTER) {
+      while (at < text.length && kindAt(text, at) === LETTER) at += sizeAt(text, at);
+    }
+    if (kind >= LETTER) found.push({ word: text.slice(start, at), start, end: at });
+  }
+  return found;
 }
 
-const UNSPACED = ["Han", "Hiragana", "Katakana", "Thai", "Lao", "Khmer", "Myanmar"]
-  .map((script) => `\\p{Script=${script}}`)
-  .join("");
-const WORD = new RegExp(
-  `(?<!\\\\)\\\\+[bfnrt]|[${UNSPACED}]|[[\\p{L}\\p{M}\\p{N}]--[${UNSPACED}]]+`,
-  "gv",
-);
+const OTHER = 1;
+const BACKSLASH = 2;
+const LETTER = 3;
+/** A character of a script without spaces. */
+const LONE = 4;
+
+/** The kinds of the UTF-16 units that texts had so far; 0 for the others. */
+const KINDS = new Uint8Array(0x10000);
+
+function kindAt(text: string, at: number): number {
+  if (sizeAt(text, at) > 1) return kindOf(text.slice(at, at + 2));
+  const code = text.charCodeAt(at);
+  if (KINDS[code] === 0) KINDS[code] = kindOf(text.charAt(at));
+  return KINDS[code] as number;
+}
+
+/** 2 for a character of two UTF-16 units. */
+function sizeAt(text: string, at: number): number {
+  const code = text.charCodeAt(at);
+  return code >= 0xd800 && code < 0xdc00 && (text.codePointAt(at) ?? 0) > 0xffff ? 2 : 1;
+}
+
+function kindOf(character: string): number {
+  if (character === "\\") return BACKSLASH;
+  if (UNSPACED.test(character)) return LONE;
+  return /[\p{L}\p{M}\p{N}]/u.test(character) ? LETTER : OTHER;
+}
+
+const UNSPACED =
+  /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/u;
