@@ -31,6 +31,7 @@ const NOT_OURS: ReadonlySet<string> = new Set([
   "getHTTPUser2",
   "toBase64",
   "ModelMessage",
+  "prepareStep",
 ]);
 
 interface Quoted {
