@@ -171,8 +171,8 @@ test("a search without results says what it searched, and what to try", async ()
   const found = await project.rkat(["memory", "search", "zebra", "--role", "user"]);
   expect(found).toMatchObject({ code: 0, stdout: "" });
   expect(found.stderr).toMatchInlineSnapshot(`
-    "Nothing relevant. Searched 3 entries of 2 sessions (only role user).
-    hint: try other words, add --min-score 0.1, drop the filters, or search complete logs with \`rkat history search\`.
+    "Nothing relevant. Compared the words of 3 entries of 2 sessions (only role user).
+    hint: try other words, add --min-score 0, drop the filters, or search complete logs with \`rkat history search\`. Texts in other words are found with an embedder: set \`[embeddings] provider\`.
     "
   `);
   const empty = await Project.open();

@@ -1,6 +1,7 @@
 import { parseArgs } from "node:util";
 import type { MemoryEntry } from "../../src/core/memory-store.ts";
 import { type FoundEntry, findEntries } from "../../src/search/find-entries.ts";
+import { floorOf } from "../../src/search/score.ts";
 import { indexedEntry, inMemoryIndex } from "../../test/support/in-memory-index.ts";
 import type { Conversation, Question } from "../data/conversation.ts";
 import { below, randomFrom } from "../data/random.ts";
@@ -12,10 +13,10 @@ import { LIMIT, percent, pooled, readSets, row, STUDY_OPTIONS } from "./recall-s
  *
  *     node bench/studies/small-stores.ts --data FOLDER [--set locomo,realtalk]
  *
- * For each floor the first figure is the share of questions whose answer is found (among ten results), the second
+ * For the default floor, and for others, the first figure is the share of questions whose answer is found (among ten results), the second
  * the share of questions about something else that get a result. Stores are made-up notes of a project, each
  * with a short answer of an assistant, and runs of entries of the recall sets. "near" are questions about notes
- * that are not in the store. "no word" is the share of results that have none of the question's words.
+ * that are not in the store. "asked 3 x" asks in three phrasings at once.
  */
 
 const FLOORS = [0.1, 0.15, 0.2, 0.25, 0.3, 0.35];
@@ -23,11 +24,14 @@ const SIZES = [10, 30, 100];
 const SAMPLES = 12;
 const OFF_MAX = 400;
 
+/** A question in one or several phrasings. */
+type Asked = readonly string[];
+
 interface Store {
   readonly entries: readonly MemoryEntry[];
-  readonly questions: readonly Question[];
-  readonly off: readonly string[];
-  readonly near?: readonly string[];
+  readonly questions: readonly { readonly asked: Asked; readonly relevant: readonly string[] }[];
+  readonly off: readonly Asked[];
+  readonly near?: readonly Asked[];
 }
 
 const ANSWERS = [
@@ -40,24 +44,28 @@ const ANSWERS = [
 
 const { values } = parseArgs({ options: STUDY_OPTIONS });
 const sets = readSets(values);
-console.log(row("found / off / near at", FLOORS.map(String), 18));
-for (const size of SIZES) report(`notes ${size}`, noteStores(size));
+console.log(row("found / off / near at", ["default", ...FLOORS.map(String)], 16));
+for (const size of SIZES) {
+  for (const phrasings of [1, 2, 3]) {
+    report(`notes ${size}, asked ${phrasings} x`, noteStores(size, phrasings));
+  }
+}
 for (const set of sets) {
   const others = sets.filter((other) => other !== set).flatMap((other) => pooled(other).questions);
-  const off = evenly(others, OFF_MAX).map(({ text }) => text);
+  const off = evenly(others, OFF_MAX).map(({ text }) => [text]);
   for (const size of SIZES) report(`${set.name} ${size}`, runsOf(set.conversations, size, off));
   report(
     `${set.name} each`,
     set.conversations.map((conversation, at) => ({
-      ...conversation,
+      ...asStore(conversation),
       off: off.filter((_, index) => index % set.conversations.length === at),
     })),
   );
-  report(`${set.name} pooled`, [{ ...pooled(set), off }]);
+  report(`${set.name} pooled`, [{ ...asStore(pooled(set)), off }]);
 }
 
-/** Notes and short answers, in sessions of three notes. */
-function noteStores(size: number): Store[] {
+/** Notes and short answers, in sessions of three notes. Questions are asked in this many phrasings at once. */
+function noteStores(size: number, phrasings: number): Store[] {
   return Array.from({ length: SAMPLES }, (_, sample): Store => {
     const random = randomFrom(1000 * size + sample);
     const shuffled = [...PROJECT_NOTES]
@@ -73,11 +81,11 @@ function noteStores(size: number): Store[] {
         { ...said, id: `${turn}a`, content: answer, role: "assistant" },
       ];
     });
-    const questions = notes.flatMap(({ phrasings }, turn) =>
-      phrasings.map((text) => ({ text, relevant: [`${turn}`] })),
+    const questions = notes.flatMap((note, turn) =>
+      together(note.phrasings, phrasings).map((asked) => ({ asked, relevant: [`${turn}`] })),
     );
-    const near = shuffled.slice(size / 2).flatMap(({ phrasings }) => phrasings);
-    return { entries, questions, off: UNRELATED, near };
+    const near = shuffled.slice(size / 2).flatMap((note) => together(note.phrasings, phrasings));
+    return { entries, questions, off: together(UNRELATED, phrasings), near };
   });
 }
 
@@ -85,7 +93,7 @@ function noteStores(size: number): Store[] {
 function runsOf(
   conversations: readonly Conversation[],
   size: number,
-  off: readonly string[],
+  off: readonly Asked[],
 ): Store[] {
   const random = randomFrom(size);
   return conversations.flatMap(({ entries, questions }) =>
@@ -95,41 +103,58 @@ function runsOf(
       const ids = new Set(run.map(({ id }) => id));
       return {
         entries: run,
-        questions: questions.filter(({ relevant }) => relevant.every((id) => ids.has(id))),
+        questions: asked(questions.filter(({ relevant }) => relevant.every((id) => ids.has(id)))),
         off: off.filter((_, index) => index % (3 * SAMPLES) === sample),
       };
     }),
   );
 }
 
-function report(name: string, stores: readonly Store[]): void {
-  const found: number[] = [];
-  const off: number[] = [];
-  const near: number[] = [];
-  for (const store of stores) {
-    const index = inMemoryIndex(store.entries.map(indexedEntry));
-    const search = (text: string) =>
-      findEntries(index, { texts: [text], limit: LIMIT, minScore: 0 });
-    for (const { text, relevant } of store.questions) {
-      const right = search(text).filter(({ slot }) =>
-        relevant.includes(index.entryAt(slot)?.id ?? ""),
-      );
-      found.push(best(right));
-    }
-    for (const text of store.off) off.push(best(search(text)));
-    for (const text of store.near ?? []) near.push(best(search(text)));
-  }
-  const cells = FLOORS.map((floor) =>
-    [found, off, near]
-      .filter((scores) => scores.length > 0)
-      .map((scores) => percent(scores.filter((score) => score >= floor).length / scores.length))
-      .join(" "),
+/** Each text with the next ones, around the end: each question in `count` phrasings. */
+function together(texts: readonly string[], count: number): Asked[] {
+  return texts.map((_, at) =>
+    Array.from({ length: count }, (_, next) => texts[(at + next) % texts.length] as string),
   );
-  console.log(row(name, cells, 18));
 }
 
-function best(found: readonly FoundEntry[]): number {
-  return found[0]?.score ?? 0;
+function asked(questions: readonly Question[]): Store["questions"] {
+  return questions.map(({ text, relevant }) => ({ asked: [text], relevant }));
+}
+
+function asStore({ entries, questions }: Conversation): Omit<Store, "off"> {
+  return { entries, questions: asked(questions) };
+}
+
+interface Best {
+  readonly score: number;
+  /** The default floor of the store. */
+  readonly floor: number;
+}
+
+function report(name: string, stores: readonly Store[]): void {
+  const [found, off, near]: [Best[], Best[], Best[]] = [[], [], []];
+  for (const store of stores) {
+    const index = inMemoryIndex(store.entries.map(indexedEntry));
+    const search = (texts: Asked) => findEntries(index, { texts, limit: LIMIT, minScore: 0 });
+    const best = ([first]: readonly FoundEntry[]): Best => ({
+      score: first?.score ?? 0,
+      floor: floorOf(index),
+    });
+    for (const { asked, relevant } of store.questions) {
+      const isRight = ({ slot }: FoundEntry) => relevant.includes(index.entryAt(slot)?.id ?? "");
+      found.push(best(search(asked).filter(isRight)));
+    }
+    for (const asked of store.off) off.push(best(search(asked)));
+    for (const asked of store.near ?? []) near.push(best(search(asked)));
+  }
+  const cells = [undefined, ...FLOORS].map((floor) =>
+    [found, off, near]
+      .filter((all) => all.length > 0)
+      .map((all) => all.filter((one) => one.score >= (floor ?? one.floor)).length / all.length)
+      .map(percent)
+      .join(" "),
+  );
+  console.log(row(name, cells, 16));
 }
 
 function evenly<Thing>(things: readonly Thing[], count: number): readonly Thing[] {

@@ -25,7 +25,7 @@ export function memorySearchTool(search: SearchForModel): Tool {
   return defineTool({
     name: "memory_search",
     description:
-      "Search semantic memory for past conversation content. Memory contains text from earlier conversation turns that were compacted away to save context space.",
+      "Search semantic memory for past conversation content. Memory contains text from earlier conversation turns that were compacted away to save context space. It compares words; it compares meaning only if the project has an embedder.",
     input: z.object({
       query: z
         .union([z.string(), z.array(z.string()).min(1).max(PHRASINGS_MAX)])

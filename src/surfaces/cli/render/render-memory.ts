@@ -55,7 +55,7 @@ export function renderMemoryStats(stats: MemoryStats, style: Style): string {
 
 /** For a search without results: what was searched, and what to try next. */
 export function renderNothingFound(
-  { entries, sessions }: MemoryStats,
+  { entries, sessions, vectors }: MemoryStats,
   asked: MemoryFilter & { readonly minScore?: number | undefined },
   style: Style,
 ): string {
@@ -70,14 +70,16 @@ export function renderNothingFound(
   const only = filters.length === 0 ? "" : ` (only ${oneLine(filters.join(", "), 200)})`;
   const ways = [
     "try other words",
-    ...(minScore === 0
-      ? []
-      : [minScore === undefined ? "add --min-score 0.1" : "lower --min-score"]),
+    ...(minScore === 0 ? [] : [minScore === undefined ? "add --min-score 0" : "lower --min-score"]),
     ...(filters.length === 0 ? [] : ["drop the filters"]),
     "or search complete logs with `rkat history search`",
   ].join(", ");
   const all = `${plural(entries, "entry", "entries")} of ${plural(sessions, "session")}`;
-  return `Nothing relevant. Searched ${all}${only}.\n${style.dim("hint:")} ${ways}.\n`;
+  const how = vectors ? "words and meaning" : "words";
+  const meaning = vectors
+    ? ""
+    : " Texts in other words are found with an embedder: set `[embeddings] provider`.";
+  return `Nothing relevant. Compared the ${how} of ${all}${only}.\n${style.dim("hint:")} ${ways}.${meaning}\n`;
 }
 
 const LINES_MAX = 8;

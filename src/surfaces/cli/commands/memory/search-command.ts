@@ -68,7 +68,10 @@ export function searchCommand(memory: Command, context: CliContext): void {
 
 const SCORES = `
 A score of 1 is the same text. From 0.7 on, a result has most of what you asked for. Results
-below 0.3 are not shown; --min-score changes that limit.
+below a floor of 0.08 to 0.34 are not shown. It grows with the store; --min-score sets another.
+
+Words are compared, so try the words that were used. For texts in other words, set
+[embeddings] provider to "ollama", "openai" or "fast" in .rkat/config.toml.
 `;
 
 async function searchOnce(
