@@ -1,5 +1,8 @@
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
 import {
@@ -119,6 +122,27 @@ test("the service of a user is one, so a turn is interrupted through any way to 
   await expect(turn).rejects.toMatchObject({ code: "TURN_INTERRUPTED" });
 });
 
+test("a turn keeps the service of its user, also when nobody else does", async () => {
+  setFlagsFromString("--expose-gc");
+  const collectGarbage = runInNewContext("gc") as () => void;
+  const { service } = await openService([{ text: "never", delayMs: 60_000 }]);
+  const { sessionId } = await service.forUser("ada").createSession({});
+  const begun = Promise.withResolvers<void>();
+  const turn = service
+    .forUser("ada")
+    .startTurn({ sessionId, prompt: "wait" }, { onEvent: () => begun.resolve() });
+  turn.catch(() => {});
+  await begun.promise;
+  const unused = new WeakRef(service.forUser("bob"));
+  for (let round = 0; round < 100 && unused.deref(); round += 1) {
+    await sleep(10);
+    collectGarbage();
+  }
+  expect(unused.deref()).toBe(undefined);
+  await service.forUser("ada").interrupt({ sessionId });
+  await expect(turn).rejects.toMatchObject({ code: "TURN_INTERRUPTED" });
+});
+
 test("the service of a user acts for no other, and ends with the one that it came from", async () => {
   const { service } = await openService();
   const ada = service.forUser("ada");
@@ -166,6 +190,14 @@ test("a service that cannot keep users apart names no user, and says why", async
 test("a namespace cannot be written so that it is a user's", () => {
   const path = ":memory:";
   expect(() => sqliteStores({ path, namespace: "default\nuser ada" })).toThrow(/line break/);
+});
+
+test("a request that names a user is refused with the way to act for one", async () => {
+  const { service } = await openService();
+  await expect(service.createSession({ user: "ada" } as never)).rejects.toMatchObject({
+    message: expect.stringContaining('Unrecognized key: "user"'),
+    hint: expect.stringContaining("use `forUser`"),
+  });
 });
 
 test("a tool is told for whom it runs", async () => {

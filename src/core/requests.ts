@@ -367,8 +367,13 @@ export function parseRequest<Schema extends z.ZodType>(
 ): Given<z.output<Schema>> {
   const parsed = schema.safeParse(request);
   if (parsed.success) return withoutUndefined(parsed.data) as Given<z.output<Schema>>;
-  throw new SessionError("INVALID_PARAMS", { issues: issuesOf(parsed.error) });
+  const issues = issuesOf(parsed.error);
+  const namesUser = issues.some(({ message }) => message.includes('key: "user"'));
+  throw new SessionError("INVALID_PARAMS", { issues, ...(namesUser ? { hint: FOR_USER } : {}) });
 }
+
+const FOR_USER =
+  "The user is not a part of the request: use `forUser`, a user's token, the header X-Rkat-User, or --user.";
 
 /** The same type without `undefined` values. */
 export type Given<T> = T extends readonly unknown[]

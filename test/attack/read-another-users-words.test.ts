@@ -245,8 +245,9 @@ test("a server with tokens of users answers nobody without one, even when there 
   }
 });
 
-test("an MCP connection of Ada takes no request with Bob's token", async () => {
+test("an MCP connection of Ada takes no request with Bob's token, and has her resources only", async () => {
   const { service } = await openService();
+  const { sessionId } = await service.forUser("ada").createSession({});
   const server = await serveMcpHttp({ service, port: 0, userTokens: TOKENS });
   onTestFinished(() => server.close());
   const ask = (token: string, body: object, headers: Readonly<Record<string, string>> = {}) =>
@@ -265,13 +266,20 @@ test("an MCP connection of Ada takes no request with Bob's token", async () => {
     capabilities: {},
     clientInfo: { name: "test", version: "1" },
   };
-  const begun = await ask(TOKENS.ada, { id: 1, method: "initialize", params });
-  const session = { "mcp-session-id": begun.headers.get("mcp-session-id") ?? "" };
-  expect(session["mcp-session-id"]).not.toBe("");
-  await ask(TOKENS.ada, { method: "notifications/initialized" }, session);
-  const list = { id: 2, method: "tools/list" };
-  expect((await ask(TOKENS.ada, list, session)).status).toBe(200);
-  expect((await ask(TOKENS.bob, list, session)).status).toBe(404);
+  const begin = async (token: string) => {
+    const { headers } = await ask(token, { id: 1, method: "initialize", params });
+    const session = { "mcp-session-id": headers.get("mcp-session-id") ?? "" };
+    await ask(token, { method: "notifications/initialized" }, session);
+    return session;
+  };
+  const [adas, bobs] = [await begin(TOKENS.ada), await begin(TOKENS.bob)];
+  const list = { id: 2, method: "resources/list" };
+  expect(await (await ask(TOKENS.ada, list, adas)).text()).toContain(sessionId);
+  expect((await ask(TOKENS.bob, list, adas)).status).toBe(404);
+  expect(await (await ask(TOKENS.bob, list, bobs)).text()).not.toContain(sessionId);
+  const read = { id: 3, method: "resources/read", params: { uri: `rkat://sessions/${sessionId}` } };
+  expect(await (await ask(TOKENS.bob, read, bobs)).text()).toContain("error");
+  expect(await (await ask(TOKENS.ada, read, adas)).text()).not.toContain('"error"');
 });
 
 test("a user's name arrives over every surface as it was given", async () => {
