@@ -147,6 +147,7 @@ test.skipIf(!hasScript)(
     const project = await Project.open({ provider, config: '[tools.datetime]\npolicy = "ask"' });
     const chat = await chatOnTerminal(project);
     await chat.sees("openai/gpt-test");
+    await chat.sees("Tools: ");
     await chat.sees("Nothing is remembered yet.");
     await chat.sees("new session");
     chat.type("hello\r");

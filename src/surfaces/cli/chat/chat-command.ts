@@ -6,7 +6,7 @@ import type { SessionService } from "../../../core/session-service.ts";
 import type { CliContext } from "../cli-context.ts";
 import { toolsOf } from "../commands/on-approval.ts";
 import { addRunFlags, addSessionFlags } from "../commands/run-flags.ts";
-import { sayTools, useOpened, workspaceOf } from "../commands/with-service.ts";
+import { useOpened, workspaceOf } from "../commands/with-service.ts";
 import type { Terminal } from "../terminal/terminal.ts";
 import { Chat, type ChatFlags } from "./chat.ts";
 import type { ChatScreen } from "./conversation.ts";
@@ -27,7 +27,6 @@ export function chatCommand(program: Command, context: CliContext): void {
       const approve: Approve = (call, options) => chat?.approve(call, options);
       const asking = { approve, ...toolsOf(flags, workspace.config) };
       const opened = await context.engine.openService(workspace, "create", asking);
-      await sayTools(context.terminal, opened);
       await useOpened(opened, async (service) => {
         const isKept = hasCapability(workspace.config, "session-store");
         const history = isKept ? await earlierPrompts(service) : [];
@@ -36,7 +35,8 @@ export function chatCommand(program: Command, context: CliContext): void {
           complete: async (line) =>
             chat ? completeCommand(chat, line) : { options: [], replaced: line },
         });
-        chat = new Chat({ context, workspace, service, flags, screen });
+        const { toolsNote } = opened;
+        chat = new Chat({ context, workspace, service, flags, screen, toolsNote });
         await chat.run(resume);
       });
     },

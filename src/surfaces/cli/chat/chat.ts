@@ -33,6 +33,8 @@ export interface ChatOptions {
   readonly service: SessionService;
   readonly flags: ChatFlags;
   readonly screen: ChatScreen;
+  /** Which tools the model has in the project's folder, for the user. */
+  readonly toolsNote: string | undefined;
 }
 
 /**
@@ -50,10 +52,11 @@ export class Chat implements Conversation {
   model: string | undefined;
   readonly #context: CliContext;
   readonly #flags: ChatFlags;
+  readonly #toolsNote: string | undefined;
   #left = false;
   #running: { readonly display: TurnDisplay; readonly stop: AbortController } | undefined;
 
-  constructor({ context, workspace, service, flags, screen }: ChatOptions) {
+  constructor({ context, workspace, service, flags, screen, toolsNote }: ChatOptions) {
     const { terminal } = context;
     this.#context = context;
     this.terminal = terminal;
@@ -62,6 +65,7 @@ export class Chat implements Conversation {
     this.screen = screen;
     this.style = styleFor(terminal.stdout, terminal.env);
     this.#flags = flags;
+    this.#toolsNote = toolsNote;
     this.model = flags.model;
   }
 
@@ -194,7 +198,11 @@ export class Chat implements Conversation {
   /** A script that reads the output gets the answers only. */
   async #welcome(): Promise<void> {
     const { terminal, service, workspace, style } = this;
-    if (!terminal.stdin.isTerminal || !terminal.stdout.isTerminal) return;
+    const tools = this.#toolsNote;
+    if (!terminal.stdin.isTerminal || !terminal.stdout.isTerminal) {
+      if (tools !== undefined && terminal.stderr.isTerminal) await this.screen.note(tools);
+      return;
+    }
     const home = terminal.env.HOME;
     const folder =
       home && workspace.folder.startsWith(`${home}/`)
@@ -210,7 +218,7 @@ export class Chat implements Conversation {
       model: this.model ?? workspace.config.get("model"),
       folder,
       rules: rules.length,
-      ...given({ memory }),
+      ...given({ memory, tools }),
     };
     await this.screen.say(renderStart(start, style));
   }

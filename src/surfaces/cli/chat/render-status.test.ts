@@ -33,5 +33,7 @@ test("the first screen says which model answers, and what is remembered", () => 
       "Remembers 1 200 entries of 3 sessions: /memory searches, /resume continues. 1 rule for new sessions: /rules.\n" +
       "/help lists the commands. Ctrl-D leaves.",
   );
-  expect(renderStart({ ...start, rules: 0 }, PLAIN)).toContain("Memory is off.");
+  expect(renderStart({ ...start, rules: 0, tools: "Tools: read_file." }, PLAIN)).toContain(
+    "~/project\nTools: read_file.\nMemory is off.",
+  );
 });

@@ -1,5 +1,5 @@
 import { plural, thousands } from "../render/amounts.ts";
-import { oneLine, textWidth } from "../render/printable.ts";
+import { oneLine, printable, textWidth } from "../render/printable.ts";
 import { shortId } from "../render/render-sessions.ts";
 import type { Style } from "../render/style.ts";
 import type { ChatStatus } from "./conversation.ts";
@@ -44,6 +44,8 @@ export interface ChatStart {
   /** What memory has; undefined when it is off. */
   readonly memory?: { readonly entries: number; readonly sessions: number };
   readonly rules: number;
+  /** A sentence about the tools of the model. */
+  readonly tools?: string;
 }
 
 /** The first screen of a chat. */
@@ -52,6 +54,7 @@ export function renderStart(start: ChatStart, style: Style): string {
   const facts = [model ?? "no model yet", folder].map((fact) => oneLine(fact, 200)).join(" · ");
   return [
     `${style.bold(`rkat ${version}`)} · ${facts}`,
+    ...(start.tools === undefined ? [] : [style.dim(printable(start.tools))]),
     style.dim(rememberedBy(start)),
     style.dim("/help lists the commands. Ctrl-D leaves."),
   ].join("\n");
