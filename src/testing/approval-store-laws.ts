@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import type { PendingApproval } from "../core/approval.ts";
 import type { ApprovalStore } from "../core/approval-store.ts";
-import type { Law } from "./law.ts";
+import { inWords, type Law } from "./law.ts";
 
 /** What every approval store promises. A law that opens twice expects two stores on the same approvals. */
-export const approvalStoreLaws: readonly Law<ApprovalStore>[] = [
+export const approvalStoreLaws: readonly Law<ApprovalStore>[] = inWords([
   {
     name: "what is added is listed until it is answered or removed, oldest first",
     async holds(open) {
@@ -72,7 +72,7 @@ export const approvalStoreLaws: readonly Law<ApprovalStore>[] = [
       assert.deepEqual((await here.answers(["a"])).get("a"), { decision: "allow" });
     },
   },
-];
+]);
 
 function approval(approvalId: string, sessionId: string): PendingApproval {
   return {

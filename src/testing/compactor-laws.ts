@@ -3,13 +3,13 @@ import type { CompactionContext, EngineCompactor, RebuildResult } from "../core/
 import { isSummary, type Message, SUMMARY_PREFIX, toolResults, toolUses } from "../core/message.ts";
 import { estimateTokens, jsonBytes } from "../core/tokens.ts";
 import { startsTurn } from "../core/turn.ts";
-import type { Law } from "./law.ts";
+import { inWords, type Law } from "./law.ts";
 
 /**
  * What every compactor promises. `open` returns one with its default settings; the laws read them from
  * `config`.
  */
-export const compactorLaws: readonly Law<EngineCompactor>[] = [
+export const compactorLaws: readonly Law<EngineCompactor>[] = inWords([
   {
     name: "call 0 never compacts",
     async holds(open) {
@@ -194,7 +194,7 @@ export const compactorLaws: readonly Law<EngineCompactor>[] = [
       }
     },
   },
-];
+]);
 
 interface Situation {
   readonly messages: readonly Message[];

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import type { Embedder } from "../core/embedder.ts";
-import type { Law } from "./law.ts";
+import { inWords, type Law } from "./law.ts";
 
 const TEXTS = [
   "The tests pass on Node 24.",
@@ -10,7 +10,7 @@ const TEXTS = [
 ];
 
 /** What every embedder promises. */
-export const embedderLaws: readonly Law<Embedder>[] = [
+export const embedderLaws: readonly Law<Embedder>[] = inWords([
   {
     name: "vectors have as many numbers as the embedder says",
     async holds(open) {
@@ -74,7 +74,7 @@ export const embedderLaws: readonly Law<Embedder>[] = [
       assert.ok(dot(text, like) > dot(text, unlike));
     },
   },
-];
+]);
 
 function dot(one: Float32Array, other: Float32Array): number {
   return one.reduce((sum, number, index) => sum + number * (other[index] ?? 0), 0);

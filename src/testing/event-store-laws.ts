@@ -4,10 +4,10 @@ import type { EventStore } from "../core/event-store.ts";
 import { newId } from "../core/ids.ts";
 import { FORGOTTEN } from "../core/message.ts";
 import { historySearchLaws } from "./history-search-laws.ts";
-import type { Law } from "./law.ts";
+import { inWords, type Law } from "./law.ts";
 
 /** What every event store promises. */
-export const eventStoreLaws: readonly Law<EventStore>[] = [
+export const eventStoreLaws: readonly Law<EventStore>[] = inWords([
   {
     name: "an unknown session reads as empty",
     async holds(open) {
@@ -331,7 +331,7 @@ export const eventStoreLaws: readonly Law<EventStore>[] = [
     },
   },
   ...historySearchLaws,
-];
+]);
 
 function added(event: DurableEvent): NewEvent {
   return { event_id: newId(), timestamp_ms: 1_700_000_000_000, event };

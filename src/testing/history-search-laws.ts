@@ -4,10 +4,10 @@ import type { EventStore, HistoryQuery } from "../core/event-store.ts";
 import { newId } from "../core/ids.ts";
 import type { Message } from "../core/message.ts";
 import { NO_USAGE } from "../core/usage.ts";
-import type { Law } from "./law.ts";
+import { inWords, type Law } from "./law.ts";
 
 /** What `EventStore.search` promises. */
-export const historySearchLaws: readonly Law<EventStore>[] = [
+export const historySearchLaws: readonly Law<EventStore>[] = inWords([
   {
     name: "a search finds text of the whole log, whatever compaction did to the history",
     async holds(open) {
@@ -295,7 +295,7 @@ export const historySearchLaws: readonly Law<EventStore>[] = [
       assert.ok(hit.content.isWellFormed());
     },
   },
-];
+]);
 
 function at(second: number, event: DurableEvent): NewEvent {
   return {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { KnowledgeEntry, NewKnowledge } from "../core/knowledge.ts";
 import type { KnowledgeLimits, KnowledgeStore } from "../core/knowledge-store.ts";
-import type { Law } from "./law.ts";
+import { inWords, type Law } from "./law.ts";
 
 const LIMITS: KnowledgeLimits = {
   max: { fact: 3, correction: 3, preference: 3, rule: 100 },
@@ -9,7 +9,7 @@ const LIMITS: KnowledgeLimits = {
 };
 
 /** What every knowledge store promises. A law that opens twice expects two stores on the same knowledge. */
-export const knowledgeStoreLaws: readonly Law<KnowledgeStore>[] = [
+export const knowledgeStoreLaws: readonly Law<KnowledgeStore>[] = inWords([
   {
     name: "what is recorded is listed, newest first, and read by its id",
     async holds(open) {
@@ -242,7 +242,7 @@ export const knowledgeStoreLaws: readonly Law<KnowledgeStore>[] = [
       );
     },
   },
-];
+]);
 
 function batch(from: number, to: number, entries: readonly NewKnowledge[]) {
   return { from, to, entries, limits: LIMITS };

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import type { MemoryEntry, MemoryPage, MemoryQuery, MemoryStore } from "../core/memory-store.ts";
-import type { Law } from "./law.ts";
+import { inWords, type Law } from "./law.ts";
 
 /** What every memory store promises. A law that opens twice expects two stores on the same memory. */
-export const memoryStoreLaws: readonly Law<MemoryStore>[] = [
+export const memoryStoreLaws: readonly Law<MemoryStore>[] = inWords([
   {
     name: "what is added is found by its own words",
     async holds(open) {
@@ -540,7 +540,7 @@ export const memoryStoreLaws: readonly Law<MemoryStore>[] = [
       assert.deepEqual(await ids(store, query), await ids(store, query));
     },
   },
-];
+]);
 
 function entry(id: string, content: string, rest: Partial<MemoryEntry> = {}): MemoryEntry {
   return { id, content, sessionId: "s", turn: 0, kind: "message", ...rest };

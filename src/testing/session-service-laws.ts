@@ -7,7 +7,7 @@ import { indexableText, isSummary, type Message, toolResults, toolUses } from ".
 import { MessageAssembler } from "../core/message-assembler.ts";
 import type { SearchMemory } from "../core/requests.ts";
 import type { Capability, SessionService } from "../core/session-service.ts";
-import type { Law } from "./law.ts";
+import { inWords, type Law } from "./law.ts";
 import type { ScriptedReply } from "./scripted-model.ts";
 
 /** Settings of a service under test. Plain data, so that another process can make the service. */
@@ -41,7 +41,7 @@ const EVERYTHING = BUILDS.F ?? [];
 const EAGER = { autoCompactThreshold: 2500, minTurnsBetweenCompactions: 1, maxSummaryTokens: 64 };
 const LONG = "The quick brown fox considers the merits of jumping over the lazy dog. ".repeat(80);
 
-export const sessionServiceLaws: readonly Law<OpenService>[] = [
+export const sessionServiceLaws: readonly Law<OpenService>[] = inWords([
   ...Object.entries(BUILDS).map(
     ([build, capabilities]): Law<OpenService> => ({
       name: `build ${build}: creating a session and running a turn work, and tell what happens`,
@@ -262,7 +262,7 @@ export const sessionServiceLaws: readonly Law<OpenService>[] = [
   {
     name: "a listener that throws or rejects does not end the turn",
     async holds(open) {
-      const service = await (await open())({ capabilities: [], replies: ["one", "two"] });
+      const service = await (await open())({ capabilities: EVERYTHING, replies: ["one", "two"] });
       const { sessionId } = await service.createSession({});
       const seen: string[] = [];
       const fails = new Error("The listener of this law always fails.");
@@ -1159,7 +1159,7 @@ export const sessionServiceLaws: readonly Law<OpenService>[] = [
       assert.deepEqual(await service.searchMemory({ query: "yarn" }), []);
     },
   },
-];
+]);
 
 /** What `remembering` compacts away, in its order: long enough that a summary is shorter. */
 const REMEMBERED = [

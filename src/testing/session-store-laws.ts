@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import type { SessionSnapshot } from "../core/session-snapshot.ts";
 import { SessionState } from "../core/session-state.ts";
 import type { LeaseOwner, SessionQuery, SessionStore } from "../core/session-store.ts";
-import type { Law } from "./law.ts";
+import { inWords, type Law } from "./law.ts";
 
 /** What every session store promises. */
-export const sessionStoreLaws: readonly Law<SessionStore>[] = [
+export const sessionStoreLaws: readonly Law<SessionStore>[] = inWords([
   {
     name: "an unknown session is neither loaded nor listed",
     async holds(open) {
@@ -172,7 +172,7 @@ export const sessionStoreLaws: readonly Law<SessionStore>[] = [
       await other.close();
     },
   },
-];
+]);
 
 const HOUR_MS = 3_600_000;
 

@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import type { NewEvent } from "../core/event.ts";
 import { SessionState } from "../core/session-state.ts";
 import type { Stores } from "../core/stores.ts";
-import type { Law } from "./law.ts";
+import { inWords, type Law } from "./law.ts";
 
 /** What `forUser` of stores promises. A law that opens twice expects two sets of stores on the same data. */
-export const usersLaws: readonly Law<Stores>[] = [
+export const usersLaws: readonly Law<Stores>[] = inWords([
   {
     name: "what is stored for one user is in no store of another, nor of nobody",
     async holds(open) {
@@ -90,7 +90,7 @@ export const usersLaws: readonly Law<Stores>[] = [
       assert.deepEqual(await contentOf(second.forUser("ada")), FULL);
     },
   },
-];
+]);
 
 const TIME = "2026-01-01T00:00:00.000Z";
 const TEXT = "The heron nests in May.";

@@ -83,7 +83,7 @@ function resumeSession(
       const sessionId = await findSession(service, session);
       const source = promptSource(terminal, flags.onApproval);
       // A prompt denies a waiting call. Without a prompt, the turn of that call continues.
-      const waits = await hasWaitingCall(service, sessionId);
+      const waits = fallback === undefined || (await hasWaitingCall(service, sessionId));
       const prompt = await readPrompt(words, source, waits ? null : fallback);
       const { model, maxTokens } = flags;
       const request = {
