@@ -103,7 +103,11 @@ class Commands implements Record<OperationName, (params: Params, options: TurnOp
 
   async startTurn(params: Params, options: TurnOptions) {
     const noted = this.#noted.get(String(params.session_id));
-    if (!noted) return await this.resume(params, options);
+    if (!noted) {
+      // Without a prompt the command would continue a turn that waits.
+      if (!params.prompt) throw new Unsayable("prompt");
+      return await this.resume(params, options);
+    }
     const { session_id, prompt = "", ...fields } = params;
     this.#noted.delete(String(session_id));
     const line = { command: ["run"], fields: { ...noted, ...fields }, stdin: textOf(prompt) };
