@@ -11,7 +11,7 @@ import { ephemeralStores } from "../../src/stores/ephemeral/ephemeral-stores.ts"
 import { type ScriptedReply, scriptedModel } from "../../src/testing.ts";
 import { askEverything, everythingOf, type Known } from "../support/ask-everything.ts";
 import { temporaryFolder } from "../support/obey.ts";
-import { LONG } from "../support/trials.ts";
+import { trials } from "../support/trials.ts";
 
 /** Words that Ada's secrets stand beside. Others may guess them, and search for them. */
 const WORDS = "vault code garden";
@@ -386,7 +386,7 @@ test("whatever users do in one service, none is told a word of another", async (
         expect(words.filter((word) => !word.startsWith(wordOf(user)))).toEqual([]);
       }
     }),
-    { numRuns: LONG ? 200 : 15 },
+    { numRuns: trials(15, 200) },
   );
 });
 
