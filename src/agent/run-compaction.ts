@@ -116,7 +116,7 @@ export async function runCompaction(
     onSummaryFailure: compaction.onSummaryFailure,
     pruneToolOutput: compaction.pruneToolOutput,
     keepAnchors: compaction.keepAnchors,
-    timeoutMs: compaction.summaryTimeoutMs,
+    summaryTimeoutMs: compaction.summaryTimeoutMs,
     signal,
     ...(summarizer === "fallback"
       ? {}

@@ -210,7 +210,7 @@ describe("a summary that fails", () => {
   test("is one that does not come in time; its request is aborted", async () => {
     let aborted = false;
     const { result } = await compact("S", {
-      timeoutMs: 5,
+      summaryTimeoutMs: 5,
       summarize: ({ signal }) =>
         new Promise(() => {
           signal.addEventListener("abort", () => {

@@ -75,7 +75,7 @@ export interface CompactHistoryOptions {
   /** Whether paths, names and numbers that the summary lost are appended to it, as far as it has room. Default true. */
   readonly keepAnchors?: boolean;
   /** How long `summarize` may take. Default 120 000. */
-  readonly timeoutMs?: number;
+  readonly summaryTimeoutMs?: number;
   readonly signal?: AbortSignal;
 }
 
@@ -227,7 +227,7 @@ function defaultCompactor({ config, contextWindow }: CompactHistoryOptions): Eng
 }
 
 function requireSense(options: CompactHistoryOptions, messageCount: number): void {
-  const { contextWindow = 1, targetTokens = 1, timeoutMs = 1, summarize } = options;
+  const { contextWindow = 1, targetTokens = 1, summaryTimeoutMs = 1, summarize } = options;
   const { pins = [], superseded = [], messages } = options;
   const isPosition = (pin: number) => Number.isInteger(pin) && pin >= 0 && pin < messageCount;
   const wrongPin = pins.find((pin) => !isPosition(pin));
@@ -238,7 +238,7 @@ function requireSense(options: CompactHistoryOptions, messageCount: number): voi
   if (wrongMessage !== undefined) {
     refuse(`superseded names position ${wrongMessage}, where there is no system message.`);
   }
-  for (const [name, value] of Object.entries({ contextWindow, targetTokens, timeoutMs })) {
+  for (const [name, value] of Object.entries({ contextWindow, targetTokens, summaryTimeoutMs })) {
     if (!(value > 0)) refuse(`${name} is ${value}; it has to be above 0.`);
   }
   if (summarize !== undefined && typeof summarize !== "function") {

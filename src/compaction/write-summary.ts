@@ -26,7 +26,7 @@ export interface SummaryOptions {
   readonly summarize?: Summarize;
   readonly instructions?: string;
   readonly onSummaryFailure?: "keep" | "fallback";
-  readonly timeoutMs?: number;
+  readonly summaryTimeoutMs?: number;
   readonly signal?: AbortSignal;
   /** Bytes that the fallback leaves free for what is appended to it. */
   readonly reservedBytes?: () => number;
@@ -116,9 +116,9 @@ function requestFor(
 async function ask(
   summarize: Summarize,
   request: Omit<SummaryRequest, "signal">,
-  { timeoutMs = TIMEOUT_MS, signal }: SummaryOptions,
+  { summaryTimeoutMs = TIMEOUT_MS, signal }: SummaryOptions,
 ): Promise<string | SummaryFailure> {
-  const either = joinSignals([signal], timeoutMs);
+  const either = joinSignals([signal], summaryTimeoutMs);
   const stopped = new Promise<never>((_, reject) => {
     either.signal.addEventListener("abort", () => reject(either.signal.reason), { once: true });
   });
@@ -128,7 +128,7 @@ async function ask(
   } catch (error) {
     signal?.throwIfAborted();
     return either.timedOut
-      ? { reason: "summary_timeout", detail: `No summary came within ${timeoutMs} ms.` }
+      ? { reason: "summary_timeout", detail: `No summary came within ${summaryTimeoutMs} ms.` }
       : { reason: "summary_failed", detail: errorText(error) };
   } finally {
     either.release();
