@@ -26,9 +26,7 @@ export interface AllowedCalls {
 }
 
 /** How long a call stays allowed: in this session, or in every session of the project. */
-export const ALLOWED_FOR = ["session", "project"] as const;
-
-export type AllowedFor = (typeof ALLOWED_FOR)[number];
+export type AllowedFor = "session" | "project";
 
 /** Whether `allowed` includes all of `calls`. */
 export function covers(allowed: AllowedCalls, calls: AllowedCalls): boolean {

@@ -59,7 +59,7 @@ function canBeKept(command: string): boolean {
 }
 
 /** The variables of a command: yours, without those that hold credentials, and without a pager. */
-export function environmentOf(
+function environmentOf(
   env: Readonly<Record<string, string | undefined>>,
 ): Readonly<Record<string, string>> {
   const kept = Object.entries(env).filter((entry): entry is [string, string] => {
