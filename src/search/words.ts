@@ -141,18 +141,22 @@ const JOINS = Uint8Array.from({ length: 128 }, (_, code) =>
  * In V8, a part of up to 12 characters is a copy. A longer one would keep its whole text in memory.
  */
 const KEPT = { characters: 12, places: 1 << 14 } as const;
-const kept = Array.from({ length: KEPT.places }, () => ({ part: "", word: "" }));
+const keptParts: (string | undefined)[] = new Array(KEPT.places);
+const keptWords: string[] = new Array(KEPT.places);
 
 /** The word of the letters or digits between two places of a text. */
 function plainWord(text: string, start: number, end: number, hash: number): string {
   const place = hash & (KEPT.places - 1);
-  const known = kept[place];
-  if (known && known.part.length === end - start && text.startsWith(known.part, start)) {
-    return known.word;
+  const known = keptParts[place];
+  if (known?.length === end - start && text.startsWith(known, start)) {
+    return keptWords[place] as string;
   }
   const part = text.slice(start, end);
   const word = baseForm(cut(part.toLowerCase()));
-  if (part.length <= KEPT.characters) kept[place] = { part, word };
+  if (part.length <= KEPT.characters) {
+    keptParts[place] = part;
+    keptWords[place] = word;
+  }
   return word;
 }
 
