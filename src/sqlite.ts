@@ -1,7 +1,7 @@
 import { SessionError } from "./core/errors.ts";
 import { given } from "./core/fields.ts";
-import { parseRequest, userRequest } from "./core/requests.ts";
 import type { Stores } from "./core/stores.ts";
+import { requireUserName } from "./core/user-name.ts";
 import { type Database, type DatabaseOptions, openDatabase } from "./stores/sqlite/database.ts";
 import { SqliteApprovalStore } from "./stores/sqlite/sqlite-approval-store.ts";
 import { SqliteEventStore } from "./stores/sqlite/sqlite-event-store.ts";
@@ -51,7 +51,7 @@ export function sqliteStores(options: SqliteStoresOptions): SqliteStores {
   return {
     ...storesIn(database, namespace, memory),
     forUser(user) {
-      const { user: name } = parseRequest(userRequest, { user });
+      const name = requireUserName(user);
       const own = namespaceOf(namespace, `user ${name}`);
       return {
         ...storesIn(database, own, memory.inNamespace(own)),

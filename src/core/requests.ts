@@ -7,6 +7,7 @@ import { KNOWLEDGE_KINDS } from "./knowledge.ts";
 import { MEMORY_KINDS } from "./memory-store.ts";
 import { messageSchema, promptSchema } from "./message-schema.ts";
 import { TASK_LIMITS } from "./task.ts";
+import { USER_CHARACTERS_MAX, USER_NAME, USER_NAME_PROBLEM } from "./user-name.ts";
 import { issuesOfBatch } from "./whole-calls.ts";
 
 /**
@@ -15,12 +16,8 @@ import { issuesOfBatch } from "./whole-calls.ts";
  */
 
 const sessionId = z.string().min(1).max(200);
-/** The same text is the same user. Half a surrogate pair would be another text in a database. */
-const user = z
-  .string()
-  .min(1)
-  .max(200)
-  .regex(/^[^\p{Cc}\p{Cs}]*$/u, "must not have control characters or broken characters");
+/** The same text is the same user. */
+const user = z.string().min(1).max(USER_CHARACTERS_MAX).regex(USER_NAME, USER_NAME_PROBLEM);
 const labels = z.record(z.string().min(1).max(100), z.string().max(500));
 const positive = z.int().positive();
 const DAY = z.regexes.date.source.replace(/^\^|\$$/g, "");

@@ -1,6 +1,6 @@
 import { SessionError } from "../../core/errors.ts";
-import { parseRequest, userRequest } from "../../core/requests.ts";
 import type { Stores } from "../../core/stores.ts";
+import { requireUserName } from "../../core/user-name.ts";
 import { EphemeralApprovalStore } from "./ephemeral-approval-store.ts";
 import { EphemeralEventStore } from "./ephemeral-event-store.ts";
 import { EphemeralKnowledgeStore } from "./ephemeral-knowledge-store.ts";
@@ -13,7 +13,7 @@ export function ephemeralStores(): Stores {
   return {
     ...newStores(),
     forUser(user) {
-      const { user: name } = parseRequest(userRequest, { user });
+      const name = requireUserName(user);
       const stores = ofUsers.get(name) ?? {
         ...newStores(),
         // A user has no users.
