@@ -91,6 +91,31 @@ test("`--tools` and the setting say which tools there are", async () => {
   expect(await toolsOf("--tools", "all")).toEqual(all);
 });
 
+test("a server gives its clients none of these tools", async () => {
+  const { project, provider } = await projectWith([]);
+  const { child } = project.start(["serve", "--port", "0"]);
+  let said = "";
+  child.stderr?.on("data", (bytes) => {
+    said += bytes;
+  });
+  const address = () => /at (http:\S+)/.exec(said)?.[1];
+  while (address() === undefined) await sleep(20);
+  const post = async (path: string, body: object) => {
+    const headers = { "content-type": "application/json" };
+    const response = await fetch(new URL(path, address()), {
+      method: "POST",
+      headers,
+      body: JSON.stringify(body),
+    });
+    return (await response.json()) as { session_id: string };
+  };
+  const { session_id } = await post("/sessions", {});
+  await post(`/sessions/${session_id}/messages`, { prompt: "hello" });
+  expect(sent(provider)).toContain('"memory_search"');
+  expect(sent(provider)).not.toContain("_file");
+  expect(sent(provider)).not.toContain("run_command");
+});
+
 test("a hostile repository's settings allow nothing", async () => {
   const { project, provider } = await projectWith([
     use("run_command", { command: "touch pwned" }),
