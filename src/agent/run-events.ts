@@ -1,5 +1,5 @@
 import { errorText, type SessionError } from "../core/errors.ts";
-import type { DurableEvent, Origin, StandingInstruction } from "../core/event.ts";
+import type { DurableEvent, GivenInstructions, Origin } from "../core/event.ts";
 import { contentText, type Message, type ToolUse, type UserMessage } from "../core/message.ts";
 import type { SessionState } from "../core/session-state.ts";
 import { toolFailure } from "./execute-tool.ts";
@@ -10,15 +10,13 @@ export interface Prompt {
   readonly origin?: Origin;
   /** Messages that come before it. */
   readonly context: readonly Message[];
-  /** The standing instructions in it, and those that had to make room. */
-  readonly instructions?: readonly StandingInstruction[];
-  readonly instructionsLeftOut?: readonly number[];
+  readonly instructions: GivenInstructions;
 }
 
 /** The first events of a run. */
 export function openingEvents(
   sessionId: string,
-  { content, origin, context, instructions = [], instructionsLeftOut = [] }: Prompt,
+  { content, origin, context, instructions }: Prompt,
 ): DurableEvent[] {
   return [
     ...context.map((message) => ({ type: "message_added", message }) as const),
@@ -28,8 +26,7 @@ export function openingEvents(
       prompt: contentText(content),
       ...(typeof content === "string" ? {} : { content }),
       ...(origin ? { origin } : {}),
-      ...(instructions.length > 0 ? { instructions } : {}),
-      ...(instructionsLeftOut.length > 0 ? { instructions_left_out: instructionsLeftOut } : {}),
+      ...instructions,
     },
   ];
 }

@@ -32,7 +32,7 @@ export type DurableEvent =
   | { readonly type: "session_archived"; readonly session_id: string }
   | { readonly type: "session_unarchived"; readonly session_id: string }
   /** A message from outside of turns: a system prompt, the history that a session was created with, or one that was appended. */
-  | {
+  | ({
       readonly type: "message_added";
       readonly message: Message;
       readonly origin?: Origin;
@@ -42,7 +42,7 @@ export type DurableEvent =
         readonly key: string;
         readonly messages: number;
       };
-    }
+    } & GivenInstructions)
   | {
       readonly type: "skills_resolved";
       readonly skills: readonly string[];
@@ -55,18 +55,14 @@ export type DurableEvent =
       readonly rules: readonly string[];
       readonly injection_bytes: number;
     }
-  | {
+  | ({
       readonly type: "run_started";
       readonly session_id: string;
       readonly prompt: string;
       /** The whole prompt, when it has more than text. */
       readonly content?: readonly ContentBlock[];
       readonly origin?: Origin;
-      /** The standing instructions in the prompt. Only a user gives any. */
-      readonly instructions?: readonly StandingInstruction[];
-      /** Ids of instructions, these or earlier ones, for which the session has no more room. */
-      readonly instructions_left_out?: readonly number[];
-    }
+    } & GivenInstructions)
   | {
       readonly type: "run_completed";
       readonly session_id: string;
@@ -419,6 +415,14 @@ export interface StandingInstruction {
   readonly replaces?: readonly number[];
   /** It also holds for later sessions: the project learns it. */
   readonly lasting?: true;
+}
+
+/** What the event of a user's message says about standing instructions. */
+export interface GivenInstructions {
+  /** Those in the message. Only a user gives any. */
+  readonly instructions?: readonly StandingInstruction[];
+  /** Ids of instructions, these or earlier ones, for which the session has no more room. */
+  readonly instructions_left_out?: readonly number[];
 }
 
 /**

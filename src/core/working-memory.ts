@@ -1,4 +1,4 @@
-import type { DurableEvent, StoredEvent } from "./event.ts";
+import type { GivenInstructions, StoredEvent } from "./event.ts";
 import type { HistoryEntry } from "./history-entry.ts";
 import { isForgotten, type Message, type ToolUse, toolResults, toolUses } from "./message.ts";
 import { NO_TASK, renderTask, TASK_LIMITS, type TaskRecord, withFiles } from "./task.ts";
@@ -54,7 +54,7 @@ export class WorkingMemory {
   shown: ShownTask | undefined;
   /** The newest comes last. */
   denied: readonly DeniedCall[] = [];
-  /** The newest comes last. The event of a prompt says which ones it replaces. */
+  /** The newest comes last. The event of a message says which ones it replaces. */
   instructions: readonly HeldInstruction[] = [];
   /** Ids of messages with instructions for which there was no room. */
   leftOut: readonly number[] = [];
@@ -70,9 +70,14 @@ export class WorkingMemory {
   }
 
   /** Takes the next event. `call` is the tool call of the event, `last` the id of the last message. */
-  note({ seq, event }: StoredEvent, call: ToolUse | undefined, last: number): void {
+  note(
+    { seq, event }: Pick<StoredEvent, "seq" | "event">,
+    call: ToolUse | undefined,
+    last: number,
+  ): void {
     switch (event.type) {
       case "run_started":
+      case "message_added":
         this.#instruct(seq, event);
         return;
       case "task_updated":
@@ -103,10 +108,7 @@ export class WorkingMemory {
 
   #instruct(
     message: number,
-    {
-      instructions = [],
-      instructions_left_out = [],
-    }: Extract<DurableEvent, { type: "run_started" }>,
+    { instructions = [], instructions_left_out = [] }: GivenInstructions,
   ): void {
     const replaced = new Set(instructions.flatMap(({ replaces = [] }) => replaces));
     const noRoom = new Set(instructions_left_out);

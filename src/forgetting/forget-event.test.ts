@@ -163,6 +163,23 @@ describe("no copy of a text is left in", () => {
   });
 });
 
+test("with an added message go its standing instructions", () => {
+  const added: DurableEvent = {
+    type: "message_added",
+    message: { role: "user", content: "Never paint. Always say tangerine." },
+    instructions: [
+      { id: 1, text: "Never paint." },
+      { id: 2, text: "Always say tangerine." },
+    ],
+  };
+  const phrase = new ForgottenPhrases(["Always say tangerine."]);
+  expect(forgottenEvent(added, "phrases", phrase)).toMatchObject({
+    message: { content: "Never paint. [forgotten]." },
+    instructions: [{ id: 1, text: "Never paint." }],
+  });
+  expect(JSON.stringify(forgottenEvent(added, "message", phrase))).not.toContain("paint");
+});
+
 test("with a message go its words, and not the calls that it made", () => {
   expect(forgottenEvent(SAMPLES.tool_call_requested, "message", phrases)).toEqual(
     SAMPLES.tool_call_requested,

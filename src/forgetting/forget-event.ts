@@ -1,17 +1,16 @@
 import type { AllowedCalls } from "../core/approval.ts";
 import type { DurableEvent, StandingInstruction } from "../core/event.ts";
-import { type ContentBlock, FORGOTTEN, indexableText, isRecall } from "../core/message.ts";
-import { emptiedJson, forgottenMessage, inJson, messageWithoutCopies } from "./forget-message.ts";
+import { FORGOTTEN, indexableText, isRecall, toolResults } from "../core/message.ts";
+import {
+  blocksWithout,
+  type Extent,
+  emptiedJson,
+  forgottenMessage,
+  inJson,
+  messageWithoutCopies,
+  messageWithoutPhrases,
+} from "./forget-message.ts";
 import type { ForgottenPhrases } from "./forgotten-phrases.ts";
-
-/**
- * How much of an event to forget:
- *
- *     message      the words; tool calls stay
- *     everything   the words and the arguments of tool calls
- *     phrases      only the forgotten phrases
- */
-export type Extent = "message" | "everything" | "phrases";
 
 /** The words of people, models and tools in an event. They are forgotten with it. */
 export function textsOf(event: DurableEvent): readonly string[] {
@@ -67,8 +66,19 @@ export const FORGETTING: Rows = {
   session_archived: NO_TEXT,
   session_unarchived: NO_TEXT,
   message_added: {
-    said: ({ message }) => [indexableText(message)],
-    forgotten: (event) => ({ ...event, message: forgottenMessage(event.message) }),
+    said: ({ message }) => [
+      indexableText(message),
+      ...toolResults(message).map(({ content }) => content),
+    ],
+    forgotten: ({ instructions: _, ...event }, extent) => ({
+      ...event,
+      message: forgottenMessage(event.message, extent),
+    }),
+    without: ({ instructions, ...event }, phrases) => ({
+      ...event,
+      message: messageWithoutPhrases(event.message, phrases),
+      ...(instructions ? { instructions: heldWithout(instructions, phrases) } : {}),
+    }),
     copies: (event, phrases) => ({
       ...event,
       message: messageWithoutCopies(event.message, phrases),
@@ -194,12 +204,6 @@ function callsWithout<Calls extends AllowedCalls>(calls: Calls, phrases: Forgott
   return command === undefined
     ? calls
     : { ...calls, command: phrases.removeFrom(command, "whole") };
-}
-
-function blocksWithout(blocks: readonly ContentBlock[], phrases: ForgottenPhrases) {
-  return blocks.map((block) =>
-    block.type === "text" ? { ...block, text: phrases.removeFrom(block.text, "whole") } : block,
-  );
 }
 
 /** The instructions that do not have the phrases. */

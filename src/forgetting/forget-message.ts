@@ -1,16 +1,33 @@
-import { FORGOTTEN, type Message } from "../core/message.ts";
+import { type ContentBlock, FORGOTTEN, type Message, type ToolUse } from "../core/message.ts";
 import type { ForgottenPhrases } from "./forgotten-phrases.ts";
 
-/** The message without its words. Its tool calls stay. */
-export function forgottenMessage(message: Message): Message {
+/**
+ * How much of an event to forget:
+ *
+ *     message      the words; tool calls stay
+ *     everything   the words and the arguments of tool calls
+ *     phrases      only the forgotten phrases
+ */
+export type Extent = "message" | "everything" | "phrases";
+
+/** The message without its words. Only `everything` empties the arguments of its tool calls. */
+export function forgottenMessage(message: Message, extent: Extent): Message {
+  const args = (call: ToolUse) =>
+    extent === "everything" ? { ...call, args: emptiedJson(call.args) } : call;
   switch (message.role) {
+    case "assistant":
+      return {
+        ...message,
+        content: FORGOTTEN,
+        ...(message.tool_calls ? { tool_calls: message.tool_calls.map(args) } : {}),
+      };
     case "block_assistant":
       return {
         ...message,
         blocks: message.blocks.map((block) => {
           if (block.block_type !== "tool_use") return { ...block, data: { text: FORGOTTEN } };
           const { meta: _, ...data } = block.data;
-          return { ...block, data };
+          return { ...block, data: args(data) };
         }),
       };
     case "tool_results":
@@ -57,6 +74,26 @@ export function messageWithoutCopies(message: Message, phrases: ForgottenPhrases
       };
   }
 }
+
+/** The message without the phrases, in the words of its author too. */
+export function messageWithoutPhrases(message: Message, phrases: ForgottenPhrases): Message {
+  if (message.role !== "user") return messageWithoutCopies(message, phrases);
+  const { content } = message;
+  return {
+    ...message,
+    content:
+      typeof content === "string"
+        ? phrases.removeFrom(content, "whole")
+        : blocksWithout(content, phrases),
+  };
+}
+
+export function blocksWithout(blocks: readonly ContentBlock[], phrases: ForgottenPhrases) {
+  return blocks.map((block) =>
+    block.type === "text" ? { ...block, text: phrases.removeFrom(block.text, "whole") } : block,
+  );
+}
+
 /** JSON with each text changed. A field name counts as a text when it has a space. */
 export function inJson(value: unknown, change: (text: string) => string): unknown {
   if (typeof value === "string") return change(value);

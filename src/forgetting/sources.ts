@@ -1,12 +1,13 @@
-import type { StoredEvent } from "../core/event.ts";
+import type { DurableEvent, StoredEvent } from "../core/event.ts";
 import type { EventStore } from "../core/event-store.ts";
 import type { KnowledgeEntry } from "../core/knowledge.ts";
 import type { MemoryEntry, MemoryStore } from "../core/memory-store.ts";
-import { indexableText, isForgotten, toolResults } from "../core/message.ts";
+import { contentText, indexableText, isForgotten, toolResults } from "../core/message.ts";
 import { MessageAssembler } from "../core/message-assembler.ts";
 import { preferencesIn } from "../knowledge/preferences-in.ts";
 import { redactSecrets } from "../secrets/redact-secrets.ts";
-import { type Extent, textsOf } from "./forget-event.ts";
+import { textsOf } from "./forget-event.ts";
+import type { Extent } from "./forget-message.ts";
 import { ForgottenPhrases } from "./forgotten-phrases.ts";
 
 export type WhatToForget = { readonly ids: readonly string[] } | { readonly sessionId: string };
@@ -150,8 +151,16 @@ async function addSession(found: Found, sessionId: string, events: EventStore): 
     if (logged) found.messages.push(logged.id);
     found.events.set(seq, "everything");
     found.texts.push(...textsOf(event));
-    if (event.type === "tool_execution_completed") found.outputs.push(event.result);
+    found.outputs.push(...outputsOf(event));
   }
+}
+
+/** What tools returned. */
+function outputsOf(event: DurableEvent): readonly string[] {
+  if (event.type === "tool_execution_completed") return [event.result];
+  return event.type === "message_added"
+    ? toolResults(event.message).map(({ content }) => content)
+    : [];
 }
 
 async function addMessage(
@@ -186,21 +195,33 @@ async function addLesson(
   if (kind !== "preference") {
     const told = kind === "correction" ? deniedCall(span, source) : span;
     for (const { seq, event } of told) {
-      found.events.set(seq, "everything");
-      if (kind === "fact") found.texts.push(...textsOf(event));
+      // An added message may have several results, and each is a fact.
+      const results = event.type === "message_added" && kind === "fact" ? outputsOf(event) : [];
+      const same = results.filter((result) => content.endsWith(redactSecrets(result.trim())));
+      if (same.length === 0) found.events.set(seq, "everything");
+      else if (!found.events.has(seq)) found.events.set(seq, "phrases");
+      if (kind === "fact") found.texts.push(...(same.length > 0 ? same : textsOf(event)));
     }
     return;
   }
   for (const { seq, event } of span) {
-    if (found.events.has(seq) || event.type !== "run_started") continue;
+    const prompt = promptOf(event);
+    if (found.events.has(seq) || prompt === undefined) continue;
     found.events.set(seq, "phrases");
     found.shortened.push(seq);
     const text = new ForgottenPhrases([content]);
-    const sentences = preferencesIn(event.prompt);
+    const sentences = preferencesIn(prompt);
     const same = sentences.filter((sentence) => text.isIn(sentence));
     // An edited preference has other words than the message: then all of the message's go.
     found.texts.push(...(same.length > 0 ? same : sentences));
   }
+}
+
+/** What a user said in an event. */
+function promptOf(event: DurableEvent): string | undefined {
+  if (event.type === "run_started") return event.prompt;
+  if (event.type !== "message_added" || event.message.role !== "user") return undefined;
+  return contentText(event.message.content);
 }
 
 /** The events of a denied call: the call, the request for approval, the answer, the result. */

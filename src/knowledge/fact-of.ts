@@ -21,6 +21,8 @@ export interface ToolSuccess {
   readonly sessionId: string;
   /** `seq` of the result. */
   readonly seq: number;
+  /** Place of the result in a message with several. Missing when it has an event of its own. */
+  readonly index?: number;
   /** ISO 8601. */
   readonly time: string;
 }
@@ -36,7 +38,7 @@ export type FactOf =
  * Results with the same text are the same fact, whatever the call. Results of the same call are the
  * same fact when they differ only in numbers, times and ids, or very little.
  */
-export function factOf({ name, args, result, sessionId, seq, time }: ToolSuccess): FactOf {
+export function factOf({ name, args, result, sessionId, seq, index, time }: ToolSuccess): FactOf {
   if (isRecall(name) || NOT_RECORDED.has(name)) return { dropped: "not recorded" };
   if (result.includes(FORGOTTEN)) return { dropped: "forgotten" };
   const text = result.trim();
@@ -49,7 +51,7 @@ export function factOf({ name, args, result, sessionId, seq, time }: ToolSuccess
   const likeness = likenessOf(content, call);
   return {
     fact: {
-      id: `fact:${sessionId}:${seq}`,
+      id: `fact:${sessionId}:${seq}${index === undefined ? "" : `:${index}`}`,
       kind: "fact",
       content: `Tool '${name}' result: ${content}`,
       tags: ["tool_result", name],

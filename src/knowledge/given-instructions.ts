@@ -1,4 +1,9 @@
-import { isUsersWord, type Origin, type StandingInstruction } from "../core/event.ts";
+import {
+  type GivenInstructions,
+  isUsersWord,
+  type Origin,
+  type StandingInstruction,
+} from "../core/event.ts";
 import { contentText, type UserMessage } from "../core/message.ts";
 import type { SessionState } from "../core/session-state.ts";
 import { utf8Bytes } from "../core/tokens.ts";
@@ -6,38 +11,32 @@ import { contradicts, statementOf } from "./contradicts.ts";
 import { instructionsIn } from "./instructions-in.ts";
 import { preferencesIn } from "./preferences-in.ts";
 
-/** What the event of a prompt says about its standing instructions. */
-export interface GivenInstructions {
-  readonly instructions: readonly StandingInstruction[];
-  readonly instructionsLeftOut: readonly number[];
-}
-
 /**
- * The standing instructions in a prompt. A later one replaces an earlier one that it contradicts or
+ * The standing instructions in a user's message. A later one replaces an earlier one that it contradicts or
  * repeats. The newest are kept, within `bytesMax`.
  */
 export function givenInstructions(
   { working, settings }: Pick<SessionState, "working" | "settings">,
-  prompt: { readonly content: UserMessage["content"]; readonly origin: Origin | undefined },
+  said: { readonly content: UserMessage["content"]; readonly origin: Origin | undefined },
   bytesMax: number,
 ): GivenInstructions {
-  const text = contentText(prompt.content);
+  const text = contentText(said.content);
   const lasting = new Set(settings.knowledge ? preferencesIn(text) : []);
   const held = working.instructions.map(({ id, text }) => ({ id, text }));
   const instructions: StandingInstruction[] = [];
-  for (const said of isUsersWord(prompt.origin) ? instructionsIn(text) : []) {
+  for (const words of isUsersWord(said.origin) ? instructionsIn(text) : []) {
     const earlier = [...held, ...instructions];
-    const replaces = earlier.filter((one) => cannotStay(one.text, said)).map(({ id }) => id);
+    const replaces = earlier.filter((one) => cannotStay(one.text, words)).map(({ id }) => id);
     instructions.push({
       id: earlier.reduce((most, { id }) => Math.max(most, id), 0) + 1,
-      text: said,
+      text: words,
       ...(replaces.length > 0 ? { replaces } : {}),
-      ...(lasting.has(said) ? { lasting: true } : {}),
+      ...(lasting.has(words) ? { lasting: true } : {}),
     });
   }
-  const instructionsLeftOut =
-    instructions.length > 0 ? withoutRoom([...held, ...instructions], bytesMax) : [];
-  return { instructions, instructionsLeftOut };
+  if (instructions.length === 0) return {};
+  const leftOut = withoutRoom([...held, ...instructions], bytesMax);
+  return { instructions, ...(leftOut.length > 0 ? { instructions_left_out: leftOut } : {}) };
 }
 
 /** Whether what was said later repeats or contradicts an instruction. */

@@ -1,7 +1,14 @@
 import { isUsersWord, type StoredEvent, type ToolApprovalResolved } from "../core/event.ts";
 import type { EventStore, PositionedEvent } from "../core/event-store.ts";
 import type { NewKnowledge } from "../core/knowledge.ts";
-import { contentText, FORGOTTEN } from "../core/message.ts";
+import {
+  contentText,
+  FORGOTTEN,
+  type Message,
+  type ToolUse,
+  toolResults,
+  toolUses,
+} from "../core/message.ts";
 import { correctionOf } from "../knowledge/correction-of.ts";
 import { factOf } from "../knowledge/fact-of.ts";
 import { preferenceOf } from "../knowledge/preference-of.ts";
@@ -72,8 +79,9 @@ export class KnowledgeRecorder extends LogProjection {
       for await (const stored of this.events.read(sessionId, to - 1, to)) {
         taught.push(...(await this.#teaches(sessionId, stored)));
       }
+      // A message may teach several preferences, or several facts.
       const isSaid =
-        kind !== "preference" || edited || taught.some((one) => one.content === content);
+        kind === "correction" || edited || taught.some((one) => one.content === content);
       if (taught.length === 0 || !isSaid) gone.push(id);
     }
     return gone;
@@ -89,9 +97,10 @@ export class KnowledgeRecorder extends LogProjection {
         return isUsersWord(event.origin) ? preferences(event.prompt) : [];
       case "message_added":
         // Unlike a prompt, an added message is the user's word only if its origin says so.
-        return event.message.role === "user" && event.origin?.author === "user"
-          ? preferences(contentText(event.message.content))
-          : [];
+        if (event.message.role === "user" && event.origin?.author === "user") {
+          return preferences(contentText(event.message.content));
+        }
+        return await this.#factsOf(event.message, { sessionId, seq, time });
       case "tool_call_requested":
         remember(this.#args, `${sessionId} ${event.id}`, event.args);
         return [];
@@ -107,6 +116,27 @@ export class KnowledgeRecorder extends LogProjection {
       default:
         return [];
     }
+  }
+
+  /** The facts of an added message with tool results. Its calls are in the message before it. */
+  async #factsOf(
+    message: Message,
+    at: { readonly sessionId: string; readonly seq: number; readonly time: string },
+  ): Promise<readonly NewKnowledge[]> {
+    const { sessionId, seq } = at;
+    const results = toolResults(message);
+    if (results.length === 0) return [];
+    const calls = new Map<string, ToolUse>();
+    for await (const { event } of this.events.read(sessionId, seq - 2, seq - 1)) {
+      if (event.type !== "message_added") continue;
+      for (const call of toolUses(event.message)) calls.set(call.id, call);
+    }
+    return results.flatMap(({ tool_use_id, content: result, is_error }, index) => {
+      const call = calls.get(tool_use_id);
+      if (!call || is_error) return [];
+      const made = factOf({ name: call.name, args: call.args, result, index, ...at });
+      return "fact" in made ? [made.fact] : [];
+    });
   }
 
   async #correction(

@@ -49,7 +49,11 @@ export function redactEvent(event: DurableEvent): DurableEvent {
       return { ...event, settings: { ...settings, labels: redactJson(settings.labels) } };
     }
     case "message_added":
-      return { ...event, message: redactMessage(event.message) };
+      return {
+        ...event,
+        message: redactMessage(event.message),
+        ...(event.instructions ? { instructions: redactJson(event.instructions) } : {}),
+      };
     case "run_started":
       return {
         ...event,

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { supersededEvents } from "../agent/approvals.ts";
 import { runCompaction } from "../agent/run-compaction.ts";
-import { type RunOptions, runTurn } from "../agent/run-turn.ts";
+import { runTurn } from "../agent/run-turn.ts";
 import type { ToolSet } from "../agent/tool-set.ts";
 import type { PendingApproval } from "../core/approval.ts";
 import { type ErrorCode, SessionError } from "../core/errors.ts";
@@ -68,7 +68,7 @@ import { sessionTools } from "./session-tools.ts";
 import { compactionOutcome, deletedSummary, sessionSummary, sessionView } from "./session-view.ts";
 import { SessionWork } from "./session-work.ts";
 import { subscription } from "./subscription.ts";
-import { TurnSettings } from "./turn-settings.ts";
+import { instructionBytesMax, TurnSettings } from "./turn-settings.ts";
 import { WorkingMemoryOperations } from "./working-memory-operations.ts";
 
 const LIST_LIMIT_DEFAULT = 20;
@@ -281,7 +281,11 @@ export class LocalSessionService implements SessionService {
               content,
               context,
               ...(origin ? { origin } : {}),
-              ...givenInstructions(state, { content, origin }, instructionBytes(settings)),
+              instructions: givenInstructions(
+                state,
+                { content, origin },
+                instructionBytesMax(settings.compaction),
+              ),
             };
       const result = await runTurn(prompt, { ...settings, tools, approvals, log: session, signal });
       return { sessionId: state.id, ...result };
@@ -289,7 +293,7 @@ export class LocalSessionService implements SessionService {
   }
 
   appendMessages(request: requests.AppendMessages): Promise<MessagesAppended> {
-    return appendMessages(request, this.#work);
+    return appendMessages(request, this.#work, this.#settings);
   }
 
   async compact(
@@ -549,15 +553,6 @@ export class LocalSessionService implements SessionService {
     if (request.memory) requireSearchableMemory(this.#options);
     if (request.compaction !== undefined) this.#require("session-compaction");
   }
-}
-
-/** Share of the compaction threshold that standing instructions may take. */
-const INSTRUCTION_SHARE = 1 / 8;
-const INSTRUCTION_BYTES_MAX = 4096;
-
-function instructionBytes({ compaction }: Pick<RunOptions, "compaction">): number {
-  const threshold = compaction?.compactor.config.autoCompactThreshold ?? Infinity;
-  return Math.min(INSTRUCTION_BYTES_MAX, Math.floor(threshold * 4 * INSTRUCTION_SHARE));
 }
 
 function nothingToGoOnWith(): SessionError {

@@ -20,6 +20,9 @@ const PIN_SHARE = 1 / 4;
 const PIN_SHARE_MAX = 1 / 2;
 /** Share that a task record may take. */
 const TASK_SHARE = 1 / 8;
+/** Share that standing instructions may take. */
+const INSTRUCTION_SHARE = 1 / 8;
+const INSTRUCTION_BYTES_MAX = 4096;
 
 /** What a request may choose for its turn. */
 interface TurnRequest {
@@ -141,6 +144,12 @@ export class TurnSettings {
       summaryTimeoutMs,
     };
   }
+}
+
+/** Bytes that the standing instructions of a session may take. */
+export function instructionBytesMax(compaction: AgentCompaction | undefined): number {
+  const threshold = compaction?.compactor.config.autoCompactThreshold ?? Infinity;
+  return Math.min(INSTRUCTION_BYTES_MAX, Math.floor(threshold * 4 * INSTRUCTION_SHARE));
 }
 
 /** A bad name that the request does not have is no fault of the request. */
