@@ -44,7 +44,7 @@ function ignoredNotes({ ignored }: Config): readonly string[] {
   if (ignored.length === 0) return [];
   const keys = [...new Set(ignored.map(({ path }) => dotted(path)))];
   return [
-    `${ignored[0]?.origin}: ignored ${listed(keys)}, because you do not trust this project. Run \`rkat trust\` if you do.`,
+    `${ignored[0]?.origin}: ignored ${listed(keys)}, because you do not trust this file. If you wrote it or have read it, run \`rkat trust\`.`,
   ];
 }
 

@@ -17,13 +17,15 @@ import { type Environment, TRUST_VARIABLE } from "./read-variables.ts";
  * has a folder there, with an empty file for each trusted thing, named after its identity on disk:
  *
  *     ~/.config/rkat/trust/66306-128-…/folder-66306-131-…     the project's .rkat
+ *                                    /settings-66306-133-…   the config.toml in it
  *                                    /store-66306-140-…      the rkat.db in it
  *
- * Another folder at the same path has another identity, so it is not trusted.
+ * Another folder or file at the same path has another identity, so it is not trusted: what a
+ * `git pull` brings is a new file. An editor that writes into the file keeps its identity.
  */
 export interface Trust {
-  /** You trust this `.rkat` folder, so its `config.toml` counts as yours. */
-  readonly folder: boolean;
+  /** You trust this `.rkat` folder and the `config.toml` in it, so its settings count as yours. */
+  readonly settings: boolean;
   /** You made the store in it here, or you said that you trust it. */
   readonly store: boolean;
 }
@@ -36,14 +38,24 @@ export interface TrustedPlaces {
 }
 
 export function trustIn(places: TrustedPlaces, env: Environment): Trust {
-  if (env[TRUST_VARIABLE] === "true") return { folder: true, store: true };
+  if (env[TRUST_VARIABLE] === "true") return { settings: true, store: true };
+  const file = settingsFile(places);
   return {
-    folder: isTrusted("folder", places.dataFolder, places, env),
+    settings:
+      isTrusted("folder", places.dataFolder, places, env) &&
+      (identityOf(file) === undefined || isTrusted("settings", file, places, env)),
     store: isTrusted("store", places.storeFile, places, env),
   };
 }
 
-function isTrusted(what: keyof Trust, path: string, places: TrustedPlaces, env: Environment) {
+/** What can be trusted by its identity. */
+type Trusted = "folder" | "settings" | "store";
+
+export function settingsFile({ dataFolder }: Pick<TrustedPlaces, "dataFolder">): string {
+  return join(dataFolder, "config.toml");
+}
+
+function isTrusted(what: Trusted, path: string, places: TrustedPlaces, env: Environment) {
   const identity = identityOf(path);
   const folder = trustFolder(places, env);
   return (
@@ -54,12 +66,7 @@ function isTrusted(what: keyof Trust, path: string, places: TrustedPlaces, env: 
 }
 
 /** Trusts the file or folder at `path`, as it is now. */
-export function trust(
-  what: keyof Trust,
-  path: string,
-  places: TrustedPlaces,
-  env: Environment,
-): void {
+export function trust(what: Trusted, path: string, places: TrustedPlaces, env: Environment): void {
   const identity = identityOf(path);
   const folder = trustFolder(places, env);
   if (identity === undefined || folder === undefined) return;

@@ -8,7 +8,7 @@ import { findProject, userConfigFile } from "./config-places.ts";
 import { loadConfig } from "./load-config.ts";
 import { type Environment, USER_VARIABLE } from "./read-variables.ts";
 import type { SettingKey } from "./settings.ts";
-import { type Trust, type TrustedPlaces, trust, trustIn } from "./trust.ts";
+import { settingsFile, type Trust, type TrustedPlaces, trust, trustIn } from "./trust.ts";
 
 /** The project of a command: the folder that `--dir` names, or the one around the current folder. */
 export interface Workspace {
@@ -56,13 +56,13 @@ export async function examineWorkspace(
 ): Promise<{ readonly workspace: Workspace; readonly problem: SessionError | undefined }> {
   const folder = dir === undefined ? findProject(cwd, env) : resolve(cwd, dir);
   const dataFolder = join(folder, ".rkat");
-  const files = { user: userConfigFile(env), project: join(dataFolder, "config.toml") };
+  const files = { user: userConfigFile(env), project: settingsFile({ dataFolder }) };
   const places = { folder, dataFolder, storeFile: join(dataFolder, "rkat.db") };
   const trusted = trustIn(places, env);
   const { config, problem, notes } = await loadConfig({
     userFile: files.user,
     projectFile: files.project,
-    isTrusted: trusted.folder,
+    isTrusted: trusted.settings,
     env,
   });
   return { workspace: { ...places, files, user, config, notes, trust: trusted }, problem };

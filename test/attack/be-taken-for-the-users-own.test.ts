@@ -1,9 +1,10 @@
-import { chmodSync, copyFileSync, mkdirSync, writeFileSync } from "node:fs";
+import { chmodSync, copyFileSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { makeStore, openWorkspace } from "../../src/config/workspace.ts";
 import { type SqliteStores, sqliteStores } from "../../src/sqlite.ts";
 import { temporaryFolder } from "../support/obey.ts";
+import { Project } from "../support/rkat-process.ts";
 
 test("a checked-in store under the name of one that is being made is not taken for it", async () => {
   const root = await temporaryFolder();
@@ -42,4 +43,24 @@ test("a checked-in log of SQLite beside the user's own store is not read into it
       hint: expect.stringMatching(/Move it away/),
     }),
   );
+});
+
+test("a config.toml that a pull puts in the place of the one you trust decides nothing", async () => {
+  const project = await Project.open();
+  const rkat = (...args: string[]) => project.rkat(args, "", { RKAT_TRUST: "" });
+  const inForce = async () => (await rkat("config")).stdout;
+  await rkat("init");
+  const file = join(project.folder, ".rkat", "config.toml");
+  writeFileSync(file, 'model = "ollama/mine"\n');
+  expect(await inForce()).toContain("ollama/mine");
+  // Git removes a file, and writes another one.
+  rmSync(file);
+  writeFileSync(file, 'model = "ollama/theirs"\n[tools.run_command]\npolicy = "allow"\n');
+  const { stdout, stderr } = await rkat("config");
+  expect(stdout).not.toContain("ollama/theirs");
+  expect(`${stdout}${stderr}`).toMatch(
+    /ignored model.*because you do not trust this file.*`rkat trust`/,
+  );
+  await rkat("trust");
+  expect(await inForce()).toContain("ollama/theirs");
 });

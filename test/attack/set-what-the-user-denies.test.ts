@@ -29,6 +29,7 @@ const VALUES: Readonly<Partial<Record<SettingKey, readonly unknown[]>>> = {
   "tools.*.policy": ["deny", "ask", "allow"],
   "tools.project": ["all", "read", "none"],
   "memory.index": ["all", "discarded"],
+  "mcp.tools": [["all"], ["memory_search", "memory_add"]],
   "privacy.redact": ["log", "memory"],
   "knowledge.eviction": ["fifo", "spare_used"],
   "knowledge.model": ["anthropic/a", "openai/b"],

@@ -3,6 +3,7 @@ import { join, relative, resolve } from "node:path";
 import type { Command } from "commander";
 import type { EffectiveSetting } from "../../../config/config.ts";
 import { configTemplate } from "../../../config/config-template.ts";
+import { settingsFile, trust } from "../../../config/trust.ts";
 import {
   examineWorkspace,
   hasCapability,
@@ -27,10 +28,13 @@ export function initCommand(program: Command, { terminal }: CliContext): void {
     .action(async () => {
       const folder = resolve(terminal.cwd, init.optsWithGlobals<{ dir?: string }>().dir ?? "");
       const dataFolder = join(folder, ".rkat");
-      const config = join(dataFolder, "config.toml");
-      const storeFile = join(dataFolder, "rkat.db");
-      const made = [...makeDataFolder({ folder, dataFolder, storeFile }, terminal.env)];
-      if (makeFile(folder, config, configTemplate())) made.push(config);
+      const places = { folder, dataFolder, storeFile: join(dataFolder, "rkat.db") };
+      const config = settingsFile(places);
+      const made = [...makeDataFolder(places, terminal.env)];
+      if (makeFile(folder, config, configTemplate())) {
+        trust("settings", config, places, terminal.env);
+        made.push(config);
+      }
       const shown = (path: string) => relative(terminal.cwd, path) || ".";
       const lines =
         made.length > 0

@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { distrust, trust, trustIn } from "../../../config/trust.ts";
+import { distrust, settingsFile, trust, trustIn } from "../../../config/trust.ts";
 import { examineWorkspace } from "../../../config/workspace.ts";
 import { SessionError } from "../../../core/errors.ts";
 import { lookAt, lookAtFile } from "../../../files/plain-files.ts";
@@ -29,14 +29,19 @@ export function trustCommand(program: Command, context: CliContext): void {
       else if (!show) {
         lookAtFile(folder, storeFile);
         trust("folder", dataFolder, workspace, terminal.env);
+        trust("settings", settingsFile(workspace), workspace, terminal.env);
         trust("store", storeFile, workspace, terminal.env);
       }
       const now = trustIn(workspace, terminal.env);
       if (json)
-        return await printJson(terminal.stdout, { folder, settings: now.folder, store: now.store });
+        return await printJson(terminal.stdout, {
+          folder,
+          settings: now.settings,
+          store: now.store,
+        });
       const word = (is: boolean) => (is ? "trusted" : "not trusted");
       await terminal.stdout.write(
-        `${folder}\n  settings  ${word(now.folder)}\n  store     ${word(now.store)}\n`,
+        `${folder}\n  settings  ${word(now.settings)}\n  store     ${word(now.store)}\n`,
       );
     });
 }
