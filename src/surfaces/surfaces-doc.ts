@@ -54,7 +54,8 @@ const EVENTS = `## Events
 A turn streams events in order: \`run_started\`, \`turn_started\`, \`text_delta\`, \`text_complete\`,
 \`tool_call_requested\` and so on, until \`run_completed\` or \`run_failed\`. Every event but the deltas is
 stored in the session's log before it is sent. Its \`seq\` is its place in the log, from 1 without gaps. Subscribe
-after the last \`seq\` that you received, and you get every later event. An event looks like this:
+after the last \`seq\` that you received, and you get every later event. [sdk.md](sdk.md#streaming) says what the most
+useful ones mean. An event looks like this:
 
 \`\`\`json
 {"event_id":"019…","source_id":"session:019…","seq":7,"timestamp_ms":1772000000000,"payload":{"type":"text_delta","delta":"Hel"}}
@@ -62,7 +63,12 @@ after the last \`seq\` that you received, and you get every later event. An even
 
 const JSON_RPC = `## JSON-RPC
 
-\`rkat rpc\` speaks JSON-RPC 2.0 over its standard input and output, one message a line. Requests run
+\`\`\`sh
+echo '{"jsonrpc":"2.0","id":1,"method":"memory/search","params":{"query":"staging port"}}' | rkat rpc
+\`\`\`
+
+\`rkat rpc\` speaks JSON-RPC 2.0 over its standard input and output, one message a line. From TypeScript, \`connectJsonRpc()\`
+of \`rkat/json-rpc\` starts it, and is a session service like any other. Requests run
 concurrently, so answers may come in another order. Batches and notifications work as in the protocol.
 Besides the operations there are these methods:
 
@@ -77,7 +83,7 @@ ${table(
   ],
 )}
 
-The params of an operation, and of \`session/subscribe\`, may have a \`user\` besides. The request then acts for that
+The params of an operation, and of \`session/subscribe\`, can also have a \`user\`. The request then acts for that
 [user](many-users.md).
 
 The server sends these notifications:
