@@ -1,3 +1,7 @@
+import { CharacterKinds, sizeAt } from "../core/character-kinds.ts";
+import { NumberRuns } from "../core/number-runs.ts";
+import { WordNumbers } from "../core/word-numbers.ts";
+
 /** Why a text is no summary, whatever it is to be a summary of. */
 export type Worthlessness = "wordless" | "echo" | "refusal" | "repetition";
 
@@ -46,29 +50,39 @@ export function worthlessness(
   asked: string,
   source: string,
 ): Worthlessness | undefined {
-  const words = wordsOf(text);
-  if (words.join("").length < 3) return "wordless";
+  const numbers = new WordNumbers();
+  const words = wordsOf(text, numbers);
+  if (words.characters < 3) return "wordless";
   if (text.length <= REFUSAL_CHARACTERS_MAX && isRefusal(text)) return "refusal";
-  const pieces = piecesOf(words);
-  const isRepetitive = pieces.length >= PIECES_MIN && distinctPart(pieces) < DISTINCT_PART;
-  if (isRepetitive && !isAsRepetitive(piecesOf(wordsOf(source)), pieces)) return "repetition";
-  return commonPart(pieces, piecesOf(wordsOf(asked))) >= ECHO_PART ? "echo" : undefined;
+  const pieces = new NumberRuns(words.numbers, PIECE_WORDS);
+  const isRepetitive = pieces.count >= PIECES_MIN && distinctPart(pieces) < DISTINCT_PART;
+  if (isRepetitive && !isAsRepetitive(wordsOf(source, numbers).numbers, pieces))
+    return "repetition";
+  return isEcho(pieces, wordsOf(asked, numbers).numbers) ? "echo" : undefined;
 }
 
 /** Whether a text only says again and again what its source does. */
-function isAsRepetitive(source: readonly string[], pieces: readonly string[]): boolean {
-  const most = distinctPart(pieces) * AS_REPETITIVE;
-  return distinctPart(source) <= most && commonPart(pieces, source) >= ECHO_PART;
+function isAsRepetitive(source: readonly number[], pieces: NumberRuns): boolean {
+  if (!isEcho(pieces, source)) return false;
+  return distinctPart(new NumberRuns(source, PIECE_WORDS)) <= distinctPart(pieces) * AS_REPETITIVE;
 }
 
-function distinctPart(pieces: readonly string[]): number {
-  return new Set(pieces).size / Math.max(1, pieces.length);
+function distinctPart(pieces: NumberRuns): number {
+  return pieces.distinct / Math.max(1, pieces.count);
 }
 
-/** The part of the pieces that another text has too. */
-function commonPart(pieces: readonly string[], other: readonly string[]): number {
-  const known = new Set(other);
-  return pieces.filter((piece) => known.has(piece)).length / Math.max(1, pieces.length);
+/** Whether another text has so many of the pieces. It is read until that is known. */
+function isEcho(pieces: NumberRuns, words: readonly number[]): boolean {
+  const seen = new Set<number>();
+  let common = 0;
+  for (let at = 0; at + PIECE_WORDS <= words.length; at += 1) {
+    const place = pieces.placeOf(words, at);
+    if (place < 0 || seen.has(place)) continue;
+    seen.add(place);
+    common += pieces.countAt(place);
+    if (common >= ECHO_PART * pieces.count) return true;
+  }
+  return false;
 }
 
 function isRefusal(text: string): boolean {
@@ -79,19 +93,28 @@ function isRefusal(text: string): boolean {
   return REFUSALS.some((refusal) => refusal.test(start));
 }
 
-/** Words, and single characters where a script has no spaces. */
-function wordsOf(text: string): readonly string[] {
-  return (
-    text
-      .toLowerCase()
-      .match(
-        /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]|[\p{L}\p{M}\p{N}]+/gu,
-      ) ?? []
-  );
+/** Words, and single characters where a script has no spaces, as numbers. */
+function wordsOf(text: string, known: WordNumbers) {
+  const lower = text.toLowerCase();
+  const numbers: number[] = [];
+  let characters = 0;
+  for (let at = 0; at < lower.length; ) {
+    const start = at;
+    const kind = KINDS.at(lower, at);
+    at = kind === LONE ? at + sizeAt(lower, at) : KINDS.endOf(kind, lower, at);
+    if (kind === OTHER) continue;
+    numbers.push(known.numberOf(lower, start, at));
+    characters += at - start;
+  }
+  return { numbers, characters };
 }
 
-function piecesOf(words: readonly string[]): readonly string[] {
-  return words
-    .slice(PIECE_WORDS - 1)
-    .map((_, index) => words.slice(index, index + PIECE_WORDS).join(" "));
-}
+const OTHER = 1;
+const LETTER = 2;
+/** A character of a script without spaces. */
+const LONE = 3;
+const UNSPACED = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]/u;
+const KINDS = new CharacterKinds((character) => {
+  if (UNSPACED.test(character)) return LONE;
+  return /[\p{L}\p{M}\p{N}]/u.test(character) ? LETTER : OTHER;
+});

@@ -1,0 +1,43 @@
+/** The kinds of characters, as `kindOf` tells them: a number from 1 on. Most characters are asked for once. */
+export class CharacterKinds {
+  /** By UTF-16 unit; 0 for those that no text had so far. */
+  readonly #known = new Uint8Array(0x10000);
+  readonly #kindOf: (character: string) => number;
+
+  constructor(kindOf: (character: string) => number) {
+    this.#kindOf = kindOf;
+  }
+
+  /** The kind of the character at a place of a text. */
+  at(text: string, at: number): number {
+    const code = text.charCodeAt(at);
+    const known = this.#known[code] as number;
+    if (known !== 0) return known;
+    if (sizeAt(text, at) > 1) return this.#kindOf(text.slice(at, at + 2));
+    const kind = this.#kindOf(text.charAt(at));
+    // The first half of a character has no kind of its own.
+    if (!isHigh(code)) this.#known[code] = kind;
+    return kind;
+  }
+
+  /** Where the characters of one kind end that begin at a place. */
+  endOf(kind: number, text: string, start: number): number {
+    const known = this.#known;
+    let at = start;
+    for (; at < text.length; at += 1) {
+      if (known[text.charCodeAt(at)] === kind) continue;
+      if (this.at(text, at) !== kind) break;
+      at += sizeAt(text, at) - 1;
+    }
+    return at;
+  }
+}
+
+/** How many UTF-16 units the character at a place has: 1 or 2. */
+export function sizeAt(text: string, at: number): number {
+  return isHigh(text.charCodeAt(at)) && (text.codePointAt(at) as number) > 0xffff ? 2 : 1;
+}
+
+function isHigh(code: number): boolean {
+  return code >= 0xd800 && code < 0xdc00;
+}
