@@ -64,7 +64,7 @@ function isRun(numbers: ArrayLike<number>, at: number, size: number): boolean {
 }
 
 /** Whether two lists have the same `size` numbers at two places. */
-function isSame(
+export function isSame(
   numbers: ArrayLike<number>,
   at: number,
   other: ArrayLike<number>,

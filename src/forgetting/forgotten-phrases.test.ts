@@ -82,3 +82,46 @@ test("the words are those that one pattern finds", () => {
     { numRuns: 1000 },
   );
 });
+
+test("what goes is what a comparison of words finds", () => {
+  const word = fc.constantFrom(..."a b c d1 東 京 x, \\n 4711".split(" "));
+  const forgotten = fc.array(fc.array(word, { maxLength: 14 }), { maxLength: 4 });
+  const text = fc.array(fc.oneof(word, fc.constant("other")), { maxLength: 30 });
+  const cases = fc.tuple(forgotten, text, text, fc.nat({ max: 4 }));
+  fc.assert(
+    fc.property(cases, ([forgotten, before, after, which]) => {
+      const texts = forgotten.map((words) => words.join(" "));
+      const own = [...before, ...(forgotten[which] ?? []), ...after].join(" ");
+      for (const of of ["whole", "part"] as const) {
+        expect(new ForgottenPhrases(texts).removeFrom(own, of)).toBe(
+          plainlyWithout(texts, own, of),
+        );
+      }
+    }),
+    { numRuns: 1000 },
+  );
+});
+
+function plainlyWithout(texts: readonly string[], text: string, of: "whole" | "part"): string {
+  const words = wordsOf(text);
+  const known = texts.map((one) => wordsOf(one).map(({ word }) => word));
+  const same = (at: number, some: readonly string[]) =>
+    some.length > 0 && some.every((word, index) => words[at + index]?.word === word);
+  if (known.some((some) => some.length === words.length && same(0, some))) return "[forgotten]";
+  const counted = known.filter((some) => {
+    const letters = some.join("");
+    return some.length < 3 ? /\d/.test(letters) && letters.length >= 4 : letters.length >= 8;
+  });
+  const parts = counted.flatMap((some) => some.slice(7).map((_, at) => some.slice(at, at + 8)));
+  const found = words.flatMap(({ start }, at) =>
+    [...counted, ...(of === "part" ? parts : [])]
+      .filter((some) => same(at, some))
+      .map((some) => ({ start, end: words[at + some.length - 1]?.end ?? start })),
+  );
+  const goes = Array.from(text, () => false);
+  for (const { start, end } of found) goes.fill(true, start, end);
+  // Ranges that only touch are one.
+  return Array.from(text, (character, at) =>
+    goes[at] ? (goes[at - 1] ? "" : "[forgotten]") : character,
+  ).join("");
+}

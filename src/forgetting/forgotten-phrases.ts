@@ -1,4 +1,7 @@
+import { CharacterKinds, sizeAt } from "../core/character-kinds.ts";
 import { FORGOTTEN } from "../core/message.ts";
+import { isSame, NumberRuns } from "../core/number-runs.ts";
+import { WordNumbers } from "../core/word-numbers.ts";
 
 /** This many words in a row count as a copy of a part, for example in a summary. */
 const PART_WORDS = 8;
@@ -10,38 +13,53 @@ const PART_WORDS = 8;
  * A text that many people say ("yes", "go on") counts only where it stands alone.
  */
 export class ForgottenPhrases {
+  /** Words of the forgotten texts. Words of other texts have no number. */
+  readonly #numbers = new WordNumbers();
+  /** Each text as the numbers of its words. */
   readonly #texts = new Set<string>();
   /** How many words they have. */
   readonly #sizes = new Set<number>();
-  /** The numbers of first words that texts are found by: eight, or all of a shorter text. */
-  readonly #lengths = new Set<number>();
-  /** By their first words. */
-  readonly #whole = new Map<string, (readonly string[])[]>();
-  readonly #parts = new Set<string>();
-  /** First words of the texts and parts. A position with another word is skipped. */
-  readonly #first = { whole: new Set<string>(), part: new Set<string>() };
+  /** The numbers of the texts that also count within others, with a 0 behind each. */
+  readonly #words: number[] = [];
+  /** How many words they have, by where they begin in `#words`. */
+  readonly #wordsFrom = new Map<number, number>();
+  /** Their first words, up to eight, and which texts have them. */
+  readonly #beginnings: readonly Beginnings[];
+  readonly #parts: NumberRuns;
+  /** The numbers that a text begins with, and those that a part begins with. Other words are skipped. */
+  readonly #first: { readonly whole: Set<number>; readonly part: Set<number> };
 
   /** `names` count wherever they stand, however short they are. */
   constructor(texts: readonly string[], names: readonly string[] = []) {
     for (const text of texts) this.#add(text, isDistinctive);
     for (const name of names) this.#add(name, () => true);
+    const starts = [...this.#wordsFrom.keys()];
+    const byLength = Map.groupBy(starts, (start) =>
+      Math.min(this.#wordsFrom.get(start) ?? 0, PART_WORDS),
+    );
+    this.#beginnings = [...byLength].map(([length, some]) => {
+      const runs = new NumberRuns(this.#words, length, some);
+      return { runs, texts: Map.groupBy(some, (start) => runs.placeOf(this.#words, start)) };
+    });
+    this.#parts = new NumberRuns(this.#words, PART_WORDS);
+    const parts = this.#words.filter((_, at) => this.#parts.placeOf(this.#words, at) >= 0);
+    this.#first = {
+      whole: new Set(starts.map((start) => this.#words[start] ?? 0)),
+      part: new Set(parts),
+    };
   }
 
   #add(text: string, counts: (words: readonly string[]) => boolean): void {
     const words = wordsOf(text).map(({ word }) => word);
-    const key = words.join(" ");
+    const numbers = words.map((word) => this.#numbers.numberOf(word, 0, word.length));
+    const key = numbers.join(" ");
     if (key === "" || (this.#texts.has(key) && isDistinctive(words))) return;
     this.#texts.add(key);
     this.#sizes.add(words.length);
     if (!counts(words)) return;
-    const start = partAt(words, 0);
-    this.#whole.set(start, [...(this.#whole.get(start) ?? []), words]);
-    this.#first.whole.add(words[0] ?? "");
-    this.#lengths.add(Math.min(words.length, PART_WORDS));
-    for (let at = 0; at + PART_WORDS <= words.length; at += 1) {
-      this.#parts.add(partAt(words, at));
-      this.#first.part.add(words[at] ?? "");
-    }
+    this.#wordsFrom.set(this.#words.length, words.length);
+    for (const number of numbers) this.#words.push(number);
+    this.#words.push(0);
   }
 
   /** Whether `text` has one of them as a whole. */
@@ -63,41 +81,54 @@ export class ForgottenPhrases {
 
   /** Where they are, in order. Ranges that touch are merged. */
   #ranges(text: string, of: "whole" | "part"): readonly Range[] {
-    const found = wordsOf(text);
-    const words = found.map(({ word }) => word);
+    const places: number[] = [];
+    const words: number[] = [];
+    eachWord(text, (start, end) => {
+      words.push(this.#numbers.find(text, start, end));
+      places.push(start, end);
+    });
     if (this.#sizes.has(words.length) && this.#texts.has(words.join(" ")))
       return [{ start: 0, end: text.length }];
     const ranges: Range[] = [];
     for (let at = 0; at < words.length; at += 1) {
+      if (words[at] === 0) continue;
       const length = Math.max(
         this.#wholeAt(words, at),
         of === "part" && this.#isPartAt(words, at) ? PART_WORDS : 0,
       );
-      const [first, last] = [found[at], found[at + length - 1]];
-      if (length === 0 || !first || !last) continue;
+      if (length === 0) continue;
+      const start = places[2 * at] as number;
+      const end = places[2 * (at + length) - 1] as number;
       const before = ranges.at(-1);
-      if (before && first.start <= before.end) before.end = Math.max(before.end, last.end);
-      else ranges.push({ start: first.start, end: last.end });
+      if (before && start <= before.end) before.end = Math.max(before.end, end);
+      else ranges.push({ start, end });
     }
     return ranges;
   }
 
   /** Number of words of the longest text that begins here; 0 when none does. */
-  #wholeAt(words: readonly string[], at: number): number {
-    if (!this.#first.whole.has(words[at] ?? "")) return 0;
+  #wholeAt(words: readonly number[], at: number): number {
+    if (!this.#first.whole.has(words[at] ?? 0)) return 0;
     let longest = 0;
-    for (const length of this.#lengths) {
-      for (const text of this.#whole.get(words.slice(at, at + length).join(" ")) ?? []) {
-        if (text.length <= longest || at + text.length > words.length) continue;
-        if (text.every((word, index) => words[at + index] === word)) longest = text.length;
+    for (const { runs, texts } of this.#beginnings) {
+      for (const start of texts.get(runs.placeOf(words, at)) ?? []) {
+        const size = this.#wordsFrom.get(start) ?? 0;
+        if (size > longest && isSame(words, at, this.#words, start, size)) longest = size;
       }
     }
     return longest;
   }
 
-  #isPartAt(words: readonly string[], at: number): boolean {
-    return this.#first.part.has(words[at] ?? "") && this.#parts.has(partAt(words, at));
+  #isPartAt(words: readonly number[], at: number): boolean {
+    return this.#first.part.has(words[at] ?? 0) && this.#parts.placeOf(words, at) >= 0;
   }
+}
+
+/** First words of texts: one run for all texts that begin so. */
+interface Beginnings {
+  readonly runs: NumberRuns;
+  /** Where the texts begin, by the place of their run. */
+  readonly texts: ReadonlyMap<number, readonly number[]>;
 }
 
 interface Range {
@@ -112,10 +143,6 @@ function isDistinctive(words: readonly string[]): boolean {
   return text.length >= 8;
 }
 
-function partAt(words: readonly string[], at: number): string {
-  return words.slice(at, at + PART_WORDS).join(" ");
-}
-
 interface Word extends Range {
   readonly word: string;
 }
@@ -123,20 +150,18 @@ interface Word extends Range {
 /** The words of a text and their places. In a script without spaces each character is a word. JSON escapes are skipped. */
 export function wordsOf(text: string): readonly Word[] {
   const found: Word[] = [];
+  eachWord(text, (start, end) => found.push({ word: text.slice(start, end), start, end }));
+  return found;
+}
+
+function eachWord(text: string, see: (start: number, end: number) => void): void {
   for (let at = 0; at < text.length; ) {
     const start = at;
-    const kind = kindAt(text, at);
-    at += sizeAt(text, at);
-    if (kind === BACKSLASH) {
-      while (text[at] === "\\") at += 1;
-      if (at < text.length && "bfnrt".includes(text.charAt(at))) at += 1;
-    }
-    if (kind === LETTER) {
-      while (at < text.length && kindAt(text, at) === LETTER) at += sizeAt(text, at);
-    }
-    if (kind >= LETTER) found.push({ word: text.slice(start, at), start, end: at });
+    const kind = KINDS.at(text, at);
+    at = kind === LONE ? at + sizeAt(text, at) : KINDS.endOf(kind, text, at);
+    if (kind === BACKSLASH && at < text.length && "bfnrt".includes(text.charAt(at))) at += 1;
+    if (kind === LETTER || kind === LONE) see(start, at);
   }
-  return found;
 }
 
 const OTHER = 1;
@@ -144,28 +169,10 @@ const BACKSLASH = 2;
 const LETTER = 3;
 /** A character of a script without spaces. */
 const LONE = 4;
-
-/** The kinds of the UTF-16 units that texts had so far; 0 for the others. */
-const KINDS = new Uint8Array(0x10000);
-
-function kindAt(text: string, at: number): number {
-  if (sizeAt(text, at) > 1) return kindOf(text.slice(at, at + 2));
-  const code = text.charCodeAt(at);
-  if (KINDS[code] === 0) KINDS[code] = kindOf(text.charAt(at));
-  return KINDS[code] as number;
-}
-
-/** 2 for a character of two UTF-16 units. */
-function sizeAt(text: string, at: number): number {
-  const code = text.charCodeAt(at);
-  return code >= 0xd800 && code < 0xdc00 && (text.codePointAt(at) ?? 0) > 0xffff ? 2 : 1;
-}
-
-function kindOf(character: string): number {
+const UNSPACED =
+  /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/u;
+const KINDS = new CharacterKinds((character) => {
   if (character === "\\") return BACKSLASH;
   if (UNSPACED.test(character)) return LONE;
   return /[\p{L}\p{M}\p{N}]/u.test(character) ? LETTER : OTHER;
-}
-
-const UNSPACED =
-  /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/u;
+});
