@@ -1,11 +1,10 @@
 import type { DiscardedSpan } from "./event.ts";
-import { isSummary } from "./message.ts";
 import type { LoggedMessage } from "./message-assembler.ts";
 import { startsTurn } from "./turn.ts";
 
 /** A message of the history, with its size counted once. */
 export interface HistoryEntry extends LoggedMessage {
-  /** Its place among all messages of the session, from 0. */
+  /** Its place among all messages of the session, from 0; -1 for the summary of a compaction, which is no message of the log. */
   readonly ordinal: number;
   /** The turn that it belongs to, from 0; -1 before the first. */
   readonly turn: number;
@@ -25,6 +24,11 @@ export interface OpenRun extends HistoryRun {
   next: number;
 }
 
+/** Whether a compaction of this session wrote it. A history that was given may have the summary of another. */
+export function isOwnSummary({ ordinal }: HistoryEntry): boolean {
+  return ordinal < 0;
+}
+
 export function runsOf(entries: readonly HistoryEntry[]): OpenRun[] {
   const runs: OpenRun[] = [];
   for (const entry of entries) extendRuns(runs, entry);
@@ -33,7 +37,7 @@ export function runsOf(entries: readonly HistoryEntry[]): OpenRun[] {
 
 /** Adds the next message of the history. */
 export function extendRuns(runs: OpenRun[], entry: HistoryEntry): void {
-  if (isSummary(entry.message)) return;
+  if (isOwnSummary(entry)) return;
   const last = runs.at(-1);
   if (last?.next === entry.ordinal) {
     last.to = entry.id;

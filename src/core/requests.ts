@@ -83,7 +83,7 @@ export const createSession = z.strictObject({
   /** Whether the project learns from the session, and the session from the project. */
   knowledge: z.boolean().optional(),
   labels: labels.optional(),
-  /** A history to begin with. */
+  /** A history to begin with. It may have the summary of the session that it comes from. */
   messages: z.array(messageSchema).max(100_000).optional(),
 });
 

@@ -7,7 +7,13 @@ import type {
   Span,
   StoredEvent,
 } from "./event.ts";
-import { extendRuns, type HistoryEntry, type OpenRun, runsOf } from "./history-entry.ts";
+import {
+  extendRuns,
+  type HistoryEntry,
+  isOwnSummary,
+  type OpenRun,
+  runsOf,
+} from "./history-entry.ts";
 import { indexableText, isSummary, type Message, summaryMessage, type ToolUse } from "./message.ts";
 import { type LoggedMessage, MessageAssembler } from "./message-assembler.ts";
 import type { SessionSnapshot } from "./session-snapshot.ts";
@@ -58,7 +64,7 @@ export class SessionState {
   #history: HistoryEntry[] = [];
   #messages: Message[] = [];
   #runs: OpenRun[] = [];
-  /** Position of the summary in the history, or -1. */
+  /** Position of the last compaction's summary in the history, or -1. */
   #summaryAt = -1;
   #weight = 0;
   #systemWeight = 0;
@@ -242,7 +248,7 @@ export class SessionState {
     this.#history = [...entries];
     this.#messages = entries.map((entry) => entry.message);
     this.#runs = runsOf(entries);
-    this.#summaryAt = entries.findIndex((entry) => isSummary(entry.message));
+    this.#summaryAt = entries.findIndex(isOwnSummary);
     this.#weight = weightOf(entries);
     this.#systemWeight = weightOf(entries.filter(({ message }) => message.role === "system"));
     const held = new Set(entries.map((entry) => entry.id));

@@ -3,7 +3,14 @@ import type { PendingApproval, ToolPolicy } from "../core/approval.ts";
 import type { CompactionConfig } from "../core/compactor.ts";
 import { type ErrorCode, SessionError } from "../core/errors.ts";
 import type { DurableEvent, EventEnvelope } from "../core/event.ts";
-import { indexableText, isSummary, type Message, toolResults, toolUses } from "../core/message.ts";
+import {
+  indexableText,
+  isSummary,
+  type Message,
+  summaryMessage,
+  toolResults,
+  toolUses,
+} from "../core/message.ts";
 import { MessageAssembler } from "../core/message-assembler.ts";
 import type { SearchMemory } from "../core/requests.ts";
 import type { Capability, SessionService } from "../core/session-service.ts";
@@ -172,6 +179,37 @@ export const sessionServiceLaws: readonly Law<OpenService>[] = inWords([
       await second.unarchive({ sessionId });
       assert.equal((await second.list({})).length, 1);
       assert.equal((await second.startTurn({ sessionId, prompt: "third" })).turns, 3);
+    },
+  },
+  {
+    name: "a session that begins with the summary of another keeps it after everything was closed, until it is compacted",
+    durable: true,
+    async holds(open) {
+      const first = await (await open())({ capabilities: EVERYTHING });
+      const summary = summaryMessage("They met an okapi.");
+      const messages: Message[] = [
+        summary,
+        { role: "user", content: `The fox begins. ${LONG}` },
+        { role: "assistant", content: "Noted." },
+        { role: "user", content: "And the okapi?" },
+      ];
+      const { sessionId } = await first.createSession({ messages });
+      const { history: before, turns } = await first.read({ sessionId });
+      await first.close();
+
+      const replies = ["The summary of the fox."];
+      const compaction = { recentTurnBudget: 1 };
+      const second = await (await open())({ capabilities: EVERYTHING, compaction, replies });
+      const { history } = await second.read({ sessionId });
+      assert.deepEqual(history, before);
+      assert.deepEqual(history.map(({ message }) => message).slice(-messages.length), messages);
+      assert.equal(turns, 2);
+      assert.ok((await second.compact({ sessionId })).compacted);
+      const after = (await second.read({ sessionId })).history.filter(({ message }) =>
+        isSummary(message),
+      );
+      assert.equal(after.length, 1);
+      assert.ok(!JSON.stringify(after).includes("They met an okapi."));
     },
   },
   {
