@@ -1,5 +1,11 @@
 import { errorText, type SessionError } from "../core/errors.ts";
-import type { DurableEvent, GivenInstructions, Origin } from "../core/event.ts";
+import {
+  type DurableEvent,
+  type GivenInstructions,
+  isUsersWord,
+  type Origin,
+} from "../core/event.ts";
+import { given } from "../core/fields.ts";
 import { contentText, type Message, type ToolUse, type UserMessage } from "../core/message.ts";
 import type { SessionState } from "../core/session-state.ts";
 import { toolFailure } from "./execute-tool.ts";
@@ -19,7 +25,11 @@ export function openingEvents(
   { content, origin, context, instructions }: Prompt,
 ): DurableEvent[] {
   return [
-    ...context.map((message) => ({ type: "message_added", message }) as const),
+    ...context.map((message): DurableEvent => {
+      // The user typed the prompt at most. What else is in a request does not teach.
+      const others = message.role === "user" && !isUsersWord(origin) ? given({ origin }) : {};
+      return { type: "message_added", message, ...others };
+    }),
     {
       type: "run_started",
       session_id: sessionId,

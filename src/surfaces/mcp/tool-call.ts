@@ -6,6 +6,7 @@ import {
 } from "@modelcontextprotocol/server";
 import { SessionError } from "../../core/errors.ts";
 import { type EventEnvelope, isTransient } from "../../core/event.ts";
+import { isObject } from "../../core/fields.ts";
 import type { SessionService } from "../../core/session-service.ts";
 import { callOperation, wireError, withAuthor } from "../call-operation.ts";
 import { OPERATIONS, type Operation, type OperationName } from "../operations.ts";
@@ -78,6 +79,7 @@ async function runTool(
     });
   }
   const operation = OPERATION_OF_TOOL.get(name) as OperationName;
+  requireNoSystemMessages(operation, args);
   if (isSearch(operation) && meta[WHOLE_META] !== true) {
     const found = await callOperation(service, operation, withSearchDefault(args));
     return withinSearchBudget(found.results as never, args);
@@ -87,6 +89,30 @@ async function runTool(
     return await callOperation(service, operation, request, { signal });
   }
   return await runTurn(service, operation, call);
+}
+
+/** The fields with messages for a session that others use too. A session that a model creates is its own. */
+const MESSAGES_OF: Partial<Readonly<Record<OperationName, string>>> = {
+  appendMessages: "messages",
+  startTurn: "context",
+  resume: "context",
+};
+
+/** A system message instructs the session, and a model's words are data. */
+function requireNoSystemMessages(operation: OperationName, args: ToolCall["args"]): void {
+  const field = MESSAGES_OF[operation];
+  const messages = field === undefined ? undefined : args[field];
+  if (field === undefined || !Array.isArray(messages)) return;
+  const issues = messages.flatMap((message, index) =>
+    isObject(message) && message.role === "system"
+      ? [{ path: [field, index, "role"], message: "a model cannot add a system message" }]
+      : [],
+  );
+  if (issues.length === 0) return;
+  throw new SessionError("INVALID_PARAMS", {
+    issues,
+    hint: "Send it as a user message. Programs add system messages over the SDK, JSON-RPC, REST or the command line.",
+  });
 }
 
 function isSearch(operation: OperationName): boolean {
