@@ -15,6 +15,7 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 import { expect, onTestFinished, test } from "vitest";
 import { IMPORTS_BUILT_PACKAGE, RKAT } from "./support/built-package.ts";
 import { startProviderServer } from "./support/provider-server/provider-server.ts";
+import type { ProviderReply } from "./support/provider-server/reply.ts";
 import { Project } from "./support/rkat-process.ts";
 
 /**
@@ -25,35 +26,44 @@ const PAGES = ["README.md", ...globSync("docs/*.md")]
   .filter((page) => page !== "docs/benchmarks.md")
   .sort();
 
-/** Pages that a reader does not come to with a task. The README first says what rkat is. */
-const NO_GUIDES = ["README.md", "docs/README.md", "docs/design.md", "docs/surfaces.md"];
+/** Pages that nobody reads to do something: an index, a map, and a generated table. */
+const NO_GUIDES = ["docs/README.md", "docs/design.md", "docs/surfaces.md"];
 
-/** Pages that begin before there is a model in the settings, and a session. */
-const FROM_NOTHING = ["README.md", "docs/cli.md", "docs/configuration.md"];
+/** Pages that begin before there are settings and sessions. */
+const FROM_NOTHING = ["README.md", "docs/cli.md", "docs/configuration.md", "docs/operators.md"];
 
-const EXAMPLES = globSync("examples/*.ts")
-  .map((file) => readFileSync(file, "utf8"))
-  .join("\n");
-
-/** What the pages leave to the reader. The first that fits a text replaces it. */
+/** What the pages leave to the reader. */
 const PLACEHOLDERS: readonly (readonly [string, string])[] = [
   ["API_KEY=…", "API_KEY=test"],
-  ["http://localhost:1234/v1", "$LOCAL_MODELS"],
+  ["http://localhost:1234/v1", "$DOCS_LOCAL_MODELS"],
+  ["--session last", "--session $(id_of sessions list --limit 1 --offset 4)"],
   ["restore 019b2c4e-8d31", "restore $(id_of sessions list --deleted)"],
   ["019b2c4e-…:12", "$(id_of memory list)"],
   ["019b2c4e-…", "$(id_of sessions list)"],
   ["<id>", "$(id_of knowledge list)"],
 ];
 
-/** What the commands of the pages read. */
+/** Files that the commands read. */
 const FILES: Readonly<Record<string, string>> = {
+  "main.py": "print(1)\n",
+  "my-project/main.py": "print(1)\n",
+  "your-project/main.py": "print(1)\n",
   "notes.txt": "Staging listens on port 4310.\n",
   "turn.jsonl": '{"role":"user","content":"hi"}\n{"role":"assistant","content":"Hello."}\n',
   "conversation.jsonl": '{"role":"user","content":"hi"}\n{"role":"assistant","content":"Hello."}\n',
-  "my-project/main.py": "print(1)\n",
 };
 
-/** What a page shows that its commands print. */
+/** Programs that are not ours. Those that fetch something do nothing. */
+const STAND_INS: Readonly<Record<string, string>> = {
+  npm: "",
+  npx: `[ "$1" = -y ] && shift; shift; exec node "${RKAT}" "$@"`,
+  claude: "",
+  hf: "",
+  git: 'case "$1" in clone) mkdir "$(basename "$2")" ;; diff) echo "+print(2)" ;; *) exit 1 ;; esac',
+  openssl: "head -c 32 /dev/urandom | od -An -tx1 | tr -d ' \\n'",
+};
+
+/** What a page says that its commands print. */
 const PRINTED: Readonly<Record<string, readonly string[]>> = {
   "docs/rest.md": [
     '"stop_reason":"end_turn"',
@@ -63,17 +73,25 @@ const PRINTED: Readonly<Record<string, readonly string[]>> = {
   ],
 };
 
-/** The prompt of an earlier session, which commands about the last session find. */
-const EARLIER = "Which port does staging use? The old password is swordfish.";
+const ANSWER = "Staging listens on port 4310, behind the proxy.";
+const edit = (from: string, to: string) =>
+  call("edit_file", { path: "main.py", old_text: from, new_text: to });
+const call = (name: string, args: Record<string, string>) => {
+  return { toolCalls: [{ id: name, name, args }] };
+};
+
+/** The sessions that there are already: what the user typed, and what the model answers. */
+const EARLIER: readonly { readonly typed: string; readonly replies: readonly ProviderReply[] }[] = [
+  { typed: "s\n", replies: [edit("1", "2"), ANSWER] },
+  {
+    typed: "p\np\n",
+    replies: [edit("2", "1"), call("run_command", { command: "npm test" }), ANSWER],
+  },
+];
+
+const EXAMPLES = globSync("examples/*.ts").map((file) => readFileSync(file, "utf8"));
 
 const PRELUDE = pathToFileURL(resolve("test/support/docs-prelude.ts"));
-
-/** A stand-in for npx that finds the package of this test run. */
-const NPX = `#!/bin/sh
-[ "$1" = -y ] && shift
-shift
-exec node "${RKAT}" "$@"
-`;
 
 interface Block {
   readonly language: string;
@@ -91,10 +109,11 @@ test.each(PAGES.filter((page) => !NO_GUIDES.includes(page)))(
   },
 );
 
-test.each(PAGES.filter((page) => blocksOf(page).some(isRun)))(
+test.each(PAGES.filter((page) => scriptOf(page).trim() !== ""))(
   "the commands and the first program of %s run",
   async (page) => {
-    const server = await startProviderServer(() => "Staging listens on port 4310.");
+    const replies = FROM_NOTHING.includes(page) ? [] : EARLIER.flatMap(({ replies }) => replies);
+    const server = await startProviderServer((_request, index) => replies[index] ?? ANSWER);
     onTestFinished(() => server.close());
     const project = await Project.open();
     const home = dirname(project.folder);
@@ -102,26 +121,33 @@ test.each(PAGES.filter((page) => blocksOf(page).some(isRun)))(
       ...project.env,
       PATH: [join(home, "bin"), dirname(process.execPath), project.env.PATH].join(":"),
       ANTHROPIC_BASE_URL: server.urls.anthropic,
-      LOCAL_MODELS: server.urls["openai-compatible"],
-      RKAT,
-      PAGE_HOME: home,
-      EXAMPLE_OPTIONS: `${IMPORTS_BUILT_PACKAGE.NODE_OPTIONS} --import=${PRELUDE.href}`,
+      PAGE: join(home, page),
+      DOCS_HOME: home,
+      DOCS_RKAT: RKAT,
+      DOCS_LOCAL_MODELS: server.urls["openai-compatible"],
+      DOCS_NODE_OPTIONS: `${IMPORTS_BUILT_PACKAGE.NODE_OPTIONS} --import=${PRELUDE.href}`,
     };
     for (const [path, content] of Object.entries(FILES)) project.write(path, content);
-    project.write("../bin/npx", NPX);
-    chmodSync(join(home, "bin/npx"), 0o755);
+    for (const [name, script] of Object.entries(STAND_INS)) {
+      chmodSync(
+        join(project.folder, project.write(`../bin/${name}`, `#!/bin/sh\n${script}\n`)),
+        0o755,
+      );
+    }
     symlinkSync(resolve("node_modules"), join(home, "node_modules"));
     if (!FROM_NOTHING.includes(page)) {
       env.ANTHROPIC_API_KEY = "test";
       project.writeOwnConfig('model = "anthropic/claude-sonnet-4-5"\n');
-      const { code, stderr } = await project.rkat(["run", EARLIER], "", env);
-      expect(code, stderr).toBe(0);
+      for (const { typed } of EARLIER) {
+        const run = ["run", "--on-approval", "prompt", "The old password is swordfish."];
+        const { code, stderr } = await project.rkat(run, typed, env);
+        expect(code, stderr).toBe(0);
+      }
     }
-    const program = blocksOf(page).find(isProgram);
-    project.write("../program.ts", linesAt(program ? [program] : []));
-    project.write(join("..", page), scriptOf(page, program));
-    const script = `source '${resolve("test/support/docs-shell.sh")}'; source '${join(home, page)}'`;
-    const shell = spawn("bash", ["-c", script], {
+    project.write("../program.ts", linesAt(programOf(page)));
+    project.write(`../${page}`, scriptOf(page));
+    const commands = `source '${resolve("test/support/docs-shell.sh")}'; source "$PAGE"`;
+    const shell = spawn("bash", ["-c", commands], {
       cwd: project.folder,
       env,
       stdio: ["ignore", "pipe", "inherit"],
@@ -143,7 +169,7 @@ test("every program of the docs is one to the compiler", async () => {
   onTestFinished(() => rmSync(folder, { recursive: true }));
   const files = PAGES.flatMap((page) =>
     blocksOf(page)
-      .filter(isProgram)
+      .filter((block) => block.language === "ts" && !isQuoted(block))
       .map((block) => {
         const name = `${page.replaceAll("/", "-")}-${block.line}.ts`;
         writeFileSync(join(folder, name), `${linesAt([block])}\nexport {};\n`);
@@ -164,12 +190,20 @@ test("every program of the docs is one to the compiler", async () => {
   expect(await text(compiler.stdout)).toBe("");
 });
 
-/** A page as a shell script: what is no command is an empty line, so that lines keep their numbers. */
-function scriptOf(page: string, program: Block | undefined): string {
+/** A page as a shell script. Everything but commands is an empty line, so that lines keep their numbers. */
+function scriptOf(page: string): string {
   const commands = blocksOf(page).filter(({ language }) => language === "sh");
-  const start = program && { ...program, code: ['program "$PAGE_HOME/program.ts"'] };
-  const script = linesAt(start ? [...commands, start] : commands);
-  return PLACEHOLDERS.reduce((all, [from, to]) => all.replaceAll(from, to), script);
+  const program = programOf(page).map((block) => ({ ...block, code: ["program"] }));
+  const script = linesAt([...commands, ...program]);
+  return PLACEHOLDERS.reduce((text, [from, to]) => text.replaceAll(from, to), script);
+}
+
+/** The first program of a page, if test/examples.test.ts does not run it. */
+function programOf(page: string): Block[] {
+  return blocksOf(page)
+    .filter(({ language }) => language === "ts")
+    .slice(0, 1)
+    .filter((block) => !isQuoted(block));
 }
 
 /** The code of blocks, at the lines where it stands in the page. */
@@ -181,13 +215,9 @@ function linesAt(blocks: readonly Block[]): string {
   return `${Array.from(lines, (line) => line ?? "").join("\n")}\n`;
 }
 
-function isRun(block: Block): boolean {
-  return block.language === "sh" || isProgram(block);
-}
-
-/** test/examples.test.ts runs what a page quotes of an example. */
-function isProgram({ language, code }: Block): boolean {
-  return language === "ts" && !EXAMPLES.includes(code.join("\n"));
+/** From an example, which test/examples.test.ts runs. */
+function isQuoted({ code }: Block): boolean {
+  return EXAMPLES.some((example) => example.includes(code.join("\n")));
 }
 
 function blocksOf(page: string): Block[] {

@@ -1,79 +1,78 @@
-# What the commands of a page of the docs find around them. test/docs-commands.test.ts sources this before them.
-# $RKAT is the built command, $PAGE_HOME the folder above the project.
+# What the commands of a page of the docs find around them. test/docs-commands.test.ts sources this before the
+# page's commands, which are in $PAGE. $DOCS_RKAT is the built command, $DOCS_HOME the folder above the project.
 
-set -euo pipefail
-trap 'echo "^ status $? of ${BASH_SOURCE[0]#"$PAGE_HOME/"}:$LINENO: $BASH_COMMAND"' ERR
+set -Eeuo pipefail
 exec 2>&1
 
-server=
-address=
+# Names the line of the page that failed.
+failed() {
+  local status=$? i
+  for i in "${!BASH_SOURCE[@]}"; do
+    if [ "${BASH_SOURCE[i]}" = "$PAGE" ]; then
+      echo "^ ${PAGE#"$DOCS_HOME/"}:${BASH_LINENO[i - 1]} ended with $status" >&2
+    fi
+  done
+  exit "$status"
+}
+trap failed ERR
 
 rkat() {
   case "$*" in
     serve* | "mcp --http"*) serve "$@" ;;
-    chat*) echo "Hello" | node "$RKAT" "$@" ;;
+    chat*) echo "Hello" | node "$DOCS_RKAT" "$@" ;;
     "sessions delete"*) echo y | at_a_terminal "$@" ;;
     "memory forget --query"*) echo all | at_a_terminal "$@" ;;
-    *) node "$RKAT" "$@" ;;
+    *) node "$DOCS_RKAT" "$@" ;;
   esac
 }
 
 at_a_terminal() {
-  node --import "data:text/javascript,process.stdin.isTTY = true" "$RKAT" "$@"
+  node --import "data:text/javascript,process.stdin.isTTY = true" "$DOCS_RKAT" "$@"
 }
 
-# A server runs until the page starts the next one, or ends. Every server takes a free port.
+docs_server=
+docs_address=
+
+# Serves at a free port until the page starts its next server, or ends.
 serve() {
+  local said=$DOCS_HOME/serving
   stop_server
-  node "$RKAT" "$@" --port 0 2> "$PAGE_HOME/serving" &
-  server=$!
-  until grep -q "^Serving" "$PAGE_HOME/serving"; do
-    if ! kill -0 "$server" 2> /dev/null; then
-      cat "$PAGE_HOME/serving"
-      server=
+  : > "$said"
+  node "$DOCS_RKAT" "$@" --port 0 2> "$said" &
+  docs_server=$!
+  until grep -q "^Serving" "$said"; do
+    if ! kill -0 "$docs_server" 2> /dev/null; then
+      cat "$said"
       return 1
     fi
     sleep 0.05
   done
-  cat "$PAGE_HOME/serving"
-  address=$(sed -n 's|.*http://\([^/ ]*\).*|\1|p' "$PAGE_HOME/serving" | head -1)
+  cat "$said"
+  docs_address=$(sed -n 's|.* at http://\([^/ ]*\).*|\1|p' "$said")
 }
 
 stop_server() {
-  [ -z "$server" ] || kill -9 "$server" || true
-  server=
+  [ -z "$docs_server" ] || kill -9 "$docs_server" 2> /dev/null || true
 }
 trap stop_server EXIT
 
-# Runs a program of the page, with what it leaves open from docs-prelude.ts.
-program() {
-  sed "s|127.0.0.1:8080|$address|g" "$1" > example.ts
-  NODE_OPTIONS=$EXAMPLE_OPTIONS node example.ts
-}
-
-# An answer with an error fails. A stream of events has no end: two seconds of it are enough.
+# An answer that is an error fails. A stream of events has no end: two seconds of it are enough.
 curl() {
-  set -- "${@//127.0.0.1:8080/$address}"
-  set -- "${@//localhost:8080/$address}"
+  set -- "${@//127.0.0.1:8080/$docs_address}"
+  set -- "${@//localhost:8080/$docs_address}"
   case "$*" in
     */events*) command curl --fail-with-body -m 2 "$@" || [ $? = 28 ] ;;
     *) command curl --fail-with-body "$@" ;;
   esac
 }
 
-# The first id that a command lists.
-id_of() {
-  node "$RKAT" "$@" --json | grep -oE '"(id|session_id)": *"[^"]+"' | head -1 | cut -d'"' -f4
+# Runs the program of the page.
+program() {
+  sed "s|127.0.0.1:8080|$docs_address|g" "$DOCS_HOME/program.ts" > "$DOCS_HOME/example.mts"
+  NODE_OPTIONS=$DOCS_NODE_OPTIONS node "$DOCS_HOME/example.mts"
 }
 
-# Programs that are not ours, or that would load something. (npx is in $PAGE_HOME/bin.)
-npm() { :; }
-claude() { :; }
-hf() { :; }
-openssl() { head -c 32 /dev/urandom | od -An -tx1 | tr -d ' \n'; }
-git() {
-  case "$1" in
-    clone) mkdir "$(basename "$2")" ;;
-    diff) printf '%s\n' "-print(1)" "+print(2)" ;;
-  esac
+# The first id that a command lists.
+id_of() {
+  node "$DOCS_RKAT" "$@" --json | grep -oE '"(session_)?id": *"[^"]+"' | sed -n '1s/.*"\(.*\)"/\1/p'
 }
