@@ -30,17 +30,19 @@ const PAGES = ["README.md", ...globSync("docs/*.md")]
 const NO_GUIDES = ["docs/README.md", "docs/design.md", "docs/surfaces.md"];
 
 /** Pages that begin before there are settings and sessions. */
-const FROM_NOTHING = ["README.md", "docs/cli.md", "docs/configuration.md", "docs/operators.md"];
+const FROM_NOTHING = ["README.md", "docs/cli.md"];
 
 /** What the pages leave to the reader. */
 const PLACEHOLDERS: readonly (readonly [string, string])[] = [
   ["API_KEY=…", "API_KEY=test"],
   ["http://localhost:1234/v1", "$DOCS_LOCAL_MODELS"],
-  ["--session last", "--session $(id_of sessions list --limit 1 --offset 4)"],
+  ["--session last", "--session $(id_of sessions list --label task=first)"],
   ["restore 019b2c4e-8d31", "restore $(id_of sessions list --deleted)"],
   ["019b2c4e-…:12", "$(id_of memory list)"],
   ["019b2c4e-…", "$(id_of sessions list)"],
   ["<id>", "$(id_of knowledge list)"],
+  ["unpin last @17", "unpin last @$(id_of sessions pins last)"],
+  ["rkat-2026-03-01.db", "rkat-$(date -u +%F).db"],
 ];
 
 /** Files that the commands read. */
@@ -80,10 +82,15 @@ const call = (name: string, args: Record<string, string>) => {
   return { toolCalls: [{ id: name, name, args }] };
 };
 
-/** The sessions that there are already: what the user typed, and what the model answers. */
-const EARLIER: readonly { readonly typed: string; readonly replies: readonly ProviderReply[] }[] = [
-  { typed: "s\n", replies: [edit("1", "2"), ANSWER] },
+/** The sessions that there are already: what the model answers, and what the user types when asked. */
+const EARLIER: readonly {
+  readonly label: string;
+  readonly typed: string;
+  readonly replies: readonly ProviderReply[];
+}[] = [
+  { label: "task=first", typed: "s\n", replies: [edit("1", "2"), ANSWER] },
   {
+    label: "task=second",
     typed: "p\np\n",
     replies: [edit("2", "1"), call("run_command", { command: "npm test" }), ANSWER],
   },
@@ -138,8 +145,15 @@ test.each(PAGES.filter((page) => scriptOf(page).trim() !== ""))(
     if (!FROM_NOTHING.includes(page)) {
       env.ANTHROPIC_API_KEY = "test";
       project.writeOwnConfig('model = "anthropic/claude-sonnet-4-5"\n');
-      for (const { typed } of EARLIER) {
-        const run = ["run", "--on-approval", "prompt", "The old password is swordfish."];
+      for (const { label, typed } of EARLIER) {
+        const run = [
+          "run",
+          "--label",
+          label,
+          "--on-approval",
+          "prompt",
+          "The old password is swordfish.",
+        ];
         const { code, stderr } = await project.rkat(run, typed, env);
         expect(code, stderr).toBe(0);
       }
@@ -178,7 +192,7 @@ test("every program of the docs is one to the compiler", async () => {
   );
   const config = {
     extends: resolve("tsconfig.json"),
-    files: [fileURLToPath(PRELUDE), ...files],
+    files: [fileURLToPath(PRELUDE), resolve("test/support/ai-package.d.ts"), ...files],
     include: [],
   };
   writeFileSync(join(folder, "tsconfig.json"), JSON.stringify(config));
@@ -193,9 +207,13 @@ test("every program of the docs is one to the compiler", async () => {
 /** A page as a shell script. Everything but commands is an empty line, so that lines keep their numbers. */
 function scriptOf(page: string): string {
   const commands = blocksOf(page).filter(({ language }) => language === "sh");
-  const program = programOf(page).map((block) => ({ ...block, code: ["program"] }));
-  const script = linesAt([...commands, ...program]);
-  return PLACEHOLDERS.reduce((text, [from, to]) => text.replaceAll(from, to), script);
+  const blocks = [...commands, ...programOf(page)].map(({ language, line, code }) => {
+    // You stop the server before you go on to what does not call it.
+    const before = /\b(?:curl|connect\w+)\b/.test(code.join("\n")) ? "" : "stop_server; ";
+    const [first = "", ...rest] = language === "sh" ? code : ["program"];
+    return { language, line, code: [before + first, ...rest] };
+  });
+  return PLACEHOLDERS.reduce((text, [from, to]) => text.replaceAll(from, to), linesAt(blocks));
 }
 
 /** The first program of a page, if test/examples.test.ts does not run it. */

@@ -1,7 +1,5 @@
-import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
-import { promisify } from "node:util";
 import { Validator } from "@seriousme/openapi-schema-validator";
 import createClient, { type FetchResponse } from "openapi-fetch";
 import { expect, onTestFinished, test } from "vitest";
@@ -100,32 +98,6 @@ test("a client that was generated from the document works", async () => {
   expect(deleted).toEqual({ deleted: true });
   const { error } = await client.GET("/sessions/{session_id}", { params });
   expect(error?.code).toBe("SESSION_NOT_FOUND");
-});
-
-test("the examples of docs/rest.md work as they stand there", async () => {
-  const { url } = await open(["Paris.", "Rome.", "Berlin."]);
-  const page = readFileSync(new URL("../docs/rest.md", import.meta.url), "utf8");
-  const blocks = [...page.matchAll(/```sh\n(.*?)```/gs)].map(([, block = ""]) => block);
-  const script = blocks
-    .filter((block) => !block.startsWith("rkat "))
-    .join("\n")
-    .replaceAll("http://127.0.0.1:8080", url)
-    // A stream of events goes on for ever; a second of it is enough here.
-    .replaceAll("curl -sN -G", "curl -sN -m 1 -G");
-  const { stdout } = await promisify(execFile)("bash", ["-c", script], {
-    env: { ...process.env, RKAT_TOKEN: "secret" },
-  });
-  expect(stdout.match(/"session_id":"/g)?.length).toBeGreaterThan(3);
-  for (const said of [
-    "Paris.",
-    "event: result",
-    "Rome.",
-    "id: 1\nevent: session_created",
-    '"deleted":true',
-  ]) {
-    expect(stdout).toContain(said);
-  }
-  expect(stdout).not.toContain('"code"');
 });
 
 async function open(replies: readonly string[]) {

@@ -1,7 +1,8 @@
-import type { Tool as RkatTool, SessionService } from "rkat";
+import type { Message, Tool as RkatTool, SessionService, SessionStore, SummaryRequest } from "rkat";
 import * as rkat from "rkat";
-import { type Stores, sqliteStores } from "rkat/sqlite";
-import { scriptedModel } from "rkat/testing";
+import type * as aiSdk from "rkat/ai-sdk";
+import * as sqlite from "rkat/sqlite";
+import * as testing from "rkat/testing";
 import { z } from "zod";
 
 // What the programs of the docs leave to the reader, or have from an earlier program of their page. A name that
@@ -11,21 +12,41 @@ import { z } from "zod";
 declare global {
   type Tool = RkatTool;
   var createSessionService: typeof rkat.createSessionService;
+  var compactHistory: typeof rkat.compactHistory;
   var defineTool: typeof rkat.defineTool;
-  var model: ReturnType<typeof scriptedModel>;
-  var stores: Stores;
+  var sqliteStores: typeof sqlite.sqliteStores;
+  var fromModelMessages: typeof aiSdk.fromModelMessages;
+
+  var model: ReturnType<typeof testing.scriptedModel>;
+  var stores: sqlite.SqliteStores;
+  var sessions: SessionService;
+  var sessionId: string;
   var shell: RkatTool;
+  var refund: RkatTool;
+  var parcelStatus: RkatTool;
   var input: typeof branch;
   var execute: () => string;
-  var sessions: SessionService;
+  var askUser: (question: string, options: { readonly signal: AbortSignal }) => Promise<string>;
+  var askTheUser: (question: string) => Promise<string>;
+  var history: Message[];
+  var yours: Message[];
+  var toMessage: (message: Message) => Message;
+  var askYourModel: (messages: SummaryRequest["messages"]) => Promise<{ readonly text: string }>;
+  var generateText: typeof import("ai").generateText;
+  var tools: Readonly<Record<string, unknown>>;
+  var sessionStoreLaws: typeof testing.sessionStoreLaws;
+  var test: (name: string, run: () => Promise<void>) => void;
+  var open: () => Promise<SessionStore>;
+  var signal: AbortSignal;
+  var png: Buffer;
 }
 
 const branch = z.object({ branch: z.string() });
 
 globalThis.createSessionService = rkat.createSessionService;
 globalThis.defineTool = rkat.defineTool;
-globalThis.model = scriptedModel([]);
-globalThis.stores = sqliteStores({ path: ":memory:" });
+globalThis.model = testing.scriptedModel([]);
+globalThis.stores = sqlite.sqliteStores({ path: ":memory:" });
 globalThis.input = branch;
 globalThis.execute = () => "Deployed.";
 globalThis.shell = rkat.defineTool({ name: "shell", description: "Runs.", input, execute });

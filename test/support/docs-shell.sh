@@ -33,7 +33,7 @@ at_a_terminal() {
 docs_server=
 docs_address=
 
-# Serves at a free port until the page starts its next server, or ends.
+# Serves at a free port until stop_server.
 serve() {
   local said=$DOCS_HOME/serving
   stop_server
@@ -43,6 +43,7 @@ serve() {
   until grep -q "^Serving" "$said"; do
     if ! kill -0 "$docs_server" 2> /dev/null; then
       cat "$said"
+      docs_server=
       return 1
     fi
     sleep 0.05
@@ -52,7 +53,10 @@ serve() {
 }
 
 stop_server() {
-  [ -z "$docs_server" ] || kill -9 "$docs_server" 2> /dev/null || true
+  [ -n "$docs_server" ] || return 0
+  kill "$docs_server"
+  wait "$docs_server"
+  docs_server=
 }
 trap stop_server EXIT
 
@@ -74,5 +78,6 @@ program() {
 
 # The first id that a command lists.
 id_of() {
-  node "$DOCS_RKAT" "$@" --json | grep -oE '"(session_)?id": *"[^"]+"' | sed -n '1s/.*"\(.*\)"/\1/p'
+  node "$DOCS_RKAT" "$@" --json | grep -oE '"(session_id|id|message)": *"?[^",}]+' |
+    sed -nE '1s/^"[a-z_]+": *"?//p'
 }

@@ -1,0 +1,18 @@
+// What the programs of the docs use of the package "ai", which is not installed here.
+declare module "ai" {
+  type ModelMessage = Parameters<typeof import("rkat/ai-sdk").fromModelMessages>[0][number];
+  interface Step {
+    readonly messages: ModelMessage[];
+    readonly steps: readonly { readonly usage: { readonly inputTokens: number | undefined } }[];
+  }
+  function generateText(options: {
+    readonly prepareStep?: (step: Step) => unknown;
+    readonly [option: string]: unknown;
+  }): Promise<{ readonly text: string; readonly responseMessages: ModelMessage[] }>;
+  function isStepCount(count: number): unknown;
+  function tool<Input>(tool: {
+    readonly description: string;
+    readonly inputSchema: { parse(value: unknown): Input };
+    execute(input: Input): unknown;
+  }): unknown;
+}
