@@ -42,7 +42,6 @@ const PLACEHOLDERS: readonly (readonly [string, string])[] = [
   ["019b2c4e-…", "$(id_of sessions list)"],
   ["<id>", "$(id_of knowledge list)"],
   ["unpin last @17", "unpin last @$(id_of sessions pins last)"],
-  ["rkat-2026-03-01.db", "rkat-$(date -u +%F).db"],
 ];
 
 /** Files that the commands read. */
