@@ -40,7 +40,7 @@ export interface FoundEntry {
  *
  * `scoreOf` turns the relevance into a score from 0 to 1. An entry that has all words of the question
  * scores `COMPLETE_SCORE` at least. An entry that has none of them is a result only as the answer to a
- * question that has some, or if it scores as much.
+ * question that has some.
  */
 export function findEntries(
   index: PassageIndex,
@@ -81,18 +81,8 @@ function findWith(
   const likelihood = likelihoodOf(index, question, weights);
   const own = new OwnWords(index, evidence.words);
   const confidence = confidenceOf(evidence);
-  const complete = completeRelevance(question) / confidence;
-  const answers = bestAnswers({
-    index,
-    bounds,
-    evidence,
-    likelihood,
-    own,
-    complete,
-    query,
-    weights,
-  });
-  const best = withComplete(answers, index, own, query, complete);
+  const answers = bestAnswers({ index, bounds, evidence, likelihood, own, query, weights });
+  const best = withComplete(answers, index, own, query, completeRelevance(question) / confidence);
   const floor = query.minScore ?? floorOf(index);
   return [...best].flatMap(({ entry: first, slot, value }) => {
     const relevance = value * confidence;
@@ -111,8 +101,6 @@ interface Search {
   readonly evidence: QuestionEvidence;
   readonly likelihood: Likelihood;
   readonly own: OwnWords;
-  /** What an entry with all words of the question is worth at least. */
-  readonly complete: number;
   readonly query: EntryQuery;
   readonly weights: RankingWeights;
 }
@@ -123,7 +111,6 @@ function bestAnswers({
   evidence,
   likelihood,
   own,
-  complete,
   query,
   weights,
 }: Search): BestEntries {
@@ -131,9 +118,7 @@ function bestAnswers({
   const best = new BestEntries(index, query.limit);
   const wanted = slotFilter(index, query);
   const blockShares = new BlockShares(index, evidence.words, weights);
-  /** A result needs a word of the question, a question before it, or a good deal around it. */
-  const isResult = (slot: number, value: number) => {
-    if (value >= complete || own.hasAny(entry[slot] as number)) return true;
+  const answers = (slot: number) => {
     const before = session[slot - 1] ? slot - 1 : (entry[slot - 1] as number);
     return ((flags[before] as number) & PASSAGE_ASKS) !== 0;
   };
@@ -150,7 +135,7 @@ function bestAnswers({
       const relevance = share + weights.session * (evidence.sessionShares[number] as number);
       if (relevance * likely < best.least || !wanted(slot)) continue;
       const value = relevance * likelihood(slot);
-      if (value < best.least || !isResult(slot, value)) continue;
+      if (value < best.least || !(own.hasAny(entry[slot] as number) || answers(slot))) continue;
       best.offer(entry[slot] as number, slot, value);
     }
   }
