@@ -4,6 +4,7 @@ import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "no
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { expect, test } from "vitest";
+import { sqliteStores } from "../src/sqlite.ts";
 import { RKAT } from "./support/built-package.ts";
 import { temporaryFolder } from "./support/obey.ts";
 import { providerForTest } from "./support/provider-for-test.ts";
@@ -183,6 +184,19 @@ test("`doctor` finds a damaged store and permissions that are too open, and fail
   const report = await project.rkat(["doctor", "--json"]);
   expect(report.code).toBe(1);
   expect(JSON.parse(report.stdout)).toMatchObject({ ok: false });
+});
+
+test("`doctor` fails when the store is not trusted, as every other command would", async () => {
+  const project = await openProject();
+  const stores = sqliteStores({ path: join(project.folder, ".rkat/rkat.db") });
+  await stores.sessions.list({});
+  await stores.close();
+  const env = { RKAT_TRUST: "" };
+  const { code, stdout } = await project.rkat(["doctor"], "", env);
+  expect([code, stdout]).toEqual([1, expect.stringMatching(/^✗ trust .*rkat trust/m)]);
+  expect(await project.rkat(["trust"], "", env)).toMatchObject({ code: 0 });
+  const trusted = await project.rkat(["doctor"], "", env);
+  expect([trusted.code, trusted.stdout]).toEqual([0, expect.not.stringContaining("trust ")]);
 });
 
 test("`doctor` names keys, and shows none", async () => {

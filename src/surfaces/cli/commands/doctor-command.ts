@@ -79,7 +79,11 @@ async function storeFindings(engine: Engine, workspace: Workspace): Promise<Find
     problems.length === 0
       ? { name: "store", state: "good", detail: storeFile }
       : { name: "store", state: "wrong", detail: `${storeFile}: ${problems.join("; ")}` };
-  if (process.platform === "win32") return [store];
+  const { message, hint } = new SessionError("STORE_NOT_TRUSTED");
+  const trust: Finding[] = workspace.trust.store
+    ? []
+    : [{ name: "trust", state: "wrong", detail: `${message} ${hint}` }];
+  if (process.platform === "win32") return [store, ...trust];
   const open = [dataFolder, storeFile].filter((path) => (statSync(path).mode & 0o077) !== 0);
   const permissions: Finding =
     open.length === 0
@@ -89,7 +93,7 @@ async function storeFindings(engine: Engine, workspace: Workspace): Promise<Find
           state: "wrong",
           detail: `other users can read ${open.join(" and ")}. Run: chmod go= ${open.join(" ")}`,
         };
-  return [store, permissions];
+  return [store, ...trust, permissions];
 }
 
 function modelFinding({ config }: Workspace): Finding {
