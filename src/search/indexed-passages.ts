@@ -49,10 +49,12 @@ function hitsOf(
   speaker: readonly string[],
   date: readonly string[],
 ): Map<string, number> {
+  const times = new Map<string, number>();
+  for (const word of said) times.set(word, (times.get(word) ?? 0) + 1);
   const hits = new Map<string, number>();
-  for (const word of said) {
+  for (const [word, count] of times) {
     const term = stem(word);
-    hits.set(term, Math.min(SAID_MASK, (hits.get(term) ?? 0) + 1));
+    hits.set(term, Math.min(SAID_MASK, (hits.get(term) ?? 0) + count));
   }
   for (const term of speaker) hits.set(term, (hits.get(term) ?? 0) | BY_SPEAKER);
   for (const term of date) hits.set(term, (hits.get(term) ?? 0) | ON_DATE);

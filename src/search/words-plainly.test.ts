@@ -26,6 +26,28 @@ test("the words are those that one pattern finds in the whole text", () => {
   );
 });
 
+test("a text is folded as the whole of it is", () => {
+  const telling = fc.constantFrom(
+    ..."aÉßŉΣσİй\u0306か\u3099が각\u11a8東½﻿ﬁ_ \ud800".split(""),
+    "\u{20000}",
+  );
+  const texts = fc.oneof(
+    fc.array(telling, { maxLength: 12 }).map((units) => units.join("")),
+    fc.string({ unit: "binary", maxLength: 20 }),
+    fc
+      .array(fc.nat({ max: 0x600 }), { maxLength: 20 })
+      .map((codes) => String.fromCharCode(...codes)),
+  );
+  const marks = /[\u0300-\u036f\u0591-\u05c7\u0640\u064b-\u0652]+/gu;
+  fc.assert(
+    fc.property(texts, (text) => {
+      const letters = text.toLowerCase().normalize("NFKD").replace(marks, "");
+      expect(foldText(text)).toBe(letters.normalize("NFKC").toLowerCase());
+    }),
+    { numRuns: 2000 },
+  );
+});
+
 const CHUNK =
   /[\p{L}\p{N}\p{M}]+(?:[._'’-][\p{L}\p{N}\p{M}]+|,\p{Nd}{3}(?!\p{N}))*|\p{Extended_Pictographic}/gu;
 const HUMP = /(?<=[\p{Ll}\p{N}])(?=\p{Lu})|(?<=\p{Lu})(?=\p{Lu}\p{Ll})/u;

@@ -1,5 +1,6 @@
 import { stem as stemEnglish } from "porter2";
-import { isAscii, NOTHING, unicodePattern } from "../core/unicode-pattern.ts";
+import { CharacterKinds, sizeAt } from "../core/character-kinds.ts";
+import { isAscii, unicodePattern } from "../core/unicode-pattern.ts";
 import { baseForm } from "./irregular-forms.ts";
 
 /**
@@ -35,7 +36,7 @@ export function askedWords(text: string): string[] {
 
 /** Whether a word is one character of a script without spaces. Look it up as the beginning of words. */
 export function isBeginning(word: string): boolean {
-  return word.length <= 2 && [...word].length === 1 && word.replace(UNSPACED(word), "") === "";
+  return word !== "" && word.length === sizeAt(word, 0) && KINDS.at(word, 0) === UNSPACED;
 }
 
 /** Longer words are cut. They are checksums and the like, whose beginnings differ. */
@@ -51,17 +52,8 @@ const ENGLISH_PART =
   /(?<![A-Z])[A-Z]+(?=[A-Z][a-z])|(?<![A-Z])[A-Z]*[a-z0-9]+|[A-Z][a-z0-9]+|[A-Z]+/g;
 /** What may stand between the parts of a word. */
 const SEPARATOR = /[,._'’-]/;
-/** Where two parts of an identifier meet: getUser|Name, HTTP|Server. */
-const HUMP = unicodePattern(/(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])/, {
-  source: String.raw`(?<=[\p{Ll}\p{N}])(?=\p{Lu})|(?<=\p{Lu})(?=\p{Lu}\p{Ll})`,
-  flags: "u",
-});
 /** English endings after an apostrophe, as in it's, I'm, we'll. */
 const CLITICS: ReadonlySet<string> = new Set(["s", "t", "d", "m", "ll", "re", "ve"]);
-const UNSPACED = unicodePattern(NOTHING, {
-  source: String.raw`[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]+`,
-  flags: "gu",
-});
 
 /** Characters that folding adds beside letters: ㈠ becomes (一), ½ becomes 1⁄2. */
 const FOLDED_IN = unicodePattern(/[^A-Za-z0-9._-]/g, {
@@ -91,6 +83,10 @@ function collect(text: string, keepsLast: boolean): string[] {
     const first = KIND[code] as number;
     if (first === OTHER) {
       at += 1;
+      continue;
+    }
+    if (first === FOREIGN && KINDS.at(text, at) === SIGN) {
+      at += sizeAt(text, at);
       continue;
     }
     let end = at + 1;
@@ -129,12 +125,16 @@ function isPlain(first: number, rest: number): boolean {
 
 /** Whether a word may go on behind letters and digits that end here, as in `it's` and `1,000`. */
 function goesOn(text: string, end: number): boolean {
-  return JOINS[text.charCodeAt(end)] === 1 && KIND[text.charCodeAt(end + 1)] !== OTHER;
+  const joins = JOINS[text.charCodeAt(end)] ?? 0;
+  return joins !== 0 && (joins & (KIND[text.charCodeAt(end + 1)] as number)) !== 0;
 }
 
-const JOINS = Uint8Array.from({ length: 128 }, (_, code) =>
-  Number(/[._',-]/.test(String.fromCharCode(code))),
-);
+/** What may follow a sign inside a word. */
+const JOINS = Uint8Array.from({ length: 128 }, (_, code) => {
+  const sign = String.fromCharCode(code);
+  if (sign === ",") return DIGIT | FOREIGN;
+  return /[._'-]/.test(sign) ? LOWER | UPPER | DIGIT | FOREIGN : 0;
+});
 
 /**
  * Texts repeat their words, so short ones are kept, each at the place of its hash until another one takes it.
@@ -194,9 +194,22 @@ function addCompound(chunk: string, keepsLast: boolean, found: string[]): void {
   const pieces = SEPARATOR.test(chunk) ? chunk.replaceAll(",", "").split(/[._-]/) : [chunk];
   const read = pieces.map((piece) => readPiece(piece, keepsLast));
   const hasParts = read.length > 1 || read.some(({ parts }) => parts > 1);
-  if (hasParts && !/['’]/.test(chunk)) found.push(cut(lettersOf(chunk, "")));
+  if (hasParts && !/['’]/.test(chunk)) found.push(wholeWord(chunk));
   for (const { words } of read) for (const word of words) found.push(word);
 }
+
+/** The word of a whole compound. Of a long one only the beginning is folded, because the rest is cut. */
+function wholeWord(chunk: string): string {
+  if (chunk.length > BEGINNING.length) {
+    const beginning = lettersOf(chunk.slice(0, BEGINNING.length), "");
+    const word = cut(beginning);
+    if (beginning.length - word.length >= BEGINNING.rest) return word;
+  }
+  return cut(lettersOf(chunk, ""));
+}
+
+/** What is folded of a long compound. The rest is room for marks that belong to the last letter of the word. */
+const BEGINNING = { length: 160, rest: 30 } as const;
 
 /** What stands between two separators of a word. */
 interface Piece {
@@ -210,11 +223,11 @@ const PIECES = new Map<string, Piece>();
 function readPiece(piece: string, keepsLast: boolean): Piece {
   const known = keepsLast ? PIECES.get(piece) : undefined;
   if (known) return known;
-  const parts = withoutClitic(piece)
-    .split(/['’]/)
-    .flatMap((part) => part.split(HUMP(part)));
+  const parts: string[] = [];
+  for (const part of withoutClitic(piece).split(/['’]/)) addHumps(part, parts);
   const words: string[] = [];
-  for (const part of parts) addPart(lettersOf(part, " "), keepsLast, words);
+  // All parts are folded at once. No letter or digit becomes a `_`.
+  for (const part of lettersOf(parts.join("_"), " ").split("_")) addPart(part, keepsLast, words);
   const read = { words, parts: parts.length };
   return keepsLast ? keep(PIECES, piece, read) : read;
 }
@@ -229,18 +242,73 @@ function keep<Value>(known: Map<string, Value>, key: string, value: Value): Valu
   return value;
 }
 
-function addPart(part: string, keepsLast: boolean, found: string[]): void {
-  const spaced = part.replace(UNSPACED(part), (run) => {
-    let before = "";
-    for (const character of run) {
-      if (before !== "") found.push(before + character);
-      before = character;
+/** Adds the parts of an identifier: getUser|Name, HTTP|Server. */
+function addHumps(text: string, found: string[]): void {
+  let start = 0;
+  let before = 0;
+  for (let at = 0; at < text.length; ) {
+    const next = at + sizeAt(text, at);
+    const kind = CASES.at(text, at);
+    if (kind === CAPITAL && before >= CAPITAL) {
+      const isEnd = before !== CAPITAL || (next < text.length && CASES.at(text, next) === SMALL);
+      if (isEnd) {
+        found.push(text.slice(start, at));
+        start = at;
+      }
     }
-    if (keepsLast || before === run) found.push(before);
-    return " ";
-  });
-  for (const word of spaced.split(" ")) if (word !== "") found.push(baseForm(cut(word)));
+    before = kind;
+    at = next;
+  }
+  found.push(start === 0 ? text : text.slice(start));
 }
+
+const CAPITAL = 2;
+const SMALL = 3;
+const CASES = new CharacterKinds((character) => {
+  if (/\p{Lu}/u.test(character)) return CAPITAL;
+  if (/\p{Ll}/u.test(character)) return SMALL;
+  return /\p{N}/u.test(character) ? 4 : 1;
+});
+
+/** Adds the pairs of characters of a part, and then its words. */
+function addPart(part: string, keepsLast: boolean, found: string[]): void {
+  const words: string[] = [];
+  for (let at = 0; at < part.length; ) {
+    const start = at;
+    const kind = KINDS.at(part, at);
+    at = KINDS.endOf(kind, part, at);
+    if (kind === UNSPACED) addPairs(part, start, at, keepsLast, found);
+    else if (kind === SPACED) words.push(part.slice(start, at));
+  }
+  for (const word of words) found.push(baseForm(cut(word)));
+}
+
+function addPairs(text: string, start: number, end: number, keepsLast: boolean, found: string[]) {
+  let before = start;
+  for (let at = start + sizeAt(text, start); at < end; ) {
+    const next = at + sizeAt(text, at);
+    found.push(text.slice(before, next));
+    before = at;
+    at = next;
+  }
+  if (keepsLast || before === start) found.push(text.slice(before, end));
+}
+
+const SPACE = 1;
+const SPACED = 2;
+/** A character of a script without spaces. */
+const UNSPACED = 3;
+/** Nothing that a word begins with. */
+const SIGN = 4;
+const IN_WORD = /[\p{L}\p{N}\p{M}\p{Extended_Pictographic}]/u;
+const UNSPACED_SCRIPT =
+  /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/u;
+const KINDS = new CharacterKinds((character) => {
+  if (character === " ") return SPACE;
+  if (isAscii(character)) return SPACED;
+  if (UNSPACED_SCRIPT.test(character)) return UNSPACED;
+  return IN_WORD.test(character) ? SPACED : SIGN;
+});
 
 /** The folded text, with `between` in place of everything that is not a letter. */
 function lettersOf(text: string, between: string): string {
@@ -256,10 +324,11 @@ function withoutClitic(part: string): string {
   return part.slice(0, -size) + (ending === "t" ? "t" : "");
 }
 
-/** A word has at most as many characters as UTF-16 units, and at least half as many. */
 function cut(word: string): string {
   if (word.length <= WORD_LENGTH_MAX) return word;
-  return [...word.slice(0, 2 * WORD_LENGTH_MAX)].slice(0, WORD_LENGTH_MAX).join("");
+  let end = 0;
+  for (let count = 0; count < WORD_LENGTH_MAX; count += 1) end += sizeAt(word, end);
+  return word.slice(0, end);
 }
 
 /**
@@ -280,6 +349,35 @@ const ENGLISH = /^[a-z]+$/;
  */
 export function foldText(text: string): string {
   if (isAscii(text)) return text.toLowerCase();
+  let folded = "";
+  let start = 0;
+  for (let at = 0; at < text.length; at += 1) {
+    const code = text.charCodeAt(at);
+    if (KIND[code] === LOWER || staysFolded(code)) continue;
+    if (!isFoldedAlone(code)) return foldTogether(text);
+    FOLDED[code] ??= foldTogether(text.charAt(at));
+    folded += text.slice(start, at) + FOLDED[code];
+    start = at + 1;
+  }
+  return folded + text.slice(start);
+}
+
+/** What single characters become, by their codes. */
+const FOLDED: string[] = new Array(0x530);
+
+/** Whether a letter becomes the same, whatever stands beside it: of the Latin and the Cyrillic ones. */
+function isFoldedAlone(code: number): boolean {
+  return code < 0x250 || (code >= 0x400 && code < 0x530 && !(code >= 0x483 && code <= 0x489));
+}
+
+/** Whether a character is its own folded form: an ideograph, a kana, or a syllable of Hangul. */
+function staysFolded(code: number): boolean {
+  if (code < 0x3041) return false;
+  if (code < 0x4e00) return code <= 0x3096 || (code >= 0x30a1 && code <= 0x30fa);
+  return code <= 0x9fff || (code >= 0xac00 && code <= 0xd7a3);
+}
+
+function foldTogether(text: string): string {
   // NFKD takes Hangul and kana apart. NFKC puts them together again.
   return text.toLowerCase().normalize("NFKD").replace(MARKS, "").normalize("NFKC").toLowerCase();
 }
