@@ -23,6 +23,7 @@ import type { SessionService } from "./core/session-service.ts";
 import type { Stores } from "./core/stores.ts";
 import type { Tool } from "./core/tool.ts";
 import { warn } from "./core/warn.ts";
+import type { EmbedderSettings } from "./embedders/open-embedder.ts";
 import { type MemoryOptions, openMemoryOperations } from "./session/memory-operations.ts";
 import type { ServiceOptions } from "./session/service-options.ts";
 import type { Engine, StoreAccess } from "./surfaces/cli/cli-context.ts";
@@ -162,7 +163,7 @@ export const openProject: Engine = {
 
   async examineEmbedder({ config }) {
     try {
-      const embedder = await openEmbedderOf(config);
+      const embedder = await openEmbedderOf(config, { maxRetries: 0 });
       // A wrong key, address or model shows only when the embedder is used.
       await embedder?.embed(["Hello."], { signal: AbortSignal.timeout(EMBEDDER_TIMEOUT_MS) });
       return embedder && { id: embedder.id };
@@ -334,11 +335,14 @@ async function usableEmbedder(config: Config): Promise<Embedder | undefined | nu
   }
 }
 
-async function openEmbedderOf(config: Config): Promise<Embedder | undefined> {
+async function openEmbedderOf(
+  config: Config,
+  options: Pick<EmbedderSettings, "maxRetries"> = {},
+): Promise<Embedder | undefined> {
   const settings = embedderSettings(config, process.env);
   if (settings === undefined) return undefined;
   const { openEmbedder } = await import("./embedders/open-embedder.ts");
-  return await openEmbedder(settings);
+  return await openEmbedder({ ...settings, ...options });
 }
 
 /** @throws SessionError `SESSION_STORE_ERROR` when the package of the HNSW store is not installed. */

@@ -128,6 +128,17 @@ test("`doctor` tries the embedder, and reports when it does not answer", async (
   expect(await embeddings()).toMatchObject({ state: "wrong", detail: expect.stringMatching(/\S/) });
 });
 
+test("`doctor` asks an embedder that fails once, and does not wait to try again", async () => {
+  const provider = await providerForTest(() => ({ status: 503, message: "Out of GPUs" }));
+  const project = await projectOf(
+    `[embeddings]\nprovider = "openai"\nbase_url = "${provider.urls.openai}"`,
+    provider,
+  );
+  const { code, stdout } = await project.rkat(["doctor"]);
+  expect([code, stdout]).toEqual([1, expect.stringMatching(/✗ embeddings/)]);
+  expect(provider.requests).toHaveLength(1);
+});
+
 test("with memory off, an embedder is not missed, but a warning names both settings", async () => {
   const project = await projectWith(
     '[embeddings]\nprovider = "fast"\n[capabilities]\nmemory_store = false',

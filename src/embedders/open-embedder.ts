@@ -18,6 +18,8 @@ export interface EmbedderSettings {
   readonly sendsKey?: boolean;
   /** Texts in one request to a server. Default 32. */
   readonly batchSize?: number;
+  /** How often a server is asked again after a temporary failure. Default 3. */
+  readonly maxRetries?: number;
   /** Default: the process's environment. */
   readonly env?: Readonly<Record<string, string | undefined>>;
 }
@@ -69,7 +71,16 @@ const OPEN: Readonly<Record<EmbedderProvider, (settings: EmbedderSettings) => Pr
 async function openRemote(
   name: "openai" | "ollama",
   usualModel: string,
-  { model = usualModel, dimensions, baseUrl, apiKey, sendsKey, batchSize, env }: EmbedderSettings,
+  {
+    model = usualModel,
+    dimensions,
+    baseUrl,
+    apiKey,
+    sendsKey,
+    batchSize,
+    maxRetries,
+    env,
+  }: EmbedderSettings,
 ): Promise<Embedder> {
   const [{ findProvider }, { makeEmbedder }] = await Promise.all([
     import("../models/find-provider.ts"),
@@ -86,6 +97,7 @@ async function openRemote(
     ...key,
     ...(dimensions === undefined ? {} : { dimensions }),
     ...(batchSize === undefined ? {} : { batchSize }),
+    ...(maxRetries === undefined ? {} : { maxRetries }),
   });
 }
 
