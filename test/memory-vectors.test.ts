@@ -381,6 +381,41 @@ describe("deleting", () => {
   });
 });
 
+describe("reindexing", () => {
+  test.each([
+    ["missing codes", "DELETE FROM memory_code_block"],
+    ["a damaged block of codes", "UPDATE memory_code_block SET codes = x'00'"],
+    [
+      "a missing vector",
+      "DELETE FROM memory_vector WHERE key = (SELECT min(key) FROM memory_vector)",
+    ],
+    ["a wrong count", "UPDATE memory_vector_space SET passages = 99"],
+    [
+      "a vector of no passage",
+      "INSERT INTO memory_vector SELECT max(key) + 1, row FROM memory_vector",
+    ],
+  ])("mends %s, and a second time embeds nothing", async (_, damage) => {
+    const first = open(new ConceptEmbedder());
+    const long = entry("long", "Our puppy likes the park. ".repeat(200));
+    await first.add([...PETS, long]);
+    await first.finishEmbedding();
+    await first.close();
+    inFile((db) => db.exec(damage));
+    const embedder = new ConceptEmbedder();
+    const store = open(embedder);
+    expect((await store.verify()).problems).not.toEqual([]);
+    await store.reindex();
+    await store.finishEmbedding();
+    expect((await store.verify()).problems).toEqual([]);
+    expect((await found(store, "salary", { minScore: 0 }))[0]).toBe("pay");
+    expect((await store.stats()).vectors).toMatchObject({ pending: 0 });
+    await store.reindex();
+    const embedded = embedder.embedded.length;
+    await store.finishEmbedding();
+    expect(embedder.embedded).toHaveLength(embedded);
+  });
+});
+
 describe("several at once", () => {
   test("two stores embed no passage twice", async () => {
     const embedders = [new ConceptEmbedder(), new ConceptEmbedder()];

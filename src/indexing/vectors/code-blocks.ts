@@ -37,6 +37,14 @@ export function changedCodes(
   }));
 }
 
+/** A block without codes. */
+export function emptyBlock(
+  { number: space, changes: changed }: { readonly number: number; readonly changes: number },
+  block: number,
+): CodeBlockRow {
+  return { space, block, changed, codes: new Uint8Array(BITMAP_BYTES) };
+}
+
 /** The slots that have a code in a block. */
 export function codedSlots({ block, codes }: CodeBlockRow, codeBytes: number): number[] {
   return [...unpack(codes, codeBytes).keys()].map((place) => block * CODE_BLOCK_SLOTS + place);

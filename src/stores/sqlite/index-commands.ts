@@ -8,6 +8,7 @@ import { searchEntries } from "../../indexing/search.ts";
 import { mergeSegments } from "../../indexing/upkeep/merge.ts";
 import { prepareIndex, reindex } from "../../indexing/upkeep/reindex.ts";
 import { verifyIndex } from "../../indexing/upkeep/verify.ts";
+import { mendVectors } from "../../indexing/vectors/check-vectors.ts";
 import type { EmbeddedSearch } from "../../indexing/vectors/search-vectors.ts";
 import {
   deleteOtherSpaces,
@@ -39,6 +40,7 @@ export const indexCommands = {
   mergeMemories: command((stepBytes?: number) => mergeSegments(stepBytes)),
   prepareMemories: command(() => prepareIndex()),
   reindexMemories: command(() => reindex()),
+  mendVectors: command(() => mendVectors()),
   verifyMemories,
   openVectorSpace: command(openSpace),
   pendingPassages: command(pendingPassages),

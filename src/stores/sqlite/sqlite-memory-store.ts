@@ -178,10 +178,12 @@ export class SqliteMemoryStore implements MemoryStore {
   /** Runs in a thread of its own, in short steps. When it is stopped, the next one goes on there. */
   async reindex(watch: Watch = {}): Promise<void> {
     await this.#prepare();
-    await this.#aside((database) =>
-      this.#rebuild(() => database.run("reindexMemories", this.#namespace), watch),
-    );
+    await this.#aside(async (database) => {
+      await this.#rebuild(() => database.run("reindexMemories", this.#namespace), watch);
+      await database.run("mendVectors", this.#namespace);
+    });
     await this.#merger.finish(this.#namespace);
+    this.#vectors?.wake();
   }
 
   /** Works in a thread of its own, unless no other thread can see the database. */
