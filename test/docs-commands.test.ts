@@ -26,7 +26,7 @@ const PAGES = ["README.md", ...globSync("docs/*.md")]
   .filter((page) => page !== "docs/benchmarks.md")
   .sort();
 
-/** Pages that nobody reads to do something: an index, a map, and a generated table. */
+/** An index, a map, and a generated table: they have no task to show. */
 const NO_GUIDES = ["docs/README.md", "docs/design.md", "docs/surfaces.md"];
 
 /** Pages that begin before there are settings and sessions. */
@@ -95,6 +95,8 @@ const EARLIER: readonly {
   },
 ];
 
+const PROMPT = "The old password is swordfish.";
+
 const EXAMPLES = globSync("examples/*.ts").map((file) => readFileSync(file, "utf8"));
 
 const PRELUDE = pathToFileURL(resolve("test/support/docs-prelude.ts"));
@@ -135,25 +137,16 @@ test.each(PAGES.filter((page) => scriptOf(page).trim() !== ""))(
     };
     for (const [path, content] of Object.entries(FILES)) project.write(path, content);
     for (const [name, script] of Object.entries(STAND_INS)) {
-      chmodSync(
-        join(project.folder, project.write(`../bin/${name}`, `#!/bin/sh\n${script}\n`)),
-        0o755,
-      );
+      const file = project.write(`../bin/${name}`, `#!/bin/sh\n${script}\n`);
+      chmodSync(join(project.folder, file), 0o755);
     }
     symlinkSync(resolve("node_modules"), join(home, "node_modules"));
     if (!FROM_NOTHING.includes(page)) {
       env.ANTHROPIC_API_KEY = "test";
       project.writeOwnConfig('model = "anthropic/claude-sonnet-4-5"\n');
       for (const { label, typed } of EARLIER) {
-        const run = [
-          "run",
-          "--label",
-          label,
-          "--on-approval",
-          "prompt",
-          "The old password is swordfish.",
-        ];
-        const { code, stderr } = await project.rkat(run, typed, env);
+        const flags = ["--label", label, "--on-approval", "prompt"];
+        const { code, stderr } = await project.rkat(["run", ...flags, PROMPT], typed, env);
         expect(code, stderr).toBe(0);
       }
     }
@@ -177,9 +170,11 @@ test.each(PAGES.filter((page) => scriptOf(page).trim() !== ""))(
   },
 );
 
-test("every program of the docs is one to the compiler", async () => {
+test("every program of the docs fits the public types", async () => {
   const folder = mkdtempSync(resolve("node_modules/.cache/docs-"));
   onTestFinished(() => rmSync(folder, { recursive: true }));
+  const declarations = ["-p", "tsconfig.build.json", "--noCheck", "--outDir", join(folder, "rkat")];
+  expect(await compile(...declarations)).toBe("");
   const files = PAGES.flatMap((page) =>
     blocksOf(page)
       .filter((block) => block.language === "ts" && !isQuoted(block))
@@ -191,17 +186,22 @@ test("every program of the docs is one to the compiler", async () => {
   );
   const config = {
     extends: resolve("tsconfig.json"),
+    compilerOptions: { paths: { rkat: ["./rkat/index.d.ts"], "rkat/*": ["./rkat/*.d.ts"] } },
     files: [fileURLToPath(PRELUDE), resolve("test/support/ai-package.d.ts"), ...files],
     include: [],
   };
   writeFileSync(join(folder, "tsconfig.json"), JSON.stringify(config));
+  expect(await compile("-p", folder)).toBe("");
+});
+
+/** What the compiler says. */
+async function compile(...args: readonly string[]): Promise<string> {
   const tsc = resolve("node_modules/typescript/bin/tsc");
-  const compiler = spawn(process.execPath, [tsc, "-p", folder], {
-    cwd: folder,
+  const compiler = spawn(process.execPath, [tsc, ...args], {
     stdio: ["ignore", "pipe", "inherit"],
   });
-  expect(await text(compiler.stdout)).toBe("");
-});
+  return await text(compiler.stdout);
+}
 
 /** A page as a shell script. Everything but commands is an empty line, so that lines keep their numbers. */
 function scriptOf(page: string): string {
