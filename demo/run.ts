@@ -1,6 +1,6 @@
 /**
  * `npm start`: replays a recorded working session through a window that is much
- * too small for it, shows each compaction, and then asks memory for what left
+ * too small for it, shows each compaction, and then asks memory for what was discarded
  * the window. No key, no network.
  */
 import { createReadStream, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";

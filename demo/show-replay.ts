@@ -15,7 +15,7 @@ export function showTurn(session: SessionState, threshold: number, stage: Stage)
   stage.say(`${turn}  ${gauge(session.historyTokens, threshold, stage.style)}  ${asked}`);
 }
 
-/** A compaction: how full the window was, what stayed, what left, and what stands in its place. */
+/** A compaction: how full the window was, what was kept, what was discarded, and the summary in its place. */
 export function showCompaction(seen: WitnessedCompaction, threshold: number, stage: Stage): void {
   const { style } = stage;
   const width = stage.columns - 21;

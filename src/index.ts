@@ -209,7 +209,7 @@ export { EphemeralApprovalStore, EphemeralEventStore, EphemeralSessionStore };
  * A session service with the capabilities whose parts you pass:
  *
  *     stores       session-store        sessions outlive the process
- *     memory       memory-store         what left a history can be searched; comes with `stores`
+ *     memory       memory-store         what was said can be searched; comes with `stores`
  *     compaction   session-compaction   histories are compacted in time
  *
  * `stores` that have a memory and a knowledge store bring both: the project remembers and learns.

@@ -1,4 +1,4 @@
-/** A made-up note of a project, and ways in which somebody may ask for it later. They use few of its words. */
+/** A made-up note of a project, and questions that may be asked about it later. They use few of its words. */
 export interface ProjectNote {
   readonly note: string;
   readonly phrasings: readonly [string, string, string];

@@ -9,7 +9,7 @@ import { withShortened } from "./prune-tool-output.ts";
 
 /** What a rebuilt history can get wrong, and how to say so. */
 const VIOLATIONS = {
-  not_a_partition: "what stayed and what left is not exactly the source, in its order",
+  not_a_partition: "retained and discarded messages are not exactly the source, in its order",
   bad_summary: "what was put in is not one summary in the place of the first message that left",
   summary_too_long: "the summary is longer than it may be",
   system_message_left: "a system message left that none has superseded",
@@ -72,7 +72,7 @@ export function checkRebuild(
 
 /**
  * The messages of the result that the source did not have; `undefined` when
- * what stayed and what left is not the source. They stand where the first
+ * retained and discarded messages are not the source. They stand where the first
  * message left, or they are no part of an order at all.
  */
 function insertedMessages(

@@ -20,7 +20,7 @@ interface HistoryResult {
 
 export interface CompactedHistory extends HistoryResult {
   readonly outcome: "compacted";
-  /** Where the paths, names and numbers of what left are now. Undefined when they were not looked for. */
+  /** Where the paths, names and numbers of the discarded messages are now. Undefined when they were not looked for. */
   readonly anchors?: AnchorReport;
   /** What the summary is worth, from 0 to 1; left out where none was written. */
   readonly score?: number;

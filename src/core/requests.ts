@@ -213,7 +213,7 @@ const memoryQuestion = z.string().max(100_000);
 
 export const addMemory = z.strictObject({
   content: z.string().max(20_000).regex(/\S/, "must not be empty"),
-  /** Who says it. Default: the user; over JSON-RPC and REST a program. It makes no rule, whoever says it. */
+  /** Who says it. Default: the user; over JSON-RPC and REST a program. It never makes a rule. */
   origin: origin.optional(),
 });
 

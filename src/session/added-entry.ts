@@ -4,7 +4,7 @@ import type { MemoryEntry } from "../core/memory-store.ts";
 import type { AddMemory, Given } from "../core/requests.ts";
 import { hashOf } from "../knowledge/hash-of.ts";
 
-/** Stands for a session in entries that somebody added. */
+/** Stands for a session in entries that were added by hand. */
 const ADDED = "added";
 
 /** The memory entry of an added text. The same text by the same author has the same id. */

@@ -134,7 +134,7 @@ export const knowledgeStoreLaws: readonly Law<KnowledgeStore>[] = inWords([
     },
   },
   {
-    name: "what was forgotten is not recorded again, unless somebody adds it by hand",
+    name: "what was forgotten is not recorded again, unless it is added by hand",
     async holds(open) {
       const store = await open();
       await store.record(batch(0, 1, [preference("1", "secret", ["k"])]));

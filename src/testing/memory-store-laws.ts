@@ -514,7 +514,7 @@ export const memoryStoreLaws: readonly Law<MemoryStore>[] = inWords([
     },
   },
   {
-    name: "checking and building anew stop when they are told to, and nothing is lost",
+    name: "checking and rebuilding stop when they are told to, and nothing is lost",
     async holds(open) {
       const store = await open();
       await store.add([entry("1", "The heron landed.")]);

@@ -730,7 +730,7 @@ export const sessionServiceLaws: readonly Law<OpenService>[] = inWords([
       assert.equal(found?.id, `${sessionId}:${done.messages[0]}`);
       const [logged] = await first.searchHistory({ query: "berth twelve" });
       assert.equal(logged?.sessionId, sessionId);
-      // Nobody said that the user typed them.
+      // The request did not say that the user typed them.
       assert.deepEqual(await first.listKnowledge({ kind: "preference" }), []);
       await first.close();
 
@@ -1030,7 +1030,7 @@ export const sessionServiceLaws: readonly Law<OpenService>[] = inWords([
   {
     name: "no message is outside all tiers: it is in the history, or it left and a search finds it",
     async holds(open) {
-      // Whoever asks, for an answer or for a summary, gets what comes next.
+      // A request for an answer and one for a summary get the next reply.
       const replies = Array.from({ length: 20 }, (_, n) => `Reply ${n}. ${LONG.slice(0, 2000)}`);
       const compaction = { ...EAGER, windowSize: 2 };
       const service = await (await open())({ capabilities: EVERYTHING, compaction, replies });
@@ -1077,7 +1077,7 @@ export const sessionServiceLaws: readonly Law<OpenService>[] = inWords([
     },
   },
   {
-    name: "a turn that waits for approval goes on as soon as somebody answers",
+    name: "a turn that waits for approval goes on as soon as it is answered",
     async holds(open) {
       const setup = { capabilities: EVERYTHING, approvals: { ...ASKS_AT_ONCE, timeoutMs: 60_000 } };
       const service = await (await open())({ ...setup, replies: [asksForTime("a"), "it is late"] });

@@ -7,7 +7,7 @@ import { inWords, type Law } from "./law.ts";
 /** What `forUser` of stores promises. A law that opens twice expects two sets of stores on the same data. */
 export const usersLaws: readonly Law<Stores>[] = inWords([
   {
-    name: "what is stored for one user is in no store of another, nor of nobody",
+    name: "what is stored for one user is in no store of another user, nor in the shared one",
     async holds(open) {
       const stores = await open();
       await fill(stores.forUser("ada"));
@@ -18,7 +18,7 @@ export const usersLaws: readonly Law<Stores>[] = inWords([
     },
   },
   {
-    name: "what is stored for nobody is in no store of a user",
+    name: "what is stored without a user is in no store of a user",
     async holds(open) {
       const stores = await open();
       await fill(stores);

@@ -78,7 +78,7 @@ export class CodeTable {
   }
 
   /**
-   * Makes the codes of consecutive slots anew, from `first`, a multiple of 8: those whose bit
+   * Makes the codes of consecutive slots again, from `first`, a multiple of 8: those whose bit
    * is set have one, and theirs follow each other in `codes`.
    */
   replace(first: number, bitmap: Uint8Array, codes: Uint8Array): void {
