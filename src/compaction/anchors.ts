@@ -36,7 +36,8 @@ export function anchorsIn(text: string): Anchor[] {
   let digits = NO_RUN;
   let at = 0;
   while (at < source.length && anchors.length < ANCHORS_MAX) {
-    const start = START[source.charCodeAt(at)] ?? foreignStart(source, at);
+    const code = source.charCodeAt(at);
+    const start = code < 128 ? START[code] : foreignStart(source, at);
     if (!start || !beginsWord(source, at)) {
       at += 1;
       continue;
@@ -58,11 +59,11 @@ export function anchorsIn(text: string): Anchor[] {
       const anchor = anchorOf(found, source, at);
       if (anchor) anchors.push(anchor);
       at += found.text.length;
-    } else if (IS_DIGIT[source.charCodeAt(at)] === 1) {
+    } else if (IS_DIGIT[code] === 1) {
       if (at >= digits.end) digits = digitsAt(source, at);
       digits.tries += 1;
       at = digits.tries > TRIES_MAX ? Math.max(end, digits.end - AMOUNT_MAX) : end;
-    } else at = IN_WORD[source.charCodeAt(at)] === 1 ? end : at + 1;
+    } else at = IN_WORD[code] === 1 ? end : at + 1;
   }
   return anchors;
 }
@@ -176,7 +177,9 @@ function behindWord(text: string, at: number, end: number): number {
   if (code >= 128) return code === 0xb0 || code === 0xb5 ? BEHIND.indexOf("%") : 0;
   const behind = BEHIND_OF[code] ?? 0;
   const isSign = behind > 0 && behind < SPACE_BEHIND && IS_DIGIT[text.charCodeAt(at)] !== 1;
-  return isSign && GOES_ON[text.charCodeAt(end + 1)] !== 1 ? 0 : behind;
+  if (!isSign) return behind;
+  const goesOn = code === COLON ? GOES_ON_BEHIND_COLON : GOES_ON;
+  return goesOn[text.charCodeAt(end + 1)] === 1 ? behind : 0;
 }
 
 /** Several forms as one sticky pattern, with a group for each of their kinds. */
@@ -202,11 +205,19 @@ interface Found {
 }
 
 function foundAt(pattern: Pattern, source: string, at: number): Found | undefined {
-  const match = matchAt(pattern.expression, source, at);
+  const { expression, kinds } = pattern;
+  const [only] = kinds;
+  if (only && kinds.length === 1) {
+    expression.lastIndex = at;
+    return expression.test(source)
+      ? { kind: only, text: source.slice(at, expression.lastIndex) }
+      : undefined;
+  }
+  const match = matchAt(expression, source, at);
   if (!match) return undefined;
   let group = 1;
   while (match[group] === undefined) group += 1;
-  return { kind: pattern.kinds[group - 1] ?? "names", text: match[0] };
+  return { kind: kinds[group - 1] ?? "names", text: match[0] };
 }
 
 /** The match of a sticky pattern at a place. */
@@ -230,6 +241,9 @@ const IN_RUN = setOf(/[\w.@+/~-]/);
 const IN_AMOUNT = setOf(/[\d.,]/);
 const IN_SENTENCE_END = setOf(/[.,;:!?]/);
 const GOES_ON = setOf(/[\w:/\\.,+)-]/);
+const COLON = ":".charCodeAt(0);
+/** `std::vec`, `C:\`, `error:-5`, `error:code 5`. */
+const GOES_ON_BEHIND_COLON = setOf(/[:\\\dc-]/);
 const INSIDE_BIT = byCharacter((character) => {
   const sign = character.replace(/[A-Z]/, "A").replace(/[a-z]/, "a").replace(/\d/, "0");
   return INSIDE.reduce((bits, one, bit) => bits | (one === sign ? 1 << bit : 0), 0);

@@ -208,9 +208,10 @@ const BARE = /[^\s"'`,;&<>(){}[\]|\\]{4,400}/y;
 
 /** The value that a name announces, if it is a credential. */
 function valueAfter(text: string, match: RegExpExecArray): FoundSecret | undefined {
-  const [announced, password, sign, verb] = match;
+  const announced = match[0];
+  const sign = match[2];
   const start = match.index + announced.length;
-  const isPassword = password !== undefined || LOGIN.test(announced);
+  const isPassword = match[1] !== undefined || LOGIN.test(announced);
   const quoted = IN_QUOTE.includes(text.charAt(start)) ? matchAt(QUOTED, text, start) : null;
   if (quoted?.[2] !== undefined) {
     const value = quoted[2];
@@ -222,7 +223,7 @@ function valueAfter(text: string, match: RegExpExecArray): FoundSecret | undefin
     }
     return undefined;
   }
-  if (sign === undefined && verb === undefined) return undefined;
+  if (sign === undefined && match[3] === undefined) return undefined;
   const bareEnd = endAt(BARE, text, start);
   if (bareEnd === start) return undefined;
   // A bracket after it makes it a call or a template.
