@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { z } from "zod";
 import {
   type Compactor,
@@ -223,6 +223,19 @@ test("time beyond the budget ends a turn in the middle of a call, in good order"
   expect(result.stopReason).toBe("budget_exhausted");
   expect(types().slice(-2)).toEqual(["budget_warning", "run_completed"]);
   expect((await say("again")).text).toBe("next");
+});
+
+test("a turn that is refused for its prompt leaves no timer that keeps the process alive", async () => {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  onTestFinished(() => void vi.useRealTimers());
+  const { service, say } = await session([], {
+    compaction: { autoCompactThreshold: 1 },
+    messages: [{ role: "system", content: "Answer in English." }],
+  });
+  const refused = say("go", { budget: { maxDurationMs: 3_600_000 } });
+  await expect(refused).rejects.toMatchObject({ code: "PROMPT_EXCEEDS_THRESHOLD" });
+  await service.close();
+  expect(vi.getTimerCount()).toBe(0);
 });
 
 test("a paused answer is let go on, without a word in between", async () => {

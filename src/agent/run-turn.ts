@@ -70,9 +70,12 @@ export interface RunResult {
  * or waits for approval. Without a prompt, the run continues one that left waiting calls.
  */
 export async function runTurn(prompt: Prompt | undefined, options: RunOptions): Promise<RunResult> {
+  const { log, compaction, tools } = options;
+  if (compaction) requirePromptFits(log.state, tools, compaction);
   return new Run(options).run(prompt);
 }
 
+/** Holds a timer from its creation to the end of `run`. */
 class Run {
   readonly #options: RunOptions;
   readonly #budget: RunBudget;
@@ -95,8 +98,7 @@ class Run {
   }
 
   async run(prompt: Prompt | undefined): Promise<RunResult> {
-    const { log, compaction, tools } = this.#options;
-    if (compaction) requirePromptFits(log.state, tools, compaction);
+    const { log } = this.#options;
     try {
       const end = prompt ? await this.#begin(prompt) : await this.#goOn();
       if (!this.#isEnded) await log.commit([this.#completion()]);

@@ -3,7 +3,7 @@ import { serveRest } from "../../src/rest.ts";
 import { sqliteStores } from "../../src/sqlite.ts";
 import { scriptedModel } from "../../src/testing.ts";
 
-/** A server for a fuzzer: everything is on, any model answers, nothing is kept. Prints its address, and runs until it is killed. */
+/** A server for a fuzzer: everything is on, any model answers, nothing is kept. Prints its address, and ends on SIGTERM. */
 const stores = sqliteStores({ path: ":memory:" });
 const service = createSessionService({
   stores,
@@ -11,5 +11,10 @@ const service = createSessionService({
   models: async (name) => scriptedModel(() => "ok", { id: name }),
   compaction: {},
 });
-const { url } = await serveRest({ service, port: 0 });
-process.stdout.write(`${url}\n`);
+const server = await serveRest({ service, port: 0 });
+process.stdout.write(`${server.url}\n`);
+process.once("SIGTERM", async () => {
+  await server.close({ graceMs: 0 });
+  await service.close();
+  await stores.close();
+});
