@@ -67,7 +67,7 @@ import { newOwner, withFilesLease } from "./session-lease.ts";
 import { sessionTools } from "./session-tools.ts";
 import { compactionOutcome, deletedSummary, sessionSummary, sessionView } from "./session-view.ts";
 import { SessionWork } from "./session-work.ts";
-import { subscription } from "./subscription.ts";
+import { openedLazily, subscription } from "./subscription.ts";
 import { instructionBytesMax, TurnSettings } from "./turn-settings.ts";
 import { WorkingMemoryOperations } from "./working-memory-operations.ts";
 
@@ -420,10 +420,17 @@ export class LocalSessionService implements SessionService {
     return (await this.#options.stores.events.lastSeq(sessionId)) > 0;
   }
 
-  async *subscribe(
+  subscribe(
     request: requests.Subscribe,
     options: SubscribeOptions = {},
   ): AsyncIterable<EventEnvelope> {
+    return openedLazily(() => this.#subscription(request, options));
+  }
+
+  async #subscription(
+    request: requests.Subscribe,
+    options: SubscribeOptions,
+  ): Promise<AsyncIterable<EventEnvelope>> {
     const { sessionId, afterSeq } = requests.parseRequest(requests.subscribe, request);
     const session = await this.#live.open(sessionId);
     const signal = options.signal ?? new AbortController().signal;
@@ -431,7 +438,7 @@ export class LocalSessionService implements SessionService {
       this.#options.stores.events.read(sessionId, after, to);
     const from = afterSeq ?? session.state.seq;
     options.onOpen?.(from);
-    yield* subscription(session, from, read, this.#readers, signal);
+    return subscription(session, from, read, this.#readers, signal);
   }
 
   async searchMemory(request: requests.SearchMemory): Promise<readonly MemoryHit[]> {

@@ -105,6 +105,33 @@ export async function* subscription(
   }
 }
 
+/**
+ * The items of what `open` returns, which is called for the first item. Unlike a generator with
+ * `yield*`, it keeps no item while it waits for the next.
+ */
+export function openedLazily<Item>(open: () => Promise<AsyncIterable<Item>>): AsyncIterable<Item> {
+  return {
+    [Symbol.asyncIterator]() {
+      let opened: Promise<AsyncIterator<Item>> | undefined;
+      let ended = false;
+      return {
+        async next() {
+          if (ended) return { done: true, value: undefined };
+          opened ??= open().then((items) => items[Symbol.asyncIterator]());
+          return await (await opened).next();
+        },
+        async return() {
+          ended = true;
+          // A failed opening was an error of `next`.
+          const items = await opened?.catch(() => undefined);
+          await items?.return?.();
+          return { done: true, value: undefined };
+        },
+      };
+    },
+  };
+}
+
 /** The last durable event that comes before this one. */
 function precededBy(event: EventEnvelope | undefined): number {
   if (!event) return Number.POSITIVE_INFINITY;

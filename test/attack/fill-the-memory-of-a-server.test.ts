@@ -8,6 +8,7 @@ import { scriptedModel } from "../../src/testing.ts";
 import { trials } from "../support/trials.ts";
 
 const SOAK = fileURLToPath(new URL("../support/soak.ts", import.meta.url));
+const IDLE = fileURLToPath(new URL("../support/idle-subscriber.ts", import.meta.url));
 const TIMES = trials(400, 10_000);
 /** What a process learns once, such as compiled code, is in it. A request that stays is 10 KB and more. */
 const GROWTH_BYTES_MAX = 1_000_000;
@@ -20,6 +21,12 @@ for (const kind of ["turns", "compactions", "requests", "subscriptions"]) {
     expect(end - early).toBeLessThan(GROWTH_BYTES_MAX);
   }, 600_000);
 }
+
+test("a subscriber that waits keeps none of the events that it took in memory", async () => {
+  const args = ["--expose-gc", "--disable-warning=ExperimentalWarning", IDLE];
+  const { stdout } = await promisify(execFile)(process.execPath, args);
+  expect(JSON.parse(stdout)).toEqual({ taken: 12, kept: 0 });
+}, 60_000);
 
 test("a body of openers is refused before it is parsed", async () => {
   const app = createRestApp({ service: createSessionService({ model: scriptedModel(() => "") }) });
