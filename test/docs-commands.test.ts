@@ -9,6 +9,8 @@ import {
   symlinkSync,
   writeFileSync,
 } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { dirname, join, resolve } from "node:path";
 import { text } from "node:stream/consumers";
 import { fileURLToPath, pathToFileURL } from "node:url";
@@ -17,6 +19,8 @@ import { IMPORTS_BUILT_PACKAGE, RKAT } from "./support/built-package.ts";
 import { startProviderServer } from "./support/provider-server/provider-server.ts";
 import type { ProviderReply } from "./support/provider-server/reply.ts";
 import { Project } from "./support/rkat-process.ts";
+import { LONG } from "./support/trials.ts";
+import { startWarm } from "./support/warm-commands.ts";
 
 /**
  * The pages whose commands and programs are run. The decisions say what was considered, and contain no
@@ -112,8 +116,10 @@ test.each(PAGES.filter((page) => !NO_GUIDES.includes(page)))(
   "%s starts with an example",
   (page) => {
     const example = blocksOf(page).find(({ language }) => ["sh", "ts"].includes(language));
-    const section = linesOf(page).findIndex((line) => line.startsWith("## "));
-    expect(example?.line ?? Infinity, "the line of its first example").toBeLessThan(section + 1);
+    const section = linesOf(page).findIndex((line) => line.startsWith("## ")) + 1;
+    expect(example?.line ?? Infinity, "the line of its first example").toBeLessThan(
+      section || Infinity,
+    );
   },
 );
 
@@ -132,6 +138,7 @@ test.each(PAGES.filter((page) => scriptOf(page).trim() !== ""))(
       PAGE: join(home, page),
       DOCS_HOME: home,
       DOCS_RKAT: RKAT,
+      DOCS_COMMANDS: LONG ? "" : await serveCommands(),
       DOCS_LOCAL_MODELS: server.urls["openai-compatible"],
       DOCS_NODE_OPTIONS: `${IMPORTS_BUILT_PACKAGE.NODE_OPTIONS} --import=${PRELUDE.href}`,
     };
@@ -193,6 +200,31 @@ test("every program of the docs fits the public types", async () => {
   writeFileSync(join(folder, "tsconfig.json"), JSON.stringify(config));
   expect(await compile("-p", folder)).toBe("");
 });
+
+/** Serves `command_line` of docs-shell.sh, and returns its address. */
+async function serveCommands(): Promise<string> {
+  const server = createServer(async (request, response) => {
+    const call = await text(request);
+    const fieldsOf = (name: string) => read(name).split("\0").slice(0, -1);
+    const read = (name: string) => readFileSync(join(call, name), "utf8");
+    const [folder = "", ...args] = fieldsOf("line");
+    const env = Object.fromEntries(
+      fieldsOf("env").map((line) => {
+        const [name = "", ...value] = line.split("=");
+        return [name, value.join("=")];
+      }),
+    );
+    const { code, stdout, stderr } = await startWarm({ args, folder, env, stdin: read("stdin") })
+      .ended;
+    writeFileSync(join(call, "stdout"), stdout);
+    writeFileSync(join(call, "stderr"), stderr);
+    response.end(String(code ?? 1));
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  onTestFinished(() => void server.close());
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
 
 /** What the compiler says. */
 async function compile(...args: readonly string[]): Promise<string> {

@@ -19,11 +19,29 @@ trap failed ERR
 rkat() {
   case "$*" in
     serve* | "mcp --http"*) serve "$@" ;;
-    chat*) echo "Hello" | node "$DOCS_RKAT" "$@" ;;
+    chat*) echo "Hello" | command_line "$@" ;;
     "sessions delete"*) echo y | at_a_terminal "$@" ;;
     "memory forget --query"*) echo all | at_a_terminal "$@" ;;
-    *) node "$DOCS_RKAT" "$@" ;;
+    mcp* | rpc*) node "$DOCS_RKAT" "$@" ;;
+    *) command_line "$@" ;;
   esac
+}
+
+# Has the test run a command line in a process that has run others, since loading takes longest.
+command_line() {
+  if [ -z "$DOCS_COMMANDS" ]; then
+    node "$DOCS_RKAT" "$@"
+    return
+  fi
+  local call status
+  call=$(mktemp -d "$DOCS_HOME/call.XXXXXX")
+  cat > "$call/stdin"
+  printf '%s\0' "$PWD" "$@" > "$call/line"
+  env -0 > "$call/env"
+  status=$(command curl -s --data "$call" "$DOCS_COMMANDS")
+  cat "$call/stderr" >&2
+  cat "$call/stdout"
+  return "$status"
 }
 
 at_a_terminal() {
@@ -78,6 +96,6 @@ program() {
 
 # The first id that a command lists.
 id_of() {
-  node "$DOCS_RKAT" "$@" --json | grep -oE '"(session_id|id|message)": *"?[^",}]+' |
+  command_line "$@" --json | grep -oE '"(session_id|id|message)": *"?[^",}]+' |
     sed -nE '1s/^"[a-z_]+": *"?//p'
 }
