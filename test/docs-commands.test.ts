@@ -201,7 +201,7 @@ test("every program of the docs fits the public types", async () => {
   expect(await compile("-p", folder)).toBe("");
 });
 
-/** Serves `command_line` of docs-shell.sh, and returns its address. */
+/** Runs the command lines that docs-shell.sh sends, in warm processes. Returns the address for them. */
 async function serveCommands(): Promise<string> {
   const server = createServer(async (request, response) => {
     const call = await text(request);
