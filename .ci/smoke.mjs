@@ -27,7 +27,11 @@ try {
     { role: "assistant", content: `answer ${turn} ${"and more ".repeat(40)}` },
   ]).flat();
   const config = { autoCompactThreshold: 4000 };
-  const compacted = await compactHistory({ messages, summarize: async () => "In short.", config });
+  const compacted = await compactHistory({
+    messages,
+    summarize: async () => "In short.",
+    ...config,
+  });
   assert.equal(compacted.outcome, "compacted");
 
   const bin = join(process.cwd(), "node_modules", "rkat", "bin", "rkat.js");

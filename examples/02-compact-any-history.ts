@@ -22,7 +22,7 @@ const result = await compactHistory({
   messages,
   // Any async function: give `request.messages` to the model of your choice.
   summarize: async (request) => `A summary of about ${estimateTokens(request.messages)} tokens.`,
-  config: { autoCompactThreshold: 4000 },
+  autoCompactThreshold: 4000,
 });
 
 assert.equal(result.outcome, "compacted");
@@ -35,6 +35,6 @@ console.log(`${result.discarded.length} left the history, the first: ${result.di
 const again = await compactHistory({
   messages: result.messages,
   summarize: () => assert.fail("no model is called"),
-  config: { autoCompactThreshold: 4000 },
+  autoCompactThreshold: 4000,
 });
 assert.equal(again.outcome, "unchanged");

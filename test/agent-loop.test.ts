@@ -377,7 +377,7 @@ test("an unknown compaction setting and a compactor that lacks a method are refu
   const create = (compaction: object) => () =>
     createSessionService({ model: scriptedModel([]), compaction });
   expect(create({ autoCompactTreshold: 5 })).toThrow(
-    "config.autoCompactTreshold is not a compaction setting.",
+    "autoCompactTreshold is not a compaction setting.",
   );
   expect(create({ compactor: { shouldCompact: () => true } })).toThrow(
     "compactor lacks compactionPrompt(), maxSummaryTokens(), rebuildHistory().",

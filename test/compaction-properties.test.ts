@@ -71,9 +71,10 @@ async function compact(
   source: readonly Message[],
   pins: readonly number[],
 ): Promise<Compaction> {
-  const { contextWindow, summary, ...options } = scenario;
+  const { contextWindow, summary, config, ...options } = scenario;
   const requests: Compaction["requests"][number][] = [];
   const result = await compactHistory({
+    ...config,
     ...options,
     ...(contextWindow === undefined ? {} : { contextWindow }),
     messages: source,
@@ -299,8 +300,9 @@ test("superseded system messages may leave, others never; in need only what has 
       const systems = source.flatMap(({ role }, index) => (role === "system" ? [index] : []));
       const superseded = systems.filter((_, at) => (seed >> (at % 30)) % 2 === 1 && at > 0);
       const may = new Set(superseded);
-      const { summary, contextWindow, ...options } = scenario;
+      const { summary, contextWindow, config, ...options } = scenario;
       const result = await compactHistory({
+        ...config,
         ...options,
         ...(contextWindow === undefined ? {} : { contextWindow }),
         messages: source,

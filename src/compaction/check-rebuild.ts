@@ -30,14 +30,23 @@ export function describeViolation(violation: Violation): string {
 }
 
 /**
- * Names what is wrong with a rebuilt history; nothing when it is sound. Run on
- * the result of every compactor, our own too, before anything is committed.
+ * Names what is wrong with a rebuilt history. A sound one has no violations. The result of every
+ * compactor is checked before anything is stored.
  */
 export function checkRebuild(
   source: readonly Message[],
   result: RebuildResult,
   constraints: RebuildConstraints = {},
-  before: MeasuredHistory = measureHistory(source, constraints),
+): Violation[] {
+  return checkMeasured(source, result, constraints, measureHistory(source, constraints));
+}
+
+/** `checkRebuild` for a history that was measured `before`. */
+export function checkMeasured(
+  source: readonly Message[],
+  result: RebuildResult,
+  constraints: RebuildConstraints,
+  before: MeasuredHistory,
 ): Violation[] {
   const left = new Set(result.discardedAt);
   const inserted = insertedMessages(source, result, left);

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { Compactor, EngineCompactor } from "../core/compactor.ts";
+import type { CompactionConfig, Compactor, EngineCompactor } from "../core/compactor.ts";
 import { isSummary, type Message, summaryMessage } from "../core/message.ts";
 import { estimateTokens } from "../core/tokens.ts";
 import { type CompactHistoryOptions, compactHistory } from "./compact-history.ts";
@@ -28,11 +28,15 @@ const source: readonly Message[] = [
 ];
 
 /** Compacts `source` with a summariser that answers `answer`, and counts its calls. */
-async function compact(answer: unknown, options: Partial<CompactHistoryOptions> = {}) {
+async function compact(
+  answer: unknown,
+  options: Partial<CompactHistoryOptions> = {},
+  settings: Partial<CompactionConfig> = config,
+) {
   const requests: SummaryRequest[] = [];
   const result = await compactHistory({
     messages: source,
-    config,
+    ...settings,
     summarize: async (request) => {
       requests.push(request);
       if (answer instanceof Error) throw answer;
@@ -73,14 +77,14 @@ describe("what becomes of a history", () => {
   });
 
   test("below the threshold it is left alone", async () => {
-    const { result, requests } = await compact("S", { config: {} });
+    const { result, requests } = await compact("S", {}, {});
     expect(result).toMatchObject({ outcome: "unchanged", reason: "below_threshold" });
     expect(result.messages).toEqual(source);
     expect(requests).toEqual([]);
   });
 
   test("when somebody asks it is compacted below the threshold", async () => {
-    const { result } = await compact("S", { config: {}, force: true });
+    const { result } = await compact("S", { force: true }, {});
     expect(result.outcome).toBe("compacted");
     expect(result.messages.slice(2)).toEqual(turns(10).slice(-8));
   });
@@ -142,7 +146,7 @@ describe("what becomes of a history", () => {
   });
 
   test("without a summariser the summary needs no model", async () => {
-    const result = await compactHistory({ messages: source, config });
+    const result = await compactHistory({ messages: source, ...config });
     expect(result).toMatchObject({ outcome: "compacted", summarizedBy: "fallback" });
     expect(result.summary).toContain("[Start] u0");
   });
@@ -166,7 +170,14 @@ describe("the threshold", () => {
     const messages = huge.slice(0, 100);
     const estimate = estimateTokens(messages);
     const at = async (contextWindow: number) => {
-      const { result } = await compact("S", { messages, config: {}, contextWindow });
+      const { result } = await compact(
+        "S",
+        {
+          messages,
+          contextWindow,
+        },
+        {},
+      );
       return result.outcome;
     };
     expect(await at(Math.ceil(estimate / 0.8) + 10)).toBe("unchanged");
@@ -174,7 +185,7 @@ describe("the threshold", () => {
   });
 
   test("is 100 000 at the most when nothing is configured", async () => {
-    const { result } = await compact("S", { messages: [...huge, ...huge], config: {} });
+    const { result } = await compact("S", { messages: [...huge, ...huge] }, {});
     expect(result).toMatchObject({ outcome: "compacted" });
     expect(result.tokensBefore).toBeGreaterThan(100_000);
     expect(result.tokensAfter).toBeLessThan(100_000);
@@ -373,7 +384,8 @@ describe("what is not a history", () => {
     [{ messages: [user("u")], pins: [0.5] }, "pins names position 0.5"],
     [{ targetTokens: 0 }, "targetTokens is 0"],
     [{ contextWindow: Number.NaN }, "contextWindow is NaN"],
-    [{ config: { autoCompactThreshold: -1 } }, "config.autoCompactThreshold is -1"],
+    [{ autoCompactThreshold: -1 }, "autoCompactThreshold is -1"],
+    [{ autoCompactTreshold: 5 }, "autoCompactTreshold is not a compaction setting"],
     [{ summarize: "gpt" }, "summarize has to be a function"],
   ])("is refused by name: %j", async (options, detail) => {
     const refused = compact("S", options as unknown as Partial<CompactHistoryOptions>);
@@ -390,7 +402,7 @@ test("a history of ten thousand messages is brought below the threshold at once"
     ...round(`c${index}`, filler),
     assistant("a"),
   ]).flat();
-  const { result } = await compact("S", { messages, config: { autoCompactThreshold: 100_000 } });
+  const { result } = await compact("S", { messages, autoCompactThreshold: 100_000 });
   expect(result.messages).toHaveLength(1 + 4 * 4);
 });
 
@@ -399,7 +411,7 @@ test("the provider's last count counts, for the trigger and for what has to leav
     { role: "user", content: `Question ${turn}${" and so on".repeat(60)}` },
     { role: "assistant", content: `Answer ${turn}${" and so on".repeat(60)}` },
   ]).flat();
-  const options = { messages: talk, config: { autoCompactThreshold: 10_000 } };
+  const options = { messages: talk, autoCompactThreshold: 10_000 };
   const estimate = estimateTokens(talk);
   expect(await compactHistory(options)).toMatchObject({ reason: "below_threshold" });
   const counted = await compactHistory({ ...options, lastInputTokens: 3 * estimate });

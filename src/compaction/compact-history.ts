@@ -9,7 +9,7 @@ import { errorText, SessionError } from "../core/errors.ts";
 import { isSummary, type Message } from "../core/message.ts";
 import { estimateTokens } from "../core/tokens.ts";
 import { redactMessage } from "../secrets/redact-message.ts";
-import { checkRebuild, describeViolation } from "./check-rebuild.ts";
+import { checkMeasured, describeViolation } from "./check-rebuild.ts";
 import {
   type CompactHistoryResult,
   discardedMessages,
@@ -23,59 +23,66 @@ import { engineCompactor } from "./engine-compactor.ts";
 import { anchorBytes, keepAnchors } from "./keep-anchors.ts";
 import { countFactor, measureHistory } from "./measure-history.ts";
 import { fixedGroups, looseMessages } from "./plan-rebuild.ts";
-import { pruneToolOutput, withShortened } from "./prune-tool-output.ts";
+import { pruneMeasured, withShortened } from "./prune-tool-output.ts";
 import { summaryText } from "./render-transcript.ts";
 import { requireHistory } from "./require-history.ts";
 import { type Summarize, writeSummary } from "./write-summary.ts";
 
-export type { SummaryRequest } from "./write-summary.ts";
+export type { Summarize, SummaryRequest } from "./write-summary.ts";
 
-export interface CompactHistoryOptions {
-  readonly messages: readonly Message[];
+/**
+ * How a history is compacted. A service takes these in `compaction`, and `compactHistory` beside its
+ * other options:
+ *
+ *     const compaction = { autoCompactThreshold: 50_000, keepAnchors: false };
+ *     createSessionService({ model, compaction });
+ *     await compactHistory({ messages, ...compaction });
+ */
+export interface HistoryCompaction extends Partial<CompactionConfig> {
+  /** Your own strategy, instead of `DefaultCompactor`: the specification's four methods are enough. */
+  readonly compactor?: Compactor | EngineCompactor;
   /**
-   * Answers a request for a summary, by whatever model. Without it summaries are
-   * written by `smartFallbackSummary`, and no model is needed.
+   * After a failed summary: `"keep"`, the default, leaves the history as it is while it fits the
+   * window; `"fallback"` uses a summary that needs no model.
    */
+  readonly onSummaryFailure?: "keep" | "fallback";
+  /** Whether to shorten old tool output before summarising. Default true. */
+  readonly pruneToolOutput?: boolean;
+  /** Whether to append paths, names and numbers that a summary lost. Default true. */
+  readonly keepAnchors?: boolean;
+  /** Time limit of a summary. Default 120 000. */
+  readonly summaryTimeoutMs?: number;
+}
+
+export interface CompactHistoryOptions extends HistoryCompaction {
+  readonly messages: readonly Message[];
+  /** Asks a model for a summary. Without it, `smartFallbackSummary` writes summaries without a model. */
   readonly summarize?: Summarize;
-  readonly config?: Partial<CompactionConfig>;
-  /** Tokens that the model takes. With no threshold configured, 80 % of it is one. */
+  /** Tokens that the model takes. Without an `autoCompactThreshold`, 80 % of it is the threshold. */
   readonly contextWindow?: number;
   /** Positions of messages that stay, with the tool calls or results that belong to them. */
   readonly pins?: readonly number[];
-  /** Decides what stays. Default: `new DefaultCompactor(config)`. */
-  readonly compactor?: Compactor | EngineCompactor;
-  /** The compactor's `shouldCompact` was true. A compactor that ignores the target is believed. */
+  /** Whether your compactor's `shouldCompact` was true. It counts for a compactor that ignores the target. */
   readonly due?: boolean;
-  /** Compacts down to the turn budget although the history is below the threshold. */
+  /** Compacts down to the turn budget even if the history is below the threshold. */
   readonly force?: boolean;
-  /** What the summary shall heed besides the prompt. */
+  /** What the summary should pay attention to, besides the prompt. */
   readonly instructions?: string;
-  /** Estimated tokens to end below; the threshold when it is not given. */
+  /** Estimated tokens to end below. Default: the threshold. */
   readonly targetTokens?: number;
-  /**
-   * What a failed summary does: `"keep"`, the default, leaves the history alone for as long as it
-   * fits the window; `"fallback"` takes one that no model writes.
-   */
-  readonly onSummaryFailure?: "keep" | "fallback";
-  /** Set when the history no longer fits, as a provider says. By default it is compared with `contextWindow`. */
+  /** Set it when a provider refused the history as too long. Default: a comparison with `contextWindow`. */
   readonly outgrown?: boolean;
   /**
-   * Input tokens of the last model call, as the provider counted them. The history counts by them:
-   * what came before the last answer was in that call.
+   * Input tokens of the last model call, as the provider counted them. They correct the estimate:
+   * that call contained everything before the last answer.
    */
   readonly lastInputTokens?: number;
-  /** The `provider/model` that is called, by whose rules images count. */
+  /** The name of the model as `provider/model`. Its rules say how many tokens an image has. */
   readonly model?: string;
-  /** Positions of system messages that later ones have taken the place of: they may leave. */
+  /** Positions of system messages that later ones replaced. They may be discarded. */
   readonly superseded?: readonly number[];
-  /** Keep nothing but what stays in any case, without a summary. */
+  /** Keeps only what must stay, without a summary. */
   readonly bare?: boolean;
-  /** Whether shortening old tool output is tried first. Default true. */
-  readonly pruneToolOutput?: boolean;
-  /** Whether paths, names and numbers that the summary lost are appended to it, as far as it has room. Default true. */
-  readonly keepAnchors?: boolean;
-  /** How long `summarize` may take. Default 120 000. */
-  readonly summaryTimeoutMs?: number;
   readonly signal?: AbortSignal;
 }
 
@@ -86,10 +93,8 @@ export interface CompactHistoryOptions {
  *            └ unchanged             └ enough: pruned       └ nothing:          └ failed: unchanged,
  *                                                             unchanged           or the fallback
  *
- * It never changes its input, never makes a history larger, and calls
- * `summarize` once or not at all, and once more when the first answer is worth
- * nothing. Called again with its own result it finds
- * nothing to do.
+ * It never changes its input and never makes a history larger. It calls `summarize` at most once,
+ * and once more if the first answer is worthless. Called again with its own result, it changes nothing.
  *
  * @throws SessionError `INVALID_PARAMS`
  * @throws the reason of `signal` when it aborts
@@ -144,7 +149,7 @@ export async function compactHistory(
   // If you ask for a compaction, you want old turns summarised, not their output shortened;
   // and shorter messages are not fewer.
   if (!asked && options.pruneToolOutput !== false) {
-    const shortened = pruneToolOutput(messages, { targetTokens, pinned }, measured);
+    const shortened = pruneMeasured(measured, { targetTokens, pinned });
     if (shortened.length > 0) return pruned(shortened);
   }
 
@@ -162,7 +167,7 @@ export async function compactHistory(
       const result = compactor.rebuildHistory(messages, summary, constraints);
       const { targetTokens: _, ...withoutTarget } = constraints;
       const checked = ignoresTarget && !bare ? withoutTarget : constraints;
-      const violations = checkRebuild(messages, result, checked, measured);
+      const violations = checkMeasured(messages, result, checked, measured);
       return violations.length > 0 ? violations.map(describeViolation).join("; ") : result;
     } catch (error) {
       return errorText(error);
@@ -221,8 +226,31 @@ export async function compactHistory(
   };
 }
 
-function defaultCompactor({ config, contextWindow }: CompactHistoryOptions): EngineCompactor {
-  const autoCompactThreshold = config?.autoCompactThreshold ?? compactionThreshold(contextWindow);
+/** Every option without another meaning is a setting, so that a misspelt one is refused. */
+function defaultCompactor(options: CompactHistoryOptions): EngineCompactor {
+  const {
+    messages,
+    summarize,
+    contextWindow,
+    pins,
+    compactor,
+    due,
+    force,
+    instructions,
+    targetTokens,
+    onSummaryFailure,
+    outgrown,
+    lastInputTokens,
+    model,
+    superseded,
+    bare,
+    pruneToolOutput,
+    keepAnchors,
+    summaryTimeoutMs,
+    signal,
+    ...config
+  } = options;
+  const autoCompactThreshold = config.autoCompactThreshold ?? compactionThreshold(contextWindow);
   return new DefaultCompactor({ ...config, autoCompactThreshold });
 }
 

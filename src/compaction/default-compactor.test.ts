@@ -74,10 +74,10 @@ describe("the decision to compact", () => {
       { maxSummaryTokens: 0.5 },
       { minTurnsBetweenCompactions: Number.NaN },
     ]) {
-      expect(() => new DefaultCompactor(config)).toThrow(/config\.\w+ is .*; it has to be/);
+      expect(() => new DefaultCompactor(config)).toThrow(/^\w+ is .*; it has to be/);
     }
     expect(() => new DefaultCompactor({ autoCompactTreshold: 5 } as object)).toThrow(
-      "config.autoCompactTreshold is not a compaction setting.",
+      "autoCompactTreshold is not a compaction setting.",
     );
   });
 

@@ -74,13 +74,13 @@ function requireSettings(config: CompactionConfig): void {
     const least = LEAST[key as keyof CompactionConfig];
     if (least === undefined) {
       throw new SessionError("INVALID_PARAMS", {
-        message: `config.${key} is not a compaction setting.`,
+        message: `${key} is not a compaction setting.`,
         hint: `The settings are ${Object.keys(LEAST).join(", ")}.`,
       });
     }
     if (Number.isSafeInteger(value) && value >= least) continue;
     throw new SessionError("INVALID_PARAMS", {
-      message: `config.${key} is ${value}; it has to be a whole number from ${least}.`,
+      message: `${key} is ${value}; it has to be a whole number from ${least}.`,
     });
   }
 }

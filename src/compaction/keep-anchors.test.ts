@@ -149,22 +149,26 @@ describe("a compaction", () => {
     ["a model's summary", async () => "They talked."],
     ["the fallback", undefined],
   ])("with %s names what it lost, within its room", async (_, summarize) => {
-    const result = await compactHistory({ messages, config, ...(summarize ? { summarize } : {}) });
+    const result = await compactHistory({
+      messages,
+      ...config,
+      ...(summarize ? { summarize } : {}),
+    });
     expect(result.summary).toContain("src/part3.ts");
     expect(result.outcome === "compacted" && result.anchors?.found).toBeGreaterThan(10);
     expect(result.tokensAfter).toBeLessThan(3000);
   });
 
   test("names them again when the summary is summarised, and its heading once", async () => {
-    const first = await compactHistory({ messages, config });
+    const first = await compactHistory({ messages, ...config });
     const more = messages.map((message) => ({ ...message }));
-    const second = await compactHistory({ messages: [...first.messages, ...more], config });
+    const second = await compactHistory({ messages: [...first.messages, ...more], ...config });
     expect(second.summary?.match(/Also mentioned/g)).toHaveLength(1);
     expect(second.summary).toContain("src/part3.ts");
   });
 
   test("leaves summaries alone when asked to", async () => {
-    const options = { messages, config, summarize: async () => "They talked." };
+    const options = { messages, ...config, summarize: async () => "They talked." };
     const result = await compactHistory({ ...options, keepAnchors: false });
     expect(result.summary).toBe("They talked.");
     expect(summaryMessage("They talked.")).toEqual(result.messages[0]);

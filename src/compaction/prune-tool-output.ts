@@ -17,6 +17,12 @@ const FREED = 1 - HEADROOM;
 /** What all but the newest output may take for that to be cut instead of the rest summarised. */
 const REST_PART = 0.4;
 
+export interface PruneOptions {
+  readonly targetTokens: number;
+  /** Positions of messages that stay as they are. */
+  readonly pinned?: ReadonlySet<number>;
+}
+
 /**
  * Shortens old tool output in a history that has reached its target: the first
  * step against a full window, since it needs no model and parts with nothing
@@ -35,8 +41,15 @@ const REST_PART = 0.4;
  */
 export function pruneToolOutput(
   messages: readonly Message[],
-  options: { readonly targetTokens: number; readonly pinned?: ReadonlySet<number> },
-  history: MeasuredHistory = measureHistory(messages),
+  options: PruneOptions,
+): readonly Shortened[] {
+  return pruneMeasured(measureHistory(messages), options);
+}
+
+/** `pruneToolOutput` for a history that was measured before. */
+export function pruneMeasured(
+  history: MeasuredHistory,
+  options: PruneOptions,
 ): readonly Shortened[] {
   const below = weightBelow(options.targetTokens);
   if (history.weight <= below) return [];

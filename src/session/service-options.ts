@@ -1,6 +1,6 @@
 import type { RetryPolicy } from "../agent/retry.ts";
+import type { HistoryCompaction } from "../compaction/compact-history.ts";
 import type { ApprovalStore } from "../core/approval-store.ts";
-import type { CompactionConfig, Compactor, EngineCompactor } from "../core/compactor.ts";
 import { SessionError } from "../core/errors.ts";
 import type { EventStore } from "../core/event-store.ts";
 import { given } from "../core/fields.ts";
@@ -84,19 +84,9 @@ export interface ServiceOptions {
   readonly onBackgroundError?: (error: unknown) => void;
 }
 
-export interface CompactionOptions extends Partial<CompactionConfig> {
-  /** Your own strategy, instead of `DefaultCompactor`: the specification's four methods are enough. */
-  readonly compactor?: Compactor | EngineCompactor;
+export interface CompactionOptions extends HistoryCompaction {
   /** The model that writes summaries. Default: the session's model. `"fallback"`: no model. */
   readonly summarizer?: LanguageModel | "fallback";
-  /** After a failed summary: keep the history (default), or use the fallback summary. */
-  readonly onSummaryFailure?: "keep" | "fallback";
-  /** Whether to shorten old tool output before summarising. Default true. */
-  readonly pruneToolOutput?: boolean;
-  /** Time limit of a summary. Default 120 000. */
-  readonly summaryTimeoutMs?: number;
-  /** Whether to append paths, names and numbers that a summary lost. Default true. */
-  readonly keepAnchors?: boolean;
   /** Tokens that pins may take. Default: a quarter of the threshold; at most half of it. */
   readonly pinBudget?: number;
 }
