@@ -85,11 +85,10 @@ const DEFAULTS: FactorySettings = {
  */
 export class AgentFactory {
   readonly #storePath: string;
-  readonly #settings: FactorySettings;
+  #settings = DEFAULTS;
 
-  constructor(storePath: string, settings: Partial<FactorySettings> = {}) {
+  constructor(storePath: string) {
     this.#storePath = storePath;
-    this.#settings = { ...DEFAULTS, ...settings };
   }
 
   projectRoot(folder: string): AgentFactory {
@@ -172,7 +171,9 @@ export class AgentFactory {
   }
 
   #with(settings: Partial<FactorySettings>): AgentFactory {
-    return new AgentFactory(this.#storePath, { ...this.#settings, ...settings });
+    const factory = new AgentFactory(this.#storePath);
+    factory.#settings = { ...this.#settings, ...settings };
+    return factory;
   }
 
   #storeFolder(): string {

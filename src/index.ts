@@ -6,11 +6,15 @@ import { EphemeralEventStore } from "./stores/ephemeral/ephemeral-event-store.ts
 import { EphemeralSessionStore } from "./stores/ephemeral/ephemeral-session-store.ts";
 import { ephemeralStores } from "./stores/ephemeral/ephemeral-stores.ts";
 
+export type { RetryPolicy } from "./agent/retry.ts";
+export type { ToolPolicies } from "./agent/tool-policy.ts";
 export { type Agent, type AgentBuildConfig, AgentFactory } from "./agent-factory.ts";
 export { checkRebuild, type Violation } from "./compaction/check-rebuild.ts";
 export {
   type CompactHistoryOptions,
   compactHistory,
+  type HistoryCompaction,
+  type Summarize,
   type SummaryRequest,
 } from "./compaction/compact-history.ts";
 export type {
@@ -19,15 +23,17 @@ export type {
   DiscardedMessage,
   PrunedHistory,
   PrunedToolOutput,
+  SummaryFailure,
   UnchangedHistory,
   UnchangedReason,
 } from "./compaction/compact-history-result.ts";
 export { COMPACTION_PROMPT } from "./compaction/compaction-prompt.ts";
 export { DefaultCompactor } from "./compaction/default-compactor.ts";
-export { pruneToolOutput } from "./compaction/prune-tool-output.ts";
+export { type PruneOptions, pruneToolOutput } from "./compaction/prune-tool-output.ts";
 export { smartFallbackSummary } from "./compaction/smart-fallback-summary.ts";
 export type {
   AllowedCalls,
+  AllowedFor,
   ApprovalAnswer,
   Approve,
   PendingApproval,
@@ -44,18 +50,34 @@ export {
   type EngineCompactor,
   type RebuildConstraints,
   type RebuildResult,
+  type Shortened,
 } from "./core/compactor.ts";
 export type { Embedder } from "./core/embedder.ts";
 export { ERRORS, type ErrorCode, SessionError } from "./core/errors.ts";
 export type {
+  AnchorReport,
+  Author,
+  Cleaned,
+  CleanedPlace,
+  CompactionCompleted,
+  CompactionFailure,
   CompactionReport,
+  DiscardedSpan,
   DurableEvent,
   EventEnvelope,
+  GivenInstructions,
   NewEvent,
+  NotCleanedPlace,
   Origin,
+  PrunedOutput,
   SessionEvent,
   SessionSettings,
+  StandingInstruction,
   StoredEvent,
+  SummaryReport,
+  TextForgotten,
+  ToolApprovalRequested,
+  ToolApprovalResolved,
   TransientEvent,
 } from "./core/event.ts";
 export type {
@@ -68,8 +90,11 @@ export type {
 export type { Issue } from "./core/issues.ts";
 export type {
   Contradiction,
+  Ground,
   KnowledgeEntry,
   KnowledgeKind,
+  KnowledgeOrigin,
+  Likeness,
   NewKnowledge,
 } from "./core/knowledge.ts";
 export type {
@@ -94,6 +119,7 @@ export type {
   MemoryKind,
   MemoryPage,
   MemoryQuery,
+  MemoryScope,
   MemoryStats,
   MemoryStore,
   ScoreExplanation,
@@ -102,14 +128,20 @@ export type {
 } from "./core/memory-store.ts";
 export {
   type AssistantBlock,
+  type AssistantMessage,
+  type BlockAssistantMessage,
   type ContentBlock,
   indexableText,
   type Message,
+  type ProviderMeta,
   type StopReason,
   SUMMARY_PREFIX,
+  type SystemMessage,
   summaryMessage,
   type ToolResult,
+  type ToolResultsMessage,
   type ToolUse,
+  type UserMessage,
 } from "./core/message.ts";
 export type { Projection } from "./core/projection.ts";
 export type {
@@ -121,6 +153,7 @@ export type {
   CompactionSettings,
   CompactSession,
   CreateSession,
+  DeleteSession,
   DistillKnowledge,
   EditKnowledge,
   ForgetMemory,
@@ -147,6 +180,7 @@ export {
   type Capability,
   type CompactionOutcome,
   type ContextPart,
+  type ContextPartName,
   type ContextView,
   type Distillation,
   type HistoryMessage,
@@ -154,6 +188,7 @@ export {
   type MemoryForgotten,
   type MessagesAppended,
   type NextCompaction,
+  type NotCleaned,
   type PinnedMessage,
   type Pins,
   type SessionCreated,
@@ -167,7 +202,8 @@ export {
 } from "./core/session-service.ts";
 export type { SessionSnapshot } from "./core/session-snapshot.ts";
 export type { LeaseOwner, SessionQuery, SessionStore } from "./core/session-store.ts";
-export type { TaskChange, TaskRecord, TaskView } from "./core/task.ts";
+export type { Stores, TrashStores } from "./core/stores.ts";
+export type { SubTask, TaskChange, TaskRecord, TaskView } from "./core/task.ts";
 export { estimateTokens } from "./core/tokens.ts";
 export {
   defineTool,
@@ -176,10 +212,12 @@ export {
   type ToolContext,
   type ToolDefinition,
   ToolError,
+  type ToolErrorCode,
   type ToolOutput,
 } from "./core/tool.ts";
 export { splitTurns, type Turn } from "./core/turn.ts";
 export type { TokenUsage, Usage } from "./core/usage.ts";
+export type { HeldInstruction } from "./core/working-memory.ts";
 export { BagOfWordsEmbedder } from "./embedders/bag-of-words-embedder.ts";
 export { LocalEmbedder } from "./embedders/local-embedder.ts";
 export {

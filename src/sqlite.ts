@@ -1,5 +1,6 @@
 import { SessionError } from "./core/errors.ts";
 import { given } from "./core/fields.ts";
+import type { MemoryStore } from "./core/memory-store.ts";
 import type { Stores } from "./core/stores.ts";
 import { requireUserName } from "./core/user-name.ts";
 import { type Database, type DatabaseOptions, openDatabase } from "./stores/sqlite/database.ts";
@@ -17,21 +18,40 @@ export type { DatabaseOptions } from "./stores/sqlite/database.ts";
 export { requireSqlite } from "./stores/sqlite/require-sqlite.ts";
 
 export interface SqliteStoresOptions extends DatabaseOptions, SqliteMemoryStoreOptions {
-  /** The tenant; no store sees another's. Default `"default"`. */
+  /** The tenant. No store sees another tenant's data. Default `"default"`. */
   readonly namespace?: string;
 }
 
+/** Passages with and without a vector. */
+export interface EmbeddingProgress {
+  readonly embedded: number;
+  readonly pending: number;
+  /** The last failure, unless a later attempt succeeded. */
+  readonly failure?: string;
+}
+
+/** A memory that merges its index and makes vectors in the background. You can wait for both. */
+export interface SqliteMemory extends MemoryStore {
+  /** Resolves when nothing waits to be merged. A search is a little faster then. */
+  finishMerging(): Promise<void>;
+  /**
+   * Resolves when every passage has its vector, or when the rest keep failing. It resolves at once
+   * without a trained embedder.
+   */
+  finishEmbedding(): Promise<EmbeddingProgress | undefined>;
+}
+
 export interface SqliteStores extends Stores {
-  readonly memory: SqliteMemoryStore;
+  readonly memory: SqliteMemory;
   forUser(user: string): SqliteStores;
 }
 
 /**
- * Sessions, events, memory and what the project has learned in one SQLite file, which other processes may
- * use at the same time.
+ * Sessions, events, memory and what the project has learned, in one SQLite file. Several processes may
+ * use it at the same time.
  *
- * The file is opened, and made if it is not there, when a store is first used. The path `":memory:"` keeps
- * everything in this process, until it is closed.
+ * The file is opened when a store is first used, and created if it does not exist. The path `":memory:"`
+ * keeps everything in this process until you close the stores.
  * The stores share one connection: closing one of them closes all. The stores of a user are a
  * namespace of the same file. They share the connection too.
  */

@@ -9,7 +9,7 @@ export type KnowledgeKind = (typeof KNOWLEDGE_KINDS)[number];
  */
 export const KNOWLEDGE_ORIGINS = ["tool", "user", "added", "model", "distilled"] as const;
 
-type KnowledgeOrigin = (typeof KNOWLEDGE_ORIGINS)[number];
+export type KnowledgeOrigin = (typeof KNOWLEDGE_ORIGINS)[number];
 
 /** Something that a project has learned. */
 export interface KnowledgeEntry {

@@ -38,7 +38,7 @@ export interface BlockAssistantMessage {
 }
 
 /** The results of all tool calls of the previous assistant message, in the order of the calls. */
-interface ToolResultsMessage {
+export interface ToolResultsMessage {
   readonly role: "tool_results";
   readonly results: readonly ToolResult[];
 }

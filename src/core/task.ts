@@ -14,7 +14,7 @@ export interface TaskRecord {
   readonly active_files: readonly string[];
 }
 
-interface SubTask {
+export interface SubTask {
   /** Its number in the record; the first is 1. */
   readonly id: number;
   readonly text: string;
