@@ -356,7 +356,8 @@ export function foldText(text: string): string {
     if (KIND[code] === LOWER || staysFolded(code)) continue;
     if (!isFoldedAlone(code)) return foldTogether(text);
     FOLDED[code] ??= foldTogether(text.charAt(at));
-    folded += text.slice(start, at) + FOLDED[code];
+    if (start < at) folded += text.slice(start, at);
+    folded += FOLDED[code];
     start = at + 1;
   }
   return folded + text.slice(start);
