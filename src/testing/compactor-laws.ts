@@ -3,7 +3,7 @@ import type { CompactionContext, EngineCompactor, RebuildResult } from "../core/
 import { isSummary, type Message, SUMMARY_PREFIX, toolResults, toolUses } from "../core/message.ts";
 import { estimateTokens, jsonBytes } from "../core/tokens.ts";
 import { startsTurn } from "../core/turn.ts";
-import { inWords, type Law } from "./law.ts";
+import { expects, inWords, type Law } from "./law.ts";
 
 /**
  * What every compactor promises. `open` returns one with its default settings; the laws read them from
@@ -96,7 +96,12 @@ export const compactorLaws: readonly Law<EngineCompactor>[] = inWords([
       inEverySituation(open, ({ messages }, { stayed }) => {
         const last = messages.findLast(startsTurn);
         const must = messages.filter((message) => message.role === "system" || message === last);
-        for (const message of must) assert.ok(stayed.includes(message));
+        for (const message of must)
+          expects(
+            stayed.includes(message),
+            "every system message and the last user message to stay",
+            stayed,
+          );
       }),
   },
   {
@@ -121,8 +126,10 @@ export const compactorLaws: readonly Law<EngineCompactor>[] = inWords([
             targetTokens,
             pinned,
           });
-          assert.ok(!discardedAt.includes(pin));
-          if (pin > 1) assert.ok(!discardedAt.includes(2) && !discardedAt.includes(3));
+          expects(!discardedAt.includes(pin), `the pinned message ${pin} to stay`, { discardedAt });
+          const isWhole = !discardedAt.includes(2) && !discardedAt.includes(3);
+          if (pin > 1)
+            expects(isWhole, "the call 2 and its result 3 to stay together", { discardedAt });
         }
       }
     },
@@ -136,8 +143,13 @@ export const compactorLaws: readonly Law<EngineCompactor>[] = inWords([
         const grown = [...once.messages, ...turns(9, 400)];
         const twice = compactor.rebuildHistory(grown, "The second.", { targetTokens });
         const summaries = twice.messages.filter(isSummary).map((message) => message.role);
-        assert.ok(summaries.length <= 1);
-        assert.ok(!JSON.stringify(twice.messages).includes("The first."));
+        expects(summaries.length <= 1, "at most one summary", summaries.length);
+        const text = JSON.stringify(twice.messages);
+        expects(
+          !text.includes("The first."),
+          "no message with the previous summary",
+          twice.messages,
+        );
       }
     },
   },
@@ -148,8 +160,14 @@ export const compactorLaws: readonly Law<EngineCompactor>[] = inWords([
       for (const { messages, targetTokens } of SITUATIONS) {
         for (const summary of ["Short.", "long ".repeat(50_000), "\u0001".repeat(50_000)]) {
           const result = compactor.rebuildHistory(messages, summary, { targetTokens });
-          assert.ok(jsonBytes(result.messages) < jsonBytes(messages));
-          assert.ok(summaryBytes(result) <= result.summaryBytesMax);
+          const [before, after] = [jsonBytes(messages), jsonBytes(result.messages)];
+          expects(after < before, `fewer than ${before} bytes of messages`, after);
+          const bytes = summaryBytes(result);
+          expects(
+            bytes <= result.summaryBytesMax,
+            `a summary of at most ${result.summaryBytesMax} bytes`,
+            bytes,
+          );
         }
       }
     },
@@ -158,7 +176,8 @@ export const compactorLaws: readonly Law<EngineCompactor>[] = inWords([
     name: "it ends below the target whenever system messages, pins and the last user message alone would",
     holds: (open) =>
       inEverySituation(open, ({ targetTokens }, { result }) => {
-        assert.ok(estimateTokens(result.messages) < targetTokens);
+        const tokens = estimateTokens(result.messages);
+        expects(tokens < targetTokens, `fewer than ${targetTokens} tokens`, tokens);
       }),
   },
   {
@@ -174,8 +193,13 @@ export const compactorLaws: readonly Law<EngineCompactor>[] = inWords([
         const loose = result.messages.filter(
           (message) => message.role !== "system" && message !== last && !isSummary(message),
         );
-        assert.ok(result.discarded.length > 0);
-        assert.ok(loose.length <= Math.max(windowSize, 2));
+        expects(result.discarded.length > 0, "a discarded message", result.discarded);
+        const most = Math.max(windowSize, 2);
+        expects(
+          loose.length <= most,
+          `at most ${most} messages besides those that must stay`,
+          loose.length,
+        );
       }
     },
   },

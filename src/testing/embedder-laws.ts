@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import type { Embedder } from "../core/embedder.ts";
-import { inWords, type Law } from "./law.ts";
+import { expects, inWords, type Law } from "./law.ts";
 
 const TEXTS = [
   "The tests pass on Node 24.",
@@ -15,7 +15,7 @@ export const embedderLaws: readonly Law<Embedder>[] = inWords([
     name: "vectors have as many numbers as the embedder says",
     async holds(open) {
       const embedder = await open();
-      assert.ok(embedder.dimensions > 0);
+      expects(embedder.dimensions > 0, "at least one dimension", embedder.dimensions);
       for (const vector of await embedder.embed([...TEXTS, ""])) {
         assert.equal(vector.length, embedder.dimensions);
       }
@@ -25,7 +25,8 @@ export const embedderLaws: readonly Law<Embedder>[] = inWords([
     name: "vectors have length 1",
     async holds(open) {
       for (const vector of await (await open()).embed(TEXTS)) {
-        assert.ok(Math.abs(dot(vector, vector) - 1) < 1e-4, `it is ${dot(vector, vector)}`);
+        const length = Math.sqrt(dot(vector, vector));
+        expects(Math.abs(length ** 2 - 1) < 1e-4, "a vector of length 1", length);
       }
     },
   },
@@ -33,7 +34,11 @@ export const embedderLaws: readonly Law<Embedder>[] = inWords([
     name: "a text without words gives zeros",
     async holds(open) {
       for (const vector of await (await open()).embed(["", " \n\t "])) {
-        assert.ok(vector.every((number) => number === 0));
+        expects(
+          vector.every((number) => number === 0),
+          "a vector of zeros",
+          vector,
+        );
       }
     },
   },
@@ -70,8 +75,9 @@ export const embedderLaws: readonly Law<Embedder>[] = inWords([
         "why did the deploy of the billing service fail",
         "oranges grow well near warm seas",
       ]);
-      assert.ok(text && like && unlike);
-      assert.ok(dot(text, like) > dot(text, unlike));
+      expects(text && like && unlike, "a vector for each of three texts", [text, like, unlike]);
+      const [near, far] = [dot(text, like), dot(text, unlike)];
+      expects(near > far, `a likeness above ${far} for a text with the same words`, near);
     },
   },
 ]);

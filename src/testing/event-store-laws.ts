@@ -4,7 +4,7 @@ import type { EventStore } from "../core/event-store.ts";
 import { newId } from "../core/ids.ts";
 import { FORGOTTEN } from "../core/message.ts";
 import { historySearchLaws } from "./history-search-laws.ts";
-import { inWords, type Law } from "./law.ts";
+import { expects, inWords, type Law } from "./law.ts";
 
 /** What every event store promises. */
 export const eventStoreLaws: readonly Law<EventStore>[] = inWords([
@@ -192,7 +192,8 @@ export const eventStoreLaws: readonly Law<EventStore>[] = inWords([
       await store.delete("s");
       await store.append("t", 0, [turn(0)]);
       const [after] = await store.readAll(0, 10);
-      assert.ok((after?.position ?? 0) > (before.at(-1)?.position ?? 0));
+      const last = before.at(-1)?.position ?? 0;
+      expects((after?.position ?? 0) > last, `a position after ${last}`, after?.position);
     },
   },
   {
@@ -272,7 +273,7 @@ export const eventStoreLaws: readonly Law<EventStore>[] = inWords([
       const after = await store.readAll(0, 10);
       assert.deepEqual(after.slice(1, 4), before.slice(1));
       const [first] = before;
-      assert.ok(first);
+      expects(first, "a first event", after);
       assert.deepEqual(after[0], {
         ...first,
         stored: { ...first.stored, event: prompt("gone").event },
@@ -372,7 +373,9 @@ async function assertWholeBatches(store: EventStore): Promise<void> {
     event.type === "run_started" ? event.prompt : "",
   );
   assert.equal(texts.length % 3, 0);
-  for (const [index, text] of texts.entries()) assert.ok(text.endsWith(`/${index % 3}`));
+  for (const [index, text] of texts.entries()) {
+    expects(text.endsWith(`/${index % 3}`), `a text that ends in /${index % 3}`, text);
+  }
   assert.equal(new Set(texts).size, texts.length);
 }
 

@@ -4,7 +4,7 @@ import type { EventStore, HistoryQuery } from "../core/event-store.ts";
 import { newId } from "../core/ids.ts";
 import type { Message } from "../core/message.ts";
 import { NO_USAGE } from "../core/usage.ts";
-import { inWords, type Law } from "./law.ts";
+import { expects, inWords, type Law } from "./law.ts";
 
 /** What `EventStore.search` promises. */
 export const historySearchLaws: readonly Law<EventStore>[] = inWords([
@@ -176,9 +176,10 @@ export const historySearchLaws: readonly Law<EventStore>[] = inWords([
         `marmalade ${Array.from({ length: 500 }, (_, index) => `w${index}`).join(" ")}`,
       ]) {
         const hits = await store.search({ query, limit: 10 });
-        assert.ok(
+        expects(
           hits.some(({ seq }) => seq === 1),
-          query.slice(0, 40),
+          `the event 1 among the results of "${query.slice(0, 40)}"`,
+          hits,
         );
       }
     },
@@ -289,10 +290,10 @@ export const historySearchLaws: readonly Law<EventStore>[] = inWords([
       const long = `${"🙂🙃 filler ".repeat(5000)}the periwinkle lighthouse ${"🙃🙂 filler ".repeat(5000)}`;
       await store.append("s", 0, [said(0, long)]);
       const [hit] = await store.search({ query: "periwinkle lighthouse", limit: 1 });
-      assert.ok(hit);
+      expects(hit, "a result", hit);
       assert.match(hit.content, /the periwinkle lighthouse/);
-      assert.ok(hit.content.length <= 2010);
-      assert.ok(hit.content.isWellFormed());
+      expects(hit.content.length <= 2010, "at most 2010 characters", hit.content.length);
+      expects(hit.content.isWellFormed(), "a text without half a character", hit.content);
     },
   },
 ]);

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
+import { globSync, readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { inWords } from "./law.ts";
+import { expects, inWords } from "./law.ts";
 
 const open = async () => 0;
 
@@ -27,5 +28,15 @@ test("a broken law says in words what it expected and what it found", async () =
     `${start}expected 2, found 1: one of two`,
   );
   expect(await failure(() => assert.ok(false, "a score above 1"))).toBe(`${start}a score above 1`);
+  expect(await failure(() => expects(3 < 2, "a score below 2", 3))).toBe(
+    `${start}expected a score below 2, found 3`,
+  );
   expect(await failure(() => {})).toBe("it holds");
+});
+
+test("no law has a bare condition", () => {
+  const bare = globSync("src/testing/*-laws.ts").filter((file) =>
+    /\bassert(?:\.ok)?\(/.test(readFileSync(file, "utf8")),
+  );
+  expect(bare).toEqual([]);
 });

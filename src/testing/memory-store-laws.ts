@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import type { MemoryEntry, MemoryPage, MemoryQuery, MemoryStore } from "../core/memory-store.ts";
-import { inWords, type Law } from "./law.ts";
+import { expects, inWords, type Law } from "./law.ts";
 
 /** What every memory store promises. A law that opens twice expects two stores on the same memory. */
 export const memoryStoreLaws: readonly Law<MemoryStore>[] = inWords([
@@ -122,7 +122,8 @@ export const memoryStoreLaws: readonly Law<MemoryStore>[] = inWords([
         ...(await store.search({ query: "robot", limit: 1 })),
       ];
       assert.equal(kept.length, 3);
-      for (const { content } of kept) assert.ok(!content.includes(token), content);
+      for (const { content } of kept)
+        expects(!content.includes(token), "no text with the credential", content);
     },
   },
   {
@@ -152,7 +153,11 @@ export const memoryStoreLaws: readonly Law<MemoryStore>[] = inWords([
         scores,
         scores.toSorted((one, other) => other - one),
       );
-      assert.ok(scores.every((score) => score > 0 && score <= 1));
+      expects(
+        scores.every((score) => score > 0 && score <= 1),
+        "scores above 0 and at most 1",
+        scores,
+      );
     },
   },
   {
@@ -167,7 +172,7 @@ export const memoryStoreLaws: readonly Law<MemoryStore>[] = inWords([
       ]);
       const [first] = await store.search({ query: text, limit: 10 });
       assert.equal(first?.id, "2");
-      assert.ok(first.score > 0.99);
+      expects(first.score > 0.99, "a score above 0.99 for the same text", first.score);
     },
   },
   {
@@ -184,14 +189,23 @@ export const memoryStoreLaws: readonly Law<MemoryStore>[] = inWords([
       for (const query of ["port", "is", "service 5", "port is", "staging port", ...texts]) {
         for (const hit of await store.search({ query, limit: 10, minScore: 0 })) {
           const isSame = hit.content.toLowerCase() === query.toLowerCase();
-          assert.ok(isSame ? hit.score === 1 : hit.score <= 0.95, `${query}: ${hit.content}`);
+          const bound = isSame ? "1" : "at most 0.95";
+          expects(
+            isSame ? hit.score === 1 : hit.score <= 0.95,
+            `a score of ${bound} for "${query}"`,
+            hit,
+          );
         }
         for (const hit of await store.search({ query, limit: 10, minScore: 0.96 })) {
           assert.equal(hit.score, 1);
         }
       }
       const others = await store.search({ query: "service 7", limit: 10, minScore: 0 });
-      assert.ok(others.every(({ score }) => score <= 0.51));
+      expects(
+        others.every(({ score }) => score <= 0.51),
+        "scores of at most 0.51 for another number",
+        others,
+      );
     },
   },
   {
@@ -230,8 +244,16 @@ export const memoryStoreLaws: readonly Law<MemoryStore>[] = inWords([
         assert.equal(hits.length, Math.min(limit, 30));
       }
       const good = await store.search({ query: "ticket number 12", limit: 30, minScore: 0.9 });
-      assert.ok(good.some(({ id }) => id === "12"));
-      assert.ok(good.every(({ score }) => score >= 0.9));
+      expects(
+        good.some(({ id }) => id === "12"),
+        "a result with the id 12",
+        good,
+      );
+      expects(
+        good.every(({ score }) => score >= 0.9),
+        "scores of at least 0.9",
+        good,
+      );
     },
   },
   {
@@ -351,7 +373,7 @@ export const memoryStoreLaws: readonly Law<MemoryStore>[] = inWords([
         assert.equal(hit?.id, `${index}`, `asked for ${JSON.stringify(text.slice(0, 60))}`);
         // A file or a wire may put U+FFFD in the place of half a character.
         assert.equal(hit.content.toWellFormed(), text.toWellFormed());
-        assert.ok(hit.score > 0.99);
+        expects(hit.score > 0.99, "a score above 0.99", hit);
       }
     },
   },
@@ -431,7 +453,14 @@ export const memoryStoreLaws: readonly Law<MemoryStore>[] = inWords([
       const query = ["crane beam", "otter beam"];
       const together = await store.search({ query, limit: 10, minScore: 0 });
       assert.equal(together.length, best.size);
-      for (const { id, score } of together) assert.ok(Math.abs(score - (best.get(id) ?? 0)) < 1e-6);
+      for (const { id, score } of together) {
+        const alone = best.get(id) ?? 0;
+        expects(
+          Math.abs(score - alone) < 1e-6,
+          `the better of the scores of "${id}", ${alone}`,
+          score,
+        );
+      }
       assert.equal((await store.search({ query, limit: 1, minScore: 0 })).length, 1);
       assert.deepEqual(await ids(store, { query: [] }), []);
       assert.deepEqual(await ids(store, { query: [" ", "crane"] }), ["1"]);
@@ -469,7 +498,11 @@ export const memoryStoreLaws: readonly Law<MemoryStore>[] = inWords([
         assert.equal(plain?.explanation, undefined);
         const [explained] = await store.search({ query, limit: 1, minScore: 0, explain: true });
         assert.equal(explained?.score, plain?.score);
-        assert.ok((explained?.explanation?.parts.length ?? 0) > 0);
+        expects(
+          (explained?.explanation?.parts.length ?? 0) > 0,
+          "an explanation with parts",
+          explained,
+        );
       }
     },
   },
@@ -506,7 +539,11 @@ export const memoryStoreLaws: readonly Law<MemoryStore>[] = inWords([
       const before = await results();
       const seen: number[] = [];
       await store.reindex({ onProgress: ({ done, total }) => seen.push(done / total) });
-      assert.ok(seen.every((share) => Number.isNaN(share) || (share >= 0 && share <= 1)));
+      expects(
+        seen.every((share) => Number.isNaN(share) || (share >= 0 && share <= 1)),
+        "progress from 0 to 1",
+        seen,
+      );
       assert.deepEqual(await results(), before);
       await Promise.all([store.reindex(), store.add([entry("new", "heron 500")]), results()]);
       assert.deepEqual((await ids(store, { query: "heron 500", minScore: 0 }))[0], "new");

@@ -14,7 +14,7 @@ import {
 import { MessageAssembler } from "../core/message-assembler.ts";
 import type { SearchMemory } from "../core/requests.ts";
 import type { Capability, SessionService } from "../core/session-service.ts";
-import { inWords, type Law } from "./law.ts";
+import { expects, inWords, type Law } from "./law.ts";
 import type { ScriptedReply } from "./scripted-model.ts";
 
 /** Settings of a service under test. Plain data, so that another process can make the service. */
@@ -204,12 +204,13 @@ export const sessionServiceLaws: readonly Law<OpenService>[] = inWords([
       assert.deepEqual(history, before);
       assert.deepEqual(history.map(({ message }) => message).slice(-messages.length), messages);
       assert.equal(turns, 2);
-      assert.ok((await second.compact({ sessionId })).compacted);
+      await assertCompacts(second, sessionId);
       const after = (await second.read({ sessionId })).history.filter(({ message }) =>
         isSummary(message),
       );
       assert.equal(after.length, 1);
-      assert.ok(!JSON.stringify(after).includes("They met an okapi."));
+      const text = JSON.stringify(after);
+      expects(!text.includes("They met an okapi."), "a summary without the previous one", text);
     },
   },
   {
@@ -429,7 +430,7 @@ export const sessionServiceLaws: readonly Law<OpenService>[] = inWords([
       const seen: string[] = [];
       const onEvent = ({ payload }: EventEnvelope) => void seen.push(payload.type);
       await service.startTurn({ sessionId, prompt: "one" }, { onEvent });
-      assert.ok(!seen.includes("compaction_started"), "call 0 never compacts");
+      expects(!seen.includes("compaction_started"), "no compaction before call 1", seen);
       await service.startTurn({ sessionId, prompt: "two" }, { onEvent });
       const third = await service.startTurn({ sessionId, prompt: "three" }, { onEvent });
       assert.equal(third.text, "done");
@@ -503,7 +504,7 @@ export const sessionServiceLaws: readonly Law<OpenService>[] = inWords([
       const found = hits.find((hit) => hit.content.includes("7443"));
       assert.equal(found?.sessionId, sessionId);
       assert.equal(found?.turn, 0);
-      assert.ok(found.score > 0 && found.score <= 1);
+      expects(found.score > 0 && found.score <= 1, "a score above 0 and at most 1", found.score);
     },
   },
   {
@@ -514,12 +515,20 @@ export const sessionServiceLaws: readonly Law<OpenService>[] = inWords([
       const both = { query: [REMEMBERED[0], REMEMBERED[2]] };
       const found = async (request: SearchMemory) =>
         (await service.searchMemory({ minScore: 0.2, ...request })).map(({ content }) => content);
-      assert.ok((await found(ports)).includes(REMEMBERED[1]));
+      const one = await found(ports);
+      expects(one.includes(REMEMBERED[1]), `"${REMEMBERED[1]}" among the results`, one);
       const texts = await found(both);
-      assert.ok(texts.includes(REMEMBERED[1]) && texts.includes(REMEMBERED[3]));
+      for (const text of [REMEMBERED[1], REMEMBERED[3]]) {
+        expects(texts.includes(text), `"${text}" among the results`, texts);
+      }
       assert.equal(new Set(texts).size, texts.length);
-      assert.ok((await found({ ...both, limit: 1 })).length === 1);
-      assert.ok((await found({ ...both, role: "assistant" })).every((text) => !text.includes("?")));
+      assert.equal((await found({ ...both, limit: 1 })).length, 1);
+      const answers = await found({ ...both, role: "assistant" });
+      expects(
+        answers.every((text) => !text.includes("?")),
+        "only what the assistant said",
+        answers,
+      );
       assert.deepEqual(await found({ ...both, kind: "rule" }), []);
       assert.deepEqual(await found({ ...both, sessionId: "nobody" }), []);
       assert.deepEqual(await found({ ...both, until: "2001-01-01" }), []);
@@ -563,7 +572,7 @@ export const sessionServiceLaws: readonly Law<OpenService>[] = inWords([
         ),
         [[REMEMBERED[0]], [REMEMBERED[2]]],
       );
-      assert.ok((hit.explanation?.parts.length ?? 0) > 0);
+      expects((hit.explanation?.parts.length ?? 0) > 0, "an explanation with parts", hit);
       const [bare] = await service.searchMemory({ query });
       assert.equal(bare?.neighbours, undefined);
       assert.equal(bare?.explanation, undefined);
@@ -574,7 +583,7 @@ export const sessionServiceLaws: readonly Law<OpenService>[] = inWords([
     async holds(open) {
       const { service, sessionId } = await remembering(await open());
       const [first, ...rest] = await service.listMemory({});
-      assert.ok(first);
+      expects(first, "an entry", first);
       assert.deepEqual(
         [first, ...rest].map(({ content }) => content),
         [...REMEMBERED, ...SHOWN],
@@ -596,20 +605,24 @@ export const sessionServiceLaws: readonly Law<OpenService>[] = inWords([
     async holds(open) {
       const { service, sessionId } = await remembering(await open());
       const [, port] = await service.listMemory({});
-      assert.ok(port);
+      expects(port, "an entry with the port", port);
       const log = `${sessionId}:1`;
       const receipt = await service.forgetMemory({ ids: [port.id, "no such id", log] });
       assert.equal(receipt.forgotten, 1);
       assert.deepEqual(receipt.remaining, []);
       const query = "staging port 7443";
-      assert.ok(
-        (await service.searchMemory({ query })).every((hit) => !hit.content.includes("7443")),
-      );
-      assert.ok(
-        (await service.searchHistory({ query })).every((hit) => !hit.content.includes("7443")),
-      );
       const { history } = await service.read({ sessionId });
-      assert.ok(!JSON.stringify(history).includes("7443"));
+      for (const left of [
+        await service.searchMemory({ query }),
+        await service.searchHistory({ query }),
+        history,
+      ]) {
+        expects(
+          !JSON.stringify(left).includes("7443"),
+          "nothing that has the forgotten 7443",
+          left,
+        );
+      }
       assert.equal((await service.memoryStats({})).entries, 7);
       assert.equal((await service.searchHistory({ query: "lighthouse" })).length, 2);
       assert.equal((await service.startTurn({ sessionId, prompt: "go on" })).text, "ok");
@@ -635,7 +648,7 @@ export const sessionServiceLaws: readonly Law<OpenService>[] = inWords([
       for (const prompt of [said, `Light the lamp. ${LONG}`, "the last one"]) {
         await service.startTurn({ sessionId, prompt });
       }
-      assert.ok((await service.compact({ sessionId })).compacted);
+      await assertCompacts(service, sessionId);
       const [landlord] = await service.listMemory({});
       const { forgotten, remaining, cleaned, notCleaned } = await service.forgetMemory({
         ids: [landlord?.id ?? ""],
@@ -643,7 +656,7 @@ export const sessionServiceLaws: readonly Law<OpenService>[] = inWords([
       assert.deepEqual({ forgotten, remaining }, { forgotten: 1, remaining: [] });
       const places = cleaned.map(({ place }) => place);
       for (const place of ["log", "message", "summary", "window", "memory", "index"] as const) {
-        assert.ok(places.includes(place), place);
+        expects(places.includes(place), `${place} among the cleaned places`, places);
       }
       assert.deepEqual(
         notCleaned.map(({ place }) => place),
@@ -679,7 +692,7 @@ export const sessionServiceLaws: readonly Law<OpenService>[] = inWords([
         await service.startTurn({ sessionId, prompt });
       }
       const first = await service.compact({ sessionId, instructions: "Keep the fox." });
-      assert.ok(first.compacted);
+      expects(first.compacted, "a compaction", first);
       assert.equal(first.discardedMessages, 4);
       assert.equal((await service.compact({ sessionId })).compacted, false);
     },
@@ -708,7 +721,7 @@ export const sessionServiceLaws: readonly Law<OpenService>[] = inWords([
       const begun = await first.context({ sessionId });
       const done = await first.appendMessages({ sessionId, messages: ASKED });
       assert.deepEqual([done.sessionId, done.added, done.turns], [sessionId, ASKED.length, 2]);
-      assert.ok(done.historyTokens > 0);
+      expects(done.historyTokens > 0, "a history of some tokens", done.historyTokens);
       const { history, turns, usage } = await first.read({ sessionId });
       assert.equal(turns, 2);
       assert.equal(usage.outputTokens, 0);
@@ -725,7 +738,12 @@ export const sessionServiceLaws: readonly Law<OpenService>[] = inWords([
         appended.map(({ turn }) => turn),
         [0, 0, 0, 0, 1],
       );
-      assert.ok((await first.context({ sessionId })).usedTokens > begun.usedTokens);
+      const { usedTokens } = await first.context({ sessionId });
+      expects(
+        usedTokens > begun.usedTokens,
+        `more than ${begun.usedTokens} tokens in use`,
+        usedTokens,
+      );
       const [found] = await first.searchMemory({ query: "which harbour does the barge moor in" });
       assert.equal(found?.id, `${sessionId}:${done.messages[0]}`);
       const [logged] = await first.searchHistory({ query: "berth twelve" });
@@ -749,7 +767,7 @@ export const sessionServiceLaws: readonly Law<OpenService>[] = inWords([
       const done = await first.appendMessages(batch);
       assert.deepEqual(await first.appendMessages(batch), { ...done, added: 0 });
       const [again] = ASKED;
-      assert.ok(again);
+      expects(again, "a message to append again", again);
       const next = await first.appendMessages({ sessionId, messages: [again], key: "run 2" });
       assert.equal(next.added, 1);
       await first.close();
@@ -771,7 +789,7 @@ export const sessionServiceLaws: readonly Law<OpenService>[] = inWords([
       const { sessionId } = await service.createSession({});
       const before = await service.read({ sessionId });
       const [user, call, results] = ASKED;
-      assert.ok(user && call && results);
+      expects(user && call && results, "three messages", [user, call, results]);
       const batches: readonly (readonly [RegExp, readonly Message[]])[] = [
         [/the next message has no result of it/, [user, call]],
         [/which the message before does not make/, [user, results]],
@@ -811,9 +829,15 @@ export const sessionServiceLaws: readonly Law<OpenService>[] = inWords([
       assert.equal((await service.context({ sessionId })).compaction?.tokensLeft, 0);
       await service.startTurn({ sessionId, prompt: "and now?" });
       const after = await service.read({ sessionId });
-      assert.ok(after.compactions > 0 && after.historyTokens < grown.historyTokens);
+      expects(after.compactions > 0, "a compaction", after.compactions);
+      expects(
+        after.historyTokens < grown.historyTokens,
+        `fewer than ${grown.historyTokens} tokens`,
+        after.historyTokens,
+      );
       const found = await service.searchMemory({ query: "harbour four" });
-      assert.ok(found.some(({ content }) => content === "Harbour four is noted."));
+      const isNoted = found.some(({ content }) => content === "Harbour four is noted.");
+      expects(isNoted, 'a result "Harbour four is noted."', found);
     },
   },
   {
@@ -927,18 +951,24 @@ export const sessionServiceLaws: readonly Law<OpenService>[] = inWords([
       });
       const view = await second.read({ sessionId });
       assert.equal(view.task.goal, "Count foxes.");
-      assert.ok(view.compactions > 0);
+      expects(view.compactions > 0, "a compaction", view.compactions);
       await assertWholeCalls(second, sessionId);
       const pinned = view.history.filter(({ pinned }) => pinned);
       assert.deepEqual(pinned, [{ ...results, pinned: true }]);
-      assert.ok((await second.context({ sessionId })).parts.some(isShown));
+      const { parts } = await second.context({ sessionId });
+      expects(parts.some(isShown), "a part of the context that shows the pin", parts);
       await second.unpin({ sessionId, message: results?.id ?? 0 });
       for (const prompt of ["four", "five", "six", "seven"]) {
         await second.startTurn({ sessionId, prompt });
       }
       const after = await second.read({ sessionId });
-      assert.ok(after.compactions > view.compactions);
-      assert.ok(!after.history.some(({ id }) => id === results?.id));
+      expects(
+        after.compactions > view.compactions,
+        `more than ${view.compactions} compactions`,
+        after.compactions,
+      );
+      const stays = after.history.some(({ id }) => id === results?.id);
+      expects(!stays, "a history without the message that is no longer pinned", after.history);
       assert.deepEqual((await second.pins({ sessionId })).pins, []);
     },
   },
@@ -997,7 +1027,11 @@ export const sessionServiceLaws: readonly Law<OpenService>[] = inWords([
       const gone = await assertCode(pin({ message: 4 }), "MESSAGE_NOT_IN_HISTORY");
       assert.match(gone.hint, /search/);
       const pins = await pin({ position: history.length - 1 });
-      assert.ok(pins.tokens > 0 && pins.tokens <= pins.tokensMax);
+      expects(
+        pins.tokens > 0 && pins.tokens <= pins.tokensMax,
+        `1 to ${pins.tokensMax} tokens of pins`,
+        pins.tokens,
+      );
       assert.deepEqual(await pin({ position: history.length - 1 }), pins);
       assert.deepEqual(await service.pins({ sessionId }), pins);
     },
@@ -1018,9 +1052,13 @@ export const sessionServiceLaws: readonly Law<OpenService>[] = inWords([
       const sum = (values: readonly number[]) => values.reduce((total, each) => total + each, 0);
       assert.equal(sum(view.parts.map(({ tokens }) => tokens)), view.usedTokens);
       assert.equal(sum(view.parts.map(({ messages }) => messages)), history.length);
-      assert.ok(view.usedTokens > historyTokens);
+      expects(
+        view.usedTokens > historyTokens,
+        `more than the history's ${historyTokens} tokens`,
+        view.usedTokens,
+      );
       assert.equal(view.threshold, 5000);
-      assert.ok(view.lastInputTokens > 0);
+      expects(view.lastInputTokens > 0, "the input tokens of the last call", view.lastInputTokens);
       assert.deepEqual(
         [view.compaction?.due, view.compaction?.messagesLeft, view.compaction?.callsLeft],
         [false, 7, 0],
@@ -1038,7 +1076,8 @@ export const sessionServiceLaws: readonly Law<OpenService>[] = inWords([
       for (let turn = 0; turn < 7; turn += 1) {
         await service.startTurn({ sessionId, prompt: `Question ${turn} about topic${turn}x` });
       }
-      assert.ok((await service.read({ sessionId })).compactions > 1);
+      const { compactions } = await service.read({ sessionId });
+      expects(compactions > 1, "more than one compaction", compactions);
       await assertNothingLost(service, sessionId);
     },
   },
@@ -1056,9 +1095,9 @@ export const sessionServiceLaws: readonly Law<OpenService>[] = inWords([
       const second = await (await open())({ ...setup, replies: ["it is late"] });
       const [approval, ...others] = await second.listApprovals({});
       assert.deepEqual(others, []);
-      assert.ok(approval);
+      expects(approval, "a call that waits for approval", approval);
       const { approvalId, requestedAt, ...rest } = approval;
-      assert.ok(Date.parse(requestedAt) > 0);
+      expects(Date.parse(requestedAt) > 0, "a date and time", requestedAt);
       assert.deepEqual(rest, {
         sessionId,
         toolUseId: "a",
@@ -1183,10 +1222,13 @@ export const sessionServiceLaws: readonly Law<OpenService>[] = inWords([
       );
       assert.equal((await service.readKnowledge({ knowledgeId })).usedAt, undefined);
       const hits = await service.searchMemory({ query: "yarn" });
-      assert.ok((await service.readKnowledge({ knowledgeId })).usedAt);
-      assert.ok(hits.some(({ content }) => content === "Always use yarn."));
+      const used = await service.readKnowledge({ knowledgeId });
+      expects(used.usedAt, "the time when it was last used", used);
+      const isFound = hits.some(({ content }) => content === "Always use yarn.");
+      expects(isFound, 'a result "Always use yarn."', hits);
       const { sessionId } = await service.createSession({});
-      assert.ok((await systemPrompt(service, sessionId)).includes(made.addendum));
+      const prompt = await systemPrompt(service, sessionId);
+      expects(prompt.includes(made.addendum), `a system prompt with "${made.addendum}"`, prompt);
       await service.forgetKnowledge({ knowledgeId });
       await assertCode(service.readKnowledge({ knowledgeId }), "KNOWLEDGE_NOT_FOUND");
       const left = await service.listKnowledge({});
@@ -1256,7 +1298,7 @@ async function assertCode(promise: Promise<unknown>, code: ErrorCode): Promise<S
   try {
     await promise;
   } catch (error) {
-    assert.ok(SessionError.is(error), `not a SessionError: ${error}`);
+    expects(SessionError.is(error), `a SessionError ${code}`, error);
     assert.equal(error.code, code);
     return error;
   }
@@ -1293,14 +1335,21 @@ async function assertNothingLost(service: SessionService, sessionId: string): Pr
     const event = payload as DurableEvent;
     const logged = assembler.push({ event_id, timestamp_ms, seq, event, schema_version: 1 });
     if (!logged || held.has(logged.id)) continue;
-    assert.ok(spans.some(({ from, to }) => from <= logged.id && logged.id <= to));
+    const isCovered = spans.some(({ from, to }) => from <= logged.id && logged.id <= to);
+    expects(isCovered, `the message ${logged.id} in the history, or in a discarded span`, spans);
     const query = indexableText(logged.message).slice(0, 60);
     if (query === "") continue;
     const remembered = await service.searchMemory({ query, sessionId, limit: 100 });
-    assert.ok(remembered.some(({ content }) => content.startsWith(query)));
+    const isRemembered = remembered.some(({ content }) => content.startsWith(query));
+    expects(isRemembered, `a memory that begins with "${query}"`, remembered);
     const found = await service.searchHistory({ query, sessionId, limit: 100 });
-    assert.ok(found.length > 0);
+    expects(found.length > 0, `a result of a search in the log for "${query}"`, found);
   }
+}
+
+async function assertCompacts(service: SessionService, sessionId: string): Promise<void> {
+  const outcome = await service.compact({ sessionId });
+  expects(outcome.compacted, "a compaction", outcome);
 }
 
 async function assertWholeCalls(service: SessionService, sessionId: string): Promise<void> {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import type { NewEvent } from "../core/event.ts";
 import { SessionState } from "../core/session-state.ts";
 import type { Stores } from "../core/stores.ts";
-import { inWords, type Law } from "./law.ts";
+import { expects, inWords, type Law } from "./law.ts";
 
 /** What `forUser` of stores promises. A law that opens twice expects two sets of stores on the same data. */
 export const usersLaws: readonly Law<Stores>[] = inWords([
@@ -34,8 +34,10 @@ export const usersLaws: readonly Law<Stores>[] = inWords([
       await fill(ada);
       await fill(bob);
       const owner = (id: string) => ({ id, host: "here", pid: 1 });
-      assert.ok(await ada.sessions.acquire("s", owner("one"), 60_000));
-      assert.ok(await bob.sessions.acquire("s", owner("other"), 60_000));
+      const first = await ada.sessions.acquire("s", owner("one"), 60_000);
+      expects(first, "a lease of the first user's session", first);
+      const second = await bob.sessions.acquire("s", owner("other"), 60_000);
+      expects(second, "a lease of the second user's session of the same id", second);
       await ada.events.saveCheckpoint("files", 7);
       assert.equal(await bob.events.checkpoint("files"), 0);
       await deleteAll(bob);
