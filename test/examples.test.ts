@@ -79,5 +79,6 @@ test("every example is run here", () => {
     "02-compact-any-history.ts",
     "03-learn-from-a-refusal.ts",
     "04-write-a-store.ts",
+    "05-many-users.ts",
   ]);
 });

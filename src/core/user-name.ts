@@ -15,8 +15,10 @@ export const USER_NAME_PROBLEM = "must not have control characters or broken cha
  * @throws SessionError `INVALID_PARAMS`
  */
 export function requireUserName(user: string): string {
-  if (USER_NAME.test(user) && user.length <= USER_CHARACTERS_MAX) return user;
-  throw new SessionError("INVALID_PARAMS", {
-    message: `user: a name of 1 to ${USER_CHARACTERS_MAX} characters, which ${USER_NAME_PROBLEM}.`,
-  });
+  const isRightSize = user.length > 0 && user.length <= USER_CHARACTERS_MAX;
+  if (isRightSize && USER_NAME.test(user)) return user;
+  const problem = isRightSize
+    ? USER_NAME_PROBLEM
+    : `must have 1 to ${USER_CHARACTERS_MAX} characters`;
+  throw new SessionError("INVALID_PARAMS", { message: `user: ${problem}.` });
 }

@@ -51,7 +51,7 @@ export function scoreOf(relevance: number, question: Question): number {
 }
 
 /** The least score of an entry that has all words of the question: more than any floor. */
-export const COMPLETE_SCORE = 0.5;
+const COMPLETE_SCORE = 0.5;
 
 /** The relevance of which `scoreOf` makes `COMPLETE_SCORE`. */
 export function completeRelevance(question: Question): number {

@@ -147,7 +147,7 @@ export const SESSION_OF_NUMBER = `${SESSION} AND number = ?`;
 export const SESSION_NUMBER = "SELECT number FROM memory_session WHERE namespace = ? AND id = ?";
 export const SESSIONS_BEHIND = `SELECT count(*) AS count, coalesce(max(number), 0) AS last FROM memory_session
   WHERE namespace = ? AND number > ?`;
-export const LABEL = "SELECT number, text, uses FROM memory_label WHERE namespace = ?";
+const LABEL = "SELECT number, text, uses FROM memory_label WHERE namespace = ?";
 export const labelOf = reader<LabelRow>("number", "text", "uses");
 export const LABEL_OF_TEXT = `${LABEL} AND text = ?`;
 export const LABELS_AFTER = `${LABEL} AND number > ?`;
