@@ -15,7 +15,14 @@ test("every type in a public declaration is exported from its door, or from rkat
   const folder = mkdtempSync(join(tmpdir(), "rkat-types-"));
   try {
     const tsc = "node_modules/typescript/bin/tsc";
-    execFileSync(process.execPath, [tsc, "-p", "tsconfig.build.json", "--outDir", folder]);
+    execFileSync(process.execPath, [
+      tsc,
+      "-p",
+      "tsconfig.build.json",
+      "--noCheck",
+      "--outDir",
+      folder,
+    ]);
     const declarations = new Declarations();
     const main = declarations.exportsOf(join(folder, "index.d.ts"));
     const options = main.find(({ name }) => name === "CompactHistoryOptions") as Place;
