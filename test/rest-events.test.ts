@@ -146,7 +146,7 @@ describe("the events of a session", () => {
   });
 
   test("are no longer kept for a reader that takes nothing for too long", async () => {
-    const limits = { streams: 1, stallMs: 50 };
+    const limits = { streamsMax: 1, stallMs: 50 };
     const { url, service } = await serve({}, { limits }, chatterbox);
     const { sessionId } = await service.createSession({});
     const events = `${url}/sessions/${sessionId}/events?after_seq=0`;

@@ -186,7 +186,7 @@ describe("what may be asked", () => {
     ["JSON, compressed", "{}", { "content-encoding": "gzip" }, 415],
     ["too much", JSON.stringify({ system_prompt: "x".repeat(2000) }), {}, 413],
   ] as const)("a body with %s is refused", async (_, body, headers, status) => {
-    const { ask } = await open({ limits: { bodyBytes: 1000 + 2e5 * Number(status === 400) } });
+    const { ask } = await open({ limits: { bodyBytesMax: 1000 + 2e5 * Number(status === 400) } });
     const response = await ask("/sessions", {
       method: "POST",
       body,
@@ -197,7 +197,7 @@ describe("what may be asked", () => {
   });
 
   test("a body that does not say how long it is, is received up to the limit", async () => {
-    const { ask } = await open({ limits: { bodyBytes: 1000 } });
+    const { ask } = await open({ limits: { bodyBytesMax: 1000 } });
     let sent = 0;
     const body = new ReadableStream({
       pull(controller) {
@@ -212,7 +212,7 @@ describe("what may be asked", () => {
   });
 
   test("all bodies together are received up to a limit", async () => {
-    const { ask } = await open({ limits: { allBodiesBytes: 1000 } });
+    const { ask } = await open({ limits: { allBodiesBytesMax: 1000 } });
     const endless = () => {
       const { readable, writable } = new TransformStream();
       void writable.getWriter().write(new Uint8Array(600));
@@ -253,7 +253,7 @@ describe("what may be asked", () => {
 describe("how much may be asked", () => {
   test("more turns than may run are refused, with the time to come back", async () => {
     const { service, url } = await serve([{ text: "slow", delayMs: 60_000 }], {
-      limits: { turns: 1 },
+      limits: { turnsMax: 1 },
     });
     const client = connectRest({ url });
     const [a, b] = [await client.createSession({}), await client.createSession({})];
@@ -270,7 +270,7 @@ describe("how much may be asked", () => {
   });
 
   test("more streams than may be open are refused, until one is closed", async () => {
-    const { service, url } = await serve([], { limits: { streams: 1 } });
+    const { service, url } = await serve([], { limits: { streamsMax: 1 } });
     const { sessionId } = await service.createSession({});
     const events = `${url}/sessions/${sessionId}/events`;
     const leave = new AbortController();

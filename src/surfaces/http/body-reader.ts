@@ -4,9 +4,9 @@ import { brokenLimit, type JsonLimits } from "./json-shape.ts";
 
 export interface BodyLimits {
   /** Bytes of one body. Default 8 MiB. */
-  readonly bodyBytes: number;
+  readonly bodyBytesMax: number;
   /** Bytes of all bodies that are being received at once. Default 128 MiB. */
-  readonly allBodiesBytes: number;
+  readonly allBodiesBytesMax: number;
 }
 
 const JSON_LIMITS: JsonLimits = { depth: 100, values: 500_000 };
@@ -33,17 +33,17 @@ export class BodyReader {
   }
 
   async #receive({ body, headers }: Request): Promise<Uint8Array> {
-    const { bodyBytes, allBodiesBytes } = this.#limits;
-    const tooLarge = () => notValid(413, `The body has more than ${bodyBytes} bytes.`);
-    if (Number(headers.get("content-length")) > bodyBytes) throw tooLarge();
+    const { bodyBytesMax, allBodiesBytesMax } = this.#limits;
+    const tooLarge = () => notValid(413, `The body has more than ${bodyBytesMax} bytes.`);
+    if (Number(headers.get("content-length")) > bodyBytesMax) throw tooLarge();
     const chunks: Uint8Array[] = [];
     let size = 0;
     try {
       for await (const chunk of chunksOf(body)) {
         size += chunk.length;
         this.#receiving += chunk.length;
-        if (size > bodyBytes) throw tooLarge();
-        if (this.#receiving > allBodiesBytes) {
+        if (size > bodyBytesMax) throw tooLarge();
+        if (this.#receiving > allBodiesBytesMax) {
           throw unavailable("The server is receiving too much data at once.");
         }
         chunks.push(chunk);

@@ -45,8 +45,8 @@ export class McpHttpApp {
   readonly #modern: McpHttpHandler;
   readonly #sessions: TransportSessions;
   readonly #bodies = new BodyReader({
-    bodyBytes: BODY_BYTES_MAX,
-    allBodiesBytes: ALL_BODIES_BYTES_MAX,
+    bodyBytesMax: BODY_BYTES_MAX,
+    allBodiesBytesMax: ALL_BODIES_BYTES_MAX,
   });
   #exchanges = 0;
 

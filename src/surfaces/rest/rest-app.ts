@@ -34,8 +34,8 @@ export function createRestApp(options: RestOptions): RestApp {
   const onError = options.onError ?? warn;
   const limits = { ...DEFAULT_LIMITS, ...options.limits };
   const bodies = new BodyReader(limits);
-  const turns = new RunningTurns(limits.turns);
-  const streams = new OpenStreams(limits.streams);
+  const turns = new RunningTurns(limits.turnsMax);
+  const streams = new OpenStreams(limits.streamsMax);
   const openApi = openApiDocument({ version, token: (token ?? userTokens) !== undefined });
   let draining = false;
 

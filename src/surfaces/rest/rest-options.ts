@@ -15,9 +15,9 @@ export interface RestOptions extends NameOptions, TokenOptions {
 
 export interface RestLimits extends BodyLimits {
   /** Running turns and compactions at once. Default 512. */
-  readonly turns: number;
+  readonly turnsMax: number;
   /** Open event streams at once, those of turns included. Default 2048. */
-  readonly streams: number;
+  readonly streamsMax: number;
   /** A quiet event stream gets a heartbeat after this time. Default 15 000. */
   readonly heartbeatMs: number;
   /** An event stream ends when its reader takes nothing for this time. Default 120 000. */
@@ -25,10 +25,10 @@ export interface RestLimits extends BodyLimits {
 }
 
 export const DEFAULT_LIMITS: RestLimits = {
-  bodyBytes: 8 * 1024 * 1024,
-  allBodiesBytes: 128 * 1024 * 1024,
-  turns: 512,
-  streams: 2048,
+  bodyBytesMax: 8 * 1024 * 1024,
+  allBodiesBytesMax: 128 * 1024 * 1024,
+  turnsMax: 512,
+  streamsMax: 2048,
   heartbeatMs: 15_000,
   stallMs: 120_000,
 };

@@ -55,7 +55,7 @@ export function serveCommand(program: Command, context: CliContext): void {
               version,
               port,
               host,
-              limits: given({ turns: maxTurns }),
+              limits: given({ turnsMax: maxTurns }),
               ...given({ token, userTokens, hosts: allowHost, cors }),
               onError: (error) => void printFailure(terminal, SessionError.from(error)),
             });
