@@ -1,15 +1,18 @@
 import { type CompactHistoryOptions, compactHistory } from "../compaction/compact-history.ts";
+import { DefaultCompactor } from "../compaction/default-compactor.ts";
 import type { EngineCompactor } from "../core/compactor.ts";
 import { errorText, SessionError } from "../core/errors.ts";
 import type { DurableEvent } from "../core/event.ts";
 import type { LanguageModel } from "../core/language-model.ts";
-import { indexableText } from "../core/message.ts";
+import { indexableText, type Message } from "../core/message.ts";
 import type { SessionState } from "../core/session-state.ts";
+import { estimateTokens } from "../core/tokens.ts";
 import { addUsage, NO_USAGE, type Usage } from "../core/usage.ts";
 import { callModel } from "./call-model.ts";
 import { type CompactionEnd, compactionEnd } from "./compaction-end.ts";
 import { compactionContext, historyRoom, requestTokens } from "./request-size.ts";
 import type { RetryPolicy } from "./retry.ts";
+import type { Prompt } from "./run-events.ts";
 import { supersededMessages } from "./superseded-messages.ts";
 import type { ToolSet } from "./tool-set.ts";
 import type { TurnLog } from "./turn-log.ts";
@@ -62,6 +65,35 @@ export async function compactIfDue(
   const due = compactor.shouldCompact(compactionContext(log.state, compactor, model, tools));
   if (!due) return NO_USAGE;
   return (await runCompaction(log, parts, { why: "threshold" }, signal)).usage;
+}
+
+/** The prompt counts twice, because its estimate may be too low. */
+const PROMPT_FACTOR = 2;
+
+/**
+ * Whether a compaction may be due once the prompt is in the history. When in doubt, it may. A
+ * caller's own compactor is not asked: it is promised one question for each call of the model.
+ */
+export function mayBeDue(
+  state: SessionState,
+  { content, context }: Prompt,
+  { compaction: { compactor }, model, tools }: CompactionDeps,
+): boolean {
+  if (!(compactor instanceof DefaultCompactor)) return true;
+  const now = compactionContext(state, compactor, model, tools);
+  const added: readonly Message[] = [...context, { role: "user", content }];
+  const counted = Math.max(
+    1,
+    now.estimatedHistoryTokens / Math.max(1, requestTokens(state, tools)),
+  );
+  const tokens = (estimateTokens(added) * PROMPT_FACTOR + state.working.taskTokens) * counted;
+  const { looseMessages } = now;
+  return compactor.shouldCompact({
+    ...now,
+    messageCount: now.messageCount + added.length,
+    estimatedHistoryTokens: now.estimatedHistoryTokens + tokens,
+    ...(looseMessages === undefined ? {} : { looseMessages: looseMessages + added.length }),
+  });
 }
 
 /**

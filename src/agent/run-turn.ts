@@ -15,6 +15,7 @@ import type { RetryPolicy } from "./retry.ts";
 import {
   type AgentCompaction,
   compactIfDue,
+  mayBeDue,
   overflowEvent,
   requirePromptFits,
   runCompaction,
@@ -121,8 +122,30 @@ class Run {
     const { log } = this.#options;
     // Allowed calls still run. The new prompt denies the unanswered ones.
     await runTools(log.state.openCalls, this.#tools, supersede);
-    await log.commit(openingEvents(log.state.id, prompt));
-    return await this.#loop();
+    const opening = openingEvents(log.state.id, prompt);
+    if (!this.#callsAtOnce(prompt)) {
+      await log.commit(opening);
+      return await this.#loop();
+    }
+    // One batch instead of two: each takes its time to get to the disk.
+    await log.commit([...opening, this.#started()]);
+    return await this.#loop({ isStarted: true });
+  }
+
+  /** Whether nothing can come between the prompt and the first call of the model. */
+  #callsAtOnce(prompt: Prompt): boolean {
+    const { budget, compaction } = this.#options;
+    if (this.#stop.signal.aborted || this.#budget.exhausted || budget.maxModelCalls === 0)
+      return false;
+    return (
+      !compaction || !mayBeDue(this.#options.log.state, prompt, { ...this.#options, compaction })
+    );
+  }
+
+  #started(): DurableEvent {
+    const turn_number = this.#calls;
+    this.#calls += 1;
+    return { type: "turn_started", turn_number };
   }
 
   async #goOn(): Promise<TurnEnd> {
@@ -144,7 +167,11 @@ class Run {
     return { ...this.#options, budget: this.#budget, signal: this.#stop.signal };
   }
 
-  async #loop(): Promise<TurnEnd> {
+  async #loop({ isStarted = false } = {}): Promise<TurnEnd> {
+    if (isStarted) {
+      const end = await this.#step();
+      if (end) return end;
+    }
     const { log, budget, compaction } = this.#options;
     for (;;) {
       this.#stop.signal.throwIfAborted();
@@ -155,13 +182,21 @@ class Run {
         this.#spend(paid);
         if (await this.#isSpent()) return "budget_exhausted";
       }
-      const reply = await this.#callModel();
-      if (!reply) return "budget_exhausted";
-      const calls = await this.#record(reply);
-      if (calls.length > 0) {
-        if (!(await runTools(calls, this.#tools))) return await this.#pause();
-      } else if (this.#isEnded) return turnEnd(reply);
+      await log.commit([this.#started()]);
+      const end = await this.#step();
+      if (end) return end;
     }
+  }
+
+  /** Calls the model, and runs the tools that it calls. Returns how the turn ends, if it does. */
+  async #step(): Promise<TurnEnd | undefined> {
+    const reply = await this.#callModel();
+    if (!reply) return "budget_exhausted";
+    const calls = await this.#record(reply);
+    if (calls.length > 0) {
+      if (!(await runTools(calls, this.#tools))) return await this.#pause();
+    } else if (this.#isEnded) return turnEnd(reply);
+    return undefined;
   }
 
   /** Tells what is due to be told of the budget, and whether it is used up. */
@@ -178,8 +213,6 @@ class Run {
    */
   async #callModel(): Promise<ModelReply | undefined> {
     const { log, compaction } = this.#options;
-    await log.commit([{ type: "turn_started", turn_number: this.#calls }]);
-    this.#calls += 1;
     for (let tries = 0; ; tries += 1) {
       try {
         return await this.#attempt();
