@@ -1,5 +1,6 @@
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
+import { text } from "node:stream/consumers";
 import { stripTerminalSequences } from "@earendil-works/pi-tui";
 import { expect, onTestFinished, test } from "vitest";
 import { RKAT } from "./support/built-package.ts";
@@ -28,6 +29,40 @@ test("each line is a prompt of one session, and a line that ends with a backslas
   expect({ code, stdout }).toEqual({ code: 0, stdout: "Hello, Ada.\nBoth lines.\n" });
   expect(JSON.stringify(provider.requests.at(-1)?.body)).toContain("one\\ntwo");
   expect(await project.json(["sessions", "list", "--json"])).toMatchObject([{ turns: 2 }]);
+});
+
+test("a file as input is read as a pipe is, and /dev/null ends the chat at once", async () => {
+  const provider = await scriptedProvider(["Hello, Ada."], async () => {});
+  const project = await Project.open({ provider });
+  project.write("prompts.txt", "hello\n");
+  for (const [file, answer] of [
+    ["prompts.txt", "Hello, Ada.\n"],
+    ["/dev/null", ""],
+  ] as const) {
+    const child = spawn("sh", ["-c", `exec "$0" "$1" chat < ${file}`, process.execPath, RKAT], {
+      cwd: project.folder,
+      env: project.env,
+    });
+    const [stdout, stderr, [code]] = await Promise.all([
+      text(child.stdout),
+      text(child.stderr),
+      once(child, "close"),
+    ]);
+    expect({ file, stdout, stderr, code }).toEqual({
+      file,
+      stdout: answer,
+      stderr: "",
+      code: 0,
+    });
+  }
+});
+
+test("/context and `rkat sessions context` count the same tools", async () => {
+  const { stdout, project } = await chatWith(["hello", "/context"], ["Hello."]);
+  const tokens = (shown: string) => /tool definitions\s+(\S+)/.exec(shown)?.[1];
+  const command = await project.rkat(["sessions", "context", "last"]);
+  expect(tokens(stdout)).toMatch(/\d/);
+  expect(tokens(command.stdout)).toBe(tokens(stdout));
 });
 
 test("commands alone create no session", async () => {
@@ -180,6 +215,12 @@ test.skipIf(!hasScript)(
     expect(written.lastIndexOf("\u001b[?25h")).toBeGreaterThan(written.lastIndexOf("\u001b[?25l"));
   },
 );
+
+test.skipIf(!hasScript)("`rkat` alone prints the help", async () => {
+  const rkat = await chatOnTerminal(await Project.open(), {}, `"${process.execPath}" "${RKAT}"`);
+  await rkat.sees("Usage: rkat");
+  expect((await rkat.ends()).code).toBe(0);
+});
 
 test.skipIf(!hasScript)(
   "with NO_COLOR there are no colours, and a dumb terminal is sent no control sequences at all",

@@ -1,4 +1,4 @@
-import { spawn } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -263,6 +263,13 @@ test("`completion` writes a script for each shell, and `complete --` says what c
     expect(code).toBe(0);
     expect(stdout).toContain("rkat complete --");
   }
+  const { stdout: script } = await project.rkat(["completion", "bash"]);
+  project.write("completion.bash", script);
+  const twice = spawnSync("bash", ["-c", "source ./completion.bash; source ./completion.bash"], {
+    cwd: project.folder,
+    encoding: "utf8",
+  });
+  expect({ status: twice.status, stderr: twice.stderr }).toEqual({ status: 0, stderr: "" });
   const after = async (...words: string[]) =>
     (await project.rkat(["complete", "--", ...words])).stdout
       .split("\n")

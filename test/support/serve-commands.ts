@@ -55,7 +55,7 @@ function prepare({ args, folder, env, stdin }: CommandRequest): void {
   process.removeAllListeners("warning");
   for (const listener of nodeListeners) process.on("warning", listener);
   Object.assign(console, { log, info, debug });
-  replaceStream("stdin", Object.assign(Readable.from([Buffer.from(stdin)]), { unref() {} }));
+  replaceStream("stdin", Readable.from([Buffer.from(stdin)]));
   replaceStream(
     "stdout",
     output((stdout) => ({ stdout })),

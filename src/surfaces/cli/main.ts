@@ -6,8 +6,10 @@ import { loadMemoryCommand } from "./commands/memory/memory-command.ts";
 import { exitCodeOf, failureJson, printEnd, printFailure } from "./terminal/print.ts";
 
 /** Runs one command line and returns the exit code of the process. */
-export async function main(args: readonly string[], context: CliContext): Promise<number> {
-  const { stdout, stderr } = context.terminal;
+export async function main(given: readonly string[], context: CliContext): Promise<number> {
+  const { stdin, stdout, stderr } = context.terminal;
+  // A person who types `rkat` alone looks for what it can do. A script pipes a prompt in.
+  const args = given.length === 0 && stdin.isTerminal ? ["--help"] : given;
   const form = scriptForm(args);
   const program = await createProgram(args, context);
   try {
@@ -129,6 +131,7 @@ async function createProgram(args: readonly string[], context: CliContext): Prom
   if (needsCompletion(args)) {
     const { default: tab } = await import("@bomb.sh/tab/commander");
     tab(program, { completionCommandName: "completion" });
+    makeSourceable(program, context);
   }
   return program.addHelpText("after", EXAMPLES);
 }
@@ -140,6 +143,20 @@ async function createProgram(args: readonly string[], context: CliContext): Prom
 function needsCompletion([first = "help", next]: readonly string[]): boolean {
   if (first === "complete") return next === "--";
   return ["completion", "help", "-h", "--help"].includes(first);
+}
+
+/** The library's script has `readonly` variables, with which a shell that reads it twice reports errors. */
+function makeSourceable(program: Command, { terminal }: CliContext): void {
+  const { log } = console;
+  const completion = program.commands.find((command) => command.name() === "completion");
+  completion
+    ?.hook("preAction", () => {
+      console.log = (script: string) =>
+        void terminal.stdout.write(`${script.replaceAll(/^readonly /gm, "")}\n`);
+    })
+    .hook("postAction", () => {
+      console.log = log;
+    });
 }
 
 function helpOf(program: Command, names: readonly string[]): Command {

@@ -36,7 +36,10 @@ export function processTerminal(): Terminal {
         process.on("SIGINT", listener);
         return () => process.off("SIGINT", listener);
       },
-      release: () => void process.stdin.unref(),
+      release() {
+        // A file has no `unref`, and does not keep the process running.
+        if ("unref" in process.stdin) process.stdin.unref();
+      },
     }),
     takeScreen,
   };

@@ -9,9 +9,10 @@ import { renderContext } from "../../render/render-context.ts";
 import { renderSession, renderSessionList } from "../../render/render-sessions.ts";
 import { styleFor } from "../../render/style.ts";
 import { printJson } from "../../terminal/print.ts";
-import { sessionCommand, withSession } from "../find-session.ts";
+import { findSession, sessionCommand, withSession } from "../find-session.ts";
 import { countFlag, labelFlag } from "../flags.ts";
-import { withService } from "../with-service.ts";
+import { toolsOf } from "../on-approval.ts";
+import { useOpened, withService, workspaceOf } from "../with-service.ts";
 
 const LIMIT_DEFAULT = 20;
 
@@ -76,14 +77,19 @@ export function contextCommand(sessions: Command, context: CliContext): void {
     "what takes how many tokens of the context window",
   )
     .option("--json", "for scripts")
-    .action((name: string, { json }: { json?: true }) =>
-      withSession(context, command, name, async (service, sessionId) => {
+    .action(async (name: string, { json }: { json?: true }) => {
+      const workspace = await workspaceOf(context, command);
+      // With the tools of a chat, because their definitions take room.
+      const tools = toolsOf({}, workspace.config);
+      const opened = await context.engine.openService(workspace, "existing", tools);
+      await useOpened(opened, async (service) => {
+        const sessionId = await findSession(service, name, { includeArchived: true });
         const view = await service.context({ sessionId });
         if (json) return await printJson(terminal.stdout, toWire(contextView, view));
         const style = styleFor(terminal.stdout, terminal.env);
         await terminal.stdout.write(renderContext(view, style, terminal.stdout.columns));
-      }),
-    );
+      });
+    });
 }
 
 /** `rkat sessions events`. */
