@@ -1,10 +1,11 @@
 /**
  * `npm start`: replays a recorded working session through a window that is much
- * too small for it, shows each compaction, and then asks memory for what was discarded
- * the window. No key, no network.
+ * too small for it, shows each compaction, and then asks memory for what
+ * left the window. No key, no network.
  */
 import { createReadStream, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { makeStore, openWorkspace } from "../src/config/workspace.ts";
 import { createSessionService } from "../src/index.ts";
 import { Replay } from "../src/replay/replay.ts";
 import type { ReplayReport } from "../src/replay/replay-report.ts";
@@ -22,7 +23,10 @@ const COMPACTIONS_MIN = 3;
 const stage = new Stage();
 const { style } = stage;
 const folder = process.argv[2] ?? emptyFolder(".rkat-demo");
-const stores = sqliteStores({ path: join(folder, ".rkat", "rkat.db") });
+// Made as the command makes it, so that the command trusts it.
+const workspace = await openWorkspace({ cwd: process.cwd(), env: process.env }, folder);
+makeStore(workspace, process.env);
+const stores = sqliteStores({ path: workspace.storeFile });
 try {
   const report = await replayConversation();
   const left = await checkThatAnswersLeft(report.session_id);

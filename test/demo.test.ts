@@ -3,18 +3,29 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
+import { RKAT } from "./support/built-package.ts";
 import { temporaryFolder } from "./support/obey.ts";
 
 test("npm start compacts a conversation at least three times and finds what left, in under 20 seconds", async () => {
   const folder = await temporaryFolder();
-  const { stdout } = await promisify(execFile)(process.execPath, ["demo/run.ts", folder], {
-    timeout: 20_000,
-  });
+  const { PATH = "" } = process.env;
+  const run = (...args: string[]) =>
+    promisify(execFile)(process.execPath, args, {
+      timeout: 20_000,
+      env: { PATH, HOME: join(folder, "home") },
+    });
+  const { stdout } = await run("demo/run.ts", folder);
   expect(stdout.match(/ {2}compaction$/gm)?.length).toBeGreaterThanOrEqual(3);
   expect(stdout).toMatch(/the words that answer them are in none of the \d+ messages/);
   expect(stdout.match(/^✓ [01]\.\d\d {2}turn .+$/gm)?.length).toBeGreaterThanOrEqual(5);
   expect(stdout).not.toContain("✗");
   expect(stdout).not.toContain("\u001b");
-  expect(stdout).toContain("npx rkat memory search");
+  const asked = "why not raise the statement timeout";
+  expect(stdout).toContain(`npx rkat memory search "${asked}" --dir ${folder}\n`);
+  const search = await run(RKAT, "memory", "search", asked, "--dir", folder);
+  expect(search.stdout).toMatch(/statement/);
+  expect(stdout).toContain(`npx rkat sessions show last --dir ${folder}\n`);
+  const shown = await run(RKAT, "sessions", "show", "last", "--dir", folder);
+  expect(shown.stdout).toMatch(/\[Context compacted\]/);
   expect(existsSync(join(folder, ".rkat", "rkat.db"))).toBe(true);
 });

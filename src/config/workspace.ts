@@ -133,12 +133,21 @@ export function lookAtStore(storeFile: string): void {
   for (const beside of ["", "-wal", "-shm", "-journal"]) lookAtFile(folder, storeFile + beside);
 }
 
+/** The refusal of a store that was not made here. Its hint works from every folder. */
+export function storeNotTrusted({ folder, storeFile }: TrustedPlaces): SessionError {
+  const named = /^[\w./-]+$/.test(folder) ? folder : `'${folder.replaceAll("'", "'\\''")}'`;
+  return new SessionError("STORE_NOT_TRUSTED", {
+    detail: `It is ${storeFile}.`,
+    hint: `It may come from a stranger. Run \`rkat trust --dir ${named}\` to use it, or move it away to start with an empty one.`,
+  });
+}
+
 /** @throws SessionError `STORE_NOT_TRUSTED`, `UNSAFE_FILE` */
 function requireTrustedStore(workspace: Workspace, env: Environment): void {
   const { storeFile } = workspace;
   lookAtStore(storeFile);
   if (!trustIn(workspace, env).store) {
-    throw new SessionError("STORE_NOT_TRUSTED", { detail: `It is ${storeFile}.` });
+    throw storeNotTrusted(workspace);
   }
   const foreign = ["-wal", "-journal"].map((end) => storeFile + end).find(isForeign(workspace));
   if (foreign === undefined) return;

@@ -99,7 +99,7 @@ test("a checked-in store is not believed before the user says so", async () => {
   const refused = await run("memory", "search", "upload keys");
   expect(refused.code).toBe(42);
   expect(refused.stdout).toBe("");
-  expect(refused.stderr).toMatch(/not made here by you.*rkat trust/s);
+  expect(refused.stderr).toMatch(/not made here by you.*rkat trust --dir \S+/s);
   expect(JSON.parse((await run("trust", "--json")).stdout)).toMatchObject({ store: true });
   expect((await run("memory", "search", "upload keys")).stdout).toContain("Always upload");
   await run("trust", "--revoke");

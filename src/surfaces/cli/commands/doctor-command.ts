@@ -1,6 +1,6 @@
 import { existsSync, statSync } from "node:fs";
 import type { Command } from "commander";
-import type { Workspace } from "../../../config/workspace.ts";
+import { storeNotTrusted, type Workspace } from "../../../config/workspace.ts";
 import { SessionError } from "../../../core/errors.ts";
 import type { CliContext, Engine } from "../cli-context.ts";
 import { type Style, styleFor } from "../render/style.ts";
@@ -79,7 +79,7 @@ async function storeFindings(engine: Engine, workspace: Workspace): Promise<Find
     problems.length === 0
       ? { name: "store", state: "good", detail: storeFile }
       : { name: "store", state: "wrong", detail: `${storeFile}: ${problems.join("; ")}` };
-  const { message, hint } = new SessionError("STORE_NOT_TRUSTED");
+  const { message, hint } = storeNotTrusted(workspace);
   const trust: Finding[] = workspace.trust.store
     ? []
     : [{ name: "trust", state: "wrong", detail: `${message} ${hint}` }];
