@@ -182,6 +182,10 @@ function answersToOne(value: unknown): string[] {
   if (jsonrpc !== "2.0" || typeof method !== "string" || !structured) {
     return [`${JSON.stringify(id ?? null)} -32600`];
   }
+  const members = new Set(["jsonrpc", "id", "method", "params"]);
+  if (!Object.keys(value).every((name) => members.has(name))) {
+    return [`${JSON.stringify(id ?? null)} -32600`];
+  }
   if (id === undefined) return [];
   return [`${JSON.stringify(id)} ${METHODS.has(method) ? "worked" : "-32601"}`];
 }

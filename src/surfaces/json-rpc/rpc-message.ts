@@ -54,6 +54,8 @@ export function parseJson(text: string): unknown {
   }
 }
 
+const MEMBERS = ["jsonrpc", "id", "method", "params"];
+
 /** @throws BadCall */
 export function readCall(value: unknown): RpcCall {
   if (!isObject(value)) throw new BadCall(invalidRequest("it is not an object"), null);
@@ -66,6 +68,13 @@ export function readCall(value: unknown): RpcCall {
   if (typeof method !== "string") throw refuse("the method must be a string");
   if (params !== undefined && (typeof params !== "object" || params === null)) {
     throw refuse("the params must be an object or an array");
+  }
+  // A misplaced `user` must not turn a request for one user into one for the whole project.
+  const unknown = Object.keys(value).find((name) => !MEMBERS.includes(name));
+  if (unknown !== undefined) {
+    throw refuse(
+      `${JSON.stringify(unknown.slice(0, 100))} is no member of a request; fields go into params`,
+    );
   }
   return { ...(id === undefined ? {} : { id }), method, params: params ?? {} };
 }
