@@ -178,7 +178,7 @@ test("a search without results says what it searched, and what to try", async ()
   const empty = await Project.open();
   expect((await empty.rkat(["memory", "search", "zebra"])).stderr).toMatchInlineSnapshot(`
     "Memory is empty.
-    hint: Compactions and \`rkat memory add\` fill it. \`rkat history search\` searches complete logs.
+    hint: What sessions say comes into it by itself, and \`rkat memory add\` adds to it. \`rkat history search\` searches complete logs.
     "
   `);
 });

@@ -2,6 +2,8 @@ import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { basename, dirname, join, normalize } from "node:path";
 import { expect, test } from "vitest";
+import { SESSION_EVENTS } from "../src/surfaces/mcp/session-events.ts";
+import { OPERATIONS } from "../src/surfaces/operations.ts";
 
 /** Every file of the repository. */
 const FILES = execFileSync("git", ["ls-files", "--cached", "--others", "--exclude-standard"], {
@@ -45,6 +47,17 @@ test("every path in backticks, in the docs and in comments, is there", () => {
     (quote) => isPath(quote.text) && !NOT_OURS.has(quote.text) && !isThere(quote),
   );
   expect(wrong.map(described)).toEqual([]);
+});
+
+test("the tables of tools in docs/mcp.md have every tool, with its effect", () => {
+  const rows = linesOf("docs/mcp.md").flatMap(({ text }) => {
+    const [, names = "", effect] = /^\| (`.*`) \| .* \| (reads|adds|destroys) \|$/.exec(text) ?? [];
+    return [...names.matchAll(/`(\w+)`/g)].map(([, name]) => `${name} ${effect}`);
+  });
+  const operations = [...Object.values(OPERATIONS), SESSION_EVENTS];
+  expect(rows.toSorted()).toEqual(
+    operations.map(({ tool, effect }) => `${tool} ${effect}`).toSorted(),
+  );
 });
 
 test("every link of the docs leads somewhere", () => {

@@ -82,7 +82,33 @@ describe("who may ask", () => {
     onTestFinished(() => server.close({ graceMs: 0 }));
     expect(await connectRest({ url: server.url, token: TOKEN }).list({})).toEqual([]);
     const failure = await connectRest({ url: server.url }).list({}).catch(SessionError.from);
-    expect(failure).toMatchObject({ code: "UNAUTHORIZED" });
+    expect(failure).toMatchObject({
+      code: "UNAUTHORIZED",
+      hint: expect.stringMatching(/RKAT_TOKEN.*--user-tokens/),
+    });
+  });
+
+  test("a port that is in use is named, with the flag that chooses another", async () => {
+    const { service } = await open();
+    const server = await serveRest({ service, port: 0 });
+    onTestFinished(() => server.close({ graceMs: 0 }));
+    await expect(serveRest({ service, port: server.port })).rejects.toMatchObject({
+      code: "INVALID_CONFIG",
+      message: `Port ${server.port} is in use.`,
+      hint: expect.stringContaining("`--port`"),
+    });
+  });
+
+  test("a wrong path or method is refused with the way to the right one", async () => {
+    const { ask } = await open();
+    const refused = async (method: string, path: string) => (await ask(path, { method })).json();
+    expect(await refused("GET", "/nowhere")).toMatchObject({
+      message: "No route has the path /nowhere.",
+      hint: expect.stringContaining("/openapi.json"),
+    });
+    expect(await refused("PUT", "/sessions")).toMatchObject({
+      hint: expect.stringMatching(/^It takes .*GET.*\/openapi\.json/),
+    });
   });
 
   test("a name that is not the server's own is refused, wherever it points", async () => {

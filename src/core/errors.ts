@@ -184,7 +184,7 @@ export const ERRORS = {
   },
   UNAUTHORIZED: {
     message: "The server requires a token.",
-    hint: "Send the token that the server was started with: `Authorization: Bearer <token>`.",
+    hint: "Send `Authorization: Bearer <token>`, with the token of the server (`RKAT_TOKEN`) or, if it has `--user-tokens`, the token of a user.",
     httpStatus: 401,
     jsonRpcCode: -32018,
     exitCode: 50,

@@ -399,6 +399,6 @@ export type Capability = (typeof CAPABILITIES)[number];
 
 export const CAPABILITY_DESCRIPTIONS: Readonly<Record<Capability, string>> = {
   "session-store": "Sessions outlive the process: resume, read, list, archive, delete, search.",
-  "memory-store": "What compaction removed, and what was added by hand, can be searched.",
+  "memory-store": "What sessions said, and what was added by hand, can be searched.",
   "session-compaction": "Histories are compacted before they outgrow the context window.",
 };

@@ -23,12 +23,16 @@ interface BuiltinWork {
  * `search_project_history` needs logs that are kept.
  */
 export function sessionTools(
-  { tools = [], builtinTools = true }: Pick<ServiceOptions, "tools" | "builtinTools">,
+  {
+    tools = [],
+    builtinTools = true,
+    memoryScope,
+  }: Pick<ServiceOptions, "tools" | "builtinTools" | "memoryScope">,
   { searchMemory, searchHistory, updateTask }: BuiltinWork,
 ): (settings: SessionSettings) => ToolSet {
   const history = searchHistory ? [searchProjectHistoryTool(searchHistory)] : [];
   const builtin = builtinTools ? [...history, updateTaskTool(updateTask), datetimeTool()] : [];
-  const search = builtinTools && searchMemory ? [memorySearchTool(searchMemory)] : [];
+  const search = builtinTools && searchMemory ? [memorySearchTool(searchMemory, memoryScope)] : [];
   const withMemory = [...search, ...builtin];
   const sets = {
     withMemory: new ToolSet([...tools, ...withMemory], withMemory),

@@ -39,6 +39,17 @@ test.each([
   expect(await ask([{ ...(hit as MemoryHit), ...who }], {})).toMatchObject([{ said_by }]);
 });
 
+test("the description says that other sessions are in memory, where they are", () => {
+  const about = (scope: "all" | "discarded") =>
+    memorySearchTool(async () => [], scope).definition.description;
+  const specified =
+    "Search semantic memory for past conversation content. Memory contains text from earlier conversation turns that were compacted away to save context space.";
+  const more = "It also has what was said in other sessions.";
+  expect(about("all")).toContain(`${specified} ${more} `);
+  expect(about("discarded")).toContain(specified);
+  expect(about("discarded")).not.toContain(more);
+});
+
 test("what is recalled never floods a window, unless the model asks for more", async () => {
   const long = hits(20, "x".repeat(7000));
   expect(await ask(long, { limit: 20 })).toHaveLength(2);

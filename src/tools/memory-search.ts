@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { MemoryHit } from "../core/memory-store.ts";
+import type { MemoryHit, MemoryScope } from "../core/memory-store.ts";
 import { defineTool, type Tool } from "../core/tool.ts";
 import { withinTokens } from "../core/within-tokens.ts";
 import { saidBy } from "./said-by.ts";
@@ -21,11 +21,10 @@ export type SearchForModel = (
 ) => Promise<readonly MemoryHit[]>;
 
 /** The specification's `memory_search`. It takes several phrasings of a question, because most memories compare words. */
-export function memorySearchTool(search: SearchForModel): Tool {
+export function memorySearchTool(search: SearchForModel, scope: MemoryScope = "all"): Tool {
   return defineTool({
     name: "memory_search",
-    description:
-      "Search semantic memory for past conversation content. Memory contains text from earlier conversation turns that were compacted away to save context space. It compares words; it compares meaning only if the project has an embedder.",
+    description: `Search semantic memory for past conversation content. Memory contains text from earlier conversation turns that were compacted away to save context space. ${scope === "all" ? "It also has what was said in other sessions. " : ""}It compares words; it compares meaning only if the project has an embedder.`,
     input: z.object({
       query: z
         .union([z.string(), z.array(z.string()).min(1).max(PHRASINGS_MAX)])

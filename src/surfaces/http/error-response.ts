@@ -1,5 +1,6 @@
 import { HTTPException } from "hono/http-exception";
 import { ERRORS, SessionError } from "../../core/errors.ts";
+import { given } from "../../core/fields.ts";
 import { wireError } from "../call-operation.ts";
 
 type Headers = Readonly<Record<string, string>>;
@@ -21,9 +22,9 @@ export function errorResponse(
 export function notValid(
   status: 400 | 404 | 405 | 413 | 415,
   message: string,
-  headers?: Headers,
+  { headers, hint }: { readonly headers?: Headers; readonly hint?: string } = {},
 ): HTTPException {
-  const error = new SessionError("INVALID_PARAMS", { message });
+  const error = new SessionError("INVALID_PARAMS", { message, ...given({ hint }) });
   return new HTTPException(status, { res: errorResponse(error, status, headers) });
 }
 

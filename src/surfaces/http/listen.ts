@@ -81,12 +81,8 @@ export async function listen<App extends HttpApp>(
   server.maxConnections = CONNECTIONS_MAX;
   answerBadRequests(server);
   server.listen(port, host.replace(/^\[|\]$/g, ""));
-  await once(server, "listening").catch((error: Error) => {
-    throw new SessionError("INVALID_CONFIG", {
-      detail: `Cannot listen: ${error.message}.`,
-      hint: "Choose another port or address.",
-      cause: error,
-    });
+  await once(server, "listening").catch((error: NodeJS.ErrnoException) => {
+    throw cannotListen(error, port);
   });
   const bound = (server.address() as AddressInfo).port;
   let closing: Promise<void> | undefined;
@@ -99,6 +95,21 @@ export async function listen<App extends HttpApp>(
       return closing;
     },
   };
+}
+
+function cannotListen(cause: NodeJS.ErrnoException, port: number): SessionError {
+  if (cause.code === "EADDRINUSE") {
+    return new SessionError("INVALID_CONFIG", {
+      message: `Port ${port} is in use.`,
+      hint: "Choose another one (`--port`), or stop the program that uses it.",
+      cause,
+    });
+  }
+  return new SessionError("INVALID_CONFIG", {
+    message: `The server cannot listen: ${cause.message}.`,
+    hint: "Choose another port (`--port`) or address (`--host`).",
+    cause,
+  });
 }
 
 function requireSafety({ token, userTokens = {} }: TokenOptions, host: string): void {

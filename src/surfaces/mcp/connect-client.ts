@@ -90,8 +90,8 @@ async function clientPackage() {
     return await import("@modelcontextprotocol/client");
   } catch (cause) {
     throw new SessionError("AGENT_ERROR", {
-      detail: "Connecting to MCP servers needs the package @modelcontextprotocol/client.",
-      hint: "npm install @modelcontextprotocol/client",
+      message: "connectMcp needs the package @modelcontextprotocol/client, which cannot be loaded.",
+      hint: "Install it: npm install @modelcontextprotocol/client",
       cause,
     });
   }

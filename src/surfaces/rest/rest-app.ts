@@ -151,8 +151,13 @@ function notFound({ req }: Context): Response {
   const allowed = ROUTES.filter(({ pattern }) => pattern.test(path)).map((route) => route.method);
   const refusal =
     allowed.length > 0
-      ? notValid(405, `${path} does not take ${method}.`, { allow: allowed.join(", ") })
-      : notValid(404, `No route has the path ${path}.`);
+      ? notValid(405, `${path} does not take ${method}.`, {
+          headers: { allow: allowed.join(", ") },
+          hint: `It takes ${allowed.join(", ")}. GET /openapi.json describes every route.`,
+        })
+      : notValid(404, `No route has the path ${path}.`, {
+          hint: "GET /openapi.json describes every route.",
+        });
   return refusal.getResponse();
 }
 

@@ -60,7 +60,7 @@ export function renderNothingFound(
   style: Style,
 ): string {
   if (entries === 0) {
-    const hint = "Compactions and `rkat memory add` fill it.";
+    const hint = "What sessions say comes into it by itself, and `rkat memory add` adds to it.";
     return `Memory is empty.\n${style.dim("hint:")} ${hint} \`rkat history search\` searches complete logs.\n`;
   }
   const { sessionId, role, kind, since, until, minScore } = asked;
