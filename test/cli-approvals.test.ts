@@ -45,7 +45,7 @@ test("a denial with a reason, piped in, changes the prompt of the next session",
     "no, ask the calendar instead\n",
   );
   expect(run.stderr).toContain('→ datetime {"time_zone":"Europe/Berlin"}');
-  expect(run.stderr).toContain('"always" allows every call of datetime');
+  expect(run.stderr).toContain('"always" (s or p) allows every call of datetime');
   expect(run.stderr).toContain(
     "Run it? y, n, n and why, s (always in this session), p (always in this project) ›",
   );

@@ -99,8 +99,30 @@ test("a call is asked about, and the reason of a denial becomes a rule", async (
   );
   expect(stdout).toContain("→ datetime {}");
   expect(stderr).toContain("ask the calendar instead");
-  expect(stdout).toMatch(/^- .*ask the calendar instead/m);
+  expect(stdout).toMatch(/^- {2}When .*saying "ask the calendar instead"\.$/m);
   expect(JSON.stringify(provider.requests.at(-1)?.body)).toContain("ask the calendar instead");
+});
+
+test("/quit leaves at a question, and the call waits; /help there says what to type", async () => {
+  const { stdout, stderr, code, project } = await chatWith(
+    ["what time is it?", "/help", "/quit", "never sent"],
+    [asksForTime, "It is late."],
+    { config: '[tools.datetime]\npolicy = "ask"' },
+  );
+  expect(code).toBe(0);
+  expect(stdout).toContain("Type y, n, s (always in this session), p (always in this project).");
+  expect(stdout).toContain("Ctrl-C stops the turn, and the call waits.");
+  expect(stderr).toContain("The call still waits. /resume asks again");
+  expect(await project.json(["approvals", "list", "--json"])).toHaveLength(1);
+});
+
+test("/resume asks again about a call that was not answered", async () => {
+  const provider = await scriptedProvider([asksForTime, "It is late."], async () => {});
+  const project = await Project.open({ provider, config: '[tools.datetime]\npolicy = "ask"' });
+  const first = await project.rkat(["chat"], "what time is it?\n");
+  expect(first.stderr).toContain("The call still waits.");
+  const second = await project.rkat(["chat"], "/resume\ny\n");
+  expect(second.stdout).toContain("It is late.");
 });
 
 test("resuming a session continues its waiting call", async () => {

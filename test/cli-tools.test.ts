@@ -47,7 +47,7 @@ test("in a repository, on the first try: the model reads a file, edits it, and r
   const { code, stdout, stderr } = await project.rkat(args, "y\ny\n", server);
   expect([code, stdout]).toEqual([0, "Fixed: 1 + 2 is 3 now.\n"]);
   expect(stderr).toContain("→ edit_file add.js\n  │ - a - b\n  │ + a + b\n");
-  expect(stderr).toContain('"always" allows every call of edit_file');
+  expect(stderr).toContain('"always" (s or p) allows every call of edit_file');
   expect(stderr).toContain("→ run_command node add.js\n");
   expect(readFileSync(join(project.folder, "add.js"), "utf8")).toContain("a + b");
   expect(sent(provider)).toContain("[exit code 0]\\n3");

@@ -72,6 +72,17 @@ test("denials of the same kind of call are one rule, with the newest reason firs
   expect(rules[0]?.sources).toHaveLength(2);
 });
 
+test("a command is shown as the beginning of others only where it is one", () => {
+  const refused = (...commands: string[]) =>
+    rulesOf(
+      commands.map((command) => correction("shell", { command }, "No.")),
+      [],
+    ).rules[0]?.content;
+  expect(refused("echo bad")).toContain('(command "echo bad")');
+  expect(refused("echo bad", "echo bad && ls")).toContain('(command "echo bad…")');
+  expect(refused(`echo bad ${"x".repeat(500)}`)).toContain('(command "echo bad…")');
+});
+
 test("a denial without a reason says to ask", () => {
   const { rules } = rulesOf([correction("deploy", { target: "production" })], []);
   expect(rules[0]?.content).toBe(

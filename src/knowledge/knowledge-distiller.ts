@@ -132,7 +132,7 @@ function correctionText(entries: readonly KnowledgeEntry[]): string {
   const reasons = [...new Set(entries.flatMap(({ reason }) => reason ?? []))].slice(0, REASONS_MAX);
   const count = entries.reduce((sum, entry) => sum + entry.count, 0);
   const times = count > 1 ? ` ${count} times` : "";
-  const call = `${newest?.tool}${shapeText(newest)}`;
+  const call = `${newest?.tool}${shapeText(entries)}`;
   if (reasons.length === 0) {
     return `Ask before you call ${call}: the user refused this${times} and gave no reason.`;
   }
@@ -143,10 +143,24 @@ function correctionText(entries: readonly KnowledgeEntry[]): string {
   return `When you are about to call ${call}: the user refused this${times}, saying ${said}.`;
 }
 
-function shapeText(entry: KnowledgeEntry | undefined): string {
-  const named = shapeOfTags(entry?.tags ?? []).filter(({ value }) => value !== undefined);
+function shapeText(entries: readonly KnowledgeEntry[]): string {
+  const named = shapeOfTags(entries[0]?.tags ?? []).filter(({ value }) => value !== undefined);
   if (named.length === 0) return "";
-  return ` (${named.map(({ name, value }) => `${name} "${value}…"`).join(", ")})`;
+  const shown = named.map(({ name, value }) => {
+    const isWhole = entries.every((entry) => argumentOf(entry, name) === value);
+    return `${name} "${value}${isWhole ? "" : "…"}"`;
+  });
+  return ` (${shown.join(", ")})`;
+}
+
+/** An argument of a denied call; undefined when the call was too long to be kept whole. */
+function argumentOf({ args = "" }: KnowledgeEntry, name: string): string | undefined {
+  try {
+    const value: unknown = JSON.parse(args)[name];
+    return typeof value === "string" ? value.trim() : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 function rule(subject: string, content: string, entries: readonly KnowledgeEntry[]): NewKnowledge {

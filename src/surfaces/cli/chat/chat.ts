@@ -23,7 +23,7 @@ import { exitCodeOf, printFailure } from "../terminal/print.ts";
 import type { Terminal } from "../terminal/terminal.ts";
 import type { ChatScreen, Conversation, TurnDisplay } from "./conversation.ts";
 import { renderStart } from "./render-status.ts";
-import { commandIn } from "./slash-commands.ts";
+import { commandIn, isQuit } from "./slash-commands.ts";
 
 export type ChatFlags = RunFlags & SessionFlags;
 
@@ -54,6 +54,8 @@ export class Chat implements Conversation {
   readonly #flags: ChatFlags;
   readonly #toolsNote: string | undefined;
   #left = false;
+  /** Whether the user stopped the turn instead of answering its question. */
+  #unanswered = false;
   #running: { readonly display: TurnDisplay; readonly stop: AbortController } | undefined;
 
   constructor({ context, workspace, service, flags, screen, toolsNote }: ChatOptions) {
@@ -117,7 +119,13 @@ export class Chat implements Conversation {
     const text = this.style.cyan(approvalQuestion(always));
     for (;;) {
       const typed = await this.screen.read({ text, signal });
+      this.#unanswered = typed.type === "end" || typed.type === "interrupt";
       if (typed.type !== "text") break;
+      if (isQuit(typed.text)) {
+        this.#unanswered = true;
+        this.leave();
+        break;
+      }
       const answer = isTypedAhead(askedAt, this.terminal)
         ? undefined
         : answerOf(typed.text, always);
@@ -136,7 +144,7 @@ export class Chat implements Conversation {
     } catch (thrown) {
       const error = SessionError.from(thrown);
       if (error.code === "TURN_INTERRUPTED") {
-        return await this.screen.note("Interrupted. The answer so far is kept.");
+        return await this.screen.note(this.#unanswered ? UNANSWERED : INTERRUPTED);
       }
       await printFailure({ stderr: this.screen.stderr, env: this.terminal.env }, error);
       // A script that pipes prompts in looks at the exit code. A person has seen the failure.
@@ -146,6 +154,7 @@ export class Chat implements Conversation {
 
   /** Runs a turn. Without a prompt, it continues the one whose calls waited for approval. */
   async #turn(prompt: string | undefined): Promise<void> {
+    this.#unanswered = false;
     const { terminal } = this;
     const sessionId = this.sessionId ?? (await this.#createSession());
     const display = this.screen.turn({
@@ -248,3 +257,6 @@ export class Chat implements Conversation {
 }
 
 const RULES_COUNTED = 1000;
+const INTERRUPTED = "Interrupted. The answer so far is kept.";
+const UNANSWERED =
+  "Interrupted. The call still waits. /resume asks again, and your next prompt denies it. Outside of the chat: rkat approvals.";

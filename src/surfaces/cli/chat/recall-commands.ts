@@ -58,13 +58,19 @@ async function showKnowledge(
     ...(words === "" ? {} : { query: words }),
   });
   if (entries.length === 0) return await chat.screen.note(`There are no ${kind}s yet.`);
-  await chat.screen.say(entries.map((entry) => `${lineOf(entry, chat)}\n`).join(""));
+  await chat.screen.say(entries.map((entry) => `${linesOf(entry, chat)}\n`).join(""));
 }
 
-function lineOf({ content, count, pinned }: KnowledgeEntry, { style }: Conversation): string {
+/** A rule is shown whole: the user may want to refuse it. */
+function linesOf(
+  { kind, content, count, pinned }: KnowledgeEntry,
+  { style }: Conversation,
+): string {
   const often = [pinned ? "pinned" : "", count > 1 ? plural(count, "time") : ""].filter(Boolean);
   const aside = often.length > 0 ? style.dim(` (${often.join(", ")})`) : "";
-  return `- ${oneLine(content, TEXT_COLUMNS)}${aside}`;
+  const text = oneLine(content, kind === "rule" ? Number.POSITIVE_INFINITY : TEXT_COLUMNS);
+  // The two spaces make a column, below which a screen wraps the text.
+  return `-  ${text}${aside}`;
 }
 
 /** Shows what a query finds, and forgets what the user picks. */

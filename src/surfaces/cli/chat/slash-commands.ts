@@ -42,6 +42,12 @@ export function commandIn(text: string): ((chat: Conversation) => Promise<void>)
   });
 }
 
+/** Whether a text is the command that leaves the chat. It also works where a question is open. */
+export function isQuit(text: string): boolean {
+  const [, name = ""] = /^\s*\/([a-z]+)\s*$/.exec(text) ?? [];
+  return (ALIASES[name] ?? name) === "quit";
+}
+
 /** What Tab offers: names of commands, or values of an argument. */
 export async function completeCommand(chat: Conversation, line: string): Promise<Completion> {
   const [, name, rest] = /^\/(\S*)(\s.*)?$/.exec(line) ?? [];

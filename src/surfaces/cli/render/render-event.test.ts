@@ -40,6 +40,40 @@ test("turns are counted from 1, and long things are cut", () => {
   expect(call).toMatch(/\.\.\.\n$/);
 });
 
+test("a result says how the call went: its exit code, why it was denied, or that it was interrupted", () => {
+  const shown = (result: string, is_error: boolean, name = "run_command") =>
+    renderEvent({
+      type: "tool_execution_completed",
+      id: "1",
+      name,
+      result,
+      is_error,
+      duration_ms: 12,
+    });
+  const failed = (error: string, message: string) =>
+    shown(JSON.stringify({ error, message }), true);
+  expect(shown("[exit code 0]\nok", false)).toBe("  ✓ run_command (12 ms): [exit code 0] ok\n");
+  expect(shown("[exit code 2]\nno", false)).toBe("  ✗ run_command (12 ms): [exit code 2] no\n");
+  expect(shown("[killed by SIGKILL]", false)).toMatch(/^ {2}✗ run_command/);
+  expect(shown("[exit code 2] in a file", false, "read_file")).toMatch(/^ {2}✓ read_file/);
+  expect(failed("denied", "The user denied this call: not today")).toBe(
+    "  ✗ run_command denied: not today\n",
+  );
+  expect(
+    failed("denied", "The user denied this call and gave no reason. Do not try it again."),
+  ).toBe("  ✗ run_command denied\n");
+  expect(failed("denied", "The settings do not allow run_command.")).toBe(
+    "  ✗ run_command denied: The settings do not allow run_command.\n",
+  );
+  expect(failed("interrupted", "The turn was interrupted.")).toBe(
+    "  ✗ run_command interrupted: The turn was interrupted.\n",
+  );
+  expect(failed("execution_failed", "No such folder.")).toBe(
+    "  ✗ run_command (12 ms): No such folder.\n",
+  );
+  expect(shown("boom", true)).toBe("  ✗ run_command (12 ms): boom\n");
+});
+
 test("most events print nothing", () => {
   expect(renderEvent({ type: "text_delta", delta: "a" })).toBe("");
   expect(renderEvent({ type: "run_completed", session_id: "s", result: "", usage: NO_USAGE })).toBe(

@@ -23,7 +23,7 @@ export function renderEvent(event: SessionEvent): string {
     case "knowledge_applied":
       return `  rules in the prompt: ${event.rules.length}\n`;
     case "tool_execution_completed":
-      return `  ${event.is_error ? "✗" : "✓"} ${event.name} (${event.duration_ms} ms): ${cut(event.result, SHOWN.result)}\n`;
+      return renderResult(event);
     case "tool_execution_timed_out":
       return `  ✗ ${event.name} timed out after ${event.timeout_ms} ms\n`;
     case "compaction_started":
@@ -63,6 +63,41 @@ const WORK: readonly SessionEvent["type"][] = [
   "budget_warning",
   "retrying",
 ];
+
+function renderResult({
+  name,
+  result,
+  is_error,
+  duration_ms,
+}: Extract<SessionEvent, { type: "tool_execution_completed" }>): string {
+  const { error, message } = is_error ? failureIn(result) : { message: result };
+  const text = cut(message, SHOWN.result);
+  if (error === "denied") {
+    const reason = text.replace(DENIED_BY_USER, "");
+    return `  ✗ ${name} denied${reason === "" ? "" : `: ${reason}`}\n`;
+  }
+  // The event does not say how long the call ran.
+  if (error === "interrupted") return `  ✗ ${name} interrupted: ${text}\n`;
+  const failed = is_error || (name === "run_command" && COMMAND_FAILED.test(result));
+  return `  ${failed ? "✗" : "✓"} ${name} (${duration_ms} ms): ${text}\n`;
+}
+
+/** How a result begins when the user denied the call. The rest is the reason, or meant for the model. */
+const DENIED_BY_USER = /^The user denied this call(?:: | and gave no reason\..*)/;
+
+/** How the result of `run_command` begins when the command failed. */
+const COMMAND_FAILED = /^\[(?:killed |exit code (?!0\]))/;
+
+/** A failure as the model reads it is JSON. A tool may word its own. */
+function failureIn(result: string): { readonly error?: string; readonly message: string } {
+  try {
+    const { error, message } = JSON.parse(result);
+    if (typeof error === "string" && typeof message === "string") return { error, message };
+  } catch {
+    // The tool's own words.
+  }
+  return { message: result };
+}
 
 function renderInstruction({ text, replaces }: StandingInstruction): string {
   const earlier = replaces ? " (replaces an earlier one)" : "";

@@ -35,10 +35,10 @@ test('the question says what "always" allows, in full', () => {
   const call = { tool: "run_command", args: { command: "npm test" } };
   const always = { tool: "run_command", command: "npm test" };
   expect(renderCall(call, style, always)).toContain(
-    '"always" allows run_command with exactly this: npm test',
+    '"always" (s or p) allows run_command with exactly this: npm test',
   );
   expect(renderCall(call, style, { tool: "edit_file" })).toContain(
-    '"always" allows every call of edit_file',
+    '"always" (s or p) allows every call of edit_file',
   );
   expect(renderCall(call, style)).not.toContain("always");
   const long = `echo ${"a".repeat(1900)} && rm -rf .`;

@@ -20,7 +20,7 @@ export function approvalQuestion(always: AllowedCalls | undefined): string {
 /** What to type, after a line that was no answer. */
 export function notAnswered(always: AllowedCalls | undefined): string {
   const keys = always ? `y, n, ${ALWAYS_KEYS}` : "y or n";
-  return `Type ${keys}. "n" and a reason tells the model why.\n`;
+  return `Type ${keys}. "n" and a reason tells the model why. Ctrl-C stops the turn, and the call waits.\n`;
 }
 
 const TYPED_AHEAD_MS = 250;
@@ -37,7 +37,9 @@ export function renderCall(
   always?: AllowedCalls,
 ): string {
   const call = `${style.yellow("→")} ${style.bold(oneLine(tool, 80))} ${renderArguments(args)}`;
-  return always ? `${call}\n  ${style.dim(`"always" allows ${renderAllowed(always)}`)}` : call;
+  return always
+    ? `${call}\n  ${style.dim(`"always" (s or p) allows ${renderAllowed(always)}`)}`
+    : call;
 }
 
 /** Calls that are allowed for good: `every call of edit_file`. */
