@@ -202,9 +202,12 @@ test("what was allowed for good is listed and revoked, for the session and for t
   await project.rkat(["approvals", "revoke", "datetime", "--session", session]);
   expect(await project.json(rules)).toEqual({ project: [], session: [] });
   expect((await project.rkat(["resume", session, "and again"])).code).toBe(25);
-  const wrong = await project.rkat(["approvals", "revoke", "datetime"]);
-  expect(wrong.code).toBe(2);
-  expect(wrong.stderr).toContain("rkat approvals rules");
+  for (const where of [[], ["--session", session]]) {
+    const wrong = await project.rkat(["approvals", "revoke", "datetime", ...where]);
+    expect(wrong.code).toBe(2);
+    expect(wrong.stderr).toContain("Nothing to revoke");
+    expect(wrong.stderr).toContain("rkat approvals rules");
+  }
 });
 
 test("a denial in another process shows what is learned from it, and how to refuse that", async () => {

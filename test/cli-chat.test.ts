@@ -135,6 +135,18 @@ test("resuming a session continues its waiting call", async () => {
   expect(resumed.stdout).toContain("It is late.");
 });
 
+test("`--resume` of an unknown session ends with an error and opens no chat", async () => {
+  const { code, stdout, stderr, provider } = await chatWith(["hello"], ["Hello."], {
+    args: ["--resume", "nosuch"],
+  });
+  expect({ code, stdout, requests: provider.requests }).toEqual({
+    code: 10,
+    stdout: "",
+    requests: [],
+  });
+  expect(stderr).toContain('No session has the id "nosuch".');
+});
+
 test("/memory finds and /forget deletes", async () => {
   const { stdout, stderr, project } = await chatWith(
     ["what time is it?", "no, zebra seventeen", "/memory zebra", "/forget zebra", "all"],
@@ -160,11 +172,13 @@ test("a failure is printed, and the conversation goes on", async () => {
 /** `script` of util-linux runs a command on a terminal of its own. Other systems have other ones. */
 const hasScript = spawnSync("script", ["--version"]).stdout?.includes("util-linux") ?? false;
 
+const ON_TERMINAL = `"${process.execPath}" "${RKAT}"`;
+
 /** Starts a chat on a terminal of 80 columns. */
 async function chatOnTerminal(
   project: Project,
   env: Readonly<Record<string, string>> = {},
-  command = `"${process.execPath}" "${RKAT}" chat`,
+  command = `${ON_TERMINAL} chat`,
 ) {
   const child = spawn("script", ["-qfec", `stty cols 80 rows 24; exec ${command}`, "/dev/null"], {
     cwd: project.folder,
@@ -278,3 +292,20 @@ test.skipIf(!hasScript)(
 );
 
 const ESC = "\u001b";
+
+test.skipIf(!hasScript)("at a terminal, forgetting a session asks first", async () => {
+  const project = await Project.open();
+  project.write("talk.jsonl", '{"content":"The port is 7443.","session_id":"notes"}\n');
+  await project.rkat(["memory", "add", "--jsonl", "talk.jsonl"]);
+  const forget = `${ON_TERMINAL} memory forget --session notes`;
+  for (const [answer, left] of [
+    ["n", 1],
+    ["y", 0],
+  ] as const) {
+    const asked = await chatOnTerminal(project, {}, forget);
+    await asked.sees("session notes (1 entry)? [y/N]");
+    asked.type(`${answer}\r`);
+    await asked.ends();
+    expect(await project.json(["memory", "stats", "--json"])).toMatchObject({ entries: left });
+  }
+});

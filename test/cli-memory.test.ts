@@ -4,6 +4,7 @@ import { DatabaseSync } from "node:sqlite";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { Project } from "./support/rkat-process.ts";
+import { scriptedProvider } from "./support/scripted-provider.ts";
 import { LONG } from "./support/trials.ts";
 
 const lines = (...values: unknown[]) =>
@@ -155,7 +156,7 @@ test("a search in one session finds nothing of the others", async () => {
   const search = ["memory", "search", "launch", "--json", "--session"];
   const found = (await project.json([...search, "Tuesday's talk — 会議"])) as { content: string }[];
   expect(found.map(({ content }) => content)).toEqual(["The launch is in May."]);
-  expect(await project.json([...search, "sunday"])).toEqual([]);
+  expect(await project.rkat([...search, "sunday"])).toMatchObject({ code: 10, stdout: "" });
 });
 
 test("a result is shown with its score and its source", async () => {
@@ -389,6 +390,43 @@ test("a session is forgotten at once; the results of a query only when they are 
   expect(await project.json(["memory", "stats", "--json"])).toMatchObject({ entries: 0 });
   expect((await project.rkat(["memory", "forget"])).code).toBe(2);
   expect((await project.rkat(["memory", "forget", "x", "--session=y"])).code).toBe(2);
+});
+
+test("`--session` names a session as everywhere, and an unknown one is an error", async () => {
+  const provider = await scriptedProvider(["Violet."], async () => {});
+  const project = await Project.open({ provider });
+  project.write("talk.jsonl", TALK);
+  await project.json(["memory", "add", "--jsonl", "talk.jsonl", "--json"]);
+  const run = ["run", "my colour?", "--output", "json"];
+  const { session_id: id } = (await project.json(run)) as { session_id: string };
+  const found = async (session: string) => [
+    await project.json(["memory", "search", "violet", "--session", session, "--json"]),
+    await project.json(["memory", "list", "--session", session, "--json"]),
+    await project.json(["memory", "stats", "--session", session, "--json"]),
+    await project.json(["history", "search", "violet", "--session", session, "--json"]),
+    await project.json(["approvals", "list", "--session", session, "--json"]),
+  ];
+  const whole = await found(id);
+  expect(whole[0]).toHaveLength(1);
+  expect(whole[3]).toHaveLength(1);
+  for (const name of ["last", "~0", id.slice(0, 13)]) expect(await found(name)).toEqual(whole);
+  for (const command of [
+    ["memory", "search", "violet"],
+    ["memory", "list"],
+    ["memory", "stats"],
+    ["memory", "export"],
+    ["memory", "forget"],
+    ["history", "search", "violet"],
+    ["approvals", "list"],
+  ]) {
+    const { code, stdout } = await project.rkat([...command, "--session", "nosuch"]);
+    expect({ command, code, stdout }).toEqual({ command, code: 10, stdout: "" });
+  }
+  const own = ["memory", "search", "SQLite", "--session", "monday", "--json"];
+  expect(await project.json(own)).toMatchObject([{ session_id: "monday" }]);
+  const forget = ["memory", "forget", "--session", "last", "--json"];
+  expect(await project.json(forget)).toMatchObject({ forgotten: 2 });
+  expect(await project.json(["memory", "stats", "--json"])).toMatchObject({ entries: 3 });
 });
 
 test("an index can be verified and rebuilt", async () => {

@@ -162,6 +162,17 @@ test("without a model the error says how to name one, and nothing is created", a
   expect(existsSync(join(project.folder, ".rkat"))).toBe(false);
 });
 
+test("a model that cannot be made leaves no session", async () => {
+  const project = await Project.open();
+  for (const model of ["nosuch/model", "openai-compatible/model"]) {
+    const failed = await project.rkat(["hello"], "", { RKAT_MODEL: model });
+    expect(failed.code).not.toBe(0);
+    const chat = await project.rkat(["chat"], "hello\n", { RKAT_MODEL: model });
+    expect(chat.code).not.toBe(0);
+  }
+  expect(await project.json(["sessions", "list", "--json"])).toEqual([]);
+});
+
 test("flags, settings and variables reach the model", async () => {
   const provider = await providerForTest();
   const project = await Project.open({

@@ -139,7 +139,9 @@ test("`history search` finds words in the log of any session, as text or as JSON
   ]);
   const { stdout } = await project.rkat(["history", "search", "late"]);
   expect(stdout).toMatch(new RegExp(`^session ${id} · turn 0 · assistant · \\S+Z\n {2}It is late`));
-  const none = ["--session", "nobody", "--from-turn", "3", "--until", "2020-01-01"];
+  const unknown = ["history", "search", "late", "--session", "nobody"];
+  expect((await project.rkat(unknown)).code).toBe(10);
+  const none = ["--from-turn", "3", "--until", "2020-01-01"];
   for (let at = 0; at < none.length; at += 2) {
     const found = await project.json([
       "history",
@@ -274,6 +276,19 @@ test("a deleted session is gone, and can be restored", async () => {
   const { code, stderr } = await project.rkat(["sessions", "show", id]);
   expect(code).toBe(10);
   expect(stderr).toMatch(/^error: No session has the id ".*"\.\nhint: List the sessions/);
+});
+
+test("`sessions restore last` restores the session deleted last", async () => {
+  const { project, id } = await projectWithSession();
+  const none = await project.rkat(["sessions", "restore", "last"]);
+  expect(none).toMatchObject({ code: 10 });
+  const created = await project.rkat(["sessions", "create"]);
+  const second = created.stdout.trim();
+  for (const each of [second, id]) await project.rkat(["sessions", "delete", each]);
+  const restored = async (name: string) =>
+    (await project.rkat(["sessions", "restore", name])).stderr;
+  expect(await restored("~1")).toBe(`Restored ${second}.\n`);
+  expect(await restored("last")).toBe(`Restored ${id}.\n`);
 });
 
 test("`sessions compact` compacts now, or says why not", async () => {

@@ -43,6 +43,9 @@ export const BUILDS: Readonly<Record<string, readonly Capability[]>> = {
   F: ["session-store", "memory-store", "session-compaction"],
 };
 
+/** The id of no session. */
+const UNKNOWN_ID = "00000000-0000-7000-8000-000000000000";
+
 const EVERYTHING = BUILDS.F ?? [];
 /** Leaves room for the tools, the skill and about one long answer. */
 const EAGER = { autoCompactThreshold: 2500, minTurnsBetweenCompactions: 1, maxSummaryTokens: 64 };
@@ -597,7 +600,7 @@ export const sessionServiceLaws: readonly Law<OpenService>[] = inWords([
         { entries, sessions, textBytes },
         { entries: 8, sessions: 1, textBytes: bytes },
       );
-      assert.equal((await service.memoryStats({ sessionId: "nobody" })).entries, 0);
+      assert.equal((await service.memoryStats({ sessionId: UNKNOWN_ID })).entries, 0);
     },
   },
   {

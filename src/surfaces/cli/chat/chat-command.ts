@@ -4,6 +4,7 @@ import type { Approve } from "../../../core/approval.ts";
 import { contentText, isSummary } from "../../../core/message.ts";
 import type { SessionService } from "../../../core/session-service.ts";
 import type { CliContext } from "../cli-context.ts";
+import { findExisting } from "../commands/find-session.ts";
 import { toolsOf } from "../commands/on-approval.ts";
 import { addRunFlags, addSessionFlags } from "../commands/run-flags.ts";
 import { useOpened, workspaceOf } from "../commands/with-service.ts";
@@ -28,6 +29,8 @@ export function chatCommand(program: Command, context: CliContext): void {
       const asking = { approve, ...toolsOf(flags, workspace.config) };
       const opened = await context.engine.openService(workspace, "create", asking);
       await useOpened(opened, async (service) => {
+        // A session that does not exist ends the command before the screen opens.
+        const sessionId = resume === undefined ? undefined : await findExisting(service, resume);
         const isKept = hasCapability(workspace.config, "session-store");
         const history = isKept ? await earlierPrompts(service) : [];
         const screen = await openScreen(context.terminal, {
@@ -37,7 +40,7 @@ export function chatCommand(program: Command, context: CliContext): void {
         });
         const { toolsNote } = opened;
         chat = new Chat({ context, workspace, service, flags, screen, toolsNote });
-        await chat.run(resume);
+        await chat.run(sessionId);
       });
     },
   );

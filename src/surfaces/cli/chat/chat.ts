@@ -71,7 +71,7 @@ export class Chat implements Conversation {
     this.model = flags.model;
   }
 
-  /** Reads and answers until the user leaves. `resumed` names a session to continue. */
+  /** Reads and answers until the user leaves. `resumed` is the id of a session to continue. */
   async run(resumed?: string): Promise<void> {
     const { screen } = this;
     let interrupted = false;

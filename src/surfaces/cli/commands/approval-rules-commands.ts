@@ -8,7 +8,8 @@ import type { CliContext } from "../cli-context.ts";
 import { shortId } from "../render/render-sessions.ts";
 import { renderAllowed } from "../terminal/approval-prompt.ts";
 import { printJson } from "../terminal/print.ts";
-import { findSession, SESSION_ARGUMENT } from "./find-session.ts";
+import { findSession } from "./find-session.ts";
+import { SESSION_ARGUMENT } from "./flags.ts";
 import { withService, workspaceOf } from "./with-service.ts";
 
 interface RuleFlags {
@@ -53,13 +54,17 @@ export function approvalRulesCommands(approvals: Command, context: CliContext): 
       const calls = { tool, ...given({ command: words.length > 0 ? words.join(" ") : undefined }) };
       if (name === undefined) {
         const own = projectApprovals(await workspaceOf(context, revoke), terminal.env);
-        if (own.revoke(calls).length === 0) throw nothingToRevoke();
+        if (own.revoke(calls).length === 0) throw nothingToRevoke("this project");
         if (json) return await printJson(terminal.stdout, { allowed: own.list() });
         return await terminal.stderr.write("Revoked.\n");
       }
       await withService(context, revoke, async (service) => {
         const sessionId = await findSession(service, name, { includeArchived: true });
+        const before = await service.allowedCalls({ sessionId });
         const left = await service.revokeAllowed({ sessionId, ...calls });
+        if (!json && left.allowed.length === before.allowed.length) {
+          throw nothingToRevoke(`session ${shortId(sessionId)}`);
+        }
         if (json) return await printJson(terminal.stdout, left);
         await terminal.stderr.write(
           `Revoked. ${left.allowed.length} left in session ${shortId(sessionId)}.\n`,
@@ -82,9 +87,9 @@ function section(title: string, allowed: readonly AllowedCalls[]): string {
   return `${title}\n${allowed.map((calls) => `  ${renderAllowed(calls)}\n`).join("")}`;
 }
 
-function nothingToRevoke(): SessionError {
+function nothingToRevoke(where: string): SessionError {
   return new SessionError("INVALID_PARAMS", {
-    message: "No rule of this project allows these calls.",
+    message: `Nothing to revoke: no rule of ${where} allows these calls.`,
     hint: "`rkat approvals rules` lists what is allowed. For a rule of a session, add --session.",
   });
 }

@@ -13,6 +13,8 @@ import { renderCall } from "../terminal/approval-prompt.ts";
 import { learnedNote, RULES_SEARCHED } from "../terminal/learned-rules.ts";
 import { printJson } from "../terminal/print.ts";
 import { approvalRulesCommands } from "./approval-rules-commands.ts";
+import { findExisting, findSession } from "./find-session.ts";
+import { SESSION_ARGUMENT } from "./flags.ts";
 import { withService } from "./with-service.ts";
 
 interface AnswerFlags {
@@ -33,11 +35,12 @@ export function approvalsCommand(program: Command, context: CliContext): void {
   const list = approvals
     .command("list", { isDefault: true })
     .description("the waiting calls, oldest first")
-    .option("--session <id>", "only this session")
+    .option("--session <session>", `only this session: ${SESSION_ARGUMENT}`)
     .option("--json", "for scripts")
     .action(({ session, json }: Omit<AnswerFlags, "reason">) =>
       withService(context, list, async (service) => {
-        const found = await service.listApprovals(given({ sessionId: session }));
+        const sessionId = session === undefined ? undefined : await findExisting(service, session);
+        const found = await service.listApprovals(given({ sessionId }));
         if (json) {
           const wire = found.map((one) => toWire(pendingApproval, one));
           return await printJson(terminal.stdout, wire);
@@ -56,7 +59,7 @@ export function approvalsCommand(program: Command, context: CliContext): void {
       )
       .argument("[approval]", "its id, or the beginning or end of the id (default: the only one)")
       .option("--reason <text>", "why; the model is told")
-      .option("--session <id>", "the session of the call")
+      .option("--session <session>", `the session of the call: ${SESSION_ARGUMENT}`)
       .option("--json", "for scripts")
       .action((name: string | undefined, { session, reason, json }: AnswerFlags) =>
         withService(context, answer, async (service) => {
@@ -98,9 +101,13 @@ async function find(
   name: string | undefined,
   session: string | undefined,
 ): Promise<Found> {
+  const sessionId =
+    session === undefined
+      ? undefined
+      : await findSession(service, session, { includeArchived: true });
   // The service checks a full name itself.
-  if (name !== undefined && session !== undefined) return { approvalId: name, sessionId: session };
-  const waiting = await service.listApprovals(given({ sessionId: session }));
+  if (name !== undefined && sessionId !== undefined) return { approvalId: name, sessionId };
+  const waiting = await service.listApprovals(given({ sessionId }));
   const fits = waiting.filter(
     ({ approvalId }) =>
       name === undefined || approvalId.startsWith(name) || approvalId.endsWith(name),

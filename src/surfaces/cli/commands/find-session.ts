@@ -3,11 +3,8 @@ import { SessionError } from "../../../core/errors.ts";
 import { toolUses } from "../../../core/message.ts";
 import type { SessionService, SessionSummary } from "../../../core/session-service.ts";
 import type { CliContext } from "../cli-context.ts";
+import { SESSION_ARGUMENT } from "./flags.ts";
 import { withService } from "./with-service.ts";
-
-/** How a command line names a session. */
-export const SESSION_ARGUMENT =
-  "its id, the beginning of the id, `last`, or ~N for the Nth before the last";
 
 const CANDIDATES_MAX = 5;
 
@@ -42,7 +39,7 @@ export async function findSession(
   { includeArchived = false } = {},
 ): Promise<string> {
   requireName(name);
-  const back = name === "last" ? 0 : Number(/^~(\d{1,6})$/.exec(name)?.[1] ?? -1);
+  const back = stepsBack(name);
   if (back >= 0) {
     const [found] = await service.list({ limit: 1, offset: back });
     if (found) return found.sessionId;
@@ -56,10 +53,45 @@ export async function findSession(
   return oneOf(found, name);
 }
 
-/** Finds a deleted session by its id or the beginning of its id. */
+/**
+ * Finds a session that exists, archived ones included. A filter needs this: a name that fits no
+ * session would look like a session without results.
+ *
+ * @throws SessionError `SESSION_NOT_FOUND`, `INVALID_PARAMS`
+ */
+export async function findExisting(
+  service: SessionService,
+  name: string,
+  { includeDeleted = false } = {},
+): Promise<string> {
+  const found = await findSession(service, name, { includeArchived: true });
+  if (includeDeleted && found === name) {
+    const sessionId = await findDeleted(service, name);
+    const deleted = await service.list({ idPrefix: sessionId, limit: 1, deleted: true });
+    if (deleted.length > 0) return sessionId;
+  }
+  await service.read({ sessionId: found });
+  return found;
+}
+
+/**
+ * Finds a deleted session by its id, the beginning of its id, `last` (the one deleted last) or `~N`
+ * (the Nth before that).
+ */
 export async function findDeleted(service: SessionService, name: string): Promise<string> {
   requireName(name);
+  const back = stepsBack(name);
+  if (back >= 0) {
+    const found = (await service.list({ limit: back + 1, deleted: true }))[back];
+    if (found) return found.sessionId;
+    throw new SessionError("SESSION_NOT_FOUND", { message: noneBack(back, "deleted sessions") });
+  }
   return oneOf(await service.list({ idPrefix: name, limit: CANDIDATES_MAX, deleted: true }), name);
+}
+
+/** How many sessions before the last `last` or `~N` names; -1 for any other name. */
+function stepsBack(name: string): number {
+  return name === "last" ? 0 : Number(/^~(\d{1,6})$/.exec(name)?.[1] ?? -1);
 }
 
 function requireName(name: string): void {
@@ -90,8 +122,8 @@ export async function hasWaitingCall(
   return last !== undefined && toolUses(last.message).length > 0;
 }
 
-function noneBack(back: number): string {
-  return back === 0 ? "There are no sessions yet." : `There are fewer than ${back + 1} sessions.`;
+function noneBack(back: number, what = "sessions"): string {
+  return back === 0 ? `There are no ${what} yet.` : `There are fewer than ${back + 1} ${what}.`;
 }
 
 function ambiguous(name: string, found: readonly SessionSummary[]): SessionError {

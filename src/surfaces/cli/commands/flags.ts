@@ -3,6 +3,10 @@ import type { SettingKind } from "../../../config/setting-kind.ts";
 import { given } from "../../../core/fields.ts";
 import { MEMORY_KINDS, type MemoryFilter, type MemoryKind } from "../../../core/memory-store.ts";
 
+/** How a command line names a session. */
+export const SESSION_ARGUMENT =
+  "its id, the beginning of the id, `last`, or ~N for the Nth before the last";
+
 /** Reads a flag's value as a setting of this kind. */
 export function flagOf<Value>(kind: SettingKind<Value>): (text: string) => Value {
   return (text) => {
@@ -52,7 +56,7 @@ export interface FilterFlags {
 /** The flags that select entries of memory. */
 export function addFilterFlags(command: Command): Command {
   return command
-    .option("--session <id>", "only this session")
+    .option("--session <session>", `only this session: ${SESSION_ARGUMENT}`)
     .option("--role <role>", "only this role: user, assistant …")
     .addOption(new Option("--kind <kind>", "only entries of this kind").choices(MEMORY_KINDS))
     .option("--since <time>", "from this day or time on (ISO 8601)")

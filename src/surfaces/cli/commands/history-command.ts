@@ -6,7 +6,8 @@ import type { CliContext } from "../cli-context.ts";
 import { renderPassage, renderSpeaker } from "../render/render-memory.ts";
 import { styleFor } from "../render/style.ts";
 import { printJson } from "../terminal/print.ts";
-import { countFlag } from "./flags.ts";
+import { findExisting } from "./find-session.ts";
+import { countFlag, SESSION_ARGUMENT } from "./flags.ts";
 import { withService } from "./with-service.ts";
 
 interface SearchFlags {
@@ -36,7 +37,7 @@ export function historyCommand(program: Command, context: CliContext): void {
     .description("find words in messages and tool output, pruned text included")
     .argument("[query...]", "the words to look for")
     .option("-n, --limit <n>", "limit of results", countFlag(200), LIMIT_DEFAULT)
-    .option("--session <id>", "only this session")
+    .option("--session <session>", `only this session: ${SESSION_ARGUMENT}`)
     .option("--from-turn <n>", "from this turn on; the first is 0", turn)
     .option("--to-turn <n>", "up to this turn", turn)
     .option("--since <time>", "from this day or time on (ISO 8601)")
@@ -45,11 +46,8 @@ export function historyCommand(program: Command, context: CliContext): void {
     .action((words: string[], { session, json, ...filters }: SearchFlags) =>
       withService(context, search, async (service) => {
         const query = words.join(" ");
-        const hits = await service.searchHistory({
-          query,
-          ...filters,
-          ...given({ sessionId: session }),
-        });
+        const sessionId = session === undefined ? undefined : await findExisting(service, session);
+        const hits = await service.searchHistory({ query, ...filters, ...given({ sessionId }) });
         if (json) {
           const found = hits.map((hit) => toWire(historyHit, hit));
           return await printJson(terminal.stdout, found);

@@ -4,7 +4,8 @@ import { SessionError } from "../../../core/errors.ts";
 import { given } from "../../../core/fields.ts";
 import type { CliContext } from "../cli-context.ts";
 import { readPrompt } from "../terminal/read-prompt.ts";
-import { findSession, hasWaitingCall, SESSION_ARGUMENT } from "./find-session.ts";
+import { findSession, hasWaitingCall } from "./find-session.ts";
+import { SESSION_ARGUMENT } from "./flags.ts";
 import { askingOf, promptSource } from "./on-approval.ts";
 import {
   addSessionFlags,

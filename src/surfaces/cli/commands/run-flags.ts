@@ -139,14 +139,16 @@ export function addSessionFlags(command: Command): Command {
  * @throws SessionError `MODEL_UNAVAILABLE` when neither the flags nor the settings name a model.
  */
 export function sessionOf(flags: SessionFlags, { config, files }: Workspace): CreateSession {
-  if (!(flags.model ?? config.get("model"))) {
+  const model = flags.model ?? config.get("model");
+  if (!model) {
     throw new SessionError("MODEL_UNAVAILABLE", {
       message: "No model is configured.",
       hint: `Name one: -m anthropic/claude-sonnet-4-5 (needs ANTHROPIC_API_KEY), or -m ollama/llama3.2 (needs no key). To keep it, set RKAT_MODEL, or model = "…" in ${files.user}. \`rkat config\` shows what is set.`,
     });
   }
   return given({
-    model: flags.model,
+    // Named also when it is the default: the service then makes the model before the session.
+    model,
     systemPrompt: flags.systemPrompt,
     maxTokens: flags.maxTokens,
     // `--memory` fails where memory is off; the default of the settings does not.

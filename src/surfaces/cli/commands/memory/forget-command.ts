@@ -10,10 +10,11 @@ import { plural } from "../../render/amounts.ts";
 import { printable } from "../../render/printable.ts";
 import { renderNumberedHits } from "../../render/render-memory.ts";
 import { styleFor } from "../../render/style.ts";
-import { pick } from "../../terminal/ask.ts";
+import { confirm, pick } from "../../terminal/ask.ts";
 import { printJson } from "../../terminal/print.ts";
 import { ProgressLine } from "../../terminal/progress-line.ts";
-import { countFlag, shareFlag } from "../flags.ts";
+import { findExisting } from "../find-session.ts";
+import { countFlag, SESSION_ARGUMENT, shareFlag } from "../flags.ts";
 import { withService } from "../with-service.ts";
 
 const LIMIT_DEFAULT = 10;
@@ -36,26 +37,28 @@ export function forgetCommand(memory: Command, context: CliContext): void {
     .command("forget")
     .description("delete entries from memory, and their texts from the logs they came from")
     .argument("[ids...]", "ids of entries, as `search` and `list` show them")
-    .option("--session <id>", "everything that was said in this session")
+    .option("--session <session>", `everything that was said in a session: ${SESSION_ARGUMENT}`)
     .option(
       "--query <text>",
       "search, then pick from the results; with --yes, all that have this exact phrase",
     )
     .option("-n, --limit <n>", "with --query: limit of results", countFlag(1000), LIMIT_DEFAULT)
     .option("--min-score <score>", "with --query: only results with at least this score", shareFlag)
-    .option("-y, --yes", "do not ask")
+    .option("-y, --yes", "do not ask; without a terminal --session asks nothing")
     .option("--json", "for scripts")
     .addHelpText("after", WHAT_GOES)
     .action(async (ids: string[], flags: ForgetFlags) => {
       requireOneWay(ids, flags);
       await withService(context, forget, async (service) => {
         const named = flags.query === undefined ? ids : await found(context, service, flags);
-        if (!named) return await terminal.stderr.write("Nothing was forgotten.\n");
+        const sessionId =
+          flags.session === undefined ? undefined : await inMemory(service, flags.session);
+        const agreed =
+          sessionId === undefined || (await agrees(context, service, sessionId, flags));
+        if (!named || !agreed) return await terminal.stderr.write("Nothing was forgotten.\n");
         const progress = new ProgressLine(terminal.stderr);
         progress.show("forgetting");
-        const outcome = await forgetAll(service, named, flags.session).finally(() =>
-          progress.clear(),
-        );
+        const outcome = await forgetAll(service, named, sessionId).finally(() => progress.clear());
         if (flags.json) await printJson(terminal.stdout, toWire(memoryForgotten, outcome));
         else await terminal.stdout.write(sentences(outcome));
       });
@@ -87,6 +90,27 @@ async function found(
   const otherwise = `Give ids, or pass --yes to forget what has the exact phrase "${query}".`;
   const picked = yes ? [...hits.keys()] : await pick(hits.length, otherwise, terminal);
   return picked.length === 0 ? undefined : picked.flatMap((position) => hits[position]?.id ?? []);
+}
+
+/** The session that is named. Texts can be added under any name, and a deleted session can still be forgotten. */
+async function inMemory(service: SessionService, name: string): Promise<string> {
+  const { entries } = await service.memoryStats({ sessionId: name });
+  return entries > 0 ? name : await findExisting(service, name, { includeDeleted: true });
+}
+
+/** Asks a person whether everything of a session is to be forgotten. */
+async function agrees(
+  { terminal }: CliContext,
+  service: SessionService,
+  sessionId: string,
+  { yes, json }: ForgetFlags,
+): Promise<boolean> {
+  if (yes || json || !terminal.stdin.isTerminal) return true;
+  const { entries } = await service.memoryStats({ sessionId });
+  return await confirm(
+    `forget everything that was said in session ${printable(sessionId)} (${plural(entries, "entry", "entries")})`,
+    terminal,
+  );
 }
 
 async function forgetAll(

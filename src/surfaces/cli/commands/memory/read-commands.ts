@@ -11,8 +11,8 @@ import { memoryJson, renderMemoryEntries, renderMemoryStats } from "../../render
 import { styleFor } from "../../render/style.ts";
 import { printJson } from "../../terminal/print.ts";
 import { ProgressLine } from "../../terminal/progress-line.ts";
-import { addFilterFlags, countFlag, type FilterFlags, filtersOf } from "../flags.ts";
-import { withMemory } from "../with-service.ts";
+import { addFilterFlags, countFlag, type FilterFlags, SESSION_ARGUMENT } from "../flags.ts";
+import { withFilteredMemory } from "./with-filtered-memory.ts";
 
 interface ListFlags extends FilterFlags {
   readonly limit: number;
@@ -30,8 +30,7 @@ export function listCommand(memory: Command, context: CliContext): void {
     .option("--after <id>", "continue the list after this entry")
     .option("--json", "for scripts");
   addFilterFlags(list).action(async ({ limit, after, json, ...flags }: ListFlags) => {
-    const filters = await filtersOf(flags);
-    await withMemory(context, list, async (operations) => {
+    await withFilteredMemory(context, list, flags, async (operations, filters) => {
       const entries = await operations.list({ limit, ...filters, ...given({ after }) });
       if (json) return await printJson(stdout, memoryJson(entries));
       if (entries.length === 0) return await stderr.write("No matching entries.\n");
@@ -50,12 +49,11 @@ export function statsCommand(memory: Command, context: CliContext): void {
   const stats = memory
     .command("stats")
     .description("how much is in memory")
-    .option("--session <id>", "only this session")
+    .option("--session <session>", `only this session: ${SESSION_ARGUMENT}`)
     .option("--json", "for scripts")
     .action(async ({ session, json }: { session?: string; json?: true }) => {
-      const filter = await filtersOf(given({ session }));
-      await withMemory(context, stats, async (operations) => {
-        const found = await operations.stats(filter);
+      await withFilteredMemory(context, stats, given({ session }), async (operations, filters) => {
+        const found = await operations.stats(filters);
         if (json) return await printJson(stdout, memoryJson(found));
         await stdout.write(renderMemoryStats(found, styleFor(stdout, env)));
       });
@@ -74,8 +72,7 @@ export function exportCommand(memory: Command, context: CliContext): void {
     .description("write memory as JSON Lines, which `rkat memory add --jsonl` reads")
     .option("--jsonl <file>", "write to this file, all or nothing (default: stdout)");
   addFilterFlags(exports).action(async ({ jsonl, ...flags }: ExportFlags) => {
-    const filters = await filtersOf(flags);
-    await withMemory(context, exports, async (operations) => {
+    await withFilteredMemory(context, exports, flags, async (operations, filters) => {
       if (jsonl === undefined || jsonl === "-") {
         for await (const text of linesOf(operations, filters)) await terminal.stdout.write(text);
         return;

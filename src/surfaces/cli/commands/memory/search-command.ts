@@ -7,15 +7,8 @@ import { memoryJson, renderMemoryHits, renderNothingFound } from "../../render/r
 import { styleFor } from "../../render/style.ts";
 import type { Checked } from "../../terminal/input-file.ts";
 import { printJson } from "../../terminal/print.ts";
-import {
-  addFilterFlags,
-  countFlag,
-  type FilterFlags,
-  filtersOf,
-  listFlag,
-  shareFlag,
-} from "../flags.ts";
-import { withMemory } from "../with-service.ts";
+import { addFilterFlags, countFlag, type FilterFlags, listFlag, shareFlag } from "../flags.ts";
+import { withFilteredMemory } from "./with-filtered-memory.ts";
 
 const QUERIES_MAX = 20;
 
@@ -56,13 +49,12 @@ export function searchCommand(memory: Command, context: CliContext): void {
     const { limit, minScore, neighbours, explain, maxTokens, queries } = flags;
     const typed = [...(words.length > 0 ? [words.join(" ")] : []), ...(flags.query ?? [])];
     requireQuery(typed, queries);
-    const filters = await filtersOf(flags);
-    const options = given({ limit, minScore, neighbours, explain, maxTokens, ...filters });
-    await withMemory(context, search, (operations) =>
-      queries === undefined
+    await withFilteredMemory(context, search, flags, (operations, filters) => {
+      const options = given({ limit, minScore, neighbours, explain, maxTokens, ...filters });
+      return queries === undefined
         ? searchOnce(context, operations, typed, options, flags.json)
-        : searchMany(context, operations, queries, options),
-    );
+        : searchMany(context, operations, queries, options);
+    });
   });
 }
 

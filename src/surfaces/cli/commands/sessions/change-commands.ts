@@ -11,6 +11,7 @@ import { confirm } from "../../terminal/ask.ts";
 import { printEnd, printEvent, printJson } from "../../terminal/print.ts";
 import { ProgressLine } from "../../terminal/progress-line.ts";
 import { findDeleted, findSession, sessionCommand, withSession } from "../find-session.ts";
+import { SESSION_ARGUMENT } from "../flags.ts";
 import { type OutputForm, outputOption } from "../run-flags.ts";
 import { withService, workspaceOf } from "../with-service.ts";
 
@@ -97,7 +98,7 @@ export function restoreCommand(sessions: Command, context: CliContext): void {
   const restore = sessions
     .command("restore")
     .description("bring a deleted session back, with its memory")
-    .argument("<session>", "its id, or the beginning of the id")
+    .argument("<session>", `${SESSION_ARGUMENT}; \`last\` is the one deleted last`)
     .option("--json", "for scripts")
     .action((name: string, { json }: { json?: true }) =>
       withService(context, restore, async (service) => {

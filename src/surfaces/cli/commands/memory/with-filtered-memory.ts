@@ -1,0 +1,30 @@
+import type { Command } from "commander";
+import type { MemoryFilter } from "../../../../core/memory-store.ts";
+import type { MemoryOperations } from "../../../../core/session-service.ts";
+import type { CliContext } from "../../cli-context.ts";
+import { type FilterFlags, filtersOf } from "../flags.ts";
+import { withMemory, withService } from "../with-service.ts";
+
+const FULL_ID = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/;
+
+/**
+ * Opens memory and reads the filters of the flags. `--session` takes a full id or any name under which
+ * texts were added as it is. The agent is loaded only to find what another name means.
+ */
+export async function withFilteredMemory(
+  context: CliContext,
+  command: Command,
+  flags: FilterFlags,
+  work: (memory: MemoryOperations, filters: MemoryFilter) => Promise<void>,
+): Promise<void> {
+  const filters = await filtersOf(flags);
+  await withMemory(context, command, async (memory) => {
+    const { sessionId: name } = filters;
+    if (name === undefined || FULL_ID.test(name)) return await work(memory, filters);
+    const { entries } = await memory.stats({ sessionId: name });
+    if (entries > 0) return await work(memory, filters);
+    const { findExisting } = await import("../find-session.ts");
+    const sessionId = await withService(context, command, (service) => findExisting(service, name));
+    await work(memory, { ...filters, sessionId });
+  });
+}
