@@ -533,7 +533,7 @@ export const sessionServiceLaws: readonly Law<OpenService>[] = inWords([
         answers,
       );
       assert.deepEqual(await found({ ...both, kind: "rule" }), []);
-      assert.deepEqual(await found({ ...both, sessionId: "nobody" }), []);
+      assert.deepEqual(await found({ ...both, sessionId: UNKNOWN_ID }), []);
       assert.deepEqual(await found({ ...both, until: "2001-01-01" }), []);
       assert.deepEqual(await found({ ...both, since: "2001-01-01", sessionId }), texts);
       assert.deepEqual(new Set(await found({ ...both, minScore: 1 })), new Set(both.query));
