@@ -149,6 +149,11 @@ export const openProject: Engine = {
     return providerStates(config.providers, process.env);
   },
 
+  async requireKnownProvider({ config }, model) {
+    const { requireKnownProvider } = await import("./models/ai-sdk-models.ts");
+    requireKnownProvider(model, providerSettings(config, process.env));
+  },
+
   async examineMemory({ config }) {
     if (!hasCapability(config, "memory-store")) return undefined;
     const store = config.get("memory.store");

@@ -125,6 +125,17 @@ test("/resume asks again about a call that was not answered", async () => {
   expect(second.stdout).toContain("It is late.");
 });
 
+test("a model of an unknown provider is refused before the first prompt", async () => {
+  const config = '[providers.fake]\nbase_url = "http://127.0.0.1:9/v1"';
+  const started = await chatWith(["hello"], ["Hello."], { config, args: ["-m", "fke/x"] });
+  expect(started).toMatchObject({ code: 22, stdout: "" });
+  expect(started.stderr).toContain('"fke" is not a known provider.');
+  expect(started.stderr).toContain("Did you mean fake?");
+  const { stderr, stdout } = await chatWith(["/model fke/x", "hello"], ["Hello."], { config });
+  expect(stderr).toContain("Did you mean fake?");
+  expect(stdout).toBe("Hello.\n");
+});
+
 test("resuming a session continues its waiting call", async () => {
   const { project, code } = await chatWith(["what time is it?"], [asksForTime, "It is late."], {
     config: '[tools.datetime]\npolicy = "ask"',
@@ -185,6 +196,7 @@ async function chatOnTerminal(
     env: { ...project.env, TERM: "xterm-256color", ...env },
   });
   onTestFinished(() => void child.kill("SIGKILL"));
+  const closed = once(child, "close");
   let written = "";
   let read = 0;
   child.stdout.setEncoding("utf8").on("data", (text: string) => {
@@ -199,7 +211,7 @@ async function chatOnTerminal(
     },
     type: (keys: string) => void child.stdin.write(keys),
     async ends(): Promise<{ readonly code: unknown; readonly written: string }> {
-      const [code] = await once(child, "close");
+      const [code] = await closed;
       return { code, written };
     },
   };

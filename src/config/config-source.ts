@@ -1,5 +1,5 @@
 import { shownAddress } from "../core/errors.ts";
-import { nearestName } from "./nearest-name.ts";
+import { nearestName } from "../core/nearest-name.ts";
 import { SETTING_KEYS, SETTINGS, type SettingKey } from "./settings.ts";
 
 /** Whose settings these are. Variables and flags count as the user's. */

@@ -2,7 +2,7 @@ import type { SharedV4ProviderOptions } from "@ai-sdk/provider";
 import { SessionError } from "../core/errors.ts";
 import type { LanguageModel } from "../core/language-model.ts";
 import { contextWindowOf } from "./context-windows.ts";
-import { allowed, type FindProviderOptions, findProvider } from "./find-provider.ts";
+import { allowed, type FindProviderOptions, findProvider, providerNamed } from "./find-provider.ts";
 import { makeModel } from "./from-ai-sdk.ts";
 
 export interface AiSdkModelsOptions extends FindProviderOptions {
@@ -35,6 +35,16 @@ export function aiSdkModels(
       ...(options.providerOptions ? { providerOptions: options.providerOptions } : {}),
     });
   };
+}
+
+/**
+ * Loads nothing, and needs no key.
+ *
+ * @throws SessionError `INVALID_PARAMS` when the name has no provider, and `MODEL_UNAVAILABLE`
+ *   when the provider is unknown.
+ */
+export function requireKnownProvider(modelName: string, options: AiSdkModelsOptions): void {
+  providerNamed(splitName(modelName, options).providerName, options);
 }
 
 /** Model names that need no provider. */

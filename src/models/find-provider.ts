@@ -1,5 +1,6 @@
 import type { ProviderV4 } from "@ai-sdk/provider";
 import { SessionError, shownAddress } from "../core/errors.ts";
+import { nearestName } from "../core/nearest-name.ts";
 import { openAiCompatible, PROVIDERS, type Provider, type ProviderSettings } from "./providers.ts";
 import { withoutRedirects } from "./without-redirects.ts";
 
@@ -56,18 +57,27 @@ async function load(provider: Provider, settings: ProviderSettings): Promise<Pro
   }
 }
 
-function providerNamed(name: string, options: FindProviderOptions): Provider {
+/** @throws SessionError `MODEL_UNAVAILABLE` when the provider is unknown. */
+export function providerNamed(name: string, options: FindProviderOptions): Provider {
   if (Object.hasOwn(PROVIDERS, name)) return PROVIDERS[name] as Provider;
   if (options.baseUrls && Object.hasOwn(options.baseUrls, name)) {
     return openAiCompatible(`${name.toUpperCase().replace(/\W/g, "_")}_API_KEY`);
   }
-  throw unavailable(`"${name}" is not a known provider. ${allowed(options)}`);
+  const near = nearestName(name, namesOf(options));
+  throw unavailable(
+    `"${name}" is not a known provider. ${allowed(options)}`,
+    near && `Did you mean ${near}?`,
+  );
 }
 
 /** A sentence with the allowed starts of a model's name. */
-export function allowed({ baseUrls = {} }: FindProviderOptions): string {
-  const names = new Set([...Object.keys(PROVIDERS), ...Object.keys(baseUrls)]);
-  return `Allowed: ${[...names].map((name) => `${name}/<model>`).join(", ")}.`;
+export function allowed(options: FindProviderOptions): string {
+  const forms = namesOf(options).map((name) => `${name}/<model>`);
+  return `Allowed: ${forms.join(", ")}.`;
+}
+
+function namesOf({ baseUrls = {} }: FindProviderOptions): readonly string[] {
+  return [...new Set([...Object.keys(PROVIDERS), ...Object.keys(baseUrls)])];
 }
 
 function findKey(

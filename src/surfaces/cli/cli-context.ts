@@ -43,6 +43,8 @@ export interface Engine {
   /** The problems of a store's file; empty when it is sound. */
   examineStore(file: string): Promise<readonly string[]>;
   providers(workspace: Workspace): Promise<readonly ProviderState[]>;
+  /** @throws SessionError `INVALID_PARAMS` or `MODEL_UNAVAILABLE` when the name of a model names no known provider. */
+  requireKnownProvider(workspace: Workspace, model: string): Promise<void>;
   /** Whether the memory store of the settings has what it needs; undefined when memory is off. */
   examineMemory(
     workspace: Workspace,

@@ -1,6 +1,6 @@
 import type { Tool } from "@modelcontextprotocol/server";
-import { nearestName } from "../../config/nearest-name.ts";
 import { SessionError } from "../../core/errors.ts";
+import { nearestName } from "../../core/nearest-name.ts";
 import type { Capability } from "../../core/session-service.ts";
 import { OPERATIONS, type Operation, type OperationName } from "../operations.ts";
 import { type ObjectSchema, resultSchema, wireSchema } from "../wire-schema.ts";

@@ -24,6 +24,8 @@ export function chatCommand(program: Command, context: CliContext): void {
   addSessionFlags(addRunFlags(command)).action(
     async ({ resume, ...flags }: ChatFlags & { readonly resume?: string }) => {
       const workspace = await workspaceOf(context, command);
+      const { model } = flags;
+      if (model !== undefined) await context.engine.requireKnownProvider(workspace, model);
       let chat: Chat | undefined;
       const approve: Approve = (call, options) => chat?.approve(call, options);
       const asking = { approve, ...toolsOf(flags, workspace.config) };

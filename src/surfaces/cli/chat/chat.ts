@@ -98,6 +98,11 @@ export class Chat implements Conversation {
     this.#left = true;
   }
 
+  async useModel(name: string): Promise<void> {
+    await this.#context.engine.requireKnownProvider(this.workspace, name);
+    this.model = name;
+  }
+
   requireSession(): string {
     if (this.sessionId !== undefined) return this.sessionId;
     throw new SessionError("INVALID_PARAMS", {

@@ -74,7 +74,9 @@ export interface Conversation {
   /** The current session; undefined before the first prompt. */
   sessionId: string | undefined;
   /** The model of the next turns; undefined for the session's own. */
-  model: string | undefined;
+  readonly model: string | undefined;
+  /** Changes the model of the next turns. @throws SessionError when its provider is unknown. */
+  useModel(name: string): Promise<void>;
   /** @throws SessionError `INVALID_PARAMS` before the first prompt. */
   requireSession(): string;
   /** Continues an earlier session, and a tool call in it that waits for approval. */

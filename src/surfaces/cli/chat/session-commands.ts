@@ -45,7 +45,7 @@ export const sessionCommands: readonly SlashCommand[] = [
     takes: "[provider/model]",
     does: "change the model; without an argument, show it",
     async run(chat, argument) {
-      if (argument !== "") chat.model = argument;
+      if (argument !== "") await chat.useModel(argument);
       await chat.screen.note(`Model: ${await modelOf(chat)}.`);
     },
   },

@@ -1,5 +1,5 @@
-import { nearestName } from "../../../config/nearest-name.ts";
 import { SessionError } from "../../../core/errors.ts";
+import { nearestName } from "../../../core/nearest-name.ts";
 import { oneLine } from "../render/printable.ts";
 import { contextCommands } from "./context-commands.ts";
 import type { Completion, Conversation, SlashCommand } from "./conversation.ts";

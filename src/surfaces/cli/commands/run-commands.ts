@@ -1,7 +1,7 @@
 import type { Command } from "commander";
-import { nearestName } from "../../../config/nearest-name.ts";
 import { SessionError } from "../../../core/errors.ts";
 import { given } from "../../../core/fields.ts";
+import { nearestName } from "../../../core/nearest-name.ts";
 import type { CliContext } from "../cli-context.ts";
 import { readPrompt } from "../terminal/read-prompt.ts";
 import { findSession, hasWaitingCall } from "./find-session.ts";
