@@ -353,7 +353,7 @@ test("entries are forgotten by their ids, and others that say the same are liste
   await project.json(["memory", "add", "--jsonl=-", "--json"], lines(copy));
   expect(await project.rkat(["memory", "forget", "redb"])).toMatchObject({
     code: 0,
-    stdout: `${FORGOT}These say the same or have one of its names. They are kept until you forget them too:\n  copy\n`,
+    stdout: `${FORGOT}These say the same or have one of its names. They are kept until you forget them too:\n  copy  Redb allows one process only.\nTo forget them too: rkat memory forget copy\n`,
   });
   expect(await project.rkat(["memory", "forget", "copy"])).toMatchObject({
     stdout: FORGOT,

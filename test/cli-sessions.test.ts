@@ -291,6 +291,27 @@ test("`sessions restore last` restores the session deleted last", async () => {
   expect(await restored("last")).toBe(`Restored ${id}.\n`);
 });
 
+test("a deleted session leaves what it taught, and the command says so", async () => {
+  const provider = await providerForTest([{ text: "I will." }]);
+  const project = await Project.open({ provider });
+  const run = ["run", "Always use tabs for indentation.", "--output", "json"];
+  const { session_id } = (await project.json(run)) as { session_id: string };
+  const deleted = await project.rkat(["sessions", "delete", "--now", session_id]);
+  expect(await project.json(["knowledge", "list", "--json"])).not.toEqual([]);
+  expect(deleted.stderr).toMatch(
+    /^Deleted \S+ for good\.\nWhat it taught the project stays: 2 preferences, corrections and rules\. See `rkat knowledge list`; `rkat knowledge forget` deletes them\.\n$/,
+  );
+});
+
+test("a session is deleted where the project learns nothing", async () => {
+  const provider = await providerForTest([{ text: "I will." }]);
+  const project = await Project.open({ provider, config: "[knowledge]\nenabled = false\n" });
+  const run = ["run", "Always use tabs for indentation.", "--output", "json"];
+  const { session_id } = (await project.json(run)) as { session_id: string };
+  const deleted = await project.rkat(["sessions", "delete", "--now", session_id]);
+  expect(deleted).toMatchObject({ code: 0, stderr: `Deleted ${session_id} for good.\n` });
+});
+
 test("`sessions compact` compacts now, or says why not", async () => {
   const { project } = await projectWithSession();
   const { code, stdout } = await project.rkat(["sessions", "compact", "last"]);

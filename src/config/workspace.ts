@@ -2,6 +2,7 @@ import { mkdirSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { SessionError } from "../core/errors.ts";
 import type { Capability } from "../core/session-service.ts";
+import { shellWord } from "../core/shell-word.ts";
 import { lookAt, lookAtFile, makeFile, makeFolder, publish } from "../files/plain-files.ts";
 import type { Config } from "./config.ts";
 import { findProject, userConfigFile } from "./config-places.ts";
@@ -135,10 +136,9 @@ export function lookAtStore(storeFile: string): void {
 
 /** The refusal of a store that was not made here. Its hint works from every folder. */
 export function storeNotTrusted({ folder, storeFile }: TrustedPlaces): SessionError {
-  const named = /^[\w./-]+$/.test(folder) ? folder : `'${folder.replaceAll("'", "'\\''")}'`;
   return new SessionError("STORE_NOT_TRUSTED", {
     detail: `It is ${storeFile}.`,
-    hint: `It may come from a stranger. Run \`rkat trust --dir ${named}\` to use it, or move it away to start with an empty one.`,
+    hint: `It may come from a stranger. Run \`rkat trust --dir ${shellWord(folder)}\` to use it, or move it away to start with an empty one.`,
   });
 }
 

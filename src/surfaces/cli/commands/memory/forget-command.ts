@@ -4,10 +4,11 @@ import { sumCleaned } from "../../../../core/event.ts";
 import { given } from "../../../../core/fields.ts";
 import { memoryForgotten } from "../../../../core/results.ts";
 import type { MemoryForgotten, SessionService } from "../../../../core/session-service.ts";
+import { shellWord } from "../../../../core/shell-word.ts";
 import { toWire } from "../../../../core/wire.ts";
 import type { CliContext } from "../../cli-context.ts";
 import { plural } from "../../render/amounts.ts";
-import { printable } from "../../render/printable.ts";
+import { oneLine, printable } from "../../render/printable.ts";
 import { renderNumberedHits } from "../../render/render-memory.ts";
 import { styleFor } from "../../render/style.ts";
 import { confirm, pick } from "../../terminal/ask.ts";
@@ -60,7 +61,10 @@ export function forgetCommand(memory: Command, context: CliContext): void {
         progress.show("forgetting");
         const outcome = await forgetAll(service, named, sessionId).finally(() => progress.clear());
         if (flags.json) await printJson(terminal.stdout, toWire(memoryForgotten, outcome));
-        else await terminal.stdout.write(sentences(outcome));
+        else {
+          const texts = await textsOf(outcome.remaining, service);
+          await terminal.stdout.write(sentences(outcome, texts, terminal.stdout.columns));
+        }
       });
     });
 }
@@ -132,7 +136,29 @@ async function forgetAll(
   };
 }
 
-function sentences({ forgotten, remaining, cleaned, notCleaned }: MemoryForgotten): string {
+const PAGE = 1000;
+
+/** The texts of entries, by id. A message that is not in memory yet has none. */
+async function textsOf(
+  ids: readonly string[],
+  service: SessionService,
+): Promise<ReadonlyMap<string, string>> {
+  const texts = new Map<string, string>();
+  for (let after: string | undefined; texts.size < ids.length; ) {
+    // The texts are gone by now, whatever happens here.
+    const page = await service.listMemory({ limit: PAGE, ...given({ after }) }).catch(() => []);
+    for (const { id, content } of page) if (ids.includes(id)) texts.set(id, content);
+    if (page.length < PAGE) break;
+    after = page.at(-1)?.id;
+  }
+  return texts;
+}
+
+function sentences(
+  { forgotten, remaining, cleaned, notCleaned }: MemoryForgotten,
+  texts: ReadonlyMap<string, string>,
+  columns: number,
+): string {
   if (forgotten === 0) return "Nothing was forgotten: no matching entries.\n";
   const places = cleaned.map(({ place, count }) => `${place.replaceAll("_", " ")} ${count}`);
   const receipt = [
@@ -143,7 +169,13 @@ function sentences({ forgotten, remaining, cleaned, notCleaned }: MemoryForgotte
     receipt.push(
       "These say the same or have one of its names. They are kept until you forget them too:",
     );
-    receipt.push(...remaining.map((id) => `  ${printable(id)}`));
+    receipt.push(
+      ...remaining.map((id) => {
+        const start = oneLine(texts.get(id) ?? "", Math.max(20, columns - id.length - 4));
+        return `  ${printable(id)}${start && `  ${start}`}`;
+      }),
+      `To forget them too: rkat memory forget ${remaining.map((id) => printable(shellWord(id))).join(" ")}`,
+    );
   }
   return `${receipt.join("\n")}\n`;
 }

@@ -1,5 +1,6 @@
 import type { Command } from "commander";
 import { given } from "../../../../core/fields.ts";
+import type { KnowledgeEntry } from "../../../../core/knowledge.ts";
 import { compactionOutcome } from "../../../../core/results.ts";
 import type { SessionService } from "../../../../core/session-service.ts";
 import { toWire } from "../../../../core/wire.ts";
@@ -62,8 +63,10 @@ export function deleteCommand(sessions: Command, context: CliContext): void {
         const keepDays = now ? 0 : config.get("sessions.keep_deleted_days");
         const found = await findSession(service, name, { includeArchived: true });
         const sessionId = now && found === name ? await findDeleted(service, name) : found;
+        // Where nothing is learned there is nothing to count, and no failure here may stop the deletion.
+        const taught = json ? 0 : await countTaught(service, sessionId).catch(() => 0);
         if (!yes && !json && terminal.stdin.isTerminal) {
-          const question = await deletion(service, sessionId, keepDays);
+          const question = await deletion(service, sessionId, keepDays, taught);
           if (!(await confirm(question, terminal))) {
             await stderr.write("Nothing was deleted.\n");
             return;
@@ -71,11 +74,12 @@ export function deleteCommand(sessions: Command, context: CliContext): void {
         }
         await service.delete({ sessionId, ...given({ now }) });
         if (json) return await printJson(stdout, { deleted: true });
-        await stderr.write(
+        const what =
           keepDays === 0
             ? `Deleted ${sessionId} for good.\n`
-            : `Deleted ${sessionId}.\nTo undo this within ${plural(keepDays, "day")}: rkat sessions restore ${shortId(sessionId)}\n`,
-        );
+            : `Deleted ${sessionId}.\nTo undo this within ${plural(keepDays, "day")}: rkat sessions restore ${shortId(sessionId)}\n`;
+        const stays = `What it taught the project stays: ${statements(taught)}. See \`rkat knowledge list\`; \`rkat knowledge forget\` deletes them.\n`;
+        await stderr.write(what + (taught === 0 ? "" : stays));
       }),
     );
 }
@@ -84,12 +88,38 @@ async function deletion(
   service: SessionService,
   sessionId: string,
   keepDays: number,
+  taught: number,
 ): Promise<string> {
   const [deleted] = await service.list({ idPrefix: sessionId, deleted: true });
   const { turns } = deleted ?? (await service.read({ sessionId }));
   const forHowLong =
     keepDays === 0 ? "for good" : `(you can restore it for ${plural(keepDays, "day")})`;
-  return `delete session ${shortId(sessionId)} (${plural(turns, "turn")}), its log and its memory ${forHowLong}`;
+  const stays = taught === 0 ? "" : `; what it taught stays: ${statements(taught)}`;
+  return `delete session ${shortId(sessionId)} (${plural(turns, "turn")}), its log and its memory ${forHowLong}${stays}`;
+}
+
+function statements(count: number): string {
+  return plural(count, "preference, correction or rule", "preferences, corrections and rules");
+}
+
+const PAGE = 1000;
+
+/** Counts what the user said to the session to last, and the rules that were made of it. */
+async function countTaught(service: SessionService, sessionId: string): Promise<number> {
+  const lasting: KnowledgeEntry[] = [];
+  for (const kind of ["preference", "correction", "rule"] as const) {
+    for (let after: string | undefined; ; ) {
+      const page = await service.listKnowledge({ kind, limit: PAGE, ...given({ after }) });
+      lasting.push(...page);
+      if (page.length < PAGE) break;
+      after = page.at(-1)?.id;
+    }
+  }
+  const said = new Set(
+    lasting.filter((entry) => entry.sessionId === sessionId).map(({ id }) => id),
+  );
+  const rests = ({ sources = [] }: KnowledgeEntry) => sources.some((id) => said.has(id));
+  return said.size + lasting.filter((entry) => !said.has(entry.id) && rests(entry)).length;
 }
 
 /** `rkat sessions restore`. */
