@@ -11,6 +11,7 @@ export async function runCli(): Promise<void> {
     version: version(),
     engine: openProject,
     exitCode: 0,
+    rkat: "rkat",
   };
   process.exitCode = await main(process.argv.slice(2), context);
 }

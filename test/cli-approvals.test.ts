@@ -31,6 +31,28 @@ test("a run without a terminal pauses at a call that needs approval, says what t
   expect(again.code).toBe(14);
 });
 
+test("what to type next carries the --dir and --user of the command line", async () => {
+  const project = await projectThatAsks(asks("a"), "it is late");
+  project.write("it's here/.rkat/config.toml", '[tools.datetime]\npolicy = "ask"');
+  const rkat = "rkat --dir 'it'\\''s here' --user ada";
+  const as = ["--dir", "it's here", "--user", "ada"];
+  const run = await project.rkat([...as, "run", "what time is it?"]);
+  expect(run.code).toBe(25);
+  expect(run.stderr).toContain(`\`${rkat} approvals list\``);
+  expect(run.stderr).toContain(`continue with \`${rkat} continue\``);
+  const allowed = await project.rkat([...as, "approvals", "allow"]);
+  expect(allowed.stderr).toContain(`\`${rkat} resume `);
+  const deleted = await project.rkat([...as, "sessions", "delete", "last"]);
+  expect(deleted.stderr).toContain(`days: ${rkat} sessions restore `);
+  const unknown = await project.rkat([...as, "sessions", "show", "nosuch"]);
+  expect(unknown.stderr).toContain(`\`${rkat} sessions list\``);
+  // This hint names the folder itself.
+  const untrusted = { HOME: `${project.folder}/elsewhere`, RKAT_TRUST: "" };
+  const list = await project.rkat([...as, "sessions", "list"], "", untrusted);
+  expect(list.code).toBe(42);
+  expect(list.stderr).toContain("Run `rkat trust --dir '");
+});
+
 test("an unknown subcommand is answered with the list of subcommands", async () => {
   const project = await projectThatAsks();
   const wrong = await project.rkat(["approvals", "accept"]);

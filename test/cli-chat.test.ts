@@ -321,3 +321,15 @@ test.skipIf(!hasScript)("at a terminal, forgetting a session asks first", async 
     expect(await project.json(["memory", "stats", "--json"])).toMatchObject({ entries: left });
   }
 });
+
+test.skipIf(!hasScript)("the way back into a chat carries the user", async () => {
+  const provider = await scriptedProvider(["Hello."], async () => {});
+  const project = await Project.open({ provider });
+  const chat = await chatOnTerminal(project, { TERM: "dumb" }, `${ON_TERMINAL} chat --user ada`);
+  await chat.sees("›");
+  chat.type("hi\r");
+  await chat.sees("Hello.");
+  await chat.sees("›");
+  chat.type("\u0004");
+  expect((await chat.ends()).written).toContain("To continue: rkat --user ada chat --resume ");
+});

@@ -13,6 +13,8 @@ export interface CliContext {
   readonly engine: Engine;
   /** A command that did its work but found a problem sets this. */
   exitCode: number;
+  /** How to call rkat again: `rkat`, with the `--dir` and `--user` of this command line. */
+  rkat: string;
 }
 
 /** What commands can open. Everything is loaded lazily, when a command asks for it. */

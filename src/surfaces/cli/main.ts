@@ -1,6 +1,7 @@
 import { parseArgs } from "node:util";
 import { Command, CommanderError } from "commander";
 import { ERRORS, SessionError } from "../../core/errors.ts";
+import { given } from "../../core/fields.ts";
 import type { CliContext } from "./cli-context.ts";
 import { loadMemoryCommand } from "./commands/memory/memory-command.ts";
 import { exitCodeOf, failureJson, printEnd, printFailure } from "./terminal/print.ts";
@@ -22,7 +23,7 @@ export async function main(given: readonly string[], context: CliContext): Promi
     if (isUsage && thrown.code === "commander.help" && !form) return ERRORS.INVALID_PARAMS.exitCode;
     const error = isUsage
       ? usageError(thrown, namedCommand(program, args))
-      : SessionError.from(thrown);
+      : withCalls(SessionError.from(thrown), context.rkat);
     if (form === "jsonl") await printEnd(stdout, "error", failureJson(error));
     if (form) await stderr.write(`${JSON.stringify(failureJson(error))}\n`);
     else await printFailure(context.terminal, error);
@@ -42,6 +43,27 @@ function scriptForm(args: readonly string[]): "json" | "jsonl" | undefined {
   });
   if (values.output === "json" || values.output === "jsonl") return values.output;
   return values.json === true ? "json" : undefined;
+}
+
+/** The commands in the hint get the flags of this command line, unless the hint names the project itself. */
+function withCalls(error: SessionError, rkat: string): SessionError {
+  const { code, message, hint, retry } = error;
+  if (rkat === "rkat" || hint === undefined || hint.includes(" --dir ")) return error;
+  const called = hint.replaceAll("`rkat ", () => `\`${rkat} `);
+  return new SessionError(code, { message, hint: called, cause: error, ...given({ retry }) });
+}
+
+/** `rkat --dir 'my notes' --user ada`. */
+function calledAs(flags: { readonly dir?: string; readonly user?: string }): string {
+  const words = (["dir", "user"] as const).flatMap((name) => {
+    const value = flags[name];
+    return value === undefined ? [] : [`--${name} ${shellWord(value)}`];
+  });
+  return ["rkat", ...words].join(" ");
+}
+
+function shellWord(text: string): string {
+  return /^[\w./:@%+=,-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
 }
 
 /** Reads "error: unknown command 'serch'\n(Did you mean search?)". */
@@ -120,6 +142,9 @@ async function createProgram(args: readonly string[], context: CliContext): Prom
       outputError: () => {},
       getOutHelpWidth: () => stdout.columns,
       getErrHelpWidth: () => stderr.columns,
+    })
+    .hook("preAction", (called) => {
+      context.rkat = calledAs(called.opts());
     })
     .exitOverride();
   for (const register of await commandsFor(args)) register(program, context);

@@ -240,7 +240,9 @@ export class Chat implements Conversation {
   async #farewell(): Promise<void> {
     if (this.sessionId === undefined || !this.terminal.stdin.isTerminal) return;
     if (!hasCapability(this.workspace.config, "session-store")) return;
-    await this.screen.note(`To continue: rkat chat --resume ${shortId(this.sessionId)}`);
+    await this.screen.note(
+      `To continue: ${this.#context.rkat} chat --resume ${shortId(this.sessionId)}`,
+    );
   }
 
   async #showStatus(): Promise<void> {

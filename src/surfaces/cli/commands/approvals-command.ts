@@ -75,7 +75,7 @@ export function approvalsCommand(program: Command, context: CliContext): void {
           const word = decision === "allow" ? "Allowed" : "Denied";
           const next = answered.continues
             ? "The turn continues."
-            : `Continue with \`rkat resume ${sessionId.slice(0, 13)}\`.`;
+            : `Continue with \`${context.rkat} resume ${sessionId.slice(0, 13)}\`.`;
           await terminal.stderr.write(`${word}. ${next}\n`);
           if (answered.continues) return;
           const known = new Set(before.map(({ id }) => id));

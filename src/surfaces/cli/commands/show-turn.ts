@@ -30,7 +30,7 @@ export async function showTurn<Request extends ResumeTurn>(
   service: Pick<SessionService, "listKnowledge">,
   run: (request: Request, options: TurnOptions) => Promise<TurnResult>,
 ): Promise<void> {
-  const { terminal } = context;
+  const { terminal, rkat } = context;
   const isKept = hasCapability(config, "session-store");
   const stream = flags.output === "text" && (flags.stream ?? terminal.stdout.isTerminal);
   const view = new TurnView(terminal, { stream, shown: flags.verbose ? renderEvent : () => "" });
@@ -59,10 +59,10 @@ export async function showTurn<Request extends ResumeTurn>(
   }
   for (const line of await learned.notes(service)) await terminal.stderr.write(`${line}\n`);
   const note = NOTES[result.stopReason];
-  const way = isKept ? " To continue: `rkat continue`." : "";
+  const way = isKept ? ` To continue: \`${rkat} continue\`.` : "";
   if (note) await terminal.stderr.write(`note: ${note}${way}\n`);
   if (result.stopReason === "approval_required") {
-    await terminal.stderr.write(WAITING_NOTE);
+    await terminal.stderr.write(waitingNote(rkat));
     context.exitCode = ERRORS.APPROVAL_REQUIRED.exitCode;
   }
   if (result.stopReason === "budget_exhausted") {
@@ -70,8 +70,9 @@ export async function showTurn<Request extends ResumeTurn>(
   }
 }
 
-const WAITING_NOTE =
-  "note: a tool call waits for approval. See it with `rkat approvals list`, answer it with `rkat approvals allow` or `rkat approvals deny --reason …`, then continue with `rkat continue`. To run calls of a tool without approval: `--allow TOOL`.\n";
+function waitingNote(rkat: string): string {
+  return `note: a tool call waits for approval. See it with \`${rkat} approvals list\`, answer it with \`${rkat} approvals allow\` or \`${rkat} approvals deny --reason …\`, then continue with \`${rkat} continue\`. To run calls of a tool without approval: \`--allow TOOL\`.\n`;
+}
 
 /** Why an answer may be incomplete. */
 const NOTES: Partial<Record<TurnEnd, string>> = {

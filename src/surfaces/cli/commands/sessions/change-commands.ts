@@ -77,8 +77,8 @@ export function deleteCommand(sessions: Command, context: CliContext): void {
         const what =
           keepDays === 0
             ? `Deleted ${sessionId} for good.\n`
-            : `Deleted ${sessionId}.\nTo undo this within ${plural(keepDays, "day")}: rkat sessions restore ${shortId(sessionId)}\n`;
-        const stays = `What it taught the project stays: ${statements(taught)}. See \`rkat knowledge list\`; \`rkat knowledge forget\` deletes them.\n`;
+            : `Deleted ${sessionId}.\nTo undo this within ${plural(keepDays, "day")}: ${context.rkat} sessions restore ${shortId(sessionId)}\n`;
+        const stays = `What it taught the project stays: ${statements(taught)}. See \`${context.rkat} knowledge list\`; \`${context.rkat} knowledge forget\` deletes them.\n`;
         await stderr.write(what + (taught === 0 ? "" : stays));
       }),
     );
