@@ -122,7 +122,7 @@ test("a correction recorded in one session changes the system prompt of the next
   const prompt = await promptOf(service, after.sessionId);
   expect(prompt).toContain("## Learned Behavioral Rules\n");
   expect(prompt).toContain(
-    '1. When you are about to call send (command "git push…"): the user refused this, saying "Run the tests before you push.".',
+    '1. When you are about to call send (command "git push"): the user refused this, saying "Run the tests before you push.".',
   );
   expect(await service.listKnowledge({ kind: "correction" })).toMatchObject([
     {
