@@ -2,6 +2,7 @@ import { parseArgs } from "node:util";
 import { Command, CommanderError } from "commander";
 import { ERRORS, SessionError } from "../../core/errors.ts";
 import { given } from "../../core/fields.ts";
+import { shellWord } from "../../core/shell-word.ts";
 import type { CliContext } from "./cli-context.ts";
 import { loadMemoryCommand } from "./commands/memory/memory-command.ts";
 import { exitCodeOf, failureJson, printEnd, printFailure } from "./terminal/print.ts";
@@ -60,10 +61,6 @@ function calledAs(flags: { readonly dir?: string; readonly user?: string }): str
     return value === undefined ? [] : [`--${name} ${shellWord(value)}`];
   });
   return ["rkat", ...words].join(" ");
-}
-
-function shellWord(text: string): string {
-  return /^[\w./:@%+=,-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
 }
 
 /** Reads "error: unknown command 'serch'\n(Did you mean search?)". */
