@@ -42,6 +42,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   ],
   transcripts: ["core", "zod"],
   replay: ["core", "transcripts"],
+  import: ["core", "files", "secrets", "transcripts"],
   files: ["core"],
   config: ["core", "files", "smol-toml"],
   surfaces: [

@@ -4,6 +4,23 @@ export type Line = { readonly number: number } & (
   | { readonly problem: "too_long" | "not_utf8" }
 );
 
+/** A line of bytes, without its end. */
+export type ByteLine = {
+  /** From 1. */
+  readonly number: number;
+  /** Where it starts, in bytes. */
+  readonly offset: number;
+} & (
+  | {
+      /** Valid until the next line is asked for. */
+      readonly bytes: Uint8Array;
+      /** Whether a newline ends it. The last line of a file that is still written may have none. */
+      readonly ended: boolean;
+      readonly problem?: never;
+    }
+  | { readonly problem: "too_long" }
+);
+
 /** What chunks of bytes come from: a stream, a file, an array. */
 export type Chunks = AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
 
@@ -16,20 +33,34 @@ export type Chunks = AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
  * skipped, so the reader never holds more than about twice `bytesMax`.
  */
 export async function* readLines(chunks: Chunks, bytesMax: number): AsyncGenerator<Line> {
+  for await (const line of readByteLines(chunks, bytesMax)) {
+    const read = line.problem ? { number: line.number, problem: line.problem } : decoded(line);
+    if (read) yield read;
+  }
+}
+
+/** The same lines as bytes, with their places. Blank lines are among them. */
+export async function* readByteLines(chunks: Chunks, bytesMax: number): AsyncGenerator<ByteLine> {
   const unfinished = new UnfinishedLine(bytesMax);
   let number = 1;
+  let offset = 0;
+  let position = 0;
   for await (const chunk of chunks) {
     let start = 0;
     for (let end = chunk.indexOf(NEWLINE); end >= 0; end = chunk.indexOf(NEWLINE, start)) {
-      const line = unfinished.end(number, chunk.subarray(start, end));
-      if (line) yield line;
+      const bytes = unfinished.end(chunk.subarray(start, end));
+      if (bytes === "too_long") yield { number, offset, problem: bytes };
+      else if (bytes) yield { number, offset, bytes, ended: true };
       number += 1;
       start = end + 1;
+      offset = position + start;
     }
-    if (unfinished.add(chunk.subarray(start))) yield { number, problem: "too_long" };
+    if (unfinished.add(chunk.subarray(start))) yield { number, offset, problem: "too_long" };
+    position += chunk.length;
   }
-  const last = unfinished.end(number, new Uint8Array());
-  if (last) yield last;
+  const bytes = unfinished.end(new Uint8Array());
+  if (bytes instanceof Uint8Array && bytes.length > 0)
+    yield { number, offset, bytes, ended: false };
 }
 
 /** Completes a sentence that begins with "the line". */
@@ -70,13 +101,13 @@ class UnfinishedLine {
     return false;
   }
 
-  /** Ends the line with `rest`. A blank line gives nothing, and so does one already reported. */
-  end(number: number, rest: Uint8Array): Line | undefined {
+  /** Ends the line with `rest`. A line that was reported as too long gives nothing. */
+  end(rest: Uint8Array): Uint8Array | "too_long" | undefined {
     try {
       if (this.#tooLong) return undefined;
-      if (this.#size === 0 && rest.length <= this.#bytesMax) return decoded(number, rest);
-      if (this.add(rest)) return { number, problem: "too_long" };
-      return decoded(number, this.#buffer.subarray(0, this.#size));
+      if (this.#size === 0 && rest.length <= this.#bytesMax) return rest;
+      if (this.add(rest)) return "too_long";
+      return this.#buffer.subarray(0, this.#size);
     } finally {
       this.#buffer = new Uint8Array();
       this.#size = 0;
@@ -87,7 +118,12 @@ class UnfinishedLine {
 
 const decoder = new TextDecoder("utf-8", { fatal: true });
 
-function decoded(number: number, bytes: Uint8Array): Line | undefined {
+/** The line as text; nothing for a blank one. */
+export function decoded(line: {
+  readonly number: number;
+  readonly bytes: Uint8Array;
+}): Line | undefined {
+  const { number, bytes } = line;
   try {
     const text = decoder.decode(bytes);
     return text.trim() === "" ? undefined : { number, text };

@@ -1,0 +1,133 @@
+import type { Origin } from "../core/event.ts";
+import type { Message } from "../core/message.ts";
+import type { FoundFile } from "./found-file.ts";
+
+/** The programs whose conversations can be imported. */
+export const AGENTS = [
+  "claude-code",
+  "codex",
+  "gemini",
+  "opencode",
+  "pi",
+  "cursor",
+  "chatgpt",
+  "claude-ai",
+  "ai-sdk",
+  "openai-agents",
+  "chat",
+  "rkat",
+] as const;
+
+export type AgentName = (typeof AGENTS)[number];
+
+/** A conversation of another program. */
+export interface ImportedSession {
+  /** The same each time that it is read: `claude-code:<native id>`. */
+  readonly id: string;
+  readonly agent: AgentName;
+  /** The id that its own program knows it by. */
+  readonly nativeId: string;
+  /** The session that it was made from, by its `id`. */
+  readonly parent?: {
+    readonly id: string;
+    readonly relation: "fork" | "subagent" | "continuation";
+  };
+  readonly title?: string;
+  /** The folder that its program worked in. It is only a name: nothing in it is read. */
+  readonly project?: string;
+  readonly branch?: string;
+  readonly model?: string;
+  /** ISO 8601. */
+  readonly startedAt?: string;
+  /** When something was last said, ISO 8601. Default: when the file was last changed. */
+  readonly updatedAt?: string;
+  /** They are read once, in order, and to their end before the next session. */
+  readonly messages: AsyncIterable<ImportedMessage>;
+}
+
+/** A message, or a part of one, of another program. */
+export interface ImportedMessage {
+  /**
+   * The same each time that it is read, and in each file that repeats it, so that importing it twice
+   * adds nothing.
+   */
+  readonly sourceId: string;
+  /**
+   * Neighbours of one role with the same group are parts of one message: the blocks of an answer,
+   * the results of its calls. A part that was imported before is left out of it.
+   */
+  readonly group?: string;
+  readonly message: Message;
+  /** The author is `user` only for what a person typed, and `program` for what was injected. */
+  readonly origin: Origin;
+  /** What was said before it left the window of its program here. */
+  readonly boundary?: "compaction" | "clear";
+  /** Not for memory: summaries, thinking, injected texts. */
+  readonly memory?: false;
+  /** Calls that the user refused, among the results of this message, and why. */
+  readonly denied?: readonly { readonly toolUseId: string; readonly reason?: string }[];
+  /** Its line in the file. */
+  readonly line?: number;
+}
+
+/** What a reader tells of a file, beside its messages. */
+export interface ImportNotes {
+  /** Counts something that cannot be read, with the reason as a clause: "it is not JSON". */
+  skip(file: FoundFile, line: number | undefined, reason: string): void;
+  /** Counts a type of record that the reader does not know. */
+  unknown(type: string): void;
+  /** Counts messages that are not on the branch that is the conversation. */
+  otherBranch(messages: number): void;
+  /** The last line is still being written. The next import reads it. */
+  unfinished(file: FoundFile): void;
+  /**
+   * Where the next import of the file can go on, as JSON. It gets it back, together with the same
+   * bytes up to `offset` and perhaps more after them.
+   */
+  readOn(file: FoundFile, from: ReadOn): void;
+}
+
+/** A place in a file up to which it was read. */
+export interface ReadOn {
+  /** The bytes before it were read. They end with a line. */
+  readonly offset: number;
+  /** What the reader has to know of them. */
+  readonly state?: unknown;
+}
+
+/** What a file is recognised by. */
+export interface FileHead {
+  readonly path: string;
+  /** The first line, or the whole file, if it is a JSON object. */
+  readonly first: Readonly<Record<string, unknown>> | undefined;
+  /** The first bytes of the file, up to 64 KB, unpacked when the file is compressed. */
+  readonly head: Uint8Array;
+}
+
+/** Where to look on this machine. */
+export interface Machine {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** The user's folder. */
+  readonly home: string;
+}
+
+/**
+ * How the transcripts of one agent are found and read.
+ *
+ * Contract:
+ * - Reading twice gives the same messages with the same ids.
+ * - A file that is cut anywhere gives the messages of its complete lines.
+ * - No bytes make it throw, except that a file cannot be read at all.
+ * - A file is read as a stream. A line or a record is held, never the file.
+ * - What is not understood is counted, not dropped in silence.
+ */
+export interface ImportFormat {
+  readonly agent: AgentName;
+  /** The folders where this agent keeps its transcripts. They need not exist. */
+  places(machine: Machine): readonly string[];
+  /** Whether a file of such a folder may be a transcript, by its path below the folder, with `/`. */
+  mayBe(path: string): boolean;
+  recognises(found: FileHead): boolean;
+  /** `from` is what an earlier reading of this file left with `readOn`, if the file has only grown. */
+  read(file: FoundFile, notes: ImportNotes, from?: ReadOn): AsyncIterable<ImportedSession>;
+}

@@ -1,0 +1,68 @@
+import { pipeline, Readable } from "node:stream";
+import { createZstdDecompress } from "node:zlib";
+import { bytesAt, type FoundFile } from "./found-file.ts";
+
+/**
+ * The bytes of a file, unpacked if its name ends in `.zst`. A file that is cut gives what is whole.
+ *
+ * A file may consist of several frames of zstd, one for each time that its writer was started. Node
+ * unpacks the first and drops what follows in the same chunk, so each frame gets a stream of its own.
+ */
+export async function* plainBytes(file: FoundFile, start = 0): AsyncIterable<Uint8Array> {
+  if (!file.path.endsWith(".zst")) {
+    yield* file.read(start);
+    return;
+  }
+  for (let at = 0; at < file.size; ) {
+    const { end, skip } = await frameAt(file, at);
+    if (!skip) yield* unpacked(file, at, end);
+    at = end;
+  }
+}
+
+async function* unpacked(file: FoundFile, start: number, end: number): AsyncIterable<Uint8Array> {
+  const isCut = end > file.size;
+  // An error reaches the loop below, which reads the last stream of the pipeline.
+  const frame = pipeline(
+    Readable.from(file.read(start, Math.min(end, file.size))),
+    createZstdDecompress(),
+    () => {},
+  );
+  try {
+    for await (const chunk of frame) yield chunk;
+  } catch (error) {
+    if (!isCut) throw error;
+  }
+}
+
+const MAGIC = 0xfd2fb528;
+const SKIPPABLE = 0x184d2a50;
+
+/** Where a frame ends. See RFC 8878, section 3.1. */
+async function frameAt(
+  file: FoundFile,
+  start: number,
+): Promise<{ readonly end: number; readonly skip: boolean }> {
+  const head = Buffer.from(await bytesAt(file, start, start + 18));
+  const cut = { end: Number.MAX_SAFE_INTEGER, skip: false };
+  if (head.length < 5) return cut;
+  const magic = head.readUInt32LE(0);
+  if ((magic ^ SKIPPABLE) >>> 4 === 0) {
+    return head.length < 8 ? cut : { end: start + 8 + head.readUInt32LE(4), skip: true };
+  }
+  // The decompressor says what is wrong with it.
+  if (magic !== MAGIC) return { end: file.size, skip: false };
+  const flags = head[4] ?? 0;
+  const isSingle = (flags & 0x20) !== 0;
+  const contentSize = flags >> 6 === 0 ? Number(isSingle) : 1 << (flags >> 6);
+  const dictionaryId = [0, 1, 2, 4][flags & 3] ?? 0;
+  let at = start + 5 + (isSingle ? 0 : 1) + dictionaryId + contentSize;
+  for (;;) {
+    const block = await bytesAt(file, at, at + 3);
+    if (block.length < 3) return cut;
+    const bits = Buffer.from(block).readUIntLE(0, 3);
+    const isRepeated = ((bits >> 1) & 3) === 1;
+    at += 3 + (isRepeated ? 1 : bits >> 3);
+    if (bits & 1) return { end: at + (flags & 4 ? 4 : 0), skip: false };
+  }
+}

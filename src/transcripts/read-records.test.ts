@@ -1,0 +1,71 @@
+import { randomBytes } from "node:crypto";
+import { zstdCompressSync } from "node:zlib";
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { type FoundFile, fileOfBytes } from "./found-file.ts";
+import type { ImportNotes } from "./imported.ts";
+import { type FileRecord, readRecords } from "./read-records.ts";
+
+/** Reads a file, and what was noted about it. */
+async function read(file: FoundFile) {
+  const told: string[] = [];
+  const notes: ImportNotes = {
+    skip: (_, line, reason) => told.push(`line ${line}: ${reason}`),
+    unknown() {},
+    otherBranch() {},
+    unfinished: () => told.push("unfinished"),
+    readOn() {},
+  };
+  const records: FileRecord[] = await Array.fromAsync(readRecords(file, notes));
+  return { records, told };
+}
+
+const texts = ({ records }: { readonly records: readonly FileRecord[] }) =>
+  records.map(({ value }) => value.text);
+
+test("a record has its line, its place and the place of the next", async () => {
+  const { records } = await read(fileOfBytes("a.jsonl", Buffer.from('{"a":1}\n\n{"b":"é"}\n')));
+  expect(records).toEqual([
+    { value: { a: 1 }, line: 1, offset: 0, end: 8 },
+    { value: { b: "é" }, line: 3, offset: 9, end: 20 },
+  ]);
+});
+
+test("a bad line is told with its number, and the next one is read", async () => {
+  const lines = ['{"text":1}', "{", "[]", "3", '{"text":2}'].join("\n");
+  const bytes = Buffer.concat([Buffer.from(lines), Buffer.from([10, 0xff, 10])]);
+  const found = await read(fileOfBytes("a.jsonl", bytes));
+  expect(texts(found)).toEqual([1, 2]);
+  expect(found.told).toEqual([
+    "line 2: it is not JSON",
+    "line 3: it is not a JSON object",
+    "line 4: it is not a JSON object",
+    "line 6: it is not UTF-8",
+  ]);
+});
+
+test("a last line that is cut is still being written, and one that is whole is a line", async () => {
+  const cut = await read(fileOfBytes("a.jsonl", Buffer.from('{"text":1}\n{"text":')));
+  expect([texts(cut), cut.told]).toEqual([[1], ["unfinished"]]);
+  const whole = await read(fileOfBytes("a.jsonl", Buffer.from('{"text":1}\n{"text":2}')));
+  expect([texts(whole), whole.told]).toEqual([[1, 2], []]);
+});
+
+test("a file of several frames of zstd is read to its end, wherever it is cut", async () => {
+  const line = (text: number) =>
+    Buffer.from(`{"text":${text},"x":"${randomBytes(5000).toString("hex")}"}\n`);
+  const frames = Array.from({ length: 20 }, (_, text) => zstdCompressSync(line(text)));
+  const skippable = Buffer.from([0x53, 0x2a, 0x4d, 0x18, 2, 0, 0, 0, 1, 2]);
+  const bytes = Buffer.concat([...frames.slice(0, 3), skippable, ...frames.slice(3)]);
+  const whole = await read(fileOfBytes("a.jsonl.zst", bytes));
+  expect(texts(whole)).toEqual(Array.from({ length: 20 }, (_, text) => text));
+  expect(whole.told).toEqual([]);
+  await fc.assert(
+    fc.asyncProperty(fc.nat(bytes.length), async (size) => {
+      const { records, told } = await read(fileOfBytes("a.jsonl.zst", bytes.subarray(0, size)));
+      expect(records).toEqual(whole.records.slice(0, records.length));
+      expect(told.filter((each) => each !== "unfinished")).toEqual([]);
+    }),
+    { numRuns: 30 },
+  );
+});

@@ -1,0 +1,61 @@
+import { isObject } from "../core/fields.ts";
+import { decoded, lineProblem, readByteLines } from "../core/read-lines.ts";
+import type { FoundFile } from "./found-file.ts";
+import type { ImportNotes } from "./imported.ts";
+import { plainBytes } from "./plain-bytes.ts";
+
+/** A line of a file of JSON Lines. */
+export interface FileRecord {
+  readonly value: Readonly<Record<string, unknown>>;
+  readonly line: number;
+  /** Where the line starts, and where the next one does. In the unpacked bytes, if the file is compressed. */
+  readonly offset: number;
+  readonly end: number;
+}
+
+/** Where reading starts. `line` is the number of the line there. */
+interface Start {
+  readonly offset: number;
+  readonly line: number;
+}
+
+const LINE_BYTES_MAX = 64 * 1024 * 1024;
+
+/**
+ * Reads a file of JSON Lines as a stream. A line that is no JSON object is told to `notes`, with its
+ * number, and so is a last line that is still being written.
+ */
+export async function* readRecords(
+  file: FoundFile,
+  notes: ImportNotes,
+  start: Start = { offset: 0, line: 1 },
+): AsyncGenerator<FileRecord> {
+  for await (const found of readByteLines(plainBytes(file, start.offset), LINE_BYTES_MAX)) {
+    const line = start.line + found.number - 1;
+    if (found.problem) {
+      notes.skip(file, line, `it ${lineProblem(found.problem, LINE_BYTES_MAX)}`);
+      continue;
+    }
+    const read = decoded(found);
+    if (!read) continue;
+    const value = read.problem ? undefined : parsed(read.text);
+    if (isObject(value)) {
+      const offset = start.offset + found.offset;
+      yield { value, line, offset, end: offset + found.bytes.length + Number(found.ended) };
+    } else if (found.ended) notes.skip(file, line, problemOf(read.problem, value));
+    else notes.unfinished(file);
+  }
+}
+
+function problemOf(problem: "too_long" | "not_utf8" | undefined, value: unknown): string {
+  if (problem) return `it ${lineProblem(problem, LINE_BYTES_MAX)}`;
+  return value === undefined ? "it is not JSON" : "it is not a JSON object";
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
