@@ -66,6 +66,7 @@ export type {
   DurableEvent,
   EventEnvelope,
   GivenInstructions,
+  HostItemsChanged,
   NewEvent,
   NotCleanedPlace,
   Origin,

@@ -40,6 +40,8 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     "secrets",
     "tools",
   ],
+  // Other packages' agent loops. Nothing of theirs is imported.
+  hosts: ["core"],
   transcripts: ["core", "zod"],
   replay: ["core", "transcripts"],
   import: ["core", "files", "secrets", "transcripts"],

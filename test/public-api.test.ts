@@ -3,7 +3,17 @@ import { expect, test } from "vitest";
 import { ERRORS } from "../src/core/errors.ts";
 
 /** What each door exports, values and types. A change here is a change for users. */
-const DOORS = ["index", "sqlite", "hnsw", "ai-sdk", "json-rpc", "rest", "mcp", "testing"] as const;
+const DOORS = [
+  "index",
+  "sqlite",
+  "hnsw",
+  "ai-sdk",
+  "openai-agents",
+  "json-rpc",
+  "rest",
+  "mcp",
+  "testing",
+] as const;
 
 test.each(DOORS)("the door %s exports what it did", async (door) => {
   const values = Object.keys(await import(`../src/${door}.ts`));

@@ -43,6 +43,7 @@ export type DurableEvent =
         readonly messages: number;
       };
     } & GivenInstructions)
+  | HostItemsChanged
   | {
       readonly type: "skills_resolved";
       readonly skills: readonly string[];
@@ -190,6 +191,23 @@ export type DurableEvent =
       readonly error: string;
       readonly delay_ms: number;
     };
+
+/**
+ * The agent loop of another package changed the list of items that it keeps in this session.
+ *
+ * What people, models and tools say in the items is in `message_added` events too, for memory and searches.
+ */
+export interface HostItemsChanged {
+  readonly type: "host_items_changed";
+  /** Items of the list that these replace. Missing when these come after all others. */
+  readonly replaced?: { readonly from: number; readonly count: number };
+  /** In the form of the other package. */
+  readonly items: readonly unknown[];
+  /** Hashes of the host's id of this change, and of the change. A repetition changes nothing. */
+  readonly operation?: { readonly id: string; readonly change: string };
+  /** The list begins again, and earlier operations count no more. */
+  readonly restarts?: true;
+}
 
 export interface TextForgotten {
   readonly type: "text_forgotten";

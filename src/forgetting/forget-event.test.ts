@@ -22,6 +22,14 @@ const SAMPLES: { readonly [Of in Type]: Sample<Of> } = {
   session_archived: { type: "session_archived", session_id: "s" },
   session_unarchived: { type: "session_unarchived", session_id: "s" },
   message_added: { type: "message_added", message: { role: "system", content: said("Rule") } },
+  host_items_changed: {
+    type: "host_items_changed",
+    items: [
+      { type: "message", role: "user", content: said("Prompt") },
+      { type: "function_call", name: "send", arguments: JSON.stringify({ name: said("Arg") }) },
+      { type: "tool_use", id: "c", input: { name: said("Arg") } },
+    ],
+  },
   skills_resolved: { type: "skills_resolved", skills: ["x"], injection_bytes: 1 },
   knowledge_applied: { type: "knowledge_applied", rules: ["rule:x"], injection_bytes: 1 },
   run_started: { type: "run_started", session_id: "s", prompt: said("Prompt") },

@@ -84,6 +84,13 @@ export const FORGETTING: Rows = {
       message: messageWithoutCopies(event.message, phrases),
     }),
   },
+  host_items_changed: {
+    // The words are those of messages beside it, and are forgotten with them.
+    copies: (event, phrases) => ({
+      ...event,
+      items: hostItemsWithout(event.items, phrases),
+    }),
+  },
   skills_resolved: NO_TEXT,
   knowledge_applied: NO_TEXT,
   run_started: {
@@ -209,6 +216,26 @@ function callsWithout<Calls extends AllowedCalls>(calls: Calls, phrases: Forgott
 /** The instructions that do not have the phrases. */
 function heldWithout(instructions: readonly StandingInstruction[], phrases: ForgottenPhrases) {
   return instructions.filter(({ text }) => phrases.removeFrom(text, "whole") === text);
+}
+
+/** Fields that hold a host's items together. Their values are names and ids, not words of anybody. */
+const STRUCTURE = /^(?:type|subtype|role|status|name|timestamp|id|uuid|\w*(?:Id|_id|Uuid|UUID))$/;
+
+/** Fields with data of tools, where any name may stand before a text. */
+const DATA = /^(?:input|arguments|output|toolUseResult)$/;
+
+function hostItemsWithout(items: readonly unknown[], phrases: ForgottenPhrases) {
+  const without = (value: unknown): unknown => {
+    if (Array.isArray(value)) return value.map(without);
+    if (typeof value !== "object" || value === null) return argsWithout(value, phrases);
+    return Object.fromEntries(
+      Object.entries(value).map(([key, item]) => {
+        if (typeof item === "string" && STRUCTURE.test(key)) return [key, item];
+        return [key, DATA.test(key) ? argsWithout(item, phrases) : without(item)];
+      }),
+    );
+  };
+  return items.map(without);
 }
 
 function argsWithout(args: unknown, phrases: ForgottenPhrases): unknown {

@@ -54,6 +54,8 @@ export function redactEvent(event: DurableEvent): DurableEvent {
         message: redactMessage(event.message),
         ...(event.instructions ? { instructions: redactJson(event.instructions) } : {}),
       };
+    case "host_items_changed":
+      return { ...event, items: redactJson(event.items) };
     case "run_started":
       return {
         ...event,

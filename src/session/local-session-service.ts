@@ -7,6 +7,7 @@ import type { PendingApproval } from "../core/approval.ts";
 import { type ErrorCode, SessionError } from "../core/errors.ts";
 import type { EventEnvelope, SessionSettings } from "../core/event.ts";
 import type { HistoryHit } from "../core/event-store.ts";
+import type { HostRecord, ReadHostItem } from "../core/host-record.ts";
 import { newId } from "../core/ids.ts";
 import type { KnowledgeEntry } from "../core/knowledge.ts";
 import type { MemoryEntry, MemoryHit, MemoryStats } from "../core/memory-store.ts";
@@ -63,6 +64,7 @@ import {
   type SessionOptions,
   switchedOffOptions,
 } from "./service-options.ts";
+import { SessionHostRecord } from "./session-host-record.ts";
 import { newOwner, withFilesLease } from "./session-lease.ts";
 import { sessionTools } from "./session-tools.ts";
 import { compactionOutcome, deletedSummary, sessionSummary, sessionView } from "./session-view.ts";
@@ -219,12 +221,27 @@ export class LocalSessionService implements SessionService {
     projections.wake();
   }
 
-  async createSession(request: requests.CreateSession): Promise<SessionCreated> {
+  createSession(request: requests.CreateSession): Promise<SessionCreated> {
+    return this.#create(newId(), request);
+  }
+
+  /**
+   * The list of items that the agent loop of another package keeps in a session. The session is
+   * created with the id and the request when the list first changes.
+   */
+  hostRecord(id: string, request: requests.CreateSession, read: ReadHostItem): HostRecord {
+    return new SessionHostRecord(id, read, {
+      events: this.#options.stores.events,
+      work: this.#work,
+      create: () => this.#create(id, request),
+    });
+  }
+
+  async #create(id: string, request: requests.CreateSession): Promise<SessionCreated> {
     const checked = requests.parseRequest(requests.createSession, request);
     const { model, systemPrompt, maxTokens, compaction, messages = [], labels = {} } = checked;
     this.#requireCapabilities(checked);
     if (model !== undefined) await this.#settings.model(model);
-    const id = newId();
     const memory = this.#has("memory-store") && checked.memory !== false;
     const limit = maxTokens ?? this.#options.maxTokens;
     const learns = this.#knowledge.isOn && (checked.knowledge ?? checked.memory !== false);

@@ -1,0 +1,52 @@
+import type { Origin } from "./event.ts";
+import type { Message } from "./message.ts";
+
+/**
+ * The list of items that the agent loop of another package keeps in a session.
+ *
+ * The items come back as they were given. What is said in them gets into the session's messages,
+ * once, and so into memory and searches.
+ *
+ * Contract:
+ * - What was changed is read as it was given, in order, by every process.
+ * - Changes happen one after the other, each whole or not at all.
+ * - A forgotten text is in no item.
+ */
+export interface HostRecord {
+  /** The list as it is now. */
+  read(): Promise<HostItems>;
+  /** Changes the list. `decide` sees it as it is, and nothing comes in between. It may throw. */
+  change(decide: (now: HostItems) => HostChange | undefined): Promise<void>;
+}
+
+export interface HostItems {
+  readonly items: readonly unknown[];
+  /** When they were last changed, in Unix milliseconds; 0 before the first change. */
+  readonly changedAtMs: number;
+  /** Whether an operation with this id was done already, and whether it was the same one. */
+  done(operation: HostOperation): "same" | "other" | "no";
+}
+
+/** A host's id for a change, which stays when the change is tried again, and the change as JSON. */
+export interface HostOperation {
+  readonly id: string;
+  readonly change: unknown;
+}
+
+export interface HostChange {
+  /** Items that are replaced. Without it, `items` come after all others. */
+  readonly replaced?: { readonly from: number; readonly count: number };
+  readonly items: readonly unknown[];
+  readonly operation?: HostOperation;
+  /** The list begins again. Operations that were done may be done again. */
+  readonly restarts?: true;
+}
+
+/** What an item says, as a message. */
+export interface HostMessage {
+  readonly message: Message;
+  readonly origin?: Origin;
+}
+
+/** Reads what an item says. `undefined`: nothing that belongs into a session's messages. */
+export type ReadHostItem = (item: unknown) => HostMessage | undefined;

@@ -1,0 +1,130 @@
+import {
+  type ContentBlock,
+  isSummary,
+  type Message,
+  SUMMARY_PREFIX,
+  summaryMessage,
+} from "../core/message.ts";
+
+/**
+ * The part of an `AgentInputItem` that rkat reads. Everything else in it stays with it.
+ *
+ * Reasoning, calls and results are items of their own:
+ *
+ *     user │ reasoning, function_call, function_call │ function_call_result, function_call_result │ assistant
+ */
+export interface OpenAIItem {
+  readonly type?: string;
+  readonly role?: string;
+  readonly content?: unknown;
+  readonly callId?: string | null;
+  readonly name?: string;
+  readonly arguments?: unknown;
+  readonly output?: unknown;
+}
+
+/** What rkat reads of an item; `undefined` for what it cannot read. */
+export function messageOfItem(item: OpenAIItem): Message | undefined {
+  const { type = "message", role, content, callId } = item;
+  if (type === "message") {
+    if (role === "user") return userMessage(content);
+    if (role === "system") return { role: "system", content: textOf(content) };
+    return role === "assistant"
+      ? assistant({ block_type: "text", data: { text: textOf(content) } })
+      : undefined;
+  }
+  if (type === "reasoning") {
+    return assistant({ block_type: "reasoning", data: { text: textOf(content) } });
+  }
+  if (!callId) return undefined;
+  if (isResult(type)) {
+    const result = { tool_use_id: callId, content: textOf(item.output), is_error: false };
+    return { role: "tool_results", results: [result] };
+  }
+  if (!type.endsWith("_call") && type !== "program") return undefined;
+  const { name = type } = item;
+  return {
+    role: "block_assistant",
+    blocks: [{ block_type: "tool_use", data: { id: callId, name, args: argsOf(item) } }],
+    stop_reason: "tool_use",
+  };
+}
+
+/** The message by which an item is remembered. A summary only repeats what others said. */
+export function saidInItem(item: OpenAIItem): Message | undefined {
+  const message = messageOfItem(item);
+  if (!message || isSummary(message) || message.role === "system") return undefined;
+  if (message.role !== "block_assistant") return message;
+  return message.blocks.some(({ block_type }) => block_type !== "reasoning") ? message : undefined;
+}
+
+/** Reasoning is refused without the item that came after it. */
+export function belongsToNext(item: OpenAIItem): boolean {
+  return item.type === "reasoning";
+}
+
+export function summaryItem(summary: string): OpenAIItem {
+  const { role, content } = summaryMessage(summary);
+  return { type: "message", role, content: [{ type: "input_text", text: content }] };
+}
+
+/** A copy of a result with another output. */
+export function withOutput(item: OpenAIItem, text: string): OpenAIItem {
+  if (item.type === "function_call_result") return { ...item, output: { type: "text", text } };
+  return { ...item, output: Array.isArray(item.output) ? [{ stdout: text, stderr: "" }] : text };
+}
+
+function isResult(type: string): boolean {
+  return type.endsWith("_result") || type.endsWith("_output");
+}
+
+function assistant(
+  block: Extract<Message, { role: "block_assistant" }>["blocks"][number],
+): Message {
+  return { role: "block_assistant", blocks: [block], stop_reason: "end_turn" };
+}
+
+function userMessage(content: unknown): Message {
+  const blocks = (Array.isArray(content) ? content : [content]).flatMap(contentBlock);
+  const texts = blocks.flatMap((block) => (block.type === "text" ? [block.text] : []));
+  const only = texts.length === blocks.length ? texts.join("\n") : undefined;
+  if (only?.startsWith(SUMMARY_PREFIX)) return summaryMessage(only.slice(SUMMARY_PREFIX.length));
+  return { role: "user", content: only ?? blocks };
+}
+
+/** The text of a part, or its image. A file that lies with the provider has neither. */
+function contentBlock(part: unknown): ContentBlock[] {
+  const data =
+    typeof part === "object" && part !== null && "image" in part ? part.image : undefined;
+  const image = typeof data === "string" && /^data:([\w/+.-]+);base64,(.*)$/s.exec(data);
+  if (image) return [{ type: "image", media_type: image[1] ?? "", data: image[2] ?? "" }];
+  const text = textOf(part);
+  return text === "" ? [] : [{ type: "text", text }];
+}
+
+/** The text of content: a string, a part, or a list of parts. */
+function textOf(content: unknown): string {
+  if (typeof content === "string") return content;
+  if (Array.isArray(content)) return content.map(textOf).filter(Boolean).join("\n");
+  if (typeof content !== "object" || content === null) return "";
+  for (const field of ["text", "refusal", "transcript"] as const) {
+    const text: unknown = Reflect.get(content, field);
+    if (typeof text === "string") return text;
+  }
+  const streams = ["stdout", "stderr"].map((field): unknown => Reflect.get(content, field));
+  return streams.filter((text) => typeof text === "string" && text !== "").join("\n");
+}
+
+/** The arguments of a call. What is no JSON stays a text; a computer call has its action. */
+function argsOf(item: OpenAIItem): unknown {
+  if (item.type !== "function_call") {
+    const { type: _, callId: __, ...args } = item;
+    return args;
+  }
+  if (typeof item.arguments !== "string") return item.arguments ?? {};
+  try {
+    return JSON.parse(item.arguments);
+  } catch {
+    return item.arguments;
+  }
+}

@@ -1,0 +1,206 @@
+import { isDeepStrictEqual } from "node:util";
+import { SessionError } from "../core/errors.ts";
+import type { HostChange, HostItems, HostRecord } from "../core/host-record.ts";
+import type { OpenAIItem } from "./openai-items.ts";
+
+/** The changes that `applyHistoryTransaction` of the Agents SDK makes. */
+export type HistoryTransaction<Item> =
+  | { readonly type: "append_items"; readonly items: readonly Item[] }
+  | {
+      readonly type: "replace_suffix";
+      readonly expectedSuffix: readonly Item[];
+      readonly replacement: readonly Item[];
+    };
+
+/** What a session does besides keeping its items. */
+export interface OpenAISessionWork<Item> {
+  /** The items to go on with, given those of now. The same items where there is nothing to do. */
+  compact(items: readonly Item[], force: boolean): Promise<readonly Item[]>;
+  close(): Promise<void>;
+}
+
+/**
+ * A `Session` of the OpenAI Agents SDK in rkat's stores.
+ *
+ * Items come back as they were given. What is said in them is in memory, whatever `popItem`,
+ * `clearSession` or a compaction take out of the list.
+ */
+export class RkatSession<Item extends OpenAIItem> {
+  readonly #id: string;
+  readonly #record: HostRecord;
+  readonly #work: OpenAISessionWork<Item>;
+
+  constructor(id: string, record: HostRecord, work: OpenAISessionWork<Item>) {
+    this.#id = id;
+    this.#record = record;
+    this.#work = work;
+  }
+
+  async getSessionId(): Promise<string> {
+    return this.#id;
+  }
+
+  /** All items, or the last `limit` of them, in their order. */
+  async getItems(limit?: number): Promise<Item[]> {
+    const { items } = await this.#record.read();
+    const from = limit === undefined ? 0 : Math.max(0, items.length - Math.max(0, limit));
+    return items.slice(from).map((item) => fromJson(item) as Item);
+  }
+
+  async addItems(items: readonly Item[]): Promise<void> {
+    const added = asJson(items, "addItems");
+    await this.#record.change(() => (added.length === 0 ? undefined : { items: added }));
+  }
+
+  async popItem(): Promise<Item | undefined> {
+    let popped: unknown;
+    await this.#record.change(({ items }) => {
+      popped = items.at(-1);
+      return popped === undefined ? undefined : suffix(items, 1, []);
+    });
+    return popped === undefined ? undefined : (fromJson(popped) as Item);
+  }
+
+  /** Empties the list. What was said stays in the session's log and in memory. */
+  async clearSession(): Promise<void> {
+    await this.#record.change(({ items }) => ({
+      ...suffix(items, items.length, []),
+      restarts: true,
+    }));
+  }
+
+  async replaceHistoryWithCompaction(items: readonly Item[]): Promise<void> {
+    const replacement = asJson(items, "replaceHistoryWithCompaction");
+    await this.#record.change(({ items: before }) => suffix(before, before.length, replacement));
+  }
+
+  /** Does the transaction once, however often it is tried again under its `operationId`. */
+  async applyHistoryTransaction(request: {
+    readonly operationId: string;
+    readonly transaction: HistoryTransaction<Item>;
+  }): Promise<void> {
+    const { operationId: id, transaction } = request;
+    if (typeof id !== "string" || id.trim() === "") {
+      throw invalid("applyHistoryTransaction needs an `operationId` that is a text.");
+    }
+    const change = transactionAsJson(transaction);
+    await this.#record.change((now) => {
+      const done = now.done({ id, change });
+      if (done === "same") return undefined;
+      if (done === "other") {
+        throw new SessionError("SESSION_CONFLICT", {
+          message: `The operation "${id}" was done already, with another transaction.`,
+          hint: "Repeat a transaction unchanged, or give the new one another `operationId`.",
+        });
+      }
+      return { ...changeOf(change, now), operation: { id, change } };
+    });
+  }
+
+  /**
+   * Compacts the list if it is due. Runs of the Agents SDK call this after each turn.
+   *
+   * It always returns null: the summary's tokens are counted by the model that you gave.
+   */
+  async runCompaction({ force = false }: { readonly force?: boolean } = {}): Promise<null> {
+    const before = await this.getItems();
+    const after = await this.#work.compact(before, force);
+    const { from, count, items } = difference(before, after);
+    if (count === 0 && items.length === 0) return null;
+    const gone = asJson(before.slice(from, from + count), "runCompaction");
+    await this.#record.change(({ items: now }) => {
+      // Another process changed the list while the summary was written. It compacts the next time.
+      if (!isDeepStrictEqual(now.slice(from, from + count), gone)) return undefined;
+      return { replaced: { from, count }, items: asJson(items, "runCompaction") };
+    });
+    return null;
+  }
+
+  /** Brings memory up to date. Call it before you close the stores. */
+  close(): Promise<void> {
+    return this.#work.close();
+  }
+}
+
+function changeOf(transaction: HistoryTransaction<unknown>, { items }: HostItems): HostChange {
+  if (transaction.type === "append_items") return { items: transaction.items };
+  const { expectedSuffix: expected, replacement } = transaction;
+  const from = items.length - expected.length;
+  if (from < 0 || !isDeepStrictEqual(items.slice(from), expected)) {
+    throw new SessionError("SESSION_CONFLICT", {
+      message: "The session's last items are not those that `expectedSuffix` names.",
+      hint: "Read the items again with `getItems()`.",
+    });
+  }
+  return suffix(items, expected.length, replacement);
+}
+
+function transactionAsJson(transaction: HistoryTransaction<unknown>): HistoryTransaction<unknown> {
+  switch (transaction?.type) {
+    case "append_items": {
+      const { type, items } = transaction;
+      return { type, items: asJson(items, type) };
+    }
+    case "replace_suffix": {
+      const { type, expectedSuffix, replacement } = transaction;
+      return {
+        type,
+        expectedSuffix: asJson(expectedSuffix, type),
+        replacement: asJson(replacement, type),
+      };
+    }
+    default:
+      throw invalid("applyHistoryTransaction knows `append_items` and `replace_suffix` only.");
+  }
+}
+
+/** The last `count` items replaced. */
+function suffix(items: readonly unknown[], count: number, by: readonly unknown[]): HostChange {
+  return { replaced: { from: items.length - count, count }, items: by };
+}
+
+/** The part between the equal beginning and the equal end. The same objects are equal. */
+function difference<Item>(before: readonly Item[], after: readonly Item[]) {
+  let from = 0;
+  while (from < before.length && before[from] === after[from]) from += 1;
+  let end = 0;
+  const most = Math.min(before.length, after.length) - from;
+  while (end < most && before.at(-1 - end) === after.at(-1 - end)) end += 1;
+  return { from, count: before.length - end - from, items: after.slice(from, after.length - end) };
+}
+
+function asJson(items: unknown, where: string): readonly unknown[] {
+  if (!Array.isArray(items)) throw invalid(`${where} needs a list of items.`);
+  const wrong = items.findIndex((item) => typeof item !== "object" || item === null);
+  if (wrong >= 0) throw invalid(`${where}: item ${wrong} is no object.`);
+  try {
+    return items.map(toJson);
+  } catch (cause) {
+    throw invalid(`${where}: an item cannot be stored as JSON.`, cause);
+  }
+}
+
+function invalid(message: string, cause?: unknown): SessionError {
+  const hint = "Give items as the Agents SDK makes them (`AgentInputItem`).";
+  return new SessionError("INVALID_PARAMS", { message, hint, ...(cause ? { cause } : {}) });
+}
+
+/** Stands for bytes, which tools may return for images and files. */
+const BYTES = "$rkat_bytes";
+
+function toJson(value: unknown): unknown {
+  if (value instanceof Uint8Array) return { [BYTES]: Buffer.from(value).toString("base64") };
+  if (Array.isArray(value)) return value.map((item) => toJson(item) ?? null);
+  if (typeof value === "bigint") throw new TypeError("A bigint has no JSON.");
+  if (typeof value !== "object" || value === null) return value;
+  const fields = Object.entries(value).filter(([, item]) => item !== undefined);
+  return Object.fromEntries(fields.map(([key, item]) => [key, toJson(item)]));
+}
+
+function fromJson(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(fromJson);
+  if (typeof value !== "object" || value === null) return value;
+  const bytes: unknown = Reflect.get(value, BYTES);
+  if (typeof bytes === "string") return new Uint8Array(Buffer.from(bytes, "base64"));
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, fromJson(item)]));
+}
