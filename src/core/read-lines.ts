@@ -71,7 +71,7 @@ export function lineProblem(problem: NonNullable<Line["problem"]>, bytesMax: num
 const NEWLINE = 10;
 
 /** The start of a line whose end has not arrived yet. */
-class UnfinishedLine {
+export class UnfinishedLine {
   readonly #bytesMax: number;
   #buffer = new Uint8Array();
   #size = 0;

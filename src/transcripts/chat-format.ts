@@ -3,6 +3,7 @@ import type { Origin } from "../core/event.ts";
 import { issuesOf, issuesText } from "../core/issues.ts";
 import type { AssistantBlock, ContentBlock, Message, ToolUse } from "../core/message.ts";
 import { origin } from "../core/requests.ts";
+import { toolArguments } from "./one-block-messages.ts";
 import type { RecordedMessage, TranscriptFormat } from "./recording.ts";
 
 /** Plain chat: a line is `{"role", "content"}`, with tool calls and results as in OpenAI's API. */
@@ -121,19 +122,6 @@ function textBlocks(blocks: readonly ContentBlock[]): AssistantBlock[] {
 
 function toolUse({ id, function: { name, arguments: args } }: z.infer<typeof call>): ToolUse {
   return { id: id ?? "", name, args: toolArguments(args) };
-}
-
-/** OpenAI's arguments are JSON in a text. The model may have made invalid JSON. */
-function toolArguments(args: unknown): unknown {
-  if (typeof args !== "string") return args ?? {};
-  if (args.trim() === "") return {};
-  try {
-    const value: unknown = JSON.parse(args);
-    if (typeof value === "object" && value !== null) return value;
-  } catch {
-    // Invalid JSON is kept as it is, below.
-  }
-  return { arguments: args };
 }
 
 function originOf({ speaker, time, session }: Line): Origin | undefined {

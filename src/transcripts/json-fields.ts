@@ -1,0 +1,70 @@
+import { isObject } from "../core/fields.ts";
+
+/** Reads fields of JSON that another program wrote. A field that is missing or odd reads as empty. */
+export type Json = Readonly<Record<string, unknown>>;
+
+export function objectOf(value: unknown): Json {
+  return isObject(value) ? value : {};
+}
+
+export function listOf(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : [];
+}
+
+export function textOf(value: unknown): string {
+  return typeof value === "string" ? value : "";
+}
+
+/** A text that is not empty. */
+export function nameOf(value: unknown): string | undefined {
+  return typeof value === "string" && value !== "" ? value : undefined;
+}
+
+/** A time as ISO 8601, from a text, or from seconds or milliseconds since 1970. */
+export function timeOf(value: unknown): string | undefined {
+  if (typeof value !== "number" && typeof value !== "string") return undefined;
+  const ms = typeof value === "number" && Math.abs(value) < SECONDS_MAX ? value * 1000 : value;
+  const date = new Date(ms);
+  const year = Number.isNaN(date.getTime()) ? -1 : date.getUTCFullYear();
+  return year >= 0 && year <= 9999 ? date.toISOString() : undefined;
+}
+
+/** As seconds this is in the year 5138, as milliseconds in 1973. */
+const SECONDS_MAX = 1e11;
+
+/** The value of a JSON text; nothing when it is none. */
+export function parsedJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * The text of a content in parts, `[{"type":"text","text":"Hi"}, {"type":"image", …}]`, or of a plain one. Images and
+ * files leave their name or kind: `[image]`.
+ */
+export function contentText(content: unknown): string {
+  if (typeof content === "string") return content;
+  const parts = Array.isArray(content) ? content : isObject(content) ? [content] : [];
+  return parts
+    .map(partText)
+    .filter((text) => text !== "")
+    .join("\n");
+}
+
+function partText(part: unknown): string {
+  if (typeof part === "string") return part;
+  const { text, refusal, name, filename, file_name, type, content_type, inlineData, fileData } =
+    objectOf(part);
+  const said = [text, refusal].find((value) => typeof value === "string");
+  if (said !== undefined) return textOf(said);
+  const kind = [type, content_type].map(nameOf).find((value) => value !== undefined);
+  const file = [filename, file_name, name].map(nameOf).find((value) => value !== undefined);
+  const media = nameOf(objectOf(inlineData ?? fileData).mimeType);
+  if (media !== undefined) return `[${media}]`;
+  if (kind === undefined) return "";
+  if (kind.includes("image")) return file === undefined ? "[image]" : `[image: ${file}]`;
+  return file === undefined ? `[${kind}]` : `[${kind}: ${file}]`;
+}
