@@ -9,9 +9,11 @@ import { DatabaseSync } from "node:sqlite";
 import {
   createSessionService,
   type LeaseOwner,
+  passesSource,
   type SessionQuery,
   type SessionSnapshot,
   type SessionStore,
+  type SourceFilter,
 } from "rkat";
 import { sqliteStores } from "rkat/sqlite";
 import { scriptedModel, sessionStoreLaws } from "rkat/testing";
@@ -44,16 +46,36 @@ class JsonSessionStore implements SessionStore {
   }
 
   /** Newest first. A store for many sessions would filter in SQL. */
-  async list({ limit, offset = 0, labels = {}, includeArchived, idPrefix = "" }: SessionQuery) {
+  async list({ limit, offset = 0, labels = {}, source, ...query }: SessionQuery) {
+    return this.#all()
+      .filter(({ id, archived, settings }) => {
+        const fits = Object.entries(labels).every(([key, text]) => settings.labels[key] === text);
+        const isFrom = !source || passesSource(settings.source, source);
+        const isNamed = id.startsWith(query.idPrefix ?? "");
+        return fits && isFrom && isNamed && (query.includeArchived || !archived);
+      })
+      .slice(offset, limit === undefined ? undefined : offset + limit);
+  }
+
+  /** Where sessions came from that another agent held. */
+  async sources(sessionIds: readonly string[]) {
+    const found = await Promise.all(sessionIds.map((id) => this.load(id)));
+    return new Map(
+      found.flatMap((one) => (one?.settings.source ? [[one.id, one.settings.source]] : [])),
+    );
+  }
+
+  async withSource(filter: SourceFilter, passing: boolean) {
+    return this.#all().flatMap(({ id, settings: { source } }) =>
+      source && passesSource(source, filter) === passing ? [id] : [],
+    );
+  }
+
+  #all() {
     return this.#db
       .prepare("SELECT json FROM session ORDER BY updated DESC, id DESC")
       .all()
-      .map(({ json }) => JSON.parse(String(json)) as SessionSnapshot)
-      .filter(({ id, archived, settings }) => {
-        const fits = Object.entries(labels).every(([key, text]) => settings.labels[key] === text);
-        return fits && id.startsWith(idPrefix) && (includeArchived || !archived);
-      })
-      .slice(offset, limit === undefined ? undefined : offset + limit);
+      .map(({ json }) => JSON.parse(String(json)) as SessionSnapshot);
   }
 
   async delete(sessionId: string) {

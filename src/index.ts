@@ -202,6 +202,14 @@ export {
   type TurnResult,
 } from "./core/session-service.ts";
 export type { SessionSnapshot } from "./core/session-snapshot.ts";
+export {
+  type LoggedSource,
+  type ParentSession,
+  passesSource,
+  type SessionSource,
+  type SourceFilter,
+  type SourceView,
+} from "./core/session-source.ts";
 export type { LeaseOwner, SessionQuery, SessionStore } from "./core/session-store.ts";
 export type { Stores, TrashStores } from "./core/stores.ts";
 export type { SubTask, TaskChange, TaskRecord, TaskView } from "./core/task.ts";

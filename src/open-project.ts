@@ -230,7 +230,7 @@ function toolsNote(tools: readonly Tool[], which: string, config: Config): strin
 }
 
 async function createService(
-  { config, dataFolder }: Workspace,
+  { config, folder, dataFolder }: Workspace,
   stores: Stores,
   { compaction, ...options }: ServiceOptions,
 ): Promise<SessionService> {
@@ -239,6 +239,7 @@ async function createService(
   return createSessionService({
     ...options,
     ...memoryOptions(config, stores),
+    project: folder,
     redact: config.get("privacy.redact"),
     keepDeletedDays: config.get("sessions.keep_deleted_days"),
     ...(hasCapability(config, "session-compaction") && compaction ? { compaction } : {}),

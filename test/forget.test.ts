@@ -240,3 +240,24 @@ test("an entry that names events which say something else changes no log", async
   expect(await place.service.forgetMemory({ ids: ["forged"] })).toMatchObject({ forgotten: 1 });
   expect(await place.stores.events.readAll(0, 100)).toEqual(before);
 });
+
+test.each([
+  ["as a whole", { whole: true }],
+  ["by its message", { whole: false }],
+])("the title of a session is forgotten %s", async (_, { whole }) => {
+  const place = await openIn(await temporaryFolder(), []);
+  const { service, folder } = place;
+  // Shorter than what is searched for in copies.
+  const source = { agent: "codex", nativeId: "1", title: 'The vault opens with "tangerine…' };
+  const { sessionId } = await service.createSession({ source });
+  const messages = [
+    { role: "user" as const, content: SECRET },
+    { role: "assistant" as const, content: "Noted." },
+  ];
+  await service.appendMessages({ sessionId, messages });
+  const ids = [await idOf("vault tangerine", place)];
+  await service.forgetMemory(whole ? { sessionId } : { ids });
+  expect((await service.read({ sessionId })).source).not.toHaveProperty("title");
+  await service.close();
+  expect(await filesWithTraces(folder, TRACES)).toEqual([]);
+});

@@ -2,6 +2,7 @@ import type { AllowedCalls, AllowedFor, ToolPolicy } from "./approval.ts";
 import type { ErrorCode } from "./errors.ts";
 import { newId } from "./ids.ts";
 import type { ContentBlock, Message, ProviderMeta, StopReason } from "./message.ts";
+import type { LoggedSource } from "./session-source.ts";
 import type { TaskRecord } from "./task.ts";
 import type { Usage } from "./usage.ts";
 
@@ -480,6 +481,8 @@ export interface SessionSettings {
   readonly labels: Readonly<Record<string, string>>;
   /** The user that the session belongs to. It never changes. */
   readonly user?: string;
+  /** Where the session came from, if rkat itself did not hold it. It never changes. */
+  readonly source?: LoggedSource;
   /** Whether the project learns from the session, and the session from the project. Missing means no. */
   readonly knowledge?: boolean;
   /** Tool policies of this session, by patterns of names. They can only be stricter than the service's. */

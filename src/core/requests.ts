@@ -6,6 +6,7 @@ import { issuesOf } from "./issues.ts";
 import { KNOWLEDGE_KINDS } from "./knowledge.ts";
 import { MEMORY_KINDS } from "./memory-store.ts";
 import { messageSchema, promptSchema } from "./message-schema.ts";
+import { PARENT_RELATIONS } from "./session-source.ts";
 import { TASK_LIMITS } from "./task.ts";
 import { USER_CHARACTERS_MAX, USER_NAME, USER_NAME_PROBLEM } from "./user-name.ts";
 import { issuesOfBatch } from "./whole-calls.ts";
@@ -70,6 +71,29 @@ const budget = z.strictObject({
 /** By the name of a tool, or a pattern in which `*` stands for any text. */
 const toolPolicies = z.record(z.string().min(1).max(100), z.enum(TOOL_POLICIES));
 
+const sourceName = z.string().min(1).max(4096);
+
+/** Where a session came from that another agent held. */
+const source = z.strictObject({
+  agent: z.string().min(1).max(100),
+  nativeId: z.string().min(1).max(400),
+  project: sourceName.optional(),
+  branch: sourceName.optional(),
+  title: z.string().max(1000).optional(),
+  model: z.string().max(200).optional(),
+  startedAt: isoTime.optional(),
+  parent: z.strictObject({ id: sessionId, relation: z.enum(PARENT_RELATIONS) }).optional(),
+});
+
+/** Conditions on where a session came from. */
+const sourceFilters = {
+  agent: source.shape.agent
+    .optional()
+    .describe("Only sessions of this agent, such as claude-code. rkat's own have the agent rkat."),
+  project: source.shape.project.describe("Only sessions of this project folder."),
+  branch: source.shape.branch.describe("Only sessions of this git branch."),
+};
+
 export const createSession = z.strictObject({
   /** `provider/model`. Default: the service's model. */
   model: z.string().min(1).optional(),
@@ -83,6 +107,8 @@ export const createSession = z.strictObject({
   /** Whether the project learns from the session, and the session from the project. */
   knowledge: z.boolean().optional(),
   labels: labels.optional(),
+  /** Where it came from, for a session that another agent held. */
+  source: source.optional(),
   /** A history to begin with. It may have the summary of the session that it comes from. */
   messages: z.array(messageSchema).max(100_000).optional(),
 });
@@ -136,6 +162,7 @@ export const userRequest = z.strictObject({ user });
 export const listSessions = z.strictObject({
   ...page,
   labels: labels.optional(),
+  ...sourceFilters,
   includeArchived: z.boolean().optional(),
   /** Only deleted sessions that can be restored, the last deleted first. */
   deleted: z.boolean().optional(),

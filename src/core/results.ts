@@ -28,6 +28,8 @@ import {
   type SessionView,
   type TurnResult,
 } from "./session-service.ts";
+import type { SourceView } from "./session-source.ts";
+import { PARENT_RELATIONS } from "./session-source.ts";
 import type { TaskView } from "./task.ts";
 import type { TokenUsage } from "./usage.ts";
 
@@ -89,6 +91,18 @@ export const compactionOutcome = z.object({
   summaryTokens: count.optional(),
 }) as unknown as z.ZodType<CompactionOutcome>;
 
+const sourceView = shape<SourceView>()({
+  agent: z.string(),
+  nativeId: z.string(),
+  project: z.string().optional(),
+  branch: z.string().optional(),
+  title: z.string().optional(),
+  model: z.string().optional(),
+  startedAt: z.string().optional(),
+  parent: z.object({ id: z.string(), relation: z.enum(PARENT_RELATIONS) }).optional(),
+  open: z.string().optional(),
+});
+
 const summaryFields = {
   sessionId: z.string(),
   createdAt: z.iso.datetime(),
@@ -101,6 +115,7 @@ const summaryFields = {
   deletedAt: z.iso.datetime().optional(),
   labels: z.record(z.string(), z.string()),
   user: z.string().optional(),
+  source: sourceView,
 };
 
 export const sessionSummary = shape<SessionSummary>()(summaryFields);

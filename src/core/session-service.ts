@@ -32,6 +32,7 @@ import type {
   Subscribe,
   UpdateTask,
 } from "./requests.ts";
+import type { SourceView } from "./session-source.ts";
 import type { TaskView } from "./task.ts";
 import type { TokenUsage } from "./usage.ts";
 import type { HeldInstruction } from "./working-memory.ts";
@@ -289,6 +290,8 @@ export interface SessionSummary {
   readonly labels: Readonly<Record<string, string>>;
   /** The user that the session belongs to, if it was created for one. */
   readonly user?: string;
+  /** Where it came from, and how to open it there. */
+  readonly source: SourceView;
 }
 
 export interface SessionView extends SessionSummary {

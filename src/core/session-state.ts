@@ -14,6 +14,7 @@ import {
   type OpenRun,
   runsOf,
 } from "./history-entry.ts";
+import { instant } from "./instant.ts";
 import { indexableText, isSummary, type Message, summaryMessage, type ToolUse } from "./message.ts";
 import { type LoggedMessage, MessageAssembler } from "./message-assembler.ts";
 import type { SessionSnapshot } from "./session-snapshot.ts";
@@ -113,7 +114,7 @@ export class SessionState {
 
   apply(stored: StoredEvent): void {
     this.seq = stored.seq;
-    this.updatedAtMs = stored.timestamp_ms;
+    this.updatedAtMs = this.#timeOf(stored);
     const { event } = stored;
     const call =
       event.type === "tool_execution_completed" || event.type === "tool_approval_resolved"
@@ -128,6 +129,14 @@ export class SessionState {
     this.appended.note(stored);
   }
 
+  /** When it happened. What another agent held happened when it was said, not when it was stored. */
+  #timeOf({ event, timestamp_ms }: StoredEvent): number {
+    if (event.type === "session_created") return startOf(event.settings) ?? timestamp_ms;
+    if (!this.settings.source || !OPENING.has(event.type)) return timestamp_ms;
+    const said = event.type === "message_added" ? timeMs(event.origin?.time) : undefined;
+    return Math.max(said ?? 0, this.updatedAtMs);
+  }
+
   /** Id of the last message; 0 before the first. A summary is never the last. */
   get #lastMessage(): number {
     return this.#history.findLast(({ message }) => !isSummary(message))?.id ?? 0;
@@ -137,7 +146,7 @@ export class SessionState {
     switch (event.type) {
       case "session_created":
         this.settings = event.settings;
-        this.createdAtMs = timestamp_ms;
+        this.createdAtMs = startOf(event.settings) ?? timestamp_ms;
         return;
       case "session_archived":
       case "session_unarchived":
@@ -366,6 +375,23 @@ function scalarsOf(snapshot: SessionSnapshot) {
     lastAssistantText: snapshot.last_assistant_text,
     allowed: snapshot.allowed ?? [],
   };
+}
+
+/** Events that a session can have before it is used here. */
+const OPENING: ReadonlySet<string> = new Set<StoredEvent["event"]["type"]>([
+  "message_added",
+  "skills_resolved",
+  "knowledge_applied",
+]);
+
+function startOf({ source }: SessionSettings): number | undefined {
+  return timeMs(source?.started_at);
+}
+
+/** Unix time in milliseconds; undefined for no time. */
+function timeMs(time: string | undefined): number | undefined {
+  const ms = instant(time);
+  return Number.isNaN(ms) ? undefined : ms;
 }
 
 function weightOf(entries: readonly HistoryEntry[]): number {

@@ -1,4 +1,5 @@
 import type { SessionSnapshot } from "./session-snapshot.ts";
+import type { LoggedSource, SourceFilter } from "./session-source.ts";
 
 /**
  * Small snapshots of sessions, for listing and resuming, and leases that allow one writer per
@@ -13,12 +14,18 @@ import type { SessionSnapshot } from "./session-snapshot.ts";
  * - A lease that ends further ahead than twice its length is void.
  * - Only its owner renews or releases a lease.
  * - A deleted session is neither loaded nor listed.
+ * - Sessions are found by their source, archived ones too.
  */
 export interface SessionStore {
   save(snapshot: SessionSnapshot): Promise<void>;
   load(sessionId: string): Promise<SessionSnapshot | undefined>;
   list(query: SessionQuery): Promise<readonly SessionSnapshot[]>;
   delete(sessionId: string): Promise<void>;
+
+  /** Where these sessions came from. Unknown sessions, and those without a source, are left out. */
+  sources(sessionIds: readonly string[]): Promise<ReadonlyMap<string, LoggedSource>>;
+  /** Ids of all sessions with a source that pass the filter, or with `passing` false of those that do not. */
+  withSource(filter: SourceFilter, passing: boolean): Promise<readonly string[]>;
 
   /** Takes or renews the lease on `key` for `ttlMs`. Returns false when another owner has it. */
   acquire(key: string, owner: LeaseOwner, ttlMs: number): Promise<boolean>;
@@ -35,6 +42,7 @@ export interface SessionQuery {
   readonly includeArchived?: boolean;
   /** Sessions whose id begins with this. */
   readonly idPrefix?: string;
+  readonly source?: SourceFilter;
 }
 
 /** The owner of a lease. A store may take it from a process of this machine that no longer runs. */

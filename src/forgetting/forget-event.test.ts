@@ -17,7 +17,12 @@ const SAMPLES: { readonly [Of in Type]: Sample<Of> } = {
   session_created: {
     type: "session_created",
     session_id: "s",
-    settings: { model: "m", memory: true, labels: {} },
+    settings: {
+      model: "m",
+      memory: true,
+      labels: {},
+      source: { agent: "codex", native_id: "1", title: said("Title") },
+    },
   },
   session_archived: { type: "session_archived", session_id: "s" },
   session_unarchived: { type: "session_unarchived", session_id: "s" },

@@ -62,7 +62,14 @@ const NO_TEXT = {};
 
 /** Where each type of event has text, and how that is forgotten. */
 export const FORGETTING: Rows = {
-  session_created: NO_TEXT,
+  session_created: {
+    forgotten: (event, extent) => (extent === "everything" ? untitled(event) : event),
+    // An agent may make a title of what was said.
+    copies: (event, phrases) => {
+      const { title = "" } = event.settings.source ?? {};
+      return phrases.removeFrom(title, "part") === title ? event : untitled(event);
+    },
+  },
   session_archived: NO_TEXT,
   session_unarchived: NO_TEXT,
   message_added: {
@@ -204,6 +211,16 @@ function errorWithout<Event extends { readonly error: string }>(
   phrases: ForgottenPhrases,
 ): Event {
   return { ...event, error: phrases.removeFrom(event.error, "whole") };
+}
+
+type Created = Extract<DurableEvent, { readonly type: "session_created" }>;
+
+/** The event without the title of the session. */
+export function untitled(event: Created): Created {
+  const { source, ...settings } = event.settings;
+  if (source?.title === undefined) return event;
+  const { title: _, ...rest } = source;
+  return { ...event, settings: { ...settings, source: rest } };
 }
 
 function callsWithout<Calls extends AllowedCalls>(calls: Calls, phrases: ForgottenPhrases): Calls {

@@ -6,7 +6,7 @@ import type { SessionSnapshot } from "../core/session-snapshot.ts";
 import { SessionState } from "../core/session-state.ts";
 import type { SessionStore } from "../core/session-store.ts";
 import { withoutRules } from "../knowledge/knowledge-addendum.ts";
-import { forgottenEvent, withoutCopies } from "./forget-event.ts";
+import { forgottenEvent, untitled, withoutCopies } from "./forget-event.ts";
 import type { ForgottenPhrases } from "./forgotten-phrases.ts";
 import { cleanedPlaces, NOT_CLEANED } from "./receipt.ts";
 import { compactedParts, withRewrittenSummary } from "./rewritten-summary.ts";
@@ -74,8 +74,20 @@ export function logRedactor(
     if (event.type === "knowledge_applied") applied = event.rules;
     const extent = source.events.get(seq);
     const rest = extent ? forgottenEvent(event, extent, phrases) : event;
-    return withoutCopies(withoutToldRules(rest, applied, rules), phrases);
+    const without = withoutCopies(withoutToldRules(rest, applied, rules), phrases);
+    return without.type === "session_created" && isBeginning(without, source)
+      ? untitled(without)
+      : without;
   };
+}
+
+/** Whether the title of a session is the beginning of a forgotten text. */
+function isBeginning(
+  { settings }: Extract<DurableEvent, { readonly type: "session_created" }>,
+  { texts }: Source,
+): boolean {
+  const start = settings.source?.title?.replace(/(?:…|\.{3})$/u, "").trim();
+  return start !== undefined && texts.some((text) => text.trim().startsWith(start));
 }
 
 function withoutToldRules(

@@ -1,6 +1,6 @@
+import { instant } from "../core/instant.ts";
 import { MEMORY_KINDS, type MemoryEntry } from "../core/memory-store.ts";
 import type { IndexedPassage } from "../search/indexed-passages.ts";
-import { instant } from "../search/instant.ts";
 import {
   type Asking,
   ask,

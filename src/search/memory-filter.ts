@@ -1,5 +1,5 @@
+import { instant, timeSpan } from "../core/instant.ts";
 import type { MemoryEntry, MemoryFilter } from "../core/memory-store.ts";
-import { instant, timeSpan } from "./instant.ts";
 
 /** Tells whether an entry passes the filters of a query. */
 export function memoryFilter(

@@ -1,5 +1,5 @@
+import { timeSpan } from "../core/instant.ts";
 import { MEMORY_KINDS, type MemoryFilter } from "../core/memory-store.ts";
-import { timeSpan } from "./instant.ts";
 import type { DetailColumns, PassageIndex } from "./passage-index.ts";
 
 /** Tells whether the entry of a slot passes a filter. */

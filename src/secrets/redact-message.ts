@@ -1,4 +1,4 @@
-import type { DurableEvent } from "../core/event.ts";
+import type { DurableEvent, SessionSettings } from "../core/event.ts";
 import type { AssistantBlock, ContentBlock, Message } from "../core/message.ts";
 import { redactSecrets } from "./redact-secrets.ts";
 
@@ -41,13 +41,23 @@ export function redactMessage(message: Message): Message {
   }
 }
 
+/** Labels and titles are texts. The names of a source are its identity, so they stay. */
+export function redactSettings({ labels, source, ...settings }: SessionSettings): SessionSettings {
+  const title = source?.title;
+  return {
+    ...settings,
+    labels: redactJson(labels),
+    ...(source
+      ? { source: title === undefined ? source : { ...source, title: redactSecrets(title) } }
+      : {}),
+  };
+}
+
 /** The event with a note in the place of each credential in its texts. Ids and numbers stay. */
 export function redactEvent(event: DurableEvent): DurableEvent {
   switch (event.type) {
-    case "session_created": {
-      const { settings } = event;
-      return { ...event, settings: { ...settings, labels: redactJson(settings.labels) } };
-    }
+    case "session_created":
+      return { ...event, settings: redactSettings(event.settings) };
     case "message_added":
       return {
         ...event,

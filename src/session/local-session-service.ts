@@ -7,6 +7,7 @@ import type { PendingApproval } from "../core/approval.ts";
 import { type ErrorCode, SessionError } from "../core/errors.ts";
 import type { EventEnvelope, SessionSettings } from "../core/event.ts";
 import type { HistoryHit } from "../core/event-store.ts";
+import { given } from "../core/fields.ts";
 import type { HostRecord, ReadHostItem } from "../core/host-record.ts";
 import { newId } from "../core/ids.ts";
 import type { KnowledgeEntry } from "../core/knowledge.ts";
@@ -32,6 +33,7 @@ import type {
   TurnOptions,
   TurnResult,
 } from "../core/session-service.ts";
+import { loggedSource, sourceFilter } from "../core/session-source.ts";
 import { SessionState } from "../core/session-state.ts";
 import type { TaskView } from "../core/task.ts";
 import { warn } from "../core/warn.ts";
@@ -253,6 +255,7 @@ export class LocalSessionService implements SessionService {
         memory,
         labels,
         ...(this.#user ? { user: this.#user.name } : {}),
+        ...(checked.source ? { source: loggedSource(checked.source) } : {}),
         ...(learns ? { knowledge: true } : {}),
         ...(checked.approvals ? { approvals: checked.approvals } : {}),
         ...(limit === undefined ? {} : { max_tokens: limit }),
@@ -366,7 +369,7 @@ export class LocalSessionService implements SessionService {
     const { sessionId } = requests.parseRequest(requests.sessionRequest, request);
     const session = await this.#live.open(sessionId);
     const active = session.running !== undefined || (await this.#work.runsElsewhere(session));
-    return sessionView(session.state, active);
+    return sessionView(session.state, active, this.#options.project);
   }
 
   async list(request: requests.ListSessions): Promise<readonly SessionSummary[]> {
@@ -374,11 +377,19 @@ export class LocalSessionService implements SessionService {
     const {
       limit = LIST_LIMIT_DEFAULT,
       deleted,
-      ...query
+      agent,
+      project,
+      branch,
+      ...rest
     } = requests.parseRequest(requests.listSessions, request);
-    if (deleted) return ((await this.#trash?.list({ limit, ...query })) ?? []).map(deletedSummary);
-    const snapshots = await this.#options.stores.sessions.list({ limit, ...query });
-    return snapshots.map(sessionSummary);
+    const { project: own, stores } = this.#options;
+    const source = sourceFilter(given({ agent, project, branch }), own);
+    const query = { limit, ...rest, ...given({ source }) };
+    if (deleted) {
+      const found = (await this.#trash?.list(query)) ?? [];
+      return found.map((snapshot) => deletedSummary(snapshot, own));
+    }
+    return (await stores.sessions.list(query)).map((snapshot) => sessionSummary(snapshot, own));
   }
 
   async archive(request: requests.SessionRequest): Promise<void> {

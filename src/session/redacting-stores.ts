@@ -3,7 +3,7 @@ import type { ApprovalStore } from "../core/approval-store.ts";
 import type { EventStore } from "../core/event-store.ts";
 import type { SessionSnapshot } from "../core/session-snapshot.ts";
 import type { SessionStore } from "../core/session-store.ts";
-import { redactEvent, redactJson } from "../secrets/redact-message.ts";
+import { redactEvent, redactJson, redactSettings } from "../secrets/redact-message.ts";
 import { redactSecrets } from "../secrets/redact-secrets.ts";
 
 interface Written {
@@ -55,7 +55,7 @@ function redactSnapshot(snapshot: SessionSnapshot): SessionSnapshot {
   const { shown_task: shown, allowed } = snapshot;
   return {
     ...snapshot,
-    settings: { ...settings, labels: redactJson(settings.labels) },
+    settings: redactSettings(settings),
     last_assistant_text: said === null ? null : redactSecrets(said),
     ...(task ? { task: redactJson(task) } : {}),
     ...(shown ? { shown_task: { ...shown, text: redactSecrets(shown.text) } } : {}),

@@ -67,6 +67,8 @@ export interface ServiceOptions {
   readonly systemPrompt?: string;
   /** Output tokens of one model call, for sessions created without a limit. */
   readonly maxTokens?: number;
+  /** The folder of the project that the stores belong to. Sessions are shown and found with it. */
+  readonly project?: string;
   /** Folder to write sessions to as files, such as `.rkat/sessions`. Default: none. */
   readonly sessionFiles?: string;
   /**

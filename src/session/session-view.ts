@@ -2,12 +2,16 @@ import type { CompactionRun } from "../agent/run-compaction.ts";
 import { given } from "../core/fields.ts";
 import type { CompactionOutcome, SessionSummary, SessionView } from "../core/session-service.ts";
 import type { SessionSnapshot } from "../core/session-snapshot.ts";
+import { sourceView } from "../core/session-source.ts";
 import type { SessionState } from "../core/session-state.ts";
 import { taskView } from "../core/task.ts";
 import { tokenUsage, totalTokens } from "../core/usage.ts";
 
-/** A snapshot as an entry of a list. */
-export function sessionSummary(snapshot: SessionSnapshot): SessionSummary {
+/** A snapshot as an entry of a list. `project` is the project that the store belongs to. */
+export function sessionSummary(
+  snapshot: SessionSnapshot,
+  project: string | undefined,
+): SessionSummary {
   return {
     sessionId: snapshot.id,
     createdAt: new Date(snapshot.created_at_ms).toISOString(),
@@ -19,19 +23,27 @@ export function sessionSummary(snapshot: SessionSnapshot): SessionSummary {
     archived: snapshot.archived,
     labels: snapshot.settings.labels,
     ...given({ user: snapshot.settings.user }),
+    source: sourceView(snapshot.settings.source, snapshot.id, project),
   };
 }
 
 /** A snapshot in the trash. Its time is that of the deletion. */
-export function deletedSummary(snapshot: SessionSnapshot): SessionSummary {
-  const summary = sessionSummary(snapshot);
+export function deletedSummary(
+  snapshot: SessionSnapshot,
+  project: string | undefined,
+): SessionSummary {
+  const summary = sessionSummary(snapshot, project);
   return { ...summary, deletedAt: summary.updatedAt };
 }
 
 /** The result of `read`. */
-export function sessionView(state: SessionState, isActive: boolean): SessionView {
+export function sessionView(
+  state: SessionState,
+  isActive: boolean,
+  project: string | undefined,
+): SessionView {
   return {
-    ...sessionSummary(state.snapshot()),
+    ...sessionSummary(state.snapshot(), project),
     isActive,
     usage: tokenUsage(state.usage),
     lastAssistantText: state.lastAssistantText,

@@ -185,6 +185,53 @@ export const sessionServiceLaws: readonly Law<OpenService>[] = inWords([
     },
   },
   {
+    name: "a session says where it came from, and is found by that after everything was closed",
+    durable: true,
+    async holds(open) {
+      const first = await (await open())({ capabilities: EVERYTHING });
+      const own = await first.createSession({});
+      const source = {
+        agent: "claude-code",
+        nativeId: "0191-a",
+        project: "/home/ada/my app",
+        branch: "main",
+        title: "The fox",
+        model: "anthropic/claude-sonnet-4-5",
+        startedAt: "2025-01-20T10:00:00Z",
+        parent: { id: "claude-code:0190", relation: "fork" },
+      } as const;
+      const imported = await first.createSession({ source });
+      const time = "2025-01-21T12:00:00Z";
+      await first.appendMessages({ ...imported, messages: ASKED, origin: { time } });
+      const codex = await first.createSession({ source: { agent: "codex", nativeId: "--yolo" } });
+      await first.close();
+
+      const service = await (await open())({ capabilities: EVERYTHING });
+      const view = await service.read(imported);
+      const command = "cd -- '/home/ada/my app' && claude --resume 0191-a";
+      assert.deepEqual(view.source, { ...source, open: command });
+      assert.equal(view.createdAt, "2025-01-20T10:00:00.000Z");
+      assert.equal(view.updatedAt, "2025-01-21T12:00:00.000Z");
+      const { source: ofOwn } = await service.read(own);
+      assert.deepEqual([ofOwn.agent, ofOwn.nativeId], ["rkat", own.sessionId]);
+      // An agent would take this id for one of its options.
+      assert.equal((await service.read(codex)).source.open, undefined);
+
+      const found = async (request: Parameters<SessionService["list"]>[0]) =>
+        (await service.list(request)).map(({ sessionId }) => sessionId);
+      // It was held before the others, whenever it was stored.
+      assert.equal((await found({})).at(-1), imported.sessionId);
+      assert.deepEqual(await found({ agent: "claude-code" }), [imported.sessionId]);
+      assert.deepEqual(await found({ agent: "rkat" }), [own.sessionId]);
+      assert.deepEqual(await found({ project: source.project }), [imported.sessionId]);
+      assert.deepEqual(await found({ agent: "codex", project: source.project }), []);
+      assert.deepEqual(await found({ project: source.project, branch: "main" }), [
+        imported.sessionId,
+      ]);
+      assert.deepEqual(await found({ branch: "other" }), []);
+    },
+  },
+  {
     name: "a session that begins with the summary of another keeps it after everything was closed, until it is compacted",
     durable: true,
     async holds(open) {

@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
+import { given } from "../core/fields.ts";
 import type { SessionSnapshot } from "../core/session-snapshot.ts";
+import type { LoggedSource, SourceFilter } from "../core/session-source.ts";
 import { SessionState } from "../core/session-state.ts";
 import type { LeaseOwner, SessionQuery, SessionStore } from "../core/session-store.ts";
 import { inWords, type Law } from "./law.ts";
@@ -87,6 +89,60 @@ export const sessionStoreLaws: readonly Law<SessionStore>[] = inWords([
       assert.deepEqual(await found({ idPrefix: "ab" }), ["ab1", "ab2"]);
       assert.deepEqual(await found({ idPrefix: "a%", includeArchived: true }), ["a%_"]);
       assert.deepEqual(await found({ idPrefix: "ab1x" }), []);
+    },
+  },
+  {
+    name: "sessions are found by their source, archived ones too",
+    async holds(open) {
+      const store = await open();
+      const held = (id: string, source?: LoggedSource, archived = false) =>
+        store.save(
+          snapshot(id, {
+            archived,
+            settings: { model: "", memory: false, labels: {}, ...given({ source }) },
+          }),
+        );
+      const codex = { agent: "codex", native_id: "1", project: "/a", title: 'A "title"\n\0é' };
+      const parent = { id: "b", relation: "fork" } as const;
+      const claude = { agent: "claude-code", native_id: "2", project: "/a", branch: "m", parent };
+      const other = { agent: "codex", native_id: "3", project: "/a b" };
+      await held("own");
+      await held("a", codex);
+      await held("b", claude);
+      await held("c", other, true);
+      assert.deepEqual(
+        await store.sources(["b", "own", "c", "unknown", "a"]),
+        new Map<string, LoggedSource>([
+          ["a", codex],
+          ["b", claude],
+          ["c", other],
+        ]),
+      );
+      assert.deepEqual(await store.sources([]), new Map());
+      const found = async (source: SourceFilter) => [
+        (await ids(store, { source, includeArchived: true })).sort(),
+        [...(await store.withSource(source, true))].sort(),
+        [...(await store.withSource(source, false))].sort(),
+      ];
+      assert.deepEqual(await found({ agent: "codex", own: false }), [
+        ["a", "c"],
+        ["a", "c"],
+        ["b"],
+      ]);
+      assert.deepEqual(await found({ project: "/a", own: true }), [
+        ["a", "b", "own"],
+        ["a", "b"],
+        ["c"],
+      ]);
+      assert.deepEqual(await found({ agent: "rkat", own: true }), [["own"], [], ["a", "b", "c"]]);
+      const onBranch = { project: "/a", branch: "m", own: false };
+      assert.deepEqual(await found(onBranch), [["b"], ["b"], ["a", "c"]]);
+      assert.deepEqual(await ids(store, { source: { agent: "codex", own: false }, limit: 1 }), [
+        "a",
+      ]);
+      await store.delete("a");
+      assert.deepEqual(await store.sources(["a"]), new Map());
+      assert.deepEqual(await store.withSource({ agent: "codex", own: false }, true), ["c"]);
     },
   },
   {

@@ -31,6 +31,8 @@ export function flagsOf(params: Params): string[] {
         return [switchOf(value) ? flag : `--no-${name}`];
       case "number":
         return [`${flag}=${numberOf(value)}`];
+      case "json":
+        return [`${flag}=${JSON.stringify(value)}`];
       case "no flag":
         throw new Unsayable(name);
       default:
@@ -59,6 +61,7 @@ type Kind =
   | "switch"
   | "switch, with its opposite"
   | "number"
+  | "json"
   | "no flag";
 
 /** Fields that are not plain text. */
@@ -66,6 +69,7 @@ const KINDS: Readonly<Record<string, Kind>> = {
   budget: "fields",
   compaction: "fields",
   labels: "pairs",
+  source: "json",
   notes: "pairs",
   add: "each",
   done: "each",

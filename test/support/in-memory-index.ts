@@ -1,6 +1,6 @@
+import { instant } from "../../src/core/instant.ts";
 import { MEMORY_KINDS, type MemoryEntry } from "../../src/core/memory-store.ts";
 import { type IndexedPassage, indexedPassages } from "../../src/search/indexed-passages.ts";
-import { instant } from "../../src/search/instant.ts";
 import type {
   DetailColumns,
   PassageColumns,

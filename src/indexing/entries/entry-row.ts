@@ -1,5 +1,5 @@
+import { instant } from "../../core/instant.ts";
 import { MEMORY_KINDS, type MemoryEntry } from "../../core/memory-store.ts";
-import { instant } from "../../search/instant.ts";
 import type { EntryColumns } from "../columns/slot-records.ts";
 import type { EntryRow, NewEntry } from "../index-store.ts";
 import type { PlacedEntry } from "../words/entry-words.ts";

@@ -1,4 +1,5 @@
 import type { SessionSnapshot } from "../../core/session-snapshot.ts";
+import { type LoggedSource, passesSource, type SourceFilter } from "../../core/session-source.ts";
 import {
   isInForce,
   type LeaseOwner,
@@ -40,6 +41,21 @@ export class EphemeralSessionStore implements SessionStore {
     this.#snapshots.delete(sessionId);
   }
 
+  async sources(sessionIds: readonly string[]): Promise<ReadonlyMap<string, LoggedSource>> {
+    return new Map(
+      sessionIds.flatMap((id) => {
+        const source = this.#snapshots.get(id)?.settings.source;
+        return source ? [[id, source] as const] : [];
+      }),
+    );
+  }
+
+  async withSource(filter: SourceFilter, passing: boolean): Promise<readonly string[]> {
+    return [...this.#snapshots.values()].flatMap(({ id, settings: { source } }) =>
+      source && passesSource(source, filter) === passing ? [id] : [],
+    );
+  }
+
   async acquire(key: string, owner: LeaseOwner, ttlMs: number): Promise<boolean> {
     const held = this.#leases.get(key);
     const isHeld = held && held.ownerId !== owner.id;
@@ -56,8 +72,9 @@ export class EphemeralSessionStore implements SessionStore {
 }
 
 function passes(snapshot: SessionSnapshot, query: SessionQuery): boolean {
-  const { labels } = snapshot.settings;
+  const { labels, source } = snapshot.settings;
   return (
+    (!query.source || passesSource(source, query.source)) &&
     (query.includeArchived || !snapshot.archived) &&
     snapshot.id.startsWith(query.idPrefix ?? "") &&
     Object.entries(query.labels ?? {}).every(([key, value]) => labels[key] === value)

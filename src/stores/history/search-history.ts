@@ -1,5 +1,5 @@
 import type { HistoryHit, HistoryQuery, PositionedEvent } from "../../core/event-store.ts";
-import { timeSpan } from "../../search/instant.ts";
+import { timeSpan } from "../../core/instant.ts";
 import { type EventText, shownText } from "./event-text.ts";
 import { passage } from "./passage.ts";
 import { type SearchWord, searchWords, wordsOf } from "./search-words.ts";

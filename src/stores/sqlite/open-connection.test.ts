@@ -71,6 +71,31 @@ test("a store of a newer rkat is refused and left as it is", () => {
   expect(readFileSync(path).equals(before)).toBe(true);
 });
 
+test("a store of schema 7 becomes one of today, by whatever process opens it first", async () => {
+  openConnection(path).close();
+  const older = new DatabaseSync(path);
+  older.exec(`
+    DROP INDEX snapshot_by_source;
+    ALTER TABLE snapshot DROP COLUMN agent;
+    ALTER TABLE snapshot DROP COLUMN project;
+    ALTER TABLE snapshot DROP COLUMN branch;
+    ALTER TABLE snapshot DROP COLUMN source;
+    INSERT INTO snapshot VALUES ('default', 'old', 1, 2, 0, '{}', '{"id":"old"}');
+    PRAGMA user_version = 7;
+  `);
+  older.close();
+  const databases = [1, 2, 3, 4].map(() => openDatabase({ path, thread: "worker" }));
+  for (const db of databases) {
+    expect(await db.run("listSnapshots", "default", {})).toEqual(['{"id":"old"}']);
+    const own = { source: { agent: "rkat", own: true } };
+    expect(await db.run("listSnapshots", "default", own)).toHaveLength(1);
+  }
+  await Promise.all(databases.map((db) => db.close()));
+  const db = openConnection(path);
+  expect(db.get("PRAGMA user_version")).toEqual({ user_version: SCHEMA_VERSION });
+  db.close();
+});
+
 test("another program's database is refused and left as it is", () => {
   path = join(folder, "other.db");
   const other = new DatabaseSync(path);

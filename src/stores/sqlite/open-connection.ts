@@ -6,7 +6,7 @@ import { indexSchema } from "./index-schema.ts";
 import { knowledgeSchema } from "./knowledge-schema.ts";
 import { OpenFiles } from "./open-files.ts";
 import { requireSqlite } from "./require-sqlite.ts";
-import { sessionSchema } from "./session-schema.ts";
+import { SOURCE_OF_SNAPSHOT, sessionSchema } from "./session-schema.ts";
 
 /** The path of a database that is in the memory of one connection, and gone with it. */
 export const IN_MEMORY = ":memory:";
@@ -38,6 +38,7 @@ export function openConnection(path: string): Connection {
       PRAGMA secure_delete = ON;
     `);
     if (version === 0) createTables(db);
+    else if (version < SCHEMA_VERSION) migrate(db);
     if (isFile) db.files = new OpenFiles(path);
     return db;
   } catch (error) {
@@ -58,7 +59,7 @@ export function versionOf(db: Pick<Connection, "path" | "get">): number {
   if (application !== APPLICATION_ID) {
     throw refusal(db, "is a database of another program", "Name another path.");
   }
-  if (version === SCHEMA_VERSION) return version;
+  if (version === SCHEMA_VERSION || version in MIGRATIONS) return version;
   const isNewer = version > SCHEMA_VERSION;
   throw refusal(
     db,
@@ -79,6 +80,18 @@ function createTables(db: Connection): void {
   });
 }
 
+/** Brings a store of an earlier version to this one. The statements of each step, by the version that they start from. */
+const MIGRATIONS: Readonly<Record<number, string>> = { 7: SOURCE_OF_SNAPSHOT };
+
+function migrate(db: Connection): void {
+  db.write(() => {
+    // Read again inside the transaction: another process may have done it meanwhile.
+    for (let version = versionOf(db); version < SCHEMA_VERSION; version += 1) {
+      db.exec(`${MIGRATIONS[version]} PRAGMA user_version = ${version + 1};`);
+    }
+  });
+}
+
 function pragma(db: Pick<Connection, "get">, name: "application_id" | "user_version"): number {
   return db.get<Record<string, number>>(`PRAGMA ${name}`)?.[name] ?? 0;
 }
@@ -91,8 +104,8 @@ function refusal(db: Pick<Connection, "path">, what: string, hint: string): Sess
   return new SessionError("SESSION_STORE_ERROR", { detail: `${db.path} ${what}.`, hint });
 }
 
-/** Written to the file. Raise it with every change of a table, and say how a store of the last release becomes one. */
-export const SCHEMA_VERSION = 7;
+/** Written to the file. Raise it with every change of a table, and add the migration from the version before. */
+export const SCHEMA_VERSION = 8;
 
 /** All tables of a new store. */
 const SCHEMA = [sessionSchema, indexSchema, knowledgeSchema].join("\n");

@@ -1,4 +1,5 @@
 import type { SessionSnapshot } from "../../core/session-snapshot.ts";
+import type { SourceFilter } from "../../core/session-source.ts";
 import { isInForce, type LeaseOwner, type SessionQuery } from "../../core/session-store.ts";
 import type { Connection } from "./connection.ts";
 import { snapshotText } from "./snapshot-text.ts";
@@ -8,10 +9,11 @@ export const sessionCommands = {
   saveSnapshot(db: Connection, namespace: string, snapshot: SessionSnapshot): void {
     db.writeUnsynced(() =>
       db.run(
-        `INSERT INTO snapshot VALUES (?, ?, ?, ?, ?, ?, ?)
+        `INSERT INTO snapshot VALUES (?, ?, ?, ?, ?, ?, ?, ?)
          ON CONFLICT DO UPDATE SET
            seq = excluded.seq, updated_at_ms = excluded.updated_at_ms,
-           archived = excluded.archived, labels = excluded.labels, snapshot = excluded.snapshot
+           archived = excluded.archived, labels = excluded.labels, snapshot = excluded.snapshot,
+           source = excluded.source
          WHERE excluded.seq >= seq`,
         namespace,
         snapshot.id,
@@ -20,6 +22,7 @@ export const sessionCommands = {
         snapshot.archived ? 1 : 0,
         JSON.stringify(snapshot.settings.labels),
         snapshotText(snapshot),
+        snapshot.settings.source ? JSON.stringify(snapshot.settings.source) : null,
       ),
     );
   },
@@ -41,6 +44,7 @@ export const sessionCommands = {
              SELECT 1 FROM json_each(?4) AS wanted WHERE NOT EXISTS (
                SELECT 1 FROM json_each(labels) AS label
                WHERE label.key = wanted.key AND label.value = wanted.value))
+           AND (?7 IS NULL OR session_id IN (SELECT value FROM json_each(?7)) OR (?8 AND agent IS NULL))
          ORDER BY updated_at_ms DESC, session_id DESC LIMIT ?5 OFFSET ?6`,
         namespace,
         query.includeArchived ? 1 : 0,
@@ -48,6 +52,8 @@ export const sessionCommands = {
         JSON.stringify(query.labels ?? {}),
         query.limit ?? -1,
         query.offset ?? 0,
+        query.source ? JSON.stringify(idsWithSource(db, namespace, query.source, true)) : null,
+        query.source?.own ? 1 : 0,
       )
       .map(({ snapshot }) => snapshot);
   },
@@ -58,6 +64,21 @@ export const sessionCommands = {
     );
     db.emptyLog();
   },
+
+  sessionSources(
+    db: Connection,
+    namespace: string,
+    sessionIds: readonly string[],
+  ): readonly { readonly id: string; readonly source: string }[] {
+    return db.all(
+      `SELECT session_id AS id, source FROM snapshot
+       WHERE namespace = ? AND source IS NOT NULL AND session_id IN (SELECT value FROM json_each(?))`,
+      namespace,
+      JSON.stringify(sessionIds),
+    );
+  },
+
+  sessionsWithSource: idsWithSource,
 
   acquireLease(
     db: Connection,
@@ -106,6 +127,28 @@ export const sessionCommands = {
     );
   },
 };
+
+/** Reads the index of sources only. */
+function idsWithSource(
+  db: Connection,
+  namespace: string,
+  { agent, project, branch }: SourceFilter,
+  passing: boolean,
+): readonly string[] {
+  return db
+    .all<{ session_id: string }>(
+      `SELECT session_id FROM snapshot
+       WHERE namespace = ?1 AND agent IS NOT NULL
+         AND ((?2 IS NULL OR agent = ?2) AND (?3 IS NULL OR ifnull(project = ?3, 0))
+           AND (?4 IS NULL OR ifnull(branch = ?4, 0))) = ?5`,
+      namespace,
+      agent ?? null,
+      project ?? null,
+      branch ?? null,
+      passing ? 1 : 0,
+    )
+    .map(({ session_id }) => session_id);
+}
 
 /** Whether the owner was a process of this host that no longer runs. */
 function isGone(owner: LeaseOwner, thisHost: string): boolean {

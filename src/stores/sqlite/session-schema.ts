@@ -1,4 +1,17 @@
 /**
+ * What schema 8 added: where sessions came from, as JSON. NULL for the sessions of rkat itself. The
+ * index has all that filters compare, so no snapshot is read for them.
+ */
+export const SOURCE_OF_SNAPSHOT = `
+  ALTER TABLE snapshot ADD COLUMN source TEXT;
+  ALTER TABLE snapshot ADD COLUMN agent TEXT AS (source ->> 'agent');
+  ALTER TABLE snapshot ADD COLUMN project TEXT AS (source ->> 'project');
+  ALTER TABLE snapshot ADD COLUMN branch TEXT AS (source ->> 'branch');
+  CREATE INDEX snapshot_by_source ON snapshot (namespace, agent, project, branch, session_id)
+    WHERE agent IS NOT NULL;
+`;
+
+/**
  * Tables of sessions, their events, and the leases on them.
  *
  * The event log is the only place where text is kept; `event_text` finds the
@@ -47,6 +60,7 @@ export const sessionSchema = `
   ) STRICT;
 
   CREATE INDEX snapshot_by_update ON snapshot (namespace, updated_at_ms DESC, session_id DESC);
+  ${SOURCE_OF_SNAPSHOT}
 
   CREATE TABLE projection_checkpoint (
     namespace TEXT NOT NULL,

@@ -1,4 +1,5 @@
 import type { SessionSnapshot } from "../../core/session-snapshot.ts";
+import type { LoggedSource, SourceFilter } from "../../core/session-source.ts";
 import type { LeaseOwner, SessionQuery, SessionStore } from "../../core/session-store.ts";
 import type { Database } from "./database.ts";
 import { listedSnapshot, readSnapshot } from "./snapshot-text.ts";
@@ -35,6 +36,16 @@ export class SqliteSessionStore implements SessionStore {
 
   delete(sessionId: string): Promise<void> {
     return this.#database.run("deleteSnapshot", this.#namespace, sessionId);
+  }
+
+  async sources(sessionIds: readonly string[]): Promise<ReadonlyMap<string, LoggedSource>> {
+    if (sessionIds.length === 0) return new Map();
+    const rows = await this.#database.run("sessionSources", this.#namespace, sessionIds);
+    return new Map(rows.map(({ id, source }) => [id, JSON.parse(source) as LoggedSource]));
+  }
+
+  withSource(filter: SourceFilter, passing: boolean): Promise<readonly string[]> {
+    return this.#database.run("sessionsWithSource", this.#namespace, filter, passing);
   }
 
   acquire(key: string, owner: LeaseOwner, ttlMs: number): Promise<boolean> {

@@ -139,6 +139,12 @@ export const FIELD_DESCRIPTIONS: Readonly<Record<string, string>> = {
   message: "Id of a message, as in session_read.",
   position: "Position of a message in the history, from 0.",
   origin: "Who wrote it, when and where. Its author is always model here.",
+  source:
+    "Where the session came from, if another agent held it: agent, native_id, project, branch, title.",
+  agent:
+    "Only what was said with this agent, such as claude-code, codex or rkat, as in session_list.",
+  project: "Only what was said in this project folder, as in session_list.",
+  branch: "Only what was said on this git branch.",
   include_archived: "Include archived sessions.",
   deleted: "List only deleted sessions that can be restored, the last deleted first.",
   now: "Delete for good at once. The session cannot be restored.",

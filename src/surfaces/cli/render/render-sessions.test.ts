@@ -17,6 +17,7 @@ const SESSION: SessionSummary = {
   totalTokens: 1_234_567,
   archived: false,
   labels: {},
+  source: { agent: "rkat", nativeId: "019b0000-0000-7000-8000-000000000001" },
 };
 
 test("ids are as short as they can be told apart, and never shorter than 13 characters", () => {

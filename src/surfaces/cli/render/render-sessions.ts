@@ -1,6 +1,7 @@
 import { speakerOf } from "../../../core/event.ts";
 import { contentText, isSummary, type Message, toolUses } from "../../../core/message.ts";
 import type { HistoryMessage, SessionSummary, SessionView } from "../../../core/session-service.ts";
+import { OWN_AGENT, type SourceView } from "../../../core/session-source.ts";
 import { renderTask, type TaskView } from "../../../core/task.ts";
 import { thousands, timeAgo } from "./amounts.ts";
 import { oneLine, printable } from "./printable.ts";
@@ -16,35 +17,58 @@ export function renderSessionList(
   style: Style,
 ): string {
   const short = shortIds(sessions.map(({ sessionId }) => sessionId));
+  const isMixed = sessions.some(({ source }) => source.agent !== OWN_AGENT);
   const rows = sessions.map((session) => [
     short.get(session.sessionId) ?? session.sessionId,
     timeAgo(session.updatedAt, now),
+    ...(isMixed ? [oneLine(session.source.agent, 20)] : []),
     String(session.turns),
     thousands(session.totalTokens),
-    session.model,
+    oneLine(session.source.model ?? session.model, 40),
+    ...(isMixed ? [oneLine(session.source.title ?? "", 50)] : []),
     [
       ...labelList(session.labels),
       ...(session.archived ? ["(archived)"] : []),
       ...(session.deletedAt ? ["(deleted)"] : []),
     ].join(" "),
   ]);
-  return renderTable(COLUMNS, rows, style);
+  return renderTable(isMixed ? COLUMNS : COLUMNS.filter(({ ofSource }) => !ofSource), rows, style);
 }
 
-const COLUMNS = [
+/** Those of a source are shown when another agent held one of the sessions. */
+const COLUMNS: readonly {
+  readonly title: string;
+  readonly align?: "right";
+  readonly ofSource?: true;
+}[] = [
   { title: "SESSION" },
   { title: "LAST USED" },
+  { title: "AGENT", ofSource: true },
   { title: "TURNS", align: "right" },
   { title: "TOKENS", align: "right" },
   { title: "MODEL" },
+  { title: "TITLE", ofSource: true },
   { title: "LABELS" },
-] as const;
+];
+
+/** Where a session came from, and how to open it there. Nothing for a session of rkat itself. */
+export function sourceFacts({ agent, project, branch, title, parent, open }: SourceView) {
+  if (agent === OWN_AGENT) return [];
+  const place = [agent, project && `in ${project}`, branch && `on ${branch}`];
+  return [
+    ["title", oneLine(title ?? "", 200)],
+    ["from", oneLine(place.filter(Boolean).join(" "), 400)],
+    ["parent", parent ? oneLine(`${parent.id} (${parent.relation})`, 200) : ""],
+    ["open it with", oneLine(open ?? "", 400)],
+  ] as const;
+}
 
 /** A session, and the history that the model would be sent next. */
 export function renderSession(view: SessionView, now: number, style: Style): string {
   const facts = renderFacts(
     [
-      ["model", view.model],
+      ...sourceFacts(view.source),
+      ["model", view.source.model ?? view.model],
       ["last used", `${timeAgo(view.updatedAt, now)}${view.isActive ? ", a turn is running" : ""}`],
       ["turns", `${view.turns} (${view.messageCount} messages)`],
       ["history", `${view.history.length} messages, about ${thousands(view.historyTokens)} tokens`],

@@ -1,3 +1,4 @@
+import { resolve } from "node:path";
 import type { Command } from "commander";
 import { isTransient } from "../../../../core/event.ts";
 import { given } from "../../../../core/fields.ts";
@@ -19,6 +20,9 @@ const LIMIT_DEFAULT = 20;
 interface ListFlags {
   readonly limit: number;
   readonly label?: Readonly<Record<string, string>>;
+  readonly agent?: string;
+  readonly project?: string;
+  readonly branch?: string;
   readonly all?: true;
   readonly deleted?: true;
   readonly json?: true;
@@ -32,12 +36,17 @@ export function listCommand(sessions: Command, context: CliContext): void {
     .description("the sessions of this project, last used first")
     .option("-n, --limit <n>", "limit of sessions", countFlag(1000), LIMIT_DEFAULT)
     .option("-l, --label <name=value>", "only with this label (repeatable)", labelFlag)
+    .option("--agent <name>", "only sessions of this agent: rkat, claude-code, codex …")
+    .option("--project <folder>", "only sessions of this project's folder")
+    .option("--branch <name>", "only sessions of this git branch")
     .option("-a, --all", "include archived sessions")
     .option("--deleted", "only deleted sessions that you can restore")
     .option("--json", "for scripts")
-    .action(({ limit, label, all, deleted, json }: ListFlags) =>
+    .action(({ limit, label, all, deleted, agent, branch, json, ...flags }: ListFlags) =>
       withService(context, list, async (service) => {
-        const filters = given({ labels: label, includeArchived: all, deleted });
+        const project = flags.project && resolve(terminal.cwd, flags.project);
+        const source = { agent, project, branch };
+        const filters = given({ labels: label, includeArchived: all, deleted, ...source });
         const found = await service.list({ limit, ...filters });
         if (json) {
           const wire = found.map((session) => toWire(sessionSummary, session));

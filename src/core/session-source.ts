@@ -1,0 +1,134 @@
+import { given } from "./fields.ts";
+import { shellWord } from "./shell-word.ts";
+
+export const PARENT_RELATIONS = ["fork", "subagent", "continuation"] as const;
+
+/** The session that another one began as a part or a copy of. */
+export interface ParentSession {
+  /** Its `sessionId`. */
+  readonly id: string;
+  readonly relation: (typeof PARENT_RELATIONS)[number];
+}
+
+/** Which agent a session was held with, and where. A session of rkat itself has the agent `rkat`. */
+export interface SessionSource {
+  /** Such as `rkat`, `claude-code` or `codex`. */
+  readonly agent: string;
+  /** The agent's own id for the session. */
+  readonly nativeId: string;
+  /** The folder that it was held in. */
+  readonly project?: string;
+  readonly branch?: string;
+  readonly title?: string;
+  readonly model?: string;
+  /** ISO 8601. */
+  readonly startedAt?: string;
+  readonly parent?: ParentSession;
+}
+
+/** A source, and the command that opens the session in its agent, if there is one. */
+export interface SourceView extends SessionSource {
+  /** Ready to paste into a shell, or an address of the web. */
+  readonly open?: string;
+}
+
+/** A source as the log has it. */
+export interface LoggedSource {
+  readonly agent: string;
+  readonly native_id: string;
+  readonly project?: string;
+  readonly branch?: string;
+  readonly title?: string;
+  readonly model?: string;
+  readonly started_at?: string;
+  readonly parent?: ParentSession;
+}
+
+/** The agent of sessions that rkat itself held. */
+export const OWN_AGENT = "rkat";
+
+export function loggedSource({ nativeId, startedAt, ...rest }: SessionSource): LoggedSource {
+  return { ...rest, native_id: nativeId, ...given({ started_at: startedAt }) };
+}
+
+/** The source of a session. One without a source was held by rkat in the project of its store. */
+export function sourceView(
+  source: LoggedSource | undefined,
+  sessionId: string,
+  project: string | undefined,
+): SourceView {
+  const { native_id, started_at, ...rest } = source ?? {
+    agent: OWN_AGENT,
+    native_id: sessionId,
+    ...given({ project }),
+  };
+  const view = { ...rest, nativeId: native_id, ...given({ startedAt: started_at }) };
+  return { ...view, ...given({ open: openCommand(view) }) };
+}
+
+/** Where the sessions of an agent are opened: a command that takes an id, or an address. */
+type Opening =
+  | {
+      readonly command: string /** It finds only sessions of the folder it runs in. */;
+      readonly inFolder?: true;
+    }
+  | { readonly address: string };
+
+const OPENINGS: Readonly<Record<string, Opening>> = {
+  [OWN_AGENT]: { command: "rkat resume" },
+  "claude-code": { command: "claude --resume", inFolder: true },
+  codex: { command: "codex resume" },
+  gemini: { command: "gemini --resume", inFolder: true },
+  opencode: { command: "opencode -s", inFolder: true },
+  pi: { command: "pi --session", inFolder: true },
+  chatgpt: { address: "https://chatgpt.com/c/" },
+  "claude-ai": { address: "https://claude.ai/chat/" },
+};
+
+/**
+ * How to open a session in its agent: `cd /src/app && claude --resume 0191…`. Undefined for an agent
+ * that rkat does not know, and for an id that the agent would read as an option.
+ */
+export function openCommand({ agent, nativeId, project }: SessionSource): string | undefined {
+  const opening = Object.hasOwn(OPENINGS, agent) ? OPENINGS[agent] : undefined;
+  if (!opening || nativeId.startsWith("-") || /\p{Cc}/u.test(`${nativeId}${project ?? ""}`))
+    return undefined;
+  if ("address" in opening) return `${opening.address}${encodeURIComponent(nativeId)}`;
+  const command = `${opening.command} ${shellWord(nativeId)}`;
+  // `--` before the folder: its name may begin with a dash.
+  return opening.inFolder && project ? `cd -- ${shellWord(project)} && ${command}` : command;
+}
+
+/** Conditions on where sessions come from. All of them must hold. */
+export interface SourceConditions {
+  readonly agent?: string;
+  /** The folder, as the agent wrote it. */
+  readonly project?: string;
+  readonly branch?: string;
+}
+
+/** The same for a store, which does not know the project that it belongs to. */
+export interface SourceFilter extends SourceConditions {
+  /** Whether sessions without a source pass: those that rkat itself held. */
+  readonly own: boolean;
+}
+
+/** The filter for conditions; undefined when there are none. `ownProject` is the project of the store. */
+export function sourceFilter(
+  { agent, project, branch }: SourceConditions,
+  ownProject: string | undefined,
+): SourceFilter | undefined {
+  const conditions = given({ agent, project, branch });
+  if (Object.keys(conditions).length === 0) return undefined;
+  const isOwn = agent === undefined || agent === OWN_AGENT;
+  const isHere = project === undefined || project === ownProject;
+  return { ...conditions, own: isOwn && isHere && branch === undefined };
+}
+
+/** Whether a session with this source passes. */
+export function passesSource(source: LoggedSource | undefined, filter: SourceFilter): boolean {
+  if (!source) return filter.own;
+  return (["agent", "project", "branch"] as const).every(
+    (name) => filter[name] === undefined || filter[name] === source[name],
+  );
+}
