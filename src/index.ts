@@ -250,6 +250,14 @@ export type {
 } from "./session/service-options.ts";
 export { EphemeralKnowledgeStore } from "./stores/ephemeral/ephemeral-knowledge-store.ts";
 export { SimpleMemoryStore } from "./stores/ephemeral/simple-memory-store.ts";
+export {
+  type AppliedWindow,
+  type ApplyOptions,
+  createHistoryWindow,
+  type HistoryWindow,
+  type HistoryWindowOptions,
+} from "./window/history-window.ts";
+export type { MessageView, ViewedMessage } from "./window/message-view.ts";
 export { EphemeralApprovalStore, EphemeralEventStore, EphemeralSessionStore };
 
 /**

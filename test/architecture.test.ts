@@ -9,6 +9,8 @@ import { expect, test } from "vitest";
 const MAY_IMPORT: Record<string, readonly string[]> = {
   core: ["zod", "uuid"],
   compaction: ["core", "secrets"],
+  // Compaction for loops that are not rkat's.
+  window: ["core", "compaction", "knowledge"],
   search: ["core", "porter2"],
   kernels: [],
   vectors: ["kernels"],

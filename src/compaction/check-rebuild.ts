@@ -51,7 +51,7 @@ export function checkMeasured(
   const left = new Set(result.discardedAt);
   const inserted = insertedMessages(source, result, left);
   if (!inserted) return ["not_a_partition"];
-  const weight = weightAfter(before, result.messages);
+  const weight = weightAfter(before, result);
   const changed = left.size > 0 || result.shortened.length > 0;
   const pinned = [...(constraints.pinned ?? [])];
   const isOldSummary = (index: number) => isSummary(source[index] as Message);
@@ -112,9 +112,10 @@ function insertedMessages(
 /** Most messages are the source's own, so their weights are known. */
 function weightAfter(
   { messages, weights, weigh }: MeasuredHistory,
-  after: readonly Message[],
+  { messages: after, shortened }: RebuildResult,
 ): number {
   const known = new Map(messages.map((message, index) => [message, weights[index]]));
+  for (const { index, replacement } of shortened) known.set(replacement, weigh(replacement, index));
   return after.reduce((sum, message) => sum + (known.get(message) ?? weigh(message)), 1);
 }
 

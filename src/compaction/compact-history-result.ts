@@ -9,6 +9,8 @@ export type CompactHistoryResult = CompactedHistory | PrunedHistory | UnchangedH
 interface HistoryResult {
   readonly messages: Message[];
   readonly discarded: readonly DiscardedMessage[];
+  /** Positions in the source of the messages that stayed, ascending. `messages` has these and the summary. */
+  readonly retained: readonly number[];
   /** Tool results that stayed with less of their text. */
   readonly pruned: readonly PrunedToolOutput[];
   /** What the summary message says after its prefix; `null` when there is no new one. */
@@ -76,6 +78,7 @@ export function unchangedResult(messages: readonly Message[], tokensBefore: numb
   return {
     messages: [...messages],
     discarded: [],
+    retained: messages.map((_, index) => index),
     pruned: [],
     summary: null,
     summarizedBy: "none",

@@ -48,6 +48,24 @@ async function compact(
 }
 
 describe("what becomes of a history", () => {
+  test("it says by position what stayed", async () => {
+    const { result } = await compact("The story so far.");
+    const stayed = result.messages.filter((message) => !isSummary(message));
+    expect(result.retained.map((position) => source[position])).toEqual(stayed);
+    const left = result.discarded.map(({ index }) => index);
+    expect([...result.retained, ...left].sort((a, b) => a - b)).toEqual([...source.keys()]);
+    const same = await compact("", {}, { autoCompactThreshold: 1_000_000 });
+    expect(same.result.retained).toEqual([...source.keys()]);
+  });
+
+  test("what a message does not show counts for the message that it is sent with", async () => {
+    const opaqueTokens = new Map([[4, 5_000]]);
+    const { result } = await compact("Short.", { opaqueTokens }, { autoCompactThreshold: 6_000 });
+    expect(result.tokensBefore).toBe(estimateTokens(source) + 5_000);
+    expect(result.retained).not.toContain(4);
+    expect(result.tokensAfter).toBe(estimateTokens(result.messages));
+  });
+
   test("it is compacted: what left, why, and what the summary says", async () => {
     const { result, requests } = await compact("  The story so far.\n");
     expect(result).toMatchObject({

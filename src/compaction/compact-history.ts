@@ -81,6 +81,11 @@ export interface CompactHistoryOptions extends HistoryCompaction {
   readonly model?: string;
   /** Positions of system messages that later ones replaced. They may be discarded. */
   readonly superseded?: readonly number[];
+  /**
+   * By position: estimated tokens that the model is sent with a message and that the message does not
+   * show, such as a part that only its provider can read.
+   */
+  readonly opaqueTokens?: ReadonlyMap<number, number>;
   /** Keeps only what must stay, without a summary. */
   readonly bare?: boolean;
   readonly signal?: AbortSignal;
@@ -102,7 +107,7 @@ export interface CompactHistoryOptions extends HistoryCompaction {
 export async function compactHistory(
   options: CompactHistoryOptions,
 ): Promise<CompactHistoryResult> {
-  const { signal, force = false, bare = false, model } = options;
+  const { signal, force = false, bare = false, model, opaqueTokens } = options;
   signal?.throwIfAborted();
   requireHistory(options.messages);
   const messages = [...options.messages];
@@ -112,7 +117,8 @@ export async function compactHistory(
   requireSense(options, messages.length);
 
   const superseded = new Set(options.superseded);
-  const measured = measureHistory(messages, { superseded, ...(model ? { model } : {}) });
+  const known = { ...(model ? { model } : {}), ...(opaqueTokens ? { opaqueTokens } : {}) };
+  const measured = measureHistory(messages, { superseded, ...known });
   const factor = countFactor(measured, options.lastInputTokens);
   const wanted = options.targetTokens ?? compactor.config.autoCompactThreshold;
   const targetTokens = Math.max(1, Math.floor(wanted / factor));
@@ -134,7 +140,7 @@ export async function compactHistory(
       ...source,
       messages: shorter,
       pruned: prunedOutputs(shortened),
-      tokensAfter: estimateTokens(shorter, model),
+      tokensAfter: estimateTokens(shorter, model) + opaqueOf(source.retained, opaqueTokens),
     };
   };
 
@@ -159,7 +165,7 @@ export async function compactHistory(
     force,
     superseded,
     bare,
-    ...(model ? { model } : {}),
+    ...known,
   };
   // Another's compactor may throw, and may say one thing and do another.
   const rebuild = (summary: string): RebuildResult | string => {
@@ -207,15 +213,18 @@ export async function compactHistory(
     return unchanged("invalid_rebuild", "what left depends on the summary");
   }
   const inserted = result.messages.find(isSummary);
+  const left = new Set(result.discardedAt);
+  const stayed = source.retained.filter((index) => !left.has(index));
   return {
     outcome: "compacted",
     messages: [...result.messages],
     discarded: discardedMessages(messages, result.discardedAt),
+    retained: stayed,
     pruned: prunedOutputs(result.shortened),
     summary: inserted ? summaryText(inserted) : null,
     summarizedBy: inserted ? written.by : "none",
     tokensBefore: source.tokensBefore,
-    tokensAfter: estimateTokens(result.messages, model),
+    tokensAfter: estimateTokens(result.messages, model) + opaqueOf(stayed, opaqueTokens),
     ...(inserted && written.score !== undefined ? { score: written.score } : {}),
     ...(written.rejected ? { rejected: written.rejected } : {}),
     ...(outgrown && written.failure && options.onSummaryFailure !== "fallback"
@@ -243,6 +252,7 @@ function defaultCompactor(options: CompactHistoryOptions): EngineCompactor {
     lastInputTokens,
     model,
     superseded,
+    opaqueTokens,
     bare,
     pruneToolOutput,
     keepAnchors,
@@ -276,6 +286,13 @@ function requireSense(options: CompactHistoryOptions, messageCount: number): voi
 
 function refuse(message: string): never {
   throw new SessionError("INVALID_PARAMS", { message });
+}
+
+function opaqueOf(
+  positions: readonly number[],
+  opaqueTokens: ReadonlyMap<number, number> = new Map(),
+): number {
+  return positions.reduce((sum, position) => sum + (opaqueTokens.get(position) ?? 0), 0);
 }
 
 function sameNumbers(a: readonly number[], b: readonly number[]): boolean {

@@ -18,8 +18,8 @@ export interface MeasuredHistory {
   readonly turnCount: number;
   /** Position of the last user message, or -1. */
   readonly lastUser: number;
-  /** The weight that a message has in this history. */
-  readonly weigh: (message: Message) => number;
+  /** The weight that a message has in this history, at a position if it has one. */
+  readonly weigh: (message: Message, index?: number) => number;
 }
 
 /**
@@ -40,10 +40,15 @@ export interface Group {
 
 export function measureHistory(
   messages: readonly Message[],
-  { model, superseded }: Pick<RebuildConstraints, "model" | "superseded"> = {},
+  {
+    model,
+    superseded,
+    opaqueTokens,
+  }: Pick<RebuildConstraints, "model" | "superseded" | "opaqueTokens"> = {},
 ): MeasuredHistory {
-  const weigh = (message: Message) => messageWeight(message, model) + 1;
-  const weights = messages.map(weigh);
+  const weigh = (message: Message, index = -1) =>
+    messageWeight(message, model) + 1 + 4 * (opaqueTokens?.get(index) ?? 0);
+  const weights = messages.map((message, index) => weigh(message, index));
   const { turns, turnCount, lastUser } = turnsOf(messages);
   const roots = joinedByCalls(messages);
   const isGrouped = (message: Message, index: number) =>

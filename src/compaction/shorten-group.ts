@@ -104,7 +104,7 @@ function shorten(
       (message, output) => withShortenedOutput(message, output.toolUseId, output.keptBytes),
       original as (typeof messages)[number],
     );
-    weight += weigh(replacement) - (weights[index] ?? 0);
+    weight += weigh(replacement, index) - (weights[index] ?? 0);
     shortened.push({ index, original, replacement, outputs });
   }
   return { weight, shortened };

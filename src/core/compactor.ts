@@ -63,6 +63,8 @@ export interface RebuildConstraints {
   readonly bare?: boolean;
   /** The `provider/model` that sets how many tokens an image counts. */
   readonly model?: string;
+  /** By position: estimated tokens that the model is sent with a message and that the message does not show. */
+  readonly opaqueTokens?: ReadonlyMap<number, number>;
 }
 
 export interface CompactionResult {

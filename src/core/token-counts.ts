@@ -48,22 +48,35 @@ export class TokenCounts {
       case "turn_completed": {
         const { model, estimated_input_tokens: estimated, usage } = event;
         if (model === undefined || estimated === undefined || usage.input_tokens === 0) return;
-        this.#last = { model, estimated, inputTokens: usage.input_tokens };
-        this.#learn(this.#last, LEARNED_MAX);
+        this.counted({ model, estimated, inputTokens: usage.input_tokens });
         return;
       }
       case "context_overflow": {
         const { model, estimated_input_tokens: estimated, input_tokens_min: least } = event;
-        const known = this.#factors.get(model) ?? 1;
-        const inputTokens = Math.max(least, estimated * known * REFUSED_STEP);
-        this.#learn({ model, estimated, inputTokens }, REFUSED_MAX);
+        this.refused({ model, estimated, inputTokens: least });
         return;
       }
       // The last count was of another history.
       case "compaction_completed":
       case "tool_output_pruned":
-        this.#last = undefined;
+        this.historyChanged();
     }
+  }
+
+  counted(call: CountedCall): void {
+    this.#last = call;
+    this.#learn(call, LEARNED_MAX);
+  }
+
+  /** `inputTokens` is the least that the refused request must have had. */
+  refused({ model, estimated, inputTokens }: CountedCall): void {
+    const known = this.#factors.get(model) ?? 1;
+    const least = Math.max(inputTokens, estimated * known * REFUSED_STEP);
+    this.#learn({ model, estimated, inputTokens: least }, REFUSED_MAX);
+  }
+
+  historyChanged(): void {
+    this.#last = undefined;
   }
 
   /** Whether the model has counted or refused a request of this session. */

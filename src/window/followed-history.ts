@@ -1,0 +1,366 @@
+import type { CompactHistoryResult } from "../compaction/compact-history-result.ts";
+import { requireHistory } from "../compaction/require-history.ts";
+import { errorText, SessionError } from "../core/errors.ts";
+import {
+  contentText,
+  isSummary,
+  type Message,
+  SUMMARY_PREFIX,
+  toolResults,
+} from "../core/message.ts";
+import { messageWeight } from "../core/tokens.ts";
+import { withShortenedOutput } from "../core/tool-output.ts";
+import { type Cut, isSummarySlot, type KeptOutput, recognise, type Slot } from "./cut.ts";
+import { chained, keyOf } from "./message-keys.ts";
+import type { MessageView } from "./message-view.ts";
+import { addToUnits, type Unit, type WeighedView } from "./units.ts";
+
+/** Older compactions are forgotten. A history that goes back further is compacted again. */
+const CUTS_MAX = 64;
+
+/** What a compaction changed. */
+type Changed = Exclude<CompactHistoryResult, { outcome: "unchanged" }>;
+
+interface Sent<HostMessage> {
+  readonly message: HostMessage;
+  readonly slot: Slot;
+  readonly offeredAt: number;
+}
+
+/**
+ * A host's history from call to call, and what is sent of it. A history that has grown costs what was
+ * added to it.
+ */
+export class FollowedHistory<HostMessage extends object> {
+  readonly #view: MessageView<HostMessage>;
+  readonly #model: string | undefined;
+  readonly #views = new WeakMap<HostMessage, WeighedView>();
+  readonly #keys = new WeakMap<HostMessage, string>();
+  readonly #shortened = new WeakMap<HostMessage, Map<string, HostMessage>>();
+  readonly #summaries = new WeakMap<Slot, HostMessage>();
+  #cuts: Cut[] = [];
+
+  /** As the host offered it last. */
+  #offered: HostMessage[] = [];
+  /** Whether what is sent is what the host offers, message by message. */
+  #isAsOffered = true;
+  /** The last compaction of this history. */
+  #cut: Cut | undefined;
+  /** Messages of the whole history. */
+  #length = 0;
+  #sent: HostMessage[] = [];
+  /** For each sent message, where it comes from, and its position in the offered history; -1 when it has none. */
+  #slots: Slot[] = [];
+  #offeredAt: number[] = [];
+  #units: Unit[] = [];
+  #weight = 1;
+  #systemWeight = 0;
+
+  constructor(view: MessageView<HostMessage>, model: string | undefined) {
+    this.#view = view;
+    this.#model = model;
+  }
+
+  get sent(): readonly HostMessage[] {
+    return this.#sent;
+  }
+
+  get units(): readonly Unit[] {
+    return this.#units;
+  }
+
+  get isAsOffered(): boolean {
+    return this.#isAsOffered;
+  }
+
+  get tokens(): number {
+    return Math.floor(this.#weight / 4);
+  }
+
+  get systemTokens(): number {
+    return Math.floor(this.#systemWeight / 4);
+  }
+
+  /** Tokens of what came before the last answer; of all, when there is none. */
+  get tokensBeforeAnswer(): number {
+    const answer = this.#units.findLastIndex(({ pieces }) => pieces.some(isAnswer));
+    const counted = answer < 1 ? this.#units : this.#units.slice(0, answer);
+    return Math.floor(weightOf(counted) / 4);
+  }
+
+  /** Takes the history as the host offers it now. Returns whether it is another than the last. */
+  follow(history: readonly HostMessage[]): boolean {
+    if (!extendsBy(history, this.#offered)) {
+      if (extendsBy(history, this.#sent)) this.#adopt();
+      else this.#start(history);
+    }
+    const from = this.#offered.length;
+    for (let index = from; index < history.length; index += 1) {
+      const message = history[index] as HostMessage;
+      this.#requireReadable(message, index);
+      this.#offered.push(message);
+      this.#send(message, { at: this.#length }, index);
+      this.#length += 1;
+    }
+    return history.length > from || from === 0;
+  }
+
+  /** Positions in the offered history that a compaction of the sent one changes. */
+  changesOf(result: CompactHistoryResult | undefined) {
+    const positions = (units: readonly number[]) =>
+      [...new Set(units)].flatMap((index) => {
+        const unit = this.#units[index];
+        return unit ? this.#offeredIn(unit) : [];
+      });
+    return {
+      discarded: positions(result?.discarded.map(({ index }) => index) ?? []),
+      pruned: positions(result?.pruned.map(({ index }) => index) ?? []),
+    };
+  }
+
+  /** Replaces what is sent by a compaction of it. */
+  cut(result: Changed): void {
+    const { head, end } = this.#headOf(result);
+    const length = this.#slots
+      .slice(0, end)
+      .reduce((most, { at }) => Math.max(most, at + 1), this.#cut?.length ?? 0);
+    const rest = this.#sentBetween(end, this.#sent.length);
+    const mark = this.#markAt(length);
+    const summary = head.find(({ slot }) => isSummarySlot(slot));
+    if (summary) this.#summaries.set(summary.slot, summary.message);
+    const cut: Cut = {
+      length,
+      mark,
+      head: head.map(({ slot }) => slot),
+      headMark: this.#markOf(
+        "",
+        head.map(({ message }) => message),
+      ),
+    };
+    this.#cuts = [...this.#cuts, cut].slice(-CUTS_MAX);
+    this.#cut = cut;
+    this.#isAsOffered = false;
+    this.#clearSent();
+    for (const { message, slot, offeredAt } of [...head, ...rest]) {
+      this.#send(message, slot, offeredAt);
+    }
+  }
+
+  /** The host has taken over what was sent, and offers that from now on. */
+  #adopt(): void {
+    this.#offered = [...this.#sent];
+    this.#offeredAt = this.#sent.map((_, index) => index);
+    this.#isAsOffered = true;
+  }
+
+  /** Begins with another history than before, from its longest part that a compaction is known of. */
+  #start(history: readonly HostMessage[]): void {
+    this.#offered = [];
+    this.#clearSent();
+    this.#length = 0;
+    this.#cut = undefined;
+    this.#isAsOffered = true;
+    if (this.#cuts.length === 0) return;
+    const marks: string[] = [""];
+    const known = recognise(this.#cuts, (length) => {
+      if (length > history.length) return undefined;
+      for (let at = marks.length; at <= length; at += 1) {
+        marks.push(chained(marks[at - 1] ?? "", this.#keyOf(history[at - 1] as HostMessage)));
+      }
+      return marks[length];
+    });
+    if (!known) return;
+    const { cut, isAdopted } = known;
+    const taken = isAdopted ? cut.head.length : cut.length;
+    this.#cut = cut;
+    this.#isAsOffered = isAdopted;
+    this.#length = cut.length;
+    this.#offered = history.slice(0, taken);
+    for (const [index, slot] of cut.head.entries()) {
+      if (isAdopted) this.#send(history[index] as HostMessage, slot, index);
+      else this.#send(this.#messageFor(slot, history), slot, slot.at);
+    }
+  }
+
+  /** What is sent for a slot of a history that the host offers whole. */
+  #messageFor(slot: Slot, history: readonly HostMessage[]): HostMessage {
+    if (isSummarySlot(slot)) {
+      const known = this.#summaries.get(slot) ?? this.#view.summary(SUMMARY_PREFIX + slot.summary);
+      this.#summaries.set(slot, known);
+      return known;
+    }
+    const message = history[slot.at] as HostMessage;
+    return slot.outputs ? this.#withShortened(message, slot.outputs) : message;
+  }
+
+  /** What a compaction makes of the sent messages up to the last that it changes, and where that ends. */
+  #headOf({ discarded, pruned, summary }: Changed) {
+    const left = new Set(discarded.map(({ index }) => index));
+    const outputs = Map.groupBy(pruned, ({ index }) => index);
+    const last = Math.max(discarded.at(-1)?.index ?? -1, pruned.at(-1)?.index ?? -1);
+    const place = discarded[0]?.index;
+    const head: Sent<HostMessage>[] = [];
+    for (const [index, unit] of this.#units.slice(0, last + 1).entries()) {
+      if (index === place && summary !== null) {
+        const slot: Slot = { at: -1, summary };
+        const message = this.#view.summary(SUMMARY_PREFIX + summary);
+        head.push({ message, slot, offeredAt: -1 });
+      }
+      if (left.has(index)) continue;
+      const shorter = outputs.get(index) ?? [];
+      const sent = this.#sentBetween(unit.from, unit.to);
+      head.push(...sent.map((each) => this.#shortenedIn(each, shorter)));
+    }
+    return { head, end: this.#units[last]?.to ?? 0 };
+  }
+
+  #sentBetween(from: number, to: number): Sent<HostMessage>[] {
+    return this.#sent.slice(from, to).map((message, index) => ({
+      message,
+      slot: this.#slots[from + index] as Slot,
+      offeredAt: this.#offeredAt[from + index] ?? -1,
+    }));
+  }
+
+  /** A sent message with those of the outputs shortened that it has. */
+  #shortenedIn(sent: Sent<HostMessage>, outputs: readonly KeptOutput[]): Sent<HostMessage> {
+    const { message, slot, offeredAt } = sent;
+    const ids = new Set(this.#resultsOf(message).map(({ tool_use_id }) => tool_use_id));
+    const own = outputs
+      .filter(({ toolUseId }) => ids.has(toolUseId))
+      .map(({ toolUseId, keptBytes }) => ({ toolUseId, keptBytes }));
+    if (own.length === 0 || isSummarySlot(slot)) return sent;
+    return {
+      message: this.#withShortened(message, own),
+      slot: { at: slot.at, outputs: [...(slot.outputs ?? []), ...own] },
+      offeredAt,
+    };
+  }
+
+  /** The same copy for the same message, so that the provider's cache holds. */
+  #withShortened(message: HostMessage, outputs: readonly KeptOutput[]): HostMessage {
+    const known = this.#shortened.get(message) ?? new Map<string, HostMessage>();
+    this.#shortened.set(message, known);
+    const name = JSON.stringify(outputs);
+    const copy = known.get(name) ?? this.#shorten(message, outputs);
+    known.set(name, copy);
+    return copy;
+  }
+
+  #shorten(message: HostMessage, outputs: readonly KeptOutput[]): HostMessage {
+    const results: Message = { role: "tool_results", results: this.#resultsOf(message) };
+    const shorter = outputs.reduce<Message>(
+      (sofar, { toolUseId, keptBytes }) => withShortenedOutput(sofar, toolUseId, keptBytes),
+      results,
+    );
+    const ids = new Set(outputs.map(({ toolUseId }) => toolUseId));
+    const texts = toolResults(shorter).flatMap(({ tool_use_id, content }) =>
+      ids.has(tool_use_id) ? [[tool_use_id, content] as const] : [],
+    );
+    return this.#view.shorten(message, new Map(texts));
+  }
+
+  #resultsOf(message: HostMessage) {
+    const { message: read } = this.#read(message);
+    return read ? toolResults(read) : [];
+  }
+
+  #offeredIn({ from, to }: Unit): readonly number[] {
+    return this.#offeredAt.slice(from, to).filter((position) => position >= 0);
+  }
+
+  #clearSent(): void {
+    this.#sent = [];
+    this.#slots = [];
+    this.#offeredAt = [];
+    this.#units = [];
+    this.#weight = 1;
+    this.#systemWeight = 0;
+  }
+
+  #send(message: HostMessage, slot: Slot, offeredAt: number): void {
+    const view = this.#read(message);
+    this.#sent.push(message);
+    this.#slots.push(slot);
+    this.#offeredAt.push(offeredAt);
+    addToUnits(this.#units, view);
+    this.#weight += view.weight;
+    if (view.message?.role === "system") this.#systemWeight += view.weight;
+  }
+
+  #requireReadable(message: unknown, index: number): void {
+    if (typeof message !== "object" || message === null) {
+      const found = message === null ? "null" : `a ${typeof message}`;
+      throw unreadable(`history[${index}] is ${found}, not a message.`);
+    }
+    try {
+      this.#read(message as HostMessage);
+    } catch (error) {
+      throw unreadable(`history[${index}] cannot be read: ${errorText(error)}`, error);
+    }
+  }
+
+  #read(host: HostMessage): WeighedView {
+    const known = this.#views.get(host);
+    if (known) return known;
+    const read = this.#view.read(host);
+    const { opaqueTokens = 0 } = read;
+    if (read.message) requireHistory([read.message]);
+    const message = read.message && withKind(read.message);
+    const weight = 4 * opaqueTokens + (message ? messageWeight(message, this.#model) + 1 : 0);
+    const view = { ...read, ...(message ? { message } : {}), weight };
+    this.#views.set(host, view);
+    return view;
+  }
+
+  /** The key of the first messages of the whole history; those after the last compaction are still sent. */
+  #markAt(length: number): string {
+    const from = this.#cut?.length ?? 0;
+    const first = this.#cut?.head.length ?? 0;
+    return this.#markOf(this.#cut?.mark ?? "", this.#sent.slice(first, first + length - from));
+  }
+
+  #markOf(before: string, messages: readonly HostMessage[]): string {
+    return messages.reduce((mark, message) => chained(mark, this.#keyOf(message)), before);
+  }
+
+  #keyOf(message: HostMessage): string {
+    const known = this.#keys.get(message);
+    if (known !== undefined) return known;
+    const key = keyOf(this.#view.id?.(message), this.#read(message), message);
+    this.#keys.set(message, key);
+    return key;
+  }
+}
+
+function unreadable(message: string, cause?: unknown): SessionError {
+  const hint =
+    "Pass the messages of your loop, oldest first, and a view that can read each of them.";
+  return new SessionError("INVALID_PARAMS", { message, hint, cause });
+}
+
+/** Whether a history begins with these very objects. */
+function extendsBy<Item>(history: readonly Item[], known: readonly Item[]): boolean {
+  const { length } = known;
+  if (length === 0 || history.length < length) return false;
+  for (let index = 0; index < length; index += 1) {
+    if (history[index] !== known[index]) return false;
+  }
+  return true;
+}
+
+/** A summary that comes back from a host is a summary again. */
+function withKind(message: Message): Message {
+  if (message.role !== "user" || isSummary(message)) return message;
+  const content = contentText(message.content);
+  if (!content.startsWith(SUMMARY_PREFIX)) return message;
+  return { role: "user", kind: "compaction_summary", content };
+}
+
+function weightOf(units: readonly Unit[]): number {
+  return units.reduce((sum, { weight }) => sum + weight, 1);
+}
+
+function isAnswer({ role }: Message): boolean {
+  return role === "assistant" || role === "block_assistant";
+}

@@ -1,0 +1,240 @@
+import { expect, test } from "vitest";
+import {
+  type ApplyOptions,
+  createHistoryWindow,
+  type HistoryWindowOptions,
+} from "./history-window.ts";
+import type { MessageView } from "./message-view.ts";
+
+/** A message of a host as small as one can be. */
+interface Note {
+  readonly from: "user" | "model" | "tool" | "system";
+  readonly text: string;
+  readonly call?: string;
+}
+
+const view: MessageView<Note> = {
+  read({ from, text, call }) {
+    switch (from) {
+      case "system":
+        return { message: { role: "system", content: text } };
+      case "user":
+        return { message: { role: "user", content: text } };
+      case "tool":
+        return {
+          message: {
+            role: "tool_results",
+            results: [{ tool_use_id: call ?? "", content: text, is_error: false }],
+          },
+        };
+      case "model": {
+        const calls = call ? [{ id: call, name: "read", args: {} }] : [];
+        return { message: { role: "assistant", content: text, tool_calls: calls } };
+      }
+    }
+  },
+  summary: (text) => ({ from: "user", text }),
+  shorten: (note, outputs) => ({ ...note, text: outputs.get(note.call ?? "") ?? note.text }),
+};
+
+/** A window whose summaries are counted. */
+function counting(options: Partial<HistoryWindowOptions<Note>> = {}) {
+  const asked: number[] = [];
+  const window = createHistoryWindow<Note>({
+    view,
+    contextWindow: 2_000,
+    summarize: async () => {
+      asked.push(asked.length);
+      return `The user asked about the harbour, ship and cargo number ${asked.length}.`;
+    },
+    ...options,
+  });
+  return { window, asked };
+}
+
+const words = (count: number, seed: number) =>
+  Array.from({ length: count }, (_, index) => `harbour ship cargo${(index * 7 + seed) % 50}`).join(
+    " ",
+  );
+
+const turn = (index: number): Note[] => [
+  { from: "user", text: `Question ${index}: ${words(20, index)}` },
+  { from: "model", text: "", call: `call-${index}` },
+  { from: "tool", text: words(40, index), call: `call-${index}` },
+  { from: "model", text: `Answer ${index}: ${words(10, index)}` },
+];
+
+const turns = (count: number) => Array.from({ length: count }, (_, index) => turn(index)).flat();
+
+test("a host that offers its whole history again pays for one summary", async () => {
+  const { window, asked } = counting();
+  const history = turns(20);
+  const first = await window.apply(history);
+  expect(first.outcome).toBe("compacted");
+  expect(first.messages.length).toBeLessThan(history.length);
+  const again = await window.apply(history);
+  expect(again.outcome).toBe("unchanged");
+  expect(again.messages).toEqual(first.messages);
+  const grown = await window.apply([...history, { from: "user", text: "And now?" }]);
+  expect(grown.messages).toEqual([...first.messages, { from: "user", text: "And now?" }]);
+  grown.messages.forEach((message, index) => {
+    if (index < first.messages.length) expect(message).toBe(first.messages[index]);
+  });
+  expect(asked).toHaveLength(1);
+});
+
+test("a host that makes new objects for each request pays for one summary", async () => {
+  const { window, asked } = counting();
+  const history = turns(20);
+  const first = await window.apply(structuredClone(history));
+  const again = await window.apply(structuredClone([...history, ...turn(20)]));
+  expect(again.outcome).toBe("unchanged");
+  expect(again.messages.slice(0, first.messages.length)).toEqual(first.messages);
+  expect(asked).toHaveLength(1);
+});
+
+test("a host that takes over what was sent gets its own array back", async () => {
+  const { window, asked } = counting();
+  const first = await window.apply(turns(20));
+  const adopted = [...first.messages, ...turn(20)];
+  const next = await window.apply(adopted);
+  expect(next.messages).toBe(adopted);
+  expect(asked).toHaveLength(1);
+});
+
+test("what stays are the host's own objects", async () => {
+  const { window } = counting();
+  const history = turns(20);
+  const { messages, discarded } = await window.apply(history);
+  const left = new Set(discarded);
+  const stayed = history.filter((_, index) => !left.has(index));
+  expect(messages.filter((message) => history.includes(message))).toEqual(stayed);
+  expect(messages).toHaveLength(stayed.length + 1);
+});
+
+test("an edited history goes on from the part that is still the same", async () => {
+  const { window, asked } = counting({ minTurnsBetweenCompactions: 0 });
+  let history: Note[] = [];
+  const lengths: number[] = [];
+  for (let index = 0; asked.length < 2; index += 1) {
+    history = [...history, ...turn(index)];
+    await window.apply(history);
+    lengths.push(asked.length);
+  }
+  const before = lengths.indexOf(1) + 1;
+  // The last question is asked in other words, so the second compaction no longer fits.
+  const edited = [...turns(before), { from: "user", text: "Something else." } as Note];
+  const applied = await window.apply(edited);
+  expect(applied.outcome).toBe("unchanged");
+  expect(applied.messages.length).toBeLessThan(edited.length);
+  expect(asked).toHaveLength(2);
+});
+
+test("a full chat that is offered after a run that took over what was sent costs nothing", async () => {
+  const { window, asked } = counting({ minTurnsBetweenCompactions: 0 });
+  const whole = turns(60);
+  let offered: readonly Note[] = [];
+  for (let index = 0; index < 60; index += 1) {
+    offered = (await window.apply([...offered, ...turn(index)])).messages;
+  }
+  const paid = asked.length;
+  expect(paid).toBeGreaterThan(1);
+  const { messages } = await window.apply(structuredClone(whole));
+  expect(messages.length).toBeLessThan(30);
+  expect(asked).toHaveLength(paid);
+});
+
+test("a failing summariser leaves the history as it is while it fits, and is not asked at each step", async () => {
+  let asked = 0;
+  const { window } = counting({
+    contextWindow: 4_000,
+    autoCompactThreshold: 1_000,
+    summarize: async () => {
+      asked += 1;
+      throw new Error("no quota");
+    },
+  });
+  const history = turns(8);
+  const applied = await window.apply(history);
+  expect(applied.messages).toBe(history);
+  expect(applied.failure).toMatchObject({ reason: "summary_failed" });
+  await window.apply(history);
+  await window.apply([...history, { from: "user", text: "Go on." }]);
+  expect(asked).toBe(1);
+});
+
+test("what a provider refused gets smaller, with a summary that fails too", async () => {
+  const { window } = counting({
+    contextWindow: 100_000,
+    summarize: async () => {
+      throw new Error("no quota");
+    },
+  });
+  const history = turns(20);
+  const { tokens } = await window.apply(history);
+  const smaller = await window.apply(history, { outgrown: true });
+  expect(smaller.outcome).toBe("compacted");
+  expect(smaller.tokens).toBeLessThan(tokens * 0.7);
+});
+
+test("learns from the provider's count how far its estimate is off", async () => {
+  const { window, asked } = counting({ contextWindow: 4_000 });
+  const history = turns(6);
+  const { tokens } = await window.apply(history);
+  const next = [...history, { from: "user", text: "Go on." } as Note];
+  expect(asked).toHaveLength(0);
+  await window.apply(next, { lastInputTokens: tokens * 3 });
+  expect(asked).toHaveLength(1);
+});
+
+test("calls that wait for a result stay, and so do several questions in a row", async () => {
+  const { window } = counting({ contextWindow: 1_000, recentTurnBudget: 1 });
+  const last: Note[] = [
+    { from: "user", text: "Delete it." },
+    { from: "user", text: "And log it." },
+    { from: "model", text: "", call: "waits" },
+  ];
+  const { messages } = await window.apply([...turns(20), ...last]);
+  expect(messages.slice(-3)).toEqual(last);
+});
+
+test("a standing instruction of an old turn stays word for word", async () => {
+  const { window } = counting();
+  const rule: Note = { from: "user", text: "Never use the network." };
+  const { messages } = await window.apply([
+    rule,
+    { from: "model", text: "Understood." },
+    ...turns(20),
+  ]);
+  expect(messages).toContain(rule);
+});
+
+test("only the caller's own signal makes it throw", async () => {
+  const { window } = counting();
+  const signal = AbortSignal.abort(new Error("stopped"));
+  await expect(window.apply(turns(20), { signal })).rejects.toThrow("stopped");
+  await expect(window.apply(turns(20))).resolves.toMatchObject({ outcome: "compacted" });
+});
+
+test.each<[string, object, unknown, ApplyOptions, string]>([
+  ["a history that is no array", {}, "hello", {}, "The history is string"],
+  ["a missing summariser", { summarize: undefined }, [], {}, "summarize is missing"],
+  ["instructions that fill the window", {}, [], { otherTokens: 5_000 }, "exceed the compaction"],
+  [
+    "a message that the view cannot read",
+    {},
+    [{ from: "nobody" }],
+    {},
+    "history[0] cannot be read",
+  ],
+  ["a message that is no object", {}, [turn(0)[0], "hi"], {}, "history[1] is a string"],
+])("%s is refused at the first call", async (_, options, history, applied, message) => {
+  const { window } = counting(options);
+  await expect(window.apply(history as Note[], applied)).rejects.toThrow(message);
+});
+
+test("a view without its methods is refused when the window is created", () => {
+  expect(() => createHistoryWindow({ view: {} as never, summarize: "fallback" })).toThrow(
+    "view lacks read(), summary(), shorten()",
+  );
+});

@@ -1,0 +1,318 @@
+import {
+  compactHistory,
+  type HistoryCompaction,
+  type Summarize,
+} from "../compaction/compact-history.ts";
+import type {
+  CompactHistoryResult,
+  UnchangedReason,
+} from "../compaction/compact-history-result.ts";
+import { compactionThreshold } from "../compaction/compaction-threshold.ts";
+import { DefaultCompactor } from "../compaction/default-compactor.ts";
+import { engineCompactor } from "../compaction/engine-compactor.ts";
+import type { EngineCompactor } from "../core/compactor.ts";
+import { SessionError } from "../core/errors.ts";
+import { TokenCounts } from "../core/token-counts.ts";
+import { FollowedHistory } from "./followed-history.ts";
+import type { MessageView } from "./message-view.ts";
+import { pinnedUnits } from "./pinned-units.ts";
+import { messageOf } from "./units.ts";
+
+export interface HistoryWindowOptions<HostMessage extends object> extends HistoryCompaction {
+  readonly view: MessageView<HostMessage>;
+  /**
+   * Asks a model for a summary. `"fallback"` writes summaries without a model. Give it here or to each
+   * `apply`.
+   */
+  readonly summarize?: Summarize | "fallback";
+  /** Tokens that the model takes. Without an `autoCompactThreshold`, 80 % of it is the threshold. */
+  readonly contextWindow?: number;
+  /** The name of the model as `provider/model`. Its rules say how many tokens an image has. */
+  readonly model?: string;
+}
+
+export interface ApplyOptions {
+  /** In the place of the window's own. */
+  readonly summarize?: Summarize | "fallback";
+  /** In the place of the window's own, for a loop that changes its model. */
+  readonly contextWindow?: number;
+  /** Input tokens of the last model call, as the provider counted them. They correct the estimate. */
+  readonly lastInputTokens?: number;
+  /** Estimated tokens of what is sent besides the history: instructions and tools. */
+  readonly otherTokens?: number;
+  /** The provider refused the history as too long: make it smaller, whatever the estimate says. */
+  readonly outgrown?: boolean;
+  /** Only this signal makes `apply` throw. */
+  readonly signal?: AbortSignal;
+}
+
+export interface AppliedWindow<HostMessage> {
+  /** What to send: the host's own objects, except for the summary and for shortened tool output. */
+  readonly messages: readonly HostMessage[];
+  /** What this call did. A history that an earlier call compacted is sent as that call left it: `unchanged`. */
+  readonly outcome: "unchanged" | "pruned" | "compacted";
+  /** Why a due compaction changed nothing. */
+  readonly failure?: { readonly reason: UnchangedReason; readonly detail: string };
+  /** Positions in the given history of the messages that left in this call. */
+  readonly discarded: readonly number[];
+  /** Positions in the given history of the messages whose tool output this call shortened. */
+  readonly pruned: readonly number[];
+  /** The text of the new summary, without its prefix; `null` when there is none. */
+  readonly summary: string | null;
+  /** Estimated tokens of `messages`. */
+  readonly tokens: number;
+}
+
+/**
+ * Compaction for a loop that is not rkat's. Give it the whole history before each model call, and send
+ * what it returns:
+ *
+ *     const window = createHistoryWindow({ view, summarize, contextWindow: 200_000 });
+ *     const { messages } = await window.apply(history, { lastInputTokens });
+ *
+ * Contract:
+ * - No tool call is sent without its result, and no result without its call.
+ * - Reasoning stays with what it led to.
+ * - The last user messages, system messages and standing instructions stay word for word.
+ * - What stays are the host's own objects, in their order.
+ * - What is sent extends what was sent before, unless a compaction happened.
+ * - A compaction pays for one summary, however often the host offers the history again.
+ * - A history that was edited is compacted from its longest part that is still the same.
+ * - A summary never grows.
+ * - A failed summary leaves the history as it is while it fits the window.
+ * - Calls at the same time are answered one after the other.
+ */
+export interface HistoryWindow<HostMessage> {
+  /**
+   * @throws SessionError `INVALID_PARAMS` when `history` is no array of objects, or there is no summariser
+   * @throws SessionError `PROMPT_EXCEEDS_THRESHOLD` when system messages and `otherTokens` alone are too large
+   * @throws the reason of `signal` when it aborts
+   */
+  apply(
+    history: readonly HostMessage[],
+    options?: ApplyOptions,
+  ): Promise<AppliedWindow<HostMessage>>;
+}
+
+/** @throws SessionError `INVALID_PARAMS` */
+export function createHistoryWindow<HostMessage extends object>(
+  options: HistoryWindowOptions<HostMessage>,
+): HistoryWindow<HostMessage> {
+  return new LocalHistoryWindow(options);
+}
+
+/** What is left of a history that a provider refused, as a part of its estimate. */
+const OVERFLOW_SHARE = 0.6;
+
+class LocalHistoryWindow<HostMessage extends object> implements HistoryWindow<HostMessage> {
+  readonly #options: HistoryWindowOptions<HostMessage>;
+  readonly #settings: HistoryCompaction;
+  readonly #history: FollowedHistory<HostMessage>;
+  readonly #counts = new TokenCounts();
+  readonly #model: string;
+  /** Estimated tokens of the last request. */
+  #sentTokens: number | undefined;
+  /** Histories that were offered, and how many there were at the last attempt to compact one. */
+  #calls = 0;
+  #lastAttempt: number | undefined;
+  #queue: Promise<unknown> = Promise.resolve();
+
+  constructor(options: HistoryWindowOptions<HostMessage>) {
+    const { view, summarize, contextWindow, model = "", ...settings } = options;
+    requireView(view);
+    requireSummarize(summarize);
+    requirePositive("contextWindow", contextWindow);
+    this.#options = options;
+    this.#settings = settings;
+    this.#model = model;
+    this.#history = new FollowedHistory(view, options.model);
+    this.#compactor(contextWindow);
+  }
+
+  apply(
+    history: readonly HostMessage[],
+    options: ApplyOptions = {},
+  ): Promise<AppliedWindow<HostMessage>> {
+    const applied = this.#queue.then(() => this.#apply(history, options));
+    this.#queue = applied.catch(() => {});
+    return applied;
+  }
+
+  async #apply(
+    history: readonly HostMessage[],
+    options: ApplyOptions,
+  ): Promise<AppliedWindow<HostMessage>> {
+    options.signal?.throwIfAborted();
+    const { summarize = this.#options.summarize, otherTokens = 0, lastInputTokens = 0 } = options;
+    const { contextWindow = this.#options.contextWindow, outgrown = false } = options;
+    requireMessages(history);
+    requireSummarize(summarize);
+    requirePositive("contextWindow", contextWindow);
+    if (summarize === undefined) throw missingSummarize();
+    const followed = this.#history;
+    const grew = followed.follow(history);
+    if (grew) this.#learn(lastInputTokens, otherTokens);
+    const compactor = this.#compactor(contextWindow);
+    const { autoCompactThreshold: threshold } = compactor.config;
+    requireRoom(followed.systemTokens, otherTokens, threshold);
+
+    const estimated = followed.tokens + otherTokens;
+    if (outgrown) {
+      const inputTokens = Math.max(estimated, contextWindow ?? 0);
+      this.#counts.refused({ model: this.#model, estimated, inputTokens });
+    }
+    const due =
+      outgrown ||
+      compactor.shouldCompact({
+        lastInputTokens: 0,
+        messageCount: followed.units.length,
+        looseMessages: followed.units.length,
+        estimatedHistoryTokens: this.#counts.expected(this.#model, estimated),
+        lastCompactionTurn: this.#lastAttempt,
+        currentTurn: this.#calls,
+        ...(contextWindow === undefined ? {} : { contextWindow }),
+      });
+    const result = due
+      ? await this.#compact({
+          compactor,
+          summarize,
+          otherTokens,
+          outgrown,
+          contextWindow,
+          ...options,
+        })
+      : undefined;
+    const changes = followed.changesOf(result);
+    const changed = result !== undefined && result.outcome !== "unchanged";
+    if (changed) {
+      followed.cut(result);
+      this.#counts.historyChanged();
+    }
+    this.#sentTokens = followed.tokens + otherTokens;
+    return {
+      messages: followed.isAsOffered ? history : [...followed.sent],
+      outcome: result?.outcome ?? "unchanged",
+      ...changes,
+      summary: result?.summary ?? null,
+      tokens: followed.tokens,
+      ...(result?.outcome === "unchanged" && result.reason !== "below_threshold"
+        ? { failure: { reason: result.reason, detail: result.detail } }
+        : {}),
+    };
+  }
+
+  async #compact({
+    compactor,
+    summarize,
+    otherTokens,
+    outgrown,
+    contextWindow,
+    signal,
+  }: Omit<ApplyOptions, "contextWindow"> & {
+    readonly compactor: EngineCompactor;
+    readonly otherTokens: number;
+    readonly outgrown: boolean;
+    readonly contextWindow: number | undefined;
+  }): Promise<CompactHistoryResult> {
+    this.#lastAttempt = this.#calls;
+    const { units, tokens } = this.#history;
+    const estimated = tokens + otherTokens;
+    // How many tokens the provider counts for each that is estimated.
+    const factor = this.#counts.expected(this.#model, estimated) / Math.max(1, estimated);
+    const room = (most: number) => Math.max(1, Math.floor(most / factor) - otherTokens);
+    const target = room(compactor.config.autoCompactThreshold);
+    const opaque = units.flatMap(({ opaqueTokens }, index) =>
+      opaqueTokens > 0 ? [[index, opaqueTokens] as const] : [],
+    );
+    const options = {
+      ...this.#settings,
+      compactor,
+      messages: units.map(messageOf),
+      pins: pinnedUnits(units, target),
+      opaqueTokens: new Map(opaque),
+      targetTokens: outgrown
+        ? Math.max(1, Math.min(target, Math.floor(tokens * OVERFLOW_SHARE)))
+        : target,
+      due: true,
+      ...(this.#options.model === undefined ? {} : { model: this.#options.model }),
+      ...(contextWindow === undefined ? {} : { contextWindow: room(contextWindow) }),
+      ...(outgrown ? { outgrown } : {}),
+      ...(typeof summarize === "function" ? { summarize } : {}),
+      ...(signal ? { signal } : {}),
+    };
+    const result = await compactHistory(options);
+    if (!outgrown || result.outcome !== "unchanged") return result;
+    return await compactHistory({ ...options, bare: true });
+  }
+
+  /** Learns from the provider's count of the last request how far the estimate is off. */
+  #learn(lastInputTokens: number, otherTokens: number): void {
+    this.#calls += 1;
+    const estimated = this.#sentTokens ?? this.#history.tokensBeforeAnswer + otherTokens;
+    if (!(lastInputTokens > 0) || estimated === 0) return;
+    this.#counts.counted({ model: this.#model, estimated, inputTokens: lastInputTokens });
+  }
+
+  #compactor(contextWindow: number | undefined): EngineCompactor {
+    const {
+      compactor,
+      onSummaryFailure,
+      pruneToolOutput,
+      keepAnchors,
+      summaryTimeoutMs,
+      ...config
+    } = this.#settings;
+    const autoCompactThreshold = config.autoCompactThreshold ?? compactionThreshold(contextWindow);
+    const own = new DefaultCompactor({ ...config, autoCompactThreshold });
+    return compactor ? engineCompactor(compactor, own) : own;
+  }
+}
+
+function requireView(view: unknown): void {
+  const given = (typeof view === "object" && view !== null ? view : {}) as Record<string, unknown>;
+  const missing = ["read", "summary", "shorten"].filter(
+    (name) => typeof given[name] !== "function",
+  );
+  if (missing.length === 0) return;
+  throw new SessionError("INVALID_PARAMS", {
+    message: `view lacks ${missing.map((name) => `${name}()`).join(", ")}.`,
+    hint: "A MessageView is an object with read(), summary() and shorten().",
+  });
+}
+
+function requireSummarize(summarize: unknown): void {
+  if (summarize === undefined || summarize === "fallback" || typeof summarize === "function")
+    return;
+  throw missingSummarize();
+}
+
+function missingSummarize(): SessionError {
+  return new SessionError("INVALID_PARAMS", {
+    message: "summarize is missing: the window needs a function that asks a model for a summary.",
+    hint: 'Pass `summarize`, or `summarize: "fallback"` for summaries without a model.',
+  });
+}
+
+function requirePositive(name: string, value: number | undefined): void {
+  if (value === undefined || value > 0) return;
+  throw new SessionError("INVALID_PARAMS", {
+    message: `${name} is ${value}; it has to be above 0.`,
+  });
+}
+
+function requireMessages(history: unknown): void {
+  if (!Array.isArray(history)) {
+    const found = history === null ? "null" : typeof history;
+    throw new SessionError("INVALID_PARAMS", {
+      message: `The history is ${found}, not an array of messages.`,
+      hint: "Pass the messages of your loop, oldest first.",
+    });
+  }
+}
+
+function requireRoom(systemTokens: number, otherTokens: number, threshold: number): void {
+  if (systemTokens + otherTokens < threshold) return;
+  throw new SessionError("PROMPT_EXCEEDS_THRESHOLD", {
+    detail: `System messages take about ${systemTokens} tokens, instructions and tools about ${otherTokens}; the threshold is ${threshold}.`,
+  });
+}

@@ -1,0 +1,105 @@
+import {
+  type AssistantBlock,
+  type Message,
+  type ToolResult,
+  toolResults,
+  toolUses,
+} from "../core/message.ts";
+import type { ViewedMessage } from "./message-view.ts";
+
+/**
+ * Messages of a host that stay and leave together, as one message:
+ *
+ *     host   user   reasoning  call  call   result  result   user
+ *     unit   └──┘   └───────────────────┘   └────────────┘   └──┘
+ */
+export interface Unit {
+  /** Positions of its messages: `from` up to, but without, `to`. */
+  readonly from: number;
+  readonly to: number;
+  readonly pieces: readonly Message[];
+  readonly opaqueTokens: number;
+  /** In quarter tokens. */
+  readonly weight: number;
+  /** The next message belongs to it, whatever that is. */
+  readonly isOpen: boolean;
+}
+
+/** A message of a host as it was read, with its weight in quarter tokens. */
+export interface WeighedView extends ViewedMessage {
+  readonly weight: number;
+}
+
+/** Adds the message at the end of the history that the units are of. */
+export function addToUnits(units: Unit[], view: WeighedView): void {
+  const last = units.at(-1);
+  const { message, opaqueTokens = 0, weight } = view;
+  const piece = {
+    from: last?.to ?? 0,
+    to: (last?.to ?? 0) + 1,
+    pieces: message ? [message] : [],
+    opaqueTokens,
+    weight,
+    // What cannot be read joins the message before it, and the one after it when it is the first.
+    isOpen: view.joins === "next" || (message === undefined && units.length === 0),
+  };
+  if (!last || !belongsTo(last, message)) units.push(piece);
+  else {
+    units[units.length - 1] = {
+      from: last.from,
+      to: piece.to,
+      pieces: [...last.pieces, ...piece.pieces],
+      opaqueTokens: last.opaqueTokens + opaqueTokens,
+      weight: last.weight + weight,
+      isOpen: piece.isOpen || (message === undefined && last.isOpen),
+    };
+  }
+}
+
+function belongsTo({ pieces, isOpen }: Unit, message: Message | undefined): boolean {
+  const last = pieces.at(-1);
+  if (!message) return true;
+  if (!last) return isOpen;
+  if (last.role === "tool_results") return message.role === "tool_results";
+  if (!isAnswer(last) || !isAnswer(message)) return false;
+  // Two answers in a row that have only text can be parted.
+  return isOpen || pieces.some(hasMoreThanText);
+}
+
+function isAnswer({ role }: Message): boolean {
+  return role === "assistant" || role === "block_assistant";
+}
+
+function hasMoreThanText(message: Message): boolean {
+  if (toolUses(message).length > 0) return true;
+  return (
+    message.role === "block_assistant" &&
+    message.blocks.some(({ block_type }) => block_type !== "text")
+  );
+}
+
+/** The message that a unit is. */
+export function messageOf({ pieces }: Unit): Message {
+  const [first, ...rest] = pieces;
+  if (first && rest.length === 0) return first;
+  if (first?.role === "tool_results")
+    return { role: "tool_results", results: pieces.flatMap(resultsOf) };
+  const blocks = pieces.flatMap(blocksOf);
+  const calls = blocks.some(({ block_type }) => block_type === "tool_use");
+  return { role: "block_assistant", blocks, stop_reason: calls ? "tool_use" : "end_turn" };
+}
+
+function resultsOf(message: Message): readonly ToolResult[] {
+  return toolResults(message);
+}
+
+function blocksOf(message: Message): readonly AssistantBlock[] {
+  if (message.role === "block_assistant") return message.blocks;
+  if (message.role !== "assistant") return [];
+  const text: AssistantBlock[] =
+    message.content === "" ? [] : [{ block_type: "text", data: { text: message.content } }];
+  const calls = toolUses(message).map(
+    (call): AssistantBlock => ({ block_type: "tool_use", data: call }),
+  );
+  return [...text, ...calls];
+}
