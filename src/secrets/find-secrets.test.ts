@@ -44,6 +44,20 @@ for (const text of HARMLESS) {
   });
 }
 
+test("a credential that ends right before the word of another hides neither", () => {
+  const token = `448684486:AA${random(33)}`;
+  for (const [text, secret] of [
+    ["curl -u ada:lovelace1815 https://x.example", "lovelace1815"],
+    [`Bearer ${random(20)}1`, `${random(20)}1`],
+    [`Cookie: id=${random(20)}`, random(20)],
+    [`Authorization: Basic ${random(24)}`, random(24)],
+  ] as const) {
+    const once = redactSecrets(token + text);
+    expect(once).not.toContain(secret);
+    expect(redactSecrets(once)).toBe(once);
+  }
+});
+
 test("counts by kind", () => {
   const texts = [`ghp_${random(36)} and ghs_${random(36)}`, "DB_PASSWORD=swordfish", "none"];
   expect(countSecrets(texts)).toEqual({ "GitHub token": 2, password: 1 });

@@ -102,7 +102,8 @@ const HOOK =
   /(?:hooks\.slack\.com\/(?:services|workflows|triggers)|discord(?:app)?\.com\/api\/webhooks\/\d{10,25}|\.webhook\.office\.com\/webhookb2)\/([\w@/+-]{20,300})/g;
 const PARAMETER =
   /[?&#;](?:X-(?:Amz|Goog)-(?:Signature|Credential|Security-Token)|Signature|sig|(?:access_|id_|refresh_|auth_|oauth_)?token|api_?key|client_secret|secret|password|passwd|pwd)=([\w%.~+/-]{8,2000}={0,2})/gi;
-const CURL_LINE = /\bcurl\s[^\n]{0,500}/g;
+// No word boundary before these words: another credential may end right there.
+const CURL_LINE = /curl\s[^\n]{0,500}/g;
 const CURL_USER = /\s(?:-u|--user)[ =]{0,2}["']?[\w.@-]{1,60}:([^\s"']{3,200})/;
 
 function addFromAddresses(text: string, found: FoundSecret[]): void {
@@ -134,10 +135,10 @@ function addLastGroup(match: RegExpExecArray, kind: string, found: FoundSecret[]
 }
 
 const HEADER =
-  /\b(?:(?:proxy-)?authorization|x-(?:[a-z]{1,20}-)?(?:api-?key|token)|api-key|private-token|x-auth-key)\\{0,2}["'`]?\s{0,3}[:=]\s{0,3}\\{0,2}["'`]?(?:(bearer|basic|token|digest|negotiate|apikey)\s{1,3})?([^\s"'`\\,;<>(){}]{8,4000})/gi;
-const BEARER = /\bbearer\s{1,3}([\w.~+/-]{16,4000}={0,2})/gi;
+  /(?:(?:proxy-)?authorization|x-(?:[a-z]{1,20}-)?(?:api-?key|token)|api-key|private-token|x-auth-key)\\{0,2}["'`]?\s{0,3}[:=]\s{0,3}\\{0,2}["'`]?(?:(bearer|basic|token|digest|negotiate|apikey)\s{1,3})?([^\s"'`\\,;<>(){}]{8,4000})/gi;
+const BEARER = /bearer\s{1,3}([\w.~+/-]{16,4000}={0,2})/gi;
 const COOKIE =
-  /\b(?:set-)?cookie\\{0,2}["']?\s{0,3}:\s{0,3}\\{0,2}["']?([\w.-]{1,80}=[^\n"'\\]{8,4000})/gi;
+  /(?:set-)?cookie\\{0,2}["']?\s{0,3}:\s{0,3}\\{0,2}["']?([\w.-]{1,80}=[^\n"'\\]{8,4000})/gi;
 
 function addFromHeaders(text: string, found: FoundSecret[]): void {
   eachMatch(HEADER, text, (match) => {
