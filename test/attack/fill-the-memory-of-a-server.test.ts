@@ -3,8 +3,9 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { createSessionService } from "../../src/index.ts";
-import { createRestApp } from "../../src/rest.ts";
+import { createRestApp, serveRest } from "../../src/rest.ts";
 import { scriptedModel } from "../../src/testing.ts";
+import { stalledReader } from "../support/event-stream.ts";
 import { trials } from "../support/trials.ts";
 
 const SOAK = fileURLToPath(new URL("../support/soak.ts", import.meta.url));
@@ -46,4 +47,27 @@ test("a body of openers is refused before it is parsed", async () => {
     expect(response.status).toBe(status);
     expect(parse.mock.calls.filter(([text]) => text.length > 1_000_000)).toEqual([]);
   }
+});
+
+test("readers of a session that read nothing share the events that they were sent", async () => {
+  const readers = 120;
+  const service = createSessionService({ model: scriptedModel(() => "") });
+  const server = await serveRest({ service, port: 0 });
+  const { sessionId } = await service.createSession({});
+  onTestFinished(async () => {
+    await server.close({ graceMs: 0 });
+    await service.close();
+  });
+  for (let count = 0; count < readers; count += 1) {
+    await stalledReader(`${server.url}/sessions/${sessionId}/events`);
+  }
+  const before = process.memoryUsage().arrayBuffers;
+  const text = "x".repeat(500_000);
+  for (let count = 0; count < 40; count += 1) {
+    const content = [{ type: "text", text }] as const;
+    await service.appendMessages({ sessionId, messages: [{ role: "user", content }] });
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+  // A copy of one event for each reader is 60 MB, and a copy of all events is 20 MB.
+  expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(40_000_000);
 });

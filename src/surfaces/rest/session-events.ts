@@ -61,8 +61,8 @@ async function* frames(
   stream: OpenStream,
   asFrame: typeof eventFrame,
   from: number | undefined,
-): AsyncGenerator<string> {
-  yield `${from === undefined ? "" : `id: ${from}\n`}retry: ${RETRY_MS}\n\n`;
+): AsyncGenerator<Uint8Array> {
+  yield Buffer.from(`${from === undefined ? "" : `id: ${from}\n`}retry: ${RETRY_MS}\n\n`);
   try {
     for (let next = await first; !next.done; next = await events.next()) {
       yield asFrame(next.value);

@@ -1,24 +1,45 @@
 import { type EventEnvelope, isTransient } from "../../core/event.ts";
 
+const encoder = new TextEncoder();
 /** Keeps a quiet connection alive. Readers skip it. */
-const HEARTBEAT = ": heartbeat\n\n";
+const HEARTBEAT = encoder.encode(": heartbeat\n\n");
+/** The bytes of events. All readers of a session are sent the same event, so they share its bytes. */
+const named = new WeakMap<EventEnvelope, Uint8Array>();
+const unnamed = new WeakMap<EventEnvelope, Uint8Array>();
 
 /** A server-sent event. Deltas get no id, because a client cannot resume after one. */
-export function eventFrame(event: EventEnvelope): string {
-  return idLine(event) + frame(event.payload.type, event);
+export function eventFrame(event: EventEnvelope): Uint8Array {
+  return once(named, event, () => idLine(event) + frameText(event.payload.type, event));
 }
 
 /** The same without a name, for the `onmessage` of an EventSource. It gets no named events. */
-export function unnamedEventFrame(event: EventEnvelope): string {
-  return `${idLine(event)}data: ${JSON.stringify(event)}\n\n`;
+export function unnamedEventFrame(event: EventEnvelope): Uint8Array {
+  return once(unnamed, event, () => `${idLine(event)}data: ${JSON.stringify(event)}\n\n`);
+}
+
+export function frame(event: string, data: unknown): Uint8Array {
+  return encoder.encode(frameText(event, data));
+}
+
+function frameText(event: string, data: unknown): string {
+  return `event: ${event}\ndata: ${JSON.stringify(data)}\n\n`;
 }
 
 function idLine(event: EventEnvelope): string {
   return isTransient(event.payload) ? "" : `id: ${event.seq}\n`;
 }
 
-export function frame(event: string, data: unknown): string {
-  return `event: ${event}\ndata: ${JSON.stringify(data)}\n\n`;
+function once(
+  known: WeakMap<EventEnvelope, Uint8Array>,
+  event: EventEnvelope,
+  text: () => string,
+): Uint8Array {
+  let bytes = known.get(event);
+  if (!bytes) {
+    bytes = encoder.encode(text());
+    known.set(event, bytes);
+  }
+  return bytes;
 }
 
 export interface StreamOptions {
@@ -32,9 +53,11 @@ export interface StreamOptions {
 }
 
 /** A response that streams `frames` with backpressure: each is pulled when the reader has room. */
-export function streamResponse(frames: AsyncIterator<string>, options: StreamOptions): Response {
+export function streamResponse(
+  frames: AsyncIterator<Uint8Array>,
+  options: StreamOptions,
+): Response {
   const { heartbeatMs, stallMs, onEnd, headers } = options;
-  const encoder = new TextEncoder();
   const next = nextOrNothing(frames, heartbeatMs);
   let stalled: NodeJS.Timeout | undefined;
   const body = new ReadableStream<Uint8Array>(
@@ -46,7 +69,7 @@ export function streamResponse(frames: AsyncIterator<string>, options: StreamOpt
           onEnd();
           return controller.close();
         }
-        controller.enqueue(encoder.encode(result ? result.value : HEARTBEAT));
+        controller.enqueue(result ? result.value : HEARTBEAT);
         stalled = setTimeout(() => {
           onEnd();
           controller.enqueue(encoder.encode(`: dropped, nothing was read for ${stallMs} ms\n\n`));

@@ -35,9 +35,9 @@ export async function turnStream(
   }
 }
 
-async function* frames(events: TurnEvents, turn: Turn): AsyncGenerator<string> {
+async function* frames(events: TurnEvents, turn: Turn): AsyncGenerator<Uint8Array> {
   try {
-    for await (const batch of events.batches()) yield batch.map(eventFrame).join("");
+    for await (const batch of events.batches()) yield Buffer.concat(batch.map(eventFrame));
     yield frame("result", await turn);
   } catch (error) {
     yield frame("error", wireError(SessionError.from(error)));
