@@ -73,12 +73,13 @@ test("a store of your own keeps the laws, and the page about it shows that code"
   ]);
 });
 
-test("every example is run here", () => {
+test("every example is run here, those with a framework in test/hosts", () => {
   expect(readdirSync("examples").sort()).toEqual([
     "01-agent-with-one-tool.ts",
     "02-compact-any-history.ts",
     "03-learn-from-a-refusal.ts",
     "04-write-a-store.ts",
     "05-many-users.ts",
+    "hosts",
   ]);
 });

@@ -15,16 +15,17 @@ export const anthropicMessages: Protocol = {
   keyHeader: "x-api-key",
   problemWith,
   events,
+  whole,
   errorBody: ({ message, code = "api_error" }) => ({
     type: "error",
     error: { type: code, message },
     request_id: "req_1",
   }),
-  contextTooLong: {
+  contextTooLong: ({ tokens, most }) => ({
     status: 400,
     code: "invalid_request_error",
-    message: "prompt is too long: 205361 tokens > 200000 maximum",
-  },
+    message: `prompt is too long: ${tokens} tokens > ${most} maximum`,
+  }),
   errorEvent: ({ message, code }) =>
     named({ type: "error", error: { type: code, message }, request_id: "req_1" }),
 };
@@ -108,22 +109,51 @@ function idsOf(message: Json | undefined, type: string, key: string): unknown[] 
   return listOf(message?.content).flatMap((block) => (block.type === type ? [block[key]] : []));
 }
 
-function events(answer: CompleteAnswer, memory: ProtocolMemory): readonly ServerEvent[] {
-  const { usage } = answer;
-  const input = {
+const MESSAGE = { id: "msg_1", type: "message", role: "assistant", model: "claude" };
+
+function inputOf({ usage }: CompleteAnswer): Json {
+  return {
     input_tokens: usage.input - usage.cacheRead - usage.cacheWrite,
     cache_read_input_tokens: usage.cacheRead,
     cache_creation_input_tokens: usage.cacheWrite,
   };
-  const stop_reason = answer.stopReason ?? (answer.toolCalls.length > 0 ? "tool_use" : "end_turn");
+}
+
+function endOf({ stopReason, toolCalls }: CompleteAnswer): Json {
+  const stop_reason = stopReason ?? (toolCalls.length > 0 ? "tool_use" : "end_turn");
+  return { stop_reason, stop_sequence: null };
+}
+
+function whole(answer: CompleteAnswer, memory: ProtocolMemory): Json {
+  const content = blocksOf(answer, memory).map(({ start, deltas }) =>
+    deltas.reduce(grown, start.type === "tool_use" ? { ...start, input: "" } : start),
+  );
+  return {
+    ...MESSAGE,
+    content: content.map((block) =>
+      block.type === "tool_use" ? { ...block, input: JSON.parse(String(block.input)) } : block,
+    ),
+    ...endOf(answer),
+    usage: { ...inputOf(answer), output_tokens: answer.usage.output },
+  };
+}
+
+/** A block with one delta of it added. */
+function grown(block: Json, { type: _, partial_json, ...delta }: Json): Json {
+  const [[name, piece] = []] = Object.entries({
+    ...delta,
+    ...(partial_json === undefined ? {} : { input: partial_json }),
+  });
+  return name === undefined ? block : { ...block, [name]: `${block[name] ?? ""}${piece}` };
+}
+
+function events(answer: CompleteAnswer, memory: ProtocolMemory): readonly ServerEvent[] {
+  const input = inputOf(answer);
   return [
     named({
       type: "message_start",
       message: {
-        id: "msg_1",
-        type: "message",
-        role: "assistant",
-        model: "claude",
+        ...MESSAGE,
         content: [],
         stop_reason: null,
         stop_sequence: null,
@@ -138,8 +168,8 @@ function events(answer: CompleteAnswer, memory: ProtocolMemory): readonly Server
     ]),
     named({
       type: "message_delta",
-      delta: { stop_reason, stop_sequence: null },
-      usage: { ...input, output_tokens: usage.output },
+      delta: endOf(answer),
+      usage: { ...input, output_tokens: answer.usage.output },
     }),
     named({ type: "message_stop" }),
   ];

@@ -18,12 +18,11 @@ export const googleGenerateContent: Protocol = {
   errorBody: ({ status, message, code = "INTERNAL" }) => ({
     error: { code: status, message, status: code },
   }),
-  contextTooLong: {
+  contextTooLong: ({ tokens, most }) => ({
     status: 400,
     code: "INVALID_ARGUMENT",
-    message:
-      "The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).",
-  },
+    message: `The input token count (${tokens}) exceeds the maximum number of tokens allowed (${most}).`,
+  }),
   errorEvent: ({ message, code }) => ({ data: { error: { code: 503, message, status: code } } }),
 };
 

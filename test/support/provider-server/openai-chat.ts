@@ -9,20 +9,38 @@ import {
 } from "./reply.ts";
 
 /** OpenAI's chat completions as local servers speak them, whose templates are strict. */
-export const openAiChat: Protocol = {
+export const openAiCompatibleChat: Protocol = {
   path: /\/compatible\/v1\/chat\/completions$/,
   keyHeader: "authorization",
   problemWith,
   events,
+  whole,
   errorBody: ({ message, code = "server_error" }) => ({
     error: { message, type: code, param: null, code },
   }),
-  contextTooLong: {
+  contextTooLong: () => ({
     status: 400,
     code: "exceed_context_size_error",
     message: "the request exceeds the available context size, try increasing it",
-  },
+  }),
   errorEvent: ({ message, code }) => ({ data: { error: { message, type: code, code } } }),
+};
+
+/** The same from OpenAI itself, which wants each call answered and allows any order of roles. */
+export const openAiChat: Protocol = {
+  ...openAiCompatibleChat,
+  path: /\/openai\/v1\/chat\/completions$/,
+  problemWith: ({ messages }) =>
+    listOf(messages)
+      .map((message, index, all) =>
+        problemWithCalls(message, all.slice(0, index), all.slice(index)),
+      )
+      .find((problem) => problem !== undefined),
+  contextTooLong: ({ tokens, most }) => ({
+    status: 400,
+    code: "context_length_exceeded",
+    message: `This model's maximum context length is ${most} tokens. However, your messages resulted in ${tokens} tokens. Please reduce the length of the messages.`,
+  }),
 };
 
 function problemWith(body: Json): string | undefined {
@@ -42,22 +60,30 @@ function problemWith(body: Json): string | undefined {
 
 function problemWithMessage(message: Json, index: number, said: readonly Json[]) {
   const before = said[index - 1];
-  if (message.role === "tool") {
-    return before?.role === "tool" || listOf(before?.tool_calls).length > 0
-      ? undefined
-      : "Messages with role 'tool' must be a response to a preceding message with 'tool_calls'";
-  }
-  if (message.role === before?.role) return "Conversation roles must alternate";
+  if (message.role !== "tool" && message.role === before?.role)
+    return "Conversation roles must alternate";
   if (message.role === "user") {
     return isEmpty(message.content) ? "user content must not be empty" : undefined;
   }
   const calls = listOf(message.tool_calls);
-  if (calls.length === 0) {
+  if (message.role === "assistant" && calls.length === 0) {
     return isEmpty(message.content) ? "assistant content must not be empty" : undefined;
   }
+  return problemWithCalls(message, said.slice(0, index), said.slice(index));
+}
+
+function problemWithCalls(message: Json, before: readonly Json[], [, ...after]: readonly Json[]) {
+  if (message.role === "tool") {
+    const asked = before.findLast(({ role }) => role !== "tool");
+    return listOf(asked?.tool_calls).some(({ id }) => id === message.tool_call_id)
+      ? undefined
+      : "Messages with role 'tool' must be a response to a preceding message with 'tool_calls'";
+  }
+  const calls = listOf(message.tool_calls);
+  if (calls.length === 0) return undefined;
   const broken = calls.some((call) => !isJsonObject((call.function as Json).arguments));
   if (broken) return "invalid tool call arguments";
-  const results = said.slice(index + 1, index + 1 + calls.length);
+  const results = after.slice(0, calls.length);
   const answered = calls.every(({ id }) =>
     results.some(({ role, tool_call_id }) => role === "tool" && tool_call_id === id),
   );
@@ -70,9 +96,42 @@ function isEmpty(content: unknown): boolean {
   return typeof content === "string" ? content.trim() === "" : listOf(content).length === 0;
 }
 
+function usageOf({ usage }: CompleteAnswer): Json {
+  return {
+    prompt_tokens: usage.input,
+    completion_tokens: usage.output,
+    total_tokens: usage.input + usage.output,
+    prompt_tokens_details: { cached_tokens: usage.cacheRead },
+  };
+}
+
+function endOf({ stopReason, toolCalls }: CompleteAnswer): string {
+  return stopReason ?? (toolCalls.length > 0 ? "tool_calls" : "stop");
+}
+
+function whole(answer: CompleteAnswer): Json {
+  const { reasoning, text = null, toolCalls } = answer;
+  const tool_calls = toolCalls.map(({ id, name, rawArgs }) => ({
+    id,
+    type: "function",
+    function: { name, arguments: rawArgs },
+  }));
+  const message = {
+    role: "assistant",
+    content: text,
+    ...(reasoning === undefined ? {} : { reasoning_content: reasoning }),
+    ...(tool_calls.length > 0 ? { tool_calls } : {}),
+  };
+  return {
+    ...CHUNK,
+    object: "chat.completion",
+    choices: [{ index: 0, message, finish_reason: endOf(answer) }],
+    usage: usageOf(answer),
+  };
+}
+
 function events(answer: CompleteAnswer): readonly ServerEvent[] {
-  const { usage, toolCalls } = answer;
-  const finish = answer.stopReason ?? (toolCalls.length > 0 ? "tool_calls" : "stop");
+  const { toolCalls } = answer;
   return [
     chunk({ role: "assistant", content: "" }),
     ...pieces(answer.reasoning ?? "").map((reasoning_content) => chunk({ reasoning_content })),
@@ -85,19 +144,8 @@ function events(answer: CompleteAnswer): readonly ServerEvent[] {
         chunk({ tool_calls: [{ index, function: { arguments: args } }] }),
       ),
     ]),
-    chunk({}, finish),
-    {
-      data: {
-        ...CHUNK,
-        choices: [],
-        usage: {
-          prompt_tokens: usage.input,
-          completion_tokens: usage.output,
-          total_tokens: usage.input + usage.output,
-          prompt_tokens_details: { cached_tokens: usage.cacheRead },
-        },
-      },
-    },
+    chunk({}, endOf(answer)),
+    { data: { ...CHUNK, choices: [], usage: usageOf(answer) } },
     { data: "[DONE]" },
   ];
 }

@@ -15,15 +15,16 @@ export const openAiResponses: Protocol = {
   keyHeader: "authorization",
   problemWith,
   events,
+  whole,
   errorBody: ({ message, code = "server_error" }) => ({
     error: { message, type: code, param: null, code },
   }),
-  contextTooLong: {
+  contextTooLong: () => ({
     status: 400,
     code: "context_length_exceeded",
     message:
       "Your input exceeds the context window of this model. Please adjust your input and try again.",
-  },
+  }),
   errorEvent: ({ message, code }) => ({
     event: "error",
     data: { type: "error", sequence_number: 1, error: { type: code, code, message, param: null } },
@@ -76,10 +77,9 @@ function problemWithItem(
   }
 }
 
-function events(answer: CompleteAnswer, memory: ProtocolMemory): readonly ServerEvent[] {
+function responseOf(answer: CompleteAnswer): Json {
   const { usage } = answer;
-  const items = itemsOf(answer, memory);
-  const response = {
+  return {
     id: "resp_1",
     object: "response",
     created_at: 1,
@@ -95,6 +95,15 @@ function events(answer: CompleteAnswer, memory: ProtocolMemory): readonly Server
       total_tokens: usage.input + usage.output,
     },
   };
+}
+
+function whole(answer: CompleteAnswer, memory: ProtocolMemory): Json {
+  return { ...responseOf(answer), output: itemsOf(answer, memory).map(({ done }) => done) };
+}
+
+function events(answer: CompleteAnswer, memory: ProtocolMemory): readonly ServerEvent[] {
+  const items = itemsOf(answer, memory);
+  const response = responseOf(answer);
   const all = [
     { type: "response.created", response: { ...response, status: "in_progress", usage: null } },
     ...items.flatMap(({ added, deltas, done }, output_index) => [

@@ -5,7 +5,7 @@ import { text } from "node:stream/consumers";
 import { anthropicMessages } from "./anthropic-messages.ts";
 import { EMBEDDINGS, type Embeddings, embeddingsAnswer, embeddingsProblem } from "./embeddings.ts";
 import { googleGenerateContent } from "./google-generate-content.ts";
-import { openAiChat } from "./openai-chat.ts";
+import { openAiChat, openAiCompatibleChat } from "./openai-chat.ts";
 import { openAiResponses } from "./openai-responses.ts";
 import {
   type Answer,
@@ -21,13 +21,14 @@ import {
 const PROTOCOLS = {
   anthropic: anthropicMessages,
   openai: openAiResponses,
+  "openai-chat": openAiChat,
   google: googleGenerateContent,
-  "openai-compatible": openAiChat,
+  "openai-compatible": openAiCompatibleChat,
 } as const satisfies Record<string, Protocol>;
 
 type ProtocolName = keyof typeof PROTOCOLS;
 
-interface ProviderRequest {
+export interface ProviderRequest {
   readonly protocol: ProtocolName;
   readonly headers: IncomingMessage["headers"];
   readonly body: Json;
@@ -37,14 +38,21 @@ interface ProviderRequest {
 
 export interface ProviderServer {
   /** What each provider's base URL is set to. */
-  readonly urls: Readonly<Record<ProtocolName | "ollama", string>>;
+  readonly urls: Readonly<Record<Exclude<ProtocolName, "openai-chat"> | "ollama", string>>;
   readonly requests: readonly ProviderRequest[];
   /** What the real APIs would have refused requests for; those got a 400. */
   readonly problems: readonly string[];
   close(): Promise<void>;
 }
 
-type Reply = ProviderReply | Embeddings | "context-too-long";
+type Reply = ProviderReply | Embeddings | "context-too-long" | TooLong;
+
+interface TooLong {
+  readonly tokens: number;
+  readonly most: number;
+}
+
+const TOO_LONG: TooLong = { tokens: 1_205_361, most: 1_048_576 };
 
 /** Replies in order, or made of the request, when it is time; a list that has run out answers "ok". */
 export type ProviderScript =
@@ -53,8 +61,8 @@ export type ProviderScript =
 
 /**
  * A server that answers as Anthropic, OpenAI, Google and an OpenAI-compatible
- * server do, from one script, and refuses what they would refuse. The reply
- * "context-too-long" is each provider's own refusal of that name.
+ * server do, from one script, and refuses what they would refuse. For the replies
+ * "context-too-long" and `{ tokens, most }`, it uses each provider's own words.
  */
 export async function startProviderServer(script: ProviderScript = []): Promise<ProviderServer> {
   const requests: ProviderRequest[] = [];
@@ -83,7 +91,11 @@ export async function startProviderServer(script: ProviderScript = []): Promise<
     }
     const next =
       typeof script === "function" ? await script(request, call) : (script[call] ?? "ok");
-    if (next === "context-too-long") return fail(response, protocol, protocol.contextTooLong);
+    if (next === "context-too-long")
+      return fail(response, protocol, protocol.contextTooLong(TOO_LONG));
+    if (typeof next === "object" && "most" in next) {
+      return fail(response, protocol, protocol.contextTooLong(next));
+    }
     if (typeof next === "object" && "status" in next) return fail(response, protocol, next);
     if (isEmbedding) {
       const own = typeof next === "object" && "embeddings" in next ? next : undefined;
@@ -92,7 +104,10 @@ export async function startProviderServer(script: ProviderScript = []): Promise<
       return;
     }
     if (typeof next === "object" && "embeddings" in next) throw new Error("Nobody asked for them.");
-    return stream(response, protocol, typeof next === "string" ? { text: next } : next, call);
+    const answer = typeof next === "string" ? { text: next } : next;
+    if (body.stream === true || !protocol.whole) return stream(response, protocol, answer, call);
+    response.writeHead(200, { "content-type": "application/json" });
+    response.end(JSON.stringify(protocol.whole(complete(answer, call), memory)));
   }
 
   async function stream(

@@ -55,9 +55,11 @@ export interface Protocol {
   problemWith(body: Json, memory: ProtocolMemory): string | undefined;
   /** The events of an answer, in order. */
   events(answer: CompleteAnswer, memory: ProtocolMemory): readonly ServerEvent[];
+  /** The same answer as one JSON body, for a request that wants no stream. */
+  whole?(answer: CompleteAnswer, memory: ProtocolMemory): Json;
   errorBody(failure: Failure): Json;
   /** How this provider says that a request is too long for the model. */
-  readonly contextTooLong: Failure;
+  contextTooLong(size: { readonly tokens: number; readonly most: number }): Failure;
   /** A stream's error event. */
   errorEvent(error: NonNullable<Answer["streamError"]>): ServerEvent;
 }

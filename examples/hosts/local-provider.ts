@@ -1,0 +1,94 @@
+import {
+  type ProviderServer,
+  startProviderServer,
+} from "../../test/support/provider-server/provider-server.ts";
+import type { ProviderReply } from "../../test/support/provider-server/reply.ts";
+
+type Body = Readonly<Record<string, unknown>>;
+
+export interface LocalProviderOptions {
+  /** Tokens that the model takes. A longer request is refused in the provider's own words. */
+  readonly contextWindow?: number;
+  /** The tool that the model calls in this step of a run, from 0. Undefined: it answers with a text. */
+  readonly call?: (step: number) => { readonly name: string; readonly args: unknown } | undefined;
+  /** How it answers a request that asks for a summary: one that offers no tools. */
+  readonly summary?: (body: Body) => ProviderReply | Promise<ProviderReply>;
+}
+
+/** One request, as the provider would bill it. */
+export interface BilledRequest {
+  readonly kind: "step" | "summary" | "refused";
+  /** A token has four characters. */
+  readonly inputTokens: number;
+  /** Those that the provider still had in its cache: a beginning that it has seen before. */
+  readonly cachedTokens: number;
+  readonly body: Body;
+}
+
+export interface LocalProvider extends ProviderServer {
+  readonly billed: readonly BilledRequest[];
+}
+
+/**
+ * A model that runs on this machine, without a key: it calls a tool for a number of steps and then
+ * answers. It speaks OpenAI's chat completions and responses and Anthropic's messages, streamed or
+ * whole, counts tokens, knows a repeated beginning, and refuses what the real APIs refuse.
+ */
+export async function startLocalProvider(
+  options: LocalProviderOptions = {},
+): Promise<LocalProvider> {
+  const { contextWindow = Number.POSITIVE_INFINITY, call, summary = sampleOf } = options;
+  const billed: BilledRequest[] = [];
+  const seen = new Set<string>();
+  let step = 0;
+
+  const server = await startProviderServer(async ({ body }) => {
+    const { inputTokens, cachedTokens } = measured(body, seen);
+    const bill = (kind: BilledRequest["kind"]) =>
+      billed.push({ kind, inputTokens, cachedTokens, body });
+    if (inputTokens > contextWindow) {
+      bill("refused");
+      return { tokens: inputTokens, most: contextWindow };
+    }
+    const isStep = Array.isArray(body.tools) && body.tools.length > 0;
+    bill(isStep ? "step" : "summary");
+    const usage = { input: inputTokens, cacheRead: cachedTokens };
+    if (!isStep) return withUsage(await summary(body), usage);
+    const next = call?.(step);
+    const answer = next ? { toolCalls: [next] } : `Done after ${step} calls.`;
+    step = next ? step + 1 : 0;
+    return withUsage(answer, usage);
+  });
+  return { ...server, billed };
+}
+
+function withUsage(reply: ProviderReply, usage: { input: number; cacheRead: number }) {
+  const answer = typeof reply === "string" ? { text: reply } : reply;
+  return "status" in answer ? answer : { ...answer, usage };
+}
+
+/** How long a request is, and how much of its beginning came before. */
+function measured(body: Body, seen: Set<string>) {
+  const { system, instructions, tools, messages, input } = body;
+  const sent = [messages ?? input ?? []].flat();
+  let prefix = JSON.stringify([tools, system, instructions]);
+  let cached = 0;
+  for (const message of sent) {
+    prefix += JSON.stringify(message);
+    if (seen.has(prefix)) cached = prefix.length;
+    else seen.add(prefix);
+  }
+  return { inputTokens: Math.ceil(prefix.length / 4), cachedTokens: Math.floor(cached / 4) };
+}
+
+const SAMPLE_LINES = 24;
+const SAMPLE_CHARACTERS = 80;
+
+/** The beginnings of lines from all over the text: a poor summary, but one of this text. */
+function sampleOf({ messages, input }: Body): string {
+  const record = JSON.stringify(messages ?? input).replaceAll(/\\+n/g, "\n");
+  const lines = record.split("\n").filter((line) => /\w{3}.*\s/.test(line));
+  const stride = Math.max(1, Math.ceil(lines.length / SAMPLE_LINES));
+  const sample = lines.filter((_, index) => index % stride === 0);
+  return `So far:\n${sample.map((line) => `- ${line.slice(0, SAMPLE_CHARACTERS)}`).join("\n")}`;
+}

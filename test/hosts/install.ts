@@ -1,0 +1,32 @@
+import { execFileSync } from "node:child_process";
+import { cpSync, existsSync, readFileSync, rmSync, symlinkSync } from "node:fs";
+import { join } from "node:path";
+import { type BuildOptions, build } from "rolldown";
+import config from "../../rolldown.config.ts";
+
+// Prepares `npm run test:hosts`: the frameworks' own packages, as pinned in examples/hosts, and beside
+// them rkat as it is built now. Tests and examples then find both as a user's program does.
+
+const LAB = "examples/hosts";
+const MODULES = join(LAB, "node_modules");
+const LOCK = join(LAB, "package-lock.json");
+const INSTALLED_LOCK = join(MODULES, ".installed-lock.json");
+
+if (!isInstalled()) {
+  const args = ["ci", "--prefix", LAB, "--no-audit", "--no-fund", "--silent"];
+  execFileSync("npm", args, { stdio: "inherit" });
+  cpSync(LOCK, INSTALLED_LOCK);
+}
+if (!existsSync("test/hosts/node_modules")) {
+  symlinkSync(join("..", "..", MODULES), "test/hosts/node_modules", "junction");
+}
+const rkat = join(MODULES, "rkat");
+rmSync(rkat, { recursive: true, force: true });
+for (const part of ["bin", "package.json"]) cpSync(part, join(rkat, part), { recursive: true });
+const output = { ...config.output, dir: join(rkat, "dist") };
+await build({ ...config, output, logLevel: "silent" } as BuildOptions);
+
+function isInstalled(): boolean {
+  if (!existsSync(INSTALLED_LOCK)) return false;
+  return readFileSync(INSTALLED_LOCK, "utf8") === readFileSync(LOCK, "utf8");
+}
