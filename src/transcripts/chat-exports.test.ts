@@ -1,0 +1,259 @@
+import { expect, test } from "vitest";
+import { brief, readImport } from "../../test/support/read-import.ts";
+import { zipOf } from "../../test/support/zip-of.ts";
+import { chatgptFormat, claudeAiFormat } from "./chat-exports.ts";
+import { fileOfBytes } from "./found-file.ts";
+
+/** A ChatGPT node: `[id, parent, role, content, more of the message]`. */
+type Node = readonly [string, string | null, string?, (string | object)?, object?];
+
+function mapping(nodes: readonly Node[]) {
+  return Object.fromEntries(
+    nodes.map(([id, parent, role, content, more], index) => [
+      id,
+      {
+        id,
+        parent,
+        message: role
+          ? {
+              ...{
+                id: `m-${id}`,
+                author: { role, metadata: {} },
+                create_time: 1_770_000_000.5 + index,
+              },
+              content:
+                typeof content === "string" ? { content_type: "text", parts: [content] } : content,
+              ...{ status: "finished_successfully", weight: 1, recipient: "all", metadata: {} },
+              ...more,
+            }
+          : null,
+      },
+    ]),
+  );
+}
+
+const CHATGPT = {
+  ...{ id: "conv-1", conversation_id: "conv-1", title: "Trip to Rome" },
+  ...{ create_time: 1_770_000_000.25, update_time: 1_770_000_100, current_node: "g" },
+  default_model_slug: "gpt-5",
+  mapping: mapping([
+    ["root", null],
+    ["s", "root", "system", "", { weight: 0 }],
+    [
+      "c",
+      "s",
+      "user",
+      { content_type: "user_editable_context", user_profile: "Ada" },
+      { metadata: { is_visually_hidden_from_conversation: true } },
+    ],
+    [
+      "a",
+      "c",
+      "user",
+      {
+        content_type: "multimodal_text",
+        parts: [
+          { content_type: "image_asset_pointer", asset_pointer: "file-service://file-1" },
+          "Where is this?",
+        ],
+      },
+    ],
+    ["b-old", "a", "assistant", "Paris."],
+    ["u-old", "b-old", "user", "No."],
+    [
+      "b",
+      "a",
+      "assistant",
+      { content_type: "thoughts", thoughts: [{ summary: "Look", content: "A forum." }] },
+    ],
+    [
+      "d",
+      "b",
+      "assistant",
+      { content_type: "code", language: "python", text: "search('forum')" },
+      { recipient: "python" },
+    ],
+    [
+      "e",
+      "d",
+      "tool",
+      { content_type: "execution_output", text: "Rome" },
+      { author: { role: "tool", name: "python" } },
+    ],
+    ["f", "e", "assistant", "Rome."],
+    ["g", "f", "user", "Thanks", { create_time: null }],
+  ]),
+};
+
+const CLAUDE = {
+  ...{ uuid: "c-1", name: "Soup", summary: "", account: { uuid: "u" } },
+  ...{ created_at: "2026-03-01T10:00:00.000000Z", updated_at: "2026-03-01T10:05:00.000000Z" },
+  chat_messages: [
+    {
+      ...{
+        uuid: "1",
+        sender: "human",
+        text: "What is in it?",
+        created_at: "2026-03-01T10:00:00.000000+00:00",
+      },
+      content: [{ type: "text", text: "What is in it?" }],
+      attachments: [
+        { file_name: "soup.txt", file_type: "txt", file_size: 7, extracted_content: "Leeks." },
+      ],
+      files: [{ file_name: "soup.png" }],
+      parent_message_uuid: "00000000-0000-4000-8000-000000000000",
+    },
+    {
+      ...{ uuid: "2", sender: "assistant", text: "", parent_message_uuid: "1" },
+      content: [
+        { type: "thinking", thinking: "Read it." },
+        { type: "text", text: "I look." },
+        { type: "tool_use", name: "web_search", input: { query: "leeks" } },
+        {
+          type: "tool_result",
+          name: "web_search",
+          content: [{ type: "text", text: "green" }],
+          is_error: false,
+        },
+        { type: "text", text: "Leeks, green." },
+        { type: "hologram" },
+      ],
+    },
+    { uuid: "3", sender: "human", text: "Old question", content: [], parent_message_uuid: "2" },
+    { uuid: "4", sender: "human", text: "New question", content: [], parent_message_uuid: "2" },
+  ],
+};
+
+const jsonFile = (value: unknown, path = "conversations.json") =>
+  fileOfBytes(path, Buffer.from(JSON.stringify(value)));
+
+test("ChatGPT: the branch that the user saw is the conversation, and others are counted", async () => {
+  const { sessions, otherBranch, unknown, skipped } = await readImport(
+    chatgptFormat,
+    jsonFile([CHATGPT]),
+  );
+  expect([otherBranch, unknown, skipped]).toEqual([2, [], []]);
+  const [{ messages = [], ...session } = {}] = sessions;
+  expect(session).toEqual({
+    ...{ id: "chatgpt:conv-1", agent: "chatgpt", nativeId: "conv-1", title: "Trip to Rome" },
+    model: "gpt-5",
+    startedAt: "2026-02-02T02:40:00.250Z",
+    updatedAt: "2026-02-02T02:41:40.000Z",
+  });
+  expect(messages.map(brief)).toEqual([
+    "user: [image]\nWhere is this?",
+    "-reasoning: Look\nA forum.",
+    `call: python {"input":"search('forum')"}`,
+    "result: Rome",
+    "text: Rome.",
+    "user: Thanks",
+  ]);
+  const times = messages.map(({ origin }) => origin.time);
+  expect(times.at(-1)).toBe(times.at(-2));
+});
+
+test("ChatGPT: circles, lost parents and a lost current node do no harm", async () => {
+  const circle = mapping([
+    ["a", "b", "user", "A"],
+    ["b", "a", "assistant", "B"],
+  ]);
+  const lost = mapping([
+    ["x", "gone", "user", "X"],
+    ["y", "x", "assistant", "Y"],
+    ["z", "x", "assistant", "Z"],
+  ]);
+  const { sessions } = await readImport(
+    chatgptFormat,
+    jsonFile([
+      { id: "1", current_node: "b", mapping: circle },
+      { id: "2", current_node: "gone", mapping: lost },
+      { id: "3", mapping: {} },
+    ]),
+  );
+  expect(sessions.map(({ messages }) => messages.map(brief))).toEqual([
+    ["user: A", "text: B"],
+    ["user: X", "text: Z"],
+    [],
+  ]);
+});
+
+test("Claude.ai: attachments stay out of memory, and calls without ids find their results", async () => {
+  const { sessions, otherBranch, unknown } = await readImport(claudeAiFormat, jsonFile([CLAUDE]));
+  expect([otherBranch, unknown]).toEqual([1, ["content hologram"]]);
+  const [{ messages = [], ...session } = {}] = sessions;
+  expect(session).toMatchObject({ id: "claude-ai:c-1", agent: "claude-ai", title: "Soup" });
+  expect(messages.map(brief)).toEqual([
+    "-file: [file: soup.txt]\nLeeks.",
+    "user: What is in it?\n[file: soup.png]",
+    "-reasoning: Read it.",
+    "text: I look.",
+    'call: web_search {"query":"leeks"}',
+    "result: green",
+    "text: Leeks, green.",
+    "user: New question",
+  ]);
+  expect(messages[1]?.origin).toEqual({ author: "user", time: "2026-03-01T10:00:00.000Z" });
+});
+
+test("Claude.ai: without parents the messages are in order", async () => {
+  const chat_messages = CLAUDE.chat_messages.map(({ parent_message_uuid, ...message }) => message);
+  const { sessions, otherBranch } = await readImport(
+    claudeAiFormat,
+    jsonFile([{ ...CLAUDE, chat_messages }]),
+  );
+  expect(otherBranch).toBe(0);
+  expect(sessions[0]?.messages.map(brief).slice(-2)).toEqual([
+    "user: Old question",
+    "user: New question",
+  ]);
+});
+
+test("an archive is read, whichever of the two it is, and in all its parts", async () => {
+  const archive = zipOf({
+    "chat.html": "<html>",
+    "conversations-000.json": JSON.stringify([CHATGPT]),
+    "conversations-001.json": JSON.stringify([{ ...CHATGPT, id: "2", conversation_id: "2" }]),
+    "../conversations.json": JSON.stringify([CLAUDE]),
+  });
+  const { sessions, skipped } = await readImport(chatgptFormat, fileOfBytes("export.zip", archive));
+  expect(skipped).toEqual([]);
+  expect(sessions.map(({ id }) => id)).toEqual(["chatgpt:conv-1", "chatgpt:2", "claude-ai:c-1"]);
+});
+
+test("an archive without conversations, or a damaged one, is told", async () => {
+  const told = async (bytes: Buffer) =>
+    (await readImport(chatgptFormat, fileOfBytes("export.zip", bytes))).skipped;
+  expect(await told(zipOf({ "a.txt": "" }))).toEqual(["-: the archive has no conversations.json"]);
+  const bomb = zipOf({ "conversations.json": `[${" ".repeat(1000)}]` }, { size: 100 });
+  expect(await told(bomb)).toEqual(["-: it holds more than the 100 bytes that it may hold"]);
+  expect(await told(zipOf({ "conversations.json": "[]" }).subarray(0, 60))).toEqual([
+    "-: it is not a whole ZIP archive",
+  ]);
+});
+
+test("what is no conversation is told by its number, and a file that is cut off gives the whole ones", async () => {
+  const text = JSON.stringify([CLAUDE, 3, { id: "x" }, CHATGPT]);
+  const all = await readImport(chatgptFormat, fileOfBytes("conversations.json", Buffer.from(text)));
+  expect(all.skipped).toEqual([
+    "2: it is not a JSON object",
+    "3: it is not a conversation of ChatGPT or Claude.ai",
+  ]);
+  const cut = Buffer.from(text.slice(0, -20));
+  const some = await readImport(chatgptFormat, fileOfBytes("conversations.json", cut));
+  expect([some.sessions.length, some.unfinished]).toEqual([1, true]);
+});
+
+test("each export is recognised by what it is", () => {
+  const head = (text: string | Buffer) => ({
+    ...{ path: "a", first: undefined },
+    head: Buffer.from(text),
+  });
+  const chatgpt = head(JSON.stringify([CHATGPT]));
+  const claude = head(JSON.stringify([CLAUDE]));
+  const found = (file: typeof chatgpt) =>
+    [chatgptFormat, claudeAiFormat].map((format) => format.recognises(file));
+  expect(found(chatgpt)).toEqual([true, false]);
+  expect(found(claude)).toEqual([false, true]);
+  expect(found(head(zipOf({ a: "" })))).toEqual([true, false]);
+  expect(found(head('"mapping" of "chat_messages"'))).toEqual([false, false]);
+});

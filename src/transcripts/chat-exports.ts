@@ -1,0 +1,100 @@
+import { isObject } from "../core/fields.ts";
+import { type Chunks, lineProblem } from "../core/read-lines.ts";
+import { chatgptSession } from "./chatgpt-session.ts";
+import { claudeAiSession } from "./claude-ai-session.ts";
+import { bytesAt, type FoundFile } from "./found-file.ts";
+import type { FileHead, ImportedSession, ImportFormat, ImportNotes } from "./imported.ts";
+import { type Json, parsedJson } from "./json-fields.ts";
+import { readJsonValues } from "./json-values.ts";
+import { listZip, readZipEntry } from "./zip.ts";
+
+/**
+ * What ChatGPT and Claude.ai give when a user exports all data: a list of conversations, alone or in a ZIP archive.
+ * Both archives have it as `conversations.json`, large accounts of ChatGPT as `conversations-000.json` and so on.
+ */
+export const chatgptFormat: ImportFormat = {
+  ...exportsOf("chatgpt"),
+  recognises: (found) => isZip(found) || startsLike(found, '"mapping"'),
+};
+
+export const claudeAiFormat: ImportFormat = {
+  ...exportsOf("claude-ai"),
+  // Only a look inside tells the two archives apart, so the reader of ChatGPT's takes both.
+  recognises: (found) => startsLike(found, '"chat_messages"'),
+};
+
+function exportsOf(agent: ImportFormat["agent"]): Omit<ImportFormat, "recognises"> {
+  return {
+    agent,
+    // An export is where its user saved it.
+    places: () => [],
+    mayBe: (path) => CONVERSATIONS.test(path) || /\.zip$/i.test(path),
+    read: readExport,
+  };
+}
+
+const CONVERSATIONS = /(?:^|\/)conversations(?:-\d+)?\.json$/;
+const CONVERSATION_BYTES_MAX = 64 * 1024 * 1024;
+
+const ZIP_MARK = "PK\x03\x04";
+
+function isZip({ head }: Pick<FileHead, "head">): boolean {
+  return Buffer.from(head.subarray(0, ZIP_MARK.length)).toString("latin1") === ZIP_MARK;
+}
+
+function startsLike({ head }: FileHead, field: string): boolean {
+  const text = new TextDecoder().decode(head);
+  return /^\s*[[{]/.test(text) && text.includes(field);
+}
+
+async function* readExport(file: FoundFile, notes: ImportNotes): AsyncGenerator<ImportedSession> {
+  try {
+    if (!isZip({ head: await bytesAt(file, 0, ZIP_MARK.length) })) {
+      yield* conversationsIn(file.read(), file, notes);
+      return;
+    }
+    const entries = (await listZip(file)).filter(({ path }) => CONVERSATIONS.test(path));
+    if (entries.length === 0) {
+      notes.skip(file, undefined, "the archive has no conversations.json");
+    }
+    for (const entry of entries) yield* conversationsIn(readZipEntry(file, entry), file, notes);
+  } catch (error) {
+    // A damaged archive is told. A file that cannot be read at all is its caller's matter.
+    if (!(error instanceof Error) || "syscall" in error) throw error;
+    notes.skip(file, undefined, error.message);
+  }
+}
+
+/** The number of a conversation stands for its line. */
+async function* conversationsIn(
+  chunks: Chunks,
+  file: FoundFile,
+  notes: ImportNotes,
+): AsyncGenerator<ImportedSession> {
+  let unparsed: number | undefined;
+  for await (const value of readJsonValues(chunks, CONVERSATION_BYTES_MAX)) {
+    if (unparsed !== undefined) notes.skip(file, unparsed, "it is not JSON");
+    unparsed = undefined;
+    if (value.problem) {
+      notes.skip(file, value.number, `it ${lineProblem(value.problem, CONVERSATION_BYTES_MAX)}`);
+      continue;
+    }
+    const conversation = parsedJson(value.text);
+    if (conversation === undefined) unparsed = value.number;
+    else if (!isObject(conversation)) {
+      notes.skip(file, value.number, "it is not a JSON object");
+    } else {
+      const session = sessionOf(conversation, notes);
+      if (session) yield session;
+      else notes.skip(file, value.number, "it is not a conversation of ChatGPT or Claude.ai");
+    }
+  }
+  // Only the last one can be cut off.
+  if (unparsed !== undefined) notes.unfinished(file);
+}
+
+function sessionOf(conversation: Json, notes: ImportNotes): ImportedSession | undefined {
+  if (Array.isArray(conversation.chat_messages)) return claudeAiSession(conversation, notes);
+  if (isObject(conversation.mapping)) return chatgptSession(conversation, notes);
+  return undefined;
+}

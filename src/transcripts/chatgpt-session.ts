@@ -1,0 +1,203 @@
+import { given, isObject } from "../core/fields.ts";
+import type { Message } from "../core/message.ts";
+import { branchTo } from "./branch.ts";
+import type { ImportedMessage, ImportedSession, ImportNotes } from "./imported.ts";
+import { contentText, type Json, listOf, nameOf, objectOf, textOf, timeOf } from "./json-fields.ts";
+import { answerText, answerThinking, toolCall, toolResult } from "./one-block-messages.ts";
+
+/**
+ * A conversation of a ChatGPT export, the branch that the user saw last:
+ *
+ *     mapping: { node: { parent, message } }       current_node ► parent ► … ► root
+ *
+ * `children` is not used: it is missing or wrong in some exports.
+ */
+export function chatgptSession(
+  conversation: Json,
+  notes: ImportNotes,
+): ImportedSession | undefined {
+  const id = nameOf(conversation.conversation_id) ?? nameOf(conversation.id);
+  if (id === undefined) return undefined;
+  const nodes = new Map(Object.entries(objectOf(conversation.mapping)).filter(hasObject));
+  const leaf = leafOf(conversation, nodes);
+  const branch = leaf === undefined ? [] : branchTo(leaf, (node) => parentOf(nodes, node));
+  const shown = branch.map((node) => messageIn(nodes.get(node))).filter(isObject);
+  notes.otherBranch(countShown(nodes) - shown.length);
+  const model = nameOf(conversation.default_model_slug) ?? modelOf(shown);
+  return {
+    id: `chatgpt:${id}`,
+    agent: "chatgpt",
+    nativeId: id,
+    ...given({
+      title: nameOf(conversation.title),
+      model,
+      startedAt: timeOf(conversation.create_time),
+      updatedAt: timeOf(conversation.update_time),
+    }),
+    messages: messagesOf(id, shown, timeOf(conversation.create_time), notes),
+  };
+}
+
+type Nodes = ReadonlyMap<string, Json>;
+
+function hasObject(entry: [string, unknown]): entry is [string, Json] {
+  return isObject(entry[1]);
+}
+
+function parentOf(nodes: Nodes, node: string): string | undefined {
+  const parent = nameOf(nodes.get(node)?.parent);
+  return parent !== undefined && nodes.has(parent) ? parent : undefined;
+}
+
+/** Without a current node it is the newest one that has no other after it. */
+function leafOf({ current_node }: Json, nodes: Nodes): string | undefined {
+  const current = nameOf(current_node);
+  if (current !== undefined && nodes.has(current)) return current;
+  const parents = new Set([...nodes.values()].map(({ parent }) => parent));
+  let newest: { readonly id: string; readonly time: number } | undefined;
+  for (const [id, node] of nodes) {
+    if (parents.has(id)) continue;
+    const created = objectOf(node.message).create_time;
+    const time = typeof created === "number" ? created : 0;
+    if (!newest || time >= newest.time) newest = { id, time };
+  }
+  return newest?.id;
+}
+
+/** The message of a node, unless ChatGPT did not show it. */
+function messageIn(node: Json | undefined): Json | undefined {
+  const message = node?.message;
+  if (!isObject(message) || message.weight === 0) return undefined;
+  const { is_visually_hidden_from_conversation, is_user_system_message } = objectOf(
+    message.metadata,
+  );
+  return is_visually_hidden_from_conversation === true || is_user_system_message === true
+    ? undefined
+    : message;
+}
+
+function countShown(nodes: Nodes): number {
+  return [...nodes.values()].filter((node) => messageIn(node) !== undefined).length;
+}
+
+function modelOf(shown: readonly Json[]): string | undefined {
+  const models = shown.map(({ metadata }) => nameOf(objectOf(metadata).model_slug));
+  return models.findLast((model) => model !== undefined);
+}
+
+async function* messagesOf(
+  session: string,
+  shown: readonly Json[],
+  startedAt: string | undefined,
+  notes: ImportNotes,
+): AsyncGenerator<ImportedMessage> {
+  let time = startedAt;
+  /** Calls without a result yet, by the tool. */
+  let open: { readonly id: string; readonly tool: string }[] = [];
+  for (const [index, record] of shown.entries()) {
+    time = timeOf(record.create_time) ?? time;
+    const id = nameOf(record.id) ?? `${index}`;
+    const { role, name } = objectOf(record.author);
+    const text = textIn(record, notes);
+    const said = (message: Message, more: object = {}, part = ""): ImportedMessage => ({
+      sourceId: `chatgpt:${session}:${id}${part}`,
+      message,
+      origin: given({ time, author: role === "user" ? ("user" as const) : undefined }),
+      ...more,
+    });
+    if (text === undefined || text === "") continue;
+    switch (role) {
+      case "user":
+        open = [];
+        yield said({ role: "user", content: text });
+        break;
+      case "system":
+        yield said({ role: "system", content: text }, { memory: false });
+        break;
+      case "assistant": {
+        const tool = nameOf(record.recipient) ?? "all";
+        if (isThinking(record)) yield said(answerThinking(text), { memory: false });
+        else if (tool === "all") yield said(answerText(text));
+        else {
+          open.push({ id, tool });
+          yield said(toolCall(id, tool, argumentsIn(text)));
+        }
+        break;
+      }
+      case "tool": {
+        const tool = nameOf(name) ?? "tool";
+        const at = open.findIndex((call) => sameTool(call.tool, tool));
+        const [call] = at < 0 ? [] : open.splice(at, 1);
+        // ChatGPT hides some calls. A result needs one.
+        if (!call) yield said(toolCall(id, tool, {}), {}, ":call");
+        yield said(
+          toolResult(call?.id ?? id, text, objectOf(record.content).content_type === ERROR),
+        );
+        break;
+      }
+      default:
+        notes.unknown(`role ${textOf(role)}`);
+    }
+  }
+}
+
+const ERROR = "system_error";
+
+function isThinking({ content }: Json): boolean {
+  const type = objectOf(content).content_type;
+  return type === "thoughts" || type === "reasoning_recap";
+}
+
+/** `browser` answers a call of `browser.search`. */
+function sameTool(called: string, answered: string): boolean {
+  return called.split(".", 1)[0] === answered.split(".", 1)[0];
+}
+
+function argumentsIn(text: string): unknown {
+  return text.trimStart().startsWith("{") ? text : { input: text };
+}
+
+/** Nothing for what is no text of the conversation. */
+function textIn({ content, metadata }: Json, notes: ImportNotes): string | undefined {
+  const { content_type, ...fields } = objectOf(content);
+  switch (content_type) {
+    case "text":
+    case "multimodal_text":
+      return [contentText(fields.parts), ...attachmentNames(metadata)].filter(Boolean).join("\n");
+    case "code":
+    case "execution_output":
+      return textOf(fields.text);
+    case "thoughts":
+      return listOf(fields.thoughts)
+        .map((thought) => {
+          const { summary, content: whole } = objectOf(thought);
+          return [textOf(summary), textOf(whole)].filter(Boolean).join("\n");
+        })
+        .join("\n");
+    case "reasoning_recap":
+      return textOf(fields.content);
+    case "tether_quote":
+      return [fields.title, fields.url, fields.text].map(textOf).filter(Boolean).join("\n");
+    case "tether_browsing_display":
+      return [fields.summary, fields.result].map(textOf).filter(Boolean).join("\n");
+    case ERROR:
+      return [fields.name, fields.text].map(textOf).filter(Boolean).join(": ");
+    case "computer_output":
+      return "[screenshot]";
+    // What the user set for all conversations, and what ChatGPT remembered: not of this one.
+    case "user_editable_context":
+    case "model_editable_context":
+      return undefined;
+    default:
+      notes.unknown(`content ${textOf(content_type) || "?"}`);
+      return undefined;
+  }
+}
+
+function attachmentNames(metadata: unknown): readonly string[] {
+  return listOf(objectOf(metadata).attachments).flatMap((attachment) => {
+    const { name, mime_type } = objectOf(attachment);
+    const isImage = textOf(mime_type).startsWith("image/");
+    return nameOf(name) === undefined || isImage ? [] : [`[file: ${name}]`];
+  });
+}
