@@ -8,6 +8,7 @@ const DOORS = [
   "sqlite",
   "hnsw",
   "ai-sdk",
+  "claude",
   "openai-agents",
   "json-rpc",
   "rest",
