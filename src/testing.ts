@@ -1,3 +1,11 @@
+export {
+  type AdaptedLoop,
+  adapterLaws,
+  type LoopCall,
+  type LoopRecord,
+  type LoopScript,
+  type LoopTurn,
+} from "./testing/adapter-laws.ts";
 export { approvalStoreLaws } from "./testing/approval-store-laws.ts";
 export { compactorLaws } from "./testing/compactor-laws.ts";
 export { embedderLaws } from "./testing/embedder-laws.ts";
