@@ -4,7 +4,15 @@ import { given, isObject } from "../core/fields.ts";
 import { type Message, summaryMessage } from "../core/message.ts";
 import type { FoundFile } from "./found-file.ts";
 import type { ImportedMessage, ImportedSession, ImportFormat } from "./imported.ts";
-import { contentText, type Json, nameOf, objectOf, textOf, timeOf } from "./json-fields.ts";
+import {
+  contentText,
+  type Json,
+  nameOf,
+  objectOf,
+  textOf,
+  timeOf,
+  titleOf,
+} from "./json-fields.ts";
 import { answerText, answerThinking, toolCall, toolResult } from "./one-block-messages.ts";
 import { readRecords } from "./read-records.ts";
 
@@ -306,7 +314,7 @@ async function outlineOf(file: FoundFile): Promise<Outline | undefined> {
   let project: string | undefined;
   let updatedAt: string | undefined;
   const prompts = new Prompts();
-  for await (const { value, line } of readRecords(file, SILENT)) {
+  for await (const { value, line } of readRecords(file)) {
     const { type, payload, time } = opened(value);
     updatedAt = time ?? updatedAt;
     if (type === "session_meta") {
@@ -343,8 +351,6 @@ async function outlineOf(file: FoundFile): Promise<Outline | undefined> {
   };
 }
 
-const SILENT = { skip() {}, unknown() {}, otherBranch() {}, unfinished() {}, readOn() {} };
-
 function parentOf(
   head: Json,
 ): { readonly id: string; readonly relation: "fork" | "subagent" } | undefined {
@@ -366,7 +372,7 @@ async function copiedFrom(parent: string, child: FoundFile): Promise<Copied | un
   for (const file of child.others()) {
     if (file.path === child.path || idInName(file.path) !== parent) continue;
     const turns = new Set<string>();
-    for await (const { value } of readRecords(file, SILENT)) {
+    for await (const { value } of readRecords(file)) {
       const turn = nameOf(opened(value).payload.turn_id);
       if (turn !== undefined) turns.add(turn);
     }
@@ -448,13 +454,6 @@ class Prompts {
 /** Whether an item is the one that an event tells of. An item has images and files besides. */
 function says(item: string, event: string): boolean {
   return event.trim() === "" ? /^\[|^$/.test(item.trim()) : item.includes(event.trim());
-}
-
-const TITLE_MAX = 100;
-
-function titleOf(text: string): string | undefined {
-  const [line = ""] = text.trim().split("\n", 1);
-  return line === "" ? undefined : line.slice(0, TITLE_MAX);
 }
 
 /** Texts that Codex puts before or instead of a prompt. */

@@ -32,6 +32,14 @@ export function timeOf(value: unknown): string | undefined {
 /** As seconds this is in the year 5138, as milliseconds in 1973. */
 const SECONDS_MAX = 1e11;
 
+const TITLE_MAX = 100;
+
+/** The title of a session that has none: the first line of its first prompt. */
+export function titleOf(prompt: string): string | undefined {
+  const [line = ""] = prompt.trim().split("\n", 1);
+  return nameOf(line.slice(0, TITLE_MAX).toWellFormed());
+}
+
 /** The value of a JSON text; nothing when it is none. */
 export function parsedJson(text: string): unknown {
   try {

@@ -23,17 +23,17 @@ const LINE_BYTES_MAX = 64 * 1024 * 1024;
 
 /**
  * Reads a file of JSON Lines as a stream. A line that is no JSON object is told to `notes`, with its
- * number, and so is a last line that is still being written.
+ * number, and so is a last line that is still being written. A reader that goes through a file twice gives them once.
  */
 export async function* readRecords(
   file: FoundFile,
-  notes: ImportNotes,
+  notes?: ImportNotes,
   start: Start = { offset: 0, line: 1 },
 ): AsyncGenerator<FileRecord> {
   for await (const found of readByteLines(plainBytes(file, start.offset), LINE_BYTES_MAX)) {
     const line = start.line + found.number - 1;
     if (found.problem) {
-      notes.skip(file, line, `it ${lineProblem(found.problem, LINE_BYTES_MAX)}`);
+      notes?.skip(file, line, `it ${lineProblem(found.problem, LINE_BYTES_MAX)}`);
       continue;
     }
     const read = decoded(found);
@@ -42,8 +42,8 @@ export async function* readRecords(
     if (isObject(value)) {
       const offset = start.offset + found.offset;
       yield { value, line, offset, end: offset + found.bytes.length + Number(found.ended) };
-    } else if (found.ended) notes.skip(file, line, problemOf(read.problem, value));
-    else notes.unfinished(file);
+    } else if (found.ended) notes?.skip(file, line, problemOf(read.problem, value));
+    else notes?.unfinished(file);
   }
 }
 
