@@ -71,9 +71,7 @@ export const openProject: Engine = {
 
   async openMemory(workspace, access) {
     const stores = await openStores(workspace, access);
-    const operations = openMemoryOperations(
-      memoryOptions(workspace.config, actingFor(workspace, stores)),
-    );
+    const operations = openMemoryOperations(memoryOptions(workspace, actingFor(workspace, stores)));
     return { value: operations, close: () => stores.close() };
   },
 
@@ -230,16 +228,16 @@ function toolsNote(tools: readonly Tool[], which: string, config: Config): strin
 }
 
 async function createService(
-  { config, folder, dataFolder }: Workspace,
+  workspace: Workspace,
   stores: Stores,
   { compaction, ...options }: ServiceOptions,
 ): Promise<SessionService> {
+  const { config, dataFolder } = workspace;
   const { createSessionService } = await import("./index.ts");
   const keepsFiles = hasCapability(config, "session-store") && existsSync(dataFolder);
   return createSessionService({
     ...options,
-    ...memoryOptions(config, stores),
-    project: folder,
+    ...memoryOptions(workspace, stores),
     redact: config.get("privacy.redact"),
     keepDeletedDays: config.get("sessions.keep_deleted_days"),
     ...(hasCapability(config, "session-compaction") && compaction ? { compaction } : {}),
@@ -248,10 +246,11 @@ async function createService(
 }
 
 /** The options of a service that its memory depends on, with the capabilities that are on. */
-function memoryOptions(config: Config, stores: Stores): MemoryOptions {
+function memoryOptions({ config, folder }: Workspace, stores: Stores): MemoryOptions {
   const hasMemory = hasCapability(config, "memory-store");
   return {
     ...(hasCapability(config, "session-store") ? { stores } : {}),
+    project: folder,
     memory: hasMemory && stores.memory,
     knowledge: hasMemory &&
       config.get("knowledge.enabled") && { store: stores.knowledge, ...knowledgeSettings(config) },

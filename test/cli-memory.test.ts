@@ -487,3 +487,30 @@ test("`--dir` names another project, and nothing above it is used", async () => 
   expect(await project.json([...search, "--dir", "inner"])).toEqual([]);
   expect(await project.json(["--dir", ".", ...search])).toHaveLength(1);
 });
+
+test("results of another agent's session say where it was held and how to open it", async () => {
+  const project = await Project.open();
+  const source = { agent: "claude-code", native_id: "0191-ab", project: "/home/ada/app" };
+  const create = ["sessions", "create", "--model", "ollama/a", "--source"];
+  const created = await project.rkat([...create, JSON.stringify(source)]);
+  const id = created.stdout.trim();
+  const message = JSON.stringify({ role: "user", content: "The staging server is on port 8022." });
+  await project.rkat(["sessions", "append", id, "--messages=-"], message);
+  const search = ["memory", "search", "staging port", "--agent", "claude-code"];
+  const { stdout } = await project.rkat([...search, "--project", "/home/ada/../ada/app"]);
+  expect(stdout).toContain("→ claude-code in /home/ada/app\n");
+  expect(stdout).toContain("→ cd -- /home/ada/app && claude --resume 0191-ab\n");
+  const json = await project.rkat([...search, "--json"]);
+  expect(JSON.parse(json.stdout)[0].from).toEqual({
+    ...source,
+    open: "cd -- /home/ada/app && claude --resume 0191-ab",
+  });
+  const none = await project.rkat(["memory", "search", "staging port", "--agent", "codex"]);
+  expect(none.stderr).toContain("(only agent codex)");
+  const list = await project.rkat(["sessions", "list", "--agent", "claude-code"]);
+  expect(list.stdout).toContain("claude-code");
+  const shown = await project.rkat(["sessions", "show", id]);
+  expect(shown.stdout).toMatch(/open it with +cd -- \/home\/ada\/app && claude --resume 0191-ab\n/);
+  const bad = await project.rkat([...create, "{"]);
+  expect(bad.stderr).toContain("It must be JSON.");
+});

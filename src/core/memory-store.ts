@@ -1,4 +1,5 @@
 import type { EventStore } from "./event-store.ts";
+import type { SourceView } from "./session-source.ts";
 
 /**
  * Semantic memory: texts of past conversations, found by their words and meaning.
@@ -81,6 +82,8 @@ export interface MemoryFilter {
   /** ISO 8601, both included, in UTC without a zone. A day in `until` includes all of that day. With one of them, entries without a time are left out. */
   readonly since?: string;
   readonly until?: string;
+  /** Entries of these sessions only, or of all sessions except these. */
+  readonly sessions?: { readonly only: readonly string[] } | { readonly except: readonly string[] };
 }
 
 export interface MemoryQuery extends MemoryFilter {
@@ -104,6 +107,8 @@ export interface MemoryPage extends MemoryFilter {
 
 export interface MemoryHit extends MemoryEntry {
   readonly score: number;
+  /** Where its session came from, if another agent held it. A store does not know that: the service adds it. */
+  readonly from?: SourceView;
   /** The entries around it, in order, if the query asked for them. */
   readonly neighbours?: {
     readonly before: readonly MemoryEntry[];

@@ -248,6 +248,7 @@ const memoryFilters = {
   sessionId: sessionId.optional(),
   role: z.string().optional(),
   kind: z.enum(MEMORY_KINDS).optional(),
+  ...sourceFilters,
   ...timeFilters,
 };
 

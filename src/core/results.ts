@@ -203,6 +203,7 @@ export const memoryEntry = shape<MemoryEntry>()(memoryEntryFields);
 export const memoryHit = shape<MemoryHit>()({
   ...memoryEntryFields,
   score: z.number().min(0).max(1),
+  from: sourceView.optional(),
   neighbours: z.object({ before: z.array(memoryEntry), after: z.array(memoryEntry) }).optional(),
   explanation: z
     .object({

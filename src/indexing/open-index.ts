@@ -1,3 +1,4 @@
+import type { MemoryFilter } from "../core/memory-store.ts";
 import { passOnSummary } from "../search/bounds/word-summaries.ts";
 import type {
   DetailColumns,
@@ -56,7 +57,7 @@ export class OpenIndex implements PassageIndex {
   readonly vectors: KnownVectors;
   /** What the last `catchUp` brought for the search at hand. */
   #postings = new Map<string, Postings>();
-  #session: { readonly id: string; readonly number: number | undefined } | undefined;
+  #sessionNumbers: ReadonlyMap<string, number | undefined> = new Map();
 
   /** `cacheBytes` bounds the postings that stay in memory, and the rows of vectors. */
   constructor(cacheBytes?: number) {
@@ -86,12 +87,20 @@ export class OpenIndex implements PassageIndex {
     if (!news || !checked(news.head)) return undefined;
     this.#take(news);
     const { sessionId } = wanted;
-    this.#session = sessionId === undefined ? undefined : { id: sessionId, number: news.session };
+    this.#sessionNumbers = new Map(sessionId === undefined ? [] : [[sessionId, news.session]]);
     this.#postings = new Map(
       words.map((asked, at) => [asked.word, this.#unite(asked, news.words[at] ?? [])]),
     );
     this.vectors.take(wanted.embedder, news);
     return news.head;
+  }
+
+  /** Reads the numbers of more sessions, for the search at hand. */
+  *findSessions(which: NonNullable<MemoryFilter["sessions"]>): Asking<void> {
+    const ids = "only" in which ? which.only : which.except;
+    const rows = yield* ask("sessions", { ids });
+    const found = rows.map(({ id, number }) => [id, number] as const);
+    this.#sessionNumbers = new Map([...this.#sessionNumbers, ...found]);
   }
 
   /** Bytes of memory that it takes. */
@@ -135,7 +144,7 @@ export class OpenIndex implements PassageIndex {
   }
 
   sessionNumber(id: string): number | undefined {
-    return this.#session?.id === id ? this.#session.number : undefined;
+    return this.#sessionNumbers.get(id);
   }
 
   labelNumber(text: string): number | undefined {

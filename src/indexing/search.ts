@@ -47,6 +47,7 @@ function* search(
     embedder: embedded && "vectors" in embedded ? embedded.embedder : undefined,
   });
   if (!head) return [];
+  if (query.sessions) yield* index.findSessions(query.sessions);
   const { minScore } = query;
   const floor = minScore === undefined ? {} : { minScore: unreportedScore(minScore) };
   const finding = findByMeaning(index, { ...query, ...floor, texts }, embedded);

@@ -41,11 +41,17 @@ function slotTests(
   details: (slot: number) => DetailColumns,
 ): readonly ((slot: number) => boolean)[] {
   const { columns } = index;
-  const { sessionId, role, kind } = filter;
+  const { sessionId, sessions, role, kind } = filter;
   const tests: ((slot: number) => boolean)[] = [];
   if (sessionId !== undefined) {
     const number = index.sessionNumber(sessionId);
     tests.push((slot) => columns.session[slot] === number);
+  }
+  if (sessions !== undefined) {
+    const isOnly = "only" in sessions;
+    const ids = isOnly ? sessions.only : sessions.except;
+    const numbers = new Set(ids.map((id) => index.sessionNumber(id)));
+    tests.push((slot) => numbers.has(columns.session[slot]) === isOnly);
   }
   if (role !== undefined) {
     const number = index.labelNumber(role);

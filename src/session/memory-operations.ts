@@ -1,6 +1,8 @@
 import { SessionError } from "../core/errors.ts";
+import { given } from "../core/fields.ts";
 import type { MemoryHit, MemoryStore } from "../core/memory-store.ts";
 import type { MemoryOperations } from "../core/session-service.ts";
+import { type SourceConditions, sourceFilter, sourceView } from "../core/session-source.ts";
 import { warn } from "../core/warn.ts";
 import { withinTokens } from "../core/within-tokens.ts";
 import { isMemoryBehind } from "../projections/memory-behind.ts";
@@ -23,6 +25,7 @@ export type MemoryOptions = Pick<
   | "knowledge"
   | "searchableMemory"
   | "memoryResults"
+  | "project"
   | "onBackgroundError"
 >;
 
@@ -47,10 +50,32 @@ export function memoryOperations(
     return store;
   }
 
+  const sessions = options.stores?.sessions;
+
+  /** The request as a store takes it, which knows sessions by their ids only. */
+  async function ofStore<Request extends SourceConditions>(request: Request) {
+    const { agent, project, branch, ...rest } = request;
+    const source = sourceFilter(given({ agent, project, branch }), options.project);
+    if (!source) return rest;
+    const ids = (await sessions?.withSource(source, !source.own)) ?? [];
+    return { ...rest, sessions: source.own ? { except: ids } : { only: ids } };
+  }
+
+  async function withSources(hits: readonly MemoryHit[]): Promise<readonly MemoryHit[]> {
+    const ids = new Set(hits.map(({ sessionId }) => sessionId));
+    const found = await sessions?.sources([...ids]);
+    if (!found || found.size === 0) return hits;
+    return hits.map((hit) => {
+      const source = found.get(hit.sessionId);
+      return source ? { ...hit, from: sourceView(source, hit.sessionId, undefined) } : hit;
+    });
+  }
+
   return {
-    async search({ maxTokens, ...query }) {
+    async search({ maxTokens, ...request }) {
       const memory = requireSearchableMemory(options);
       await projectedIfPossible();
+      const query = await ofStore(request);
       const { limit = options.memoryResults ?? SEARCH_LIMIT_DEFAULT } = query;
       const hits = await searchFor(limit, withoutCopies, (wider) =>
         memory.search({ ...query, limit: wider }),
@@ -60,10 +85,13 @@ export function memoryOperations(
       if (learned.length > 0) {
         await knowledge?.markUsed(learned, new Date().toISOString()).catch(onBackgroundError);
       }
-      return maxTokens === undefined ? hits : withinTokens(hits, maxTokens);
+      const kept = maxTokens === undefined ? hits : withinTokens(hits, maxTokens);
+      return await withSources(kept);
     },
-    async list(page) {
-      const entries = await (await upToDate()).list({ limit: LIST_LIMIT_DEFAULT, ...page });
+    async list(request) {
+      const memory = await upToDate();
+      const page = await ofStore(request);
+      const entries = await memory.list({ limit: LIST_LIMIT_DEFAULT, ...page });
       // What is listed can leave the project, and an older version may have stored credentials.
       const { redactEntries } = await import("../secrets/redact-secrets.ts");
       return redactEntries(entries);

@@ -282,6 +282,18 @@ export const memoryStoreLaws: readonly Law<MemoryStore>[] = inWords([
       assert.equal(await found({ since: "2025-01-11", until: "2025-01-31T00:00:00Z" }), "b");
       assert.equal(await found({ sessionId: "r", role: "user", kind: "message" }), "d");
       assert.equal(await found({ sessionId: "s", kind: "rule" }), "");
+      assert.equal(await found({ sessions: { only: ["s", "nowhere"] } }), "ab");
+      assert.equal(await found({ sessions: { only: [] } }), "");
+      assert.equal(await found({ sessions: { except: ["s", "nowhere"] } }), "cd");
+      assert.equal(await found({ sessions: { except: [] } }), "abcd");
+      assert.equal(await found({ sessions: { only: ["r", "s"] }, sessionId: "r" }), "cd");
+      assert.equal(await found({ sessions: { except: ["r"] }, role: "user" }), "a");
+      const ofR = { sessions: { only: ["r"] } };
+      assert.deepEqual(await ids(store, { query: "apple three", ...ofR, limit: 1 }), ["c"]);
+      // The text of an entry that is left out.
+      assert.ok(!(await ids(store, { query: "apple one", ...ofR, minScore: 0 })).includes("a"));
+      const listed = await store.list({ limit: 10, sessions: { except: ["r"] } });
+      assert.deepEqual(listed.map(({ id }) => id).sort(), ["a", "b"]);
     },
   },
   {

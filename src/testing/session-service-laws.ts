@@ -232,6 +232,49 @@ export const sessionServiceLaws: readonly Law<OpenService>[] = inWords([
     },
   },
   {
+    name: "memory is searched and listed by where sessions came from, and results say it",
+    async holds(open) {
+      const service = await (await open())({ capabilities: EVERYTHING });
+      const sources = [
+        { agent: "codex", nativeId: "c 1", project: "/a", branch: "main", title: "Foxes" },
+        { agent: "claude-code", nativeId: "c2", project: "/a" },
+        { agent: "claude-code", nativeId: "c3", project: "/b" },
+      ];
+      const said = ["den", "burrow", "earth"];
+      for (const [index, source] of sources.entries()) {
+        const { sessionId } = await service.createSession({ source });
+        const content = `The vixen sleeps in the ${said[index]}.`;
+        await service.appendMessages({ sessionId, messages: [{ role: "user", content }] });
+      }
+      const own = await service.createSession({});
+      const content = "The vixen sleeps in the sun.";
+      await service.appendMessages({ ...own, messages: [{ role: "user", content }] });
+      await service.addMemory({ content: "The vixen sleeps in the note." });
+
+      const last = (text: string) => /(\w+)\.$/.exec(text)?.[1] ?? text;
+      const found = async (
+        filter: Omit<Parameters<SessionService["searchMemory"]>[0], "query">,
+      ) => {
+        const hits = await service.searchMemory({ query: "vixen sleeps", minScore: 0, ...filter });
+        const listed = await service.listMemory(filter);
+        const texts = hits.map((hit) => last(hit.content)).sort();
+        assert.deepEqual(listed.map((entry) => last(entry.content)).sort(), texts);
+        return texts;
+      };
+      assert.deepEqual(await found({}), ["burrow", "den", "earth", "note", "sun"]);
+      assert.deepEqual(await found({ agent: "claude-code" }), ["burrow", "earth"]);
+      assert.deepEqual(await found({ project: "/a" }), ["burrow", "den"]);
+      assert.deepEqual(await found({ agent: "codex", project: "/a", branch: "main" }), ["den"]);
+      assert.deepEqual(await found({ agent: "codex", project: "/b" }), []);
+      // What rkat itself held, and what was added by hand.
+      assert.deepEqual(await found({ agent: "rkat" }), ["note", "sun"]);
+      const [den] = await service.searchMemory({ query: "vixen den", limit: 1 });
+      assert.deepEqual(den?.from, { ...sources[0], open: "codex resume 'c 1'" });
+      const [sun] = await service.searchMemory({ query: "vixen sun", limit: 1 });
+      assert.equal(sun?.from, undefined);
+    },
+  },
+  {
     name: "a session that begins with the summary of another keeps it after everything was closed, until it is compacted",
     durable: true,
     async holds(open) {

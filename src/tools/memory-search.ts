@@ -61,5 +61,7 @@ function specifiedResult(hit: MemoryHit) {
     session_id: hit.sessionId,
     turn: hit.turn,
     said_by: saidBy(hit),
+    // Another agent's session: it may be of another project.
+    ...(hit.from ? { agent: hit.from.agent } : {}),
   };
 }

@@ -36,6 +36,7 @@ export const sessionCommands = {
   },
 
   listSnapshots(db: Connection, namespace: string, query: SessionQuery): readonly string[] {
+    const { source } = query;
     return db
       .all<{ snapshot: string }>(
         `SELECT snapshot FROM snapshot
@@ -44,7 +45,7 @@ export const sessionCommands = {
              SELECT 1 FROM json_each(?4) AS wanted WHERE NOT EXISTS (
                SELECT 1 FROM json_each(labels) AS label
                WHERE label.key = wanted.key AND label.value = wanted.value))
-           AND (?7 IS NULL OR session_id IN (SELECT value FROM json_each(?7)) OR (?8 AND agent IS NULL))
+           AND (?7 IS NULL OR (session_id IN (SELECT value FROM json_each(?7))) = ?8)
          ORDER BY updated_at_ms DESC, session_id DESC LIMIT ?5 OFFSET ?6`,
         namespace,
         query.includeArchived ? 1 : 0,
@@ -52,8 +53,8 @@ export const sessionCommands = {
         JSON.stringify(query.labels ?? {}),
         query.limit ?? -1,
         query.offset ?? 0,
-        query.source ? JSON.stringify(idsWithSource(db, namespace, query.source, true)) : null,
-        query.source?.own ? 1 : 0,
+        source ? JSON.stringify(idsWithSource(db, namespace, source, !source.own)) : null,
+        source?.own ? 0 : 1,
       )
       .map(({ snapshot }) => snapshot);
   },

@@ -1,7 +1,10 @@
+import { resolve } from "node:path";
 import { type Command, InvalidArgumentError, Option } from "commander";
 import type { SettingKind } from "../../../config/setting-kind.ts";
 import { given } from "../../../core/fields.ts";
 import { MEMORY_KINDS, type MemoryFilter, type MemoryKind } from "../../../core/memory-store.ts";
+import type { SourceConditions } from "../../../core/session-source.ts";
+import type { Terminal } from "../terminal/terminal.ts";
 
 /** How a command line names a session. */
 export const SESSION_ARGUMENT =
@@ -51,11 +54,37 @@ export interface FilterFlags {
   readonly kind?: MemoryKind;
   readonly since?: string;
   readonly until?: string;
+  readonly agent?: string;
+  readonly project?: string;
+  readonly branch?: string;
+}
+
+/** The conditions of flags on entries of memory. */
+export type Filters = Omit<MemoryFilter, "sessions"> & SourceConditions;
+
+/** The flags that select by where a session came from. */
+export function addSourceFlags(command: Command): Command {
+  return command
+    .option("--agent <name>", "only sessions of this agent: rkat, claude-code, codex …")
+    .option("--project <folder>", "only sessions of this project's folder")
+    .option("--branch <name>", "only sessions of this git branch");
+}
+
+/** A project is named by its whole path. */
+export function sourceOf(
+  { agent, project, branch }: SourceConditions,
+  { cwd }: Pick<Terminal, "cwd">,
+): SourceConditions {
+  return given({
+    agent,
+    branch,
+    project: project === undefined ? undefined : resolve(cwd, project),
+  });
 }
 
 /** The flags that select entries of memory. */
 export function addFilterFlags(command: Command): Command {
-  return command
+  return addSourceFlags(command)
     .option("--session <session>", `only this session: ${SESSION_ARGUMENT}`)
     .option("--role <role>", "only this role: user, assistant …")
     .addOption(new Option("--kind <kind>", "only entries of this kind").choices(MEMORY_KINDS))
@@ -69,9 +98,15 @@ export function addFilterFlags(command: Command): Command {
  *
  * @throws SessionError `INVALID_PARAMS`
  */
-export async function filtersOf(flags: FilterFlags): Promise<MemoryFilter> {
+export async function filtersOf(
+  flags: FilterFlags,
+  terminal: Pick<Terminal, "cwd">,
+): Promise<Filters> {
   const { session, role, kind, since, until } = flags;
-  const filters = given({ sessionId: session, role, kind, since, until });
+  const filters = {
+    ...given({ sessionId: session, role, kind, since, until }),
+    ...sourceOf(flags, terminal),
+  };
   if (Object.keys(filters).length === 0) return filters;
   const { parseRequest, listMemory } = await import("../../../core/requests.ts");
   parseRequest(listMemory, filters);

@@ -1,11 +1,12 @@
 import { snakeCase } from "../../../core/fields.ts";
 import type {
   MemoryEntry,
-  MemoryFilter,
   MemoryHit,
   MemoryStats,
   ScoreExplanation,
 } from "../../../core/memory-store.ts";
+import type { Given, SearchMemory } from "../../../core/requests.ts";
+import type { SourceView } from "../../../core/session-source.ts";
 import { plural, thousands } from "./amounts.ts";
 import { oneLine, printable } from "./printable.ts";
 import type { Style } from "./style.ts";
@@ -56,16 +57,17 @@ export function renderMemoryStats(stats: MemoryStats, style: Style): string {
 /** For a search without results: what was searched, and what to try next. */
 export function renderNothingFound(
   { entries, sessions, vectors }: MemoryStats,
-  asked: MemoryFilter & { readonly minScore?: number | undefined },
+  asked: Omit<Given<SearchMemory>, "query">,
   style: Style,
 ): string {
   if (entries === 0) {
     const hint = "What sessions say comes into it by itself, and `rkat memory add` adds to it.";
     return `Memory is empty.\n${style.dim("hint:")} ${hint} \`rkat history search\` searches complete logs.\n`;
   }
-  const { sessionId, role, kind, since, until, minScore } = asked;
-  const filters = Object.entries({ session: sessionId, role, kind, since, until }).flatMap(
-    ([name, value]) => (value === undefined ? [] : [`${name} ${value}`]),
+  const { sessionId, minScore, role, kind, agent, project, branch, since, until } = asked;
+  const conditions = { session: sessionId, role, kind, agent, project, branch, since, until };
+  const filters = Object.entries(conditions).flatMap(([name, value]) =>
+    value === undefined ? [] : [`${name} ${value}`],
   );
   const only = filters.length === 0 ? "" : ` (only ${oneLine(filters.join(", "), 200)})`;
   const ways = [
@@ -98,7 +100,7 @@ export function renderPassage(
 }
 
 function renderHit(hit: MemoryHit, style: Style, columns: number): string {
-  const { content, score, neighbours, explanation } = hit;
+  const { content, score, neighbours, explanation, from } = hit;
   const around = (entries: readonly MemoryEntry[] = []) =>
     entries.map((entry) => `  ${style.dim(`⋮ ${neighbourLine(entry, columns - 5)}`)}\n`).join("");
   const [place = "", ...text] = renderPassage({ place: placeOf(hit), content }, style).split(
@@ -109,8 +111,24 @@ function renderHit(hit: MemoryHit, style: Style, columns: number): string {
     around(neighbours?.before),
     ...text,
     around(neighbours?.after),
+    from ? renderFrom(from, style) : "",
     explanation ? renderExplanation(explanation, style) : "",
   ].join("");
+}
+
+/** Which agent held the session, and how to open it there. */
+function renderFrom(source: SourceView, style: Style): string {
+  const { agent, title, project, branch, open } = source;
+  const place = [
+    agent,
+    title && `"${title}"`,
+    project && `in ${project}`,
+    branch && `on ${branch}`,
+  ];
+  const lines = [place.filter(Boolean).join(" "), ...(open === undefined ? [] : [open])];
+  return lines
+    .map((line) => `  ${style.dim(`→ ${printable(line).replaceAll("\n", " ")}`)}\n`)
+    .join("");
 }
 
 /** How a score came about, as a table under its result. The largest part comes first. */

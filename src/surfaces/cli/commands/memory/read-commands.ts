@@ -3,7 +3,7 @@ import { resolve } from "node:path";
 import type { Command } from "commander";
 import { errorText, SessionError } from "../../../../core/errors.ts";
 import { given } from "../../../../core/fields.ts";
-import type { MemoryEntry, MemoryFilter } from "../../../../core/memory-store.ts";
+import type { MemoryEntry } from "../../../../core/memory-store.ts";
 import type { MemoryOperations } from "../../../../core/session-service.ts";
 import type { CliContext } from "../../cli-context.ts";
 import { plural, thousands } from "../../render/amounts.ts";
@@ -11,7 +11,13 @@ import { memoryJson, renderMemoryEntries, renderMemoryStats } from "../../render
 import { styleFor } from "../../render/style.ts";
 import { printJson } from "../../terminal/print.ts";
 import { ProgressLine } from "../../terminal/progress-line.ts";
-import { addFilterFlags, countFlag, type FilterFlags, SESSION_ARGUMENT } from "../flags.ts";
+import {
+  addFilterFlags,
+  countFlag,
+  type FilterFlags,
+  type Filters,
+  SESSION_ARGUMENT,
+} from "../flags.ts";
 import { withFilteredMemory } from "./with-filtered-memory.ts";
 
 interface ListFlags extends FilterFlags {
@@ -96,7 +102,7 @@ export function exportCommand(memory: Command, context: CliContext): void {
 const PAGE = 200;
 
 /** The lines of one page at a time. */
-async function* linesOf(memory: MemoryOperations, filters: MemoryFilter): AsyncIterable<string> {
+async function* linesOf(memory: MemoryOperations, filters: Filters): AsyncIterable<string> {
   for (let last: MemoryEntry | undefined; ; ) {
     const after = given({ after: last?.id });
     const page = await memory.list({ ...filters, limit: PAGE, ...after });

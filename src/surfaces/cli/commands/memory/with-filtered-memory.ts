@@ -1,8 +1,7 @@
 import type { Command } from "commander";
-import type { MemoryFilter } from "../../../../core/memory-store.ts";
 import type { MemoryOperations } from "../../../../core/session-service.ts";
 import type { CliContext } from "../../cli-context.ts";
-import { type FilterFlags, filtersOf } from "../flags.ts";
+import { type FilterFlags, type Filters, filtersOf } from "../flags.ts";
 import { withMemory, withService } from "../with-service.ts";
 
 const FULL_ID = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/;
@@ -15,9 +14,9 @@ export async function withFilteredMemory(
   context: CliContext,
   command: Command,
   flags: FilterFlags,
-  work: (memory: MemoryOperations, filters: MemoryFilter) => Promise<void>,
+  work: (memory: MemoryOperations, filters: Filters) => Promise<void>,
 ): Promise<void> {
-  const filters = await filtersOf(flags);
+  const filters = await filtersOf(flags, context.terminal);
   await withMemory(context, command, async (memory) => {
     const { sessionId: name } = filters;
     if (name === undefined || FULL_ID.test(name)) return await work(memory, filters);

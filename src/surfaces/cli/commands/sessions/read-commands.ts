@@ -1,9 +1,9 @@
-import { resolve } from "node:path";
 import type { Command } from "commander";
 import { isTransient } from "../../../../core/event.ts";
 import { given } from "../../../../core/fields.ts";
 import { contextView, sessionSummary, sessionView } from "../../../../core/results.ts";
 import type { SessionService } from "../../../../core/session-service.ts";
+import type { SourceConditions } from "../../../../core/session-source.ts";
 import { toWire } from "../../../../core/wire.ts";
 import type { CliContext } from "../../cli-context.ts";
 import { renderContext } from "../../render/render-context.ts";
@@ -11,18 +11,15 @@ import { renderSession, renderSessionList } from "../../render/render-sessions.t
 import { styleFor } from "../../render/style.ts";
 import { printJson } from "../../terminal/print.ts";
 import { findSession, sessionCommand, withSession } from "../find-session.ts";
-import { countFlag, labelFlag } from "../flags.ts";
+import { addSourceFlags, countFlag, labelFlag, sourceOf } from "../flags.ts";
 import { toolsOf } from "../on-approval.ts";
 import { useOpened, withService, workspaceOf } from "../with-service.ts";
 
 const LIMIT_DEFAULT = 20;
 
-interface ListFlags {
+interface ListFlags extends SourceConditions {
   readonly limit: number;
   readonly label?: Readonly<Record<string, string>>;
-  readonly agent?: string;
-  readonly project?: string;
-  readonly branch?: string;
   readonly all?: true;
   readonly deleted?: true;
   readonly json?: true;
@@ -31,22 +28,19 @@ interface ListFlags {
 /** `rkat sessions list`. */
 export function listCommand(sessions: Command, context: CliContext): void {
   const { terminal } = context;
-  const list = sessions
-    .command("list")
+  const list = addSourceFlags(sessions.command("list"))
     .description("the sessions of this project, last used first")
     .option("-n, --limit <n>", "limit of sessions", countFlag(1000), LIMIT_DEFAULT)
     .option("-l, --label <name=value>", "only with this label (repeatable)", labelFlag)
-    .option("--agent <name>", "only sessions of this agent: rkat, claude-code, codex …")
-    .option("--project <folder>", "only sessions of this project's folder")
-    .option("--branch <name>", "only sessions of this git branch")
     .option("-a, --all", "include archived sessions")
     .option("--deleted", "only deleted sessions that you can restore")
     .option("--json", "for scripts")
-    .action(({ limit, label, all, deleted, agent, branch, json, ...flags }: ListFlags) =>
+    .action(({ limit, label, all, deleted, json, ...flags }: ListFlags) =>
       withService(context, list, async (service) => {
-        const project = flags.project && resolve(terminal.cwd, flags.project);
-        const source = { agent, project, branch };
-        const filters = given({ labels: label, includeArchived: all, deleted, ...source });
+        const filters = {
+          ...given({ labels: label, includeArchived: all, deleted }),
+          ...sourceOf(flags, terminal),
+        };
         const found = await service.list({ limit, ...filters });
         if (json) {
           const wire = found.map((session) => toWire(sessionSummary, session));
