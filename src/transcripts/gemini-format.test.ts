@@ -1,0 +1,114 @@
+import { expect, test } from "vitest";
+import { brief, linesFile, readImport } from "../../test/support/read-import.ts";
+import { fileOfBytes } from "./found-file.ts";
+import { geminiFormat } from "./gemini-format.ts";
+
+const PATH = "tmp/4f1c/chats/session-2026-05-01T10-00-9d2a77b1.jsonl";
+const HEAD = {
+  ...{ sessionId: "9d2a77b1-0000-4000-8000-000000000000", projectHash: "4f1c" },
+  ...{ startTime: "2026-05-01T10:00:00.000Z", lastUpdated: "2026-05-01T10:09:00.000Z" },
+  ...{ kind: "main", directories: ["/home/ada/shop"] },
+};
+const at = "2026-05-01T10:01:00.000Z";
+const user = (id: string, content: unknown, more: object = {}) => ({
+  ...{ id, timestamp: at, type: "user", content },
+  ...more,
+});
+const answer = (id: string, content: unknown, more: object = {}) => ({
+  ...{ id, timestamp: at, type: "gemini", content, model: "gemini-3-pro" },
+  ...more,
+});
+const CALL = {
+  ...{ id: "c1", name: "read_file", args: { path: "a" }, status: "success", timestamp: at },
+  result: [
+    { functionResponse: { id: "c1", name: "read_file", response: { output: "text of a" } } },
+  ],
+};
+
+const read = (values: readonly unknown[], path = PATH) =>
+  readImport(geminiFormat, linesFile(path, values));
+const texts = async (values: readonly unknown[]) =>
+  (await read(values)).sessions[0]?.messages.map(brief);
+
+test("thoughts, calls and results are parts of an answer", async () => {
+  const { sessions, unknown } = await read([
+    HEAD,
+    user("u1", [
+      { text: "Read @a" },
+      { text: "\n--- Content from referenced files ---" },
+      { text: "text of a" },
+    ]),
+    answer("g1", "I read it.", {
+      thoughts: [{ subject: "Plan", description: "Read a.", timestamp: at }],
+      toolCalls: [
+        CALL,
+        { ...CALL, id: "c2", status: "error", result: null, resultDisplay: "no file" },
+      ],
+    }),
+    { id: "i1", timestamp: at, type: "info", content: "A new version is there." },
+    user("u2", "long", { displayContent: "short" }),
+    { id: "x", timestamp: at, type: "dream", content: "" },
+    { $set: { summary: "Reading a", lastUpdated: "2026-05-01T10:10:00.000Z" } },
+  ]);
+  expect(unknown).toEqual(["dream"]);
+  const [{ messages = [], ...session } = {}] = sessions;
+  expect(session).toEqual({
+    ...{ id: `gemini:${HEAD.sessionId}`, agent: "gemini", nativeId: HEAD.sessionId },
+    ...{ title: "Reading a", project: "/home/ada/shop", startedAt: HEAD.startTime },
+    updatedAt: "2026-05-01T10:10:00.000Z",
+  });
+  expect(messages.map(brief)).toEqual([
+    "user: Read @a",
+    "-reasoning: Plan: Read a.",
+    "text: I read it.",
+    'call: read_file {"path":"a"}',
+    'call: read_file {"path":"a"}',
+    "result: text of a",
+    "failed: no file",
+    "user: short",
+  ]);
+});
+
+test("a rewind takes back a message and all after it, and they are counted", async () => {
+  const talk = [HEAD, user("u1", "A"), answer("g1", "B"), user("u2", "C"), answer("g2", "D")];
+  const back = await read([...talk, { $rewindTo: "u2" }, user("u3", "E")]);
+  expect(back.sessions[0]?.messages.map(brief)).toEqual(["user: A", "text: B", "user: E"]);
+  expect(back.otherBranch).toBe(2);
+  expect(await texts([...talk, { $rewindTo: "gone" }, user("u3", "E")])).toEqual(["user: E"]);
+});
+
+test("the same id again replaces a message in its place", async () => {
+  const changed = [
+    HEAD,
+    user("u1", "A"),
+    answer("g1", "old"),
+    user("u2", "C"),
+    answer("g1", "new"),
+  ];
+  expect(await texts(changed)).toEqual(["user: A", "text: new", "user: C"]);
+});
+
+test("a checkpoint replaces all messages", async () => {
+  const messages = [user("u1", "A, shorter"), answer("g9", "B")];
+  const talk = [HEAD, user("u1", "A"), user("u2", "C"), { $set: { messages } }, user("u3", "D")];
+  expect(await texts(talk)).toEqual(["user: A, shorter", "text: B", "user: D"]);
+});
+
+test("a session before 2026 is one JSON object", async () => {
+  const whole = { ...HEAD, messages: [user("u1", "A"), answer("g1", "B")] };
+  const text = JSON.stringify(whole, null, 2);
+  const file = (json: string) => fileOfBytes(PATH.replace(/l$/, ""), Buffer.from(json));
+  const { sessions } = await readImport(geminiFormat, file(text));
+  expect(sessions[0]).toMatchObject({ id: `gemini:${HEAD.sessionId}`, title: "A" });
+  expect(sessions[0]?.messages.map(brief)).toEqual(["user: A", "text: B"]);
+  expect((await readImport(geminiFormat, file(text.slice(0, -5)))).unfinished).toBe(true);
+  expect((await readImport(geminiFormat, file("[]"))).sessions).toEqual([]);
+  const head = { path: "a", first: undefined, head: Buffer.from(text) };
+  expect(geminiFormat.recognises(head)).toBe(true);
+  expect(geminiFormat.recognises({ ...head, first: HEAD })).toBe(true);
+});
+
+test("a subagent's session is linked by its folder", async () => {
+  const { sessions } = await read([{ ...HEAD, kind: "subagent" }], "tmp/4f1c/chats/s-1/s-2.jsonl");
+  expect(sessions[0]?.parent).toEqual({ id: "gemini:s-1", relation: "subagent" });
+});

@@ -1,0 +1,287 @@
+import { join } from "node:path";
+import { given, isObject } from "../core/fields.ts";
+import type { FoundFile } from "./found-file.ts";
+import type { ImportedMessage, ImportedSession, ImportFormat, ImportNotes } from "./imported.ts";
+import {
+  contentText,
+  type Json,
+  listOf,
+  nameOf,
+  objectOf,
+  parsedJson,
+  textOf,
+  timeOf,
+  titleOf,
+} from "./json-fields.ts";
+import { readJsonValues } from "./json-values.ts";
+import { answerText, answerThinking, toolCall, toolResult } from "./one-block-messages.ts";
+import { readRecords } from "./read-records.ts";
+
+/**
+ * The sessions of Gemini CLI. Its records change what came before them:
+ *
+ *     { sessionId, startTime, … }      the head
+ *     { id, type, content, … }         a message; the same id again replaces it
+ *     { $rewindTo: id }                this message and all after it are taken back
+ *     { $set: { messages: […] } }      these are the messages from now on
+ *
+ * So a first reading finds where each message that stays was written last, and a second one reads those. Before 2026
+ * a session was one JSON object.
+ */
+export const geminiFormat: ImportFormat = {
+  agent: "gemini",
+  places: ({ env, home }) => [join(env.GEMINI_CLI_HOME || home, ".gemini", "tmp")],
+  mayBe: (path) => /(?:^|\/)chats\/(?:[^/]+\/)?[^/]+\.jsonl?$/.test(path),
+  recognises: ({ first, head }) => {
+    if (first) return isHead(first);
+    const text = new TextDecoder().decode(head);
+    return text.trimStart().startsWith("{") && /"sessionId"[^{]*"projectHash"/.test(text);
+  },
+  async *read(file, notes) {
+    const whole = /\.json$/.test(file.path) ? await wholeSession(file, notes) : undefined;
+    if (whole) {
+      const first = listOf(whole.messages).find((message) => objectOf(message).type === "user");
+      const messages = listedMessages(whole, notes);
+      yield sessionOf(whole, parentIn(file.path), messages, shownText(objectOf(first)));
+    }
+    if (!/\.json$/.test(file.path)) {
+      const outline = await outlineOf(file);
+      if (outline.head.sessionId === undefined) return;
+      notes.otherBranch(outline.taken);
+      const messages = writtenMessages(file, outline, notes);
+      yield sessionOf(outline.head, parentIn(file.path), messages, outline.prompt);
+    }
+  },
+};
+
+const SESSION_BYTES_MAX = 256 * 1024 * 1024;
+
+function isHead(value: Json): boolean {
+  return (
+    typeof value.sessionId === "string" &&
+    ("projectHash" in value || "startTime" in value) &&
+    !("uuid" in value)
+  );
+}
+
+/** A subagent's file is in a folder that is named by the session: `chats/<session>/<own>.jsonl`. */
+function parentIn(path: string): string | undefined {
+  return /(?:^|[/\\])chats[/\\]([^/\\]+)[/\\][^/\\]+$/.exec(path)?.[1];
+}
+
+function sessionOf(
+  head: Json,
+  parent: string | undefined,
+  messages: AsyncIterable<ImportedMessage>,
+  prompt = "",
+): ImportedSession {
+  const nativeId = textOf(head.sessionId);
+  const folders = listOf(head.directories);
+  return {
+    id: `gemini:${nativeId}`,
+    agent: "gemini",
+    nativeId,
+    ...given({
+      parent:
+        parent === undefined
+          ? undefined
+          : { id: `gemini:${parent}`, relation: "subagent" as const },
+      title: nameOf(head.summary) ?? titleOf(prompt),
+      project: nameOf(folders[0]),
+      startedAt: timeOf(head.startTime),
+      updatedAt: timeOf(head.lastUpdated),
+    }),
+    messages,
+  };
+}
+
+/** The old form is one object, so it has to be read as a whole. */
+async function wholeSession(file: FoundFile, notes: ImportNotes): Promise<Json | undefined> {
+  for await (const value of readJsonValues(file.read(), SESSION_BYTES_MAX)) {
+    if (value.problem) {
+      notes.skip(file, undefined, `it is longer than ${SESSION_BYTES_MAX} bytes, or not UTF-8`);
+      return undefined;
+    }
+    const session = parsedJson(value.text);
+    if (isObject(session) && typeof session.sessionId === "string") return session;
+    if (session === undefined) notes.unfinished(file);
+    else notes.skip(file, undefined, "it is not a session of Gemini CLI");
+    return undefined;
+  }
+  return undefined;
+}
+
+async function* listedMessages(session: Json, notes: ImportNotes): AsyncGenerator<ImportedMessage> {
+  for (const message of listOf(session.messages)) {
+    yield* partsOf(objectOf(message), textOf(session.sessionId), notes);
+  }
+}
+
+interface Outline {
+  readonly head: Json;
+  /** The places of the messages that stay, in order. */
+  readonly places: readonly Place[];
+  /** How many were taken back. */
+  readonly taken: number;
+  readonly prompt: string | undefined;
+}
+
+/** A record that is a message, or has a list of them. */
+interface Place {
+  readonly line: number;
+  readonly index?: number;
+}
+
+async function outlineOf(file: FoundFile): Promise<Outline> {
+  let head: Json = {};
+  let taken = 0;
+  let prompt: string | undefined;
+  let places = new Map<string, Place>();
+  let order: string[] = [];
+  for await (const { value, line } of readRecords(file)) {
+    const set = objectOf(value.$set);
+    const rewindTo = nameOf(value.$rewindTo);
+    const id = nameOf(value.id);
+    if (rewindTo !== undefined) {
+      const isKnown = places.has(rewindTo);
+      while (order.length > 0 && (!isKnown || places.has(rewindTo))) {
+        places.delete(order.pop() ?? "");
+        taken += 1;
+      }
+    } else if (isObject(value.$set)) {
+      const { messages, ...fields } = set;
+      head = { ...head, ...fields };
+      if (Array.isArray(messages)) {
+        places = listedPlaces(messages, line);
+        order = [...places.keys()];
+      }
+    } else if (id !== undefined) {
+      if (!places.has(id)) order.push(id);
+      places.set(id, { line });
+      if (value.type === "user") prompt ??= shownText(value);
+    } else if (isHead(value)) head = { ...head, ...value };
+  }
+  return { head, places: [...places.values()], taken, prompt };
+}
+
+function listedPlaces(messages: readonly unknown[], line: number): Map<string, Place> {
+  return new Map(
+    messages.map((message, index) => [nameOf(objectOf(message).id) ?? `${index}`, { line, index }]),
+  );
+}
+
+/** Reads the messages in their order. One that was replaced later waits for its last form. */
+async function* writtenMessages(
+  file: FoundFile,
+  { head, places }: Outline,
+  notes: ImportNotes,
+): AsyncGenerator<ImportedMessage> {
+  const session = textOf(head.sessionId);
+  const wanted = new Set(places.map(({ line }) => line));
+  const read = new Map<number, Json>();
+  let next = 0;
+  const lastUse = new Map(places.map(({ line }, index) => [line, index]));
+  for await (const { value, line } of readRecords(file, notes)) {
+    countUnknown(value, notes);
+    if (!wanted.has(line)) continue;
+    read.set(line, value);
+    for (let place = places[next]; place && read.has(place.line); place = places[next]) {
+      const record = read.get(place.line);
+      const message =
+        place.index === undefined ? record : listOf(objectOf(record?.$set).messages)[place.index];
+      for (const part of partsOf(objectOf(message), session, notes)) {
+        yield { ...part, line: place.line };
+      }
+      if (lastUse.get(place.line) === next) read.delete(place.line);
+      next += 1;
+    }
+  }
+}
+
+function countUnknown(value: Json, notes: ImportNotes): void {
+  const isKnown = "$set" in value || "$rewindTo" in value || "sessionId" in value || "id" in value;
+  if (!isKnown) notes.unknown(nameOf(value.type) ?? Object.keys(value)[0] ?? "?");
+}
+
+function* partsOf(record: Json, session: string, notes: ImportNotes): Generator<ImportedMessage> {
+  const sourceId = `gemini:${session}:${textOf(record.id)}`;
+  const time = timeOf(record.timestamp);
+  const text = shownText(record);
+  switch (record.type) {
+    case "user":
+      if (text === "") return;
+      yield {
+        sourceId,
+        message: { role: "user", content: text },
+        origin: given({ author: "user" as const, time }),
+      };
+      return;
+    case "gemini":
+      yield* answerParts(record, sourceId, text, time);
+      return;
+    // What the program showed, such as that a new version is there.
+    case "info":
+    case "error":
+    case "warning":
+      return;
+    default:
+      notes.unknown(nameOf(record.type) ?? "?");
+  }
+}
+
+/** What the user saw: a prompt without the files that it names. */
+function shownText({ displayContent, content }: Json): string {
+  const text = contentText(displayContent) || contentText(content);
+  const files = text.indexOf(FILES_MARK);
+  return files < 0 ? text : text.slice(0, files).trim();
+}
+
+/** The files that a prompt names follow it in older versions. */
+const FILES_MARK = "--- Content from referenced files ---";
+
+function* answerParts(
+  record: Json,
+  sourceId: string,
+  text: string,
+  time: string | undefined,
+): Generator<ImportedMessage> {
+  const origin = given({ time });
+  const thoughts = listOf(record.thoughts).map((thought) => {
+    const { subject, description } = objectOf(thought);
+    return [textOf(subject), textOf(description)].filter(Boolean).join(": ");
+  });
+  const thinking = thoughts.filter(Boolean).join("\n");
+  const part = { origin, group: sourceId };
+  if (thinking !== "") {
+    const message = answerThinking(thinking);
+    yield { ...part, sourceId: `${sourceId}:thoughts`, message, memory: false };
+  }
+  if (text !== "") yield { ...part, sourceId, message: answerText(text) };
+  const calls = listOf(record.toolCalls).map(objectOf);
+  const idOf = (call: Json, index: number) => nameOf(call.id) ?? `${sourceId}:${index}`;
+  for (const [index, call] of calls.entries()) {
+    const id = idOf(call, index);
+    const message = toolCall(id, nameOf(call.name) ?? "unknown_tool", call.args);
+    yield { ...part, sourceId: `${sourceId}:call:${id}`, message };
+  }
+  for (const [index, call] of calls.entries()) {
+    // A call that still runs has no result yet.
+    if (!FINISHED.has(textOf(call.status)) && !Array.isArray(call.result)) continue;
+    const id = idOf(call, index);
+    const message = toolResult(id, resultText(call), call.status !== "success");
+    yield { ...part, sourceId: `${sourceId}:result:${id}`, message };
+  }
+}
+
+const FINISHED = new Set(["success", "error", "cancelled"]);
+
+/** `result: [{ functionResponse: { response: { output } } }]` */
+function resultText({ result, resultDisplay }: Json): string {
+  const texts = listOf(result).map((part) => {
+    const { response } = objectOf(objectOf(part).functionResponse);
+    if (!isObject(response)) return contentText([part]);
+    const said = response.output ?? response.error ?? response.content;
+    return typeof said === "string" ? said : JSON.stringify(response);
+  });
+  return texts.filter(Boolean).join("\n") || textOf(resultDisplay);
+}
