@@ -7,8 +7,8 @@ import { unclosable } from "../../src/core/unclosable.ts";
 import { ForgottenPhrases } from "../../src/forgetting/forgotten-phrases.ts";
 import { statementOf } from "../../src/knowledge/contradicts.ts";
 import { isTrivial } from "../../src/knowledge/is-trivial.ts";
-import { withoutVolatile } from "../../src/knowledge/near-text.ts";
 import { preferencesIn } from "../../src/knowledge/preferences-in.ts";
+import { withoutVolatile } from "../../src/knowledge/without-volatile.ts";
 import { providerFailure } from "../../src/models/provider-failure.ts";
 import { indexedPassages } from "../../src/search/indexed-passages.ts";
 import { readQuestion } from "../../src/search/question.ts";
@@ -135,7 +135,10 @@ export const HOSTILE_TEXTS: Readonly<Record<string, HostileKind>> = {
         "://a",
         "input token count ",
         "n_keep ",
+        "n_ctx",
         "exceeds ",
+        "context window ",
+        "exceeds the limit",
       ],
       fillers: SIGNS,
     },

@@ -3,8 +3,9 @@ import { FORGOTTEN, isRecall } from "../core/message.ts";
 import { redactSecrets } from "../secrets/redact-secrets.ts";
 import { hashOf } from "./hash-of.ts";
 import { isTrivial } from "./is-trivial.ts";
-import { likenessOf, withoutVolatile } from "./near-text.ts";
+import { likenessOf } from "./near-text.ts";
 import { oneLine } from "./one-line.ts";
+import { withoutVolatile } from "./without-volatile.ts";
 
 /** Characters of a result that becomes a fact. */
 const RESULT = { min: 10, max: 5000 } as const;

@@ -1,13 +1,19 @@
+import { asciiSet, isDigit, isSpace } from "../core/character-codes.ts";
+
 /** Texts that only say that something was done, or that there is nothing. */
-const ACKNOWLEDGEMENTS: readonly RegExp[] = [
-  /^(?:ok|okay|done|yes|no|true|false|null|none|nil|nan|undefined|void|empty|pong|ack|acknowledged|n\/?a)$/,
-  /^(?:(?:all|the|your|operation|command|request|task|tool|call|file|files|directory|folder|changes?|edit|update|write|script|process|it) )*(?:was |were |has been |have been |is |are )?(?:successful(?:ly)?|succeeded|success|complete[d]?|finished|done|saved|written|created|updated|deleted|removed|applied|executed|ok)(?: successfully| ok| with no output| without errors?)?$/,
-  /^(?:successfully )?(?:wrote|saved|created|updated|deleted|removed|applied|edited)(?: # (?:bytes?|lines?|files?))?(?: to)?(?: (?:the )?\S+)?(?: successfully)?$/,
-  /^(?:there (?:is|are) )?(?:no|zero|#|0) (?:\w+ )?(?:results?|matches|match|output|files?|entries|items|rows|records|lines|data|changes|hits|content|errors?|warnings?)(?: (?:was|were))?(?: (?:found|returned|available|matched|to show))?$/,
-  /^(?:nothing|not)(?: (?:to (?:do|show|commit|report)|found|changed|matched))?(?: working tree clean)?$/,
-  /^(?:\(?(?:no|empty) (?:output|result|response|content|list|directory)\)?|total #)$/,
-  /^(?:exit(?:ed)?(?: with)?(?: code| status)?|status|return code) ?:? ?#$/,
-];
+const ACKNOWLEDGEMENTS = new RegExp(
+  [
+    /^(?:ok|okay|done|yes|no|true|false|null|none|nil|nan|undefined|void|empty|pong|ack|acknowledged|n\/?a)$/,
+    /^(?:(?:all|the|your|operation|command|request|task|tool|call|file|files|directory|folder|changes?|edit|update|write|script|process|it) )*(?:was |were |has been |have been |is |are )?(?:successful(?:ly)?|succeeded|success|complete[d]?|finished|done|saved|written|created|updated|deleted|removed|applied|executed|ok)(?: successfully| ok| with no output| without errors?)?$/,
+    /^(?:successfully )?(?:wrote|saved|created|updated|deleted|removed|applied|edited)(?: # (?:bytes?|lines?|files?))?(?: to)?(?: (?:the )?\S+)?(?: successfully)?$/,
+    /^(?:there (?:is|are) )?(?:no|zero|#|0) (?:\w+ )?(?:results?|matches|match|output|files?|entries|items|rows|records|lines|data|changes|hits|content|errors?|warnings?)(?: (?:was|were))?(?: (?:found|returned|available|matched|to show))?$/,
+    /^(?:nothing|not)(?: (?:to (?:do|show|commit|report)|found|changed|matched))?(?: working tree clean)?$/,
+    /^(?:\(?(?:no|empty) (?:output|result|response|content|list|directory)\)?|total #)$/,
+    /^(?:exit(?:ed)?(?: with)?(?: code| status)?|status|return code) ?:? ?#$/,
+  ]
+    .map(({ source }) => source)
+    .join("|"),
+);
 
 /** JSON fields with a status, and no content. */
 const STATE_FIELDS =
@@ -18,8 +24,7 @@ export function isTrivial(result: string): boolean {
   const text = result.trim();
   const json = parsed(text);
   if (json !== undefined) return isEmpty(json);
-  const lines = text.split("\n").map((line) => line.trim());
-  return lines.every((line) => isAcknowledgement(line) || isListedDot(line));
+  return linesOf(text).every((line) => isAcknowledgement(line) || isListedDot(line.trim()));
 }
 
 function isEmpty(value: unknown): boolean {
@@ -33,20 +38,55 @@ function isEmpty(value: unknown): boolean {
 }
 
 function isTrivialText(text: string): boolean {
-  return text.split("\n").every((line) => isAcknowledgement(line.trim()));
+  return linesOf(text).every(isAcknowledgement);
 }
 
-function isAcknowledgement(line: string): boolean {
-  if (!/[\p{L}\p{N}#]/u.test(line)) return true;
-  const words = line
-    .toLowerCase()
-    .replace(/[\u2713\u2714\u2705\u{1f44d}]/gu, "")
-    .replace(/\d+/g, "#")
-    .replace(/[.!,;"'`*]+/g, "")
-    .replace(/\s+/g, " ")
-    .trim();
-  return ACKNOWLEDGEMENTS.some((pattern) => pattern.test(words));
+/** The lines of a text, each once. */
+function linesOf(text: string): readonly string[] {
+  return [...new Set(text.split("\n"))];
 }
+
+/** Whether a line says that something was done, or nothing. */
+function isAcknowledgement(line: string): boolean {
+  const words = plainWords(line);
+  return !SAYS.test(words) || ACKNOWLEDGEMENTS.test(words);
+}
+
+const SAYS = /[\p{L}\p{N}#]/u;
+
+/** A line in small letters, without ticks and punctuation, and with `#` in place of each number. */
+function plainWords(line: string): string {
+  const lower = line.toLowerCase().replace(TICKS, "");
+  let words = "";
+  let endsInSpace = true;
+  let from = 0;
+  for (let at = 0; at < lower.length; ) {
+    const code = lower.charCodeAt(at);
+    const isNumber = isDigit(code);
+    if (!isNumber && !isSpace(code) && IS_LEFT_OUT[code] !== 1) {
+      at += 1;
+      continue;
+    }
+    if (from < at) {
+      words += lower.slice(from, at);
+      endsInSpace = false;
+    }
+    if (isNumber) {
+      words += "#";
+      endsInSpace = false;
+    } else if (isSpace(code) && !endsInSpace) {
+      words += " ";
+      endsInSpace = true;
+    }
+    at += 1;
+    if (isNumber) while (isDigit(lower.charCodeAt(at))) at += 1;
+    from = at;
+  }
+  return (words + lower.slice(from)).trimEnd();
+}
+
+const TICKS = /[\u2713\u2714\u2705\u{1f44d}]+/gu;
+const IS_LEFT_OUT = asciiSet(/[.!,;"'`*]/);
 
 /** The entries of `ls -la` that every folder has. */
 function isListedDot(line: string): boolean {

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { likenessOf, withoutVolatile } from "./near-text.ts";
+import { likenessOf } from "./near-text.ts";
+import { withoutVolatile } from "./without-volatile.ts";
 
 test("numbers, times, ids, colours and spaces are no difference", () => {
   const monday = "\u001b[32m42 tests\u001b[0m passed in 3.2 s at 2026-01-05T10:00:00Z (a1b2c3d4e5)";

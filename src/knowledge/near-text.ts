@@ -1,26 +1,6 @@
 import type { Likeness } from "../core/knowledge.ts";
 import { hashOf } from "./hash-of.ts";
-
-/** Escape sequences of terminals. */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: they begin so.
-const ESCAPES = /\u001b\[[0-9;?]*[A-Za-z]/g;
-
-/** Parts that change from call to call although the result is the same. */
-const VOLATILE: readonly RegExp[] = [
-  /\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/g,
-  /\b\d{4}-\d\d-\d\d(?:[t ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:z|[+-]\d\d:?\d\d)?)?/g,
-  /\b(?:mon|tue|wed|thu|fri|sat|sun)\b,?|\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)\b/g,
-  /\b(?=[0-9a-f]*\d)[0-9a-f]{7,64}\b/g,
-  /\d+(?:[.,:]\d+)*/g,
-];
-
-/** A text without numbers, times, ids and runs of spaces. */
-export function withoutVolatile(text: string): string {
-  const plain = text.replace(ESCAPES, "").toLowerCase();
-  return VOLATILE.reduce((rest, pattern) => rest.replace(pattern, "#"), plain)
-    .replace(/\s+/g, " ")
-    .trim();
-}
+import { withoutVolatile } from "./without-volatile.ts";
 
 const SIGNATURE = 32;
 const BANDS = 8;

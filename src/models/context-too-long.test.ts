@@ -89,3 +89,12 @@ test.each([
 test("nothing but a shorter request gets past a payload that is too large", () => {
   expect(isContextTooLong(413, "Request Entity Too Large")).toBe(true);
 });
+
+test.each([
+  [60, true],
+  [61, false],
+])("a limit that is %i characters behind the word is meant: %s", (characters, isMeant) => {
+  const text = `exceeds${" ".repeat(characters)}context window`;
+  expect(isContextTooLong(400, text)).toBe(isMeant);
+  expect(isContextTooLong(400, `n_keep n_keep ${text.replace(" ", "\n")} n_keep`)).toBe(false);
+});

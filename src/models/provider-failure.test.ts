@@ -24,3 +24,14 @@ test("a long message is not kept as the cause, because not all of it was searche
   expect(failureOf("short").cause).toBeInstanceOf(Error);
   expect(failureOf("word ".repeat(10_000)).cause).toBeUndefined();
 });
+
+test.each([
+  ["sk-sk-sk-abcdefgh1", "[redacted]"],
+  ["sk-abcdefgh1", "[redacted]"],
+  [`sk-${"a".repeat(24)}1`, "[redacted]"],
+  [`sk-${"a".repeat(25)}1`, `sk-${"a".repeat(25)}1`],
+  ["key-of-the-model 1", "key-of-the-model 1"],
+  [`AIza${"a".repeat(20)}, pk_abcdefgh1`, "[redacted], [redacted]"],
+])("%s is shown as %s", (text, shown) => {
+  expect(failureOf(text).message).toContain(`test/model: ${shown}`);
+});

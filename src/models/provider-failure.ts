@@ -73,12 +73,54 @@ const END_LENGTH = 8000;
 function endsOf(text: string): string {
   if (text.length <= 2 * END_LENGTH) return text;
   const start = text.slice(0, END_LENGTH);
-  const [, ...end] = text.slice(-END_LENGTH).split(" ");
-  return `${start.slice(0, start.lastIndexOf(" ") + 1)}… ${end.join(" ")}`;
+  const end = text.slice(-END_LENGTH);
+  const space = end.indexOf(" ");
+  const whole = space < 0 ? "" : end.slice(space + 1);
+  return `${start.slice(0, start.lastIndexOf(" ") + 1)}… ${whole}`;
+}
+
+const KEY_START = /\b(?:(?:sk|pk|rk|gsk|xai|nvapi|key)[-_]|AIza)/g;
+const KEY_BODY = /[\w-]{8,400}/y;
+const GOOGLE_KEY_BODY = /[\w-]{20,400}/y;
+/** A name such as `key-of-the-model` has no digit so near its start. */
+const DIGIT_NEAR = 24;
+
+/** Keys in the forms of the well-known providers. */
+function withoutKeys(text: string): string {
+  let kept = "";
+  let from = 0;
+  // The first digit from here on, and the end of the letters, signs and digits around it.
+  let digit = -1;
+  KEY_START.lastIndex = 0;
+  for (let start = KEY_START.exec(text); start; start = KEY_START.exec(text)) {
+    const bodyStart = KEY_START.lastIndex;
+    const isGoogle = start[0] === "AIza";
+    if (!isGoogle) {
+      if (digit < bodyStart) digit = nextDigit(text, bodyStart);
+      if (digit - bodyStart > DIGIT_NEAR) continue;
+    }
+    const body = isGoogle ? GOOGLE_KEY_BODY : KEY_BODY;
+    body.lastIndex = bodyStart;
+    if (!body.test(text) || (!isGoogle && body.lastIndex <= digit)) continue;
+    kept += `${text.slice(from, start.index)}[redacted]`;
+    from = body.lastIndex;
+    KEY_START.lastIndex = from;
+  }
+  return kept + text.slice(from);
+}
+
+/** Where the next digit is, or the end of the text. */
+function nextDigit(text: string, from: number): number {
+  let at = from;
+  while (at < text.length && !isDigit(text.charCodeAt(at))) at += 1;
+  return at;
+}
+
+function isDigit(code: number): boolean {
+  return code >= 48 && code <= 57;
 }
 
 const SECRETS = [
-  /\b(?:sk|pk|rk|gsk|xai|nvapi|key)[-_](?=[\w-]{0,24}\d)[\w-]{8,400}|\bAIza[\w-]{20,400}/g,
   /\b(?:bearer|basic)\s{1,9}[\w.~+/=-]{8,4000}/gi,
   // The password in a URL, and a key in its query.
   /(?<=:\/\/)[^/\s@]+(?=@)/g,
@@ -86,10 +128,8 @@ const SECRETS = [
 ];
 
 function redacted(text: string, { secrets = [] }: FailureContext): string {
-  return [...secrets, ...SECRETS].reduce<string>(
-    (rest, secret) => rest.replaceAll(secret, "[redacted]"),
-    text,
-  );
+  const rest = secrets.reduce((rest, secret) => rest.replaceAll(secret, "[redacted]"), text);
+  return SECRETS.reduce((rest, secret) => rest.replace(secret, "[redacted]"), withoutKeys(rest));
 }
 
 const MESSAGE_LENGTH_MAX = 500;

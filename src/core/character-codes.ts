@@ -1,0 +1,42 @@
+/** The UTF-16 units of a text, for work that visits each of them. */
+export function codesOf(text: string): Uint16Array {
+  const codes = new Uint16Array(text.length);
+  for (let at = 0; at < text.length; at += 1) codes[at] = text.charCodeAt(at);
+  return codes;
+}
+
+/** The text of the first `length` units. */
+export function textOf(codes: Uint16Array, length: number): string {
+  let text = "";
+  for (let at = 0; at < length; at += AT_ONCE) {
+    const some = codes.subarray(at, Math.min(length, at + AT_ONCE));
+    // A spread visits the codes one by one, and takes twenty times as long.
+    text += Reflect.apply(String.fromCharCode, undefined, some);
+  }
+  return text;
+}
+
+/** More arguments of a call may be too many for the stack. */
+const AT_ONCE = 4096;
+
+/** Which UTF-16 units are ASCII characters that a pattern matches, each with a 1. */
+export function asciiSet(pattern: RegExp): Uint8Array {
+  // A place for every unit: to read behind the end of an array is slow.
+  const set = new Uint8Array(0x10000);
+  for (let code = 0; code < 128; code += 1) {
+    set[code] = Number(pattern.test(String.fromCharCode(code)));
+  }
+  return set;
+}
+
+export function isDigit(code: number): boolean {
+  return code >= 48 && code <= 57;
+}
+
+/** Whether a pattern's `\s` matches it. */
+export function isSpace(code: number): boolean {
+  if (code < 128) return code === 32 || (code >= 9 && code <= 13);
+  return code >= 0xa0 && FOREIGN_SPACE.test(String.fromCharCode(code));
+}
+
+const FOREIGN_SPACE = /\s/;
