@@ -9,8 +9,9 @@ export interface AnchorForm {
   /** The characters that it can begin with, as a class of a regular expression. */
   readonly begins: string;
   /**
-   * Characters of which it needs one: in the word after its first character, or right behind the
-   * word. Also a class. Without it, the form is tried at every word that begins so.
+   * What it needs, as a pattern over what the word has after its first character, in this order: `A` and
+   * `a` for letters, `0` for digits, `_`, and then the sign behind the word. Without it, the form is tried
+   * at every word that begins so.
    */
   readonly needs?: string;
   /** The source of a regular expression. It takes linear time from one place. */
@@ -70,11 +71,11 @@ export const ANCHOR_FORMS: readonly AnchorForm[] = [
     form: "E(?:ACCES|ADDRINUSE|ADDRNOTAVAIL|AGAIN|AI_AGAIN|BADF|BUSY|CONNABORTED|CONNREFUSED|CONNRESET|EXIST|HOSTUNREACH|INTEGRITY|INTR|INVAL|IO|ISDIR|LOOP|MFILE|NAMETOOLONG|NETUNREACH|NODEV|NOENT|NOMEM|NOSPC|NOSYS|NOTDIR|NOTEMPTY|NOTFOUND|PERM|PIPE|PROTO|RESOLVE|ROFS|TIMEDOUT|XDEV|XIST)\\b",
   },
   { kind: "errors", begins: "[A-Z]", needs: "\\d", form: "[A-Z]{1,6}\\d{3,6}\\b" },
-  { kind: "errors", begins: "0", form: "0x[0-9A-Fa-f]+\\b" },
+  { kind: "errors", begins: "0", needs: "a", form: "0x[0-9A-Fa-f]+\\b" },
   {
     kind: "errors",
     begins: "[HSsEe]",
-    needs: "[\\d :#-]",
+    needs: "[Aa].*[\\d :#-]",
     form: "(?:HTTP|[Ss]tatus|[Ee]rror|[Ee]xit code|[Ss]ignal|SIG)[ :#]?(?:code )?-?\\d{1,6}\\b",
   },
   { kind: "errors", begins: "S", needs: "[A-Z]", form: "SIG[A-Z]{3,7}\\b" },

@@ -1,3 +1,4 @@
+import { asciiSet, asciiTable, isSpace } from "../core/character-codes.ts";
 import { ANCHOR_FORMS, ANCHOR_KINDS, type AnchorForm, type AnchorKind } from "./anchor-forms.ts";
 
 /** A name or a number that cannot be said in other words. */
@@ -226,31 +227,26 @@ function matchAt(pattern: RegExp, text: string, at: number): RegExpExecArray | n
   return pattern.exec(text);
 }
 
-/** What `sayOf` says of each ASCII character. */
-function byCharacter(sayOf: (character: string) => number): Uint8Array {
-  return Uint8Array.from({ length: 128 }, (_, code) => sayOf(String.fromCharCode(code)));
-}
-
-const setOf = (pattern: RegExp) => byCharacter((character) => Number(pattern.test(character)));
-
+const QUOTE = "`".charCodeAt(0);
 const SLASH = "/".charCodeAt(0);
 const AT_SIGN = "@".charCodeAt(0);
-const IN_WORD = setOf(/\w/);
-const BEFORE_NONE = setOf(/[\w@./-]/);
-const IN_RUN = setOf(/[\w.@+/~-]/);
-const IN_AMOUNT = setOf(/[\d.,]/);
-const IN_SENTENCE_END = setOf(/[.,;:!?]/);
-const GOES_ON = setOf(/[\w:/\\.,+)-]/);
+const IN_WORD = asciiSet(/\w/);
+const BEFORE_NONE = asciiSet(/[\w@./-]/);
+const IN_RUN = asciiSet(/[\w.@+/~-]/);
+const IN_AMOUNT = asciiSet(/[\d.,]/);
+const IN_SENTENCE_END = asciiSet(/[.,;:!?]/);
+const BEFORE_NUMBER = asciiSet(/[ :=]/);
+const GOES_ON = asciiSet(/[\w:/\\.,+)-]/);
 const COLON = ":".charCodeAt(0);
 /** `std::vec`, `C:\`, `error:-5`, `error:code 5`. */
-const GOES_ON_BEHIND_COLON = setOf(/[:\\\dc-]/);
-const INSIDE_BIT = byCharacter((character) => {
+const GOES_ON_BEHIND_COLON = asciiSet(/[:\\\dc-]/);
+const INSIDE_BIT = asciiTable((character) => {
   const sign = character.replace(/[A-Z]/, "A").replace(/[a-z]/, "a").replace(/\d/, "0");
   return INSIDE.reduce((bits, one, bit) => bits | (one === sign ? 1 << bit : 0), 0);
 });
 const SPACE_BEHIND = BEHIND.indexOf(" ");
-const IS_DIGIT = setOf(/\d/);
-const BEHIND_OF = byCharacter((character) =>
+const IS_DIGIT = asciiSet(/\d/);
+const BEHIND_OF = asciiTable((character) =>
   Math.max(0, BEHIND.indexOf(character.replace(/\s/, " ") as ".")),
 );
 
@@ -266,10 +262,11 @@ function wordEnd(text: string, at: number): number {
 
 /** Without the quotes around it and the full stop behind it. */
 function trimmed(text: string): string {
-  const inner = text.startsWith("`") ? text.slice(1, -1) : text;
-  let end = inner.length;
-  while (end > 0 && IN_SENTENCE_END[inner.charCodeAt(end - 1)] === 1) end -= 1;
-  return inner.slice(0, end).trim();
+  const start = text.charCodeAt(0) === QUOTE ? 1 : 0;
+  let end = text.length - start;
+  while (end > start && IN_SENTENCE_END[text.charCodeAt(end - 1)] === 1) end -= 1;
+  if (end === text.length && !isSpace(text.charCodeAt(end - 1))) return text;
+  return text.slice(start, end).trim();
 }
 
 /**
@@ -296,7 +293,7 @@ const RANDOM = /^[\w+/=-]{32,}$/;
 
 /** Up to two words before a place, on its line: they say what a number counts. */
 function wordsBefore(text: string, at: number): string {
-  if (!" :=".includes(text.charAt(at - 1))) return "";
+  if (BEFORE_NUMBER[text.charCodeAt(at - 1)] !== 1) return "";
   const before = text.slice(Math.max(0, at - 40), at);
   return matchAt(WORDS_BEFORE, before, before.length)?.[1] ?? "";
 }

@@ -21,12 +21,15 @@ const AT_ONCE = 4096;
 
 /** Which UTF-16 units are ASCII characters that a pattern matches, each with a 1. */
 export function asciiSet(pattern: RegExp): Uint8Array {
+  return asciiTable((character) => Number(pattern.test(character)));
+}
+
+/** A number for each ASCII character, and 0 for the other UTF-16 units. */
+export function asciiTable(numberOf: (character: string) => number): Uint8Array {
   // A place for every unit: to read behind the end of an array is slow.
-  const set = new Uint8Array(0x10000);
-  for (let code = 0; code < 128; code += 1) {
-    set[code] = Number(pattern.test(String.fromCharCode(code)));
-  }
-  return set;
+  const table = new Uint8Array(0x10000);
+  for (let code = 0; code < 128; code += 1) table[code] = numberOf(String.fromCharCode(code));
+  return table;
 }
 
 export function isDigit(code: number): boolean {

@@ -96,8 +96,11 @@ function collect(text: string, keepsLast: boolean): string[] {
       const next = text.charCodeAt(end);
       const kind = KIND[next] as number;
       if (kind === OTHER) break;
+      if (kind === FOREIGN) {
+        if (next === APOSTROPHE || KINDS.at(text, end) !== SIGN) rest |= FOREIGN;
+        break;
+      }
       rest |= kind;
-      if (kind === FOREIGN) break;
       hash = hashWith(hash, next);
     }
     if (isPlain(first, rest) && !goesOn(text, end)) {
@@ -110,12 +113,15 @@ function collect(text: string, keepsLast: boolean): string[] {
     const chunk = chunkPattern.exec(text)?.[0];
     if (chunk === undefined) at += (text.codePointAt(at) as number) > 0xffff ? 2 : 1;
     else {
-      for (const word of compoundWords(chunk, keepsLast)) found.push(word);
+      addChunk(chunk, keepsLast, found);
       at += chunk.length;
     }
   }
   return found;
 }
+
+/** The foreign sign that may stand inside a word. */
+const APOSTROPHE = "’".charCodeAt(0);
 
 /** Whether letters or digits are one part of a word: `word`, `Word`, `WORD`, `42`. */
 function isPlain(first: number, rest: number): boolean {
@@ -172,13 +178,21 @@ function hashWith(hash: number, code: number): number {
 
 const COMPOUNDS = new Map<string, readonly string[]>();
 
-function compoundWords(chunk: string, keepsLast: boolean): readonly string[] {
-  const known = keepsLast ? COMPOUNDS.get(chunk) : undefined;
-  if (known) return known;
+function addChunk(chunk: string, keepsLast: boolean, found: string[]): void {
+  // The words of a long chunk are not kept, so they need no list of their own.
+  if (!keepsLast || chunk.length > KEPT.characters) addCompound(chunk, keepsLast, found);
+  else for (const word of COMPOUNDS.get(chunk) ?? compoundOf(chunk)) found.push(word);
+}
+
+function compoundOf(chunk: string): readonly string[] {
   const found: string[] = [];
+  addCompound(chunk, true, found);
+  return keep(COMPOUNDS, chunk, found);
+}
+
+function addCompound(chunk: string, keepsLast: boolean, found: string[]): void {
   if (isAscii(chunk)) addEnglishCompound(chunk, found);
-  else addCompound(chunk, keepsLast, found);
-  return keepsLast ? keep(COMPOUNDS, chunk, found) : found;
+  else addForeignCompound(chunk, keepsLast, found);
 }
 
 function addEnglishCompound(chunk: string, found: string[]): void {
@@ -190,12 +204,12 @@ function addEnglishCompound(chunk: string, found: string[]): void {
   for (const part of parts) found.push(wordOfPart(part));
 }
 
-function addCompound(chunk: string, keepsLast: boolean, found: string[]): void {
+function addForeignCompound(chunk: string, keepsLast: boolean, found: string[]): void {
+  const start = found.length;
   const pieces = SEPARATOR.test(chunk) ? chunk.replaceAll(",", "").split(/[._-]/) : [chunk];
-  const read = pieces.map((piece) => readPiece(piece, keepsLast));
-  const hasParts = read.length > 1 || read.some(({ parts }) => parts > 1);
-  if (hasParts && !/['’]/.test(chunk)) found.push(wholeWord(chunk));
-  for (const { words } of read) for (const word of words) found.push(word);
+  let hasParts = pieces.length > 1;
+  for (const piece of pieces) if (addPiece(piece, keepsLast, found) > 1) hasParts = true;
+  if (hasParts && !/['’]/.test(chunk)) found.splice(start, 0, wholeWord(chunk));
 }
 
 /** The word of a whole compound. Of a long one only the beginning is folded, because the rest is cut. */
@@ -220,16 +234,26 @@ interface Piece {
 
 const PIECES = new Map<string, Piece>();
 
-function readPiece(piece: string, keepsLast: boolean): Piece {
-  const known = keepsLast ? PIECES.get(piece) : undefined;
-  if (known) return known;
+/** Adds the words of a piece. Returns its number of parts. */
+function addPiece(piece: string, keepsLast: boolean, found: string[]): number {
+  if (!keepsLast || piece.length > KEPT.characters) return addParts(piece, keepsLast, found);
+  const { words, parts } = PIECES.get(piece) ?? pieceOf(piece);
+  for (const word of words) found.push(word);
+  return parts;
+}
+
+function pieceOf(piece: string): Piece {
+  const words: string[] = [];
+  const parts = addParts(piece, true, words);
+  return keep(PIECES, piece, { words, parts });
+}
+
+function addParts(piece: string, keepsLast: boolean, found: string[]): number {
   const parts: string[] = [];
   for (const part of withoutClitic(piece).split(/['’]/)) addHumps(part, parts);
-  const words: string[] = [];
   // All parts are folded at once. No letter or digit becomes a `_`.
-  for (const part of lettersOf(parts.join("_"), " ").split("_")) addPart(part, keepsLast, words);
-  const read = { words, parts: parts.length };
-  return keepsLast ? keep(PIECES, piece, read) : read;
+  for (const part of lettersOf(parts.join("_"), " ").split("_")) addPart(part, keepsLast, found);
+  return parts.length;
 }
 
 const STEMS = new Map<string, string>();
@@ -287,12 +311,27 @@ function addPairs(text: string, start: number, end: number, keepsLast: boolean, 
   let before = start;
   for (let at = start + sizeAt(text, start); at < end; ) {
     const next = at + sizeAt(text, at);
-    found.push(text.slice(before, next));
+    found.push(pairOf(text, before, next));
     before = at;
     at = next;
   }
   if (keepsLast || before === start) found.push(text.slice(before, end));
 }
+
+/** The characters between two places. Most pairs are repeated, so they are kept as words are. */
+function pairOf(text: string, start: number, end: number): string {
+  if (end - start > 2) return text.slice(start, end);
+  const codes = ((text.charCodeAt(start) << 16) | text.charCodeAt(start + 1)) >>> 0;
+  const place = (Math.imul(codes, 0x9e3779b1) >>> 16) & (KEPT.places - 1);
+  if (keptPairCodes[place] !== codes) {
+    keptPairCodes[place] = codes;
+    keptPairs[place] = text.slice(start, end);
+  }
+  return keptPairs[place] as string;
+}
+
+const keptPairCodes = new Uint32Array(KEPT.places);
+const keptPairs: string[] = new Array(KEPT.places);
 
 const SPACE = 1;
 const SPACED = 2;
@@ -313,8 +352,16 @@ const KINDS = new CharacterKinds((character) => {
 /** The folded text, with `between` in place of everything that is not a letter. */
 function lettersOf(text: string, between: string): string {
   const folded = foldText(text);
-  return folded.replace(FOLDED_IN(folded), between);
+  // `FOLDED_IN` reads a character in ten times as long as the table.
+  return LETTERS.endOf(LETTER, folded, 0) === folded.length
+    ? folded
+    : folded.replace(FOLDED_IN(folded), between);
 }
+
+const LETTER = 1;
+const LETTERS = new CharacterKinds((character) =>
+  character.search(FOLDED_IN(character)) < 0 ? LETTER : LETTER + 1,
+);
 
 /** "Caroline's" becomes "Caroline", "we'll" becomes "we". "don't" becomes the stop word "dont". */
 function withoutClitic(part: string): string {
@@ -348,19 +395,20 @@ const ENGLISH = /^[a-z]+$/;
  * Arabic and Hebrew vowels).
  */
 export function foldText(text: string): string {
-  if (isAscii(text)) return text.toLowerCase();
+  const lower = text.toLowerCase();
+  if (isAscii(text)) return lower;
   let folded = "";
   let start = 0;
-  for (let at = 0; at < text.length; at += 1) {
-    const code = text.charCodeAt(at);
-    if (KIND[code] === LOWER || staysFolded(code)) continue;
+  for (let at = 0; at < lower.length; at += 1) {
+    const code = lower.charCodeAt(at);
+    if (code < 128 || staysFolded(code)) continue;
     if (!isFoldedAlone(code)) return foldTogether(text);
-    FOLDED[code] ??= foldTogether(text.charAt(at));
-    if (start < at) folded += text.slice(start, at);
+    FOLDED[code] ??= foldTogether(lower.charAt(at));
+    if (start < at) folded += lower.slice(start, at);
     folded += FOLDED[code];
     start = at + 1;
   }
-  return folded + text.slice(start);
+  return folded + lower.slice(start);
 }
 
 /** What single characters become, by their codes. */
