@@ -6,6 +6,7 @@ import { requireUserName } from "./core/user-name.ts";
 import { type Database, type DatabaseOptions, openDatabase } from "./stores/sqlite/database.ts";
 import { SqliteApprovalStore } from "./stores/sqlite/sqlite-approval-store.ts";
 import { SqliteEventStore } from "./stores/sqlite/sqlite-event-store.ts";
+import { SqliteForgottenTexts } from "./stores/sqlite/sqlite-forgotten-texts.ts";
 import { SqliteKnowledgeStore } from "./stores/sqlite/sqlite-knowledge-store.ts";
 import {
   SqliteMemoryStore,
@@ -95,6 +96,7 @@ function storesIn(
     memory,
     approvals: new SqliteApprovalStore(database, { namespace }),
     knowledge: new SqliteKnowledgeStore(database, { namespace }),
+    forgotten: new SqliteForgottenTexts(database, { namespace }),
     trash: {
       events: new SqliteEventStore(database, trash),
       sessions: new SqliteSessionStore(database, trash),

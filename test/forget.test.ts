@@ -1,8 +1,10 @@
 import { join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
+import { messageTexts } from "../src/core/message.ts";
 import { createSessionService, type SessionService } from "../src/index.ts";
 import { MemoryIndex } from "../src/projections/memory-index.ts";
 import { type Stores, sqliteStores } from "../src/sqlite.ts";
+import { ephemeralStores } from "../src/stores/ephemeral/ephemeral-stores.ts";
 import { type ScriptedReply, scriptedModel } from "../src/testing.ts";
 import { filesWithTraces } from "./support/files-with-traces.ts";
 import { temporaryFolder } from "./support/obey.ts";
@@ -260,4 +262,53 @@ test.each([
   expect((await service.read({ sessionId })).source).not.toHaveProperty("title");
   await service.close();
   expect(await filesWithTraces(folder, TRACES)).toEqual([]);
+});
+
+test("what was forgotten is known afterwards, without its text, and after everything was closed", async () => {
+  const place = await openIn(await temporaryFolder(), [...TALK, "d"]);
+  const { service, folder, stores } = place;
+  const sessionId = await compacted(SECRET, place);
+  const { forgotten } = stores;
+  expect(await forgotten?.has(sessionId, [SECRET, "Yes."])).toEqual([false, false]);
+  await service.forgetMemory({ ids: [await idOf("vault tangerine", place)] });
+  await service.close();
+  await stores.close();
+  expect(await filesWithTraces(folder, TRACES)).toEqual([]);
+
+  const after = sqliteStores({ path: join(folder, "rkat.db") });
+  const has = (id: string, text: string) => after.forgotten?.has(id, [text, "", "Another text."]);
+  for (const id of [sessionId, "another session"]) {
+    expect(await has(id, SECRET)).toEqual([true, false, false]);
+    expect(await has(id, ` ${SECRET.replaceAll(" ", "\r\n")}\n`)).toEqual([true, false, false]);
+    expect(await has(id, `${SECRET}!`)).toEqual([false, false, false]);
+  }
+  // The reasoning that quoted it was no message.
+  expect(await has(sessionId, "Noted.")).toEqual([false, false, false]);
+  expect(await after.forUser("ada").forgotten?.has(sessionId, [SECRET])).toEqual([false]);
+  await after.close();
+});
+
+test.each([
+  ["SQLite", () => sqliteStores({ path: ":memory:" })],
+  ["ephemeral", ephemeralStores],
+])("a short text is forgotten in its session only (%s)", async (_, open) => {
+  const { forgotten, close } = open();
+  await forgotten?.add("s", ["Yes, do it.", " ", "x".repeat(20)]);
+  expect(await forgotten?.has("s", ["yes, do it.", "Yes,\tdo it.", ""])).toEqual([
+    false,
+    true,
+    false,
+  ]);
+  expect(await forgotten?.has("r", ["Yes, do it.", "x".repeat(20)])).toEqual([false, true]);
+  await close();
+});
+
+test("a message is known by its text, by each of its blocks, and by what tools returned", () => {
+  const text = (said: string) => ({ block_type: "text" as const, data: { text: said } });
+  expect(messageTexts({ role: "user", content: "One." })).toEqual(["One."]);
+  const blocks = [text("One."), text("Two.")];
+  const answer = { role: "block_assistant", blocks, stop_reason: "end_turn" } as const;
+  expect(messageTexts(answer)).toEqual(["One.\nTwo.", "One.", "Two."]);
+  const results = [{ tool_use_id: "1", content: "Out." }];
+  expect(messageTexts({ role: "tool_results", results } as never)).toEqual(["Out."]);
 });

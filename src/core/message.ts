@@ -133,6 +133,22 @@ export function toolResults(message: Message): readonly ToolResult[] {
   return message.role === "tool_results" ? message.results : [];
 }
 
+/**
+ * What a message says, as `ForgottenTexts` compares it: its text, each block of the text when it has
+ * several, and what tools returned.
+ */
+export function messageTexts(message: Message): readonly string[] {
+  const blocks =
+    message.role === "block_assistant"
+      ? message.blocks.flatMap((block) => (block.block_type === "text" ? [block.data.text] : []))
+      : [];
+  return [
+    indexableText(message),
+    ...(blocks.length > 1 ? blocks : []),
+    ...toolResults(message).map(({ content }) => content),
+  ].filter((text) => text.trim() !== "");
+}
+
 export function isSummary(message: Message): boolean {
   return message.role === "user" && message.kind === "compaction_summary";
 }

@@ -1,5 +1,6 @@
 import type { ApprovalStore } from "./approval-store.ts";
 import type { EventStore } from "./event-store.ts";
+import type { ForgottenTexts } from "./forgotten-texts.ts";
 import type { KnowledgeStore } from "./knowledge-store.ts";
 import type { MemoryStore } from "./memory-store.ts";
 import type { SessionStore } from "./session-store.ts";
@@ -17,6 +18,8 @@ export interface Stores {
   readonly memory: MemoryStore;
   readonly approvals: ApprovalStore;
   readonly knowledge: KnowledgeStore;
+  /** Without it, an import can bring back what was forgotten. */
+  readonly forgotten?: ForgottenTexts;
   /** Without it, a deleted session cannot be restored. */
   readonly trash?: TrashStores;
   /**

@@ -1,5 +1,6 @@
 import { type Cleaned, sumCleaned } from "../core/event.ts";
 import type { EventStore } from "../core/event-store.ts";
+import type { ForgottenTexts } from "../core/forgotten-texts.ts";
 import type { KnowledgeEntry } from "../core/knowledge.ts";
 import type { MemoryStore } from "../core/memory-store.ts";
 import type { MemoryForgotten } from "../core/session-service.ts";
@@ -26,6 +27,8 @@ export interface ForgettingDeps {
   readonly knowledge: ProjectKnowledge | undefined;
   readonly events: EventStore;
   readonly sessions: Pick<SessionStore, "save">;
+  /** What must not be imported again. */
+  readonly forgotten: ForgottenTexts | undefined;
   /** The files of sessions, where there are any. */
   readonly files: object | undefined;
   readonly trash: Trash | undefined;

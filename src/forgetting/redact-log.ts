@@ -1,12 +1,14 @@
 import { type Cleaned, type DurableEvent, type StoredEvent, sumCleaned } from "../core/event.ts";
 import type { EventStore, Redaction } from "../core/event-store.ts";
+import type { ForgottenTexts } from "../core/forgotten-texts.ts";
 import type { HistoryEntry } from "../core/history-entry.ts";
 import { newId } from "../core/ids.ts";
+import { messageTexts } from "../core/message.ts";
 import type { SessionSnapshot } from "../core/session-snapshot.ts";
 import { SessionState } from "../core/session-state.ts";
 import type { SessionStore } from "../core/session-store.ts";
 import { withoutRules } from "../knowledge/knowledge-addendum.ts";
-import { forgottenEvent, untitled, withoutCopies } from "./forget-event.ts";
+import { forgottenEvent, textsOf, untitled, withoutCopies } from "./forget-event.ts";
 import type { ForgottenPhrases } from "./forgotten-phrases.ts";
 import { cleanedPlaces, NOT_CLEANED } from "./receipt.ts";
 import { compactedParts, withRewrittenSummary } from "./rewritten-summary.ts";
@@ -19,27 +21,36 @@ export interface WhatGoes {
   readonly rules: ReadonlySet<string>;
 }
 
+interface RedactedStores {
+  readonly events: EventStore;
+  readonly sessions: Pick<SessionStore, "save">;
+  readonly forgotten: ForgottenTexts | undefined;
+}
+
 /** Removes texts from one session's log, and updates its state. Returns where they were. */
 export async function redactLog(
   state: SessionState,
   source: Source,
   what: WhatGoes,
-  {
-    events,
-    sessions,
-  }: { readonly events: EventStore; readonly sessions: Pick<SessionStore, "save"> },
+  { events, sessions, forgotten }: RedactedStores,
   /** What else of the session is deleted, for the receipt. */
   deleted: readonly Cleaned[] = [],
 ): Promise<readonly Cleaned[]> {
   const log = () => events.read(state.id, 0);
   const redactions: Redaction[] = [];
+  /** What people, models and tools said, as a transcript may have it. */
+  const gone: string[] = [];
   const redacted = new RedactedLog(state.id);
   const redact = logRedactor(source, what);
   for await (const stored of log()) {
     const event = redacted.push(stored, redact(stored));
-    if (event !== stored.event) redactions.push({ seq: stored.seq, event });
+    if (event === stored.event) continue;
+    redactions.push({ seq: stored.seq, event });
+    gone.push(...importableTexts(stored.event));
   }
   if (redactions.length === 0) return [];
+  // Before the log: after a kill in between, forgetting it again does the rest.
+  await forgotten?.add(state.id, gone);
   const cleaned = cleanedPlaces(redactions, redacted.history);
   // The snapshot first: it repeats parts of the log, and a kill in between must not leave them there.
   await sessions.save(redacted.snapshot);
@@ -79,6 +90,11 @@ export function logRedactor(
       ? untitled(without)
       : without;
   };
+}
+
+/** The texts by which an import knows a message again. */
+function importableTexts(event: DurableEvent): readonly string[] {
+  return event.type === "message_added" ? messageTexts(event.message) : textsOf(event);
 }
 
 /** Whether the title of a session is the beginning of a forgotten text. */

@@ -190,6 +190,7 @@ export class LocalSessionService implements SessionService {
     this.#trash = stores.trash && new Trash(stores.trash, options.keepDeletedDays);
     this.#forgetting = {
       trash: this.#trash,
+      forgotten: stores.forgotten,
       memory,
       knowledge: kept,
       events,

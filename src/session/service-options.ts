@@ -4,6 +4,7 @@ import type { ApprovalStore } from "../core/approval-store.ts";
 import { SessionError } from "../core/errors.ts";
 import type { EventStore } from "../core/event-store.ts";
 import { given } from "../core/fields.ts";
+import type { ForgottenTexts } from "../core/forgotten-texts.ts";
 import type { KnowledgeStore } from "../core/knowledge-store.ts";
 import type { LanguageModel, ModelResolver } from "../core/language-model.ts";
 import type { MemoryScope, MemoryStore } from "../core/memory-store.ts";
@@ -23,6 +24,8 @@ export interface ServiceStores {
   readonly memory?: MemoryStore;
   /** What the project has learned. Forgetting reaches it even with `knowledge: false`. */
   readonly knowledge?: KnowledgeStore;
+  /** What was forgotten, so that an import does not bring it back. */
+  readonly forgotten?: ForgottenTexts;
   /** Where deleted sessions wait. Without it, a deleted session cannot be restored. */
   readonly trash?: TrashStores;
   /** The same stores for one user. Without it, a service cannot keep users apart and refuses to name one. */
@@ -184,7 +187,7 @@ export function optionsForUser(options: SessionOptions, user: string): SessionOp
       approvals: own.approvals,
       ...(stores.memory ? given({ memory: own.memory }) : {}),
       ...(stores.knowledge ? given({ knowledge: own.knowledge }) : {}),
-      ...given({ trash: own.trash }),
+      ...given({ trash: own.trash, forgotten: own.forgotten }),
     },
     ...(memory === false ? { memory } : {}),
     ...(knowledge === undefined ? {} : { knowledge: knowledge && learning }),

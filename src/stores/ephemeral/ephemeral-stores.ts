@@ -3,6 +3,7 @@ import type { Stores } from "../../core/stores.ts";
 import { requireUserName } from "../../core/user-name.ts";
 import { EphemeralApprovalStore } from "./ephemeral-approval-store.ts";
 import { EphemeralEventStore } from "./ephemeral-event-store.ts";
+import { EphemeralForgottenTexts } from "./ephemeral-forgotten-texts.ts";
 import { EphemeralKnowledgeStore } from "./ephemeral-knowledge-store.ts";
 import { EphemeralSessionStore } from "./ephemeral-session-store.ts";
 import { SimpleMemoryStore } from "./simple-memory-store.ts";
@@ -34,6 +35,7 @@ function newStores(): Omit<Stores, "forUser"> {
     memory: new SimpleMemoryStore(),
     approvals: new EphemeralApprovalStore(),
     knowledge: new EphemeralKnowledgeStore(),
+    forgotten: new EphemeralForgottenTexts(),
     trash: { events: new EphemeralEventStore(), sessions: new EphemeralSessionStore() },
     async close() {},
   };

@@ -2,6 +2,7 @@ import { approvalCommands } from "./approval-commands.ts";
 import type { Connection } from "./connection.ts";
 import { deletionCommands } from "./deletion-commands.ts";
 import { eventCommands } from "./event-commands.ts";
+import { forgottenCommands } from "./forgotten-commands.ts";
 import { historyCommands } from "./history-commands.ts";
 import { indexCommands } from "./index-commands.ts";
 import { knowledgeCommands } from "./knowledge-commands.ts";
@@ -20,6 +21,7 @@ export const commands = {
   ...historyCommands,
   ...deletionCommands,
   ...sessionCommands,
+  ...forgottenCommands,
   ...indexCommands,
   ...approvalCommands,
   ...knowledgeCommands,

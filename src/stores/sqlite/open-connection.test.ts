@@ -75,6 +75,8 @@ test("a store of schema 7 becomes one of today, by whatever process opens it fir
   openConnection(path).close();
   const older = new DatabaseSync(path);
   older.exec(`
+    DROP TABLE forgotten_text;
+    DROP TABLE forgetting_key;
     DROP INDEX snapshot_by_source;
     ALTER TABLE snapshot DROP COLUMN agent;
     ALTER TABLE snapshot DROP COLUMN project;

@@ -2,6 +2,7 @@ import { chmodSync, mkdirSync } from "node:fs";
 import { dirname } from "node:path";
 import { SessionError } from "../../core/errors.ts";
 import { Connection } from "./connection.ts";
+import { forgottenSchema } from "./forgotten-commands.ts";
 import { indexSchema } from "./index-schema.ts";
 import { knowledgeSchema } from "./knowledge-schema.ts";
 import { OpenFiles } from "./open-files.ts";
@@ -81,7 +82,10 @@ function createTables(db: Connection): void {
 }
 
 /** Brings a store of an earlier version to this one. The statements of each step, by the version that they start from. */
-const MIGRATIONS: Readonly<Record<number, string>> = { 7: SOURCE_OF_SNAPSHOT };
+const MIGRATIONS: Readonly<Record<number, string>> = {
+  7: SOURCE_OF_SNAPSHOT,
+  8: forgottenSchema,
+};
 
 function migrate(db: Connection): void {
   db.write(() => {
@@ -105,7 +109,7 @@ function refusal(db: Pick<Connection, "path">, what: string, hint: string): Sess
 }
 
 /** Written to the file. Raise it with every change of a table, and add the migration from the version before. */
-export const SCHEMA_VERSION = 8;
+export const SCHEMA_VERSION = 9;
 
 /** All tables of a new store. */
-const SCHEMA = [sessionSchema, indexSchema, knowledgeSchema].join("\n");
+const SCHEMA = [sessionSchema, indexSchema, knowledgeSchema, forgottenSchema].join("\n");
