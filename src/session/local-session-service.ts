@@ -12,6 +12,7 @@ import type { HostRecord, ReadHostItem } from "../core/host-record.ts";
 import { newId } from "../core/ids.ts";
 import type { KnowledgeEntry } from "../core/knowledge.ts";
 import type { MemoryEntry, MemoryHit, MemoryStats } from "../core/memory-store.ts";
+import { readerQueues } from "../core/reader-queues.ts";
 import * as requests from "../core/requests.ts";
 import type {
   Allowed,
@@ -56,7 +57,6 @@ import { LiveSession } from "./live-session.ts";
 import { LiveSessions } from "./live-sessions.ts";
 import { memoryOperations, searchFor } from "./memory-operations.ts";
 import { openingEvents } from "./opening-events.ts";
-import { ReaderQueues } from "./reader-queues.ts";
 import { redactingStores } from "./redacting-stores.ts";
 import {
   learningOf,
@@ -107,7 +107,6 @@ export class LocalSessionService implements SessionService {
   readonly #knowledge: KnowledgeOperations;
   readonly #memory: MemoryOperations;
   readonly #live: LiveSessions;
-  readonly #readers = new ReaderQueues();
   readonly #desk: ApprovalDesk;
   readonly #work: SessionWork;
   readonly #approvals: ApprovalOperations;
@@ -467,7 +466,7 @@ export class LocalSessionService implements SessionService {
       this.#options.stores.events.read(sessionId, after, to);
     const from = afterSeq ?? session.state.seq;
     options.onOpen?.(from);
-    return subscription(session, from, read, this.#readers, signal);
+    return subscription(session, from, read, readerQueues, signal);
   }
 
   async searchMemory(request: requests.SearchMemory): Promise<readonly MemoryHit[]> {

@@ -5,8 +5,8 @@ import {
   passing,
   type StoredEvent,
 } from "../core/event.ts";
+import type { ReaderQueues } from "../core/reader-queues.ts";
 import type { LiveSession } from "./live-session.ts";
-import type { ReaderQueues } from "./reader-queues.ts";
 
 /** How often to look in the log for events of other processes. */
 const POLL_MS = 500;

@@ -1,20 +1,21 @@
-import { type EventEnvelope, eventBytes, isTransient, passing } from "../core/event.ts";
+import { type EventEnvelope, isTransient, passing } from "../core/event.ts";
+import { type ReaderQueue, type ReaderQueues, readerQueues } from "../core/reader-queues.ts";
 import type { SessionService } from "../core/session-service.ts";
 
-/** Bytes of the events that wait for a slow reader. Thousands may be slow at once. */
-const WAITING_BYTES_MAX = 128 * 1024;
+/** Bytes of the events of one batch. */
+const BATCH_BYTES_MAX = 64 * 1024;
 
 /**
  * The events of one turn, queued for a reader that may be slower than the turn.
  *
- * The queue is bounded. Durable events that do not fit are read from the log
- * later. Deltas that do not fit are dropped, and a `stream_truncated` counts them.
+ * The queue is bounded, with those of all other readers. After an event that did not fit, nothing more
+ * is queued until the reader has taken what waits. Durable events are then read from the log, and a
+ * `stream_truncated` counts the deltas that were dropped.
  */
 export class TurnEvents {
   readonly #service: Pick<SessionService, "subscribe">;
   readonly #sessionId: string;
-  #waiting: EventEnvelope[] = [];
-  #size = 0;
+  readonly #waiting: ReaderQueue;
   #dropped = 0;
   /** The `seq` of the last durable event pushed, and of the last event sent. */
   #last = 0;
@@ -27,23 +28,27 @@ export class TurnEvents {
   /** Resolves with the first event. */
   readonly begun: Promise<void> = this.#begun.promise;
 
-  constructor(service: Pick<SessionService, "subscribe">, sessionId: string) {
+  constructor(
+    service: Pick<SessionService, "subscribe">,
+    sessionId: string,
+    queues: ReaderQueues = readerQueues,
+  ) {
     this.#service = service;
     this.#sessionId = sessionId;
+    this.#waiting = queues.open((deltas) => {
+      this.#dropped += deltas;
+      this.#behind = true;
+    });
   }
 
   readonly push = (event: EventEnvelope): void => {
     if (this.#state !== "open") return;
     this.#begun.resolve();
     const transient = isTransient(event.payload);
-    const size = eventBytes(event.payload);
-    const fits = this.#waiting.length === 0 || this.#size + size <= WAITING_BYTES_MAX;
     if (!transient) this.#last = event.seq;
-    if (fits && !this.#behind) {
-      this.#reportDropped();
-      this.#waiting.push(event);
-      this.#size += size;
-    } else if (transient) this.#dropped += 1;
+    const mayWait = !this.#behind && this.#dropped === 0 && this.#waiting.fits(event);
+    if (mayWait) this.#waiting.push(event);
+    else if (transient) this.#dropped += 1;
     else this.#behind = true;
     this.#wake();
   };
@@ -57,20 +62,19 @@ export class TurnEvents {
   /** The reader is gone. */
   abandon(): void {
     this.#state = "abandoned";
-    this.#waiting = [];
+    this.#waiting.clear();
     this.#wake();
   }
 
-  /** The events, in batches of all that are waiting. */
+  /** The events, in batches of those that are waiting. */
   async *batches(): AsyncGenerator<readonly EventEnvelope[]> {
     while (this.#state !== "abandoned") {
       if (this.#waiting.length > 0) {
-        const events = this.#waiting.splice(0);
-        this.#size = 0;
+        const events = this.#waiting.take(BATCH_BYTES_MAX);
         this.#sent = events.at(-1)?.seq ?? this.#sent;
         yield events;
       } else if (this.#behind) yield* this.#missed();
-      else if (this.#dropped > 0) this.#reportDropped();
+      else if (this.#dropped > 0) yield [this.#truncated()];
       else if (this.#state === "ended") return;
       else {
         await new Promise<void>((resolve) => {
@@ -83,22 +87,23 @@ export class TurnEvents {
   /** The durable events that did not fit, read from the log. */
   async *#missed(): AsyncGenerator<readonly EventEnvelope[]> {
     const request = { sessionId: this.#sessionId, afterSeq: this.#sent };
-    for await (const event of this.#service.subscribe(request)) {
-      if (this.#state === "abandoned") return;
-      if (isTransient(event.payload)) continue;
-      this.#sent = event.seq;
-      yield [event];
-      if (this.#sent >= this.#last) break;
+    if (this.#sent < this.#last) {
+      for await (const event of this.#service.subscribe(request)) {
+        if (this.#state === "abandoned") return;
+        if (isTransient(event.payload)) continue;
+        this.#sent = event.seq;
+        yield [event];
+        if (this.#sent >= this.#last) break;
+      }
     }
     // Leaving the loop is asynchronous, so more events may have been skipped meanwhile.
     if (this.#sent >= this.#last) this.#behind = false;
   }
 
-  #reportDropped(): void {
-    if (this.#dropped === 0) return;
-    const payload = { type: "stream_truncated", dropped: this.#dropped } as const;
+  #truncated(): EventEnvelope {
+    const dropped = this.#dropped;
     this.#dropped = 0;
-    this.#waiting.push(passing(this.#sessionId, this.#last, payload));
+    return passing(this.#sessionId, this.#last, { type: "stream_truncated", dropped });
   }
 }
 

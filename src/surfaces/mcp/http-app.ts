@@ -51,7 +51,7 @@ export class McpHttpApp {
   #exchanges = 0;
 
   constructor(options: McpHttpAppOptions) {
-    const endpoint = new McpEndpoint(options, () => HttpExchange.room());
+    const endpoint = new McpEndpoint(options, HttpExchange.send);
     this.#endpoint = endpoint;
     this.#modern = createMcpHandler(
       (context) => endpoint.createServer(context, HttpExchange.service()),

@@ -2,12 +2,10 @@ import assert from "node:assert/strict";
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { SessionService } from "../../core/session-service.ts";
 
-/** Messages that may be queued for a slow client. */
-const UNTAKEN_MAX = 64;
-
 /**
  * One HTTP request with its response. The SDK's transports queue streamed messages
- * without a bound. An exchange adds backpressure: the sender can wait for the reader.
+ * without a bound. An exchange adds backpressure: it holds one message that the client has not
+ * taken. The events behind it wait in the queues of the readers, which are bounded.
  */
 export class HttpExchange {
   static readonly #current = new AsyncLocalStorage<HttpExchange>();
@@ -15,7 +13,7 @@ export class HttpExchange {
   readonly #atEnd: (() => void)[] = [];
   #untaken = 0;
   #ended = false;
-  #onRoom = () => {};
+  #senders: (() => void)[] = [];
 
   private constructor(service: SessionService) {
     this.#service = service;
@@ -39,10 +37,11 @@ export class HttpExchange {
     return exchange.#service;
   }
 
-  /** Resolves when the client of the current request is ready for more. */
-  static async room(): Promise<void> {
+  /** Sends a message when the client of the current request has taken the one before it. */
+  static async send(message: () => Promise<void>): Promise<void> {
     const exchange = HttpExchange.#current.getStore();
     if (exchange) await exchange.#room();
+    await message();
   }
 
   /** Calls `work` once, when the response was read or the client is gone. */
@@ -52,18 +51,21 @@ export class HttpExchange {
   }
 
   async #room(): Promise<void> {
-    this.#untaken += 1;
-    while (this.#untaken > UNTAKEN_MAX && !this.#ended) {
-      await new Promise<void>((resolve) => {
-        this.#onRoom = resolve;
-      });
+    while (this.#untaken > 0 && !this.#ended) {
+      await new Promise<void>((resolve) => this.#senders.push(resolve));
     }
+    this.#untaken += 1;
+  }
+
+  #taken(): void {
+    this.#untaken = Math.max(0, this.#untaken - 1);
+    for (const send of this.#senders.splice(0)) send();
   }
 
   #end(): void {
     if (this.#ended) return;
     this.#ended = true;
-    this.#onRoom();
+    this.#taken();
     for (const work of this.#atEnd) work();
   }
 
@@ -77,8 +79,7 @@ export class HttpExchange {
       {
         pull: async (controller) => {
           const { done, value } = await reader.read();
-          this.#untaken -= 1;
-          this.#onRoom();
+          this.#taken();
           if (!done) return controller.enqueue(value);
           this.#end();
           controller.close();

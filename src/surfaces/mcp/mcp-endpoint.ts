@@ -1,6 +1,5 @@
 import {
   type McpRequestContext,
-  type Notification,
   ProtocolError,
   ProtocolErrorCode,
   Server,
@@ -34,8 +33,8 @@ export interface McpServerOptions {
   readonly version?: string;
 }
 
-/** Resolves when the client of the current request is ready for more. */
-export type Backpressure = () => Promise<void>;
+/** Sends a message of the current request, when its client is ready for it. */
+export type Backpressure = (message: () => Promise<void>) => Promise<void>;
 
 /** One session service for any number of MCP connections. */
 export class McpEndpoint {
@@ -46,7 +45,7 @@ export class McpEndpoint {
   readonly #chosen: ToolChoice;
   readonly #calls = new Set<Promise<unknown>>();
 
-  constructor(options: McpServerOptions, backpressure: Backpressure = async () => {}) {
+  constructor(options: McpServerOptions, backpressure: Backpressure = (message) => message()) {
     this.#options = options;
     this.#chosen = chosenTools(options.tools);
     this.#backpressure = backpressure;
@@ -99,7 +98,7 @@ export class McpEndpoint {
           meta,
           signal: context.mcpReq.signal,
           wants: (level) => isWanted(level, asked),
-          notify: (notification) => this.#notify(context, notification),
+          notify: (notification) => this.#backpressure(() => context.mcpReq.notify(notification)),
           ...(era === "modern" ? this.#askBetween(acting, context) : askMeanwhile(server, context)),
         }),
       );
@@ -119,11 +118,6 @@ export class McpEndpoint {
   /** Resolves when no call is running. */
   async settled(): Promise<void> {
     while (this.#calls.size > 0) await Promise.allSettled(this.#calls);
-  }
-
-  async #notify(context: ServerContext, notification: Notification): Promise<void> {
-    await context.mcpReq.notify(notification);
-    await this.#backpressure();
   }
 
   /** From 2026 on, a server asks with its result, and the client repeats the request with the answers. */

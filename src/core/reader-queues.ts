@@ -1,14 +1,14 @@
-import { type EventEnvelope, eventBytes, isTransient } from "../core/event.ts";
+import { type EventEnvelope, eventBytes, isTransient } from "./event.ts";
 
 /** Bytes of the events that wait for one reader. */
 const WAITING_BYTES_MAX = 1024 * 1024;
-/** Bytes of the events that wait for all readers of a service. An event counts for each of them. */
+/** Bytes of the events that wait for all readers of a process. An event counts for each of them. */
 const ALL_WAITING_BYTES_MAX = 64 * 1024 * 1024;
 /** Pages that are read from the log at once. What the store's thread has answered waits in memory. */
 const READS_MAX = 8;
 
 /**
- * The events that wait for the readers of a service. Together they are bounded in bytes. Beyond the
+ * The events that wait for readers: of subscriptions and of turns. Together they are bounded in bytes. Beyond the
  * bound, the reader that has taken nothing for the longest time loses what waits for it. It reads the durable
  * events from the log again, and `stream_truncated` tells it how many deltas it missed.
  */
@@ -107,6 +107,21 @@ export class ReaderQueue {
     this.#all.added(this, size);
   }
 
+  /** Removes the first events, of about `bytesMax` together. It removes one at least. */
+  take(bytesMax: number): EventEnvelope[] {
+    let bytes = 0;
+    let count = 0;
+    for (const event of this.#events) {
+      bytes += this.#all.sizeOf(event);
+      count += 1;
+      if (bytes >= bytesMax) break;
+    }
+    const taken = this.#events.splice(0, count);
+    this.#bytes -= bytes;
+    this.#all.removed(this, bytes);
+    return taken;
+  }
+
   shift(): EventEnvelope | undefined {
     const event = this.#events.shift();
     if (event) {
@@ -135,3 +150,6 @@ export class ReaderQueue {
     this.#all.removed(this, bytes);
   }
 }
+
+/** The queues of all readers of this process, whichever service and surface they use. */
+export const readerQueues = new ReaderQueues();

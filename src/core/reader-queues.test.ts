@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { type EventEnvelope, passing } from "../core/event.ts";
+import { type EventEnvelope, passing } from "./event.ts";
 import { ReaderQueues } from "./reader-queues.ts";
 
 const MEGABYTE = 1024 * 1024;
