@@ -44,7 +44,16 @@ export async function* subscription(
     waiting.push(event);
     wake();
   });
-  const onAbort = () => wake();
+  const leave = () => {
+    stop();
+    waiting.clear();
+    page.clear();
+  };
+  // The reader may never ask again, so nothing waits for it to do so.
+  const onAbort = () => {
+    leave();
+    wake();
+  };
   signal.addEventListener("abort", onAbort);
   try {
     while (!signal.aborted) {
@@ -99,9 +108,7 @@ export async function* subscription(
     }
   } finally {
     signal.removeEventListener("abort", onAbort);
-    stop();
-    waiting.clear();
-    page.clear();
+    leave();
   }
 }
 

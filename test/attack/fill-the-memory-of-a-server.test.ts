@@ -1,11 +1,18 @@
 import { execFile } from "node:child_process";
+import { join } from "node:path";
+import { PassThrough } from "node:stream";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { expect, onTestFinished, test, vi } from "vitest";
-import { createSessionService } from "../../src/index.ts";
+import { readerQueues } from "../../src/core/reader-queues.ts";
+import { createSessionService, type LanguageModel } from "../../src/index.ts";
+import { serveJsonRpc } from "../../src/json-rpc.ts";
+import { serveMcpHttp } from "../../src/mcp.ts";
 import { createRestApp, serveRest } from "../../src/rest.ts";
+import { sqliteStores } from "../../src/sqlite.ts";
 import { scriptedModel } from "../../src/testing.ts";
 import { stalledReader } from "../support/event-stream.ts";
+import { temporaryFolder } from "../support/obey.ts";
 import { trials } from "../support/trials.ts";
 
 const SOAK = fileURLToPath(new URL("../support/soak.ts", import.meta.url));
@@ -71,3 +78,82 @@ test("readers of a session that read nothing share the events that they were sen
   // A copy of one event for each reader is 60 MB, and a copy of all events is 20 MB.
   expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(40_000_000);
 });
+
+test("readers of turns, subscriptions and MCP that read nothing hold a bounded number of bytes together", async () => {
+  const stores = sqliteStores({ path: join(await temporaryFolder(), "rkat.db") });
+  const service = createSessionService({ model: chatterbox, stores, memory: false });
+  const rest = await serveRest({ service, port: 0 });
+  const mcp = await serveMcpHttp({ service, port: 0, tools: ["all"] });
+  const [input, output, stop] = [new PassThrough(), new PassThrough(), new AbortController()];
+  const rpc = serveJsonRpc({ service, input, output, signal: stop.signal });
+  const stallMcp = await stalledMcp(mcp.url);
+  const { sessionId } = await service.createSession({});
+  const params = { session_id: sessionId };
+  const before = readerQueues.bytes;
+  for (let id = 0; id < 25; id += 1) {
+    await stalledReader(`${rest.url}/sessions/${sessionId}/events`);
+    await stallMcp("session_events", { ...params, follow: true });
+    input.write(`${JSON.stringify({ jsonrpc: "2.0", id, method: "session/subscribe", params })}\n`);
+  }
+  let most = 0;
+  for (let turn = 0; turn < 3; turn += 1) {
+    await stalledReader(`${rest.url}/sessions/${sessionId}/messages`, {
+      method: "POST",
+      headers: { "content-type": "application/json", accept: "text/event-stream" },
+      body: JSON.stringify({ prompt: "talk" }),
+    });
+    for (let active = true; active; { isActive: active } = await service.read({ sessionId })) {
+      await new Promise((resolve) => setTimeout(resolve, 10));
+      most = Math.max(most, readerQueues.bytes);
+    }
+  }
+  expect(most).toBeLessThanOrEqual(64 * 1024 * 1024);
+  // Each of the 78 readers may hold 1 MiB, so the common bound was reached.
+  expect(most).toBeGreaterThan(50 * 1024 * 1024);
+  stop.abort();
+  output.destroy();
+  await Promise.all([rest.close({ graceMs: 0 }), mcp.close(), rpc]);
+  await service.close();
+  await stores.close();
+  await expect.poll(() => readerQueues.bytes).toBe(before);
+});
+
+/** Answers with 12 MB of deltas. */
+const chatterbox: LanguageModel = {
+  id: "chatter/box",
+  async *stream() {
+    for (let count = 0; count < 4000; count += 1) {
+      if (count % 20 === 0) await new Promise((resolve) => setImmediate(resolve));
+      yield { type: "text_delta", delta: "blah ".repeat(600) };
+    }
+    yield { type: "block", block: { block_type: "text", data: { text: "That was it." } } };
+    const usage = { input_tokens: 1, output_tokens: 1 };
+    yield {
+      type: "finish",
+      stopReason: "end_turn",
+      usage: { ...usage, cache_creation_tokens: null, cache_read_tokens: null },
+    };
+  },
+};
+
+/** A client of MCP over HTTP. It reads the start of each answer, and nothing after that. */
+async function stalledMcp(url: string) {
+  const post = async (body: object, headers: Record<string, string> = {}) =>
+    await stalledReader(url, {
+      method: "POST",
+      headers: {
+        "content-type": "application/json",
+        accept: "application/json, text/event-stream",
+        ...headers,
+      },
+      body: JSON.stringify({ jsonrpc: "2.0", id: 1, ...body }),
+    });
+  const clientInfo = { name: "stalled", version: "1" };
+  const params = { protocolVersion: "2025-06-18", capabilities: {}, clientInfo };
+  const { headers } = await post({ method: "initialize", params });
+  return async (name: string, args: object) =>
+    await post(
+      { method: "tools/call", params: { name, arguments: args } },
+      { "mcp-session-id": String(headers["mcp-session-id"]) },
+    );
+}

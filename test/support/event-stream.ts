@@ -1,4 +1,4 @@
-import { request } from "node:http";
+import { type IncomingHttpHeaders, request } from "node:http";
 
 /** One server-sent event, as its text has it. */
 export interface Frame {
@@ -31,13 +31,18 @@ export function idsOf(frames: readonly Frame[]): number[] {
 export function stalledReader(
   url: string,
   options: { readonly method?: string; readonly body?: string; readonly headers?: object } = {},
-): Promise<{ readonly status: number; readUntil(end: RegExp): Promise<string> }> {
+): Promise<{
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  readUntil(end: RegExp): Promise<string>;
+}> {
   const { method = "GET", body, headers } = options;
   return new Promise((resolve, reject) => {
     const sent = request(url, { method, headers: { ...headers } }, (response) => {
       // Not flowing until somebody listens: the sockets fill, and the server has to wait.
       resolve({
         status: response.statusCode ?? 0,
+        headers: response.headers,
         async readUntil(end) {
           let text = "";
           for await (const chunk of response.setEncoding("utf8")) {
