@@ -1,0 +1,87 @@
+import { basename, join } from "node:path";
+import { given } from "../../core/fields.ts";
+import type { ImportedMessage, ImportedSession, ImportFormat, ImportNotes } from "../imported.ts";
+import { type Json, nameOf, objectOf, timeOf } from "../json-fields.ts";
+import { readDatabase } from "./opencode-database.ts";
+import { messageParts, newMessageParts } from "./opencode-parts.ts";
+import { readTree } from "./opencode-tree.ts";
+import type { StoredMessage, StoredSession } from "./stored-session.ts";
+
+/**
+ * The sessions of opencode: a database, which is only read. Before it there was a tree of JSON files, with the same
+ * objects:
+ *
+ *     storage/session/<project>/<session>.json
+ *     storage/message/<session>/<message>.json
+ *     storage/part/<message>/<part>.json
+ */
+export const opencodeFormat: ImportFormat = {
+  agent: "opencode",
+  places: ({ env, home }) => [join(env.XDG_DATA_HOME || join(home, ".local", "share"), "opencode")],
+  mayBe: (path) => isDatabase(path) || SESSION_FILE.test(path),
+  recognises: ({ path, head, first }) =>
+    isDatabase(path)
+      ? Buffer.from(head.subarray(0, 15)).toString("latin1") === "SQLite format 3"
+      : SESSION_FILE.test(path) && nameOf(first?.id) !== undefined,
+  async *read(file, notes) {
+    const stored = isDatabase(file.path) ? readDatabase(file, notes) : readTree(file, notes);
+    for await (const session of stored) yield sessionOf(session, notes);
+  },
+};
+
+const SESSION_FILE = /(?:^|[/\\])storage[/\\]session[/\\][^/\\]+[/\\]ses[^/\\]*\.json$/;
+
+function isDatabase(path: string): boolean {
+  return /^opencode[^/\\]*\.db$/.test(basename(path));
+}
+
+function sessionOf(
+  { id, about, project, messages }: StoredSession,
+  notes: ImportNotes,
+): ImportedSession {
+  const parent = nameOf(about.parent_id) ?? nameOf(about.parentID);
+  const time = objectOf(about.time);
+  const model = objectOf(about.model);
+  return {
+    id: `opencode:${id}`,
+    agent: "opencode",
+    nativeId: id,
+    ...given({
+      parent:
+        parent === undefined
+          ? undefined
+          : { id: `opencode:${parent}`, relation: "subagent" as const },
+      title: nameOf(about.title),
+      project: nameOf(about.directory) ?? project,
+      model: nameOf(model.id),
+      startedAt: timeOf(about.time_created ?? time.created),
+      updatedAt: timeOf(about.time_updated ?? time.updated),
+    }),
+    messages: messagesOf(id, messages(), objectOf(about.revert), notes),
+  };
+}
+
+/** `revert` hides its message and all after it, or the later parts of that message. Ids ascend. */
+async function* messagesOf(
+  session: string,
+  messages: AsyncIterable<StoredMessage> | Iterable<StoredMessage>,
+  revert: Json,
+  notes: ImportNotes,
+): AsyncGenerator<ImportedMessage> {
+  const from = nameOf(revert.messageID);
+  const fromPart = nameOf(revert.partID);
+  for await (const { id, info, parts } of messages) {
+    const sourceId = `opencode:${session}:${id}`;
+    if (from !== undefined && (id > from || (id === from && fromPart === undefined))) {
+      notes.otherBranch(1);
+    } else if (parts === undefined) {
+      yield* newMessageParts(info, sourceId, notes);
+    } else {
+      const shown =
+        id === from && fromPart !== undefined
+          ? parts.filter((part) => (nameOf(part.id) ?? "") < fromPart)
+          : parts;
+      yield* messageParts(info, shown, sourceId, notes);
+    }
+  }
+}

@@ -1,0 +1,80 @@
+import { lstatSync, readdirSync, readFileSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
+import { isObject } from "../../core/fields.ts";
+import { bytesAt, type FoundFile } from "../found-file.ts";
+import type { ImportNotes } from "../imported.ts";
+import { type Json, nameOf, parsedJson } from "../json-fields.ts";
+import type { StoredMessage, StoredSession } from "./stored-session.ts";
+
+/** Reads a session of the tree of JSON files, from the file that tells of it. */
+export async function* readTree(
+  file: FoundFile,
+  notes: ImportNotes,
+): AsyncGenerator<StoredSession> {
+  if (file.size > FILE_BYTES_MAX) {
+    notes.skip(file, undefined, TOO_LONG);
+    return;
+  }
+  const about = parsedJson(Buffer.from(await bytesAt(file, 0, file.size)).toString("utf8"));
+  const id = basename(file.path, ".json");
+  if (!isObject(about)) {
+    notes.unfinished(file);
+    return;
+  }
+  const storage = dirname(dirname(dirname(file.path)));
+  // The earliest version had all three folders in that of the sessions.
+  const root = basename(dirname(file.path)) === "info" ? dirname(dirname(file.path)) : storage;
+  yield {
+    id,
+    about,
+    project: nameOf(about.directory),
+    messages: () => messagesIn(root, id, file, notes),
+  };
+}
+
+const FILE_BYTES_MAX = 64 * 1024 * 1024;
+const TOO_LONG = `it is longer than ${FILE_BYTES_MAX} bytes`;
+
+function* messagesIn(
+  root: string,
+  session: string,
+  file: FoundFile,
+  notes: ImportNotes,
+): Generator<StoredMessage> {
+  const messages = objectsIn(join(root, "message", session), file, notes);
+  const sorted = [...messages].sort((one, other) => createdAt(one) - createdAt(other));
+  for (const { id, value } of sorted) {
+    // The earliest version had the parts in a folder of the session.
+    const places = [join(root, "part", id), join(root, "part", session, id)];
+    const parts = places.flatMap((folder) => [...objectsIn(folder, file, notes)]);
+    yield { id, info: value, parts: parts.map((part) => ({ ...part.value, id: part.id })) };
+  }
+}
+
+interface Named {
+  readonly id: string;
+  readonly value: Json;
+}
+
+function createdAt({ value }: Named): number {
+  const created = isObject(value.time) ? value.time.created : undefined;
+  return typeof created === "number" ? created : 0;
+}
+
+/** The objects of a folder by name. A link is left out: it may lead anywhere. */
+function* objectsIn(folder: string, file: FoundFile, notes: ImportNotes): Generator<Named> {
+  if (!lstatSync(folder, { throwIfNoEntry: false })?.isDirectory()) return;
+  const entries = readdirSync(folder, { withFileTypes: true });
+  const names = entries.filter((entry) => entry.isFile() && entry.name.endsWith(".json"));
+  for (const { name } of names.sort((one, other) => (one.name < other.name ? -1 : 1))) {
+    const path = join(folder, name);
+    const value = lstatSync(path).size > FILE_BYTES_MAX ? undefined : objectAt(path);
+    if (value) yield { id: basename(name, ".json"), value };
+    else notes.skip({ ...file, path }, undefined, "it is not a JSON object, or too long");
+  }
+}
+
+function objectAt(path: string): Json | undefined {
+  const value = parsedJson(readFileSync(path, "utf8"));
+  return isObject(value) ? value : undefined;
+}
