@@ -43,7 +43,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     "tools",
   ],
   // Other packages' agent loops. Nothing of theirs is imported.
-  hosts: ["core"],
+  hosts: ["core", "compaction", "window", "models", "tools"],
   transcripts: ["core", "zod"],
   replay: ["core", "transcripts"],
   import: ["core", "files", "secrets", "transcripts"],

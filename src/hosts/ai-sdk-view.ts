@@ -1,0 +1,102 @@
+import { utf8Bytes } from "../core/tokens.ts";
+import { type AiSdkMessage, fromModelMessages } from "../models/model-messages.ts";
+import type { MessageView, ViewedMessage } from "../window/message-view.ts";
+
+/** The fields of a part that are looked at here. */
+interface Part {
+  readonly type: string;
+  readonly toolCallId?: string;
+  readonly providerExecuted?: boolean;
+  readonly output?: {
+    readonly type: string;
+    readonly value?: unknown;
+  };
+}
+
+/** The messages of the AI SDK, and those that it sends to a model. */
+export const aiSdkView: MessageView<AiSdkMessage> = {
+  read: (message) => {
+    if (typeof message.content === "string") return { message: onlyMessage(message) };
+    if (!Array.isArray(message.content)) return { opaqueTokens: tokensOf(message) };
+    return message.role === "tool" || message.role === "assistant"
+      ? readParts(message, message.content)
+      : { message: onlyMessage(message) };
+  },
+  summary: (text) => ({ role: "user", content: text }),
+  shorten: (message, outputs) => ({
+    ...message,
+    content: partsOf(message).map((part) => shortened(part, outputs)),
+  }),
+};
+
+function onlyMessage(message: AiSdkMessage) {
+  const [own] = fromModelMessages([message]);
+  if (!own) throw new Error("The message is empty.");
+  return own;
+}
+
+function partsOf({ content }: AiSdkMessage): readonly Part[] {
+  return typeof content === "string" ? [] : content;
+}
+
+/** Approvals, and what a provider ran by itself, stay as they are with the message that they are in. */
+function readParts(message: AiSdkMessage, parts: readonly Part[]): ViewedMessage {
+  const known = parts.filter((part) => isKnown(part, message.role, parts));
+  const opaque = parts.filter((part) => !known.includes(part));
+  const media = known.flatMap(mediaOf);
+  const opaqueTokens = [...opaque, ...media].reduce((sum, part) => sum + tokensOf(part), 0);
+  const readable = known.length > 0 || message.role === "assistant";
+  return {
+    ...(readable ? { message: onlyMessage({ ...message, content: known.map(textual) }) } : {}),
+    ...(opaqueTokens > 0 ? { opaqueTokens } : {}),
+  };
+}
+
+function isKnown(
+  { type, toolCallId, providerExecuted }: Part,
+  role: string,
+  parts: readonly Part[],
+) {
+  if (role === "tool") return type === "tool-result";
+  if (type === "text" || type === "reasoning") return true;
+  if (type !== "tool-call" || providerExecuted) return false;
+  return !parts.some((part) => part.type === "tool-result" && part.toolCallId === toolCallId);
+}
+
+type Item = { readonly type: string; readonly text?: string };
+
+function itemsOf({ output }: Part): readonly Item[] {
+  return output?.type === "content" && Array.isArray(output.value) ? output.value : [];
+}
+
+/** What a tool returned besides text: images and files. */
+function mediaOf(part: Part): readonly Item[] {
+  return itemsOf(part).filter(({ type }) => type !== "text");
+}
+
+/** A tool result of several parts as the text in it. */
+function textual(part: Part): Part {
+  if (part.output?.type !== "content") return part;
+  const value = itemsOf(part)
+    .flatMap(({ type, text }) => (type === "text" ? [text ?? ""] : []))
+    .join("\n");
+  return { ...part, output: { type: "text", value } };
+}
+
+function shortened(part: Part, outputs: ReadonlyMap<string, string>): Part {
+  const value = part.type === "tool-result" ? outputs.get(part.toolCallId ?? "") : undefined;
+  if (value === undefined) return part;
+  const type = /^error|denied$/.test(part.output?.type ?? "") ? "error-text" : "text";
+  return { ...part, output: { type, value } };
+}
+
+/** A part with a file in it counts as an image of middling size. */
+const FILE_TOKENS = 1_000;
+const FILE_BYTES_MIN = 8_000;
+
+function tokensOf(part: unknown): number {
+  const bytes = utf8Bytes(JSON.stringify(part) ?? "");
+  const isFile =
+    bytes >= FILE_BYTES_MIN && /"type":"[a-z-]*(file|image|media)/.test(JSON.stringify(part));
+  return isFile ? FILE_TOKENS : Math.ceil(bytes / 4);
+}

@@ -1,0 +1,322 @@
+import type { ModelMessage } from "ai";
+import { generateText, isStepCount, streamText, ToolLoopAgent, tool, wrapLanguageModel } from "ai";
+import { MockLanguageModelV4, simulateReadableStream } from "ai/test";
+import {
+  generateText as generateText6,
+  stepCountIs as stepCountIs6,
+  tool as tool6,
+  wrapLanguageModel as wrapLanguageModel6,
+} from "ai6";
+import { MockLanguageModelV3 } from "ai6/test";
+import type { Message } from "rkat";
+import { fromModelMessages, rkatMiddleware, rkatPrepareStep } from "rkat/ai-sdk";
+import { type AdaptedLoop, adapterLaws, type LoopScript } from "rkat/testing";
+import { describe, expect, test } from "vitest";
+import { z } from "zod";
+
+/** A model that says what a script has, and what it was asked. */
+function scripted({ turns, summaries }: LoopScript) {
+  const answers = turns.flatMap(({ steps, answer }) => [...steps, { text: answer, calls: [] }]);
+  const requests: Message[][] = [];
+  const asked = { summaries: 0 };
+  const outputs = new Map(
+    turns.flatMap(({ steps }) =>
+      steps.flatMap(({ calls }) => calls.map(({ path, output }) => [path, output] as const)),
+    ),
+  );
+  const usage = (prompt: readonly unknown[]) => {
+    const total = Math.ceil(JSON.stringify(prompt).length / 4);
+    return {
+      inputTokens: { total, noCache: total, cacheRead: 0, cacheWrite: 0 },
+      outputTokens: { total: 10, text: 10, reasoning: 0 },
+    };
+  };
+  const reply = (options: {
+    prompt: readonly object[];
+    tools?: readonly unknown[] | undefined;
+  }) => {
+    if (!options.tools?.length) {
+      asked.summaries += 1;
+      if (summaries === "failing") throw new Error("no quota");
+      const text = `Tasks at the harbour were done: cargo, crane and ledger. Part ${asked.summaries}.`;
+      return { content: [{ type: "text" as const, text }], calls: false };
+    }
+    const answer = answers[requests.length];
+    const prompt = options.prompt as unknown as Parameters<typeof fromModelMessages>[0];
+    requests.push(fromModelMessages(prompt));
+    const text = answer?.text ? [{ type: "text" as const, text: answer.text }] : [];
+    const calls = (answer?.calls ?? []).map(({ id, path }) => ({
+      type: "tool-call" as const,
+      toolCallId: id,
+      toolName: "read",
+      input: JSON.stringify({ path }),
+    }));
+    return { content: [...text, ...calls], calls: calls.length > 0 };
+  };
+  const generate = async (options: { prompt: readonly object[]; tools?: readonly unknown[] }) => {
+    const { content, calls } = reply(options);
+    const unified = calls ? ("tool-calls" as const) : ("stop" as const);
+    return {
+      content,
+      finishReason: { unified, raw: unified },
+      usage: usage(options.prompt),
+      warnings: [],
+    };
+  };
+  const stream = async (options: { prompt: readonly object[]; tools?: readonly unknown[] }) => {
+    const { content, finishReason, usage } = await generate(options);
+    const chunks = content.flatMap((part, index): readonly object[] =>
+      part.type === "text"
+        ? [
+            { type: "text-start" as const, id: `${index}` },
+            { type: "text-delta" as const, id: `${index}`, delta: part.text },
+            { type: "text-end" as const, id: `${index}` },
+          ]
+        : [part],
+    );
+    return {
+      stream: simulateReadableStream({
+        chunks: [...chunks, { type: "finish" as const, finishReason, usage }],
+      }),
+    };
+  };
+  return { requests, asked, outputs, generate, stream };
+}
+
+type Scripted = ReturnType<typeof scripted>;
+
+const schema = z.object({ path: z.string() });
+
+/** A loop that has every turn with `ask`, which returns the messages that the turn adds, and its answer. */
+function loop(
+  begin: (
+    script: LoopScript,
+    model: Scripted,
+  ) => (messages: ModelMessage[]) => Promise<{ text: string; added: readonly ModelMessage[] }>,
+): AdaptedLoop {
+  return {
+    async run(script) {
+      const model = scripted(script);
+      const ask = begin(script, model);
+      const messages: ModelMessage[] = [];
+      const answers: string[] = [];
+      for (const { prompt } of script.turns) {
+        messages.push({ role: "user", content: prompt });
+        const { text, added } = await ask([...messages]);
+        messages.push(...added);
+        answers.push(text);
+      }
+      return { requests: model.requests, summaries: model.asked.summaries, answers };
+    },
+  };
+}
+
+const tools = ({ outputs }: Scripted) => ({
+  read: tool({ inputSchema: schema, execute: ({ path }) => outputs.get(path) ?? "" }),
+});
+const tools6 = ({ outputs }: Scripted) => ({
+  read: tool6({
+    inputSchema: schema,
+    execute: ({ path }: { path: string }) => outputs.get(path) ?? "",
+  }),
+});
+
+const LOOPS: Record<string, AdaptedLoop> = {
+  "generateText of AI SDK 7": loop(({ instructions, contextWindow }, script) => {
+    const model = new MockLanguageModelV4({ doGenerate: script.generate as never });
+    const prepareStep = rkatPrepareStep({ contextWindow, chatId: () => "chat" });
+    const options = {
+      model,
+      instructions,
+      tools: tools(script),
+      stopWhen: isStepCount(20),
+      prepareStep,
+    };
+    return async (messages) => {
+      const { text, responseMessages } = await generateText({
+        ...options,
+        messages,
+        maxRetries: 0,
+      });
+      return { text, added: responseMessages };
+    };
+  }),
+  "streamText of AI SDK 7": loop(({ instructions, contextWindow }, script) => {
+    const model = new MockLanguageModelV4({
+      doGenerate: script.generate as never,
+      doStream: script.stream as never,
+    });
+    const prepareStep = rkatPrepareStep({ contextWindow, chatId: () => "chat" });
+    const options = {
+      model,
+      instructions,
+      tools: tools(script),
+      stopWhen: isStepCount(20),
+      prepareStep,
+    };
+    return async (messages) => {
+      const result = streamText({ ...options, messages, maxRetries: 0 });
+      return { text: await result.text, added: await result.responseMessages };
+    };
+  }),
+  "a ToolLoopAgent": loop(({ instructions, contextWindow }, script) => {
+    const model = new MockLanguageModelV4({ doGenerate: script.generate as never });
+    const prepareStep = rkatPrepareStep({ contextWindow, chatId: () => "chat" });
+    const agent = new ToolLoopAgent({ model, instructions, tools: tools(script), prepareStep });
+    return async (messages) => {
+      const { text, responseMessages } = await agent.generate({ messages });
+      return { text, added: responseMessages };
+    };
+  }),
+  "generateText of AI SDK 6": loop(({ instructions: system, contextWindow }, script) => {
+    const model = new MockLanguageModelV3({ doGenerate: script.generate as never });
+    const prepareStep = rkatPrepareStep({ contextWindow, chatId: () => "chat" });
+    const options = {
+      model,
+      system,
+      tools: tools6(script),
+      stopWhen: stepCountIs6(20),
+      prepareStep,
+    };
+    return async (messages) => {
+      const { text, response } = await generateText6({
+        ...options,
+        messages: messages as never,
+        maxRetries: 0,
+      });
+      return { text, added: response.messages as never };
+    };
+  }),
+  "a wrapped model of AI SDK 7": loop(({ instructions, contextWindow }, script) => {
+    const inner = new MockLanguageModelV4({ doGenerate: script.generate as never });
+    const model = wrapLanguageModel({
+      model: inner,
+      middleware: rkatMiddleware({ contextWindow }),
+    });
+    const options = { model, instructions, tools: tools(script), stopWhen: isStepCount(20) };
+    return async (messages) => {
+      const { text, responseMessages } = await generateText({
+        ...options,
+        messages,
+        maxRetries: 0,
+      });
+      return { text, added: responseMessages };
+    };
+  }),
+  "a wrapped model of AI SDK 6": loop(({ instructions: system, contextWindow }, script) => {
+    const inner = new MockLanguageModelV3({ doGenerate: script.generate as never });
+    const model = wrapLanguageModel6({
+      model: inner,
+      middleware: rkatMiddleware({ contextWindow }) as never,
+    });
+    const options = { model, system, tools: tools6(script), stopWhen: stepCountIs6(20) };
+    return async (messages) => {
+      const { text, response } = await generateText6({
+        ...options,
+        messages: messages as never,
+        maxRetries: 0,
+      });
+      return { text, added: response.messages as never };
+    };
+  }),
+};
+
+describe.each(Object.entries(LOOPS))("%s", (_, adapted) => {
+  for (const law of adapterLaws) test(law.name, () => law.holds(async () => adapted));
+});
+
+const words = (count: number) => "harbour ship cargo crane ledger ".repeat(count);
+
+test("your own prepareStep sees the compacted messages, and what it returns counts", async () => {
+  const seen: number[] = [];
+  const model = new MockLanguageModelV4({
+    doGenerate: scripted({
+      instructions: "",
+      turns: [{ prompt: "", steps: [], answer: "Done." }],
+      contextWindow: 1,
+      summaries: "written",
+    }).generate as never,
+  });
+  const messages: ModelMessage[] = Array.from({ length: 21 }, (_, index) => ({
+    role: index % 2 === 0 ? "user" : "assistant",
+    content: `${index} ${words(20)}`,
+  }));
+  const last: ModelMessage = { role: "user", content: "Only this." };
+  await generateText({
+    model,
+    messages,
+    tools: { read: tool({ inputSchema: schema }) },
+    prepareStep: rkatPrepareStep({
+      contextWindow: 2_000,
+      next: (step) => {
+        seen.push(step.messages.length);
+        return { messages: [last] };
+      },
+    }),
+  });
+  expect(seen[0]).toBeLessThan(messages.length);
+  const sent = model.doGenerateCalls.at(-1)?.prompt;
+  expect(sent).toEqual([{ role: "user", content: [{ type: "text", text: "Only this." }] }]);
+});
+
+test("a refused request is made smaller and sent once more", async () => {
+  const sizes: number[] = [];
+  const inner = new MockLanguageModelV4({
+    doGenerate: (async ({ prompt, tools }: { prompt: object[]; tools?: object[] }) => {
+      if (tools?.length) {
+        sizes.push(prompt.length);
+        if (sizes.length === 1) throw new Error("prompt is too long: 9000 tokens > 8000 maximum");
+      }
+      return {
+        content: [
+          { type: "text", text: "The harbour has a ship with cargo, a crane and a ledger." },
+        ],
+        finishReason: { unified: "stop", raw: "stop" },
+        usage: { inputTokens: { total: 10 }, outputTokens: { total: 10 } },
+        warnings: [],
+      };
+    }) as never,
+  });
+  const { text } = await generateText({
+    model: wrapLanguageModel({ model: inner, middleware: rkatMiddleware() }),
+    tools: { read: tool({ inputSchema: schema }) },
+    maxRetries: 0,
+    messages: Array.from({ length: 21 }, (_, index) => ({
+      role: index % 2 === 0 ? ("user" as const) : ("assistant" as const),
+      content: `${index} ${words(20)}`,
+    })),
+  });
+  expect(text).toContain("harbour");
+  expect(sizes).toHaveLength(2);
+  expect(sizes[1]).toBeLessThan(sizes[0] ?? 0);
+});
+
+test("a call that waits for approval stays, with what was asked", async () => {
+  const prepareStep = rkatPrepareStep({ contextWindow: 1_000, summarize: "fallback" });
+  const pending: ModelMessage[] = [
+    { role: "user", content: "Delete it." },
+    {
+      role: "assistant",
+      content: [
+        { type: "tool-call", toolCallId: "c1", toolName: "delete", input: {} },
+        { type: "tool-approval-request", approvalId: "a1", toolCallId: "c1" },
+      ],
+    },
+    {
+      role: "tool",
+      content: [{ type: "tool-approval-response", approvalId: "a1", approved: true }],
+    },
+  ];
+  const old: ModelMessage[] = Array.from({ length: 20 }, (_, index) => ({
+    role: index % 2 === 0 ? "user" : "assistant",
+    content: `${index} ${words(30)}`,
+  }));
+  const { messages } = await prepareStep({ messages: [...old, ...pending], steps: [], model: "m" });
+  expect(messages.length).toBeLessThan(old.length);
+  expect(messages.slice(-3)).toEqual(pending);
+});
+
+test("a model that is only a name is refused at the first step, unless something else writes summaries", async () => {
+  const step = { messages: [], steps: [], model: "anthropic/claude" };
+  await expect(rkatPrepareStep()(step)).rejects.toThrow('The model "anthropic/claude" is a name');
+});
