@@ -1,4 +1,3 @@
-import type { LanguageModelV4 } from "@ai-sdk/provider";
 import type { HistoryCompaction, Summarize } from "../compaction/compact-history.ts";
 import { SessionError } from "../core/errors.ts";
 import { estimateTokens } from "../core/tokens.ts";
@@ -160,7 +159,9 @@ const WINDOWS_MAX = 200;
 interface Model {
   readonly provider: string;
   readonly modelId: string;
-  readonly doGenerate: LanguageModelV4["doGenerate"];
+  doGenerate(request: object): PromiseLike<{
+    readonly content: readonly { readonly type: string; readonly text?: string }[];
+  }>;
 }
 
 /** The window's size and the writer of summaries, where the caller left them to the model. */
@@ -200,7 +201,7 @@ function summaryOf(model: Model): Summarize {
       maxOutputTokens: maxTokens,
       abortSignal: signal,
     });
-    return content.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("");
+    return content.flatMap((part) => (part.type === "text" ? [part.text ?? ""] : [])).join("");
   };
 }
 
