@@ -1,15 +1,33 @@
-/** A session for the OpenAI Agents SDK, in rkat's stores. */
+/** Sessions and compaction for the OpenAI Agents SDK. */
+import { SessionError } from "./core/errors.ts";
 import type { HostMessage } from "./core/host-record.ts";
 import { newId } from "./core/ids.ts";
 import type { Stores } from "./core/stores.ts";
+import {
+  inputFilter,
+  itemWindow,
+  type OpenAICompaction,
+  type RkatFilter,
+  summarizerOf,
+} from "./hosts/openai-filter.ts";
 import { type OpenAIItem, saidInItem } from "./hosts/openai-items.ts";
 import { RkatSession } from "./hosts/openai-session.ts";
 import { PersistentSessionService } from "./index.ts";
 
+export type { OpenAICompaction, RkatFilter } from "./hosts/openai-filter.ts";
 export type { OpenAIItem } from "./hosts/openai-items.ts";
 export type { HistoryTransaction, RkatSession } from "./hosts/openai-session.ts";
 
-export interface RkatSessionOptions {
+/**
+ * Keeps what each model call of a run is sent within the window: `run(agent, input, { callModelInputFilter })`.
+ * The session keeps every item. Make one filter for each conversation.
+ */
+export function rkatFilter(options: OpenAICompaction = {}): RkatFilter {
+  return inputFilter(options);
+}
+
+/** With `model` or `summarize`, the session compacts its list when it has grown too long. */
+export interface RkatSessionOptions extends OpenAICompaction {
   /** Such as `sqliteStores({ path })`; for one user of many, `stores.forUser(name)`. */
   readonly stores: Stores;
   /** Your id of the conversation. Default: a new one. */
@@ -24,8 +42,9 @@ export interface RkatSessionOptions {
 export function rkatSession<Item extends OpenAIItem = OpenAIItem>({
   stores,
   sessionId = newId(),
-  author = undefined,
+  author,
   redact = "memory",
+  ...compaction
 }: RkatSessionOptions): RkatSession<Item> {
   const service = new PersistentSessionService({
     model: "none",
@@ -37,9 +56,19 @@ export function rkatSession<Item extends OpenAIItem = OpenAIItem>({
   const record = service.hostRecord(`openai-agents:${sessionId}`, { labels }, (item) =>
     said(item as OpenAIItem, author),
   );
+  const compacts = Object.keys(compaction).length > 0;
+  if (compacts && !summarizerOf(compaction)) throw missingModel();
+  const window = compacts ? itemWindow<Item>(compaction) : undefined;
   return new RkatSession(sessionId, record, {
-    compact: async (items) => items,
+    compact: async (items) => (await window?.apply(items))?.messages ?? items,
     close: () => service.close(),
+  });
+}
+
+function missingModel(): SessionError {
+  return new SessionError("INVALID_PARAMS", {
+    message: "rkatSession is to compact its items, but it has no model for summaries.",
+    hint: 'Pass `model`, such as `new OpenAIResponsesModel(client, "gpt-5")`, or `summarize: "fallback"` for summaries without a model.',
   });
 }
 

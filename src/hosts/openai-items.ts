@@ -5,6 +5,7 @@ import {
   SUMMARY_PREFIX,
   summaryMessage,
 } from "../core/message.ts";
+import type { MessageView } from "../window/message-view.ts";
 
 /**
  * The part of an `AgentInputItem` that rkat reads. Everything else in it stays with it.
@@ -14,11 +15,11 @@ import {
  *     user │ reasoning, function_call, function_call │ function_call_result, function_call_result │ assistant
  */
 export interface OpenAIItem {
-  readonly type?: string;
-  readonly role?: string;
+  readonly type?: string | undefined;
+  readonly role?: string | undefined;
   readonly content?: unknown;
-  readonly callId?: string | null;
-  readonly name?: string;
+  readonly callId?: string | null | undefined;
+  readonly name?: string | undefined;
   readonly arguments?: unknown;
   readonly output?: unknown;
 }
@@ -58,20 +59,36 @@ export function saidInItem(item: OpenAIItem): Message | undefined {
   return message.blocks.some(({ block_type }) => block_type !== "reasoning") ? message : undefined;
 }
 
-/** Reasoning is refused without the item that came after it. */
-export function belongsToNext(item: OpenAIItem): boolean {
-  return item.type === "reasoning";
+/** How a window reads and writes items. */
+export function itemView<Item extends OpenAIItem>(): MessageView<Item> {
+  return {
+    read(item) {
+      const message = messageOfItem(item);
+      if (!message) return { opaqueTokens: Math.ceil(JSON.stringify(item).length / 4) };
+      // A provider refuses reasoning without the item that came after it.
+      return item.type === "reasoning" ? { message, joins: "next" } : { message };
+    },
+    summary: (text) => userItem(text) as Item,
+    shorten: (item, outputs) => {
+      const text = outputs.get(item.callId ?? "");
+      return text === undefined ? item : withOutput(item, text);
+    },
+  };
 }
 
-export function summaryItem(summary: string): OpenAIItem {
-  const { role, content } = summaryMessage(summary);
-  return { type: "message", role, content: [{ type: "input_text", text: content }] };
+export function userItem(text: string): OpenAIItem {
+  return { type: "message", role: "user", content: [{ type: "input_text", text }] };
 }
 
-/** A copy of a result with another output. */
-export function withOutput(item: OpenAIItem, text: string): OpenAIItem {
-  if (item.type === "function_call_result") return { ...item, output: { type: "text", text } };
-  return { ...item, output: Array.isArray(item.output) ? [{ stdout: text, stderr: "" }] : text };
+/** A copy of a result with another output, in the form that its type has. */
+function withOutput<Item extends OpenAIItem>(item: Item, text: string): Item {
+  const output =
+    item.type === "function_call_result"
+      ? { type: "text", text }
+      : item.type === "shell_call_output"
+        ? [{ stdout: text, stderr: "", outcome: { type: "exit", exitCode: 0 } }]
+        : text;
+  return { ...item, output };
 }
 
 function isResult(type: string): boolean {

@@ -15,7 +15,7 @@ export type HistoryTransaction<Item> =
 /** What a session does besides keeping its items. */
 export interface OpenAISessionWork<Item> {
   /** The items to go on with, given those of now. The same items where there is nothing to do. */
-  compact(items: readonly Item[], force: boolean): Promise<readonly Item[]>;
+  compact(items: readonly Item[]): Promise<readonly Item[]>;
   close(): Promise<void>;
 }
 
@@ -98,13 +98,13 @@ export class RkatSession<Item extends OpenAIItem> {
   }
 
   /**
-   * Compacts the list if it is due. Runs of the Agents SDK call this after each turn.
+   * Compacts the list if it is due. Runs of the Agents SDK call this when a turn is in the session.
    *
-   * It always returns null: the summary's tokens are counted by the model that you gave.
+   * The result is null: the run does not count the tokens of the summary.
    */
-  async runCompaction({ force = false }: { readonly force?: boolean } = {}): Promise<null> {
+  async runCompaction(): Promise<null> {
     const before = await this.getItems();
-    const after = await this.#work.compact(before, force);
+    const after = await this.#work.compact(before);
     const { from, count, items } = difference(before, after);
     if (count === 0 && items.length === 0) return null;
     const gone = asJson(before.slice(from, from + count), "runCompaction");
@@ -159,13 +159,15 @@ function suffix(items: readonly unknown[], count: number, by: readonly unknown[]
   return { replaced: { from: items.length - count, count }, items: by };
 }
 
-/** The part between the equal beginning and the equal end. The same objects are equal. */
+/** The part between the equal beginning and the equal end. */
 function difference<Item>(before: readonly Item[], after: readonly Item[]) {
+  const isSame = (one: Item | undefined, other: Item | undefined) =>
+    one === other || isDeepStrictEqual(one, other);
+  const most = Math.min(before.length, after.length);
   let from = 0;
-  while (from < before.length && before[from] === after[from]) from += 1;
+  while (from < most && isSame(before[from], after[from])) from += 1;
   let end = 0;
-  const most = Math.min(before.length, after.length) - from;
-  while (end < most && before.at(-1 - end) === after.at(-1 - end)) end += 1;
+  while (end < most - from && isSame(before.at(-1 - end), after.at(-1 - end))) end += 1;
   return { from, count: before.length - end - from, items: after.slice(from, after.length - end) };
 }
 

@@ -1,0 +1,76 @@
+import type { HistoryCompaction, Summarize } from "../compaction/compact-history.ts";
+import { SessionError } from "../core/errors.ts";
+import { createHistoryWindow, type HistoryWindow } from "../window/history-window.ts";
+import { itemView, type OpenAIItem } from "./openai-items.ts";
+import { type OpenAIModel, summarizeWith } from "./openai-summary.ts";
+
+export interface OpenAICompaction extends HistoryCompaction {
+  /** Tokens that the model takes. Without an `autoCompactThreshold`, 80 % of it is the threshold. */
+  readonly contextWindow?: number;
+  /** Writes summaries: a `Model` of the Agents SDK. Default for a filter: the agent's, if it is such an object. */
+  readonly model?: OpenAIModel;
+  /** In the place of `model`: your own function, or `"fallback"` for summaries without a model. */
+  readonly summarize?: Summarize | "fallback";
+}
+
+/** A `callModelInputFilter`. */
+export interface RkatFilter {
+  <Item extends OpenAIItem>(call: FilteredCall<Item>): Promise<FilteredCall<Item>["modelData"]>;
+  /** Items come as the same objects in each call of a run, so that none is read twice. */
+  readonly preserveInputIdentity: true;
+}
+
+interface FilteredCall<Item> {
+  readonly modelData: { input: Item[]; instructions?: string };
+  readonly agent: object;
+}
+
+/** The window behind a filter or a session, and who writes its summaries. */
+export function itemWindow<Item extends OpenAIItem>(
+  options: OpenAICompaction,
+): HistoryWindow<Item> {
+  const { model: _, summarize, ...settings } = options;
+  const summarizer = summarizerOf(options);
+  return createHistoryWindow({
+    ...settings,
+    view: itemView<Item>(),
+    ...(summarizer ? { summarize: summarizer } : {}),
+  });
+}
+
+export function inputFilter(options: OpenAICompaction): RkatFilter {
+  const window = itemWindow<OpenAIItem>(options);
+  const filter = async <Item extends OpenAIItem>({ modelData, agent }: FilteredCall<Item>) => {
+    const { input, instructions } = modelData;
+    const summarize = summarizerOf(options) ?? summarizeWith(modelOf(agent));
+    const otherTokens = Math.ceil(JSON.stringify([instructions, toolsOf(agent)]).length / 4);
+    const { messages } = await window.apply(input, { otherTokens, summarize });
+    return { ...modelData, input: [...messages] as Item[] };
+  };
+  return Object.assign(filter, { preserveInputIdentity: true as const });
+}
+
+export function summarizerOf({
+  model,
+  summarize,
+}: Pick<OpenAICompaction, "model" | "summarize">): Summarize | "fallback" | undefined {
+  return summarize ?? (model && summarizeWith(model));
+}
+
+function modelOf(agent: object): OpenAIModel {
+  const model: unknown = Reflect.get(agent, "model");
+  if (typeof model === "object" && model !== null && "getResponse" in model) {
+    return model as OpenAIModel;
+  }
+  throw new SessionError("INVALID_PARAMS", {
+    message: "rkatFilter does not know who writes summaries: the agent has its model as a name.",
+    hint: 'Pass `model`, such as `new OpenAIResponsesModel(client, "gpt-5")`, or `summarize: "fallback"` for summaries without a model.',
+  });
+}
+
+/** What a request says of the agent's tools. */
+function toolsOf(agent: object): readonly unknown[] {
+  const tools: unknown = Reflect.get(agent, "tools");
+  if (!Array.isArray(tools)) return [];
+  return tools.map(({ name, description, parameters }) => ({ name, description, parameters }));
+}

@@ -1,0 +1,39 @@
+import type { Summarize, SummaryRequest } from "../compaction/write-summary.ts";
+import { contentText, type Message } from "../core/message.ts";
+import { messageOfItem, type OpenAIItem, userItem } from "./openai-items.ts";
+
+/** The part of a `Model` of the Agents SDK that a summary needs. */
+export interface OpenAIModel {
+  getResponse(request: never): Promise<{ readonly output: readonly OpenAIItem[] }>;
+}
+
+/** Asks a model of the Agents SDK for summaries. */
+export function summarizeWith(model: OpenAIModel): Summarize {
+  return async ({ messages, maxTokens, signal }: SummaryRequest) => {
+    const request = {
+      systemInstructions: messages.flatMap(systemText).join("\n\n"),
+      input: messages.flatMap(itemOf),
+      modelSettings: { maxTokens },
+      tools: [],
+      outputType: "text",
+      handoffs: [],
+      tracing: false,
+      signal,
+    };
+    const { output } = await model.getResponse(request as never);
+    return output.map(messageOfItem).flatMap(answerText).join("\n");
+  };
+}
+
+function systemText(message: Message): readonly string[] {
+  return message.role === "system" ? [message.content] : [];
+}
+
+function itemOf(message: Message): readonly OpenAIItem[] {
+  return message.role === "user" ? [userItem(contentText(message.content))] : [];
+}
+
+function answerText(message: Message | undefined): readonly string[] {
+  if (message?.role !== "block_assistant") return [];
+  return message.blocks.flatMap((block) => (block.block_type === "text" ? [block.data.text] : []));
+}

@@ -1,0 +1,216 @@
+import { join } from "node:path";
+import {
+  Agent,
+  type AgentInputItem,
+  MemorySession,
+  OpenAIChatCompletionsModel,
+  OpenAIResponsesModel,
+  run,
+  setTracingDisabled,
+  tool,
+} from "@openai/agents";
+import fc from "fast-check";
+import OpenAI from "openai";
+import { createSessionService } from "rkat";
+import { type RkatSessionOptions, rkatFilter, rkatSession } from "rkat/openai-agents";
+import { sqliteStores } from "rkat/sqlite";
+import { expect, onTestFinished, test } from "vitest";
+import { z } from "zod";
+import {
+  type LocalProviderOptions,
+  startLocalProvider,
+} from "../../examples/hosts/local-provider.ts";
+import { temporaryFolder } from "../support/obey.ts";
+
+setTracingDisabled(true);
+
+const WINDOW = 6_000;
+const STEPS = 24;
+
+const berths: LocalProviderOptions = {
+  contextWindow: WINDOW,
+  call: (step) => (step < STEPS ? { name: "berth", args: { ship: `ship-${step}` } } : undefined),
+};
+
+async function open(options: LocalProviderOptions) {
+  const server = await startLocalProvider(options);
+  const stores = sqliteStores({ path: join(await temporaryFolder(), "rkat.db") });
+  const sessions = createSessionService({ model: "none", stores });
+  const opened: { close(): Promise<void> }[] = [];
+  onTestFinished(async () => {
+    for (const session of opened) await session.close();
+    await sessions.close();
+    await stores.close();
+    await server.close();
+  });
+  const client = new OpenAI({ apiKey: "local", baseURL: server.urls.openai, maxRetries: 0 });
+  const models = {
+    responses: new OpenAIResponsesModel(client, "gpt"),
+    "chat completions": new OpenAIChatCompletionsModel(client, "gpt"),
+  };
+  const sessionOf = (given: Partial<RkatSessionOptions>) => {
+    const session = rkatSession<AgentInputItem>({ stores, author: "user", ...given });
+    opened.push(session);
+    return session;
+  };
+  return { server, sessions, models, sessionOf };
+}
+
+const berth = tool({
+  name: "berth",
+  description: "Says where a ship lies.",
+  parameters: z.object({ ship: z.string() }),
+  execute: ({ ship }) => `${ship} lies at berth 44-${ship}. ${"The quay is long. ".repeat(60)}`,
+});
+
+const agentWith = (model: OpenAIResponsesModel | OpenAIChatCompletionsModel) =>
+  new Agent({
+    name: "Harbour",
+    instructions: "Find the berths.",
+    tools: [berth],
+    model,
+    modelSettings: { store: false },
+  });
+
+/** Each call once with its result, in this order, and reasoning before something. */
+function violations(items: readonly AgentInputItem[]): readonly string[] {
+  const open = new Set<string>();
+  return items.flatMap((item, index) => {
+    if (item.type === "function_call") open.add(item.callId);
+    if (item.type === "function_call_result" && !open.delete(item.callId))
+      return [`${index}: no call`];
+    if (item.type === "reasoning" && items[index + 1] === undefined)
+      return [`${index}: reasoning last`];
+    return index === items.length - 1 ? [...open].map((id) => `${id}: no result`) : [];
+  });
+}
+
+for (const name of ["responses", "chat completions"] as const) {
+  test(`${name}: a long run ends in a small window, and the session has all of it`, async () => {
+    const { server, sessions, models, sessionOf } = await open(berths);
+    const session = sessionOf({ sessionId: "run" });
+    const agent = agentWith(models[name]);
+    const callModelInputFilter = rkatFilter({ contextWindow: WINDOW });
+    const result = await run(agent, "Where do all ships lie?", {
+      session,
+      callModelInputFilter,
+      maxTurns: 50,
+    });
+    expect(result.finalOutput).toBe(`Done after ${STEPS} calls.`);
+    expect(server.billed.filter(({ kind }) => kind === "refused")).toEqual([]);
+    expect(server.billed.some(({ kind }) => kind === "summary")).toBe(true);
+    const items = await session.getItems();
+    expect(violations(items)).toEqual([]);
+    expect(items.filter(({ type }) => type === "function_call_result")).toHaveLength(STEPS);
+    expect(items[0]).toMatchObject({ role: "user", content: "Where do all ships lie?" });
+    const [found] = await sessions.searchHistory({ query: "ship-3 berth 44-ship-3" });
+    expect(found?.content).toContain("44-ship-3");
+  });
+
+  test(`${name}: a session compacts itself between runs, for the price of one summary each time`, async () => {
+    const { server, sessions, models, sessionOf } = await open({
+      contextWindow: WINDOW,
+      call: (step) => (step < 2 ? { name: "berth", args: { ship: `ship-${step}` } } : undefined),
+    });
+    const agent = agentWith(models[name]);
+    let before: readonly AgentInputItem[] = [];
+    let compactions = 0;
+    for (let turn = 0; turn < 12; turn += 1) {
+      // As a server does, which makes the session anew for each request.
+      const session = sessionOf({ sessionId: "runs", model: models[name], contextWindow: WINDOW });
+      await run(agent, `Prompt ${turn}: where does the Ottilie-${turn} lie?`, { session });
+      const items = await session.getItems();
+      expect(violations(items)).toEqual([]);
+      const grew = JSON.stringify(items.slice(0, before.length)) === JSON.stringify(before);
+      if (!grew) compactions += 1;
+      before = items;
+    }
+    const summaries = server.billed.filter(({ kind }) => kind === "summary").length;
+    expect(compactions).toBeGreaterThan(0);
+    expect(summaries).toBeLessThanOrEqual(compactions);
+    expect(server.billed.filter(({ kind }) => kind === "refused")).toEqual([]);
+    const memory = await sessions.listMemory({
+      sessionId: "openai-agents:runs",
+      kind: "message",
+      limit: 100,
+    });
+    const prompts = memory.filter(({ role }) => role === "user").map(({ content }) => content);
+    expect(prompts).toHaveLength(12);
+    expect(new Set(prompts).size).toBe(12);
+  });
+}
+
+test("a streamed run keeps its items too", async () => {
+  const { models, sessionOf } = await open({
+    call: (step) => (step < 3 ? { name: "berth", args: { ship: `ship-${step}` } } : undefined),
+  });
+  const session = sessionOf({ sessionId: "streamed" });
+  const stream = await run(agentWith(models.responses), "Where?", { session, stream: true });
+  await stream.completed;
+  const items = await session.getItems();
+  expect(items).toHaveLength(8);
+  expect(violations(items)).toEqual([]);
+});
+
+test("a session does to its items what the SDK's own session does", async () => {
+  const { sessionOf } = await open({});
+  const user = (content: string): AgentInputItem => ({ type: "message", role: "user", content });
+  const item = fc.constantFrom<AgentInputItem>(
+    user("yes"),
+    user("no"),
+    { type: "function_call", callId: "c", name: "berth", arguments: "{}", status: "completed" },
+    {
+      type: "function_call_result",
+      callId: "c",
+      name: "berth",
+      status: "completed",
+      output: [{ type: "input_image", image: "data:image/png;base64,AAAA" }],
+    },
+    { type: "reasoning", content: [], providerData: { encrypted_content: "gAAA" } },
+  );
+  const items = fc.array(item, { maxLength: 4 });
+  const step = fc.record({
+    does: fc.constantFrom("add", "pop", "clear", "append", "replace", "wrong suffix"),
+    items,
+    count: fc.nat(3),
+    id: fc.nat(6),
+  });
+  let runs = 0;
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { maxLength: 12 }), async (steps) => {
+      runs += 1;
+      const both = [new MemorySession(), sessionOf({ sessionId: `like-${runs}` })];
+      for (const { does, items: given, count, id } of steps) {
+        const outcomes = both.map(async (session) => {
+          if (does === "add") return await session.addItems(given);
+          if (does === "pop") return await session.popItem();
+          if (does === "clear") return await session.clearSession();
+          const last = await session.getItems(count);
+          const expectedSuffix = does === "replace" ? last : [user("not there")];
+          const transaction =
+            does === "append"
+              ? ({ type: "append_items", items: given } as const)
+              : ({ type: "replace_suffix", expectedSuffix, replacement: given } as const);
+          return await session.applyHistoryTransaction({ operationId: `${id}`, transaction });
+        });
+        const [theirs, ours] = await Promise.allSettled(outcomes);
+        expect(ours?.status).toBe(theirs?.status);
+        if (theirs?.status === "fulfilled") expect(ours).toEqual(theirs);
+        const [wanted, found] = await Promise.all(both.map((session) => session.getItems()));
+        expect(found).toEqual(wanted);
+      }
+    }),
+    { numRuns: 20 },
+  );
+});
+
+test("an agent that has only a model's name is told at the first call what is missing", async () => {
+  const agent = new Agent({ name: "Harbour", model: "gpt" });
+  const filtered = run(agent, "Hello", {
+    callModelInputFilter: rkatFilter({ contextWindow: WINDOW }),
+  });
+  await expect(filtered).rejects.toThrow("rkatFilter does not know who writes summaries");
+  expect(() => rkatSession({ stores: undefined as never, contextWindow: WINDOW })).toThrow(
+    "stores",
+  );
+});
