@@ -46,6 +46,8 @@ export function rkatSession<Item extends OpenAIItem = OpenAIItem>({
   redact = "memory",
   ...compaction
 }: RkatSessionOptions): RkatSession<Item> {
+  const compacts = Object.keys(compaction).length > 0;
+  if (compacts && !summarizerOf(compaction)) throw missingModel();
   const service = new PersistentSessionService({
     model: "none",
     stores,
@@ -56,8 +58,6 @@ export function rkatSession<Item extends OpenAIItem = OpenAIItem>({
   const record = service.hostRecord(`openai-agents:${sessionId}`, { labels }, (item) =>
     said(item as OpenAIItem, author),
   );
-  const compacts = Object.keys(compaction).length > 0;
-  if (compacts && !summarizerOf(compaction)) throw missingModel();
   const window = compacts ? itemWindow<Item>(compaction) : undefined;
   return new RkatSession(sessionId, record, {
     compact: async (items) => (await window?.apply(items))?.messages ?? items,

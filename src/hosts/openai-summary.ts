@@ -13,7 +13,8 @@ export function summarizeWith(model: OpenAIModel): Summarize {
     const request = {
       systemInstructions: messages.flatMap(systemText).join("\n\n"),
       input: messages.flatMap(itemOf),
-      modelSettings: { maxTokens },
+      // The answer is not asked for again.
+      modelSettings: { maxTokens, store: false },
       tools: [],
       outputType: "text",
       handoffs: [],

@@ -111,7 +111,10 @@ function events(answer: CompleteAnswer, memory: ProtocolMemory): readonly Server
       ...deltas.map((delta) => ({ output_index, item_id: added.id, ...delta })),
       { type: "response.output_item.done", output_index, item: done },
     ]),
-    { type: answer.stopReason ? "response.incomplete" : "response.completed", response },
+    {
+      type: answer.stopReason ? "response.incomplete" : "response.completed",
+      response: { ...response, output: items.map(({ done }) => done) },
+    },
   ];
   return all.map((data, sequence_number) => ({
     event: data.type,
