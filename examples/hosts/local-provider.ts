@@ -11,6 +11,8 @@ export interface LocalProviderOptions {
   readonly contextWindow?: number;
   /** The tool that the model calls in this step of a run, from 0. Undefined: it answers with a text. */
   readonly call?: (step: number) => { readonly name: string; readonly args: unknown } | undefined;
+  /** All answers of the model, from 0, in the place of those that `call` makes. */
+  readonly answer?: (index: number) => ProviderReply;
   /** How it answers a request that asks for a summary: one that offers no tools. */
   readonly summary?: (body: Body) => ProviderReply | Promise<ProviderReply>;
 }
@@ -37,10 +39,11 @@ export interface LocalProvider extends ProviderServer {
 export async function startLocalProvider(
   options: LocalProviderOptions = {},
 ): Promise<LocalProvider> {
-  const { contextWindow = Number.POSITIVE_INFINITY, call, summary = sampleOf } = options;
+  const { contextWindow = Number.POSITIVE_INFINITY, call, answer, summary = sampleOf } = options;
   const billed: BilledRequest[] = [];
   const seen = new Set<string>();
   let step = 0;
+  let answers = 0;
 
   const server = await startProviderServer(async ({ body }) => {
     const { inputTokens, cachedTokens } = measured(body, seen);
@@ -54,10 +57,14 @@ export async function startLocalProvider(
     bill(isStep ? "step" : "summary");
     const usage = { input: inputTokens, cacheRead: cachedTokens };
     if (!isStep) return withUsage(await summary(body), usage);
+    if (answer) {
+      answers += 1;
+      return withUsage(answer(answers - 1), usage);
+    }
     const next = call?.(step);
-    const answer = next ? { toolCalls: [next] } : `Done after ${step} calls.`;
+    const said = next ? { toolCalls: [next] } : `Done after ${step} calls.`;
     step = next ? step + 1 : 0;
-    return withUsage(answer, usage);
+    return withUsage(said, usage);
   });
   return { ...server, billed };
 }

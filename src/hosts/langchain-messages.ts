@@ -1,0 +1,144 @@
+import type { AssistantBlock, ContentBlock, Message } from "../core/message.ts";
+import type { MessageView, ViewedMessage } from "../window/message-view.ts";
+
+/** What rkat reads of a message of LangChain. */
+export interface LangChainMessage {
+  readonly type: string;
+  readonly id?: string | undefined;
+  readonly content: unknown;
+  readonly tool_calls?: readonly LangChainToolCall[];
+  readonly tool_call_id?: string;
+  readonly status?: string;
+  readonly additional_kwargs?: Readonly<Record<string, unknown>>;
+  readonly usage_metadata?: { readonly input_tokens?: number } | undefined;
+  readonly lc_kwargs?: object;
+}
+
+interface LangChainToolCall {
+  readonly id?: string;
+  readonly name: string;
+  readonly args: unknown;
+}
+
+type Block = Readonly<Record<string, unknown>>;
+
+/** LangChain's own mark of a summary, which user interfaces and tracers know. */
+const SUMMARY_SOURCE = "summarization";
+
+export const langChainView: MessageView<LangChainMessage> = {
+  read(message) {
+    switch (message.type) {
+      case "system":
+        return { message: { role: "system", content: textOf(message.content) } };
+      case "human":
+        return userMessage(message);
+      case "ai":
+        return answer(message);
+      case "tool":
+        return toolResult(message);
+      default:
+        return { opaqueTokens: tokensOf(message.content) };
+    }
+  },
+  summary: (content) =>
+    ({
+      type: "human",
+      content,
+      additional_kwargs: { lc_source: SUMMARY_SOURCE },
+    }) satisfies LangChainMessage,
+  shorten(message, outputs) {
+    const content = outputs.get(message.tool_call_id ?? "") ?? message.content;
+    const copy = Object.create(Object.getPrototypeOf(message)) as LangChainMessage;
+    return Object.assign(copy, message, { content, lc_kwargs: { ...message.lc_kwargs, content } });
+  },
+};
+
+export function isSummaryOfLangChain({ additional_kwargs }: LangChainMessage): boolean {
+  return additional_kwargs?.lc_source === SUMMARY_SOURCE;
+}
+
+function userMessage({ content }: LangChainMessage): ViewedMessage {
+  if (typeof content === "string") return { message: { role: "user", content } };
+  const blocks = blocksOf(content);
+  const read = blocks.flatMap((block) => contentBlock(block) ?? []);
+  return {
+    message: { role: "user", content: read },
+    opaqueTokens: tokensOfAll(blocks.filter((block) => !contentBlock(block))),
+  };
+}
+
+function contentBlock(block: Block): ContentBlock | undefined {
+  if (block.type === "text") return { type: "text", text: String(block.text) };
+  const url = block.type === "image_url" ? addressOf(block.image_url) : undefined;
+  const [, media_type = "", data = ""] = /^data:([^;]+);base64,(.*)$/s.exec(url ?? "") ?? [];
+  if (data !== "") return { type: "image", media_type, data };
+  const { mime_type = block.mimeType, data: own } = block;
+  if (block.type !== "image" || typeof own !== "string") return undefined;
+  return { type: "image", media_type: String(mime_type ?? "image/png"), data: own };
+}
+
+function addressOf(image: unknown): string | undefined {
+  if (typeof image === "string") return image;
+  const { url } = (image ?? {}) as { readonly url?: unknown };
+  return typeof url === "string" ? url : undefined;
+}
+
+/** Blocks that say again what `tool_calls` says. */
+const CALL_BLOCK = /^(?:tool_use|tool_call|function_call|input_json_delta)$/;
+
+function answer({ content, tool_calls = [], additional_kwargs }: LangChainMessage): ViewedMessage {
+  const blocks = blocksOf(content).filter(({ type }) => !CALL_BLOCK.test(String(type)));
+  const said = blocks.flatMap((block) => answerBlock(block) ?? []);
+  const calls = tool_calls.map(
+    ({ id = "", name, args }): AssistantBlock => ({
+      block_type: "tool_use",
+      data: { id, name, args },
+    }),
+  );
+  const message: Message = {
+    role: "block_assistant",
+    blocks: [...said, ...calls],
+    stop_reason: calls.length > 0 ? "tool_use" : "end_turn",
+  };
+  const { tool_calls: _, ...hidden } = additional_kwargs ?? {};
+  const unread = blocks.filter((block) => !answerBlock(block));
+  return { message, opaqueTokens: tokensOfAll([...unread, ...Object.values(hidden)]) };
+}
+
+function answerBlock(block: Block): AssistantBlock | undefined {
+  if (block.type === "text") return { block_type: "text", data: { text: String(block.text) } };
+  const reasoning = block.thinking ?? block.reasoning;
+  if (typeof reasoning !== "string") return undefined;
+  return { block_type: "reasoning", data: { text: reasoning } };
+}
+
+function toolResult({ tool_call_id = "", content, status }: LangChainMessage): ViewedMessage {
+  const unread = blocksOf(content).filter(({ type }) => type !== "text");
+  const result = { tool_use_id: tool_call_id, content: textOf(content) };
+  return {
+    message: { role: "tool_results", results: [{ ...result, is_error: status === "error" }] },
+    opaqueTokens: tokensOfAll(unread),
+  };
+}
+
+function blocksOf(content: unknown): readonly Block[] {
+  if (typeof content === "string") return content === "" ? [] : [{ type: "text", text: content }];
+  if (!Array.isArray(content)) return [];
+  return content.map((block) =>
+    typeof block === "string" ? { type: "text", text: block } : block,
+  );
+}
+
+export function textOf(content: unknown): string {
+  return blocksOf(content)
+    .flatMap(({ type, text }) => (type === "text" ? [String(text)] : []))
+    .join("\n");
+}
+
+function tokensOfAll(values: readonly unknown[]): number {
+  return values.reduce<number>((sum, value) => sum + tokensOf(value), 0);
+}
+
+function tokensOf(value: unknown): number {
+  return Math.ceil((JSON.stringify(value) ?? "").length / 4);
+}
