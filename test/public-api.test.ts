@@ -11,6 +11,7 @@ const DOORS = [
   "claude",
   "openai-agents",
   "json-rpc",
+  "langchain",
   "rest",
   "mcp",
   "testing",

@@ -1,3 +1,4 @@
+import { newId } from "../core/ids.ts";
 import type { Message } from "../core/message.ts";
 import type { Tool } from "../core/tool.ts";
 import { isContextTooLong } from "../models/context-too-long.ts";
@@ -37,6 +38,7 @@ interface ModelRequest {
 }
 
 interface Chat {
+  /** What memory keeps it under when there is no thread. */
   readonly id: string;
   readonly window: HistoryWindow<LangChainMessage>;
   /** What replaces the beginning of the agent's history once the model has answered. */
@@ -60,7 +62,7 @@ const SUMMARY_CALL = { tags: ["nostream"], metadata: { lc_source: "summarization
 export function langChainMiddleware({ memory, ...options }: LangChainMiddlewareOptions) {
   const open = () => createHistoryWindow<LangChainMessage>({ ...options, view: langChainView });
   open(); // Bad settings are refused here, not in the first run.
-  const chats = new RecentChats<Chat>((id) => ({ id, window: open() }));
+  const chats = new RecentChats<Chat>(() => ({ id: newId(), window: open() }));
 
   async function send(request: ModelRequest, chat: Chat, more: ApplyOptions) {
     const { messages: history, state, model, runtime } = request;
@@ -78,7 +80,8 @@ export function langChainMiddleware({ memory, ...options }: LangChainMiddlewareO
       ...more,
     });
     const { messages, discarded, pruned } = applied;
-    await memory?.record(chat.id, recorded(history, [...discarded, ...pruned]));
+    const session = threadOf(runtime) ?? chat.id;
+    await memory?.record(session, recorded(history, [...discarded, ...pruned]));
     const isWhole = history.every((message, index) => message === state.messages[index]);
     chat.adopted =
       messages === history || !isWhole ? undefined : { length: history.length, messages };
@@ -93,7 +96,7 @@ export function langChainMiddleware({ memory, ...options }: LangChainMiddlewareO
       request: Request,
       handler: (request: Request) => Answer,
     ): Promise<Awaited<Answer>> {
-      const chat = chats.of(chatId(request.state.messages, request.runtime));
+      const chat = chats.of(keyOf(request.state.messages, request.runtime));
       const first = await send(request, chat, {});
       try {
         return await handler(first as Request);
@@ -104,25 +107,26 @@ export function langChainMiddleware({ memory, ...options }: LangChainMiddlewareO
     },
 
     afterModel(state: { readonly messages: readonly LangChainMessage[] }, runtime: Runtime) {
-      const chat = chats.of(chatId(state.messages, runtime));
+      const chat = chats.of(keyOf(state.messages, runtime));
       const { adopted } = chat;
       chat.adopted = undefined;
       if (!adopted) return undefined;
-      return {
-        messages: [REMOVE_ALL, ...adopted.messages, ...state.messages.slice(adopted.length)],
-      };
+      const messages = [...adopted.messages, ...state.messages.slice(adopted.length)];
+      chats.name(chat, keyOf(messages, runtime));
+      return { messages: [REMOVE_ALL, ...messages] };
     },
   };
 }
 
-/** The thread; without one, the run: the user message that it answers. */
-function chatId(messages: readonly LangChainMessage[], { configurable }: Runtime): string {
+function threadOf({ configurable }: Runtime): string | undefined {
   const { thread_id } = configurable ?? {};
-  if (typeof thread_id === "string" && thread_id !== "") return thread_id;
-  const asked = messages.findLast(
-    (message) => message.type === "human" && !isSummaryOfLangChain(message),
-  );
-  return `run-${asked?.id ?? ""}`;
+  return thread_id === undefined || thread_id === "" ? undefined : String(thread_id);
+}
+
+/** A chat is known by its thread; without one, by how it begins. */
+function keyOf(messages: readonly LangChainMessage[], runtime: Runtime): string {
+  const thread = threadOf(runtime);
+  return thread ? `thread ${thread}` : `begins ${textOf(messages[0]?.content)}`;
 }
 
 function lastInputTokens(history: readonly LangChainMessage[]): number {

@@ -1,20 +1,21 @@
 import { tool } from "@langchain/core/tools";
 import { MemorySaver } from "@langchain/langgraph";
 import { ChatOpenAI } from "@langchain/openai";
-import { createAgent, HumanMessage } from "langchain";
-import { rkatMiddleware } from "rkat/langchain";
-import { expect, test } from "vitest";
+import { type BaseMessage, createAgent, HumanMessage } from "langchain";
+import { type RkatMiddlewareOptions, rkatMiddleware } from "rkat/langchain";
+import { sqliteStores } from "rkat/sqlite";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
+import {
+  type LocalProviderOptions,
+  startLocalProvider,
+} from "../../examples/hosts/local-provider.ts";
 import { type AdaptedLoop, adapterLaws } from "../../src/testing/adapter-laws.ts";
-import { startScriptedServer } from "./scripted-server.ts";
+import { remembered, sentMessages, startScriptedServer } from "./scripted-server.ts";
 
 function modelAt(baseURL: string) {
-  return new ChatOpenAI({
-    model: "gpt",
-    apiKey: "local",
-    maxRetries: 0,
-    configuration: { baseURL },
-  });
+  const configuration = { baseURL };
+  return new ChatOpenAI({ model: "gpt", apiKey: "local", maxRetries: 0, configuration });
 }
 
 function readTool(output: (path: string) => string) {
@@ -25,45 +26,121 @@ function readTool(output: (path: string) => string) {
   });
 }
 
-/** How an application keeps a conversation. */
-const KEPT = {
-  "in a thread": true,
-  "by itself, whole": false,
-};
-
+/** How an application keeps a conversation: in a thread, or as a list that it offers whole each time. */
 function loop(inThread: boolean): AdaptedLoop {
   return {
     async run(script) {
       const { server, outputs, record } = await startScriptedServer(script);
-      try {
-        const agent = createAgent({
-          model: modelAt(server.urls.openai),
-          tools: [readTool((path) => outputs.get(path) ?? "")],
-          systemPrompt: script.instructions,
-          middleware: [rkatMiddleware({ contextWindow: script.contextWindow })],
-          ...(inThread ? { checkpointer: new MemorySaver() } : {}),
-        });
-        const answers: string[] = [];
-        let said: HumanMessage[] = [];
-        for (const { prompt } of script.turns) {
-          const asked = new HumanMessage(prompt);
-          const messages = inThread ? [asked] : [...said, asked];
-          const config = inThread ? { configurable: { thread_id: "one" } } : {};
-          const state = await agent.invoke({ messages }, { ...config, recursionLimit: 100 });
-          answers.push(state.messages.at(-1)?.text ?? "");
-          said = state.messages as HumanMessage[];
-        }
-        expect(server.problems).toEqual([]);
-        return record(answers);
-      } finally {
-        await server.close();
+      const agent = createAgent({
+        model: modelAt(server.urls.openai),
+        tools: [readTool((path) => outputs.get(path) ?? "")],
+        systemPrompt: script.instructions,
+        middleware: [rkatMiddleware({ contextWindow: script.contextWindow })],
+        ...(inThread ? { checkpointer: new MemorySaver() } : {}),
+      });
+      const config = { recursionLimit: 100, configurable: inThread ? { thread_id: "one" } : {} };
+      const answers: string[] = [];
+      let said: BaseMessage[] = [];
+      for (const [index, { prompt }] of script.turns.entries()) {
+        const asked = new HumanMessage({ content: prompt, id: `turn ${index}` });
+        const messages = inThread ? [asked] : [...said, asked];
+        const state = await agent.invoke({ messages }, config);
+        answers.push(state.messages.at(-1)?.text ?? "");
+        const from = state.messages.findIndex(({ id }) => id === asked.id);
+        said = [...said, ...state.messages.slice(from)];
       }
+      expect(server.problems).toEqual([]);
+      await server.close();
+      return record(answers);
     },
   };
 }
 
-for (const [how, inThread] of Object.entries(KEPT)) {
-  for (const law of adapterLaws) {
-    test(`a conversation kept ${how}: ${law.name}`, () => law.holds(async () => loop(inThread)));
-  }
+describe.each([
+  ["in a thread", remembered(loop(true))],
+  ["by the application", remembered(loop(false))],
+])("a conversation kept %s", (_, kept) => {
+  for (const law of adapterLaws) test(law.name, () => law.holds(async () => kept));
+});
+
+const LONG = "The crane lifts the cargo over the quay, and the pilot waits for the tide. ".repeat(
+  12,
+);
+
+async function agentWith(options: RkatMiddlewareOptions, provider: LocalProviderOptions) {
+  const server = await startLocalProvider(provider);
+  onTestFinished(() => server.close());
+  const agent = createAgent({
+    model: modelAt(server.urls.openai),
+    tools: [readTool((path) => `${path} has the number ${path.length}. ${LONG}`)],
+    middleware: [rkatMiddleware(options)],
+    checkpointer: new MemorySaver(),
+  });
+  const ask = (content: string) =>
+    agent.invoke(
+      { messages: [new HumanMessage(content)] },
+      { configurable: { thread_id: "one" }, recursionLimit: 100 },
+    );
+  return { server, ask };
 }
+
+const reads = (steps: number) => (step: number) =>
+  step < steps ? { name: "read", args: { path: `part-${step}.ts` } } : undefined;
+
+test("when the provider calls the history too long, it is compacted and sent once more", async () => {
+  const { server, ask } = await agentWith(
+    { contextWindow: 100_000 },
+    { contextWindow: 2_500, call: reads(20) },
+  );
+  const { messages } = await ask("Read twenty parts.");
+  expect(messages.at(-1)?.text).toBe("Done after 20 calls.");
+  expect(server.billed.map(({ kind }) => kind)).toContain("refused");
+  expect(server.problems).toEqual([]);
+});
+
+test("messages that stay are the same, with their ids, and the summary says what it is", async () => {
+  const { ask } = await agentWith({ contextWindow: 3_000 }, { call: reads(8) });
+  const before = await ask("Read eight parts.");
+  const after = await ask("Read eight parts more.");
+  const summaries = after.messages.filter(
+    ({ additional_kwargs }) => additional_kwargs.lc_source === "summarization",
+  );
+  expect(summaries).toHaveLength(1);
+  const ids = new Set(after.messages.map(({ id }) => id));
+  expect(ids.size).toBe(after.messages.length);
+  expect(before.messages.length).toBeLessThan(18);
+});
+
+test("the model finds in memory what left its history", async () => {
+  const stores = sqliteStores({ path: ":memory:" });
+  onTestFinished(() => stores.close());
+  const query = "pilot waits tide";
+  const calls = [
+    ...Array.from({ length: 8 }, (_, step) => ({
+      name: "read",
+      args: { path: `part-${step}.ts` },
+    })),
+    { name: "search_project_history", args: { query: "part-0.ts number" } },
+    { name: "memory_search", args: { query: "lighthouse" } },
+  ];
+  const { server, ask } = await agentWith(
+    { contextWindow: 3_000, stores },
+    { call: (step) => calls[step] },
+  );
+  await ask(`The lighthouse keeper is called Ada. ${query}`);
+  await ask("Read everything again.");
+  const results = server.billed.flatMap(({ body }) =>
+    sentMessages(body).flatMap((message) =>
+      message.role === "tool_results" ? message.results.map(({ content }) => content) : [],
+    ),
+  );
+  expect(results.some((text) => text.includes("part-0.ts has the number 9"))).toBe(true);
+  expect(
+    results.some((text) => text.includes("keeper is called Ada") && text.startsWith("[")),
+  ).toBe(true);
+  expect(server.problems).toEqual([]);
+});
+
+test("a setting that makes no sense is refused when the middleware is made", () => {
+  expect(() => rkatMiddleware({ contextWindow: -1 })).toThrow("contextWindow is -1");
+});

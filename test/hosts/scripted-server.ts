@@ -1,6 +1,6 @@
 import { type LocalProvider, startLocalProvider } from "../../examples/hosts/local-provider.ts";
 import { contentText, type Message } from "../../src/core/message.ts";
-import type { LoopRecord, LoopScript } from "../../src/testing/adapter-laws.ts";
+import type { AdaptedLoop, LoopRecord, LoopScript } from "../../src/testing/adapter-laws.ts";
 import type { Json } from "../support/provider-server/reply.ts";
 
 /** The model of a script, for a loop that asks OpenAI's chat completions. */
@@ -35,6 +35,19 @@ export async function startScriptedServer(script: LoopScript): Promise<ScriptedS
     record(answers) {
       const steps = server.billed.filter(({ kind }) => kind === "step");
       return { requests: steps.map(({ body }) => sentMessages(body)), summaries: paid, answers };
+    },
+  };
+}
+
+/** Has each conversation once, for all laws. */
+export function remembered(loop: AdaptedLoop): AdaptedLoop {
+  const records = new Map<string, Promise<LoopRecord>>();
+  return {
+    run(script) {
+      const key = JSON.stringify(script);
+      const record = records.get(key) ?? loop.run(script);
+      records.set(key, record);
+      return record;
     },
   };
 }

@@ -109,7 +109,7 @@ function idsOf(message: Json | undefined, type: string, key: string): unknown[] 
   return listOf(message?.content).flatMap((block) => (block.type === type ? [block[key]] : []));
 }
 
-const MESSAGE = { id: "msg_1", type: "message", role: "assistant", model: "claude" };
+const MESSAGE = { type: "message", role: "assistant", model: "claude" };
 
 function inputOf({ usage }: CompleteAnswer): Json {
   return {
@@ -130,6 +130,7 @@ function whole(answer: CompleteAnswer, memory: ProtocolMemory): Json {
   );
   return {
     ...MESSAGE,
+    id: `msg_${answer.call}`,
     content: content.map((block) =>
       block.type === "tool_use" ? { ...block, input: JSON.parse(String(block.input)) } : block,
     ),
@@ -154,6 +155,7 @@ function events(answer: CompleteAnswer, memory: ProtocolMemory): readonly Server
       type: "message_start",
       message: {
         ...MESSAGE,
+        id: `msg_${answer.call}`,
         content: [],
         stop_reason: null,
         stop_sequence: null,

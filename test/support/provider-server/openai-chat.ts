@@ -123,7 +123,7 @@ function whole(answer: CompleteAnswer): Json {
     ...(tool_calls.length > 0 ? { tool_calls } : {}),
   };
   return {
-    ...CHUNK,
+    ...aboutOf(answer),
     object: "chat.completion",
     choices: [{ index: 0, message, finish_reason: endOf(answer) }],
     usage: usageOf(answer),
@@ -132,6 +132,10 @@ function whole(answer: CompleteAnswer): Json {
 
 function events(answer: CompleteAnswer): readonly ServerEvent[] {
   const { toolCalls } = answer;
+  const about = { ...aboutOf(answer), object: "chat.completion.chunk" };
+  const chunk = (delta: Json, finish_reason: string | null = null): ServerEvent => ({
+    data: { ...about, choices: [{ index: 0, delta, finish_reason }] },
+  });
   return [
     chunk({ role: "assistant", content: "" }),
     ...pieces(answer.reasoning ?? "").map((reasoning_content) => chunk({ reasoning_content })),
@@ -145,13 +149,11 @@ function events(answer: CompleteAnswer): readonly ServerEvent[] {
       ),
     ]),
     chunk({}, endOf(answer)),
-    { data: { ...CHUNK, choices: [], usage: usageOf(answer) } },
+    { data: { ...about, choices: [], usage: usageOf(answer) } },
     { data: "[DONE]" },
   ];
 }
 
-const CHUNK = { id: "chatcmpl-1", object: "chat.completion.chunk", created: 1, model: "local" };
-
-function chunk(delta: Json, finish_reason: string | null = null): ServerEvent {
-  return { data: { ...CHUNK, choices: [{ index: 0, delta, finish_reason }] } };
+function aboutOf({ call }: CompleteAnswer): Json {
+  return { id: `chatcmpl-${call}`, created: 1, model: "local" };
 }

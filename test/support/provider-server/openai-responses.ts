@@ -80,7 +80,7 @@ function problemWithItem(
 function responseOf(answer: CompleteAnswer): Json {
   const { usage } = answer;
   return {
-    id: "resp_1",
+    id: `resp_${answer.call}`,
     object: "response",
     created_at: 1,
     model: "gpt",
@@ -129,11 +129,18 @@ interface Item {
 }
 
 function itemsOf(answer: CompleteAnswer, memory: ProtocolMemory): readonly Item[] {
+  const { call } = answer;
   const items: Item[] = [];
-  if (answer.reasoning !== undefined) items.push(reasoningItem(answer.reasoning, memory));
-  if (answer.text !== undefined) items.push(messageItem(answer.text));
+  if (answer.reasoning !== undefined) items.push(reasoningItem(answer.reasoning, call, memory));
+  if (answer.text !== undefined) items.push(messageItem(answer.text, call));
   for (const [index, { id: call_id, name, rawArgs }] of answer.toolCalls.entries()) {
-    const added = { type: "function_call", id: `fc_${index}`, call_id, name, arguments: "" };
+    const added = {
+      type: "function_call",
+      id: `fc_${call}_${index}`,
+      call_id,
+      name,
+      arguments: "",
+    };
     items.push({
       added: { ...added, status: "in_progress" },
       deltas: [
@@ -149,8 +156,8 @@ function itemsOf(answer: CompleteAnswer, memory: ProtocolMemory): readonly Item[
   return items;
 }
 
-function reasoningItem(text: string, memory: ProtocolMemory): Item {
-  const added = { type: "reasoning", id: "rs_1", summary: [] };
+function reasoningItem(text: string, call: number, memory: ProtocolMemory): Item {
+  const added = { type: "reasoning", id: `rs_${call}`, summary: [] };
   const part = { type: "summary_text", text };
   const encrypted_content = memory.sign(text);
   return {
@@ -172,8 +179,8 @@ function reasoningItem(text: string, memory: ProtocolMemory): Item {
   };
 }
 
-function messageItem(text: string): Item {
-  const added = { type: "message", id: "msg_1", role: "assistant", content: [] };
+function messageItem(text: string, call: number): Item {
+  const added = { type: "message", id: `msg_${call}`, role: "assistant", content: [] };
   const part = { type: "output_text", text, annotations: [] };
   return {
     added: { ...added, status: "in_progress" },

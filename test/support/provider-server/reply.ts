@@ -87,6 +87,8 @@ export class ProtocolMemory {
 
 /** An answer with what was left open filled in. */
 export interface CompleteAnswer extends Answer {
+  /** The number of the call. Providers never give two answers one id. */
+  readonly call: number;
   readonly toolCalls: readonly Required<ToolCall>[];
   readonly usage: ReplyUsage;
 }
@@ -99,7 +101,7 @@ export function complete(answer: Answer, call: number): CompleteAnswer {
     rawArgs: rawArgs ?? JSON.stringify(args),
   }));
   const usage = { input: 10, output: 5, cacheRead: 0, cacheWrite: 0, ...answer.usage };
-  return { ...answer, toolCalls, usage };
+  return { ...answer, call, toolCalls, usage };
 }
 
 /** A text in pieces that end anywhere, as models send them. */
