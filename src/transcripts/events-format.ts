@@ -26,11 +26,14 @@ export const eventsFormat: TranscriptFormat = {
   },
 };
 
+/** The end of the year 9999. The ISO 8601 form of a later time has more digits, which no session takes. */
+const TIMESTAMP_MAX = Date.UTC(10_000, 0) - 1;
+
 const lineSchema = z.object({
   seq: z.int(),
   schema_version: z.literal(1),
   event_id: z.string(),
-  timestamp_ms: z.int(),
+  timestamp_ms: z.int().min(0).max(TIMESTAMP_MAX),
   event: z.looseObject({ type: z.string() }),
 });
 

@@ -148,6 +148,11 @@ test("a message that no session would take is refused with its line", async () =
     [said, { ...stored, event: ended }].map((line) => JSON.stringify(line)).join("\n"),
   );
   expect(problem).toMatch(/line 2: stop_reason: /);
+  for (const timestamp_ms of [1_701_700_000_000_000, -1e14, 9e15]) {
+    const event = { type: "message_added", message: { role: "user", content: "And?" } };
+    const problem = await problemOf(JSON.stringify({ ...stored, timestamp_ms, event }));
+    expect(problem).toMatch(/line 1: timestamp_ms: /);
+  }
   const deep = `${"[".repeat(2000)}${"]".repeat(2000)}`;
   const call = { function: { name: "f", arguments: deep } };
   expect(await problemOf(JSON.stringify({ role: "assistant", tool_calls: [call] }))).toMatch(

@@ -33,4 +33,4 @@ test("whatever processes work at once, each file has each line once, whole and i
   expect(index.map((line) => JSON.parse(line).session_id).sort()).toEqual(ids.sort());
   expect(ids.length).toBe(children.length * trials(6, 30));
   await stores.close();
-});
+}, 900_000);
