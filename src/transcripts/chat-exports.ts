@@ -1,11 +1,11 @@
 import { isObject } from "../core/fields.ts";
-import { type Chunks, lineProblem } from "../core/read-lines.ts";
+import type { Chunks } from "../core/read-lines.ts";
 import { chatgptSession } from "./chatgpt-session.ts";
 import { claudeAiSession } from "./claude-ai-session.ts";
 import { bytesAt, type FoundFile } from "./found-file.ts";
 import type { FileHead, ImportedSession, ImportFormat, ImportNotes } from "./imported.ts";
-import { type Json, parsedJson } from "./json-fields.ts";
-import { readJsonValues } from "./json-values.ts";
+import type { Json } from "./json-fields.ts";
+import { readListedObjects } from "./read-objects.ts";
 import { listZip, readZipEntry } from "./zip.ts";
 
 /**
@@ -34,7 +34,6 @@ function exportsOf(agent: ImportFormat["agent"]): Omit<ImportFormat, "recognises
 }
 
 const CONVERSATIONS = /(?:^|\/)conversations(?:-\d+)?\.json$/;
-const CONVERSATION_BYTES_MAX = 64 * 1024 * 1024;
 
 const ZIP_MARK = "PK\x03\x04";
 
@@ -65,32 +64,16 @@ async function* readExport(file: FoundFile, notes: ImportNotes): AsyncGenerator<
   }
 }
 
-/** The number of a conversation stands for its line. */
 async function* conversationsIn(
   chunks: Chunks,
   file: FoundFile,
   notes: ImportNotes,
 ): AsyncGenerator<ImportedSession> {
-  let unparsed: number | undefined;
-  for await (const value of readJsonValues(chunks, CONVERSATION_BYTES_MAX)) {
-    if (unparsed !== undefined) notes.skip(file, unparsed, "it is not JSON");
-    unparsed = undefined;
-    if (value.problem) {
-      notes.skip(file, value.number, `it ${lineProblem(value.problem, CONVERSATION_BYTES_MAX)}`);
-      continue;
-    }
-    const conversation = parsedJson(value.text);
-    if (conversation === undefined) unparsed = value.number;
-    else if (!isObject(conversation)) {
-      notes.skip(file, value.number, "it is not a JSON object");
-    } else {
-      const session = sessionOf(conversation, notes);
-      if (session) yield session;
-      else notes.skip(file, value.number, "it is not a conversation of ChatGPT or Claude.ai");
-    }
+  for await (const { value, line } of readListedObjects(chunks, file, notes)) {
+    const session = sessionOf(value, notes);
+    if (session) yield session;
+    else notes.skip(file, line, "it is not a conversation of ChatGPT or Claude.ai");
   }
-  // Only the last one can be cut off.
-  if (unparsed !== undefined) notes.unfinished(file);
 }
 
 function sessionOf(conversation: Json, notes: ImportNotes): ImportedSession | undefined {

@@ -1,4 +1,6 @@
+import { isObject } from "../core/fields.ts";
 import { type Chunks, decoded, type Line, UnfinishedLine } from "../core/read-lines.ts";
+import { parsedJson } from "./json-fields.ts";
 
 /**
  * Reads a stream of JSON one value at a time, without parsing it. In `[{"a":1}, {"b":2}]` the values are the two
@@ -27,6 +29,13 @@ export async function* readJsonValues(chunks: Chunks, bytesMax: number): AsyncGe
   }
   const last = lineOf(number, unfinished.end(new Uint8Array()));
   if (last) yield last;
+}
+
+/** The first object of a stream, from its first bytes; nothing when it does not end in them. */
+export function firstJsonObject(head: Uint8Array): Readonly<Record<string, unknown>> | undefined {
+  const { start, end, ended } = new ValueScan().next(head, 0);
+  const value = ended ? parsedJson(new TextDecoder().decode(head.subarray(start, end))) : undefined;
+  return isObject(value) ? value : undefined;
 }
 
 function lineOf(number: number, bytes: Uint8Array | "too_long" | undefined): Line | undefined {

@@ -5,7 +5,6 @@ import { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { brief, readImport } from "../../../test/support/read-import.ts";
 import { fileOfBytes } from "../found-file.ts";
-import type { ImportedMessage } from "../imported.ts";
 import { opencodeFormat } from "./opencode-format.ts";
 
 let folder = "";

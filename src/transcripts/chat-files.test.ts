@@ -1,0 +1,218 @@
+import { expect, test } from "vitest";
+import { brief, linesFile, readImport } from "../../test/support/read-import.ts";
+import { aiSdkFormat, chatFileFormat, openaiAgentsFormat } from "./chat-files.ts";
+import { fileOfBytes } from "./found-file.ts";
+
+const FORMATS = [aiSdkFormat, openaiAgentsFormat, chatFileFormat];
+
+const UI = [
+  { id: "m0", role: "system", parts: [{ type: "text", text: "Be brief." }] },
+  {
+    ...{ id: "m1", role: "user", createdAt: "2026-01-02T03:04:05.000Z" },
+    parts: [
+      { type: "text", text: "What is in a?" },
+      {
+        type: "file",
+        mediaType: "image/png",
+        filename: "a.png",
+        url: "data:image/png;base64,AAAA",
+      },
+    ],
+  },
+  {
+    ...{ id: "m2", role: "assistant" },
+    parts: [
+      { type: "step-start" },
+      { type: "reasoning", text: "Read." },
+      {
+        type: "tool-read",
+        toolCallId: "c1",
+        state: "output-available",
+        input: { path: "a" },
+        output: { lines: 2 },
+      },
+      {
+        type: "dynamic-tool",
+        toolName: "web",
+        toolCallId: "c2",
+        state: "output-error",
+        input: {},
+        errorText: "offline",
+      },
+      {
+        type: "tool-invocation",
+        toolInvocation: {
+          toolCallId: "c3",
+          toolName: "old",
+          state: "result",
+          args: {},
+          result: "ok",
+        },
+      },
+      { type: "text", text: "Two lines." },
+      { type: "data-weather", data: {} },
+      { type: "smell" },
+    ],
+  },
+];
+const UI_READ = [
+  "-system: Be brief.",
+  "user: What is in a?\n[file: a.png]",
+  "-reasoning: Read.",
+  'call: read {"path":"a"}',
+  "call: web {}",
+  "call: old {}",
+  'result: {"lines":2}',
+  "failed: offline",
+  "result: ok",
+  "text: Two lines.",
+];
+
+const AGENTS = [
+  { role: "user", content: "Add 1 and 2" },
+  { type: "reasoning", content: [{ type: "input_text", text: "Easy." }] },
+  {
+    type: "function_call",
+    callId: "c1",
+    name: "add",
+    arguments: '{"a":1,"b":2}',
+    status: "completed",
+  },
+  {
+    type: "function_call_result",
+    callId: "c1",
+    name: "add",
+    status: "completed",
+    output: { type: "text", text: "3" },
+  },
+  { type: "function_call_output", call_id: "c2", output: "4" },
+  { type: "hosted_tool_call", id: "h", name: "web_search", arguments: "{}", output: "found" },
+  {
+    type: "message",
+    role: "assistant",
+    status: "completed",
+    content: [{ type: "output_text", text: "3" }],
+  },
+  { type: "computer_call", callId: "c3" },
+];
+
+const ANTHROPIC = [
+  { role: "user", content: "Read a" },
+  {
+    role: "assistant",
+    content: [
+      { type: "thinking", thinking: "Read.", signature: "x" },
+      { type: "text", text: "I read it." },
+      { type: "tool_use", id: "t1", name: "read", input: { path: "a" } },
+    ],
+  },
+  {
+    role: "user",
+    content: [
+      {
+        type: "tool_result",
+        tool_use_id: "t1",
+        content: [{ type: "text", text: "no file" }],
+        is_error: true,
+      },
+      { type: "text", text: "Look again" },
+    ],
+  },
+];
+
+const jsonFile = (value: unknown, indent?: number) =>
+  fileOfBytes("chat.json", Buffer.from(JSON.stringify(value, null, indent)));
+const headOf = (value: unknown, indent?: number) => ({
+  ...{ path: "chat.json", first: undefined },
+  head: Buffer.from(JSON.stringify(value, null, indent)),
+});
+
+test("AI SDK: calls have their results before the text that follows", async () => {
+  const { sessions, unknown } = await readImport(aiSdkFormat, jsonFile(UI));
+  expect(unknown).toEqual(["part.smell"]);
+  expect(sessions[0]).toMatchObject({ agent: "ai-sdk", title: "What is in a?" });
+  expect(sessions[0]?.messages.map(brief)).toEqual(UI_READ);
+  expect(sessions[0]?.messages[1]?.origin.time).toBe("2026-01-02T03:04:05.000Z");
+});
+
+test("one conversation may be a list, lines, or an object, and a list may have many", async () => {
+  const chat = { id: "chat-1", title: "Two lines", messages: UI };
+  const lists = [jsonFile(UI), jsonFile(UI, 2), linesFile("chat.json", UI), jsonFile(chat, 2)];
+  for (const file of [...lists, jsonFile([chat, { ...chat, id: "chat-2" }])]) {
+    const { sessions, skipped } = await readImport(aiSdkFormat, file);
+    expect(skipped).toEqual([]);
+    for (const { messages } of sessions) expect(messages.map(brief)).toEqual(UI_READ);
+  }
+  const { sessions } = await readImport(aiSdkFormat, jsonFile([chat, { ...chat, id: "chat-2" }]));
+  expect(sessions.map(({ id, title }) => [id, title])).toEqual([
+    ["ai-sdk:chat-1", "Two lines"],
+    ["ai-sdk:chat-2", "Two lines"],
+  ]);
+});
+
+test("OpenAI Agents: items of both spellings are read", async () => {
+  const { sessions, unknown } = await readImport(openaiAgentsFormat, jsonFile(AGENTS));
+  expect(unknown).toEqual(["item.computer_call"]);
+  expect(sessions[0]?.messages.map(brief)).toEqual([
+    "user: Add 1 and 2",
+    "-reasoning: Easy.",
+    'call: add {"a":1,"b":2}',
+    "result: 3",
+    "result: 4",
+    "call: web_search {}",
+    "result: found",
+    "text: 3",
+  ]);
+});
+
+test("chat lines: OpenAI's and Anthropic's messages are read, and a bad one is told", async () => {
+  const { sessions, skipped } = await readImport(
+    chatFileFormat,
+    linesFile("chat.jsonl", [
+      { role: "system", content: "Be brief." },
+      ...ANTHROPIC,
+      {
+        role: "assistant",
+        content: null,
+        tool_calls: [{ id: "a", function: { name: "add", arguments: '{"x":1}' } }],
+      },
+      { role: "tool", tool_call_id: "a", content: "2" },
+      {
+        role: "user",
+        content: [
+          { type: "image_url", image_url: { url: "data:image/png;base64,AAAA" } },
+          { type: "text", text: "And this?" },
+        ],
+      },
+      { role: "robot", content: "beep" },
+    ]),
+  );
+  expect(skipped).toEqual([expect.stringMatching(/^8: role: /)]);
+  expect(sessions[0]?.messages.map(brief)).toEqual([
+    "-system: Be brief.",
+    "user: Read a",
+    "-reasoning: Read.",
+    "text: I read it.",
+    'call: read {"path":"a"}',
+    "failed: no file",
+    "user: Look again",
+    'call: add {"x":1}',
+    "result: 2",
+    "user: [image]\nAnd this?",
+  ]);
+});
+
+test("each is recognised by its messages, also when the first is long", () => {
+  const found = (value: unknown, indent?: number) =>
+    FORMATS.filter((format) => format.recognises(headOf(value, indent))).map(
+      ({ agent }) => agent,
+    )[0];
+  expect(found(UI)).toBe("ai-sdk");
+  expect(found({ id: "x", messages: UI }, 2)).toBe("ai-sdk");
+  expect(found(AGENTS)).toBe("openai-agents");
+  expect(found(AGENTS.slice(2))).toBe("openai-agents");
+  expect(found(ANTHROPIC)).toBe("chat");
+  expect(found([{ cart: [] }])).toBeUndefined();
+  const cut = headOf(UI);
+  expect(aiSdkFormat.recognises({ ...cut, head: cut.head.subarray(0, 60) })).toBe(true);
+});
