@@ -1,5 +1,6 @@
 /** A session store and a memory for the Claude Agent SDK, in rkat's stores. */
 import type { HostRecord } from "./core/host-record.ts";
+import type { SessionService } from "./core/session-service.ts";
 import type { Stores } from "./core/stores.ts";
 import { type ClaudeEntry, saidInEntry } from "./hosts/claude-entries.ts";
 import { type ClaudeSessionKey, RkatSessionStore } from "./hosts/claude-session-store.ts";
@@ -59,10 +60,11 @@ export function rkatSessionStore({
  *     mcpServers: { rkat: rkatMcp({ stores }) }, allowedTools: ["mcp__rkat__memory_search"]
  */
 export function rkatMcp({ stores, tools }: RkatMcpOptions): RkatMcpServer {
-  const service = createSessionService({ model: "none", stores });
+  let service: SessionService | undefined;
   const instance: Connectable = {
     // Each query connects, and a server serves one connection.
     async connect(transport) {
+      service ??= createSessionService({ model: "none", stores });
       const server = await createMcpServer({ service, ...(tools ? { tools } : {}) });
       await server.connect(transport);
     },
