@@ -7,6 +7,7 @@ import { type Database, type DatabaseOptions, openDatabase } from "./stores/sqli
 import { SqliteApprovalStore } from "./stores/sqlite/sqlite-approval-store.ts";
 import { SqliteEventStore } from "./stores/sqlite/sqlite-event-store.ts";
 import { SqliteForgottenTexts } from "./stores/sqlite/sqlite-forgotten-texts.ts";
+import { SqliteImportStore } from "./stores/sqlite/sqlite-import-store.ts";
 import { SqliteKnowledgeStore } from "./stores/sqlite/sqlite-knowledge-store.ts";
 import {
   SqliteMemoryStore,
@@ -97,6 +98,7 @@ function storesIn(
     approvals: new SqliteApprovalStore(database, { namespace }),
     knowledge: new SqliteKnowledgeStore(database, { namespace }),
     forgotten: new SqliteForgottenTexts(database, { namespace }),
+    imports: new SqliteImportStore(database, { namespace }),
     trash: {
       events: new SqliteEventStore(database, trash),
       sessions: new SqliteSessionStore(database, trash),

@@ -187,7 +187,7 @@ export async function compactHistory(
   }
   const { messages: retained, summaryBytesMax } = dry;
   // The summary and the names after it outlast what they were made of. No credential gets into them.
-  const discarded = dry.discarded.map(redactMessage);
+  const discarded = dry.discarded.map((message) => redactMessage(message));
   const anchored = options.keepAnchors !== false && summaryBytesMax > 0;
   const parts = { discarded, retained: retained.filter((message) => !isSummary(message)) };
   const written = await writeSummary(

@@ -43,6 +43,15 @@ export type DurableEvent =
         readonly key: string;
         readonly messages: number;
       };
+      /** From where another program has it. */
+      readonly imported?: {
+        /** The ids of its parts there. */
+        readonly ids: readonly string[];
+        /** What was said before it left the window of that program here. */
+        readonly boundary?: "compaction" | "clear";
+      };
+      /** It stays out of memory. */
+      readonly memory?: false;
     } & GivenInstructions)
   | HostItemsChanged
   | {

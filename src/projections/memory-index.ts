@@ -74,7 +74,7 @@ export class MemoryIndex extends LogProjection {
     if (!(await this.settingsOf(sessionId))?.memory) return [];
     if (this.#scope === "all") {
       const said = await this.#completedBy(sessionId, stored);
-      return said ? entryOf(sessionId, said) : [];
+      return said && isRemembered(stored) ? entryOf(sessionId, said) : [];
     }
     const { event } = stored;
     return event.type === "compaction_completed" ? this.#entriesIn(sessionId, event.discarded) : [];
@@ -127,7 +127,7 @@ export class MemoryIndex extends LogProjection {
       const reader = new SessionReader(turns_before);
       for await (const stored of this.events.read(sessionId, from - 1, to)) {
         const said = reader.push(stored);
-        if (said) entries.push(...entryOf(sessionId, said));
+        if (said && isRemembered(stored)) entries.push(...entryOf(sessionId, said));
       }
     }
     return entries;
@@ -152,6 +152,11 @@ class SessionReader {
     if (logged && startsTurn(logged.message)) this.#turns += 1;
     return logged && { ...logged, turn: this.#turns - 1 };
   }
+}
+
+/** Imported messages say when they are not for memory, such as the summaries of other programs. */
+function isRemembered({ event }: StoredEvent): boolean {
+  return event.type !== "message_added" || event.memory !== false;
 }
 
 function entryOf(sessionId: string, said: SaidMessage): MemoryEntry[] {

@@ -1,41 +1,41 @@
 import type { DurableEvent, SessionSettings } from "../core/event.ts";
 import type { AssistantBlock, ContentBlock, Message } from "../core/message.ts";
-import { redactSecrets } from "./redact-secrets.ts";
+import { type OnRedacted, redactSecrets } from "./redact-secrets.ts";
 
 /** The message with a note in the place of each credential. */
-export function redactMessage(message: Message): Message {
+export function redactMessage(message: Message, onRedacted?: OnRedacted): Message {
   switch (message.role) {
     case "system":
-      return { ...message, content: redactSecrets(message.content) };
+      return { ...message, content: redactSecrets(message.content, onRedacted) };
     case "user":
       return {
         ...message,
         content:
           typeof message.content === "string"
-            ? redactSecrets(message.content)
-            : message.content.map(redactContent),
+            ? redactSecrets(message.content, onRedacted)
+            : message.content.map((block) => redactContent(block, onRedacted)),
       };
     case "assistant":
       return {
         ...message,
-        content: redactSecrets(message.content),
+        content: redactSecrets(message.content, onRedacted),
         ...(message.tool_calls
           ? {
               tool_calls: message.tool_calls.map((call) => ({
                 ...call,
-                args: redactJson(call.args),
+                args: redactJson(call.args, onRedacted),
               })),
             }
           : {}),
       };
     case "block_assistant":
-      return { ...message, blocks: message.blocks.map(redactBlock) };
+      return { ...message, blocks: message.blocks.map((block) => redactBlock(block, onRedacted)) };
     case "tool_results":
       return {
         ...message,
         results: message.results.map((result) => ({
           ...result,
-          content: redactSecrets(result.content),
+          content: redactSecrets(result.content, onRedacted),
         })),
       };
   }
@@ -70,7 +70,7 @@ export function redactEvent(event: DurableEvent): DurableEvent {
       return {
         ...event,
         prompt: redactSecrets(event.prompt),
-        ...(event.content ? { content: event.content.map(redactContent) } : {}),
+        ...(event.content ? { content: event.content.map((block) => redactContent(block)) } : {}),
         ...(event.instructions ? { instructions: redactJson(event.instructions) } : {}),
       };
     case "run_completed":
@@ -134,15 +134,15 @@ type WithoutText = Extract<
   }
 >;
 
-function redactContent(block: ContentBlock): ContentBlock {
-  return block.type === "text" ? { ...block, text: redactSecrets(block.text) } : block;
+function redactContent(block: ContentBlock, onRedacted?: OnRedacted): ContentBlock {
+  return block.type === "text" ? { ...block, text: redactSecrets(block.text, onRedacted) } : block;
 }
 
-function redactBlock(block: AssistantBlock): AssistantBlock {
+function redactBlock(block: AssistantBlock, onRedacted?: OnRedacted): AssistantBlock {
   if (block.block_type === "tool_use") {
-    return { ...block, data: { ...block.data, args: redactJson(block.data.args) } };
+    return { ...block, data: { ...block.data, args: redactJson(block.data.args, onRedacted) } };
   }
-  const text = redactSecrets(block.data.text);
+  const text = redactSecrets(block.data.text, onRedacted);
   return text === block.data.text ? block : { ...block, data: { text } };
 }
 
@@ -150,11 +150,11 @@ function redactBlock(block: AssistantBlock): AssistantBlock {
  * JSON with a note in the place of each credential: text by text, and then as a whole, because in
  * `{"password": "hunter2"}` only the name says what the value is.
  */
-export function redactJson<Json>(value: Json): Json {
+export function redactJson<Json>(value: Json, onRedacted?: OnRedacted): Json {
   const before = JSON.stringify(value) ?? "";
-  const texts = redactTexts(value) as Json;
+  const texts = redactTexts(value, onRedacted) as Json;
   const text = JSON.stringify(texts) ?? "";
-  const redacted = redactSecrets(text);
+  const redacted = redactSecrets(text, onRedacted);
   if (redacted === before) return value;
   try {
     return JSON.parse(redacted);
@@ -164,9 +164,11 @@ export function redactJson<Json>(value: Json): Json {
   }
 }
 
-function redactTexts(value: unknown): unknown {
-  if (typeof value === "string") return redactSecrets(value);
-  if (Array.isArray(value)) return value.map(redactTexts);
+function redactTexts(value: unknown, onRedacted: OnRedacted | undefined): unknown {
+  if (typeof value === "string") return redactSecrets(value, onRedacted);
+  if (Array.isArray(value)) return value.map((item) => redactTexts(item, onRedacted));
   if (typeof value !== "object" || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, redactTexts(item)]));
+  return Object.fromEntries(
+    Object.entries(value).map(([key, item]) => [key, redactTexts(item, onRedacted)]),
+  );
 }

@@ -1,17 +1,21 @@
 import { findSecrets } from "./find-secrets.ts";
 import { mayHaveSecret } from "./may-have-secret.ts";
 
+/** Is told the kind of each credential that is replaced. */
+export type OnRedacted = (kind: string) => void;
+
 /**
  * The text with a note in the place of each credential: `[redacted GitHub token]`. Redacting twice
  * changes nothing more.
  */
-export function redactSecrets(text: string): string {
+export function redactSecrets(text: string, onRedacted?: OnRedacted): string {
   const found = mayHaveSecret(text) ? findSecrets(text) : [];
   if (found.length === 0) return text;
   const parts: string[] = [];
   let at = 0;
   for (const { kind, start, end } of found) {
     parts.push(text.slice(at, start), `[redacted ${kind}]`);
+    onRedacted?.(kind);
     at = end;
   }
   return parts.join("") + text.slice(at);

@@ -4,6 +4,7 @@ import { requireUserName } from "../../core/user-name.ts";
 import { EphemeralApprovalStore } from "./ephemeral-approval-store.ts";
 import { EphemeralEventStore } from "./ephemeral-event-store.ts";
 import { EphemeralForgottenTexts } from "./ephemeral-forgotten-texts.ts";
+import { EphemeralImportStore } from "./ephemeral-import-store.ts";
 import { EphemeralKnowledgeStore } from "./ephemeral-knowledge-store.ts";
 import { EphemeralSessionStore } from "./ephemeral-session-store.ts";
 import { SimpleMemoryStore } from "./simple-memory-store.ts";
@@ -29,9 +30,12 @@ export function ephemeralStores(): Stores {
 }
 
 function newStores(): Omit<Stores, "forUser"> {
+  const events = new EphemeralEventStore();
+  const sessions = new EphemeralSessionStore();
   return {
-    events: new EphemeralEventStore(),
-    sessions: new EphemeralSessionStore(),
+    events,
+    sessions,
+    imports: new EphemeralImportStore(events, sessions),
     memory: new SimpleMemoryStore(),
     approvals: new EphemeralApprovalStore(),
     knowledge: new EphemeralKnowledgeStore(),

@@ -4,6 +4,7 @@ import { deletionCommands } from "./deletion-commands.ts";
 import { eventCommands } from "./event-commands.ts";
 import { forgottenCommands } from "./forgotten-commands.ts";
 import { historyCommands } from "./history-commands.ts";
+import { importCommands } from "./import-commands.ts";
 import { indexCommands } from "./index-commands.ts";
 import { knowledgeCommands } from "./knowledge-commands.ts";
 import { sessionCommands } from "./session-commands.ts";
@@ -22,6 +23,7 @@ export const commands = {
   ...deletionCommands,
   ...sessionCommands,
   ...forgottenCommands,
+  ...importCommands,
   ...indexCommands,
   ...approvalCommands,
   ...knowledgeCommands,

@@ -27,7 +27,7 @@ export const eventCommands = {
     lastSeq: number,
     events: readonly NewEvent[],
   ): number {
-    return db.write(() => append(db, namespace, sessionId, lastSeq, events));
+    return db.write(() => appendInTransaction(db, namespace, sessionId, lastSeq, events));
   },
 
   redactEvents(
@@ -39,7 +39,7 @@ export const eventCommands = {
     told: NewEvent,
   ): number {
     return db.write(() => {
-      const last = append(db, namespace, sessionId, lastSeq, [told]);
+      const last = appendInTransaction(db, namespace, sessionId, lastSeq, [told]);
       const log = logKey(db, namespace, sessionId);
       deleteWordsAtOnce(db);
       for (const redaction of redactions) redactEvent(db, log ?? -1, redaction);
@@ -110,7 +110,8 @@ export const eventCommands = {
   },
 };
 
-function append(
+/** Part of a transaction. Returns the new last sequence number. */
+export function appendInTransaction(
   db: Connection,
   namespace: string,
   sessionId: string,

@@ -77,6 +77,8 @@ test("a store of schema 7 becomes one of today, by whatever process opens it fir
   older.exec(`
     DROP TABLE forgotten_text;
     DROP TABLE forgetting_key;
+    DROP TABLE imported_message;
+    DROP TABLE imported_file;
     DROP INDEX snapshot_by_source;
     ALTER TABLE snapshot DROP COLUMN agent;
     ALTER TABLE snapshot DROP COLUMN project;

@@ -3,6 +3,7 @@ import { dirname } from "node:path";
 import { SessionError } from "../../core/errors.ts";
 import { Connection } from "./connection.ts";
 import { forgottenSchema } from "./forgotten-commands.ts";
+import { importSchema } from "./import-schema.ts";
 import { indexSchema } from "./index-schema.ts";
 import { knowledgeSchema } from "./knowledge-schema.ts";
 import { OpenFiles } from "./open-files.ts";
@@ -85,6 +86,7 @@ function createTables(db: Connection): void {
 const MIGRATIONS: Readonly<Record<number, string>> = {
   7: SOURCE_OF_SNAPSHOT,
   8: forgottenSchema,
+  9: importSchema,
 };
 
 function migrate(db: Connection): void {
@@ -109,7 +111,13 @@ function refusal(db: Pick<Connection, "path">, what: string, hint: string): Sess
 }
 
 /** Written to the file. Raise it with every change of a table, and add the migration from the version before. */
-export const SCHEMA_VERSION = 9;
+export const SCHEMA_VERSION = 10;
 
 /** All tables of a new store. */
-const SCHEMA = [sessionSchema, indexSchema, knowledgeSchema, forgottenSchema].join("\n");
+const SCHEMA = [
+  sessionSchema,
+  importSchema,
+  indexSchema,
+  knowledgeSchema,
+  forgottenSchema,
+].join("\n");

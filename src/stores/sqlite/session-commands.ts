@@ -7,24 +7,7 @@ import { snapshotText } from "./snapshot-text.ts";
 /** What the session store asks of the database. Snapshots come back as `snapshotText` made them. */
 export const sessionCommands = {
   saveSnapshot(db: Connection, namespace: string, snapshot: SessionSnapshot): void {
-    db.writeUnsynced(() =>
-      db.run(
-        `INSERT INTO snapshot VALUES (?, ?, ?, ?, ?, ?, ?, ?)
-         ON CONFLICT DO UPDATE SET
-           seq = excluded.seq, updated_at_ms = excluded.updated_at_ms,
-           archived = excluded.archived, labels = excluded.labels, snapshot = excluded.snapshot,
-           source = excluded.source
-         WHERE excluded.seq >= seq`,
-        namespace,
-        snapshot.id,
-        snapshot.seq,
-        snapshot.updated_at_ms,
-        snapshot.archived ? 1 : 0,
-        JSON.stringify(snapshot.settings.labels),
-        snapshotText(snapshot),
-        snapshot.settings.source ? JSON.stringify(snapshot.settings.source) : null,
-      ),
-    );
+    db.writeUnsynced(() => saveSnapshotInTransaction(db, namespace, snapshot));
   },
 
   loadSnapshot(db: Connection, namespace: string, sessionId: string): string | undefined {
@@ -149,6 +132,30 @@ function idsWithSource(
       passing ? 1 : 0,
     )
     .map(({ session_id }) => session_id);
+}
+
+/** Part of a transaction. An older snapshot never replaces a newer one. */
+export function saveSnapshotInTransaction(
+  db: Connection,
+  namespace: string,
+  snapshot: SessionSnapshot,
+): void {
+  db.run(
+    `INSERT INTO snapshot VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+         ON CONFLICT DO UPDATE SET
+           seq = excluded.seq, updated_at_ms = excluded.updated_at_ms,
+           archived = excluded.archived, labels = excluded.labels, snapshot = excluded.snapshot,
+           source = excluded.source
+         WHERE excluded.seq >= seq`,
+    namespace,
+    snapshot.id,
+    snapshot.seq,
+    snapshot.updated_at_ms,
+    snapshot.archived ? 1 : 0,
+    JSON.stringify(snapshot.settings.labels),
+    snapshotText(snapshot),
+    snapshot.settings.source ? JSON.stringify(snapshot.settings.source) : null,
+  );
 }
 
 /** Whether the owner was a process of this host that no longer runs. */

@@ -1,0 +1,55 @@
+import type { NewEvent } from "./event.ts";
+import type { SessionSnapshot } from "./session-snapshot.ts";
+
+/**
+ * What was imported from other programs: which messages, and how far each file was read.
+ *
+ * Contract:
+ * - A batch is stored whole or not at all, in the log too.
+ * - A message is stored once: a batch with one that is known is refused.
+ * - What is forgotten or deleted stays known, so it is not imported again.
+ * - The state of a file is read as it was saved.
+ */
+export interface ImportStore {
+  /** Which of these messages were imported, by their ids in the source. */
+  known(ids: readonly string[]): Promise<ReadonlySet<string>>;
+
+  /**
+   * Appends to the log of a session, and saves its snapshot.
+   *
+   * @throws SessionError `SESSION_CONFLICT` when the log has grown, or a message is known: another
+   *   import was faster.
+   */
+  commit(batch: ImportBatch): Promise<void>;
+
+  /** The state of each file, by its path. */
+  files(): Promise<ReadonlyMap<string, ImportedFile>>;
+  saveFile(path: string, file: ImportedFile): Promise<void>;
+}
+
+export interface ImportBatch {
+  readonly sessionId: string;
+  /** The last event of the session's log; 0 for a new session. */
+  readonly lastSeq: number;
+  readonly events: readonly NewEvent[];
+  /** The session after these events. */
+  readonly snapshot: SessionSnapshot;
+  /** Ids in the source of the messages in the events. */
+  readonly ids: readonly string[];
+}
+
+/** A file that was read. */
+export interface ImportedFile {
+  readonly agent: string;
+  /** Says whether the file has changed: its size, time and place on the disk. */
+  readonly stamp: string;
+  readonly sessions: number;
+  readonly messages: number;
+  /** Where reading can go on, if the file has only grown. */
+  readonly readOn?: {
+    readonly offset: number;
+    /** Of the last bytes before `offset`. Other bytes there mean that the file was written anew. */
+    readonly hash: string;
+    readonly state?: unknown;
+  };
+}

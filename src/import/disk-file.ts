@@ -1,0 +1,50 @@
+import { constants, lstatSync, type Stats } from "node:fs";
+import { open } from "node:fs/promises";
+import type { FoundFile } from "../transcripts/found-file.ts";
+
+/** A file on this machine, and what tells whether it has changed. */
+export interface DiskFile extends FoundFile {
+  /** Its size, time and place on the disk. A file with the same stamp has the same bytes. */
+  readonly stamp: string;
+  /** Whether it is shorter than it was when it was found. */
+  hasShrunk(): boolean;
+}
+
+const CHUNK_BYTES = 1024 * 1024;
+
+/** The file at a path: a regular file, and no link. */
+export function diskFile(path: string, others: () => Iterable<FoundFile>): DiskFile | undefined {
+  const found = lstatSync(path, { throwIfNoEntry: false });
+  if (!found?.isFile()) return undefined;
+  return {
+    path,
+    size: found.size,
+    mtimeMs: found.mtimeMs,
+    stamp: stampOf(path, found),
+    others,
+    hasShrunk: () => (lstatSync(path, { throwIfNoEntry: false })?.size ?? 0) < found.size,
+    async *read(start = 0, end = Number.MAX_SAFE_INTEGER) {
+      // A link that took the file's place meanwhile could lead anywhere.
+      const flags = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
+      const handle = await open(path, flags);
+      try {
+        const buffer = Buffer.allocUnsafe(Math.min(CHUNK_BYTES, Math.max(0, end - start)));
+        for (let at = start; at < end; ) {
+          const wanted = Math.min(buffer.length, end - at);
+          const { bytesRead } = await handle.read(buffer, 0, wanted, at);
+          if (bytesRead === 0) return;
+          at += bytesRead;
+          yield buffer.subarray(0, bytesRead);
+        }
+      } finally {
+        await handle.close();
+      }
+    },
+  };
+}
+
+/** SQLite writes into a file beside the database first. */
+function stampOf(path: string, { dev, ino, size, mtimeMs }: Stats): string {
+  const log = path.endsWith(".db") && lstatSync(`${path}-wal`, { throwIfNoEntry: false });
+  return [dev, ino, size, mtimeMs, ...(log ? [log.size, log.mtimeMs] : [])].join(" ");
+}

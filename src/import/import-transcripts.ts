@@ -1,0 +1,371 @@
+import { hash } from "node:crypto";
+import { realpathSync } from "node:fs";
+import { resolve, sep } from "node:path";
+import { errorText, SessionError } from "../core/errors.ts";
+import type { SessionSettings } from "../core/event.ts";
+import { isObject } from "../core/fields.ts";
+import type { ImportedFile } from "../core/import-store.ts";
+import { bytesAt } from "../transcripts/found-file.ts";
+import type {
+  AgentName,
+  FileHead,
+  ImportedSession,
+  ImportFormat,
+  ImportNotes,
+  Machine,
+  ReadOn,
+} from "../transcripts/imported.ts";
+import { plainBytes } from "../transcripts/plain-bytes.ts";
+import { type DiskFile, diskFile } from "./disk-file.ts";
+import { findFiles } from "./find-files.ts";
+import { type ImportReport, ImportTally } from "./import-report.ts";
+import { isMemoryTools } from "./memory-tools.ts";
+import { type ImportStores, storeSession } from "./store-session.ts";
+
+/** What is imported, and from where. */
+export interface ImportOptions {
+  readonly formats: readonly ImportFormat[];
+  readonly machine: Machine;
+  /** Only this agent. */
+  readonly agent?: AgentName;
+  /** A file or a folder. Default: where the agents keep their transcripts. */
+  readonly path?: string;
+  /** Only sessions in which something was said since then, in Unix milliseconds. */
+  readonly sinceMs?: number;
+  /** Only sessions of this folder, or of one below it. */
+  readonly project?: string;
+  /** Whether what subagents said is for memory. Default false. */
+  readonly subagents?: boolean;
+  /** Reads and counts everything, and stores nothing. */
+  readonly dryRun?: boolean;
+  /** The model of imported sessions that go on here, as `provider/model`. */
+  readonly model: string;
+  readonly signal?: AbortSignal;
+  readonly onProgress?: (progress: ImportProgress) => void;
+  /** Called after each batch, so that what follows the log can keep up with it. */
+  readonly onStored?: () => Promise<void>;
+}
+
+export interface ImportProgress {
+  readonly files: number;
+  readonly filesDone: number;
+  readonly bytes: number;
+  readonly bytesDone: number;
+  readonly added: number;
+}
+
+/** Files of one agent. A file that is recognised only when it is read has none. */
+export interface FoundTranscripts {
+  readonly format: ImportFormat | undefined;
+  readonly files: readonly DiskFile[];
+}
+
+/**
+ * Finds what can be imported.
+ *
+ * @throws SessionError `INVALID_PARAMS` when the path does not exist or cannot be read
+ */
+export function findTranscripts(
+  { formats, machine, agent, path }: ImportOptions,
+  tally: Pick<ImportTally, "skip"> = new ImportTally(),
+): readonly FoundTranscripts[] {
+  const wanted = formats.filter((format) => agent === undefined || format.agent === agent);
+  const onUnreadable = (folder: string, error: unknown) =>
+    tally.skip(folder, undefined, `it cannot be read: ${reasonOf(error)}`);
+  if (path !== undefined) return [{ format: undefined, files: filesAt(path, wanted, onUnreadable) }];
+  return wanted.flatMap((format) => {
+    const folders = format.places(machine).flatMap(realPath);
+    const files = [...new Set(folders)].flatMap((folder) =>
+      findFiles(folder, (below) => format.mayBe(below), onUnreadable),
+    );
+    return files.length > 0 ? [{ format, files }] : [];
+  });
+}
+
+/** Imports what `findTranscripts` finds. */
+export async function importTranscripts(
+  found: readonly FoundTranscripts[],
+  stores: ImportStores,
+  options: ImportOptions,
+  tally: ImportTally = new ImportTally(),
+): Promise<ImportReport> {
+  const work = new ImportWork(stores, options, tally, found);
+  for (const { format, files } of found) {
+    for (const file of files) await work.importFile(file, format);
+  }
+  return tally.report();
+}
+
+/** One import, file by file. */
+class ImportWork {
+  readonly #stores: ImportStores;
+  readonly #options: ImportOptions;
+  readonly #tally: ImportTally;
+  readonly #files: number;
+  readonly #bytes: number;
+  #known: ReadonlyMap<string, ImportedFile> | undefined;
+  #filesDone = 0;
+  #bytesDone = 0;
+  readonly #trial: Set<string> | undefined;
+
+  constructor(
+    stores: ImportStores,
+    options: ImportOptions,
+    tally: ImportTally,
+    found: readonly FoundTranscripts[],
+  ) {
+    this.#stores = stores;
+    this.#options = options;
+    this.#tally = tally;
+    const files = found.flatMap((each) => each.files);
+    this.#files = files.length;
+    this.#bytes = files.reduce((sum, file) => sum + file.size, 0);
+    this.#trial = options.dryRun ? new Set() : undefined;
+  }
+
+  async importFile(file: DiskFile, format: ImportFormat | undefined): Promise<void> {
+    const { signal, sinceMs } = this.#options;
+    signal?.throwIfAborted();
+    this.#known ??= await this.#stores.imports.files();
+    const known = this.#known.get(file.path);
+    const isOld = sinceMs !== undefined && file.mtimeMs < sinceMs;
+    // What was imported with conditions is not noted as read.
+    if (known?.stamp === file.stamp && this.#isWhole) {
+      this.#tally.sessions += known.sessions;
+      this.#tally.alreadyThere += known.messages;
+    } else if (!isOld) {
+      try {
+        await this.#read(file, known, format);
+      } catch (error) {
+        if (signal?.aborted || error instanceof SessionError) throw error;
+        this.#tally.skip(file.path, undefined, `it cannot be read: ${reasonOf(error)}`);
+      }
+    }
+    this.#filesDone += 1;
+    this.#bytesDone += file.size;
+    this.#showProgress();
+  }
+
+  get #isWhole(): boolean {
+    return this.#options.project === undefined && this.#options.sinceMs === undefined;
+  }
+
+  async #read(
+    file: DiskFile,
+    known: ImportedFile | undefined,
+    given: ImportFormat | undefined,
+  ): Promise<void> {
+    const format =
+      given ??
+      this.#options.formats.find(({ agent }) => agent === known?.agent) ??
+      (await this.#recognise(file));
+    if (!format) {
+      this.#tally.skip(file.path, undefined, "its format is not known");
+      return;
+    }
+    const from = known && (await readOnOf(file, known));
+    let readOn: ReadOn | undefined;
+    const tally = this.#tally;
+    const notes: ImportNotes = {
+      skip: (at, line, reason) => tally.skip(at.path, line, reason),
+      unknown: (type) => tally.unknown(type),
+      otherBranch: (messages) => {
+        tally.otherBranches += messages;
+      },
+      unfinished: () => {
+        tally.unfinished += 1;
+      },
+      readOn: (_, place) => {
+        readOn = place;
+      },
+    };
+    let sessions = 0;
+    let messages = 0;
+    for await (const session of format.read(file, notes, from)) {
+      if (!this.#isWanted(session, file)) continue;
+      const count = await this.#store(session, file);
+      if (count > 0) sessions += 1;
+      messages += count;
+    }
+    if (from && known) {
+      sessions = Math.max(sessions, known.sessions);
+      // Those before the place were read by an earlier import.
+      messages += known.messages;
+      tally.alreadyThere += known.messages;
+    }
+    tally.sessions += sessions;
+    if (file.hasShrunk()) {
+      tally.skip(file.path, undefined, "it became shorter while it was read");
+    } else if (this.#isWhole && !this.#trial) {
+      const next = readOn && (await hashedPlace(file, readOn));
+      await this.#stores.imports.saveFile(file.path, {
+        agent: format.agent,
+        stamp: file.stamp,
+        sessions,
+        messages,
+        ...(next ? { readOn: next } : {}),
+      });
+    }
+  }
+
+  async #store(session: ImportedSession, file: DiskFile): Promise<number> {
+    const { onStored, signal } = this.#options;
+    return await storeSession(session, {
+      stores: this.#stores,
+      tally: this.#tally,
+      settingsOf: (each) => this.#settingsOf(each),
+      ...(this.#trial ? { trial: this.#trial } : {}),
+      timeMs: file.mtimeMs,
+      signal,
+      onStored: async (messages) => {
+        this.#showProgress();
+        if (messages > 0 && !this.#trial) await onStored?.();
+      },
+    });
+  }
+
+  #settingsOf(session: ImportedSession): SessionSettings {
+    const { subagents = false, model } = this.#options;
+    const { agent, nativeId, project, branch, title, model: answering, startedAt, parent } = session;
+    return {
+      model,
+      memory: subagents || parent?.relation !== "subagent",
+      labels: {},
+      source: {
+        agent,
+        native_id: nativeId,
+        ...(project === undefined ? {} : { project }),
+        ...(branch === undefined ? {} : { branch }),
+        ...(title === undefined ? {} : { title }),
+        ...(answering === undefined ? {} : { model: answering }),
+        ...(startedAt === undefined ? {} : { started_at: startedAt }),
+        ...(parent === undefined ? {} : { parent }),
+      },
+    };
+  }
+
+  /** Whether a session is one that was asked for, and not the traffic of a memory tool. */
+  #isWanted(session: ImportedSession, file: DiskFile): boolean {
+    if (isMemoryTools(session)) {
+      this.#tally.leftOut += 1;
+      return false;
+    }
+    const { project, sinceMs } = this.#options;
+    const updatedMs = Date.parse(session.updatedAt ?? "") || file.mtimeMs;
+    const isHere = project === undefined || isBelow(project, session.project);
+    return isHere && (sinceMs === undefined || updatedMs >= sinceMs);
+  }
+
+  async #recognise(file: DiskFile): Promise<ImportFormat | undefined> {
+    const head = await headOf(file);
+    const { formats, agent } = this.#options;
+    return formats.find(
+      (format) => (agent === undefined || format.agent === agent) && format.recognises(head),
+    );
+  }
+
+  #showProgress(): void {
+    this.#options.onProgress?.({
+      files: this.#files,
+      filesDone: this.#filesDone,
+      bytes: this.#bytes,
+      bytesDone: this.#bytesDone,
+      added: this.#tally.added,
+    });
+  }
+}
+
+function filesAt(
+  given: string,
+  formats: readonly ImportFormat[],
+  onUnreadable: (folder: string, error: unknown) => void,
+): readonly DiskFile[] {
+  const path = existingPath(given);
+  const file = diskFile(path, () => [file].flatMap((one) => one ?? []));
+  if (file) return [file];
+  const mayBe = (below: string) => formats.some((format) => format.mayBe(below));
+  return findFiles(path, mayBe, onUnreadable);
+}
+
+/** @throws SessionError `INVALID_PARAMS` */
+function existingPath(path: string): string {
+  try {
+    return realpathSync(resolve(path));
+  } catch (error) {
+    throw new SessionError("INVALID_PARAMS", {
+      message: `${path} cannot be imported: ${reasonOf(error)}.`,
+      hint: "Name a file or a folder with transcripts.",
+    });
+  }
+}
+
+/** The folder without links; nothing where there is none. */
+function realPath(folder: string): readonly string[] {
+  try {
+    return [realpathSync(folder)];
+  } catch {
+    return [];
+  }
+}
+
+const REASONS: Readonly<Record<string, string>> = {
+  ENOENT: "it does not exist",
+  EACCES: "you have no permission to read it",
+  EPERM: "you have no permission to read it",
+  ELOOP: "it is a link",
+  EIO: "the disk failed",
+};
+
+/** Why a file cannot be read, as a clause. */
+function reasonOf(error: unknown): string {
+  const code = isObject(error) && typeof error.code === "string" ? error.code : "";
+  return REASONS[code] ?? errorText(error).replace(/\.$/, "");
+}
+
+const HEAD_BYTES = 64 * 1024;
+
+/** What a file is recognised by. */
+async function headOf(file: DiskFile): Promise<FileHead> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of plainBytes(file)) {
+    chunks.push(Uint8Array.from(chunk.subarray(0, HEAD_BYTES - size)));
+    size += chunk.length;
+    if (size >= HEAD_BYTES) break;
+  }
+  const head = Buffer.concat(chunks);
+  const text = head.toString("utf8");
+  return { path: file.path, head, first: objectIn(text.split("\n", 1)[0]) ?? objectIn(text) };
+}
+
+function objectIn(text: string | undefined): FileHead["first"] {
+  try {
+    const value: unknown = JSON.parse(text ?? "");
+    return isObject(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+const HASHED_BYTES = 64 * 1024;
+
+/** The place where an earlier reading ended, if the file has only grown since. */
+async function readOnOf(file: DiskFile, { readOn }: ImportedFile): Promise<ReadOn | undefined> {
+  if (!readOn || readOn.offset > file.size) return undefined;
+  if ((await hashBefore(file, readOn.offset)) !== readOn.hash) return undefined;
+  return { offset: readOn.offset, state: readOn.state };
+}
+
+async function hashedPlace(file: DiskFile, { offset, state }: ReadOn) {
+  return { offset, hash: await hashBefore(file, offset), state };
+}
+
+async function hashBefore(file: DiskFile, offset: number): Promise<string> {
+  const bytes = await bytesAt(file, Math.max(0, offset - HASHED_BYTES), offset);
+  return hash("sha256", bytes);
+}
+
+function isBelow(folder: string, path: string | undefined): boolean {
+  return path !== undefined && (path === folder || path.startsWith(`${folder}${sep}`));
+}
+

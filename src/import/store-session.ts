@@ -1,0 +1,212 @@
+import { SessionError } from "../core/errors.ts";
+import type { DurableEvent, NewEvent, SessionSettings } from "../core/event.ts";
+import type { EventStore } from "../core/event-store.ts";
+import { newId } from "../core/ids.ts";
+import type { ImportStore } from "../core/import-store.ts";
+import type { SessionSnapshot } from "../core/session-snapshot.ts";
+import { SessionState } from "../core/session-state.ts";
+import type { SessionStore } from "../core/session-store.ts";
+import { redactMessage } from "../secrets/redact-message.ts";
+import type { ImportedMessage, ImportedSession } from "../transcripts/imported.ts";
+import { type AppendedMessage, extendSnapshot } from "./extend-snapshot.ts";
+import type { ImportTally } from "./import-report.ts";
+import { groupParts, isPartOf, joinParts, type Parts } from "./join-parts.ts";
+import { MemoryToolFilter } from "./memory-tools.ts";
+
+/** Where imported sessions are stored. */
+export interface ImportStores {
+  readonly events: Pick<EventStore, "read" | "lastSeq">;
+  readonly sessions: Pick<SessionStore, "load">;
+  readonly imports: ImportStore;
+}
+
+export interface StoringOptions {
+  readonly stores: ImportStores;
+  readonly tally: ImportTally;
+  /** What a session begins with, if it is new. */
+  settingsOf(session: ImportedSession): SessionSettings;
+  /** Set for a trial, which stores nothing: the ids that it would have stored. */
+  readonly trial?: Set<string>;
+  /** The time of messages without one. */
+  readonly timeMs: number;
+  readonly signal?: AbortSignal | undefined;
+  /** Called after each batch with the number of its messages. */
+  readonly onStored?: (messages: number) => Promise<void>;
+}
+
+const BATCH_PARTS = 400;
+const BATCH_CHARACTERS = 2_000_000;
+
+/** Two imports of the same file may run at the same time. */
+const TRIES = 5;
+
+/**
+ * Stores the messages of a session that are not stored yet, batch by batch. Returns the number of its
+ * messages, old and new.
+ */
+export async function storeSession(
+  session: ImportedSession,
+  options: StoringOptions,
+): Promise<number> {
+  const filter = new MemoryToolFilter();
+  let messages = 0;
+  let batch: ImportedMessage[] = [];
+  let characters = 0;
+  const store = async () => {
+    options.signal?.throwIfAborted();
+    messages += await storeBatch(session, batch, filter, options);
+    batch = [];
+    characters = 0;
+  };
+  for await (const part of session.messages) {
+    const isFull = batch.length >= BATCH_PARTS || characters >= BATCH_CHARACTERS;
+    const last = batch.at(-1);
+    // The parts of a message stay together.
+    if (isFull && last && !isPartOf(part, last)) await store();
+    batch.push(part);
+    characters += charactersOf(part.message);
+  }
+  if (batch.length > 0) await store();
+  return messages;
+}
+
+async function storeBatch(
+  session: ImportedSession,
+  batch: readonly ImportedMessage[],
+  filter: MemoryToolFilter,
+  options: StoringOptions,
+): Promise<number> {
+  const { stores, tally, trial } = options;
+  const groups = groupParts(batch);
+  const ids = batch.map(({ sourceId }) => sourceId);
+  for (let tries = 1; ; tries += 1) {
+    const known = await stores.imports.known(ids);
+    const seen = new Set([...known, ...ids.filter((id) => trial?.has(id))]);
+    const fresh = groups.flatMap((group) => unseenOf(group, seen));
+    try {
+      if (fresh.length > 0) await append(session, fresh, filter, options);
+    } catch (error) {
+      const isConflict = error instanceof SessionError && error.code === "SESSION_CONFLICT";
+      if (isConflict && tries < TRIES) continue;
+      throw error;
+    }
+    tally.added += fresh.length;
+    tally.alreadyThere += groups.length - fresh.length;
+    await options.onStored?.(fresh.length);
+    return groups.length;
+  }
+}
+
+/** The parts of a message that were not seen yet. Now they are. */
+function unseenOf(group: Parts, seen: Set<string>): readonly Parts[] {
+  const [first, ...rest] = group.filter(({ sourceId }) => {
+    const isNew = !seen.has(sourceId);
+    seen.add(sourceId);
+    return isNew;
+  });
+  return first ? [[first, ...rest]] : [];
+}
+
+async function append(
+  session: ImportedSession,
+  fresh: readonly Parts[],
+  filter: MemoryToolFilter,
+  { stores, tally, trial, settingsOf, timeMs }: StoringOptions,
+): Promise<void> {
+  const redacted: string[] = [];
+  const events = fresh.map((parts) => eventOf(parts, filter, (kind) => redacted.push(kind)));
+  const ids = fresh.flatMap((parts) => parts.map(({ sourceId }) => sourceId));
+  if (trial) for (const id of ids) trial.add(id);
+  else {
+    const { id } = session;
+    const lastSeq = await stores.events.lastSeq(id);
+    const startMs = timeOf(session.startedAt) ?? timeOf(fresh[0]?.[0].origin.time) ?? timeMs;
+    const opening: NewEvent[] =
+      lastSeq > 0
+        ? []
+        : [
+            stamped(
+              { type: "session_created", session_id: id, settings: settingsOf(session) },
+              startMs,
+            ),
+          ];
+    const before = await snapshotOf(id, lastSeq, opening, stores);
+    const added = timed(events, Math.max(startMs, lastSeq > 0 ? before.updated_at_ms : startMs));
+    const appended = added.map(({ event, timestamp_ms }) => ({
+      message: event.message,
+      timestampMs: timestamp_ms,
+    }));
+    await stores.imports.commit({
+      sessionId: id,
+      lastSeq,
+      events: [...opening, ...added],
+      snapshot: extendSnapshot(before, appended satisfies readonly AppendedMessage[]),
+      ids,
+    });
+  }
+  for (const kind of redacted) tally.redacted(kind);
+}
+
+type MessageAdded = Extract<DurableEvent, { type: "message_added" }>;
+
+function eventOf(
+  parts: Parts,
+  filter: MemoryToolFilter,
+  onRedacted: (kind: string) => void,
+): MessageAdded {
+  const [{ origin, boundary }] = parts;
+  const message = filter.without(joinParts(parts.map((part) => part.message)));
+  const isForMemory = parts.some(({ memory }) => memory !== false);
+  return {
+    type: "message_added",
+    message: redactMessage(message, onRedacted),
+    origin,
+    imported: { ids: parts.map(({ sourceId }) => sourceId), ...(boundary ? { boundary } : {}) },
+    ...(isForMemory ? {} : { memory: false }),
+  };
+}
+
+/** Events with the time at which each was said. One without a time has that of the one before. */
+function timed(events: readonly MessageAdded[], startMs: number) {
+  let lastMs = startMs;
+  return events.map((event) => {
+    lastMs = timeOf(event.origin?.time) ?? lastMs;
+    return stamped(event, lastMs);
+  });
+}
+
+function stamped<Event extends DurableEvent>(event: Event, timestamp_ms: number) {
+  return { event_id: newId(), timestamp_ms, event };
+}
+
+function timeOf(time: string | undefined): number | undefined {
+  const ms = time === undefined ? Number.NaN : Date.parse(time);
+  return Number.isNaN(ms) ? undefined : ms;
+}
+
+/** The session as its log has it, and after `opening` if it is new. */
+async function snapshotOf(
+  id: string,
+  lastSeq: number,
+  opening: readonly NewEvent[],
+  { events, sessions }: ImportStores,
+): Promise<SessionSnapshot> {
+  const saved = lastSeq > 0 ? await sessions.load(id) : undefined;
+  if (saved?.seq === lastSeq) return saved;
+  const read = (after: number, to?: number) => events.read(id, after, to);
+  const state = saved ? await SessionState.restore(saved, read) : new SessionState(id);
+  await state.catchUp(read);
+  for (const event of opening) {
+    state.apply({ ...event, seq: state.seq + 1, schema_version: 1 });
+  }
+  return state.snapshot();
+}
+
+/** About how long the texts of a message are. */
+function charactersOf(value: unknown): number {
+  if (typeof value === "string") return value.length;
+  if (typeof value !== "object" || value === null) return 8;
+  let sum = 0;
+  for (const item of Object.values(value)) sum += charactersOf(item);
+  return sum;
+}

@@ -1,0 +1,54 @@
+import { hash } from "node:crypto";
+import { SessionError } from "../../core/errors.ts";
+import type { ImportBatch } from "../../core/import-store.ts";
+import type { Connection } from "./connection.ts";
+import { appendInTransaction } from "./event-commands.ts";
+import { saveSnapshotInTransaction } from "./session-commands.ts";
+
+/** What the import store asks of the database. */
+export const importCommands = {
+  knownMessages(db: Connection, namespace: string, ids: readonly string[]): readonly string[] {
+    const known = "SELECT 1 FROM imported_message WHERE namespace = ? AND id = ?";
+    return db.read(() => ids.filter((id) => db.get(known, namespace, keyOf(id))));
+  },
+
+  commitImport(
+    db: Connection,
+    namespace: string,
+    { sessionId, lastSeq, events, snapshot, ids }: ImportBatch,
+  ): void {
+    db.write(() => {
+      appendInTransaction(db, namespace, sessionId, lastSeq, events);
+      for (const id of ids) insertMessage(db, namespace, id);
+      saveSnapshotInTransaction(db, namespace, snapshot);
+    });
+  },
+
+  importedFiles(
+    db: Connection,
+    namespace: string,
+  ): readonly { readonly path: string; readonly state: string }[] {
+    return db.all("SELECT path, state FROM imported_file WHERE namespace = ?", namespace);
+  },
+
+  saveImportedFile(db: Connection, namespace: string, path: string, state: string): void {
+    db.writeUnsynced(() =>
+      db.run("INSERT OR REPLACE INTO imported_file VALUES (?, ?, ?)", namespace, path, state),
+    );
+  },
+};
+
+function insertMessage(db: Connection, namespace: string, id: string): void {
+  const added = db.run(
+    "INSERT OR IGNORE INTO imported_message VALUES (?, ?)",
+    namespace,
+    keyOf(id),
+  );
+  if (added === 1) return;
+  throw new SessionError("SESSION_CONFLICT", { detail: "A message was imported meanwhile." });
+}
+
+/** Ids are of any length, and the chance that two share 16 bytes is nil. */
+function keyOf(id: string): Uint8Array {
+  return hash("sha256", id, "buffer").subarray(0, 16);
+}

@@ -1,0 +1,31 @@
+import type { ImportBatch, ImportedFile, ImportStore } from "../../core/import-store.ts";
+import type { Database } from "./database.ts";
+
+/** Keeps what was imported in the file of the log, so that both are right after a kill. */
+export class SqliteImportStore implements ImportStore {
+  readonly #database: Database;
+  readonly #namespace: string;
+
+  /** It does not close the database. */
+  constructor(database: Database, options: { readonly namespace?: string } = {}) {
+    this.#database = database;
+    this.#namespace = options.namespace ?? "default";
+  }
+
+  async known(ids: readonly string[]): Promise<ReadonlySet<string>> {
+    return new Set(await this.#database.run("knownMessages", this.#namespace, ids));
+  }
+
+  commit(batch: ImportBatch): Promise<void> {
+    return this.#database.run("commitImport", this.#namespace, batch);
+  }
+
+  async files(): Promise<ReadonlyMap<string, ImportedFile>> {
+    const rows = await this.#database.run("importedFiles", this.#namespace);
+    return new Map(rows.map(({ path, state }) => [path, JSON.parse(state) as ImportedFile]));
+  }
+
+  saveFile(path: string, file: ImportedFile): Promise<void> {
+    return this.#database.run("saveImportedFile", this.#namespace, path, JSON.stringify(file));
+  }
+}
