@@ -72,7 +72,8 @@ export function findTranscripts(
   const wanted = formats.filter((format) => agent === undefined || format.agent === agent);
   const onUnreadable = (folder: string, error: unknown) =>
     tally.skip(folder, undefined, `it cannot be read: ${reasonOf(error)}`);
-  if (path !== undefined) return [{ format: undefined, files: filesAt(path, wanted, onUnreadable) }];
+  if (path !== undefined)
+    return [{ format: undefined, files: filesAt(path, wanted, onUnreadable) }];
   return wanted.flatMap((format) => {
     const folders = format.places(machine).flatMap(realPath);
     const files = [...new Set(folders)].flatMap((folder) =>
@@ -226,7 +227,16 @@ class ImportWork {
 
   #settingsOf(session: ImportedSession): SessionSettings {
     const { subagents = false, model } = this.#options;
-    const { agent, nativeId, project, branch, title, model: answering, startedAt, parent } = session;
+    const {
+      agent,
+      nativeId,
+      project,
+      branch,
+      title,
+      model: answering,
+      startedAt,
+      parent,
+    } = session;
     return {
       model,
       memory: subagents || parent?.relation !== "subagent",
@@ -368,4 +378,3 @@ async function hashBefore(file: DiskFile, offset: number): Promise<string> {
 function isBelow(folder: string, path: string | undefined): boolean {
   return path !== undefined && (path === folder || path.startsWith(`${folder}${sep}`));
 }
-

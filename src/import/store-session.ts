@@ -78,7 +78,7 @@ async function storeBatch(
 ): Promise<number> {
   const { stores, tally, trial } = options;
   const groups = groupParts(batch);
-  const ids = batch.map(({ sourceId }) => sourceId);
+  const ids = batch.flatMap(idsOf);
   for (let tries = 1; ; tries += 1) {
     const known = await stores.imports.known(ids);
     const seen = new Set([...known, ...ids.filter((id) => trial?.has(id))]);
@@ -99,12 +99,16 @@ async function storeBatch(
 
 /** The parts of a message that were not seen yet. Now they are. */
 function unseenOf(group: Parts, seen: Set<string>): readonly Parts[] {
-  const [first, ...rest] = group.filter(({ sourceId }) => {
-    const isNew = !seen.has(sourceId);
-    seen.add(sourceId);
+  const [first, ...rest] = group.filter((part) => {
+    const isNew = !idsOf(part).some((id) => seen.has(id));
+    for (const id of idsOf(part)) seen.add(id);
     return isNew;
   });
   return first ? [[first, ...rest]] : [];
+}
+
+function idsOf({ sourceId, alias }: ImportedMessage): readonly string[] {
+  return alias === undefined ? [sourceId] : [sourceId, alias];
 }
 
 async function append(
@@ -115,7 +119,7 @@ async function append(
 ): Promise<void> {
   const redacted: string[] = [];
   const events = fresh.map((parts) => eventOf(parts, filter, (kind) => redacted.push(kind)));
-  const ids = fresh.flatMap((parts) => parts.map(({ sourceId }) => sourceId));
+  const ids = fresh.flatMap((parts) => parts.flatMap(idsOf));
   if (trial) for (const id of ids) trial.add(id);
   else {
     const { id } = session;

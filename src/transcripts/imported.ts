@@ -41,7 +41,7 @@ export interface ImportedSession {
   readonly startedAt?: string;
   /** When something was last said, ISO 8601. Default: when the file was last changed. */
   readonly updatedAt?: string;
-  /** They are read once, in order, and to their end before the next session. */
+  /** They are read once, in order. The next session is asked for after they were read, or left. */
   readonly messages: AsyncIterable<ImportedMessage>;
 }
 
@@ -52,6 +52,8 @@ export interface ImportedMessage {
    * adds nothing.
    */
   readonly sourceId: string;
+  /** Another id of the same message, for copies that got new ids. Knowing one of the two is enough. */
+  readonly alias?: string;
   /**
    * Neighbours of one role with the same group are parts of one message: the blocks of an answer,
    * the results of its calls. A part that was imported before is left out of it.

@@ -1,0 +1,300 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { ClaudeLines } from "../../../test/support/claude-lines.ts";
+import { contentText, type Message } from "../../core/message.ts";
+import { fileOfBytes } from "../found-file.ts";
+import type { ImportedMessage, ImportNotes } from "../imported.ts";
+import { claudeCodeFormat } from "./claude-code-format.ts";
+
+const ID = "0f3c2b1a-1111-4222-8333-444455556666";
+
+async function read(text: string | Uint8Array, name = `${ID}.jsonl`) {
+  const told: string[] = [];
+  const notes: ImportNotes = {
+    skip: (_, line, reason) => told.push(`line ${line}: ${reason}`),
+    unknown: (type) => told.push(`unknown ${type}`),
+    otherBranch: (messages) => told.push(`${messages} on other branches`),
+    unfinished: () => told.push("unfinished"),
+    readOn() {},
+  };
+  const file = fileOfBytes(`/projects/app/${name}`, Buffer.from(text));
+  const sessions = [];
+  const messages: ImportedMessage[] = [];
+  for await (const { messages: parts, ...session } of claudeCodeFormat.read(file, notes)) {
+    sessions.push(session);
+    for await (const part of parts) messages.push(part);
+  }
+  return { session: sessions[0], messages, told };
+}
+
+/** A message in a few words. */
+function shown({ message, memory, origin }: ImportedMessage): string {
+  const note = memory === false ? " (not for memory)" : "";
+  if (message.role === "user") return `${origin.author}: ${contentText(message.content)}${note}`;
+  if (message.role === "tool_results") {
+    return message.results
+      .map((result) => `result ${result.tool_use_id}: ${result.content}`)
+      .join();
+  }
+  return `${answerText(message)}${note}`;
+}
+
+function answerText(message: Message): string {
+  if (message.role !== "block_assistant") return message.role;
+  return message.blocks
+    .map(({ block_type, data }) =>
+      block_type === "tool_use" ? `call ${data.id}` : `${block_type} ${data.text}`,
+    )
+    .join();
+}
+
+const conversation = async (lines: ClaudeLines) => (await read(String(lines))).messages.map(shown);
+
+const talk = () =>
+  new ClaudeLines(ID)
+    .user("Fix the parser.")
+    .answer("msg_1", { type: "thinking", thinking: "Hmm.", signature: "x" })
+    .text("msg_1", "I look at it.")
+    .call("msg_1", "toolu_1")
+    .result("toolu_1", "parser.ts")
+    .text("msg_2", "Done.");
+
+test("a session has its folder, branch, model, title and times", async () => {
+  const { session, told } = await read(String(talk()));
+  expect(told).toEqual([]);
+  expect(session).toEqual({
+    id: `claude-code:${ID}`,
+    agent: "claude-code",
+    nativeId: ID,
+    title: "Fix the parser.",
+    project: "/home/ada/app",
+    branch: "main",
+    model: "claude-opus-4",
+    startedAt: "2026-01-02T03:00:01.000Z",
+    updatedAt: "2026-01-02T03:00:06.000Z",
+  });
+});
+
+test("the lines of an answer are one group, and thinking is not for memory", async () => {
+  const { messages } = await read(String(talk()));
+  expect(messages.map(shown)).toEqual([
+    "user: Fix the parser.",
+    "reasoning Hmm. (not for memory)",
+    "text I look at it.",
+    "call toolu_1",
+    "result toolu_1: parser.ts",
+    "text Done.",
+  ]);
+  const groups = messages.map(({ group }) => group);
+  const one = "answer msg_1";
+  expect(groups).toEqual([undefined, one, one, one, "results msg_1", "answer msg_2"]);
+});
+
+test("results of parallel calls come after the answer, however their lines hang together", async () => {
+  const lines = new ClaudeLines(ID).user("Look at both.").call("msg_1", "toolu_a");
+  const first = lines.last;
+  // The first result is there before the second call is.
+  lines.result("toolu_a", "a", { sourceToolAssistantUUID: first });
+  lines.goTo(first).call("msg_1", "toolu_b").result("toolu_b", "b").text("msg_2", "Both are fine.");
+  expect(await conversation(lines)).toEqual([
+    "user: Look at both.",
+    "call toolu_a",
+    "call toolu_b",
+    "result toolu_a: a",
+    "result toolu_b: b",
+    "text Both are fine.",
+  ]);
+});
+
+test("of a prompt that was edited only the last branch is the conversation", async () => {
+  const lines = new ClaudeLines(ID).user("Hello.").text("msg_1", "Hi.");
+  const answer = lines.last;
+  lines.user("Use tabs.").text("msg_2", "Tabs it is.");
+  lines.goTo(answer).user("Use spaces.").text("msg_3", "Spaces it is.");
+  const { messages, told } = await read(String(lines));
+  expect(messages.map(shown)).toEqual([
+    "user: Hello.",
+    "text Hi.",
+    "user: Use spaces.",
+    "text Spaces it is.",
+  ]);
+  expect(told).toEqual(["2 on other branches"]);
+});
+
+test("a compaction is a boundary, and everything before it is there", async () => {
+  const lines = new ClaudeLines(ID).user("Begin.").text("msg_1", "Begun.");
+  const before = lines.last;
+  lines
+    .goTo(null)
+    .add("system", {
+      subtype: "compact_boundary",
+      logicalParentUuid: before,
+      compactMetadata: { trigger: "auto", preTokens: 1000 },
+    })
+    .user("This session is being continued …", { isCompactSummary: true })
+    .user("Go on.")
+    .text("msg_2", "Going on.");
+  const { messages } = await read(String(lines));
+  expect(messages.map(({ boundary }) => boundary)).toEqual([
+    undefined,
+    undefined,
+    "compaction",
+    undefined,
+    undefined,
+  ]);
+  expect(messages[2]).toMatchObject({ message: { kind: "compaction_summary" }, memory: false });
+  expect(messages.map(shown).slice(3)).toEqual(["user: Go on.", "text Going on."]);
+});
+
+test("preserved messages do not make the walk circular, and none is lost", async () => {
+  const lines = new ClaudeLines(ID).user("One.").text("msg_1", "Two.");
+  const kept = lines.last;
+  lines.goTo(null).add("system", {
+    subtype: "compact_boundary",
+    logicalParentUuid: kept,
+    compactMetadata: { preservedMessages: { anchorUuid: kept, uuids: [kept] } },
+  });
+  lines.user("Summary.", { isCompactSummary: true });
+  // Its parent is the message that was kept, from before the boundary.
+  lines.goTo(kept).user("Three.").text("msg_2", "Four.");
+  const { messages } = await read(String(lines));
+  expect(messages.filter(({ memory }) => memory !== false).map(shown)).toEqual([
+    "user: One.",
+    "text Two.",
+    "user: Three.",
+    "text Four.",
+  ]);
+  expect(messages.some(({ boundary }) => boundary === "compaction")).toBe(true);
+});
+
+test("what the program injected is told from what a person typed", async () => {
+  const lines = new ClaudeLines(ID)
+    .user("<local-command-caveat>Caveat: …</local-command-caveat>", { isMeta: true })
+    .user("<command-name>/review</command-name>\n<command-args>the diff</command-args>")
+    .user("<local-command-stdout>ok</local-command-stdout>")
+    .user("<system-reminder>Only this.</system-reminder>")
+    .user(
+      "<ide_opened_file>a.ts</ide_opened_file>Why does it fail?<system-reminder>x</system-reminder>",
+    )
+    .user([{ type: "text", text: "[Request interrupted by user]" }])
+    .user("Background task ended.", { promptSource: "system" })
+    .user("What is a <system-reminder> tag?")
+    .add("attachment", { attachment: { type: "queued_command", prompt: "And run the tests." } })
+    .text("msg_1", "Yes.");
+  expect(await conversation(lines)).toEqual([
+    "user: /review the diff",
+    "program: <local-command-stdout>ok</local-command-stdout> (not for memory)",
+    "user: Why does it fail?",
+    "program: [Request interrupted by user] (not for memory)",
+    "program: Background task ended. (not for memory)",
+    "user: What is a <system-reminder> tag?",
+    "user: And run the tests.",
+    "text Yes.",
+  ]);
+});
+
+test("a refused call has the reason that the user gave", async () => {
+  const text =
+    "The user doesn't want to proceed with this tool use. The tool use was rejected. To tell you how to proceed, the user said:\nUse pnpm, not npm.";
+  const lines = talk().call("msg_3", "toolu_9").result("toolu_9", text, { is_error: true });
+  const { messages } = await read(String(lines));
+  expect(messages.at(-1)?.denied).toEqual([{ toolUseId: "toolu_9", reason: "Use pnpm, not npm." }]);
+});
+
+test("a subagent's file is a session of its own, and its prompts are a model's", async () => {
+  const agent = new ClaudeLines(ID, { isSidechain: true, agentId: "1a2b" })
+    .user("Search the code.")
+    .text("msg_7", "Found.");
+  const { session, messages } = await read(String(agent), "agent-1a2b.jsonl");
+  expect(session).toMatchObject({
+    id: `claude-code:${ID}.agent-1a2b`,
+    parent: { id: `claude-code:${ID}`, relation: "subagent" },
+  });
+  expect(messages.map(shown)).toEqual(["model: Search the code.", "text Found."]);
+});
+
+test("a copy with new uuids has the same ids, or the same other names", async () => {
+  const names = async (sessionId: string) => {
+    const lines = new ClaudeLines(sessionId)
+      .user("Hi.")
+      .text("msg_1", "Hello.")
+      .user("Bye.")
+      .text("msg_2", "Ciao.");
+    return (await read(String(lines))).messages.map(({ sourceId, alias }) => alias ?? sourceId);
+  };
+  expect(await names("aaaaaaaa-1111-4222-8333-444455556666")).toEqual(await names(ID));
+});
+
+test("images and copies of files stay out", async () => {
+  const lines = new ClaudeLines(ID)
+    .user([
+      { type: "image", source: { type: "base64", media_type: "image/png", data: "AAAA" } },
+      { type: "text", text: "What is this?" },
+    ])
+    .call("msg_1", "toolu_1", "Read")
+    .result("toolu_1", "text", { toolUseResult: { originalFile: "SECRET COPY" } })
+    .text("msg_2", "A cat.");
+  const { messages } = await read(String(lines));
+  expect(JSON.stringify(messages)).not.toMatch(/AAAA|SECRET COPY/);
+  expect(messages.map(shown)[0]).toBe("user: [image]\nWhat is this?");
+});
+
+test("records of types that nobody knows are counted by name", async () => {
+  const lines = talk().add("hologram").text("msg_3", "Still here.");
+  const { told, messages } = await read(String(lines));
+  expect(told).toEqual(["unknown hologram"]);
+  expect(messages.map(shown).at(-1)).toBe("text Still here.");
+});
+
+test("a title that was given wins over one that was made, and a summary of another session is none", async () => {
+  const other = JSON.stringify({ type: "summary", summary: "Another", leafUuid: "nowhere" });
+  const made = JSON.stringify({ type: "ai-title", aiTitle: "Made", sessionId: ID });
+  const given = JSON.stringify({ type: "custom-title", customTitle: "Given", sessionId: ID });
+  expect((await read(`${other}\n${talk()}`)).session?.title).toBe("Fix the parser.");
+  expect((await read(`${talk()}${given}\n${made}\n`)).session?.title).toBe("Given");
+});
+
+test("a file that is cut anywhere is its complete lines", async () => {
+  const text = String(talk().user("Next.").text("msg_3", "é done."));
+  const bytes = Buffer.from(text);
+  await fc.assert(
+    fc.asyncProperty(fc.nat(bytes.length), async (size) => {
+      const cut = bytes.subarray(0, size);
+      const end = cut.lastIndexOf(10) + 1;
+      const whole = await read(cut.subarray(0, end));
+      const found = await read(cut);
+      // The last line may be whole without its end.
+      if (found.messages.length === whole.messages.length) {
+        expect(found.messages).toEqual(whole.messages);
+      } else expect(JSON.parse(cut.subarray(end).toString())).toBeTypeOf("object");
+    }),
+  );
+});
+
+test("no bytes make it throw", async () => {
+  const odd = fc.oneof(
+    fc.json(),
+    fc
+      .record({
+        type: fc.constantFrom("user", "assistant", "system", "attachment", "summary"),
+        uuid: fc.constantFrom("a", "b", "c", 7, null),
+        parentUuid: fc.constantFrom("a", "b", "c", null, 7),
+        logicalParentUuid: fc.constantFrom("a", "b", undefined),
+        subtype: fc.constantFrom("compact_boundary", undefined),
+        message: fc.oneof(
+          fc.jsonValue(),
+          fc.record({ id: fc.constantFrom("m", 3), content: fc.jsonValue() }),
+        ),
+        attachment: fc.jsonValue(),
+        timestamp: fc.oneof(fc.string(), fc.integer()),
+      })
+      .map((line) => JSON.stringify(line)),
+    fc.string({ unit: "binary" }),
+  );
+  await fc.assert(
+    fc.asyncProperty(fc.array(odd), async (lines) => {
+      await read(lines.join("\n"));
+    }),
+    { numRuns: 300 },
+  );
+});

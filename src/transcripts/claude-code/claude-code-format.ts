@@ -1,0 +1,214 @@
+import { basename, dirname, join } from "node:path";
+import { given } from "../../core/fields.ts";
+import type { FoundFile } from "../found-file.ts";
+import type { ImportedMessage, ImportedSession, ImportFormat, ImportNotes } from "../imported.ts";
+import { contentText, type Json, nameOf, objectOf, textOf, timeOf } from "../json-fields.ts";
+import { readRecords } from "../read-records.ts";
+import { LineGraph } from "./line-graph.ts";
+import { messageParts } from "./message-parts.ts";
+import { promptText } from "./prompt-text.ts";
+
+/**
+ * The transcripts of Claude Code, one file a session:
+ *
+ *     projects/-home-ada-app/0f3c….jsonl                      a session
+ *     projects/-home-ada-app/0f3c…/subagents/agent-1a2b….jsonl   what a subagent did in it
+ *
+ * Each line names the one before it. The file is read twice: the first time to find the lines that are the
+ * conversation (`LineGraph`), the second time to stream them.
+ */
+export const claudeCodeFormat: ImportFormat = {
+  agent: "claude-code",
+  places: ({ env, home }) => [join(env.CLAUDE_CONFIG_DIR || join(home, ".claude"), "projects")],
+  mayBe: (path) => /\.jsonl$/.test(path),
+  recognises: ({ first, head }) =>
+    first === undefined ? LOOKS_LIKE_IT.test(latin1.decode(head)) : isLine(first),
+  async *read(file, notes) {
+    const outline = new Outline(file);
+    for await (const { value, line } of readRecords(file, SILENT)) outline.add(value, line);
+    if (outline.isEmpty) {
+      // Says what is wrong with the lines.
+      for await (const { value } of readRecords(file, notes)) noteUnknown(value, notes);
+      return;
+    }
+    const others = outline.graph.follow();
+    if (others > 0) notes.otherBranch(others);
+    yield { ...outline.session(), messages: inOrder(linesOf(file, notes, outline)) };
+  },
+};
+
+const latin1 = new TextDecoder("latin1");
+const LOOKS_LIKE_IT = /^\{[^\n]{0,400}"(?:parentUuid|sessionId)":/;
+
+/** Types of records, and whether they have messages. */
+const RECORDS = new Set(
+  `user assistant system attachment progress summary custom-title ai-title tag last-prompt mode relocated agent-name
+  agent-color agent-setting pr-link worktree-state tools-used history-suppression content-replacement
+  file-history-snapshot attribution-snapshot queue-operation permission-mode speculation-accept
+  marble-origami-commit marble-origami-snapshot`.split(/\s+/),
+);
+
+function isLine(first: Json): boolean {
+  if (!RECORDS.has(textOf(first.type)) || "payload" in first) return false;
+  return ["sessionId", "uuid", "leafUuid", "messageId", "snapshot"].some((name) => name in first);
+}
+
+function noteUnknown({ type }: Json, notes: ImportNotes): void {
+  if (!RECORDS.has(textOf(type))) notes.unknown(nameOf(type) ?? "?");
+}
+
+const SILENT: ImportNotes = {
+  skip() {},
+  unknown() {},
+  otherBranch() {},
+  unfinished() {},
+  readOn() {},
+};
+
+const TITLE_MAX = 100;
+
+/** What the first reading finds out. */
+class Outline {
+  readonly graph = new LineGraph();
+  readonly isSubagents: boolean;
+  isEmpty = true;
+  readonly #stem: string;
+  readonly #folder: string;
+  #sessionId: string | undefined;
+  #project: string | undefined;
+  #branch: string | undefined;
+  #model: string | undefined;
+  #customTitle: string | undefined;
+  #aiTitle: string | undefined;
+  #summary: string | undefined;
+  #prompt: string | undefined;
+  #startedAt: string | undefined;
+  #updatedAt: string | undefined;
+
+  constructor({ path }: FoundFile) {
+    this.#stem = basename(path).replace(/\.jsonl$/, "");
+    this.#folder = dirname(path);
+    this.isSubagents = this.#stem.startsWith("agent-");
+  }
+
+  add(value: Json, line: number): void {
+    const type = textOf(value.type);
+    if (type === "custom-title") this.#customTitle = nameOf(value.customTitle) ?? this.#customTitle;
+    if (type === "ai-title") this.#aiTitle = nameOf(value.aiTitle) ?? this.#aiTitle;
+    if (type === "summary" && this.graph.has(textOf(value.leafUuid))) {
+      this.#summary = nameOf(value.summary);
+    }
+    this.#sessionId ??= nameOf(value.sessionId);
+    if (type !== "user" && type !== "assistant" && type !== "attachment") {
+      this.graph.add(value, line, this.isSubagents);
+      return;
+    }
+    this.isEmpty = false;
+    this.graph.add(value, line, this.isSubagents);
+    this.#project ??= nameOf(value.cwd);
+    this.#branch = nameOf(value.gitBranch) ?? this.#branch;
+    const time = timeOf(value.timestamp);
+    this.#startedAt ??= time;
+    this.#updatedAt = time ?? this.#updatedAt;
+    const model = nameOf(objectOf(value.message).model);
+    if (model !== undefined && model !== "<synthetic>") this.#model = model;
+    if (type === "user" && value.isMeta !== true) this.#prompt ??= this.#promptIn(value);
+  }
+
+  #promptIn(value: Json): string | undefined {
+    if (value.isCompactSummary === true) return undefined;
+    const read = promptText(contentText(objectOf(value.message).content).slice(0, 4000));
+    return read?.isForMemory ? read.text.split("\n", 1)[0]?.slice(0, TITLE_MAX) : undefined;
+  }
+
+  session(): Omit<ImportedSession, "messages"> {
+    const parent = this.isSubagents ? (this.#sessionId ?? this.#folderSession()) : undefined;
+    const nativeId = parent === undefined ? this.#stem : `${parent}.${this.#stem}`;
+    return {
+      id: `claude-code:${nativeId}`,
+      agent: "claude-code",
+      nativeId,
+      ...given({
+        parent:
+          parent === undefined
+            ? undefined
+            : ({ id: `claude-code:${parent}`, relation: "subagent" } as const),
+        title: this.#customTitle ?? this.#aiTitle ?? this.#summary ?? this.#prompt,
+        project: this.#project,
+        branch: this.#branch,
+        model: this.#model,
+        startedAt: this.#startedAt,
+        updatedAt: this.#updatedAt,
+      }),
+    };
+  }
+
+  /** `…/0f3c…/subagents/agent-1a2b….jsonl` */
+  #folderSession(): string | undefined {
+    const parts = this.#folder.split(/[/\\]/);
+    const at = parts.lastIndexOf("subagents");
+    return at > 0 ? parts[at - 1] : undefined;
+  }
+}
+
+/** The parts of a line, and whether more of the same answer follow. */
+interface LineParts {
+  readonly parts: readonly ImportedMessage[];
+  readonly answer: string | undefined;
+  readonly isAnswer: boolean;
+  readonly isOpen: boolean;
+}
+
+async function* linesOf(
+  file: FoundFile,
+  notes: ImportNotes,
+  outline: Outline,
+): AsyncGenerator<LineParts> {
+  const placeOf = outline.graph.places();
+  for await (const { value, line } of readRecords(file, notes)) {
+    noteUnknown(value, notes);
+    const { isSubagents } = outline;
+    const place = nameOf(value.uuid) === undefined ? queuedWithoutUuid(value) : placeOf(line);
+    if (!place) continue;
+    const parts = messageParts({ value, line, place, isSubagents }, notes);
+    const { answer, isOpen } = place;
+    yield { parts, answer, isOpen, isAnswer: value.type === "assistant" };
+  }
+}
+
+/** Some versions give prompts that were typed while a tool ran no place in the graph. */
+function queuedWithoutUuid(value: Json) {
+  return value.type === "attachment" && value.isSidechain !== true
+    ? { answer: undefined, ordinal: 0, isOpen: false, answeredBy: undefined }
+    : undefined;
+}
+
+/**
+ * The messages in their order: an answer, the results of its calls, and what was typed meanwhile. A tool may be done
+ * before the answer that calls it is. A result that comes after the next answer began stays where it is.
+ */
+async function* inOrder(lines: AsyncIterable<LineParts>): AsyncGenerator<ImportedMessage> {
+  let open: string | undefined;
+  let results: ImportedMessage[] = [];
+  let others: ImportedMessage[] = [];
+  for await (const { parts, answer, isAnswer, isOpen } of lines) {
+    if (isAnswer && answer !== open) {
+      yield* [...results, ...others];
+      results = [];
+      others = [];
+      open = answer;
+    }
+    if (isAnswer) yield* parts;
+    else if (open !== undefined && answer === open) {
+      for (const part of parts)
+        (part.message.role === "tool_results" ? results : others).push(part);
+    } else if (open !== undefined) others.push(...parts);
+    else yield* parts;
+    if (answer === undefined || answer !== open || isOpen) continue;
+    yield* [...results, ...others];
+    results = [];
+    others = [];
+    open = undefined;
+  }
+  yield* [...results, ...others];
+}

@@ -1,0 +1,284 @@
+import { type Json, listOf, nameOf, objectOf, textOf } from "../json-fields.ts";
+import {
+  ANSWER,
+  FLAGS,
+  LINE,
+  LineRows,
+  NEXT,
+  ORDINAL,
+  PARENT,
+  PROMPTS,
+  RowsByUuid,
+} from "./line-rows.ts";
+
+/** What to do with a line when the file is read for the second time. */
+export interface LinePlace {
+  /** The answer that the line is part of, or whose results it has. */
+  readonly answer: string | undefined;
+  /** Which of the lines of its answer it is, from 0. */
+  readonly ordinal: number;
+  /** Whether more lines of the same answer, or of its results, follow. */
+  readonly isOpen: boolean;
+  /** Names a prompt by the answer that follows it. */
+  readonly answeredBy: string | undefined;
+}
+
+const NOWHERE = -1;
+/** A parent that is not in the file. */
+const MISSING = -2;
+
+// What a line is.
+const USER = 1;
+const ASSISTANT = 2;
+/** The walk may begin here: it is no line of a subagent, and no later line replaces it. */
+const ELIGIBLE = 4;
+/** A person may have typed it. */
+const PROMPT = 8;
+// What the walk finds out.
+const INCLUDED = 16;
+const HAS_CHILD = 32;
+const OPEN = 64;
+
+/**
+ * The lines of a session as the graph that they are: each names its parent.
+ *
+ *     user ─ assistant ─ assistant ─ user      one answer is many lines, one for each block;
+ *                     └─ user                  each result hangs below its own call
+ *     user ─ …                                 a prompt that was edited begins another branch
+ */
+export class LineGraph {
+  readonly #rows = new LineRows();
+  readonly #byUuid = new RowsByUuid();
+  /** Parents that come later in the file, or never. */
+  readonly #unresolved = new Map<number, string>();
+  /** Where the walk goes on at a boundary. */
+  readonly #logicalParents = new Map<number, string>();
+  /** The line that took the place of another one with its uuid. */
+  readonly #replacements = new Map<number, number>();
+  readonly #boundaries: number[] = [];
+  /** Ids of answers, and how many lines each has so far. */
+  readonly #answers: string[] = [];
+  readonly #answerLines: number[] = [];
+  readonly #answerNumbers = new Map<string, number>();
+  /** The answers of calls that have no result yet. */
+  readonly #openCalls = new Map<string, number>();
+
+  has(uuid: string): boolean {
+    return this.#byUuid.get(uuid) !== undefined;
+  }
+
+  /** Takes the next line. In the file of a subagent all lines are its own. */
+  add(value: Json, line: number, isSubagents: boolean): void {
+    const uuid = nameOf(value.uuid);
+    const type = textOf(value.type);
+    if (uuid === undefined || !IN_GRAPH.has(type)) return;
+    const rows = this.#rows;
+    const row = rows.add();
+    const { answer, ordinal, isResult } = this.#answerOf(type, value, uuid);
+    const attachment = objectOf(value.attachment).type;
+    const isEligible =
+      (isSubagents || value.isSidechain !== true) &&
+      nameOf(value.teamName) === undefined &&
+      type !== "progress" &&
+      attachment !== "fork_briefing";
+    const isSummary = value.isCompactSummary === true;
+    const isPrompt =
+      attachment === "queued_command" ||
+      (type === "user" && !isResult && !isSummary && value.isMeta !== true);
+    rows.set(row, LINE, line);
+    rows.set(row, PARENT, this.#parentOf(value, row));
+    rows.set(row, ANSWER, answer);
+    rows.set(row, ORDINAL, ordinal);
+    rows.set(
+      row,
+      FLAGS,
+      (type === "user" ? USER : 0) |
+        (type === "assistant" ? ASSISTANT : 0) |
+        (isEligible ? ELIGIBLE : 0) |
+        (isPrompt ? PROMPT : 0),
+    );
+    const before = this.#byUuid.get(uuid);
+    if (before !== undefined) {
+      this.#replacements.set(before, row);
+      this.#unmark(before, ELIGIBLE);
+    }
+    this.#byUuid.set(uuid, row);
+    const logical = nameOf(value.logicalParentUuid);
+    if (logical !== undefined) this.#logicalParents.set(row, logical);
+    if (value.subtype === "compact_boundary" || isSummary) this.#boundaries.push(row);
+  }
+
+  #parentOf(value: Json, row: number): number {
+    const parent = nameOf(value.parentUuid);
+    if (parent === undefined) return NOWHERE;
+    const known = this.#byUuid.get(parent);
+    if (known === undefined) this.#unresolved.set(row, parent);
+    return known ?? MISSING;
+  }
+
+  #answerOf(type: string, value: Json, uuid: string) {
+    const message = objectOf(value.message);
+    const blocks = listOf(message.content).map(objectOf);
+    if (type === "assistant") {
+      const answer = this.#numberOf(nameOf(message.id) ?? uuid);
+      for (const { type: kind, id } of blocks) {
+        if (kind === "tool_use") this.#openCalls.set(textOf(id), answer);
+      }
+      const ordinal = this.#answerLines[answer] ?? 0;
+      this.#answerLines[answer] = ordinal + 1;
+      return { answer, ordinal, isResult: false };
+    }
+    const result = type === "user" && blocks.find((block) => block.type === "tool_result");
+    if (!result) return { answer: NOWHERE, ordinal: 0, isResult: false };
+    const id = textOf(result.tool_use_id);
+    const called = this.#openCalls.get(id);
+    this.#openCalls.delete(id);
+    const caller = nameOf(value.sourceToolAssistantUUID) ?? textOf(value.parentUuid);
+    const callerRow = this.#byUuid.get(caller);
+    const above = callerRow === undefined ? NOWHERE : this.#rows.get(callerRow, ANSWER);
+    return { answer: called ?? above, ordinal: 0, isResult: true };
+  }
+
+  #numberOf(id: string): number {
+    const known = this.#answerNumbers.get(id);
+    if (known !== undefined) return known;
+    this.#answerNumbers.set(id, this.#answers.length);
+    return this.#answers.push(id) - 1;
+  }
+
+  /** Finds the conversation: the branch that ends with the last line. Returns how many messages are on others. */
+  follow(): number {
+    for (const [row, parent] of this.#unresolved) {
+      const found = this.#byUuid.get(parent);
+      if (found !== undefined && found !== row) this.#rows.set(row, PARENT, found);
+    }
+    if (!this.#includeBranch()) this.#includeAll();
+    this.#includeAnswers();
+    for (const row of this.#boundaries) if (this.#is(row, ELIGIBLE)) this.#mark(row, INCLUDED);
+    this.#lookAhead();
+    let others = 0;
+    for (let row = 0; row < this.#rows.length; row += 1) {
+      const isTalk = this.#is(row, PROMPT) || this.#is(row, ASSISTANT);
+      if (isTalk && this.#is(row, ELIGIBLE) && !this.#is(row, INCLUDED)) others += 1;
+    }
+    return others;
+  }
+
+  /** The places of the lines of the conversation, in the order of the file. Ask for the lines in this order too. */
+  places(): (line: number) => LinePlace | undefined {
+    const rows = this.#rows;
+    let row = 0;
+    return (line) => {
+      while (row < rows.length && rows.get(row, LINE) < line) row += 1;
+      if (rows.get(row, LINE) !== line || !this.#is(row, INCLUDED)) return undefined;
+      const next = this.#answers[rows.get(row, NEXT)];
+      return {
+        answer: this.#answers[rows.get(row, ANSWER)],
+        ordinal: rows.get(row, ORDINAL),
+        isOpen: this.#is(row, OPEN),
+        answeredBy: next === undefined ? undefined : `${next}:${rows.get(row, PROMPTS)}`,
+      };
+    };
+  }
+
+  /** Returns false when the lines do not hang together. */
+  #includeBranch(): boolean {
+    const rows = this.#rows;
+    let roots = 0;
+    for (let row = 0; row < rows.length; row += 1) {
+      const parent = rows.get(row, PARENT);
+      if (!this.#is(row, ELIGIBLE)) continue;
+      if (parent >= 0) this.#mark(this.#replacements.get(parent) ?? parent, HAS_CHILD);
+      else if (this.#is(row, PROMPT) && this.#is(row, USER)) roots += Number(parent === NOWHERE);
+    }
+    if (roots > 1) return false;
+    for (let row = rows.length - 1; row >= 0; row -= 1) {
+      if (!this.#is(row, ELIGIBLE) || this.#is(row, HAS_CHILD)) continue;
+      const walked = this.#walk(row);
+      if (!walked) return false;
+      if (!walked.some((each) => this.#is(each, USER) || this.#is(each, ASSISTANT))) continue;
+      for (const each of walked) if (this.#is(each, ELIGIBLE)) this.#mark(each, INCLUDED);
+      return true;
+    }
+    return false;
+  }
+
+  /** The rows from a leaf to the first line; nothing when a parent is missing. */
+  #walk(leaf: number): readonly number[] | undefined {
+    const walked: number[] = [];
+    const seen = new Uint8Array(this.#rows.length);
+    for (let row = leaf; row !== NOWHERE; ) {
+      if (row === MISSING) return undefined;
+      if (seen[row]) break;
+      seen[row] = 1;
+      walked.push(row);
+      const parent = this.#rows.get(row, PARENT);
+      const logical = parent === NOWHERE ? this.#logicalParents.get(row) : undefined;
+      // What was said before a compaction.
+      const next = logical === undefined ? parent : (this.#byUuid.get(logical) ?? MISSING);
+      row = this.#replacements.get(next) ?? next;
+    }
+    return walked;
+  }
+
+  #includeAll(): void {
+    for (let row = 0; row < this.#rows.length; row += 1) {
+      if (this.#is(row, ELIGIBLE)) this.#mark(row, INCLUDED);
+    }
+  }
+
+  /** Includes all lines of each answer, all results of its calls, and what was typed meanwhile. */
+  #includeAnswers(): void {
+    const rows = this.#rows;
+    const answers = new Uint8Array(this.#answers.length);
+    for (let row = 0; row < rows.length; row += 1) {
+      const answer = rows.get(row, ANSWER);
+      if (answer >= 0 && this.#is(row, INCLUDED)) answers[answer] = 1;
+    }
+    for (let row = 0; row < rows.length; row += 1) {
+      if (!this.#is(row, ELIGIBLE)) continue;
+      const answer = rows.get(row, ANSWER);
+      const parent = rows.get(row, PARENT);
+      const isQueued = this.#is(row, PROMPT) && !this.#is(row, USER);
+      const isBelow = isQueued && parent >= 0 && this.#is(parent, INCLUDED);
+      if ((answer >= 0 && answers[answer]) || isBelow) this.#mark(row, INCLUDED);
+    }
+  }
+
+  /** Goes backwards, so that each line knows what follows it. */
+  #lookAhead(): void {
+    const rows = this.#rows;
+    const seen = new Uint8Array(this.#answers.length);
+    let next = NOWHERE;
+    let prompts = 0;
+    for (let row = rows.length - 1; row >= 0; row -= 1) {
+      rows.set(row, NEXT, NOWHERE);
+      if (!this.#is(row, INCLUDED)) continue;
+      const answer = rows.get(row, ANSWER);
+      if (answer >= 0 && seen[answer]) this.#mark(row, OPEN);
+      if (answer >= 0) seen[answer] = 1;
+      if (this.#is(row, ASSISTANT)) {
+        next = answer;
+        prompts = 0;
+      } else if (this.#is(row, PROMPT)) {
+        rows.set(row, NEXT, next);
+        rows.set(row, PROMPTS, prompts);
+        prompts += 1;
+      }
+    }
+  }
+
+  #is(row: number, flag: number): boolean {
+    return (this.#rows.get(row, FLAGS) & flag) !== 0;
+  }
+
+  #mark(row: number, flag: number): void {
+    this.#rows.set(row, FLAGS, this.#rows.get(row, FLAGS) | flag);
+  }
+
+  #unmark(row: number, flag: number): void {
+    this.#rows.set(row, FLAGS, this.#rows.get(row, FLAGS) & ~flag);
+  }
+}
+
+const IN_GRAPH = new Set(["user", "assistant", "system", "attachment", "progress"]);

@@ -1,0 +1,70 @@
+/** What a text of the user is, without what the program put into it. */
+export interface PromptText {
+  readonly text: string;
+  /** Whether a person typed it. */
+  readonly isTyped: boolean;
+  /** Whether it is worth remembering. */
+  readonly isForMemory: boolean;
+}
+
+/** Blocks that the program puts before or after what was typed. */
+const INJECTED =
+  /<(system-reminder|ide_opened_file|ide_selection|ide_diagnostics|task-notification|local-command-caveat|user-prompt-submit-hook|claude-mem-context|rkat-memory|new-diagnostics)\b[^>]*>/g;
+
+/** The output of a command that the user ran, and other texts that are nobody's words. */
+const OUTPUT = /^<(?:local-command-stdout|local-command-stderr|bash-stdout|bash-stderr)>/;
+const NOTE =
+  /^(?:\[Request interrupted by user|Stop hook feedback:|Caveat: The messages below|\[Image: (?:source|original))/;
+
+/**
+ * Tells what a person typed from what the program injected: `<system-reminder>` and its kind are cut out, a command
+ * becomes `/name arguments`, and outputs of commands are marked. Nothing is left of a text that was only injected.
+ */
+export function promptText(given: string): PromptText | undefined {
+  const text = withoutInjected(given).trim();
+  if (text === "") return undefined;
+  if (OUTPUT.test(text) || NOTE.test(text)) return { text, isTyped: false, isForMemory: false };
+  const command = commandIn(text);
+  if (command) return command;
+  return { text, isTyped: true, isForMemory: true };
+}
+
+/** `<command-name>/review</command-name> … <command-args>the last commit</command-args>` */
+function commandIn(text: string): PromptText | undefined {
+  const bash = between(text, "bash-input");
+  if (bash !== undefined && text.startsWith("<bash-input>")) {
+    return { text: `! ${bash}`, isTyped: true, isForMemory: true };
+  }
+  if (!/^<command-(?:name|message)>/.test(text)) return undefined;
+  const name = between(text, "command-name") ?? between(text, "command-message") ?? "";
+  const args = between(text, "command-args") ?? "";
+  const slash = name.startsWith("/") ? name : `/${name}`;
+  return { text: `${slash} ${args}`.trim(), isTyped: true, isForMemory: args !== "" };
+}
+
+function between(text: string, tag: string): string | undefined {
+  const open = `<${tag}>`;
+  const start = text.indexOf(open);
+  const end = start < 0 ? -1 : text.indexOf(`</${tag}>`, start);
+  return end < 0 ? undefined : text.slice(start + open.length, end).trim();
+}
+
+/** Cuts the blocks out, in one pass. A tag without an end is something that a person wrote about. */
+function withoutInjected(text: string): string {
+  if (!text.includes("<")) return text;
+  const kept: string[] = [];
+  const endless = new Set<string>();
+  let at = 0;
+  for (;;) {
+    INJECTED.lastIndex = at;
+    const found = INJECTED.exec(text);
+    if (!found) return kept.join("") + text.slice(at);
+    const [tag, name = ""] = found;
+    const close = `</${name}>`;
+    const end = endless.has(name) ? -1 : text.indexOf(close, found.index);
+    if (end < 0) endless.add(name);
+    const next = end < 0 ? found.index + tag.length : end + close.length;
+    kept.push(text.slice(at, end < 0 ? next : found.index));
+    at = next;
+  }
+}
