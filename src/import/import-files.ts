@@ -43,7 +43,7 @@ export interface ImportOptions {
   readonly signal?: AbortSignal;
   readonly onProgress?: (progress: ImportProgress) => void;
   /** Called after each batch, so that what follows the log can keep up with it. */
-  readonly onStored?: () => Promise<void>;
+  readonly onStored?: (messages: number) => Promise<void>;
 }
 
 export interface ImportProgress {
@@ -66,7 +66,7 @@ export interface FoundTranscripts {
  * @throws SessionError `INVALID_PARAMS` when the path does not exist or cannot be read
  */
 export function findTranscripts(
-  { formats, machine, agent, path }: ImportOptions,
+  { formats, machine, agent, path }: Pick<ImportOptions, "formats" | "machine" | "agent" | "path">,
   tally: Pick<ImportTally, "skip"> = new ImportTally(),
 ): readonly FoundTranscripts[] {
   const wanted = formats.filter((format) => agent === undefined || format.agent === agent);
@@ -83,8 +83,8 @@ export function findTranscripts(
   });
 }
 
-/** Imports what `findTranscripts` finds. */
-export async function importTranscripts(
+/** Imports what `findTranscripts` found. */
+export async function importFiles(
   found: readonly FoundTranscripts[],
   stores: ImportStores,
   options: ImportOptions,
@@ -220,7 +220,7 @@ class ImportWork {
       signal,
       onStored: async (messages) => {
         this.#showProgress();
-        if (messages > 0 && !this.#trial) await onStored?.();
+        if (messages > 0 && !this.#trial) await onStored?.(messages);
       },
     });
   }

@@ -1,0 +1,99 @@
+import { homedir } from "node:os";
+import { SessionError } from "./core/errors.ts";
+import { given } from "./core/fields.ts";
+import type { MemoryScope } from "./core/memory-store.ts";
+import type { Stores } from "./core/stores.ts";
+import type { FoundTranscripts, ImportProgress } from "./import/import-files.ts";
+import { findTranscripts, importFiles } from "./import/import-files.ts";
+import { type ImportReport, ImportTally } from "./import/import-report.ts";
+import { MemoryIndex } from "./projections/memory-index.ts";
+import { ProjectionRunner } from "./projections/projection-runner.ts";
+import { IMPORT_FORMATS } from "./transcripts/import-formats.ts";
+import type { AgentName } from "./transcripts/imported.ts";
+
+/** What to import, and where to. */
+export interface ImportTranscriptsOptions {
+  /** Such as `sqliteStores({ path })`. */
+  readonly stores: Pick<Stores, "events" | "sessions" | "imports" | "memory">;
+  /** Only this agent. */
+  readonly agent?: AgentName;
+  /** A file or a folder. Default: where the agents keep their transcripts on this machine. */
+  readonly path?: string;
+  /** Only sessions in which something was said since then: ISO 8601. */
+  readonly since?: string;
+  /** Only sessions of this folder, or of one below it. */
+  readonly project?: string;
+  /** Whether what subagents said is remembered. Default false. */
+  readonly subagents?: boolean;
+  /** Counts everything, and stores nothing. Default false. */
+  readonly dryRun?: boolean;
+  /** The `provider/model` of imported sessions that go on here. Default `none`. */
+  readonly model?: string;
+  /** Default `all`. */
+  readonly memoryScope?: MemoryScope;
+  /** What was found, if `findTranscripts` was called before. */
+  readonly found?: readonly FoundTranscripts[];
+  readonly signal?: AbortSignal;
+  readonly onProgress?: (progress: ImportProgress) => void;
+}
+
+/** Memory gets what was said in parts of so many messages. */
+const MEMORY_BATCH = 2000;
+
+/**
+ * Imports conversations that other agents keep on this machine, or a file of them.
+ *
+ *     const report = await importTranscripts({ stores: sqliteStores({ path: "library.db" }) });
+ *
+ * Importing twice adds nothing. A file that has grown goes on where it was. Credentials are replaced before anything is
+ * stored.
+ *
+ * @throws SessionError `INVALID_PARAMS` when the path cannot be read or the time is none
+ */
+export async function importTranscripts(options: ImportTranscriptsOptions): Promise<ImportReport> {
+  const { stores, since, model = "none", memoryScope, found, ...rest } = options;
+  const runner = new ProjectionRunner(
+    stores.events,
+    [new MemoryIndex(stores.events, stores.memory, given({ scope: memoryScope }))],
+    () => {},
+  );
+  let waiting = 0;
+  const work = {
+    ...rest,
+    ...thisMachine(),
+    model,
+    ...given({ sinceMs: since === undefined ? undefined : requireTime(since) }),
+    async onStored(messages: number) {
+      waiting += messages;
+      if (waiting < MEMORY_BATCH) return;
+      waiting = 0;
+      await runner.flush();
+    },
+  };
+  const tally = new ImportTally();
+  try {
+    return await importFiles(found ?? findTranscripts(work, tally), stores, work, tally);
+  } finally {
+    if (!options.dryRun) await runner.flush();
+  }
+}
+
+/** What can be imported from this machine, or from a path. */
+export function findImportable(
+  options: Pick<ImportTranscriptsOptions, "agent" | "path">,
+): readonly FoundTranscripts[] {
+  return findTranscripts({ ...options, ...thisMachine() });
+}
+
+function thisMachine() {
+  return { formats: IMPORT_FORMATS, machine: { env: process.env, home: homedir() } };
+}
+
+function requireTime(time: string): number {
+  const ms = Date.parse(time);
+  if (!Number.isNaN(ms)) return ms;
+  throw new SessionError("INVALID_PARAMS", {
+    message: `"${time}" is not a time.`,
+    hint: "Use ISO 8601, such as 2026-01-20.",
+  });
+}
