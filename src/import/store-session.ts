@@ -97,14 +97,17 @@ async function storeBatch(
   }
 }
 
-/** The parts of a message that were not seen yet. Now they are. */
+/**
+ * The parts of a message that were not seen yet. Now they are. They have the time of the message's first part, as
+ * they would if all had come at once.
+ */
 function unseenOf(group: Parts, seen: Set<string>): readonly Parts[] {
   const [first, ...rest] = group.filter((part) => {
     const isNew = !idsOf(part).some((id) => seen.has(id));
     for (const id of idsOf(part)) seen.add(id);
     return isNew;
   });
-  return first ? [[first, ...rest]] : [];
+  return first ? [[{ ...first, origin: group[0].origin }, ...rest]] : [];
 }
 
 function idsOf({ sourceId, alias }: ImportedMessage): readonly string[] {

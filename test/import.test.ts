@@ -1,0 +1,288 @@
+import {
+  appendFileSync,
+  mkdirSync,
+  mkdtempSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import fc from "fast-check";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { importTranscripts } from "../src/import-transcripts.ts";
+import { createSessionService } from "../src/index.ts";
+import { type SqliteStores, sqliteStores } from "../src/sqlite.ts";
+import { scriptedModel } from "../src/testing/scripted-model.ts";
+import { ClaudeLines } from "./support/claude-lines.ts";
+
+const ID = "0f3c2b1a-1111-4222-8333-444455556666";
+const OTHER = "1f3c2b1a-1111-4222-8333-444455556666";
+let folder: string;
+let stores: SqliteStores;
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "rkat-import-"));
+  stores = sqliteStores({ path: ":memory:" });
+});
+
+afterEach(async () => {
+  await stores.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const talk = (id = ID, fields: Readonly<Record<string, unknown>> = {}) =>
+  new ClaudeLines(id, fields)
+    .user("Why does the parser fail at umlauts?")
+    .answer(`msg_${id}1`, { type: "thinking", thinking: "Perhaps the buffer.", signature: "x" })
+    .text(`msg_${id}1`, "I look at the parser.")
+    .call(`msg_${id}1`, `toolu_${id}a`)
+    .call(`msg_${id}1`, `toolu_${id}b`)
+    .result(`toolu_${id}a`, "parser.ts")
+    .result(`toolu_${id}b`, "lexer.ts")
+    .user("<system-reminder>Keep the todo list.</system-reminder>", { isMeta: true })
+    .text(`msg_${id}2`, "The buffer was cut inside a character.")
+    .user("Always run the tests with pnpm.")
+    .text(`msg_${id}3`, "I will.");
+
+function write(name: string, content: { toString(): string }): string {
+  const path = join(folder, name);
+  mkdirSync(join(path, ".."), { recursive: true });
+  writeFileSync(path, String(content));
+  return path;
+}
+
+const run = (options: Partial<Parameters<typeof importTranscripts>[0]> = {}) =>
+  importTranscripts({ stores, path: folder, ...options });
+
+/** What memory has, without ids: texts with their speakers and times. */
+async function remembered(of: SqliteStores = stores) {
+  const entries = await of.memory.list({ limit: 1000 });
+  return entries
+    .map(({ content, role, speaker, time }) => [time, role, speaker, content].join(" | "))
+    .sort();
+}
+
+async function logOf(id = `claude-code:${ID}`) {
+  return await Array.fromAsync(stores.events.read(id, 0), ({ event }) => event);
+}
+
+test("what a person and the model said is found, and what the program injected is not", async () => {
+  write(`${ID}.jsonl`, talk());
+  const report = await run();
+  expect(report).toEqual({
+    sessions: 1,
+    messages: 6,
+    added: 6,
+    alreadyThere: 0,
+    skipped: [],
+    unknownTypes: {},
+    redacted: {},
+    otherBranches: 0,
+    leftOut: 0,
+    unfinished: 0,
+  });
+  const texts = (await stores.memory.list({ limit: 100 })).map(({ content }) => content);
+  expect(texts).toEqual([
+    "Why does the parser fail at umlauts?",
+    "I look at the parser.",
+    "The buffer was cut inside a character.",
+    "Always run the tests with pnpm.",
+    "I will.",
+  ]);
+  const [session] = await stores.sessions.list({});
+  expect(session).toMatchObject({
+    id: `claude-code:${ID}`,
+    turns: 2,
+    message_count: 6,
+    last_assistant_text: "I will.",
+    settings: { source: { agent: "claude-code", native_id: ID, project: "/home/ada/app" } },
+  });
+});
+
+test("the saved session is what its log says", async () => {
+  write(`${ID}.jsonl`, talk());
+  await run();
+  const saved = await stores.sessions.load(`claude-code:${ID}`);
+  const { SessionState } = await import("../src/core/session-state.ts");
+  const state = new SessionState(`claude-code:${ID}`);
+  await state.catchUp((after) => stores.events.read(state.id, after));
+  const { history_tokens, ...folded } = state.snapshot();
+  expect(saved).toEqual({ ...folded, history_tokens: expect.closeTo(history_tokens, -1) });
+});
+
+test("an imported session goes on with another model", async () => {
+  write(`${ID}.jsonl`, talk());
+  await run();
+  const model = scriptedModel(["Hello again."]);
+  const service = createSessionService({ model, stores });
+  const sessionId = `claude-code:${ID}`;
+  expect((await service.startTurn({ sessionId, prompt: "Go on." })).text).toBe("Hello again.");
+  expect(model.requests[0]?.messages.map(({ role }) => role)).toEqual([
+    "user",
+    "block_assistant",
+    "tool_results",
+    "block_assistant",
+    "user",
+    "block_assistant",
+    "user",
+  ]);
+  await service.close();
+});
+
+test("importing twice adds nothing, even when the file has been touched", async () => {
+  const path = write(`${ID}.jsonl`, talk());
+  await run();
+  const before = await remembered();
+  expect(await run()).toMatchObject({ sessions: 1, messages: 6, added: 0, alreadyThere: 6 });
+  writeFileSync(path, String(talk()));
+  expect(await run()).toMatchObject({ sessions: 1, messages: 6, added: 0, alreadyThere: 6 });
+  expect(await remembered()).toEqual(before);
+});
+
+test("a file that grows in pieces gives what it gives at once", async () => {
+  const text = Buffer.from(String(talk()));
+  const atOnce = sqliteStores({ path: ":memory:" });
+  write(`${ID}.jsonl`, talk());
+  await importTranscripts({ stores: atOnce, path: folder });
+  const expected = await remembered(atOnce);
+  await atOnce.close();
+  await fc.assert(
+    fc.asyncProperty(fc.uniqueArray(fc.nat(text.length), { maxLength: 4 }), async (cuts) => {
+      const own = sqliteStores({ path: ":memory:" });
+      const path = write(`${ID}.jsonl`, "");
+      let at = 0;
+      for (const end of [...cuts.sort((one, other) => one - other), text.length]) {
+        appendFileSync(path, text.subarray(at, end));
+        at = end;
+        await importTranscripts({ stores: own, path: folder });
+      }
+      expect(await remembered(own)).toEqual(expected);
+      await own.close();
+    }),
+    { numRuns: 25 },
+  );
+});
+
+test("copies of a session add only what is new in them, in any order of files", async () => {
+  const fork = talk(ID);
+  fork.user("Only in the fork.").text("msg_f", "Yes.");
+  // A copy has the same lines, but its own session id.
+  const text = String(fork).replaceAll(`"sessionId":"${ID}"`, `"sessionId":"${OTHER}"`);
+  const results = [];
+  for (const names of [
+    ["a", "b"],
+    ["b", "a"],
+  ]) {
+    const own = sqliteStores({ path: ":memory:" });
+    for (const name of names) {
+      const path = name === "a" ? write(`x/${ID}.jsonl`, talk()) : write(`x/${OTHER}.jsonl`, text);
+      await importTranscripts({ stores: own, path });
+    }
+    results.push((await own.memory.list({ limit: 100 })).map(({ content }) => content).sort());
+    await own.close();
+  }
+  expect(results[0]).toEqual(results[1]);
+  expect(results[0]?.filter((content) => content === "I will.")).toHaveLength(1);
+  expect(results[0]).toContain("Only in the fork.");
+});
+
+test("credentials are replaced before anything is stored, and counted by kind", async () => {
+  const token = `ghp_${"aB3dE6gH9j".repeat(4).slice(0, 36)}`;
+  const lines = talk().call("msg_9", "toolu_9").result("toolu_9", `GITHUB_TOKEN=${token}`);
+  write(`${ID}.jsonl`, lines);
+  expect((await run()).redacted).toEqual({ "GitHub token": 1 });
+  expect(JSON.stringify(await logOf())).not.toContain(token);
+});
+
+test("what was forgotten is not imported again", async () => {
+  const path = write(`${ID}.jsonl`, talk());
+  await run();
+  const service = createSessionService({ model: scriptedModel([]), stores });
+  const [hit] = await service.searchMemory({ query: "tests with pnpm" });
+  await service.forgetMemory({ ids: [hit?.id ?? ""] });
+  appendFileSync(path, "\n");
+  await run();
+  expect((await remembered()).join()).not.toContain("pnpm");
+  expect(JSON.stringify(await logOf())).not.toContain("pnpm");
+  await service.close();
+});
+
+test("a subagent is a session of its own that is not remembered, unless it is asked for", async () => {
+  write(`${ID}.jsonl`, talk());
+  const agent = new ClaudeLines(ID, { isSidechain: true }).user("Search.").text("msg_a", "Found.");
+  write(`${ID}/subagents/agent-1a2b.jsonl`, agent);
+  expect((await run()).sessions).toBe(2);
+  expect((await remembered()).join()).not.toContain("Found.");
+  const all = sqliteStores({ path: ":memory:" });
+  await importTranscripts({ stores: all, path: folder, subagents: true });
+  expect((await remembered(all)).join()).toContain("Found.");
+  await all.close();
+});
+
+test("the traffic of memory tools is left out", async () => {
+  write(`${OTHER}.jsonl`, talk(OTHER, { cwd: "/home/ada/.claude-mem/observer-sessions" }));
+  const asked = talk()
+    .call("msg_8", "toolu_8", "mcp__rkat__memory_search", { query: "umlauts" })
+    .result("toolu_8", "The parser fails at umlauts, said Ada.");
+  write(`${ID}.jsonl`, asked);
+  expect(await run()).toMatchObject({ sessions: 1, leftOut: 1 });
+  expect(JSON.stringify(await logOf())).not.toContain("said Ada");
+});
+
+test("a bad line is one skip with its number, and the rest is imported", async () => {
+  const lines = String(talk()).split("\n");
+  lines.splice(3, 0, '{"type":"user", oh no', '"text"');
+  const path = write(`${ID}.jsonl`, lines.join("\n"));
+  const report = await run();
+  expect(report.skipped).toEqual([
+    { file: path, line: 4, reason: "it is not JSON" },
+    { file: path, line: 5, reason: "it is not a JSON object" },
+  ]);
+  expect(report.added).toBe(6);
+});
+
+test("only what was asked for is imported, and a later import gets the rest", async () => {
+  write(`${ID}.jsonl`, talk());
+  write(`${OTHER}.jsonl`, talk(OTHER, { cwd: "/home/ada/other" }));
+  expect(await run({ project: "/home/ada/other" })).toMatchObject({ sessions: 1, added: 6 });
+  expect(await run({ since: "2027-01-01" })).toMatchObject({ sessions: 0, added: 0 });
+  expect(await run({ dryRun: true })).toMatchObject({ sessions: 2, added: 6, alreadyThere: 6 });
+  expect(await run()).toMatchObject({ sessions: 2, added: 6, alreadyThere: 6 });
+});
+
+test("a file that shrinks is read anew, and what was stored stays", async () => {
+  const path = write(`${ID}.jsonl`, talk());
+  await run();
+  const before = await remembered();
+  truncateSync(path, 100);
+  expect(await run()).toMatchObject({ added: 0, unfinished: 1 });
+  expect(await remembered()).toEqual(before);
+});
+
+test("nothing outside of the folder is read", async () => {
+  const { symlinkSync } = await import("node:fs");
+  const outside = mkdtempSync(join(tmpdir(), "rkat-outside-"));
+  writeFileSync(join(outside, `${ID}.jsonl`), String(talk()));
+  symlinkSync(outside, join(folder, "link"));
+  symlinkSync(join(outside, `${ID}.jsonl`), join(folder, `${OTHER}.jsonl`));
+  expect((await run()).messages).toBe(0);
+  rmSync(outside, { recursive: true });
+});
+
+test("a path that is not there is named", async () => {
+  await expect(run({ path: join(folder, "nowhere") })).rejects.toThrow(
+    /nowhere cannot be imported: it does not exist\./,
+  );
+  await expect(run({ since: "soon" })).rejects.toThrow('"soon" is not a time.');
+});
+
+test("bytes of any kind are skipped, never an error", async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.uint8Array({ maxLength: 400 }), async (bytes) => {
+      writeFileSync(join(folder, `${ID}.jsonl`), bytes);
+      expect((await run()).added).toBe(0);
+    }),
+    { numRuns: 50 },
+  );
+});
