@@ -14,7 +14,7 @@ import type { AgentName } from "./transcripts/imported.ts";
 /** What to import, and where to. */
 export interface ImportTranscriptsOptions {
   /** Such as `sqliteStores({ path })`. */
-  readonly stores: Pick<Stores, "events" | "sessions" | "imports" | "memory">;
+  readonly stores: Pick<Stores, "events" | "sessions" | "imports" | "memory" | "forgotten">;
   /** Only this agent. */
   readonly agent?: AgentName;
   /** A file or a folder. Default: where the agents keep their transcripts on this machine. */

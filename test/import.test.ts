@@ -205,6 +205,14 @@ test("what was forgotten is not imported again", async () => {
   await run();
   expect((await remembered()).join()).not.toContain("pnpm");
   expect(JSON.stringify(await logOf())).not.toContain("pnpm");
+  // Another agent's file has the same words.
+  const other = new ClaudeLines(OTHER)
+    .user("Always run the tests with pnpm.")
+    .text("msg_o", "Yes.");
+  write(`${OTHER}.jsonl`, other);
+  await run();
+  expect((await remembered()).join()).not.toContain("pnpm");
+  expect(JSON.stringify(await logOf(`claude-code:${OTHER}`))).not.toContain("pnpm");
   await service.close();
 });
 

@@ -21,6 +21,7 @@ export interface Stores {
   readonly knowledge: KnowledgeStore;
   /** Without it, an import can bring back what was forgotten. */
   readonly forgotten?: ForgottenTexts;
+  /** What was imported from other programs. */
   readonly imports: ImportStore;
   /** Without it, a deleted session cannot be restored. */
   readonly trash?: TrashStores;

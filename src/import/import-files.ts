@@ -20,7 +20,7 @@ import { type DiskFile, diskFile } from "./disk-file.ts";
 import { findFiles } from "./find-files.ts";
 import { type ImportReport, ImportTally } from "./import-report.ts";
 import { isMemoryTools } from "./memory-tools.ts";
-import { type ImportStores, storeSession } from "./store-session.ts";
+import { type ImportStores, storeSession, type TitledSession } from "./store-session.ts";
 
 /** What is imported, and from where. */
 export interface ImportOptions {
@@ -225,7 +225,7 @@ class ImportWork {
     });
   }
 
-  #settingsOf(session: ImportedSession): SessionSettings {
+  #settingsOf(session: TitledSession): SessionSettings {
     const { subagents = false, model } = this.#options;
     const {
       agent,

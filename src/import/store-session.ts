@@ -1,30 +1,38 @@
 import { SessionError } from "../core/errors.ts";
 import type { DurableEvent, NewEvent, SessionSettings } from "../core/event.ts";
 import type { EventStore } from "../core/event-store.ts";
+import type { ForgottenTexts } from "../core/forgotten-texts.ts";
 import { newId } from "../core/ids.ts";
 import type { ImportStore } from "../core/import-store.ts";
+import { indexableText } from "../core/message.ts";
 import type { SessionSnapshot } from "../core/session-snapshot.ts";
 import { SessionState } from "../core/session-state.ts";
 import type { SessionStore } from "../core/session-store.ts";
 import { redactMessage } from "../secrets/redact-message.ts";
+import { redactSecrets } from "../secrets/redact-secrets.ts";
 import type { ImportedMessage, ImportedSession } from "../transcripts/imported.ts";
 import { type AppendedMessage, extendSnapshot } from "./extend-snapshot.ts";
 import type { ImportTally } from "./import-report.ts";
 import { groupParts, isPartOf, joinParts, type Parts } from "./join-parts.ts";
 import { MemoryToolFilter } from "./memory-tools.ts";
+import { withoutForgotten } from "./without-forgotten.ts";
 
 /** Where imported sessions are stored. */
 export interface ImportStores {
   readonly events: Pick<EventStore, "read" | "lastSeq">;
   readonly sessions: Pick<SessionStore, "load">;
   readonly imports: ImportStore;
+  readonly forgotten?: ForgottenTexts;
 }
+
+/** A session whose title has no credential, and nothing that was forgotten. */
+export type TitledSession = Omit<ImportedSession, "title"> & { readonly title: string | undefined };
 
 export interface StoringOptions {
   readonly stores: ImportStores;
   readonly tally: ImportTally;
   /** What a session begins with, if it is new. */
-  settingsOf(session: ImportedSession): SessionSettings;
+  settingsOf(session: TitledSession): SessionSettings;
   /** Set for a trial, which stores nothing: the ids that it would have stored. */
   readonly trial?: Set<string>;
   /** The time of messages without one. */
@@ -121,7 +129,18 @@ async function append(
   { stores, tally, trial, settingsOf, timeMs }: StoringOptions,
 ): Promise<void> {
   const redacted: string[] = [];
-  const events = fresh.map((parts) => eventOf(parts, filter, (kind) => redacted.push(kind)));
+  const said = fresh.map((parts) => eventOf(parts, filter, (kind) => redacted.push(kind)));
+  const kept = await withoutForgotten(
+    said.map(({ message }) => message),
+    session.id,
+    stores.forgotten,
+  );
+  const events = said.map((event, index) => ({ ...event, message: kept[index] ?? event.message }));
+  const { title = "" } = session;
+  const isTitleKept = said.every(
+    ({ message }, index) => kept[index] === message || !indexableText(message).includes(title),
+  );
+  const titled = { ...session, title: isTitleKept && title ? redactSecrets(title) : undefined };
   const ids = fresh.flatMap((parts) => parts.flatMap(idsOf));
   if (trial) for (const id of ids) trial.add(id);
   else {
@@ -133,7 +152,7 @@ async function append(
         ? []
         : [
             stamped(
-              { type: "session_created", session_id: id, settings: settingsOf(session) },
+              { type: "session_created", session_id: id, settings: settingsOf(titled) },
               startMs,
             ),
           ];

@@ -114,10 +114,6 @@ function refusal(db: Pick<Connection, "path">, what: string, hint: string): Sess
 export const SCHEMA_VERSION = 10;
 
 /** All tables of a new store. */
-const SCHEMA = [
-  sessionSchema,
-  importSchema,
-  indexSchema,
-  knowledgeSchema,
-  forgottenSchema,
-].join("\n");
+const SCHEMA = [sessionSchema, importSchema, indexSchema, knowledgeSchema, forgottenSchema].join(
+  "\n",
+);
