@@ -1,3 +1,6 @@
+import { CharacterKinds, sizeAt } from "../core/character-kinds.ts";
+import { isAscii } from "../core/unicode-pattern.ts";
+
 /** Words that say nothing of what a text is about. Shorter ones do not count anyway. */
 const FUNCTION_WORDS = new Set(
   "about above after again also although always another around because been before being below between both cannot could does doing done down during each either else even ever every from further gave give going have having here hers himself however into itself just less like likely made make many maybe might more most much must myself need neither never only other ours over own perhaps rather really same shall should since some still such than that their them then there these they thing things this those though through thus together under until upon used using very want well were what when where whether which while whom whose will with within without would your yours".split(
@@ -13,36 +16,104 @@ export function isFunctionWord(word: string): boolean {
 /** Letters by which forms of a word are told to be the same: `deploy`, `deployed`, `deployment`. */
 const STEM_LETTERS = 5;
 
-/** Words with spaces between them, numbers, and runs of scripts that have no spaces. */
-const WORD =
-  /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]+|[\p{L}\p{M}]{4,}|\p{N}{2,}/gu;
-
-/** A word with a capital that stands after another word, so that no sentence begins with it. */
-const NAME = /(?<=[\p{Ll}\p{N},;] )\p{Lu}[\p{L}\p{M}]{2,}/gu;
+/** Shorter words and numbers are left out, and so are shorter names. */
+const LETTERS_MIN = 4;
+const DIGITS_MIN = 2;
+const NAME_LETTERS_MIN = 3;
 
 /** Where more of the words than this have a capital, a capital makes no name: German, headings. */
 const NAMES_PART_MAX = 0.2;
 
-const UNSPACED = /^[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]/u;
-
 /**
- * What a text is about, as the beginnings of its words and as numbers, each as
- * often as it is said. Where a script has no spaces, every two characters are a
- * word. It knows no language but for a list of English words that say nothing.
+ * What a text is about, as the beginnings of its words and as numbers, each as often as it is said. In a
+ * script without spaces, every two characters are a word. It knows no language, except a list of
+ * English words that say nothing.
  */
 export function contentWords(text: string): readonly string[] {
   const words: string[] = [];
-  for (const [word] of text.normalize("NFKC").toLowerCase().matchAll(WORD)) {
-    if (UNSPACED.test(word)) {
-      for (let at = 0; at + 1 < word.length; at += 1) words.push(word.slice(at, at + 2));
-    } else if (!FUNCTION_WORDS.has(word)) words.push(word.slice(0, STEM_LETTERS));
+  const plain = (isAscii(text) ? text : text.normalize("NFKC")).toLowerCase();
+  for (let at = 0; at < plain.length; ) {
+    const kinds = KINDS.at(plain, at);
+    if ((kinds & UNSPACED) !== 0) {
+      const end = endOf(UNSPACED, plain, at);
+      for (; at + 1 < end; at += 1) words.push(plain.slice(at, at + 2));
+      at = end;
+    } else if ((kinds & (LETTER | NUMBER)) !== 0) {
+      const isWord = (kinds & LETTER) !== 0;
+      const end = endOf(isWord ? LETTER : NUMBER, plain, at);
+      if (hasCharacters(isWord ? LETTERS_MIN : DIGITS_MIN, plain, at, end)) {
+        const word = plain.slice(at, end);
+        if (!FUNCTION_WORDS.has(word)) words.push(word.slice(0, STEM_LETTERS));
+        at = end;
+      } else at += sizeAt(plain, at);
+    } else at += sizeAt(plain, at);
   }
   return words;
 }
 
-/** Names of people, places and products, as far as capitals tell. */
+/**
+ * Names of people, places and products: words with a capital that stand after another word, so that
+ * no sentence begins with them.
+ */
 export function namesIn(text: string): readonly string[] {
-  const names = text.match(NAME) ?? [];
-  const words = text.match(/[\p{L}\p{M}]+/gu) ?? [];
-  return names.length > words.length * NAMES_PART_MAX ? [] : [...new Set(names)];
+  const names: string[] = [];
+  let words = 0;
+  for (let at = 0; at < text.length; ) {
+    const kinds = KINDS.at(text, at);
+    if ((kinds & LETTER) === 0) {
+      at += sizeAt(text, at);
+      continue;
+    }
+    const end = endOf(LETTER, text, at);
+    words += 1;
+    if ((kinds & CAPITAL) !== 0 && isBehindWord(text, at)) {
+      if (hasCharacters(NAME_LETTERS_MIN, text, at, end)) names.push(text.slice(at, end));
+    }
+    at = end;
+  }
+  return names.length > words * NAMES_PART_MAX ? [] : [...new Set(names)];
+}
+
+/** What a character is. It may be several of these. */
+const KNOWN = 1;
+/** Of a script without spaces. */
+const UNSPACED = 2;
+const LETTER = 4;
+const NUMBER = 8;
+const CAPITAL = 16;
+/** What stands before the space before a name. */
+const BEFORE_NAME = 32;
+const KINDS = new CharacterKinds((character) => {
+  const is = (pattern: RegExp, kind: number) => (pattern.test(character) ? kind : 0);
+  return (
+    KNOWN |
+    is(/[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]/u, UNSPACED) |
+    is(/[\p{L}\p{M}]/u, LETTER) |
+    is(/\p{N}/u, NUMBER) |
+    is(/\p{Lu}/u, CAPITAL) |
+    is(/[\p{Ll}\p{N},;]/u, BEFORE_NAME)
+  );
+});
+
+/** Where the characters of a kind end that begin at a place. */
+function endOf(kind: number, text: string, start: number): number {
+  let at = start;
+  while (at < text.length && (KINDS.at(text, at) & kind) !== 0) at += sizeAt(text, at);
+  return at;
+}
+
+/** Whether at least so many characters stand between two places. */
+function hasCharacters(count: number, text: string, start: number, end: number): boolean {
+  let at = start;
+  for (let found = 0; found < count; found += 1) {
+    if (at >= end) return false;
+    at += sizeAt(text, at);
+  }
+  return true;
+}
+
+function isBehindWord(text: string, at: number): boolean {
+  if (at < 2 || text[at - 1] !== " ") return false;
+  const before = at > 2 && sizeAt(text, at - 3) === 2 ? at - 3 : at - 2;
+  return (KINDS.at(text, before) & BEFORE_NAME) !== 0;
 }
