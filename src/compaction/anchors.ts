@@ -98,8 +98,9 @@ const NO_RUN: Run = { end: 0, lastMark: 0, tries: 0 };
 function runAt(text: string, at: number): Run {
   let end = at;
   let lastMark = 0;
-  for (; IN_RUN[text.charCodeAt(end)] === 1; end += 1) {
+  for (; end < text.length; end += 1) {
     const code = text.charCodeAt(end);
+    if (IN_RUN[code] !== 1) break;
     if (code === SLASH || code === AT_SIGN) lastMark = end + 1;
   }
   if (text.startsWith("://", end)) lastMark = end + 1;
@@ -112,7 +113,7 @@ const AMOUNT_MAX = 24;
 /** Digits with dots and commas. Of a long list of small numbers the end is enough. */
 function digitsAt(text: string, at: number): Run {
   let end = at;
-  while (IN_AMOUNT[text.charCodeAt(end)] === 1) end += 1;
+  while (end < text.length && IN_AMOUNT[text.charCodeAt(end)] === 1) end += 1;
   return { end, lastMark: 0, tries: 0 };
 }
 
@@ -174,11 +175,13 @@ function narrowForms({ forms, narrow }: Start, text: string, at: number, end: nu
 
 /** Which entry of `BEHIND` stands behind a word. The full stop of a sentence is none. */
 function behindWord(text: string, at: number, end: number): number {
+  if (end === text.length) return 0;
   const code = text.charCodeAt(end);
   if (code >= 128) return code === 0xb0 || code === 0xb5 ? BEHIND.indexOf("%") : 0;
   const behind = BEHIND_OF[code] ?? 0;
   const isSign = behind > 0 && behind < SPACE_BEHIND && IS_DIGIT[text.charCodeAt(at)] !== 1;
   if (!isSign) return behind;
+  if (end + 1 === text.length) return 0;
   const goesOn = code === COLON ? GOES_ON_BEHIND_COLON : GOES_ON;
   return goesOn[text.charCodeAt(end + 1)] === 1 ? behind : 0;
 }
@@ -256,7 +259,7 @@ function beginsWord(text: string, at: number): boolean {
 
 function wordEnd(text: string, at: number): number {
   let end = at;
-  while (IN_WORD[text.charCodeAt(end)] === 1) end += 1;
+  while (end < text.length && IN_WORD[text.charCodeAt(end)] === 1) end += 1;
   return end;
 }
 
@@ -293,7 +296,7 @@ const RANDOM = /^[\w+/=-]{32,}$/;
 
 /** Up to two words before a place, on its line: they say what a number counts. */
 function wordsBefore(text: string, at: number): string {
-  if (BEFORE_NUMBER[text.charCodeAt(at - 1)] !== 1) return "";
+  if (at === 0 || BEFORE_NUMBER[text.charCodeAt(at - 1)] !== 1) return "";
   const before = text.slice(Math.max(0, at - 40), at);
   return matchAt(WORDS_BEFORE, before, before.length)?.[1] ?? "";
 }

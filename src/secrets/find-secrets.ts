@@ -1,3 +1,4 @@
+import { asciiSet, isSpace } from "../core/character-codes.ts";
 import { seeIssued } from "./issued-secrets.ts";
 import { isPlaceholder, isRandom, isSecretValue, type ValueStyle } from "./secret-values.ts";
 
@@ -205,7 +206,9 @@ const LOOKS_MAX = 2;
 /** How a quoted value begins, also inside JSON. */
 const IN_QUOTE = "\"'`\\";
 const QUOTED = /\\{0,2}(["'`])([^"'`\n\\]{4,400})/y;
-const BARE = /[^\s"'`,;&<>(){}[\]|\\]{4,400}/y;
+/** The size of a value without quotes. */
+const BARE = { min: 4, max: 400 } as const;
+const ENDS_BARE = asciiSet(/[\s"'`,;&<>(){}[\]|\\]/);
 
 /** The value that a name announces, if it is a credential. */
 function valueAfter(text: string, match: RegExpExecArray): FoundSecret | undefined {
@@ -225,8 +228,8 @@ function valueAfter(text: string, match: RegExpExecArray): FoundSecret | undefin
     return undefined;
   }
   if (sign === undefined && match[3] === undefined) return undefined;
-  const bareEnd = endAt(BARE, text, start);
-  if (bareEnd === start) return undefined;
+  const bareEnd = endOfBare(text, start);
+  if (bareEnd - start < BARE.min) return undefined;
   // A bracket after it makes it a call or a template.
   const next = text[bareEnd] ?? "";
   if (sign === ">" ? next !== "<" : "([{<".includes(next) && next !== "") return undefined;
@@ -237,12 +240,24 @@ function valueAfter(text: string, match: RegExpExecArray): FoundSecret | undefin
   return { kind: kindOf(announced), start, end };
 }
 
+function endOfBare(text: string, start: number): number {
+  const last = Math.min(text.length, start + BARE.max);
+  let end = start;
+  for (; end < last; end += 1) {
+    const code = text.charCodeAt(end);
+    if (code < 128 ? ENDS_BARE[code] === 1 : isSpace(code)) break;
+  }
+  return end;
+}
+
 /** The end of a value without up to three signs that end a sentence. */
 function withoutStops(text: string, end: number): number {
   let before = end;
-  while (before > end - 3 && ".,:!?".includes(text.charAt(before - 1))) before -= 1;
+  while (before > end - 3 && IS_STOP[text.charCodeAt(before - 1)] === 1) before -= 1;
   return before;
 }
+
+const IS_STOP = asciiSet(/[.,:!?]/);
 
 /** Whether a name is part of a note such as `[redacted password]`. */
 function isInNote(text: string, at: number): boolean {
@@ -256,16 +271,14 @@ function isPhrase(name: string, value: string): boolean {
 
 /** A run that may be random is so long, without the `=` at its end. A longer one is cut. */
 const RUN = { min: 20, max: 400 } as const;
-const IN_RUN = Uint8Array.from({ length: 128 }, (_, code) =>
-  Number(/[\w+/.~-]/.test(String.fromCharCode(code))),
-);
+const IN_RUN = asciiSet(/[\w+/.~-]/);
 /** How many characters a name may stand before its run, on the same line. */
 const NEAR = 60;
 
 function addRandomNearNames(text: string, found: FoundSecret[]): void {
   for (let start = 0; start < text.length; start += 1) {
     let end = start;
-    while (IN_RUN[text.charCodeAt(end)] === 1) end += 1;
+    while (end < text.length && IN_RUN[text.charCodeAt(end)] === 1) end += 1;
     const size = end - start;
     if (size >= RUN.min && text[start - 1] !== "=") {
       const runEnd = size > RUN.max ? start + RUN.max : endAt(PADDING, text, end);

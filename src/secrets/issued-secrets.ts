@@ -1,3 +1,4 @@
+import { asciiSet } from "../core/character-codes.ts";
 import { SECRET_FORMS } from "./secret-forms.ts";
 
 /**
@@ -11,31 +12,35 @@ export function seeIssued(
   const isMarked = MARKS.some((mark) => text.includes(mark));
   if (isMarked) everyForm ??= formsByBeginning(SECRET_FORMS);
   const { patterns, thirds } = (isMarked ? everyForm : undefined) ?? FORMS_WITHOUT_MARK;
-  let before = 0;
-  let code = text.charCodeAt(0);
-  for (let at = 0; at + 1 < text.length; ) {
-    const next = text.charCodeAt(at + 1);
-    const third = (code | next) < 128 ? thirds[code * 128 + next] : undefined;
-    const begins = third && IN_WORD[before] !== 1 && third[text.charCodeAt(at + 2)] === 1;
+  let isInWord = false;
+  // A form has more than two characters, and begins where no word goes on.
+  for (let at = 0; at + 2 < text.length; ) {
+    const code = text.charCodeAt(at);
+    const begins: boolean = !isInWord && code < 128 && mayBegin(thirds, code, text, at);
     const pattern = begins ? patterns[code] : undefined;
     if (pattern) pattern.expression.lastIndex = at;
     const match = pattern?.expression.exec(text);
     if (!pattern || !match) {
-      before = code;
-      code = next;
+      isInWord = IN_WORD[code] === 1;
       at += 1;
       continue;
     }
     const start = at;
     at += match[0].length;
-    before = text.charCodeAt(at - 1);
-    code = text.charCodeAt(at);
+    isInWord = IN_WORD[text.charCodeAt(at - 1)] === 1;
     const group = match.findIndex((part, index) => index > 0 && part !== undefined);
     const kind = pattern.kinds[group - 1] ?? "secret";
     // `sk-learn-and-more-words` has the form of a key and is none.
     if (kind === "OpenAI key" && !/[A-Z\d]/.test(match[0])) continue;
     see(kind, start, at);
   }
+}
+
+/** Whether a form can begin with an ASCII character and the two behind it. */
+function mayBegin(thirds: IssuedForms["thirds"], first: number, text: string, at: number): boolean {
+  const second = text.charCodeAt(at + 1);
+  const third = text.charCodeAt(at + 2);
+  return second < 128 && third < 128 && thirds[first * 128 + second]?.[third] === 1;
 }
 
 /** The forms that begin with a character, as one pattern with a group for each. */
@@ -54,7 +59,7 @@ interface IssuedForms {
 
 const ASCII = Array.from({ length: 128 }, (_, code) => String.fromCharCode(code));
 const SETS = new Map<string, Uint8Array>();
-const IN_WORD = setOf("\\w");
+const IN_WORD = asciiSet(/\w/);
 /** A literal or a class, and how often it is repeated at least. */
 const ATOM = /^(\[[^\]]{1,99}\]|\\?[^(])(?:\{(\d{1,4})(?:,\d{1,4})?\})?/;
 

@@ -1,3 +1,5 @@
+import { asciiTable, isSpace } from "../core/character-codes.ts";
+
 /** How a value stands beside the name that says what it is. */
 export type ValueStyle =
   /** `DB_PASSWORD=swordfish`, `--password swordfish`: nothing but a value can stand there. */
@@ -15,14 +17,14 @@ export function isSecretValue(value: string, isPassword: boolean, style: ValueSt
 
 /** The same, without the checks for placeholders and references. Cheap checks come first. */
 function mayBeSecret(value: string, isPassword: boolean, style: ValueStyle): boolean {
-  if (SPACE.test(value)) return false;
   const kinds = kindsIn(value);
+  if ((kinds & SPACE) !== 0) return false;
   const hasDigit = (kinds & DIGIT) !== 0;
   if ((kinds & (LOWER | UPPER)) === 0) {
     return hasDigit && isPassword && value.length >= 6 && !DATE.test(value);
   }
   if (style === "loose") {
-    if (value.length < 6 || !(hasDigit || SYMBOL.test(value))) return false;
+    if (value.length < 6 || !(hasDigit || (kinds & SYMBOL) !== 0)) return false;
     return !VERSION.test(value) && !isWords(value);
   }
   if (hasDigit) return !VERSION.test(value) && (isPassword || !isWords(value));
@@ -43,47 +45,53 @@ export function isPlaceholder(value: string): boolean {
  */
 export function isRandom(run: string): boolean {
   if (run.length < 20) return false;
-  const kinds = kindsIn(run);
+  const kinds = kindsIn(run) & (LOWER | UPPER | DIGIT);
   if (kinds === 0 || (kinds & (kinds - 1)) === 0) return false;
   if (run.length < 32 && kinds !== (LOWER | UPPER | DIGIT)) return false;
-  if (entropy(run.slice(0, 64)) < 3.5) return false;
+  if (entropy(run.slice(0, ENTROPY_CHARACTERS)) < 3.5) return false;
   return !/^[a-f0-9-]+$/i.test(run) && !isWords(run) && !isDotted(run);
 }
 
 const LOWER = 1;
 const UPPER = 2;
 const DIGIT = 4;
-const KIND = Uint8Array.from({ length: 128 }, (_, code) => {
-  const character = String.fromCharCode(code);
-  return /[a-z]/.test(character)
-    ? LOWER
-    : /[A-Z]/.test(character)
-      ? UPPER
-      : /\d/.test(character)
-        ? DIGIT
-        : 0;
+const SYMBOL = 8;
+const SPACE = 16;
+const KIND = asciiTable((character) => {
+  if (/[a-z]/.test(character)) return LOWER;
+  if (/[A-Z]/.test(character)) return UPPER;
+  if (/\d/.test(character)) return DIGIT;
+  if (/\s/.test(character)) return SPACE;
+  return /[!@#$%^&*+=?~]/.test(character) ? SYMBOL : 0;
 });
 
-/** Which of `LOWER`, `UPPER` and `DIGIT` a text has. */
+/** Which of `LOWER`, `UPPER`, `DIGIT`, `SYMBOL` and `SPACE` a text has. */
 function kindsIn(text: string): number {
   let kinds = 0;
-  for (let at = 0; at < text.length; at += 1) kinds |= KIND[text.charCodeAt(at)] ?? 0;
+  for (let at = 0; at < text.length; at += 1) {
+    const code = text.charCodeAt(at);
+    kinds |= code >= 128 && isSpace(code) ? SPACE : (KIND[code] as number);
+  }
   return kinds;
 }
 
-/** Shannon entropy of ASCII text, in bits per character. */
+/** Shannon entropy of a short ASCII text, in bits per character. */
 function entropy(text: string): number {
   const counts = new Uint8Array(128);
   for (let at = 0; at < text.length; at += 1) {
     const code = text.charCodeAt(at) & 127;
-    counts[code] = (counts[code] ?? 0) + 1;
+    counts[code] = (counts[code] as number) + 1;
   }
   let bits = 0;
-  for (const count of counts) {
-    if (count > 0) bits -= (count / text.length) * Math.log2(count / text.length);
+  for (let at = 0; at < text.length; at += 1) {
+    bits += LOG2[counts[text.charCodeAt(at) & 127] as number] as number;
   }
-  return bits;
+  return Math.log2(text.length) - bits / text.length;
 }
+
+/** Of a longer run, the beginning shows whether it is random. */
+const ENTROPY_CHARACTERS = 64;
+const LOG2 = Float64Array.from({ length: ENTROPY_CHARACTERS + 1 }, (_, count) => Math.log2(count));
 
 const PLACEHOLDER = new RegExp(
   `^(?:${[
@@ -101,10 +109,8 @@ const PLACEHOLDER = new RegExp(
   ].join("|")})$`,
   "i",
 );
-const SPACE = /\s/;
 const DATE = /^\d{4}-\d{2}-\d{2}/;
 const VERSION = /^v?\d+(?:\.\d+){1,3}(?:[-+][\w.]{1,20})?$/;
-const SYMBOL = /[!@#$%^&*+=?~]/;
 /** A value that repeats what it is: `password=db_password`. */
 const TELLING = /pass|pwd|secret|token|cred|prompt|input|field|value/i;
 /** snake_case or camelCase without digits. */
