@@ -17,7 +17,7 @@ export function seeIssued(
   for (let at = 0; at + 2 < text.length; ) {
     const code = text.charCodeAt(at);
     const begins: boolean = !isInWord && code < 128 && mayBegin(thirds, code, text, at);
-    const pattern = begins ? patterns[code] : undefined;
+    const pattern: IssuedPattern | undefined = begins ? patterns[code] : undefined;
     if (pattern) pattern.expression.lastIndex = at;
     const match = pattern?.expression.exec(text);
     if (!pattern || !match) {
