@@ -41,7 +41,9 @@ export const chatFileFormat = chatFiles("chat", isChatMessage, /"role"\s*:/);
 function isChatMessage(value: Json): boolean {
   // A transcript of Claude Code or Cursor has its message inside.
   const hasContent = "content" in value || "tool_calls" in value;
-  return typeof value.role === "string" && hasContent && !("message" in value);
+  return (
+    typeof value.role === "string" && hasContent && !("message" in value) && !isAgentItem(value)
+  );
 }
 
 type Agent = "ai-sdk" | "openai-agents" | "chat";

@@ -38,11 +38,13 @@ function isCall({ type, name }: Json): boolean {
 /** The parts of a message of any of these libraries. It throws for what is none. */
 export function partsOfMessage(value: Json, unknown: Unknown): readonly MessagePart[] {
   if (isUiMessage(value)) return uiParts(value, unknown);
-  if (isAgentItem(value)) return itemParts(value, unknown);
-  const { content, role } = value;
+  const { content, role, type } = value;
   const blocks = listOf(content).map(objectOf);
-  if (blocks.some(({ type }) => ANTHROPIC_BLOCKS.has(textOf(type)))) {
+  if (blocks.some((block) => ANTHROPIC_BLOCKS.has(textOf(block.type)))) {
     return blockParts(textOf(role), blocks, unknown);
+  }
+  if (typeof type === "string" && (role === undefined || isAgentItem(value))) {
+    return itemParts(value, unknown);
   }
   const read = chatFormat.reader()(value);
   return read

@@ -1,0 +1,132 @@
+import { basename, join } from "node:path";
+import { given } from "../core/fields.ts";
+import { readLines } from "../core/read-lines.ts";
+import type { FoundFile } from "./found-file.ts";
+import type { ImportedMessage, ImportFormat, ImportNotes } from "./imported.ts";
+import { contentText, type Json, listOf, objectOf, textOf, titleOf } from "./json-fields.ts";
+import { blockParts, type MessagePart } from "./message-parts.ts";
+import { answerText } from "./one-block-messages.ts";
+import { readRecords } from "./read-records.ts";
+
+/**
+ * The transcripts that Cursor writes for its agents: lines of `{ role, message: { content } }`, or a text in which
+ * `user:` and `assistant:` stand above what was said. They have no times.
+ */
+export const cursorFormat: ImportFormat = {
+  agent: "cursor",
+  places: ({ home }) => [join(home, ".cursor", "projects")],
+  mayBe: (path) => /(?:^|\/)agent-transcripts\/(?:[^/]+\/)*[^/]+\.(?:jsonl|txt)$/.test(path),
+  recognises: ({ path, first, head }) =>
+    path.endsWith(".txt")
+      ? /^\s*(?:user|assistant):\s*\n/.test(new TextDecoder().decode(head))
+      : first !== undefined &&
+        typeof first.role === "string" &&
+        "content" in objectOf(first.message) &&
+        !("uuid" in first),
+  async *read(file, notes) {
+    const id = basename(file.path).replace(/\.(?:jsonl|txt)$/, "");
+    let title: string | undefined;
+    for await (const { parts } of partsIn(file)) {
+      const typed = parts.map(promptOf).find((text) => text !== undefined);
+      title = titleOf(typed ?? "");
+      if (title !== undefined) break;
+    }
+    const messages = messagesOf(id, file, notes);
+    yield { id: `cursor:${id}`, agent: "cursor", nativeId: id, ...given({ title }), messages };
+  },
+};
+
+interface Said {
+  readonly line: number;
+  readonly parts: readonly MessagePart[];
+}
+
+async function* messagesOf(
+  session: string,
+  file: FoundFile,
+  notes: ImportNotes,
+): AsyncGenerator<ImportedMessage> {
+  for await (const { line, parts } of partsIn(file, notes)) {
+    const id = `cursor:${session}:${line}`;
+    for (const [index, part] of parts.entries()) {
+      const sourceId = index === 0 ? id : `${id}:${index}`;
+      if (part.message.role !== "user") {
+        yield { ...part, sourceId, group: id, origin: {}, line };
+        continue;
+      }
+      const typed = promptOf(part);
+      yield typed === undefined
+        ? { sourceId, message: part.message, origin: { author: "program" }, memory: false, line }
+        : {
+            sourceId,
+            message: { role: "user", content: typed },
+            origin: { author: "user" },
+            line,
+          };
+    }
+  }
+}
+
+function partsIn(file: FoundFile, notes?: ImportNotes): AsyncIterable<Said> {
+  return file.path.endsWith(".txt") ? textParts(file, notes) : lineParts(file, notes);
+}
+
+async function* lineParts(file: FoundFile, notes?: ImportNotes): AsyncGenerator<Said> {
+  for await (const { value, line } of readRecords(file, notes)) {
+    const role = textOf(value.role);
+    if (role !== "user" && role !== "assistant") {
+      notes?.unknown(role || textOf(value.type) || "?");
+      continue;
+    }
+    const { content } = objectOf(value.message);
+    const blocks: readonly Json[] =
+      typeof content === "string"
+        ? [{ type: "text", text: content }]
+        : listOf(content).map(objectOf);
+    yield { line, parts: blockParts(role, blocks, (type) => notes?.unknown(type)) };
+  }
+}
+
+const TEXT_BYTES_MAX = 64 * 1024 * 1024;
+
+/** A section ends where the next one begins. */
+async function* textParts(file: FoundFile, notes?: ImportNotes): AsyncGenerator<Said> {
+  let role = "";
+  let start = 1;
+  let lines: string[] = [];
+  const section = (): readonly Said[] => {
+    const text = lines.join("\n").trim();
+    if (role === "" || text === "") return [];
+    const part: MessagePart =
+      role === "user"
+        ? { message: { role: "user", content: text } }
+        : { message: answerText(text) };
+    return [{ line: start, parts: [part] }];
+  };
+  for await (const line of readLines(file.read(), TEXT_BYTES_MAX)) {
+    if (line.problem) {
+      notes?.skip(file, line.number, "it is too long or not UTF-8");
+      continue;
+    }
+    const [, marked] = /^(user|assistant):\s*$/.exec(line.text) ?? [];
+    // Blank lines are left out by the reader, so the number says where a line belongs.
+    if (marked === undefined) lines[line.number - start] = line.text;
+    else {
+      yield* section();
+      role = marked;
+      start = line.number;
+      lines = [];
+    }
+  }
+  yield* section();
+}
+
+/** What a person typed: it stands in `<user_query>`. A text that begins with another tag was injected. */
+function promptOf({ message }: MessagePart): string | undefined {
+  if (message.role !== "user") return undefined;
+  const text = contentText(message.content);
+  const start = text.indexOf("<user_query>");
+  if (start < 0) return /^\s*<[a-z_]+>/.test(text) ? undefined : text;
+  const end = text.indexOf("</user_query>", start);
+  return text.slice(start + "<user_query>".length, end < 0 ? undefined : end).trim();
+}

@@ -1,0 +1,112 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { contentText, indexableText } from "../src/core/message.ts";
+import { messageSchema } from "../src/core/message-schema.ts";
+import { origin } from "../src/core/requests.ts";
+import { fileOfBytes } from "../src/transcripts/found-file.ts";
+import type { ImportedMessage } from "../src/transcripts/imported.ts";
+import { damagedBytes, damagedJson, fuzz } from "./support/fuzz.ts";
+import { type ReadImport, readImport } from "./support/read-import.ts";
+import { TRANSCRIPT_SAMPLES, transcriptBytes } from "./support/transcript-samples.ts";
+
+const messagesIn = ({ sessions }: ReadImport) => sessions.flatMap(({ messages }) => messages);
+const idsIn = (read: ReadImport) => messagesIn(read).map(({ sourceId }) => sourceId);
+
+/** What a person typed. */
+const typedIn = (messages: readonly ImportedMessage[]) =>
+  messages.flatMap(({ message, origin: { author } }) =>
+    message.role === "user" && author === "user" ? [contentText(message.content)] : [],
+  );
+
+for (const sample of TRANSCRIPT_SAMPLES) {
+  const { format, path, values, typed, injected, unknown } = sample;
+  const bytes = transcriptBytes(sample, values);
+  const read = (some: Uint8Array) => readImport(format, fileOfBytes(path, some));
+
+  describe(format.agent, () => {
+    test("every line is read, and reading twice gives the same ids, each once", async () => {
+      const [once, twice] = [await read(bytes), await read(bytes)];
+      expect([once.skipped, once.unknown, once.unfinished]).toEqual([[], [], false]);
+      expect(twice).toEqual(once);
+      expect(new Set(idsIn(once)).size).toBe(idsIn(once).length);
+      expect(idsIn(once).length).toBeGreaterThan(1);
+    });
+
+    test("what a person typed is told from what the program injected", async () => {
+      const messages = messagesIn(await read(bytes));
+      expect(typedIn(messages)).toEqual(typed);
+      const inMemory = messages.filter(({ memory }) => memory !== false);
+      const text = inMemory.map(({ message }) => indexableText(message)).join("\n");
+      for (const prompt of typed) expect(text.split(prompt)).toHaveLength(2);
+      if (injected !== undefined) expect(text).not.toContain(injected);
+    });
+
+    test("a record of a type that is not known is counted by its name, or told", async () => {
+      const { unknown: counted, skipped } = await read(
+        transcriptBytes(sample, [...values, unknown]),
+      );
+      const isTold = [...counted, ...skipped].some((name) => name.includes("never_seen"));
+      // Most events of rkat are about other things than messages.
+      expect(isTold).toBe(format.agent !== "rkat");
+    });
+
+    test("a file that grows keeps the ids that it had, and adds to them", async () => {
+      if (sample.isList) return;
+      const all = idsIn(await read(bytes));
+      for (let count = 1; count < values.length; count += 1) {
+        const some = await read(transcriptBytes(sample, values.slice(0, count)));
+        if (format.agent !== "gemini")
+          expect(idsIn(some)).toEqual(all.slice(0, idsIn(some).length));
+      }
+    });
+
+    test("a file that is cut gives its complete lines", async () => {
+      const property = fc.asyncProperty(fc.nat(bytes.length), async (end) => {
+        const cut = bytes.subarray(0, end);
+        const found = await read(cut);
+        if (sample.isList) {
+          const all = idsIn(await read(bytes));
+          expect(idsIn(found)).toEqual(all.slice(0, idsIn(found).length));
+          return;
+        }
+        // A last line without its end is read if it is whole.
+        const complete = await read(cut.subarray(0, cut.lastIndexOf(10) + 1));
+        const ended = await read(Buffer.concat([cut, Buffer.from("\n")]));
+        expect([complete.sessions, ended.sessions]).toContainEqual(found.sessions);
+        expect(found.skipped).toEqual([]);
+      });
+      await fc.assert(property, { numRuns: 30 });
+    });
+
+    const damaged = fc.oneof(
+      damagedBytes([bytes]),
+      damagedJson([values]).map((changed) =>
+        transcriptBytes(sample, Array.isArray(changed) ? changed : [changed]),
+      ),
+    );
+    fuzz(
+      "damaged bytes never throw, and what is read is what a session takes",
+      damaged,
+      { short: 60, long: 20_000 },
+      async (some) => {
+        for (const { message, origin: said, sourceId } of messagesIn(await read(some))) {
+          expect(sourceId).not.toBe("");
+          expect(messageSchema.safeParse(message).error).toBeUndefined();
+          expect(origin.safeParse(said).error).toBeUndefined();
+        }
+      },
+    );
+  });
+}
+
+test("each transcript is recognised by its own format only, of those that look for it", () => {
+  for (const sample of TRANSCRIPT_SAMPLES) {
+    const head = transcriptBytes(sample, sample.values);
+    const [line = ""] = head.toString().split("\n");
+    const first = sample.isList ? undefined : JSON.parse(line);
+    const found = TRANSCRIPT_SAMPLES.filter(({ format }) =>
+      format.recognises({ path: sample.path, first, head }),
+    );
+    expect(found.map(({ format }) => format.agent)).toEqual([sample.format.agent]);
+  }
+});
