@@ -22,13 +22,13 @@ export interface LangChainMiddlewareOptions
   readonly memory?: HostMemory;
 }
 
-interface Runtime {
+export interface Runtime {
   readonly configurable?: { readonly thread_id?: unknown } | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
 /** What rkat reads of LangChain's request to a model. */
-interface ModelRequest {
+export interface ModelRequest {
   readonly model: { invoke(messages: never, config?: object): Promise<unknown> };
   readonly messages: readonly LangChainMessage[];
   readonly systemMessage?: { readonly content: unknown } | undefined;
