@@ -88,6 +88,7 @@ export type {
   PositionedEvent,
   Redaction,
 } from "./core/event-store.ts";
+export type { ForgottenTexts } from "./core/forgotten-texts.ts";
 export type { Issue } from "./core/issues.ts";
 export type {
   Contradiction,
@@ -248,6 +249,7 @@ export type {
   ServiceOptions,
   ServiceStores,
 } from "./session/service-options.ts";
+export { type LibraryOptions, withLibrary } from "./session/with-library.ts";
 export { EphemeralKnowledgeStore } from "./stores/ephemeral/ephemeral-knowledge-store.ts";
 export { SimpleMemoryStore } from "./stores/ephemeral/simple-memory-store.ts";
 export {

@@ -2,6 +2,7 @@ import { existsSync } from "node:fs";
 import { join, relative, resolve } from "node:path";
 import { policyOf, stricter } from "./agent/tool-policy.ts";
 import type { Config } from "./config/config.ts";
+import { isHome, userStoreFile } from "./config/config-places.ts";
 import { projectApprovals } from "./config/project-approvals.ts";
 import {
   compactionSettings,
@@ -10,9 +11,16 @@ import {
   providerSettings,
   requireProviderKey,
 } from "./config/service-settings.ts";
+import type { SearchScope } from "./config/settings.ts";
 import { ownKey } from "./config/trust.ts";
 import { switchedOffSettings } from "./config/unused-settings.ts";
-import { hasCapability, lookAtStore, makeStore, type Workspace } from "./config/workspace.ts";
+import {
+  hasCapability,
+  lookAtStore,
+  makeStore,
+  openUserWorkspace,
+  type Workspace,
+} from "./config/workspace.ts";
 import type { ToolPolicy } from "./core/approval.ts";
 import type { Embedder } from "./core/embedder.ts";
 import { errorText, SessionError } from "./core/errors.ts";
@@ -26,7 +34,8 @@ import { warn } from "./core/warn.ts";
 import type { EmbedderSettings } from "./embedders/open-embedder.ts";
 import { type MemoryOptions, openMemoryOperations } from "./session/memory-operations.ts";
 import type { ServiceOptions } from "./session/service-options.ts";
-import type { Engine, StoreAccess } from "./surfaces/cli/cli-context.ts";
+import { type LibraryOptions, memoryWithLibrary, withLibrary } from "./session/with-library.ts";
+import type { Engine, Opened, StoreAccess } from "./surfaces/cli/cli-context.ts";
 
 /**
  * Opens what the settings of a project describe: SQLite stores, models, an embedder,
@@ -74,6 +83,17 @@ export const openProject: Engine = {
     const operations = openMemoryOperations(memoryOptions(workspace, actingFor(workspace, stores)));
     return { value: operations, close: () => stores.close() };
   },
+
+  openServiceOf: (scope, workspace, access) =>
+    openScope(scope, workspace, (one) => openProject.openService(one, access), withLibrary),
+
+  openMemoryOf: (scope, workspace) =>
+    openScope(
+      scope,
+      workspace,
+      (one) => openProject.openMemory(one, "existing"),
+      memoryWithLibrary,
+    ),
 
   async openReplay(workspace, { model, tools }, { summarizer }) {
     const { config } = workspace;
@@ -176,6 +196,36 @@ export const openProject: Engine = {
     }
   },
 };
+
+/**
+ * Opens the project, the user-wide store, or both together. A user of a project sees only the
+ * project. In your home folder both are the same.
+ */
+async function openScope<Value>(
+  scope: SearchScope,
+  workspace: Workspace,
+  open: (workspace: Workspace) => Promise<Opened<Value>>,
+  unite: (own: Value, library: Value, options: LibraryOptions) => Value,
+): Promise<Opened<Value>> {
+  const { config, folder, user } = workspace;
+  const { env } = process;
+  const surroundings = { cwd: folder, env };
+  if (scope === "user") return await open(await openUserWorkspace(surroundings, user));
+  const own = await open(workspace);
+  const isAlone = user !== undefined || isHome(folder, env) || !existsSync(userStoreFile(env));
+  if (isAlone) return own;
+  try {
+    const library = await open(await openUserWorkspace(surroundings));
+    const memoryResults = config.get("search.max_results");
+    const which = { memoryResults, ...(scope === "all" ? {} : { project: folder }) };
+    const value = unite(own.value, library.value, which);
+    return { value, close: () => closeAll([own, library]) };
+  } catch (error) {
+    // The project is there all the same.
+    warn(SessionError.from(error), "The user-wide store was not searched.");
+    return own;
+  }
+}
 
 /** How long `rkat doctor` waits for an embedder. */
 const EMBEDDER_TIMEOUT_MS = 10_000;

@@ -15,6 +15,7 @@ import {
 } from "./stores/sqlite/sqlite-memory-store.ts";
 import { SqliteSessionStore } from "./stores/sqlite/sqlite-session-store.ts";
 
+export { userStoreFile } from "./config/config-places.ts";
 export type { Stores } from "./core/stores.ts";
 export type { DatabaseOptions } from "./stores/sqlite/database.ts";
 export { requireSqlite } from "./stores/sqlite/require-sqlite.ts";

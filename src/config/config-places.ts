@@ -31,12 +31,27 @@ function configFolder(env: Environment, platform: string): string {
   return given && isAbsolute(given) ? given : join(homeFolder(env), ".config");
 }
 
-function homeFolder(env: Environment): string {
+/**
+ * The user-wide store, `~/.rkat/rkat.db`. No setting names it, and no project can: only the
+ * environment says where home is.
+ */
+export function userStoreFile(
+  env: Readonly<Record<string, string | undefined>> = process.env,
+): string {
+  return join(homeFolder(env), ".rkat", "rkat.db");
+}
+
+export function homeFolder(env: Environment): string {
   return env.HOME || env.USERPROFILE || homedir();
 }
 
+/** Whether `folder` is the one of the user-wide store. */
+export function isHome(folder: string, env: Environment): boolean {
+  return resolve(folder) === resolve(homeFolder(env));
+}
+
 /** A folder above may belong to another user, and a link may lead anywhere. Both are skipped. */
-function isYours(path: string): boolean {
+export function isYours(path: string): boolean {
   const found = lstatSync(path, { throwIfNoEntry: false });
   if (!found?.isDirectory()) return false;
   return process.getuid === undefined || found.uid === process.getuid();

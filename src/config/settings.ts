@@ -48,6 +48,14 @@ export type ProjectRule =
 export const PROJECT_TOOLS = ["all", "read", "none"] as const;
 
 /**
+ * What a search looks at: this project, with what was said in its folder elsewhere; the user-wide
+ * store; or all of that.
+ */
+export const SEARCH_SCOPES = ["project", "user", "all"] as const;
+
+export type SearchScope = (typeof SEARCH_SCOPES)[number];
+
+/**
  * Every setting. Files, variables, messages, the template of `rkat init` and
  * the table in the docs come from this table. `*` is a name of the user's choice.
  *
@@ -236,6 +244,13 @@ export const SETTINGS = {
     ["default"],
     "if trusted",
     'The tools that `rkat mcp` offers: names, "all", or "default" for those that a coding agent needs.',
+  ),
+
+  "mcp.scope": setting(
+    oneOf(...SEARCH_SCOPES),
+    "project",
+    "if trusted",
+    "What the clients of `rkat mcp` can search: this project, with what you said in its folder to any agent; the user-wide store ~/.rkat; or all of that.",
   ),
 
   "knowledge.enabled": setting(

@@ -9,7 +9,7 @@ import {
 } from "node:fs";
 import { dirname, join } from "node:path";
 import { publish } from "../files/plain-files.ts";
-import { userConfigFile } from "./config-places.ts";
+import { isHome, isYours, userConfigFile } from "./config-places.ts";
 import { type Environment, TRUST_VARIABLE } from "./read-variables.ts";
 
 /**
@@ -44,8 +44,21 @@ export function trustIn(places: TrustedPlaces, env: Environment): Trust {
     settings:
       isTrusted("folder", places.dataFolder, places, env) &&
       (identityOf(file) === undefined || isTrusted("settings", file, places, env)),
-    store: isTrusted("store", places.storeFile, places, env),
+    store: isTrusted("store", places.storeFile, places, env) || isOwnStore(places, env),
   };
+}
+
+/**
+ * Whether it is the user-wide store: in your home folder, yours, and private. A file that git wrote
+ * can be read by others.
+ */
+function isOwnStore({ folder, dataFolder, storeFile }: TrustedPlaces, env: Environment): boolean {
+  if (!isHome(folder, env) || !isYours(dataFolder)) return false;
+  const found = lstatSync(storeFile, { throwIfNoEntry: false });
+  if (!found?.isFile()) return false;
+  return (
+    process.getuid === undefined || (found.uid === process.getuid() && (found.mode & 0o077) === 0)
+  );
 }
 
 /** What can be trusted by its identity. */

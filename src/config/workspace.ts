@@ -1,11 +1,11 @@
 import { mkdirSync } from "node:fs";
-import { dirname, join, resolve } from "node:path";
+import { dirname, isAbsolute, join, resolve } from "node:path";
 import { SessionError } from "../core/errors.ts";
 import type { Capability } from "../core/session-service.ts";
 import { shellWord } from "../core/shell-word.ts";
 import { lookAt, lookAtFile, makeFile, makeFolder, publish } from "../files/plain-files.ts";
 import type { Config } from "./config.ts";
-import { findProject, userConfigFile } from "./config-places.ts";
+import { findProject, homeFolder, isYours, userConfigFile } from "./config-places.ts";
 import { loadConfig } from "./load-config.ts";
 import { type Environment, USER_VARIABLE } from "./read-variables.ts";
 import type { SettingKey } from "./settings.ts";
@@ -67,6 +67,26 @@ export async function examineWorkspace(
     env,
   });
   return { workspace: { ...places, files, user, config, notes, trust: trusted }, problem };
+}
+
+/**
+ * The folder whose store takes a session that was held in `project`: that project's, if you trust its
+ * `.rkat`, and otherwise your home folder, with the user-wide store. Open it as a workspace.
+ */
+export function folderForImport(project: string | undefined, env: Environment): string {
+  const home = homeFolder(env);
+  if (project === undefined || !isAbsolute(project)) return home;
+  const folder = findProject(project, env);
+  const dataFolder = join(folder, ".rkat");
+  if (!isYours(dataFolder)) return home;
+  const storeFile = join(dataFolder, "rkat.db");
+  const trusted = trustIn({ folder, dataFolder, storeFile }, env);
+  return (lookAtFile(folder, storeFile) ? trusted.store : trusted.settings) ? folder : home;
+}
+
+/** The workspace of the user-wide store. Nothing of a project has a part in it. */
+export function openUserWorkspace(surroundings: Surroundings, user?: string): Promise<Workspace> {
+  return openWorkspace(surroundings, homeFolder(surroundings.env), user);
 }
 
 const SETTING_OF = {

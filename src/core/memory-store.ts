@@ -109,6 +109,8 @@ export interface MemoryHit extends MemoryEntry {
   readonly score: number;
   /** Where its session came from, if another agent held it. A store does not know that: the service adds it. */
   readonly from?: SourceView;
+  /** It is in the store of the user, not of the project, for a service that searches both. */
+  readonly store?: "user";
   /** The entries around it, in order, if the query asked for them. */
   readonly neighbours?: {
     readonly before: readonly MemoryEntry[];

@@ -116,6 +116,7 @@ const summaryFields = {
   labels: z.record(z.string(), z.string()),
   user: z.string().optional(),
   source: sourceView,
+  store: z.literal("user").optional(),
 };
 
 export const sessionSummary = shape<SessionSummary>()(summaryFields);
@@ -204,6 +205,7 @@ export const memoryHit = shape<MemoryHit>()({
   ...memoryEntryFields,
   score: z.number().min(0).max(1),
   from: sourceView.optional(),
+  store: z.literal("user").optional(),
   neighbours: z.object({ before: z.array(memoryEntry), after: z.array(memoryEntry) }).optional(),
   explanation: z
     .object({

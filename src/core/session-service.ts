@@ -292,6 +292,8 @@ export interface SessionSummary {
   readonly user?: string;
   /** Where it came from, and how to open it there. */
   readonly source: SourceView;
+  /** It is in the store of the user, not of the project, for a service that lists both. */
+  readonly store?: "user";
 }
 
 export interface SessionView extends SessionSummary {

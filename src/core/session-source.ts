@@ -66,37 +66,38 @@ export function sourceView(
   return { ...view, ...given({ open: openCommand(view) }) };
 }
 
-/** Where the sessions of an agent are opened: a command that takes an id, or an address. */
-type Opening =
-  | {
-      readonly command: string /** It finds only sessions of the folder it runs in. */;
-      readonly inFolder?: true;
-    }
-  | { readonly address: string };
-
-const OPENINGS: Readonly<Record<string, Opening>> = {
-  [OWN_AGENT]: { command: "rkat resume" },
-  "claude-code": { command: "claude --resume", inFolder: true },
-  codex: { command: "codex resume" },
-  gemini: { command: "gemini --resume", inFolder: true },
-  opencode: { command: "opencode -s", inFolder: true },
-  pi: { command: "pi --session", inFolder: true },
-  chatgpt: { address: "https://chatgpt.com/c/" },
-  "claude-ai": { address: "https://claude.ai/chat/" },
+/** What to type for a session of an agent, by its id and its folder, both quoted for a shell. */
+const OPENINGS: Readonly<Record<string, (id: string, folder: string | undefined) => string>> = {
+  [OWN_AGENT]: (id, folder) =>
+    folder === undefined ? `rkat resume ${id}` : `rkat --dir ${folder} resume ${id}`,
+  codex: (id) => `codex resume ${id}`,
+  // These find only sessions of the folder that they run in.
+  "claude-code": (id, folder) => `${changeTo(folder)}claude --resume ${id}`,
+  gemini: (id, folder) => `${changeTo(folder)}gemini --resume ${id}`,
+  opencode: (id, folder) => `${changeTo(folder)}opencode -s ${id}`,
+  pi: (id, folder) => `${changeTo(folder)}pi --session ${id}`,
 };
 
+/** Where the sessions of an agent on the web are. */
+const ADDRESSES: Readonly<Record<string, string>> = {
+  chatgpt: "https://chatgpt.com/c/",
+  "claude-ai": "https://claude.ai/chat/",
+};
+
+/** `--`, because the name of a folder may begin with a dash. */
+function changeTo(folder: string | undefined): string {
+  return folder === undefined ? "" : `cd -- ${folder} && `;
+}
+
 /**
- * How to open a session in its agent: `cd /src/app && claude --resume 0191…`. Undefined for an agent
- * that rkat does not know, and for an id that the agent would read as an option.
+ * How to open a session in its agent: `codex resume 0191…`, or an address of the web. Undefined for an
+ * agent that rkat does not know, and for an id that the agent would read as an option.
  */
 export function openCommand({ agent, nativeId, project }: SessionSource): string | undefined {
+  if (Object.hasOwn(ADDRESSES, agent)) return `${ADDRESSES[agent]}${encodeURIComponent(nativeId)}`;
   const opening = Object.hasOwn(OPENINGS, agent) ? OPENINGS[agent] : undefined;
-  if (!opening || nativeId.startsWith("-") || /\p{Cc}/u.test(`${nativeId}${project ?? ""}`))
-    return undefined;
-  if ("address" in opening) return `${opening.address}${encodeURIComponent(nativeId)}`;
-  const command = `${opening.command} ${shellWord(nativeId)}`;
-  // `--` before the folder: its name may begin with a dash.
-  return opening.inFolder && project ? `cd -- ${shellWord(project)} && ${command}` : command;
+  if (nativeId.startsWith("-") || /\p{Cc}/u.test(`${nativeId}${project}`)) return undefined;
+  return opening?.(shellWord(nativeId), project === undefined ? undefined : shellWord(project));
 }
 
 /** Conditions on where sessions come from. All of them must hold. */

@@ -30,6 +30,7 @@ const VALUES: Readonly<Partial<Record<SettingKey, readonly unknown[]>>> = {
   "tools.project": ["all", "read", "none"],
   "memory.index": ["all", "discarded"],
   "mcp.tools": [["all"], ["memory_search", "memory_add"]],
+  "mcp.scope": ["project", "user", "all"],
   "privacy.redact": ["log", "memory"],
   "knowledge.eviction": ["fifo", "spare_used"],
   "knowledge.model": ["anthropic/a", "openai/b"],

@@ -1,4 +1,4 @@
-import type { PROJECT_TOOLS } from "../../config/settings.ts";
+import type { PROJECT_TOOLS, SearchScope } from "../../config/settings.ts";
 import type { Workspace } from "../../config/workspace.ts";
 import type { Approve } from "../../core/approval.ts";
 import type { MemoryStore } from "../../core/memory-store.ts";
@@ -23,6 +23,14 @@ export interface Engine {
   openService(workspace: Workspace, access: StoreAccess, asking?: Asking): Promise<OpenedService>;
   /** Opens the memory of a project without loading the agent. */
   openMemory(workspace: Workspace, access: StoreAccess): Promise<Opened<MemoryOperations>>;
+  /** Like `openService`, and what it searches and lists is of the scope. */
+  openServiceOf(
+    scope: SearchScope,
+    workspace: Workspace,
+    access: StoreAccess,
+  ): Promise<Opened<SessionService>>;
+  /** Like `openMemory`, and what it searches is of the scope. */
+  openMemoryOf(scope: SearchScope, workspace: Workspace): Promise<Opened<MemoryOperations>>;
   /**
    * Opens a service over the project's stores in which a recording gives the
    * answers. `summarizer` names the model that writes summaries.

@@ -1,6 +1,7 @@
 import { resolve } from "node:path";
 import { type Command, InvalidArgumentError, Option } from "commander";
 import type { SettingKind } from "../../../config/setting-kind.ts";
+import { SEARCH_SCOPES } from "../../../config/settings.ts";
 import { given } from "../../../core/fields.ts";
 import { MEMORY_KINDS, type MemoryFilter, type MemoryKind } from "../../../core/memory-store.ts";
 import type { SourceConditions } from "../../../core/session-source.ts";
@@ -68,6 +69,11 @@ export function addSourceFlags(command: Command): Command {
     .option("--agent <name>", "only sessions of this agent: rkat, claude-code, codex …")
     .option("--project <folder>", "only sessions of this project's folder")
     .option("--branch <name>", "only sessions of this git branch");
+}
+
+/** The flag for what a search looks at. */
+export function scopeFlag(description: string): Option {
+  return new Option("--scope <scope>", description).choices(SEARCH_SCOPES);
 }
 
 /** A project is named by its whole path. */

@@ -1,11 +1,12 @@
 import { type Command, InvalidArgumentError } from "commander";
 import { textList, wholeNumber } from "../../../config/setting-kind.ts";
+import type { SearchScope } from "../../../config/settings.ts";
 import { errorText, SessionError } from "../../../core/errors.ts";
 import { given, isObject } from "../../../core/fields.ts";
 import type { CliContext } from "../cli-context.ts";
 import { oneLine } from "../render/printable.ts";
 import { printFailure } from "../terminal/print.ts";
-import { countFlag, flagOf, listFlag } from "./flags.ts";
+import { countFlag, flagOf, listFlag, scopeFlag } from "./flags.ts";
 import { settingsJson } from "./settings-commands.ts";
 import { withService } from "./with-service.ts";
 
@@ -19,6 +20,7 @@ interface HttpFlags {
 interface McpFlags {
   readonly http?: true;
   readonly tools?: readonly string[];
+  readonly scope?: SearchScope;
 }
 
 interface ServeFlags extends HttpFlags {
@@ -83,6 +85,11 @@ export function mcpCommand(program: Command, context: CliContext): void {
       "the tools to offer: all, default, or names with commas (default: mcp.tools)",
       flagOf(textList),
     )
+    .addOption(
+      scopeFlag(
+        "what clients can search: this project, the user-wide store ~/.rkat, or all (default: mcp.scope)",
+      ),
+    )
     .option("--http", "serve over HTTP instead of standard input and output");
   addHttpFlags(mcp, 8081).action(
     async ({ http, port, host, allowHost, ...flags }: HttpFlags & McpFlags) => {
@@ -113,7 +120,10 @@ export function mcpCommand(program: Command, context: CliContext): void {
             await aborted(signal);
             await server.close();
           }),
-        { access: http ? "serve" : "create" },
+        {
+          access: http ? "serve" : "create",
+          scope: ({ config }) => flags.scope ?? config.get("mcp.scope"),
+        },
       );
     },
   );

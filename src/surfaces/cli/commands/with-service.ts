@@ -1,4 +1,5 @@
 import type { Command } from "commander";
+import type { SearchScope } from "../../../config/settings.ts";
 import { openWorkspace, type Workspace } from "../../../config/workspace.ts";
 import type { MemoryOperations, SessionService } from "../../../core/session-service.ts";
 import type { Asking, CliContext, Opened, OpenedService, StoreAccess } from "../cli-context.ts";
@@ -13,6 +14,8 @@ export function workspaceOf(context: CliContext, command: Command): Promise<Work
 
 interface ServiceAccess {
   readonly access?: StoreAccess;
+  /** What is searched and listed. Default: the store of the project alone. */
+  readonly scope?: SearchScope | ((workspace: Workspace) => SearchScope);
   /** Who approves tool calls, once the settings are known. */
   readonly asking?: (workspace: Workspace) => Asking;
 }
@@ -22,9 +25,14 @@ export async function withService<Result>(
   context: CliContext,
   command: Command,
   work: (service: SessionService, workspace: Workspace) => Promise<Result>,
-  { access = "existing", asking }: ServiceAccess = {},
+  { access = "existing", scope, asking }: ServiceAccess = {},
 ): Promise<Result> {
   const workspace = await workspaceOf(context, command);
+  if (scope !== undefined) {
+    const which = typeof scope === "function" ? scope(workspace) : scope;
+    const opened = await context.engine.openServiceOf(which, workspace, access);
+    return await useOpened(opened, (value) => work(value, workspace));
+  }
   const opened = await context.engine.openService(workspace, access, asking?.(workspace));
   await sayTools(context.terminal, opened);
   return await useOpened(opened, (value) => work(value, workspace));
@@ -35,10 +43,14 @@ export async function withMemory(
   context: CliContext,
   command: Command,
   work: (memory: MemoryOperations) => Promise<void>,
-  { access = "existing" }: Pick<ServiceAccess, "access"> = {},
+  { access = "existing", scope }: Pick<ServiceAccess, "access"> & { scope?: SearchScope } = {},
 ): Promise<void> {
   const workspace = await workspaceOf(context, command);
-  await useOpened(await context.engine.openMemory(workspace, access), work);
+  const { engine } = context;
+  const opened = scope
+    ? engine.openMemoryOf(scope, workspace)
+    : engine.openMemory(workspace, access);
+  await useOpened(await opened, work);
 }
 
 /** Tells a person which tools the model has. */

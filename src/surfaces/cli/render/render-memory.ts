@@ -103,9 +103,8 @@ function renderHit(hit: MemoryHit, style: Style, columns: number): string {
   const { content, score, neighbours, explanation, from } = hit;
   const around = (entries: readonly MemoryEntry[] = []) =>
     entries.map((entry) => `  ${style.dim(`⋮ ${neighbourLine(entry, columns - 5)}`)}\n`).join("");
-  const [place = "", ...text] = renderPassage({ place: placeOf(hit), content }, style).split(
-    /(?<=\n)/,
-  );
+  const places = [...placeOf(hit), hit.store && "in ~/.rkat"];
+  const [place = "", ...text] = renderPassage({ place: places, content }, style).split(/(?<=\n)/);
   return [
     `${style.green(score.toFixed(2))}  ${place}`,
     around(neighbours?.before),

@@ -28,6 +28,7 @@ export function renderSessionList(
     ...(isMixed ? [oneLine(session.source.title ?? "", 50)] : []),
     [
       ...labelList(session.labels),
+      ...(session.store === "user" ? ["(user)"] : []),
       ...(session.archived ? ["(archived)"] : []),
       ...(session.deletedAt ? ["(deleted)"] : []),
     ].join(" "),

@@ -1,4 +1,5 @@
 import type { Command } from "commander";
+import type { SearchScope } from "../../../../config/settings.ts";
 import { SessionError } from "../../../../core/errors.ts";
 import { given } from "../../../../core/fields.ts";
 import type { MemoryOperations } from "../../../../core/session-service.ts";
@@ -7,7 +8,14 @@ import { memoryJson, renderMemoryHits, renderNothingFound } from "../../render/r
 import { styleFor } from "../../render/style.ts";
 import type { Checked } from "../../terminal/input-file.ts";
 import { printJson } from "../../terminal/print.ts";
-import { addFilterFlags, countFlag, type FilterFlags, listFlag, shareFlag } from "../flags.ts";
+import {
+  addFilterFlags,
+  countFlag,
+  type FilterFlags,
+  listFlag,
+  scopeFlag,
+  shareFlag,
+} from "../flags.ts";
 import { withFilteredMemory } from "./with-filtered-memory.ts";
 
 const QUERIES_MAX = 20;
@@ -20,6 +28,7 @@ interface SearchFlags extends FilterFlags {
   readonly neighbours?: number;
   readonly explain?: true;
   readonly maxTokens?: number;
+  readonly scope: SearchScope;
   readonly json?: true;
 }
 
@@ -43,6 +52,9 @@ export function searchCommand(memory: Command, context: CliContext): void {
     .option("--max-tokens <n>", "limit of tokens of all results", countFlag(1e9, 1))
     .option("--explain", "show how each score came about")
     .option("--queries <file>", 'many searches: one {"id","text"} per line, - for stdin')
+    .addOption(
+      scopeFlag("search this project, the user-wide store ~/.rkat, or both").default("all"),
+    )
     .option("--json", "for scripts")
     .addHelpText("after", SCORES);
   addFilterFlags(search).action(async (words: string[], flags: SearchFlags) => {

@@ -1,4 +1,6 @@
 import type { Command } from "commander";
+import type { SearchScope } from "../../../../config/settings.ts";
+import { given } from "../../../../core/fields.ts";
 import type { MemoryOperations } from "../../../../core/session-service.ts";
 import type { CliContext } from "../../cli-context.ts";
 import { type FilterFlags, type Filters, filtersOf } from "../flags.ts";
@@ -13,11 +15,11 @@ const FULL_ID = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/;
 export async function withFilteredMemory(
   context: CliContext,
   command: Command,
-  flags: FilterFlags,
+  flags: FilterFlags & { readonly scope?: SearchScope },
   work: (memory: MemoryOperations, filters: Filters) => Promise<void>,
 ): Promise<void> {
   const filters = await filtersOf(flags, context.terminal);
-  await withMemory(context, command, async (memory) => {
+  const search = async (memory: MemoryOperations) => {
     const { sessionId: name } = filters;
     if (name === undefined || FULL_ID.test(name)) return await work(memory, filters);
     const { entries } = await memory.stats({ sessionId: name });
@@ -25,5 +27,6 @@ export async function withFilteredMemory(
     const { findExisting } = await import("../find-session.ts");
     const sessionId = await withService(context, command, (service) => findExisting(service, name));
     await work(memory, { ...filters, sessionId });
-  });
+  };
+  await withMemory(context, command, search, given({ scope: flags.scope }));
 }

@@ -1,4 +1,5 @@
 import type { Command } from "commander";
+import type { SearchScope } from "../../../../config/settings.ts";
 import { isTransient } from "../../../../core/event.ts";
 import { given } from "../../../../core/fields.ts";
 import { contextView, sessionSummary, sessionView } from "../../../../core/results.ts";
@@ -11,13 +12,17 @@ import { renderSession, renderSessionList } from "../../render/render-sessions.t
 import { styleFor } from "../../render/style.ts";
 import { printJson } from "../../terminal/print.ts";
 import { findSession, sessionCommand, withSession } from "../find-session.ts";
-import { addSourceFlags, countFlag, labelFlag, sourceOf } from "../flags.ts";
+import { addSourceFlags, countFlag, labelFlag, scopeFlag, sourceOf } from "../flags.ts";
 import { toolsOf } from "../on-approval.ts";
 import { useOpened, withService, workspaceOf } from "../with-service.ts";
 
 const LIMIT_DEFAULT = 20;
 
+const IN_USER_STORE =
+  "Those with (user) are in the user-wide store: `rkat --dir ~ sessions show <session>`\n";
+
 interface ListFlags extends SourceConditions {
+  readonly scope: SearchScope;
   readonly limit: number;
   readonly label?: Readonly<Record<string, string>>;
   readonly all?: true;
@@ -32,11 +37,12 @@ export function listCommand(sessions: Command, context: CliContext): void {
     .description("the sessions of this project, last used first")
     .option("-n, --limit <n>", "limit of sessions", countFlag(1000), LIMIT_DEFAULT)
     .option("-l, --label <name=value>", "only with this label (repeatable)", labelFlag)
+    .addOption(scopeFlag("list this project, the user-wide store ~/.rkat, or both").default("all"))
     .option("-a, --all", "include archived sessions")
     .option("--deleted", "only deleted sessions that you can restore")
     .option("--json", "for scripts")
-    .action(({ limit, label, all, deleted, json, ...flags }: ListFlags) =>
-      withService(context, list, async (service) => {
+    .action(({ limit, label, all, deleted, scope, json, ...flags }: ListFlags) => {
+      const show = async (service: SessionService) => {
         const filters = {
           ...given({ labels: label, includeArchived: all, deleted }),
           ...sourceOf(flags, terminal),
@@ -52,8 +58,10 @@ export function listCommand(sessions: Command, context: CliContext): void {
         if (found.length === limit) {
           await terminal.stderr.write(`These are the last ${limit}. For more: --limit\n`);
         }
-      }),
-    );
+        if (found.some(({ store }) => store === "user")) await terminal.stderr.write(IN_USER_STORE);
+      };
+      return withService(context, list, show, { scope });
+    });
 }
 
 /** `rkat sessions show`. */

@@ -1,0 +1,168 @@
+import { chmodSync, mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { userStoreFile } from "../src/config/config-places.ts";
+import { folderForImport, openWorkspace } from "../src/config/workspace.ts";
+import { createSessionService, type SessionService, withLibrary } from "../src/index.ts";
+import { sqliteStores } from "../src/sqlite.ts";
+import { scriptedModel } from "../src/testing.ts";
+import { temporaryFolder } from "./support/obey.ts";
+import { Project } from "./support/rkat-process.ts";
+
+const CODEX = { agent: "codex", nativeId: "c1", startedAt: "2025-01-01T00:00:00Z" };
+
+async function openAt(path: string): Promise<SessionService> {
+  const stores = sqliteStores({ path });
+  const service = createSessionService({ model: scriptedModel([]), stores, project: "/home/own" });
+  onTestFinished(async () => {
+    await service.close();
+    await stores.close();
+  });
+  return service;
+}
+
+async function say(
+  service: SessionService,
+  content: string,
+  source?: { agent: string; nativeId: string; project?: string; startedAt?: string },
+): Promise<string> {
+  const { sessionId } = await service.createSession(source ? { source } : {});
+  const origin = { time: "2025-01-02T00:00:00Z" };
+  await service.appendMessages({ sessionId, messages: [{ role: "user", content }], origin });
+  return sessionId;
+}
+
+test("a project and a library are searched, listed and read as one", async () => {
+  const folder = await temporaryFolder();
+  const own = await openAt(join(folder, "own.db"));
+  const library = await openAt(join(folder, "library.db"));
+  const here = await say(own, "The staging port is 8022.");
+  const there = await say(library, "The staging port was 7000 before.", CODEX);
+  const both = withLibrary(own, library);
+
+  const hits = await both.searchMemory({ query: "staging port" });
+  expect(hits.map(({ sessionId, store }) => [sessionId, store]).sort()).toEqual(
+    [
+      [here, undefined],
+      [there, "user"],
+    ].sort(),
+  );
+  const scores = hits.map(({ score }) => score);
+  expect(scores).toEqual(scores.toSorted((one, other) => other - one));
+  expect(hits.find(({ store }) => store)?.from).toEqual({ ...CODEX, open: "codex resume c1" });
+  expect(await both.searchMemory({ query: "staging port", limit: 1 })).toEqual(hits.slice(0, 1));
+  expect(await both.searchMemory({ query: "staging port", maxTokens: 7 })).toHaveLength(1);
+  expect(await both.searchMemory({ query: "staging", agent: "codex" })).toHaveLength(1);
+
+  const ids = async (request: Parameters<SessionService["list"]>[0]) =>
+    (await both.list(request)).map(({ sessionId }) => sessionId);
+  expect(await ids({})).toEqual([here, there]);
+  expect(await ids({ limit: 1 })).toEqual([here]);
+  expect(await ids({ limit: 1, offset: 1 })).toEqual([there]);
+  expect(await ids({ offset: 2 })).toEqual([]);
+  expect(await both.read({ sessionId: there })).toMatchObject({ store: "user", source: CODEX });
+  expect(await both.read({ sessionId: here })).not.toHaveProperty("store");
+  await expect(both.read({ sessionId: "none" })).rejects.toMatchObject({
+    code: "SESSION_NOT_FOUND",
+  });
+  // It is read there, and changed only where it is.
+  const request = { sessionId: there, messages: [{ role: "user" as const, content: "More." }] };
+  await expect(both.appendMessages(request)).rejects.toMatchObject({ code: "SESSION_NOT_FOUND" });
+});
+
+test("a library shows a project only what was said in its folder, and a user nothing", async () => {
+  const folder = await temporaryFolder();
+  const own = await openAt(join(folder, "own.db"));
+  const library = await openAt(join(folder, "library.db"));
+  const here = await say(library, "The port is 1.", { ...CODEX, project: "/a" });
+  const elsewhere = await say(library, "The port is 2.", { ...CODEX, project: "/b" });
+  await say(library, "The port is 3.");
+  const both = withLibrary(own, library, { project: "/a" });
+  const found = async (service: SessionService, request: object = {}) => [
+    (await service.searchMemory({ query: "port", minScore: 0, ...request })).map(
+      (hit) => hit.sessionId,
+    ),
+    (await service.list(request)).map(({ sessionId }) => sessionId),
+  ];
+  expect(await found(both)).toEqual([[here], [here]]);
+  expect(await found(both, { project: "/a" })).toEqual([[here], [here]]);
+  expect(await found(both, { project: "/b" })).toEqual([[], []]);
+  await expect(both.read({ sessionId: elsewhere })).rejects.toMatchObject({
+    code: "SESSION_NOT_FOUND",
+  });
+  expect(await found(both.forUser("ada"))).toEqual([[], []]);
+});
+
+test("a library that fails leaves the project's results", async () => {
+  const own = await openAt(join(await temporaryFolder(), "own.db"));
+  const broken = createSessionService({ model: scriptedModel([]), memory: false });
+  await say(own, "The port is 1.");
+  const both = withLibrary(own, broken);
+  expect(await both.searchMemory({ query: "port" })).toHaveLength(1);
+  expect(await both.list({})).toHaveLength(1);
+});
+
+test("commands search the project and the user-wide store, together or apart", async () => {
+  const project = await Project.open();
+  const home = join(project.folder, "..");
+  const library = await openAt(userStoreFile({ HOME: home }));
+  await say(library, "The staging port was 7000.", { ...CODEX, project: project.folder });
+  await say(library, "The staging port of the shop is 9000.", { ...CODEX, project: "/shop" });
+  await library.close();
+  await project.rkat(["memory", "add", "The staging port is 8022."]);
+
+  const found = async (...args: string[]) => {
+    const hits = await project.json(["memory", "search", "staging port", "--json", ...args]);
+    const texts = (hits as { content: string }[]).map(({ content }) => content);
+    return texts.map((text) => /\d+/.exec(text)?.[0]).sort();
+  };
+  expect(await found()).toEqual(["7000", "8022", "9000"]);
+  expect(await found("--scope", "project")).toEqual(["7000", "8022"]);
+  expect(await found("--scope", "user")).toEqual(["7000", "9000"]);
+  expect(await found("--project", "/shop")).toEqual(["9000"]);
+  expect(await found("--user", "ada")).toEqual([]);
+  const { stdout } = await project.rkat(["memory", "search", "shop"]);
+  expect(stdout).toContain("in ~/.rkat");
+
+  const list = await project.rkat(["sessions", "list"]);
+  expect(list.stdout).toContain("(user)");
+  expect(list.stderr).toContain("rkat --dir ~ sessions show");
+  const own = await project.rkat(["sessions", "list", "--scope", "project"]);
+  expect(own.stdout.split("\n").filter((line) => line.includes("codex"))).toHaveLength(1);
+});
+
+test("a project cannot widen what its MCP clients search", async () => {
+  const project = await Project.open({ config: '[mcp]\nscope = "all"\n' });
+  const untrusted = await project.rkat(["config", "--json"], "", { RKAT_TRUST: "" });
+  expect(untrusted.stderr + untrusted.stdout).toContain("ignored mcp.scope");
+});
+
+test("the user-wide store is yours without a word, unless others can read it", async () => {
+  const home = await temporaryFolder();
+  const file = userStoreFile({ HOME: home });
+  const library = await openAt(file);
+  await say(library, "The staging port was 7000.");
+  await library.close();
+  const open = () => openWorkspace({ cwd: home, env: { HOME: home } }, home);
+  expect((await open()).trust).toEqual({ settings: false, store: true });
+  // As git writes a file.
+  chmodSync(file, 0o644);
+  expect((await open()).trust).toEqual({ settings: false, store: false });
+});
+
+test("an import goes to the project's store if you trust it, and to the user-wide one otherwise", async () => {
+  const home = await temporaryFolder();
+  const env = { HOME: home };
+  const app = join(home, "src", "app");
+  mkdirSync(join(app, "packages", "a"), { recursive: true });
+  expect(folderForImport(app, env)).toBe(home);
+  expect(folderForImport(undefined, env)).toBe(home);
+  expect(folderForImport("relative", env)).toBe(home);
+  expect(folderForImport("/nowhere/at/all", env)).toBe(home);
+  // It came with the project.
+  mkdirSync(join(app, ".rkat"));
+  expect(folderForImport(app, env)).toBe(home);
+  const trusting = { ...env, RKAT_TRUST: "true" };
+  expect(folderForImport(app, trusting)).toBe(app);
+  expect(folderForImport(join(app, "packages", "a"), trusting)).toBe(app);
+});
