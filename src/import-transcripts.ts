@@ -1,8 +1,9 @@
 import { homedir } from "node:os";
 import { SessionError } from "./core/errors.ts";
 import { given } from "./core/fields.ts";
-import type { MemoryScope } from "./core/memory-store.ts";
+import type { MemoryScope, MemoryStore } from "./core/memory-store.ts";
 import type { Stores } from "./core/stores.ts";
+import { warn } from "./core/warn.ts";
 import type { FoundTranscripts, ImportProgress } from "./import/import-files.ts";
 import { findTranscripts, importFiles } from "./import/import-files.ts";
 import { type ImportReport, ImportTally } from "./import/import-report.ts";
@@ -14,7 +15,10 @@ import type { AgentName } from "./transcripts/imported.ts";
 /** What to import, and where to. */
 export interface ImportTranscriptsOptions {
   /** Such as `sqliteStores({ path })`. */
-  readonly stores: Pick<Stores, "events" | "sessions" | "imports" | "memory" | "forgotten">;
+  readonly stores: Pick<Stores, "events" | "sessions" | "imports" | "forgotten"> & {
+    /** Without it, the conversations are only in the log. */
+    readonly memory?: MemoryStore;
+  };
   /** Only this agent. */
   readonly agent?: AgentName;
   /** A file or a folder. Default: where the agents keep their transcripts on this machine. */
@@ -54,8 +58,10 @@ export async function importTranscripts(options: ImportTranscriptsOptions): Prom
   const { stores, since, model = "none", memoryScope, found, ...rest } = options;
   const runner = new ProjectionRunner(
     stores.events,
-    [new MemoryIndex(stores.events, stores.memory, given({ scope: memoryScope }))],
-    () => {},
+    stores.memory
+      ? [new MemoryIndex(stores.events, stores.memory, given({ scope: memoryScope }))]
+      : [],
+    warn,
   );
   let waiting = 0;
   const work = {

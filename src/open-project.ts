@@ -115,6 +115,31 @@ export const openProject: Engine = {
     };
   },
 
+  async openImport(workspace, isTrial) {
+    const { config } = workspace;
+    if (!hasCapability(config, "session-store")) {
+      throw new SessionError("SESSION_PERSISTENCE_DISABLED");
+    }
+    const { findImportable, importTranscripts } = await import("./import-transcripts.ts");
+    const opened = await openStores(workspace, isTrial ? "existing" : "create");
+    const { memory, ...stores } = actingFor(workspace, opened);
+    const remembering = hasCapability(config, "memory-store") ? { memory } : {};
+    return {
+      value: {
+        place: workspace.storeFile,
+        find: findImportable,
+        run: (options) =>
+          importTranscripts({
+            ...options,
+            stores: { ...stores, ...remembering },
+            model: config.get("model") ?? NO_MODEL.id,
+            memoryScope: config.get("memory.index"),
+          }),
+      },
+      close: () => opened.close(),
+    };
+  },
+
   async projectSessions(workspace) {
     if (workspace.user !== undefined) {
       throw new SessionError("INVALID_PARAMS", {

@@ -53,6 +53,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     "core",
     "files",
     "config",
+    "import",
     "replay",
     "transcripts",
     "zod",

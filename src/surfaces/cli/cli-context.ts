@@ -3,6 +3,8 @@ import type { Workspace } from "../../config/workspace.ts";
 import type { Approve } from "../../core/approval.ts";
 import type { MemoryStore } from "../../core/memory-store.ts";
 import type { MemoryOperations, SessionService } from "../../core/session-service.ts";
+import type { FoundTranscripts, ImportOptions } from "../../import/import-files.ts";
+import type { ImportReport } from "../../import/import-report.ts";
 import type { Replay } from "../../replay/replay.ts";
 import type { Terminal } from "./terminal/terminal.ts";
 
@@ -40,6 +42,8 @@ export interface Engine {
     recorded: Pick<Replay, "model" | "tools">,
     options: { readonly summarizer?: string },
   ): Promise<Opened<{ readonly service: SessionService; readonly memory?: MemoryStore }>>;
+  /** Opens the import of other agents' conversations into the project's store. A trial stores nothing. */
+  openImport(workspace: Workspace, isTrial: boolean): Promise<Opened<Importer>>;
   /**
    * Writes the files of all sessions again from their logs. Returns the folder and the number of sessions.
    *
@@ -63,6 +67,18 @@ export interface Engine {
   examineEmbedder(
     workspace: Workspace,
   ): Promise<{ readonly id: string } | { readonly problem: string } | undefined>;
+}
+
+/** Imports conversations of other agents. */
+export interface Importer {
+  /** The file of the store, for the user. */
+  readonly place: string;
+  find(source: Pick<ImportOptions, "agent" | "path">): readonly FoundTranscripts[];
+  run(
+    options: Omit<ImportOptions, "formats" | "machine" | "model" | "sinceMs" | "onStored"> & {
+      readonly since?: string;
+    },
+  ): Promise<ImportReport>;
 }
 
 /**

@@ -110,6 +110,7 @@ const COMMANDS: Readonly<Record<string, Load>> = {
   approvals: async () => (await import("./commands/approvals-command.ts")).approvalsCommand,
   knowledge: async () =>
     (await import("./commands/knowledge/knowledge-command.ts")).knowledgeCommand,
+  import: async () => (await import("./commands/import-command.ts")).importCommand,
   replay: async () => (await import("./commands/replay-command.ts")).replayCommand,
   rpc: async () => (await serveCommands()).rpcCommand,
   serve: async () => (await serveCommands()).serveCommand,

@@ -1,0 +1,181 @@
+import { existsSync } from "node:fs";
+import { resolve } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Command } from "commander";
+import { ERRORS, SessionError } from "../../../core/errors.ts";
+import { given } from "../../../core/fields.ts";
+import { nearestName } from "../../../core/nearest-name.ts";
+import type { FoundTranscripts } from "../../../import/import-files.ts";
+import type { ImportReport } from "../../../import/import-report.ts";
+import { AGENTS, type AgentName } from "../../../transcripts/imported.ts";
+import type { CliContext, Importer } from "../cli-context.ts";
+import { plural, thousands } from "../render/amounts.ts";
+import { importJson, megabytes, renderFound, renderImport } from "../render/render-import.ts";
+import { styleFor } from "../render/style.ts";
+import { confirm } from "../terminal/ask.ts";
+import { printJson } from "../terminal/print.ts";
+import { ProgressLine } from "../terminal/progress-line.ts";
+import { useOpened, workspaceOf } from "./with-service.ts";
+
+interface ImportFlags {
+  readonly since?: string;
+  readonly project?: string;
+  readonly subagents?: true;
+  readonly dryRun?: true;
+  readonly watch?: true;
+  readonly yes?: true;
+  readonly json?: true;
+}
+
+/** How often `--watch` looks at the files. */
+const WATCH_MS = 2000;
+
+const HELP = `
+Examples:
+  rkat import                        look where agents keep their transcripts, and ask
+  rkat import claude-code --since 2026-01-01
+  rkat import ~/Downloads/export.zip
+`;
+
+/** `rkat import`. Needs no model. */
+export function importCommand(program: Command, context: CliContext): void {
+  const { terminal, engine } = context;
+  const command = program
+    .command("import")
+    .description("import your conversations with other agents, so that memory knows them")
+    .argument("[agent-or-path]", `${AGENTS.slice(0, 5).join(", ")} …, or a file or folder`)
+    .argument("[path]", "a file or folder of that agent")
+    .option("--since <time>", "only sessions in which something was said since then (ISO 8601)")
+    .option("--project <folder>", "only sessions of this project's folder")
+    .option("--subagents", "remember what subagents said, too")
+    .option("--dry-run", "count everything, and store nothing")
+    .option("--watch", "go on with what is still being written, until Ctrl-C")
+    .option("-y, --yes", "do not ask")
+    .option("--json", "for scripts")
+    .addHelpText("after", HELP)
+    .action(async (first: string | undefined, second: string | undefined, flags: ImportFlags) => {
+      const from = sourceOf(first, second, terminal.cwd);
+      const workspace = await workspaceOf(context, command);
+      await useOpened(
+        await engine.openImport(workspace, flags.dryRun ?? false),
+        async (importer) => {
+          const found = importer.find(from);
+          requireSomething(found, from.path);
+          if (!(await agrees(context, found, importer.place, flags))) {
+            await terminal.stderr.write("Nothing was imported.\n");
+            return;
+          }
+          const options = {
+            ...from,
+            ...given({
+              since: flags.since,
+              project: flags.project && resolve(terminal.cwd, flags.project),
+              subagents: flags.subagents,
+              dryRun: flags.dryRun,
+            }),
+          };
+          await terminal.interruptible(async (signal) => {
+            try {
+              await show(await run(context, importer, options, signal), context, flags);
+              if (flags.watch) await watch(context, importer, options, flags, signal);
+            } catch (error) {
+              if (!signal.aborted) throw error;
+              context.exitCode = flags.watch ? 0 : ERRORS.TURN_INTERRUPTED.exitCode;
+              await terminal.stderr.write(
+                "Stopped. What was imported stays; import again to go on.\n",
+              );
+            }
+          });
+        },
+      );
+    });
+}
+
+type Source = Parameters<Importer["find"]>[0];
+type Options = Omit<Parameters<Importer["run"]>[0], "signal" | "onProgress">;
+
+/** An agent, a path, or both. */
+function sourceOf(first: string | undefined, second: string | undefined, cwd: string): Source {
+  if (first === undefined) return {};
+  const agent = AGENTS.find((name) => name === first);
+  if (agent) return { agent, ...given({ path: second && resolve(cwd, second) }) };
+  const path = resolve(cwd, first);
+  if (second === undefined && existsSync(path)) return { path };
+  const near = nearestName(first, AGENTS);
+  throw new SessionError("INVALID_PARAMS", {
+    message: `"${first}" is no agent, and no file or folder.`,
+    hint: near
+      ? `Did you mean ${near}?`
+      : `Name a path, or one of ${(AGENTS satisfies readonly AgentName[]).join(", ")}.`,
+  });
+}
+
+/** @throws SessionError `NOT_POSSIBLE` when there is nothing to import */
+function requireSomething(found: readonly FoundTranscripts[], path: string | undefined): void {
+  if (found.some(({ files }) => files.length > 0)) return;
+  throw new SessionError("NOT_POSSIBLE", {
+    message: `No transcripts were found${path === undefined ? " on this machine" : ` in ${path}`}.`,
+    hint: "Name a file or a folder: `rkat import ~/Downloads/conversations.json`.",
+  });
+}
+
+async function agrees(
+  { terminal }: CliContext,
+  found: readonly FoundTranscripts[],
+  place: string,
+  { yes, dryRun }: ImportFlags,
+): Promise<boolean> {
+  const { stdin, stderr, env } = terminal;
+  if (yes || dryRun || !stdin.isTerminal || !stderr.isTerminal) return true;
+  await stderr.write(renderFound(found, Date.now(), styleFor(stderr, env)));
+  const files = found.reduce((sum, each) => sum + each.files.length, 0);
+  return await confirm(`import ${plural(files, "file")} into ${place}`, terminal);
+}
+
+async function run(
+  { terminal }: CliContext,
+  importer: Importer,
+  options: Options,
+  signal: AbortSignal,
+): Promise<ImportReport> {
+  const progress = new ProgressLine(terminal.stderr);
+  try {
+    return await importer.run({
+      ...options,
+      signal,
+      onProgress: ({ files, filesDone, bytes, bytesDone, added }) =>
+        progress.show(
+          `importing, ${thousands(filesDone)} of ${plural(files, "file")}, ${megabytes(bytesDone)} of ${megabytes(bytes)}, ${plural(added, "message")}`,
+        ),
+    });
+  } finally {
+    progress.clear();
+  }
+}
+
+/** Imports again and again. Only what is new is shown. */
+async function watch(
+  context: CliContext,
+  importer: Importer,
+  options: Options,
+  flags: ImportFlags,
+  signal: AbortSignal,
+): Promise<void> {
+  for (;;) {
+    await sleep(WATCH_MS, undefined, { signal });
+    const report = await run(context, importer, options, signal);
+    if (report.added > 0) await show(report, context, flags);
+  }
+}
+
+async function show(
+  report: ImportReport,
+  { terminal, rkat }: CliContext,
+  { json, dryRun }: ImportFlags,
+): Promise<void> {
+  const { stdout, env } = terminal;
+  if (json) return await printJson(stdout, importJson(report));
+  await stdout.write(renderImport(report, dryRun === true, styleFor(stdout, env)));
+  if (!stdout.isTerminal || dryRun || report.messages === 0) return;
+  await stdout.write(`Search it: ${rkat} memory search "why did we …"\n`);
+}

@@ -1,0 +1,92 @@
+import type { FoundTranscripts } from "../../../import/import-files.ts";
+import type { ImportReport } from "../../../import/import-report.ts";
+import { plural, thousands, timeAgo } from "./amounts.ts";
+import { oneLine } from "./printable.ts";
+import type { Style } from "./style.ts";
+import { renderTable } from "./table.ts";
+
+const SKIPPED_SHOWN = 10;
+const PATH_COLUMNS = 200;
+
+/** What was found, one line for each agent. */
+export function renderFound(found: readonly FoundTranscripts[], now: number, style: Style): string {
+  const rows = found.map(({ format, files }) => {
+    const newest = Math.max(...files.map((file) => file.mtimeMs));
+    return [
+      format?.agent ?? "by content",
+      thousands(files.length),
+      megabytes(files.reduce((sum, file) => sum + file.size, 0)),
+      timeAgo(new Date(newest).toISOString(), now),
+    ];
+  });
+  const columns = [
+    { title: "agent" },
+    { title: "files", align: "right" },
+    { title: "size", align: "right" },
+    { title: "newest" },
+  ] as const;
+  return renderTable(columns, rows, style);
+}
+
+/** What an import did, in sentences. */
+export function renderImport(report: ImportReport, isTrial: boolean, style: Style): string {
+  const { added, alreadyThere, sessions, leftOut, otherBranches, unfinished } = report;
+  const there = alreadyThere > 0 ? ` ${thousands(alreadyThere)} were there already.` : "";
+  const lines = [
+    `${isTrial ? "Would add" : "Added"} ${plural(added, "message")} of ${plural(sessions, "session")}.${there}`,
+    ...counted("Credentials replaced", report.redacted),
+    ...counted("Records of types that are not known", report.unknownTypes),
+    ...(otherBranches > 0
+      ? [`Not on the branch that was kept: ${plural(otherBranches, "message")}.`]
+      : []),
+    ...(leftOut > 0
+      ? [`Left out, because memory tools held them: ${plural(leftOut, "session")}.`]
+      : []),
+    ...(unfinished > 0
+      ? [`Still being written: ${plural(unfinished, "file")}. Import again to get the rest.`]
+      : []),
+    ...skipped(report),
+  ];
+  const [first = "", ...rest] = lines;
+  return [style.bold(first), ...rest].map((line) => `${line}\n`).join("");
+}
+
+/** The object that `--json` prints. */
+export function importJson(report: ImportReport) {
+  const { sessions, messages, added, alreadyThere, skipped: left, unknownTypes, redacted } = report;
+  return {
+    sessions,
+    messages,
+    added,
+    already_there: alreadyThere,
+    skipped: left,
+    unknown_types: unknownTypes,
+    redacted,
+  };
+}
+
+function counted(title: string, counts: Readonly<Record<string, number>>): readonly string[] {
+  const parts = Object.entries(counts).map(
+    ([name, count]) => `${oneLine(name, 60)} ${thousands(count)}`,
+  );
+  return parts.length > 0 ? [`${title}: ${parts.join(", ")}.`] : [];
+}
+
+function skipped({ skipped: all }: ImportReport): readonly string[] {
+  if (all.length === 0) return [];
+  const shown = all
+    .slice(0, SKIPPED_SHOWN)
+    .map(({ file, line, reason }) =>
+      oneLine(`  ${file}${line === undefined ? "" : `, line ${line}`}: ${reason}.`, PATH_COLUMNS),
+    );
+  const more = all.length - shown.length;
+  return [
+    "Skipped:",
+    ...shown,
+    ...(more > 0 ? [`  … and ${thousands(more)} more. --json lists them.`] : []),
+  ];
+}
+
+export function megabytes(bytes: number): string {
+  return `${(bytes / 1e6).toFixed(1)} MB`;
+}
