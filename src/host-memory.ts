@@ -29,6 +29,7 @@ export function hostMemory(
       ),
       searchProjectHistoryTool((request) => service.searchHistory(request)),
     ],
+    close: () => service.close(),
     async record(chatId, messages) {
       if (messages.length === 0) return;
       const labels = { host, host_session: chatId };

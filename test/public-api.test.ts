@@ -12,6 +12,7 @@ const DOORS = [
   "openai-agents",
   "json-rpc",
   "langchain",
+  "mastra",
   "rest",
   "mcp",
   "testing",

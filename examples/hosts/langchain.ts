@@ -32,6 +32,7 @@ const buildLog = tool(
 );
 
 const stores = sqliteStores({ path: ":memory:" });
+const rkat = rkatMiddleware({ contextWindow: CONTEXT_WINDOW, stores });
 const agent = createAgent({
   model: new ChatOpenAI({
     model: "local",
@@ -40,7 +41,7 @@ const agent = createAgent({
   }),
   tools: [buildLog],
   checkpointer: new MemorySaver(),
-  middleware: [rkatMiddleware({ contextWindow: CONTEXT_WINDOW, stores })],
+  middleware: [rkat],
 });
 
 const { messages } = await agent.invoke(
@@ -61,6 +62,7 @@ const [first] = await sessions.searchHistory({ query: "Build 1000 took", limit: 
 assert(first);
 console.log(`Found again: ${first.content.slice(0, 27)}`);
 
+await rkat.close();
 await sessions.close();
 await stores.close();
 await provider.close();

@@ -165,7 +165,7 @@ interface Model {
 }
 
 /** The window's size and the writer of summaries, where the caller left them to the model. */
-function modelOptions(
+export function modelOptions(
   model: unknown,
   {
     contextWindow,

@@ -7,6 +7,8 @@ export interface HostMemory {
   readonly tools: readonly Tool[];
   /** Stores messages of a chat. One with an id that the chat has already is skipped. */
   record(chatId: string, messages: readonly RecordedMessage[]): Promise<void>;
+  /** Ends the work on what was recorded. The stores stay open. */
+  close(): Promise<void>;
 }
 
 export interface RecordedMessage {

@@ -90,6 +90,8 @@ export function langChainMiddleware({ memory, ...options }: LangChainMiddlewareO
 
   return {
     name: "RkatMiddleware",
+    /** Before you close the stores. */
+    close: async () => memory?.close(),
     tools: (memory?.tools ?? []).map(langChainTool),
 
     async wrapModelCall<Request extends ModelRequest, Answer>(

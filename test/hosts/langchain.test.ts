@@ -70,10 +70,12 @@ const LONG = "The crane lifts the cargo over the quay, and the pilot waits for t
 async function agentWith(options: RkatMiddlewareOptions, provider: LocalProviderOptions) {
   const server = await startLocalProvider(provider);
   onTestFinished(() => server.close());
+  const rkat = rkatMiddleware(options);
+  onTestFinished(() => rkat.close());
   const agent = createAgent({
     model: modelAt(server.urls.openai),
     tools: [readTool((path) => `${path} has the number ${path.length}. ${LONG}`)],
-    middleware: [rkatMiddleware(options)],
+    middleware: [rkat],
     checkpointer: new MemorySaver(),
   });
   const ask = (content: string) =>

@@ -1,0 +1,135 @@
+import { Agent } from "@mastra/core/agent";
+import { MockMemory } from "@mastra/core/memory";
+import { createTool } from "@mastra/core/tools";
+import { type RkatProcessorOptions, rkatProcessor } from "rkat/mastra";
+import { sqliteStores } from "rkat/sqlite";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { z } from "zod";
+import {
+  type LocalProviderOptions,
+  startLocalProvider,
+} from "../../examples/hosts/local-provider.ts";
+import { type AdaptedLoop, adapterLaws } from "../../src/testing/adapter-laws.ts";
+import { remembered, sentMessages, startScriptedServer } from "./scripted-server.ts";
+
+function readTool(output: (path: string) => string) {
+  return createTool({
+    id: "read",
+    description: "Reads a file.",
+    inputSchema: z.object({ path: z.string() }),
+    execute: async ({ path }) => output(path),
+  });
+}
+
+function agentOf(
+  url: string,
+  options: RkatProcessorOptions & { output(path: string): string; instructions?: string },
+) {
+  const { output, instructions = "", ...settings } = options;
+  const rkat = rkatProcessor(settings);
+  const memory = new MockMemory();
+  const agent = new Agent({
+    id: "sailor",
+    name: "Sailor",
+    instructions,
+    model: { providerId: "local", modelId: "gpt", url, apiKey: "none" },
+    tools: { read: readTool(output), ...rkat.tools },
+    memory,
+    inputProcessors: [rkat],
+    errorProcessors: [rkat],
+  });
+  const ask = (prompt: string) =>
+    agent.generate(prompt, {
+      maxSteps: 100,
+      memory: { thread: "one", resource: "ada", options: { lastMessages: 1_000 } },
+    });
+  return { ask, memory, close: rkat.close };
+}
+
+const loop: AdaptedLoop = {
+  async run(script) {
+    const { server, outputs, record } = await startScriptedServer(script);
+    const { contextWindow, instructions } = script;
+    const output = (path: string) => outputs.get(path) ?? "";
+    const { ask } = agentOf(server.urls.openai, { contextWindow, instructions, output });
+    const answers: string[] = [];
+    for (const { prompt } of script.turns) {
+      answers.push((await ask(prompt)).steps.at(-1)?.text ?? "");
+    }
+    expect(server.problems).toEqual([]);
+    await server.close();
+    return record(answers);
+  },
+};
+
+describe("a conversation in a thread of Mastra", () => {
+  const kept = remembered(loop);
+  for (const law of adapterLaws) test(law.name, () => law.holds(async () => kept));
+});
+
+const LONG = "The crane lifts the cargo over the quay, and the pilot waits for the tide. ".repeat(
+  12,
+);
+
+async function open(options: RkatProcessorOptions, provider: LocalProviderOptions) {
+  const server = await startLocalProvider(provider);
+  onTestFinished(() => server.close());
+  const output = (path: string) => `${path} has the number ${path.length}. ${LONG}`;
+  const opened = agentOf(server.urls.openai, { ...options, output });
+  onTestFinished(() => opened.close());
+  return { server, ...opened };
+}
+
+const reads = (steps: number) => (step: number) =>
+  step < steps ? { name: "read", args: { path: `part-${step}.ts` } } : undefined;
+
+test("when the provider calls the prompt too long, it is compacted and sent once more", async () => {
+  const { server, ask } = await open(
+    { contextWindow: 100_000 },
+    { contextWindow: 2_500, call: reads(20) },
+  );
+  expect((await ask("Read twenty parts.")).text).toContain("Done after 20 calls.");
+  expect(server.billed.map(({ kind }) => kind)).toContain("refused");
+  expect(server.problems).toEqual([]);
+});
+
+test("what Mastra saves stays whole", async () => {
+  const { server, ask, memory } = await open({ contextWindow: 3_000 }, { call: reads(12) });
+  await ask("Read twelve parts.");
+  expect(server.billed.map(({ kind }) => kind)).toContain("summary");
+  const { messages } = await memory.recall({ threadId: "one", resourceId: "ada", perPage: false });
+  const saved = JSON.stringify(messages);
+  for (const step of Array(12).keys()) expect(saved).toContain(`part-${step}.ts has the number`);
+  expect(saved).not.toContain("[Context compacted]");
+});
+
+test("the model finds in memory what left its prompt", async () => {
+  const stores = sqliteStores({ path: ":memory:" });
+  onTestFinished(() => stores.close());
+  const calls = [
+    ...Array.from({ length: 8 }, (_, step) => ({
+      name: "read",
+      args: { path: `part-${step}.ts` },
+    })),
+    { name: "search_project_history", args: { query: "part-0.ts number" } },
+    { name: "memory_search", args: { query: "lighthouse" } },
+  ];
+  const { server, ask } = await open(
+    { contextWindow: 3_000, stores },
+    { call: (step) => calls[step] },
+  );
+  await ask("The lighthouse keeper is called Ada.");
+  await ask("Read everything again.");
+  const results = server.billed.flatMap(({ body }) =>
+    sentMessages(body).flatMap((message) =>
+      message.role === "tool_results" ? message.results.map(({ content }) => content) : [],
+    ),
+  );
+  const found = results.filter((text) => text.includes('"score"') || text.includes("said_by"));
+  expect(found.some((text) => text.includes("part-0.ts has the number 9"))).toBe(true);
+  expect(found.some((text) => text.includes("keeper is called Ada"))).toBe(true);
+});
+
+test("a setting that makes no sense is refused when the processor is made", () => {
+  expect(() => rkatProcessor({ contextWindow: -1 })).toThrow("contextWindow is -1");
+});
