@@ -46,3 +46,8 @@ export async function bytesAt(
   for await (const chunk of file.read(start, end)) chunks.push(Uint8Array.from(chunk));
   return chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks);
 }
+
+/** For streams of Node, which read ahead: a file may overwrite a chunk when the next one is asked for. */
+export async function* copiedChunks(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  for await (const chunk of chunks) yield Uint8Array.from(chunk);
+}

@@ -1,6 +1,6 @@
 import { pipeline, Readable } from "node:stream";
 import { createZstdDecompress } from "node:zlib";
-import { bytesAt, type FoundFile } from "./found-file.ts";
+import { bytesAt, copiedChunks, type FoundFile } from "./found-file.ts";
 
 /**
  * The bytes of a file, unpacked if its name ends in `.zst`. A file that is cut gives what is whole.
@@ -24,7 +24,7 @@ async function* unpacked(file: FoundFile, start: number, end: number): AsyncIter
   const isCut = end > file.size;
   // An error reaches the loop below, which reads the last stream of the pipeline.
   const frame = pipeline(
-    Readable.from(file.read(start, Math.min(end, file.size))),
+    Readable.from(copiedChunks(file.read(start, Math.min(end, file.size)))),
     createZstdDecompress(),
     () => {},
   );

@@ -69,3 +69,28 @@ test("a file of several frames of zstd is read to its end, wherever it is cut", 
     { numRuns: 30 },
   );
 });
+
+test("a packed file is read right when the file uses its buffer again", async () => {
+  const line = (text: number) => `{"text":${text},"x":"${randomBytes(3000).toString("hex")}"}\n`;
+  const lines = Array.from({ length: 300 }, (_, text) => line(text));
+  const bytes = zstdCompressSync(Buffer.from(lines.join("")));
+  const buffer = Buffer.alloc(4096);
+  const file: FoundFile = {
+    ...fileOfBytes("a.jsonl.zst", bytes),
+    async *read(start = 0, end = bytes.length) {
+      for (let at = start; at < Math.min(end, bytes.length); at += buffer.length) {
+        const size = bytes.copy(buffer, 0, at, Math.min(end, at + buffer.length));
+        yield buffer.subarray(0, size);
+      }
+    },
+  };
+  expect(texts(await read(file))).toEqual(lines.map((_, text) => text));
+});
+
+test("a packed file that is damaged gives what comes before, and says so", async () => {
+  const frames = [1, 2].map((text) => zstdCompressSync(Buffer.from(`{"text":${text}}\n`)));
+  const bytes = Buffer.concat([...frames, Buffer.from("no frame at all")]);
+  const found = await read(fileOfBytes("a.jsonl.zst", bytes));
+  expect(texts(found)).toEqual([1, 2]);
+  expect(found.told).toEqual([expect.stringMatching(/^line undefined: it is damaged: /)]);
+});

@@ -1,3 +1,4 @@
+import { errorText } from "../core/errors.ts";
 import { isObject } from "../core/fields.ts";
 import { decoded, lineProblem, readByteLines } from "../core/read-lines.ts";
 import type { FoundFile } from "./found-file.ts";
@@ -30,7 +31,7 @@ export async function* readRecords(
   notes?: ImportNotes,
   start: Start = { offset: 0, line: 1 },
 ): AsyncGenerator<FileRecord> {
-  for await (const found of readByteLines(plainBytes(file, start.offset), LINE_BYTES_MAX)) {
+  for await (const found of readByteLines(soundBytes(file, start.offset, notes), LINE_BYTES_MAX)) {
     const line = start.line + found.number - 1;
     if (found.problem) {
       notes?.skip(file, line, `it ${lineProblem(found.problem, LINE_BYTES_MAX)}`);
@@ -44,6 +45,21 @@ export async function* readRecords(
       yield { value, line, offset, end: offset + found.bytes.length + Number(found.ended) };
     } else if (found.ended) notes?.skip(file, line, problemOf(read.problem, value));
     else notes?.unfinished(file);
+  }
+}
+
+/** The bytes of a packed file up to where it is damaged. */
+async function* soundBytes(
+  file: FoundFile,
+  start: number,
+  notes: ImportNotes | undefined,
+): AsyncGenerator<Uint8Array> {
+  try {
+    yield* plainBytes(file, start);
+  } catch (error) {
+    const code = isObject(error) && typeof error.code === "string" ? error.code : "";
+    if (!code.startsWith("ZSTD_")) throw error;
+    notes?.skip(file, undefined, `it is damaged: ${errorText(error)}`);
   }
 }
 

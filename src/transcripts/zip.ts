@@ -1,7 +1,7 @@
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { createInflateRaw } from "node:zlib";
-import { bytesAt, type FoundFile } from "./found-file.ts";
+import { bytesAt, copiedChunks, type FoundFile } from "./found-file.ts";
 
 type ZipSource = Pick<FoundFile, "size" | "read">;
 
@@ -171,11 +171,6 @@ function wideNumbers(extra: Buffer, numbers: Three): Three {
 /** An error on either side ends the loop of the reader. */
 function inflated(packed: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array> {
   const inflate = createInflateRaw();
-  pipeline(Readable.from(copied(packed)), inflate).catch(() => {});
+  pipeline(Readable.from(copiedChunks(packed)), inflate).catch(() => {});
   return inflate;
-}
-
-/** Node reads some chunks ahead, and a file may overwrite a chunk when the next one is asked for. */
-async function* copied(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
-  for await (const chunk of chunks) yield Uint8Array.from(chunk);
 }
