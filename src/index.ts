@@ -1,10 +1,19 @@
+import { SessionError } from "./core/errors.ts";
 import type { SessionService } from "./core/session-service.ts";
+import type { Stores } from "./core/stores.ts";
+import { chatRecords } from "./session/chat-records.ts";
 import { LocalSessionService } from "./session/local-session-service.ts";
 import type { ServiceOptions, ServiceStores, SessionStores } from "./session/service-options.ts";
 import { EphemeralApprovalStore } from "./stores/ephemeral/ephemeral-approval-store.ts";
 import { EphemeralEventStore } from "./stores/ephemeral/ephemeral-event-store.ts";
 import { EphemeralSessionStore } from "./stores/ephemeral/ephemeral-session-store.ts";
 import { ephemeralStores } from "./stores/ephemeral/ephemeral-stores.ts";
+import {
+  type HistoryWindow,
+  openHistoryWindow,
+  type HistoryWindowOptions as WindowOptions,
+} from "./window/history-window.ts";
+import { readWindowItem } from "./window/window-record.ts";
 
 export type { RetryPolicy } from "./agent/retry.ts";
 export type { ToolPolicies } from "./agent/tool-policy.ts";
@@ -252,15 +261,46 @@ export type {
 export { type LibraryOptions, withLibrary } from "./session/with-library.ts";
 export { EphemeralKnowledgeStore } from "./stores/ephemeral/ephemeral-knowledge-store.ts";
 export { SimpleMemoryStore } from "./stores/ephemeral/simple-memory-store.ts";
-export {
-  type AppliedWindow,
-  type ApplyOptions,
-  createHistoryWindow,
-  type HistoryWindow,
-  type HistoryWindowOptions,
-} from "./window/history-window.ts";
+export type { AppliedWindow, ApplyOptions, HistoryWindow } from "./window/history-window.ts";
 export type { MessageView, ViewedMessage } from "./window/message-view.ts";
 export { EphemeralApprovalStore, EphemeralEventStore, EphemeralSessionStore };
+
+export interface HistoryWindowOptions<HostMessage extends object>
+  extends Omit<WindowOptions<HostMessage>, "record"> {
+  /** Such as `sqliteStores({ path })`; for one user of many, `stores.forUser(name)`. Needs a `chatId`. */
+  readonly stores?: Stores;
+  /** Your id of the conversation. Its session has the id `chat:<chatId>`. */
+  readonly chatId?: string;
+}
+
+/**
+ * Compaction for a loop that is not rkat's. With `stores` and a `chatId`, a later process goes on where
+ * this one ends, and searches find what was compacted.
+ *
+ * @throws SessionError `INVALID_PARAMS`
+ */
+export function createHistoryWindow<HostMessage extends object>({
+  stores,
+  chatId,
+  ...options
+}: HistoryWindowOptions<HostMessage>): HistoryWindow<HostMessage> {
+  if (!stores) return openHistoryWindow(options);
+  if (!chatId) {
+    throw new SessionError("INVALID_PARAMS", {
+      message: "The window has stores, but no chatId.",
+      hint: "Pass your id of the conversation as `chatId`.",
+    });
+  }
+  const records = chatRecords(stores, readWindowItem);
+  const window = openHistoryWindow({ ...options, record: records.of(chatId) });
+  return {
+    apply: (history, applied) => window.apply(history, applied),
+    async close() {
+      await window.close();
+      await records.close();
+    },
+  };
+}
 
 /**
  * A session service with the capabilities whose parts you pass:

@@ -1,12 +1,13 @@
 import type { HistoryCompaction, Summarize } from "../compaction/compact-history.ts";
 import { SessionError } from "../core/errors.ts";
+import type { HostRecord } from "../core/host-record.ts";
 import { estimateTokens } from "../core/tokens.ts";
 import { contextWindowOf } from "../models/context-windows.ts";
 import { familyOf } from "../models/model-family.ts";
 import type { AiSdkMessage } from "../models/model-messages.ts";
 import { providerFailure } from "../models/provider-failure.ts";
 import { toPrompt } from "../models/to-prompt.ts";
-import { createHistoryWindow, type HistoryWindow } from "../window/history-window.ts";
+import { type HistoryWindow, openHistoryWindow } from "../window/history-window.ts";
 import { aiSdkView } from "./ai-sdk-view.ts";
 
 /** The part of what `prepareStep` is given that is used here: in AI SDK 5, 6 and 7. */
@@ -26,6 +27,19 @@ interface WindowOptions extends HistoryCompaction {
   readonly summarize?: Summarize | "fallback";
 }
 
+/** Where the compactions of chats are kept. */
+export interface Records {
+  of(chatId: string): HostRecord;
+  close(): Promise<void>;
+}
+
+/** A `prepareStep`. */
+export interface PrepareStep {
+  <Step extends AiSdkStep>(step: Step): Promise<{ messages: Step["messages"] }>;
+  /** With stores, brings memory up to date. Call it before you close them. */
+  close(): Promise<void>;
+}
+
 export interface PrepareStepOptions extends WindowOptions {
   /**
    * The chat that a step belongs to. A chat pays for each summary once, over all its requests. Without
@@ -36,17 +50,11 @@ export interface PrepareStepOptions extends WindowOptions {
   next?(step: AiSdkStep): PromiseLike<object | undefined> | object | undefined;
 }
 
-/**
- * Compaction for `generateText`, `streamText` and `ToolLoopAgent`, before each step:
- *
- *     const agent = new ToolLoopAgent({ model, tools, prepareStep: rkatPrepareStep({ contextWindow: 200_000 }) });
- */
-export function rkatPrepareStep(
-  options: PrepareStepOptions = {},
-): <Step extends AiSdkStep>(step: Step) => Promise<{ messages: Step["messages"] }> {
+/** A `prepareStep` for `generateText`, `streamText` and `ToolLoopAgent`. */
+export function prepareStepWith(options: PrepareStepOptions, records?: Records): PrepareStep {
   const { chatId, next, contextWindow, summarize, ...compaction } = options;
-  const windows = new Windows(compaction);
-  return async <Step extends AiSdkStep>(step: Step) => {
+  const windows = new Windows(compaction, records);
+  const prepare = async <Step extends AiSdkStep>(step: Step) => {
     const { messages, steps, model, instructions, initialMessages = messages } = step;
     const window = windows.of(chatId?.(step) ?? initialMessages[0] ?? step);
     const lastInputTokens = steps.at(-1)?.usage.inputTokens;
@@ -58,6 +66,7 @@ export function rkatPrepareStep(
     const compacted = { messages: applied.messages as Step["messages"] };
     return { ...compacted, ...(await next?.({ ...step, ...compacted })) };
   };
+  return Object.assign(prepare, { close: async () => records?.close() });
 }
 
 /** The fields of a language model's call that are used here: of AI SDK 5, 6 and 7. */
@@ -127,11 +136,13 @@ export function rkatMiddleware({ contextWindow, summarize, ...compaction }: Wind
 /** Windows of chats. Those that were not used for longest are closed first. */
 class Windows {
   readonly #compaction: HistoryCompaction;
+  readonly #records: Records | undefined;
   readonly #byName = new Map<string, HistoryWindow<AiSdkMessage>>();
   readonly #byRun = new WeakMap<object, HistoryWindow<AiSdkMessage>>();
 
-  constructor(compaction: HistoryCompaction) {
+  constructor(compaction: HistoryCompaction, records?: Records) {
     this.#compaction = compaction;
+    this.#records = records;
     this.#open();
   }
 
@@ -141,7 +152,7 @@ class Windows {
       this.#byRun.set(chat, known);
       return known;
     }
-    const known = this.#byName.get(chat) ?? this.#open();
+    const known = this.#byName.get(chat) ?? this.#open(this.#records?.of(chat));
     this.#byName.delete(chat);
     this.#byName.set(chat, known);
     const [oldest] = this.#byName.keys();
@@ -149,8 +160,9 @@ class Windows {
     return known;
   }
 
-  #open(): HistoryWindow<AiSdkMessage> {
-    return createHistoryWindow({ ...this.#compaction, view: aiSdkView });
+  #open(record?: HostRecord): HistoryWindow<AiSdkMessage> {
+    const stored = record ? { record } : {};
+    return openHistoryWindow({ ...this.#compaction, ...stored, view: aiSdkView });
   }
 }
 

@@ -13,13 +13,22 @@ import { withShortenedOutput } from "../core/tool-output.ts";
 import { type Cut, isSummarySlot, type KeptOutput, recognise, type Slot } from "./cut.ts";
 import { chained, keyOf } from "./message-keys.ts";
 import type { MessageView } from "./message-view.ts";
-import { addToUnits, type Unit, type WeighedView } from "./units.ts";
+import { addToUnits, messageOf, type Unit, type WeighedView } from "./units.ts";
+import type { RecordedMessage } from "./window-record.ts";
 
 /** Older compactions are forgotten. A history that goes back further is compacted again. */
 const CUTS_MAX = 64;
 
 /** What a compaction changed. */
 type Changed = Exclude<CompactHistoryResult, { outcome: "unchanged" }>;
+
+/** A compaction that is not yet in force. */
+export interface NewCut<HostMessage> {
+  readonly cut: Cut;
+  /** Messages that it is the first to have, whole. */
+  readonly messages: readonly RecordedMessage[];
+  readonly sent: readonly Sent<HostMessage>[];
+}
 
 interface Sent<HostMessage> {
   readonly message: HostMessage;
@@ -118,32 +127,45 @@ export class FollowedHistory<HostMessage extends object> {
     };
   }
 
-  /** Replaces what is sent by a compaction of it. */
-  cut(result: Changed): void {
+  /** The compactions that are known, when others than before, oldest first. */
+  know(cuts: readonly Cut[]): void {
+    this.#cuts = cuts.slice(-CUTS_MAX);
+    this.restart();
+  }
+
+  /** Makes the next history be looked at as a new one. */
+  restart(): void {
+    this.#offered = [];
+    this.#clearSent();
+  }
+
+  /** What a compaction makes of the history. Nothing is changed yet. */
+  cutOf(result: Changed): NewCut<HostMessage> {
     const { head, end } = this.#headOf(result);
     const length = this.#slots
       .slice(0, end)
       .reduce((most, { at }) => Math.max(most, at + 1), this.#cut?.length ?? 0);
-    const rest = this.#sentBetween(end, this.#sent.length);
-    const mark = this.#markAt(length);
-    const summary = head.find(({ slot }) => isSummarySlot(slot));
-    if (summary) this.#summaries.set(summary.slot, summary.message);
+    const { marks, messages } = this.#since(length);
+    const sent = head.map(({ message }) => message);
     const cut: Cut = {
       length,
-      mark,
+      mark: marks.at(-1) ?? this.#cut?.mark ?? "",
       head: head.map(({ slot }) => slot),
-      headMark: this.#markOf(
-        "",
-        head.map(({ message }) => message),
-      ),
+      headMark: sent.reduce((mark, message) => chained(mark, this.#keyOf(message)), ""),
     };
+    return { cut, messages, sent: [...head, ...this.#sentBetween(end, this.#sent.length)] };
+  }
+
+  /** Sends what a compaction made from now on. */
+  take({ cut, sent }: NewCut<HostMessage>): void {
+    for (const { slot, message } of sent) {
+      if (isSummarySlot(slot)) this.#summaries.set(slot, message);
+    }
     this.#cuts = [...this.#cuts, cut].slice(-CUTS_MAX);
     this.#cut = cut;
     this.#isAsOffered = false;
     this.#clearSent();
-    for (const { message, slot, offeredAt } of [...head, ...rest]) {
-      this.#send(message, slot, offeredAt);
-    }
+    for (const { message, slot, offeredAt } of sent) this.#send(message, slot, offeredAt);
   }
 
   /** The host has taken over what was sent, and offers that from now on. */
@@ -313,15 +335,24 @@ export class FollowedHistory<HostMessage extends object> {
     return view;
   }
 
-  /** The key of the first messages of the whole history; those after the last compaction are still sent. */
-  #markAt(length: number): string {
-    const from = this.#cut?.length ?? 0;
+  /** The messages after the last compaction up to a length of the whole history, and their keys. */
+  #since(length: number) {
     const first = this.#cut?.head.length ?? 0;
-    return this.#markOf(this.#cut?.mark ?? "", this.#sent.slice(first, first + length - from));
-  }
-
-  #markOf(before: string, messages: readonly HostMessage[]): string {
-    return messages.reduce((mark, message) => chained(mark, this.#keyOf(message)), before);
+    const hosts = this.#sent.slice(first, first + length - (this.#cut?.length ?? 0));
+    const marks: string[] = [];
+    const units: Unit[] = [];
+    for (const host of hosts) {
+      marks.push(chained(marks.at(-1) ?? this.#cut?.mark ?? "", this.#keyOf(host)));
+      addToUnits(units, this.#read(host));
+    }
+    const messages = units.flatMap((unit): RecordedMessage[] => {
+      const mark = marks[unit.to - 1] ?? "";
+      const message = messageOf(unit);
+      return unit.pieces.length === 0 || isSummary(message)
+        ? []
+        : [{ kind: "message", mark, message }];
+    });
+    return { marks, messages };
   }
 
   #keyOf(message: HostMessage): string {

@@ -11,12 +11,14 @@ import { compactionThreshold } from "../compaction/compaction-threshold.ts";
 import { DefaultCompactor } from "../compaction/default-compactor.ts";
 import { engineCompactor } from "../compaction/engine-compactor.ts";
 import type { EngineCompactor } from "../core/compactor.ts";
-import { SessionError } from "../core/errors.ts";
+import { errorText, SessionError } from "../core/errors.ts";
+import type { HostRecord } from "../core/host-record.ts";
 import { TokenCounts } from "../core/token-counts.ts";
-import { FollowedHistory } from "./followed-history.ts";
+import { FollowedHistory, type NewCut } from "./followed-history.ts";
 import type { MessageView } from "./message-view.ts";
 import { pinnedUnits } from "./pinned-units.ts";
 import { messageOf } from "./units.ts";
+import { WindowRecord } from "./window-record.ts";
 
 export interface HistoryWindowOptions<HostMessage extends object> extends HistoryCompaction {
   readonly view: MessageView<HostMessage>;
@@ -29,6 +31,11 @@ export interface HistoryWindowOptions<HostMessage extends object> extends Histor
   readonly contextWindow?: number;
   /** The name of the model as `provider/model`. Its rules say how many tokens an image has. */
   readonly model?: string;
+  /**
+   * Where the window keeps its compactions and the messages that it compacted, so that they outlive
+   * the process and searches find them.
+   */
+  readonly record?: HostRecord;
 }
 
 export interface ApplyOptions {
@@ -52,7 +59,10 @@ export interface AppliedWindow<HostMessage> {
   /** What this call did. A history that an earlier call compacted is sent as that call left it: `unchanged`. */
   readonly outcome: "unchanged" | "pruned" | "compacted";
   /** Why a due compaction changed nothing. */
-  readonly failure?: { readonly reason: UnchangedReason; readonly detail: string };
+  readonly failure?: {
+    readonly reason: UnchangedReason | "not_recorded";
+    readonly detail: string;
+  };
   /** Positions in the given history of the messages that left in this call. */
   readonly discarded: readonly number[];
   /** Positions in the given history of the messages whose tool output this call shortened. */
@@ -92,10 +102,12 @@ export interface HistoryWindow<HostMessage> {
     history: readonly HostMessage[],
     options?: ApplyOptions,
   ): Promise<AppliedWindow<HostMessage>>;
+  /** Waits for calls that run. With stores, it also brings memory up to date: call it before you close them. */
+  close(): Promise<void>;
 }
 
 /** @throws SessionError `INVALID_PARAMS` */
-export function createHistoryWindow<HostMessage extends object>(
+export function openHistoryWindow<HostMessage extends object>(
   options: HistoryWindowOptions<HostMessage>,
 ): HistoryWindow<HostMessage> {
   return new LocalHistoryWindow(options);
@@ -108,6 +120,7 @@ class LocalHistoryWindow<HostMessage extends object> implements HistoryWindow<Ho
   readonly #options: HistoryWindowOptions<HostMessage>;
   readonly #settings: HistoryCompaction;
   readonly #history: FollowedHistory<HostMessage>;
+  readonly #record: WindowRecord | undefined;
   readonly #counts = new TokenCounts();
   readonly #model: string;
   /** Estimated tokens of the last request. */
@@ -118,7 +131,7 @@ class LocalHistoryWindow<HostMessage extends object> implements HistoryWindow<Ho
   #queue: Promise<unknown> = Promise.resolve();
 
   constructor(options: HistoryWindowOptions<HostMessage>) {
-    const { view, summarize, contextWindow, model = "", ...settings } = options;
+    const { view, summarize, contextWindow, model = "", record, ...settings } = options;
     requireView(view);
     requireSummarize(summarize);
     requirePositive("contextWindow", contextWindow);
@@ -126,6 +139,7 @@ class LocalHistoryWindow<HostMessage extends object> implements HistoryWindow<Ho
     this.#settings = settings;
     this.#model = model;
     this.#history = new FollowedHistory(view, options.model);
+    this.#record = record && new WindowRecord(record);
     this.#compactor(contextWindow);
   }
 
@@ -136,6 +150,10 @@ class LocalHistoryWindow<HostMessage extends object> implements HistoryWindow<Ho
     const applied = this.#queue.then(() => this.#apply(history, options));
     this.#queue = applied.catch(() => {});
     return applied;
+  }
+
+  async close(): Promise<void> {
+    await this.#queue;
   }
 
   async #apply(
@@ -150,6 +168,8 @@ class LocalHistoryWindow<HostMessage extends object> implements HistoryWindow<Ho
     requirePositive("contextWindow", contextWindow);
     if (summarize === undefined) throw missingSummarize();
     const followed = this.#history;
+    const known = await this.#record?.changedCuts();
+    if (known) followed.know(known);
     const grew = followed.follow(history);
     if (grew) this.#learn(lastInputTokens, otherTokens);
     const compactor = this.#compactor(contextWindow);
@@ -183,22 +203,39 @@ class LocalHistoryWindow<HostMessage extends object> implements HistoryWindow<Ho
         })
       : undefined;
     const changes = followed.changesOf(result);
-    const changed = result !== undefined && result.outcome !== "unchanged";
-    if (changed) {
-      followed.cut(result);
-      this.#counts.historyChanged();
-    }
+    const failure =
+      result === undefined || result.outcome === "unchanged"
+        ? failureOf(result)
+        : await this.#cut(followed.cutOf(result), history);
     this.#sentTokens = followed.tokens + otherTokens;
-    return {
-      messages: followed.isAsOffered ? history : [...followed.sent],
-      outcome: result?.outcome ?? "unchanged",
-      ...changes,
-      summary: result?.summary ?? null,
-      tokens: followed.tokens,
-      ...(result?.outcome === "unchanged" && result.reason !== "below_threshold"
-        ? { failure: { reason: result.reason, detail: result.detail } }
-        : {}),
-    };
+    const messages = followed.isAsOffered ? history : [...followed.sent];
+    const done = { messages, tokens: followed.tokens };
+    if (failure || !result || result.outcome === "unchanged") {
+      const nothing = { outcome: "unchanged", discarded: [], pruned: [], summary: null } as const;
+      return { ...done, ...nothing, ...(failure ? { failure } : {}) };
+    }
+    return { ...done, outcome: result.outcome, ...changes, summary: result.summary };
+  }
+
+  /** Puts a compaction into force, after it is in the log. */
+  async #cut(
+    cut: NewCut<HostMessage>,
+    history: readonly HostMessage[],
+  ): Promise<AppliedWindow<HostMessage>["failure"]> {
+    let isFirst: boolean | undefined = true;
+    try {
+      isFirst = await this.#record?.add(cut.cut, cut.messages);
+    } catch (error) {
+      return { reason: "not_recorded", detail: errorText(error) };
+    }
+    this.#counts.historyChanged();
+    if (isFirst !== false) this.#history.take(cut);
+    else {
+      // Another process was first. Its compaction counts.
+      this.#history.know((await this.#record?.changedCuts()) ?? []);
+      this.#history.follow(history);
+    }
+    return undefined;
   }
 
   async #compact({
@@ -266,6 +303,11 @@ class LocalHistoryWindow<HostMessage extends object> implements HistoryWindow<Ho
     const own = new DefaultCompactor({ ...config, autoCompactThreshold });
     return compactor ? engineCompactor(compactor, own) : own;
   }
+}
+
+function failureOf(result: CompactHistoryResult | undefined) {
+  if (result?.outcome !== "unchanged" || result.reason === "below_threshold") return undefined;
+  return { reason: result.reason, detail: result.detail };
 }
 
 function requireView(view: unknown): void {

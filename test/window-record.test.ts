@@ -1,0 +1,119 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import {
+  createHistoryWindow,
+  createSessionService,
+  type Message,
+  type MessageView,
+} from "../src/index.ts";
+import { sqliteStores } from "../src/sqlite.ts";
+
+const view: MessageView<Message> = {
+  read: (message) => ({ message }),
+  summary: (content) => ({ role: "user", content }),
+  shorten: (message) => message,
+};
+
+const words = "harbour ship cargo crane ledger ".repeat(20);
+const history: Message[] = Array.from({ length: 40 }, (_, index) => [
+  {
+    role: "user" as const,
+    content: `Question ${index}: the code of dock ${index} is ${index}77. ${words}`,
+  },
+  { role: "assistant" as const, content: `Answer ${index}. ${words}` },
+]).flat();
+
+function temporaryFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), "rkat-window-"));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+/** A process: it opens the stores, and closes them. */
+async function process<Result>(
+  path: string,
+  work: (parts: {
+    stores: ReturnType<typeof sqliteStores>;
+    window: ReturnType<typeof createHistoryWindow<Message>>;
+    asked: number[];
+  }) => Promise<Result>,
+): Promise<Result> {
+  const stores = sqliteStores({ path });
+  const asked: number[] = [];
+  const window = createHistoryWindow<Message>({
+    view,
+    stores,
+    chatId: "c1",
+    contextWindow: 4_000,
+    summarize: async () => {
+      asked.push(1);
+      return "The user listed the code of each dock (dock 3 is 377), with harbour, ship, cargo, crane and ledger. Each Question got an Answer.";
+    },
+  });
+  try {
+    return await work({ stores, window, asked });
+  } finally {
+    await window.close();
+    await stores.close();
+  }
+}
+
+test("after a restart, a chat is not compacted again", async () => {
+  const path = `${temporaryFolder()}/rkat.db`;
+  const first = await process(path, async ({ window, asked }) => {
+    const applied = await window.apply(history);
+    expect(applied.outcome).toBe("compacted");
+    expect(asked).toHaveLength(1);
+    return applied.messages;
+  });
+  await process(path, async ({ window, asked }) => {
+    const { messages, outcome } = await window.apply(structuredClone(history));
+    expect(messages).toEqual(first);
+    expect(outcome).toBe("unchanged");
+    expect(asked).toHaveLength(0);
+  });
+});
+
+test("what left is found by a search, once, and each message is in the log once", async () => {
+  const path = `${temporaryFolder()}/rkat.db`;
+  await process(path, async ({ window, stores, asked }) => {
+    let offered: Message[] = [];
+    for (let turn = 0; turn < 40; turn += 1) {
+      offered = [...offered, ...history.slice(2 * turn, 2 * turn + 2)];
+      await window.apply(offered);
+    }
+    expect(asked.length).toBeGreaterThan(1);
+    const sessions = createSessionService({ model: "none", stores });
+    const hits = await sessions.searchHistory({ query: "code of dock 3 377", limit: 20 });
+    const exact = hits.filter(({ content }) => content.includes("is 377."));
+    expect(exact).toHaveLength(1);
+    expect(exact[0]?.sessionId).toBe("chat:c1");
+    const found = await sessions.searchMemory({ query: "code of dock 3 377", limit: 20 });
+    expect(found.filter(({ content }) => content.includes("is 377."))).toHaveLength(1);
+    await sessions.close();
+  });
+});
+
+test("two windows of one chat at once end with one compaction", async () => {
+  const path = `${temporaryFolder()}/rkat.db`;
+  await process(path, (one) =>
+    process(path, async (other) => {
+      const [a, b] = await Promise.all([one.window.apply(history), other.window.apply(history)]);
+      const again = await one.window.apply(structuredClone(history));
+      expect(again.outcome).toBe("unchanged");
+      expect(again.messages).toEqual((await other.window.apply(structuredClone(history))).messages);
+      expect([a.messages, b.messages]).toContainEqual(again.messages);
+    }),
+  );
+});
+
+test("stores without a chatId are refused", () => {
+  const stores = sqliteStores({ path: ":memory:" });
+  onTestFinished(() => stores.close());
+  const options = { view, stores, summarize: "fallback" as const };
+  expect(() => createHistoryWindow<Message>(options)).toThrow(
+    "The window has stores, but no chatId.",
+  );
+});
