@@ -49,7 +49,7 @@ async function process<Result>(
     contextWindow: 4_000,
     summarize: async () => {
       asked.push(1);
-      return "The user listed the code of each dock (dock 3 is 377), with harbour, ship, cargo, crane and ledger. Each Question got an Answer.";
+      return "The user listed the code of each dock (the code of dock 3 is 377), with harbour, ship, cargo, crane and ledger. Each Question got an Answer.";
     },
   });
   try {
@@ -92,6 +92,20 @@ test("what left is found by a search, once, and each message is in the log once"
     expect(exact[0]?.sessionId).toBe("chat:c1");
     const found = await sessions.searchMemory({ query: "code of dock 3 377", limit: 20 });
     expect(found.filter(({ content }) => content.includes("is 377."))).toHaveLength(1);
+    await sessions.close();
+  });
+});
+
+test("a forgotten message is in no summary of the chat either", async () => {
+  const path = `${temporaryFolder()}/rkat.db`;
+  await process(path, ({ window }) => window.apply(history));
+  await process(path, async ({ stores }) => {
+    const sessions = createSessionService({ model: "none", stores });
+    const [hit] = await sessions.searchMemory({ query: "code of dock 3 377", limit: 1 });
+    await sessions.forgetMemory({ ids: [hit?.id ?? ""] });
+    for await (const { event } of stores.events.read("chat:c1", 0)) {
+      expect(JSON.stringify(event)).not.toContain("is 377");
+    }
     await sessions.close();
   });
 });

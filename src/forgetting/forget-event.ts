@@ -252,7 +252,21 @@ function hostItemsWithout(items: readonly unknown[], phrases: ForgottenPhrases) 
       }),
     );
   };
-  return items.map(without);
+  const left = items.map(without);
+  const isTold = JSON.stringify(left) !== JSON.stringify(items);
+  // A summary of these items may tell the same in other words.
+  return isTold ? left.map(withoutSummaries) : left;
+}
+
+function withoutSummaries(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutSummaries);
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([key, item]) => [
+      key,
+      key === "summary" && typeof item === "string" ? FORGOTTEN : withoutSummaries(item),
+    ]),
+  );
 }
 
 function argsWithout(args: unknown, phrases: ForgottenPhrases): unknown {

@@ -1,5 +1,5 @@
 import type { HostRecord, ReadHostItem } from "../core/host-record.ts";
-import type { Message } from "../core/message.ts";
+import { FORGOTTEN, type Message } from "../core/message.ts";
 import type { Cut } from "./cut.ts";
 
 /** A message of a compacted history, with the key of the history up to it. */
@@ -60,8 +60,14 @@ export class WindowRecord {
   }
 }
 
+/** The compactions in the record. One of a message that was forgotten since does not count. */
 function cutsIn(items: readonly unknown[]): readonly Cut[] {
-  return items.flatMap((item) => {
+  const forgotten = items.findIndex((item) => {
+    const { kind, message } = item as RecordedMessage;
+    return kind === "message" && JSON.stringify(message).includes(FORGOTTEN);
+  });
+  const whole = forgotten < 0 ? items : items.slice(0, forgotten);
+  return whole.flatMap((item) => {
     const { kind, cut } = item as RecordedCut;
     return kind === "cut" ? [cut] : [];
   });
