@@ -9,8 +9,8 @@ import { EphemeralEventStore } from "./stores/ephemeral/ephemeral-event-store.ts
 import { EphemeralSessionStore } from "./stores/ephemeral/ephemeral-session-store.ts";
 import { ephemeralStores } from "./stores/ephemeral/ephemeral-stores.ts";
 import {
+  createHistoryWindow as createWindow,
   type HistoryWindow,
-  openHistoryWindow,
   type HistoryWindowOptions as WindowOptions,
 } from "./window/history-window.ts";
 import { readWindowItem } from "./window/window-record.ts";
@@ -284,7 +284,7 @@ export function createHistoryWindow<HostMessage extends object>({
   chatId,
   ...options
 }: HistoryWindowOptions<HostMessage>): HistoryWindow<HostMessage> {
-  if (!stores) return openHistoryWindow(options);
+  if (!stores) return createWindow(options);
   if (!chatId) {
     throw new SessionError("INVALID_PARAMS", {
       message: "The window has stores, but no chatId.",
@@ -292,7 +292,7 @@ export function createHistoryWindow<HostMessage extends object>({
     });
   }
   const records = chatRecords(stores, readWindowItem);
-  const window = openHistoryWindow({ ...options, record: records.of(chatId) });
+  const window = createWindow({ ...options, record: records.of(chatId) });
   return {
     apply: (history, applied) => window.apply(history, applied),
     async close() {

@@ -7,7 +7,7 @@ import { familyOf } from "../models/model-family.ts";
 import type { AiSdkMessage } from "../models/model-messages.ts";
 import { providerFailure } from "../models/provider-failure.ts";
 import { toPrompt } from "../models/to-prompt.ts";
-import { type HistoryWindow, openHistoryWindow } from "../window/history-window.ts";
+import { createHistoryWindow, type HistoryWindow } from "../window/history-window.ts";
 import { aiSdkView } from "./ai-sdk-view.ts";
 
 /** The part of what `prepareStep` is given that is used here: in AI SDK 5, 6 and 7. */
@@ -162,7 +162,7 @@ class Windows {
 
   #open(record?: HostRecord): HistoryWindow<AiSdkMessage> {
     const stored = record ? { record } : {};
-    return openHistoryWindow({ ...this.#compaction, ...stored, view: aiSdkView });
+    return createHistoryWindow({ ...this.#compaction, ...stored, view: aiSdkView });
   }
 }
 

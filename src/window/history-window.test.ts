@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import {
   type ApplyOptions,
+  createHistoryWindow,
   type HistoryWindowOptions,
-  openHistoryWindow,
 } from "./history-window.ts";
 import type { MessageView } from "./message-view.ts";
 
@@ -40,7 +40,7 @@ const view: MessageView<Note> = {
 /** A window whose summaries are counted. */
 function counting(options: Partial<HistoryWindowOptions<Note>> = {}) {
   const asked: number[] = [];
-  const window = openHistoryWindow<Note>({
+  const window = createHistoryWindow<Note>({
     view,
     contextWindow: 2_000,
     summarize: async () => {
@@ -234,7 +234,7 @@ test.each<[string, object, unknown, ApplyOptions, string]>([
 });
 
 test("a view without its methods is refused when the window is created", () => {
-  expect(() => openHistoryWindow({ view: {} as never, summarize: "fallback" })).toThrow(
+  expect(() => createHistoryWindow({ view: {} as never, summarize: "fallback" })).toThrow(
     "view lacks read(), summary(), shorten()",
   );
 });

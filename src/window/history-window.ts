@@ -107,7 +107,7 @@ export interface HistoryWindow<HostMessage> {
 }
 
 /** @throws SessionError `INVALID_PARAMS` */
-export function openHistoryWindow<HostMessage extends object>(
+export function createHistoryWindow<HostMessage extends object>(
   options: HistoryWindowOptions<HostMessage>,
 ): HistoryWindow<HostMessage> {
   return new LocalHistoryWindow(options);

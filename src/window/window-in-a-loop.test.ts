@@ -1,7 +1,7 @@
 import { describe, test } from "vitest";
 import type { Message } from "../core/message.ts";
 import { type AdaptedLoop, adapterLaws } from "../testing/adapter-laws.ts";
-import { openHistoryWindow } from "./history-window.ts";
+import { createHistoryWindow } from "./history-window.ts";
 import type { MessageView } from "./message-view.ts";
 
 const view: MessageView<Message> = {
@@ -32,7 +32,7 @@ function loopThat({ adopts, copies }: { adopts: boolean; copies: boolean }): Ada
     async run({ instructions, turns, contextWindow, summaries }) {
       const requests: Message[][] = [];
       let paid = 0;
-      const window = openHistoryWindow<Message>({
+      const window = createHistoryWindow<Message>({
         view,
         contextWindow,
         summarize: async () => {

@@ -4,11 +4,16 @@ declare module "ai" {
   interface Step {
     readonly messages: ModelMessage[];
     readonly steps: readonly { readonly usage: { readonly inputTokens: number | undefined } }[];
+    readonly model: unknown;
   }
   function generateText(options: {
     readonly prepareStep?: (step: Step) => unknown;
     readonly [option: string]: unknown;
   }): Promise<{ readonly text: string; readonly responseMessages: ModelMessage[] }>;
+  function wrapLanguageModel(options: {
+    readonly model: unknown;
+    readonly middleware: object;
+  }): unknown;
   function isStepCount(count: number): unknown;
   function tool<Input>(tool: {
     readonly description: string;
