@@ -20,7 +20,7 @@ export type { HistoryTransaction, RkatSession } from "./hosts/openai-session.ts"
 
 /**
  * Keeps what each model call of a run is sent within the window: `run(agent, input, { callModelInputFilter })`.
- * The session keeps every item. Make one filter for each conversation.
+ * Make one filter for each conversation. With an `rkatSession`, take the session's own `filter`.
  */
 export function rkatFilter(options: OpenAICompaction = {}): RkatFilter {
   return inputFilter(options);
@@ -58,9 +58,11 @@ export function rkatSession<Item extends OpenAIItem = OpenAIItem>({
   const record = service.hostRecord(`openai-agents:${sessionId}`, { labels }, (item) =>
     said(item as OpenAIItem, author),
   );
-  const window = compacts ? itemWindow<Item>(compaction) : undefined;
-  return new RkatSession(sessionId, record, {
-    compact: async (items) => (await window?.apply(items))?.messages ?? items,
+  const window = itemWindow(compaction);
+  return new RkatSession<Item>(sessionId, record, {
+    compact: async (items) =>
+      compacts ? ((await window.apply(items)).messages as readonly Item[]) : items,
+    filter: inputFilter(compaction, window),
     close: () => service.close(),
   });
 }

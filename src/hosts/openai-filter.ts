@@ -26,20 +26,21 @@ interface FilteredCall<Item> {
 }
 
 /** The window behind a filter or a session, and who writes its summaries. */
-export function itemWindow<Item extends OpenAIItem>(
-  options: OpenAICompaction,
-): HistoryWindow<Item> {
+export function itemWindow(options: OpenAICompaction): HistoryWindow<OpenAIItem> {
   const { model: _, summarize, ...settings } = options;
   const summarizer = summarizerOf(options);
   return createHistoryWindow({
     ...settings,
-    view: itemView<Item>(),
+    view: itemView,
     ...(summarizer ? { summarize: summarizer } : {}),
   });
 }
 
-export function inputFilter(options: OpenAICompaction): RkatFilter {
-  const window = itemWindow<OpenAIItem>(options);
+/** A filter with a window that a session may share, so that what one of them compacted costs the other nothing. */
+export function inputFilter(
+  options: OpenAICompaction,
+  window: HistoryWindow<OpenAIItem> = itemWindow(options),
+): RkatFilter {
   const filter = async <Item extends OpenAIItem>({ modelData, agent }: FilteredCall<Item>) => {
     const { input, instructions } = modelData;
     const summarize = summarizerOf(options) ?? summarizeWith(modelOf(agent));

@@ -60,28 +60,26 @@ export function saidInItem(item: OpenAIItem): Message | undefined {
 }
 
 /** How a window reads and writes items. */
-export function itemView<Item extends OpenAIItem>(): MessageView<Item> {
-  return {
-    read(item) {
-      const message = messageOfItem(item);
-      if (!message) return { opaqueTokens: Math.ceil(JSON.stringify(item).length / 4) };
-      // A provider refuses reasoning without the item that came after it.
-      return item.type === "reasoning" ? { message, joins: "next" } : { message };
-    },
-    summary: (text) => userItem(text) as Item,
-    shorten: (item, outputs) => {
-      const text = outputs.get(item.callId ?? "");
-      return text === undefined ? item : withOutput(item, text);
-    },
-  };
-}
+export const itemView: MessageView<OpenAIItem> = {
+  read(item) {
+    const message = messageOfItem(item);
+    if (!message) return { opaqueTokens: Math.ceil(JSON.stringify(item).length / 4) };
+    // A provider refuses reasoning without the item that came after it.
+    return item.type === "reasoning" ? { message, joins: "next" } : { message };
+  },
+  summary: userItem,
+  shorten: (item, outputs) => {
+    const text = outputs.get(item.callId ?? "");
+    return text === undefined ? item : withOutput(item, text);
+  },
+};
 
 export function userItem(text: string): OpenAIItem {
   return { type: "message", role: "user", content: [{ type: "input_text", text }] };
 }
 
 /** A copy of a result with another output, in the form that its type has. */
-function withOutput<Item extends OpenAIItem>(item: Item, text: string): Item {
+function withOutput(item: OpenAIItem, text: string): OpenAIItem {
   const output =
     item.type === "function_call_result"
       ? { type: "text", text }

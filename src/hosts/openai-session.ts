@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { SessionError } from "../core/errors.ts";
 import type { HostChange, HostItems, HostRecord } from "../core/host-record.ts";
+import type { RkatFilter } from "./openai-filter.ts";
 import type { OpenAIItem } from "./openai-items.ts";
 
 /** The changes that `applyHistoryTransaction` of the Agents SDK makes. */
@@ -16,6 +17,7 @@ export type HistoryTransaction<Item> =
 export interface OpenAISessionWork<Item> {
   /** The items to go on with, given those of now. The same items where there is nothing to do. */
   compact(items: readonly Item[]): Promise<readonly Item[]>;
+  readonly filter: RkatFilter;
   close(): Promise<void>;
 }
 
@@ -26,6 +28,8 @@ export interface OpenAISessionWork<Item> {
  * `clearSession` or a compaction take out of the list.
  */
 export class RkatSession<Item extends OpenAIItem> {
+  /** A `callModelInputFilter` for runs with this session. What it compacts in a run, the session takes over after it. */
+  readonly filter: RkatFilter;
   readonly #id: string;
   readonly #record: HostRecord;
   readonly #work: OpenAISessionWork<Item>;
@@ -34,6 +38,7 @@ export class RkatSession<Item extends OpenAIItem> {
     this.#id = id;
     this.#record = record;
     this.#work = work;
+    this.filter = work.filter;
   }
 
   async getSessionId(): Promise<string> {

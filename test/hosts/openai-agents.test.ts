@@ -12,7 +12,7 @@ import {
 } from "@openai/agents";
 import fc from "fast-check";
 import OpenAI from "openai";
-import { expect, onTestFinished, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
 import {
   type LocalProviderOptions,
@@ -21,7 +21,9 @@ import {
 import { createSessionService } from "../../src/index.ts";
 import { type RkatSessionOptions, rkatFilter, rkatSession } from "../../src/openai-agents.ts";
 import { sqliteStores } from "../../src/sqlite.ts";
+import { type AdaptedLoop, adapterLaws } from "../../src/testing/adapter-laws.ts";
 import { temporaryFolder } from "../support/obey.ts";
+import { remembered, startScriptedServer } from "./scripted-server.ts";
 
 setTracingDisabled(true);
 
@@ -86,6 +88,56 @@ function violations(items: readonly AgentInputItem[]): readonly string[] {
     return index === items.length - 1 ? [...open].map((id) => `${id}: no result`) : [];
   });
 }
+
+/** How an application keeps a conversation: as a list, in a session, or in one that compacts itself. */
+function loop(kept: "list" | "session" | "compacting session"): AdaptedLoop {
+  return {
+    async run(script) {
+      const { server, outputs, record } = await startScriptedServer(script);
+      const client = new OpenAI({ apiKey: "k", baseURL: server.urls.openai, maxRetries: 0 });
+      const model = new OpenAIChatCompletionsModel(client, "gpt");
+      const read = tool({
+        name: "read",
+        description: "Reads a file.",
+        parameters: z.object({ path: z.string() }),
+        execute: ({ path }) => outputs.get(path) ?? "",
+      });
+      const { instructions, contextWindow } = script;
+      const agent = new Agent({ name: "Engineer", instructions, tools: [read], model });
+      const stores = sqliteStores({ path: ":memory:" });
+      const compaction = kept === "compacting session" ? { model, contextWindow } : {};
+      const session = rkatSession<AgentInputItem>({ stores, ...compaction });
+      const callModelInputFilter =
+        kept === "compacting session" ? session.filter : rkatFilter({ contextWindow });
+      const answers: string[] = [];
+      let said: AgentInputItem[] = [];
+      for (const { prompt } of script.turns) {
+        const asked = [...said, { role: "user" as const, content: prompt }];
+        const input = kept === "list" ? asked : prompt;
+        const options = { callModelInputFilter, ...(kept === "list" ? {} : { session }) };
+        const result = await run(agent, input, options);
+        answers.push(result.finalOutput ?? "");
+        said = result.history;
+      }
+      expect(server.problems).toEqual([]);
+      await session.close();
+      await stores.close();
+      await server.close();
+      const { summaries, ...recorded } = record(answers);
+      // A session compacts after a turn, for the next one. The script has no next one.
+      const unread = server.billed.at(-1)?.kind === "summary" ? 1 : 0;
+      return { ...recorded, summaries: summaries - unread };
+    },
+  };
+}
+
+describe.each([
+  ["a list", remembered(loop("list"))],
+  ["a session", remembered(loop("session"))],
+  ["a session that compacts itself", remembered(loop("compacting session"))],
+])("a conversation kept as %s", (_, adapted) => {
+  for (const law of adapterLaws) test(law.name, () => law.holds(async () => adapted));
+});
 
 for (const name of ["responses", "chat completions"] as const) {
   test(`${name}: a long run ends in a small window, and the session has all of it`, async () => {
