@@ -9,7 +9,11 @@ import { hashOf } from "./knowledge/hash-of.ts";
 import { createMcpServer } from "./mcp.ts";
 
 export type { ClaudeEntry } from "./hosts/claude-entries.ts";
-export type { ClaudeSessionKey, RkatSessionStore } from "./hosts/claude-session-store.ts";
+export type {
+  ClaudeSessionKey,
+  ClaudeTranscripts,
+  RkatSessionStore,
+} from "./hosts/claude-session-store.ts";
 
 export interface RkatSessionStoreOptions {
   /** Such as `sqliteStores({ path })`; for one user of many, `stores.forUser(name)`. */

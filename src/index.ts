@@ -98,6 +98,14 @@ export type {
   Redaction,
 } from "./core/event-store.ts";
 export type { ForgottenTexts } from "./core/forgotten-texts.ts";
+export type {
+  HostChange,
+  HostItems,
+  HostMessage,
+  HostOperation,
+  HostRecord,
+  ReadHostItem,
+} from "./core/host-record.ts";
 export type { Issue } from "./core/issues.ts";
 export type {
   Contradiction,

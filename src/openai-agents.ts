@@ -16,7 +16,12 @@ import { PersistentSessionService } from "./index.ts";
 
 export type { OpenAICompaction, RkatFilter } from "./hosts/openai-filter.ts";
 export type { OpenAIItem } from "./hosts/openai-items.ts";
-export type { HistoryTransaction, RkatSession } from "./hosts/openai-session.ts";
+export type {
+  HistoryTransaction,
+  OpenAISessionWork,
+  RkatSession,
+} from "./hosts/openai-session.ts";
+export type { OpenAIModel } from "./hosts/openai-summary.ts";
 
 /**
  * Keeps what each model call of a run is sent within the window: `run(agent, input, { callModelInputFilter })`.
