@@ -1,4 +1,4 @@
-// What the programs of the docs use of the package "ai", which is not installed here.
+// What the programs of the docs use of packages that are not installed here.
 declare module "ai" {
   type ModelMessage = Parameters<typeof import("rkat/ai-sdk").fromModelMessages>[0][number];
   interface Step {
@@ -20,4 +20,14 @@ declare module "ai" {
     readonly inputSchema: { parse(value: unknown): Input };
     execute(input: Input): unknown;
   }): unknown;
+}
+
+declare module "langchain" {
+  function createAgent(options: { readonly [option: string]: unknown }): unknown;
+}
+
+declare module "@mastra/core/agent" {
+  class Agent {
+    constructor(options: { readonly [option: string]: unknown });
+  }
 }
