@@ -2,7 +2,9 @@
 import { SessionError } from "./core/errors.ts";
 import type { Stores } from "./core/stores.ts";
 import { type PrepareStep, type PrepareStepOptions, prepareStepWith } from "./hosts/ai-sdk.ts";
+import { type MemoryTools, memoryToolsOf } from "./hosts/ai-sdk-memory-tools.ts";
 import { chatRecords } from "./session/chat-records.ts";
+import { LocalSessionService } from "./session/local-session-service.ts";
 import { readWindowItem } from "./window/window-record.ts";
 
 export {
@@ -45,4 +47,24 @@ export function rkatPrepareStep({ stores, ...options }: RkatPrepareStepOptions =
     });
   }
   return prepareStepWith(options, chatRecords(stores, readWindowItem));
+}
+
+/**
+ * `memory_search` and `search_project_history` as tools of the AI SDK, over the stores of a project:
+ *
+ *     const memory = memoryTools({ stores });
+ *     const agent = new ToolLoopAgent({ model, tools: { ...tools, ...memory.tools } });
+ *     await memory.close(); // before you close the stores
+ */
+export function memoryTools({ stores }: { readonly stores: Stores }): {
+  readonly tools: MemoryTools;
+  close(): Promise<void>;
+} {
+  const service = new LocalSessionService({
+    model: "none",
+    stores,
+    builtinTools: false,
+    persistent: true,
+  });
+  return { tools: memoryToolsOf(service), close: () => service.close() };
 }

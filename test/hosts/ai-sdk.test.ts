@@ -8,8 +8,9 @@ import {
   wrapLanguageModel as wrapLanguageModel6,
 } from "ai6";
 import { MockLanguageModelV3 } from "ai6/test";
-import type { Message } from "rkat";
-import { fromModelMessages, rkatMiddleware, rkatPrepareStep } from "rkat/ai-sdk";
+import { createSessionService, type Message } from "rkat";
+import { fromModelMessages, memoryTools, rkatMiddleware, rkatPrepareStep } from "rkat/ai-sdk";
+import { sqliteStores } from "rkat/sqlite";
 import { type AdaptedLoop, adapterLaws, type LoopScript } from "rkat/testing";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
@@ -314,6 +315,49 @@ test("a call that waits for approval stays, with what was asked", async () => {
   const { messages } = await prepareStep({ messages: [...old, ...pending], steps: [], model: "m" });
   expect(messages.length).toBeLessThan(old.length);
   expect(messages.slice(-3)).toEqual(pending);
+});
+
+test("the memory tools find what an earlier session had", async () => {
+  const stores = sqliteStores({ path: ":memory:" });
+  const sessions = createSessionService({ model: "none", stores });
+  const { sessionId } = await sessions.createSession({});
+  const said = [{ role: "user" as const, content: "The staging harbour listens on port 4310." }];
+  await sessions.appendMessages({ sessionId, messages: said });
+  const memory = memoryTools({ stores });
+  const results: unknown[] = [];
+  const calls = [
+    { toolName: "memory_search", input: '{"query":"port of the staging harbour"}' },
+    { toolName: "search_project_history", input: '{"query":"staging port"}' },
+    { toolName: "memory_search", input: '{"query":7}' },
+  ];
+  const model = new MockLanguageModelV4({
+    doGenerate: (async () => {
+      const call = calls.shift();
+      return {
+        content: call
+          ? [{ type: "tool-call", toolCallId: `c${calls.length}`, ...call }]
+          : [{ type: "text", text: "Port 4310." }],
+        finishReason: { unified: call ? "tool-calls" : "stop", raw: "" },
+        usage: { inputTokens: { total: 10 }, outputTokens: { total: 10 } },
+        warnings: [],
+      };
+    }) as never,
+  });
+  const { steps } = await generateText({
+    model,
+    prompt: "Which port?",
+    tools: memory.tools,
+    stopWhen: isStepCount(5),
+  });
+  for (const { toolResults } of steps) results.push(...toolResults.map(({ output }) => output));
+  expect(results).toEqual([
+    expect.stringContaining("port 4310"),
+    expect.stringContaining("port 4310"),
+    expect.stringContaining("invalid_arguments"),
+  ]);
+  await memory.close();
+  await sessions.close();
+  await stores.close();
 });
 
 test("a model that is only a name is refused at the first step, unless something else writes summaries", async () => {
