@@ -216,7 +216,8 @@ class ImportWork {
       tally: this.#tally,
       settingsOf: (each) => this.#settingsOf(each),
       ...(this.#trial ? { trial: this.#trial } : {}),
-      timeMs: file.mtimeMs,
+      // A file system has parts of milliseconds, and the log has not.
+      timeMs: Math.floor(file.mtimeMs),
       signal,
       onStored: async (messages) => {
         this.#showProgress();
