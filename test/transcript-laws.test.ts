@@ -100,6 +100,19 @@ for (const sample of TRANSCRIPT_SAMPLES) {
   });
 }
 
+test("a file that does not say which session it is, is told, and an empty one is not", async () => {
+  for (const { format, values } of TRANSCRIPT_SAMPLES.slice(0, 3)) {
+    const lines = values.slice(1).map((value) => `${JSON.stringify(value)}\n`);
+    const headless = await readImport(format, fileOfBytes("a.jsonl", Buffer.from(lines.join(""))));
+    expect([headless.sessions, headless.skipped]).toEqual([
+      [],
+      ["-: its records do not say which session it is"],
+    ]);
+    const empty = await readImport(format, fileOfBytes("a.jsonl", new Uint8Array()));
+    expect([empty.sessions, empty.skipped]).toEqual([[], []]);
+  }
+});
+
 test("each transcript is recognised by its own format only", () => {
   for (const sample of TRANSCRIPT_SAMPLES) {
     const head = transcriptBytes(sample, sample.values);

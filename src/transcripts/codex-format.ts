@@ -14,7 +14,7 @@ import {
   titleOf,
 } from "./json-fields.ts";
 import { answerText, answerThinking, toolCall, toolResult } from "./one-block-messages.ts";
-import { readRecords } from "./read-records.ts";
+import { noteNoSession, readRecords } from "./read-records.ts";
 
 /**
  * The rollouts of Codex, one file a session:
@@ -39,7 +39,7 @@ export const codexFormat: ImportFormat = {
     (isEnvelope(first) ? ENVELOPES.has(textOf(first.type)) : isBareHead(first)),
   async *read(file, notes) {
     const outline = await outlineOf(file);
-    if (!outline) return;
+    if (!outline) return await noteNoSession(file, notes);
     const { id, ...about } = outline.session;
     const messages = async function* (): AsyncGenerator<ImportedMessage> {
       const keys = new MessageKeys(id, outline.copied);

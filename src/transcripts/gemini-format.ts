@@ -15,7 +15,7 @@ import {
 } from "./json-fields.ts";
 import { readJsonValues } from "./json-values.ts";
 import { answerText, answerThinking, toolCall, toolResult } from "./one-block-messages.ts";
-import { readRecords } from "./read-records.ts";
+import { noteNoSession, readRecords } from "./read-records.ts";
 
 /**
  * The sessions of Gemini CLI. Its records change what came before them:
@@ -46,7 +46,7 @@ export const geminiFormat: ImportFormat = {
     }
     if (!/\.json$/.test(file.path)) {
       const outline = await outlineOf(file);
-      if (outline.head.sessionId === undefined) return;
+      if (outline.head.sessionId === undefined) return await noteNoSession(file, notes);
       notes.otherBranch(outline.taken);
       const messages = writtenMessages(file, outline, notes);
       yield sessionOf(outline.head, parentIn(file.path), messages, outline.prompt);

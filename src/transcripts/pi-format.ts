@@ -16,7 +16,7 @@ import {
   titleOf,
 } from "./json-fields.ts";
 import { answerText, answerThinking, toolCall, toolResult } from "./one-block-messages.ts";
-import { readRecords } from "./read-records.ts";
+import { noteNoSession, readRecords } from "./read-records.ts";
 
 /**
  * The sessions of pi, a tree in a file: each entry names its parent, and the last one is where the user is.
@@ -36,7 +36,7 @@ export const piFormat: ImportFormat = {
       (first.type === "title" && !("message" in first))),
   async *read(file, notes) {
     const outline = await outlineOf(file);
-    if (!outline) return;
+    if (!outline) return await noteNoSession(file, notes);
     const { head, ...about } = outline;
     const id = nameOf(head.id) ?? "";
     const parent = parentOf(head);

@@ -48,6 +48,13 @@ export async function* readRecords(
   }
 }
 
+/** Tells why a file gives no session: it is empty or damaged, or its records do not say which session it is. */
+export async function noteNoSession(file: FoundFile, notes: ImportNotes): Promise<void> {
+  let records = 0;
+  for await (const _ of readRecords(file, notes)) records += 1;
+  if (records > 0) notes.skip(file, undefined, "its records do not say which session it is");
+}
+
 /** The bytes of a packed file up to where it is damaged. */
 async function* soundBytes(
   file: FoundFile,
