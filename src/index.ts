@@ -273,15 +273,8 @@ export type {
 export { type LibraryOptions, withLibrary } from "./session/with-library.ts";
 export { EphemeralKnowledgeStore } from "./stores/ephemeral/ephemeral-knowledge-store.ts";
 export { SimpleMemoryStore } from "./stores/ephemeral/simple-memory-store.ts";
-export type { AppliedWindow, ApplyOptions, HistoryWindow } from "./window/history-window.ts";
 export type { AgentName } from "./transcripts/imported.ts";
-export {
-  type AppliedWindow,
-  type ApplyOptions,
-  createHistoryWindow,
-  type HistoryWindow,
-  type HistoryWindowOptions,
-} from "./window/history-window.ts";
+export type { AppliedWindow, ApplyOptions, HistoryWindow } from "./window/history-window.ts";
 export type { MessageView, ViewedMessage } from "./window/message-view.ts";
 export { EphemeralApprovalStore, EphemeralEventStore, EphemeralSessionStore };
 
