@@ -21,7 +21,9 @@ const replies = [
   ...BUILDS.map((build) => ({ toolCalls: [{ name: "build_log", args: { build } }] })),
   "None of them was slow.",
   {
-    toolCalls: [{ name: "search_project_history", args: { query: "Build 1000 compiler" } }],
+    toolCalls: [
+      { name: "search_project_history", args: { query: "Build 1000 used the compiler", limit: 2 } },
+    ],
   },
   "Build 1000 used the compiler with the name larch.",
 ];
