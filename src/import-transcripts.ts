@@ -62,6 +62,7 @@ export async function importTranscripts(options: ImportTranscriptsOptions): Prom
       ? [new MemoryIndex(stores.events, stores.memory, given({ scope: memoryScope }))]
       : [],
     warn,
+    MEMORY_BATCH,
   );
   let waiting = 0;
   const work = {

@@ -54,8 +54,7 @@ test("what was forgotten is found nowhere after it is imported again, also from 
           const log = JSON.stringify(await Array.fromAsync(stores.events.read(sessionId, 0)));
           expect(log).not.toContain(gone);
         }
-        const found = await service.searchHistory({ query: gone });
-        expect(found.filter(({ content }) => content.includes(gone))).toEqual([]);
+        expect(await service.searchHistory({ query: gone })).toEqual([]);
         // The rest is there twice.
         const kept = texts.filter((said) => said !== gone);
         for (const said of kept) {

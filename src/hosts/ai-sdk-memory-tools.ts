@@ -3,12 +3,12 @@ import { type Tool, ToolError } from "../core/tool.ts";
 import { memorySearchTool } from "../tools/memory-search.ts";
 import { searchProjectHistoryTool } from "../tools/search-project-history.ts";
 
-/** A tool for `generateText`, `streamText` and `ToolLoopAgent`. */
+/** A tool of the AI SDK, as far as it is made here. */
 export interface AiSdkTool {
   readonly description: string;
   readonly inputSchema: never;
   execute(
-    input: unknown,
+    input: never,
     options: { toolCallId: string; abortSignal?: AbortSignal },
   ): Promise<string>;
 }

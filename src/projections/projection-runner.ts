@@ -1,7 +1,7 @@
 import type { EventStore } from "../core/event-store.ts";
 import type { Projection } from "../core/projection.ts";
 
-/** Events per batch. */
+/** Events per batch, so that a turn that ends meanwhile does not wait long. */
 const BATCH = 200;
 
 /** How long to wait after an append, so that appends in quick succession share one run. */
@@ -16,6 +16,7 @@ export class ProjectionRunner {
   readonly #events: Pick<EventStore, "readAll">;
   readonly #projections: readonly Projection[];
   readonly #onError: (error: unknown) => void;
+  readonly #batch: number;
   #timer: NodeJS.Timeout | undefined;
   #running: Promise<void> | undefined;
 
@@ -23,10 +24,12 @@ export class ProjectionRunner {
     events: Pick<EventStore, "readAll">,
     projections: readonly Projection[],
     onError: (error: unknown) => void,
+    batch = BATCH,
   ) {
     this.#events = events;
     this.#projections = projections;
     this.#onError = onError;
+    this.#batch = batch;
   }
 
   /** Starts a run soon, because something was appended. */
@@ -62,7 +65,7 @@ export class ProjectionRunner {
 
   async #run(projection: Projection): Promise<void> {
     for (;;) {
-      const events = await this.#events.readAll(await projection.position(), BATCH);
+      const events = await this.#events.readAll(await projection.position(), this.#batch);
       if (events.length === 0) return;
       await projection.apply(events);
     }

@@ -4,7 +4,7 @@ import { unicodePattern } from "../core/unicode-pattern.ts";
 import { BY_SPEAKER, ENTRY_SAYS_WHEN, ON_DATE, PASSAGE_ASKS, SAID_MASK } from "./passage-index.ts";
 import { passages } from "./passages.ts";
 import { dateWords, saysWhen } from "./question.ts";
-import { stem, words } from "./words.ts";
+import { stem, stemmedWords, words } from "./words.ts";
 
 /** Raise it when this file or `words` make something else of a text. An index of another version is rebuilt. */
 export const INDEX_VERSION = 1;
@@ -29,7 +29,7 @@ export function indexedPassages(
   const entryFlags = saysWhen(entry.content) ? ENTRY_SAYS_WHEN : 0;
   const texts = passages(entry.content);
   return (texts.length > 0 ? texts : [""]).map((text) => {
-    const said = words(text);
+    const said = stemmedWords(text);
     return {
       words: hitsOf(said, speaker, date),
       length: Math.min(said.length, LENGTH_MAX),
@@ -49,12 +49,10 @@ function hitsOf(
   speaker: readonly string[],
   date: readonly string[],
 ): Map<string, number> {
-  const times = new Map<string, number>();
-  for (const word of said) times.set(word, (times.get(word) ?? 0) + 1);
   const hits = new Map<string, number>();
-  for (const [word, count] of times) {
-    const term = stem(word);
-    hits.set(term, Math.min(SAID_MASK, (hits.get(term) ?? 0) + count));
+  for (const term of said) {
+    const times = hits.get(term) ?? 0;
+    if (times < SAID_MASK) hits.set(term, times + 1);
   }
   for (const term of speaker) hits.set(term, (hits.get(term) ?? 0) | BY_SPEAKER);
   for (const term of date) hits.set(term, (hits.get(term) ?? 0) | ON_DATE);

@@ -20,7 +20,8 @@ export function passages(text: string): string[] {
     do {
       last = kind;
       at += 1;
-      kind = KIND[text.charCodeAt(at)] ?? SPACE;
+      // Asking behind the end of a text makes every look slow.
+      kind = at < text.length ? (KIND[text.charCodeAt(at)] as number) : SPACE;
     } while (kind >= LETTER && last !== WIDE_STOP);
     cutter.addWord(start, at);
     if (last === WIDE_STOP) cutter.endSentence();

@@ -21,7 +21,12 @@ import { baseForm } from "./irregular-forms.ts";
  * are indexed again.
  */
 export function words(text: string): string[] {
-  return collect(text, true);
+  return collect(text, { keepsLast: true, stems: false });
+}
+
+/** The same words, each by its `stem`. */
+export function stemmedWords(text: string): string[] {
+  return collect(text, { keepsLast: true, stems: true });
 }
 
 /** Whether a text has any words. One letter is enough to know, and nearly every text has one. */
@@ -31,7 +36,7 @@ export function hasWords(text: string): boolean {
 
 /** The words of a question. The last character of a run without spaces is left out: its pair has it. */
 export function askedWords(text: string): string[] {
-  return collect(text, false);
+  return collect(text, { keepsLast: false, stems: false });
 }
 
 /** Whether a word is one character of a script without spaces. Look it up as the beginning of words. */
@@ -75,7 +80,14 @@ for (let code = 0; code < 128; code += 1) {
   else KIND[code] = /\d/.test(character) ? DIGIT : OTHER;
 }
 
-function collect(text: string, keepsLast: boolean): string[] {
+interface Collecting {
+  /** Whether the last character of a run without spaces is a word of its own. */
+  readonly keepsLast: boolean;
+  /** Whether the words are given by their stems. */
+  readonly stems: boolean;
+}
+
+function collect(text: string, { keepsLast, stems }: Collecting): string[] {
   const found: string[] = [];
   let chunkPattern: RegExp | undefined;
   for (let at = 0; at < text.length; ) {
@@ -104,7 +116,7 @@ function collect(text: string, keepsLast: boolean): string[] {
       hash = hashWith(hash, next);
     }
     if (isPlain(first, rest) && !goesOn(text, end)) {
-      found.push(plainWord(text, at, end, hash));
+      found.push(stems ? plainStem(text, at, end, hash) : plainWord(text, at, end, hash));
       at = end;
       continue;
     }
@@ -113,8 +125,13 @@ function collect(text: string, keepsLast: boolean): string[] {
     const chunk = chunkPattern.exec(text)?.[0];
     if (chunk === undefined) at += (text.codePointAt(at) as number) > 0xffff ? 2 : 1;
     else {
+      const before = found.length;
       addChunk(chunk, keepsLast, found);
       at += chunk.length;
+      if (!stems) continue;
+      for (let word = before; word < found.length; word += 1) {
+        found[word] = stem(found[word] as string);
+      }
     }
   }
   return found;
@@ -131,12 +148,14 @@ function isPlain(first: number, rest: number): boolean {
 
 /** Whether a word may go on behind letters and digits that end here, as in `it's` and `1,000`. */
 function goesOn(text: string, end: number): boolean {
-  const joins = JOINS[text.charCodeAt(end)] ?? 0;
+  // One look behind the end of a text would make all looks slow.
+  if (end + 1 >= text.length) return false;
+  const joins = JOINS[text.charCodeAt(end)] as number;
   return joins !== 0 && (joins & (KIND[text.charCodeAt(end + 1)] as number)) !== 0;
 }
 
 /** What may follow a sign inside a word. */
-const JOINS = Uint8Array.from({ length: 128 }, (_, code) => {
+const JOINS = Uint8Array.from({ length: 0x10000 }, (_, code) => {
   const sign = String.fromCharCode(code);
   if (sign === ",") return DIGIT | FOREIGN;
   return /[._'-]/.test(sign) ? LOWER | UPPER | DIGIT | FOREIGN : 0;
@@ -146,24 +165,47 @@ const JOINS = Uint8Array.from({ length: 128 }, (_, code) => {
  * Texts repeat their words, so short ones are kept, each at the place of its hash until another one takes it.
  * In V8, a part of up to 12 characters is a copy. A longer one would keep its whole text in memory.
  */
-const KEPT = { characters: 12, places: 1 << 14 } as const;
-const keptParts: (string | undefined)[] = new Array(KEPT.places);
-const keptWords: string[] = new Array(KEPT.places);
+const KEPT = { characters: 12, places: 1 << 16 } as const;
+const keptHashes = new Int32Array(KEPT.places);
+const keptParts: string[] = new Array(KEPT.places).fill("");
+const keptWords: string[] = new Array(KEPT.places).fill("");
+const keptStems: string[] = new Array(KEPT.places).fill("");
 
 /** The word of the letters or digits between two places of a text. */
 function plainWord(text: string, start: number, end: number, hash: number): string {
-  const place = hash & (KEPT.places - 1);
-  const known = keptParts[place];
-  if (known?.length === end - start && text.startsWith(known, start)) {
-    return keptWords[place] as string;
-  }
+  const place = placeOf(hash);
+  if (isKept(place, text, start, end, hash)) return keptWords[place] as string;
   const part = text.slice(start, end);
   const word = baseForm(cut(part.toLowerCase()));
   if (part.length <= KEPT.characters) {
+    keptHashes[place] = hash;
     keptParts[place] = part;
     keptWords[place] = word;
+    keptStems[place] = "";
   }
   return word;
+}
+
+/** The stem of that word. */
+function plainStem(text: string, start: number, end: number, hash: number): string {
+  const place = placeOf(hash);
+  if (isKept(place, text, start, end, hash)) {
+    const known = keptStems[place] as string;
+    if (known !== "") return known;
+  }
+  const found = stem(plainWord(text, start, end, hash));
+  if (end - start <= KEPT.characters) keptStems[place] = found;
+  return found;
+}
+
+function placeOf(hash: number): number {
+  return (hash ^ (hash >>> 16)) & (KEPT.places - 1);
+}
+
+function isKept(place: number, text: string, start: number, end: number, hash: number): boolean {
+  if (keptHashes[place] !== hash) return false;
+  const known = keptParts[place] as string;
+  return known.length === end - start && text.startsWith(known, start);
 }
 
 function wordOfPart(part: string): string {

@@ -39,8 +39,7 @@ export function wordsOf(text: string): string[] {
  *
  * Stores index this text. After a change here they must index the log again.
  */
-export function spacedText(given: string): string {
-  const text = isAscii(given) ? given : given.replace(SYMBOLS, " ");
+export function spacedText(text: string): string {
   const withParts = HUMP(text).test(text) ? text.replace(WORD(text), wordAndParts) : text;
   if (isAscii(withParts)) return withParts;
   return withParts
@@ -65,13 +64,6 @@ const UNSPACED = unicodePattern(NOTHING, {
   source: String.raw`[[\p{scx=Han}\p{scx=Hiragana}\p{scx=Katakana}\p{scx=Hangul}\p{scx=Thai}\p{scx=Lao}\p{scx=Khmer}\p{scx=Myanmar}]&&[\p{L}\p{M}\p{N}]]+`,
   flags: "gv",
 });
-
-/**
- * Dashes, quotation marks, arrows, boxes and other signs that end a word. Without them most output of tools is ASCII,
- * for which the patterns are ten times as quick.
- */
-const SYMBOLS =
-  /[\u2013\u2014\u2018-\u201f\u2022\u2026\u2190-\u21ff\u2500-\u257f\u25a0-\u25ff\u2700-\u2775\u2794-\u27bf]/g;
 
 /** Longer words are data, not names. */
 const NAME_LENGTH_MAX = 100;

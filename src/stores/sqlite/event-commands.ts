@@ -77,7 +77,7 @@ export const eventCommands = {
     afterPosition: number,
     limit: number,
   ): readonly PositionedEventRow[] {
-    return db.all<PositionedEventRow>(
+    const rows = db.iterate<PositionedEventRow>(
       `SELECT position, session_id, seq, event_id, timestamp_ms, event
        FROM event CROSS JOIN log ON key = log
        WHERE position > ? AND namespace = ? ORDER BY position LIMIT ?`,
@@ -85,6 +85,7 @@ export const eventCommands = {
       namespace,
       limit,
     );
+    return page(rows, BATCH_MAX).events;
   },
 
   checkpoint(db: Connection, namespace: string, projection: string): number {
@@ -226,14 +227,18 @@ function redactEvent(db: Connection, log: number, { seq, event }: Redaction): vo
 /** Characters of JSON that one command handles: enough to be fast, and over soon. */
 const PAGE_MAX = 1_000_000;
 
+/** Characters of JSON that a projection is given at once. Large batches make a small index. */
+const BATCH_MAX = 4_000_000;
+
 /** The first rows, up to a page of text. */
 export function page<Row extends { readonly event: string }>(
   rows: Iterable<Row>,
+  sizeMax = PAGE_MAX,
 ): { readonly events: readonly Row[]; readonly more: boolean } {
   const events: Row[] = [];
   let size = 0;
   for (const row of rows) {
-    if (size >= PAGE_MAX) return { events, more: true };
+    if (size >= sizeMax) return { events, more: true };
     events.push(row);
     size += row.event.length;
   }

@@ -17,8 +17,7 @@ export const importCommands = {
     namespace: string,
     { sessionId, lastSeq, events, snapshot, ids }: ImportBatch,
   ): void {
-    // The transcript has what a power failure takes away, and the file counts as read only after this.
-    db.writeUnsynced(() => {
+    db.write(() => {
       appendInTransaction(db, namespace, sessionId, lastSeq, events);
       for (const id of ids) insertMessage(db, namespace, id);
       saveSnapshotInTransaction(db, namespace, snapshot);
