@@ -33,3 +33,33 @@ test("a question of thousands of words is asked by its first ones", () => {
   const question = Array.from({ length: 5000 }, (_, index) => `w${index}`).join(" ");
   expect(searchWords(question)).toHaveLength(64);
 });
+
+test("a letter that is not ASCII changes nothing for the words beside it", () => {
+  const pieces = [
+    "a",
+    "Ab",
+    "aBc",
+    "HTTPServer",
+    "x9Y",
+    "1",
+    ".",
+    "_",
+    " ",
+    "\n",
+    "→",
+    "…",
+    "´",
+    "²",
+    "ﬁ",
+  ];
+  const more = ["🎉", "⚠️", "\u0301", "\ud83c", "東京", "é", "№", "a".repeat(99)];
+  const texts = fc.array(fc.constantFrom(...pieces, ...more), { maxLength: 8 });
+  fc.assert(
+    fc.property(texts, (parts) => {
+      const text = parts.join("");
+      // The ß keeps the text from being read as one whose letters are ASCII.
+      expect(wordsOf(`${text} ß`)).toEqual([...wordsOf(text), "ß"]);
+    }),
+    { numRuns: 1000 },
+  );
+});
