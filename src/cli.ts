@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
 import { openProject } from "./open-project.ts";
 import { main } from "./surfaces/cli/main.ts";
 import { printWarnings, processTerminal } from "./surfaces/cli/terminal/process-terminal.ts";
@@ -12,6 +13,7 @@ export async function runCli(): Promise<void> {
     engine: openProject,
     exitCode: 0,
     rkat: "rkat",
+    program: fileURLToPath(new URL("../bin/rkat.js", import.meta.url)),
   };
   process.exitCode = await main(process.argv.slice(2), context);
 }

@@ -106,6 +106,7 @@ export type {
   HostRecord,
   ReadHostItem,
 } from "./core/host-record.ts";
+export type { ImportBatch, ImportedFile, ImportStore } from "./core/import-store.ts";
 export type { Issue } from "./core/issues.ts";
 export type {
   Contradiction,
@@ -252,6 +253,9 @@ export {
   type EmbedderSettings,
   openEmbedder,
 } from "./embedders/open-embedder.ts";
+export type { FoundTranscripts, ImportProgress } from "./import/import-files.ts";
+export type { ImportReport, Skipped } from "./import/import-report.ts";
+export { type ImportTranscriptsOptions, importTranscripts } from "./import-transcripts.ts";
 export {
   type Distilled,
   type DistillerOptions,
@@ -269,6 +273,7 @@ export type {
 export { type LibraryOptions, withLibrary } from "./session/with-library.ts";
 export { EphemeralKnowledgeStore } from "./stores/ephemeral/ephemeral-knowledge-store.ts";
 export { SimpleMemoryStore } from "./stores/ephemeral/simple-memory-store.ts";
+export type { AgentName } from "./transcripts/imported.ts";
 export type { AppliedWindow, ApplyOptions, HistoryWindow } from "./window/history-window.ts";
 export type { MessageView, ViewedMessage } from "./window/message-view.ts";
 export { EphemeralApprovalStore, EphemeralEventStore, EphemeralSessionStore };

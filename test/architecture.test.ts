@@ -49,7 +49,10 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   import: ["core", "files", "secrets", "transcripts"],
   files: ["core"],
   config: ["core", "files", "smol-toml"],
+  // What rkat puts into the settings of coding agents.
+  "coding-agents": ["core", "config", "files"],
   surfaces: [
+    "coding-agents",
     "core",
     "files",
     "config",

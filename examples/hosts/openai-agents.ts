@@ -64,7 +64,7 @@ const sessions = createSessionService({ model: "none", stores });
 const found = await sessions.searchHistory({ query: "Build 1000 took minutes" });
 const output = found.find(({ role }) => role === "tool");
 assert(output);
-console.log(`Found again: ${output.content.slice(0, 27)}`);
+console.log(`Found again: ${output.content.slice(0, 26)}`);
 
 await sessions.close();
 await session.close();

@@ -13,6 +13,7 @@ import {
   unknownSetting,
 } from "./config-source.ts";
 import { isOtherSection, meantBy } from "./other-names.ts";
+import { parseToml } from "./parse-toml.ts";
 import { SETTINGS, settingAt } from "./settings.ts";
 
 const BYTES_MAX = 1_000_000;
@@ -37,16 +38,11 @@ export async function readConfigFile(file: string, owner: ConfigOwner): Promise<
     };
   }
   if (text === undefined) return { owner, name: file, settings: [], problems: [] };
-  const { parse, TomlError } = await import("smol-toml");
-  try {
-    return collect(file, owner, parse(text.replace(/^\uFEFF/, "")));
-  } catch (error) {
-    if (!(error instanceof TomlError)) throw error;
-    // The rest of its message is an excerpt of the file, which may contain a secret.
-    const reason = error.message.split("\n")[0]?.replace(/^Invalid TOML document: /, "");
-    const problems = [`${file}, line ${error.line}, column ${error.column}: ${reason}.`];
-    return { owner, name: file, settings: [], problems };
-  }
+  const parsed = await parseToml(text);
+  if ("table" in parsed) return collect(file, owner, parsed.table);
+  const { line, column, reason } = parsed;
+  const problems = [`${file}, line ${line}, column ${column}: ${reason}.`];
+  return { owner, name: file, settings: [], problems };
 }
 
 /** The user's own file may be a link, because many people keep their settings in a repository. */

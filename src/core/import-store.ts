@@ -15,7 +15,8 @@ export interface ImportStore {
   known(ids: readonly string[]): Promise<ReadonlySet<string>>;
 
   /**
-   * Appends to the log of a session, and saves its snapshot.
+   * Appends to the log of a session, and saves its snapshot. A power failure may undo the last batches, and what
+   * `saveFile` said about their files, so that they are imported again.
    *
    * @throws SessionError `SESSION_CONFLICT` when the log has grown, or a message is known: another
    *   import was faster.

@@ -3,12 +3,12 @@ import { type Tool, ToolError } from "../core/tool.ts";
 import { memorySearchTool } from "../tools/memory-search.ts";
 import { searchProjectHistoryTool } from "../tools/search-project-history.ts";
 
-/** A tool of the AI SDK, as far as it is made here. */
+/** A tool for `generateText`, `streamText` and `ToolLoopAgent`. */
 export interface AiSdkTool {
   readonly description: string;
   readonly inputSchema: never;
   execute(
-    input: never,
+    input: unknown,
     options: { toolCallId: string; abortSignal?: AbortSignal },
   ): Promise<string>;
 }

@@ -10,7 +10,7 @@ export interface DiskFile extends FoundFile {
   hasShrunk(): boolean;
 }
 
-const CHUNK_BYTES = 1024 * 1024;
+const CHUNK_BYTES = 256 * 1024;
 
 /** The file at a path: a regular file, and no link. */
 export function diskFile(path: string, others: () => Iterable<FoundFile>): DiskFile | undefined {

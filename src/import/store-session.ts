@@ -43,7 +43,7 @@ export interface StoringOptions {
 }
 
 const BATCH_PARTS = 400;
-const BATCH_CHARACTERS = 2_000_000;
+const BATCH_CHARACTERS = 500_000;
 
 /** Two imports of the same file may run at the same time. */
 const TRIES = 5;

@@ -17,7 +17,8 @@ export const importCommands = {
     namespace: string,
     { sessionId, lastSeq, events, snapshot, ids }: ImportBatch,
   ): void {
-    db.write(() => {
+    // The transcript has what a power failure takes away, and the file counts as read only after this.
+    db.writeUnsynced(() => {
       appendInTransaction(db, namespace, sessionId, lastSeq, events);
       for (const id of ids) insertMessage(db, namespace, id);
       saveSnapshotInTransaction(db, namespace, snapshot);

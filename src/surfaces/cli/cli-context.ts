@@ -15,6 +15,8 @@ export interface CliContext {
   readonly engine: Engine;
   /** A command that did its work but found a problem sets this. */
   exitCode: number;
+  /** The program's own file, for a command line that has to work everywhere. */
+  readonly program: string;
   /** How to call rkat again: `rkat`, with the `--dir` and `--user` of this command line. */
   rkat: string;
 }

@@ -93,6 +93,7 @@ type Load = (next: string | undefined) => Promise<Register>;
 
 const runCommands = () => import("./commands/run-commands.ts");
 const serveCommands = () => import("./commands/serve-commands.ts");
+const installCommands = () => import("./commands/install-commands.ts");
 const settingsCommands = () => import("./commands/settings-commands.ts");
 
 /**
@@ -111,6 +112,8 @@ const COMMANDS: Readonly<Record<string, Load>> = {
   knowledge: async () =>
     (await import("./commands/knowledge/knowledge-command.ts")).knowledgeCommand,
   import: async () => (await import("./commands/import-command.ts")).importCommand,
+  install: async () => (await installCommands()).installCommand,
+  uninstall: async () => (await installCommands()).uninstallCommand,
   replay: async () => (await import("./commands/replay-command.ts")).replayCommand,
   rpc: async () => (await serveCommands()).rpcCommand,
   serve: async () => (await serveCommands()).serveCommand,

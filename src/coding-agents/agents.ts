@@ -1,0 +1,152 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { homeFolder } from "../config/config-places.ts";
+import { claudeHooks } from "./claude-hooks.ts";
+import type { AgentFile } from "./installation.ts";
+import type { JsonEdit } from "./json-text.ts";
+
+export const SCOPES = ["user", "project"] as const;
+
+export type Scope = (typeof SCOPES)[number];
+
+/** Where to install, and how the agents start rkat. */
+export interface Target {
+  readonly scope: Scope;
+  /** The project, for the scope `project`. */
+  readonly folder: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** The command line of rkat, with absolute paths. */
+  readonly command: readonly string[];
+}
+
+interface CodingAgent {
+  /** Its name for people. */
+  readonly title: string;
+  /** The first one is the default. */
+  readonly scopes: readonly Scope[];
+  /** What it gets, for people. */
+  readonly gets: string;
+  files(target: Target): readonly AgentFile[];
+}
+
+/** The agents that `rkat install` knows. */
+export const CODING_AGENTS = {
+  "claude-code": {
+    title: "Claude Code",
+    scopes: ["user", "project"],
+    gets: "the MCP server and hooks",
+    files: (target) => {
+      const { env, scope, folder, command } = target;
+      const own = env.CLAUDE_CONFIG_DIR || undefined;
+      const home = homeFolder(env);
+      const server = { type: "stdio", ...mcpServer(target) };
+      // A server of a project is in your own file, so that your paths do not get into the repository.
+      const path = scope === "user" ? [] : ["projects", folder];
+      return [
+        {
+          root: own ?? home,
+          path: join(own ?? home, ".claude.json"),
+          content: json([{ path: [...path, "mcpServers", "rkat"], value: server }]),
+        },
+        {
+          ...(scope === "project"
+            ? { root: folder, path: join(folder, ".claude", "settings.local.json") }
+            : { root: own ?? home, path: join(own ?? join(home, ".claude"), "settings.json") }),
+          content: json(
+            claudeHooks(command).map(({ event, entry }) => ({
+              path: ["hooks", event],
+              isItem: true,
+              value: entry,
+            })),
+          ),
+        },
+      ];
+    },
+  },
+
+  codex: {
+    title: "Codex",
+    scopes: ["user"],
+    gets: "the MCP server",
+    files: (target) => {
+      const { env } = target;
+      const own = env.CODEX_HOME || undefined;
+      const home = homeFolder(env);
+      const content = {
+        kind: "toml",
+        table: ["mcp_servers", "rkat"],
+        values: { ...mcpServer(target) },
+      } as const;
+      return [
+        { root: own ?? home, path: join(own ?? join(home, ".codex"), "config.toml"), content },
+      ];
+    },
+  },
+
+  cursor: {
+    title: "Cursor",
+    scopes: ["user", "project"],
+    gets: "the MCP server",
+    files: (target) => [
+      {
+        root: rootOf(target),
+        path: join(rootOf(target), ".cursor", "mcp.json"),
+        content: json([{ path: ["mcpServers", "rkat"], value: mcpServer(target) }]),
+      },
+    ],
+  },
+
+  gemini: {
+    title: "Gemini CLI",
+    scopes: ["user", "project"],
+    gets: "the MCP server",
+    files: (target) => [
+      {
+        root: rootOf(target),
+        path: join(rootOf(target), ".gemini", "settings.json"),
+        content: json([{ path: ["mcpServers", "rkat"], value: mcpServer(target) }], true),
+      },
+    ],
+  },
+
+  opencode: {
+    title: "opencode",
+    scopes: ["user", "project"],
+    gets: "the MCP server",
+    files: (target) => {
+      const { scope, env, command } = target;
+      const own = env.XDG_CONFIG_HOME || undefined;
+      const root = scope === "project" ? rootOf(target) : (own ?? rootOf(target));
+      const folder = scope === "project" ? root : join(own ?? join(root, ".config"), "opencode");
+      const server = { type: "local", command: [...command, ...mcpArguments(target)] };
+      const commented = join(folder, "opencode.jsonc");
+      return [
+        {
+          root,
+          path: existsSync(commented) ? commented : join(folder, "opencode.json"),
+          content: json([{ path: ["mcp", "rkat"], value: { ...server, enabled: true } }], true),
+        },
+      ];
+    },
+  },
+} as const satisfies Readonly<Record<string, CodingAgent>>;
+
+export type CodingAgentName = keyof typeof CODING_AGENTS;
+
+function json(edits: readonly JsonEdit[], comments?: true): AgentFile["content"] {
+  return { kind: "json", edits, ...(comments ? { comments } : {}) };
+}
+
+function mcpServer(target: Target) {
+  const [command = "", ...rest] = target.command;
+  return { command, args: [...rest, ...mcpArguments(target)] };
+}
+
+/** A server of one project names it. Others take the one that the agent works in. */
+function mcpArguments({ scope, folder }: Target): readonly string[] {
+  return scope === "project" ? ["mcp", "--dir", folder] : ["mcp"];
+}
+
+function rootOf({ scope, folder, env }: Target): string {
+  return scope === "project" ? folder : homeFolder(env);
+}

@@ -1,0 +1,160 @@
+import {
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readFileSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { dirname, join } from "node:path";
+import { Client } from "@modelcontextprotocol/client";
+import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
+import { expect, onTestFinished, test } from "vitest";
+import { CODING_AGENTS } from "../src/coding-agents/agents.ts";
+import { Project } from "./support/rkat-process.ts";
+
+const AGENTS = Object.keys(CODING_AGENTS);
+
+/** A file in the home of a project. */
+function fileIn(project: Project) {
+  const home = join(project.folder, "..");
+  return {
+    read: (path: string) => readFileSync(join(home, path), "utf8"),
+    write(path: string, text: string) {
+      mkdirSync(dirname(join(home, path)), { recursive: true });
+      writeFileSync(join(home, path), text);
+    },
+    at: (path: string) => join(home, path),
+  };
+}
+
+const SETTINGS = `{
+    "model": "opus",
+    "hooks": {"Stop": [{"hooks": [{"type": "command", "command": "say done"}]}]}, "x": [1,2]
+}`;
+const OWN = '{"numStartups": 4, "mcpServers": {"other": {"command": "other"}}}';
+
+test("installing for Claude Code adds to its files, twice is once, and uninstalling gives them back", async () => {
+  const project = await Project.open();
+  const { read, write, at } = fileIn(project);
+  write(".claude/settings.json", SETTINGS);
+  write(".claude.json", OWN);
+  const first = await project.rkat(["install", "claude-code"]);
+  expect(first).toMatchObject({ code: 0, stderr: "" });
+  expect(first.stdout).toContain("Claude Code now has the MCP server and hooks.");
+  const { hooks, ...rest } = JSON.parse(read(".claude/settings.json"));
+  expect(rest).toEqual({ model: "opus", x: [1, 2] });
+  expect(hooks.Stop).toHaveLength(2);
+  expect(Object.keys(JSON.parse(read(".claude.json")).mcpServers)).toEqual(["other", "rkat"]);
+  expect(lstatSync(at(".claude.json")).mode & 0o777).toBe(0o600);
+  const installed = [read(".claude/settings.json"), read(".claude.json")];
+  const again = await project.rkat(["install", "claude-code"]);
+  expect(again.stdout).toBe("Claude Code has all of it already.\n");
+  expect([read(".claude/settings.json"), read(".claude.json")]).toEqual(installed);
+  await project.rkat(["uninstall", "claude-code"]);
+  expect([read(".claude/settings.json"), read(".claude.json")]).toEqual([SETTINGS, OWN]);
+  expect(existsSync(at(".config/rkat/installed.json"))).toBe(false);
+  const nothing = await project.rkat(["uninstall", "claude-code"]);
+  expect(nothing.stdout).toBe("Nothing of rkat is installed for Claude Code.\n");
+});
+
+test("what Claude Code and others write meanwhile stays when rkat is uninstalled", async () => {
+  const project = await Project.open();
+  const { read, write } = fileIn(project);
+  write(".claude.json", OWN);
+  await project.rkat(["install", "claude-code"]);
+  const own = JSON.parse(read(".claude.json"));
+  write(".claude.json", JSON.stringify({ ...own, numStartups: 5 }, null, 2));
+  await project.rkat(["uninstall", "claude-code"]);
+  expect(JSON.parse(read(".claude.json"))).toEqual({ ...JSON.parse(OWN), numStartups: 5 });
+});
+
+test.each(AGENTS)(
+  "%s: files that were not there are made, and removed with their folders",
+  async (agent) => {
+    const project = await Project.open();
+    const { at } = fileIn(project);
+    const shown = await project.json(["install", agent, "--print", "--json"]);
+    const { files } = shown as { files: { path: string; change: string; text: string }[] };
+    expect(files.map(({ path }) => existsSync(path))).toEqual(files.map(() => false));
+    await project.rkat(["install", agent]);
+    expect(files.map(({ path }) => readFileSync(path, "utf8"))).toEqual(
+      files.map(({ text }) => text),
+    );
+    await project.rkat(["uninstall", agent]);
+    const folders = files.map(({ path }) => dirname(path)).filter((each) => each !== at("."));
+    expect(folders.map((folder) => existsSync(folder))).toEqual(folders.map(() => false));
+  },
+);
+
+test.each(["claude-code", "cursor", "gemini", "opencode"])("%s: for one project", async (agent) => {
+  const project = await Project.open();
+  const shown = await project.json(["install", agent, "--scope", "project", "--json"]);
+  expect(shown).toMatchObject({ agent, scope: "project" });
+  const { files } = shown as { files: { path: string; change: string }[] };
+  expect(files.every(({ change }) => change === "made")).toBe(true);
+  expect(files.some(({ path }) => path.startsWith(project.folder))).toBe(true);
+});
+
+test("a broken file, a server of yours, a link: one error, and nothing is written", async () => {
+  const project = await Project.open();
+  const { read, write, at } = fileIn(project);
+  write(".claude.json", OWN);
+  write(".claude/settings.json", '{"hooks": {');
+  const broken = await project.rkat(["install", "claude-code"]);
+  expect(broken.code).toBe(17);
+  expect(broken.stderr).toBe(
+    `error: ${at(".claude/settings.json")} cannot be changed: it is not JSON (line 1).\nhint: Nothing was written. Change the file, and run the command again.\n`,
+  );
+  expect(read(".claude.json")).toBe(OWN);
+  write(".claude/settings.json", SETTINGS);
+  write(".claude.json", '{"mcpServers": {"rkat": {"command": "npx"}}}');
+  const taken = await project.rkat(["install", "claude-code"]);
+  expect(taken.stderr).toContain("it has another mcpServers.rkat already");
+  expect(read(".claude/settings.json")).toBe(SETTINGS);
+  write("elsewhere.json", "{}");
+  mkdirSync(at(".cursor"));
+  symlinkSync(at("elsewhere.json"), at(".cursor/mcp.json"));
+  const linked = await project.rkat(["install", "cursor"]);
+  expect(linked.code).toBe(41);
+  expect(linked.stderr).toContain("is a link");
+  expect(read("elsewhere.json")).toBe("{}");
+});
+
+test("--print shows the changed lines, and writes nothing", async () => {
+  const project = await Project.open();
+  const { read, write } = fileIn(project);
+  write(".codex/config.toml", 'model = "o5" # mine\n');
+  const { stdout, stderr } = await project.rkat(["install", "codex", "--print"]);
+  expect(stdout).toContain('  model = "o5" # mine\n+ \n+ [mcp_servers.rkat]\n');
+  expect(stderr).toBe("Nothing was written.\n");
+  expect(read(".codex/config.toml")).toBe('model = "o5" # mine\n');
+});
+
+test("an agent that is not known is an error with the names", async () => {
+  const project = await Project.open();
+  const { code, stderr } = await project.rkat(["install", "claud-code"]);
+  expect(code).toBe(2);
+  expect(stderr).toContain("claude-code");
+  const scope = await project.rkat(["install", "codex", "--scope", "project"]);
+  expect(scope.stderr).toBe(
+    "error: Codex has no settings for one project.\nhint: Leave --scope out.\n",
+  );
+});
+
+test("the installed command line starts an MCP server that remembers", async () => {
+  const project = await Project.open({ ownProcesses: true });
+  const { read } = fileIn(project);
+  await project.rkat(["install", "claude-code"]);
+  const { command, args } = JSON.parse(read(".claude.json")).mcpServers.rkat;
+  const client = new Client({ name: "test", version: "1" });
+  onTestFinished(() => client.close());
+  const { folder: cwd, env } = project;
+  await client.connect(new StdioClientTransport({ command, args, cwd, env }));
+  await client.callTool({ name: "memory_add", arguments: { content: "Staging uses port 4310." } });
+  const found = await client.callTool({
+    name: "memory_search",
+    arguments: { query: "which port does staging use" },
+  });
+  expect(JSON.stringify(found)).toContain("4310");
+});
