@@ -48,6 +48,19 @@ const PLACEHOLDERS: readonly (readonly [string, string])[] = [
   ["unpin last @17", "unpin last @$(id_of sessions pins last)"],
 ];
 
+/** A line of Claude Code. */
+const CLAUDE_CODE = `${JSON.stringify({
+  type: "user",
+  uuid: "e4b0c1d2-0000-4000-8000-000000000001",
+  parentUuid: null,
+  sessionId: "0d5c2f6e-3b1a-4a54-9d5f-6f1f2a7b8c9d",
+  timestamp: "2026-11-02T09:00:04.000Z",
+  cwd: "/home/ada/app",
+  isSidechain: false,
+  userType: "external",
+  message: { role: "user", content: "Find out why build 1042 failed." },
+})}\n`;
+
 /** Files that the commands read. */
 const FILES: Readonly<Record<string, string>> = {
   "main.py": "print(1)\n",
@@ -55,6 +68,8 @@ const FILES: Readonly<Record<string, string>> = {
   "your-project/main.py": "print(1)\n",
   "notes.txt": "Staging listens on port 4310.\n",
   "turn.jsonl": '{"role":"user","content":"hi"}\n{"role":"assistant","content":"Hello."}\n',
+  "../.claude/projects/-home-ada-app/0d5c2f6e-3b1a-4a54-9d5f-6f1f2a7b8c9d.jsonl": CLAUDE_CODE,
+  "../Downloads/conversations.json": "[]",
   "conversation.jsonl": '{"role":"user","content":"hi"}\n{"role":"assistant","content":"Hello."}\n',
 };
 

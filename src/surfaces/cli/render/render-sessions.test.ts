@@ -25,6 +25,9 @@ test("ids are as short as they can be told apart, and never shorter than 13 char
   const short = ["aaaaaaaa-1111-71", "aaaaaaaa-1111-72", "bbbbbbbb-1111"];
   expect([...shortIds(ids).values()]).toEqual(short);
   expect([...shortIds(["same-id-twice", "x"]).keys()]).toHaveLength(2);
+  expect([...shortIds(["claude-code:0d5c2f6e-3b1a-4a54"]).values()]).toEqual([
+    "claude-code:0d5c2f6e-3b1a",
+  ]);
 });
 
 test("sessions are listed in a table", () => {

@@ -98,15 +98,17 @@ export function renderTaskView(task: TaskView): string {
 
 /**
  * An id as people see it. A UUIDv7 begins with its time. The first 8 characters are the same for all
- * sessions of a minute, the first 13 have the millisecond.
+ * sessions of a minute, the first 13 have the millisecond. An imported session's id begins with its agent.
  */
 export function shortId(id: string): string {
-  return id.slice(0, SHORT_ID);
+  return id.slice(0, shortLength(id));
 }
 
-const SHORT_ID = 13;
+function shortLength(id: string): number {
+  return id.indexOf(":") + 1 + 13;
+}
 
-/** The shortest prefixes that tell ids apart, of at least 13 characters. */
+/** The shortest prefixes that tell ids apart, of at least 13 characters after the agent's name. */
 export function shortIds(ids: readonly string[]): ReadonlyMap<string, string> {
   const sorted = [...ids].sort();
   return new Map(
@@ -115,7 +117,7 @@ export function shortIds(ids: readonly string[]): ReadonlyMap<string, string> {
         sharedStart(id, sorted[index - 1] ?? ""),
         sharedStart(id, sorted[index + 1] ?? ""),
       );
-      return [id, id.slice(0, Math.max(SHORT_ID, shared + 1))];
+      return [id, id.slice(0, Math.max(shortLength(id), shared + 1))];
     }),
   );
 }
