@@ -1,9 +1,24 @@
-/** rkat in the agents of LangChain. */
+/** rkat in the agents of LangChain and the graphs of LangGraph. */
+import { SessionError } from "./core/errors.ts";
+import type { Stores } from "./core/stores.ts";
 import { type HostMemoryOptions, hostMemory } from "./host-memory.ts";
 import {
   type LangChainMiddlewareOptions,
   langChainMiddleware,
 } from "./hosts/langchain-middleware.ts";
+import { RkatStore, textOfStoredItem } from "./hosts/langchain-store.ts";
+import { PersistentSessionService } from "./index.ts";
+import { hashOf } from "./knowledge/hash-of.ts";
+import { redactSecrets } from "./secrets/redact-secrets.ts";
+
+export type {
+  RkatStore,
+  RkatStoreHit,
+  RkatStoreItem,
+  RkatStoreNamespaces,
+  RkatStoreOperation,
+  RkatStoreSearch,
+} from "./hosts/langchain-store.ts";
 
 export interface RkatMiddlewareOptions
   extends Omit<LangChainMiddlewareOptions, "memory">,
@@ -22,4 +37,73 @@ export interface RkatMiddlewareOptions
 export function rkatMiddleware({ stores, author, ...options }: RkatMiddlewareOptions) {
   const memory = stores && hostMemory("langchain", { stores, ...(author ? { author } : {}) });
   return langChainMiddleware({ ...options, ...(memory ? { memory } : {}) });
+}
+
+export interface RkatStoreOptions {
+  /** Such as `sqliteStores({ path })`; for one user of many, `stores.forUser(name)`. */
+  readonly stores: Stores;
+}
+
+const HOST = "langgraph-store";
+
+/**
+ * The long-term store of a graph or an agent: LangGraph's `BaseStore`.
+ *
+ *     const store = rkatStore({ stores });
+ *     const agent = createAgent({ model, tools, store });
+ *     await store.search(["users", "ada"], { query: "what does she drink?", filter: { kind: "taste" } });
+ *
+ * @throws SessionError `INVALID_PARAMS`
+ */
+export function rkatStore({ stores }: RkatStoreOptions): RkatStore {
+  const memory = stores?.memory;
+  if (!memory) {
+    throw new SessionError("INVALID_PARAMS", {
+      message: "rkatStore has no stores with a memory.",
+      hint: 'Pass `stores`, such as `sqliteStores({ path: ".rkat/rkat.db" })`.',
+    });
+  }
+  const service = new PersistentSessionService({ model: "none", stores, builtinTools: false });
+  return new RkatStore({
+    recordOf: (namespace) =>
+      service.hostRecord(idOf(namespace), { labels: labelsOf(namespace) }, (item) => {
+        const content = textOfStoredItem(item);
+        if (content === "") return undefined;
+        return { message: { role: "user", content }, origin: { author: "program" } };
+      }),
+    async namespaces(prefix) {
+      const query = { labels: labelsOf(prefix), includeArchived: true };
+      return (await stores.sessions.list(query)).map(({ settings }) =>
+        namespaceOf(settings.labels),
+      );
+    },
+    async search(query, namespaces, limit) {
+      // Memory follows the log. This waits until it has all of it.
+      await service.listMemory({ limit: 1 });
+      const byId = new Map(namespaces.map((namespace) => [idOf(namespace), namespace]));
+      const sessions = { only: [...byId.keys()] };
+      const hits = await memory.search({ query, limit, sessions, kind: "message" });
+      return hits.flatMap(({ sessionId, content, score }) => {
+        const namespace = byId.get(sessionId);
+        return namespace ? [{ namespace, content, score }] : [];
+      });
+    },
+    inMemory: redactSecrets,
+    close: () => service.close(),
+  });
+}
+
+/** Labels may be too long for an id. */
+function idOf(namespace: readonly string[]): string {
+  return `${HOST}:${hashOf(namespace)}`;
+}
+
+function labelsOf(namespace: readonly string[]): Record<string, string> {
+  const labels = namespace.map((label, index) => [`namespace.${index}`, label] as const);
+  return { host: HOST, ...Object.fromEntries(labels) };
+}
+
+function namespaceOf(labels: Readonly<Record<string, string>>): readonly string[] {
+  const { host: _, ...parts } = labels;
+  return Object.keys(parts).map((_, index) => parts[`namespace.${index}`] ?? "");
 }
