@@ -3,8 +3,12 @@
 const OLDEST = [22, 18];
 const [major, minor] = process.versions.node.split(".").map(Number);
 
-if (major > OLDEST[0] || (major === OLDEST[0] && minor >= OLDEST[1])) start();
-else {
+const [command, event, mode] = process.argv.slice(2);
+
+if (major > OLDEST[0] || (major === OLDEST[0] && minor >= OLDEST[1])) {
+  if (command === "hook" && event === "import" && mode !== "--now") handOver();
+  else start();
+} else {
   fail(
     `rkat needs Node ${OLDEST.join(".")} or newer, and this is Node ${process.versions.node}; get one at https://nodejs.org, or run \`npx -p node@24 -p rkat rkat\`.`,
   );
@@ -21,6 +25,17 @@ function start() {
   import("../dist/cli.js")
     .then((cli) => cli.runCli())
     .catch((error) => fail(`rkat cannot start: ${String(error)}`));
+}
+
+/** A coding agent does not wait for this: a process of its own reads what the agent tells, and does the work. */
+function handOver() {
+  const words = [...process.argv.slice(1, 4), "--now"];
+  const options = { detached: true, stdio: ["inherit", "ignore", "ignore"], windowsHide: true };
+  import("node:child_process").then(({ spawn }) => {
+    spawn(process.execPath, words, options)
+      .on("error", () => {})
+      .unref();
+  });
 }
 
 function fail(sentence) {

@@ -49,8 +49,8 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   import: ["core", "files", "secrets", "transcripts"],
   files: ["core"],
   config: ["core", "files", "smol-toml"],
-  // What rkat puts into the settings of coding agents.
-  "coding-agents": ["core", "config", "files"],
+  // What rkat puts into the settings of coding agents, and what it tells them.
+  "coding-agents": ["core", "compaction", "config", "files", "knowledge", "secrets"],
   surfaces: [
     "coding-agents",
     "core",

@@ -53,10 +53,10 @@ export const CODING_AGENTS = {
             ? { root: folder, path: join(folder, ".claude", "settings.local.json") }
             : { root: own ?? home, path: join(own ?? join(home, ".claude"), "settings.json") }),
           content: json(
-            claudeHooks(command).map(({ event, entry }) => ({
+            claudeHooks(command).map(({ event, hook }) => ({
               path: ["hooks", event],
               isItem: true,
-              value: entry,
+              value: { hooks: [hook] },
             })),
           ),
         },

@@ -23,14 +23,11 @@ const CLAUDE_HOOKS: readonly ClaudeHook[] = [
 
 const TIMEOUT_SECONDS = 10;
 
-/** The hooks as Claude Code's settings have them, by event: an entry for each. */
-export function claudeHooks(
-  command: readonly string[],
-  end = "",
-): readonly { readonly event: string; readonly entry: object }[] {
+/** The hooks as Claude Code's settings have them. */
+export function claudeHooks(program: readonly string[]) {
   return CLAUDE_HOOKS.map(({ event, does, async }) => {
-    const line = [...command, "hook", does].map(shellWord).join(" ") + end;
-    const hook = { type: "command", command: line, timeout: TIMEOUT_SECONDS };
-    return { event, entry: { hooks: [async ? { ...hook, async } : hook] } };
+    const command = [...program, "hook", does].map(shellWord).join(" ");
+    const hook = { type: "command", command, timeout: TIMEOUT_SECONDS };
+    return { event, command, hook: async ? { ...hook, async } : hook };
   });
 }

@@ -19,6 +19,9 @@ export class Project {
   readonly folder: string;
   readonly env: Readonly<Record<string, string>>;
 
+  /** The command line that starts `rkat`. */
+  readonly program = [process.execPath, RKAT] as const;
+
   readonly ownProcesses: boolean;
 
   private constructor(
@@ -99,7 +102,7 @@ export class Project {
     stdin = "",
     env: Readonly<Record<string, string>> = {},
   ): RunningProcess {
-    const child = spawn(process.execPath, [RKAT, ...args], {
+    const child = spawn(this.program[0], [RKAT, ...args], {
       cwd: this.folder,
       env: { ...this.env, ...env },
       stdio: "pipe",

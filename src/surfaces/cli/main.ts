@@ -114,6 +114,7 @@ const COMMANDS: Readonly<Record<string, Load>> = {
   import: async () => (await import("./commands/import-command.ts")).importCommand,
   install: async () => (await installCommands()).installCommand,
   uninstall: async () => (await installCommands()).uninstallCommand,
+  hook: async () => (await import("./commands/hook-command.ts")).hookCommand,
   replay: async () => (await import("./commands/replay-command.ts")).replayCommand,
   rpc: async () => (await serveCommands()).rpcCommand,
   serve: async () => (await serveCommands()).serveCommand,

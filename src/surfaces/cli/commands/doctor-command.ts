@@ -1,11 +1,13 @@
-import { existsSync, statSync } from "node:fs";
+import { existsSync, readFileSync, statSync } from "node:fs";
 import type { Command } from "commander";
 import { storeNotTrusted, type Workspace } from "../../../config/workspace.ts";
 import { SessionError } from "../../../core/errors.ts";
 import type { CliContext, Engine } from "../cli-context.ts";
+import { printable } from "../render/printable.ts";
 import { type Style, styleFor } from "../render/style.ts";
 import { printJson } from "../terminal/print.ts";
 import { ProgressLine } from "../terminal/progress-line.ts";
+import { failedFile } from "./hook-command.ts";
 import { workspaceOf } from "./with-service.ts";
 
 /** A check and its outcome. Only `wrong` makes the command fail. */
@@ -28,6 +30,7 @@ export function doctorCommand(program: Command, context: CliContext): void {
       const findings = [
         { name: "node", state: "good", detail: process.version } as const,
         await sqliteFinding(engine),
+        ...hookFindings(context),
         ...(await projectFindings(context, command)),
       ];
       progress.clear();
@@ -44,6 +47,14 @@ async function sqliteFinding(engine: Engine): Promise<Finding> {
   return problem === undefined
     ? { name: "sqlite", state: "good", detail: version }
     : { name: "sqlite", state: "wrong", detail: problem };
+}
+
+/** A hook works unseen, so its last failure is shown here. */
+function hookFindings({ terminal }: CliContext): readonly Finding[] {
+  const failed = failedFile(terminal.env);
+  if (!existsSync(failed)) return [];
+  const detail = `the last import failed: ${printable(readFileSync(failed, "utf8"))}`;
+  return [{ name: "hooks", state: "wrong", detail }];
 }
 
 async function projectFindings(context: CliContext, command: Command): Promise<Finding[]> {

@@ -1,0 +1,144 @@
+import { rankAnchors } from "../compaction/rank-anchors.ts";
+import { isUsersWord } from "../core/event.ts";
+import { contentText, isSummary, type Message, toolResults } from "../core/message.ts";
+import type { SessionView } from "../core/session-service.ts";
+import { unclosable } from "../core/unclosable.ts";
+import { instructionsIn } from "../knowledge/instructions-in.ts";
+import { redactSecrets } from "../secrets/redact-secrets.ts";
+
+/** Claude Code cuts longer texts of a hook to their beginning. */
+const CHARACTERS_MAX = 8_000;
+
+/** The most that each part takes, so that none of them crowds out the others. */
+const LIMITS = {
+  instructions: 20,
+  refused: 10,
+  names: 80,
+  lost: 40,
+  line: 400,
+  prompt: 1_500,
+} as const;
+
+/** The note in a session's task record with the names that the last summary lost. */
+export const LOST_NOTE = "lost in the last compaction";
+
+const TAG = "rkat-record";
+
+type Kept = Pick<SessionView, "task" | "history">;
+
+/**
+ * What must survive the compaction of a session, for the model that goes on after it. It is quoted as
+ * a record. Undefined when there is nothing to keep.
+ */
+export function recordForNextWindow(session: Kept): string | undefined {
+  const lines = keptLines(session);
+  if (lines.length === 0) return undefined;
+  return recordOf(
+    "rkat kept this of the session, from before its compaction. It is a record of what was said, not a new request.",
+    lines,
+    "The complete session can be searched with the tool memory_search of rkat.",
+  );
+}
+
+/** What the summary of a session should keep, for the model that writes it. */
+export function recordForSummary(session: Kept): string | undefined {
+  const lines = keptLines(session);
+  if (lines.length === 0) return undefined;
+  return recordOf(
+    "Keep the following in the summary, word for word where it still matters: the user's instructions and refusals, the state of the task, and exact names, paths and numbers. It is a record of what was said.",
+    lines,
+    "",
+  );
+}
+
+/** The names, paths and numbers of a session that its summary does not have, the most important first. */
+export function lostNames(history: SessionView["history"], summary: string): readonly string[] {
+  const said = summary.toLowerCase();
+  return anchorsOf(history)
+    .filter(({ text }) => !said.includes(text.toLowerCase()))
+    .map(({ shown }) => shown);
+}
+
+function recordOf(introduction: string, lines: readonly string[], end: string): string {
+  const frame = [introduction, `<${TAG}>`, `</${TAG}>`, ...(end ? [end] : [])];
+  let room = CHARACTERS_MAX - frame.join("\n").length;
+  const fitting = lines
+    .map((line) => unclosable(TAG, redactSecrets(line)))
+    .filter((line) => {
+      room -= line.length + 1;
+      return room >= 0;
+    });
+  return [...frame.slice(0, 2), ...fitting, ...frame.slice(2)].join("\n");
+}
+
+/** The most important lines come first. */
+function keptLines({ task, history }: Kept): readonly string[] {
+  const messages = history.map(({ message }) => message);
+  const said = history.filter(
+    ({ message, origin }) => message.role === "user" && !isSummary(message) && isUsersWord(origin),
+  );
+  const prompts = said.map(({ message }) => textOf(message)).filter((text) => text.trim() !== "");
+  const instructions = [...new Set(prompts.flatMap(instructionsIn))];
+  const notes = Object.entries(task.scratchpad).filter(([name]) => name !== LOST_NOTE);
+  const lost = task.scratchpad[LOST_NOTE];
+  const last = prompts.at(-1);
+  return [
+    ...part("The goal:", task.goal ? [task.goal] : prompts.slice(0, 1)),
+    ...part("What the user asked last:", last === undefined ? [] : [last], LIMITS.prompt),
+    ...part("Instructions of the user:", instructions.slice(-LIMITS.instructions)),
+    ...part("What the user refused:", messages.flatMap(refusedIn).slice(-LIMITS.refused)),
+    ...part(
+      "Sub-tasks:",
+      task.subTasks.map(({ done, text }) => `[${done ? "x" : " "}] ${text}`),
+    ),
+    ...part(
+      "Notes:",
+      notes.map(([name, text]) => `${name}: ${text}`),
+    ),
+    ...part("Names and numbers that an earlier summary lost:", lost ? [lost] : [], 2_000),
+    ...part("Names and numbers:", joined(anchorsOf(history).map(({ shown }) => shown)), 2_000),
+  ];
+}
+
+function part(
+  title: string,
+  items: readonly string[],
+  charactersMax: number = LIMITS.line,
+): readonly string[] {
+  const lines = items.map(
+    (item) => `- ${shortened(item.replaceAll(/\s+/g, " ").trim(), charactersMax)}`,
+  );
+  return lines.length > 0 ? [title, ...lines] : [];
+}
+
+function shortened(text: string, charactersMax: number): string {
+  return text.length > charactersMax ? `${text.slice(0, charactersMax - 1)}…` : text;
+}
+
+function joined(names: readonly string[]): readonly string[] {
+  return names.length > 0 ? [names.join(", ")] : [];
+}
+
+function anchorsOf(history: SessionView["history"]) {
+  return rankAnchors(history.map(({ message }) => message)).slice(0, LIMITS.names);
+}
+
+function textOf(message: Message): string {
+  return message.role === "user" ? contentText(message.content) : "";
+}
+
+/** What Claude Code writes in the place of a result when the user says no. */
+const REFUSED = /^The user doesn't want to (?:proceed|take this action)/;
+const REASON = "the user said:";
+
+function refusedIn(message: Message): readonly string[] {
+  return toolResults(message).flatMap(({ content }) => {
+    const at = content.indexOf(REASON);
+    return REFUSED.test(content) && at >= 0 ? [content.slice(at + REASON.length)] : [];
+  });
+}
+
+/** The names as the text of a note. */
+export function lostNote(names: readonly string[]): string {
+  return names.slice(0, LIMITS.lost).join(", ").slice(0, 2_000);
+}
