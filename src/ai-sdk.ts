@@ -1,18 +1,20 @@
 /** Models and embedders of the AI SDK's providers, and compaction for arrays of the AI SDK's messages. */
 import { SessionError } from "./core/errors.ts";
 import type { Stores } from "./core/stores.ts";
-import { type PrepareStep, type PrepareStepOptions, prepareStepWith } from "./hosts/ai-sdk.ts";
 import { type MemoryTools, memoryToolsOf } from "./hosts/ai-sdk-memory-tools.ts";
-import { chatRecords } from "./session/chat-records.ts";
-import { LocalSessionService } from "./session/local-session-service.ts";
-import { readWindowItem } from "./window/window-record.ts";
-
-export {
-  type AiSdkStep,
+import { middlewareWith } from "./hosts/ai-sdk-middleware.ts";
+import {
   type PrepareStep,
   type PrepareStepOptions,
-  rkatMiddleware,
-} from "./hosts/ai-sdk.ts";
+  prepareStepWith,
+} from "./hosts/ai-sdk-prepare-step.ts";
+import type { WindowOptions } from "./hosts/ai-sdk-windows.ts";
+import { chatRecords } from "./session/chat-records.ts";
+import { LocalSessionService } from "./session/local-session-service.ts";
+import { memorySearchTool } from "./tools/memory-search.ts";
+import { readWindowItem } from "./window/window-record.ts";
+
+export type { AiSdkStep, PrepareStep, PrepareStepOptions } from "./hosts/ai-sdk-prepare-step.ts";
 export { aiSdkView } from "./hosts/ai-sdk-view.ts";
 export { type AiSdkModelsOptions, aiSdkModels } from "./models/ai-sdk-models.ts";
 export { type AiSdkEmbedderOptions, embedderFromAiSdk } from "./models/embedder-from-ai-sdk.ts";
@@ -48,6 +50,53 @@ export function rkatPrepareStep({ stores, ...options }: RkatPrepareStepOptions =
   }
   return prepareStepWith(options, chatRecords(stores, readWindowItem));
 }
+
+export interface RkatMiddlewareOptions extends WindowOptions {
+  /**
+   * Keeps the compactions of calls that have a chat's id, and adds what memory has for a user message
+   * to it. Such as `sqliteStores({ path })`; for one user of many, `stores.forUser(name)`.
+   */
+  readonly stores?: Stores;
+  /** Tokens of memory for one user message. Default 1 000; 0 adds nothing. */
+  readonly memoryTokens?: number;
+}
+
+/**
+ * Compaction for code that you cannot change, as a middleware of the model:
+ *
+ *     const model = wrapLanguageModel({ model: anthropic("claude-sonnet-4-5"), middleware: rkatMiddleware() });
+ *
+ * It compacts what the model is sent. When the provider still refuses a request as too long, it makes
+ * it smaller and asks once more. `providerOptions.rkat.chatId` tells chats apart; without it, their first
+ * user messages do.
+ *
+ * @throws SessionError `INVALID_PARAMS`
+ */
+export function rkatMiddleware({
+  stores,
+  memoryTokens = MEMORY_TOKENS,
+  ...options
+}: RkatMiddlewareOptions = {}) {
+  if (!Number.isInteger(memoryTokens) || memoryTokens < 0) {
+    throw new SessionError("INVALID_PARAMS", {
+      message: `memoryTokens is ${memoryTokens}; it has to be a whole number, 0 or more.`,
+    });
+  }
+  if (!stores) return middlewareWith(options);
+  const records = chatRecords(stores, readWindowItem);
+  const search = memorySearchTool(({ queries, limit }) =>
+    records.searchMemory({ query: [...queries], limit }),
+  );
+  const recall = async (query: string, signal = new AbortController().signal) => {
+    const args = { query, max_tokens: memoryTokens };
+    const found = await search.execute(args, { sessionId: "", toolUseId: "", signal });
+    const text = typeof found === "string" ? found : found.content;
+    return text === "[]" ? undefined : text;
+  };
+  return middlewareWith(options, { records, ...(memoryTokens > 0 ? { recall } : {}) });
+}
+
+const MEMORY_TOKENS = 1_000;
 
 /**
  * `memory_search` and `search_project_history` as tools of the AI SDK, over the stores of a project:

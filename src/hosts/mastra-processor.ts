@@ -9,8 +9,8 @@ import {
   type HistoryWindowOptions,
 } from "../window/history-window.ts";
 import type { MessageView } from "../window/message-view.ts";
-import { modelOptions } from "./ai-sdk.ts";
 import { aiSdkView } from "./ai-sdk-view.ts";
+import { modelOptions } from "./ai-sdk-windows.ts";
 import { type HostMemory, outputOf } from "./host-memory.ts";
 import { RecentChats } from "./recent-chats.ts";
 

@@ -292,6 +292,176 @@ test("a refused request is made smaller and sent once more", async () => {
   expect(sizes[1]).toBeLessThan(sizes[0] ?? 0);
 });
 
+const question = (index: number): ModelMessage[] => [
+  { role: "user", content: `Question ${index} ${words(20)}` },
+  { role: "assistant", content: `Answer ${index} ${words(20)}` },
+];
+const questions = (count: number) =>
+  Array.from({ length: count }, (_, index) => question(index)).flat();
+
+/** A model that refuses a stream's first request inside the stream, before it says anything. */
+function refusingInStream(error: unknown, { after = [] as object[] } = {}) {
+  const sizes: number[] = [];
+  const model = new MockLanguageModelV4({
+    doGenerate: (async () => ({
+      content: [{ type: "text", text: "The harbour has a ship with cargo, a crane and a ledger." }],
+      finishReason: { unified: "stop", raw: "stop" },
+      usage: { inputTokens: { total: 10 }, outputTokens: { total: 10 } },
+      warnings: [],
+    })) as never,
+    doStream: (async ({ prompt }: { prompt: object[] }) => {
+      sizes.push(prompt.length);
+      const said = [
+        { type: "text-start", id: "1" },
+        { type: "text-delta", id: "1", delta: `Try ${sizes.length}.` },
+        { type: "text-end", id: "1" },
+        {
+          type: "finish",
+          finishReason: { unified: "stop", raw: "stop" },
+          usage: { inputTokens: { total: 10 }, outputTokens: { total: 10 } },
+        },
+      ];
+      const start = { type: "stream-start", warnings: [] };
+      const chunks =
+        sizes.length === 1 ? [start, ...after, { type: "error", error }] : [start, ...said];
+      return { stream: simulateReadableStream({ chunks }) };
+    }) as never,
+  });
+  return { model, sizes };
+}
+
+async function streamed(model: MockLanguageModelV4) {
+  const parts: { readonly type: string }[] = [];
+  const result = streamText({
+    model: wrapLanguageModel({ model, middleware: rkatMiddleware() }),
+    messages: [...questions(10), { role: "user", content: "And now?" }],
+    maxRetries: 0,
+    onError: () => {},
+  });
+  for await (const part of result.stream) parts.push(part);
+  return parts;
+}
+
+test("a request that is refused inside the stream is made smaller and sent once more", async () => {
+  const { model, sizes } = refusingInStream({
+    message: "prompt is too long: 9000 tokens > 8000 maximum",
+  });
+  const parts = await streamed(model);
+  expect(sizes).toHaveLength(2);
+  expect(sizes[1]).toBeLessThan(sizes[0] ?? 0);
+  expect(parts.filter(({ type }) => type === "error")).toEqual([]);
+  expect(parts).toContainEqual(expect.objectContaining({ type: "text-delta", text: "Try 2." }));
+});
+
+test("a stream that has begun, or fails otherwise, is not asked for again", async () => {
+  const overflow = { message: "prompt is too long: 9000 tokens > 8000 maximum" };
+  const begun = [
+    { type: "text-start", id: "1" },
+    { type: "text-delta", id: "1", delta: "Well," },
+  ];
+  for (const { model, sizes } of [
+    refusingInStream(overflow, { after: begun }),
+    refusingInStream(new Error("overloaded")),
+  ]) {
+    const parts = await streamed(model);
+    expect(sizes).toHaveLength(1);
+    expect(parts.filter(({ type }) => type === "error")).toHaveLength(1);
+  }
+});
+
+test("a wrapped model with stores pays for nothing again after a restart", async () => {
+  const stores = sqliteStores({ path: ":memory:" });
+  let summaries = 0;
+  const prompts: object[][] = [];
+  const ask = async (messages: ModelMessage[]) => {
+    const middleware = rkatMiddleware({
+      stores,
+      contextWindow: 2_000,
+      memoryTokens: 0,
+      summarize: async () => {
+        summaries += 1;
+        return `The user asked questions about the harbour, its ship and its cargo. Part ${summaries}.`;
+      },
+    });
+    const model = new MockLanguageModelV4({
+      doGenerate: (async ({ prompt }: { prompt: object[] }) => {
+        prompts.push(prompt);
+        return {
+          content: [{ type: "text", text: "Yes." }],
+          finishReason: { unified: "stop", raw: "stop" },
+          usage: { inputTokens: { total: undefined }, outputTokens: { total: 1 } },
+          warnings: [],
+        };
+      }) as never,
+    });
+    await generateText({
+      model: wrapLanguageModel({ model, middleware }),
+      messages,
+      providerOptions: { rkat: { chatId: "harbour" } },
+    });
+    await middleware.close();
+  };
+  const chat: ModelMessage[] = [...questions(20), { role: "user", content: "And now?" }];
+  await ask(chat);
+  expect(summaries).toBe(1);
+  await ask([
+    ...chat,
+    { role: "assistant", content: "Yes." },
+    { role: "user", content: "And then?" },
+  ]);
+  expect(summaries).toBe(1);
+  expect(prompts[1]?.slice(0, prompts[0]?.length)).toEqual(prompts[0]);
+  await stores.close();
+});
+
+test("a wrapped model with stores is told what memory has for a question, at each step the same", async () => {
+  const stores = sqliteStores({ path: ":memory:" });
+  const sessions = createSessionService({ model: "none", stores });
+  const { sessionId } = await sessions.createSession({});
+  const said = [{ role: "user" as const, content: "The staging harbour listens on port 4310." }];
+  await sessions.appendMessages({ sessionId, messages: said });
+  const middleware = rkatMiddleware({ stores, contextWindow: 2_000, summarize: "fallback" });
+  const prompts: { role: string; content: { text: string }[] }[][] = [];
+  const model = new MockLanguageModelV4({
+    doGenerate: (async ({ prompt }: { prompt: (typeof prompts)[number] }) => {
+      prompts.push(prompt);
+      if (prompts.length === 3) throw new Error("prompt is too long: 9000 tokens > 8000 maximum");
+      return {
+        content: [{ type: "text", text: "Port 4310." }],
+        finishReason: { unified: "stop", raw: "stop" },
+        usage: { inputTokens: { total: 10 }, outputTokens: { total: 1 } },
+        warnings: [],
+      };
+    }) as never,
+  });
+  const ask = (messages: ModelMessage[]) =>
+    generateText({ model: wrapLanguageModel({ model, middleware }), messages, maxRetries: 0 });
+  const chat: ModelMessage[] = [{ role: "user", content: "Which port does staging use?" }];
+  await ask(chat);
+  const [first] = prompts[0] ?? [];
+  expect(first?.content[0]?.text).toBe("Which port does staging use?");
+  expect(first?.content[1]?.text).toContain("listens on port 4310");
+  chat.push(
+    { role: "assistant", content: "Port 4310." },
+    { role: "user", content: "Thanks a lot!" },
+  );
+  await ask(chat);
+  expect(prompts[1]?.[0]).toEqual(first);
+  expect(prompts[1]?.[2]?.content).toEqual([{ type: "text", text: "Thanks a lot!" }]);
+  // The provider refuses the third request. The fourth is smaller, and no memory got into a summary.
+  await ask([...chat, ...questions(8), { role: "user", content: "Which port does staging use?" }]);
+  const last = prompts[3]?.at(-1);
+  expect(prompts[3]?.length).toBeLessThan(prompts[2]?.length ?? 0);
+  expect(last?.content.map(({ text }) => text)).toEqual([
+    "Which port does staging use?",
+    first?.content[1]?.text,
+  ]);
+  expect(JSON.stringify(prompts[3]).match(/From memory/g)).toHaveLength(1);
+  await middleware.close();
+  await sessions.close();
+  await stores.close();
+});
+
 test("a call that waits for approval stays, with what was asked", async () => {
   const prepareStep = rkatPrepareStep({ contextWindow: 1_000, summarize: "fallback" });
   const pending: ModelMessage[] = [

@@ -1,0 +1,140 @@
+import type { AiSdkMessage } from "../models/model-messages.ts";
+import { providerFailure } from "../models/provider-failure.ts";
+import { PromptMemory, type Recall } from "./ai-sdk-prompt-memory.ts";
+import { AiSdkWindows, modelOptions, type Records, type WindowOptions } from "./ai-sdk-windows.ts";
+
+/** The fields of a language model's call that are used here: of AI SDK 5, 6 and 7. */
+interface CallParams {
+  readonly prompt: readonly AiSdkMessage[];
+  readonly abortSignal?: AbortSignal | undefined;
+  readonly providerOptions?: { readonly rkat?: { readonly chatId?: unknown } } | undefined;
+}
+
+interface StreamPart {
+  readonly type: string;
+  readonly error?: unknown;
+}
+
+interface Streamed {
+  readonly stream: ReadableStream<StreamPart>;
+}
+
+/** What the middleware keeps outside the process. */
+export interface MiddlewareStores {
+  readonly records: Records;
+  /** Without it, nothing of memory gets into the prompt. */
+  readonly recall?: Recall;
+}
+
+/**
+ * Middleware for a model of the AI SDK:
+ *
+ *     transformParams   the window decides ─► memory is added ─► the model answers ─┬─► answer
+ *                              ▲                                                    │
+ *     wrapGenerate/Stream      └───────── compact more, once ◄── "context too long" ┘
+ */
+export function middlewareWith(
+  { contextWindow, summarize, ...compaction }: WindowOptions,
+  stores?: MiddlewareStores,
+) {
+  const chats = new AiSdkWindows(compaction, stores?.records);
+  // A chat without an id is known by its first user message, which is not enough to store it.
+  const unnamed = new AiSdkWindows(compaction);
+  const memory = stores?.recall && new PromptMemory(stores.recall);
+  const given = new WeakMap<object, CallParams>();
+
+  const compact = async <Params extends CallParams>(
+    params: Params,
+    model: unknown,
+    more: { readonly outgrown?: boolean } = {},
+  ): Promise<Params> => {
+    const { prompt, abortSignal, providerOptions } = params;
+    const chatId = providerOptions?.rkat?.chatId;
+    const start = JSON.stringify(prompt.find(({ role }) => role === "user")) ?? "";
+    const name = chatId === undefined ? `begins ${start}` : `chat ${chatId}`;
+    const window = chatId === undefined ? unnamed.of(start) : chats.of(String(chatId));
+    await memory?.lookUp(name, prompt, abortSignal);
+    const { messages } = await window.apply(prompt, {
+      ...modelOptions(model, { contextWindow, summarize }),
+      ...more,
+      otherTokens: memory?.tokens(name, prompt) ?? 0,
+      ...(abortSignal ? { signal: abortSignal } : {}),
+    });
+    const compacted = { ...params, prompt: memory?.addTo(name, messages) ?? messages };
+    given.set(compacted, params);
+    return compacted;
+  };
+  /** Asks again, with less, when a provider refuses what it is asked as too long. */
+  const asking = async <Params extends CallParams, Answer>(
+    { params, model }: { readonly params: Params; readonly model: unknown },
+    ask: () => PromiseLike<Answer>,
+    askAgain: (params: Params) => PromiseLike<Answer>,
+  ): Promise<Answer> => {
+    try {
+      return await ask();
+    } catch (error) {
+      if (!isOverflow(error)) throw error;
+      const whole = (given.get(params) ?? params) as Params;
+      return await askAgain(await compact(whole, model, { outgrown: true }));
+    }
+  };
+  return {
+    transformParams: <Params extends CallParams>(call: {
+      readonly params: Params;
+      readonly model: unknown;
+    }): Promise<Params> => compact(call.params, call.model),
+    wrapGenerate: <Params extends CallParams, Answer>(call: {
+      readonly params: Params;
+      readonly model: { doGenerate(params: Params): PromiseLike<Answer> };
+      doGenerate(): PromiseLike<Answer>;
+    }): Promise<Answer> => asking(call, call.doGenerate, (params) => call.model.doGenerate(params)),
+    wrapStream: <Params extends CallParams, Answer extends Streamed>(call: {
+      readonly params: Params;
+      readonly model: { doStream(params: Params): PromiseLike<Answer> };
+      doStream(): PromiseLike<Answer>;
+    }): Promise<Answer> =>
+      asking(
+        call,
+        async () => begun(await call.doStream()),
+        (params) => call.model.doStream(params),
+      ),
+    /** With stores, brings memory up to date. Call it before you close them. */
+    close: async () => stores?.records.close(),
+  };
+}
+
+/** Parts of a stream that come before the model's answer. */
+const PREFACE = new Set(["stream-start", "response-metadata", "raw"]);
+
+/**
+ * Waits until an answer begins, so that a refusal inside the stream can still be answered by asking
+ * again: the caller has seen nothing.
+ */
+async function begun<Answer extends Streamed>(answer: Answer): Promise<Answer> {
+  const reader = answer.stream.getReader();
+  const start: StreamPart[] = [];
+  let isPreface = true;
+  while (isPreface) {
+    const { done, value } = await reader.read();
+    if (value?.type === "error" && isOverflow(value.error)) {
+      await reader.cancel();
+      throw value.error;
+    }
+    if (value) start.push(value);
+    isPreface = !done && PREFACE.has(value.type);
+  }
+  const stream = new ReadableStream<StreamPart>({
+    async pull(controller) {
+      const first = start.shift();
+      const { done, value } = first ? { done: false, value: first } : await reader.read();
+      if (done) controller.close();
+      else controller.enqueue(value as StreamPart);
+    },
+    cancel: (reason) => reader.cancel(reason),
+  });
+  return { ...answer, stream };
+}
+
+function isOverflow(error: unknown): boolean {
+  return providerFailure(error, { id: "" }).code === "CONTEXT_WINDOW_EXCEEDED";
+}

@@ -1,0 +1,55 @@
+import { estimateTokens } from "../core/tokens.ts";
+import type { AiSdkMessage } from "../models/model-messages.ts";
+import { AiSdkWindows, modelOptions, type Records, type WindowOptions } from "./ai-sdk-windows.ts";
+
+/** The part of what `prepareStep` is given that is used here: in AI SDK 5, 6 and 7. */
+export interface AiSdkStep {
+  readonly messages: readonly AiSdkMessage[];
+  readonly steps: readonly { readonly usage: { readonly inputTokens?: number | undefined } }[];
+  readonly model: unknown;
+  readonly instructions?: unknown;
+  /** Only in AI SDK 7, where the messages that a step returns are the base of the next. */
+  readonly initialMessages?: readonly AiSdkMessage[];
+}
+
+/** A `prepareStep`. */
+export interface PrepareStep {
+  <Step extends AiSdkStep>(step: Step): Promise<{ messages: Step["messages"] }>;
+  /** With stores, brings memory up to date. Call it before you close them. */
+  close(): Promise<void>;
+}
+
+export interface PrepareStepOptions extends WindowOptions {
+  /**
+   * The chat that a step belongs to. A chat pays for each summary once, over all its requests. Without
+   * it, that holds for one call of `generateText` or `streamText`.
+   */
+  chatId?(step: AiSdkStep): string;
+  /** Your own `prepareStep`. It sees the compacted messages, and what it returns counts. */
+  next?(step: AiSdkStep): PromiseLike<object | undefined> | object | undefined;
+}
+
+/** A `prepareStep` for `generateText`, `streamText` and `ToolLoopAgent`. */
+export function prepareStepWith(options: PrepareStepOptions, records?: Records): PrepareStep {
+  const { chatId, next, contextWindow, summarize, ...compaction } = options;
+  const windows = new AiSdkWindows(compaction, records);
+  const prepare = async <Step extends AiSdkStep>(step: Step) => {
+    const { messages, steps, model, instructions, initialMessages = messages } = step;
+    const window = windows.of(chatId?.(step) ?? initialMessages[0] ?? step);
+    const lastInputTokens = steps.at(-1)?.usage.inputTokens;
+    const applied = await window.apply(messages, {
+      ...modelOptions(model, { contextWindow, summarize }),
+      otherTokens: tokensOf(instructions),
+      ...(lastInputTokens === undefined ? {} : { lastInputTokens }),
+    });
+    const compacted = { messages: applied.messages as Step["messages"] };
+    return { ...compacted, ...(await next?.({ ...step, ...compacted })) };
+  };
+  return Object.assign(prepare, { close: async () => records?.close() });
+}
+
+function tokensOf(instructions: unknown): number {
+  if (instructions === undefined) return 0;
+  const content = typeof instructions === "string" ? instructions : JSON.stringify(instructions);
+  return estimateTokens([{ role: "system", content }]);
+}

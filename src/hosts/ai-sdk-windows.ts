@@ -1,0 +1,106 @@
+import type { HistoryCompaction, Summarize } from "../compaction/compact-history.ts";
+import { SessionError } from "../core/errors.ts";
+import type { HostRecord } from "../core/host-record.ts";
+import { contextWindowOf } from "../models/context-windows.ts";
+import { familyOf } from "../models/model-family.ts";
+import type { AiSdkMessage } from "../models/model-messages.ts";
+import { toPrompt } from "../models/to-prompt.ts";
+import { createHistoryWindow, type HistoryWindow } from "../window/history-window.ts";
+import { aiSdkView } from "./ai-sdk-view.ts";
+
+export interface WindowOptions extends HistoryCompaction {
+  /** Tokens that the model takes. Known for current models of Anthropic, OpenAI and Google. */
+  readonly contextWindow?: number;
+  /** Writes summaries. Default: the model of the step. `"fallback"` needs no model. */
+  readonly summarize?: Summarize | "fallback";
+}
+
+/** Where the compactions of chats are kept. */
+export interface Records {
+  of(chatId: string): HostRecord;
+  close(): Promise<void>;
+}
+
+/** Windows of chats. Those that were not used for longest are closed first. */
+export class AiSdkWindows {
+  readonly #compaction: HistoryCompaction;
+  readonly #records: Records | undefined;
+  readonly #byName = new Map<string, HistoryWindow<AiSdkMessage>>();
+  readonly #byRun = new WeakMap<object, HistoryWindow<AiSdkMessage>>();
+
+  constructor(compaction: HistoryCompaction, records?: Records) {
+    this.#compaction = compaction;
+    this.#records = records;
+    this.#open();
+  }
+
+  of(chat: string | object): HistoryWindow<AiSdkMessage> {
+    if (typeof chat === "object") {
+      const known = this.#byRun.get(chat) ?? this.#open();
+      this.#byRun.set(chat, known);
+      return known;
+    }
+    const known = this.#byName.get(chat) ?? this.#open(this.#records?.of(chat));
+    this.#byName.delete(chat);
+    this.#byName.set(chat, known);
+    const [oldest] = this.#byName.keys();
+    if (this.#byName.size > WINDOWS_MAX && oldest !== undefined) this.#byName.delete(oldest);
+    return known;
+  }
+
+  #open(record?: HostRecord): HistoryWindow<AiSdkMessage> {
+    const stored = record ? { record } : {};
+    return createHistoryWindow({ ...this.#compaction, ...stored, view: aiSdkView });
+  }
+}
+
+const WINDOWS_MAX = 200;
+
+interface Model {
+  readonly provider: string;
+  readonly modelId: string;
+  doGenerate(request: object): PromiseLike<{
+    readonly content: readonly { readonly type: string; readonly text?: string }[];
+  }>;
+}
+
+/** The window's size and the writer of summaries, where the caller left them to the model. */
+export function modelOptions(
+  model: unknown,
+  {
+    contextWindow,
+    summarize,
+  }: {
+    readonly contextWindow: number | undefined;
+    readonly summarize: Summarize | "fallback" | undefined;
+  },
+) {
+  const own = isModel(model) ? model : undefined;
+  const id = own ? `${own.provider.split(".")[0]}/${own.modelId}` : String(model);
+  const size = contextWindow ?? contextWindowOf(id);
+  if (summarize === undefined && !own) {
+    throw new SessionError("INVALID_PARAMS", {
+      message: `The model ${JSON.stringify(model)} is a name, which cannot be asked for a summary.`,
+      hint: "Pass the model as an object, or pass `summarize`.",
+    });
+  }
+  return {
+    ...(size === undefined ? {} : { contextWindow: size }),
+    summarize: summarize ?? summaryOf(own as Model),
+  };
+}
+
+function isModel(model: unknown): model is Model {
+  return typeof model === "object" && model !== null && "doGenerate" in model;
+}
+
+function summaryOf(model: Model): Summarize {
+  return async ({ messages, maxTokens, signal }) => {
+    const { content } = await model.doGenerate({
+      prompt: toPrompt(messages, familyOf(model.provider)),
+      maxOutputTokens: maxTokens,
+      abortSignal: signal,
+    });
+    return content.flatMap((part) => (part.type === "text" ? [part.text ?? ""] : [])).join("");
+  };
+}
