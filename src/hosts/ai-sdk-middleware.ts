@@ -4,18 +4,18 @@ import { PromptMemory, type Recall } from "./ai-sdk-prompt-memory.ts";
 import { AiSdkWindows, modelOptions, type Records, type WindowOptions } from "./ai-sdk-windows.ts";
 
 /** The fields of a language model's call that are used here: of AI SDK 5, 6 and 7. */
-interface CallParams {
+export interface CallParams {
   readonly prompt: readonly AiSdkMessage[];
   readonly abortSignal?: AbortSignal | undefined;
   readonly providerOptions?: { readonly rkat?: { readonly chatId?: unknown } } | undefined;
 }
 
-interface StreamPart {
+export interface StreamPart {
   readonly type: string;
   readonly error?: unknown;
 }
 
-interface Streamed {
+export interface Streamed {
   readonly stream: ReadableStream<StreamPart>;
 }
 
