@@ -10,7 +10,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   core: ["zod", "uuid"],
   compaction: ["core", "secrets"],
   // Compaction for loops that are not rkat's.
-  window: ["core", "compaction", "knowledge"],
+  window: ["core", "compaction", "knowledge", "secrets"],
   search: ["core", "porter2"],
   kernels: [],
   vectors: ["kernels"],
@@ -43,7 +43,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     "tools",
   ],
   // Other packages' agent loops. Nothing of theirs is imported.
-  hosts: ["core", "compaction", "window", "models", "tools"],
+  hosts: ["core", "compaction", "window", "models", "tools", "transcripts"],
   transcripts: ["core", "zod"],
   replay: ["core", "transcripts"],
   import: ["core", "files", "secrets", "transcripts"],

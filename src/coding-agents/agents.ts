@@ -2,6 +2,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { homeFolder } from "../config/config-places.ts";
 import { claudeHooks } from "./claude-hooks.ts";
+import { piExtension } from "./extension-files.ts";
 import type { AgentFile } from "./installation.ts";
 import type { JsonEdit } from "./json-text.ts";
 
@@ -127,6 +128,18 @@ export const CODING_AGENTS = {
           content: json([{ path: ["mcp", "rkat"], value: { ...server, enabled: true } }], true),
         },
       ];
+    },
+  },
+
+  pi: {
+    title: "pi",
+    scopes: ["user"],
+    gets: "the summaries, the memory tools and the record of its sessions",
+    files: ({ env, command }) => {
+      const own = env.PI_CODING_AGENT_DIR || undefined;
+      const home = homeFolder(env);
+      const { path, text } = piExtension({ command, folder: own ?? join(home, ".pi", "agent") });
+      return [{ root: own ?? home, path, content: { kind: "whole", text } }];
     },
   },
 } as const satisfies Readonly<Record<string, CodingAgent>>;

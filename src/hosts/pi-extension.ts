@@ -1,0 +1,199 @@
+import type { Summarize } from "../compaction/write-summary.ts";
+import { contentText, type Message, summaryMessage } from "../core/message.ts";
+import type { Tool } from "../core/tool.ts";
+import { summarizeLeaving } from "../window/summarize-leaving.ts";
+import { outputOf } from "./host-memory.ts";
+import { answerText, fromPiMessages, type PiMessage, typedIn } from "./pi-messages.ts";
+
+type PiEvent = "session_before_compact" | "session_compact" | "agent_settled" | "session_shutdown";
+
+/** The part of pi's `ExtensionAPI` that is used here. */
+export interface PiApi {
+  on(event: PiEvent, handler: (event: never, context: never) => unknown): unknown;
+  registerTool(tool: never): void;
+}
+
+/** What the extension does outside pi. */
+export interface PiMemory {
+  /** The tools of rkat's memory, for a project's folder. */
+  tools(folder: string): readonly Tool[];
+  /** Stores what is new in a session's file. Returns what went wrong. */
+  record(file: string, folder: string): Promise<string | undefined>;
+  close(): Promise<void>;
+}
+
+interface PiModel {
+  readonly contextWindow: number;
+}
+
+interface PiAnswer {
+  readonly content: unknown;
+  readonly stopReason: string;
+  readonly errorMessage?: string;
+  readonly usage: PiUsage;
+}
+
+/** Token counts and costs, by name. */
+interface PiUsage {
+  readonly [name: string]: number | PiUsage | undefined;
+}
+
+interface PiContext {
+  readonly cwd: string;
+  readonly model: PiModel | undefined;
+  readonly modelRegistry: {
+    complete(model: PiModel, context: object, options: object): Promise<PiAnswer>;
+  };
+  readonly ui: { notify(text: string, kind: "warning"): void };
+  readonly sessionManager: { getSessionId(): string; getSessionFile(): string | undefined };
+}
+
+interface PiEntry {
+  readonly type: string;
+  readonly id: string;
+  readonly message?: PiMessage;
+  readonly content?: unknown;
+}
+
+interface BeforeCompact {
+  readonly preparation: {
+    readonly firstKeptEntryId: string;
+    readonly messagesToSummarize: readonly PiMessage[];
+    readonly turnPrefixMessages: readonly PiMessage[];
+    readonly previousSummary?: string;
+    readonly tokensBefore: number;
+  };
+  readonly branchEntries: readonly PiEntry[];
+  readonly customInstructions?: string;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * An extension of pi. pi decides when to compact and what leaves. The summary is rkat's:
+ *
+ *     session_before_compact ─► summary, lost names, the user's words ─► pi keeps it, with `details`
+ *                                  └ no summary: pi writes its own
+ *     agent_settled, session_compact, session_shutdown ─► what is new in the session's file is recorded
+ */
+export function piExtensionWith(memory: PiMemory): (pi: PiApi) => void {
+  return (pi) => {
+    for (const { definition } of memory.tools("")) pi.registerTool(piTool(definition, memory));
+    pi.on("session_before_compact", compaction);
+    const record = async (_: unknown, { sessionManager, cwd, ui }: PiContext) => {
+      const file = sessionManager.getSessionFile();
+      const problem = file === undefined ? undefined : await memory.record(file, cwd);
+      if (problem !== undefined)
+        ui.notify(`rkat did not record the session. ${problem}`, "warning");
+    };
+    // pi does not wait for it.
+    const start = (event: unknown, context: PiContext) => {
+      // The session may be over by then, and what pi gave with it.
+      record(event, context).catch(() => {});
+    };
+    pi.on("agent_settled", start);
+    pi.on("session_compact", start);
+    pi.on("session_shutdown", async (event, context) => {
+      start(event, context);
+      await memory.close();
+    });
+  };
+}
+
+async function compaction(
+  { preparation, branchEntries, customInstructions, signal }: BeforeCompact,
+  { model, modelRegistry }: PiContext,
+) {
+  if (!model) return undefined;
+  const { messagesToSummarize, turnPrefixMessages, previousSummary } = preparation;
+  const { firstKeptEntryId, tokensBefore } = preparation;
+  const leaving = [...messagesToSummarize, ...turnPrefixMessages];
+  const usages: PiUsage[] = [];
+  const summarize: Summarize = async (request) => {
+    const answer = await modelRegistry.complete(model, asked(request.messages), {
+      maxTokens: request.maxTokens,
+      signal: request.signal,
+      cacheRetention: "none",
+    });
+    usages.push(answer.usage);
+    return textOfAnswer(answer);
+  };
+  const first = branchEntries.findIndex(({ id }) => id === firstKeptEntryId);
+  const kept = first < 0 ? branchEntries.length : first;
+  const written = await summarizeLeaving({
+    leaving: [...summaryOf(previousSummary), ...fromPiMessages(leaving)],
+    staying: fromPiMessages(messagesIn(branchEntries.slice(kept))),
+    typed: typedIn(messagesIn(branchEntries.slice(0, kept))),
+    summarize,
+    contextWindow: model.contextWindow,
+    ...(customInstructions === undefined ? {} : { instructions: customInstructions }),
+    signal,
+  });
+  if (!written) return undefined;
+  const { text: summary, report: details } = written;
+  const [used, ...more] = usages;
+  const usage = used && more.reduce(sum, used);
+  return { compaction: { summary, firstKeptEntryId, tokensBefore, usage, details } };
+}
+
+function summaryOf(text: string | undefined): readonly Message[] {
+  return text === undefined ? [] : [summaryMessage(text)];
+}
+
+function messagesIn(entries: readonly PiEntry[]): readonly PiMessage[] {
+  return entries.flatMap(({ type, message, content }): readonly PiMessage[] => {
+    if (type === "message" && message) return [message];
+    return type === "custom_message" ? [{ role: "custom", content }] : [];
+  });
+}
+
+/** A request for a summary is user messages only. Some providers refuse two of them in a row. */
+function asked(messages: readonly Message[]) {
+  const texts = messages.map((message) =>
+    message.role === "user" ? contentText(message.content) : "",
+  );
+  const content = [{ type: "text", text: texts.join("\n\n") }];
+  return { messages: [{ role: "user", content, timestamp: Date.now() }] };
+}
+
+function textOfAnswer({ content, stopReason, errorMessage }: PiAnswer): string {
+  if (stopReason !== "stop") throw new Error(errorMessage ?? `The summary ended by ${stopReason}.`);
+  return answerText(content);
+}
+
+function sum(one: PiUsage, other: PiUsage): PiUsage {
+  const names = new Set([...Object.keys(one), ...Object.keys(other)]);
+  return Object.fromEntries([...names].map((name) => [name, added(one[name], other[name])]));
+}
+
+function added(one: PiUsage[string], other: PiUsage[string]): PiUsage[string] {
+  if (typeof one === "object" && typeof other === "object") return sum(one, other);
+  if (typeof one === "number" && typeof other === "number") return one + other;
+  return one ?? other;
+}
+
+function piTool(
+  { name, description, input_schema: parameters }: Tool["definition"],
+  memory: PiMemory,
+) {
+  const tool = {
+    name,
+    label: name,
+    description,
+    parameters,
+    async execute(
+      id: string,
+      args: unknown,
+      signal: AbortSignal | undefined,
+      _: unknown,
+      { cwd, sessionManager }: PiContext,
+    ) {
+      const own = memory.tools(cwd).find(({ definition }) => definition.name === name) as Tool;
+      const chatId = `pi:${sessionManager.getSessionId()}`;
+      const { content, is_error } = await outputOf(own, args, { chatId, id, signal });
+      // pi takes a tool's error from what it throws.
+      if (is_error) throw new Error(content);
+      return { content: [{ type: "text", text: content }], details: undefined };
+    },
+  };
+  return tool as never;
+}

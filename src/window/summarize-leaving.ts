@@ -1,0 +1,131 @@
+import {
+  compactHistory,
+  type HistoryCompaction,
+  type Summarize,
+} from "../compaction/compact-history.ts";
+import { cutMiddle, textSize } from "../compaction/cut-text.ts";
+import type { AnchorReport } from "../core/event.ts";
+import { isSummary, type Message } from "../core/message.ts";
+import { instructionsIn } from "../knowledge/instructions-in.ts";
+import { redactSecrets } from "../secrets/redact-secrets.ts";
+
+/** What a host takes out of its window, where the host alone decides what that is. */
+export interface Leaving extends Omit<HistoryCompaction, "compactor"> {
+  /** From the oldest on. The summary of the compaction before, if there is one, is the first. */
+  readonly leaving: readonly Message[];
+  /** What the window still has after them. The summary need not say it. */
+  readonly staying: readonly Message[];
+  /** All that the user typed in the conversation before what stays, from the oldest on. */
+  readonly typed: readonly string[];
+  readonly summarize: Summarize;
+  readonly contextWindow: number;
+  /** What the summary should pay attention to, besides the prompt. */
+  readonly instructions?: string;
+  readonly signal?: AbortSignal;
+}
+
+/** The user's words that a summary has as they were. */
+export interface Quoted {
+  /** Standing instructions, such as "Never use the network." */
+  readonly instructions: readonly string[];
+  /** The request that is being worked on, if the window no longer has it. */
+  readonly request?: string;
+}
+
+/** The summary with the names that it lost and the user's words, and what became of all of them. */
+export interface LeavingSummary {
+  readonly text: string;
+  readonly report: SummaryReport;
+}
+
+export interface SummaryReport {
+  readonly summarizedBy: "model" | "fallback" | "none";
+  /** What the summary is worth, from 0 to 1. */
+  readonly score?: number;
+  /** Where the paths, names and numbers of the messages that left are now. */
+  readonly anchors?: AnchorReport;
+  readonly quoted: Quoted;
+}
+
+/**
+ * Writes what stands for messages that leave. It undoes nothing that the host decided:
+ *
+ *     left:  summary  U A T A T │ stays:  A T A      the turn is cut: the summary quotes its request
+ *
+ * Nothing is returned when no summary could be written. The host then compacts as it always did.
+ *
+ * @throws SessionError `INVALID_PARAMS`
+ * @throws the reason of `signal` when it aborts
+ */
+export async function summarizeLeaving(options: Leaving): Promise<LeavingSummary | undefined> {
+  const { leaving, staying, typed, ...compaction } = options;
+  const quoted = quotesOf(options);
+  // The request stands where it stood, so that all that leaves is summarised.
+  const request: readonly Message[] =
+    quoted.request === undefined ? [] : [{ role: "user", content: quoted.request }];
+  const messages = [...leaving.map(withoutQuotes), ...request, ...staying];
+  const result = await compactHistory({
+    ...compaction,
+    messages,
+    pins: messages.flatMap((_, index) => (index < leaving.length ? [] : [index])),
+    recentTurnBudget: 0,
+    targetTokens: compaction.contextWindow,
+    outgrown: false,
+    force: true,
+  });
+  if (result.outcome !== "compacted" || !result.summary) return undefined;
+  const { summary, summarizedBy, score, anchors } = result;
+  return {
+    text: summary + quotesSection(quoted),
+    report: {
+      summarizedBy,
+      ...(score === undefined ? {} : { score }),
+      ...(anchors ? { anchors } : {}),
+      quoted,
+    },
+  };
+}
+
+/** The part of a window that the quoted words may take, of each kind. */
+const QUOTES_PART = 1 / 10;
+const QUOTES_BYTES_MAX = 8_000;
+
+function quotesOf({ typed, staying, contextWindow }: Leaving): Quoted {
+  const bytesMax = Math.min(QUOTES_BYTES_MAX, Math.floor(4 * contextWindow * QUOTES_PART));
+  const found = new Set(typed.flatMap(instructionsIn));
+  const instructions: string[] = [];
+  let room = bytesMax;
+  for (const instruction of [...found].map((text) => redactSecrets(text)).reverse()) {
+    room -= textSize(instruction);
+    if (room < 0) break;
+    instructions.unshift(instruction);
+  }
+  const isMidTurn = staying.length > 0 && staying[0]?.role !== "user";
+  const request = isMidTurn ? typed.at(-1) : undefined;
+  return {
+    instructions,
+    ...(request === undefined ? {} : { request: cutMiddle(redactSecrets(request), bytesMax) }),
+  };
+}
+
+const INSTRUCTIONS = "Standing instructions of the user, word for word:";
+const REQUEST = "The user's request that is being worked on, word for word:";
+
+function quotesSection({ instructions, request }: Quoted): string {
+  const lines = instructions.map((instruction) => `\n- ${instruction}`);
+  return [
+    instructions.length > 0 ? `\n\n${INSTRUCTIONS}${lines.join("")}` : "",
+    request === undefined ? "" : `\n\n${REQUEST}\n${request}`,
+  ].join("");
+}
+
+/** An earlier summary without its quotes, which get below the next one again. */
+function withoutQuotes(message: Message): Message {
+  if (!isSummary(message) || message.role !== "user" || typeof message.content !== "string") {
+    return message;
+  }
+  const [summary = ""] = message.content.split(QUOTES);
+  return { ...message, content: summary };
+}
+
+const QUOTES = new RegExp(`\\n\\n(?:${INSTRUCTIONS}|${REQUEST})\\n`);

@@ -1,0 +1,160 @@
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join, resolve } from "node:path";
+import {
+  createAgentSession,
+  DefaultResourceLoader,
+  ModelRuntime,
+  SessionManager,
+  SettingsManager,
+} from "@earendil-works/pi-coding-agent";
+import { createSessionService } from "rkat";
+import { sqliteStores } from "rkat/sqlite";
+import { expect, onTestFinished, test, vi } from "vitest";
+import {
+  type LocalProviderOptions,
+  startLocalProvider,
+} from "../../examples/hosts/local-provider.ts";
+import { piExtension } from "../../src/coding-agents/extension-files.ts";
+
+const RKAT = resolve("examples/hosts/node_modules/rkat/bin/rkat.js");
+const COMMAND = [process.execPath, RKAT];
+const LONG = "The crane lifts the cargo over the quay, and the pilot waits for the tide. ".repeat(
+  12,
+);
+
+/** pi as its command runs it, with the file that `rkat install pi` writes and a model on this machine. */
+async function openPi(provider: LocalProviderOptions, isKept = false) {
+  const home = mkdtempSync(join(tmpdir(), "rkat-pi-"));
+  onTestFinished(() => rmSync(home, { recursive: true, force: true, maxRetries: 5 }));
+  const [cwd, agentDir] = ["project", "agent"].map((name) => join(home, name)) as [string, string];
+  mkdirSync(cwd);
+  for (const part of Array(30).keys()) {
+    writeFileSync(
+      join(cwd, `part-${part}.ts`),
+      `part-${part}.ts has the port ${4000 + part}. ${LONG}`,
+    );
+  }
+  const server = await startLocalProvider(provider);
+  onTestFinished(() => server.close());
+  const { path, text } = piExtension({ command: COMMAND, folder: agentDir });
+  mkdirSync(dirname(path), { recursive: true });
+  writeFileSync(path, text);
+  const local = {
+    baseUrl: server.urls["openai-compatible"],
+    api: "openai-completions",
+    apiKey: "none",
+    models: [{ id: "sailor", contextWindow: 24_000, maxTokens: 4_000 }],
+  };
+  writeFileSync(join(agentDir, "models.json"), JSON.stringify({ providers: { local } }));
+  const compaction = { enabled: true, reserveTokens: 19_500, keepRecentTokens: 1_500 };
+  const settingsManager = SettingsManager.inMemory({ compaction });
+  const resourceLoader = new DefaultResourceLoader({ cwd, agentDir, settingsManager });
+  await resourceLoader.reload();
+  expect(resourceLoader.getExtensions().errors).toEqual([]);
+  const modelRuntime = await ModelRuntime.create({
+    authPath: join(agentDir, "auth.json"),
+    modelsPath: join(agentDir, "models.json"),
+    modelsStorePath: join(agentDir, "models"),
+  });
+  const model = modelRuntime.getModel("local", "sailor");
+  if (!model) throw new Error(modelRuntime.getError() ?? "pi does not have the model.");
+  const sessionManager = isKept
+    ? SessionManager.create(cwd, join(home, "sessions"))
+    : SessionManager.inMemory(cwd);
+  const { session } = await createAgentSession({
+    cwd,
+    agentDir,
+    model,
+    modelRuntime,
+    resourceLoader,
+    sessionManager,
+    settingsManager,
+  });
+  const errors: string[] = [];
+  await session.bindExtensions({ onError: ({ error }) => errors.push(error) });
+  onTestFinished(() => session.dispose());
+  const compactions = () =>
+    sessionManager.getBranch().flatMap((entry) => (entry.type === "compaction" ? [entry] : []));
+  return { session, sessionManager, server, cwd, errors, compactions };
+}
+
+const reads = (steps: number) => (step: number) =>
+  step < steps ? { name: "read", args: { path: `part-${step}.ts` } } : undefined;
+
+test("in the place of pi's summary is rkat's, with what became of its names", async () => {
+  const { session, server, errors, compactions } = await openPi({ call: reads(20) });
+  await session.prompt("Never use the network. Read twenty parts and compare their ports.");
+  const [first, ...others] = compactions();
+  expect(errors).toEqual([]);
+  expect(first).toMatchObject({ fromHook: true, details: { summarizedBy: "model" } });
+  expect(first?.details).toMatchObject({ anchors: { found: expect.any(Number) } });
+  expect(first?.usage?.input).toBeGreaterThan(0);
+  expect(others.length).toBeGreaterThan(0);
+  expect(server.billed.filter(({ kind }) => kind === "summary")).toHaveLength(1 + others.length);
+  expect(server.problems).toEqual([]);
+});
+
+test("the user's words outlast every compaction, and do not pile up", async () => {
+  const { session, compactions } = await openPi({ call: reads(20) });
+  const prompt = "Never use the network. Read twenty parts and compare their ports.";
+  await session.prompt(prompt);
+  expect(compactions().length).toBeGreaterThan(1);
+  console.log(
+    JSON.stringify(
+      compactions().map((c) => c.summary.slice(-600)),
+      null,
+      1,
+    ),
+  );
+  for (const { summary } of compactions()) {
+    expect(summary.split("word for word:\n- Never use the network.\n")).toHaveLength(2);
+    expect(summary.split(`word for word:\n${prompt}`)).toHaveLength(2);
+  }
+});
+
+test("when the model refuses to summarise for rkat, pi writes its own summary", async () => {
+  const refuses = (body: unknown) =>
+    JSON.stringify(body).includes("<record>") ? { status: 400, message: "no" } : "pi's summary";
+  const { session, compactions } = await openPi({ call: reads(12), summary: refuses });
+  await session.prompt("Read twelve parts.");
+  const [first] = compactions();
+  expect(first?.summary).toContain("pi's summary");
+  expect(first?.fromHook).not.toBe(true);
+});
+
+test("a session is in the project's memory, and the model finds there what left its window", async () => {
+  const calls = [
+    ...Array.from({ length: 12 }, (_, part) => ({
+      name: "read",
+      args: { path: `part-${part}.ts` },
+    })),
+    { name: "search_project_history", args: { query: "part-1.ts port" } },
+  ];
+  const { session, sessionManager, cwd, errors } = await openPi(
+    { call: (step) => calls[step] },
+    true,
+  );
+  await session.prompt("The lighthouse keeper is called Ada. Read twelve parts.");
+  const path = join(cwd, ".rkat", "rkat.db");
+  await vi.waitFor(() => expect(existsSync(path)).toBe(true), { timeout: 30_000 });
+  const stores = sqliteStores({ path });
+  onTestFinished(() => stores.close());
+  const sessions = createSessionService({ model: "none", stores });
+  const remembers = async (query: string, content: string) => {
+    const [hit] = await sessions.searchMemory({ query });
+    expect(hit?.content).toContain(content);
+    expect(hit?.sessionId).toBe(`pi:${sessionManager.getSessionId()}`);
+  };
+  const soon = { timeout: 30_000, interval: 200 };
+  await vi.waitFor(() => remembers("What is the lighthouse keeper called?", "called Ada"), soon);
+  await session.prompt("Tell the harbour master in Ystad.");
+  await vi.waitFor(() => remembers("Which harbour master?", "Ystad"), soon);
+  const found = session.state.messages.flatMap((message) =>
+    message.role === "toolResult" && message.toolName === "search_project_history"
+      ? [JSON.stringify(message.content)]
+      : [],
+  );
+  expect(found.some((text) => text.includes("part-1.ts has the port 4001"))).toBe(true);
+  expect(errors).toEqual([]);
+});
