@@ -13,6 +13,7 @@ const DOORS = [
   "json-rpc",
   "langchain",
   "mastra",
+  "pi",
   "rest",
   "mcp",
   "testing",
