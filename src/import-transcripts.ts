@@ -6,7 +6,9 @@ import type { Stores } from "./core/stores.ts";
 import { warn } from "./core/warn.ts";
 import type { FoundTranscripts, ImportProgress } from "./import/import-files.ts";
 import { findTranscripts, importFiles } from "./import/import-files.ts";
+import type { ImportPlaces } from "./import/import-places.ts";
 import { type ImportReport, ImportTally } from "./import/import-report.ts";
+import type { ImportStores } from "./import/store-session.ts";
 import { MemoryIndex } from "./projections/memory-index.ts";
 import { ProjectionRunner } from "./projections/projection-runner.ts";
 import { IMPORT_FORMATS } from "./transcripts/import-formats.ts";
@@ -55,34 +57,49 @@ const MEMORY_BATCH = 2000;
  * @throws SessionError `INVALID_PARAMS` when the path cannot be read or the time is none
  */
 export async function importTranscripts(options: ImportTranscriptsOptions): Promise<ImportReport> {
-  const { stores, since, model = "none", memoryScope, found, ...rest } = options;
-  const runner = new ProjectionRunner(
-    stores.events,
-    stores.memory
-      ? [new MemoryIndex(stores.events, stores.memory, given({ scope: memoryScope }))]
-      : [],
-    warn,
-    MEMORY_BATCH,
-  );
+  return (await importIntoPlaces(options)).report();
+}
+
+/** Like `importTranscripts`, but each session goes to the place that `places` says. */
+export async function importIntoPlaces(
+  { stores, since, model = "none", memoryScope, found, ...rest }: ImportTranscriptsOptions,
+  places?: ImportPlaces,
+): Promise<ImportTally> {
+  const runners = new Map<ImportStores, ProjectionRunner>();
+  const flush = async () => {
+    for (const runner of runners.values()) await runner.flush();
+  };
   let waiting = 0;
   const work = {
     ...rest,
     ...thisMachine(),
     model,
-    ...given({ sinceMs: since === undefined ? undefined : requireTime(since) }),
-    async onStored(messages: number) {
+    ...given({ places, sinceMs: since === undefined ? undefined : requireTime(since) }),
+    async onStored(messages: number, to: ImportStores) {
+      if (!runners.has(to)) runners.set(to, memoryRunner(to, memoryScope));
       waiting += messages;
       if (waiting < MEMORY_BATCH) return;
       waiting = 0;
-      await runner.flush();
+      await flush();
     },
   };
+  // What an import that was killed stored is still missing in memory.
+  if (!rest.dryRun) runners.set(stores, memoryRunner(stores, memoryScope));
   const tally = new ImportTally();
   try {
-    return await importFiles(found ?? findTranscripts(work, tally), stores, work, tally);
+    await importFiles(found ?? findTranscripts(work, tally), stores, work, tally);
+    return tally;
   } finally {
-    if (!options.dryRun) await runner.flush();
+    await flush();
   }
+}
+
+function memoryRunner(
+  { events, memory }: ImportStores,
+  scope: MemoryScope | undefined,
+): ProjectionRunner {
+  const index = memory && new MemoryIndex(events, memory, given({ scope }));
+  return new ProjectionRunner(events, index ? [index] : [], warn, MEMORY_BATCH);
 }
 
 /** What can be imported from this machine, or from a path. */

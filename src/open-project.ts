@@ -1,8 +1,8 @@
-import { existsSync } from "node:fs";
-import { join, relative, resolve } from "node:path";
+import { existsSync, lstatSync } from "node:fs";
+import { dirname, join, relative, resolve } from "node:path";
 import { policyOf, stricter } from "./agent/tool-policy.ts";
 import type { Config } from "./config/config.ts";
-import { isHome, userStoreFile } from "./config/config-places.ts";
+import { isHome, shortPath, userStoreFile } from "./config/config-places.ts";
 import { projectApprovals } from "./config/project-approvals.ts";
 import {
   compactionSettings,
@@ -15,10 +15,12 @@ import type { SearchScope } from "./config/settings.ts";
 import { ownKey } from "./config/trust.ts";
 import { switchedOffSettings } from "./config/unused-settings.ts";
 import {
+  folderForImport,
   hasCapability,
   lookAtStore,
   makeStore,
   openUserWorkspace,
+  openWorkspace,
   type Workspace,
 } from "./config/workspace.ts";
 import type { ToolPolicy } from "./core/approval.ts";
@@ -32,6 +34,8 @@ import type { Stores } from "./core/stores.ts";
 import type { Tool } from "./core/tool.ts";
 import { warn } from "./core/warn.ts";
 import type { EmbedderSettings } from "./embedders/open-embedder.ts";
+import type { ImportPlace, ImportPlaces } from "./import/import-places.ts";
+import type { ImportStores } from "./import/store-session.ts";
 import { type MemoryOptions, openMemoryOperations } from "./session/memory-operations.ts";
 import type { ServiceOptions } from "./session/service-options.ts";
 import { type LibraryOptions, memoryWithLibrary, withLibrary } from "./session/with-library.ts";
@@ -115,28 +119,35 @@ export const openProject: Engine = {
     };
   },
 
-  async openImport(workspace, isTrial) {
-    const { config } = workspace;
-    if (!hasCapability(config, "session-store")) {
-      throw new SessionError("SESSION_PERSISTENCE_DISABLED");
-    }
-    const { findImportable, importTranscripts } = await import("./import-transcripts.ts");
-    const opened = await openStores(workspace, isTrial ? "existing" : "create");
-    const { memory, ...stores } = actingFor(workspace, opened);
-    const remembering = hasCapability(config, "memory-store") ? { memory } : {};
+  async openImport(workspace, { isTrial, isChosen }) {
+    const { importIntoPlaces, findImportable } = await import("./import-transcripts.ts");
+    const access = isTrial ? "existing" : "create";
+    const { env } = process;
+    const own = isChosen ? workspace : await openUserWorkspace({ cwd: workspace.folder, env });
+    const library = await openImportStores(own, access);
+    const projects = isChosen ? undefined : new ImportProjects(library.value, access);
+    const name = shortPath(own.dataFolder, env);
     return {
       value: {
-        place: workspace.storeFile,
+        destination: isChosen
+          ? `Everything goes to ${name}.`
+          : `A session goes to the .rkat of its project, if there is one that you trust, and otherwise to ${name}.`,
         find: findImportable,
-        run: (options) =>
-          importTranscripts({
-            ...options,
-            stores: { ...stores, ...remembering },
-            model: config.get("model") ?? NO_MODEL.id,
-            memoryScope: config.get("memory.index"),
-          }),
+        async run(options) {
+          const tally = await importIntoPlaces(
+            {
+              ...options,
+              stores: library.value,
+              model: own.config.get("model") ?? NO_MODEL.id,
+              memoryScope: own.config.get("memory.index"),
+            },
+            projects,
+          );
+          const added = [...tally.byPlace].map(([place = name, messages]) => ({ place, messages }));
+          return { report: tally.report(), added };
+        },
       },
-      close: () => opened.close(),
+      close: () => closeAll([...(projects ? [projects] : []), library]),
     };
   },
 
@@ -250,6 +261,73 @@ async function openScope<Value>(
     warn(SessionError.from(error), "The user-wide store was not searched.");
     return own;
   }
+}
+
+/** @throws SessionError `SESSION_PERSISTENCE_DISABLED` */
+async function openImportStores(
+  workspace: Workspace,
+  access: StoreAccess,
+): Promise<Opened<ImportStores>> {
+  const { config } = workspace;
+  if (!hasCapability(config, "session-store")) {
+    throw new SessionError("SESSION_PERSISTENCE_DISABLED");
+  }
+  const opened = await openStores(workspace, access);
+  const { memory, ...stores } = actingFor(workspace, opened);
+  const value = { ...stores, ...(hasCapability(config, "memory-store") ? { memory } : {}) };
+  return { value, close: () => opened.close() };
+}
+
+/**
+ * The stores of the projects that imported sessions were held in, opened when the first session comes.
+ * A project without a `.rkat` that you trust has none: its sessions go to the library. So does what
+ * comes later of a session that is there.
+ */
+class ImportProjects implements ImportPlaces {
+  readonly #library: ImportStores;
+  readonly #access: StoreAccess;
+  readonly #opened = new Map<string, Promise<Opened<ImportPlace>>>();
+
+  constructor(library: ImportStores, access: StoreAccess) {
+    this.#library = library;
+    this.#access = access;
+  }
+
+  async placeOf({ id, project }: Parameters<ImportPlaces["placeOf"]>[0]) {
+    const folder = folderForImport(project, process.env);
+    if (isHome(folder, process.env)) return undefined;
+    if ((await this.#library.events.lastSeq(id)) > 0) return undefined;
+    const opening = this.#opened.get(folder) ?? this.#open(folder);
+    this.#opened.set(folder, opening);
+    return (await opening).value;
+  }
+
+  async #open(folder: string): Promise<Opened<ImportPlace>> {
+    const { knowing } = await import("./import/import-places.ts");
+    const { env } = process;
+    const workspace = await openWorkspace({ cwd: folder, env }, folder);
+    const { value, close } = await openImportStores(workspace, this.#access);
+    const stores = knowing(value, this.#library);
+    const name = shortPath(workspace.dataFolder, env);
+    return { value: { name, mark: markOf(workspace.storeFile), stores }, close };
+  }
+
+  isThere(mark: string): boolean {
+    const storeFile = mark.slice(mark.indexOf(" ") + 1);
+    const folder = dirname(dirname(storeFile));
+    return markOf(storeFile) === mark && folderForImport(folder, process.env) === folder;
+  }
+
+  async close(): Promise<void> {
+    const opened = await Promise.allSettled(this.#opened.values());
+    await closeAll(opened.flatMap((one) => (one.status === "fulfilled" ? [one.value] : [])));
+  }
+}
+
+/** Names a store's file: another file at the same path has another mark. */
+function markOf(storeFile: string): string {
+  const found = lstatSync(storeFile, { throwIfNoEntry: false });
+  return `${found?.dev ?? 0}-${found?.ino ?? 0} ${storeFile}`;
 }
 
 /** How long `rkat doctor` waits for an embedder. */

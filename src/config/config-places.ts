@@ -1,6 +1,6 @@
 import { existsSync, lstatSync } from "node:fs";
 import { homedir } from "node:os";
-import { dirname, isAbsolute, join, resolve } from "node:path";
+import { dirname, isAbsolute, join, resolve, sep } from "node:path";
 import type { Environment } from "./read-variables.ts";
 
 /**
@@ -48,6 +48,12 @@ export function homeFolder(env: Environment): string {
 /** Whether `folder` is the one of the user-wide store. */
 export function isHome(folder: string, env: Environment): boolean {
   return resolve(folder) === resolve(homeFolder(env));
+}
+
+/** A path as you would type it: `~/src/app` below your home folder. */
+export function shortPath(path: string, env: Environment): string {
+  const home = `${resolve(homeFolder(env))}${sep}`;
+  return path.startsWith(home) ? `~${sep}${path.slice(home.length)}` : path;
 }
 
 /** A folder above may belong to another user, and a link may lead anywhere. Both are skipped. */

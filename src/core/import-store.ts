@@ -46,6 +46,8 @@ export interface ImportedFile {
   readonly stamp: string;
   readonly sessions: number;
   readonly messages: number;
+  /** The other stores that have sessions of it. Without one of them, the file is read again. */
+  readonly places?: readonly string[];
   /** Where reading can go on, if the file has only grown. */
   readonly readOn?: {
     readonly offset: number;

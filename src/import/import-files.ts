@@ -18,6 +18,7 @@ import type {
 import { plainBytes } from "../transcripts/plain-bytes.ts";
 import { type DiskFile, diskFile } from "./disk-file.ts";
 import { findFiles } from "./find-files.ts";
+import type { ImportPlace, ImportPlaces } from "./import-places.ts";
 import { type ImportReport, ImportTally } from "./import-report.ts";
 import { isMemoryTools } from "./memory-tools.ts";
 import { type ImportStores, storeSession, type TitledSession } from "./store-session.ts";
@@ -40,10 +41,12 @@ export interface ImportOptions {
   readonly dryRun?: boolean;
   /** The model of imported sessions that go on here, as `provider/model`. */
   readonly model: string;
+  /** Where sessions go that do not go to the import's own store. */
+  readonly places?: ImportPlaces;
   readonly signal?: AbortSignal;
   readonly onProgress?: (progress: ImportProgress) => void;
-  /** Called after each batch, so that what follows the log can keep up with it. */
-  readonly onStored?: (messages: number) => Promise<void>;
+  /** Called after each batch, also when nothing of it is new, so that what follows the log can keep up with it. */
+  readonly onStored?: (messages: number, stores: ImportStores) => Promise<void>;
 }
 
 export interface ImportProgress {
@@ -125,10 +128,12 @@ class ImportWork {
   }
 
   async importFile(file: DiskFile, format: ImportFormat | undefined): Promise<void> {
-    const { signal, sinceMs } = this.#options;
+    const { signal, sinceMs, places } = this.#options;
     signal?.throwIfAborted();
     this.#known ??= await this.#stores.imports.files();
-    const known = this.#known.get(file.path);
+    const saved = this.#known.get(file.path);
+    const isThere = saved?.places?.every((mark) => places?.isThere(mark)) ?? true;
+    const known = isThere ? saved : undefined;
     const isOld = sinceMs !== undefined && file.mtimeMs < sinceMs;
     // What was imported with conditions is not noted as read.
     if (known?.stamp === file.stamp && this.#isWhole) {
@@ -182,9 +187,17 @@ class ImportWork {
     };
     let sessions = 0;
     let messages = 0;
+    let isComplete = true;
+    const marks = new Set(known?.places);
     for await (const session of format.read(file, notes, from)) {
       if (!this.#isWanted(session, file)) continue;
-      const count = await this.#store(session, file);
+      const place = await this.#placeOf(session, file);
+      if (place === null) {
+        isComplete = false;
+        continue;
+      }
+      if (place) marks.add(place.mark);
+      const count = await this.#store(session, file, place);
       if (count > 0) sessions += 1;
       messages += count;
     }
@@ -197,7 +210,7 @@ class ImportWork {
     tally.sessions += sessions;
     if (file.hasShrunk()) {
       tally.skip(file.path, undefined, "it became shorter while it was read");
-    } else if (this.#isWhole && !this.#trial) {
+    } else if (isComplete && this.#isWhole && !this.#trial) {
       const next = readOn && (await hashedPlace(file, readOn));
       await this.#stores.imports.saveFile(file.path, {
         agent: format.agent,
@@ -205,14 +218,37 @@ class ImportWork {
         sessions,
         messages,
         ...(next ? { readOn: next } : {}),
+        ...(marks.size > 0 ? { places: [...marks] } : {}),
       });
     }
   }
 
-  async #store(session: ImportedSession, file: DiskFile): Promise<number> {
+  /** Undefined: the import's own store. Null: the session's store cannot be used. */
+  async #placeOf(
+    session: ImportedSession,
+    file: DiskFile,
+  ): Promise<ImportPlace | undefined | null> {
+    try {
+      return await this.#options.places?.placeOf(session);
+    } catch (error) {
+      this.#tally.skip(
+        file.path,
+        undefined,
+        `the store of its project cannot be used: ${reasonOf(error)}`,
+      );
+      return null;
+    }
+  }
+
+  async #store(
+    session: ImportedSession,
+    file: DiskFile,
+    place: ImportPlace | undefined,
+  ): Promise<number> {
     const { onStored, signal } = this.#options;
+    const stores = place?.stores ?? this.#stores;
     return await storeSession(session, {
-      stores: this.#stores,
+      stores,
       tally: this.#tally,
       settingsOf: (each) => this.#settingsOf(each),
       ...(this.#trial ? { trial: this.#trial } : {}),
@@ -221,7 +257,8 @@ class ImportWork {
       signal,
       onStored: async (messages) => {
         this.#showProgress();
-        if (messages > 0 && !this.#trial) await onStored?.(messages);
+        this.#tally.addedTo(place?.name, messages);
+        if (!this.#trial) await onStored?.(messages, stores);
       },
     });
   }

@@ -41,6 +41,7 @@ export class ImportTally {
   #notListed = 0;
   readonly #unknownTypes = new Map<string, number>();
   readonly #redacted = new Map<string, number>();
+  readonly #byPlace = new Map<string | undefined, number>();
 
   skip(file: string, line: number | undefined, reason: string): void {
     if (this.#skipped.length >= SKIPPED_MAX) this.#notListed += 1;
@@ -54,6 +55,15 @@ export class ImportTally {
 
   redacted(kind: string): void {
     count(this.#redacted, kind);
+  }
+
+  addedTo(place: string | undefined, messages: number): void {
+    if (messages > 0) this.#byPlace.set(place, (this.#byPlace.get(place) ?? 0) + messages);
+  }
+
+  /** How many messages each store got, by its name; undefined is the import's own store. */
+  get byPlace(): ReadonlyMap<string | undefined, number> {
+    return this.#byPlace;
   }
 
   report(): ImportReport {

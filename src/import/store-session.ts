@@ -1,13 +1,11 @@
 import { SessionError } from "../core/errors.ts";
 import type { DurableEvent, NewEvent, SessionSettings } from "../core/event.ts";
-import type { EventStore } from "../core/event-store.ts";
-import type { ForgottenTexts } from "../core/forgotten-texts.ts";
 import { newId } from "../core/ids.ts";
-import type { ImportStore } from "../core/import-store.ts";
+import type { MemoryStore } from "../core/memory-store.ts";
 import { indexableText } from "../core/message.ts";
 import type { SessionSnapshot } from "../core/session-snapshot.ts";
 import { SessionState } from "../core/session-state.ts";
-import type { SessionStore } from "../core/session-store.ts";
+import type { Stores } from "../core/stores.ts";
 import { redactMessage } from "../secrets/redact-message.ts";
 import { redactSecrets } from "../secrets/redact-secrets.ts";
 import type { ImportedMessage, ImportedSession } from "../transcripts/imported.ts";
@@ -18,11 +16,10 @@ import { MemoryToolFilter } from "./memory-tools.ts";
 import { withoutForgotten } from "./without-forgotten.ts";
 
 /** Where imported sessions are stored. */
-export interface ImportStores {
-  readonly events: Pick<EventStore, "read" | "lastSeq">;
-  readonly sessions: Pick<SessionStore, "load">;
-  readonly imports: ImportStore;
-  readonly forgotten?: ForgottenTexts;
+export interface ImportStores
+  extends Pick<Stores, "events" | "sessions" | "imports" | "forgotten"> {
+  /** Without it, the conversations are only in the log. */
+  readonly memory?: MemoryStore;
 }
 
 /** A session whose title has no credential, and nothing that was forgotten. */

@@ -44,8 +44,14 @@ export interface Engine {
     recorded: Pick<Replay, "model" | "tools">,
     options: { readonly summarizer?: string },
   ): Promise<Opened<{ readonly service: SessionService; readonly memory?: MemoryStore }>>;
-  /** Opens the import of other agents' conversations into the project's store. A trial stores nothing. */
-  openImport(workspace: Workspace, isTrial: boolean): Promise<Opened<Importer>>;
+  /**
+   * Opens the import of other agents' conversations. A trial stores nothing. Each session goes to the
+   * store of its own project, or to the user-wide one; if the workspace was chosen, to that store.
+   */
+  openImport(
+    workspace: Workspace,
+    options: { readonly isTrial: boolean; readonly isChosen: boolean },
+  ): Promise<Opened<Importer>>;
   /**
    * Writes the files of all sessions again from their logs. Returns the folder and the number of sessions.
    *
@@ -73,14 +79,27 @@ export interface Engine {
 
 /** Imports conversations of other agents. */
 export interface Importer {
-  /** The file of the store, for the user. */
-  readonly place: string;
+  /** A sentence that says where sessions go. */
+  readonly destination: string;
   find(source: Pick<ImportOptions, "agent" | "path">): readonly FoundTranscripts[];
   run(
-    options: Omit<ImportOptions, "formats" | "machine" | "model" | "sinceMs" | "onStored"> & {
+    options: Omit<
+      ImportOptions,
+      "formats" | "machine" | "model" | "sinceMs" | "onStored" | "places"
+    > & {
       readonly since?: string;
     },
-  ): Promise<ImportReport>;
+  ): Promise<{
+    readonly report: ImportReport;
+    /** How many messages each store got. */
+    readonly added: readonly AddedTo[];
+  }>;
+}
+
+export interface AddedTo {
+  /** Such as `~/src/app/.rkat`. */
+  readonly place: string;
+  readonly messages: number;
 }
 
 /**

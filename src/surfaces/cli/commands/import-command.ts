@@ -6,7 +6,6 @@ import { ERRORS, SessionError } from "../../../core/errors.ts";
 import { given } from "../../../core/fields.ts";
 import { nearestName } from "../../../core/nearest-name.ts";
 import type { FoundTranscripts } from "../../../import/import-files.ts";
-import type { ImportReport } from "../../../import/import-report.ts";
 import { AGENTS, type AgentName } from "../../../transcripts/imported.ts";
 import type { CliContext, Importer } from "../cli-context.ts";
 import { plural, thousands } from "../render/amounts.ts";
@@ -56,12 +55,13 @@ export function importCommand(program: Command, context: CliContext): void {
     .action(async (first: string | undefined, second: string | undefined, flags: ImportFlags) => {
       const from = sourceOf(first, second, terminal.cwd);
       const workspace = await workspaceOf(context, command);
+      const isChosen = command.optsWithGlobals().dir !== undefined || workspace.user !== undefined;
       await useOpened(
-        await engine.openImport(workspace, flags.dryRun ?? false),
+        await engine.openImport(workspace, { isTrial: flags.dryRun ?? false, isChosen }),
         async (importer) => {
           const found = importer.find(from);
           requireSomething(found, from.path);
-          if (!(await agrees(context, found, importer.place, flags))) {
+          if (!(await agrees(context, found, importer.destination, flags))) {
             await terminal.stderr.write("Nothing was imported.\n");
             return;
           }
@@ -92,6 +92,7 @@ export function importCommand(program: Command, context: CliContext): void {
 }
 
 type Source = Parameters<Importer["find"]>[0];
+type Imported = Awaited<ReturnType<Importer["run"]>>;
 type Options = Omit<Parameters<Importer["run"]>[0], "signal" | "onProgress">;
 
 /** An agent, a path, or both. */
@@ -122,14 +123,15 @@ function requireSomething(found: readonly FoundTranscripts[], path: string | und
 async function agrees(
   { terminal }: CliContext,
   found: readonly FoundTranscripts[],
-  place: string,
+  destination: string,
   { yes, dryRun }: ImportFlags,
 ): Promise<boolean> {
   const { stdin, stderr, env } = terminal;
   if (yes || dryRun || !stdin.isTerminal || !stderr.isTerminal) return true;
   await stderr.write(renderFound(found, Date.now(), styleFor(stderr, env)));
+  await stderr.write(`${destination}\n`);
   const files = found.reduce((sum, each) => sum + each.files.length, 0);
-  return await confirm(`import ${plural(files, "file")} into ${place}`, terminal);
+  return await confirm(`import ${plural(files, "file")}`, terminal);
 }
 
 async function run(
@@ -137,7 +139,7 @@ async function run(
   importer: Importer,
   options: Options,
   signal: AbortSignal,
-): Promise<ImportReport> {
+): Promise<Imported> {
   const progress = new ProgressLine(terminal.stderr);
   try {
     return await importer.run({
@@ -163,19 +165,19 @@ async function watch(
 ): Promise<void> {
   for (;;) {
     await sleep(WATCH_MS, undefined, { signal });
-    const report = await run(context, importer, options, signal);
-    if (report.added > 0) await show(report, context, flags);
+    const imported = await run(context, importer, options, signal);
+    if (imported.report.added > 0) await show(imported, context, flags);
   }
 }
 
 async function show(
-  report: ImportReport,
+  { report, added }: Imported,
   { terminal, rkat }: CliContext,
   { json, dryRun }: ImportFlags,
 ): Promise<void> {
   const { stdout, env } = terminal;
   if (json) return await printJson(stdout, importJson(report));
-  await stdout.write(renderImport(report, dryRun === true, styleFor(stdout, env)));
+  await stdout.write(renderImport(report, added, dryRun === true, styleFor(stdout, env)));
   if (!stdout.isTerminal || dryRun || report.messages === 0) return;
   await stdout.write(`Search it: ${rkat} memory search "why did we …"\n`);
 }

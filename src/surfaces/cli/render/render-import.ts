@@ -1,5 +1,6 @@
 import type { FoundTranscripts } from "../../../import/import-files.ts";
 import type { ImportReport } from "../../../import/import-report.ts";
+import type { AddedTo } from "../cli-context.ts";
 import { plural, thousands, timeAgo } from "./amounts.ts";
 import { oneLine } from "./printable.ts";
 import type { Style } from "./style.ts";
@@ -29,11 +30,19 @@ export function renderFound(found: readonly FoundTranscripts[], now: number, sty
 }
 
 /** What an import did, in sentences. */
-export function renderImport(report: ImportReport, isTrial: boolean, style: Style): string {
+export function renderImport(
+  report: ImportReport,
+  addedTo: readonly AddedTo[],
+  isTrial: boolean,
+  style: Style,
+): string {
   const { added, alreadyThere, sessions, leftOut, otherBranches, unfinished } = report;
   const there = alreadyThere > 0 ? ` ${thousands(alreadyThere)} were there already.` : "";
   const lines = [
     `${isTrial ? "Would add" : "Added"} ${plural(added, "message")} of ${plural(sessions, "session")}.${there}`,
+    ...addedTo.map(
+      ({ place, messages }) => `  ${thousands(messages)} to ${oneLine(place, PATH_COLUMNS)}`,
+    ),
     ...counted("Credentials replaced", report.redacted),
     ...counted("Records of types that are not known", report.unknownTypes),
     ...(otherBranches > 0
