@@ -75,7 +75,7 @@ export const ANCHOR_FORMS: readonly AnchorForm[] = [
   {
     kind: "errors",
     begins: "[HSsEe]",
-    needs: "[Aa].*[\\d :#-]",
+    needs: "[Aa][^Aa\\d :#-]*[\\d :#-]",
     form: "(?:HTTP|[Ss]tatus|[Ee]rror|[Ee]xit code|[Ss]ignal|SIG)[ :#]?(?:code )?-?\\d{1,6}\\b",
   },
   { kind: "errors", begins: "S", needs: "[A-Z]", form: "SIG[A-Z]{3,7}\\b" },

@@ -251,7 +251,7 @@ export const sessionServiceLaws: readonly Law<OpenService>[] = inWords([
       await service.appendMessages({ ...own, messages: [{ role: "user", content }] });
       await service.addMemory({ content: "The vixen sleeps in the note." });
 
-      const last = (text: string) => /(\w+)\.$/.exec(text)?.[1] ?? text;
+      const last = (text: string) => text.split(/\W+/).at(-2) ?? text;
       const found = async (
         filter: Omit<Parameters<SessionService["searchMemory"]>[0], "query">,
       ) => {
