@@ -37,8 +37,6 @@ export interface ImportTranscriptsOptions {
   readonly model?: string;
   /** Default `all`. */
   readonly memoryScope?: MemoryScope;
-  /** What was found, if `findTranscripts` was called before. */
-  readonly found?: readonly FoundTranscripts[];
   readonly signal?: AbortSignal;
   readonly onProgress?: (progress: ImportProgress) => void;
 }
@@ -62,7 +60,7 @@ export async function importTranscripts(options: ImportTranscriptsOptions): Prom
 
 /** Like `importTranscripts`, but each session goes to the place that `places` says. */
 export async function importIntoPlaces(
-  { stores, since, model = "none", memoryScope, found, ...rest }: ImportTranscriptsOptions,
+  { stores, since, model = "none", memoryScope, ...rest }: ImportTranscriptsOptions,
   places?: ImportPlaces,
 ): Promise<ImportTally> {
   const runners = new Map<ImportStores, ProjectionRunner>();
@@ -87,7 +85,7 @@ export async function importIntoPlaces(
   if (!rest.dryRun) runners.set(stores, memoryRunner(stores, memoryScope));
   const tally = new ImportTally();
   try {
-    await importFiles(found ?? findTranscripts(work, tally), stores, work, tally);
+    await importFiles(findTranscripts(work, tally), stores, work, tally);
     return tally;
   } finally {
     await flush();

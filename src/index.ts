@@ -253,7 +253,7 @@ export {
   type EmbedderSettings,
   openEmbedder,
 } from "./embedders/open-embedder.ts";
-export type { FoundTranscripts, ImportProgress } from "./import/import-files.ts";
+export type { ImportProgress } from "./import/import-files.ts";
 export type { ImportReport, Skipped } from "./import/import-report.ts";
 export { type ImportTranscriptsOptions, importTranscripts } from "./import-transcripts.ts";
 export {
