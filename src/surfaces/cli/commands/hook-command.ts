@@ -123,7 +123,10 @@ async function importTranscript(context: CliContext, input: HookInput): Promise<
   const workspace = await workspaceFor(context, input);
   const folder = hooksFolder(context.terminal.env);
   await oneAtATime({ folder, name, waits: summary !== undefined }, async () => {
-    const importer = await context.engine.openImport(workspace, false);
+    const importer = await context.engine.openImport(workspace, {
+      isTrial: false,
+      isChosen: true,
+    });
     await useOpened(importer, ({ run }) => run({ agent: "claude-code", path }));
   });
   await withServiceOf(context, workspace, "create", async (service) => {
