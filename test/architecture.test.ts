@@ -47,6 +47,8 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   transcripts: ["core", "zod"],
   replay: ["core", "transcripts"],
   import: ["core", "files", "secrets", "transcripts"],
+  // A session for another agent to continue, as a text.
+  handoff: ["core", "compaction", "knowledge", "secrets"],
   files: ["core"],
   config: ["core", "files", "smol-toml"],
   // What rkat puts into the settings of coding agents, and what it tells them.
@@ -56,6 +58,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     "core",
     "files",
     "config",
+    "handoff",
     "import",
     "replay",
     "transcripts",

@@ -8,19 +8,18 @@ import type { ImportedFile } from "../core/import-store.ts";
 import { bytesAt } from "../transcripts/found-file.ts";
 import type {
   AgentName,
-  FileHead,
   ImportedSession,
   ImportFormat,
   ImportNotes,
   Machine,
   ReadOn,
 } from "../transcripts/imported.ts";
-import { plainBytes } from "../transcripts/plain-bytes.ts";
 import { type DiskFile, diskFile } from "./disk-file.ts";
 import { findFiles } from "./find-files.ts";
 import type { ImportPlace, ImportPlaces } from "./import-places.ts";
 import { type ImportReport, ImportTally } from "./import-report.ts";
 import { isMemoryTools } from "./memory-tools.ts";
+import { recogniseFile } from "./recognise-file.ts";
 import { type ImportStores, storeSession, type TitledSession } from "./store-session.ts";
 
 /** What is imported, and from where. */
@@ -305,10 +304,10 @@ class ImportWork {
   }
 
   async #recognise(file: DiskFile): Promise<ImportFormat | undefined> {
-    const head = await headOf(file);
     const { formats, agent } = this.#options;
-    return formats.find(
-      (format) => (agent === undefined || format.agent === agent) && format.recognises(head),
+    return await recogniseFile(
+      file,
+      formats.filter((format) => agent === undefined || format.agent === agent),
     );
   }
 
@@ -368,31 +367,6 @@ const REASONS: Readonly<Record<string, string>> = {
 function reasonOf(error: unknown): string {
   const code = isObject(error) && typeof error.code === "string" ? error.code : "";
   return REASONS[code] ?? errorText(error).replace(/\.$/, "");
-}
-
-const HEAD_BYTES = 64 * 1024;
-
-/** What a file is recognised by. */
-async function headOf(file: DiskFile): Promise<FileHead> {
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  for await (const chunk of plainBytes(file)) {
-    chunks.push(Uint8Array.from(chunk.subarray(0, HEAD_BYTES - size)));
-    size += chunk.length;
-    if (size >= HEAD_BYTES) break;
-  }
-  const head = Buffer.concat(chunks);
-  const text = head.toString("utf8");
-  return { path: file.path, head, first: objectIn(text.split("\n", 1)[0]) ?? objectIn(text) };
-}
-
-function objectIn(text: string | undefined): FileHead["first"] {
-  try {
-    const value: unknown = JSON.parse(text ?? "");
-    return isObject(value) ? value : undefined;
-  } catch {
-    return undefined;
-  }
 }
 
 const HASHED_BYTES = 64 * 1024;

@@ -17,6 +17,8 @@ export interface RecordedMessage {
   readonly origin?: Origin;
   /** The tool that a result names. */
   readonly toolName?: string;
+  /** What was said before it left the window of its program here. A compaction's message is its summary. */
+  readonly boundary?: "compaction" | "clear";
 }
 
 /** A file format of conversations, one JSON object a line. */

@@ -115,6 +115,7 @@ const COMMANDS: Readonly<Record<string, Load>> = {
   install: async () => (await installCommands()).installCommand,
   uninstall: async () => (await installCommands()).uninstallCommand,
   hook: async () => (await import("./commands/hook-command.ts")).hookCommand,
+  handoff: async () => (await import("./commands/handoff-command.ts")).handoffCommand,
   replay: async () => (await import("./commands/replay-command.ts")).replayCommand,
   rpc: async () => (await serveCommands()).rpcCommand,
   serve: async () => (await serveCommands()).serveCommand,

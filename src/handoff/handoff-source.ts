@@ -1,0 +1,62 @@
+import type { Origin } from "../core/event.ts";
+import { indexableText, isSummary, type Message, toolResults, toolUses } from "../core/message.ts";
+
+/** A session that is handed over to another agent. */
+export interface HandoffSource {
+  /** The program that held it, such as `codex`. */
+  readonly agent: string;
+  readonly id: string;
+  readonly title?: string;
+  /** The folder that it was held in. */
+  readonly project?: string;
+  readonly branch?: string;
+  readonly messages: readonly HandoffMessage[];
+  /** The task record of a session of rkat. */
+  readonly task?: { readonly goal: string; readonly open: readonly string[]; readonly at: number };
+  /** How to find the rest of the session, one way a line. */
+  readonly search: readonly string[];
+}
+
+export interface HandoffMessage {
+  /** Its number in the session. A quote names it. */
+  readonly at: number;
+  readonly message: Message;
+  readonly origin?: Origin;
+  /** Calls that the user refused, among its results. */
+  readonly denied?: readonly { readonly toolUseId: string; readonly reason?: string }[];
+}
+
+/** Words of the session, with the message that they are from. */
+export interface Quote {
+  readonly at: number;
+  readonly by: "user" | "assistant" | "tool";
+  readonly text: string;
+}
+
+/** Stands where a quote leaves something out. */
+export const CUT = " […] ";
+
+/** Whether a person typed it. Programs put texts of their own into user messages. */
+export function isTyped({ message, origin }: HandoffMessage): boolean {
+  return message.role === "user" && !isSummary(message) && (origin?.author ?? "user") === "user";
+}
+
+/** What a message says, as quotes: its text, then its calls or its results. */
+export function quotesOf({ at, message, origin }: HandoffMessage): readonly Quote[] {
+  const said = indexableText(message);
+  if (message.role === "user") {
+    const text = isTyped({ at, message, ...(origin ? { origin } : {}) }) ? said : "";
+    return text.trim() === "" ? [] : [{ at, by: "user", text }];
+  }
+  return [
+    ...(said.trim() === "" ? [] : [{ at, by: "assistant" as const, text: said }]),
+    ...toolUses(message).map(({ name, args }) => ({
+      at,
+      by: "assistant" as const,
+      text: `${name} ${JSON.stringify(args) ?? ""}`,
+    })),
+    ...toolResults(message)
+      .filter(({ content }) => content.trim() !== "")
+      .map(({ content }) => ({ at, by: "tool" as const, text: content })),
+  ];
+}

@@ -1,0 +1,38 @@
+import { isObject } from "../core/fields.ts";
+import type { FoundFile } from "../transcripts/found-file.ts";
+import type { FileHead, ImportFormat } from "../transcripts/imported.ts";
+import { plainBytes } from "../transcripts/plain-bytes.ts";
+
+/** The first of the formats that recognises a file by its path and its first bytes. */
+export async function recogniseFile(
+  file: FoundFile,
+  formats: readonly ImportFormat[],
+): Promise<ImportFormat | undefined> {
+  const head = await headOf(file);
+  return formats.find((format) => format.recognises(head));
+}
+
+const HEAD_BYTES = 64 * 1024;
+
+/** What a file is recognised by. */
+async function headOf(file: FoundFile): Promise<FileHead> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of plainBytes(file)) {
+    chunks.push(Uint8Array.from(chunk.subarray(0, HEAD_BYTES - size)));
+    size += chunk.length;
+    if (size >= HEAD_BYTES) break;
+  }
+  const head = Buffer.concat(chunks);
+  const text = head.toString("utf8");
+  return { path: file.path, head, first: objectIn(text.split("\n", 1)[0]) ?? objectIn(text) };
+}
+
+function objectIn(text: string | undefined): FileHead["first"] {
+  try {
+    const value: unknown = JSON.parse(text ?? "");
+    return isObject(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}

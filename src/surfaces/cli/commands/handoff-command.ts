@@ -1,0 +1,222 @@
+import { existsSync, writeFileSync } from "node:fs";
+import { resolve } from "node:path";
+import { type Command, Option } from "commander";
+import { SessionError } from "../../../core/errors.ts";
+import { isTransient } from "../../../core/event.ts";
+import { given, isObject } from "../../../core/fields.ts";
+import { MessageAssembler } from "../../../core/message-assembler.ts";
+import type { SessionService } from "../../../core/session-service.ts";
+import { openCommand } from "../../../core/session-source.ts";
+import { shellWord } from "../../../core/shell-word.ts";
+import { NO_TASK, type TaskRecord } from "../../../core/task.ts";
+import type { HandoffMessage, HandoffSource } from "../../../handoff/handoff-source.ts";
+import { type Handoff, writeHandoff } from "../../../handoff/write-handoff.ts";
+import { readSession } from "../../../import/read-sessions.ts";
+import type { CliContext } from "../cli-context.ts";
+import { renderHandoff } from "../render/render-handoff.ts";
+import { styleFor } from "../render/style.ts";
+import { printJson } from "../terminal/print.ts";
+import { findExisting } from "./find-session.ts";
+import { sessionIn } from "./find-transcript.ts";
+import { countFlag } from "./flags.ts";
+import { withService } from "./with-service.ts";
+
+interface HandoffFlags {
+  readonly to: "markdown" | "claude-code" | "codex";
+  readonly maxTokens: number;
+  readonly output?: string;
+  readonly session?: string;
+  readonly json?: true;
+}
+
+const TOKENS_DEFAULT = 8000;
+const TOKENS_MAX = 1_000_000;
+
+/** A longer text does not fit into one argument of a command on Linux. */
+const ARGUMENT_BYTES_MAX = 100_000;
+
+const PROGRAMS = { "claude-code": "claude", codex: "codex" } as const;
+
+const HELP = `
+Examples:
+  rkat handoff last > handoff.md
+  rkat handoff last --to codex
+  rkat handoff ~/.claude/projects/-home-ada-app/0191….jsonl --to codex
+`;
+
+/** `rkat handoff`. Needs no model, and stores nothing. */
+export function handoffCommand(program: Command, context: CliContext): void {
+  const { terminal } = context;
+  const command = program
+    .command("handoff")
+    .description("write what another agent needs to continue a session")
+    .argument("<session>", "a session of this project, or a transcript file of any agent")
+    .addOption(
+      new Option("--to <agent>", "the agent that continues")
+        .choices(["markdown", "claude-code", "codex"])
+        .default("markdown"),
+    )
+    .option("--max-tokens <n>", "limit of tokens", countFlag(TOKENS_MAX, 1), TOKENS_DEFAULT)
+    .option("-o, --output <file>", "write to this file, which must not exist")
+    .option("--session <id>", "the session of a file that has several")
+    .option("--json", "for scripts")
+    .addHelpText("after", HELP)
+    .action(async (name: string, flags: HandoffFlags) => {
+      const path = resolve(terminal.cwd, name);
+      const source = existsSync(path)
+        ? await sourceOfFile(path, flags.session, context)
+        : await withService(context, command, (service) => sourceOfSession(service, name, context));
+      const handoff = writeHandoff(source, flags.maxTokens);
+      await show(handoff, source, flags, context);
+    });
+}
+
+/** A session of the project's log, compactions undone. */
+async function sourceOfSession(
+  service: SessionService,
+  name: string,
+  { rkat }: CliContext,
+): Promise<HandoffSource> {
+  const sessionId = await findExisting(service, name);
+  const { seq: lastSeq, source } = await service.read({ sessionId });
+  const assembler = new MessageAssembler();
+  const messages: HandoffMessage[] = [];
+  let task: TaskRecord = NO_TASK;
+  let taskAt = 0;
+  for await (const { event_id, seq, timestamp_ms, payload } of service.subscribe({
+    sessionId,
+    afterSeq: 0,
+  })) {
+    if (isTransient(payload)) continue;
+    if (payload.type === "task_updated") {
+      task = { ...task, ...payload.changed };
+      taskAt = seq;
+    }
+    const event = { event_id, seq, timestamp_ms, schema_version: 1 as const, event: payload };
+    const completed = assembler.push(event);
+    if (completed) {
+      const { id, message, origin } = completed;
+      messages.push({ at: id, message, ...given({ origin }) });
+    }
+    if (seq >= lastSeq) break;
+  }
+  const open = task.sub_tasks.filter(({ done }) => !done).map(({ text }) => text);
+  const { agent, project, branch, title } = source;
+  return {
+    agent,
+    id: sessionId,
+    ...given({ project, branch, title }),
+    messages,
+    ...(taskAt > 0 ? { task: { goal: task.goal, open, at: taskAt } } : {}),
+    search: [...searchesOf(sessionId, rkat), ...openingOf(source.open)],
+  };
+}
+
+/** A session of a transcript that need not be imported. */
+async function sourceOfFile(
+  path: string,
+  id: string | undefined,
+  { terminal, rkat }: CliContext,
+): Promise<HandoffSource> {
+  const found = await sessionIn(path, id, terminal);
+  const { session } = found;
+  const { messages } = await readSession(found);
+  const { agent, project, branch, title } = session;
+  return {
+    agent,
+    id: session.id,
+    ...given({ project, branch, title }),
+    messages: messages.map(({ message, origin, denied }, index) => ({
+      at: index + 1,
+      message,
+      ...given({ origin, denied }),
+    })),
+    search: [
+      `Once, so that it can be searched: ${rkat} import ${shellWord(path)}`,
+      ...searchesOf(session.id, rkat),
+      ...openingOf(openCommand({ ...session })),
+    ],
+  };
+}
+
+function searchesOf(id: string, rkat: string): readonly string[] {
+  const request = { query: "what you look for", session_id: id };
+  return [
+    `${rkat} memory search "what you look for" --session ${shellWord(id)}`,
+    `${rkat} history search "exact words of a tool's output" --session ${shellWord(id)}`,
+    `The MCP tool memory_search of rkat: ${JSON.stringify(request)}`,
+  ];
+}
+
+function openingOf(open: string | undefined): readonly string[] {
+  return open === undefined ? [] : [`The session in its own agent: ${open}`];
+}
+
+async function show(
+  { text, report }: Handoff,
+  { id, agent, project }: HandoffSource,
+  { to, output, json }: HandoffFlags,
+  { terminal }: CliContext,
+): Promise<void> {
+  const isPrompt = to !== "markdown";
+  const named =
+    output ?? (isPrompt ? `handoff-${id.replace(/[^\w-]/g, "-").slice(-40)}.md` : undefined);
+  const file = named === undefined ? undefined : resolve(terminal.cwd, named);
+  if (file !== undefined) writeNew(file, text);
+  const start = isPrompt && file !== undefined ? startCommand(to, file, text, project) : undefined;
+  const { messages, tokens, tokensMax, quotes, lastMessages, names, redacted } = report;
+  if (json) {
+    return await printJson(terminal.stdout, {
+      session_id: id,
+      agent,
+      to,
+      file: file ?? null,
+      start: start ?? null,
+      ...(file === undefined ? { text } : {}),
+      messages,
+      tokens,
+      max_tokens: tokensMax,
+      quotes,
+      last_messages: lastMessages,
+      names,
+      redacted,
+    });
+  }
+  if (file === undefined) await terminal.stdout.write(text);
+  const { stdout, stderr, env } = terminal;
+  const beside = file === undefined ? stderr : stdout;
+  // A document that goes to the screen needs no report below it.
+  if (file === undefined && stdout.isTerminal) return;
+  await beside.write(renderHandoff(report, { file, start, to }, styleFor(beside, env)));
+}
+
+/** The command line that starts the agent with the text as its first prompt. */
+function startCommand(
+  to: keyof typeof PROGRAMS,
+  file: string,
+  text: string,
+  project: string | undefined,
+): string {
+  const folder =
+    project !== undefined && existsSync(project) ? `cd -- ${shellWord(project)} && ` : "";
+  const prompt =
+    Buffer.byteLength(text) <= ARGUMENT_BYTES_MAX
+      ? `"$(cat -- ${shellWord(file)})"`
+      : shellWord(`Read ${file} and continue the work that it describes.`);
+  return `${folder}${PROGRAMS[to]} ${prompt}`;
+}
+
+/** @throws SessionError `NOT_POSSIBLE` when the file exists or cannot be written */
+function writeNew(file: string, text: string): void {
+  try {
+    writeFileSync(file, text, { flag: "wx", mode: 0o600 });
+  } catch (error) {
+    const code = isObject(error) ? error.code : undefined;
+    throw new SessionError("NOT_POSSIBLE", {
+      message:
+        code === "EEXIST" ? `${file} exists already.` : `${file} cannot be written (${code}).`,
+      hint: "Name another file with -o.",
+      cause: error,
+    });
+  }
+}

@@ -1,0 +1,111 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { ClaudeLines } from "./support/claude-lines.ts";
+import { Project } from "./support/rkat-process.ts";
+import { TRANSCRIPT_SAMPLES, transcriptBytes } from "./support/transcript-samples.ts";
+
+const ID = "11111111-2222-4333-8444-555555555555";
+
+const claudeSession = () =>
+  new ClaudeLines(ID)
+    .user("Fix the parser. Never touch src/legacy.ts.")
+    .text("a1", "I read it.")
+    .call("a2", "t1", "Edit", { file_path: "src/parser.ts" })
+    .result("t1", "edited")
+    .text("a3", "Done. We will use a table instead of a switch.")
+    .user("And the docs?")
+    .text("a4", "They are next.")
+    .toString();
+
+test("rkat handoff writes the same for a transcript and for the session imported from it", async () => {
+  const project = await Project.open();
+  const file = project.write(`${ID}.jsonl`, claudeSession());
+  const read = await project.rkat(["handoff", file]);
+  expect(read.code).toBe(0);
+  expect(read.stderr).toMatch(/^size +[\d ]+ of at most 8 000 tokens$/m);
+  expect(read.stdout).toContain("\n> Fix the parser. Never touch src/legacy.ts.\n");
+  expect(read.stdout).toContain("] Never touch src/legacy.ts.\n");
+  expect(read.stdout).toContain("] We will use a table instead of a switch.\n");
+  expect(read.stdout).toContain("] src/parser.ts\n");
+  expect(read.stdout).toContain(`rkat import ${join(project.folder, file)}\n`);
+  expect((await project.rkat(["sessions", "list"])).stderr).toBe("No matching sessions.\n");
+
+  await project.rkat(["import", file, "--yes"]);
+  const imported = await project.rkat(["handoff", "last"]);
+  expect(imported.stdout).toContain(
+    `rkat memory search "what you look for" --session claude-code:${ID}\n`,
+  );
+  expect(imported.stdout).toContain(`claude --resume ${ID}`);
+  expect(imported.stdout).not.toContain("rkat import");
+  const quotes = (text: string) =>
+    text
+      .replace(/## Where the rest is[\s\S]*?\n\n/, "")
+      .replaceAll(/#\d+\]/g, "#]")
+      .replace(/^> id: .*$/m, "");
+  expect(quotes(imported.stdout)).toBe(quotes(read.stdout));
+});
+
+test("rkat handoff reads every format, and stores nothing", async () => {
+  const project = await Project.open();
+  for (const sample of TRANSCRIPT_SAMPLES) {
+    const file = join(sample.format.agent, sample.path);
+    project.write(file, transcriptBytes(sample, sample.values).toString());
+    const args = ["handoff", file, "--json"];
+    const first = await project.rkat(args);
+    const [, id] = /\n {2}(\S+)/.exec(JSON.parse(first.stderr || "{}").message ?? "") ?? [];
+    const { stdout, stderr } = id ? await project.rkat([...args, "--session", id]) : first;
+    expect({ agent: sample.format.agent, stderr }).toEqual({
+      agent: sample.format.agent,
+      stderr: "",
+    });
+    const { text, agent } = JSON.parse(stdout) as { text: string; agent: string };
+    expect(agent).toBe(sample.format.agent);
+    const last = sample.typed.at(-1) ?? "";
+    expect(text.split("## The last turns")[1]).toContain(`\n> ${last}\n`);
+  }
+  expect((await project.rkat(["sessions", "list"])).stderr).toBe("No matching sessions.\n");
+});
+
+test("rkat handoff --to writes a new file and the command that starts the agent", async () => {
+  const project = await Project.open();
+  const file = project.write(`${ID}.jsonl`, claudeSession());
+  const args = ["handoff", file, "--to", "codex"];
+  const { code, stdout } = await project.rkat(args);
+  expect(code).toBe(0);
+  const written = join(project.folder, `handoff-${`claude-code-${ID}`.slice(-40)}.md`);
+  expect(stdout).toContain(`  codex "$(cat -- ${written})"\n`);
+  expect(readFileSync(written, "utf8")).toContain("\n> And the docs?\n");
+  const again = await project.rkat([...args, "--json"]);
+  expect(again.code).not.toBe(0);
+  expect(JSON.parse(again.stderr)).toMatchObject({
+    code: "NOT_POSSIBLE",
+    message: `${written} exists already.`,
+  });
+  const other = await project.json([...args, "-o", "next.md", "--json"]);
+  expect(other).toMatchObject({
+    file: join(project.folder, "next.md"),
+    session_id: `claude-code:${ID}`,
+    max_tokens: 8000,
+  });
+});
+
+test("rkat handoff says what is wrong", async () => {
+  const project = await Project.open();
+  const file = project.write(`${ID}.jsonl`, claudeSession());
+  const refused = async (...args: string[]) =>
+    JSON.parse((await project.rkat(["handoff", ...args, "--json"])).stderr) as object;
+  expect(await refused("nothing-like-it")).toMatchObject({ code: "SESSION_NOT_FOUND" });
+  expect(await refused(file, "--max-tokens", "50")).toMatchObject({
+    code: "INVALID_PARAMS",
+    hint: expect.stringMatching(/^Pass --max-tokens \d+ or more\.$/),
+  });
+  expect(await refused(file, "--session", "abc")).toMatchObject({
+    code: "INVALID_PARAMS",
+    message: expect.stringContaining('begins with "abc"'),
+  });
+  expect(await refused(project.write("empty.txt", "hello"))).toMatchObject({
+    code: "NOT_POSSIBLE",
+    message: expect.stringMatching(/^No transcript was found in .*empty\.txt\.$/),
+  });
+});
