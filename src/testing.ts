@@ -23,3 +23,10 @@ export {
 } from "./testing/session-service-laws.ts";
 export { sessionStoreLaws } from "./testing/session-store-laws.ts";
 export { usersLaws } from "./testing/users-laws.ts";
+export {
+  type TestedWindow,
+  type WindowInUse,
+  type WindowMaker,
+  type WindowSetup,
+  windowLaws,
+} from "./testing/window-laws.ts";

@@ -9,6 +9,7 @@ import {
 } from "../core/message.ts";
 import { estimateTokens } from "../core/tokens.ts";
 import { expects, inWords, type Law } from "./law.ts";
+import { RandomWords } from "./random-words.ts";
 
 /** A conversation for a loop to have, with a model that says what is written here. */
 export interface LoopScript {
@@ -210,16 +211,15 @@ function textOf(message: Message): string {
 
 function scripts(): readonly LoopScript[] {
   return [1, 2, 3, 4].map((seed) => {
-    return scriptOf(randomFrom(seed), seed === 4 ? "failing" : "written");
+    return scriptOf(new RandomWords(seed), seed === 4 ? "failing" : "written");
   });
 }
 
 /** A conversation that outgrows its window several times. */
-function scriptOf(random: () => number, summaries: LoopScript["summaries"]): LoopScript {
-  const below = (count: number) => Math.floor(random() * count);
+function scriptOf(random: RandomWords, summaries: LoopScript["summaries"]): LoopScript {
+  const below = (count: number) => random.below(count);
+  const words = (count: number) => random.words(count);
   let calls = 0;
-  const words = (count: number) =>
-    Array.from({ length: count }, () => WORDS[below(WORDS.length)]).join(" ");
   const step = () => ({
     text: below(2) === 0 ? "" : words(8),
     calls: Array.from({ length: 1 + below(3) }, () => {
@@ -241,18 +241,4 @@ function scriptOf(random: () => number, summaries: LoopScript["summaries"]): Loo
     };
   });
   return { instructions: "You are a careful engineer.", turns, contextWindow: 3_000, summaries };
-}
-
-const WORDS =
-  "harbour ship cargo crane ledger anchor signal lantern beacon rope captain tide quay customs seal manifest storm pilot hull deck".split(
-    " ",
-  );
-
-/** The same numbers for the same seed. */
-function randomFrom(seed: number): () => number {
-  let state = seed * 2_654_435_761;
-  return () => {
-    state = (Math.imul(state ^ (state >>> 15), 2_246_822_519) + 0x9e37_79b9) >>> 0;
-    return state / 2 ** 32;
-  };
 }

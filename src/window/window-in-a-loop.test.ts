@@ -1,23 +1,8 @@
 import { describe, test } from "vitest";
+import { messageView } from "../../test/support/message-view.ts";
 import type { Message } from "../core/message.ts";
 import { type AdaptedLoop, adapterLaws } from "../testing/adapter-laws.ts";
 import { createHistoryWindow } from "./history-window.ts";
-import type { MessageView } from "./message-view.ts";
-
-const view: MessageView<Message> = {
-  read: (message) => ({ message }),
-  summary: (content) => ({ role: "user", content }),
-  shorten: (message, outputs) =>
-    message.role === "tool_results"
-      ? {
-          ...message,
-          results: message.results.map((result) => ({
-            ...result,
-            content: outputs.get(result.tool_use_id) ?? result.content,
-          })),
-        }
-      : message,
-};
 
 /** How a loop takes what a window returns. */
 const LOOPS = {
@@ -33,7 +18,7 @@ function loopThat({ adopts, copies }: { adopts: boolean; copies: boolean }): Ada
       const requests: Message[][] = [];
       let paid = 0;
       const window = createHistoryWindow<Message>({
-        view,
+        view: messageView,
         contextWindow,
         summarize: async () => {
           paid += 1;

@@ -1,0 +1,357 @@
+import assert from "node:assert/strict";
+import {
+  contentText,
+  isSummary,
+  type Message,
+  SUMMARY_PREFIX,
+  toolResults,
+  toolUses,
+} from "../core/message.ts";
+import { estimateTokens } from "../core/tokens.ts";
+import { expects, inWords, type Law } from "./law.ts";
+import { RandomWords } from "./random-words.ts";
+
+/** The part of a `HistoryWindow` that the laws use. */
+export interface WindowInUse {
+  apply(
+    history: readonly object[],
+    options?: { readonly signal?: AbortSignal },
+  ): Promise<{ readonly messages: readonly object[]; readonly outcome: string }>;
+  close(): Promise<void>;
+}
+
+/** A window over the messages of a host. */
+export interface TestedWindow {
+  readonly window: WindowInUse;
+  /** The host's messages that say this. */
+  write(message: Message): readonly object[];
+  /** What a message of the host says, as the window's view reads it. */
+  read(message: object): Message | undefined;
+  /** The texts that a search of memory and of logs finds, for a window with stores. */
+  search?(query: string): Promise<readonly string[]>;
+}
+
+/** The options that a window is made with. */
+export interface WindowSetup {
+  readonly contextWindow: number;
+  readonly summaryTimeoutMs: number;
+  summarize(request: { readonly messages: readonly Message[] }): Promise<string>;
+}
+
+/** Makes windows that nothing was given to. */
+export interface WindowMaker {
+  open(setup: WindowSetup): Promise<TestedWindow>;
+}
+
+/**
+ * What every window promises, over random histories that grow. Give them a function that makes windows
+ * with your view:
+ *
+ *     for (const law of windowLaws) test(law.name, () => law.holds(async () => myWindows));
+ */
+export const windowLaws: readonly Law<WindowMaker>[] = inWords([
+  {
+    name: "what stays are the host's own objects, in their order",
+    holds: (open) =>
+      inEveryRun(open, {}, ({ offered, sent, written }) => {
+        const places = sent.map((each) => offered.indexOf(each)).filter((place) => place >= 0);
+        assert.deepEqual(
+          places,
+          places.toSorted((one, other) => one - other),
+        );
+        for (const message of sent) {
+          if (offered.includes(message)) continue;
+          const said = written.read(message);
+          const isNew = said && (isSummaryText(said) || toolResults(said).length > 0);
+          expects(isNew, "a summary or shortened tool output", said);
+        }
+      }),
+  },
+  {
+    name: "no tool call is sent without its result, and no result without its call",
+    holds: (open) =>
+      inEveryRun(open, {}, ({ said }) => {
+        const calls = said.flatMap(toolUses).map(({ id }) => id);
+        const results = said.flatMap(toolResults).map(({ tool_use_id }) => tool_use_id);
+        assert.deepEqual(results.toSorted(), calls.toSorted());
+      }),
+  },
+  {
+    name: "reasoning stays with what it led to",
+    holds: (open) =>
+      inEveryRun(open, {}, ({ said }) => {
+        const thoughts = said.flatMap(blocksOf).filter(({ type }) => type === "reasoning");
+        const calls = said.flatMap(toolUses);
+        assert.deepEqual(
+          thoughts.map(({ text }) => text),
+          calls.filter(({ id }) => id.startsWith("first")).map(({ id }) => thoughtOf(id)),
+        );
+      }),
+  },
+  {
+    name: "the last user message and standing instructions stay word for word",
+    holds: (open) =>
+      inEveryRun(open, {}, ({ said, prompt }) => {
+        const asked = said.filter(isPrompt).map(textOf);
+        assert.equal(asked.at(-1), prompt);
+        expects(
+          asked.some((text) => text.startsWith(INSTRUCTION)),
+          `"${INSTRUCTION}"`,
+          asked,
+        );
+      }),
+  },
+  {
+    name: "what is sent extends what was sent before, unless a compaction happened",
+    holds: (open) =>
+      inEveryRun(open, {}, ({ sent, before, outcome }) => {
+        if (outcome === "unchanged") assert.deepEqual(sent.slice(0, before.length), before);
+      }),
+  },
+  {
+    name: "a compaction pays for one summary, however often the host offers the history again",
+    async holds(open) {
+      const count = { compactions: 0, paid: 0 };
+      await inEveryRun(open, { again: true }, () => {}, count);
+      const { compactions, paid } = count;
+      expects(compactions > 3, "several compactions", compactions);
+      expects(paid <= compactions, `at most ${compactions} requests for summaries`, paid);
+    },
+  },
+  {
+    name: "a summary never grows over many compactions",
+    holds: (open) =>
+      inEveryRun(open, { summary: "repeating" }, ({ said }) => {
+        for (const summary of said.filter(isSummaryText)) {
+          const tokens = estimateTokens([summary]);
+          expects(tokens <= CONTEXT_WINDOW / 2, "a summary below half of the window", tokens);
+        }
+        expects(said.filter(isSummaryText).length <= 1, "one summary at most", said);
+      }),
+  },
+  ...(["failing", "hanging"] as const).map((summary) => ({
+    name: `a ${summary} summariser leaves the run going`,
+    holds: (open: () => Promise<WindowMaker>) =>
+      inEveryRun(open, { summary }, ({ said, prompt }) => {
+        assert.equal(said.filter(isPrompt).map(textOf).at(-1), prompt);
+        const tokens = estimateTokens(said);
+        expects(tokens <= CONTEXT_WINDOW, `at most ${CONTEXT_WINDOW} tokens`, tokens);
+      }),
+  })),
+  {
+    name: "an aborted call changes nothing for the next",
+    async holds(open) {
+      const asked = new AbortController();
+      let isFirst = true;
+      const maker = await open();
+      const tested = await maker.open({
+        ...SETUP,
+        summarize: async () => {
+          if (!isFirst) return SUMMARY;
+          isFirst = false;
+          asked.abort(new Error("stopped by the user"));
+          return await new Promise<never>(() => {});
+        },
+      });
+      const history = conversation(7).flatMap((turn) => turn.flatMap(tested.write));
+      await assert.rejects(tested.window.apply(history, { signal: asked.signal }), /stopped/);
+      const { outcome } = await tested.window.apply(history);
+      assert.equal(outcome, "compacted");
+      await tested.window.close();
+    },
+  },
+  {
+    name: "calls at the same time are answered one after the other",
+    async holds(open) {
+      const tested = await (await open()).open(SETUP);
+      const history = conversation(3).flatMap((turn) => turn.flatMap(tested.write));
+      const answers = await Promise.all([1, 2, 3].map(() => tested.window.apply(history)));
+      assert.deepEqual(
+        answers.map(({ outcome }) => outcome),
+        ["compacted", "unchanged", "unchanged"],
+      );
+      for (const { messages } of answers) assert.deepEqual(messages, answers[0]?.messages);
+      await tested.window.close();
+    },
+  },
+  {
+    name: "everything that left is found by a search, tool output that was shortened too",
+    async holds(open) {
+      for (const seed of SEEDS) {
+        const tested = await (await open()).open(SETUP);
+        if (!tested.search) return;
+        let history: object[] = [];
+        let sent: readonly object[] = [];
+        const all: Message[] = [];
+        for (const turn of conversation(seed)) {
+          all.push(...turn);
+          history = [...history, ...turn.flatMap(tested.write)];
+          sent = (await tested.window.apply(history)).messages;
+        }
+        const inWindow = JSON.stringify(sent.map((message) => tested.read(message)));
+        for (const mark of all.flatMap(marksOf)) {
+          if (inWindow.includes(mark)) continue;
+          const found = await tested.search(mark);
+          expects(
+            found.some((text) => text.includes(mark)),
+            `"${mark}"`,
+            found,
+          );
+        }
+        await tested.window.close();
+      }
+    },
+  },
+]);
+
+const CONTEXT_WINDOW = 3_000;
+const SEEDS = [1, 2, 3, 4];
+const INSTRUCTION = "Never use the network.";
+const SUMMARY = "Tasks at the harbour were done with cargo, crane, ledger and lantern.";
+
+const SETUP: WindowSetup = {
+  contextWindow: CONTEXT_WINDOW,
+  summaryTimeoutMs: 20,
+  summarize: async () => SUMMARY,
+};
+
+interface Step {
+  /** What the host offered, and what is sent of it: as the host's messages, and as rkat reads them. */
+  readonly offered: readonly object[];
+  readonly sent: readonly object[];
+  readonly said: readonly Message[];
+  /** What was sent by the call before. */
+  readonly before: readonly object[];
+  readonly outcome: string;
+  readonly prompt: string;
+  readonly written: TestedWindow;
+}
+
+interface RunOptions {
+  /** `repeating`: it says again what it was given, and more. */
+  readonly summary?: "failing" | "hanging" | "repeating";
+  /** Each history is offered three times. */
+  readonly again?: boolean;
+}
+
+/** Has random conversations with a window each: of hosts that take over what was sent, and of others. */
+async function inEveryRun(
+  open: () => Promise<WindowMaker>,
+  { summary, again = false }: RunOptions,
+  check: (step: Step) => void,
+  count = { compactions: 0, paid: 0 },
+): Promise<void> {
+  const summarize: WindowSetup["summarize"] = async ({ messages }) => {
+    count.paid += 1;
+    if (summary === "failing") throw new Error("no quota");
+    if (summary === "hanging") return await new Promise<never>(() => {});
+    if (summary === "repeating") return `${messages.map(textOf).join("\n")}\n${SUMMARY}`;
+    return `${SUMMARY} Part ${count.paid}.`;
+  };
+  for (const seed of SEEDS) {
+    const written = await (await open()).open({ ...SETUP, summarize });
+    let offered: readonly object[] = [];
+    let before: readonly object[] = [];
+    let prompt = "";
+    for (const turn of conversation(seed)) {
+      for (const [index, message] of turn.entries()) {
+        if (message.role === "user") prompt = textOf(message);
+        offered = [...offered, ...written.write(message)];
+        // A model is called when it is its turn: not between calls and their results.
+        if (turn[index + 1] && turn[index + 1]?.role !== "block_assistant") continue;
+        for (let time = 0; time < (again ? 3 : 1); time += 1) {
+          const { messages: sent, outcome } = await written.window.apply(offered);
+          if (outcome === "compacted") count.compactions += 1;
+          const said = sent.flatMap((each) => written.read(each) ?? []);
+          check({ offered, sent, said, before, outcome, prompt, written });
+          before = sent;
+        }
+        if (seed % 2 === 0) offered = before;
+      }
+    }
+    await written.window.close();
+  }
+}
+
+/** A conversation that outgrows its window several times, with parallel calls and reasoning. */
+function conversation(seed: number): readonly (readonly Message[])[] {
+  const random = new RandomWords(seed);
+  const below = (count: number) => random.below(count);
+  const words = (count: number) => random.words(count);
+  return Array.from({ length: 14 }, (_, turn): Message[] => {
+    const said = `Task ${turn}: ${words(12)} ${markOf("asked", turn)}?`;
+    const rounds = Array.from({ length: below(4) }, (_, round): Message[] => {
+      const calls = Array.from({ length: 1 + below(3) }, (_, call) => ({
+        id: `${call === 0 ? "first" : "next"}-${turn}-${round}-${call}`,
+        name: "read",
+        args: { path: `src/${words(1)}.ts` },
+      }));
+      const thought = { text: thoughtOf(calls[0]?.id ?? "") };
+      return [
+        {
+          role: "block_assistant",
+          blocks: [
+            { block_type: "reasoning", data: thought },
+            ...calls.map((data) => ({ block_type: "tool_use" as const, data })),
+          ],
+          stop_reason: "tool_use",
+        },
+        {
+          role: "tool_results",
+          results: calls.map(({ id }) => ({
+            tool_use_id: id,
+            content: `${words(10)} ${markOf("output", id)} ${words(30 + below(80))}`,
+            is_error: false,
+          })),
+        },
+      ];
+    }).flat();
+    return [
+      { role: "user", content: turn === 0 ? `${INSTRUCTION} ${said}` : said },
+      ...rounds,
+      {
+        role: "block_assistant",
+        blocks: [
+          {
+            block_type: "text",
+            data: { text: `Task ${turn} is done: ${words(20)} ${markOf("answered", turn)}.` },
+          },
+        ],
+        stop_reason: "end_turn",
+      },
+    ];
+  });
+}
+
+function thoughtOf(id: string): string {
+  return `I think about ${id}.`;
+}
+
+/** A word that only one message has. */
+function markOf(kind: string, of: string | number): string {
+  return `${kind}x${String(of).replaceAll(/\W/g, "x")}`;
+}
+
+function marksOf(message: Message): readonly string[] {
+  return JSON.stringify(message).match(/(asked|output|answered)x\w+/g) ?? [];
+}
+
+function blocksOf(message: Message) {
+  if (message.role !== "block_assistant") return [];
+  return message.blocks.map(({ block_type: type, data }) => ({
+    type,
+    text: "text" in data ? data.text : "",
+  }));
+}
+
+function isPrompt(message: Message): boolean {
+  return message.role === "user" && !isSummaryText(message);
+}
+
+function isSummaryText(message: Message): boolean {
+  return isSummary(message) || textOf(message).startsWith(SUMMARY_PREFIX);
+}
+
+function textOf(message: Message): string {
+  return message.role === "user" ? contentText(message.content) : "";
+}
