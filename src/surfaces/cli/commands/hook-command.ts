@@ -1,4 +1,4 @@
-import { mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { Command } from "commander";
 import {
@@ -93,6 +93,8 @@ async function answerTo(
 ): Promise<string | undefined> {
   if (event !== "SessionStart" && event !== "PreCompact") return undefined;
   const workspace = await workspaceFor(context, input);
+  // Loading the service would only cost time.
+  if (!existsSync(workspace.storeFile)) return undefined;
   return await withServiceOf(context, workspace, "existing", async (service) => {
     const session = await sessionOf(service, input);
     if (event === "PreCompact") return session && recordForSummary(session);

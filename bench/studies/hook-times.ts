@@ -1,0 +1,92 @@
+/**
+ * How long Claude Code waits for each hook of rkat, from the start of the process to its end, beside a Node that
+ * does nothing. They alternate.
+ *
+ *     npm run build && node bench/studies/hook-times.ts
+ */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { ClaudeLines } from "../../test/support/claude-lines.ts";
+import { median } from "../measuring.ts";
+import { RKAT } from "../programs.ts";
+
+const RUNS = 30;
+const TURNS = 500;
+const ID = "0f3c2b1a-1111-4222-8333-444455556666";
+
+const home = mkdtempSync(join(tmpdir(), "rkat-hooks-"));
+const folder = join(home, "project");
+const projects = join(home, ".claude", "projects", "-project");
+const env = { PATH: process.env.PATH, HOME: home };
+
+async function timeOf(args: readonly string[], input: object): Promise<number> {
+  const start = performance.now();
+  const child = spawn(process.execPath, args, {
+    cwd: folder,
+    env,
+    stdio: ["pipe", "ignore", "inherit"],
+  });
+  child.stdin.on("error", () => {});
+  child.stdin.end(JSON.stringify(input));
+  await once(child, "exit");
+  return performance.now() - start;
+}
+
+try {
+  mkdirSync(folder);
+  mkdirSync(projects, { recursive: true });
+  const transcript_path = join(projects, `${ID}.jsonl`);
+  const lines = new ClaudeLines(ID, { cwd: folder });
+  for (let turn = 1; turn <= TURNS; turn += 1) {
+    lines.user(`Look at src/part-${turn}.ts and never touch port ${7000 + turn}.`);
+    lines.text(`msg_${turn}`, `Part ${turn} is as it should be. `.repeat(40));
+  }
+  writeFileSync(transcript_path, String(lines));
+  const input = { session_id: ID, transcript_path, cwd: folder };
+  const measured = [
+    { name: "node -e 0", args: ["-e", "0"], more: {}, ms: [] as number[] },
+    {
+      name: "import, handed over",
+      args: [...RKAT, "hook", "import"],
+      more: {},
+      ms: [] as number[],
+    },
+    {
+      name: "import, the work itself",
+      args: [...RKAT, "hook", "import", "--now"],
+      more: {},
+      ms: [] as number[],
+    },
+    {
+      name: "SessionStart, rules",
+      args: [...RKAT, "hook", "SessionStart"],
+      more: { source: "startup" },
+      ms: [] as number[],
+    },
+    {
+      name: "SessionStart, after a compaction",
+      args: [...RKAT, "hook", "SessionStart"],
+      more: { source: "compact" },
+      ms: [] as number[],
+    },
+    { name: "PreCompact", args: [...RKAT, "hook", "PreCompact"], more: {}, ms: [] as number[] },
+  ];
+  // Fills the store, and the caches of the system and of Node.
+  for (const { args, more } of [...measured, ...measured])
+    await timeOf(args, { ...input, ...more });
+  for (let run = 0; run < RUNS; run += 1) {
+    for (const { args, more, ms } of measured) ms.push(await timeOf(args, { ...input, ...more }));
+  }
+  const base = median(measured[0]?.ms ?? []);
+  for (const { name, ms } of measured) {
+    const own = median(ms);
+    console.log(
+      `${name.padEnd(34)} ${own.toFixed(0).padStart(5)} ms   + ${(own - base).toFixed(0)} ms`,
+    );
+  }
+} finally {
+  rmSync(home, { recursive: true, force: true });
+}
