@@ -1,8 +1,9 @@
 import type { Stores } from "./core/stores.ts";
-import type { HostMemory, RecordedMessage } from "./hosts/host-memory.ts";
+import type { HostMemory } from "./hosts/host-memory.ts";
 import { PersistentSessionService } from "./index.ts";
 import { memorySearchTool } from "./tools/memory-search.ts";
 import { searchProjectHistoryTool } from "./tools/search-project-history.ts";
+import { readWindowItem } from "./window/window-record.ts";
 
 export interface HostMemoryOptions {
   /** Such as `sqliteStores({ path })`; for one user of many, `stores.forUser(name)`. */
@@ -11,17 +12,13 @@ export interface HostMemoryOptions {
   readonly author?: "user";
 }
 
-/** Records the chats of a host in `stores`, a session for each. */
+/** Keeps the windows of a host's chats in `stores`, in a session for each chat. */
 export function hostMemory(
   host: string,
   { stores, author = undefined }: HostMemoryOptions,
 ): HostMemory {
   const service = new PersistentSessionService({ model: "none", stores, builtinTools: false });
   const origin = { author: author ?? ("program" as const) };
-  const read = (item: unknown) => {
-    const { message } = item as RecordedMessage;
-    return message.role === "user" ? { message, origin } : { message };
-  };
   return {
     tools: [
       memorySearchTool(({ queries, limit }) =>
@@ -29,15 +26,13 @@ export function hostMemory(
       ),
       searchProjectHistoryTool((request) => service.searchHistory(request)),
     ],
-    close: () => service.close(),
-    async record(chatId, messages) {
-      if (messages.length === 0) return;
+    recordOf(chatId) {
       const labels = { host, host_session: chatId };
-      await service.hostRecord(`${host}:${chatId}`, { labels }, read).change(({ items }) => {
-        const known = new Set(items.map((item) => (item as RecordedMessage).id));
-        const added = messages.filter(({ id }) => !known.has(id));
-        return added.length === 0 ? undefined : { items: added };
+      return service.hostRecord(`${host}:${chatId}`, { labels }, (item) => {
+        const said = readWindowItem(item);
+        return said?.origin ? { ...said, origin } : said;
       });
     },
+    close: () => service.close(),
   };
 }

@@ -13,9 +13,16 @@ interface Part {
   };
 }
 
+const ROLES: ReadonlySet<unknown> = new Set(["system", "user", "assistant", "tool"]);
+
+function unknownRole(role: unknown): string {
+  return `The message has the role ${JSON.stringify(role)}. Known are ${[...ROLES].join(", ")}.`;
+}
+
 /** The messages of the AI SDK, and those that it sends to a model. */
 export const aiSdkView: MessageView<AiSdkMessage> = {
   read: (message) => {
+    if (!ROLES.has(message.role)) throw new Error(unknownRole(message.role));
     if (typeof message.content === "string") return { message: onlyMessage(message) };
     if (!Array.isArray(message.content)) return { opaqueTokens: tokensOf(message) };
     return message.role === "tool" || message.role === "assistant"

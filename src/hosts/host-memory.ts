@@ -1,19 +1,14 @@
-import type { Message } from "../core/message.ts";
+import type { HostRecord } from "../core/host-record.ts";
 import type { Tool, ToolOutput } from "../core/tool.ts";
 
 /** What rkat's stores do for the loop of another package. */
 export interface HostMemory {
   /** For the model: search what was said, search what tools returned. */
   readonly tools: readonly Tool[];
-  /** Stores messages of a chat. One with an id that the chat has already is skipped. */
-  record(chatId: string, messages: readonly RecordedMessage[]): Promise<void>;
+  /** Where the window of a chat keeps its compactions, and the messages that it compacted. */
+  recordOf(chatId: string): HostRecord;
   /** Ends the work on what was recorded. The stores stay open. */
   close(): Promise<void>;
-}
-
-export interface RecordedMessage {
-  readonly id: string;
-  readonly message: Message;
 }
 
 /** Runs a tool. What goes wrong is for the model to read. */

@@ -36,8 +36,13 @@ export const langChainView: MessageView<LangChainMessage> = {
         return answer(message);
       case "tool":
         return toolResult(message);
-      default:
+      case "generic":
+      case "function":
         return { opaqueTokens: tokensOf(message.content) };
+      default:
+        throw new Error(
+          `The LangChain message has the type ${JSON.stringify(message.type)}. Known are system, human, ai, tool, generic and function.`,
+        );
     }
   },
   summary: (content) =>
@@ -52,10 +57,6 @@ export const langChainView: MessageView<LangChainMessage> = {
     return Object.assign(copy, message, { content, lc_kwargs: { ...message.lc_kwargs, content } });
   },
 };
-
-export function isSummaryOfLangChain({ additional_kwargs }: LangChainMessage): boolean {
-  return additional_kwargs?.lc_source === SUMMARY_SOURCE;
-}
 
 function userMessage({ content }: LangChainMessage): ViewedMessage {
   if (typeof content === "string") return { message: { role: "user", content } };

@@ -1,3 +1,6 @@
+import type { Summarize } from "../compaction/compact-history.ts";
+import { SessionError } from "../core/errors.ts";
+import type { HostRecord } from "../core/host-record.ts";
 import { newId } from "../core/ids.ts";
 import type { Message } from "../core/message.ts";
 import type { Tool } from "../core/tool.ts";
@@ -9,13 +12,9 @@ import {
   type HistoryWindowOptions,
 } from "../window/history-window.ts";
 import { type HostMemory, outputOf } from "./host-memory.ts";
-import {
-  isSummaryOfLangChain,
-  type LangChainMessage,
-  langChainView,
-  textOf,
-} from "./langchain-messages.ts";
+import { type LangChainMessage, langChainView, textOf } from "./langchain-messages.ts";
 import { RecentChats } from "./recent-chats.ts";
+import { requireMessages } from "./require-messages.ts";
 
 export interface LangChainMiddlewareOptions
   extends Omit<HistoryWindowOptions<LangChainMessage>, "view"> {
@@ -37,12 +36,10 @@ export interface ModelRequest {
   readonly runtime: Runtime;
 }
 
-interface Chat {
-  /** What memory keeps it under when there is no thread. */
-  readonly id: string;
-  readonly window: HistoryWindow<LangChainMessage>;
-  /** What replaces the beginning of the agent's history once the model has answered. */
-  adopted?: { readonly length: number; readonly messages: readonly LangChainMessage[] } | undefined;
+/** What replaces the first messages of the agent's history once the model has answered. */
+interface Adopted {
+  readonly length: number;
+  readonly messages: readonly LangChainMessage[];
 }
 
 /** LangGraph's id for "all messages", in a message that removes. */
@@ -60,31 +57,34 @@ const SUMMARY_CALL = { tags: ["nostream"], metadata: { lc_source: "summarization
  *     afterModel      the agent's history becomes what was sent, and the answer
  */
 export function langChainMiddleware({ memory, ...options }: LangChainMiddlewareOptions) {
-  const open = () => createHistoryWindow<LangChainMessage>({ ...options, view: langChainView });
+  const open = (record?: HostRecord) =>
+    createHistoryWindow({ ...options, view: langChainView, ...(record ? { record } : {}) });
   open(); // Bad settings are refused here, not in the first run.
-  const chats = new RecentChats<Chat>(() => ({ id: newId(), window: open() }));
+  const windows = new RecentChats<HistoryWindow<LangChainMessage>>();
+  /** By the last of the messages that are replaced: two runs of a chat may be under way. */
+  const adoptions = new WeakMap<LangChainMessage, Adopted>();
 
-  async function send(request: ModelRequest, chat: Chat, more: ApplyOptions) {
-    const { messages: history, state, model, runtime } = request;
+  function windowOf(messages: readonly LangChainMessage[], runtime: Runtime) {
+    const thread = threadOf(runtime);
+    return windows.of(keyOf(messages, runtime), () => open(memory?.recordOf(thread ?? newId())));
+  }
+
+  async function send(request: ModelRequest, more: ApplyOptions): Promise<ModelRequest> {
+    const { messages: history, state, runtime } = request;
+    requireMessages("LangChain's request.messages", history);
     const { signal } = runtime;
-    const applied = await chat.window.apply(history, {
-      summarize: async ({ messages, signal }) => {
-        const sent = messages.map(requestMessage);
-        const answer = await model.invoke(sent as never, { ...SUMMARY_CALL, signal });
-        return textOf((answer as { readonly content?: unknown }).content ?? answer);
-      },
-      ...(options.summarize ? { summarize: options.summarize } : {}),
+    const { messages } = await windowOf(state.messages, runtime).apply(history, {
+      summarize: options.summarize ?? summaryOf(request.model),
       lastInputTokens: lastInputTokens(history),
       otherTokens: otherTokens(request),
       ...(signal ? { signal } : {}),
       ...more,
     });
-    const { messages, discarded, pruned } = applied;
-    const session = threadOf(runtime) ?? chat.id;
-    await memory?.record(session, recorded(history, [...discarded, ...pruned]));
+    const last = history.at(-1);
     const isWhole = history.every((message, index) => message === state.messages[index]);
-    chat.adopted =
-      messages === history || !isWhole ? undefined : { length: history.length, messages };
+    if (last && messages !== history && isWhole) {
+      adoptions.set(last, { length: history.length, messages });
+    }
     return { ...request, messages };
   }
 
@@ -98,25 +98,39 @@ export function langChainMiddleware({ memory, ...options }: LangChainMiddlewareO
       request: Request,
       handler: (request: Request) => Answer,
     ): Promise<Awaited<Answer>> {
-      const chat = chats.of(keyOf(request.state.messages, request.runtime));
-      const first = await send(request, chat, {});
+      const first = await send(request, {});
       try {
         return await handler(first as Request);
       } catch (error) {
         if (!isTooLong(error)) throw error;
-        return await handler((await send(request, chat, { outgrown: true })) as Request);
+        return await handler((await send(request, { outgrown: true })) as Request);
       }
     },
 
-    afterModel(state: { readonly messages: readonly LangChainMessage[] }, runtime: Runtime) {
-      const chat = chats.of(keyOf(state.messages, runtime));
-      const { adopted } = chat;
-      chat.adopted = undefined;
-      if (!adopted) return undefined;
-      const messages = [...adopted.messages, ...state.messages.slice(adopted.length)];
-      chats.name(chat, keyOf(messages, runtime));
-      return { messages: [REMOVE_ALL, ...messages] };
+    afterModel({ messages }: { readonly messages: readonly LangChainMessage[] }, runtime: Runtime) {
+      const last = messages.findLast((message) => adoptions.has(message));
+      const adopted = last && adoptions.get(last);
+      if (!adopted || messages[adopted.length - 1] !== last) return undefined;
+      adoptions.delete(last);
+      const shorter = [...adopted.messages, ...messages.slice(adopted.length)];
+      windows.name(windowOf(messages, runtime), keyOf(shorter, runtime));
+      return { messages: [REMOVE_ALL, ...shorter] };
     },
+  };
+}
+
+/** Asks the agent's model for summaries. */
+function summaryOf(model: ModelRequest["model"]): Summarize {
+  if (typeof model?.invoke !== "function") {
+    throw new SessionError("INVALID_PARAMS", {
+      message: "The agent's model has no invoke(), so rkatMiddleware cannot ask it for a summary.",
+      hint: 'Pass `summarize`, or `summarize: "fallback"` for summaries without a model.',
+    });
+  }
+  return async ({ messages, signal }) => {
+    const sent = messages.map(requestMessage);
+    const answer = await model.invoke(sent as never, { ...SUMMARY_CALL, signal });
+    return textOf((answer as { readonly content?: unknown }).content ?? answer);
   };
 }
 
@@ -142,15 +156,6 @@ function otherTokens({ systemMessage, tools = [] }: ModelRequest): number {
     return { name, description };
   });
   return Math.ceil(JSON.stringify([systemMessage?.content ?? "", described]).length / 4);
-}
-
-function recorded(history: readonly LangChainMessage[], positions: readonly number[]) {
-  return [...new Set(positions)].flatMap((index) => {
-    const from = history[index] as LangChainMessage;
-    const { message } = langChainView.read(from);
-    if (!message || message.role === "system" || isSummaryOfLangChain(from)) return [];
-    return [{ id: from.id ?? `${index}`, message }];
-  });
 }
 
 /** A request for a summary has texts of users and the system only. */

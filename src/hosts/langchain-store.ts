@@ -89,11 +89,10 @@ const FOUND_MAX = 1_000;
  */
 export class RkatStore {
   readonly #deps: Deps;
-  readonly #records: RecentChats<HostRecord>;
+  readonly #records = new RecentChats<HostRecord>();
 
   constructor(deps: Deps) {
     this.#deps = deps;
-    this.#records = new RecentChats((name) => deps.recordOf(JSON.parse(name) as Namespace));
   }
 
   async get(namespace: Namespace, key: string): Promise<RkatStoreItem | null> {
@@ -198,7 +197,7 @@ export class RkatStore {
   }
 
   #recordOf(namespace: Namespace): HostRecord {
-    return this.#records.of(JSON.stringify(namespace));
+    return this.#records.of(JSON.stringify(namespace), () => this.#deps.recordOf(namespace));
   }
 
   async #itemsOf(namespace: Namespace): Promise<readonly StoredItem[]> {

@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import type { HostRecord } from "../core/host-record.ts";
 import { newId } from "../core/ids.ts";
 import type { Tool } from "../core/tool.ts";
 import type { AiSdkMessage } from "../models/model-messages.ts";
@@ -13,6 +13,7 @@ import { aiSdkView } from "./ai-sdk-view.ts";
 import { modelOptions } from "./ai-sdk-windows.ts";
 import { type HostMemory, outputOf } from "./host-memory.ts";
 import { RecentChats } from "./recent-chats.ts";
+import { requireMessages } from "./require-messages.ts";
 
 export interface MastraProcessorOptions extends Omit<HistoryWindowOptions<AiSdkMessage>, "view"> {
   readonly memory?: HostMemory;
@@ -38,12 +39,6 @@ export interface MastraRejection extends MastraStep {
   readonly state: Record<string, unknown>;
 }
 
-interface Chat {
-  /** What memory keeps it under when there is no thread. */
-  readonly id: string;
-  readonly window: HistoryWindow<AiSdkMessage>;
-}
-
 /** In a prompt, the content of a user message is a list of parts. */
 const promptView: MessageView<AiSdkMessage> = {
   ...aiSdkView,
@@ -59,9 +54,10 @@ const promptView: MessageView<AiSdkMessage> = {
  */
 export function mastraProcessor({ memory, ...options }: MastraProcessorOptions) {
   const { contextWindow, summarize } = options;
-  const open = () => createHistoryWindow<AiSdkMessage>({ ...options, view: promptView });
+  const open = (record?: HostRecord) =>
+    createHistoryWindow({ ...options, view: promptView, ...(record ? { record } : {}) });
   open(); // Bad settings are refused here, not in the first run.
-  const chats = new RecentChats<Chat>(() => ({ id: newId(), window: open() }));
+  const chats = new RecentChats<HistoryWindow<AiSdkMessage>>();
   /** Runs whose last request was refused as too long. */
   const outgrown = new WeakSet<object>();
 
@@ -77,16 +73,17 @@ export function mastraProcessor({ memory, ...options }: MastraProcessorOptions) 
       request: MastraRequest & { readonly prompt: Prompt },
     ): Promise<{ prompt: Prompt }> {
       const { prompt, model, steps, state, abortSignal } = request;
+      requireMessages("Mastra's prompt", prompt);
       const thread = threadOf(request);
-      const chat = chats.of(thread ? `thread ${thread}` : `begins ${beginning(prompt)}`);
+      const key = thread ? `thread ${thread}` : `begins ${beginning(prompt)}`;
+      const window = chats.of(key, () => open(memory?.recordOf(thread ?? newId())));
       const lastInputTokens = steps.at(-1)?.usage?.inputTokens;
-      const { messages, discarded, pruned } = await chat.window.apply(prompt, {
+      const { messages } = await window.apply(prompt, {
         ...modelOptions(model, { contextWindow, summarize }),
         outgrown: outgrown.delete(state),
         ...(lastInputTokens === undefined ? {} : { lastInputTokens }),
         ...(abortSignal ? { signal: abortSignal } : {}),
       });
-      await memory?.record(thread ?? chat.id, recorded(prompt, [...discarded, ...pruned]));
       return { prompt: messages as Prompt };
     },
 
@@ -113,16 +110,6 @@ function threadOf({ requestContext }: MastraStep): string | undefined {
 /** Without a thread, a chat is known by its first user message. */
 function beginning(prompt: readonly AiSdkMessage[]): string {
   return JSON.stringify(prompt.find(({ role }) => role === "user")?.content);
-}
-
-/** The messages of a prompt have no ids. The same content is recorded once. */
-function recorded(prompt: readonly AiSdkMessage[], positions: readonly number[]) {
-  return [...new Set(positions)].flatMap((index) => {
-    const { message } = promptView.read(prompt[index] as AiSdkMessage);
-    if (!message || message.role === "system") return [];
-    const id = createHash("sha256").update(JSON.stringify(message)).digest("base64url");
-    return [{ id, message }];
-  });
 }
 
 function mastraTool(tool: Tool) {

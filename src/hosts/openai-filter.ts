@@ -3,6 +3,7 @@ import { SessionError } from "../core/errors.ts";
 import { createHistoryWindow, type HistoryWindow } from "../window/history-window.ts";
 import { itemView, type OpenAIItem } from "./openai-items.ts";
 import { type OpenAIModel, summarizeWith } from "./openai-summary.ts";
+import { requireMessages } from "./require-messages.ts";
 
 export interface OpenAICompaction extends HistoryCompaction {
   /** Tokens that the model takes. Without an `autoCompactThreshold`, 80 % of it is the threshold. */
@@ -43,6 +44,7 @@ export function inputFilter(
 ): RkatFilter {
   const filter = async <Item extends OpenAIItem>({ modelData, agent }: FilteredCall<Item>) => {
     const { input, instructions } = modelData;
+    requireMessages("modelData.input of the Agents SDK", input);
     const summarize = summarizerOf(options) ?? summarizeWith(modelOf(agent));
     const otherTokens = Math.ceil(JSON.stringify([instructions, toolsOf(agent)]).length / 4);
     const { messages } = await window.apply(input, { otherTokens, summarize });

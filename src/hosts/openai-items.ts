@@ -30,9 +30,8 @@ export function messageOfItem(item: OpenAIItem): Message | undefined {
   if (type === "message") {
     if (role === "user") return userMessage(content);
     if (role === "system") return { role: "system", content: textOf(content) };
-    return role === "assistant"
-      ? assistant({ block_type: "text", data: { text: textOf(content) } })
-      : undefined;
+    if (role !== "assistant") throw new Error(unknownRole(role));
+    return assistant({ block_type: "text", data: { text: textOf(content) } });
   }
   if (type === "reasoning") {
     return assistant({ block_type: "reasoning", data: { text: textOf(content) } });
@@ -87,6 +86,10 @@ function withOutput(item: OpenAIItem, text: string): OpenAIItem {
         ? [{ stdout: text, stderr: "", outcome: { type: "exit", exitCode: 0 } }]
         : text;
   return { ...item, output };
+}
+
+function unknownRole(role: string | undefined): string {
+  return `The item has the role ${JSON.stringify(role)}. Known are system, user and assistant.`;
 }
 
 function isResult(type: string): boolean {

@@ -1,3 +1,6 @@
+import { mkdtempSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { tool } from "@langchain/core/tools";
 import { MemorySaver } from "@langchain/langgraph";
 import { ChatOpenAI } from "@langchain/openai";
@@ -140,6 +143,67 @@ test("the model finds in memory what left its history", async () => {
   expect(
     results.some((text) => text.includes("keeper is called Ada") && text.startsWith("[")),
   ).toBe(true);
+  expect(server.problems).toEqual([]);
+});
+
+test("a summary is never streamed as the agent's answer", async () => {
+  const SECRET = "This text is only in the summary.";
+  const server = await startLocalProvider({
+    call: reads(8),
+    summary: () => `The crane lifts the cargo over the quay: part-0.ts. ${SECRET}`,
+  });
+  onTestFinished(() => server.close());
+  const agent = createAgent({
+    model: modelAt(server.urls.openai),
+    tools: [readTool((path) => `${path} has the number ${path.length}. ${LONG}`)],
+    middleware: [rkatMiddleware({ contextWindow: 3_000 })],
+    checkpointer: new MemorySaver(),
+  });
+  for (const prompt of ["Read eight parts.", "Read them again."]) {
+    const streamed: string[] = [];
+    const stream = await agent.stream(
+      { messages: [new HumanMessage(prompt)] },
+      { configurable: { thread_id: "one" }, recursionLimit: 100, streamMode: "messages" },
+    );
+    for await (const [message] of stream) if (message.type === "ai") streamed.push(message.text);
+    expect(streamed.join("")).toBe("Done after 8 calls.");
+  }
+  expect(server.billed.map(({ kind }) => kind)).toContain("summary");
+});
+
+test("two processes in one thread do not mix what they say", async () => {
+  const path = join(mkdtempSync(join(tmpdir(), "rkat-langchain-")), "rkat.db");
+  let steps = 8;
+  const server = await startLocalProvider({ call: (step) => reads(steps)(step) });
+  onTestFinished(() => server.close());
+  const checkpointer = new MemorySaver();
+  const config = { configurable: { thread_id: "one" }, recursionLimit: 100 };
+  const open = (contextWindow: number) => {
+    const stores = sqliteStores({ path });
+    const rkat = rkatMiddleware({ contextWindow, stores });
+    onTestFinished(async () => {
+      await rkat.close();
+      await stores.close();
+    });
+    return createAgent({
+      model: modelAt(server.urls.openai),
+      tools: [readTool((part) => `${part} has the number ${part.length}. ${LONG}`)],
+      middleware: [rkat],
+      checkpointer,
+    });
+  };
+  await open(100_000).invoke({ messages: [new HumanMessage("Read eight parts.")] }, config);
+  steps = 0;
+  const ask = (agent: ReturnType<typeof open>, content: string) =>
+    agent.invoke({ messages: [new HumanMessage(content)] }, config);
+  const shared = open(3_000);
+  const runs = [ask(shared, "First?"), ask(shared, "Second?"), ask(open(3_000), "Third?")];
+  const states = await Promise.all(runs);
+  for (const [index, { messages }] of states.entries()) {
+    const asked = messages.map(({ text }) => text).filter((text) => text.endsWith("?"));
+    expect(asked).toEqual([["First?", "Second?", "Third?"][index]]);
+    expect(messages.at(-1)?.text).toBe("Done after 0 calls.");
+  }
   expect(server.problems).toEqual([]);
 });
 

@@ -1,3 +1,6 @@
+import { mkdtempSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { Agent } from "@mastra/core/agent";
 import { MockMemory } from "@mastra/core/memory";
 import { createTool } from "@mastra/core/tools";
@@ -24,10 +27,10 @@ function readTool(output: (path: string) => string) {
 function agentOf(
   url: string,
   options: RkatProcessorOptions & { output(path: string): string; instructions?: string },
+  memory = new MockMemory(),
 ) {
   const { output, instructions = "", ...settings } = options;
   const rkat = rkatProcessor(settings);
-  const memory = new MockMemory();
   const agent = new Agent({
     id: "sailor",
     name: "Sailor",
@@ -128,6 +131,31 @@ test("the model finds in memory what left its prompt", async () => {
   const found = results.filter((text) => text.includes('"score"') || text.includes("said_by"));
   expect(found.some((text) => text.includes("part-0.ts has the number 9"))).toBe(true);
   expect(found.some((text) => text.includes("keeper is called Ada"))).toBe(true);
+});
+
+test("after a restart, a thread goes on with the summary that was paid for", async () => {
+  const path = join(mkdtempSync(join(tmpdir(), "rkat-mastra-")), "rkat.db");
+  let steps = 12;
+  const server = await startLocalProvider({ call: (step) => reads(steps)(step) });
+  onTestFinished(() => server.close());
+  const output = (file: string) => `${file} has the number ${file.length}. ${LONG}`;
+  const memory = new MockMemory();
+  const process = async (prompt: string) => {
+    const stores = sqliteStores({ path });
+    const opened = agentOf(server.urls.openai, { contextWindow: 3_000, stores, output }, memory);
+    await opened.ask(prompt);
+    await opened.close();
+    await stores.close();
+  };
+  const summaries = () => server.billed.filter(({ kind }) => kind === "summary").length;
+  await process("Read twelve parts.");
+  const paid = summaries();
+  expect(paid).toBeGreaterThan(0);
+  steps = 0;
+  await process("What did you read?");
+  expect(summaries()).toBe(paid);
+  expect(JSON.stringify(server.billed.at(-1)?.body)).toContain("[Context compacted]");
+  expect(server.problems).toEqual([]);
 });
 
 test("a setting that makes no sense is refused when the processor is made", () => {

@@ -1,0 +1,144 @@
+import { expect, onTestFinished, test } from "vitest";
+import { rkatPrepareStep } from "../src/ai-sdk.ts";
+import type { ModelRequest } from "../src/hosts/langchain-middleware.ts";
+import { RecentChats } from "../src/hosts/recent-chats.ts";
+import { rkatMiddleware } from "../src/langchain.ts";
+import { rkatProcessor } from "../src/mastra.ts";
+import { rkatFilter } from "../src/openai-agents.ts";
+import { sqliteStores } from "../src/sqlite.ts";
+
+const SUMMARY = "The harbour was visited, and the crane lifted the cargo over the quay.";
+
+test("a process keeps the windows of the chats that were used last, and no more", () => {
+  const chats = new RecentChats<{ readonly key: string }>();
+  for (const index of Array(5_000).keys()) {
+    const key = `${index}`;
+    chats.of(key, () => ({ key }));
+    chats.of("often", () => ({ key: "often" }));
+  }
+  expect(chats.size).toBe(200);
+  let opened = 0;
+  const open = (key: string) => () => {
+    opened += 1;
+    return { key };
+  };
+  for (const key of ["often", "4999", "4801"]) chats.of(key, open(key));
+  expect(opened).toBe(0);
+  chats.of("0", open("0"));
+  expect(opened).toBe(1);
+});
+
+test("a chat whose window was dropped goes on with its summary", async () => {
+  const stores = sqliteStores({ path: ":memory:" });
+  let summaries = 0;
+  const rkat = rkatMiddleware({
+    contextWindow: 1_000,
+    stores,
+    summarize: async () => {
+      summaries += 1;
+      return SUMMARY;
+    },
+  });
+  onTestFinished(async () => {
+    await rkat.close();
+    await stores.close();
+  });
+  const cargo =
+    "The crane lifts the cargo over the quay, and the pilot waits for the tide. ".repeat(20);
+  const long = [
+    ...Array.from({ length: 4 }, (_, index) => [
+      { type: "human", content: `Visit ${index} to the harbour. ${cargo}` },
+      { type: "ai", content: `Visited ${index}. ${cargo}` },
+    ]).flat(),
+    { type: "human", content: "What now?" },
+  ];
+  const sent = async (thread: string, messages: ModelRequest["messages"]) => {
+    const runtime = { configurable: { thread_id: thread } };
+    const model = { invoke: async () => "" };
+    const request = { model, messages, state: { messages }, runtime };
+    return await rkat.wrapModelCall(request, (compacted) => compacted.messages);
+  };
+  const first = await sent("first", long);
+  expect(summaries).toBe(1);
+  for (const index of Array(250).keys())
+    await sent(`${index}`, [{ type: "human", content: "Hi." }]);
+  const again = await sent("first", structuredClone(long));
+  expect(again).toEqual(first);
+  expect(summaries).toBe(1);
+});
+
+const openAIModel = { getResponse: async () => ({ output: [] }) };
+const aiSdkModel = {
+  provider: "openai",
+  modelId: "local",
+  doGenerate: async () => ({ content: [] }),
+};
+const langChainModel = { invoke: async () => "" };
+
+/** The message as LangChain has it. */
+function ofLangChain(message: { readonly role: string } | null) {
+  return message && { ...message, type: message.role === "user" ? "human" : message.role };
+}
+
+interface Call {
+  readonly history: unknown;
+  readonly system?: string;
+  readonly contextWindow?: number;
+  readonly model?: unknown;
+}
+
+/** One call of each adapter, as its host makes it. */
+const ADAPTERS: Readonly<Record<string, (call: Call) => Promise<unknown>>> = {
+  "LangChain's middleware": async ({ history, system, model = langChainModel, ...options }) => {
+    const messages = (Array.isArray(history) ? history.map(ofLangChain) : history) as never;
+    const systemMessage = system === undefined ? {} : { systemMessage: { content: system } };
+    const request = { model, messages, state: { messages }, runtime: {}, ...systemMessage };
+    return await rkatMiddleware(options).wrapModelCall(request as ModelRequest, (sent) => sent);
+  },
+  "Mastra's processor": async ({ history, system, model = aiSdkModel, ...options }) => {
+    const instructions = system === undefined ? [] : [{ role: "system", content: system }];
+    const prompt = Array.isArray(history) ? [...instructions, ...history] : history;
+    const request = { prompt: prompt as never, model, steps: [], state: {} };
+    return await rkatProcessor(options).processLLMRequest(request);
+  },
+  "the AI SDK's prepareStep": async ({ history, system, model = aiSdkModel, ...options }) => {
+    const instructions = system === undefined ? {} : { instructions: system };
+    const step = { messages: history as never, steps: [], model, ...instructions };
+    return await rkatPrepareStep(options)(step);
+  },
+  "the filter of the OpenAI Agents SDK": async ({
+    history,
+    system,
+    model = openAIModel,
+    ...options
+  }) => {
+    const instructions = system === undefined ? {} : { instructions: system };
+    const modelData = { input: history as never, ...instructions };
+    return await rkatFilter(options)({ modelData, agent: { model } } as never);
+  },
+};
+
+const GREETING = [{ role: "user", content: "Hello." }];
+
+test.each(Object.entries(ADAPTERS))(
+  "bad input to %s is named at the first call",
+  async (_, call) => {
+    const contextWindow = 10_000;
+    await call({ history: GREETING, contextWindow });
+    await expect(call({ history: "Hello.", contextWindow })).rejects.toThrow(
+      /(messages|prompt|input|history).* is (a )?string, not an array/,
+    );
+    await expect(call({ history: [...GREETING, null], contextWindow })).rejects.toThrow(
+      /\[1\] is null, not a message/,
+    );
+    const unknown = [...GREETING, { role: "robot", content: "Beep." }];
+    await expect(call({ history: unknown, contextWindow })).rejects.toThrow(/"robot"\. Known are/);
+    await expect(call({ history: GREETING, contextWindow, model: "a-name" })).rejects.toThrow(
+      /summar/,
+    );
+    const system = "You look after the harbour, its cranes and its pilots. ".repeat(1_000);
+    await expect(call({ history: GREETING, contextWindow, system })).rejects.toThrow(
+      /instructions/,
+    );
+  },
+);
