@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from "vitest";
-import { rkatPrepareStep } from "../src/ai-sdk.ts";
+import { rkatMiddleware as modelMiddleware, rkatPrepareStep } from "../src/ai-sdk.ts";
 import type { ModelRequest } from "../src/hosts/langchain-middleware.ts";
 import { RecentChats } from "../src/hosts/recent-chats.ts";
 import { rkatMiddleware } from "../src/langchain.ts";
@@ -8,6 +8,10 @@ import { rkatFilter } from "../src/openai-agents.ts";
 import { sqliteStores } from "../src/sqlite.ts";
 
 const SUMMARY = "The harbour was visited, and the crane lifted the cargo over the quay.";
+
+const CARGO = "The crane lifts the cargo over the quay, and the pilot waits for the tide. ".repeat(
+  20,
+);
 
 test("a process keeps the windows of the chats that were used last, and no more", () => {
   const chats = new RecentChats<{ readonly key: string }>();
@@ -43,12 +47,10 @@ test("a chat whose window was dropped goes on with its summary", async () => {
     await rkat.close();
     await stores.close();
   });
-  const cargo =
-    "The crane lifts the cargo over the quay, and the pilot waits for the tide. ".repeat(20);
   const long = [
     ...Array.from({ length: 4 }, (_, index) => [
-      { type: "human", content: `Visit ${index} to the harbour. ${cargo}` },
-      { type: "ai", content: `Visited ${index}. ${cargo}` },
+      { type: "human", content: `Visit ${index} to the harbour. ${CARGO}` },
+      { type: "ai", content: `Visited ${index}. ${CARGO}` },
     ]).flat(),
     { type: "human", content: "What now?" },
   ];
@@ -65,6 +67,20 @@ test("a chat whose window was dropped goes on with its summary", async () => {
   const again = await sent("first", structuredClone(long));
   expect(again).toEqual(first);
   expect(summaries).toBe(1);
+});
+
+test("a model of the AI SDK is sent a summary as parts, which is all that its providers take", async () => {
+  const middleware = modelMiddleware({ contextWindow: 1_000, summarize: async () => SUMMARY });
+  const part = (text: string) => [{ type: "text", text }];
+  const prompt = Array.from({ length: 5 }, (_, index) => [
+    { role: "user", content: part(`Visit ${index} to the harbour. ${CARGO}`) },
+    { role: "assistant", content: part(`Visited ${index}. ${CARGO}`) },
+  ]).flat();
+  const params = { prompt: [...prompt, { role: "user", content: part("What now?") }] };
+  const compacted = await middleware.transformParams({ params, model: aiSdkModel } as never);
+  const { prompt: sent } = compacted as typeof params;
+  expect(JSON.stringify(sent)).toContain(SUMMARY);
+  for (const { content } of sent) expect(content).toBeInstanceOf(Array);
 });
 
 const openAIModel = { getResponse: async () => ({ output: [] }) };
@@ -105,6 +121,12 @@ const ADAPTERS: Readonly<Record<string, (call: Call) => Promise<unknown>>> = {
     const instructions = system === undefined ? {} : { instructions: system };
     const step = { messages: history as never, steps: [], model, ...instructions };
     return await rkatPrepareStep(options)(step);
+  },
+  "the AI SDK's middleware": async ({ history, system, model = aiSdkModel, ...options }) => {
+    const instructions = system === undefined ? [] : [{ role: "system", content: system }];
+    const prompt = Array.isArray(history) ? [...instructions, ...history] : history;
+    const call = { params: { prompt }, model };
+    return await modelMiddleware(options).transformParams(call as never);
   },
   "the filter of the OpenAI Agents SDK": async ({
     history,

@@ -2,6 +2,7 @@ import type { AiSdkMessage } from "../models/model-messages.ts";
 import { providerFailure } from "../models/provider-failure.ts";
 import { PromptMemory, type Recall } from "./ai-sdk-prompt-memory.ts";
 import { AiSdkWindows, modelOptions, type Records, type WindowOptions } from "./ai-sdk-windows.ts";
+import { requireMessages } from "./require-messages.ts";
 
 /** The fields of a language model's call that are used here: of AI SDK 5, 6 and 7. */
 export interface CallParams {
@@ -49,6 +50,7 @@ export function middlewareWith(
     more: { readonly outgrown?: boolean } = {},
   ): Promise<Params> => {
     const { prompt, abortSignal, providerOptions } = params;
+    requireMessages("The AI SDK's prompt", prompt);
     const chatId = providerOptions?.rkat?.chatId;
     const start = JSON.stringify(prompt.find(({ role }) => role === "user")) ?? "";
     const name = chatId === undefined ? `begins ${start}` : `chat ${chatId}`;

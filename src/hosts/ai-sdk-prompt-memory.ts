@@ -19,7 +19,7 @@ type Found = Map<string, string | undefined>;
  */
 export class PromptMemory {
   readonly #recall: Recall;
-  readonly #chats = new RecentChats<Found>(() => new Map());
+  readonly #chats = new RecentChats<Found>();
 
   constructor(recall: Recall) {
     this.#recall = recall;
@@ -31,7 +31,7 @@ export class PromptMemory {
     prompt: readonly AiSdkMessage[],
     signal: AbortSignal | undefined,
   ): Promise<void> {
-    const found = this.#chats.of(chat);
+    const found = this.#foundFor(chat);
     const text = textOf(prompt.findLast(isUser));
     if (text === "" || found.has(text)) return;
     const memory = await this.#recall(text, signal);
@@ -54,8 +54,12 @@ export class PromptMemory {
     });
   }
 
+  #foundFor(chat: string): Found {
+    return this.#chats.of(chat, () => new Map());
+  }
+
   #addedTo(chat: string, prompt: readonly AiSdkMessage[]): readonly (string | undefined)[] {
-    const found = this.#chats.of(chat);
+    const found = this.#foundFor(chat);
     return prompt.map((message) => (isUser(message) ? found.get(textOf(message)) : undefined));
   }
 }

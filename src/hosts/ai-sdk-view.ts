@@ -19,7 +19,7 @@ function unknownRole(role: unknown): string {
   return `The message has the role ${JSON.stringify(role)}. Known are ${[...ROLES].join(", ")}.`;
 }
 
-/** The messages of the AI SDK, and those that it sends to a model. */
+/** The messages of the AI SDK, and those that it sends to a model: these have parts only, never a text. */
 export const aiSdkView: MessageView<AiSdkMessage> = {
   read: (message) => {
     if (!ROLES.has(message.role)) throw new Error(unknownRole(message.role));
@@ -29,7 +29,7 @@ export const aiSdkView: MessageView<AiSdkMessage> = {
       ? readParts(message, message.content)
       : { message: onlyMessage(message) };
   },
-  summary: (text) => ({ role: "user", content: text }),
+  summary: (text) => ({ role: "user", content: [{ type: "text", text }] }),
   shorten: (message, outputs) => ({
     ...message,
     content: partsOf(message).map((part) => shortened(part, outputs)),

@@ -7,6 +7,7 @@ import type { AiSdkMessage } from "../models/model-messages.ts";
 import { toPrompt } from "../models/to-prompt.ts";
 import { createHistoryWindow, type HistoryWindow } from "../window/history-window.ts";
 import { aiSdkView } from "./ai-sdk-view.ts";
+import { RecentChats } from "./recent-chats.ts";
 
 export interface WindowOptions extends HistoryCompaction {
   /** Tokens that the model takes. Known for current models of Anthropic, OpenAI and Google. */
@@ -21,11 +22,11 @@ export interface Records {
   close(): Promise<void>;
 }
 
-/** Windows of chats. Those that were not used for longest are closed first. */
+/** The windows of chats that were used last. A run without a chat has a window of its own. */
 export class AiSdkWindows {
   readonly #compaction: HistoryCompaction;
   readonly #records: Records | undefined;
-  readonly #byName = new Map<string, HistoryWindow<AiSdkMessage>>();
+  readonly #byName = new RecentChats<HistoryWindow<AiSdkMessage>>();
   readonly #byRun = new WeakMap<object, HistoryWindow<AiSdkMessage>>();
 
   constructor(compaction: HistoryCompaction, records?: Records) {
@@ -40,12 +41,7 @@ export class AiSdkWindows {
       this.#byRun.set(chat, known);
       return known;
     }
-    const known = this.#byName.get(chat) ?? this.#open(this.#records?.of(chat));
-    this.#byName.delete(chat);
-    this.#byName.set(chat, known);
-    const [oldest] = this.#byName.keys();
-    if (this.#byName.size > WINDOWS_MAX && oldest !== undefined) this.#byName.delete(oldest);
-    return known;
+    return this.#byName.of(chat, () => this.#open(this.#records?.of(chat)));
   }
 
   #open(record?: HostRecord): HistoryWindow<AiSdkMessage> {
@@ -53,8 +49,6 @@ export class AiSdkWindows {
     return createHistoryWindow({ ...this.#compaction, ...stored, view: aiSdkView });
   }
 }
-
-const WINDOWS_MAX = 200;
 
 interface Model {
   readonly provider: string;

@@ -8,7 +8,6 @@ import {
   type HistoryWindow,
   type HistoryWindowOptions,
 } from "../window/history-window.ts";
-import type { MessageView } from "../window/message-view.ts";
 import { aiSdkView } from "./ai-sdk-view.ts";
 import { modelOptions } from "./ai-sdk-windows.ts";
 import { type HostMemory, outputOf } from "./host-memory.ts";
@@ -39,12 +38,6 @@ export interface MastraRejection extends MastraStep {
   readonly state: Record<string, unknown>;
 }
 
-/** In a prompt, the content of a user message is a list of parts. */
-const promptView: MessageView<AiSdkMessage> = {
-  ...aiSdkView,
-  summary: (text) => ({ role: "user", content: [{ type: "text", text }] }),
-};
-
 /**
  * A processor for Mastra's agents: compacts what the model is sent. What Mastra saves stays whole.
  *
@@ -55,7 +48,7 @@ const promptView: MessageView<AiSdkMessage> = {
 export function mastraProcessor({ memory, ...options }: MastraProcessorOptions) {
   const { contextWindow, summarize } = options;
   const open = (record?: HostRecord) =>
-    createHistoryWindow({ ...options, view: promptView, ...(record ? { record } : {}) });
+    createHistoryWindow({ ...options, view: aiSdkView, ...(record ? { record } : {}) });
   open(); // Bad settings are refused here, not in the first run.
   const chats = new RecentChats<HistoryWindow<AiSdkMessage>>();
   /** Runs whose last request was refused as too long. */
