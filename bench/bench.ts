@@ -1,4 +1,12 @@
-export const SUITES = ["recall", "memory", "vectors", "turns", "surfaces", "hostile"] as const;
+export const SUITES = [
+  "recall",
+  "memory",
+  "vectors",
+  "turns",
+  "import",
+  "surfaces",
+  "hostile",
+] as const;
 
 export type SuiteName = (typeof SUITES)[number];
 

@@ -12,6 +12,7 @@ const LOAD: Readonly<Record<SuiteName, () => Promise<Suite>>> = {
   memory: async () => (await import("./memory/store-suites.ts")).memorySuite,
   vectors: async () => (await import("./memory/store-suites.ts")).vectorsSuite,
   turns: async () => (await import("./turns/turns-suite.ts")).turnsSuite,
+  import: async () => (await import("./import/import-suite.ts")).importSuite,
   surfaces: async () => (await import("./surfaces/surfaces-suite.ts")).surfacesSuite,
   hostile: async () => (await import("./hostile/hostile-suite.ts")).hostileSuite,
 };

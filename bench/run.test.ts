@@ -57,7 +57,8 @@ const SUITES = [
   { suite: "vectors", figures: ["hybrid search p99", "open and first result"] },
   { suite: "surfaces", figures: ["a token, rest", "rkat --version, whole"] },
   { suite: "hostile", figures: ["anchors", "secrets"] },
-].slice(0, trials(1, 5));
+  { suite: "import", figures: ["transcripts", "a second import"] },
+].slice(0, trials(1, 6));
 
 test.for(SUITES)(
   "$suite runs on a small store, and people get a table",

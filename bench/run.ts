@@ -23,6 +23,7 @@ Suites (default: all):
   memory    searching, adding, opening, disk and memory of a store with --size entries
   vectors   the same with vectors of 384 numbers beside the words
   turns     what a turn costs in a session of 100 messages, and in one of 10 000
+  import    taking in transcripts of other agents, and looking for new ones again
   surfaces  what REST, JSON-RPC, MCP and the command add to the cost of the SDK
   hostile   how fast texts are read that were made to slow their reader down
 

@@ -8,6 +8,7 @@ export const TASKS = {
   reindex: async () => (await import("./memory/background-tasks.ts")).reindexTask,
   footprint: async () => (await import("./memory/search-task.ts")).footprintTask,
   turns: async () => (await import("./turns/turns-task.ts")).turnsTask,
+  import: async () => (await import("./import/import-task.ts")).importTask,
   hostile: async () => (await import("./hostile/hostile-task.ts")).hostileTask,
   surfaces: async () => (await import("./surfaces/surfaces-task.ts")).surfacesTask,
 };

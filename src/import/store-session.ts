@@ -39,7 +39,7 @@ export interface StoringOptions {
   readonly onStored?: (messages: number) => Promise<void>;
 }
 
-const BATCH_PARTS = 400;
+const BATCH_PARTS = 2000;
 const BATCH_CHARACTERS = 500_000;
 
 /** Two imports of the same file may run at the same time. */
