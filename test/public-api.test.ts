@@ -13,6 +13,7 @@ const DOORS = [
   "json-rpc",
   "langchain",
   "mastra",
+  "opencode",
   "pi",
   "rest",
   "mcp",

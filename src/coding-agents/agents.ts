@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { homeFolder } from "../config/config-places.ts";
 import { claudeHooks } from "./claude-hooks.ts";
-import { piExtension } from "./extension-files.ts";
+import { opencodePlugin, piExtension } from "./extension-files.ts";
 import type { AgentFile } from "./installation.ts";
 import type { JsonEdit } from "./json-text.ts";
 
@@ -113,7 +113,7 @@ export const CODING_AGENTS = {
   opencode: {
     title: "opencode",
     scopes: ["user", "project"],
-    gets: "the MCP server",
+    gets: "the MCP server and a plugin for its summaries and for the record of its sessions",
     files: (target) => {
       const { scope, env, command } = target;
       const own = env.XDG_CONFIG_HOME || undefined;
@@ -121,12 +121,17 @@ export const CODING_AGENTS = {
       const folder = scope === "project" ? root : join(own ?? join(root, ".config"), "opencode");
       const server = { type: "local", command: [...command, ...mcpArguments(target)] };
       const commented = join(folder, "opencode.jsonc");
+      const plugin = opencodePlugin({
+        command,
+        folder: scope === "project" ? join(root, ".opencode") : folder,
+      });
       return [
         {
           root,
           path: existsSync(commented) ? commented : join(folder, "opencode.json"),
           content: json([{ path: ["mcp", "rkat"], value: { ...server, enabled: true } }], true),
         },
+        { root, path: plugin.path, content: { kind: "whole", text: plugin.text } },
       ];
     },
   },

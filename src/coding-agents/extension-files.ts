@@ -26,6 +26,18 @@ export default rkatExtension({ command: ${JSON.stringify(command)} });
   };
 }
 
+/** The plugin of opencode, in the folder that opencode loads plugins from. `folder` is `~/.config/opencode`. */
+export function opencodePlugin({ command, folder }: InstalledRkat): ExtensionFile {
+  return {
+    path: join(folder, "plugins", "rkat.js"),
+    text: `// Written by \`rkat install opencode\`. \`rkat uninstall opencode\` removes it.
+import { rkatPlugin } from ${JSON.stringify(doorOf(command, "opencode"))};
+
+export default rkatPlugin({ command: ${JSON.stringify(command)} });
+`,
+  };
+}
+
 function doorOf(command: readonly string[], name: string): string {
   const packageFolder = dirname(dirname(command.at(-1) ?? ""));
   return pathToFileURL(join(packageFolder, "dist", `${name}.js`)).href;

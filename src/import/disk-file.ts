@@ -19,7 +19,7 @@ export function diskFile(path: string, others: () => Iterable<FoundFile>): DiskF
   return {
     path,
     size: found.size,
-    mtimeMs: found.mtimeMs,
+    mtimeMs: Math.max(found.mtimeMs, logOf(path)?.mtimeMs ?? 0),
     stamp: stampOf(path, found),
     others,
     hasShrunk: () => (lstatSync(path, { throwIfNoEntry: false })?.size ?? 0) < found.size,
@@ -44,7 +44,11 @@ export function diskFile(path: string, others: () => Iterable<FoundFile>): DiskF
 }
 
 /** SQLite writes into a file beside the database first. */
+function logOf(path: string): Stats | undefined {
+  return path.endsWith(".db") ? lstatSync(`${path}-wal`, { throwIfNoEntry: false }) : undefined;
+}
+
 function stampOf(path: string, { dev, ino, size, mtimeMs }: Stats): string {
-  const log = path.endsWith(".db") && lstatSync(`${path}-wal`, { throwIfNoEntry: false });
+  const log = logOf(path);
   return [dev, ino, size, mtimeMs, ...(log ? [log.size, log.mtimeMs] : [])].join(" ");
 }

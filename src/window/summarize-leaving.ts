@@ -4,9 +4,11 @@ import {
   type Summarize,
 } from "../compaction/compact-history.ts";
 import { cutMiddle, textSize } from "../compaction/cut-text.ts";
+import { keepAnchors } from "../compaction/keep-anchors.ts";
 import type { AnchorReport } from "../core/event.ts";
 import { isSummary, type Message } from "../core/message.ts";
 import { instructionsIn } from "../knowledge/instructions-in.ts";
+import { redactMessage } from "../secrets/redact-message.ts";
 import { redactSecrets } from "../secrets/redact-secrets.ts";
 
 /** What a host takes out of its window, where the host alone decides what that is. */
@@ -86,11 +88,30 @@ export async function summarizeLeaving(options: Leaving): Promise<LeavingSummary
   };
 }
 
+/** Adds to a summary that the host's own model wrote what it lost, within so many bytes. */
+export function completeSummary(
+  summary: string,
+  { leaving, staying, typed }: Pick<Leaving, "leaving" | "staying" | "typed">,
+  bytesMax: number,
+): LeavingSummary {
+  const discarded = leaving.map((message) => redactMessage(withoutQuotes(message)));
+  const { text, report } = keepAnchors(summary, { discarded, retained: staying }, bytesMax);
+  const quoted = quotesOf({ typed, staying, contextWindow: bytesMax });
+  return {
+    text: text + quotesSection(quoted),
+    report: { summarizedBy: "model", anchors: report, quoted },
+  };
+}
+
 /** The part of a window that the quoted words may take, of each kind. */
 const QUOTES_PART = 1 / 10;
 const QUOTES_BYTES_MAX = 8_000;
 
-function quotesOf({ typed, staying, contextWindow }: Leaving): Quoted {
+function quotesOf({
+  typed,
+  staying,
+  contextWindow,
+}: Pick<Leaving, "typed" | "staying" | "contextWindow">): Quoted {
   const bytesMax = Math.min(QUOTES_BYTES_MAX, Math.floor(4 * contextWindow * QUOTES_PART));
   const found = new Set(typed.flatMap(instructionsIn));
   const instructions: string[] = [];
@@ -100,7 +121,7 @@ function quotesOf({ typed, staying, contextWindow }: Leaving): Quoted {
     if (room < 0) break;
     instructions.unshift(instruction);
   }
-  const isMidTurn = staying.length > 0 && staying[0]?.role !== "user";
+  const isMidTurn = staying[0]?.role !== "user";
   const request = isMidTurn ? typed.at(-1) : undefined;
   return {
     instructions,

@@ -100,13 +100,6 @@ test("the user's words outlast every compaction, and do not pile up", async () =
   const prompt = "Never use the network. Read twenty parts and compare their ports.";
   await session.prompt(prompt);
   expect(compactions().length).toBeGreaterThan(1);
-  console.log(
-    JSON.stringify(
-      compactions().map((c) => c.summary.slice(-600)),
-      null,
-      1,
-    ),
-  );
   for (const { summary } of compactions()) {
     expect(summary.split("word for word:\n- Never use the network.\n")).toHaveLength(2);
     expect(summary.split(`word for word:\n${prompt}`)).toHaveLength(2);

@@ -1,0 +1,163 @@
+import { existsSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import type { Plugin, PluginInput } from "@opencode-ai/plugin";
+import { createSessionService } from "rkat";
+import { rkatPlugin } from "rkat/opencode";
+import { sqliteStores } from "rkat/sqlite";
+import { expect, onTestFinished, test, vi } from "vitest";
+
+// opencode's program is not in a package of npm. These tests call the plugin as opencode 1.18 does, with
+// its types, and give it messages and a database in its forms.
+
+const RKAT = resolve("examples/hosts/node_modules/rkat/bin/rkat.js");
+const SESSION = "ses_1";
+
+interface Stored {
+  info: { id: string; role: "user" | "assistant"; summary?: boolean };
+  parts: { id: string; type: "text"; text: string }[];
+}
+
+const said = (
+  number: number,
+  role: "user" | "assistant",
+  text: string,
+  summary = false,
+): Stored => ({
+  info: { id: `msg_${number}`, role, ...(summary ? { summary } : {}) },
+  parts: [{ id: `prt_${number}`, type: "text", text }],
+});
+
+const TALK = [
+  said(1, "user", "Never use the network. Move staging to port 4310."),
+  said(2, "assistant", "I changed deploy/staging.yaml to port 4310."),
+];
+
+async function openPlugin(stored: () => readonly Stored[]) {
+  const home = mkdtempSync(join(tmpdir(), "rkat-opencode-"));
+  onTestFinished(() => rmSync(home, { recursive: true, force: true, maxRetries: 5 }));
+  const directory = join(home, "project");
+  mkdirSync(directory);
+  const logged: { level: string; message: string; extra?: unknown }[] = [];
+  const client = {
+    session: { messages: async () => ({ data: stored() }) },
+    app: {
+      log: async ({ body }: { body: { level: string; message: string } }) => logged.push(body),
+    },
+  };
+  const plugin: Plugin = rkatPlugin({ command: [process.execPath, RKAT] });
+  const hooks = await plugin({ directory, client } as unknown as PluginInput);
+  onTestFinished(() => hooks.dispose?.());
+  return { hooks, home, directory, logged };
+}
+
+/** A compaction, as opencode has the model write its summary. */
+async function compact(
+  { hooks }: Awaited<ReturnType<typeof openPlugin>>,
+  id: string,
+  text: string,
+) {
+  const asked: { context: string[]; prompt?: string } = { context: [] };
+  await hooks["experimental.session.compacting"]?.({ sessionID: SESSION }, asked);
+  const written = { text };
+  const part = { sessionID: SESSION, messageID: id, partID: "prt" };
+  await hooks["experimental.text.complete"]?.(part, written);
+  return { prompt: asked.prompt, text: written.text };
+}
+
+test("a summary gets the names that it lost and the user's words, and the log says so", async () => {
+  const stored = [...TALK, said(3, "assistant", "", true)];
+  const opened = await openPlugin(() => stored);
+  const { prompt, text } = await compact(opened, "msg_3", "Staging was moved.");
+  expect(prompt).toContain("handoff summary");
+  expect(text).toContain("Staging was moved.");
+  expect(text).toContain("deploy/staging.yaml");
+  expect(text).toContain("- Never use the network.\n");
+  expect(text).toContain("Move staging to port 4310.");
+  expect(opened.logged).toMatchObject([
+    { level: "info", extra: { anchors: { only_in_memory: 0 }, quoted: {} } },
+  ]);
+});
+
+test("the next summary has the words of the user once, and the names of the one before", async () => {
+  const stored = [...TALK, said(3, "assistant", "", true)];
+  const opened = await openPlugin(() => stored);
+  const { text: first } = await compact(opened, "msg_3", "Staging was moved.");
+  stored[2] = said(3, "assistant", first, true);
+  stored.push(said(4, "user", "Now do production."), said(5, "assistant", "", true));
+  const { text } = await compact(opened, "msg_5", "Production is next.");
+  expect(text.split("- Never use the network.")).toHaveLength(2);
+  expect(text).toContain("deploy/staging.yaml");
+  expect(text).toContain("word for word:\nNow do production.");
+});
+
+test("other texts stay as they are, and so does a summary when the messages cannot be read", async () => {
+  const opened = await openPlugin(() => {
+    throw new Error("no server");
+  });
+  const answer = { text: "Hello." };
+  const part = { sessionID: SESSION, messageID: "msg_2", partID: "prt" };
+  await opened.hooks["experimental.text.complete"]?.(part, answer);
+  expect(answer.text).toBe("Hello.");
+  expect((await compact(opened, "msg_3", "Staging was moved.")).text).toBe("Staging was moved.");
+  expect(opened.logged).toMatchObject([{ level: "warn" }]);
+});
+
+test("when a session is idle, what was said is in the project's memory", async () => {
+  const { hooks, home, directory, logged } = await openPlugin(() => []);
+  vi.stubEnv("XDG_DATA_HOME", home);
+  onTestFinished(() => {
+    vi.unstubAllEnvs();
+  });
+  mkdirSync(join(home, "opencode"));
+  writeDatabase(join(home, "opencode", "opencode.db"), directory);
+  await hooks.event?.({ event: { type: "session.idle", properties: { sessionID: SESSION } } });
+  const path = join(directory, ".rkat", "rkat.db");
+  const soon = { timeout: 30_000, interval: 200 };
+  await vi.waitFor(() => expect(existsSync(path)).toBe(true), soon);
+  const stores = sqliteStores({ path });
+  onTestFinished(() => stores.close());
+  const sessions = createSessionService({ model: "none", stores });
+  await vi.waitFor(async () => {
+    const [hit] = await sessions.searchMemory({ query: "staging port" });
+    expect(hit?.sessionId).toBe(`opencode:${SESSION}`);
+  }, soon);
+  expect(logged).toEqual([]);
+});
+
+function writeDatabase(path: string, directory: string): void {
+  const db = new DatabaseSync(path);
+  db.exec(`PRAGMA journal_mode = WAL;
+    CREATE TABLE project (id, worktree, time_created, time_updated);
+    CREATE TABLE session (id, project_id, parent_id, directory, title, version, revert, model, time_created, time_updated);
+    CREATE TABLE message (id, session_id, time_created, time_updated, data);
+    CREATE TABLE part (id, message_id, session_id, time_created, time_updated, data);`);
+  const now = Date.now() + 1_000;
+  db.prepare("INSERT INTO session VALUES (?, 'p', NULL, ?, 'Ports', '1.18', NULL, NULL, ?, ?)").run(
+    SESSION,
+    directory,
+    now,
+    now,
+  );
+  for (const { info, parts } of TALK) {
+    db.prepare("INSERT INTO message VALUES (?, ?, ?, ?, ?)").run(
+      info.id,
+      SESSION,
+      now,
+      now,
+      JSON.stringify(info),
+    );
+    for (const part of parts) {
+      db.prepare("INSERT INTO part VALUES (?, ?, ?, ?, ?, ?)").run(
+        part.id,
+        info.id,
+        SESSION,
+        now,
+        now,
+        JSON.stringify(part),
+      );
+    }
+  }
+  db.close();
+}
