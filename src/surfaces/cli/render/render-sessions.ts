@@ -53,7 +53,7 @@ const COLUMNS: readonly {
 ];
 
 /** Where a session came from, and how to open it there. Nothing for a session of rkat itself. */
-export function sourceFacts({ agent, project, branch, title, parent, open }: SourceView) {
+function sourceFacts({ agent, project, branch, title, parent, open }: SourceView) {
   if (agent === OWN_AGENT) return [];
   const place = [agent, project && `in ${project}`, branch && `on ${branch}`];
   return [
