@@ -124,9 +124,10 @@ export const openProject: Engine = {
     const access = isTrial ? "existing" : "create";
     const { env } = process;
     const own = isChosen ? workspace : await openUserWorkspace({ cwd: workspace.folder, env });
-    const library = await openImportStores(own, access);
-    const projects = isChosen ? undefined : new ImportProjects(library.value, access);
     const name = shortPath(own.dataFolder, env);
+    // Opened for the first import, because who finds nothing, or says no, needs no store.
+    let opening: Promise<Opened<ImportStores>> | undefined;
+    let projects: ImportProjects | undefined;
     return {
       value: {
         destination: isChosen
@@ -134,10 +135,13 @@ export const openProject: Engine = {
           : `A session goes to the .rkat of its project, if there is one that you trust, and otherwise to ${name}.`,
         find: findImportable,
         async run(options) {
+          opening ??= openImportStores(own, access);
+          const { value: stores } = await opening;
+          if (!isChosen) projects ??= new ImportProjects(stores, access);
           const tally = await importIntoPlaces(
             {
               ...options,
-              stores: library.value,
+              stores,
               model: own.config.get("model") ?? NO_MODEL.id,
               memoryScope: own.config.get("memory.index"),
             },
@@ -147,7 +151,10 @@ export const openProject: Engine = {
           return { report: tally.report(), added };
         },
       },
-      close: () => closeAll([...(projects ? [projects] : []), library]),
+      async close() {
+        const library = await opening?.catch(() => undefined);
+        await closeAll([projects, library].flatMap((one) => one ?? []));
+      },
     };
   },
 

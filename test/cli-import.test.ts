@@ -1,6 +1,21 @@
-import { cpSync, existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { type ChildProcess, spawn } from "node:child_process";
+import { on, once } from "node:events";
+import {
+  appendFileSync,
+  chmodSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { text } from "node:stream/consumers";
 import { expect, test } from "vitest";
+import { ERRORS } from "../src/core/errors.ts";
+import { RKAT } from "./support/built-package.ts";
 import { ClaudeLines } from "./support/claude-lines.ts";
 import { Project } from "./support/rkat-process.ts";
 
@@ -34,6 +49,30 @@ async function storedIn(project: Project, folder: string): Promise<readonly stri
     .map(({ content }) => content)
     .sort();
 }
+
+const isLinux = process.platform === "linux";
+
+/** Runs the command in a process, under another program that limits it. */
+async function runUnder(
+  program: readonly string[],
+  { env, folder }: Project,
+  args: readonly string[],
+) {
+  const [command = "", ...before] = [...program, process.execPath, RKAT, ...args];
+  const child: ChildProcess = spawn(command, before, { env, cwd: folder });
+  const [stdout, stderr, [code]] = await Promise.all([
+    text(child.stdout as NodeJS.ReadableStream),
+    text(child.stderr as NodeJS.ReadableStream),
+    once(child, "close"),
+  ]);
+  return { code: code as number | null, stdout, stderr };
+}
+
+/** Root may read everything. */
+const WITHOUT_ROOTS_RIGHTS =
+  process.getuid?.() === 0
+    ? ["setpriv", "--bounding-set=-dac_override,-dac_read_search", "--inh-caps=-all"]
+    : ["env"];
 
 test("a session goes to the store of its project, and to the user-wide one without any", async () => {
   const { project, home, say } = await openHome();
@@ -135,3 +174,162 @@ test("what was forgotten in the user-wide store does not come back with a projec
   const entries = await project.json(["--dir", shop, "memory", "list", "--json"]);
   expect(entries).toMatchObject([{ content: "I see." }]);
 });
+
+test("--json prints one object with the counts, and asks nothing", async () => {
+  const { project, say } = await openHome();
+  const file = say(1, "/home/ada/app", "Why is the build slow?");
+  appendFileSync(file, "no JSON\n");
+  expect(await project.json(["import", "--json"])).toEqual({
+    sessions: 1,
+    messages: 2,
+    added: 2,
+    already_there: 0,
+    skipped: [{ file, line: 3, reason: "it is not JSON" }],
+    unknown_types: {},
+    redacted: {},
+  });
+  expect(await project.json(["import", "--json"])).toMatchObject({ added: 0, already_there: 2 });
+});
+
+test("--dry-run counts everything, and stores nothing", async () => {
+  const { project, home, say } = await openHome();
+  say(1, "/home/ada/app", "Why is the build slow?");
+  const { stdout } = await project.rkat(["import", "--dry-run"]);
+  expect(stdout).toBe("Would add 2 messages of 1 session.\n  2 to ~/.rkat\n");
+  expect(existsSync(join(home, ".rkat"))).toBe(false);
+});
+
+test("where nothing is found, one sentence says so, and what to do", async () => {
+  const { project, home } = await openHome();
+  const { code, stderr } = await project.rkat(["import", "codex"]);
+  expect([code, stderr]).toEqual([
+    ERRORS.NOT_POSSIBLE.exitCode,
+    expect.stringMatching(/^error: No transcripts were found on this machine\.\nhint: .*\n$/),
+  ]);
+  const empty = join(home, "empty");
+  mkdirSync(empty);
+  expect((await project.rkat(["import", empty])).stderr).toContain(
+    `error: No transcripts were found in ${empty}.`,
+  );
+  expect(existsSync(join(home, ".rkat"))).toBe(false);
+});
+
+test.runIf(isLinux)("on a terminal it asks once, and a no imports nothing", async () => {
+  const { project, home, say } = await openHome();
+  say(1, "/home/ada/app", "Why is the build slow?");
+  const answer = async (typed: string) => {
+    const command = `'${process.execPath}' '${RKAT}' import`;
+    const child = spawn("script", ["-qec", command, "/dev/null"], { env: project.env, cwd: home });
+    child.stdin.write(typed);
+    const shown = await text(child.stdout);
+    return shown.replaceAll("\r", "");
+  };
+  const refused = await answer("n\n");
+  expect(refused).toMatch(/claude-code +1 +0\.0 MB/);
+  expect(refused).toContain("otherwise to ~/.rkat.");
+  expect(refused.split("Import 1 file? [y/N]")).toHaveLength(2);
+  expect(refused).toContain("Nothing was imported.");
+  expect(existsSync(join(home, ".rkat", "rkat.db"))).toBe(false);
+  const agreed = await answer("y\n");
+  expect(agreed).toContain("Added 2 messages of 1 session.");
+  expect(agreed).toContain("Search it: ");
+});
+
+test.each(["SIGINT", "SIGTERM"] as const)(
+  "--watch takes in what is added, until %s",
+  async (signal) => {
+    const { project, say } = await openHome();
+    const file = say(1, "/home/ada/app", "Why is the build slow?");
+    const { child, ended } = project.start(["import", "--watch"]);
+    const told = async (pattern: RegExp) => {
+      let sofar = "";
+      for await (const chunk of on(child.stdout as NodeJS.ReadableStream, "data")) {
+        sofar += String(chunk);
+        if (pattern.test(sofar)) return;
+      }
+    };
+    await told(/Added 2 messages/);
+    appendFileSync(file, `${String(new ClaudeLines(idOf(9)).user("And now?")).trim()}\n`);
+    await told(/Added 1 message /);
+    child.kill(signal);
+    const { code, stderr } = await ended;
+    expect([code, stderr]).toEqual([0, "Stopped. 3 messages added. Import again to go on.\n"]);
+  },
+);
+
+test.runIf(isLinux)(
+  "a file that cannot be read is one skip, and the next import gets it",
+  async () => {
+    const { project, home, say } = await openHome();
+    const closed = say(1, "/home/ada/app", "Why is the build slow?");
+    say(2, "/home/ada/app", "Which port has staging?");
+    chmodSync(closed, 0);
+    const { stdout, code } = await runUnder(WITHOUT_ROOTS_RIGHTS, project, ["import", "-y"]);
+    expect([code, stdout]).toEqual([
+      0,
+      `Added 2 messages of 1 session.\n  2 to ~/.rkat\nSkipped:\n  ${closed}: it cannot be read: you have no permission to read it.\n`,
+    ]);
+    chmodSync(closed, 0o600);
+    expect((await project.rkat(["import", "-y"])).stdout).toContain(
+      "Added 2 messages of 2 sessions.",
+    );
+    expect(await storedIn(project, home)).toHaveLength(2);
+  },
+);
+
+test.runIf(isLinux)(
+  "on a full disk one sentence says so, and the next import goes on",
+  async () => {
+    const { project, home, say } = await openHome();
+    for (let number = 0; number < 9; number += 1) {
+      say(
+        number,
+        "/home/ada/app",
+        `Question ${number}: ${"why is it slow, and what is it? ".repeat(3000)}`,
+      );
+    }
+    const limited = ["prlimit", "--fsize=400000"];
+    const { code, stderr } = await runUnder(limited, project, ["import", "-y"]);
+    expect(code).toBe(ERRORS.SESSION_STORE_ERROR.exitCode);
+    expect(stderr).toMatch(/^error: .*rkat\.db .*\nhint: .*\n$/);
+    expect(stderr).not.toMatch(/EFBIG|ENOSPC|bug in rkat/);
+    const { stdout } = await project.rkat(["import", "-y"]);
+    expect(stdout).toMatch(/^Added \d+ messages of 9 sessions\./);
+    expect(await storedIn(project, home)).toHaveLength(9);
+  },
+);
+
+test("a store that another process keeps locked is named, and the next import goes on", async () => {
+  const { project, home, say } = await openHome();
+  const first = say(1, "/home/ada/app", "Why is the build slow?");
+  await project.rkat(["import", "-y"]);
+  appendFileSync(first, "\n");
+  say(2, "/home/ada/app", "Which port has staging?");
+  const file = join(home, ".rkat", "rkat.db");
+  const other = new DatabaseSync(file);
+  other.exec("BEGIN EXCLUSIVE");
+  const { code, stderr } = await project.rkat(["import", "-y"]);
+  other.exec("ROLLBACK");
+  other.close();
+  expect([code, stderr]).toEqual([
+    ERRORS.SESSION_STORE_ERROR.exitCode,
+    expect.stringMatching(/^error: .*rkat\.db is busy: .*\nhint: Try again.*\n$/),
+  ]);
+  expect((await project.rkat(["import", "-y"])).stdout).toContain(
+    "Added 2 messages of 2 sessions.",
+  );
+}, 60_000);
+
+test("a database of opencode that is locked is one skip, and the next import gets it", async () => {
+  const { project, home } = await openHome();
+  const file = join(home, "opencode.db");
+  const db = new DatabaseSync(file);
+  db.exec("CREATE TABLE session (id TEXT); BEGIN EXCLUSIVE");
+  const { stdout } = await project.rkat(["import", "opencode", file, "-y"]);
+  expect(stdout).toContain(
+    `  ${file}: it cannot be read: another program keeps it locked. Close that program, or import again later.\n`,
+  );
+  db.exec("ROLLBACK");
+  db.close();
+  expect((await project.rkat(["import", "opencode", file, "-y"])).stdout).not.toContain("Skipped");
+}, 60_000);

@@ -268,6 +268,30 @@ test("a file that shrinks is read anew, and what was stored stays", async () => 
   expect(await remembered()).toEqual(before);
 });
 
+test("a file that becomes shorter while it is read is one skip, and the next import goes on", async () => {
+  const lines = talk();
+  for (let turn = 0; turn < 900; turn += 1) lines.user(`Question ${turn}?`);
+  const path = write(`${ID}.jsonl`, lines);
+  const shorten = () => truncateSync(path, 100);
+  expect((await run({ onProgress: shorten })).skipped).toEqual([
+    { file: path, reason: "it became shorter while it was read" },
+  ]);
+  writeFileSync(path, String(lines));
+  expect(await run()).toMatchObject({ messages: 906, skipped: [] });
+  expect(await remembered()).toHaveLength(905);
+});
+
+test("an import that is stopped stops while it reads, and goes on later", async () => {
+  const lines = talk();
+  for (let turn = 0; turn < 900; turn += 1) lines.user(`Question ${turn}?`);
+  write(`${ID}.jsonl`, lines);
+  const stopping = new AbortController();
+  const stop = () => stopping.abort();
+  await expect(run({ signal: stopping.signal, onProgress: stop })).rejects.toThrow(/abort/);
+  const { added, alreadyThere } = await run();
+  expect([added + alreadyThere, alreadyThere > 0, added > 0]).toEqual([906, true, true]);
+});
+
 test("nothing outside of the folder is read", async () => {
   const { symlinkSync } = await import("node:fs");
   const outside = mkdtempSync(join(tmpdir(), "rkat-outside-"));

@@ -140,7 +140,7 @@ class ImportWork {
       this.#tally.alreadyThere += known.messages;
     } else if (!isOld) {
       try {
-        await this.#read(file, known, format);
+        await this.#read(signal ? stoppable(file, signal) : file, known, format);
       } catch (error) {
         if (signal?.aborted || error instanceof SessionError) throw error;
         this.#tally.skip(file.path, undefined, `it cannot be read: ${reasonOf(error)}`);
@@ -363,10 +363,29 @@ const REASONS: Readonly<Record<string, string>> = {
   EIO: "the disk failed",
 };
 
+/** SQLite's codes of a database that another program is writing. */
+const LOCKED = new Set([5, 6]);
+
 /** Why a file cannot be read, as a clause. */
 function reasonOf(error: unknown): string {
+  if (isObject(error) && LOCKED.has(Number(error.errcode) & 0xff)) {
+    return "another program keeps it locked. Close that program, or import again later";
+  }
   const code = isObject(error) && typeof error.code === "string" ? error.code : "";
   return REASONS[code] ?? errorText(error).replace(/\.$/, "");
+}
+
+/** The file, whose reading ends with an error when the import is stopped. */
+function stoppable(file: DiskFile, signal: AbortSignal): DiskFile {
+  return {
+    ...file,
+    async *read(start, end) {
+      for await (const chunk of file.read(start, end)) {
+        signal.throwIfAborted();
+        yield chunk;
+      }
+    },
+  };
 }
 
 const HASHED_BYTES = 64 * 1024;

@@ -75,15 +75,26 @@ export function importCommand(program: Command, context: CliContext): void {
             }),
           };
           await terminal.interruptible(async (signal) => {
+            let added = 0;
+            const importOnce = async () => {
+              const imported = await run(context, importer, options, signal);
+              added += imported.report.added;
+              return imported;
+            };
             try {
-              await show(await run(context, importer, options, signal), context, flags);
-              if (flags.watch) await watch(context, importer, options, flags, signal);
+              await show(await importOnce(), context, flags);
+              while (flags.watch) {
+                await sleep(WATCH_MS, undefined, { signal });
+                const imported = await importOnce();
+                if (imported.report.added > 0) await show(imported, context, flags);
+              }
             } catch (error) {
               if (!signal.aborted) throw error;
               context.exitCode = flags.watch ? 0 : ERRORS.TURN_INTERRUPTED.exitCode;
-              await terminal.stderr.write(
-                "Stopped. What was imported stays; import again to go on.\n",
-              );
+              const what = flags.watch
+                ? `${plural(added, "message")} added`
+                : "What was imported stays";
+              await terminal.stderr.write(`Stopped. ${what}. Import again to go on.\n`);
             }
           });
         },
@@ -152,21 +163,6 @@ async function run(
     });
   } finally {
     progress.clear();
-  }
-}
-
-/** Imports again and again. Only what is new is shown. */
-async function watch(
-  context: CliContext,
-  importer: Importer,
-  options: Options,
-  flags: ImportFlags,
-  signal: AbortSignal,
-): Promise<void> {
-  for (;;) {
-    await sleep(WATCH_MS, undefined, { signal });
-    const imported = await run(context, importer, options, signal);
-    if (imported.report.added > 0) await show(imported, context, flags);
   }
 }
 

@@ -83,11 +83,10 @@ function counted(title: string, counts: Readonly<Record<string, number>>): reado
 
 function skipped({ skipped: all }: ImportReport): readonly string[] {
   if (all.length === 0) return [];
-  const shown = all
-    .slice(0, SKIPPED_SHOWN)
-    .map(({ file, line, reason }) =>
-      oneLine(`  ${file}${line === undefined ? "" : `, line ${line}`}: ${reason}.`, PATH_COLUMNS),
-    );
+  const shown = all.slice(0, SKIPPED_SHOWN).map(({ file, line, reason }) => {
+    const place = line === undefined ? file : `${file}, line ${line}`;
+    return `  ${oneLine(`${place}: ${reason}.`, PATH_COLUMNS)}`;
+  });
   const more = all.length - shown.length;
   return [
     "Skipped:",
