@@ -292,6 +292,20 @@ test("an import that is stopped stops while it reads, and goes on later", async 
   expect([added + alreadyThere, alreadyThere > 0, added > 0]).toEqual([906, true, true]);
 });
 
+test("files of a folder that are no transcripts are counted in one line, and a file that you name is named", async () => {
+  write(`${ID}.jsonl`, talk());
+  for (const name of ["package.json", "src/tsconfig.json"]) write(name, '{"private": true}');
+  const report = await run();
+  expect([report.added, report.skipped]).toEqual([
+    6,
+    [{ file: folder, reason: "2 files in it are of no format that is known" }],
+  ]);
+  const path = join(folder, "package.json");
+  expect((await run({ path })).skipped).toEqual([
+    { file: path, reason: "its format is not known" },
+  ]);
+});
+
 test("nothing outside of the folder is read", async () => {
   const { symlinkSync } = await import("node:fs");
   const outside = mkdtempSync(join(tmpdir(), "rkat-outside-"));

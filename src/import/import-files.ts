@@ -96,6 +96,11 @@ export async function importFiles(
   for (const { format, files } of found) {
     for (const file of files) await work.importFile(file, format);
   }
+  if (tally.noTranscripts > 0 && options.path !== undefined) {
+    const what =
+      tally.noTranscripts === 1 ? "1 file in it is" : `${tally.noTranscripts} files in it are`;
+    tally.skip(options.path, undefined, `${what} of no format that is known`);
+  }
   return tally.report();
 }
 
@@ -165,7 +170,9 @@ class ImportWork {
       this.#options.formats.find(({ agent }) => agent === known?.agent) ??
       (await this.#recognise(file));
     if (!format) {
-      this.#tally.skip(file.path, undefined, "its format is not known");
+      // A folder has other files, too.
+      if (this.#files > 1) this.#tally.noTranscripts += 1;
+      else this.#tally.skip(file.path, undefined, "its format is not known");
       return;
     }
     const from = known && (await readOnOf(file, known));

@@ -37,6 +37,8 @@ export class ImportTally {
   otherBranches = 0;
   leftOut = 0;
   unfinished = 0;
+  /** Files of a folder that are of no format that is known. */
+  noTranscripts = 0;
   readonly #skipped: Skipped[] = [];
   #notListed = 0;
   readonly #unknownTypes = new Map<string, number>();

@@ -216,3 +216,16 @@ test("each is recognised by its messages, also when the first is long", () => {
   const cut = headOf(UI);
   expect(aiSdkFormat.recognises({ ...cut, head: cut.head.subarray(0, 60) })).toBe(true);
 });
+
+test("messages with the same id are all read, and a copy of one keeps its id", async () => {
+  const said = (id: string, text: string) => ({
+    id,
+    role: "user",
+    parts: [{ type: "text", text }],
+  });
+  const values = [said("m1", "One."), said("m1", "Two."), said("m1", "One."), said("m2", "Three.")];
+  const { sessions } = await readImport(aiSdkFormat, linesFile("talk.jsonl", values));
+  const ids = sessions.flatMap(({ messages }) => messages.map(({ sourceId }) => sourceId));
+  expect(new Set(ids).size).toBe(3);
+  expect(ids[0]).toBe(ids[2]);
+});

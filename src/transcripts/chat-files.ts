@@ -146,12 +146,13 @@ async function* messagesOf(
   file: FoundFile,
   notes: ImportNotes,
 ): AsyncGenerator<ImportedMessage> {
+  const ids = new MessageIds();
   let number = 0;
   for await (const { value, line } of objects) {
     number += 1;
     try {
       const parts = partsOfMessage(value, (type) => notes.unknown(type));
-      const id = `${agent}:${session}:${nameOf(value.id) ?? number}`;
+      const id = `${agent}:${session}:${ids.of(nameOf(value.id) ?? String(number), value)}`;
       for (const [index, { message, origin, memory }] of parts.entries()) {
         const author = message.role === "user" ? ("user" as const) : undefined;
         const isPart = message.role === "block_assistant" || message.role === "tool_results";
@@ -167,5 +168,19 @@ async function* messagesOf(
     } catch (error) {
       notes.skip(file, line, errorText(error));
     }
+  }
+}
+
+/** Some programs give several messages the same id. A copy of a message keeps its id; another message gets its own. */
+class MessageIds {
+  readonly #hashes = new Map<string, string[]>();
+
+  of(id: string, value: Json): string {
+    const hashes = this.#hashes.get(id) ?? [];
+    this.#hashes.set(id, hashes);
+    const own = hash("sha1", JSON.stringify(value));
+    const known = hashes.indexOf(own);
+    const at = known < 0 ? hashes.push(own) - 1 : known;
+    return at === 0 ? id : `${id}#${at + 1}`;
   }
 }
