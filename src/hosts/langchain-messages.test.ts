@@ -66,8 +66,12 @@ test("shortened tool output leaves the message as it was, and all else in the co
   });
 });
 
-test("a summary is a user's message that reads back as its text", () => {
+test("a summary is a user's message that reads back as a summary with its text", () => {
   const message = summary("So far.");
   expect(message.additional_kwargs).toEqual({ lc_source: "summarization" });
-  expect(read(message).message).toEqual({ role: "user", content: "So far." });
+  expect(read(message).message).toEqual({
+    role: "user",
+    kind: "compaction_summary",
+    content: "So far.",
+  });
 });

@@ -58,7 +58,10 @@ export const langChainView: MessageView<LangChainMessage> = {
   },
 };
 
-function userMessage({ content }: LangChainMessage): ViewedMessage {
+function userMessage({ content, additional_kwargs }: LangChainMessage): ViewedMessage {
+  if (additional_kwargs?.lc_source === SUMMARY_SOURCE) {
+    return { message: { role: "user", kind: "compaction_summary", content: textOf(content) } };
+  }
   if (typeof content === "string") return { message: { role: "user", content } };
   const blocks = blocksOf(content);
   const read = blocks.flatMap((block) => contentBlock(block) ?? []);

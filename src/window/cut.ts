@@ -19,9 +19,12 @@ export interface Cut {
 }
 
 /** One message that is sent: the host's own at a position, or a summary. */
-export type Slot =
-  | { readonly at: number; readonly outputs?: readonly KeptOutput[] }
-  | { readonly at: -1; readonly summary: string };
+export type Slot = { readonly at: number; readonly outputs?: readonly KeptOutput[] } | SummarySlot;
+
+export interface SummarySlot {
+  readonly at: -1;
+  readonly summary: string;
+}
 
 /** A shortened tool output. */
 export interface KeptOutput {
@@ -49,6 +52,6 @@ export function recognise(cuts: readonly Cut[], marks: Marks): Recognised | unde
 /** The key of the first messages of a history, `undefined` when it has fewer. */
 export type Marks = (length: number) => string | undefined;
 
-export function isSummarySlot(slot: Slot): slot is Extract<Slot, { summary: string }> {
+export function isSummarySlot(slot: Slot): slot is SummarySlot {
   return "summary" in slot;
 }

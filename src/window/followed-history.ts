@@ -10,7 +10,14 @@ import {
 } from "../core/message.ts";
 import { messageWeight } from "../core/tokens.ts";
 import { withShortenedOutput } from "../core/tool-output.ts";
-import { type Cut, isSummarySlot, type KeptOutput, recognise, type Slot } from "./cut.ts";
+import {
+  type Cut,
+  isSummarySlot,
+  type KeptOutput,
+  recognise,
+  type Slot,
+  type SummarySlot,
+} from "./cut.ts";
 import { chained, keyOf } from "./message-keys.ts";
 import type { MessageView } from "./message-view.ts";
 import { addToUnits, messageOf, type Unit, type WeighedView } from "./units.ts";
@@ -43,10 +50,12 @@ interface Sent<HostMessage> {
 export class FollowedHistory<HostMessage extends object> {
   readonly #view: MessageView<HostMessage>;
   readonly #model: string | undefined;
-  readonly #views = new WeakMap<HostMessage, WeighedView>();
-  readonly #keys = new WeakMap<HostMessage, string>();
+  #views = new WeakMap<HostMessage, WeighedView>();
+  #keys = new WeakMap<HostMessage, string>();
   readonly #shortened = new WeakMap<HostMessage, Map<string, HostMessage>>();
   readonly #summaries = new WeakMap<Slot, HostMessage>();
+  /** The texts of the newest summaries. A user message that only begins as they do is the user's. */
+  readonly #summaryTexts = new Set<string>();
   #cuts: Cut[] = [];
 
   /** As the host offered it last. */
@@ -130,6 +139,13 @@ export class FollowedHistory<HostMessage extends object> {
   /** The compactions that are known, when others than before, oldest first. */
   know(cuts: readonly Cut[]): void {
     this.#cuts = cuts.slice(-CUTS_MAX);
+    const texts = this.#cuts.flatMap(({ head }) => head.filter(isSummarySlot).map(summaryText));
+    if (texts.some((text) => !this.#summaryTexts.has(text))) {
+      for (const text of texts) this.#knowSummary(text);
+      // A message that was read before may be one of these.
+      this.#views = new WeakMap();
+      this.#keys = new WeakMap();
+    }
     this.restart();
   }
 
@@ -207,7 +223,7 @@ export class FollowedHistory<HostMessage extends object> {
   /** What is sent for a slot of a history that the host offers whole. */
   #messageFor(slot: Slot, history: readonly HostMessage[]): HostMessage {
     if (isSummarySlot(slot)) {
-      const known = this.#summaries.get(slot) ?? this.#view.summary(SUMMARY_PREFIX + slot.summary);
+      const known = this.#summaries.get(slot) ?? this.#view.summary(summaryText(slot));
       this.#summaries.set(slot, known);
       return known;
     }
@@ -224,8 +240,9 @@ export class FollowedHistory<HostMessage extends object> {
     const head: Sent<HostMessage>[] = [];
     for (const [index, unit] of this.#units.slice(0, last + 1).entries()) {
       if (index === place && summary !== null) {
-        const slot: Slot = { at: -1, summary };
-        const message = this.#view.summary(SUMMARY_PREFIX + summary);
+        const slot = { at: -1, summary } as const;
+        this.#knowSummary(summaryText(slot));
+        const message = this.#view.summary(summaryText(slot));
         head.push({ message, slot, offeredAt: -1 });
       }
       if (left.has(index)) continue;
@@ -310,6 +327,22 @@ export class FollowedHistory<HostMessage extends object> {
     if (view.message?.role === "system") this.#systemWeight += view.weight;
   }
 
+  #knowSummary(text: string): void {
+    this.#summaryTexts.add(text);
+    const [oldest] = this.#summaryTexts;
+    if (this.#summaryTexts.size > CUTS_MAX && oldest !== undefined) {
+      this.#summaryTexts.delete(oldest);
+    }
+  }
+
+  /** A summary that comes back from a host, as a copy too, is a summary again. */
+  #withKind(message: Message): Message {
+    if (message.role !== "user" || isSummary(message)) return message;
+    const content = contentText(message.content);
+    if (!this.#summaryTexts.has(content)) return message;
+    return { role: "user", kind: "compaction_summary", content };
+  }
+
   #requireReadable(message: unknown, index: number): void {
     if (typeof message !== "object" || message === null) {
       const found = message === null ? "null" : `a ${typeof message}`;
@@ -328,7 +361,7 @@ export class FollowedHistory<HostMessage extends object> {
     const read = this.#view.read(host);
     const { opaqueTokens = 0 } = read;
     if (read.message) requireHistory([read.message]);
-    const message = read.message && withKind(read.message);
+    const message = read.message && this.#withKind(read.message);
     const weight = 4 * opaqueTokens + (message ? messageWeight(message, this.#model) + 1 : 0);
     const view = { ...read, ...(message ? { message } : {}), weight };
     this.#views.set(host, view);
@@ -380,12 +413,8 @@ function extendsBy<Item>(history: readonly Item[], known: readonly Item[]): bool
   return true;
 }
 
-/** A summary that comes back from a host is a summary again. */
-function withKind(message: Message): Message {
-  if (message.role !== "user" || isSummary(message)) return message;
-  const content = contentText(message.content);
-  if (!content.startsWith(SUMMARY_PREFIX)) return message;
-  return { role: "user", kind: "compaction_summary", content };
+function summaryText({ summary }: SummarySlot): string {
+  return SUMMARY_PREFIX + summary;
 }
 
 function weightOf(units: readonly Unit[]): number {
