@@ -110,6 +110,24 @@ test("a forgotten message is in no summary of the chat either", async () => {
   });
 });
 
+test("a forgotten message is in no later summary of the chat, in other words neither", async () => {
+  const path = `${temporaryFolder()}/rkat.db`;
+  const cuts = await process(path, async ({ window, asked }) => {
+    for (let turn = 1; turn <= 40; turn += 1) await window.apply(history.slice(0, 2 * turn));
+    return asked.length;
+  });
+  expect(cuts).toBeGreaterThan(1);
+  await process(path, async ({ stores }) => {
+    const sessions = createSessionService({ model: "none", stores });
+    const [hit] = await sessions.searchMemory({ query: "code of dock 3 377", limit: 1 });
+    await sessions.forgetMemory({ ids: [hit?.id ?? ""] });
+    for await (const { event } of stores.events.read("chat:c1", 0)) {
+      expect(JSON.stringify(event)).not.toContain("The user listed the code");
+    }
+    await sessions.close();
+  });
+});
+
 test("two windows of one chat at once end with one compaction", async () => {
   const path = `${temporaryFolder()}/rkat.db`;
   await process(path, (one) =>

@@ -1,5 +1,5 @@
 import type { AllowedCalls } from "../core/approval.ts";
-import type { DurableEvent, StandingInstruction } from "../core/event.ts";
+import type { DurableEvent, HostItemsChanged, StandingInstruction } from "../core/event.ts";
 import { FORGOTTEN, indexableText, isRecall, toolResults } from "../core/message.ts";
 import {
   blocksWithout,
@@ -255,16 +255,21 @@ function hostItemsWithout(items: readonly unknown[], phrases: ForgottenPhrases) 
   const left = items.map(without);
   const isTold = JSON.stringify(left) !== JSON.stringify(items);
   // A summary of these items may tell the same in other words.
-  return isTold ? left.map(withoutSummaries) : left;
+  return isTold ? left.map(withoutItsSummary) : left;
 }
 
-function withoutSummaries(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(withoutSummaries);
+/** The items of a host without the summaries in them. */
+export function withoutSummaries(event: HostItemsChanged): HostItemsChanged {
+  return { ...event, items: event.items.map(withoutItsSummary) };
+}
+
+function withoutItsSummary(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutItsSummary);
   if (typeof value !== "object" || value === null) return value;
   return Object.fromEntries(
     Object.entries(value).map(([key, item]) => [
       key,
-      key === "summary" && typeof item === "string" ? FORGOTTEN : withoutSummaries(item),
+      key === "summary" && typeof item === "string" ? FORGOTTEN : withoutItsSummary(item),
     ]),
   );
 }

@@ -1,4 +1,10 @@
-import { type Cleaned, type DurableEvent, type StoredEvent, sumCleaned } from "../core/event.ts";
+import {
+  type Cleaned,
+  type DurableEvent,
+  type HostItemsChanged,
+  type StoredEvent,
+  sumCleaned,
+} from "../core/event.ts";
 import type { EventStore, Redaction } from "../core/event-store.ts";
 import type { ForgottenTexts } from "../core/forgotten-texts.ts";
 import type { HistoryEntry } from "../core/history-entry.ts";
@@ -8,7 +14,13 @@ import type { SessionSnapshot } from "../core/session-snapshot.ts";
 import { SessionState } from "../core/session-state.ts";
 import type { SessionStore } from "../core/session-store.ts";
 import { withoutRules } from "../knowledge/knowledge-addendum.ts";
-import { forgottenEvent, textsOf, untitled, withoutCopies } from "./forget-event.ts";
+import {
+  forgottenEvent,
+  textsOf,
+  untitled,
+  withoutCopies,
+  withoutSummaries,
+} from "./forget-event.ts";
 import type { ForgottenPhrases } from "./forgotten-phrases.ts";
 import { cleanedPlaces, NOT_CLEANED } from "./receipt.ts";
 import { compactedParts, withRewrittenSummary } from "./rewritten-summary.ts";
@@ -124,6 +136,8 @@ function withoutToldRules(
 class RedactedLog {
   readonly #state: SessionState;
   readonly #changed = new Set<number>();
+  /** Items of a host lost text. Summaries after them may tell it in other words. */
+  #hostItemsChanged = false;
   #before: SessionSnapshot;
 
   constructor(sessionId: string) {
@@ -142,10 +156,18 @@ class RedactedLog {
   }
 
   #rewritten({ event }: StoredEvent, rest: DurableEvent): DurableEvent {
+    if (rest.type === "host_items_changed") return this.#rewrittenItems(event, rest);
     if (event.type !== "compaction_completed") return rest;
     const parts = compactedParts(this.#state.history, event);
     if (rest === event && !parts.discarded.some((entry) => this.#hasChanged(entry))) return event;
     const rewritten = withRewrittenSummary(event, parts);
+    return JSON.stringify(rewritten) === JSON.stringify(event) ? event : rewritten;
+  }
+
+  #rewrittenItems(event: DurableEvent, rest: HostItemsChanged): DurableEvent {
+    if (rest !== event) this.#hostItemsChanged = true;
+    if (!this.#hostItemsChanged) return rest;
+    const rewritten = withoutSummaries(rest);
     return JSON.stringify(rewritten) === JSON.stringify(event) ? event : rewritten;
   }
 
