@@ -109,7 +109,7 @@ function plainSpacedText(text: string): string | undefined {
   return spaced.toString("latin1", 0, length);
 }
 
-/** `aBaB` grows most: to itself, and itself with a space for every second letter. */
+/** A word like "aBaB" grows most: to itself, and itself with a space for every second letter. */
 const SPACED_MAX = 3;
 const SPACE = 32;
 
