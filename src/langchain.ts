@@ -18,6 +18,8 @@ export type {
   RkatStoreNamespaces,
   RkatStoreOperation,
   RkatStoreSearch,
+  RkatStoreSessions,
+  RkatStoreText,
 } from "./hosts/langchain-store.ts";
 
 export interface RkatMiddlewareOptions

@@ -34,22 +34,38 @@ export interface RkatStoreSearch {
 }
 
 export interface RkatStoreNamespaces {
-  readonly prefix?: Namespace | undefined;
-  readonly suffix?: Namespace | undefined;
+  readonly prefix?: readonly string[] | undefined;
+  readonly suffix?: readonly string[] | undefined;
   readonly maxDepth?: number | undefined;
   readonly limit?: number | undefined;
   readonly offset?: number | undefined;
 }
 
-type Get = { readonly namespace: Namespace; readonly key: string };
-type Put = Get & { readonly value: object | null; readonly index?: IndexedFields };
-type Search = RkatStoreSearch & { readonly namespacePrefix: Namespace };
-type List = Omit<RkatStoreNamespaces, "prefix" | "suffix"> & {
-  readonly matchConditions?: readonly NamespaceCondition[] | undefined;
-};
+/** One operation of a `batch`: get, put, search or list. */
+export type RkatStoreOperation =
+  | { readonly namespace: readonly string[]; readonly key: string }
+  | {
+      readonly namespace: readonly string[];
+      readonly key: string;
+      readonly value: object | null;
+      readonly index?: readonly string[] | false | undefined;
+    }
+  | (RkatStoreSearch & { readonly namespacePrefix: readonly string[] })
+  | {
+      readonly matchConditions?: readonly {
+        readonly matchType: "prefix" | "suffix";
+        readonly path: readonly string[];
+      }[];
+      readonly maxDepth?: number | undefined;
+      readonly limit?: number | undefined;
+      readonly offset?: number | undefined;
+    };
 
-/** One operation of a `batch`. */
-export type RkatStoreOperation = Get | Put | Search | List;
+type Put = Extract<RkatStoreOperation, { readonly value: object | null }>;
+
+interface List extends Omit<RkatStoreNamespaces, "prefix" | "suffix"> {
+  readonly matchConditions?: readonly NamespaceCondition[];
+}
 
 /** An item in the list of its namespace. Times are Unix milliseconds. */
 interface StoredItem {
@@ -60,20 +76,26 @@ interface StoredItem {
   readonly index?: IndexedFields;
 }
 
-interface Deps {
+/** The sessions behind a store. */
+export interface RkatStoreSessions {
   /** The items of a namespace. */
-  recordOf(namespace: Namespace): HostRecord;
+  recordOf(namespace: readonly string[]): HostRecord;
   /** The namespaces that were ever written to, below a prefix. */
-  namespaces(prefix: Namespace): Promise<readonly Namespace[]>;
+  namespaces(prefix: readonly string[]): Promise<readonly (readonly string[])[]>;
   /** Texts in these namespaces that fit a query, best first. */
-  search(query: string, namespaces: readonly Namespace[], limit: number): Promise<readonly Found[]>;
+  search(
+    query: string,
+    namespaces: readonly (readonly string[])[],
+    limit: number,
+  ): Promise<readonly RkatStoreText[]>;
   /** How memory stores a text. */
   inMemory(text: string): string;
   close(): Promise<void>;
 }
 
-interface Found {
-  readonly namespace: Namespace;
+/** A text that memory found. */
+export interface RkatStoreText {
+  readonly namespace: readonly string[];
   readonly content: string;
   readonly score: number;
 }
@@ -88,14 +110,14 @@ const FOUND_MAX = 1_000;
  * session's log. What they say is in memory.
  */
 export class RkatStore {
-  readonly #deps: Deps;
+  readonly #sessions: RkatStoreSessions;
   readonly #records = new RecentChats<HostRecord>();
 
-  constructor(deps: Deps) {
-    this.#deps = deps;
+  constructor(sessions: RkatStoreSessions) {
+    this.#sessions = sessions;
   }
 
-  async get(namespace: Namespace, key: string): Promise<RkatStoreItem | null> {
+  async get(namespace: readonly string[], key: string): Promise<RkatStoreItem | null> {
     const items = await this.#itemsOf(namespace);
     const item = items.find((each) => each.key === key);
     return item ? shown(namespace, item) : null;
@@ -103,10 +125,10 @@ export class RkatStore {
 
   /** `index`: paths of the fields that searches find, such as `["title"]`; `false` for none. */
   async put(
-    namespace: Namespace,
+    namespace: readonly string[],
     key: string,
     value: Record<string, unknown>,
-    index?: IndexedFields,
+    index?: readonly string[] | false,
   ): Promise<void> {
     requireNamespace(namespace);
     const stored = jsonOf(key, value);
@@ -125,7 +147,7 @@ export class RkatStore {
     });
   }
 
-  async delete(namespace: Namespace, key: string): Promise<void> {
+  async delete(namespace: readonly string[], key: string): Promise<void> {
     if (positionOf(await this.#itemsOf(namespace), key) < 0) return;
     await this.#recordOf(namespace).change(({ items }) => {
       const at = positionOf(items, key);
@@ -135,7 +157,7 @@ export class RkatStore {
 
   /** Items below a prefix. With a query, those that fit it, best first. */
   async search(
-    namespacePrefix: Namespace,
+    namespacePrefix: readonly string[],
     { filter, query, limit = LIMIT_DEFAULT, offset = 0 }: RkatStoreSearch = {},
   ): Promise<RkatStoreHit[]> {
     const fits = filterTest(filter);
@@ -193,11 +215,11 @@ export class RkatStore {
 
   /** Brings memory up to date. Call it before you close the stores. */
   async close(): Promise<void> {
-    await this.#deps.close();
+    await this.#sessions.close();
   }
 
   #recordOf(namespace: Namespace): HostRecord {
-    return this.#records.of(JSON.stringify(namespace), () => this.#deps.recordOf(namespace));
+    return this.#records.of(JSON.stringify(namespace), () => this.#sessions.recordOf(namespace));
   }
 
   async #itemsOf(namespace: Namespace): Promise<readonly StoredItem[]> {
@@ -206,7 +228,7 @@ export class RkatStore {
   }
 
   async #namespacesBelow(prefix: Namespace): Promise<readonly Namespace[]> {
-    const namespaces = await this.#deps.namespaces(prefix);
+    const namespaces = await this.#sessions.namespaces(prefix);
     return [...namespaces].sort((one, other) => (one.join(":") < other.join(":") ? -1 : 1));
   }
 
@@ -230,13 +252,13 @@ export class RkatStore {
    */
   async #ranked(query: string, candidates: readonly Candidate[], count: number) {
     const byText = Map.groupBy(candidates, ({ namespace, item: { key, value, index } }) =>
-      nameOf(namespace, this.#deps.inMemory(searchableText(key, value, index))),
+      nameOf(namespace, this.#sessions.inMemory(searchableText(key, value, index))),
     );
     const namespaces = new Map(
       candidates.map(({ namespace }) => [JSON.stringify(namespace), namespace]),
     );
     for (let limit = Math.min(2 * count, FOUND_MAX); ; limit = Math.min(4 * limit, FOUND_MAX)) {
-      const found = await this.#deps.search(query, [...namespaces.values()], limit);
+      const found = await this.#sessions.search(query, [...namespaces.values()], limit);
       const ranked = new Map<Candidate, number>();
       for (const { namespace, content, score } of found) {
         for (const each of byText.get(nameOf(namespace, content)) ?? []) {
