@@ -65,8 +65,8 @@ export function rkatSession<Item extends OpenAIItem = OpenAIItem>({
   );
   const window = itemWindow(compaction);
   return new RkatSession<Item>(sessionId, record, {
-    compact: async (items) =>
-      compacts ? ((await window.apply(items)).messages as readonly Item[]) : items,
+    compact: async (items, options) =>
+      compacts ? ((await window.apply(items, options)).messages as readonly Item[]) : items,
     filter: inputFilter(compaction, window),
     close: () => service.close(),
   });

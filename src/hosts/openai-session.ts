@@ -16,7 +16,7 @@ export type HistoryTransaction<Item> =
 /** What a session does besides keeping its items. */
 export interface OpenAISessionWork<Item> {
   /** The items to go on with, given those of now. The same items where there is nothing to do. */
-  compact(items: readonly Item[]): Promise<readonly Item[]>;
+  compact(items: readonly Item[], options: { readonly force: boolean }): Promise<readonly Item[]>;
   readonly filter: RkatFilter;
   close(): Promise<void>;
 }
@@ -103,13 +103,13 @@ export class RkatSession<Item extends OpenAIItem> {
   }
 
   /**
-   * Compacts the list if it is due. Runs of the Agents SDK call this when a turn is in the session.
+   * Compacts the list if it is due, or with `force`. Runs of the Agents SDK call this when a turn is in the session.
    *
    * The result is null: the run does not count the tokens of the summary.
    */
-  async runCompaction(): Promise<null> {
+  async runCompaction({ force = false }: { readonly force?: boolean } = {}): Promise<null> {
     const before = await this.getItems();
-    const after = await this.#work.compact(before);
+    const after = await this.#work.compact(before, { force });
     const { from, count, items } = difference(before, after);
     if (count === 0 && items.length === 0) return null;
     const gone = asJson(before.slice(from, from + count), "runCompaction");

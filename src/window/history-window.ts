@@ -49,6 +49,8 @@ export interface ApplyOptions {
   readonly otherTokens?: number;
   /** The provider refused the history as too long: make it smaller, whatever the estimate says. */
   readonly outgrown?: boolean;
+  /** Compact down to the turn budget, whatever the estimate says. */
+  readonly force?: boolean;
   /** Only this signal makes `apply` throw. */
   readonly signal?: AbortSignal;
 }
@@ -163,6 +165,7 @@ class LocalHistoryWindow<HostMessage extends object> implements HistoryWindow<Ho
     options.signal?.throwIfAborted();
     const { summarize = this.#options.summarize, otherTokens = 0, lastInputTokens = 0 } = options;
     const { contextWindow = this.#options.contextWindow, outgrown = false } = options;
+    const { force = false } = options;
     requireMessages(history);
     requireSummarize(summarize);
     requirePositive("contextWindow", contextWindow);
@@ -183,6 +186,7 @@ class LocalHistoryWindow<HostMessage extends object> implements HistoryWindow<Ho
     }
     const due =
       outgrown ||
+      force ||
       compactor.shouldCompact({
         lastInputTokens: 0,
         messageCount: followed.units.length,
@@ -244,6 +248,7 @@ class LocalHistoryWindow<HostMessage extends object> implements HistoryWindow<Ho
     otherTokens,
     outgrown,
     contextWindow,
+    force = false,
     signal,
   }: Omit<ApplyOptions, "contextWindow"> & {
     readonly compactor: EngineCompactor;
@@ -271,6 +276,7 @@ class LocalHistoryWindow<HostMessage extends object> implements HistoryWindow<Ho
         ? Math.max(1, Math.min(target, Math.floor(tokens * OVERFLOW_SHARE)))
         : target,
       due: true,
+      force,
       ...(this.#options.model === undefined ? {} : { model: this.#options.model }),
       ...(contextWindow === undefined ? {} : { contextWindow: room(contextWindow) }),
       ...(outgrown ? { outgrown } : {}),

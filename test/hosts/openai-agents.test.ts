@@ -9,6 +9,7 @@ import {
   setDefaultOpenAIClient,
   setTracingDisabled,
   tool,
+  withTrace,
 } from "@openai/agents";
 import fc from "fast-check";
 import OpenAI from "openai";
@@ -267,4 +268,22 @@ test("an agent that has only a model's name is told at the first call what is mi
   const filtered = run(agent, "Hello", { callModelInputFilter });
   await expect(filtered).rejects.toThrow("rkatFilter does not know who writes summaries");
   expect(() => sessionOf({ contextWindow: WINDOW })).toThrow("it has no model for summaries");
+});
+
+test("a session compacts when that is forced, and otherwise only when it is due", async () => {
+  const { models, sessionOf } = await open({});
+  const session = sessionOf({ model: models.responses, contextWindow: 100_000 });
+  for (let turn = 0; turn < 8; turn += 1) {
+    const answer = { type: "output_text" as const, text: `Ship ${turn} lies at berth 4${turn}.` };
+    await session.addItems([
+      { role: "user", content: `Where does ship ${turn} lie? ${"It is late. ".repeat(40)}` },
+      { type: "message", role: "assistant", status: "completed", content: [answer] },
+    ]);
+  }
+  await session.runCompaction();
+  expect(await session.getItems()).toHaveLength(16);
+  // Outside a run, the SDK's models need a trace.
+  await withTrace("compaction", () => session.runCompaction({ force: true }));
+  expect((await session.getItems()).length).toBeLessThan(16);
+  expect((await session.getItems()).at(-1)).toMatchObject({ role: "assistant" });
 });
