@@ -99,9 +99,11 @@ export const openProject: Engine = {
       memoryWithLibrary,
     ),
 
-  async openReplay(workspace, { model, tools }, { summarizer }) {
+  async openReplay(workspace, { model, tools }, { summarizer, isTrial = false }) {
     const { config } = workspace;
-    const stores = await openStores(workspace, "create");
+    const stores = isTrial
+      ? (await import("./stores/ephemeral/ephemeral-stores.ts")).ephemeralStores()
+      : await openStores(workspace, "create");
     const service = await createService(workspace, stores, {
       model,
       tools,

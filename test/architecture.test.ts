@@ -45,7 +45,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   // Other packages' agent loops. Nothing of theirs is imported.
   hosts: ["core", "compaction", "window", "models", "tools", "transcripts"],
   transcripts: ["core", "zod"],
-  replay: ["core", "transcripts"],
+  replay: ["core", "compaction", "transcripts"],
   import: ["core", "files", "secrets", "transcripts"],
   // A session for another agent to continue, as a text.
   handoff: ["core", "compaction", "knowledge", "secrets"],

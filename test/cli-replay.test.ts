@@ -1,5 +1,6 @@
 import { once } from "node:events";
 import { expect, test } from "vitest";
+import { ClaudeLines } from "./support/claude-lines.ts";
 import { Project } from "./support/rkat-process.ts";
 
 /** A conversation that is compacted several times, as chat JSON Lines. */
@@ -97,4 +98,59 @@ test("tool results of a recording become facts; what its user wants makes no rul
   expect(await project.json(["knowledge", "list", "--json"])).toMatchObject([
     { kind: "fact", tags: ["tool_result", "read_file"] },
   ]);
+});
+
+/** A session of Claude Code that it compacted once, after turn 40. */
+function claudeTalk(): string {
+  const lines = new ClaudeLines("11111111-2222-4333-8444-555555555555");
+  for (let turn = 0; turn < 60; turn += 1) {
+    lines.user(`Where is src/mod-${turn}/file.ts? ${"It was here. ".repeat(10)}`);
+    lines.text(`a${turn}`, `It is on port ${7000 + turn}. ${"Look there. ".repeat(20)}`);
+    if (turn !== 40) continue;
+    lines.add("system", { subtype: "compact_boundary", content: "Compacted" });
+    lines.user("The talk was about src/mod-3/file.ts.", { isCompactSummary: true });
+  }
+  return lines.toString();
+}
+
+test("rkat replay shows a transcript's own compactions beside rkat's, and stores nothing", async () => {
+  const project = await Project.open();
+  const file = project.write("talk/session.jsonl", claudeTalk());
+  for (const place of [file, "talk"]) {
+    const args = ["replay", place, "--compact-threshold", "2000"];
+    const report = (await project.json([...args, "--json"])) as {
+      recorded: { names: number; theirs: { names_kept: number }; ours: { names_kept: number } }[];
+    };
+    expect(report).toMatchObject({ turns: 60, messages: 120, indexed_messages: 0 });
+    const [recorded] = report.recorded;
+    expect(report.recorded).toHaveLength(1);
+    expect(recorded).toMatchObject({ messages_before: 82, theirs: { names_kept: 1 } });
+    expect(recorded?.ours.names_kept).toBeGreaterThan(1);
+    const { stdout } = await project.rkat(args);
+    expect(stdout).toMatch(/^session +none: nothing is stored$/m);
+    expect(stdout).toContain("The agent's own compactions, and rkat's of the same messages\n");
+    expect(stdout).toMatch(/^ +\d ?\d* +\d+ +\d+ +1 % +░{8} +\d+ +\d+ % +█/m);
+  }
+  expect((await project.rkat(["sessions", "list"])).stderr).toBe("No matching sessions.\n");
+});
+
+test("rkat replay --longest takes the longest session of an agent on this machine", async () => {
+  const project = await Project.open();
+  const folder = "../.claude/projects/-home-ada-app";
+  project.write(`${folder}/long.jsonl`, claudeTalk());
+  project.write(`${folder}/short.jsonl`, new ClaudeLines("22222222").user("Hello.").toString());
+  expect(await project.json(["replay", "--longest", "claude-code", "--json"])).toMatchObject({
+    file: "claude-code long",
+    turns: 60,
+    compactions: [],
+  });
+  const refused = async (...args: string[]) =>
+    JSON.parse((await project.rkat(["replay", ...args, "--json"])).stderr) as object;
+  expect(await refused()).toMatchObject({ code: "INVALID_PARAMS" });
+  expect(await refused("--longest", "nobody")).toMatchObject({
+    message: '"nobody" is not an agent.',
+  });
+  expect(await refused("--longest", "codex")).toMatchObject({
+    message: "No transcript of codex was found on this machine.",
+  });
 });

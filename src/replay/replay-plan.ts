@@ -11,7 +11,7 @@ import { joinResults, type RecordedAnswer } from "./join-results.ts";
  *     seed   └ turn ┘   └ turn ┘   turn   └ turn
  *
  * A system message belongs to the next turn. At the end of the recording it belongs
- * to the last turn.
+ * to the last turn. Summaries of the program that recorded it are left out.
  */
 export interface ReplayPlan {
   /** The messages before the first user message. */
@@ -34,7 +34,8 @@ export function planReplay(recording: Recording): ReplayPlan {
   const seed: Message[] = [];
   const turns: TurnInTheMaking[] = [];
   let context: Message[] = [];
-  for (const entry of joinResults(recording.messages)) {
+  const said = recording.messages.filter(({ boundary }) => boundary !== "compaction");
+  for (const entry of joinResults(said)) {
     const { message, origin } = entry;
     const turn = turns.at(-1);
     if ("results" in entry) {

@@ -1,4 +1,5 @@
-import type { CompactionCompleted, CompactionFailure } from "../core/event.ts";
+import type { AnchorReport, CompactionCompleted, CompactionFailure } from "../core/event.ts";
+import type { RecordedCompaction } from "./recorded-compactions.ts";
 
 /** The result of a replay, as `rkat replay --json` prints it. */
 export interface ReplayReport {
@@ -23,6 +24,8 @@ export interface ReplayReport {
   readonly duration_ms: number;
   /** True when it was stopped before the end of the recording. */
   readonly interrupted: boolean;
+  /** Compactions that the transcript recorded, beside rkat's of the same messages. */
+  readonly recorded?: readonly RecordedCompaction[];
 }
 
 export interface ReplayedCompaction {
@@ -38,6 +41,8 @@ export interface ReplayedCompaction {
   /** Tool results that were shortened. */
   readonly pruned: number;
   readonly summarised_by: CompactionCompleted["summarised_by"];
+  /** Where the names of the discarded messages are now; `null` without a summary. */
+  readonly anchors: AnchorReport | null;
 }
 
 export interface ReplayedFailure {

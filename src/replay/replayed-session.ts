@@ -68,6 +68,7 @@ export class ReplayedSession {
       discarded: event.discarded_messages,
       pruned: event.pruned.length,
       summarised_by,
+      anchors: event.report?.anchors ?? null,
     };
     this.#compactions.push(compaction);
     this.#discardedWithText += left.filter(

@@ -37,12 +37,12 @@ export interface Engine {
   openMemoryOf(scope: SearchScope, workspace: Workspace): Promise<Opened<MemoryOperations>>;
   /**
    * Opens a service over the project's stores in which a recording gives the
-   * answers. `summarizer` names the model that writes summaries.
+   * answers. `summarizer` names the model that writes summaries. A trial stores nothing.
    */
   openReplay(
     workspace: Workspace,
     recorded: Pick<Replay, "model" | "tools">,
-    options: { readonly summarizer?: string },
+    options: { readonly summarizer?: string; readonly isTrial?: boolean },
   ): Promise<Opened<{ readonly service: SessionService; readonly memory?: MemoryStore }>>;
   /**
    * Opens the import of other agents' conversations. A trial stores nothing. Each session goes to the

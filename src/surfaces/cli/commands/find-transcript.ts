@@ -21,7 +21,7 @@ export interface TranscriptPlace {
 }
 
 /** The longest session of a file, of a folder, or of this machine, and how many others were looked at. */
-async function longestSession(
+export async function longestSession(
   place: TranscriptPlace,
   terminal: Pick<Terminal, "env">,
   signal?: AbortSignal,

@@ -1,3 +1,5 @@
+import type { AnchorReport } from "../../../core/event.ts";
+import type { RecordedCompaction } from "../../../replay/recorded-compactions.ts";
 import type { ReplayedCompaction, ReplayReport } from "../../../replay/replay-report.ts";
 import { plural, thousands } from "./amounts.ts";
 import { printable } from "./printable.ts";
@@ -6,12 +8,12 @@ import { type Column, renderFacts, renderTable } from "./table.ts";
 
 /** The report of a replay, for people. */
 export function renderReplay(report: ReplayReport, style: Style): string {
-  const { compactions, failures } = report;
+  const { compactions, failures, recorded } = report;
   const stopped = report.interrupted ? ", interrupted" : "";
   const failed = failures.length > 0 ? `, ${failures.length} failed` : "";
   const facts = renderFacts(
     [
-      ["session", report.session_id],
+      ["session", recorded ? "none: nothing is stored" : report.session_id],
       ["recording", printable(report.file) + stopped],
       ["replayed", `${plural(report.turns, "turn")}, ${plural(report.messages, "message")}`],
       ["took", `${(report.duration_ms / 1000).toFixed(1)} s`],
@@ -21,7 +23,7 @@ export function renderReplay(report: ReplayReport, style: Style): string {
         "discarded",
         `${plural(report.discarded_messages, "message")}, ${thousands(report.discarded_with_text)} with text`,
       ],
-      ["in memory", plural(report.indexed_messages, "message")],
+      ["in memory", recorded ? undefined : plural(report.indexed_messages, "message")],
     ],
     style,
   );
@@ -30,7 +32,49 @@ export function renderReplay(report: ReplayReport, style: Style): string {
     ({ turn, reason, error }) =>
       `${style.red("failed")} in turn ${turn}: ${reason}: ${printable(error)}\n`,
   );
-  return facts + table + problems.join("");
+  const none =
+    recorded && compactions.length === 0
+      ? "\nrkat would not have compacted it. --compact-threshold sets a lower limit.\n"
+      : "";
+  return (
+    facts + table + problems.join("") + none + (recorded ? renderRecorded(recorded, style) : "")
+  );
+}
+
+const RECORDED_COLUMNS: readonly Column[] = [
+  { title: "compacted", align: "right" },
+  { title: "names", align: "right" },
+  { title: "their summary", align: "right" },
+  { title: "kept", align: "right" },
+  { title: "" },
+  { title: "rkat", align: "right" },
+  { title: "kept", align: "right" },
+  { title: "" },
+];
+
+/** What the agent's own compactions kept, beside rkat's of the same messages. */
+function renderRecorded(recorded: readonly RecordedCompaction[], style: Style): string {
+  if (recorded.length === 0) return "\nThe agent recorded no compaction of its own.\n";
+  const cells = recorded.map(({ tokens_before, names, theirs, ours }) => [
+    thousands(tokens_before),
+    thousands(names),
+    thousands(theirs.tokens_after),
+    ...share(theirs.names_kept, names),
+    thousands(ours.tokens_after),
+    ...share(ours.names_kept, names),
+  ]);
+  return `\n${style.bold("The agent's own compactions, and rkat's of the same messages")}
+${style.dim("tokens, and the part of the paths, names and numbers that is still there")}
+${renderTable(RECORDED_COLUMNS, cells, style)}`;
+}
+
+const BAR_COLUMNS = 8;
+
+/** A part in percent, and as a bar. */
+function share(part: number, whole: number): readonly [string, string] {
+  const ratio = whole === 0 ? 1 : part / whole;
+  const filled = Math.round(ratio * BAR_COLUMNS);
+  return [`${Math.round(ratio * 100)} %`, "█".repeat(filled) + "░".repeat(BAR_COLUMNS - filled)];
 }
 
 const COLUMNS: readonly (Column & { readonly cell: (row: ReplayedCompaction) => string })[] = [
@@ -44,8 +88,17 @@ const COLUMNS: readonly (Column & { readonly cell: (row: ReplayedCompaction) => 
   },
   { title: "discarded", align: "right", cell: ({ discarded }) => thousands(discarded) },
   { title: "pruned", align: "right", cell: ({ pruned }) => thousands(pruned) },
+  {
+    title: "names kept",
+    align: "right",
+    cell: ({ anchors }) => (anchors ? namesKept(anchors) : ""),
+  },
   { title: "summary by", cell: ({ summarised_by }) => summarised_by },
 ];
+
+function namesKept({ found, only_in_memory }: AnchorReport): string {
+  return found === 0 ? "" : `${Math.round(((found - only_in_memory) / found) * 100)} %`;
+}
 
 function renderCompactions(compactions: readonly ReplayedCompaction[], style: Style): string {
   const rows = compactions.map((compaction) => COLUMNS.map(({ cell }) => cell(compaction)));
