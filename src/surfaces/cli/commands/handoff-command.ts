@@ -50,7 +50,7 @@ export function handoffCommand(program: Command, context: CliContext): void {
   const command = program
     .command("handoff")
     .description("write what another agent needs to continue a session")
-    .argument("<session>", "a session of this project, or a transcript file of any agent")
+    .argument("<session>", "a session of this project or the user-wide store, or a transcript file")
     .addOption(
       new Option("--to <agent>", "the agent that continues")
         .choices(["markdown", "claude-code", "codex"])
@@ -65,13 +65,30 @@ export function handoffCommand(program: Command, context: CliContext): void {
       const path = resolve(terminal.cwd, name);
       const source = existsSync(path)
         ? await sourceOfFile(path, flags.session, context)
-        : await withService(context, command, (service) => sourceOfSession(service, name, context));
+        : await sourceOfStored(name, context, command);
       const handoff = writeHandoff(source, flags.maxTokens);
       await show(handoff, source, flags, context);
     });
 }
 
-/** A session of the project's log, compactions undone. */
+/** A session of this project, or of the user-wide store, where an import may have put it. */
+async function sourceOfStored(
+  name: string,
+  context: CliContext,
+  command: Command,
+): Promise<HandoffSource> {
+  const find = (service: SessionService) => sourceOfSession(service, name, context);
+  try {
+    return await withService(context, command, find);
+  } catch (error) {
+    if (!SessionError.is(error) || error.code !== "SESSION_NOT_FOUND") throw error;
+    return await withService(context, command, find, { scope: "user" }).catch(() => {
+      throw error;
+    });
+  }
+}
+
+/** A session of the log, compactions undone. */
 async function sourceOfSession(
   service: SessionService,
   name: string,
