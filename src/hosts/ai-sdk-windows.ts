@@ -93,6 +93,8 @@ function summaryOf(model: Model): Summarize {
     const { content } = await model.doGenerate({
       prompt: toPrompt(messages, familyOf(model.provider)),
       maxOutputTokens: maxTokens,
+      // OpenAI's own models store what they are asked, unless they are told not to.
+      providerOptions: { openai: { store: false } },
       abortSignal: signal,
     });
     return content.flatMap((part) => (part.type === "text" ? [part.text ?? ""] : [])).join("");

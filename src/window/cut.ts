@@ -35,22 +35,55 @@ export interface KeptOutput {
 /** What a host's history is with a cut. */
 export interface Recognised {
   readonly cut: Cut;
-  /** Whether the host offers what was sent before, and not its own whole history. */
-  readonly isAdopted: boolean;
+  /** The compaction that the host took over: it offers what was sent then, and what came after. */
+  readonly adopted?: Cut;
 }
 
-/** The newest of the cuts, which are in order, that was made of a history that begins as this one. */
-export function recognise(cuts: readonly Cut[], marks: Marks): Recognised | undefined {
-  const own = cuts.findLast(({ length, mark }) => marks(length) === mark);
-  if (own) return { cut: own, isAdopted: false };
+/**
+ * The newest of the cuts, which are in order, that was made of a history that begins as this one.
+ *
+ * A host that took over one cut may not have taken over the next. Its history then begins with the head
+ * of the first, and the messages after it lead to the second.
+ */
+export function recognise(cuts: readonly Cut[], markOf: MarkOf): Recognised | undefined {
+  const own = cuts.findLast(({ length, mark }) => markOf({ length }) === mark);
+  if (own) return { cut: own };
   const adopted = cuts.findLast(
-    ({ head, headMark }) => head.some(isSummarySlot) && marks(head.length) === headMark,
+    ({ head, headMark }) =>
+      head.some(isSummarySlot) && markOf({ length: head.length }) === headMark,
   );
-  return adopted && { cut: adopted, isAdopted: true };
+  if (!adopted) return undefined;
+  const after = { from: adopted.head.length, start: adopted.mark };
+  const cut = cuts.findLast(
+    ({ length, mark, head }) =>
+      length >= adopted.length &&
+      markOf({ ...after, length: length - adopted.length }) === mark &&
+      head.every((slot) => isSummarySlot(slot) || offeredAt(slot, adopted) >= 0),
+  );
+  return { cut: cut ?? adopted, adopted };
 }
 
-/** The key of the first messages of a history, `undefined` when it has fewer. */
-export type Marks = (length: number) => string | undefined;
+/**
+ * The key of messages of a history, chained to `start`, the key of those before. `undefined` when the
+ * history has fewer.
+ */
+export type MarkOf = (part: {
+  readonly from?: number;
+  readonly length: number;
+  readonly start?: string;
+}) => string | undefined;
+
+/** Where the message of a slot is in a history that begins with the head of `adopted`; -1: nowhere. */
+export function offeredAt(slot: Slot, adopted: Cut | undefined): number {
+  if (!adopted) return slot.at;
+  const { head, length } = adopted;
+  if (!isSummarySlot(slot) && slot.at >= length) return head.length + slot.at - length;
+  return head.findIndex((one) =>
+    isSummarySlot(slot) || isSummarySlot(one)
+      ? isSummarySlot(slot) && isSummarySlot(one) && one.summary === slot.summary
+      : one.at === slot.at,
+  );
+}
 
 export function isSummarySlot(slot: Slot): slot is SummarySlot {
   return "summary" in slot;

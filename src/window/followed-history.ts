@@ -14,6 +14,8 @@ import {
   type Cut,
   isSummarySlot,
   type KeptOutput,
+  type MarkOf,
+  offeredAt,
   recognise,
   type Slot,
   type SummarySlot,
@@ -199,36 +201,49 @@ export class FollowedHistory<HostMessage extends object> {
     this.#cut = undefined;
     this.#isAsOffered = true;
     if (this.#cuts.length === 0) return;
-    const marks: string[] = [""];
-    const known = recognise(this.#cuts, (length) => {
-      if (length > history.length) return undefined;
-      for (let at = marks.length; at <= length; at += 1) {
-        marks.push(chained(marks[at - 1] ?? "", this.#keyOf(history[at - 1] as HostMessage)));
-      }
-      return marks[length];
-    });
+    const known = recognise(this.#cuts, this.#marksOf(history));
     if (!known) return;
-    const { cut, isAdopted } = known;
-    const taken = isAdopted ? cut.head.length : cut.length;
+    const { cut, adopted } = known;
     this.#cut = cut;
-    this.#isAsOffered = isAdopted;
+    this.#isAsOffered = cut === adopted;
     this.#length = cut.length;
+    const taken = adopted ? adopted.head.length + cut.length - adopted.length : cut.length;
     this.#offered = history.slice(0, taken);
-    for (const [index, slot] of cut.head.entries()) {
-      if (isAdopted) this.#send(history[index] as HostMessage, slot, index);
-      else this.#send(this.#messageFor(slot, history), slot, slot.at);
+    for (const slot of cut.head) {
+      const index = offeredAt(slot, adopted);
+      this.#send(this.#messageFor(slot, history[index], adopted), slot, index);
     }
   }
 
-  /** What is sent for a slot of a history that the host offers whole. */
-  #messageFor(slot: Slot, history: readonly HostMessage[]): HostMessage {
+  /** The keys of a history's messages, each computed once. */
+  #marksOf(history: readonly HostMessage[]): MarkOf {
+    const chains = new Map<string, string[]>();
+    return ({ from = 0, length, start = "" }) => {
+      if (from + length > history.length) return undefined;
+      const name = `${from} ${start}`;
+      const marks = chains.get(name) ?? [start];
+      chains.set(name, marks);
+      for (let at = marks.length; at <= length; at += 1) {
+        const message = history[from + at - 1] as HostMessage;
+        marks.push(chained(marks[at - 1] ?? "", this.#keyOf(message)));
+      }
+      return marks[length];
+    };
+  }
+
+  /** What is sent for a slot, given the message that the host offers for it. */
+  #messageFor(slot: Slot, offered: HostMessage | undefined, adopted: Cut | undefined): HostMessage {
     if (isSummarySlot(slot)) {
-      const known = this.#summaries.get(slot) ?? this.#view.summary(summaryText(slot));
+      const known = offered ?? this.#summaries.get(slot) ?? this.#view.summary(summaryText(slot));
       this.#summaries.set(slot, known);
       return known;
     }
-    const message = history[slot.at] as HostMessage;
-    return slot.outputs ? this.#withShortened(message, slot.outputs) : message;
+    const message = offered as HostMessage;
+    // A host that took over a compaction offers the outputs as that shortened them.
+    const before = adopted?.head.find(({ at }) => at === slot.at);
+    const done = before && !isSummarySlot(before) ? (before.outputs?.length ?? 0) : 0;
+    const outputs = slot.outputs?.slice(done) ?? [];
+    return outputs.length > 0 ? this.#withShortened(message, outputs) : message;
   }
 
   /** What a compaction makes of the sent messages up to the last that it changes, and where that ends. */

@@ -188,6 +188,36 @@ test("learns from the provider's count how far its estimate is off", async () =>
   expect(asked).toHaveLength(1);
 });
 
+test("a host that took over one compaction, and not the next, pays for neither again", async () => {
+  const { window, asked } = counting();
+  const first = await window.apply(turns(20));
+  const taken = structuredClone([...first.messages, ...turns(20)]);
+  const second = await window.apply(taken);
+  expect([first.outcome, second.outcome]).toEqual(["compacted", "compacted"]);
+  const last: Note = { from: "user", text: "Go on." };
+  const third = await window.apply(structuredClone([...taken, last]));
+  expect(third.messages).toEqual([...second.messages, last]);
+  expect(third.outcome).toBe("unchanged");
+  expect(asked).toHaveLength(2);
+});
+
+test("a host that took over a summary, and not the shorter outputs after it, gets them again", async () => {
+  const { window } = counting({ contextWindow: 6_000 });
+  const first = await window.apply(turns(20));
+  const log: Note[] = Array.from({ length: 6 }, (_, index) => [
+    { from: "user" as const, text: `Read part ${index}.` },
+    { from: "model" as const, text: "", call: `read-${index}` },
+    { from: "tool" as const, text: words(index === 0 ? 700 : 4, index), call: `read-${index}` },
+    { from: "model" as const, text: "It is read." },
+  ]).flat();
+  const taken = structuredClone([...first.messages, ...log]);
+  const second = await window.apply(taken);
+  expect(second.outcome).toBe("pruned");
+  const last: Note = { from: "user", text: "Go on." };
+  const third = await window.apply(structuredClone([...taken, last]));
+  expect(third.messages).toEqual([...second.messages, last]);
+});
+
 test("calls that wait for a result stay, and so do several questions in a row", async () => {
   const { window } = counting({ contextWindow: 1_000, recentTurnBudget: 1 });
   const last: Note[] = [

@@ -260,6 +260,29 @@ test("your own prepareStep sees the compacted messages, and what it returns coun
   expect(sent).toEqual([{ role: "user", content: [{ type: "text", text: "Only this." }] }]);
 });
 
+test("OpenAI is told to store nothing of a request for a summary", async () => {
+  const model = new MockLanguageModelV4({
+    doGenerate: scripted({
+      instructions: "",
+      turns: [{ prompt: "", steps: [], answer: "Done." }],
+      contextWindow: 1,
+      summaries: "written",
+    }).generate as never,
+  });
+  const messages: ModelMessage[] = Array.from({ length: 21 }, (_, index) => ({
+    role: index % 2 === 0 ? "user" : "assistant",
+    content: `${index} ${words(20)}`,
+  }));
+  await generateText({
+    model,
+    messages,
+    tools: { read: tool({ inputSchema: schema }) },
+    prepareStep: rkatPrepareStep({ contextWindow: 2_000 }),
+  });
+  const asked = model.doGenerateCalls.filter((call) => !call.tools?.length);
+  expect(asked.map((call) => call.providerOptions?.openai?.store)).toEqual([false]);
+});
+
 test("a refused request is made smaller and sent once more", async () => {
   const sizes: number[] = [];
   const inner = new MockLanguageModelV4({
