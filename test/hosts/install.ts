@@ -17,8 +17,9 @@ if (!isInstalled()) {
   execFileSync("npm", args, { stdio: "inherit" });
   cpSync(LOCK, INSTALLED_LOCK);
 }
-if (!existsSync("test/hosts/node_modules")) {
-  symlinkSync(join("..", "..", MODULES), "test/hosts/node_modules", "junction");
+for (const folder of ["test/hosts", "bench/hosts"]) {
+  const link = join(folder, "node_modules");
+  if (!existsSync(link)) symlinkSync(join("..", "..", MODULES), link, "junction");
 }
 const rkat = join(MODULES, "rkat");
 rmSync(rkat, { recursive: true, force: true });

@@ -1,0 +1,12 @@
+import { aiSdkContenders } from "./loops/ai-sdk.ts";
+import { langChainContenders } from "./loops/langchain.ts";
+import { mastraContenders } from "./loops/mastra.ts";
+import { openAiAgentsContenders } from "./loops/openai-agents.ts";
+import type { Contender } from "./play-run.ts";
+
+export const CONTENDERS: readonly Contender[] = [
+  ...aiSdkContenders,
+  ...langChainContenders,
+  ...mastraContenders,
+  ...openAiAgentsContenders,
+];

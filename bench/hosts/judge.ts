@@ -1,0 +1,150 @@
+import type { AgentRun, Question } from "./agent-run.ts";
+
+type Json = Readonly<Record<string, unknown>>;
+
+/** One request for a step of a run. */
+export interface StepRequest {
+  readonly body: Json;
+  /** The turn that it belongs to. */
+  readonly turn: number;
+  /** Summaries that were paid for before it. */
+  readonly summaries: number;
+}
+
+/** What a loop did in a run, whichever protocol it speaks. */
+export const PROMISES = {
+  callParted: "a call without its result, or a result without its call",
+  reasoningParted: "reasoning parted from its call",
+  lastUserLost: "the last user message lost or changed",
+  standingLost: "the standing instruction lost",
+  rewritten: "sent otherwise than before, without a compaction",
+} as const;
+
+export type Violation = keyof typeof PROMISES;
+
+/** Which promises the requests of a run break. */
+export function violationsIn(
+  run: AgentRun,
+  requests: readonly StepRequest[],
+): ReadonlySet<Violation> {
+  const broken = new Set<Violation>();
+  const reasoned = new Set(
+    run.turns.flatMap(({ steps }) =>
+      steps.flatMap(({ reasoning, calls }) => (reasoning ? calls.map(({ id }) => id) : [])),
+    ),
+  );
+  const sent = requests.map(({ body }) => partsOf(body));
+  const speaksOfReasoning = sent.some((parts) => parts.some(({ kind }) => kind === "reasoning"));
+  for (const [index, parts] of sent.entries()) {
+    const { turn, summaries } = requests[index] as StepRequest;
+    if (!isPaired(parts)) broken.add("callParted");
+    if (speaksOfReasoning && isReasoningParted(parts, reasoned)) broken.add("reasoningParted");
+    const prompt = run.turns[turn]?.prompt ?? "";
+    if (!parts.some(({ kind, text }) => kind === "user" && text.includes(prompt))) {
+      broken.add("lastUserLost");
+    }
+    if (!parts.some(({ text }) => text.includes(run.standing))) broken.add("standingLost");
+    const before = requests[index - 1];
+    if (before && summaries === before.summaries && isRewritten(sent[index - 1] ?? [], parts)) {
+      broken.add("rewritten");
+    }
+  }
+  return broken;
+}
+
+/** Whether a text says what the question asks for: the answer near what it is about. */
+export function isAnsweredBy(text: string, { subject, answer }: Question): boolean {
+  for (let at = text.indexOf(answer); at >= 0; at = text.indexOf(answer, at + 1)) {
+    if (text.slice(Math.max(0, at - NEAR), at + NEAR).includes(subject)) return true;
+  }
+  return false;
+}
+
+/** Characters between an answer and what it is about. */
+const NEAR = 100;
+
+/** The texts of a request. */
+export function windowOf(body: Json): string {
+  return partsOf(body)
+    .map(({ text }) => text)
+    .join("\n");
+}
+
+interface Part {
+  readonly kind: "user" | "assistant" | "system" | "call" | "result" | "reasoning" | "other";
+  /** The id of a call. */
+  readonly id?: string;
+  readonly text: string;
+}
+
+/** The parts of a request to OpenAI's chat completions or responses. */
+function partsOf({ messages, input }: Json): readonly Part[] {
+  return ((messages ?? input ?? []) as readonly Json[]).flatMap((item): readonly Part[] => {
+    switch (item.type) {
+      case "reasoning":
+        return [{ kind: "reasoning", text: "" }];
+      case "function_call":
+        return [{ kind: "call", id: String(item.call_id), text: String(item.arguments) }];
+      case "function_call_output":
+        return [{ kind: "result", id: String(item.call_id), text: textOf(item.output) }];
+      case "compaction":
+        return [{ kind: "other", text: String(item.encrypted_content) }];
+    }
+    const text = textOf(item.content);
+    if (item.role === "tool") return [{ kind: "result", id: String(item.tool_call_id), text }];
+    const kind = item.role === "user" || item.role === "assistant" ? item.role : "system";
+    const calls = (item.tool_calls ?? []) as readonly Json[];
+    return [
+      { kind, text },
+      ...calls.map(
+        ({ id, function: { arguments: args } = {} as Json }: Json & { function?: Json }) => ({
+          kind: "call" as const,
+          id: String(id),
+          text: String(args),
+        }),
+      ),
+    ];
+  });
+}
+
+function textOf(content: unknown): string {
+  if (typeof content === "string") return content;
+  if (!Array.isArray(content)) return "";
+  return content.map((part: Json) => String(part.text ?? "")).join("\n");
+}
+
+function isPaired(parts: readonly Part[]): boolean {
+  const ids = (wanted: Part["kind"]) =>
+    parts.flatMap(({ kind, id = "" }) => (kind === wanted ? [id] : [])).sort();
+  return ids("call").join() === ids("result").join();
+}
+
+/** Whether a call lacks the reasoning that led to it, or reasoning what it led to. */
+function isReasoningParted(parts: readonly Part[], reasoned: ReadonlySet<string>): boolean {
+  return parts.some(({ kind, id = "" }, index) => {
+    const next = parts[index + 1]?.kind;
+    if (kind === "reasoning") return next !== "call" && next !== "assistant";
+    if (kind !== "call" || !reasoned.has(id)) return false;
+    const before = parts.slice(0, index);
+    const start = before.findLastIndex((part) => part.kind !== "call" && part.kind !== "assistant");
+    return before[start]?.kind !== "reasoning";
+  });
+}
+
+/** Whether a request begins otherwise than the one before, though hardly anything left it. */
+function isRewritten(before: readonly Part[], now: readonly Part[]): boolean {
+  const isSame = before.every(({ kind, text }, index) => {
+    return now[index]?.kind === kind && now[index]?.text === text;
+  });
+  if (isSame) return false;
+  const kept = new Set(now.map(({ kind, text }) => `${kind} ${text}`));
+  const gone = before.filter(({ kind, text }) => !kept.has(`${kind} ${text}`));
+  return length(gone) < COMPACTED_SHARE * length(before);
+}
+
+/** The part of a request that a compaction takes at least. What drops less each time keeps no cache. */
+const COMPACTED_SHARE = 0.1;
+
+function length(parts: readonly Part[]): number {
+  return parts.reduce((sum, { text }) => sum + text.length, 0);
+}

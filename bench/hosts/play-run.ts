@@ -1,0 +1,155 @@
+import { startLocalProvider } from "../../examples/hosts/local-provider.ts";
+import { type AgentRun, sentencesOf } from "./agent-run.ts";
+import { isAnsweredBy, type StepRequest, type Violation, violationsIn, windowOf } from "./judge.ts";
+
+/** A host's loop, with the host's own answer to a full window or with rkat's. */
+export interface Contender {
+  readonly host: string;
+  readonly name: string;
+  open(lab: Lab): Promise<HostLoop>;
+}
+
+/** What a loop is given: a model on this machine, and the tool `read`. */
+export interface Lab {
+  readonly url: string;
+  readonly instructions: string;
+  readonly contextWindow: number;
+  read(path: string): string;
+  /** The summary of a text, for a summariser that is not a request to the model. It is billed as one. */
+  summaryOf(text: string): string;
+}
+
+export interface HostLoop {
+  /** Has a turn. Resolves to the model's last answer. */
+  ask(prompt: string): Promise<string>;
+  /** One search of the memory, if there is one. */
+  search?(query: string): Promise<readonly string[]>;
+  close?(): Promise<void>;
+}
+
+export interface Played {
+  /** Promises that were broken. */
+  readonly violations: ReadonlySet<Violation>;
+  /** Why the run came to no end. */
+  readonly failure?: string;
+  readonly summaries: number;
+  readonly sentTokens: number;
+  readonly cachedTokens: number;
+  /** Questions that the last request answers, and those that it or one search answers. */
+  readonly inWindow: number;
+  readonly answered: number;
+}
+
+/**
+ * The provider refuses a request of more than this part of the window, because each loop estimates
+ * tokens in its own way.
+ */
+const REFUSED_ABOVE = 1.25;
+
+/** Characters of a token, as the local provider counts them. */
+const TOKEN_CHARACTERS = 4;
+
+/** Has a run's conversation in a loop. A run whose turn fails ends there, as it would for its user. */
+export async function playRun(
+  run: AgentRun,
+  contender: Contender,
+  contextWindow: number,
+): Promise<Played> {
+  const replies = run.turns.flatMap(({ steps, answer }) => [
+    ...steps.map(({ text, reasoning, calls }) => ({
+      ...(text === "" ? {} : { text }),
+      ...(reasoning ? { reasoning } : {}),
+      toolCalls: calls.map(({ id, path }) => ({ id, name: "read", args: { path } })),
+    })),
+    { text: answer },
+  ]);
+  const calls = run.turns.flatMap(({ steps }) => steps.flatMap((step) => step.calls));
+  const outputs = new Map(calls.map(({ path, output }) => [path, output]));
+  const sentences = sentencesOf(run);
+  let summaries = 0;
+  let summaryTokens = 0;
+  const summaryOf = (text: string) => {
+    summaries += 1;
+    return extract(sentences, text);
+  };
+  /** For each summary that was no request to the server, how many of those there were before. */
+  const elsewhere: number[] = [];
+  const server = await startLocalProvider({
+    contextWindow: REFUSED_ABOVE * contextWindow,
+    answer: (index) => replies[index] ?? "The run is at its end.",
+    summary: ({ messages, input }) => summaryOf(JSON.stringify(messages ?? input)),
+  });
+  const loop = await contender.open({
+    url: server.urls.openai,
+    instructions: run.instructions,
+    contextWindow,
+    read: (path) => outputs.get(path) ?? "There is no such file.",
+    summaryOf(text) {
+      elsewhere.push(server.requests.length);
+      summaryTokens += Math.ceil(text.length / TOKEN_CHARACTERS);
+      return summaryOf(text);
+    },
+  });
+
+  const requests: StepRequest[] = [];
+  let seen = 0;
+  /** Requests for a summary. */
+  let asked = 0;
+  let failure: string | undefined;
+  for (const [turn, { prompt, answer }] of run.turns.entries()) {
+    try {
+      const said = await loop.ask(prompt);
+      if (said.trim() !== answer)
+        failure = `turn ${turn} ended with ${JSON.stringify(said.slice(0, 60))}`;
+    } catch (error) {
+      failure = error instanceof Error ? error.message : String(error);
+    }
+    for (; seen < server.requests.length; seen += 1) {
+      const body = server.requests[seen]?.body ?? {};
+      const before = elsewhere.filter((at) => at <= seen).length;
+      if (isStep(body)) requests.push({ body, turn, summaries: asked + before });
+      else asked += 1;
+    }
+    if (failure) break;
+  }
+
+  const window = failure ? "" : windowOf(requests.at(-1)?.body ?? {});
+  const inWindow = run.questions.filter((question) => isAnsweredBy(window, question));
+  let answered = 0;
+  for (const question of failure ? [] : run.questions) {
+    const found = inWindow.includes(question) ? [] : ((await loop.search?.(question.query)) ?? []);
+    if (inWindow.includes(question) || found.some((text) => isAnsweredBy(text, question))) {
+      answered += 1;
+    }
+  }
+  await loop.close?.();
+  await server.close();
+  const accepted = server.billed.filter(({ kind }) => kind !== "refused");
+  const total = (field: "inputTokens" | "cachedTokens") =>
+    accepted.reduce((sum, request) => sum + request[field], 0);
+  return {
+    violations: violationsIn(run, requests),
+    ...(failure ? { failure } : {}),
+    summaries,
+    sentTokens: total("inputTokens") + summaryTokens,
+    cachedTokens: total("cachedTokens"),
+    inWindow: inWindow.length,
+    answered,
+  };
+}
+
+function isStep({ tools }: Readonly<Record<string, unknown>>): boolean {
+  return Array.isArray(tools) && tools.length > 0;
+}
+
+const SUMMARY_SENTENCES = 24;
+
+/** The same summariser for all: sentences from all over what it was given, and no word of its own. */
+function extract(sentences: readonly string[], text: string): string {
+  const found = sentences.filter((sentence) => text.includes(sentence));
+  const stride = Math.max(1, found.length / SUMMARY_SENTENCES);
+  const picked = Array.from({ length: Math.min(SUMMARY_SENTENCES, found.length) }, (_, index) => {
+    return found[Math.floor(index * stride)];
+  });
+  return picked.join("\n");
+}

@@ -1,0 +1,23 @@
+import "../../test/hosts/install.ts";
+import { parseArgs } from "node:util";
+import { agentRuns } from "./agent-run.ts";
+
+/**
+ * Has the same conversations with agents in each host's loop, with the host's own answer to a full
+ * window and with rkat's. The models are programs on this machine.
+ *
+ *     npm ci && npx node bench/hosts/run.ts [--runs 200] [--only rkat]
+ */
+const { values } = parseArgs({
+  options: { runs: { type: "string", default: "200" }, only: { type: "string", default: "" } },
+});
+
+const { CONTENDERS } = await import("./contenders.ts");
+const { playAll } = await import("./play-all.ts");
+const { renderHosts } = await import("./render-hosts.ts");
+
+const contenders = CONTENDERS.filter(({ host, name }) => `${host} ${name}`.includes(values.only));
+const rows = await playAll(agentRuns(Number(values.runs)), contenders, (progress) =>
+  console.error(`${new Date().toISOString()} ${progress}`),
+);
+console.log(renderHosts(rows));

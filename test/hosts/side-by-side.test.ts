@@ -1,0 +1,82 @@
+import { describe, expect, test } from "vitest";
+import { agentRuns } from "../../bench/hosts/agent-run.ts";
+import { CONTENDERS } from "../../bench/hosts/contenders.ts";
+import { isAnsweredBy, violationsIn } from "../../bench/hosts/judge.ts";
+import { playAll } from "../../bench/hosts/play-all.ts";
+import { renderHosts } from "../../bench/hosts/render-hosts.ts";
+
+// The short form of `npx node bench/hosts/run.ts`.
+
+const HOSTS = [...new Set(CONTENDERS.map(({ host }) => host))];
+
+test.each(HOSTS)(
+  "in %s, rkat keeps every promise and answers at least as much",
+  async (host) => {
+    const contenders = CONTENDERS.filter((contender) => contender.host === host);
+    const rows = await playAll(agentRuns(2), contenders);
+    const rkat = rows.find(({ name }) => name === "rkat");
+    expect(rkat).toMatchObject({ failures: [], violations: { any: 0 } });
+    const answered = rows.map((row) => row.answered);
+    expect(rkat?.answered).toBe(Math.max(...answered));
+    expect(renderHosts(rows)).toContain(`| ${host} | **rkat** | 0 % |`);
+  },
+  180_000,
+);
+
+describe("the judge", () => {
+  const [run] = agentRuns(1);
+  if (!run) throw new Error("no run");
+  const { standing, turns } = run;
+  const user = { role: "user", content: turns[0]?.prompt };
+  const call = (id: string) => ({ type: "function_call", call_id: id, arguments: "{}" });
+  const result = (id: string, output = "") => ({
+    type: "function_call_output",
+    call_id: id,
+    output,
+  });
+  const steps = turns.flatMap((turn) => turn.steps);
+  const id = (has: boolean) => {
+    return steps.find(({ reasoning }) => (reasoning !== undefined) === has)?.calls[0]?.id ?? "";
+  };
+  const reasoned = [{ type: "reasoning" }, call(id(true)), result(id(true))];
+  const plain = [call(id(false)), result(id(false), "A log. ".repeat(100))];
+  const judged = (...inputs: readonly (readonly object[])[]) => {
+    const requests = inputs.map((input) => ({ body: { input }, turn: 0, summaries: 0 }));
+    return [...violationsIn(run, requests)];
+  };
+
+  test("finds nothing in a history that only grows, or that a compaction made smaller", () => {
+    expect(judged([user], [user, ...reasoned], [user, ...reasoned, ...plain])).toEqual([]);
+    const shorter = [plain[0] as object, result(id(false), "A log.")];
+    expect(judged([user, ...plain], [user, ...shorter])).toEqual([]);
+  });
+
+  test.each([
+    ["callParted", [[user, plain[0] as object]]],
+    ["callParted", [[user, plain[1] as object]]],
+    [
+      "reasoningParted",
+      [
+        [user, ...reasoned],
+        [user, ...reasoned.slice(1)],
+      ],
+    ],
+    ["lastUserLost", [[{ role: "user", content: standing }]]],
+    ["standingLost", [[{ role: "user", content: "" }]]],
+    [
+      "rewritten",
+      [
+        [user, ...plain, { role: "assistant", content: "Hm." }],
+        [user, ...plain],
+      ],
+    ],
+  ])("finds %s", (violation, inputs) => {
+    expect(judged(...inputs)).toContain(violation);
+  });
+
+  test("takes an answer only where it is said what it is about", () => {
+    const question = { query: "", subject: "tide gauge of Deal", answer: "K7-4821" };
+    expect(isAnsweredBy("The tide gauge of Deal has the code K7-4821.", question)).toBe(true);
+    expect(isAnsweredBy("Codes: K7-4821, B2-1234", question)).toBe(false);
+  });
+});
