@@ -14,6 +14,7 @@ import { LocalSessionService } from "./session/local-session-service.ts";
 import { memorySearchTool } from "./tools/memory-search.ts";
 import { readWindowItem } from "./window/window-record.ts";
 
+export type { AiSdkTool, MemoryTools } from "./hosts/ai-sdk-memory-tools.ts";
 export type { AiSdkStep, PrepareStep, PrepareStepOptions } from "./hosts/ai-sdk-prepare-step.ts";
 export { aiSdkView } from "./hosts/ai-sdk-view.ts";
 export { type AiSdkModelsOptions, aiSdkModels } from "./models/ai-sdk-models.ts";

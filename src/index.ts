@@ -262,7 +262,7 @@ export {
   type Evidence,
   KnowledgeDistiller,
 } from "./knowledge/knowledge-distiller.ts";
-export { redactSecrets } from "./secrets/redact-secrets.ts";
+export { type OnRedacted, redactSecrets } from "./secrets/redact-secrets.ts";
 export type { ApprovalOptions } from "./session/approval-desk.ts";
 export type {
   CompactionOptions,

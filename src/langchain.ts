@@ -11,6 +11,8 @@ import { PersistentSessionService } from "./index.ts";
 import { hashOf } from "./knowledge/hash-of.ts";
 import { redactSecrets } from "./secrets/redact-secrets.ts";
 
+export type { HostMemory } from "./hosts/host-memory.ts";
+export type { LangChainToolCall } from "./hosts/langchain-messages.ts";
 export type {
   RkatStore,
   RkatStoreHit,

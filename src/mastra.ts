@@ -2,6 +2,8 @@
 import { type HostMemoryOptions, hostMemory } from "./host-memory.ts";
 import { type MastraProcessorOptions, mastraProcessor } from "./hosts/mastra-processor.ts";
 
+export type { HostMemory } from "./hosts/host-memory.ts";
+
 export interface RkatProcessorOptions
   extends Omit<MastraProcessorOptions, "memory">,
     Partial<HostMemoryOptions> {}

@@ -3,7 +3,7 @@ import { AgentMemory, type AgentMemoryOptions } from "./agent-memory.ts";
 import { type PiApi, piExtensionWith } from "./hosts/pi-extension.ts";
 
 export type { AgentMemoryOptions } from "./agent-memory.ts";
-export type { PiApi } from "./hosts/pi-extension.ts";
+export type { PiApi, PiEvent } from "./hosts/pi-extension.ts";
 
 /**
  * An extension of pi: rkat's summary in the place of pi's, memory as tools, and a record of each session

@@ -14,7 +14,7 @@ export interface LangChainMessage {
   readonly lc_kwargs?: object;
 }
 
-interface LangChainToolCall {
+export interface LangChainToolCall {
   readonly id?: string;
   readonly name: string;
   readonly args: unknown;

@@ -5,7 +5,11 @@ import { summarizeLeaving } from "../window/summarize-leaving.ts";
 import { outputOf } from "./host-memory.ts";
 import { answerText, fromPiMessages, type PiMessage, typedIn } from "./pi-messages.ts";
 
-type PiEvent = "session_before_compact" | "session_compact" | "agent_settled" | "session_shutdown";
+export type PiEvent =
+  | "session_before_compact"
+  | "session_compact"
+  | "agent_settled"
+  | "session_shutdown";
 
 /** The part of pi's `ExtensionAPI` that is used here. */
 export interface PiApi {
