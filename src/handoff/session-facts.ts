@@ -84,7 +84,7 @@ export function filesOf(messages: readonly HandoffMessage[]): readonly Quote[] {
   return [...changed, ...newestOfEach(quotes(false)).filter(({ text }) => !names.has(text))];
 }
 
-/** The files of a patch as Codex writes it: `*** Update File: src/a.ts`. */
+/** The files of a patch as Codex writes it: `*** Update File: src/server.ts`. */
 function patchedFiles(args: unknown): readonly string[] {
   const text = typeof args === "string" ? args : JSON.stringify(args ?? "");
   if (!text.includes("*** ")) return [];

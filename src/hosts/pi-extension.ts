@@ -11,7 +11,7 @@ export type PiEvent =
   | "agent_settled"
   | "session_shutdown";
 
-/** The part of pi's `ExtensionAPI` that is used here. */
+/** The part of pi's extension API that is used here. */
 export interface PiApi {
   on(event: PiEvent, handler: (event: never, context: never) => unknown): unknown;
   registerTool(tool: never): void;
