@@ -28,6 +28,9 @@ import type { RecordedMessage } from "./window-record.ts";
 /** Older compactions are forgotten. A history that goes back further is compacted again. */
 const CUTS_MAX = 64;
 
+/** Messages in a part of a long history that one call compares. */
+const COMPARED = 128;
+
 /** What a compaction changed. */
 type Changed = Exclude<CompactHistoryResult, { outcome: "unchanged" }>;
 
@@ -62,6 +65,8 @@ export class FollowedHistory<HostMessage extends object> {
 
   /** As the host offered it last. */
   #offered: HostMessage[] = [];
+  /** Where the comparison of a long history goes on with the next call. */
+  #compared = 0;
   /** Whether what is sent is what the host offers, message by message. */
   #isAsOffered = true;
   /** The last compaction of this history. */
@@ -108,9 +113,13 @@ export class FollowedHistory<HostMessage extends object> {
     return Math.floor(weightOf(counted) / 4);
   }
 
-  /** Takes the history as the host offers it now. Returns whether it is another than the last. */
-  follow(history: readonly HostMessage[]): boolean {
-    if (!extendsBy(history, this.#offered)) {
+  /**
+   * Takes the history as the host offers it now. Returns whether it is another than the last. Of a long
+   * history that has grown it compares a part, unless you ask for the whole.
+   */
+  follow(history: readonly HostMessage[], { whole = false } = {}): boolean {
+    const hasGrown = whole ? extendsBy(history, this.#offered) : this.#seemsToExtend(history);
+    if (!hasGrown) {
       if (extendsBy(history, this.#sent)) this.#adopt();
       else this.#start(history);
     }
@@ -123,6 +132,26 @@ export class FollowedHistory<HostMessage extends object> {
       this.#length += 1;
     }
     return history.length > from || from === 0;
+  }
+
+  /**
+   * Whether a history begins with the messages of the last one. It compares every message that is sent from
+   * here, the first and the last of the others, and each time another part of the rest.
+   */
+  #seemsToExtend(history: readonly HostMessage[]): boolean {
+    const known = this.#offered;
+    const { length } = known;
+    if (length <= 3 * COMPARED) return extendsBy(history, known);
+    if (history.length < length) return false;
+    const start = this.#compared < length ? this.#compared : 0;
+    this.#compared = start + COMPARED;
+    const isSent = this.#isAsOffered || this.#offeredAt.every((at) => history[at] === known[at]);
+    return (
+      isSent &&
+      sameBetween(history, known, 0, COMPARED) &&
+      sameBetween(history, known, length - COMPARED, length) &&
+      sameBetween(history, known, start, Math.min(length, this.#compared))
+    );
   }
 
   /** Positions in the offered history that a compaction of the sent one changes. */
@@ -421,9 +450,17 @@ function unreadable(message: string, cause?: unknown): SessionError {
 /** Whether a history begins with these very objects. */
 function extendsBy<Item>(history: readonly Item[], known: readonly Item[]): boolean {
   const { length } = known;
-  if (length === 0 || history.length < length) return false;
-  for (let index = 0; index < length; index += 1) {
-    if (history[index] !== known[index]) return false;
+  return length > 0 && history.length >= length && sameBetween(history, known, 0, length);
+}
+
+function sameBetween<Item>(
+  one: readonly Item[],
+  other: readonly Item[],
+  from: number,
+  to: number,
+): boolean {
+  for (let index = from; index < to; index += 1) {
+    if (one[index] !== other[index]) return false;
   }
   return true;
 }

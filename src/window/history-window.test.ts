@@ -277,3 +277,43 @@ test("a view without its methods is refused when the window is created", () => {
     "view lacks read(), summary(), shorten()",
   );
 });
+
+test("a message that is replaced far back in a long history is what the next compaction tells of", async () => {
+  const told: string[] = [];
+  const { window } = counting({
+    contextWindow: 100_000,
+    summarize: async ({ messages }) => {
+      told.push(JSON.stringify(messages));
+      return "The user asked about the harbour, ship and cargo.";
+    },
+  });
+  const history: Note[] = Array.from({ length: 2_000 }, (_, index) => ({
+    from: index % 2 === 0 ? "user" : "model",
+    text: `note ${index}: harbour ship cargo`,
+  }));
+  expect((await window.apply(history)).messages).toBe(history);
+  history.push({ from: "user", text: "and the rest" });
+  history[600] = { from: "user", text: "note 600: lighthouse" };
+  expect((await window.apply(history)).messages).toBe(history);
+  history.push({ from: "model", text: words(30_000, 1) }, { from: "user", text: "so?" });
+  const { messages, outcome } = await window.apply(history);
+  expect(outcome).toBe("compacted");
+  expect(told.join()).not.toContain("note 600: harbour");
+  expect(messages.filter(({ text }) => text.startsWith("note 600: harbour"))).toEqual([]);
+});
+
+test("a message that is still sent can be replaced anywhere after a compaction", async () => {
+  const { window } = counting({ contextWindow: 100_000 });
+  const history: Note[] = Array.from({ length: 9_000 }, (_, index) => ({
+    from: index % 2 === 0 ? "user" : "model",
+    text: `${index}: harbour ship cargo ${words(2, index)}`,
+  }));
+  const { outcome, messages } = await window.apply(history);
+  expect(outcome).toBe("compacted");
+  const kept = messages.at(-Math.floor(messages.length / 2)) as Note;
+  const other: Note = { ...kept, text: "lighthouse" };
+  const changed = history.map((note) => (note === kept ? other : note));
+  const again = await window.apply([...changed, { from: "user", text: "so?" }]);
+  expect(again.messages).toContain(other);
+  expect(again.messages).not.toContain(kept);
+});

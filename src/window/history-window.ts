@@ -89,7 +89,8 @@ export interface AppliedWindow<HostMessage> {
  * - What stays are the host's own objects, in their order.
  * - What is sent extends what was sent before, unless a compaction happened.
  * - A compaction pays for one summary, however often the host offers the history again.
- * - A history that was edited is compacted from its longest part that is still the same.
+ * - A history that was edited is compacted from its longest part that is still the same. A replaced message far
+ *   back in a long history is noticed before the next compaction.
  * - A summary never grows.
  * - A failed summary leaves the history as it is while it fits the window.
  * - Calls at the same time are answered one after the other.
@@ -196,6 +197,7 @@ class LocalHistoryWindow<HostMessage extends object> implements HistoryWindow<Ho
         currentTurn: this.#calls,
         ...(contextWindow === undefined ? {} : { contextWindow }),
       });
+    if (due) followed.follow(history, { whole: true });
     const result = due
       ? await this.#compact({
           compactor,
