@@ -2,7 +2,8 @@ import { expect, onTestFinished, test } from "vitest";
 import { rkatMiddleware as modelMiddleware, rkatPrepareStep } from "../src/ai-sdk.ts";
 import type { ModelRequest } from "../src/hosts/langchain-middleware.ts";
 import { RecentChats } from "../src/hosts/recent-chats.ts";
-import { rkatMiddleware } from "../src/langchain.ts";
+import { createSessionService } from "../src/index.ts";
+import { rkatMiddleware, rkatStore } from "../src/langchain.ts";
 import { rkatProcessor } from "../src/mastra.ts";
 import { rkatFilter } from "../src/openai-agents.ts";
 import { sqliteStores } from "../src/sqlite.ts";
@@ -164,3 +165,39 @@ test.each(Object.entries(ADAPTERS))(
     );
   },
 );
+
+test("an item of a store is forgotten with what memory has of it, and the others stay", async () => {
+  const stores = sqliteStores({ path: ":memory:" });
+  const store = rkatStore({ stores });
+  const sessions = createSessionService({ model: "none", stores });
+  onTestFinished(async () => {
+    await store.close();
+    await sessions.close();
+    await stores.close();
+  });
+  const ada = ["users", "ada"];
+  await store.put(ada, "drink", {
+    text: "She drinks green tea.",
+    cups: [4310],
+    from: { city: "Bergen" },
+  });
+  await store.put(ada, "drink", { text: "She drinks coffee." });
+  await store.put(ada, "town", { summary: "She lives by the harbour of Bergen." });
+  await store.put(ada, "boat", { text: "She sails the Ottilie.", of: ["oak"] });
+  for (const query of ["green tea", "sails the Ottilie"]) {
+    const [found] = await sessions.searchMemory({ query });
+    await sessions.forgetMemory({ ids: [found?.id ?? ""] });
+  }
+
+  const [entry] = await sessions.listMemory({ limit: 1 });
+  const log = await Array.fromAsync(stores.events.read(entry?.sessionId ?? "", 0));
+  expect(JSON.stringify(log)).not.toMatch(/green tea|4310|Ottilie|oak/);
+  const values = (await store.search(ada)).map(({ key, value }) => [key, value]);
+  expect(Object.fromEntries(values)).toEqual({
+    drink: { text: "She drinks coffee." },
+    town: { summary: "She lives by the harbour of Bergen." },
+    boat: { text: "[forgotten]", of: ["[forgotten]"] },
+  });
+  const found = await store.search(ada, { query: "Who lives by the harbour of Bergen?" });
+  expect(found.map(({ key }) => key)).toEqual(["town"]);
+});

@@ -211,7 +211,10 @@ export interface HostItemsChanged {
   readonly type: "host_items_changed";
   /** Items of the list that these replace. Missing when these come after all others. */
   readonly replaced?: { readonly from: number; readonly count: number };
-  /** In the form of the other package. */
+  /**
+   * In the form of the other package. Forgetting looks for a text in the strings of an item. An item
+   * `{ says, value }` has in memory the text `says`, and its whole value is forgotten with that.
+   */
   readonly items: readonly unknown[];
   /** Hashes of the host's id of this change, and of the change. A repetition changes nothing. */
   readonly operation?: { readonly id: string; readonly change: string };

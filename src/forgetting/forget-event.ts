@@ -252,15 +252,36 @@ function hostItemsWithout(items: readonly unknown[], phrases: ForgottenPhrases) 
       }),
     );
   };
-  const left = items.map(without);
+  const left = items.map((item) => (isSaying(item) ? sayingWithout(item, phrases) : without(item)));
   const isTold = JSON.stringify(left) !== JSON.stringify(items);
   // A summary of these items may tell the same in other words.
-  return isTold ? left.map(withoutItsSummary) : left;
+  return isTold ? withoutItemSummaries(left) : left;
+}
+
+/** An item with the text that it has in memory, which differs from the strings in its value. */
+interface SayingItem {
+  readonly says: string;
+  readonly value: unknown;
+}
+
+function isSaying(item: unknown): item is SayingItem {
+  return typeof (item as SayingItem | null)?.says === "string";
+}
+
+function sayingWithout(item: SayingItem, phrases: ForgottenPhrases): SayingItem {
+  const says = phrases.removeFrom(item.says, "whole");
+  const value = says === FORGOTTEN ? emptiedJson(item.value) : argsWithout(item.value, phrases);
+  return { ...item, says, value };
 }
 
 /** The items of a host without the summaries in them. */
 export function withoutSummaries(event: HostItemsChanged): HostItemsChanged {
-  return { ...event, items: event.items.map(withoutItsSummary) };
+  return { ...event, items: withoutItemSummaries(event.items) };
+}
+
+/** A field "summary" in the value of a saying item is its user's. */
+function withoutItemSummaries(items: readonly unknown[]): readonly unknown[] {
+  return items.map((item) => (isSaying(item) ? item : withoutItsSummary(item)));
 }
 
 function withoutItsSummary(value: unknown): unknown {

@@ -4,7 +4,7 @@ import { SessionError } from "../core/errors.ts";
 export type Namespace = readonly string[];
 export type StoredValue = Readonly<Record<string, unknown>>;
 /** The fields that searches find: all of them, none, or those at these paths. */
-export type IndexedFields = readonly string[] | false | undefined;
+type IndexedFields = readonly string[] | false | undefined;
 
 /** LangGraph's condition on a namespace. In `path`, `*` is any label. */
 export interface NamespaceCondition {

@@ -2,7 +2,6 @@ import type { HostRecord } from "../core/host-record.ts";
 import {
   filterTest,
   fitsConditions,
-  type IndexedFields,
   jsonOf,
   type Namespace,
   type NamespaceCondition,
@@ -73,7 +72,8 @@ interface StoredItem {
   readonly value: StoredValue;
   readonly createdAt: number;
   readonly updatedAt: number;
-  readonly index?: IndexedFields;
+  /** What memory has of it. Missing when it is not indexed. */
+  readonly says?: string;
 }
 
 /** The sessions behind a store. */
@@ -132,6 +132,7 @@ export class RkatStore {
   ): Promise<void> {
     requireNamespace(namespace);
     const stored = jsonOf(key, value);
+    const says = searchableText(key, stored, index);
     await this.#recordOf(namespace).change(({ items, changedAtMs }) => {
       const at = positionOf(items, key);
       const updatedAt = Math.max(Date.now(), changedAtMs);
@@ -141,7 +142,7 @@ export class RkatStore {
         value: stored,
         createdAt,
         updatedAt,
-        ...(index === undefined ? {} : { index }),
+        ...(says === "" ? {} : { says }),
       };
       return { items: [item], ...(at < 0 ? {} : { replaced: { from: at, count: 1 } }) };
     });
@@ -251,8 +252,8 @@ export class RkatStore {
    * so it is asked for more until there are enough.
    */
   async #ranked(query: string, candidates: readonly Candidate[], count: number) {
-    const byText = Map.groupBy(candidates, ({ namespace, item: { key, value, index } }) =>
-      nameOf(namespace, this.#sessions.inMemory(searchableText(key, value, index))),
+    const byText = Map.groupBy(candidates, ({ namespace, item: { says = "" } }) =>
+      nameOf(namespace, this.#sessions.inMemory(says)),
     );
     const namespaces = new Map(
       candidates.map(({ namespace }) => [JSON.stringify(namespace), namespace]),
@@ -280,8 +281,7 @@ interface Candidate {
 
 /** What an item says, for memory. */
 export function textOfStoredItem(item: unknown): string {
-  const { key, value, index } = item as StoredItem;
-  return searchableText(key, value, index);
+  return (item as StoredItem).says ?? "";
 }
 
 function nameOf(namespace: Namespace, text: string): string {
