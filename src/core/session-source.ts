@@ -91,10 +91,17 @@ function changeTo(folder: string | undefined): string {
 
 /**
  * How to open a session in its agent: `codex resume 0191…`, or an address of the web. Undefined for an
- * agent that rkat does not know, and for an id that the agent would read as an option.
+ * agent that rkat does not know, for a subagent of Claude Code, which has no session that could be
+ * opened, and for an id that the agent would read as an option.
  */
-export function openCommand({ agent, nativeId, project }: SessionSource): string | undefined {
+export function openCommand({
+  agent,
+  nativeId,
+  project,
+  parent,
+}: SessionSource): string | undefined {
   if (Object.hasOwn(ADDRESSES, agent)) return `${ADDRESSES[agent]}${encodeURIComponent(nativeId)}`;
+  if (agent === "claude-code" && parent?.relation === "subagent") return undefined;
   const opening = Object.hasOwn(OPENINGS, agent) ? OPENINGS[agent] : undefined;
   if (nativeId.startsWith("-") || /\p{Cc}/u.test(`${nativeId}${project}`)) return undefined;
   return opening?.(shellWord(nativeId), project === undefined ? undefined : shellWord(project));

@@ -18,11 +18,13 @@ const HEAD_BYTES = 64 * 1024;
 async function headOf(file: FoundFile): Promise<FileHead> {
   const chunks: Uint8Array[] = [];
   let size = 0;
-  for await (const chunk of plainBytes(file)) {
+  let damage: string | undefined;
+  for await (const chunk of plainBytes(file, 0, (reason) => (damage = reason))) {
     chunks.push(Uint8Array.from(chunk.subarray(0, HEAD_BYTES - size)));
     size += chunk.length;
     if (size >= HEAD_BYTES) break;
   }
+  if (damage !== undefined && size === 0) throw new Error(damage);
   const head = Buffer.concat(chunks);
   const text = head.toString("utf8");
   return { path: file.path, head, first: objectIn(text.split("\n", 1)[0]) ?? objectIn(text) };

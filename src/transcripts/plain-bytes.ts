@@ -1,27 +1,40 @@
 import { pipeline, Readable } from "node:stream";
 import { createZstdDecompress } from "node:zlib";
+import { errorText } from "../core/errors.ts";
+import { isObject } from "../core/fields.ts";
 import { bytesAt, copiedChunks, type FoundFile } from "./found-file.ts";
 
 /**
- * The bytes of a file, unpacked if its name ends in `.zst`. A file that is cut gives what is whole.
+ * The bytes of a file, unpacked if its name ends in `.zst`. A file that is cut or damaged gives what
+ * comes before, and `onDamage` is told why the rest is missing.
  *
  * A file may consist of several frames of zstd, one for each time that its writer was started. Node
  * unpacks the first and drops what follows in the same chunk, so each frame gets a stream of its own.
  */
-export async function* plainBytes(file: FoundFile, start = 0): AsyncIterable<Uint8Array> {
+export async function* plainBytes(
+  file: FoundFile,
+  start = 0,
+  onDamage?: (reason: string) => void,
+): AsyncIterable<Uint8Array> {
   if (!file.path.endsWith(".zst")) {
     yield* file.read(start);
     return;
   }
   for (let at = 0; at < file.size; ) {
     const { end, skip } = await frameAt(file, at);
-    if (!skip) yield* unpacked(file, at, end);
+    const error = skip ? undefined : yield* unpacked(file, at, end);
+    if (error?.isEnd || (!error && end > file.size)) return onDamage?.("it is cut off");
+    if (error) return onDamage?.(`it is damaged: ${error.text}`);
     at = end;
   }
 }
 
-async function* unpacked(file: FoundFile, start: number, end: number): AsyncIterable<Uint8Array> {
-  const isCut = end > file.size;
+/** Returns what is wrong with the frame, if its bytes are not those of zstd. */
+async function* unpacked(
+  file: FoundFile,
+  start: number,
+  end: number,
+): AsyncGenerator<Uint8Array, { readonly isEnd: boolean; readonly text: string } | undefined> {
   // An error reaches the loop below, which reads the last stream of the pipeline.
   const frame = pipeline(
     Readable.from(copiedChunks(file.read(start, Math.min(end, file.size)))),
@@ -31,8 +44,14 @@ async function* unpacked(file: FoundFile, start: number, end: number): AsyncIter
   try {
     for await (const chunk of frame) yield chunk;
   } catch (error) {
-    if (!isCut) throw error;
+    const code = isObject(error) && typeof error.code === "string" ? error.code : "";
+    if (!code.startsWith("ZSTD_") && code !== "Z_BUF_ERROR") throw error;
+    // The stream still has what it unpacked before.
+    const rest: Uint8Array | null = frame.read();
+    if (rest) yield rest;
+    return { isEnd: code === "Z_BUF_ERROR", text: errorText(error) };
   }
+  return undefined;
 }
 
 const MAGIC = 0xfd2fb528;

@@ -1,4 +1,3 @@
-import { errorText } from "../core/errors.ts";
 import { isObject } from "../core/fields.ts";
 import { decoded, lineProblem, readByteLines } from "../core/read-lines.ts";
 import type { FoundFile } from "./found-file.ts";
@@ -31,7 +30,12 @@ export async function* readRecords(
   notes?: ImportNotes,
   start: Start = { offset: 0, line: 1 },
 ): AsyncGenerator<FileRecord> {
-  for await (const found of readByteLines(soundBytes(file, start.offset, notes), LINE_BYTES_MAX)) {
+  let isDamaged = false;
+  const bytes = plainBytes(file, start.offset, (reason) => {
+    isDamaged = true;
+    notes?.skip(file, undefined, reason);
+  });
+  for await (const found of readByteLines(bytes, LINE_BYTES_MAX)) {
     const line = start.line + found.number - 1;
     if (found.problem) {
       notes?.skip(file, line, `it ${lineProblem(found.problem, LINE_BYTES_MAX)}`);
@@ -44,7 +48,7 @@ export async function* readRecords(
       const offset = start.offset + found.offset;
       yield { value, line, offset, end: offset + found.bytes.length + Number(found.ended) };
     } else if (found.ended) notes?.skip(file, line, problemOf(read.problem, value));
-    else notes?.unfinished(file);
+    else if (!isDamaged) notes?.unfinished(file);
   }
 }
 
@@ -53,21 +57,6 @@ export async function noteNoSession(file: FoundFile, notes: ImportNotes): Promis
   let records = 0;
   for await (const _ of readRecords(file, notes)) records += 1;
   if (records > 0) notes.skip(file, undefined, "its records do not say which session it is");
-}
-
-/** The bytes of a packed file up to where it is damaged. */
-async function* soundBytes(
-  file: FoundFile,
-  start: number,
-  notes: ImportNotes | undefined,
-): AsyncGenerator<Uint8Array> {
-  try {
-    yield* plainBytes(file, start);
-  } catch (error) {
-    const code = isObject(error) && typeof error.code === "string" ? error.code : "";
-    if (!code.startsWith("ZSTD_")) throw error;
-    notes?.skip(file, undefined, `it is damaged: ${errorText(error)}`);
-  }
 }
 
 function problemOf(problem: "too_long" | "not_utf8" | undefined, value: unknown): string {

@@ -193,6 +193,26 @@ test("what the program injected is told from what a person typed", async () => {
   ]);
 });
 
+test("a command that sets up the program is the program's, and one with a prompt is the person's", async () => {
+  const command = (name: string, args: string) =>
+    `<command-name>${name}</command-name>\n<command-args>${args}</command-args>`;
+  const lines = new ClaudeLines(ID)
+    .user(command("/model", "opus"))
+    .user("<local-command-stdout>Set model to opus</local-command-stdout>")
+    .user(command("/clear", ""))
+    .user(command("/review", "fix the tests"))
+    .text("msg_1", "Yes.");
+  const { session } = await read(String(lines));
+  expect(session?.title).toBe("/review fix the tests");
+  expect(await conversation(lines)).toEqual([
+    "program: /model opus (not for memory)",
+    "program: <local-command-stdout>Set model to opus</local-command-stdout> (not for memory)",
+    "program: /clear (not for memory)",
+    "user: /review fix the tests",
+    "text Yes.",
+  ]);
+});
+
 test("a refused call has the reason that the user gave", async () => {
   const text =
     "The user doesn't want to proceed with this tool use. The tool use was rejected. To tell you how to proceed, the user said:\nUse pnpm, not npm.";

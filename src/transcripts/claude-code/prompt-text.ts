@@ -39,8 +39,17 @@ function commandIn(text: string): PromptText | undefined {
   const name = between(text, "command-name") ?? between(text, "command-message") ?? "";
   const args = between(text, "command-args") ?? "";
   const slash = name.startsWith("/") ? name : `/${name}`;
-  return { text: `${slash} ${args}`.trim(), isTyped: true, isForMemory: args !== "" };
+  const isPrompt = args !== "" && !SETTINGS.has(slash);
+  return { text: `${slash} ${args}`.trim(), isTyped: isPrompt, isForMemory: isPrompt };
 }
+
+/** Commands that set up the program. What follows them is no prompt. */
+const SETTINGS = new Set(
+  `/add-dir /agents /clear /color /compact /config /context /copy /cost /doctor /effort /exit /export /fast /help
+  /hooks /ide /login /logout /mcp /memory /model /output-style /permissions /plugin /quit /reload-plugins
+  /remote-control /rename /resume /rewind /sandbox /skills /status /tag /tasks /terminal-setup /theme /usage
+  /vim`.split(/\s+/),
+);
 
 function between(text: string, tag: string): string | undefined {
   const open = `<${tag}>`;
