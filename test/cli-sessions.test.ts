@@ -21,9 +21,10 @@ async function projectWithSession() {
 }
 
 /** The same without what is different each time. */
-function settled(value: unknown, id: string): unknown {
+function settled(value: unknown, id: string, folder: string): unknown {
   const text = JSON.stringify(value)
     .replaceAll(id, "<id>")
+    .replaceAll(folder, "<project>")
     .replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, "<time>")
     .replace(/"timestamp_ms":\d+/g, '"timestamp_ms":0')
     .replace(/"event_id":"[^"]+"/g, '"event_id":"<id>"');
@@ -32,7 +33,8 @@ function settled(value: unknown, id: string): unknown {
 
 test("`sessions list` shows a table, or JSON", async () => {
   const { project, id } = await projectWithSession();
-  expect(settled(await project.json(["sessions", "list", "--json"]), id)).toMatchInlineSnapshot(`
+  const listed = settled(await project.json(["sessions", "list", "--json"]), id, project.folder);
+  expect(listed).toMatchInlineSnapshot(`
     [
       {
         "archived": false,
@@ -43,6 +45,12 @@ test("`sessions list` shows a table, or JSON", async () => {
         "message_count": 5,
         "model": "openai/gpt-test",
         "session_id": "<id>",
+        "source": {
+          "agent": "rkat",
+          "native_id": "<id>",
+          "open": "rkat --dir <project> resume <id>",
+          "project": "<project>",
+        },
         "total_tokens": 221,
         "turns": 1,
         "updated_at": "<time>",
@@ -180,6 +188,7 @@ test("`sessions show` renders the history, or gives it as JSON", async () => {
       "total_tokens",
       "archived",
       "labels",
+      "source",
       "is_active",
       "usage",
       "last_assistant_text",
@@ -205,7 +214,7 @@ test("`sessions events` prints the log, one event per line, after any seq", asyn
   };
   const all = await events();
   expect(all.map(({ seq }) => seq)).toEqual(all.map((_, index) => index + 1));
-  expect(settled(all.at(-1), id)).toMatchInlineSnapshot(`
+  expect(settled(all.at(-1), id, project.folder)).toMatchInlineSnapshot(`
     {
       "event": {
         "result": "It is late.",

@@ -61,6 +61,28 @@ const CLAUDE_CODE = `${JSON.stringify({
   message: { role: "user", content: "Find out why build 1042 failed." },
 })}\n`;
 
+/** A transcript of Codex. */
+const CODEX = [
+  {
+    type: "session_meta",
+    payload: { id: "019de2a4-0000-7000-8000-000000000002", cwd: "/home/ada/app" },
+  },
+  {
+    type: "response_item",
+    payload: codexMessage("user", "input_text", "Find out why build 1042 failed."),
+  },
+  {
+    type: "response_item",
+    payload: codexMessage("assistant", "output_text", "Port 4310 was taken."),
+  },
+]
+  .map((line) => `${JSON.stringify({ timestamp: "2026-05-01T09:00:00.000Z", ...line })}\n`)
+  .join("");
+
+function codexMessage(role: string, type: string, text: string) {
+  return { type: "message", role, content: [{ type, text }] };
+}
+
 /** Files that the commands read. */
 const FILES: Readonly<Record<string, string>> = {
   "main.py": "print(1)\n",
@@ -69,6 +91,8 @@ const FILES: Readonly<Record<string, string>> = {
   "notes.txt": "Staging listens on port 4310.\n",
   "turn.jsonl": '{"role":"user","content":"hi"}\n{"role":"assistant","content":"Hello."}\n',
   "../.claude/projects/-home-ada-app/0d5c2f6e-3b1a-4a54-9d5f-6f1f2a7b8c9d.jsonl": CLAUDE_CODE,
+  "rollout-2026-05-01.jsonl": CODEX,
+  "../.codex/sessions/2026/05/01/rollout-2026-05-01.jsonl": CODEX,
   "../Downloads/conversations.json": "[]",
   "conversation.jsonl": '{"role":"user","content":"hi"}\n{"role":"assistant","content":"Hello."}\n',
 };

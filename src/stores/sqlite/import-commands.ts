@@ -1,4 +1,3 @@
-import { hash } from "node:crypto";
 import { SessionError } from "../../core/errors.ts";
 import type { ImportBatch } from "../../core/import-store.ts";
 import type { Connection } from "./connection.ts";
@@ -51,5 +50,7 @@ function insertMessage(db: Connection, namespace: string, id: string): void {
 
 /** Ids are of any length, and the chance that two share 16 bytes is nil. */
 function keyOf(id: string): Uint8Array {
+  // Loaded here: a search loads this file, and Node's crypto takes as long as a search.
+  const { hash } = process.getBuiltinModule("node:crypto");
   return hash("sha256", id, "buffer").subarray(0, 16);
 }
