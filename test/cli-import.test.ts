@@ -204,7 +204,9 @@ test("where nothing is found, one sentence says so, and what to do", async () =>
   const { code, stderr } = await project.rkat(["import", "codex"]);
   expect([code, stderr]).toEqual([
     ERRORS.NOT_POSSIBLE.exitCode,
-    expect.stringMatching(/^error: No transcripts were found on this machine\.\nhint: .*\n$/),
+    expect.stringMatching(
+      /^error: No transcripts of codex were found in .*\.codex.sessions or .*\nhint: .*\n$/,
+    ),
   ]);
   const empty = join(home, "empty");
   mkdirSync(empty);

@@ -77,7 +77,7 @@ export function findTranscripts(
   if (path !== undefined)
     return [{ format: undefined, files: filesAt(path, wanted, onUnreadable) }];
   return wanted.flatMap((format) => {
-    const folders = format.places(machine).flatMap(realPath);
+    const folders = format.places(machine).flatMap((folder) => realPath(folder, onUnreadable));
     const files = [...new Set(folders)].flatMap((folder) =>
       findFiles(folder, (below) => format.mayBe(below), onUnreadable),
     );
@@ -354,10 +354,14 @@ function existingPath(path: string): string {
 }
 
 /** The folder without links; nothing where there is none. */
-function realPath(folder: string): readonly string[] {
+function realPath(
+  folder: string,
+  onUnreadable: (folder: string, error: unknown) => void,
+): readonly string[] {
   try {
     return [realpathSync(folder)];
-  } catch {
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "EACCES") onUnreadable(folder, error);
     return [];
   }
 }

@@ -1,4 +1,5 @@
 import { existsSync } from "node:fs";
+import { homedir } from "node:os";
 import { resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Command } from "commander";
@@ -14,6 +15,7 @@ import { styleFor } from "../render/style.ts";
 import { confirm } from "../terminal/ask.ts";
 import { printJson } from "../terminal/print.ts";
 import { ProgressLine } from "../terminal/progress-line.ts";
+import { nothingFound } from "./nothing-found.ts";
 import { useOpened, workspaceOf } from "./with-service.ts";
 
 interface ImportFlags {
@@ -60,7 +62,10 @@ export function importCommand(program: Command, context: CliContext): void {
         await engine.openImport(workspace, { isTrial: flags.dryRun ?? false, isChosen }),
         async (importer) => {
           const found = importer.find(from);
-          requireSomething(found, from.path);
+          if (!found.some(({ files }) => files.length > 0)) {
+            const { env } = terminal;
+            throw nothingFound(from, { env, home: env.HOME ?? homedir() });
+          }
           if (!(await agrees(context, found, importer.destination, flags))) {
             await terminal.stderr.write("Nothing was imported.\n");
             return;
@@ -119,15 +124,6 @@ function sourceOf(first: string | undefined, second: string | undefined, cwd: st
     hint: near
       ? `Did you mean ${near}?`
       : `Name a path, or one of ${(AGENTS satisfies readonly AgentName[]).join(", ")}.`,
-  });
-}
-
-/** @throws SessionError `NOT_POSSIBLE` when there is nothing to import */
-function requireSomething(found: readonly FoundTranscripts[], path: string | undefined): void {
-  if (found.some(({ files }) => files.length > 0)) return;
-  throw new SessionError("NOT_POSSIBLE", {
-    message: `No transcripts were found${path === undefined ? " on this machine" : ` in ${path}`}.`,
-    hint: "Name a file or a folder: `rkat import ~/Downloads/conversations.json`.",
   });
 }
 
