@@ -48,6 +48,12 @@ test("sessions are listed in a table", () => {
   `);
 });
 
+test("the tokens of another agent's session are not known, so the table has none", () => {
+  const source = { agent: "codex", nativeId: "a", title: "The port" };
+  const imported = { ...SESSION, sessionId: "codex:a", totalTokens: 0, source };
+  expect(renderSessionList([imported], NOW, PLAIN)).toMatch(/ 12 {10}openai\/gpt-5 {2}The port\n/);
+});
+
 test("a session is shown with what the model sees of it", () => {
   const view: SessionView = {
     ...SESSION,

@@ -23,7 +23,10 @@ export function renderSessionList(
     timeAgo(session.updatedAt, now),
     ...(isMixed ? [oneLine(session.source.agent, 20)] : []),
     String(session.turns),
-    thousands(session.totalTokens),
+    // What another agent spent is not known.
+    session.totalTokens === 0 && session.source.agent !== OWN_AGENT
+      ? ""
+      : thousands(session.totalTokens),
     oneLine(session.source.model ?? session.model, 40),
     ...(isMixed ? [oneLine(session.source.title ?? "", 50)] : []),
     [
