@@ -1,4 +1,4 @@
-import { chmodSync, mkdirSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { userStoreFile } from "../src/config/config-places.ts";
@@ -93,6 +93,47 @@ test("a library shows a project only what was said in its folder, and a user not
   expect(await found(both.forUser("ada"))).toEqual([[], []]);
 });
 
+test("what a search shows can be forgotten, in the library too", async () => {
+  const folder = await temporaryFolder();
+  const own = await openAt(join(folder, "own.db"));
+  const library = await openAt(join(folder, "library.db"));
+  const here = await say(library, "The tapir is 1.", { ...CODEX, project: "/a" });
+  const there = await say(library, "The tapir is 2.", { ...CODEX, project: "/b" });
+  const last = await say(library, "The tapir is 3.", { ...CODEX, project: "/c" });
+  const mine = await say(own, "The tapir is 4.");
+  const found = async (service: SessionService) =>
+    (await service.searchMemory({ query: "tapir", minScore: 0 })).map(({ id }) => id);
+  const both = withLibrary(own, library);
+  const ids = await found(both);
+  expect(ids).toHaveLength(4);
+
+  // The same scope as the search: only what was said in the project's folder.
+  const ofProject = withLibrary(own, library, { project: "/a" });
+  expect(await ofProject.forgetMemory({ sessionId: there })).toMatchObject({ forgotten: 0 });
+  const outcome = await ofProject.forgetMemory({ ids });
+  expect(outcome.forgotten).toBe(2);
+  expect(outcome.cleaned.find(({ place }) => place === "memory")?.count).toBe(2);
+  expect(outcome.notCleaned).not.toEqual([]);
+  for (const one of [here, mine]) {
+    expect(await both.memoryStats({ sessionId: one })).toMatchObject({ entries: 0 });
+  }
+  expect(await found(both)).toHaveLength(2);
+
+  const id = (await found(both)).find((one) => one.startsWith(there)) ?? "";
+  expect(await both.forgetMemory({ ids: [id] })).toMatchObject({ forgotten: 1 });
+  expect(await both.forgetMemory({ sessionId: last })).toMatchObject({ forgotten: 1 });
+  expect(await found(library)).toEqual([]);
+});
+
+test("a library that cannot forget says so, unless the project forgot something", async () => {
+  const own = await openAt(join(await temporaryFolder(), "own.db"));
+  const broken = createSessionService({ model: scriptedModel([]), memory: false });
+  const sessionId = await say(own, "The port is 1.");
+  const both = withLibrary(own, broken);
+  expect(await both.forgetMemory({ sessionId })).toMatchObject({ forgotten: 1 });
+  await expect(both.forgetMemory({ ids: ["none"] })).rejects.toThrow();
+});
+
 test("a library that fails leaves the project's results", async () => {
   const own = await openAt(join(await temporaryFolder(), "own.db"));
   const broken = createSessionService({ model: scriptedModel([]), memory: false });
@@ -124,11 +165,27 @@ test("commands search the project and the user-wide store, together or apart", a
   const { stdout } = await project.rkat(["memory", "search", "shop"]);
   expect(stdout).toContain("in ~/.rkat");
 
+  const forget = ["memory", "forget", "--query", "of the shop", "--yes"];
+  expect((await project.rkat([...forget, "--scope", "project"])).stdout).toBe("");
+  expect((await project.rkat(forget)).stdout).toContain("Forgot 1 entry");
+  expect(await found("--project", "/shop")).toEqual([]);
+
   const list = await project.rkat(["sessions", "list"]);
   expect(list.stdout).toContain("(user)");
-  expect(list.stderr).toContain("rkat --dir ~ sessions show");
+  expect(list.stderr).toContain("rkat --dir ~ sessions");
+  const [one] = (await project.json(["sessions", "list", "--json"])) as { session_id: string }[];
+  const shown = await project.rkat(["sessions", "show", one?.session_id ?? ""]);
+  expect(shown.stdout).toContain("codex in /shop");
   const own = await project.rkat(["sessions", "list", "--scope", "project"]);
   expect(own.stdout.split("\n").filter((line) => line.includes("codex"))).toHaveLength(1);
+});
+
+test("an import for a user makes no store in a folder that has none", async () => {
+  const project = await Project.open();
+  const { code, stderr } = await project.rkat(["--user", "bob", "import", project.folder]);
+  expect(code).not.toBe(0);
+  expect(stderr).toContain("rkat --dir ~ import");
+  expect(existsSync(join(project.folder, ".rkat"))).toBe(false);
 });
 
 test("a project cannot widen what its MCP clients search", async () => {

@@ -1,7 +1,9 @@
 import { SessionError } from "../core/errors.ts";
-import type { MemoryHit } from "../core/memory-store.ts";
-import type { Given, ListSessions, SearchMemory } from "../core/requests.ts";
+import { sumCleaned } from "../core/event.ts";
+import type { MemoryHit, MemoryStats } from "../core/memory-store.ts";
+import type { ForgetMemory, Given, ListSessions, SearchMemory } from "../core/requests.ts";
 import type {
+  MemoryForgotten,
   MemoryOperations,
   SessionService,
   SessionSummary,
@@ -28,6 +30,8 @@ const LIST_LIMIT_MAX = 1000;
  *     searchMemory   the results of both, best first
  *     list           the sessions of both, last used first
  *     read           a session of either
+ *     forgetMemory   in both
+ *     memoryStats    of both
  *
  * Everything else works with the first one's sessions only. What is the library's says `store: "user"`.
  * The services of users do not see it.
@@ -37,7 +41,10 @@ export function withLibrary(
   library: SessionService,
   options: LibraryOptions = {},
 ): SessionService {
-  const methods: Pick<SessionService, "searchMemory" | "list" | "read"> = {
+  const methods: Pick<
+    SessionService,
+    "searchMemory" | "list" | "read" | "forgetMemory" | "memoryStats"
+  > = {
     searchMemory: (request) =>
       searchBoth(
         request,
@@ -64,6 +71,26 @@ export function withLibrary(
         return { ...found, store: "user" };
       }
     },
+    async forgetMemory(request) {
+      const first = await own.forgetMemory(request);
+      try {
+        const narrowed = await narrowForgetting(request, library, options);
+        return narrowed ? bothForgotten(first, await library.forgetMemory(narrowed)) : first;
+      } catch (error) {
+        // What is gone from the project is worth its receipt.
+        if (first.forgotten === 0) throw error;
+        warn(SessionError.from(error), "Nothing was forgotten in the user-wide store.");
+        return first;
+      }
+    },
+    async memoryStats(request) {
+      const first = await own.memoryStats(request);
+      const second = await library.memoryStats(request).catch((error) => {
+        notSearched(error);
+        return undefined;
+      });
+      return second ? bothStats(first, second) : first;
+    },
   };
   return new Proxy(own, {
     get(target, name) {
@@ -89,15 +116,27 @@ export function memoryWithLibrary(
         options,
       ),
     async stats(request) {
-      const first = await own.stats(request);
-      const second = await library.stats(request);
-      return {
-        ...first,
-        entries: first.entries + second.entries,
-        sessions: first.sessions + second.sessions,
-        textBytes: first.textBytes + second.textBytes,
-      };
+      return bothStats(await own.stats(request), await library.stats(request));
     },
+  };
+}
+
+function bothStats(own: MemoryStats, library: MemoryStats): MemoryStats {
+  return {
+    ...own,
+    entries: own.entries + library.entries,
+    sessions: own.sessions + library.sessions,
+    textBytes: own.textBytes + library.textBytes,
+  };
+}
+
+function bothForgotten(own: MemoryForgotten, library: MemoryForgotten): MemoryForgotten {
+  const notCleaned = library.forgotten > 0 ? library.notCleaned : [];
+  return {
+    forgotten: own.forgotten + library.forgotten,
+    remaining: [...new Set([...own.remaining, ...library.remaining])],
+    cleaned: sumCleaned([...own.cleaned, ...library.cleaned]),
+    notCleaned: own.notCleaned.length > 0 ? own.notCleaned : notCleaned,
   };
 }
 
@@ -141,6 +180,27 @@ function narrow<Request extends SourceConditions | ListSessions | SearchMemory>(
   if (project === undefined) return request;
   const asked = request.project;
   return asked === undefined || asked === project ? { ...request, project } : undefined;
+}
+
+/** What of it the library may forget: only what its searches show. */
+async function narrowForgetting(
+  request: ForgetMemory,
+  library: SessionService,
+  options: LibraryOptions,
+): Promise<ForgetMemory | undefined> {
+  if (options.project === undefined) return request;
+  const isShown = async (sessionId: string) => {
+    const found = await library.read({ sessionId }).catch(() => undefined);
+    return found !== undefined && isOf(found, options);
+  };
+  const { ids, sessionId } = request;
+  if (sessionId !== undefined) return (await isShown(sessionId)) ? request : undefined;
+  const shown: string[] = [];
+  for (const id of ids ?? []) {
+    // The id of a message is `<session id>:<message id>`.
+    if (await isShown(id.slice(0, Math.max(0, id.lastIndexOf(":"))))) shown.push(id);
+  }
+  return shown.length > 0 ? { ids: shown } : undefined;
 }
 
 function isOf({ source }: SessionView, { project }: LibraryOptions): boolean {

@@ -1,5 +1,7 @@
 import type { Command } from "commander";
+import type { SearchScope } from "../../../config/settings.ts";
 import { SessionError } from "../../../core/errors.ts";
+import { given } from "../../../core/fields.ts";
 import { toolUses } from "../../../core/message.ts";
 import type { SessionService, SessionSummary } from "../../../core/session-service.ts";
 import type { CliContext } from "../cli-context.ts";
@@ -19,11 +21,11 @@ export function withSession(
   command: Command,
   name: string,
   work: (service: SessionService, sessionId: string) => Promise<void>,
-  { includeArchived = true } = {},
+  { includeArchived = true, scope }: { includeArchived?: boolean; scope?: SearchScope } = {},
 ): Promise<void> {
-  return withService(context, command, async (service) => {
-    await work(service, await findSession(service, name, { includeArchived }));
-  });
+  const find = async (service: SessionService) =>
+    work(service, await findSession(service, name, { includeArchived }));
+  return withService(context, command, find, given({ scope }));
 }
 
 /**

@@ -3,6 +3,7 @@ import { homedir } from "node:os";
 import { resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Command } from "commander";
+import type { Workspace } from "../../../config/workspace.ts";
 import { ERRORS, SessionError } from "../../../core/errors.ts";
 import { given } from "../../../core/fields.ts";
 import { nearestName } from "../../../core/nearest-name.ts";
@@ -57,7 +58,9 @@ export function importCommand(program: Command, context: CliContext): void {
     .action(async (first: string | undefined, second: string | undefined, flags: ImportFlags) => {
       const from = sourceOf(first, second, terminal.cwd);
       const workspace = await workspaceOf(context, command);
-      const isChosen = command.optsWithGlobals().dir !== undefined || workspace.user !== undefined;
+      const isNamed = command.optsWithGlobals().dir !== undefined;
+      if (!isNamed) requireStoreOfUser(workspace);
+      const isChosen = isNamed || workspace.user !== undefined;
       await useOpened(
         await engine.openImport(workspace, { isTrial: flags.dryRun ?? false, isChosen }),
         async (importer) => {
@@ -110,6 +113,15 @@ export function importCommand(program: Command, context: CliContext): void {
 type Source = Parameters<Importer["find"]>[0];
 type Imported = Awaited<ReturnType<Importer["run"]>>;
 type Options = Omit<Parameters<Importer["run"]>[0], "signal" | "onProgress">;
+
+/** Without a `.rkat`, the sessions of all projects would go to a new one in any folder. */
+function requireStoreOfUser({ user, dataFolder }: Workspace): void {
+  if (user === undefined || existsSync(dataFolder)) return;
+  throw new SessionError("INVALID_PARAMS", {
+    message: "An import for a user goes to one store, and this folder has no .rkat.",
+    hint: "Name the folder with --dir. For the user-wide store: `rkat --dir ~ import`.",
+  });
+}
 
 /** An agent, a path, or both. */
 function sourceOf(first: string | undefined, second: string | undefined, cwd: string): Source {

@@ -1,4 +1,5 @@
 import type { Command } from "commander";
+import type { SearchScope } from "../../../../config/settings.ts";
 import { SessionError } from "../../../../core/errors.ts";
 import { sumCleaned } from "../../../../core/event.ts";
 import { given } from "../../../../core/fields.ts";
@@ -15,7 +16,7 @@ import { confirm, pick } from "../../terminal/ask.ts";
 import { printJson } from "../../terminal/print.ts";
 import { ProgressLine } from "../../terminal/progress-line.ts";
 import { findExisting } from "../find-session.ts";
-import { countFlag, SESSION_ARGUMENT, shareFlag } from "../flags.ts";
+import { countFlag, SESSION_ARGUMENT, scopeFlag, shareFlag } from "../flags.ts";
 import { withService } from "../with-service.ts";
 
 const LIMIT_DEFAULT = 10;
@@ -27,6 +28,7 @@ interface ForgetFlags {
   readonly query?: string;
   readonly limit: number;
   readonly minScore?: number;
+  readonly scope: SearchScope;
   readonly yes?: true;
   readonly json?: true;
 }
@@ -45,12 +47,15 @@ export function forgetCommand(memory: Command, context: CliContext): void {
     )
     .option("-n, --limit <n>", "with --query: limit of results", countFlag(1000), LIMIT_DEFAULT)
     .option("--min-score <score>", "with --query: only results with at least this score", shareFlag)
+    .addOption(
+      scopeFlag("forget in this project, the user-wide store ~/.rkat, or both").default("all"),
+    )
     .option("-y, --yes", "do not ask; without a terminal --session asks nothing")
     .option("--json", "for scripts")
     .addHelpText("after", WHAT_GOES)
     .action(async (ids: string[], flags: ForgetFlags) => {
       requireOneWay(ids, flags);
-      await withService(context, forget, async (service) => {
+      const work = async (service: SessionService) => {
         const named = flags.query === undefined ? ids : await found(context, service, flags);
         const sessionId =
           flags.session === undefined ? undefined : await inMemory(service, flags.session);
@@ -65,7 +70,8 @@ export function forgetCommand(memory: Command, context: CliContext): void {
           const texts = await textsOf(outcome.remaining, service);
           await terminal.stdout.write(sentences(outcome, texts, terminal.stdout.columns));
         }
-      });
+      };
+      await withService(context, forget, work, { scope: flags.scope });
     });
 }
 

@@ -19,7 +19,7 @@ import { useOpened, withService, workspaceOf } from "../with-service.ts";
 const LIMIT_DEFAULT = 20;
 
 const IN_USER_STORE =
-  "Those with (user) are in the user-wide store: `rkat --dir ~ sessions show <session>`\n";
+  "Those with (user) are in the user-wide store. To change one: `rkat --dir ~ sessions …`\n";
 
 interface ListFlags extends SourceConditions {
   readonly scope: SearchScope;
@@ -68,15 +68,19 @@ export function listCommand(sessions: Command, context: CliContext): void {
 export function showCommand(sessions: Command, context: CliContext): void {
   const { terminal } = context;
   const show = sessionCommand(sessions, "show", "a session and its history")
+    .addOption(
+      scopeFlag("look in this project, the user-wide store ~/.rkat, or both").default("all"),
+    )
     .option("--json", "for scripts")
-    .action((name: string, { json }: { json?: true }) =>
-      withSession(context, show, name, async (service, sessionId) => {
+    .action((name: string, { scope, json }: { scope: SearchScope; json?: true }) => {
+      const print = async (service: SessionService, sessionId: string) => {
         const view = await service.read({ sessionId });
         if (json) return await printJson(terminal.stdout, toWire(sessionView, view));
         const style = styleFor(terminal.stdout, terminal.env);
         await terminal.stdout.write(renderSession(view, Date.now(), style));
-      }),
-    );
+      };
+      return withSession(context, show, name, print, { scope });
+    });
 }
 
 /** `rkat sessions context`. */
