@@ -96,6 +96,8 @@ export class KnowledgeRecorder extends LogProjection {
       case "run_started":
         return isUsersWord(event.origin) ? preferences(event.prompt) : [];
       case "message_added":
+        // A transcript is a file. It makes no rule, whoever it says was speaking.
+        if (event.imported && event.message.role === "user") return [];
         // Unlike a prompt, an added message is the user's word only if its origin says so.
         if (event.message.role === "user" && event.origin?.author === "user") {
           return preferences(contentText(event.message.content));
