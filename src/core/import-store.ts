@@ -51,7 +51,7 @@ export interface ImportedFile {
   /** Where reading can go on, if the file has only grown. */
   readonly readOn?: {
     readonly offset: number;
-    /** Of the last bytes before `offset`. Other bytes there mean that the file was written anew. */
+    /** Of the last bytes before `offset`. Other bytes there mean that the file was written again. */
     readonly hash: string;
     readonly state?: unknown;
   };

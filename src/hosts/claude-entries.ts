@@ -1,6 +1,7 @@
 import { given } from "../core/fields.ts";
 import type { HostMessage } from "../core/host-record.ts";
 import type { AssistantBlock, Message, ToolResult } from "../core/message.ts";
+import { promptText } from "../transcripts/claude-code/prompt-text.ts";
 
 /** A line of a Claude transcript, as the Claude Agent SDK gives it to a session store. */
 export interface ClaudeEntry {
@@ -61,16 +62,9 @@ function queuedPrompt({ attachment }: ClaudeEntry): Message | undefined {
   return prompt(textOf(fieldOf(attachment, "prompt")));
 }
 
-/** What Claude Code adds to prompts. */
-const ADDED = /<(system-reminder|ide_opened_file|ide_selection)>[\s\S]*?<\/\1>/g;
-
-/** How the notices of Claude Code begin that stand in the place of a prompt. */
-const NOTICE =
-  /^(?:<(?:command-|local-command-|bash-|task-notification)|\[Request interrupted|Caveat:|Stop hook feedback:)/;
-
 function prompt(text: string): Message | undefined {
-  const content = text.replace(ADDED, "").trim();
-  return content === "" || NOTICE.test(content) ? undefined : { role: "user", content };
+  const read = promptText(text);
+  return read?.isTyped ? { role: "user", content: read.text } : undefined;
 }
 
 /** Only Claude Code knows whether a person typed a prompt. A prompt through the SDK is a program's. */
