@@ -1,10 +1,4 @@
-import {
-  type ContentBlock,
-  isSummary,
-  type Message,
-  SUMMARY_PREFIX,
-  summaryMessage,
-} from "../core/message.ts";
+import { type ContentBlock, type Message, SUMMARY_PREFIX } from "../core/message.ts";
 import type { MessageView } from "../window/message-view.ts";
 
 /**
@@ -50,10 +44,10 @@ export function messageOfItem(item: OpenAIItem): Message | undefined {
   };
 }
 
-/** The message by which an item is remembered. A summary only repeats what others said. */
+/** The message by which an item is remembered. */
 export function saidInItem(item: OpenAIItem): Message | undefined {
   const message = messageOfItem(item);
-  if (!message || isSummary(message) || message.role === "system") return undefined;
+  if (!message || message.role === "system") return undefined;
   if (message.role !== "block_assistant") return message;
   return message.blocks.some(({ block_type }) => block_type !== "reasoning") ? message : undefined;
 }
@@ -61,12 +55,12 @@ export function saidInItem(item: OpenAIItem): Message | undefined {
 /** How a window reads and writes items. */
 export const itemView: MessageView<OpenAIItem> = {
   read(item) {
-    const message = messageOfItem(item);
+    const message = summaries.has(item) ? summaryOf(item) : messageOfItem(item);
     if (!message) return { opaqueTokens: Math.ceil(JSON.stringify(item).length / 4) };
     // A provider refuses reasoning without the item that came after it.
     return item.type === "reasoning" ? { message, joins: "next" } : { message };
   },
-  summary: userItem,
+  summary: summaryItem,
   shorten: (item, outputs) => {
     const text = outputs.get(item.callId ?? "");
     return text === undefined ? item : withOutput(item, text);
@@ -75,6 +69,38 @@ export const itemView: MessageView<OpenAIItem> = {
 
 export function userItem(text: string): OpenAIItem {
   return { type: "message", role: "user", content: [{ type: "input_text", text }] };
+}
+
+/** Items that rkat made of summaries. The same text from anyone else is a user's message. */
+const summaries = new WeakSet<object>();
+
+function summaryItem(text: string): OpenAIItem {
+  const item = userItem(text);
+  summaries.add(item);
+  return item;
+}
+
+function summaryOf({ content }: OpenAIItem): Message {
+  return { role: "user", kind: "compaction_summary", content: textOf(content) };
+}
+
+/** How a session stores a summary: as an item of a type that no host has. */
+interface StoredSummary {
+  readonly type: "rkat_summary";
+  readonly summary: string;
+}
+
+/** An item as a session stores it. A summary is stored as what it is. */
+export function storedItem(item: unknown): unknown {
+  if (typeof item !== "object" || item === null || !summaries.has(item)) return item;
+  const summary = textOf(Reflect.get(item, "content")).slice(SUMMARY_PREFIX.length);
+  return { type: "rkat_summary", summary } satisfies StoredSummary;
+}
+
+/** A stored item as it was given. */
+export function givenItem(stored: unknown): unknown {
+  const { type, summary } = (stored ?? {}) as Partial<StoredSummary>;
+  return type === "rkat_summary" ? summaryItem(SUMMARY_PREFIX + summary) : stored;
 }
 
 /** A copy of a result with another output, in the form that its type has. */
@@ -106,7 +132,6 @@ function userMessage(content: unknown): Message {
   const blocks = (Array.isArray(content) ? content : [content]).flatMap(contentBlock);
   const texts = blocks.flatMap((block) => (block.type === "text" ? [block.text] : []));
   const only = texts.length === blocks.length ? texts.join("\n") : undefined;
-  if (only?.startsWith(SUMMARY_PREFIX)) return summaryMessage(only.slice(SUMMARY_PREFIX.length));
   return { role: "user", content: only ?? blocks };
 }
 

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import { SessionError } from "../core/errors.ts";
 import type { HostChange, HostItems, HostRecord } from "../core/host-record.ts";
 import type { RkatFilter } from "./openai-filter.ts";
-import type { OpenAIItem } from "./openai-items.ts";
+import { givenItem, type OpenAIItem, storedItem } from "./openai-items.ts";
 
 /** The changes that `applyHistoryTransaction` of the Agents SDK makes. */
 export type HistoryTransaction<Item> =
@@ -49,11 +49,11 @@ export class RkatSession<Item extends OpenAIItem> {
   async getItems(limit?: number): Promise<Item[]> {
     const { items } = await this.#record.read();
     const from = limit === undefined ? 0 : Math.max(0, items.length - Math.max(0, limit));
-    return items.slice(from).map((item) => fromJson(item) as Item);
+    return items.slice(from).map((item) => given(item) as Item);
   }
 
   async addItems(items: readonly Item[]): Promise<void> {
-    const added = asJson(items, "addItems");
+    const added = asStored(items, "addItems");
     await this.#record.change(() => (added.length === 0 ? undefined : { items: added }));
   }
 
@@ -63,7 +63,7 @@ export class RkatSession<Item extends OpenAIItem> {
       popped = items.at(-1);
       return popped === undefined ? undefined : suffix(items, 1, []);
     });
-    return popped === undefined ? undefined : (fromJson(popped) as Item);
+    return popped === undefined ? undefined : (given(popped) as Item);
   }
 
   /** Empties the list. What was said stays in the session's log and in memory. */
@@ -75,8 +75,10 @@ export class RkatSession<Item extends OpenAIItem> {
   }
 
   async replaceHistoryWithCompaction(items: readonly Item[]): Promise<void> {
-    const replacement = asJson(items, "replaceHistoryWithCompaction");
-    await this.#record.change(({ items: before }) => suffix(before, before.length, replacement));
+    const replacement = asStored(items, "replaceHistoryWithCompaction");
+    await this.#record.change(({ items: before }) =>
+      suffix(before, before.length, withSummariesOf(before, replacement)),
+    );
   }
 
   /** Does the transaction once, however often it is tried again under its `operationId`. */
@@ -112,11 +114,11 @@ export class RkatSession<Item extends OpenAIItem> {
     const after = await this.#work.compact(before, { force });
     const { from, count, items } = difference(before, after);
     if (count === 0 && items.length === 0) return null;
-    const gone = asJson(before.slice(from, from + count), "runCompaction");
+    const gone = asStored(before.slice(from, from + count), "runCompaction");
     await this.#record.change(({ items: now }) => {
       // Another process changed the list while the summary was written. It compacts the next time.
       if (!isDeepStrictEqual(now.slice(from, from + count), gone)) return undefined;
-      return { replaced: { from, count }, items: asJson(items, "runCompaction") };
+      return { replaced: { from, count }, items: asStored(items, "runCompaction") };
     });
     return null;
   }
@@ -131,13 +133,26 @@ function changeOf(transaction: HistoryTransaction<unknown>, { items }: HostItems
   if (transaction.type === "append_items") return { items: transaction.items };
   const { expectedSuffix: expected, replacement } = transaction;
   const from = items.length - expected.length;
-  if (from < 0 || !isDeepStrictEqual(items.slice(from), expected)) {
+  const replaced = items.slice(Math.max(0, from));
+  if (from < 0 || !isDeepStrictEqual(replaced.map(givenItem), expected)) {
     throw new SessionError("SESSION_CONFLICT", {
       message: "The session's last items are not those that `expectedSuffix` names.",
       hint: "Read the items again with `getItems()`.",
     });
   }
-  return suffix(items, expected.length, replacement);
+  return suffix(items, expected.length, withSummariesOf(replaced, replacement));
+}
+
+/** Items that take the place of others. A copy of a summary among those is a summary again. */
+function withSummariesOf(
+  replaced: readonly unknown[],
+  items: readonly unknown[],
+): readonly unknown[] {
+  const summaries = replaced.filter((item) => givenItem(item) !== item);
+  return items.map((item) => {
+    const at = summaries.findIndex((summary) => isDeepStrictEqual(givenItem(summary), item));
+    return at < 0 ? item : summaries.splice(at, 1)[0];
+  });
 }
 
 function transactionAsJson(transaction: HistoryTransaction<unknown>): HistoryTransaction<unknown> {
@@ -185,6 +200,15 @@ function asJson(items: unknown, where: string): readonly unknown[] {
   } catch (cause) {
     throw invalid(`${where}: an item cannot be stored as JSON.`, cause);
   }
+}
+
+/** Items as they are stored, a summary as what it is. */
+function asStored(items: unknown, where: string): readonly unknown[] {
+  return asJson(Array.isArray(items) ? items.map(storedItem) : items, where);
+}
+
+function given(stored: unknown): unknown {
+  return givenItem(fromJson(stored));
 }
 
 function invalid(message: string, cause?: unknown): SessionError {

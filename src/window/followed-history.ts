@@ -21,7 +21,7 @@ import {
   type SummarySlot,
 } from "./cut.ts";
 import { chained, keyOf } from "./message-keys.ts";
-import type { MessageView } from "./message-view.ts";
+import type { MessageView, ViewedMessage } from "./message-view.ts";
 import { addToUnits, messageOf, type Unit, type WeighedView } from "./units.ts";
 import type { RecordedMessage } from "./window-record.ts";
 
@@ -55,12 +55,14 @@ interface Sent<HostMessage> {
 export class FollowedHistory<HostMessage extends object> {
   readonly #view: MessageView<HostMessage>;
   readonly #model: string | undefined;
-  #views = new WeakMap<HostMessage, WeighedView>();
-  #keys = new WeakMap<HostMessage, string>();
+  readonly #views = new WeakMap<HostMessage, WeighedView>();
+  readonly #keys = new WeakMap<HostMessage, string>();
   readonly #shortened = new WeakMap<HostMessage, Map<string, HostMessage>>();
   readonly #summaries = new WeakMap<Slot, HostMessage>();
   /** The texts of the newest summaries. A user message that only begins as they do is the user's. */
   readonly #summaryTexts = new Set<string>();
+  /** Those of them that the offered history has. A second message with one of these texts is the user's. */
+  #foundTexts = new Set<string>();
   #cuts: Cut[] = [];
 
   /** As the host offered it last. */
@@ -170,12 +172,8 @@ export class FollowedHistory<HostMessage extends object> {
   /** The compactions that are known, when others than before, oldest first. */
   know(cuts: readonly Cut[]): void {
     this.#cuts = cuts.slice(-CUTS_MAX);
-    const texts = this.#cuts.flatMap(({ head }) => head.filter(isSummarySlot).map(summaryText));
-    if (texts.some((text) => !this.#summaryTexts.has(text))) {
-      for (const text of texts) this.#knowSummary(text);
-      // A message that was read before may be one of these.
-      this.#views = new WeakMap();
-      this.#keys = new WeakMap();
+    for (const { head } of this.#cuts) {
+      for (const slot of head.filter(isSummarySlot)) this.#knowSummary(summaryText(slot));
     }
     this.restart();
   }
@@ -357,11 +355,13 @@ export class FollowedHistory<HostMessage extends object> {
     this.#slots = [];
     this.#offeredAt = [];
     this.#units = [];
+    this.#foundTexts = new Set();
     this.#weight = 1;
     this.#systemWeight = 0;
   }
 
   #send(message: HostMessage, slot: Slot, offeredAt: number): void {
+    if (isSummarySlot(slot) || this.#isKnownSummary(message)) this.#markAsSummary(message);
     const view = this.#read(message);
     this.#sent.push(message);
     this.#slots.push(slot);
@@ -379,12 +379,23 @@ export class FollowedHistory<HostMessage extends object> {
     }
   }
 
-  /** A summary that comes back from a host, as a copy too, is a summary again. */
-  #withKind(message: Message): Message {
-    if (message.role !== "user" || isSummary(message)) return message;
-    const content = contentText(message.content);
-    if (!this.#summaryTexts.has(content)) return message;
-    return { role: "user", kind: "compaction_summary", content };
+  /** Whether a message is a summary that was sent before, in a history that no compaction is known of. */
+  #isKnownSummary(message: HostMessage): boolean {
+    if (this.#cut || this.#summaryTexts.size === 0) return false;
+    const { message: read } = this.#read(message);
+    if (read?.role !== "user") return false;
+    const text = contentText(read.content);
+    if (!this.#summaryTexts.has(text) || this.#foundTexts.has(text)) return false;
+    this.#foundTexts.add(text);
+    return true;
+  }
+
+  #markAsSummary(host: HostMessage): void {
+    const view = this.#read(host);
+    if (view.message?.role !== "user" || isSummary(view.message)) return;
+    const content = contentText(view.message.content);
+    const message: Message = { role: "user", kind: "compaction_summary", content };
+    this.#views.set(host, this.#weighed({ ...view, message }));
   }
 
   #requireReadable(message: unknown, index: number): void {
@@ -403,13 +414,16 @@ export class FollowedHistory<HostMessage extends object> {
     const known = this.#views.get(host);
     if (known) return known;
     const read = this.#view.read(host);
-    const { opaqueTokens = 0 } = read;
     if (read.message) requireHistory([read.message]);
-    const message = read.message && this.#withKind(read.message);
-    const weight = 4 * opaqueTokens + (message ? messageWeight(message, this.#model) + 1 : 0);
-    const view = { ...read, ...(message ? { message } : {}), weight };
+    const view = this.#weighed(read);
     this.#views.set(host, view);
     return view;
+  }
+
+  #weighed(view: ViewedMessage): WeighedView {
+    const { message, opaqueTokens = 0 } = view;
+    const weight = 4 * opaqueTokens + (message ? messageWeight(message, this.#model) + 1 : 0);
+    return { ...view, weight };
   }
 
   /** The messages after the last compaction up to a length of the whole history, and their keys. */

@@ -248,6 +248,21 @@ test("a user message that begins like a summary is the user's", async () => {
   expect(messages.filter(({ text }) => text.startsWith(SUMMARY_PREFIX))).toHaveLength(2);
 });
 
+test.each(["offers everything again", "takes over what was sent"])(
+  "a whole summary that the user pastes is the user's, in a host that %s",
+  async (host) => {
+    const { window } = counting();
+    const first = await window.apply(turns(20));
+    const summary = first.messages.find(({ text }) => text.startsWith(SUMMARY_PREFIX)) as Note;
+    const before = host === "takes over what was sent" ? first.messages : turns(20);
+    for (const after of [[], turns(3)]) {
+      const history = structuredClone([...before, ...turns(2), ...after, { ...summary }]);
+      const { messages } = await window.apply(history, { force: true });
+      expect(messages.at(-1)).toEqual(summary);
+    }
+  },
+);
+
 test("only the caller's own signal makes it throw", async () => {
   const { window } = counting();
   const signal = AbortSignal.abort(new Error("stopped"));

@@ -17,6 +17,8 @@ export function chained(before: string, key: string): string {
 }
 
 function readable(message: Message): unknown {
+  // Only its place says that a copy of a summary is one.
+  if (message.role === "user") return { role: "user", content: message.content };
   if (message.role === "assistant") {
     const { content, tool_calls = [] } = message;
     return { role: "assistant", text: [content].filter(Boolean), calls: tool_calls.map(bare) };

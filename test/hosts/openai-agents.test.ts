@@ -19,6 +19,7 @@ import {
   type LocalProviderOptions,
   startLocalProvider,
 } from "../../examples/hosts/local-provider.ts";
+import { SUMMARY_PREFIX } from "../../src/core/message.ts";
 import { createSessionService } from "../../src/index.ts";
 import { type RkatSessionOptions, rkatFilter, rkatSession } from "../../src/openai-agents.ts";
 import { sqliteStores } from "../../src/sqlite.ts";
@@ -76,6 +77,15 @@ const agentWith = (model: OpenAIResponsesModel | OpenAIChatCompletionsModel) =>
     model,
     modelSettings: { store: false },
   });
+
+const answered = { type: "message", role: "assistant", status: "completed" } as const;
+
+function textOf(item: AgentInputItem): string {
+  const { content } = item as { content?: unknown };
+  if (typeof content === "string") return content;
+  const parts = (content ?? []) as readonly { readonly text?: string }[];
+  return parts.map(({ text = "" }) => text).join("\n");
+}
 
 /** Each call once with its result, in this order, and reasoning before something. */
 function violations(items: readonly AgentInputItem[]): readonly string[] {
@@ -269,6 +279,40 @@ test("an agent that has only a model's name is told at the first call what is mi
   await expect(filtered).rejects.toThrow("rkatFilter does not know who writes summaries");
   expect(() => sessionOf({ contextWindow: WINDOW })).toThrow("it has no model for summaries");
 });
+
+test.each(["a text of its own", "the session's own summary"])(
+  "a user's message that begins as a summary does is kept, and is in memory: %s",
+  async (kind) => {
+    const { sessions, models, sessionOf } = await open({ call: () => undefined });
+    const options = { sessionId: "pasted", summarize: "fallback", contextWindow: 100_000 } as const;
+    const add = (prompt: string) => [
+      { role: "user" as const, content: prompt },
+      { ...answered, content: [{ type: "output_text" as const, text: "It is noted." }] },
+    ];
+    const session = sessionOf(options);
+    for (let turn = 0; turn < 8; turn += 1) {
+      await session.addItems(
+        add(`Ship ${turn} lies at berth 4${turn}. ${"It is late. ".repeat(40)}`),
+      );
+    }
+    await session.runCompaction({ force: true });
+    const texts = async () => (await session.getItems()).map(textOf);
+    const [summary = ""] = (await texts()).filter((text) => text.startsWith(SUMMARY_PREFIX));
+    const pasted = kind === "a text of its own" ? `${SUMMARY_PREFIX}The pilot is Ada.` : summary;
+    // As a server does, which makes the session anew for each request.
+    const next = sessionOf(options);
+    const agent = agentWith(models.responses);
+    await run(agent, pasted, { session: next, callModelInputFilter: next.filter });
+    await next.runCompaction({ force: true });
+    expect((await texts()).filter((text) => text === pasted).length).toBeGreaterThan(0);
+    const memory = await sessions.listMemory({
+      sessionId: "openai-agents:pasted",
+      kind: "message",
+      limit: 100,
+    });
+    expect(memory.filter(({ content }) => content === pasted)).toHaveLength(1);
+  },
+);
 
 test("a session compacts when that is forced, and otherwise only when it is due", async () => {
   const { models, sessionOf } = await open({});
