@@ -25,7 +25,7 @@ class JsonSessionStore implements SessionStore {
     this.#db = new DatabaseSync(file, { timeout: 5000 });
     this.#db.exec(`
       CREATE TABLE IF NOT EXISTS session (id TEXT PRIMARY KEY, seq INT, updated INT, json TEXT);
-      CREATE TABLE IF NOT EXISTS lease (key TEXT PRIMARY KEY, owner TEXT, expires INT);
+      CREATE TABLE IF NOT EXISTS lease (key TEXT PRIMARY KEY, owner TEXT, expires INT, stop INT);
     `);
   }
 
@@ -87,8 +87,9 @@ class JsonSessionStore implements SessionStore {
     const now = Date.now();
     const { changes } = this.#db
       .prepare(`
-        INSERT INTO lease VALUES (?, ?, ?) ON CONFLICT (key) DO UPDATE
-        SET owner = excluded.owner, expires = excluded.expires
+        INSERT INTO lease VALUES (?, ?, ?, 0) ON CONFLICT (key) DO UPDATE
+        SET stop = stop AND owner = excluded.owner,
+          owner = excluded.owner, expires = excluded.expires
         WHERE owner = excluded.owner OR expires <= ?`)
       .run(key, owner.id, now + ttlMs, now);
     return changes === 1;
@@ -96,6 +97,18 @@ class JsonSessionStore implements SessionStore {
 
   async release(key: string, owner: LeaseOwner) {
     this.#db.prepare("DELETE FROM lease WHERE key = ? AND owner = ?").run(key, owner.id);
+  }
+
+  async askToStop(key: string) {
+    const { changes } = this.#db
+      .prepare("UPDATE lease SET stop = 1 WHERE key = ? AND expires > ?")
+      .run(key, Date.now());
+    return changes === 1;
+  }
+
+  async askedToStop(owner: LeaseOwner) {
+    const rows = this.#db.prepare("SELECT key FROM lease WHERE owner = ? AND stop").all(owner.id);
+    return rows.map(({ key }) => String(key));
   }
 
   async close() {

@@ -59,6 +59,25 @@ test("a cancelled turn is interrupted, and only then has its promise ended", asy
   expect((await service.startTurn({ sessionId, prompt: "go on" })).text).toBe("back");
 });
 
+test("a turn at one server is watched, and interrupted, at another on the same store", async () => {
+  const place = await temporaryFolder();
+  const replies = [{ text: "never", delayMs: 60_000 }];
+  const there = await startScriptedRest(place, { capabilities: EVERYTHING, replies });
+  const here = await startScriptedRest(place, { capabilities: EVERYTHING, replies: ["back"] });
+  const [runs, watches] = [connect(there.url), connect(here.url)];
+  const { sessionId } = await runs.createSession({});
+  const failed = failureOf(() => runs.startTurn({ sessionId, prompt: "wait" }));
+  for await (const { payload } of watches.subscribe({ sessionId, afterSeq: 0 })) {
+    if (payload.type === "turn_started") await watches.interrupt({ sessionId });
+    if (payload.type === "run_failed") break;
+  }
+  expect((await failed).code).toBe("TURN_INTERRUPTED");
+  expect((await failureOf(() => watches.interrupt({ sessionId }))).code).toBe(
+    "SESSION_NOT_RUNNING",
+  );
+  expect((await watches.startTurn({ sessionId, prompt: "go on" })).text).toBe("back");
+});
+
 test("when the server is killed in a turn and comes back, a subscriber has missed nothing and the session goes on", async () => {
   const place = await temporaryFolder();
   const call = { id: "c", name: "memory_search", args: { query: "fox" } };

@@ -67,7 +67,10 @@ export interface SessionService {
    * stored, or none. No model is called; the next turn compacts when that is due.
    */
   appendMessages(request: AppendMessages): Promise<MessagesAppended>;
-  /** Interrupts the turn that runs in this process. `SESSION_NOT_RUNNING` when there is none. */
+  /**
+   * Interrupts the turn that runs. One of another process on the same store ends within half a
+   * second. `SESSION_NOT_RUNNING` when there is none.
+   */
   interrupt(request: SessionRequest): Promise<void>;
   /** Compacts now, whatever the threshold says. Needs `session-compaction`. */
   compact(request: CompactSession, options?: TurnOptions): Promise<CompactionOutcome>;

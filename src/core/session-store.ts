@@ -13,6 +13,7 @@ import type { LoggedSource, SourceFilter } from "./session-source.ts";
  * - A lease that is not renewed can be taken by another owner after its time.
  * - A lease that ends further ahead than twice its length is void.
  * - Only its owner renews or releases a lease.
+ * - The owner of a lease learns that another asked it to stop. Who takes the lease next does not.
  * - A deleted session is neither loaded nor listed.
  * - Sessions are found by their source, archived ones too.
  */
@@ -30,6 +31,10 @@ export interface SessionStore {
   /** Takes or renews the lease on `key` for `ttlMs`. Returns false when another owner has it. */
   acquire(key: string, owner: LeaseOwner, ttlMs: number): Promise<boolean>;
   release(key: string, owner: LeaseOwner): Promise<void>;
+  /** Asks the owner of the lease on `key` to stop. Returns false when no lease is in force. */
+  askToStop(key: string): Promise<boolean>;
+  /** Keys of the owner's leases that it was asked to stop, until it releases them. */
+  askedToStop(owner: LeaseOwner): Promise<readonly string[]>;
 
   close(): Promise<void>;
 }

@@ -335,10 +335,7 @@ export class LocalSessionService implements SessionService {
 
   async interrupt(request: requests.SessionRequest): Promise<void> {
     const { sessionId } = requests.parseRequest(requests.sessionRequest, request);
-    const session = this.#live.running(sessionId);
-    if (session) return session.running?.abort(new SessionError("TURN_INTERRUPTED"));
-    await this.#live.open(sessionId);
-    throw new SessionError("SESSION_NOT_RUNNING");
+    await this.#work.interrupt(sessionId);
   }
 
   updateTask(request: requests.UpdateTask): Promise<TaskView> {

@@ -25,6 +25,8 @@ function processSpace(): string {
   }
 }
 
+const SESSION_KEY = "session:";
+
 /**
  * Runs `work` under the session's lease: no other process works on the session meanwhile.
  *
@@ -36,13 +38,29 @@ export async function withLease<T>(
   owner: LeaseOwner,
   work: () => Promise<T>,
 ): Promise<T> {
-  const key = `session:${sessionId}`;
+  const key = SESSION_KEY + sessionId;
   if (!(await sessions.acquire(key, owner, LEASE_MS))) {
     throw new SessionError("SESSION_BUSY", {
       message: "Another process is running a turn in this session.",
     });
   }
   return await renewed(sessions, key, owner, work);
+}
+
+/** Asks the process that works on the session to stop. Returns false when there is none. */
+export function stopElsewhere(sessions: SessionStore, sessionId: string): Promise<boolean> {
+  return sessions.askToStop(SESSION_KEY + sessionId);
+}
+
+/** The sessions of this owner that another process asked to stop. */
+export async function stoppedSessions(
+  sessions: SessionStore,
+  owner: LeaseOwner,
+): Promise<readonly string[]> {
+  const keys = await sessions.askedToStop(owner);
+  return keys.flatMap((key) =>
+    key.startsWith(SESSION_KEY) ? [key.slice(SESSION_KEY.length)] : [],
+  );
 }
 
 const FILES_POLL_MS = 20;

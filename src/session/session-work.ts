@@ -11,11 +11,14 @@ import type { SessionStore } from "../core/session-store.ts";
 import type { ApprovalDesk } from "./approval-desk.ts";
 import type { LiveSession } from "./live-session.ts";
 import { type LiveSessions, notFound } from "./live-sessions.ts";
-import { newOwner, withLease } from "./session-lease.ts";
+import { newOwner, stopElsewhere, stoppedSessions, withLease } from "./session-lease.ts";
 
 /** How long forgetting waits for a turn. */
 const TURN_WAIT_MS = 5_000;
 const TURN_POLL_MS = 50;
+
+/** How often to look whether another process interrupts a turn of this one. One look is for all turns. */
+const STOP_POLL_MS = 250;
 
 interface Deps {
   readonly live: LiveSessions;
@@ -30,6 +33,7 @@ export class SessionWork {
   readonly #deps: Deps;
   readonly #owner = newOwner();
   readonly #underWay = new Set<Promise<unknown>>();
+  #stops: NodeJS.Timeout | undefined;
   #closed = false;
 
   constructor(
@@ -63,6 +67,7 @@ export class SessionWork {
     const stopped = joinSignals([signal, controller.signal]);
     const turn = this.#underLease(session, () => work(session, stopped.signal));
     this.#underWay.add(turn);
+    this.#stops ??= setTimeout(() => this.#lookForStops(), STOP_POLL_MS).unref();
     try {
       return await turn;
     } finally {
@@ -111,6 +116,21 @@ export class SessionWork {
     return (running ?? (await live.open(sessionId))).state;
   }
 
+  /**
+   * Interrupts what runs in the session, here or in another process, which notices it within
+   * `STOP_POLL_MS`.
+   *
+   * @throws SessionError `SESSION_NOT_RUNNING`
+   */
+  async interrupt(sessionId: string): Promise<void> {
+    const running = this.#deps.live.running(sessionId);
+    if (running) return running.running?.abort(new SessionError("TURN_INTERRUPTED"));
+    await this.#deps.live.open(sessionId);
+    if (!(await stopElsewhere(this.#sessions, sessionId))) {
+      throw new SessionError("SESSION_NOT_RUNNING");
+    }
+  }
+
   /** Runs `work` while no process works on the session. */
   alone<T>(sessionId: string, work: () => Promise<T>): Promise<T> {
     return withLease(this.#sessions, sessionId, this.#owner, work);
@@ -137,6 +157,16 @@ export class SessionWork {
       );
     }
     await Promise.allSettled(this.#underWay);
+  }
+
+  async #lookForStops(): Promise<void> {
+    // A store that fails now may answer the next time.
+    const stopped = await stoppedSessions(this.#sessions, this.#owner).catch(() => []);
+    for (const id of stopped) {
+      this.#deps.live.running(id)?.running?.abort(new SessionError("TURN_INTERRUPTED"));
+    }
+    const goesOn = this.#underWay.size > 0;
+    this.#stops = goesOn ? setTimeout(() => this.#lookForStops(), STOP_POLL_MS).unref() : undefined;
   }
 
   #underLease<T>(session: LiveSession, work: () => Promise<T>): Promise<T> {

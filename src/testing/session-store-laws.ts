@@ -201,6 +201,35 @@ export const sessionStoreLaws: readonly Law<SessionStore>[] = inWords([
     },
   },
   {
+    name: "the owner of a lease learns that it was asked to stop, also after it renewed the lease",
+    async holds(open) {
+      const store = await open();
+      assert.equal(await store.askToStop("k"), false);
+      await store.acquire("k", ann, HOUR_MS);
+      await store.acquire("another", ann, HOUR_MS);
+      assert.deepEqual(await store.askedToStop(ann), []);
+      assert.equal(await store.askToStop("k"), true);
+      assert.equal(await store.acquire("k", ann, HOUR_MS), true);
+      assert.deepEqual(await store.askedToStop(ann), ["k"]);
+      assert.deepEqual(await store.askedToStop(ben), []);
+    },
+  },
+  {
+    name: "whoever takes a lease next was not asked to stop",
+    async holds(open) {
+      const store = await open();
+      await store.acquire("k", ann, HOUR_MS);
+      await store.askToStop("k");
+      await store.release("k", ann);
+      assert.equal(await store.askToStop("k"), false);
+      for (const next of [ben, ann]) {
+        await store.acquire("k", next, HOUR_MS);
+        assert.deepEqual(await store.askedToStop(next), []);
+        await store.release("k", next);
+      }
+    },
+  },
+  {
     name: "snapshots and leases survive closing and opening again",
     durable: true,
     async holds(open) {

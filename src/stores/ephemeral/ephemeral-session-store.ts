@@ -10,10 +10,7 @@ import {
 /** Keeps snapshots and leases in this process only. */
 export class EphemeralSessionStore implements SessionStore {
   readonly #snapshots = new Map<string, SessionSnapshot>();
-  readonly #leases = new Map<
-    string,
-    { readonly ownerId: string; readonly expiresAtMs: number; readonly lengthMs: number }
-  >();
+  readonly #leases = new Map<string, Lease>();
   readonly #now: () => number;
 
   constructor(options: { readonly now?: () => number } = {}) {
@@ -57,10 +54,11 @@ export class EphemeralSessionStore implements SessionStore {
   }
 
   async acquire(key: string, owner: LeaseOwner, ttlMs: number): Promise<boolean> {
-    const held = this.#leases.get(key);
-    const isHeld = held && held.ownerId !== owner.id;
-    if (isHeld && isInForce(held.expiresAtMs, held.lengthMs, this.#now())) return false;
-    this.#leases.set(key, { ownerId: owner.id, expiresAtMs: this.#now() + ttlMs, lengthMs: ttlMs });
+    const held = this.#inForce(key);
+    if (held && held.ownerId !== owner.id) return false;
+    const stop = held?.stop ?? false;
+    const expiresAtMs = this.#now() + ttlMs;
+    this.#leases.set(key, { ownerId: owner.id, expiresAtMs, lengthMs: ttlMs, stop });
     return true;
   }
 
@@ -68,7 +66,32 @@ export class EphemeralSessionStore implements SessionStore {
     if (this.#leases.get(key)?.ownerId === owner.id) this.#leases.delete(key);
   }
 
+  async askToStop(key: string): Promise<boolean> {
+    const held = this.#inForce(key);
+    if (held) this.#leases.set(key, { ...held, stop: true });
+    return held !== undefined;
+  }
+
+  async askedToStop(owner: LeaseOwner): Promise<readonly string[]> {
+    return [...this.#leases].flatMap(([key, { ownerId, stop }]) =>
+      stop && ownerId === owner.id ? [key] : [],
+    );
+  }
+
   async close(): Promise<void> {}
+
+  #inForce(key: string): Lease | undefined {
+    const held = this.#leases.get(key);
+    return held && isInForce(held.expiresAtMs, held.lengthMs, this.#now()) ? held : undefined;
+  }
+}
+
+interface Lease {
+  readonly ownerId: string;
+  readonly expiresAtMs: number;
+  readonly lengthMs: number;
+  /** Its owner was asked to stop. */
+  readonly stop: boolean;
 }
 
 function passes(snapshot: SessionSnapshot, query: SessionQuery): boolean {

@@ -8,7 +8,7 @@ import { indexSchema } from "./index-schema.ts";
 import { knowledgeSchema } from "./knowledge-schema.ts";
 import { OpenFiles } from "./open-files.ts";
 import { requireSqlite } from "./require-sqlite.ts";
-import { SOURCE_OF_SNAPSHOT, sessionSchema } from "./session-schema.ts";
+import { SOURCE_OF_SNAPSHOT, STOP_OF_LEASE, sessionSchema } from "./session-schema.ts";
 
 /** The path of a database that is in the memory of one connection, and gone with it. */
 export const IN_MEMORY = ":memory:";
@@ -87,6 +87,7 @@ const MIGRATIONS: Readonly<Record<number, string>> = {
   7: SOURCE_OF_SNAPSHOT,
   8: forgottenSchema,
   9: importSchema,
+  10: STOP_OF_LEASE,
 };
 
 function migrate(db: Connection): void {
@@ -111,7 +112,7 @@ function refusal(db: Pick<Connection, "path">, what: string, hint: string): Sess
 }
 
 /** Written to the file. Raise it with every change of a table, and add the migration from the version before. */
-export const SCHEMA_VERSION = 10;
+export const SCHEMA_VERSION = 11;
 
 /** All tables of a new store. */
 const SCHEMA = [sessionSchema, importSchema, indexSchema, knowledgeSchema, forgottenSchema].join(

@@ -73,21 +73,12 @@ export const sessionCommands = {
     ttlMs: number,
   ): boolean {
     return db.writeUnsynced(() => {
-      const held = db.get<LeaseOwner & { expires_at_ms: number; length_ms: number }>(
-        "SELECT owner AS id, host, pid, expires_at_ms, length_ms FROM lease WHERE namespace = ? AND key = ?",
-        namespace,
-        key,
-      );
-      const free =
-        !held ||
-        held.id === owner.id ||
-        !isInForce(held.expires_at_ms, held.length_ms, nowMs) ||
-        isGone(held, owner.host);
-      if (!free) return false;
+      const held = leaseOn(db, namespace, key, nowMs);
+      if (held && held.id !== owner.id && !isGone(held, owner.host)) return false;
       // What the dead have left of other keys goes with it.
       db.run("DELETE FROM lease WHERE expires_at_ms <= ?", nowMs);
       db.run(
-        "INSERT OR REPLACE INTO lease VALUES (?, ?, ?, ?, ?, ?, ?)",
+        "INSERT OR REPLACE INTO lease VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
         namespace,
         key,
         owner.id,
@@ -95,6 +86,7 @@ export const sessionCommands = {
         owner.pid,
         nowMs + ttlMs,
         ttlMs,
+        held?.id === owner.id ? held.stop : 0,
       );
       return true;
     });
@@ -110,7 +102,42 @@ export const sessionCommands = {
       ),
     );
   },
+
+  stopLease(db: Connection, namespace: string, key: string, nowMs: number): boolean {
+    return db.writeUnsynced(() => {
+      if (!leaseOn(db, namespace, key, nowMs)) return false;
+      db.run("UPDATE lease SET stop = 1 WHERE namespace = ? AND key = ?", namespace, key);
+      return true;
+    });
+  },
+
+  stoppedLeases(db: Connection, namespace: string, ownerId: string): readonly string[] {
+    return db
+      .all<{ key: string }>(
+        "SELECT key FROM lease WHERE namespace = ? AND owner = ? AND stop",
+        namespace,
+        ownerId,
+      )
+      .map(({ key }) => key);
+  },
 };
+
+type Lease = LeaseOwner & {
+  readonly expires_at_ms: number;
+  readonly length_ms: number;
+  readonly stop: number;
+};
+
+/** The lease on a key, if it is in force. */
+function leaseOn(db: Connection, namespace: string, key: string, nowMs: number): Lease | undefined {
+  const lease = db.get<Lease>(
+    `SELECT owner AS id, host, pid, expires_at_ms, length_ms, stop FROM lease
+     WHERE namespace = ? AND key = ?`,
+    namespace,
+    key,
+  );
+  return lease && isInForce(lease.expires_at_ms, lease.length_ms, nowMs) ? lease : undefined;
+}
 
 /** Reads the index of sources only. */
 function idsWithSource(

@@ -11,6 +11,9 @@ export const SOURCE_OF_SNAPSHOT = `
     WHERE agent IS NOT NULL;
 `;
 
+/** What schema 11 added: whether the owner of a lease was asked to stop. */
+export const STOP_OF_LEASE = "ALTER TABLE lease ADD COLUMN stop INTEGER NOT NULL DEFAULT 0;";
+
 /**
  * Tables of sessions, their events, and the leases on them.
  *
@@ -80,4 +83,5 @@ export const sessionSchema = `
     length_ms INTEGER NOT NULL,
     PRIMARY KEY (namespace, key)
   ) STRICT, WITHOUT ROWID;
+  ${STOP_OF_LEASE}
 `;

@@ -56,6 +56,14 @@ export class SqliteSessionStore implements SessionStore {
     return this.#database.run("releaseLease", this.#namespace, key, owner.id);
   }
 
+  askToStop(key: string): Promise<boolean> {
+    return this.#database.run("stopLease", this.#namespace, key, this.#now());
+  }
+
+  askedToStop(owner: LeaseOwner): Promise<readonly string[]> {
+    return this.#database.run("stoppedLeases", this.#namespace, owner.id);
+  }
+
   close(): Promise<void> {
     return this.#database.close();
   }
