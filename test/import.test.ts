@@ -140,6 +140,23 @@ test("importing twice adds nothing, even when the file has been touched", async 
   expect(await remembered()).toEqual(before);
 });
 
+test("of a file that has grown the messages that are there already are counted, too", async () => {
+  const lines = talk();
+  const path = write(`${ID}.jsonl`, lines);
+  await run();
+  for (let turn = 1; turn <= 3; turn += 1) {
+    lines.user(`And then ${turn}?`).text(`msg_more${turn}`, `Then ${turn}.`);
+    writeFileSync(path, String(lines));
+    const messages = 6 + 2 * turn;
+    expect(await run()).toMatchObject({
+      sessions: 1,
+      messages,
+      added: 2,
+      alreadyThere: messages - 2,
+    });
+  }
+});
+
 test("a file that grows in pieces gives what it gives at once", async () => {
   const text = Buffer.from(String(talk()));
   const atOnce = sqliteStores({ path: ":memory:" });

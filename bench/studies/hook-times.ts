@@ -1,25 +1,27 @@
 /**
- * How long Claude Code waits for each hook of rkat, from the start of the process to its end, beside a Node that
- * does nothing. They alternate.
+ * How long each hook of rkat takes, from the start of the process to its end, beside a Node that does nothing. They
+ * alternate. The transcript grows by one turn before each import, as it does before a Stop hook.
  *
- *     npm run build && node bench/studies/hook-times.ts
+ *     npm run build && node bench/studies/hook-times.ts [megabytes of the transcript] [runs]
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { appendFileSync, existsSync, mkdirSync, mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { ClaudeLines } from "../../test/support/claude-lines.ts";
 import { median } from "../measuring.ts";
 import { RKAT } from "../programs.ts";
 
-const RUNS = 30;
-const TURNS = 500;
+const [megabytes = "1", runs = "30"] = process.argv.slice(2);
+const RUNS = Number(runs);
 const ID = "0f3c2b1a-1111-4222-8333-444455556666";
 
 const home = mkdtempSync(join(tmpdir(), "rkat-hooks-"));
 const folder = join(home, "project");
 const projects = join(home, ".claude", "projects", "-project");
+const lock = join(home, ".config", "rkat", "hooks", `${ID}.pid`);
 const env = { PATH: process.env.PATH, HOME: home };
 
 async function timeOf(args: readonly string[], input: object): Promise<number> {
@@ -32,7 +34,11 @@ async function timeOf(args: readonly string[], input: object): Promise<number> {
   child.stdin.on("error", () => {});
   child.stdin.end(JSON.stringify(input));
   await once(child, "exit");
-  return performance.now() - start;
+  const elapsedMs = performance.now() - start;
+  // An import that was handed over still works.
+  await sleep(args.includes("import") ? 300 : 0);
+  while (existsSync(lock)) await sleep(50);
+  return elapsedMs;
 }
 
 try {
@@ -40,11 +46,21 @@ try {
   mkdirSync(projects, { recursive: true });
   const transcript_path = join(projects, `${ID}.jsonl`);
   const lines = new ClaudeLines(ID, { cwd: folder });
-  for (let turn = 1; turn <= TURNS; turn += 1) {
+  let turn = 0;
+  let size = 0;
+  const write = () => {
+    const text = String(lines);
+    appendFileSync(transcript_path, text);
+    lines.lines.length = 0;
+    size += text.length;
+  };
+  const grow = () => {
+    turn += 1;
     lines.user(`Look at src/part-${turn}.ts and never touch port ${7000 + turn}.`);
     lines.text(`msg_${turn}`, `Part ${turn} is as it should be. `.repeat(40));
-  }
-  writeFileSync(transcript_path, String(lines));
+    write();
+  };
+  while (size < Number(megabytes) * 1e6) grow();
   const input = { session_id: ID, transcript_path, cwd: folder };
   const measured = [
     { name: "node -e 0", args: ["-e", "0"], more: {}, ms: [] as number[] },
@@ -77,8 +93,12 @@ try {
   // Fills the store, and the caches of the system and of Node.
   for (const { args, more } of [...measured, ...measured])
     await timeOf(args, { ...input, ...more });
+  console.log(`${(statSync(transcript_path).size / 1e6).toFixed(0)} MB, ${turn} turns`);
   for (let run = 0; run < RUNS; run += 1) {
-    for (const { args, more, ms } of measured) ms.push(await timeOf(args, { ...input, ...more }));
+    for (const { args, more, ms } of measured) {
+      if (args.includes("import")) grow();
+      ms.push(await timeOf(args, { ...input, ...more }));
+    }
   }
   const base = median(measured[0]?.ms ?? []);
   for (const { name, ms } of measured) {

@@ -48,9 +48,12 @@ export interface ImportedFile {
   readonly messages: number;
   /** The other stores that have sessions of it. Without one of them, the file is read again. */
   readonly places?: readonly string[];
-  /** Where reading can go on, if the file has only grown. */
+  /** Where the next reading can begin, if the file has only grown. */
   readonly readOn?: {
     readonly offset: number;
+    readonly line: number;
+    /** How many messages are before it. */
+    readonly messages: number;
     /** Of the last bytes before `offset`. Other bytes there mean that the file was written again. */
     readonly hash: string;
     readonly state?: unknown;

@@ -18,9 +18,15 @@ import { type DiskFile, diskFile } from "./disk-file.ts";
 import { findFiles } from "./find-files.ts";
 import type { ImportPlace, ImportPlaces } from "./import-places.ts";
 import { type ImportReport, ImportTally } from "./import-report.ts";
+import type { Parts } from "./join-parts.ts";
 import { isMemoryTools } from "./memory-tools.ts";
 import { recogniseFile } from "./recognise-file.ts";
-import { type ImportStores, storeSession, type TitledSession } from "./store-session.ts";
+import {
+  type ImportStores,
+  type StoringOptions,
+  storeSession,
+  type TitledSession,
+} from "./store-session.ts";
 
 /** What is imported, and from where. */
 export interface ImportOptions {
@@ -176,7 +182,8 @@ class ImportWork {
       return;
     }
     const from = known && (await readOnOf(file, known));
-    let readOn: ReadOn | undefined;
+    let next: ReadOn | undefined;
+    let messagesBefore = 0;
     const tally = this.#tally;
     const notes: ImportNotes = {
       skip: (at, line, reason) => tally.skip(at.path, line, reason),
@@ -188,8 +195,12 @@ class ImportWork {
         tally.unfinished += 1;
       },
       readOn: (_, place) => {
-        readOn = place;
+        next = place;
       },
+    };
+    const onRead = (groups: readonly Parts[]) => {
+      const line = next?.line ?? 0;
+      messagesBefore += groups.filter(([first]) => (first.line ?? 0) < line).length;
     };
     let sessions = 0;
     let messages = 0;
@@ -203,27 +214,31 @@ class ImportWork {
         continue;
       }
       if (place) marks.add(place.mark);
-      const count = await this.#store(session, file, place);
+      if (session.isRest) {
+        const before = known?.readOn?.messages ?? 0;
+        messages += before;
+        messagesBefore += before;
+        tally.alreadyThere += before;
+      }
+      const count = await this.#store(session, file, place, onRead);
       if (count > 0) sessions += 1;
       messages += count;
-    }
-    if (from && known) {
-      sessions = Math.max(sessions, known.sessions);
-      // Those before the place were read by an earlier import.
-      messages += known.messages;
-      tally.alreadyThere += known.messages;
     }
     tally.sessions += sessions;
     if (file.hasShrunk()) {
       tally.skip(file.path, undefined, "it became shorter while it was read");
     } else if (isComplete && this.#isWhole && !this.#trial) {
-      const next = readOn && (await hashedPlace(file, readOn));
+      const readOn = next && {
+        ...next,
+        messages: messagesBefore,
+        hash: await hashBefore(file, next.offset),
+      };
       await this.#stores.imports.saveFile(file.path, {
         agent: format.agent,
         stamp: file.stamp,
         sessions,
         messages,
-        ...(next ? { readOn: next } : {}),
+        ...(readOn ? { readOn } : {}),
         ...(marks.size > 0 ? { places: [...marks] } : {}),
       });
     }
@@ -250,12 +265,14 @@ class ImportWork {
     session: ImportedSession,
     file: DiskFile,
     place: ImportPlace | undefined,
+    onRead: StoringOptions["onRead"],
   ): Promise<number> {
     const { onStored, signal } = this.#options;
     const stores = place?.stores ?? this.#stores;
     return await storeSession(session, {
       stores,
       tally: this.#tally,
+      onRead,
       settingsOf: (each) => this.#settingsOf(each),
       ...(this.#trial ? { trial: this.#trial } : {}),
       // A file system has parts of milliseconds, and the log has not.
@@ -405,11 +422,7 @@ const HASHED_BYTES = 64 * 1024;
 async function readOnOf(file: DiskFile, { readOn }: ImportedFile): Promise<ReadOn | undefined> {
   if (!readOn || readOn.offset > file.size) return undefined;
   if ((await hashBefore(file, readOn.offset)) !== readOn.hash) return undefined;
-  return { offset: readOn.offset, state: readOn.state };
-}
-
-async function hashedPlace(file: DiskFile, { offset, state }: ReadOn) {
-  return { offset, hash: await hashBefore(file, offset), state };
+  return readOn;
 }
 
 async function hashBefore(file: DiskFile, offset: number): Promise<string> {

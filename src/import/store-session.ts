@@ -35,6 +35,8 @@ export interface StoringOptions {
   /** The time of messages without one. */
   readonly timeMs: number;
   readonly signal?: AbortSignal | undefined;
+  /** Called with the messages that were read, old and new. */
+  readonly onRead: (messages: readonly Parts[]) => void;
   /** Called after each batch with the number of its messages. */
   readonly onStored?: (messages: number) => Promise<void>;
 }
@@ -83,6 +85,7 @@ async function storeBatch(
 ): Promise<number> {
   const { stores, tally, trial } = options;
   const groups = groupParts(batch);
+  options.onRead(groups);
   const ids = batch.flatMap(idsOf);
   for (let tries = 1; ; tries += 1) {
     const known = await stores.imports.known(ids);

@@ -41,6 +41,8 @@ export interface ImportedSession {
   readonly startedAt?: string;
   /** When something was last said, ISO 8601. Default: when the file was last changed. */
   readonly updatedAt?: string;
+  /** Only what follows the place that an earlier reading left with `readOn` is read. */
+  readonly isRest?: true;
   /** They are read once, in order. The next session is asked for after they were read, or left. */
   readonly messages: AsyncIterable<ImportedMessage>;
 }
@@ -83,17 +85,18 @@ export interface ImportNotes {
   /** The last line is still being written. The next import reads it. */
   unfinished(file: FoundFile): void;
   /**
-   * Where the next import of the file can go on, as JSON. It gets it back, together with the same
-   * bytes up to `offset` and perhaps more after them.
+   * Where the next import can begin when the file has grown, told before the messages are read. That import gives
+   * it back, if the bytes before `offset` are the same.
    */
   readOn(file: FoundFile, from: ReadOn): void;
 }
 
-/** A place in a file up to which it was read. */
+/** A place in a file from which on it may change. All before it was read. */
 export interface ReadOn {
-  /** The bytes before it were read. They end with a line. */
+  /** Where its line starts, and the number of that line. */
   readonly offset: number;
-  /** What the reader has to know of them. */
+  readonly line: number;
+  /** What the reader has to know of the lines before, as JSON. */
   readonly state?: unknown;
 }
 

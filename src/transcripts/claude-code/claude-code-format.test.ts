@@ -1,6 +1,9 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { ClaudeLines } from "../../../test/support/claude-lines.ts";
+import { claudeTalks } from "../../../test/support/claude-talks.ts";
+import { fuzz } from "../../../test/support/fuzz.ts";
+import { piecesOf, readGrowing, readImport } from "../../../test/support/read-import.ts";
 import { contentText, type Message } from "../../core/message.ts";
 import { fileOfBytes } from "../found-file.ts";
 import type { ImportedMessage, ImportNotes } from "../imported.ts";
@@ -318,3 +321,68 @@ test("no bytes make it throw", async () => {
     { numRuns: 300 },
   );
 });
+
+const file = `/projects/app/${ID}.jsonl`;
+const linesOf = (lines: readonly object[]) =>
+  lines.map((line) => Buffer.from(`${JSON.stringify(line)}\n`));
+
+test("of a file that has grown only the end is read", async () => {
+  const lines = talk().user("Now the lexer.").text("msg_3", "Done, too.");
+  const before = linesOf(lines.lines);
+  const grown = [...before, ...linesOf(lines.user("Thanks.").lines.slice(before.length))];
+  const { readOn } = await readImport(claudeCodeFormat, fileOfBytes(file, Buffer.concat(before)));
+  const starts: number[] = [];
+  const whole = fileOfBytes(file, Buffer.concat(grown));
+  const watched = {
+    ...whole,
+    read: (start = 0, end?: number) => {
+      starts.push(start);
+      return whole.read(start, end);
+    },
+  };
+  const [session] = (await readImport(claudeCodeFormat, watched, readOn)).sessions;
+  expect(session).toMatchObject({
+    title: "Fix the parser.",
+    startedAt: "2026-01-02T03:00:01.000Z",
+  });
+  expect(session?.messages.map(shown)).toEqual(["text Done, too.", "user: Thanks."]);
+  expect(starts).toEqual([readOn?.offset, readOn?.offset]);
+});
+
+test("a line that is written twice is one message, also when the file is read between", async () => {
+  const lines = talk();
+  const pieces = linesOf([...lines.lines, lines.lines[2] ?? {}]);
+  const { whole, goneOn } = await readGrowing(claudeCodeFormat, file, pieces);
+  const texts = (messages: readonly ImportedMessage[]) =>
+    messages.map(shown).filter((text) => text === "text I look at it.");
+  expect([texts(whole), texts(goneOn)]).toEqual([["text I look at it."], ["text I look at it."]]);
+});
+
+const cuts = fc.array(fc.nat(), { maxLength: 12 });
+
+fuzz(
+  "going on with a file that has grown adds what reading it whole adds",
+  fc.tuple(claudeTalks({ branches: true }), cuts),
+  { short: 300, long: 20_000 },
+  async ([{ lines }, at]) => {
+    const pieces = piecesOf(Buffer.concat(linesOf(lines)), at);
+    const { whole, goneOn } = await readGrowing(claudeCodeFormat, file, pieces);
+    expect(goneOn).toEqual(whole);
+  },
+);
+
+fuzz(
+  "read in pieces, what a person typed is there once, and what was injected is not",
+  fc.tuple(claudeTalks({ branches: false }), cuts),
+  { short: 200, long: 20_000 },
+  async ([{ lines, typed, injected }, at]) => {
+    const pieces = piecesOf(Buffer.concat(linesOf(lines)), at);
+    const { goneOn } = await readGrowing(claudeCodeFormat, file, pieces);
+    const remembered = goneOn.filter(({ memory }) => memory !== false);
+    const said = remembered.flatMap(({ message, origin }) =>
+      message.role === "user" && origin.author === "user" ? [contentText(message.content)] : [],
+    );
+    expect(said.sort()).toEqual([...typed].sort());
+    for (const text of injected) expect(JSON.stringify(remembered)).not.toContain(text);
+  },
+);

@@ -1,9 +1,15 @@
 import { basename, dirname, join } from "node:path";
 import { given } from "../../core/fields.ts";
 import type { FoundFile } from "../found-file.ts";
-import type { ImportedMessage, ImportedSession, ImportFormat, ImportNotes } from "../imported.ts";
+import type {
+  ImportedMessage,
+  ImportedSession,
+  ImportFormat,
+  ImportNotes,
+  ReadOn,
+} from "../imported.ts";
 import { contentText, type Json, nameOf, objectOf, textOf, timeOf } from "../json-fields.ts";
-import { readRecords } from "../read-records.ts";
+import { type FileRecord, readRecords } from "../read-records.ts";
 import { LineGraph } from "./line-graph.ts";
 import { messageParts } from "./message-parts.ts";
 import { promptText } from "./prompt-text.ts";
@@ -23,19 +29,26 @@ export const claudeCodeFormat: ImportFormat = {
   mayBe: (path) => /\.jsonl$/.test(path),
   recognises: ({ first, head }) =>
     first === undefined ? LOOKS_LIKE_IT.test(latin1.decode(head)) : isLine(first),
-  async *read(file, notes) {
-    const outline = new Outline(file);
-    for await (const { value, line } of readRecords(file, SILENT)) outline.add(value, line);
-    if (outline.isEmpty) {
+  async *read(file, notes, from) {
+    const outline = (from && (await outlineOf(file, from))) ?? (await outlineOf(file));
+    if (!outline) {
       // Says what is wrong with the lines.
       for await (const { value } of readRecords(file, notes)) noteUnknown(value, notes);
       return;
     }
-    const others = outline.graph.follow();
-    if (others > 0) notes.otherBranch(others);
+    if (outline.others > 0) notes.otherBranch(outline.others);
+    const next = outline.next();
+    if (next) notes.readOn(file, next);
     yield { ...outline.session(), messages: inOrder(linesOf(file, notes, outline)) };
   },
 };
+
+/** Reads the file, or its end, for the first time. Nothing if that has no message, or the end alone is not enough. */
+async function outlineOf(file: FoundFile, from?: ReadOn): Promise<Outline | undefined> {
+  const outline = new Outline(file, from);
+  for await (const record of readRecords(file, SILENT, outline.start)) outline.add(record);
+  return outline.follow() ? outline : undefined;
+}
 
 const latin1 = new TextDecoder("latin1");
 const LOOKS_LIKE_IT = /^\{[^\n]{0,400}"(?:parentUuid|sessionId)":/;
@@ -67,52 +80,82 @@ const SILENT: ImportNotes = {
 
 const TITLE_MAX = 100;
 
+/** What is known of a session, beside its messages. */
+interface About {
+  sessionId?: string;
+  project?: string;
+  branch?: string;
+  model?: string;
+  customTitle?: string;
+  aiTitle?: string;
+  summary?: string;
+  prompt?: string;
+  startedAt?: string;
+  updatedAt?: string;
+}
+
 /** What the first reading finds out. */
 class Outline {
-  readonly graph = new LineGraph();
+  readonly graph: LineGraph;
   readonly isSubagents: boolean;
-  isEmpty = true;
+  /** Where the file is read from. */
+  readonly start: { readonly offset: number; readonly line: number };
+  /** Messages on other branches. */
+  others = 0;
+  #isEmpty = true;
+  readonly #isRest: boolean;
   readonly #stem: string;
   readonly #folder: string;
-  #sessionId: string | undefined;
-  #project: string | undefined;
-  #branch: string | undefined;
-  #model: string | undefined;
-  #customTitle: string | undefined;
-  #aiTitle: string | undefined;
-  #summary: string | undefined;
-  #prompt: string | undefined;
-  #startedAt: string | undefined;
-  #updatedAt: string | undefined;
+  readonly #about: About;
 
-  constructor({ path }: FoundFile) {
+  constructor({ path }: FoundFile, from: ReadOn | undefined) {
     this.#stem = basename(path).replace(/\.jsonl$/, "");
     this.#folder = dirname(path);
     this.isSubagents = this.#stem.startsWith("agent-");
+    const { above, about } = objectOf(from?.state);
+    this.#isRest = from !== undefined;
+    this.start = from ?? { offset: 0, line: 1 };
+    this.graph = new LineGraph(from && textOf(above));
+    this.#about = { ...objectOf(about) };
   }
 
-  add(value: Json, line: number): void {
+  add(record: FileRecord): void {
+    const { value } = record;
+    const about = this.#about;
     const type = textOf(value.type);
-    if (type === "custom-title") this.#customTitle = nameOf(value.customTitle) ?? this.#customTitle;
-    if (type === "ai-title") this.#aiTitle = nameOf(value.aiTitle) ?? this.#aiTitle;
+    if (type === "custom-title") setName(about, "customTitle", value.customTitle);
+    if (type === "ai-title") setName(about, "aiTitle", value.aiTitle);
     if (type === "summary" && this.graph.has(textOf(value.leafUuid))) {
-      this.#summary = nameOf(value.summary);
+      setName(about, "summary", value.summary);
     }
-    this.#sessionId ??= nameOf(value.sessionId);
-    if (type !== "user" && type !== "assistant" && type !== "attachment") {
-      this.graph.add(value, line, this.isSubagents);
-      return;
-    }
-    this.isEmpty = false;
-    this.graph.add(value, line, this.isSubagents);
-    this.#project ??= nameOf(value.cwd);
-    this.#branch = nameOf(value.gitBranch) ?? this.#branch;
+    if (about.sessionId === undefined) setName(about, "sessionId", value.sessionId);
+    this.graph.add(record, this.isSubagents);
+    if (type !== "user" && type !== "assistant" && type !== "attachment") return;
+    this.#isEmpty = false;
+    if (about.project === undefined) setName(about, "project", value.cwd);
+    setName(about, "branch", value.gitBranch);
     const time = timeOf(value.timestamp);
-    this.#startedAt ??= time;
-    this.#updatedAt = time ?? this.#updatedAt;
-    const model = nameOf(objectOf(value.message).model);
-    if (model !== undefined && model !== "<synthetic>") this.#model = model;
-    if (type === "user" && value.isMeta !== true) this.#prompt ??= this.#promptIn(value);
+    if (about.startedAt === undefined) setName(about, "startedAt", time);
+    setName(about, "updatedAt", time);
+    const { model } = objectOf(value.message);
+    if (model !== "<synthetic>") setName(about, "model", model);
+    if (type !== "user" || value.isMeta === true || about.prompt !== undefined) return;
+    setName(about, "prompt", this.#promptIn(value));
+  }
+
+  /** Finds the conversation. False if there is none, or the end of the file alone does not say it. */
+  follow(): boolean {
+    const others = this.#isEmpty ? undefined : this.graph.follow();
+    this.others = others ?? 0;
+    return others !== undefined;
+  }
+
+  /** Where the next reading may begin, after the file has grown. */
+  next(): ReadOn | undefined {
+    const found = this.graph.restart();
+    if (!found) return undefined;
+    const { line, offset, above } = found;
+    return { line, offset, state: { above, about: this.#about } };
   }
 
   #promptIn(value: Json): string | undefined {
@@ -122,7 +165,8 @@ class Outline {
   }
 
   session(): Omit<ImportedSession, "messages"> {
-    const parent = this.isSubagents ? (this.#sessionId ?? this.#folderSession()) : undefined;
+    const { sessionId, customTitle, aiTitle, summary, prompt, ...about } = this.#about;
+    const parent = this.isSubagents ? (sessionId ?? this.#folderSession()) : undefined;
     const nativeId = parent === undefined ? this.#stem : `${parent}.${this.#stem}`;
     return {
       id: `claude-code:${nativeId}`,
@@ -133,13 +177,10 @@ class Outline {
           parent === undefined
             ? undefined
             : ({ id: `claude-code:${parent}`, relation: "subagent" } as const),
-        title: this.#customTitle ?? this.#aiTitle ?? this.#summary ?? this.#prompt,
-        project: this.#project,
-        branch: this.#branch,
-        model: this.#model,
-        startedAt: this.#startedAt,
-        updatedAt: this.#updatedAt,
+        title: customTitle ?? aiTitle ?? summary ?? prompt,
+        isRest: this.#isRest || undefined,
       }),
+      ...about,
     };
   }
 
@@ -149,6 +190,11 @@ class Outline {
     const at = parts.lastIndexOf("subagents");
     return at > 0 ? parts[at - 1] : undefined;
   }
+}
+
+function setName(about: About, name: keyof About, value: unknown): void {
+  const text = nameOf(value);
+  if (text !== undefined) about[name] = text;
 }
 
 /** The parts of a line, and whether more of the same answer follow. */
@@ -165,7 +211,7 @@ async function* linesOf(
   outline: Outline,
 ): AsyncGenerator<LineParts> {
   const placeOf = outline.graph.places();
-  for await (const { value, line } of readRecords(file, notes)) {
+  for await (const { value, line } of readRecords(file, notes, outline.start)) {
     noteUnknown(value, notes);
     const { isSubagents } = outline;
     const place = nameOf(value.uuid) === undefined ? queuedWithoutUuid(value) : placeOf(line);

@@ -1,4 +1,5 @@
 import { type Json, listOf, nameOf, objectOf, textOf } from "../json-fields.ts";
+import type { FileRecord } from "../read-records.ts";
 import {
   ANSWER,
   FLAGS,
@@ -23,9 +24,25 @@ export interface LinePlace {
   readonly answeredBy: string | undefined;
 }
 
+/** A line where a later reading of the file can begin. */
+export interface Restart {
+  readonly line: number;
+  readonly offset: number;
+  /** The uuid of the line that it hangs below. */
+  readonly above: string;
+}
+
+interface Candidate extends Restart {
+  readonly row: number;
+}
+
 const NOWHERE = -1;
 /** A parent that is not in the file. */
 const MISSING = -2;
+/** The row above those of the end of a file. */
+const ABOVE = 0;
+/** How many of the last messages a later reading may begin with. */
+const CANDIDATES_MAX = 64;
 
 // What a line is.
 const USER = 1;
@@ -60,21 +77,38 @@ export class LineGraph {
   readonly #answers: string[] = [];
   readonly #answerLines: number[] = [];
   readonly #answerNumbers = new Map<string, number>();
+  /** The row of each answer's first line. */
+  readonly #answerRows: number[] = [];
   /** The answers of calls that have no result yet. */
   readonly #openCalls = new Map<string, number>();
+  /** The last lines that begin a message. */
+  readonly #candidates: Candidate[] = [];
+  /** Whether only the end of the file is here. Its lines hang below row 0. */
+  readonly #isRest: boolean;
+  #isBranch = false;
+
+  /** `above` is the line that the first one hangs below, if the file is not read from its start. */
+  constructor(above?: string) {
+    this.#isRest = above !== undefined;
+    if (above === undefined) return;
+    this.#byUuid.set(above, this.#rows.add());
+    this.#rows.set(ABOVE, PARENT, NOWHERE);
+    this.#rows.set(ABOVE, ANSWER, NOWHERE);
+    this.#rows.set(ABOVE, FLAGS, USER | ELIGIBLE);
+  }
 
   has(uuid: string): boolean {
     return this.#byUuid.get(uuid) !== undefined;
   }
 
   /** Takes the next line. In the file of a subagent all lines are its own. */
-  add(value: Json, line: number, isSubagents: boolean): void {
+  add({ value, line, offset }: FileRecord, isSubagents: boolean): void {
     const uuid = nameOf(value.uuid);
     const type = textOf(value.type);
     if (uuid === undefined || !IN_GRAPH.has(type)) return;
     const rows = this.#rows;
     const row = rows.add();
-    const { answer, ordinal, isResult } = this.#answerOf(type, value, uuid);
+    const { answer, ordinal, isResult } = this.#answerOf(type, value, uuid, row);
     const attachment = objectOf(value.attachment).type;
     const isEligible =
       (isSubagents || value.isSidechain !== true) &&
@@ -106,6 +140,12 @@ export class LineGraph {
     const logical = nameOf(value.logicalParentUuid);
     if (logical !== undefined) this.#logicalParents.set(row, logical);
     if (value.subtype === "compact_boundary" || isSummary) this.#boundaries.push(row);
+    const above = nameOf(value.parentUuid) ?? logical;
+    const isFirst = type === "user" ? isPrompt : type === "assistant" && ordinal === 0;
+    if (isFirst && above !== undefined) {
+      this.#candidates.push({ row, line, offset, above });
+      if (this.#candidates.length > CANDIDATES_MAX) this.#candidates.shift();
+    }
   }
 
   #parentOf(value: Json, row: number): number {
@@ -116,7 +156,7 @@ export class LineGraph {
     return known ?? MISSING;
   }
 
-  #answerOf(type: string, value: Json, uuid: string) {
+  #answerOf(type: string, value: Json, uuid: string, row: number) {
     const message = objectOf(value.message);
     const blocks = listOf(message.content).map(objectOf);
     if (type === "assistant") {
@@ -124,8 +164,12 @@ export class LineGraph {
       for (const { type: kind, id } of blocks) {
         if (kind === "tool_use") this.#openCalls.set(textOf(id), answer);
       }
-      const ordinal = this.#answerLines[answer] ?? 0;
-      this.#answerLines[answer] = ordinal + 1;
+      const before = this.#byUuid.get(uuid);
+      const isAgain = before !== undefined && this.#rows.get(before, ANSWER) === answer;
+      const lines = this.#answerLines[answer] ?? 0;
+      const ordinal = isAgain ? this.#rows.get(before, ORDINAL) : lines;
+      this.#answerLines[answer] = lines + (isAgain ? 0 : 1);
+      this.#answerRows[answer] ??= row;
       return { answer, ordinal, isResult: false };
     }
     const result = type === "user" && blocks.find((block) => block.type === "tool_result");
@@ -146,13 +190,21 @@ export class LineGraph {
     return this.#answers.push(id) - 1;
   }
 
-  /** Finds the conversation: the branch that ends with the last line. Returns how many messages are on others. */
-  follow(): number {
+  /**
+   * Finds the conversation: the branch that ends with the last line. Returns how many messages are on others, or nothing
+   * if the end of the file alone does not say it.
+   *
+   * A file with two roots, or without the parent of a line, has no branch. Then all lines are the conversation, in the
+   * order of the file.
+   */
+  follow(): number | undefined {
     for (const [row, parent] of this.#unresolved) {
       const found = this.#byUuid.get(parent);
       if (found !== undefined && found !== row) this.#rows.set(row, PARENT, found);
     }
-    if (!this.#includeBranch()) this.#includeAll();
+    this.#isBranch = this.#includeBranch();
+    if (!this.#isBranch && this.#isRest) return undefined;
+    if (!this.#isBranch) this.#includeAll();
     this.#includeAnswers();
     for (const row of this.#boundaries) if (this.#is(row, ELIGIBLE)) this.#mark(row, INCLUDED);
     this.#lookAhead();
@@ -182,20 +234,51 @@ export class LineGraph {
   }
 
   /** Returns false when the lines do not hang together. */
+  /**
+   * The last line after which all lines hang below it, or below the same line as it, so that they can be read without
+   * those before. No answer has lines on both sides.
+   */
+  restart(): Restart | undefined {
+    if (!this.#isBranch) return undefined;
+    return this.#candidates.findLast(({ row }) => this.#canRestart(row));
+  }
+
+  #canRestart(first: number): boolean {
+    const rows = this.#rows;
+    const above = this.#above(first);
+    if (above < 0 || !this.#is(first, INCLUDED)) return false;
+    for (const [before, after] of this.#replacements) {
+      if (before < first && after >= first) return false;
+    }
+    for (let row = first; row < rows.length; row += 1) {
+      if (!this.#is(row, ELIGIBLE)) continue;
+      const parent = this.#above(row);
+      if (parent < first && parent !== above) return false;
+      const answer = rows.get(row, ANSWER);
+      if (answer >= 0 && (this.#answerRows[answer] ?? NOWHERE) < first) return false;
+    }
+    return true;
+  }
+
   #includeBranch(): boolean {
     const rows = this.#rows;
     let roots = 0;
+    for (const row of this.#unresolved.keys()) {
+      const isMissing = rows.get(row, PARENT) === MISSING && this.#is(row, ELIGIBLE);
+      if (this.#isRest && isMissing) return false;
+    }
     for (let row = 0; row < rows.length; row += 1) {
       const parent = rows.get(row, PARENT);
       if (!this.#is(row, ELIGIBLE)) continue;
       if (parent >= 0) this.#mark(this.#replacements.get(parent) ?? parent, HAS_CHILD);
       else if (this.#is(row, PROMPT) && this.#is(row, USER)) roots += Number(parent === NOWHERE);
     }
-    if (roots > 1) return false;
+    // The end of a file hangs below the root that the file has.
+    if (roots > (this.#isRest ? 0 : 1)) return false;
     for (let row = rows.length - 1; row >= 0; row -= 1) {
       if (!this.#is(row, ELIGIBLE) || this.#is(row, HAS_CHILD)) continue;
       const walked = this.#walk(row);
-      if (!walked) return false;
+      if (!walked || (this.#isRest && walked.at(-1) !== ABOVE)) return false;
       if (!walked.some((each) => this.#is(each, USER) || this.#is(each, ASSISTANT))) continue;
       for (const each of walked) if (this.#is(each, ELIGIBLE)) this.#mark(each, INCLUDED);
       return true;
@@ -212,13 +295,17 @@ export class LineGraph {
       if (seen[row]) break;
       seen[row] = 1;
       walked.push(row);
-      const parent = this.#rows.get(row, PARENT);
-      const logical = parent === NOWHERE ? this.#logicalParents.get(row) : undefined;
-      // What was said before a compaction.
-      const next = logical === undefined ? parent : (this.#byUuid.get(logical) ?? MISSING);
-      row = this.#replacements.get(next) ?? next;
+      row = this.#above(row);
     }
     return walked;
+  }
+
+  /** The parent; at a boundary, what was said before the compaction. */
+  #above(row: number): number {
+    const parent = this.#rows.get(row, PARENT);
+    const logical = parent === NOWHERE ? this.#logicalParents.get(row) : undefined;
+    const next = logical === undefined ? parent : (this.#byUuid.get(logical) ?? MISSING);
+    return this.#replacements.get(next) ?? next;
   }
 
   #includeAll(): void {
