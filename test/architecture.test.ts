@@ -17,7 +17,17 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   embedders: ["core", "models", "onnxruntime-web", "@huggingface/tokenizers"],
   // What an index is. It knows no database.
   indexing: ["core", "search", "vectors"],
-  stores: ["core", "files", "search", "indexing", "embedders", "secrets", "usearch", "vectors"],
+  stores: [
+    "core",
+    "files",
+    "search",
+    "indexing",
+    "embedders",
+    "secrets",
+    "pg",
+    "usearch",
+    "vectors",
+  ],
   models: [
     "core",
     "@ai-sdk/provider",

@@ -1,0 +1,118 @@
+import { SessionError } from "../../core/errors.ts";
+import { codeOf } from "./postgres-failure.ts";
+import { quoted, type Statements } from "./statements.ts";
+
+interface Migration {
+  readonly version: number;
+  /** The oldest version of this list whose programs can go on using the tables. */
+  readonly usableFrom: number;
+  /** Statements that hold no lock for long on a table that is in use. */
+  readonly statements: readonly string[];
+}
+
+/** What made the tables, in order. A released row is never changed. */
+const MIGRATIONS: readonly Migration[] = [{ version: 1, usableFrom: 1, statements: [] }];
+
+const CURRENT = MIGRATIONS.length;
+
+/** PostgreSQL 15, as `server_version_num` has it. */
+const OLDEST_SERVER = 150_000;
+
+const MIGRATION_TABLE = `
+  create table if not exists rkat.migration (
+    version integer primary key,
+    usable_from integer not null,
+    done_at timestamptz not null default now()
+  )`;
+
+interface Server {
+  readonly address: string;
+  readonly schema: string;
+  transaction<Result>(work: (statements: Statements) => Promise<Result>): Promise<Result>;
+}
+
+/**
+ * Makes rkat's tables, or brings them up to date. Any number of processes may start at once: one
+ * works, the others wait for it and find everything done.
+ *
+ * @throws SessionError `SESSION_STORE_ERROR` when the tables are of a newer rkat, or the server cannot have them
+ */
+export async function requireSchema(statements: Statements, server: Server): Promise<void> {
+  const before = await stateOf(statements);
+  if (before && !isBehind(before, server)) return;
+  await requireServer(statements, server);
+  await server.transaction(async (within) => {
+    await within.row(
+      "select pg_advisory_xact_lock(hashtextextended($1, 0))",
+      `${LOCK} ${server.schema}`,
+    );
+    await createSchema(within, server.schema);
+    await within.change(MIGRATION_TABLE);
+    const state = await stateOf(within);
+    if (state && !isBehind(state, server)) return;
+    for (const { version, usableFrom, statements } of MIGRATIONS.slice(state?.version ?? 0)) {
+      for (const statement of statements) await within.change(statement);
+      const sql = "insert into rkat.migration (version, usable_from) values ($1, $2)";
+      await within.change(sql, version, usableFrom);
+    }
+  });
+}
+
+/** Others that use the same server for other things have locks of their own. */
+const LOCK = "rkat migrations of";
+
+interface State {
+  readonly version: number;
+  readonly usable: number;
+}
+
+/** What the tables are; `undefined` when there are none. */
+async function stateOf(statements: Statements): Promise<State | undefined> {
+  try {
+    const row = await statements.row<{ version: number | null; usable: number }>(
+      "select max(version) as version, max(usable_from) as usable from rkat.migration",
+    );
+    return row && row.version !== null ? { version: row.version, usable: row.usable } : undefined;
+  } catch (error) {
+    if (isMissing(error)) return undefined;
+    throw error;
+  }
+}
+
+/** The schema or the table is not there. */
+function isMissing(error: unknown): boolean {
+  return codeOf(error) === "42P01" || codeOf(error) === "3F000";
+}
+
+function isBehind({ version, usable }: State, { address, schema }: Server): boolean {
+  if (usable <= CURRENT) return version < CURRENT;
+  throw new SessionError("SESSION_STORE_ERROR", {
+    detail: `The tables in schema ${schema} of ${address} were made by a newer rkat (version ${version}; this one knows ${CURRENT}).`,
+    hint: "Update rkat here, or name another schema.",
+  });
+}
+
+async function requireServer(statements: Statements, { address }: Server): Promise<void> {
+  const server = await statements.row<{ number: number; version: string; replica: boolean }>(
+    `select current_setting('server_version_num')::integer as number,
+       current_setting('server_version') as version, pg_is_in_recovery() as replica`,
+  );
+  if (!server) return;
+  if (server.number < OLDEST_SERVER) {
+    throw new SessionError("SESSION_STORE_ERROR", {
+      detail: `${address} is PostgreSQL ${server.version}; rkat needs 15 or newer.`,
+      hint: "Upgrade the server, or use another one.",
+    });
+  }
+  if (!server.replica) return;
+  throw new SessionError("SESSION_STORE_ERROR", {
+    detail: `${address} is a replica, which is read-only, and rkat's tables are not there yet.`,
+    hint: "Connect to the primary server.",
+  });
+}
+
+/** `create schema if not exists` asks for the right to create one even where it exists. */
+async function createSchema(statements: Statements, schema: string): Promise<void> {
+  const found = await statements.row("select 1 from pg_namespace where nspname = $1", schema);
+  if (!found) await statements.change(`create schema ${quoted(schema)}`);
+}

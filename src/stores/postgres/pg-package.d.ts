@@ -1,0 +1,24 @@
+// What rkat uses of the package `pg`, which brings no types.
+declare module "pg" {
+  interface Connection {
+    query(statement: string | object, values?: unknown[]): Promise<{ rows: unknown[] }>;
+    on(event: "error", listener: (error: Error) => void): unknown;
+    end(): Promise<void>;
+  }
+  class Client implements Connection {
+    constructor(options: object);
+    connect(): Promise<void>;
+    query(statement: string | object, values?: unknown[]): Promise<{ rows: unknown[] }>;
+    on(event: "error", listener: (error: Error) => void): unknown;
+    end(): Promise<void>;
+  }
+  class Pool implements Connection {
+    constructor(options: object);
+    connect(): Promise<Client & { release(error?: Error | boolean): void }>;
+    query(statement: string | object, values?: unknown[]): Promise<{ rows: unknown[] }>;
+    on(event: "error", listener: (error: Error) => void): unknown;
+    end(): Promise<void>;
+  }
+  const pg: { readonly Client: typeof Client; readonly Pool: typeof Pool };
+  export default pg;
+}

@@ -1,0 +1,256 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { SessionError } from "../../core/errors.ts";
+import { COLUMN_TYPES } from "./column-types.ts";
+import { requireSchema } from "./migrations.ts";
+import { postgresFailure, whetherAgain } from "./postgres-failure.ts";
+import {
+  openPool,
+  type PostgresClient,
+  type PostgresPool,
+  type PostgresResult,
+} from "./postgres-pool.ts";
+import { serverAddress } from "./server-address.ts";
+import { type Statements, StatementsOf } from "./statements.ts";
+
+export interface PostgresDatabaseOptions {
+  /** `postgres://user:password@host:5432/database`. The stores open and close a pool of their own. */
+  readonly connectionString?: string;
+  /** A pool of yours: of `pg`, or of a package that imitates it. You close it. */
+  readonly pool?: PostgresPool;
+  /** The schema of rkat's tables. Default `"rkat"`. It is created at the first use. */
+  readonly schema?: string;
+  /** How long work is tried again while the server fails over, or while others are in the way. Default 15 000. */
+  readonly retryMs?: number;
+}
+
+const RETRY_MS = 15_000;
+/** Of other transactions. Waiting longer would queue everybody behind us. */
+const LOCK_TIMEOUT_MS = 5_000;
+
+/** The server ends a transaction whose process was cut off, with its locks. */
+const IDLE_TIMEOUT_MS = 60_000;
+
+const BEGIN = {
+  // The number tells afterwards whether a commit without an answer was done.
+  write: `begin; set local lock_timeout = ${LOCK_TIMEOUT_MS};
+    set local idle_in_transaction_session_timeout = ${IDLE_TIMEOUT_MS};
+    select pg_current_xact_id() as number`,
+  read: "begin transaction isolation level repeatable read, read only",
+};
+
+/** How often the server is asked how a commit ended. */
+const ASKED_MAX = 50;
+const ASK_AGAIN_MS = 200;
+
+const END_TRANSACTION =
+  "select pg_terminate_backend(pid) from pg_stat_activity where backend_xid = ($1::xid8)::xid";
+
+/**
+ * rkat's tables on a PostgreSQL server, which any number of processes use. All SQL goes through it.
+ *
+ * SQL names a table as `rkat.event`; the name of the schema is put in here. Every statement outside a
+ * transaction must be safe to repeat: when a connection is lost, it is sent again. A transaction is
+ * done exactly once: the server is asked whether its commit has arrived.
+ *
+ * Nothing depends on a connection, so that it works through a pooler in transaction mode.
+ */
+export class PostgresDatabase {
+  /** For messages: without user and password. */
+  readonly address: string;
+  readonly schema: string;
+  readonly #connectionString: string | undefined;
+  readonly #retryMs: number;
+  #pool: Promise<PostgresPool> | undefined;
+  #ready: Promise<void> | undefined;
+  #hasAnswered = false;
+  #closed = false;
+
+  /** Connects at the first use. */
+  constructor(options: PostgresDatabaseOptions) {
+    const { connectionString, pool, schema = "rkat", retryMs = RETRY_MS } = options;
+    if ((connectionString === undefined) === (pool === undefined)) {
+      throw new SessionError("INVALID_PARAMS", {
+        message: "The PostgreSQL stores need either a pool or a connectionString.",
+        hint: "Write postgresStores({ pool }) or postgresStores({ connectionString }).",
+      });
+    }
+    this.address =
+      connectionString === undefined ? "The PostgreSQL server" : serverAddress(connectionString);
+    this.schema = requireSchemaName(schema);
+    this.#connectionString = connectionString;
+    this.#retryMs = retryMs;
+    this.#pool = pool && Promise.resolve(pool);
+  }
+
+  /** Runs a statement, again when the connection was lost. */
+  async rows<Row>(sql: string, ...values: readonly unknown[]): Promise<readonly Row[]> {
+    return await this.#run((statements) => statements.rows<Row>(sql, ...values));
+  }
+
+  /** The first row. */
+  async row<Row>(sql: string, ...values: readonly unknown[]): Promise<Row | undefined> {
+    return await this.#run((statements) => statements.row<Row>(sql, ...values));
+  }
+
+  /** Runs a statement and returns how many rows it changed. */
+  async change(sql: string, ...values: readonly unknown[]): Promise<number> {
+    return await this.#run((statements) => statements.change(sql, ...values));
+  }
+
+  /** Does all of `work` or nothing, exactly once. It may be started again, so it has no other effects. */
+  async write<Result>(work: (statements: Statements) => Promise<Result>): Promise<Result> {
+    await this.#requireReady();
+    return await this.#retried((pool) => this.#transaction(pool, BEGIN.write, work));
+  }
+
+  /** Does `work`, which only reads, on one state of the tables. */
+  async read<Result>(work: (statements: Statements) => Promise<Result>): Promise<Result> {
+    await this.#requireReady();
+    return await this.#retried((pool) => this.#transaction(pool, BEGIN.read, work));
+  }
+
+  /** Closes the pool that it opened. One that it was given stays open. */
+  async close(): Promise<void> {
+    if (this.#closed) return;
+    this.#closed = true;
+    if (this.#connectionString !== undefined) await (await this.#pool)?.end();
+  }
+
+  /** Once: the tables are there, and of a version that this program knows. */
+  #requireReady(): Promise<void> {
+    this.#ready ??= this.#retried((pool) =>
+      requireSchema(new StatementsOf(pool, this), {
+        address: this.address,
+        schema: this.schema,
+        transaction: (work) => this.#transaction(pool, BEGIN.write, work),
+      }),
+    ).catch((error) => {
+      this.#ready = undefined;
+      throw error;
+    });
+    return this.#ready;
+  }
+
+  async #run<Result>(work: (statements: Statements) => Promise<Result>): Promise<Result> {
+    await this.#requireReady();
+    return await this.#retried((pool) => work(new StatementsOf(pool, this)));
+  }
+
+  async #transaction<Result>(
+    pool: PostgresPool,
+    begin: string,
+    work: (statements: Statements) => Promise<Result>,
+  ): Promise<Result> {
+    const client = await pool.connect();
+    // Without a listener, a connection that is lost between two statements would end the process.
+    const listener = () => {};
+    client.on?.("error", listener);
+    let failed: unknown;
+    try {
+      const began = await client.query({ text: begin, types: COLUMN_TYPES });
+      const result = await work(new StatementsOf(client, this));
+      await this.#commit(pool, client, transactionNumber(began));
+      return result;
+    } catch (error) {
+      failed = error;
+      throw error;
+    } finally {
+      client.removeListener?.("error", listener);
+      client.release(failed !== undefined && !(await isRolledBack(client)));
+    }
+  }
+
+  /** Commits. If the connection is lost before the answer, another one asks how it ended. */
+  async #commit(
+    pool: PostgresPool,
+    client: PostgresClient,
+    number: string | undefined,
+  ): Promise<void> {
+    try {
+      const { command } = await client.query({ text: "commit" });
+      // A failed statement that nobody told us of.
+      if (command === "ROLLBACK") throw new Error("The transaction was rolled back.");
+    } catch (error) {
+      if (number === undefined || whetherAgain(error) !== "reconnect") throw error;
+      if (!(await this.#isCommitted(pool, number))) throw error;
+    }
+  }
+
+  async #isCommitted(pool: PostgresPool, number: string): Promise<boolean> {
+    const statements = new StatementsOf(pool, this);
+    for (let asked = 0; asked < ASKED_MAX; asked += 1) {
+      const sql = "select pg_xact_status($1::xid8) as status";
+      const row = await this.#retried(() => statements.row<{ status: string | null }>(sql, number));
+      if (row?.status === "committed") return true;
+      if (row?.status === "aborted") return false;
+      if (row?.status !== "in progress") break;
+      // The server may not know for hours that the connection is gone.
+      if (asked > 0) await statements.row(END_TRANSACTION, number);
+      await sleep(ASK_AGAIN_MS);
+    }
+    throw new SessionError("SESSION_STORE_ERROR", {
+      detail: `${this.address} lost the connection during a commit, and does not say how it ended.`,
+      hint: "What was stored last may be there. Read it before you try again.",
+    });
+  }
+
+  /** Tries again what the server says can be tried again. */
+  async #retried<Result>(work: (pool: PostgresPool) => Promise<Result>): Promise<Result> {
+    const givesUpAt = performance.now() + this.#retryMs;
+    for (let tries = 0; ; tries += 1) {
+      if (this.#closed) {
+        throw new SessionError("SESSION_STORE_ERROR", { detail: `${this.address} is closed.` });
+      }
+      try {
+        const result = await work(await this.#openPool());
+        this.#hasAnswered = true;
+        return result;
+      } catch (error) {
+        const again = whetherAgain(error);
+        // A server that never answered is more likely not there than failing over.
+        const isHopeless = again === "reconnect" && !this.#hasAnswered;
+        if (again === undefined || isHopeless || performance.now() > givesUpAt) {
+          throw postgresFailure(error, this.address);
+        }
+        await sleep(pauseMs(again, tries));
+      }
+    }
+  }
+
+  #openPool(): Promise<PostgresPool> {
+    this.#pool ??= openPool(this.#connectionString as string);
+    return this.#pool;
+  }
+}
+
+function pauseMs(again: "now" | "reconnect", tries: number): number {
+  const longest = again === "now" ? 50 : 1000;
+  return Math.min(longest, 5 * 2 ** tries) * (0.5 + Math.random());
+}
+
+/** The last of the results of the statements that began it. */
+function transactionNumber(began: PostgresResult | readonly PostgresResult[]): string | undefined {
+  const last = [began].flat().at(-1);
+  return (last?.rows[0] as { readonly number: string } | undefined)?.number;
+}
+
+/** Ends a transaction that failed; false when the connection is of no more use. */
+async function isRolledBack(client: PostgresClient): Promise<boolean> {
+  try {
+    await client.query({ text: "rollback" });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** PostgreSQL cuts longer names. */
+const NAME_BYTES_MAX = 63;
+
+function requireSchemaName(name: string): string {
+  if (/^[^\0.]+$/.test(name) && Buffer.byteLength(name) <= NAME_BYTES_MAX) return name;
+  throw new SessionError("INVALID_PARAMS", {
+    message: `The schema's name has to have 1 to ${NAME_BYTES_MAX} bytes, and no dot.`,
+    hint: 'Leave it out: the default is "rkat".',
+  });
+}

@@ -1,0 +1,132 @@
+import { errorText, SessionError } from "../../core/errors.ts";
+
+/** What went wrong, by PostgreSQL's error code or its class, and what to do about it. */
+const FAILURES: Readonly<Record<string, { readonly what: string; readonly hint: string }>> = {
+  "08": {
+    what: "lost the connection",
+    hint: "Check the server and the network, then try again.",
+  },
+  "22P05": {
+    what: "has an encoding other than UTF8",
+    hint: "Create a database with encoding UTF8.",
+  },
+  "25006": {
+    what: "is read-only",
+    hint: "Connect to the primary server. A replica, or a server that is failing over, cannot be written.",
+  },
+  "28": {
+    what: "refused the user or the password",
+    hint: "Check the user and the password in the connection string, and pg_hba.conf on the server.",
+  },
+  "3D": {
+    what: "does not exist",
+    hint: "Create the database (createdb), or correct its name in the connection string.",
+  },
+  "42501": {
+    what: "does not allow this user to do that",
+    hint: "Grant the user the right to create a schema in this database, or make it the owner of rkat's schema.",
+  },
+  "53100": { what: "has no disk space left", hint: "Free some space on the server and try again." },
+  "53300": {
+    what: "has no connection left",
+    hint: "Use a smaller pool or a pooler, or raise max_connections on the server.",
+  },
+  "57014": {
+    what: "cancelled the statement",
+    hint: "It ran into statement_timeout, or somebody cancelled it. Try again, or raise the limit for rkat's user.",
+  },
+  "57P": { what: "is shutting down or starting up", hint: "Try again when it is up." },
+  XX001: { what: "has damaged data", hint: "Restore it from a backup." },
+};
+
+/** Failures of the network, by Node's code. */
+const UNREACHABLE: Readonly<Record<string, string>> = {
+  ECONNREFUSED: "no server listens there",
+  ENOTFOUND: "the host name is unknown",
+  EAI_AGAIN: "the host name could not be looked up",
+  ENOENT: "there is no such socket",
+  EACCES: "the socket may not be used",
+  ETIMEDOUT: "it did not answer",
+  EHOSTUNREACH: "there is no way to the host",
+  ENETUNREACH: "there is no way to the network",
+  ECONNRESET: "the connection was cut",
+  EPIPE: "the connection was cut",
+};
+
+/** What `pg` says when it has no code for it. */
+const LOST = /connection terminated|client has encountered a connection error|connection error/i;
+const NO_CONNECTION_FREE = /timeout exceeded when trying to connect/i;
+
+/**
+ * Whether the same work may be done again after an error.
+ *
+ * - `now`: the server undid it because of others, and says that it would work the second time.
+ * - `reconnect`: the connection is gone. What was sent last may have been done.
+ */
+export function whetherAgain(error: unknown): "now" | "reconnect" | undefined {
+  const code = codeOf(error);
+  if (code === "40001" || code === "40P01" || code === "55P03") return "now";
+  if (code !== undefined && /^(?:08|57P0[1-3]|53300)/.test(code)) return "reconnect";
+  if (code !== undefined && code in UNREACHABLE) return "reconnect";
+  return error instanceof Error && LOST.test(error.message) ? "reconnect" : undefined;
+}
+
+/** The code of an error of PostgreSQL (`42P01`) or of Node (`ECONNREFUSED`). */
+export function codeOf(error: unknown): string | undefined {
+  if (!(error instanceof Error)) return undefined;
+  // One host name may have several addresses, each with an error of its own.
+  const [first] = error instanceof AggregateError ? error.errors : [];
+  const code = "code" in error ? error.code : undefined;
+  return typeof code === "string" ? code : first && codeOf(first);
+}
+
+/**
+ * The error for the caller, of anything thrown while working with the server at `address`, which has no
+ * password. Errors of the network may have one in them: they are not passed on as the cause.
+ */
+export function postgresFailure(error: unknown, address: string): unknown {
+  if (SessionError.is(error)) return error;
+  const code = codeOf(error);
+  const reason = withoutPassword(errorText(error));
+  if (code !== undefined && code in UNREACHABLE) {
+    return new SessionError("SESSION_STORE_ERROR", {
+      detail: `${address} cannot be reached: ${UNREACHABLE[code]} (${code}).`,
+      hint: "Check the host and the port, and that PostgreSQL is running.",
+      retry: {},
+    });
+  }
+  if (NO_CONNECTION_FREE.test(reason)) {
+    return new SessionError("SESSION_STORE_ERROR", {
+      detail: `${address} gave no connection in time: it does not answer, or all connections of the pool are in use.`,
+      hint: "Check the server, or use a larger pool (max).",
+      retry: {},
+    });
+  }
+  if (LOST.test(reason)) return ofTable("08", address, reason, error);
+  const key = [code, code?.slice(0, 3), code?.slice(0, 2)].find((key) => key && key in FAILURES);
+  if (key !== undefined) return ofTable(key, address, reason, error);
+  if (code === undefined || !/^[0-9A-Z]{5}$/.test(code)) return error;
+  return new SessionError("SESSION_STORE_ERROR", {
+    detail: `${address} failed (${code}: ${reason}).`,
+    hint: "`rkat doctor` checks the server and rkat's tables.",
+    cause: error,
+  });
+}
+
+function ofTable(key: string, address: string, reason: string, error: unknown): SessionError {
+  const { what = "failed", hint = "" } = FAILURES[key] ?? {};
+  const mayWorkLater = key === "08" || key.startsWith("5");
+  return new SessionError("SESSION_STORE_ERROR", {
+    detail: `${address} ${what} (${reason.replace(/\.$/, "")}).`,
+    hint,
+    ...(mayWorkLater ? { retry: {} } : {}),
+    ...(key === "08" || key === "28" ? {} : { cause: error }),
+  });
+}
+
+/** Replaces what stands where an address has its user and password. */
+export function withoutPassword(text: string): string {
+  return text
+    .replace(/(\bpostgres(?:ql)?:\/\/)\S*@/gi, "$1***@")
+    .replace(/\b(password|sslpassword)=[^\s&]*/gi, "$1=***");
+}

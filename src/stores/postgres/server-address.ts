@@ -1,0 +1,31 @@
+import { SessionError } from "../../core/errors.ts";
+
+/**
+ * The host and the database of a connection string, as messages show them: without user, password and
+ * options.
+ *
+ * @throws SessionError `INVALID_PARAMS` when it is no address of PostgreSQL. It never repeats the text.
+ */
+export function serverAddress(connectionString: string): string {
+  const url = parsed(connectionString);
+  if (!url || !/^postgres(?:ql)?:$/.test(url.protocol)) {
+    throw new SessionError("INVALID_PARAMS", {
+      message: "The connection string is not an address of PostgreSQL.",
+      hint: "Write it as postgres://user:password@host:5432/database, with special characters in the password percent-encoded.",
+    });
+  }
+  const host = url.hostname || url.searchParams.get("host") || "localhost";
+  const port = url.port === "" ? "" : `:${url.port}`;
+  return `postgres://${host === NO_HOST ? "localhost" : host}${port}${url.pathname}`;
+}
+
+const NO_HOST = "no-host";
+
+function parsed(connectionString: string): URL | undefined {
+  try {
+    // A user without a host is fine for PostgreSQL, not for a URL.
+    return new URL(connectionString.replace("@/", `@${NO_HOST}/`));
+  } catch {
+    return undefined;
+  }
+}

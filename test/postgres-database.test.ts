@@ -1,0 +1,144 @@
+import { describe, expect, onTestFinished, test } from "vitest";
+import { SessionError } from "../src/core/errors.ts";
+import {
+  PostgresDatabase,
+  type PostgresDatabaseOptions,
+} from "../src/stores/postgres/postgres-database.ts";
+import { freshSchema, hasPostgres, postgresPool, postgresUrl } from "./support/postgres.ts";
+
+async function openDatabase(options: Partial<PostgresDatabaseOptions> = {}) {
+  const { schema = await freshSchema(), ...rest } = options;
+  const connectionString = rest.pool ? undefined : (rest.connectionString ?? (await postgresUrl()));
+  const where = connectionString === undefined ? {} : { connectionString };
+  const database = new PostgresDatabase({ ...rest, ...where, schema });
+  onTestFinished(() => database.close());
+  return database;
+}
+
+async function failure(work: Promise<unknown>): Promise<SessionError> {
+  const error = await work.then(
+    () => expect.fail("It did not fail."),
+    (error) => error,
+  );
+  if (!SessionError.is(error)) throw error;
+  return error;
+}
+
+describe.skipIf(!hasPostgres)("a PostgreSQL database", () => {
+  test("ten processes that start at once make the tables once", async () => {
+    const schema = await freshSchema();
+    const databases = await Promise.all(Array.from({ length: 10 }, () => openDatabase({ schema })));
+    const sql = "select version from rkat.migration";
+    const all = await Promise.all(databases.map((database) => database.rows(sql)));
+    for (const rows of all) expect(rows).toEqual([{ version: 1 }]);
+  });
+
+  test("tables of a newer rkat are refused, unless it says that they can be used", async () => {
+    const schema = await freshSchema();
+    const database = await openDatabase({ schema });
+    await database.change("insert into rkat.migration (version, usable_from) values (2, 1)");
+    await (await openDatabase({ schema })).rows("select 1");
+    await database.change("insert into rkat.migration (version, usable_from) values (3, 3)");
+    const error = await failure((await openDatabase({ schema })).rows("select 1"));
+    expect(error.message).toContain("were made by a newer rkat (version 3; this one knows 1).");
+    expect(error.hint).toBe("Update rkat here, or name another schema.");
+  });
+
+  test("a transaction is done whole or not at all", async () => {
+    const database = await openDatabase();
+    const count = async () =>
+      (await database.row<{ count: number }>("select count(*) as count from rkat.migration"))
+        ?.count;
+    const insert = "insert into rkat.migration (version, usable_from) values ($1, 1)";
+    const boom = new Error("boom");
+    await expect(
+      database.write(async (statements) => {
+        await statements.change(insert, 2);
+        throw boom;
+      }),
+    ).rejects.toBe(boom);
+    expect(await count()).toBe(1);
+    await database.write((statements) => statements.change(insert, 2));
+    expect(await count()).toBe(2);
+  });
+
+  test("what the server undoes because of others is done again", async () => {
+    const database = await openDatabase();
+    await database.change("insert into rkat.migration (version, usable_from) values (2, 0)");
+    const add = "update rkat.migration set usable_from = usable_from + 1 where version = $1";
+    // Each locks the row that the other one wants next.
+    const crossing = [1, 2].map((first) =>
+      database.write(async (statements) => {
+        await statements.change(add, first);
+        await statements.row("select pg_sleep(0.1)");
+        await statements.change(add, 3 - first);
+      }),
+    );
+    await Promise.all(crossing);
+    const rows = await database.rows("select usable_from from rkat.migration order by version");
+    expect(rows).toEqual([{ usable_from: 3 }, { usable_from: 2 }]);
+  });
+
+  test("a connection that the server ends is replaced, and a transaction done once", async () => {
+    const database = await openDatabase();
+    const other = await postgresPool();
+    await database.change("insert into rkat.migration (version, usable_from) values (2, 0)");
+    const add = "update rkat.migration set usable_from = usable_from + 1 where version = 2";
+    let started = 0;
+    await database.write(async (statements) => {
+      started += 1;
+      await statements.change(add);
+      const row = await statements.row<{ pid: number }>("select pg_backend_pid() as pid");
+      if (started === 1) await other.query("select pg_terminate_backend($1)", [row?.pid]);
+    });
+    expect(started).toBe(2);
+    const row = await database.row("select usable_from from rkat.migration where version = 2");
+    expect(row).toEqual({ usable_from: 1 });
+  });
+
+  test("a commit whose answer is lost is not done again", async () => {
+    const pool = await postgresPool();
+    let lost = 0;
+    const database = await openDatabase({
+      pool: {
+        query: (statement) => pool.query(statement),
+        end: () => pool.end(),
+        async connect() {
+          const client = await pool.connect();
+          return {
+            async query(statement) {
+              const result = await client.query(statement);
+              if (statement.text !== "commit" || lost > 0) return result;
+              lost += 1;
+              throw Object.assign(new Error("read ECONNRESET"), { code: "ECONNRESET" });
+            },
+            release: (error) => client.release(error),
+          };
+        },
+      },
+    });
+    await database.rows("select 1");
+    lost = 0;
+    const add = "insert into rkat.migration (version, usable_from) values (2, 0)";
+    await database.write((statements) => statements.change(add));
+    expect(lost).toBe(1);
+  });
+
+  test("values come back as rkat writes them", async () => {
+    const database = await openDatabase();
+    const row = await database.row(
+      `select 9007199254740991::int8 as large, count(*) as count, $1::bytea as bytes,
+         true as yes, 1.5::float8 as half, null as nothing, '{"a":1}'::json as json`,
+      new Uint8Array([0, 255, 92]),
+    );
+    expect(row).toEqual({
+      large: Number.MAX_SAFE_INTEGER,
+      count: 1,
+      bytes: Buffer.from([0, 255, 92]),
+      yes: true,
+      half: 1.5,
+      nothing: null,
+      json: '{"a":1}',
+    });
+  });
+});

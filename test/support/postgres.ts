@@ -1,0 +1,132 @@
+import { type ChildProcess, execFileSync, spawn } from "node:child_process";
+import { chownSync, globSync, mkdtempSync, rmSync } from "node:fs";
+import { createServer } from "node:net";
+import { userInfo } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import pg from "pg";
+import { onTestFinished } from "vitest";
+
+/** Where `initdb` and `postgres` are: Debian keeps them out of the PATH. */
+const PROGRAMS = globSync("/usr/lib/postgresql/*/bin").sort().at(-1);
+const GIVEN = process.env.RKAT_TEST_POSTGRES;
+
+/** Whether the tests have a PostgreSQL: one of yours (`RKAT_TEST_POSTGRES`), or the machine's programs. */
+export const hasPostgres = GIVEN !== undefined || PROGRAMS !== undefined;
+
+if (!hasPostgres) {
+  if (process.env.RKAT_REQUIRE_POSTGRES) throw new Error("PostgreSQL is not installed.");
+  console.log(
+    "Tests on PostgreSQL are skipped: install PostgreSQL, or set RKAT_TEST_POSTGRES to the address of a database.",
+  );
+}
+
+/** A server of the tests. */
+export interface TestCluster {
+  readonly url: string;
+  readonly folder: string;
+  readonly port: number;
+  /** The process that holds it. When its standard input ends, the server stops. */
+  readonly keeper: ChildProcess;
+}
+
+let shared: Promise<string> | undefined;
+
+/** The address of a database for tests, whose server starts at the first call in this process. */
+export function postgresUrl(): Promise<string> {
+  shared ??= GIVEN === undefined ? startCluster().then(({ url }) => url) : Promise.resolve(GIVEN);
+  return shared;
+}
+
+/** A pool on that database, closed when the test ends. */
+export async function postgresPool(url?: string): Promise<InstanceType<typeof pg.Pool>> {
+  const pool = new pg.Pool({ connectionString: url ?? (await postgresUrl()), max: 10 });
+  pool.on("error", () => {});
+  onTestFinished(() => pool.end());
+  return pool;
+}
+
+let schemas = 0;
+
+/** A schema that no other test uses, dropped when the test ends. */
+export async function freshSchema(): Promise<string> {
+  schemas += 1;
+  const schema = `test ${process.pid} ${schemas}`;
+  onTestFinished(async () => {
+    const client = new pg.Client({ connectionString: await postgresUrl() });
+    await client.connect();
+    await client.query(`drop schema if exists "${schema}" cascade`);
+    await client.end();
+  });
+  return schema;
+}
+
+/** Settings for the daily tests: nothing of theirs outlives the machine. */
+const FAST = ["fsync=off", "synchronous_commit=on", "full_page_writes=off"];
+
+/** Starts a server of its own. It ends with this process, whatever kills that, and its files with it. */
+export async function startCluster(settings: readonly string[] = FAST): Promise<TestCluster> {
+  if (PROGRAMS === undefined) throw new Error("PostgreSQL is not installed.");
+  const owner = clusterOwner();
+  // Not below the folder of the tests, which only their user may enter.
+  const folder = mkdtempSync(join("/tmp", "rkat-postgres-"));
+  if (owner) chownSync(folder, owner.uid, owner.gid);
+  const run = { ...owner, cwd: folder, env: { PATH: process.env.PATH, TZ: "UTC" } };
+  const data = join(folder, "data");
+  // Names sort otherwise than by their bytes, as in a database of a user.
+  const locale = ["--locale=C.UTF-8", "--locale-provider=icu", "--icu-locale=en-US"];
+  const initdb = ["-D", data, "-U", "rkat", "-A", "trust", "-E", "UTF8", "--no-sync", ...locale];
+  execFileSync(join(PROGRAMS, "initdb"), initdb, { ...run, stdio: "ignore" });
+  const port = await freePort();
+  const all = [`port=${port}`, `unix_socket_directories=${folder}`, "listen_addresses=127.0.0.1"];
+  const options = [...all, "max_connections=200", ...settings].flatMap((set) => ["-c", set]);
+  const keeper = spawn(
+    "sh",
+    ["-c", KEEP, "keeper", folder, join(PROGRAMS, "postgres"), "-D", data, ...options],
+    { ...run, stdio: ["pipe", "ignore", "ignore"] },
+  );
+  keeper.unref();
+  process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
+  const url = `postgres://rkat@127.0.0.1:${port}/postgres`;
+  await answers(url);
+  return { url, folder, port, keeper };
+}
+
+/** Holds a server until the standard input ends, which it does when the process at its other end is gone. */
+const KEEP = `
+  folder=$1; shift
+  "$@" & server=$!
+  read -r line
+  kill -QUIT $server
+  wait $server
+  rm -rf "$folder"
+`;
+
+/** PostgreSQL refuses to run as root: there, as the user whom its package made. */
+function clusterOwner(): { readonly uid: number; readonly gid: number } | undefined {
+  if (userInfo().uid !== 0) return undefined;
+  const id = (flag: string) => Number(execFileSync("id", [flag, "postgres"], { encoding: "utf8" }));
+  return { uid: id("-u"), gid: id("-g") };
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const address = server.address();
+  await new Promise((resolve) => server.close(resolve));
+  if (address === null || typeof address === "string") throw new Error("No port is free.");
+  return address.port;
+}
+
+async function answers(url: string): Promise<void> {
+  for (let tries = 0; ; tries += 1) {
+    const client = new pg.Client({ connectionString: url });
+    try {
+      await client.connect();
+      return await client.end();
+    } catch (error) {
+      if (tries === 200) throw error;
+      await sleep(50);
+    }
+  }
+}
