@@ -3,7 +3,7 @@
  * handles are not listed.
  */
 export function baseForm(word: string): string {
-  return BASE_FORMS.get(word) ?? word;
+  return word.length > LETTERS_MAX ? word : (BASE_FORMS.get(word) ?? word);
 }
 
 /** Each base form, followed by its other forms. */
@@ -34,3 +34,6 @@ const BASE_FORMS: ReadonlyMap<string, string> = new Map(
     return forms.map((form): [string, string] => [form, base]);
   }),
 );
+
+/** No irregular form has more letters. */
+const LETTERS_MAX = Math.max(...Array.from(BASE_FORMS.keys(), (form) => form.length));

@@ -21,12 +21,12 @@ import { baseForm } from "./irregular-forms.ts";
  * are indexed again.
  */
 export function words(text: string): string[] {
-  return collect(text, { keepsLast: true, stems: false });
+  return collect(text, PLAIN);
 }
 
 /** The same words, each by its `stem`. */
 export function stemmedWords(text: string): string[] {
-  return collect(text, { keepsLast: true, stems: true });
+  return collect(text, STEMMED);
 }
 
 /** Whether a text has any words. One letter is enough to know, and nearly every text has one. */
@@ -36,7 +36,7 @@ export function hasWords(text: string): boolean {
 
 /** The words of a question. The last character of a run without spaces is left out: its pair has it. */
 export function askedWords(text: string): string[] {
-  return collect(text, { keepsLast: false, stems: false });
+  return collect(text, ASKED);
 }
 
 /** Whether a word is one character of a script without spaces. Look it up as the beginning of words. */
@@ -52,11 +52,6 @@ const CHUNK = unicodePattern(/[A-Za-z0-9]+(?:[._'-][A-Za-z0-9]+|,\d{3}(?!\d))*/y
   source: String.raw`[\p{L}\p{N}\p{M}]+(?:[._'’-][\p{L}\p{N}\p{M}]+|,\p{Nd}{3}(?!\p{N}))*|\p{Extended_Pictographic}`,
   flags: "uy",
 });
-/** The parts of an English identifier: get User Name, HTTP Server. A run of capitals is read from its beginning only. */
-const ENGLISH_PART =
-  /(?<![A-Z])[A-Z]+(?=[A-Z][a-z])|(?<![A-Z])[A-Z]*[a-z0-9]+|[A-Z][a-z0-9]+|[A-Z]+/g;
-/** What may stand between the parts of a word. */
-const SEPARATOR = /[,._'’-]/;
 /** English endings after an apostrophe, as in it's, I'm, we'll. */
 const CLITICS: ReadonlySet<string> = new Set(["s", "t", "d", "m", "ll", "re", "ve"]);
 
@@ -80,14 +75,21 @@ for (let code = 0; code < 128; code += 1) {
   else KIND[code] = /\d/.test(character) ? DIGIT : OTHER;
 }
 
-interface Collecting {
+/** In which form words are collected. */
+interface Form {
   /** Whether the last character of a run without spaces is a word of its own. */
   readonly keepsLast: boolean;
   /** Whether the words are given by their stems. */
   readonly stems: boolean;
+  /** The words of short parts of compounds that have not exactly one. */
+  readonly known: Map<string, readonly string[]>;
 }
 
-function collect(text: string, { keepsLast, stems }: Collecting): string[] {
+const PLAIN: Form = { keepsLast: true, stems: false, known: new Map() };
+const STEMMED: Form = { keepsLast: true, stems: true, known: new Map() };
+const ASKED: Form = { keepsLast: false, stems: false, known: new Map() };
+
+function collect(text: string, form: Form): string[] {
   const found: string[] = [];
   let chunkPattern: RegExp | undefined;
   for (let at = 0; at < text.length; ) {
@@ -116,23 +118,16 @@ function collect(text: string, { keepsLast, stems }: Collecting): string[] {
       hash = hashWith(hash, next);
     }
     if (isPlain(first, rest) && !goesOn(text, end)) {
-      found.push(stems ? plainStem(text, at, end, hash) : plainWord(text, at, end, hash));
+      found.push(plainWord(text, at, end, hash, form));
       at = end;
       continue;
     }
     chunkPattern ??= CHUNK(text);
     chunkPattern.lastIndex = at;
-    const chunk = chunkPattern.exec(text)?.[0];
-    if (chunk === undefined) at += (text.codePointAt(at) as number) > 0xffff ? 2 : 1;
-    else {
-      const before = found.length;
-      addChunk(chunk, keepsLast, found);
-      at += chunk.length;
-      if (!stems) continue;
-      for (let word = before; word < found.length; word += 1) {
-        found[word] = stem(found[word] as string);
-      }
-    }
+    if (chunkPattern.test(text)) {
+      addCompound(text, at, chunkPattern.lastIndex, form, found);
+      at = chunkPattern.lastIndex;
+    } else at += sizeAt(text, at);
   }
   return found;
 }
@@ -171,31 +166,16 @@ const keptParts: string[] = new Array(KEPT.places).fill("");
 const keptWords: string[] = new Array(KEPT.places).fill("");
 const keptStems: string[] = new Array(KEPT.places).fill("");
 
-/** The word of the letters or digits between two places of a text. */
-function plainWord(text: string, start: number, end: number, hash: number): string {
+/** The word of the letters or digits between two places of a text, in its form. */
+function plainWord(text: string, start: number, end: number, hash: number, form: Form): string {
   const place = placeOf(hash);
-  if (isKept(place, text, start, end, hash)) return keptWords[place] as string;
-  const part = text.slice(start, end);
-  const word = baseForm(cut(part.toLowerCase()));
-  if (part.length <= KEPT.characters) {
-    keptHashes[place] = hash;
-    keptParts[place] = part;
-    keptWords[place] = word;
-    keptStems[place] = "";
+  if (!isKept(place, text, start, end, hash)) {
+    const part = text.slice(start, end);
+    const word = baseForm(cut(withoutCommas(part).toLowerCase()));
+    if (part.length > KEPT.characters) return form.stems ? stem(word) : word;
+    keep(place, hash, part, word);
   }
-  return word;
-}
-
-/** The stem of that word. */
-function plainStem(text: string, start: number, end: number, hash: number): string {
-  const place = placeOf(hash);
-  if (isKept(place, text, start, end, hash)) {
-    const known = keptStems[place] as string;
-    if (known !== "") return known;
-  }
-  const found = stem(plainWord(text, start, end, hash));
-  if (end - start <= KEPT.characters) keptStems[place] = found;
-  return found;
+  return keptWord(place, form);
 }
 
 function placeOf(hash: number): number {
@@ -208,54 +188,73 @@ function isKept(place: number, text: string, start: number, end: number, hash: n
   return known.length === end - start && text.startsWith(known, start);
 }
 
-function wordOfPart(part: string): string {
-  let hash = 0;
-  for (let at = 0; at < part.length; at += 1) hash = hashWith(hash, part.charCodeAt(at));
-  return plainWord(part, 0, part.length, hash);
+function keep(place: number, hash: number, part: string, word: string): void {
+  keptHashes[place] = hash;
+  keptParts[place] = part;
+  keptWords[place] = word;
+  keptStems[place] = "";
+}
+
+function keptWord(place: number, { stems }: Form): string {
+  const word = keptWords[place] as string;
+  if (!stems) return word;
+  if (keptStems[place] === "") keptStems[place] = stem(word);
+  return keptStems[place] as string;
 }
 
 function hashWith(hash: number, code: number): number {
   return (Math.imul(hash, 31) + code) | 0;
 }
 
-const COMPOUNDS = new Map<string, readonly string[]>();
-
-function addChunk(chunk: string, keepsLast: boolean, found: string[]): void {
-  // The words of a long chunk are not kept, so they need no list of their own.
-  if (!keepsLast || chunk.length > KEPT.characters) addCompound(chunk, keepsLast, found);
-  else for (const word of COMPOUNDS.get(chunk) ?? compoundOf(chunk)) found.push(word);
+/** Adds the whole of a compound, unless it is a single part or has an apostrophe, and its parts. */
+function addCompound(text: string, start: number, end: number, form: Form, found: string[]): void {
+  const before = found.length;
+  let parts = 0;
+  let hasQuote = false;
+  let hash = 0;
+  for (let from = start; from < end; ) {
+    let to = from;
+    let quote = -1;
+    for (; to < end; to += 1) {
+      const code = text.charCodeAt(to);
+      hash = hashWith(hash, code);
+      const sign = SIGNS[code] as number;
+      if (sign === BETWEEN_PIECES) break;
+      if (sign === QUOTE) quote = to;
+    }
+    parts += addPiece(text, from, to, quote, form, found);
+    if (quote >= 0) hasQuote = true;
+    from = to + 1;
+  }
+  if (parts < 2 || hasQuote) return;
+  // `splice` makes a list of what it removes.
+  let at = found.push("") - 1;
+  for (; at > before; at -= 1) found[at] = found[at - 1] as string;
+  found[before] = wholeOf(text, start, end, hash, form);
 }
 
-function compoundOf(chunk: string): readonly string[] {
-  const found: string[] = [];
-  addCompound(chunk, true, found);
-  return keep(COMPOUNDS, chunk, found);
+/** The signs inside a compound. */
+const BETWEEN_PIECES = 1;
+const QUOTE = 2;
+const SIGNS = new Uint8Array(0x10000);
+for (const sign of "._-") SIGNS[sign.charCodeAt(0)] = BETWEEN_PIECES;
+for (const sign of "'’") SIGNS[sign.charCodeAt(0)] = QUOTE;
+
+/** The word of a whole compound, in its form. */
+function wholeOf(text: string, start: number, end: number, hash: number, form: Form): string {
+  const place = placeOf(hash);
+  if (!isKept(place, text, start, end, hash)) {
+    const chunk = text.slice(start, end);
+    const word = foldedBeginning(chunk);
+    if (chunk.length > KEPT.characters) return form.stems ? stem(word) : word;
+    keep(place, hash, chunk, word);
+  }
+  return keptWord(place, form);
 }
 
-function addCompound(chunk: string, keepsLast: boolean, found: string[]): void {
-  if (isAscii(chunk)) addEnglishCompound(chunk, found);
-  else addForeignCompound(chunk, keepsLast, found);
-}
-
-function addEnglishCompound(chunk: string, found: string[]): void {
-  const letters = chunk.includes(",") ? chunk.replaceAll(",", "") : chunk;
-  const quoted = letters.includes("'");
-  const plain = quoted ? letters.split(/[._-]/).map(withoutClitic).join(" ") : letters;
-  const parts = plain.match(ENGLISH_PART) ?? [];
-  if (parts.length > 1 && !quoted) found.push(cut(letters.toLowerCase()));
-  for (const part of parts) found.push(wordOfPart(part));
-}
-
-function addForeignCompound(chunk: string, keepsLast: boolean, found: string[]): void {
-  const start = found.length;
-  const pieces = SEPARATOR.test(chunk) ? chunk.replaceAll(",", "").split(/[._-]/) : [chunk];
-  let hasParts = pieces.length > 1;
-  for (const piece of pieces) if (addPiece(piece, keepsLast, found) > 1) hasParts = true;
-  if (hasParts && !/['’]/.test(chunk)) found.splice(start, 0, wholeWord(chunk));
-}
-
-/** The word of a whole compound. Of a long one only the beginning is folded, because the rest is cut. */
-function wholeWord(chunk: string): string {
+/** Of a long compound only the beginning is folded, because the rest is cut. */
+function foldedBeginning(chunk: string): string {
+  if (isAscii(chunk)) return cut(withoutCommas(chunk).toLowerCase());
   if (chunk.length > BEGINNING.length) {
     const beginning = lettersOf(chunk.slice(0, BEGINNING.length), "");
     const word = cut(beginning);
@@ -267,77 +266,112 @@ function wholeWord(chunk: string): string {
 /** What is folded of a long compound. The rest is room for marks that belong to the last letter of the word. */
 const BEGINNING = { length: 160, rest: 30 } as const;
 
-/** What stands between two separators of a word. */
-interface Piece {
-  readonly words: readonly string[];
-  /** How many parts it has by its humps. */
-  readonly parts: number;
+/**
+ * Adds the parts of what stands between two separators, whose last apostrophe is at `quote`. Returns how
+ * many there are. "Caroline's" is "Caroline", and "we'll" is "we". "don't" becomes the stop word "dont".
+ */
+function addPiece(
+  text: string,
+  start: number,
+  end: number,
+  quote: number,
+  form: Form,
+  found: string[],
+): number {
+  if (quote < 0 || end - quote > 3) return addParts(text, start, end, form, found);
+  const ending = text.slice(quote + 1, end).toLowerCase();
+  if (!CLITICS.has(ending)) return addParts(text, start, end, form, found);
+  if (ending !== "t") return addParts(text, start, quote, form, found);
+  const joined = `${text.slice(start, quote)}t`;
+  return addParts(joined, 0, joined.length, form, found);
 }
 
-const PIECES = new Map<string, Piece>();
-
-/** Adds the words of a piece. Returns its number of parts. */
-function addPiece(piece: string, keepsLast: boolean, found: string[]): number {
-  if (!keepsLast || piece.length > KEPT.characters) return addParts(piece, keepsLast, found);
-  const { words, parts } = PIECES.get(piece) ?? pieceOf(piece);
-  for (const word of words) found.push(word);
-  return parts;
-}
-
-function pieceOf(piece: string): Piece {
-  const words: string[] = [];
-  const parts = addParts(piece, true, words);
-  return keep(PIECES, piece, { words, parts });
-}
-
-function addParts(piece: string, keepsLast: boolean, found: string[]): number {
-  const parts: string[] = [];
-  for (const part of withoutClitic(piece).split(/['’]/)) addHumps(part, parts);
-  // All parts are folded at once. No letter or digit becomes a `_`.
-  for (const part of lettersOf(parts.join("_"), " ").split("_")) addPart(part, keepsLast, found);
-  return parts.length;
-}
-
-const STEMS = new Map<string, string>();
-
-/** Adds to what is kept, which begins again when it has grown too large. */
-function keep<Value>(known: Map<string, Value>, key: string, value: Value): Value {
-  if (key.length > KEPT.characters) return value;
-  if (known.size >= KEPT.places) known.clear();
-  known.set(key, value);
-  return value;
-}
-
-/** Adds the parts of an identifier: getUser|Name, HTTP|Server. */
-function addHumps(text: string, found: string[]): void {
-  let start = 0;
-  let before = 0;
-  for (let at = 0; at < text.length; ) {
-    const next = at + sizeAt(text, at);
+/** Adds the parts of an identifier, getUser|Name and HTTP|Server, and those between apostrophes. */
+function addParts(text: string, start: number, end: number, form: Form, found: string[]): number {
+  let parts = 0;
+  let from = start;
+  let before = UNCASED;
+  let isForeign = false;
+  let hash = 0;
+  for (let at = start; at < end; ) {
+    const code = text.charCodeAt(at);
     const kind = CASES.at(text, at);
-    if (kind === CAPITAL && before >= CAPITAL) {
-      const isEnd = before !== CAPITAL || (next < text.length && CASES.at(text, next) === SMALL);
-      if (isEnd) {
-        found.push(text.slice(start, at));
-        start = at;
-      }
+    const next = code < 0xd800 ? at + 1 : at + sizeAt(text, at);
+    const isHump =
+      kind === CAPITAL &&
+      before >= CAPITAL &&
+      (before !== CAPITAL || (next < end && CASES.at(text, next) === SMALL));
+    if (isHump || kind === APOSTROPHES) {
+      addPart(text, from, at, hash, isForeign, form, found);
+      parts += 1;
+      from = isHump ? at : next;
+      isForeign = false;
+      hash = 0;
     }
-    before = kind;
+    if (kind !== APOSTROPHES) {
+      hash = hashWith(hash, code);
+      if (next > at + 1) hash = hashWith(hash, text.charCodeAt(at + 1));
+      if (code >= 128) isForeign = true;
+    }
+    before = kind === APOSTROPHES ? UNCASED : kind;
     at = next;
   }
-  found.push(start === 0 ? text : text.slice(start));
+  addPart(text, from, end, hash, isForeign, form, found);
+  return parts + 1;
 }
 
+const UNCASED = 1;
 const CAPITAL = 2;
 const SMALL = 3;
+const NUMBER = 4;
+const APOSTROPHES = 5;
 const CASES = new CharacterKinds((character) => {
   if (/\p{Lu}/u.test(character)) return CAPITAL;
   if (/\p{Ll}/u.test(character)) return SMALL;
-  return /\p{N}/u.test(character) ? 4 : 1;
+  if (/['’]/.test(character)) return APOSTROPHES;
+  return /\p{N}/u.test(character) ? NUMBER : UNCASED;
 });
 
+/** Adds the words of a part: one, or several in a script without spaces. */
+function addPart(
+  text: string,
+  start: number,
+  end: number,
+  hash: number,
+  isForeign: boolean,
+  form: Form,
+  found: string[],
+): void {
+  const place = placeOf(hash);
+  if (!isForeign || isKept(place, text, start, end, hash)) {
+    found.push(plainWord(text, start, end, hash, form));
+    return;
+  }
+  const part = text.slice(start, end);
+  const known = form.known.get(part);
+  if (known) {
+    for (const word of known) found.push(word);
+    return;
+  }
+  const before = found.length;
+  addFolded(lettersOf(withoutCommas(part), " "), form, found);
+  // A question's pairs are not kept: they lack the last character.
+  if (form.keepsLast && part.length <= KEPT.characters && found.length === before + 1) {
+    keep(place, hash, part, found[before] as string);
+  }
+  if (form.stems)
+    for (let at = before; at < found.length; at += 1) found[at] = stem(found[at] as string);
+  if (part.length > KEPT.characters || found.length === before + 1) return;
+  if (form.known.size >= KEPT.places) form.known.clear();
+  form.known.set(part, found.slice(before));
+}
+
+function withoutCommas(text: string): string {
+  return text.includes(",") ? text.replaceAll(",", "") : text;
+}
+
 /** Adds the pairs of characters of a part, and then its words. */
-function addPart(part: string, keepsLast: boolean, found: string[]): void {
+function addFolded(part: string, { keepsLast }: Form, found: string[]): void {
   const words: string[] = [];
   for (let at = 0; at < part.length; ) {
     const start = at;
@@ -405,14 +439,6 @@ const LETTERS = new CharacterKinds((character) =>
   character.search(FOLDED_IN(character)) < 0 ? LETTER : LETTER + 1,
 );
 
-/** "Caroline's" becomes "Caroline", "we'll" becomes "we". "don't" becomes the stop word "dont". */
-function withoutClitic(part: string): string {
-  const size = [2, 3].find((length) => "'’".includes(part.at(-length) ?? " "));
-  const ending = size === undefined ? "" : part.slice(1 - size).toLowerCase();
-  if (size === undefined || !CLITICS.has(ending)) return part;
-  return part.slice(0, -size) + (ending === "t" ? "t" : "");
-}
-
 function cut(word: string): string {
   if (word.length <= WORD_LENGTH_MAX) return word;
   let end = 0;
@@ -426,10 +452,23 @@ function cut(word: string): string {
  */
 export function stem(word: string): string {
   if (KIND[word.charCodeAt(0)] !== LOWER) return word;
-  return STEMS.get(word) ?? keep(STEMS, word, ENGLISH.test(word) ? stemEnglish(word) : word);
+  if (word.length > KEPT.characters) return stemOf(word);
+  let known = STEMS.get(word);
+  if (known === undefined) {
+    known = stemOf(word);
+    if (STEMS.size >= KEPT.places) STEMS.clear();
+    STEMS.set(word, known);
+  }
+  return known;
 }
 
-const ENGLISH = /^[a-z]+$/;
+function stemOf(word: string): string {
+  return ENGLISH.test(word) ? stemEnglish(word) : word;
+}
+
+const STEMS = new Map<string, string>();
+/** An English word. No other last letter belongs to an ending, so the stemmer would return the word. */
+const ENGLISH = /^[a-z]*[cdegilmnrsty]$/;
 
 /**
  * The form in which texts are compared: in lower case, with plain characters in place of
