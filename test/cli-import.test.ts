@@ -42,9 +42,15 @@ async function openHome() {
 }
 
 /** What a store has, by the folder that it belongs to. */
+async function entriesIn(project: Project, folder: string) {
+  const { stdout } = await project.rkat(["--dir", folder, "memory", "export"]);
+  const lines = stdout.split("\n").filter(Boolean);
+  return lines.map((line) => JSON.parse(line) as { content: string; role: string });
+}
+
+/** What a user said of it. */
 async function storedIn(project: Project, folder: string): Promise<readonly string[]> {
-  const list = await project.json(["--dir", folder, "memory", "list", "--json"]);
-  return (list as { content: string; role: string }[])
+  return (await entriesIn(project, folder))
     .filter(({ role }) => role === "user")
     .map(({ content }) => content)
     .sort();
@@ -171,8 +177,7 @@ test("what was forgotten in the user-wide store does not come back with a projec
   say(2, shop, "The staging password is in the drawer of Ada.");
   await project.rkat(["import", "-y"]);
   expect(await storedIn(project, shop)).toEqual([]);
-  const entries = await project.json(["--dir", shop, "memory", "list", "--json"]);
-  expect(entries).toMatchObject([{ content: "I see." }]);
+  expect(await entriesIn(project, shop)).toMatchObject([{ content: "I see." }]);
 });
 
 test("--json prints one object with the counts, and asks nothing", async () => {

@@ -65,9 +65,72 @@ test("a project and a library are searched, listed and read as one", async () =>
   await expect(both.read({ sessionId: "none" })).rejects.toMatchObject({
     code: "SESSION_NOT_FOUND",
   });
+
+  const logged = await both.searchHistory({ query: "staging port" });
+  expect(logged.map(({ sessionId, store }) => [sessionId, store])).toEqual([
+    [here, undefined],
+    [there, "user"],
+  ]);
+  expect(logged[1]?.from).toMatchObject({ agent: "codex", open: "codex resume c1" });
+  expect(await both.searchHistory({ query: "staging port", limit: 1 })).toEqual([logged[0]]);
+  expect(await both.searchHistory({ query: "staging", agent: "codex" })).toEqual([logged[1]]);
+  expect(await both.searchHistory({ query: "staging", agent: "rkat" })).toEqual([logged[0]]);
+  expect(await both.memoryStats({})).toMatchObject({ entries: 2, sessions: 2 });
+  expect(await both.memoryStats({ agent: "codex" })).toMatchObject({ entries: 1, sessions: 1 });
+  expect(await both.memoryStats({ agent: "rkat" })).toMatchObject({ entries: 1, sessions: 1 });
+  const seen: string[] = [];
+  for await (const event of both.subscribe(
+    { sessionId: there, afterSeq: 0 },
+    { signal: AbortSignal.timeout(200) },
+  )) {
+    seen.push(event.payload.type);
+  }
+  expect(seen).toContain("message_added");
   // It is read there, and changed only where it is.
   const request = { sessionId: there, messages: [{ role: "user" as const, content: "More." }] };
   await expect(both.appendMessages(request)).rejects.toMatchObject({ code: "SESSION_NOT_FOUND" });
+});
+
+test("the entries of a project and a library are listed page by page, each once", async () => {
+  const folder = await temporaryFolder();
+  const own = await openAt(join(folder, "own.db"));
+  const library = await openAt(join(folder, "library.db"));
+  const here = await say(own, "One.");
+  await say(own, "Two.");
+  await say(library, "Three.", { ...CODEX, project: "/a" });
+  await say(library, "Four.", { ...CODEX, nativeId: "c2", project: "/b" });
+  // The same text, which is an entry with the same id.
+  for (const one of [own, library]) await one.addMemory({ content: "In both." });
+  const pages = async (both: SessionService, limit: number) => {
+    const found: (readonly [string, string | undefined])[] = [];
+    for (let after: string | undefined; found.length < 20; ) {
+      const page = await both.listMemory({ limit, ...(after === undefined ? {} : { after }) });
+      found.push(...page.map(({ content, store }) => [content, store] as const));
+      after = page.at(-1)?.id;
+      if (page.length < limit) break;
+    }
+    return found;
+  };
+  const ofOwn = [
+    ["One.", undefined],
+    ["Two.", undefined],
+    ["In both.", undefined],
+  ];
+  const both = withLibrary(own, library);
+  for (const limit of [1, 2, 3, 10]) {
+    expect(await pages(both, limit)).toEqual([...ofOwn, ["Three.", "user"], ["Four.", "user"]]);
+    expect(await pages(withLibrary(own, library, { project: "/a" }), limit)).toEqual([
+      ...ofOwn,
+      ["Three.", "user"],
+    ]);
+  }
+  const all = await both.listMemory({});
+  const ids = all.map(({ id }) => id).reverse();
+  expect(await both.listMemory({ id: ids })).toEqual(all.toReversed());
+  expect(await both.listMemory({ id: ids, limit: 2 })).toEqual(all.toReversed().slice(0, 2));
+  expect(await both.listMemory({ id: ids[0] ?? "", sessionId: here })).toEqual([]);
+  expect(await both.listMemory({ id: "none" })).toEqual([]);
+  expect(await both.searchMemory({ query: "In both." })).toHaveLength(1);
 });
 
 test("a library shows a project only what was said in its folder, and a user nothing", async () => {
@@ -83,14 +146,20 @@ test("a library shows a project only what was said in its folder, and a user not
       (hit) => hit.sessionId,
     ),
     (await service.list(request)).map(({ sessionId }) => sessionId),
+    (await service.searchHistory({ query: "port", ...request })).map((hit) => hit.sessionId),
+    (await service.listMemory(request)).map(({ sessionId }) => sessionId),
+    (await service.memoryStats(request)).entries,
   ];
-  expect(await found(both)).toEqual([[here], [here]]);
-  expect(await found(both, { project: "/a" })).toEqual([[here], [here]]);
-  expect(await found(both, { project: "/b" })).toEqual([[], []]);
+  expect(await found(both)).toEqual([[here], [here], [here], [here], 1]);
+  expect(await found(both, { project: "/a" })).toEqual([[here], [here], [here], [here], 1]);
+  expect(await found(both, { project: "/b" })).toEqual([[], [], [], [], 0]);
+  await expect(both.context({ sessionId: elsewhere })).rejects.toMatchObject({
+    code: "SESSION_NOT_FOUND",
+  });
   await expect(both.read({ sessionId: elsewhere })).rejects.toMatchObject({
     code: "SESSION_NOT_FOUND",
   });
-  expect(await found(both.forUser("ada"))).toEqual([[], []]);
+  expect(await found(both.forUser("ada"))).toEqual([[], [], [], [], 0]);
 });
 
 test("what a search shows can be forgotten, in the library too", async () => {
@@ -172,10 +241,34 @@ test("commands search the project and the user-wide store, together or apart", a
 
   const list = await project.rkat(["sessions", "list"]);
   expect(list.stdout).toContain("(user)");
-  expect(list.stderr).toContain("rkat --dir ~ sessions");
+  expect(list.stderr).toContain("add --scope user");
   const [one] = (await project.json(["sessions", "list", "--json"])) as { session_id: string }[];
   const shown = await project.rkat(["sessions", "show", one?.session_id ?? ""]);
   expect(shown.stdout).toContain("codex in /shop");
+  const logged = await project.rkat(["history", "search", "staging"]);
+  expect(logged.stdout).toContain("in ~/.rkat");
+  expect(logged.stdout).toContain("codex resume c1");
+  const count = async (...args: string[]) => {
+    const stats = await project.json(["memory", "stats", "--json", ...args]);
+    return (stats as { entries: number }).entries;
+  };
+  expect([
+    await count(),
+    await count("--scope", "project"),
+    await count("--agent", "codex"),
+  ]).toEqual([2, 2, 1]);
+  expect((await project.rkat(["memory", "list"])).stdout).toContain("in ~/.rkat");
+  expect((await project.rkat(["memory", "export"])).stdout).not.toContain("7000");
+  const exported = await project.rkat(["memory", "export", "--scope", "user"]);
+  expect(exported.stdout).toContain("7000");
+  const id = one?.session_id ?? "";
+  expect((await project.rkat(["sessions", "events", id])).stdout).toContain('"/shop"');
+  expect((await project.rkat(["sessions", "archive", id])).code).not.toBe(0);
+  expect((await project.rkat(["sessions", "archive", id, "--scope", "user"])).code).toBe(0);
+  expect((await project.rkat(["sessions", "unarchive", id, "--scope", "user"])).code).toBe(0);
+  const deleted = await project.rkat(["sessions", "delete", id, "--yes", "--scope", "user"]);
+  expect(deleted.stderr).toMatch(/sessions restore \S+ --scope user/);
+  expect((await project.rkat(["sessions", "restore", id, "--scope", "user"])).code).toBe(0);
   const own = await project.rkat(["sessions", "list", "--scope", "project"]);
   expect(own.stdout.split("\n").filter((line) => line.includes("codex"))).toHaveLength(1);
 });

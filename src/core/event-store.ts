@@ -1,4 +1,5 @@
 import type { DurableEvent, NewEvent, StoredEvent } from "./event.ts";
+import type { SourceView } from "./session-source.ts";
 
 /**
  * The append-only log of what happened in each session.
@@ -85,7 +86,14 @@ export interface HistoryQuery {
   /** ISO 8601, both included, in UTC without a zone. A day in `until` includes all of that day. */
   readonly since?: string;
   readonly until?: string;
+  /** Messages of these sessions only, or of all sessions except these. */
+  readonly sessions?: SessionChoice;
 }
+
+/** These sessions only, or all except these. */
+export type SessionChoice =
+  | { readonly only: readonly string[] }
+  | { readonly except: readonly string[] };
 
 export interface HistoryHit {
   readonly sessionId: string;
@@ -98,4 +106,8 @@ export interface HistoryHit {
   readonly time: string;
   /** The passage around the found words, up to about 2 000 characters. */
   readonly content: string;
+  /** Where its session came from, if another agent held it. A store does not know that: the service adds it. */
+  readonly from?: SourceView;
+  /** It is in the store of the user, not of the project, for a service that searches both. */
+  readonly store?: "user";
 }

@@ -1,4 +1,4 @@
-import type { EventStore } from "./event-store.ts";
+import type { EventStore, SessionChoice } from "./event-store.ts";
 import type { SourceView } from "./session-source.ts";
 
 /**
@@ -83,7 +83,7 @@ export interface MemoryFilter {
   readonly since?: string;
   readonly until?: string;
   /** Entries of these sessions only, or of all sessions except these. */
-  readonly sessions?: { readonly only: readonly string[] } | { readonly except: readonly string[] };
+  readonly sessions?: SessionChoice;
 }
 
 export interface MemoryQuery extends MemoryFilter {
@@ -105,12 +105,16 @@ export interface MemoryPage extends MemoryFilter {
   readonly after?: string;
 }
 
-export interface MemoryHit extends MemoryEntry {
+/** An entry as a service shows it. */
+export interface ShownEntry extends MemoryEntry {
+  /** It is in the store of the user, not of the project, for a service that searches both. */
+  readonly store?: "user";
+}
+
+export interface MemoryHit extends ShownEntry {
   readonly score: number;
   /** Where its session came from, if another agent held it. A store does not know that: the service adds it. */
   readonly from?: SourceView;
-  /** It is in the store of the user, not of the project, for a service that searches both. */
-  readonly store?: "user";
   /** The entries around it, in order, if the query asked for them. */
   readonly neighbours?: {
     readonly before: readonly MemoryEntry[];

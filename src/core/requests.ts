@@ -269,10 +269,12 @@ export const listMemory = z.strictObject({
   limit: z.int().min(0).max(1000).optional(),
   /** The id of the last entry of the page before. */
   after: memoryId.optional(),
+  /** Only the entry with this id, or those with these ids, in the order of the ids. */
+  id: z.union([memoryId, z.array(memoryId).min(1).max(1000)]).optional(),
   ...memoryFilters,
 });
 
-export const memoryStats = z.strictObject({ sessionId: sessionId.optional() });
+export const memoryStats = z.strictObject({ sessionId: sessionId.optional(), ...sourceFilters });
 
 /** Either `ids` or `sessionId`, which means everything that was said in it. */
 export const forgetMemory = eitherOf(
@@ -291,6 +293,7 @@ export const searchHistory = z.strictObject({
   sessionId: sessionId.optional(),
   fromTurn: z.int().min(0).optional(),
   toTurn: z.int().min(0).optional(),
+  ...sourceFilters,
   ...timeFilters,
 });
 

@@ -8,6 +8,7 @@ import {
   type MemoryEntry,
   type MemoryHit,
   type MemoryStats,
+  type ShownEntry,
 } from "./memory-store.ts";
 import { messageSchema } from "./message-schema.ts";
 import { origin } from "./requests.ts";
@@ -199,14 +200,18 @@ const memoryEntryFields = {
   source: z.object({ from: count, to: count }).optional(),
 };
 
-export const memoryEntry = shape<MemoryEntry>()(memoryEntryFields);
+const neighbour = shape<MemoryEntry>()(memoryEntryFields);
+
+const store = z.literal("user").optional();
+
+export const memoryEntry = shape<ShownEntry>()({ ...memoryEntryFields, store });
 
 export const memoryHit = shape<MemoryHit>()({
   ...memoryEntryFields,
   score: z.number().min(0).max(1),
   from: sourceView.optional(),
-  store: z.literal("user").optional(),
-  neighbours: z.object({ before: z.array(memoryEntry), after: z.array(memoryEntry) }).optional(),
+  store,
+  neighbours: z.object({ before: z.array(neighbour), after: z.array(neighbour) }).optional(),
   explanation: z
     .object({
       parts: z.array(
@@ -245,6 +250,8 @@ export const historyHit = shape<HistoryHit>()({
   role: z.enum(["user", "assistant", "tool"]),
   speaker: z.string().optional(),
   time: z.string(),
+  from: sourceView.optional(),
+  store,
 });
 
 export const pendingApproval = shape<PendingApproval>()({

@@ -2,7 +2,14 @@ import type { AllowedCalls, PendingApproval } from "./approval.ts";
 import type { Cleaned, EventEnvelope, NotCleanedPlace, Origin } from "./event.ts";
 import type { HistoryHit } from "./event-store.ts";
 import type { Contradiction, KnowledgeEntry } from "./knowledge.ts";
-import type { MemoryCheck, MemoryEntry, MemoryHit, MemoryStats, Watch } from "./memory-store.ts";
+import type {
+  MemoryCheck,
+  MemoryEntry,
+  MemoryHit,
+  MemoryStats,
+  ShownEntry,
+  Watch,
+} from "./memory-store.ts";
 import type { Message } from "./message.ts";
 import type {
   AddKnowledge,
@@ -104,7 +111,7 @@ export interface SessionService {
   /** Adds a text to memory. Searches find it; it makes no rule. The same text is added once. */
   addMemory(request: AddMemory): Promise<MemoryAdded>;
   /** Memory entries page by page, in the order in which they were stored. */
-  listMemory(request: ListMemory): Promise<readonly MemoryEntry[]>;
+  listMemory(request: ListMemory): Promise<readonly ShownEntry[]>;
   memoryStats(request: MemoryStatsRequest): Promise<MemoryStats>;
   /**
    * Forgets memory entries: deletes them, deletes what was learned from them, and removes their texts
@@ -153,7 +160,7 @@ export interface SessionService {
  */
 export interface MemoryOperations {
   search(request: Given<SearchMemory>): Promise<readonly MemoryHit[]>;
-  list(request: Given<ListMemory>): Promise<readonly MemoryEntry[]>;
+  list(request: Given<ListMemory>): Promise<readonly ShownEntry[]>;
   stats(request: Given<MemoryStatsRequest>): Promise<MemoryStats>;
   addText(request: Given<AddMemory>): Promise<MemoryAdded>;
   /** Credentials in the texts are replaced. Returns how many entries were new, and what was replaced. */

@@ -1,5 +1,5 @@
+import { memoryFilter } from "../core/memory-filter.ts";
 import type { MemoryEntry, MemoryPage, MemoryStats } from "../core/memory-store.ts";
-import { memoryFilter } from "../search/memory-filter.ts";
 import { type Asking, ask, question, together, transaction } from "./asking.ts";
 import { entryOf } from "./entries/entry-row.ts";
 import { checked, openHead } from "./head.ts";

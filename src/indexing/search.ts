@@ -1,6 +1,6 @@
+import { memoryFilter } from "../core/memory-filter.ts";
 import type { MemoryHit, MemoryQuery } from "../core/memory-store.ts";
 import type { FoundEntry } from "../search/find-entries.ts";
-import { memoryFilter } from "../search/memory-filter.ts";
 import type { Postings } from "../search/passage-index.ts";
 import { readQuestion } from "../search/question.ts";
 import { reportedScore, unreportedScore } from "../search/score.ts";

@@ -56,6 +56,7 @@ import { askerOf, KnowledgeOperations } from "./knowledge-operations.ts";
 import { LiveSession } from "./live-session.ts";
 import { LiveSessions } from "./live-sessions.ts";
 import { memoryOperations, searchFor } from "./memory-operations.ts";
+import { ofSource, withSources } from "./of-source.ts";
 import { openingEvents } from "./opening-events.ts";
 import { redactingStores } from "./redacting-stores.ts";
 import {
@@ -203,7 +204,9 @@ export class LocalSessionService implements SessionService {
     // What the tools of models call.
     this.#searchHistory = async (request) => {
       const checked = requests.parseRequest(requests.searchHistory, request);
-      return await events.search({ limit: SEARCH_LIMIT_DEFAULT, ...checked });
+      const { limit = SEARCH_LIMIT_DEFAULT, ...query } = await ofSource(checked, sessions, options);
+      const hits = await events.search({ ...query, limit });
+      return await withSources(hits, sessions);
     };
     this.#toolsOf = sessionTools(options, {
       searchMemory: this.#searchesMemory

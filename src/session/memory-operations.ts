@@ -1,11 +1,13 @@
 import { SessionError } from "../core/errors.ts";
-import { given } from "../core/fields.ts";
-import type { MemoryHit, MemoryStore } from "../core/memory-store.ts";
+import type { SessionChoice } from "../core/event-store.ts";
+import { memoryFilter, sessionTest } from "../core/memory-filter.ts";
+import type { MemoryEntry, MemoryHit, MemoryStats, MemoryStore } from "../core/memory-store.ts";
+import type { ListMemory } from "../core/requests.ts";
 import type { MemoryOperations } from "../core/session-service.ts";
-import { type SourceConditions, sourceFilter, sourceView } from "../core/session-source.ts";
 import { warn } from "../core/warn.ts";
 import { withinTokens } from "../core/within-tokens.ts";
 import { isMemoryBehind } from "../projections/memory-behind.ts";
+import { ofSource, withSources } from "./of-source.ts";
 import {
   learningOf,
   memoryOf,
@@ -52,30 +54,11 @@ export function memoryOperations(
 
   const sessions = options.stores?.sessions;
 
-  /** The request as a store takes it, which knows sessions by their ids only. */
-  async function ofStore<Request extends SourceConditions>(request: Request) {
-    const { agent, project, branch, ...rest } = request;
-    const source = sourceFilter(given({ agent, project, branch }), options.project);
-    if (!source) return rest;
-    const ids = (await sessions?.withSource(source, !source.own)) ?? [];
-    return { ...rest, sessions: source.own ? { except: ids } : { only: ids } };
-  }
-
-  async function withSources(hits: readonly MemoryHit[]): Promise<readonly MemoryHit[]> {
-    const ids = new Set(hits.map(({ sessionId }) => sessionId));
-    const found = await sessions?.sources([...ids]);
-    if (!found || found.size === 0) return hits;
-    return hits.map((hit) => {
-      const source = found.get(hit.sessionId);
-      return source ? { ...hit, from: sourceView(source, hit.sessionId, undefined) } : hit;
-    });
-  }
-
   return {
     async search({ maxTokens, ...request }) {
       const memory = requireSearchableMemory(options);
       await projectedIfPossible();
-      const query = await ofStore(request);
+      const query = await ofSource(request, sessions, options);
       const { limit = options.memoryResults ?? SEARCH_LIMIT_DEFAULT } = query;
       const hits = await searchFor(limit, withoutCopies, (wider) =>
         memory.search({ ...query, limit: wider }),
@@ -86,19 +69,26 @@ export function memoryOperations(
         await knowledge?.markUsed(learned, new Date().toISOString()).catch(onBackgroundError);
       }
       const kept = maxTokens === undefined ? hits : withinTokens(hits, maxTokens);
-      return await withSources(kept);
+      return await withSources(kept, sessions);
     },
-    async list(request) {
+    async list({ id, ...request }) {
       const memory = await upToDate();
-      const page = await ofStore(request);
-      const entries = await memory.list({ limit: LIST_LIMIT_DEFAULT, ...page });
+      const page = await ofSource(request, sessions, options);
+      const entries =
+        id === undefined
+          ? await memory.list({ limit: LIST_LIMIT_DEFAULT, ...page })
+          : pageOf((await memory.read([id].flat())).filter(memoryFilter(page)), page);
       // What is listed can leave the project, and an older version may have stored credentials.
       const { redactEntries } = await import("../secrets/redact-secrets.ts");
       return redactEntries(entries);
     },
-    async stats({ sessionId }) {
+    async stats(request) {
       const memory = await upToDate();
-      return await memory.stats(sessionId === undefined ? undefined : { sessionId });
+      const { sessionId, sessions: choice } = await ofSource(request, sessions, options);
+      if (choice === undefined)
+        return await memory.stats(sessionId === undefined ? undefined : { sessionId });
+      if (sessionId === undefined) return await statsOf(choice, memory);
+      return await statsOf({ only: [sessionId].filter(sessionTest(choice)) }, memory);
     },
     async add(entries) {
       const added = await (await upToDate()).add(entries);
@@ -115,6 +105,29 @@ export function memoryOperations(
     verify: async (watch) => await (await upToDate()).verify(watch),
     reindex: async (watch) => await (await upToDate()).reindex(watch),
   };
+}
+
+/** Of some sessions. */
+async function statsOf(choice: SessionChoice, memory: MemoryStore): Promise<MemoryStats> {
+  const isOnly = "only" in choice;
+  const sum = { entries: 0, sessions: 0, textBytes: 0 };
+  const add = (stats: MemoryStats, times: number) => {
+    for (const name of ["entries", "sessions", "textBytes"] as const)
+      sum[name] += times * stats[name];
+  };
+  if (!isOnly) add(await memory.stats(), 1);
+  for (const sessionId of isOnly ? choice.only : choice.except) {
+    add(await memory.stats({ sessionId }), isOnly ? 1 : -1);
+  }
+  return { ...sum, index: "words" };
+}
+
+function pageOf(
+  entries: readonly MemoryEntry[],
+  { after, limit }: Pick<ListMemory, "after" | "limit">,
+): readonly MemoryEntry[] {
+  const start = entries.findIndex(({ id }) => id === after) + 1;
+  return entries.slice(start, limit === undefined ? undefined : start + limit);
 }
 
 /** The most results that a search can be asked for. */

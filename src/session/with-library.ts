@@ -1,15 +1,15 @@
 import { SessionError } from "../core/errors.ts";
 import { sumCleaned } from "../core/event.ts";
-import type { MemoryHit, MemoryStats } from "../core/memory-store.ts";
-import type { ForgetMemory, Given, ListSessions, SearchMemory } from "../core/requests.ts";
+import type { HistoryHit } from "../core/event-store.ts";
+import { given } from "../core/fields.ts";
+import type { MemoryHit, MemoryStats, ShownEntry } from "../core/memory-store.ts";
+import type { ForgetMemory, Given, ListMemory, SearchMemory } from "../core/requests.ts";
 import type {
   MemoryForgotten,
   MemoryOperations,
   SessionService,
   SessionSummary,
-  SessionView,
 } from "../core/session-service.ts";
-import type { SourceConditions } from "../core/session-source.ts";
 import { warn } from "../core/warn.ts";
 import { withinTokens } from "../core/within-tokens.ts";
 
@@ -25,33 +25,49 @@ const LIST_LIMIT_DEFAULT = 20;
 const LIST_LIMIT_MAX = 1000;
 
 /**
- * A service that also finds what is in another one, the library: a person's sessions of all projects.
+ * A service that also reads what is in another one, the library: a person's sessions of all projects.
  *
- *     searchMemory   the results of both, best first
- *     list           the sessions of both, last used first
- *     read           a session of either
- *     forgetMemory   in both
- *     memoryStats    of both
+ *     searchMemory           the results of both, best first
+ *     searchHistory          the results of both in turn, because their ranks cannot be compared
+ *     list                   the sessions of both, last used first
+ *     listMemory             the first one's entries, then the library's
+ *     memoryStats            of both
+ *     read, context, pins,
+ *     subscribe              a session of either
+ *     forgetMemory           in both
  *
  * Everything else works with the first one's sessions only. What is the library's says `store: "user"`.
- * The services of users do not see it.
+ * What both have is shown once, as the first one's. The services of users do not see the library.
  */
 export function withLibrary(
   own: SessionService,
   library: SessionService,
   options: LibraryOptions = {},
 ): SessionService {
-  const methods: Pick<
-    SessionService,
-    "searchMemory" | "list" | "read" | "forgetMemory" | "memoryStats"
-  > = {
-    searchMemory: (request) =>
-      searchBoth(
-        request,
-        () => own.searchMemory(request),
-        (narrowed) => library.searchMemory(narrowed),
-        options,
-      ),
+  const memory = memoryWithLibrary(memoryReads(own), memoryReads(library), options);
+  const ofEither = async <Result>(
+    sessionId: string,
+    read: (service: SessionService) => Promise<Result>,
+  ): Promise<{ readonly found: Result; readonly isLibrarys: boolean }> => {
+    try {
+      return { found: await read(own), isLibrarys: false };
+    } catch (error) {
+      if (!isNotFound(error) || !(await isShown(sessionId, library, options))) throw error;
+      return { found: await read(library), isLibrarys: true };
+    }
+  };
+  const methods: Partial<SessionService> = {
+    searchMemory: (request) => memory.search(given(request) as Given<SearchMemory>),
+    listMemory: (request) => memory.list(given(request)),
+    memoryStats: (request) => memory.stats(given(request)),
+    async searchHistory(request) {
+      const first = await own.searchHistory(request);
+      const narrowed = narrow(request, options);
+      const second = narrowed ? await library.searchHistory(narrowed).catch(notSearched) : [];
+      const known = new Set(first.map(eventOf));
+      const marked = ofUser(second).filter((hit) => !known.has(eventOf(hit)));
+      return inTurn(first, marked).slice(0, request.limit ?? SEARCH_LIMIT_DEFAULT);
+    },
     async list(request) {
       const narrowed = narrow(request, options);
       if (request.deleted || !narrowed) return await own.list(request);
@@ -62,13 +78,27 @@ export function withLibrary(
       return mergeSessions(first, second).slice(offset, offset + limit);
     },
     async read(request) {
+      const { found, isLibrarys } = await ofEither(request.sessionId, (one) => one.read(request));
+      return isLibrarys ? { ...found, store: "user" } : found;
+    },
+    async context(request) {
+      return (await ofEither(request.sessionId, (one) => one.context(request))).found;
+    },
+    async pins(request) {
+      return (await ofEither(request.sessionId, (one) => one.pins(request))).found;
+    },
+    async *subscribe(request, { onOpen, ...rest } = {}) {
+      let isOpen = false;
+      const opened = (afterSeq: number) => {
+        isOpen = true;
+        onOpen?.(afterSeq);
+      };
       try {
-        return await own.read(request);
+        yield* own.subscribe(request, { ...rest, onOpen: opened });
       } catch (error) {
-        if (!(error instanceof SessionError) || error.code !== "SESSION_NOT_FOUND") throw error;
-        const found = await library.read(request).catch(() => undefined);
-        if (!found || !isOf(found, options)) throw error;
-        return { ...found, store: "user" };
+        const isElsewhere = !isOpen && isNotFound(error);
+        if (!isElsewhere || !(await isShown(request.sessionId, library, options))) throw error;
+        yield* library.subscribe(request, { ...rest, onOpen: opened });
       }
     },
     async forgetMemory(request) {
@@ -83,14 +113,6 @@ export function withLibrary(
         return first;
       }
     },
-    async memoryStats(request) {
-      const first = await own.memoryStats(request);
-      const second = await library.memoryStats(request).catch((error) => {
-        notSearched(error);
-        return undefined;
-      });
-      return second ? bothStats(first, second) : first;
-    },
   };
   return new Proxy(own, {
     get(target, name) {
@@ -100,25 +122,79 @@ export function withLibrary(
   });
 }
 
-/** The same for memory without a service. */
-export function memoryWithLibrary(
-  own: MemoryOperations,
-  library: MemoryOperations,
-  options: LibraryOptions = {},
-): MemoryOperations {
+type MemoryReads = Pick<MemoryOperations, "search" | "list" | "stats">;
+
+function memoryReads(service: SessionService): MemoryReads {
   return {
-    ...own,
-    search: (request) =>
-      searchBoth(
-        request,
-        () => own.search(request),
-        (narrowed) => library.search(narrowed),
-        options,
-      ),
+    search: (request) => service.searchMemory(request),
+    list: (request) => service.listMemory(request),
+    stats: (request) => service.memoryStats(request),
+  };
+}
+
+/** The same for memory without a service. */
+export function memoryWithLibrary<Own extends MemoryReads>(
+  own: Own,
+  library: MemoryReads,
+  options: LibraryOptions = {},
+): Own {
+  const reads: MemoryReads = {
+    async search(request) {
+      const first = await own.search(request);
+      const narrowed = narrow(request, options);
+      const second = narrowed ? await library.search(narrowed).catch(notSearched) : [];
+      return bestOf(first, second, request, options);
+    },
+    async list(request) {
+      const first = await own.list(request);
+      const narrowed = narrow(request, options);
+      if (!narrowed) return first;
+      const { after: _, ...filters } = narrowed;
+      return await listBoth(first, request, own, (page) =>
+        library.list({ ...filters, ...page }).catch(notSearched),
+      );
+    },
     async stats(request) {
-      return bothStats(await own.stats(request), await library.stats(request));
+      const first = await own.stats(request);
+      const narrowed = narrow(request, options);
+      const [second] = narrowed
+        ? await library.stats(narrowed).then((stats) => [stats], notSearched)
+        : [];
+      return second ? bothStats(first, second) : first;
     },
   };
+  return { ...own, ...reads };
+}
+
+/** The entries of the first, and after its last one those of the library. */
+async function listBoth(
+  first: readonly ShownEntry[],
+  { id, after, limit = LIST_LIMIT_DEFAULT }: Given<ListMemory>,
+  own: MemoryReads,
+  library: (page: Pick<Given<ListMemory>, "after" | "limit">) => Promise<readonly ShownEntry[]>,
+): Promise<readonly ShownEntry[]> {
+  const ofOwn = async (ids: readonly string[]) =>
+    new Set((ids.length > 0 ? await own.list({ id: [...ids], limit: ids.length }) : []).map(idOf));
+  const missing = async (entries: readonly ShownEntry[]) => {
+    const known = await ofOwn(entries.map(idOf));
+    return ofUser(entries).filter((entry) => !known.has(entry.id));
+  };
+  if (id !== undefined) {
+    const order = [id].flat();
+    const both = [...first, ...(await missing(await library({ limit: order.length })))];
+    return both
+      .sort((one, other) => order.indexOf(one.id) - order.indexOf(other.id))
+      .slice(0, limit);
+  }
+  const isOwn = after === undefined || (await ofOwn([after])).has(after);
+  const page = isOwn ? [...first] : [];
+  for (let last = isOwn ? undefined : after; page.length < limit; ) {
+    const more = await library({ limit: limit - page.length, ...given({ after: last }) });
+    if (more.length === 0) break;
+    page.push(...(await missing(more)));
+    last = more.at(-1)?.id;
+  }
+  return page;
 }
 
 function bothStats(own: MemoryStats, library: MemoryStats): MemoryStats {
@@ -145,25 +221,47 @@ function mergeSessions(
   own: readonly SessionSummary[],
   library: readonly SessionSummary[],
 ): readonly SessionSummary[] {
-  const marked = library.map((session) => ({ ...session, store: "user" as const }));
-  return [...own, ...marked].sort((one, other) => (one.updatedAt < other.updatedAt ? 1 : -1));
+  const known = new Set(own.map(({ sessionId }) => sessionId));
+  const others = ofUser(library).filter(({ sessionId }) => !known.has(sessionId));
+  return [...own, ...others].sort((one, other) => (one.updatedAt < other.updatedAt ? 1 : -1));
 }
 
-async function searchBoth<Request extends Given<SearchMemory> | SearchMemory>(
-  request: Request,
-  own: () => Promise<readonly MemoryHit[]>,
-  library: (request: Request) => Promise<readonly MemoryHit[]>,
-  options: LibraryOptions,
-): Promise<readonly MemoryHit[]> {
-  const narrowed = narrow(request, options);
-  const first = await own();
-  const second = narrowed ? await library(narrowed).catch(notSearched) : [];
-  const marked = second.map((hit) => ({ ...hit, store: "user" as const }));
+function bestOf(
+  own: readonly MemoryHit[],
+  library: readonly MemoryHit[],
+  { limit, maxTokens }: Given<SearchMemory>,
+  { memoryResults = SEARCH_LIMIT_DEFAULT }: LibraryOptions,
+): readonly MemoryHit[] {
+  const known = new Set(own.map(idOf));
+  const others = ofUser(library).filter(({ id }) => !known.has(id));
   // Scores mean the same in every store. Of equal ones, the project's come first.
-  const hits = [...first, ...marked].sort((one, other) => other.score - one.score);
-  const { limit = options.memoryResults ?? SEARCH_LIMIT_DEFAULT, maxTokens } = request;
-  const best = hits.slice(0, limit);
+  const hits = [...own, ...others].sort((one, other) => other.score - one.score);
+  const best = hits.slice(0, limit ?? memoryResults);
   return maxTokens === undefined ? best : withinTokens(best, maxTokens);
+}
+
+/** The first of each, the second of each, and so on. */
+function inTurn<Hit>(own: readonly Hit[], library: readonly Hit[]): readonly Hit[] {
+  const longer = own.length > library.length ? own : library;
+  return longer.flatMap((_, index) =>
+    [own.slice(index, index + 1), library.slice(index, index + 1)].flat(),
+  );
+}
+
+function ofUser<Found>(found: readonly Found[]): readonly (Found & { readonly store: "user" })[] {
+  return found.map((one) => ({ ...one, store: "user" as const }));
+}
+
+function idOf({ id }: Pick<ShownEntry, "id">): string {
+  return id;
+}
+
+function eventOf({ sessionId, seq }: HistoryHit): string {
+  return `${sessionId}:${seq}`;
+}
+
+function isNotFound(error: unknown): boolean {
+  return error instanceof SessionError && error.code === "SESSION_NOT_FOUND";
 }
 
 /** The project's results are worth something without the others. */
@@ -173,7 +271,7 @@ function notSearched(error: unknown): readonly [] {
 }
 
 /** The request for the library; undefined when none of its sessions can pass. */
-function narrow<Request extends SourceConditions | ListSessions | SearchMemory>(
+function narrow<Request extends { readonly project?: string | undefined }>(
   request: Request,
   { project }: LibraryOptions,
 ): Request | undefined {
@@ -189,20 +287,24 @@ async function narrowForgetting(
   options: LibraryOptions,
 ): Promise<ForgetMemory | undefined> {
   if (options.project === undefined) return request;
-  const isShown = async (sessionId: string) => {
-    const found = await library.read({ sessionId }).catch(() => undefined);
-    return found !== undefined && isOf(found, options);
-  };
   const { ids, sessionId } = request;
-  if (sessionId !== undefined) return (await isShown(sessionId)) ? request : undefined;
+  if (sessionId !== undefined)
+    return (await isShown(sessionId, library, options)) ? request : undefined;
   const shown: string[] = [];
   for (const id of ids ?? []) {
     // The id of a message is `<session id>:<message id>`.
-    if (await isShown(id.slice(0, Math.max(0, id.lastIndexOf(":"))))) shown.push(id);
+    const session = id.slice(0, Math.max(0, id.lastIndexOf(":")));
+    if (await isShown(session, library, options)) shown.push(id);
   }
   return shown.length > 0 ? { ids: shown } : undefined;
 }
 
-function isOf({ source }: SessionView, { project }: LibraryOptions): boolean {
-  return project === undefined || source.project === project;
+/** Whether the library shows a session: it has it, and it is of the project, if there is one. */
+async function isShown(
+  sessionId: string,
+  library: SessionService,
+  { project }: LibraryOptions,
+): Promise<boolean> {
+  const found = await library.read({ sessionId }).catch(() => undefined);
+  return found !== undefined && (project === undefined || found.source.project === project);
 }

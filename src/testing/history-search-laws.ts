@@ -134,6 +134,10 @@ export const historySearchLaws: readonly Law<EventStore>[] = inWords([
       assert.deepEqual(await found({}), ["s3", "s5", "s7", "t1"]);
       assert.deepEqual(await found({ sessionId: "t" }), ["t1"]);
       assert.deepEqual(await found({ sessionId: "nobody's" }), []);
+      assert.deepEqual(await found({ sessions: { only: ["t", "x"] } }), ["t1"]);
+      assert.deepEqual(await found({ sessions: { only: [] } }), []);
+      assert.deepEqual(await found({ sessions: { except: ["t", "x"] } }), ["s3", "s5", "s7"]);
+      assert.deepEqual(await found({ sessions: { except: [] } }), ["s3", "s5", "s7", "t1"]);
       assert.deepEqual(await found({ fromTurn: 1 }), ["s7"]);
       assert.deepEqual(await found({ fromTurn: 0, toTurn: 0 }), ["s3", "s5", "t1"]);
       assert.deepEqual(await found({ since: "2024-05-01T10:00:05Z" }), ["s5", "s7", "t1"]);

@@ -103,6 +103,7 @@ const KINDS: Readonly<Record<string, Kind>> = {
   offset: "no flag",
   id_prefix: "no flag",
   query: "repeated",
+  id: "repeated",
   min_score: "number",
   neighbours: "number",
   explain: "switch",

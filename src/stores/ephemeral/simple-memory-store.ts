@@ -1,3 +1,4 @@
+import { memoryFilter } from "../../core/memory-filter.ts";
 import type {
   MemoryCheck,
   MemoryEntry,
@@ -9,7 +10,6 @@ import type {
   ScorePart,
 } from "../../core/memory-store.ts";
 import { utf8Bytes } from "../../core/tokens.ts";
-import { memoryFilter } from "../../search/memory-filter.ts";
 import { reportedScore } from "../../search/score.ts";
 import { textKey } from "../../search/text-key.ts";
 import { redactEntries } from "../../secrets/redact-secrets.ts";

@@ -1,5 +1,6 @@
 import type { HistoryHit, HistoryQuery, PositionedEvent } from "../../core/event-store.ts";
 import { timeSpan } from "../../core/instant.ts";
+import { sessionTest } from "../../core/memory-filter.ts";
 import { type EventText, shownText } from "./event-text.ts";
 import { passage } from "./passage.ts";
 import { type SearchWord, searchWords, wordsOf } from "./search-words.ts";
@@ -27,8 +28,9 @@ export function searchHistory(
   });
   const score = ({ matched }: Match) =>
     weights.reduce((sum, weight, index) => sum + (matched[index] ? weight : 0), 0);
+  const isOfSession = sessionTest(query.sessions);
   return found
-    .filter((candidate) => passes(candidate, query))
+    .filter((match) => isOfSession(match.event.sessionId) && passes(match, query))
     .map((candidate) => ({ ...candidate, score: score(candidate) }))
     .sort((one, other) => other.score - one.score || other.event.position - one.event.position)
     .slice(0, Math.max(0, query.limit))

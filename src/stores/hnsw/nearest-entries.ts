@@ -1,6 +1,6 @@
 import type { Embedder } from "../../core/embedder.ts";
+import { memoryFilter } from "../../core/memory-filter.ts";
 import type { MemoryEntry, MemoryHit, MemoryQuery, MemoryStore } from "../../core/memory-store.ts";
-import { memoryFilter } from "../../search/memory-filter.ts";
 import { reportedScore, unreportedScore } from "../../search/score.ts";
 import { textKey } from "../../search/text-key.ts";
 import type { HnswIndex, Neighbour } from "./hnsw-index.ts";

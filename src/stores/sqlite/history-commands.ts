@@ -12,6 +12,7 @@ export const historyCommands = {
     const words = searchWords(query.query);
     if (words.length === 0 || query.limit <= 0) return [];
     const { sinceMs, untilMs } = timeRange(query);
+    const { only, except } = { only: undefined, except: undefined, ...query.sessions };
     return db.read(() => {
       const found = db.iterate<{ position: number }>(
         `SELECT position FROM event_text
@@ -19,6 +20,8 @@ export const historyCommands = {
          CROSS JOIN log ON key = log
          WHERE event_text MATCH ?1 AND namespace = ?2 AND (?3 IS NULL OR session_id = ?3)
            AND max(turns - 1, 0) BETWEEN ?4 AND ?5 AND timestamp_ms BETWEEN ?6 AND ?7
+           AND (?8 IS NULL OR session_id IN (SELECT value FROM json_each(?8)))
+           AND (?9 IS NULL OR session_id NOT IN (SELECT value FROM json_each(?9)))
          ORDER BY rank`,
         matchExpression(words),
         namespace,
@@ -27,6 +30,8 @@ export const historyCommands = {
         query.toTurn ?? Number.MAX_SAFE_INTEGER,
         sinceMs,
         untilMs,
+        only ? JSON.stringify(only) : null,
+        except ? JSON.stringify(except) : null,
       );
       const hits: HistoryHit[] = [];
       for (const { position } of found) {

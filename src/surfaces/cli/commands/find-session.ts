@@ -1,31 +1,47 @@
 import type { Command } from "commander";
 import type { SearchScope } from "../../../config/settings.ts";
 import { SessionError } from "../../../core/errors.ts";
-import { given } from "../../../core/fields.ts";
 import { toolUses } from "../../../core/message.ts";
 import type { SessionService, SessionSummary } from "../../../core/session-service.ts";
 import type { CliContext } from "../cli-context.ts";
-import { SESSION_ARGUMENT } from "./flags.ts";
+import { SESSION_ARGUMENT, scopeFlag, storeFlag } from "./flags.ts";
 import { withService } from "./with-service.ts";
 
 const CANDIDATES_MAX = 5;
 
-/** A command of `rkat sessions` about one session. */
-export function sessionCommand(sessions: Command, name: string, description: string): Command {
+/** A command of `rkat sessions` that reads one session. */
+export function readingCommand(sessions: Command, name: string, description: string): Command {
+  return namedSession(sessions, name, description).addOption(
+    scopeFlag("look in this project, the user-wide store ~/.rkat, or both").default("all"),
+  );
+}
+
+/** A command of `rkat sessions` that changes one session. */
+export function changingCommand(sessions: Command, name: string, description: string): Command {
+  return namedSession(sessions, name, description).addOption(storeFlag());
+}
+
+function namedSession(sessions: Command, name: string, description: string): Command {
   return sessions.command(name).description(description).argument("<session>", SESSION_ARGUMENT);
 }
 
-/** Opens the project's service and finds the session that was named. */
+/** Opens the service that `--scope` names, and finds the session. */
 export function withSession(
   context: CliContext,
   command: Command,
   name: string,
   work: (service: SessionService, sessionId: string) => Promise<void>,
-  { includeArchived = true, scope }: { includeArchived?: boolean; scope?: SearchScope } = {},
+  { includeArchived = true, reads = false } = {},
 ): Promise<void> {
   const find = async (service: SessionService) =>
     work(service, await findSession(service, name, { includeArchived }));
-  return withService(context, command, find, given({ scope }));
+  const { scope } = command.opts<{ scope: SearchScope }>();
+  return withService(context, command, find, reads ? { scope } : changedIn(scope));
+}
+
+/** Which service changes something. The project's does not see the user-wide store. */
+export function changedIn(scope: SearchScope): { readonly scope?: "user" } {
+  return scope === "user" ? { scope } : {};
 }
 
 /**

@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import { type Command, InvalidArgumentError, Option } from "commander";
 import type { SettingKind } from "../../../config/setting-kind.ts";
-import { SEARCH_SCOPES } from "../../../config/settings.ts";
+import { SEARCH_SCOPES, type SearchScope } from "../../../config/settings.ts";
 import { given } from "../../../core/fields.ts";
 import { MEMORY_KINDS, type MemoryFilter, type MemoryKind } from "../../../core/memory-store.ts";
 import type { SourceConditions } from "../../../core/session-source.ts";
@@ -74,6 +74,13 @@ export function addSourceFlags(command: Command): Command {
 /** The flag for what a search looks at. */
 export function scopeFlag(description: string): Option {
   return new Option("--scope <scope>", description).choices(SEARCH_SCOPES);
+}
+
+/** The flag for where something is changed. */
+export function storeFlag(): Option {
+  return new Option("--scope <scope>", "change it in this project, or in the user-wide store")
+    .choices(["project", "user"] satisfies readonly SearchScope[])
+    .default("project");
 }
 
 /** A project is named by its whole path. */

@@ -1,16 +1,20 @@
 import type { Command } from "commander";
+import type { SearchScope } from "../../../config/settings.ts";
 import { given } from "../../../core/fields.ts";
 import { historyHit } from "../../../core/results.ts";
+import type { SessionService } from "../../../core/session-service.ts";
+import type { SourceConditions } from "../../../core/session-source.ts";
 import { toWire } from "../../../core/wire.ts";
 import type { CliContext } from "../cli-context.ts";
-import { renderPassage, renderSpeaker } from "../render/render-memory.ts";
+import { renderHistoryHits } from "../render/render-memory.ts";
 import { styleFor } from "../render/style.ts";
 import { printJson } from "../terminal/print.ts";
 import { findExisting } from "./find-session.ts";
-import { countFlag, SESSION_ARGUMENT } from "./flags.ts";
+import { addSourceFlags, countFlag, SESSION_ARGUMENT, scopeFlag, sourceOf } from "./flags.ts";
 import { withService } from "./with-service.ts";
 
-interface SearchFlags {
+interface SearchFlags extends SourceConditions {
+  readonly scope: SearchScope;
   readonly session?: string;
   readonly fromTurn?: number;
   readonly toTurn?: number;
@@ -32,8 +36,7 @@ export function historyCommand(program: Command, context: CliContext): void {
     .description("search the complete logs of the project's sessions")
     .helpCommand(false);
 
-  const search = history
-    .command("search")
+  const search = addSourceFlags(history.command("search"))
     .description("find words in messages and tool output, pruned text included")
     .argument("[query...]", "the words to look for")
     .option("-n, --limit <n>", "limit of results", countFlag(200), LIMIT_DEFAULT)
@@ -42,24 +45,23 @@ export function historyCommand(program: Command, context: CliContext): void {
     .option("--to-turn <n>", "up to this turn", turn)
     .option("--since <time>", "from this day or time on (ISO 8601)")
     .option("--until <time>", "up to this time (ISO 8601); a day includes all of that day")
+    .addOption(
+      scopeFlag("search this project, the user-wide store ~/.rkat, or both").default("all"),
+    )
     .option("--json", "for scripts")
-    .action((words: string[], { session, json, ...filters }: SearchFlags) =>
-      withService(context, search, async (service) => {
+    .action((words: string[], { session, scope, json, ...flags }: SearchFlags) => {
+      const find = async (service: SessionService) => {
         const query = words.join(" ");
         const sessionId = session === undefined ? undefined : await findExisting(service, session);
-        const hits = await service.searchHistory({ query, ...filters, ...given({ sessionId }) });
+        const filters = { ...flags, ...sourceOf(flags, terminal), ...given({ sessionId }) };
+        const hits = await service.searchHistory({ query, ...filters });
         if (json) {
           const found = hits.map((hit) => toWire(historyHit, hit));
           return await printJson(terminal.stdout, found);
         }
         if (hits.length === 0) return await terminal.stderr.write("No matching messages.\n");
-        const passages = hits.map(({ sessionId, turn, time, content, ...said }) =>
-          renderPassage(
-            { place: [`session ${sessionId}`, `turn ${turn}`, renderSpeaker(said), time], content },
-            style,
-          ),
-        );
-        await terminal.stdout.write(passages.join("\n"));
-      }),
-    );
+        await terminal.stdout.write(renderHistoryHits(hits, style));
+      };
+      return withService(context, search, find, { scope });
+    });
 }

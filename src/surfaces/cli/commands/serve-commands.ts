@@ -24,6 +24,7 @@ interface McpFlags {
 }
 
 interface ServeFlags extends HttpFlags {
+  readonly scope?: SearchScope;
   readonly token?: string;
   readonly cors?: readonly string[];
   readonly maxTurns?: number;
@@ -43,7 +44,8 @@ export function serveCommand(program: Command, context: CliContext): void {
       origins,
     )
     .option("--max-turns <n>", "limit of turns that run at once", flagOf(wholeNumber))
-    .action(async ({ port, host, allowHost, cors, maxTurns, ...flags }: ServeFlags) => {
+    .addOption(scopeFlag(READABLE))
+    .action(async ({ port, host, allowHost, cors, maxTurns, scope, ...flags }: ServeFlags) => {
       const userTokens = await userTokensIn(flags.userTokens);
       const { serveRest } = await import("../../rest/serve-rest.ts");
       const token = flags.token ?? (terminal.env.RKAT_TOKEN || undefined);
@@ -69,10 +71,13 @@ export function serveCommand(program: Command, context: CliContext): void {
             await terminal.stderr.write("Stopping. Running turns have 10 seconds to end.\n");
             await server.close({ graceMs: 10_000 });
           }),
-        { access: "serve" },
+        { access: "serve", ...given({ scope }) },
       );
     });
 }
+
+const READABLE =
+  "what clients can also read: what you said in this folder (project), the user-wide store ~/.rkat, or all of it (default: this project's store only)";
 
 /** `rkat mcp`. Without `--http`, standard output carries the protocol and nothing else. */
 export function mcpCommand(program: Command, context: CliContext): void {
@@ -138,7 +143,8 @@ export function rpcCommand(program: Command, context: CliContext): void {
   const rpc = program
     .command("rpc")
     .description("serve the project's sessions to another program: JSON-RPC, one message per line")
-    .action(async () => {
+    .addOption(scopeFlag(READABLE))
+    .action(async ({ scope }: { scope?: SearchScope }) => {
       const { JsonRpcServer } = await import("../../json-rpc/json-rpc-server.ts");
       const { input, output, release } = terminal.takeStreams();
       await withService(
@@ -149,7 +155,7 @@ export function rpcCommand(program: Command, context: CliContext): void {
             const config = async () => settingsJson(workspace);
             return new JsonRpcServer({ service, version, config, signal, input, output }).serve();
           }),
-        { access: "create" },
+        { access: "create", ...given({ scope }) },
       );
       release();
     });

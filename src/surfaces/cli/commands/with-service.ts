@@ -1,15 +1,20 @@
 import type { Command } from "commander";
 import type { SearchScope } from "../../../config/settings.ts";
-import { openWorkspace, type Workspace } from "../../../config/workspace.ts";
+import { openUserWorkspace, openWorkspace, type Workspace } from "../../../config/workspace.ts";
 import type { MemoryOperations, SessionService } from "../../../core/session-service.ts";
 import type { Asking, CliContext, Opened, OpenedService, StoreAccess } from "../cli-context.ts";
 import { styleFor } from "../render/style.ts";
 import type { Terminal } from "../terminal/terminal.ts";
 
-/** The project that the command line names. */
-export function workspaceOf(context: CliContext, command: Command): Promise<Workspace> {
+/** The project that the command line names, or with the scope `user` the folder of the user-wide store. */
+export function workspaceOf(
+  { terminal }: Pick<CliContext, "terminal">,
+  command: Command,
+  scope?: unknown,
+): Promise<Workspace> {
   const { dir, user } = command.optsWithGlobals<{ dir?: string; user?: string }>();
-  return openWorkspace(context.terminal, dir, user);
+  if (scope === "user") return openUserWorkspace(terminal, user);
+  return openWorkspace(terminal, dir, user);
 }
 
 interface ServiceAccess {
@@ -27,7 +32,7 @@ export async function withService<Result>(
   work: (service: SessionService, workspace: Workspace) => Promise<Result>,
   { access = "existing", scope, asking }: ServiceAccess = {},
 ): Promise<Result> {
-  const workspace = await workspaceOf(context, command);
+  const workspace = await workspaceOf(context, command, scope);
   if (scope !== undefined) {
     const which = typeof scope === "function" ? scope(workspace) : scope;
     const opened = await context.engine.openServiceOf(which, workspace, access);

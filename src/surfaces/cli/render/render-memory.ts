@@ -1,9 +1,11 @@
+import type { HistoryHit } from "../../../core/event-store.ts";
 import { snakeCase } from "../../../core/fields.ts";
 import type {
   MemoryEntry,
   MemoryHit,
   MemoryStats,
   ScoreExplanation,
+  ShownEntry,
 } from "../../../core/memory-store.ts";
 import type { Given, SearchMemory } from "../../../core/requests.ts";
 import type { SourceView } from "../../../core/session-source.ts";
@@ -33,7 +35,7 @@ export function renderNumberedHits(
 }
 
 /** Entries, each with its source and its text. */
-export function renderMemoryEntries(entries: readonly MemoryEntry[], style: Style): string {
+export function renderMemoryEntries(entries: readonly ShownEntry[], style: Style): string {
   return entries
     .map((entry) => renderPassage({ place: placeOf(entry), content: entry.content }, style))
     .join("\n");
@@ -84,10 +86,23 @@ export function renderNothingFound(
   return `Nothing relevant. Compared the ${how} of ${all}${only}.\n${style.dim("hint:")} ${ways}.${meaning}\n`;
 }
 
+const IN_USER_STORE = "in ~/.rkat";
+
+/** What a search of the logs found, best first. */
+export function renderHistoryHits(hits: readonly HistoryHit[], style: Style): string {
+  return hits
+    .map(({ sessionId, turn, time, content, from, store, ...said }) => {
+      const place = [`session ${sessionId}`, `turn ${turn}`, renderSpeaker(said), time];
+      const passage = { place: [...place, store && IN_USER_STORE], content };
+      return renderPassage(passage, style) + (from ? renderFrom(from, style) : "");
+    })
+    .join("\n");
+}
+
 const LINES_MAX = 8;
 
 /** Text that was found: where it comes from, and its first lines. */
-export function renderPassage(
+function renderPassage(
   passage: { readonly place: readonly (string | undefined)[]; readonly content: string },
   style: Style,
 ): string {
@@ -103,8 +118,9 @@ function renderHit(hit: MemoryHit, style: Style, columns: number): string {
   const { content, score, neighbours, explanation, from } = hit;
   const around = (entries: readonly MemoryEntry[] = []) =>
     entries.map((entry) => `  ${style.dim(`⋮ ${neighbourLine(entry, columns - 5)}`)}\n`).join("");
-  const places = [...placeOf(hit), hit.store && "in ~/.rkat"];
-  const [place = "", ...text] = renderPassage({ place: places, content }, style).split(/(?<=\n)/);
+  const [place = "", ...text] = renderPassage({ place: placeOf(hit), content }, style).split(
+    /(?<=\n)/,
+  );
   return [
     `${style.green(score.toFixed(2))}  ${place}`,
     around(neighbours?.before),
@@ -151,8 +167,8 @@ function renderExplanation({ parts }: ScoreExplanation, style: Style): string {
 }
 
 /** Where an entry comes from. The id of an entry from a log begins with its session. */
-function placeOf(entry: MemoryEntry): readonly (string | undefined)[] {
-  const { id, sessionId, turn, kind, time } = entry;
+function placeOf(entry: ShownEntry): readonly (string | undefined)[] {
+  const { id, sessionId, turn, kind, time, store } = entry;
   return [
     id.startsWith(`${sessionId}:`) ? undefined : `session ${sessionId}`,
     turn === null ? undefined : `turn ${turn}`,
@@ -160,11 +176,12 @@ function placeOf(entry: MemoryEntry): readonly (string | undefined)[] {
     renderSpeaker(entry),
     time,
     `id ${id}`,
+    store && IN_USER_STORE,
   ];
 }
 
 /** Who said something, and in which role: `Ada (user)`, `file (user)`, `assistant`. */
-export function renderSpeaker({
+function renderSpeaker({
   speaker,
   role,
 }: Pick<MemoryEntry, "speaker" | "role">): string | undefined {

@@ -142,22 +142,16 @@ async function forgetAll(
   };
 }
 
-const PAGE = 1000;
-
 /** The texts of entries, by id. A message that is not in memory yet has none. */
 async function textsOf(
   ids: readonly string[],
   service: SessionService,
 ): Promise<ReadonlyMap<string, string>> {
-  const texts = new Map<string, string>();
-  for (let after: string | undefined; texts.size < ids.length; ) {
-    // The texts are gone by now, whatever happens here.
-    const page = await service.listMemory({ limit: PAGE, ...given({ after }) }).catch(() => []);
-    for (const { id, content } of page) if (ids.includes(id)) texts.set(id, content);
-    if (page.length < PAGE) break;
-    after = page.at(-1)?.id;
-  }
-  return texts;
+  if (ids.length === 0) return new Map();
+  const named = ids.slice(0, IDS_MAX);
+  // The texts are gone by now, whatever happens here.
+  const found = await service.listMemory({ id: named, limit: named.length }).catch(() => []);
+  return new Map(found.map(({ id, content }) => [id, content]));
 }
 
 function sentences(

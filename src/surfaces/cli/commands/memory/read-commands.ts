@@ -1,9 +1,10 @@
 import { open, rename, rm } from "node:fs/promises";
 import { resolve } from "node:path";
 import type { Command } from "commander";
+import type { SearchScope } from "../../../../config/settings.ts";
 import { errorText, SessionError } from "../../../../core/errors.ts";
 import { given } from "../../../../core/fields.ts";
-import type { MemoryEntry } from "../../../../core/memory-store.ts";
+import type { ShownEntry } from "../../../../core/memory-store.ts";
 import type { MemoryOperations } from "../../../../core/session-service.ts";
 import type { CliContext } from "../../cli-context.ts";
 import { plural, thousands } from "../../render/amounts.ts";
@@ -13,14 +14,19 @@ import { printJson } from "../../terminal/print.ts";
 import { ProgressLine } from "../../terminal/progress-line.ts";
 import {
   addFilterFlags,
+  addSourceFlags,
   countFlag,
   type FilterFlags,
   type Filters,
+  listFlag,
   SESSION_ARGUMENT,
+  scopeFlag,
 } from "../flags.ts";
 import { withFilteredMemory } from "./with-filtered-memory.ts";
 
 interface ListFlags extends FilterFlags {
+  readonly id?: readonly string[];
+  readonly scope: SearchScope;
   readonly limit: number;
   readonly after?: string;
   readonly json?: true;
@@ -34,10 +40,13 @@ export function listCommand(memory: Command, context: CliContext): void {
     .description("the entries of memory, oldest first")
     .option("-n, --limit <n>", "limit of entries", countFlag(1000), 20)
     .option("--after <id>", "continue the list after this entry")
+    .option("--id <id>", "only this entry (repeatable)", listFlag)
+    .addOption(scopeFlag("list this project, the user-wide store ~/.rkat, or both").default("all"))
     .option("--json", "for scripts");
-  addFilterFlags(list).action(async ({ limit, after, json, ...flags }: ListFlags) => {
+  addFilterFlags(list).action(async ({ limit, after, id, json, ...flags }: ListFlags) => {
     await withFilteredMemory(context, list, flags, async (operations, filters) => {
-      const entries = await operations.list({ limit, ...filters, ...given({ after }) });
+      const which = given({ after, id: id && [...id] });
+      const entries = await operations.list({ limit, ...filters, ...which });
       if (json) return await printJson(stdout, memoryJson(entries));
       if (entries.length === 0) return await stderr.write("No matching entries.\n");
       await stdout.write(renderMemoryEntries(entries, styleFor(stdout, env)));
@@ -56,17 +65,21 @@ export function statsCommand(memory: Command, context: CliContext): void {
     .command("stats")
     .description("how much is in memory")
     .option("--session <session>", `only this session: ${SESSION_ARGUMENT}`)
-    .option("--json", "for scripts")
-    .action(async ({ session, json }: { session?: string; json?: true }) => {
-      await withFilteredMemory(context, stats, given({ session }), async (operations, filters) => {
-        const found = await operations.stats(filters);
-        if (json) return await printJson(stdout, memoryJson(found));
-        await stdout.write(renderMemoryStats(found, styleFor(stdout, env)));
-      });
+    .addOption(scopeFlag("count this project, the user-wide store ~/.rkat, or both").default("all"))
+    .option("--json", "for scripts");
+  addSourceFlags(stats).action(async ({ json, ...flags }: StatsFlags) => {
+    await withFilteredMemory(context, stats, flags, async (operations, filters) => {
+      const found = await operations.stats(filters);
+      if (json) return await printJson(stdout, memoryJson(found));
+      await stdout.write(renderMemoryStats(found, styleFor(stdout, env)));
     });
+  });
 }
 
+type StatsFlags = Pick<ListFlags, "session" | "agent" | "project" | "branch" | "scope" | "json">;
+
 interface ExportFlags extends FilterFlags {
+  readonly scope?: SearchScope;
   readonly jsonl?: string;
 }
 
@@ -76,7 +89,8 @@ export function exportCommand(memory: Command, context: CliContext): void {
   const exports = memory
     .command("export")
     .description("write memory as JSON Lines, which `rkat memory add --jsonl` reads")
-    .option("--jsonl <file>", "write to this file, all or nothing (default: stdout)");
+    .option("--jsonl <file>", "write to this file, all or nothing (default: stdout)")
+    .addOption(scopeFlag("write this project, the user-wide store ~/.rkat, or both"));
   addFilterFlags(exports).action(async ({ jsonl, ...flags }: ExportFlags) => {
     await withFilteredMemory(context, exports, flags, async (operations, filters) => {
       if (jsonl === undefined || jsonl === "-") {
@@ -103,12 +117,12 @@ const PAGE = 200;
 
 /** The lines of one page at a time. */
 async function* linesOf(memory: MemoryOperations, filters: Filters): AsyncIterable<string> {
-  for (let last: MemoryEntry | undefined; ; ) {
+  for (let last: ShownEntry | undefined; ; ) {
     const after = given({ after: last?.id });
     const page = await memory.list({ ...filters, limit: PAGE, ...after });
     last = page.at(-1);
     if (!last) return;
-    yield page.map((entry) => `${JSON.stringify(memoryJson(entry))}\n`).join("");
+    yield page.map(({ store: _, ...entry }) => `${JSON.stringify(memoryJson(entry))}\n`).join("");
   }
 }
 

@@ -8,7 +8,7 @@ import type { CliContext } from "../../cli-context.ts";
 import { plural } from "../../render/amounts.ts";
 import { readJsonLines } from "../../terminal/input-file.ts";
 import { printJson } from "../../terminal/print.ts";
-import { sessionCommand, withSession } from "../find-session.ts";
+import { changingCommand, withSession } from "../find-session.ts";
 
 interface AppendFlags {
   readonly messages: string;
@@ -22,7 +22,7 @@ interface AppendFlags {
 /** `rkat sessions append`. */
 export function appendCommand(sessions: Command, context: CliContext): void {
   const { terminal } = context;
-  const append = sessionCommand(sessions, "append", "add messages without running a turn")
+  const append = changingCommand(sessions, "append", "add messages without running a turn")
     .requiredOption("--messages <file>", "one message per line (JSON), - for stdin")
     .option("--key <text>", "a name for this batch; a retry with the same key adds nothing")
     .addOption(

@@ -1,4 +1,6 @@
 import type { Command } from "commander";
+import type { SearchScope } from "../../../../config/settings.ts";
+import type { Workspace } from "../../../../config/workspace.ts";
 import { given } from "../../../../core/fields.ts";
 import type { KnowledgeEntry } from "../../../../core/knowledge.ts";
 import { compactionOutcome } from "../../../../core/results.ts";
@@ -11,15 +13,21 @@ import { shortId } from "../../render/render-sessions.ts";
 import { confirm } from "../../terminal/ask.ts";
 import { printEnd, printEvent, printJson } from "../../terminal/print.ts";
 import { ProgressLine } from "../../terminal/progress-line.ts";
-import { findDeleted, findSession, sessionCommand, withSession } from "../find-session.ts";
-import { SESSION_ARGUMENT } from "../flags.ts";
+import {
+  changedIn,
+  changingCommand,
+  findDeleted,
+  findSession,
+  withSession,
+} from "../find-session.ts";
+import { SESSION_ARGUMENT, storeFlag } from "../flags.ts";
 import { type OutputForm, outputOption } from "../run-flags.ts";
 import { withService, workspaceOf } from "../with-service.ts";
 
 /** `rkat sessions archive`. */
 export function archiveCommand(sessions: Command, context: CliContext): void {
   const { stdout, stderr } = context.terminal;
-  const archive = sessionCommand(sessions, "archive", "close a session; it can still be read")
+  const archive = changingCommand(sessions, "archive", "close a session; it can still be read")
     .option("--json", "for scripts")
     .action((name: string, { json }: { json?: true }) =>
       withSession(context, archive, name, async (service, sessionId) => {
@@ -33,7 +41,7 @@ export function archiveCommand(sessions: Command, context: CliContext): void {
 /** `rkat sessions unarchive`. */
 export function unarchiveCommand(sessions: Command, context: CliContext): void {
   const { stdout, stderr } = context.terminal;
-  const unarchive = sessionCommand(sessions, "unarchive", "bring an archived session back")
+  const unarchive = changingCommand(sessions, "unarchive", "bring an archived session back")
     .option("--json", "for scripts")
     .action((name: string, { json }: { json?: true }) =>
       withSession(context, unarchive, name, async (service, sessionId) => {
@@ -45,6 +53,7 @@ export function unarchiveCommand(sessions: Command, context: CliContext): void {
 }
 
 interface DeleteFlags {
+  readonly scope: SearchScope;
   readonly now?: true;
   readonly yes?: true;
   readonly json?: true;
@@ -54,12 +63,12 @@ interface DeleteFlags {
 export function deleteCommand(sessions: Command, context: CliContext): void {
   const { terminal } = context;
   const { stdout, stderr } = terminal;
-  const remove = sessionCommand(sessions, "delete", "delete a session, its log and its memory")
+  const remove = changingCommand(sessions, "delete", "delete a session, its log and its memory")
     .option("--now", "for good; otherwise you can restore it for some days")
     .option("-y, --yes", "do not ask; without a terminal nothing is asked")
     .option("--json", "for scripts")
-    .action((name: string, { json, now, yes }: DeleteFlags) =>
-      withService(context, remove, async (service, { config }) => {
+    .action((name: string, { json, now, yes, scope }: DeleteFlags) => {
+      const work = async (service: SessionService, { config }: Workspace) => {
         const keepDays = now ? 0 : config.get("sessions.keep_deleted_days");
         const found = await findSession(service, name, { includeArchived: true });
         const sessionId = now && found === name ? await findDeleted(service, name) : found;
@@ -74,14 +83,16 @@ export function deleteCommand(sessions: Command, context: CliContext): void {
         }
         await service.delete({ sessionId, ...given({ now }) });
         if (json) return await printJson(stdout, { deleted: true });
+        const there = scope === "user" ? " --scope user" : "";
         const what =
           keepDays === 0
             ? `Deleted ${sessionId} for good.\n`
-            : `Deleted ${sessionId}.\nTo undo this within ${plural(keepDays, "day")}: ${context.rkat} sessions restore ${shortId(sessionId)}\n`;
+            : `Deleted ${sessionId}.\nTo undo this within ${plural(keepDays, "day")}: ${context.rkat} sessions restore ${shortId(sessionId)}${there}\n`;
         const stays = `What it taught the project stays: ${statements(taught)}. See \`${context.rkat} knowledge list\`; \`${context.rkat} knowledge forget\` deletes them.\n`;
         await stderr.write(what + (taught === 0 ? "" : stays));
-      }),
-    );
+      };
+      return withService(context, remove, work, changedIn(scope));
+    });
 }
 
 async function deletion(
@@ -129,15 +140,17 @@ export function restoreCommand(sessions: Command, context: CliContext): void {
     .command("restore")
     .description("bring a deleted session back, with its memory")
     .argument("<session>", `${SESSION_ARGUMENT}; \`last\` is the one deleted last`)
+    .addOption(storeFlag())
     .option("--json", "for scripts")
-    .action((name: string, { json }: { json?: true }) =>
-      withService(context, restore, async (service) => {
+    .action((name: string, { scope, json }: { scope: SearchScope; json?: true }) => {
+      const work = async (service: SessionService) => {
         const sessionId = await findDeleted(service, name);
         await service.restore({ sessionId });
         if (json) await printJson(stdout, { restored: true });
         else await stderr.write(`Restored ${sessionId}.\n`);
-      }),
-    );
+      };
+      return withService(context, restore, work, changedIn(scope));
+    });
 }
 
 interface CompactFlags {
@@ -149,7 +162,7 @@ interface CompactFlags {
 /** `rkat sessions compact`. */
 export function compactCommand(sessions: Command, context: CliContext): void {
   const { terminal } = context;
-  const compact = sessionCommand(sessions, "compact", "compact a session's history now")
+  const compact = changingCommand(sessions, "compact", "compact a session's history now")
     .option("--instructions <text>", "instructions for the summary")
     .addOption(outputOption())
     .option("--json", "same as --output json")

@@ -11,7 +11,7 @@ import { renderContext } from "../../render/render-context.ts";
 import { renderSession, renderSessionList } from "../../render/render-sessions.ts";
 import { styleFor } from "../../render/style.ts";
 import { printJson } from "../../terminal/print.ts";
-import { findSession, sessionCommand, withSession } from "../find-session.ts";
+import { changingCommand, findSession, readingCommand, withSession } from "../find-session.ts";
 import { addSourceFlags, countFlag, labelFlag, scopeFlag, sourceOf } from "../flags.ts";
 import { toolsOf } from "../on-approval.ts";
 import { useOpened, withService, workspaceOf } from "../with-service.ts";
@@ -19,7 +19,7 @@ import { useOpened, withService, workspaceOf } from "../with-service.ts";
 const LIMIT_DEFAULT = 20;
 
 const IN_USER_STORE =
-  "Those with (user) are in the user-wide store. To change one: `rkat --dir ~ sessions …`\n";
+  "Those with (user) are in the user-wide store. To change one, add --scope user.\n";
 
 interface ListFlags extends SourceConditions {
   readonly scope: SearchScope;
@@ -67,33 +67,30 @@ export function listCommand(sessions: Command, context: CliContext): void {
 /** `rkat sessions show`. */
 export function showCommand(sessions: Command, context: CliContext): void {
   const { terminal } = context;
-  const show = sessionCommand(sessions, "show", "a session and its history")
-    .addOption(
-      scopeFlag("look in this project, the user-wide store ~/.rkat, or both").default("all"),
-    )
+  const show = readingCommand(sessions, "show", "a session and its history")
     .option("--json", "for scripts")
-    .action((name: string, { scope, json }: { scope: SearchScope; json?: true }) => {
+    .action((name: string, { json }: { json?: true }) => {
       const print = async (service: SessionService, sessionId: string) => {
         const view = await service.read({ sessionId });
         if (json) return await printJson(terminal.stdout, toWire(sessionView, view));
         const style = styleFor(terminal.stdout, terminal.env);
         await terminal.stdout.write(renderSession(view, Date.now(), style));
       };
-      return withSession(context, show, name, print, { scope });
+      return withSession(context, show, name, print, { reads: true });
     });
 }
 
 /** `rkat sessions context`. */
 export function contextCommand(sessions: Command, context: CliContext): void {
   const { terminal } = context;
-  const command = sessionCommand(
+  const command = changingCommand(
     sessions,
     "context",
     "what takes how many tokens of the context window",
   )
     .option("--json", "for scripts")
-    .action(async (name: string, { json }: { json?: true }) => {
-      const workspace = await workspaceOf(context, command);
+    .action(async (name: string, { scope, json }: { scope: SearchScope; json?: true }) => {
+      const workspace = await workspaceOf(context, command, scope);
       // With the tools of a chat, because their definitions take room.
       const tools = toolsOf({}, workspace.config);
       const opened = await context.engine.openService(workspace, "existing", tools);
@@ -109,13 +106,18 @@ export function contextCommand(sessions: Command, context: CliContext): void {
 
 /** `rkat sessions events`. */
 export function eventsCommand(sessions: Command, context: CliContext): void {
-  const events = sessionCommand(sessions, "events", "the log of a session, one JSON per line")
+  const events = readingCommand(sessions, "events", "the log of a session, one JSON per line")
     .option("--after <seq>", "only events after this one", countFlag(Number.MAX_SAFE_INTEGER), 0)
     .option("-f, --follow", "wait for new events until Ctrl-C")
     .option("--json", "accepted for symmetry: the output is always JSON")
     .action((name: string, { after, follow }: { after: number; follow?: true }) =>
-      withSession(context, events, name, (service, sessionId) =>
-        printEvents(context, service, { sessionId, afterSeq: after }, follow === true),
+      withSession(
+        context,
+        events,
+        name,
+        (service, sessionId) =>
+          printEvents(context, service, { sessionId, afterSeq: after }, follow === true),
+        { reads: true },
       ),
     );
 }

@@ -1,4 +1,5 @@
 import type { Command } from "commander";
+import type { SearchScope } from "../../../../config/settings.ts";
 import { SessionError } from "../../../../core/errors.ts";
 import type { UpdateTask } from "../../../../core/requests.ts";
 import { pins as pinsResult, taskView } from "../../../../core/results.ts";
@@ -9,10 +10,11 @@ import { renderPins } from "../../render/render-context.ts";
 import { renderTaskView } from "../../render/render-sessions.ts";
 import { styleFor } from "../../render/style.ts";
 import { printJson } from "../../terminal/print.ts";
-import { sessionCommand, withSession } from "../find-session.ts";
+import { changingCommand, readingCommand, withSession } from "../find-session.ts";
 import { countFlag, labelFlag, listFlag } from "../flags.ts";
 
 interface TaskFlags extends Omit<UpdateTask, "sessionId" | "notes" | "openFiles" | "closeFiles"> {
+  readonly scope: SearchScope;
   readonly note?: Record<string, string>;
   readonly openFile?: string[];
   readonly closeFile?: string[];
@@ -22,7 +24,7 @@ interface TaskFlags extends Omit<UpdateTask, "sessionId" | "notes" | "openFiles"
 /** `rkat sessions task`: shows or changes the task record. */
 export function taskCommand(sessions: Command, context: CliContext): void {
   const { terminal } = context;
-  const task = sessionCommand(
+  const task = changingCommand(
     sessions,
     "task",
     "show or change the task record, which compactions keep",
@@ -37,7 +39,7 @@ export function taskCommand(sessions: Command, context: CliContext): void {
     .option("--open-file <path>", "add an active file (repeatable)", listFlag)
     .option("--close-file <path>", "remove an active file (repeatable)", listFlag)
     .option("--json", "for scripts")
-    .action((name: string, { json, note, openFile, closeFile, ...flags }: TaskFlags) =>
+    .action((name: string, { json, note, openFile, closeFile, scope: _, ...flags }: TaskFlags) =>
       withSession(
         context,
         task,
@@ -70,19 +72,23 @@ const MESSAGE = "its position in `sessions show`, from 0, or its id as @id";
 
 /** `rkat sessions pin`, `unpin` and `pins`. */
 export function pinsCommands(sessions: Command, context: CliContext): void {
-  const pins = sessionCommand(
+  const pins = readingCommand(
     sessions,
     "pins",
     "the pinned messages, and how many tokens they take",
   )
     .option("--json", "for scripts")
     .action((name: string, { json }: { json?: true }) =>
-      withSession(context, pins, name, async (service, sessionId) =>
-        show(context, await service.pins({ sessionId }), json),
+      withSession(
+        context,
+        pins,
+        name,
+        async (service, sessionId) => show(context, await service.pins({ sessionId }), json),
+        { reads: true },
       ),
     );
   for (const { does, description } of CHANGES) {
-    const command = sessionCommand(sessions, does, description)
+    const command = changingCommand(sessions, does, description)
       .argument("<message>", MESSAGE)
       .option("--json", "for scripts")
       .action((name: string, message: string, { json }: { json?: true }) =>

@@ -1,5 +1,6 @@
-import { instant, timeSpan } from "../core/instant.ts";
-import type { MemoryEntry, MemoryFilter } from "../core/memory-store.ts";
+import type { SessionChoice } from "./event-store.ts";
+import { instant, timeSpan } from "./instant.ts";
+import type { MemoryEntry, MemoryFilter } from "./memory-store.ts";
 
 /** Tells whether an entry passes the filters of a query. */
 export function memoryFilter(
@@ -19,7 +20,8 @@ export function memoryFilter(
   };
 }
 
-function sessionTest(sessions: MemoryFilter["sessions"]): (sessionId: string) => boolean {
+/** Tells whether a session is one of the choice. */
+export function sessionTest(sessions: SessionChoice | undefined): (sessionId: string) => boolean {
   if (sessions === undefined) return () => true;
   if ("only" in sessions) {
     const only = new Set(sessions.only);
