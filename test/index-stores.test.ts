@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { MemoryEntry, MemoryQuery } from "../src/core/memory-store.ts";
 import { addEntries } from "../src/indexing/add.ts";
 import { type Asking, type AsyncIndexStore, runAsync, runSync } from "../src/indexing/asking.ts";
@@ -9,6 +9,7 @@ import { deleteEntries } from "../src/indexing/delete.ts";
 import { OpenIndex } from "../src/indexing/open-index.ts";
 import { searchEntries } from "../src/indexing/search.ts";
 import { mergeSegments } from "../src/indexing/upkeep/merge.ts";
+import { verifyIndex } from "../src/indexing/upkeep/verify.ts";
 import {
   openSpace,
   pendingPassages,
@@ -16,10 +17,13 @@ import {
   storeVectors,
 } from "../src/indexing/vectors/store-vectors.ts";
 import { EphemeralIndexStore } from "../src/stores/ephemeral/ephemeral-index-store.ts";
+import { PostgresDatabase } from "../src/stores/postgres/postgres-database.ts";
+import { PostgresIndexStore } from "../src/stores/postgres/postgres-index-store.ts";
 import type { Connection } from "../src/stores/sqlite/connection.ts";
 import { openConnection } from "../src/stores/sqlite/open-connection.ts";
 import { SqliteIndexStore } from "../src/stores/sqlite/sqlite-index-store.ts";
 import { ConceptEmbedder } from "./support/concept-embedder.ts";
+import { hasPostgres, postgresUrl } from "./support/postgres.ts";
 
 const WORDS =
   "dog greyhound doctor surgery money wages car sedan holiday trip heron weir kiln walrus 東京 京都 café boat mast sail rope".split(
@@ -30,19 +34,37 @@ const embedder = new ConceptEmbedder();
 let folder = "";
 let db: Connection;
 const network = new EphemeralIndexStore();
+let server: PostgresDatabase | undefined;
+let onServer: PostgresIndexStore | undefined;
 
 type Run = <Result>(asking: Asking<Result>) => Promise<Result>;
 const onSqlite: Run = async (asking) => runSync(asking, new SqliteIndexStore(db, "n"));
 const onNetwork: Run = (asking) => runAsync(asking, network);
+const onPostgres: Run = (asking) => runAsync(asking, onServer as PostgresIndexStore);
+
+/** Stores that answer over a network. */
+const others: readonly { readonly name: string; readonly run: Run; store(): AsyncIndexStore }[] = [
+  { name: "ephemeral", run: onNetwork, store: () => network },
+  ...(hasPostgres
+    ? [{ name: "postgres", run: onPostgres, store: () => onServer as PostgresIndexStore }]
+    : []),
+];
 
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), "rkat-index-"));
   db = openConnection(join(folder, "rkat.db"));
-  for (const run of [onSqlite, onNetwork]) await fill(run);
+  if (hasPostgres) {
+    const connectionString = await postgresUrl();
+    server = new PostgresDatabase({ connectionString, schema: `index ${process.pid}` });
+    onServer = new PostgresIndexStore(server, "n");
+  }
+  for (const run of [onSqlite, ...others.map(({ run }) => run)]) await fill(run);
 }, 120_000);
 
-afterAll(() => {
+afterAll(async () => {
   db.close();
+  await server?.change(`drop schema "${server.schema}" cascade`);
+  await server?.close();
   rmSync(folder, { recursive: true });
 });
 
@@ -97,42 +119,50 @@ async function asked(query: MemoryQuery, isHybrid: boolean) {
   return { embedder: embedder.id, vectors: await embedder.embed([query.query].flat()) };
 }
 
-test.each([
-  ["words", false],
-  ["words and meaning", true],
-])("by %s, every store gives the same results with the same scores", async (_, isHybrid) => {
-  const [sqlite, other] = [new OpenIndex(), new OpenIndex()];
-  let count = 0;
-  for (const query of QUERIES) {
-    const embedded = await asked(query, isHybrid);
-    const expected = await onSqlite(searchEntries(sqlite, query, embedded));
-    expect(await onNetwork(searchEntries(other, query, embedded))).toEqual(expected);
-    count += expected.length;
-  }
-  expect(count).toBeGreaterThan(30);
-});
+describe.each(others)("$name", ({ run, store }) => {
+  test.each([
+    ["words", false],
+    ["words and meaning", true],
+  ])("by %s, it gives the results of SQLite with the same scores", async (_, isHybrid) => {
+    const [sqlite, other] = [new OpenIndex(), new OpenIndex()];
+    let count = 0;
+    for (const query of QUERIES) {
+      const embedded = await asked(query, isHybrid);
+      const expected = await onSqlite(searchEntries(sqlite, query, embedded));
+      expect(await run(searchEntries(other, query, embedded))).toEqual(expected);
+      count += expected.length;
+    }
+    expect(count).toBeGreaterThan(30);
+  });
 
-test.each(QUERIES.map((query) => [[query.query].flat().join(" / "), query] as const))(
-  "a search takes three round trips at most, the first of a process too: %s",
-  async (_, query) => {
-    const embedded = await asked(query, true);
-    const index = new OpenIndex();
-    const cold = await countTrips((run) => run(searchEntries(index, query, embedded)));
-    const warm = await countTrips((run) => run(searchEntries(index, query, embedded)));
-    expect(cold.trips).toBeLessThanOrEqual(3);
-    expect(warm.trips).toBeLessThanOrEqual(cold.trips);
-    expect(warm.result).toEqual(cold.result);
-  },
-);
+  test.each(QUERIES.map((query) => [[query.query].flat().join(" / "), query] as const))(
+    "a search takes three round trips at most, the first of a process too: %s",
+    async (_, query) => {
+      const embedded = await asked(query, true);
+      const index = new OpenIndex();
+      const search = (run: Run) => run(searchEntries(index, query, embedded));
+      const cold = await countTrips(store(), search);
+      const warm = await countTrips(store(), search);
+      expect(cold.trips).toBeLessThanOrEqual(3);
+      expect(warm.trips).toBeLessThanOrEqual(cold.trips);
+      expect(warm.result).toEqual(cold.result);
+    },
+  );
 
-test("adding takes four round trips, of which other writers see three", async () => {
-  const again = Array.from({ length: 5 }, (_, at) => entry(9000 + at));
-  const { trips } = await countTrips((run) => run(addEntries(again)));
-  expect(trips).toBeLessThanOrEqual(4);
+  test("adding takes four round trips, of which other writers see three", async () => {
+    const again = Array.from({ length: 5 }, (_, at) => entry(9000 + at));
+    const { trips } = await countTrips(store(), (run) => run(addEntries(again)));
+    expect(trips).toBeLessThanOrEqual(4);
+  });
+
+  test("a check finds nothing wrong", async () => {
+    expect((await run(verifyIndex())).problems).toEqual([]);
+  });
 });
 
 /** Questions that are asked at once make one round trip. */
 async function countTrips<Result>(
+  counting: AsyncIndexStore,
   work: (run: Run) => Promise<Result>,
 ): Promise<{ readonly trips: number; readonly result: Result }> {
   let trips = 0;
@@ -155,6 +185,6 @@ async function countTrips<Result>(
         };
       },
     });
-  const store = counted(network);
+  const store = counted(counting);
   return { result: await work((asking) => runAsync(asking, store)), trips };
 }

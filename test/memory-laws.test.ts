@@ -8,11 +8,14 @@ import { BagOfWordsEmbedder } from "../src/embedders/bag-of-words-embedder.ts";
 import { LocalEmbedder } from "../src/embedders/local-embedder.ts";
 import { HnswMemoryStore } from "../src/hnsw.ts";
 import { SimpleMemoryStore } from "../src/stores/ephemeral/simple-memory-store.ts";
+import { PostgresDatabase } from "../src/stores/postgres/postgres-database.ts";
+import { PostgresMemoryStore } from "../src/stores/postgres/postgres-memory-store.ts";
 import { openDatabase } from "../src/stores/sqlite/database.ts";
 import { SqliteMemoryStore } from "../src/stores/sqlite/sqlite-memory-store.ts";
 import { embedderLaws } from "../src/testing/embedder-laws.ts";
 import { memoryStoreLaws } from "../src/testing/memory-store-laws.ts";
 import { copyingDatabase } from "./support/copying-database.ts";
+import { freshSchema, hasPostgres, postgresUrl } from "./support/postgres.ts";
 import { LONG } from "./support/trials.ts";
 
 const sqlite = (thread: "main" | "worker") => async (folder: string) =>
@@ -24,10 +27,17 @@ const asInAWorker = async (folder: string) =>
 const inMemory = (thread: "main" | "worker") => async () =>
   new SqliteMemoryStore(openDatabase({ path: ":memory:", thread }));
 
+/** Each process has a pool of its own. */
+const postgres = async (_: string, schema: string) => {
+  const connectionString = await postgresUrl();
+  return new PostgresMemoryStore(new PostgresDatabase({ connectionString, schema }));
+};
+
 const STORES: readonly {
   readonly name: string;
   readonly durable: boolean;
-  open(folder: string): Promise<MemoryStore>;
+  /** What it keeps is in the folder, or in the schema of the database. */
+  open(folder: string, schema: string): Promise<MemoryStore>;
 }[] = [
   { name: "simple", durable: false, open: async () => new SimpleMemoryStore() },
   { name: "sqlite", durable: true, open: sqlite("main") },
@@ -39,6 +49,7 @@ const STORES: readonly {
         { name: "sqlite in memory, in a worker", durable: false, open: inMemory("worker") },
       ]
     : []),
+  ...(hasPostgres ? [{ name: "postgres", durable: true, open: postgres }] : []),
   {
     name: "hnsw over sqlite",
     durable: true,
@@ -70,10 +81,11 @@ for (const { name, durable, open } of STORES) {
       test.skipIf(law.durable && !durable)(law.name, async () => {
         const folder = await mkdtemp(join(tmpdir(), "rkat-"));
         folders.push(folder);
+        const schema = name === "postgres" ? await freshSchema() : "";
         const opened: MemoryStore[] = [];
         try {
           await law.holds(async () => {
-            const store = await open(folder);
+            const store = await open(folder, schema);
             opened.push(store);
             return store;
           });

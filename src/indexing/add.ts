@@ -28,7 +28,7 @@ export interface Added {
 /** Stores entries whose ids are new, in the order given. */
 export function* addEntries(
   entries: readonly MemoryEntry[],
-  mode: Exclude<TransactionMode, "read"> = "write",
+  mode: Extract<TransactionMode, `write${string}`> = "write",
 ): Asking<Added> {
   const said = entries.filter(({ content }) => content.trim() !== "");
   if (said.length === 0) return NOTHING_ADDED;

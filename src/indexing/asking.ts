@@ -22,12 +22,14 @@ export interface Question<Op extends keyof IndexStore = keyof IndexStore> {
 }
 
 /**
- * - `read`: all answers come from one state of the store.
+ * - `read`: all answers come from one state of the store. It may be run again from its start.
+ * - `search`: the same, but later answers may have what was added since the first one. What that one
+ *   told of is still there.
  * - `write`: other writers see all of it or nothing, and nothing comes between its answers and its `save`.
  *   It may be run again from its start.
  * - `write unsynced`: a power failure may undo it.
  */
-export type TransactionMode = "read" | "write" | "write unsynced";
+export type TransactionMode = "read" | "search" | "write" | "write unsynced";
 
 /** How far long work has come. */
 export interface Progress {

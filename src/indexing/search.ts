@@ -30,7 +30,7 @@ export function* searchEntries(
 ): Asking<readonly MemoryHit[]> {
   const texts = [query.query].flat().filter((text) => text.trim() !== "");
   if (query.limit <= 0 || texts.length === 0) return [];
-  return yield* transaction("read", () => search(index, query, texts, embedded));
+  return yield* transaction("search", () => search(index, query, texts, embedded));
 }
 
 function* search(

@@ -1,4 +1,5 @@
 import { SessionError } from "../../core/errors.ts";
+import { indexSchema } from "./index-schema.ts";
 import { codeOf } from "./postgres-failure.ts";
 import { quoted, type Statements } from "./statements.ts";
 
@@ -11,7 +12,9 @@ interface Migration {
 }
 
 /** What made the tables, in order. A released row is never changed. */
-const MIGRATIONS: readonly Migration[] = [{ version: 1, usableFrom: 1, statements: [] }];
+const MIGRATIONS: readonly Migration[] = [
+  { version: 1, usableFrom: 1, statements: [...indexSchema] },
+];
 
 const CURRENT = MIGRATIONS.length;
 

@@ -109,6 +109,10 @@ export class PostgresDatabase {
     return await this.#retried((pool) => this.#transaction(pool, BEGIN.read, work));
   }
 
+  get closed(): boolean {
+    return this.#closed;
+  }
+
   /** Closes the pool that it opened. One that it was given stays open. */
   async close(): Promise<void> {
     if (this.#closed) return;

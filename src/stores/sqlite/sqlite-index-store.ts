@@ -51,7 +51,7 @@ export class SqliteIndexStore implements SyncIndexStore {
     mode: TransactionMode,
     work: () => Generator<Progress, Result>,
   ): Generator<Progress, Result> {
-    if (mode === "read") return yield* this.#db.readInSteps(work);
+    if (mode === "read" || mode === "search") return yield* this.#db.readInSteps(work);
     const whole = () => finish(work());
     try {
       return mode === "write" ? this.#db.write(whole) : this.#db.writeUnsynced(whole);

@@ -1,0 +1,457 @@
+import type { AsyncIndexStore, TransactionMode } from "../../indexing/asking.ts";
+import type {
+  Changes,
+  Counts,
+  EntryRow,
+  FreeRun,
+  Head,
+  IndexStats,
+  Known,
+  WantedBlocks,
+  WantedEntries,
+} from "../../indexing/index-store.ts";
+import { askCatchUp } from "./catch-up.ts";
+import { findWordBlocks } from "./find-word-blocks.ts";
+import * as questions from "./index-questions.ts";
+import { NAMESPACE } from "./index-questions.ts";
+import type { PostgresDatabase } from "./postgres-database.ts";
+import { type AnswerRow, QuestionBatch } from "./question-batch.ts";
+import { SaveStatement } from "./save-index-changes.ts";
+import type { Statements } from "./statements.ts";
+import { storedText } from "./stored-text.ts";
+
+/** How often work is tried before it gets a real transaction. A read may be long. */
+const TRIES = { read: 1, search: 3, write: 3, "write unsynced": 3 } as const;
+
+const LOCK = "select 1 from rkat.memory_namespace where name = $1 for update";
+
+/**
+ * The index of a namespace in PostgreSQL. Questions that are asked together are one statement, and so is a save.
+ *
+ * A transaction needs no `begin` and no `commit`, which would be two more round trips: every answer says how
+ * often the namespace was saved, and work whose answers are not of one state begins again. After some
+ * attempts it gets a real transaction, so that it ends however many others write.
+ */
+export class PostgresIndexStore implements AsyncIndexStore {
+  readonly #db: PostgresDatabase;
+  readonly #namespace: string;
+  readonly #within: Within | undefined;
+  /** What was asked in this turn of the event loop. */
+  #asked: Asked | undefined;
+
+  constructor(db: PostgresDatabase, namespace: string, within?: Within) {
+    this.#db = db;
+    this.#namespace = namespace;
+    this.#within = within;
+  }
+
+  async transact<Result>(
+    mode: TransactionMode,
+    work: (within: AsyncIndexStore) => Promise<Result>,
+  ): Promise<Result> {
+    for (let tries = 1; ; tries += 1) {
+      try {
+        return await this.#try(mode, work, tries > TRIES[mode]);
+      } catch (error) {
+        if (!(error instanceof Conflict)) throw error;
+      }
+    }
+  }
+
+  #try<Result>(
+    mode: TransactionMode,
+    work: (within: AsyncIndexStore) => Promise<Result>,
+    isReal: boolean,
+  ): Promise<Result> {
+    const run = (statements: Statements) =>
+      work(new PostgresIndexStore(this.#db, this.#namespace, new Within(mode, statements)));
+    if (!isReal) return run(this.#db);
+    if (mode === "read" || mode === "search") return this.#db.read(run);
+    return this.#db.write(async (statements) => {
+      await statements.row(LOCK, storedText(this.#namespace));
+      return run(statements);
+    });
+  }
+
+  /** Asks together with everything else that is asked before the event loop goes on. */
+  async #ask<Answer>(
+    ask: (batch: QuestionBatch) => (head: Head | undefined) => Answer,
+  ): Promise<Answer> {
+    this.#asked ??= this.#newBatch();
+    const { batch, head } = this.#asked;
+    const answer = ask(batch);
+    return answer(await head);
+  }
+
+  #newBatch(): Asked {
+    const batch = new QuestionBatch(this.#namespace);
+    const heads = batch.rows(questions.HEAD, questions.headOf);
+    const send = async () => {
+      // Until then, others join.
+      await undefined;
+      this.#asked = undefined;
+      const { sql, values } = batch.statement;
+      const statements = this.#within?.statements ?? this.#db;
+      batch.take(await statements.rows<AnswerRow>(sql, ...values));
+      this.#within?.check(heads[0]);
+      return heads[0] && questions.portHead(heads[0]);
+    };
+    return { batch, head: send() };
+  }
+
+  head() {
+    return this.#ask(() => (head) => head);
+  }
+
+  catchUp(known: Known) {
+    return this.#ask((batch) => {
+      const news = askCatchUp(batch, known);
+      return (head) => head && news(head);
+    });
+  }
+
+  segments() {
+    return this.#rows((batch) =>
+      batch.rows(
+        questions.segments(
+          `from rkat.memory_segment s where s.namespace = ${NAMESPACE} order by s.number`,
+        ),
+        questions.segmentOf,
+      ),
+    );
+  }
+
+  /** A question with one kind of rows. */
+  #rows<Row>(ask: (batch: QuestionBatch) => readonly Row[]): Promise<readonly Row[]> {
+    return this.#ask((batch) => {
+      const rows = ask(batch);
+      return () => rows;
+    });
+  }
+
+  async smallSegments(numbers: readonly number[]) {
+    if (numbers.length === 0) return [];
+    return this.#rows((batch) =>
+      batch.rows(
+        questions.smallSegments(
+          `from rkat.memory_segment s where s.namespace = ${NAMESPACE}
+             and s.number = any (${batch.bind(numbers, "bigint[]")}) order by s.number`,
+        ),
+        questions.smallSegmentOf,
+      ),
+    );
+  }
+
+  async wordBlocks(wanted: readonly WantedBlocks[]) {
+    if (wanted.length === 0) return [];
+    return this.#ask((batch) => findWordBlocks(batch, wanted));
+  }
+
+  async columnBlocks(generation: number, blocks: readonly number[]) {
+    if (blocks.length === 0) return [];
+    return this.#rows((batch) =>
+      batch.rows(
+        questions.columnBlocks(
+          `from rkat.memory_column_block c where c.namespace = ${NAMESPACE}
+             and c.is_odd = ${generation % 2 === 1} and c.block = any (${batch.bind(blocks, "integer[]")})`,
+        ),
+        questions.columnBlockOf(generation),
+      ),
+    );
+  }
+
+  columnBlockPage(generation: number, limit: number) {
+    return this.#rows((batch) =>
+      batch.rows(
+        {
+          fields: "c.block",
+          from: `from rkat.memory_column_block c where c.namespace = ${NAMESPACE}
+            and c.is_odd = ${generation % 2 === 1} limit ${batch.bind(limit, "bigint")}`,
+        },
+        questions.firstNumber,
+      ),
+    );
+  }
+
+  async entries(which: WantedEntries): Promise<readonly EntryRow[]> {
+    if ("slots" in which) {
+      if (which.slots.length === 0) return [];
+      return this.#entries((batch) => `e.slot = any (${batch.bind(which.slots, "bigint[]")})`);
+    }
+    if ("ids" in which) {
+      if (which.ids.length === 0) return [];
+      const ids = which.ids.map(storedText);
+      const rows = await this.#entries((batch) => `e.id = any (${batch.bind(ids, "text[]")})`);
+      const byId = new Map(rows.map((row) => [row.id, row]));
+      return which.ids.flatMap((id) => byId.get(id.toWellFormed()) ?? []);
+    }
+    return this.#entries((batch) => {
+      const after = `e.key > ${batch.bind(which.after, "bigint")}`;
+      const limit = `limit ${batch.bind(which.limit, "bigint")}`;
+      if (!("first" in which)) return `${after} order by e.key ${limit}`;
+      const slots = `e.slot between ${batch.bind(which.first, "bigint")} and ${batch.bind(which.last, "bigint")}`;
+      return `${slots} and ${after} order by e.slot ${limit}`;
+    });
+  }
+
+  #entries(condition: (batch: QuestionBatch) => string): Promise<readonly EntryRow[]> {
+    return this.#rows((batch) =>
+      batch.rows(questions.entries(condition(batch)), questions.entryOf),
+    );
+  }
+
+  async entrySlots(keys: readonly number[]) {
+    if (keys.length === 0) return [];
+    return this.#rows((batch) =>
+      batch.rows(
+        {
+          fields: "e.key, e.slot, e.passages",
+          from: `from rkat.memory_entry e where e.namespace = ${NAMESPACE}
+            and e.key = any (${batch.bind(keys, "bigint[]")})`,
+        },
+        ([key = 0, slot = 0, passages = 0]) => ({ key, slot, passages }),
+      ),
+    );
+  }
+
+  async storedIds(ids: readonly string[]) {
+    if (ids.length === 0) return [];
+    const found = await this.#rows((batch) =>
+      batch.rows(
+        {
+          fields: "e.id",
+          from: `from rkat.memory_entry e where e.namespace = ${NAMESPACE}
+            and e.id = any (${batch.bind(ids.map(storedText), "text[]")})`,
+        },
+        questions.firstText,
+      ),
+    );
+    const stored = new Set(found);
+    return ids.filter((id) => stored.has(storedText(id)));
+  }
+
+  async sessions(
+    which: { readonly ids: readonly string[] } | { readonly numbers: readonly number[] } | "all",
+  ) {
+    if (which === "all") return this.#sessions(() => "true");
+    if ("ids" in which) {
+      const ids = which.ids.map(storedText);
+      if (ids.length === 0) return [];
+      return this.#sessions((batch) => `s.id = any (${batch.bind(ids, "text[]")})`);
+    }
+    const { numbers } = which;
+    if (numbers.length === 0) return [];
+    return this.#sessions((batch) => `s.number = any (${batch.bind(numbers, "integer[]")})`);
+  }
+
+  #sessions(condition: (batch: QuestionBatch) => string) {
+    return this.#rows((batch) =>
+      batch.rows(questions.sessions(condition(batch)), questions.sessionOf),
+    );
+  }
+
+  async labels(texts: readonly string[]) {
+    if (texts.length === 0) return [];
+    return this.#rows((batch) => {
+      const all = batch.bind(texts.map(storedText), "text[]");
+      return batch.rows(questions.labels(`l.text = any (${all})`), questions.labelOf);
+    });
+  }
+
+  async lastNumbers() {
+    const rows = await this.#rows((batch) =>
+      batch.rows(
+        {
+          fields: `(select coalesce(max(s.number), 0) from rkat.memory_session s where s.namespace = ${NAMESPACE}),
+            (select coalesce(max(l.number), 0) from rkat.memory_label l where l.namespace = ${NAMESPACE})`,
+          from: "",
+        },
+        ([session = 0, label = 0]) => ({ session, label }),
+      ),
+    );
+    return rows[0] ?? { session: 0, label: 0 };
+  }
+
+  async freeRuns(sizes: readonly number[], limit: number): Promise<readonly FreeRun[]> {
+    const found = await this.#rows((batch) =>
+      batch.rows(
+        {
+          fields: "r.size, r.first",
+          from: `from unnest(${batch.bind(sizes, "bigint[]")}) as w (size) cross join lateral (
+              select r.size, r.first from rkat.memory_free_run r where r.namespace = ${NAMESPACE}
+                and r.size between w.size and 2 * w.size
+              order by r.size, r.first limit ${batch.bind(limit, "bigint")}
+            ) as r`,
+        },
+        ([size = 0, first = 0]) => ({ size, first }),
+      ),
+    );
+    return [...new Map(found.map((run) => [`${run.size} ${run.first}`, run])).values()];
+  }
+
+  recount(): Promise<Counts> {
+    return this.#ask((batch) => {
+      const counts = batch.rows(questions.COUNTS, ([entries = 0, passages = 0]) => ({
+        entries,
+        passages,
+      }));
+      const sessions = batch.rows(questions.WRONG_SESSIONS, questions.sessionOf);
+      const labels = batch.rows(questions.WRONG_LABELS, questions.labelOf);
+      return () => ({ entries: 0, passages: 0, ...counts[0], sessions, labels });
+    });
+  }
+
+  stats(sessionId: string | null): Promise<IndexStats> {
+    return this.#ask((batch) => {
+      const id = batch.bind(sessionId === null ? null : storedText(sessionId), "text");
+      const rows = batch.rows(
+        questions.stats(id),
+        ([entries = 0, sessions = 0, textBytes = 0, segments = 0, postings = 0, bytes = 0]) => ({
+          ...{ entries, sessions, textBytes, segments, postings, bytes },
+        }),
+      );
+      return (head) => ({ ...NOTHING_STORED, ...rows[0], passages: head?.passages ?? 0 });
+    });
+  }
+
+  spaces() {
+    return this.#rows((batch) => batch.rows(questions.spaces(), questions.spaceOf));
+  }
+
+  async vectorSlots(slots: readonly number[]) {
+    if (slots.length === 0) return [];
+    return this.#rows((batch) =>
+      batch.rows(
+        {
+          fields: "x.space, x.slot",
+          from: `from rkat.memory_vector_space v cross join lateral (
+              select x.space, x.slot from rkat.memory_vector x
+              where x.space = v.number and x.slot = any (${batch.bind(slots, "bigint[]")}) offset 0
+            ) as x where v.namespace = ${NAMESPACE}`,
+        },
+        ([space = 0, slot = 0]) => ({ space, slot }),
+      ),
+    );
+  }
+
+  vectorPage(space: number, after: number, limit: number) {
+    return this.#rows((batch) =>
+      batch.rows(
+        {
+          fields: "x.slot, x.row is null",
+          from: `from rkat.memory_vector x where x.space = ${batch.bind(space, "integer")}
+            and x.slot > ${batch.bind(after, "bigint")} order by x.slot limit ${batch.bind(limit, "bigint")}`,
+        },
+        ([slot = 0, isBlank = false]) => ({ slot, isBlank }),
+      ),
+    );
+  }
+
+  async vectorRows(space: number, slots: readonly number[]) {
+    if (slots.length === 0) return [];
+    return this.#rows((batch) =>
+      batch.rows(
+        {
+          fields: "x.slot",
+          one: "x.row",
+          from: `from rkat.memory_vector x where x.space = ${batch.bind(space, "integer")}
+            and x.slot = any (${batch.bind(slots, "bigint[]")}) and x.row is not null`,
+        },
+        questions.vectorRowOf(space),
+      ),
+    );
+  }
+
+  codeBlocks(
+    space: number,
+    which: { readonly blocks: readonly number[] } | { readonly changedAfter: number },
+  ) {
+    return this.#rows((batch) => {
+      const wanted =
+        "blocks" in which
+          ? `c.block = any (${batch.bind(which.blocks, "integer[]")})`
+          : `c.changed > ${batch.bind(which.changedAfter, "bigint")}`;
+      const from = `from rkat.memory_code_block c where c.space = ${batch.bind(space, "integer")} and ${wanted}`;
+      return batch.rows(questions.codeBlocks(from), questions.codeBlockOf);
+    });
+  }
+
+  entriesLacking(
+    space: number,
+    { oldest, before, limit }: { oldest: number; before: number; limit: number },
+  ) {
+    return this.#rows((batch) => {
+      const own = `x.space = ${batch.bind(space, "integer")}`;
+      return batch.rows(
+        {
+          fields: `e.key, e.slot, e.passages, e.content, (
+              select coalesce(json_agg(x.slot), '[]') from rkat.memory_vector x
+              where ${own} and x.slot >= e.slot and x.slot < e.slot + e.passages)`,
+          from: `from rkat.memory_entry e where e.namespace = ${NAMESPACE}
+            and e.key >= ${batch.bind(oldest, "bigint")} and e.key < ${batch.bind(before, "bigint")}
+            and not exists (select 1 from rkat.memory_vector x where ${own} and x.slot = e.slot + e.passages - 1)
+            order by e.key desc limit ${batch.bind(limit, "bigint")}`,
+        },
+        questions.lackingOf,
+      );
+    });
+  }
+
+  async save(changes: Changes): Promise<void> {
+    const within = this.#within;
+    if (!within) return this.transact("write", (inside) => inside.save(changes));
+    if (within.seen === undefined) await this.head();
+    const { sql, values } = new SaveStatement(this.#namespace, {
+      saves: within.seen?.saves,
+      isSynced: within.mode !== "write unsynced",
+      changes,
+    });
+    if ((await within.statements.rows(sql, ...values)).length === 0) throw new Conflict();
+    within.hasSaved = true;
+  }
+}
+
+/** Questions that will be one statement, and the head that it answers. */
+interface Asked {
+  readonly batch: QuestionBatch;
+  readonly head: Promise<Head | undefined>;
+}
+
+/** A transaction: where its statements run, and the state that it has seen. */
+class Within {
+  readonly mode: TransactionMode;
+  readonly statements: Statements;
+  /** `null` when the namespace was not there yet. */
+  seen: questions.StoredHead | null | undefined;
+  hasSaved = false;
+
+  constructor(mode: TransactionMode, statements: Statements) {
+    this.mode = mode;
+    this.statements = statements;
+  }
+
+  /** @throws Conflict when an answer is not of the state that the first one was of */
+  check(head: questions.StoredHead | undefined): void {
+    const seen = this.seen;
+    if (seen === undefined) this.seen = head ?? null;
+    else if (!this.hasSaved && stateOf(this.mode, seen) !== stateOf(this.mode, head ?? null)) {
+      throw new Conflict();
+    }
+  }
+}
+
+function stateOf(mode: TransactionMode, head: questions.StoredHead | null): number {
+  return (mode === "search" ? head?.removals : head?.saves) ?? -1;
+}
+
+/** Another process saved in between. */
+class Conflict extends Error {}
+
+const NOTHING_STORED = {
+  entries: 0,
+  sessions: 0,
+  textBytes: 0,
+  segments: 0,
+  postings: 0,
+  bytes: 0,
+};
