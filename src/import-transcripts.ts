@@ -68,6 +68,8 @@ export async function importIntoPlaces(
     for (const runner of runners.values()) await runner.flush();
   };
   let waiting = 0;
+  // Memory takes what was stored while more is read and stored.
+  let flushing = Promise.resolve();
   const work = {
     ...rest,
     ...thisMachine(),
@@ -78,7 +80,10 @@ export async function importIntoPlaces(
       waiting += messages;
       if (waiting < MEMORY_BATCH) return;
       waiting = 0;
-      await flush();
+      await flushing;
+      flushing = flush();
+      // The next flush gets the error.
+      flushing.catch(() => {});
     },
   };
   // What an import that was killed stored is still missing in memory.

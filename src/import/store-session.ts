@@ -59,11 +59,19 @@ export async function storeSession(
   let messages = 0;
   let batch: ImportedMessage[] = [];
   let characters = 0;
+  // A batch is stored while the next one is read.
+  let storing = Promise.resolve();
   const store = async () => {
     options.signal?.throwIfAborted();
-    messages += await storeBatch(session, batch, filter, options);
+    const read = batch;
     batch = [];
     characters = 0;
+    await storing;
+    storing = storeBatch(session, read, filter, options).then((count) => {
+      messages += count;
+    });
+    // The next batch, or the end of the session, gets the error.
+    storing.catch(() => {});
   };
   for await (const part of session.messages) {
     const isFull = batch.length >= BATCH_PARTS || characters >= BATCH_CHARACTERS;
@@ -74,6 +82,7 @@ export async function storeSession(
     characters += charactersOf(part.message);
   }
   if (batch.length > 0) await store();
+  await storing;
   return messages;
 }
 

@@ -18,6 +18,11 @@ const SCRIPT = new URL(
   import.meta.url,
 );
 
+/** A merge follows the last one when nothing was added for so long. */
+const QUIET_MS = 2000;
+/** It does not wait longer than for so many adds. */
+const WAITING_ADDS_MAX = 32;
+
 /**
  * Merges segments beside searches, in a thread and on a connection of its own. They live as long as
  * there is something to merge. Of all namespaces one is merged at a time. Each step is short and on
@@ -34,13 +39,32 @@ export class BackgroundMerger {
   /** How many callers wait for the end of a merge. */
   #awaited = 0;
   #closed = false;
+  /** Set once something was merged here. */
+  #hasMerged = false;
+  /** Adds that wait for the next merge, and what starts it. */
+  readonly #postponed = new Map<string, { adds: number; timer: NodeJS.Timeout }>();
 
   constructor(database: Database) {
     this.#database = database;
   }
 
-  /** There may be something to merge. */
+  /**
+   * There may be something to merge. While much is added, as by an import, one merge of many segments costs a fraction
+   * of many merges of four.
+   */
   wake(namespace: string): void {
+    const adds = 1 + (this.#postponed.get(namespace)?.adds ?? 0);
+    clearTimeout(this.#postponed.get(namespace)?.timer);
+    if (!this.#hasMerged || adds >= WAITING_ADDS_MAX) {
+      this.#start(namespace);
+      return;
+    }
+    const timer = setTimeout(() => this.#start(namespace), QUIET_MS).unref();
+    this.#postponed.set(namespace, { adds, timer });
+  }
+
+  #start(namespace: string): void {
+    this.#postponed.delete(namespace);
     // What is added while it is merged is taken too, or waits for another.
     if (this.#merging !== namespace) void this.#queue(namespace);
   }
@@ -53,6 +77,7 @@ export class BackgroundMerger {
   /** Resolves when the step that runs now is done. */
   async close(): Promise<void> {
     this.#closed = true;
+    for (const { timer } of this.#postponed.values()) clearTimeout(timer);
     Atomics.store(new Int32Array(this.#stop), 0, 1);
     Atomics.notify(new Int32Array(this.#stop), 0);
     await this.#awaiting(this.#last).catch(() => {});
@@ -73,6 +98,7 @@ export class BackgroundMerger {
     this.#waiting.delete(namespace);
     if (this.#closed) return;
     this.#merging = namespace;
+    this.#hasMerged = true;
     try {
       const { path } = this.#database;
       await (path === IN_MEMORY ? this.#mergeHere(namespace) : this.#mergeAside(path, namespace));
