@@ -170,6 +170,31 @@ test("what was said is in memory once, and what a tool returned is in the log", 
   expect(listed?.sessionId).toBe("openai-agents:chat");
 });
 
+test("a forgotten text is in no summary among the items, in other words neither", async () => {
+  const { sessions, sessionOf } = await open();
+  const options: Partial<RkatSessionOptions> = {
+    sessionId: "chat",
+    contextWindow: 100_000,
+    summarize: async () => "The user listed the berth of each ship, as figures of two digits.",
+  };
+  const session = sessionOf(options);
+  for (let ship = 10; ship < 20; ship += 1) {
+    await session.addItems([
+      user(`Ship ${ship} lies at berth 4${ship}. ${"It is late. ".repeat(40)}`),
+      answer("It is noted."),
+    ]);
+  }
+  await session.runCompaction({ force: true });
+  expect(JSON.stringify(await session.getItems())).toContain("The user listed");
+  const [hit] = await sessions.searchMemory({ query: "Ship 11 lies at berth 411" });
+  await sessions.forgetMemory({ ids: [hit?.id ?? ""] });
+  for (const one of [session, sessionOf(options)]) {
+    const items = JSON.stringify(await one.getItems());
+    expect(items).toContain("[forgotten]");
+    expect(items).not.toContain("The user listed");
+  }
+});
+
 test("a forgotten text is in no item, and the others stay", async () => {
   const { sessions, sessionOf } = await open();
   const session = sessionOf({ sessionId: "chat" });
