@@ -1,7 +1,7 @@
 import { DefaultCompactor } from "../compaction/default-compactor.ts";
 import { contentText, isSummary, type Message } from "../core/message.ts";
 import type { ImportNotes } from "../transcripts/imported.ts";
-import { type Json, nameOf, objectOf } from "../transcripts/json-fields.ts";
+import { type Json, listOf, nameOf, objectOf } from "../transcripts/json-fields.ts";
 import { messageParts } from "../transcripts/opencode/opencode-parts.ts";
 import { completeSummary, type SummaryReport } from "../window/summarize-leaving.ts";
 
@@ -103,20 +103,53 @@ export function opencodePluginWith(
 /** What the summary in this message stands for. Undefined when there is no summary in it. */
 function beforeSummary(stored: readonly unknown[], messageID: string) {
   const records = stored.map(objectOf);
-  const at = records.findIndex(({ info }) => objectOf(info).id === messageID);
-  if (at < 0 || objectOf(records[at]?.info).summary !== true) return undefined;
-  const messages = records.slice(0, at).flatMap(messagesOf);
-  const last = messages.findLastIndex(isSummary);
-  const typed = messages.flatMap((message) =>
-    message.role === "user" && !isSummary(message) ? [contentText(message.content)] : [],
-  );
-  return { leaving: messages.slice(Math.max(0, last)), staying: [], typed };
+  const at = indexOf(records, messageID);
+  if (at < 0 || !isSummaryRecord(records[at])) return undefined;
+  const tail = tailOf(records, at);
+  const sent = sentBefore(records, at);
+  const kept = sent.indexOf(records[tail] as Json);
+  const [leaving, staying] = kept < 0 ? [sent, []] : [sent.slice(0, kept), sent.slice(kept)];
+  const typed = records.slice(0, tail).flatMap(messagesOf).flatMap(typedText);
+  return { leaving: leaving.flatMap(messagesOf), staying: staying.flatMap(messagesOf), typed };
+}
+
+/**
+ * What a model was sent before a compaction. opencode keeps the end of a history, and stores the summary after it:
+ *
+ *     stored   m0  m1  m2  summary  m3  m4
+ *     sent     summary  m2  m3  m4             m2 is the end that was kept
+ */
+function sentBefore(records: readonly Json[], at: number): readonly Json[] {
+  const last = records.slice(0, at).findLastIndex(isSummaryRecord);
+  if (last < 0) return records.slice(0, at);
+  const kept = records.slice(tailOf(records, last), last);
+  return [...records.slice(last, last + 1), ...kept, ...records.slice(last + 1, at)];
+}
+
+/** Where the end that stays begins, for a summary at a position. */
+function tailOf(records: readonly Json[], at: number): number {
+  const request = indexOf(records, objectOf(records[at]?.info).parentID);
+  const parts = listOf(records[request]?.parts).map(objectOf);
+  const start = parts.find(({ type }) => type === "compaction")?.tail_start_id;
+  const tail = start === undefined ? -1 : indexOf(records, start);
+  return tail < 0 || tail > at ? at : tail;
+}
+
+function indexOf(records: readonly Json[], id: unknown): number {
+  return records.findIndex(({ info }) => objectOf(info).id === id);
+}
+
+function isSummaryRecord(record: Json | undefined): boolean {
+  return objectOf(record?.info).summary === true;
+}
+
+function typedText(message: Message): readonly string[] {
+  return message.role === "user" && !isSummary(message) ? [contentText(message.content)] : [];
 }
 
 function messagesOf({ info, parts }: Json): readonly Message[] {
   const about = objectOf(info);
-  const list = Array.isArray(parts) ? parts.map(objectOf) : [];
-  const read = messageParts(about, list, nameOf(about.id) ?? "", UNNOTED);
+  const read = messageParts(about, listOf(parts).map(objectOf), nameOf(about.id) ?? "", UNNOTED);
   return [...read].map(({ message }) => message);
 }
 

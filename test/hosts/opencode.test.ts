@@ -15,8 +15,11 @@ const RKAT = resolve("examples/hosts/node_modules/rkat/bin/rkat.js");
 const SESSION = "ses_1";
 
 interface Stored {
-  info: { id: string; role: "user" | "assistant"; summary?: boolean };
-  parts: { id: string; type: "text"; text: string }[];
+  info: { id: string; role: "user" | "assistant"; summary?: boolean; parentID?: string };
+  parts: (
+    | { id: string; type: "text"; text: string }
+    | { id: string; type: "compaction"; tail_start_id: string }
+  )[];
 }
 
 const said = (
@@ -90,6 +93,33 @@ test("the next summary has the words of the user once, and the names of the one 
   expect(text.split("- Never use the network.")).toHaveLength(2);
   expect(text).toContain("deploy/staging.yaml");
   expect(text).toContain("word for word:\nNow do production.");
+});
+
+test("what opencode keeps besides a summary is not told again, until it leaves", async () => {
+  const asked = (number: number, tail: string): Stored => ({
+    info: { id: `msg_${number}`, role: "user" },
+    parts: [{ id: `prt_${number}`, type: "compaction", tail_start_id: tail }],
+  });
+  const summaryOf = (number: number): Stored => {
+    const { info, parts } = said(number, "assistant", "", true);
+    return { info: { ...info, parentID: `msg_${number - 1}` }, parts };
+  };
+  const kept = said(3, "assistant", "Then I changed deploy/kept.yaml to port 4999.");
+  const stored = [...TALK, kept, asked(4, "msg_3"), summaryOf(5)];
+  const opened = await openPlugin(() => stored);
+  const { text: first } = await compact(opened, "msg_5", "Staging was moved.");
+  expect(first).toContain("deploy/staging.yaml");
+  expect(first).not.toContain("deploy/kept.yaml");
+  expect(first).toContain("Move staging to port 4310.");
+  const summary = { ...said(5, "assistant", first, true) };
+  stored.splice(4, 1, { ...summary, info: { ...summary.info, parentID: "msg_4" } });
+  stored.push(said(6, "user", "Go on."), said(7, "assistant", "It is done."));
+  stored.push(asked(8, "msg_6"), summaryOf(9));
+  const { text } = await compact(opened, "msg_9", "All is moved.");
+  expect(text).toContain("deploy/staging.yaml");
+  expect(text).toContain("deploy/kept.yaml");
+  expect(text.split("- Never use the network.")).toHaveLength(2);
+  expect(text).not.toContain("Go on.");
 });
 
 test("other texts stay as they are, and so does a summary when the messages cannot be read", async () => {
