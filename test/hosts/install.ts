@@ -9,14 +9,9 @@ import config from "../../rolldown.config.ts";
 
 const LAB = "examples/hosts";
 const MODULES = join(LAB, "node_modules");
-const LOCK = join(LAB, "package-lock.json");
-const INSTALLED_LOCK = join(MODULES, ".installed-lock.json");
 
-if (!isInstalled()) {
-  const args = ["ci", "--prefix", LAB, "--no-audit", "--no-fund", "--silent"];
-  execFileSync("npm", args, { stdio: "inherit" });
-  cpSync(LOCK, INSTALLED_LOCK);
-}
+install(LAB);
+install(join(LAB, "opencode"));
 for (const folder of ["test/hosts", "bench/hosts"]) {
   const link = join(folder, "node_modules");
   if (!existsSync(link)) symlinkSync(join("..", "..", MODULES), link, "junction");
@@ -27,7 +22,13 @@ for (const part of ["bin", "package.json"]) cpSync(part, join(rkat, part), { rec
 const output = { ...config.output, dir: join(rkat, "dist") };
 await build({ ...config, output, logLevel: "silent" } as BuildOptions);
 
-function isInstalled(): boolean {
-  if (!existsSync(INSTALLED_LOCK)) return false;
-  return readFileSync(INSTALLED_LOCK, "utf8") === readFileSync(LOCK, "utf8");
+/** Installs what a folder's lock file says, if that is not what it has. */
+function install(folder: string): void {
+  const lock = join(folder, "package-lock.json");
+  const installed = join(folder, "node_modules", ".installed-lock.json");
+  const isSame = existsSync(installed) && readFileSync(installed).equals(readFileSync(lock));
+  if (isSame) return;
+  const args = ["ci", "--prefix", folder, "--no-audit", "--no-fund", "--silent"];
+  execFileSync("npm", args, { stdio: "inherit" });
+  cpSync(lock, installed, { force: true });
 }

@@ -8,8 +8,8 @@ import { rkatPlugin } from "rkat/opencode";
 import { sqliteStores } from "rkat/sqlite";
 import { expect, onTestFinished, test, vi } from "vitest";
 
-// opencode's program is not in a package of npm. These tests call the plugin as opencode 1.18 does, with
-// its types, and give it messages and a database in its forms.
+// These tests call the plugin as opencode 1.18 does, with its types, and give it messages and a database in its
+// forms. examples/hosts/opencode.ts runs opencode's own program.
 
 const RKAT = resolve("examples/hosts/node_modules/rkat/bin/rkat.js");
 const SESSION = "ses_1";
