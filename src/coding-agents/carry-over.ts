@@ -1,6 +1,7 @@
 import { rankAnchors } from "../compaction/rank-anchors.ts";
 import { isUsersWord } from "../core/event.ts";
 import { contentText, isSummary, type Message, toolResults } from "../core/message.ts";
+import { refusalIn } from "../core/refusal.ts";
 import type { SessionView } from "../core/session-service.ts";
 import { unclosable } from "../core/unclosable.ts";
 import { instructionsIn } from "../knowledge/instructions-in.ts";
@@ -127,15 +128,8 @@ function textOf(message: Message): string {
   return message.role === "user" ? contentText(message.content) : "";
 }
 
-/** What Claude Code writes in the place of a result when the user says no. */
-const REFUSED = /^The user doesn't want to (?:proceed|take this action)/;
-const REASON = "the user said:";
-
 function refusedIn(message: Message): readonly string[] {
-  return toolResults(message).flatMap(({ content }) => {
-    const at = content.indexOf(REASON);
-    return REFUSED.test(content) && at >= 0 ? [content.slice(at + REASON.length)] : [];
-  });
+  return toolResults(message).flatMap(({ content }) => refusalIn(content)?.reason ?? []);
 }
 
 /** The names as the text of a note. */

@@ -5,9 +5,17 @@ export type KnowledgeKind = (typeof KNOWLEDGE_KINDS)[number];
 
 /**
  * Where knowledge comes from: a tool's result; the user, who denied a call or stated a preference;
- * an entry added by hand; an entry added by a model, which makes no rule; a rule distilled from others.
+ * an entry added by hand; an entry added by a model; what an imported transcript says that the user denied;
+ * a rule distilled from others. What a model or a transcript says makes no rule.
  */
-export const KNOWLEDGE_ORIGINS = ["tool", "user", "added", "model", "distilled"] as const;
+export const KNOWLEDGE_ORIGINS = [
+  "tool",
+  "user",
+  "added",
+  "model",
+  "imported",
+  "distilled",
+] as const;
 
 export type KnowledgeOrigin = (typeof KNOWLEDGE_ORIGINS)[number];
 

@@ -4,6 +4,7 @@ import type { KnowledgeEntry } from "../core/knowledge.ts";
 import type { MemoryEntry, MemoryStore } from "../core/memory-store.ts";
 import { contentText, indexableText, isForgotten, toolResults } from "../core/message.ts";
 import { MessageAssembler } from "../core/message-assembler.ts";
+import { refusalIn } from "../core/refusal.ts";
 import { preferencesIn } from "../knowledge/preferences-in.ts";
 import { redactSecrets } from "../secrets/redact-secrets.ts";
 import { textsOf } from "./forget-event.ts";
@@ -183,7 +184,7 @@ async function addMessage(
  */
 async function addLesson(
   found: Found,
-  { kind, content, sessionId = "", source }: KnowledgeEntry,
+  { kind, content, sessionId = "", source, origin, reason = "" }: KnowledgeEntry,
   events: EventStore,
 ): Promise<void> {
   if (!source) return;
@@ -192,6 +193,14 @@ async function addLesson(
       ? events.read(sessionId, 0)
       : events.read(sessionId, source.from - 1, source.to);
   const span = await Array.fromAsync(log);
+  if (origin === "imported") {
+    // Other calls have their results in the same message.
+    const said = span.find(({ seq }) => seq === source.to);
+    const refused = said ? outputsOf(said.event).filter((output) => refusalIn(output)) : [];
+    found.events.set(source.to, found.events.get(source.to) ?? "phrases");
+    found.texts.push(...refused.filter((output) => output.includes(reason)));
+    return;
+  }
   if (kind !== "preference") {
     const told = kind === "correction" ? deniedCall(span, source) : span;
     for (const { seq, event } of told) {

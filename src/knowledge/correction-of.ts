@@ -8,8 +8,10 @@ const ARGS_MAX = 200;
 const SAID_MAX = 500;
 
 export interface Denial {
-  readonly requested: ToolApprovalRequested;
-  readonly resolved: ToolApprovalResolved;
+  readonly requested: Pick<ToolApprovalRequested, "name" | "args" | "goal">;
+  readonly resolved: Pick<ToolApprovalResolved, "reason">;
+  /** Which of the denials of an imported message it is. Such a denial is never merged with one that was made here. */
+  readonly importedAs?: number;
   readonly sessionId: string;
   /** `seq` of the request and of the answer. */
   readonly from: number;
@@ -26,14 +28,16 @@ export function correctionOf({
   from,
   seq,
   time,
+  importedAs,
 }: Denial): NewKnowledge {
   const { name, args } = requested;
   const shown = oneLine(JSON.stringify(args) ?? "", ARGS_MAX);
   const reason = oneLine(resolved.reason ?? "", SAID_MAX);
   const goal = oneLine(requested.goal, SAID_MAX);
   const said = reason === "" ? "The user denied this." : `The user denied this: ${reason}`;
+  const isImported = importedAs !== undefined;
   return {
-    id: `correction:${sessionId}:${seq}`,
+    id: `correction:${sessionId}:${seq}${importedAs ? `:${importedAs}` : ""}`,
     kind: "correction",
     content: [
       `Attempted tool '${name}' with args: ${shown}`,
@@ -41,7 +45,7 @@ export function correctionOf({
       ...(goal === "" ? [] : [`Goal: ${goal}`]),
     ].join("\n"),
     tags: ["correction", name, ...shapeTags(args)],
-    origin: "user",
+    origin: isImported ? "imported" : "user",
     sessionId,
     source: { from, to: seq },
     time,
@@ -49,6 +53,14 @@ export function correctionOf({
     args: shown,
     ...(reason === "" ? {} : { reason }),
     ...(goal === "" ? {} : { goal }),
-    keys: [hashOf("correction", name, args ?? null, reason.toLowerCase())],
+    keys: [
+      hashOf(
+        ...(isImported ? ["imported"] : []),
+        "correction",
+        name,
+        args ?? null,
+        reason.toLowerCase(),
+      ),
+    ],
   };
 }

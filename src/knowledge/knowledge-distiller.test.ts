@@ -13,23 +13,8 @@ function correction(name: string, args: unknown, reason?: string): KnowledgeEntr
   day += 1;
   const time = new Date(Date.UTC(2026, 0, day)).toISOString();
   const made = correctionOf({
-    requested: {
-      type: "tool_approval_requested",
-      approval_id: "a",
-      id: "c",
-      name,
-      args,
-      goal: "ship it",
-    },
-    resolved: {
-      type: "tool_approval_resolved",
-      approval_id: "a",
-      id: "c",
-      name,
-      decision: "deny",
-      by: "user",
-      ...(reason === undefined ? {} : { reason }),
-    },
+    requested: { name, args, goal: "ship it" },
+    resolved: reason === undefined ? {} : { reason },
     sessionId: "s",
     from: 1,
     seq: day,

@@ -254,9 +254,9 @@ export class ProjectKnowledge {
   }
 }
 
-/** Whether an entry is no model's own, so that rules may rest on it. */
+/** Whether the user's own word is behind an entry, so that rules may rest on it. */
 function mayRule({ origin }: KnowledgeEntry): boolean {
-  return origin !== "model";
+  return origin !== "model" && origin !== "imported";
 }
 
 function withoutModel(evidence: Evidence): Evidence {

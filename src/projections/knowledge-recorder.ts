@@ -4,11 +4,13 @@ import type { NewKnowledge } from "../core/knowledge.ts";
 import {
   contentText,
   FORGOTTEN,
+  indexableText,
   type Message,
   type ToolUse,
   toolResults,
   toolUses,
 } from "../core/message.ts";
+import { refusalIn } from "../core/refusal.ts";
 import { correctionOf } from "../knowledge/correction-of.ts";
 import { factOf } from "../knowledge/fact-of.ts";
 import { preferenceOf } from "../knowledge/preference-of.ts";
@@ -51,7 +53,8 @@ export class KnowledgeRecorder extends LogProjection {
     const entries: NewKnowledge[] = [];
     const forgotten: string[] = [];
     for (const { sessionId, stored } of events) {
-      if ((await this.settingsOf(sessionId))?.knowledge) {
+      const isImported = stored.event.type === "message_added" && stored.event.imported;
+      if (isImported || (await this.settingsOf(sessionId))?.knowledge) {
         entries.push(...(await this.#teaches(sessionId, stored)));
       }
       if (stored.event.type === "text_forgotten") {
@@ -96,8 +99,8 @@ export class KnowledgeRecorder extends LogProjection {
       case "run_started":
         return isUsersWord(event.origin) ? preferences(event.prompt) : [];
       case "message_added":
-        // A transcript is a file. It makes no rule, whoever it says was speaking.
-        if (event.imported && event.message.role === "user") return [];
+        // A transcript is a file. All it teaches is what was denied, and that makes no rule.
+        if (event.imported) return await this.#deniedIn(event.message, { sessionId, seq, time });
         // Unlike a prompt, an added message is the user's word only if its origin says so.
         if (event.message.role === "user" && event.origin?.author === "user") {
           return preferences(contentText(event.message.content));
@@ -156,6 +159,36 @@ export class KnowledgeRecorder extends LogProjection {
       return [correctionOf({ requested: event, resolved, sessionId, from, seq, time })];
     }
     return [];
+  }
+
+  /** The corrections in imported results. Their calls, and the prompt, are in messages before. */
+  async #deniedIn(
+    message: Message,
+    at: { readonly sessionId: string; readonly seq: number; readonly time: string },
+  ): Promise<readonly NewKnowledge[]> {
+    const { sessionId, seq } = at;
+    const refused = toolResults(message).flatMap(({ tool_use_id, content, is_error }) => {
+      const refusal = is_error ? refusalIn(content) : undefined;
+      return refusal ? [{ id: tool_use_id, refusal }] : [];
+    });
+    if (refused.length === 0) return [];
+    const calls = new Map<string, ToolUse & { readonly from: number }>();
+    let goal = "";
+    const start = Math.max(0, seq - 1 - CALL_DISTANCE);
+    for await (const { event, seq: from } of this.events.read(sessionId, start, seq - 1)) {
+      if (event.type !== "message_added") continue;
+      for (const call of toolUses(event.message)) calls.set(call.id, { ...call, from });
+      const isPrompt = event.message.role === "user" && event.origin?.author === "user";
+      if (isPrompt) goal = indexableText(event.message);
+    }
+    return refused.flatMap(({ id, refusal }, index) => {
+      const call = calls.get(id);
+      if (!call || JSON.stringify(call.args)?.includes(FORGOTTEN)) return [];
+      const requested = { name: call.name, args: call.args, goal };
+      return [
+        correctionOf({ requested, resolved: refusal, from: call.from, importedAs: index, ...at }),
+      ];
+    });
   }
 
   async #argsOf(sessionId: string, seq: number, id: string): Promise<unknown> {

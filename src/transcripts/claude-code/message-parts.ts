@@ -6,6 +6,7 @@ import {
   summaryMessage,
   type ToolResult,
 } from "../../core/message.ts";
+import { refusalIn } from "../../core/refusal.ts";
 import type { ImportedMessage, ImportNotes } from "../imported.ts";
 import {
   contentText,
@@ -139,17 +140,11 @@ function resultPart({ value, place, line }: PlacedLine, blocks: readonly Json[])
   };
 }
 
-const DENIAL =
-  /doesn't want to (?:proceed|take this action)|was rejected|user (?:denied|rejected|declined)/;
-const REASON = /the user said:\s*/i;
-
 /** A call that the user refused, and the reason if there is one. */
 function denialIn({ tool_use_id: toolUseId, content, is_error }: ToolResult, value: Json) {
-  const isDenied = nameOf(value.toolDenialKind) !== undefined || DENIAL.test(content.slice(0, 500));
-  if (!is_error || !isDenied) return [];
-  const at = REASON.exec(content);
-  const reason = at ? content.slice(at.index + at[0].length).trim() : "";
-  return [{ toolUseId, ...(reason === "" ? {} : { reason }) }];
+  const marked = nameOf(value.toolDenialKind) === undefined ? undefined : {};
+  const refusal = is_error ? (refusalIn(content) ?? marked) : undefined;
+  return refusal ? [{ toolUseId, ...refusal }] : [];
 }
 
 function answerParts(

@@ -36,6 +36,7 @@ export function renderEntry(entry: KnowledgeEntry, style: Style): string {
       ["kind", `${entry.kind}${entry.pinned ? ", pinned" : ""}${entry.edited ? ", edited" : ""}`],
       ["seen", `${plural(entry.count, "time")}, last ${entry.lastTime}`],
       ["session", entry.sessionId],
+      ["from", entry.origin === "imported" ? "an imported transcript, makes no rule" : undefined],
       ["tool", entry.tool],
       ["arguments", shown(entry.args)],
       ["reason", shown(entry.reason)],
@@ -52,7 +53,8 @@ export function renderEntry(entry: KnowledgeEntry, style: Style): string {
 
 const shown = (text: string | undefined) => text && printable(text);
 
-function about({ id, count, lastTime }: KnowledgeEntry): string {
+function about({ id, count, lastTime, origin }: KnowledgeEntry): string {
   const times = count > 1 ? ` · ${plural(count, "time")}` : "";
-  return `${id} · ${lastTime.slice(0, 10)}${times}`;
+  const from = origin === "imported" ? " · from an imported transcript, makes no rule" : "";
+  return `${id} · ${lastTime.slice(0, 10)}${times}${from}`;
 }
