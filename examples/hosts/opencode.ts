@@ -26,7 +26,8 @@ if (!existsSync(OPENCODE)) {
 
 const home = await mkdtemp(join(tmpdir(), "rkat-opencode-"));
 const project = join(home, "project");
-const settings = join(home, "config", "opencode", "opencode.json");
+const folder = join(home, "config", "opencode");
+const settings = join(folder, "opencode.json");
 const env = {
   PATH: process.env.PATH,
   HOME: home,
@@ -58,6 +59,13 @@ await run(process.execPath, [RKAT, "install", "opencode", "--scope", "user"], {
   env,
   cwd: project,
 });
+
+// Without these, opencode asks the registry for the types of its plugins.
+const types = { dependencies: { "@opencode-ai/plugin": "1.18.33" } };
+const lock = { lockfileVersion: 3, packages: { "": types } };
+await mkdir(join(folder, "node_modules"));
+await writeFile(join(folder, "package.json"), JSON.stringify(types));
+await writeFile(join(folder, "package-lock.json"), JSON.stringify(lock));
 
 // The model, with a small window.
 const installed = JSON.parse(await readFile(settings, "utf8"));
