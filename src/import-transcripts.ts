@@ -8,6 +8,7 @@ import type { FoundTranscripts, ImportProgress } from "./import/import-files.ts"
 import { findTranscripts, importFiles } from "./import/import-files.ts";
 import type { ImportPlaces } from "./import/import-places.ts";
 import { type ImportReport, ImportTally } from "./import/import-report.ts";
+import { recogniseFile } from "./import/recognise-file.ts";
 import type { ImportStores } from "./import/store-session.ts";
 import { MemoryIndex } from "./projections/memory-index.ts";
 import { ProjectionRunner } from "./projections/projection-runner.ts";
@@ -110,6 +111,20 @@ export function findImportable(
   options: Pick<ImportTranscriptsOptions, "agent" | "path">,
 ): readonly FoundTranscripts[] {
   return findTranscripts({ ...options, ...thisMachine() });
+}
+
+/** Whether one of the files is a transcript. An import without any need not make a store. */
+export async function isAnyImportable(
+  options: Pick<ImportTranscriptsOptions, "agent" | "path">,
+): Promise<boolean> {
+  for (const { format, files } of findImportable(options)) {
+    if (format && files.length > 0) return true;
+    for (const file of files) {
+      // The import says what is wrong with a file that cannot be read.
+      if (await recogniseFile(file, IMPORT_FORMATS).catch(() => undefined)) return true;
+    }
+  }
+  return false;
 }
 
 function thisMachine() {

@@ -122,7 +122,9 @@ export const openProject: Engine = {
   },
 
   async openImport(workspace, { isTrial, isChosen }) {
-    const { importIntoPlaces, findImportable } = await import("./import-transcripts.ts");
+    const { importIntoPlaces, findImportable, isAnyImportable } = await import(
+      "./import-transcripts.ts"
+    );
     const access = isTrial ? "existing" : "create";
     const { env } = process;
     const own = isChosen ? workspace : await openUserWorkspace({ cwd: workspace.folder, env });
@@ -137,9 +139,10 @@ export const openProject: Engine = {
           : `A session goes to the .rkat of its project, if there is one that you trust, and otherwise to ${name}.`,
         find: findImportable,
         async run(options) {
-          opening ??= openImportStores(own, access);
-          const { value: stores } = await opening;
-          if (!isChosen) projects ??= new ImportProjects(stores, access);
+          const isNeeded = existsSync(own.storeFile) || (await isAnyImportable(options));
+          if (isNeeded) opening ??= openImportStores(own, access);
+          const { value: stores } = await (opening ?? openImportStores(own, "existing"));
+          if (!isChosen && isNeeded) projects ??= new ImportProjects(stores, access);
           const tally = await importIntoPlaces(
             {
               ...options,
@@ -149,7 +152,7 @@ export const openProject: Engine = {
             },
             projects,
           );
-          const added = [...tally.byPlace].map(([place = name, messages]) => ({ place, messages }));
+          const added = tally.byPlace.map((each) => ({ ...each, place: each.place ?? name }));
           return { report: tally.report(), added };
         },
       },

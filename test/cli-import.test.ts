@@ -192,6 +192,15 @@ test("--json prints one object with the counts, and asks nothing", async () => {
     skipped: [{ file, line: 3, reason: "it is not JSON" }],
     unknown_types: {},
     redacted: {},
+    other_branches: 0,
+    left_out: 0,
+    still_written: [],
+    stores: [{ store: "~/.rkat", added: 2, sessions: [`claude-code:${idOf(1)}`] }],
+  });
+  appendFileSync(file, '{"type":"user"');
+  expect(await project.json(["import", "--json"])).toMatchObject({
+    still_written: [file],
+    stores: [],
   });
   expect(await project.json(["import", "--json"])).toMatchObject({ added: 0, already_there: 2 });
 });
@@ -218,7 +227,24 @@ test("where nothing is found, one sentence says so, and what to do", async () =>
   expect((await project.rkat(["import", empty])).stderr).toContain(
     `error: No transcripts were found in ${empty}.`,
   );
+  writeFileSync(join(empty, "notes.json"), '{"a note": "of no agent"}');
+  for (const path of [empty, join(empty, "notes.json")]) {
+    const { stdout } = await project.rkat(["import", path]);
+    expect(stdout).toMatch(/^Added 0 messages of 0 sessions\.\nSkipped:/);
+  }
   expect(existsSync(join(home, ".rkat"))).toBe(false);
+});
+
+test("--scope says which store gets everything", async () => {
+  const { project, home, say } = await openHome();
+  const shop = join(home, "shop");
+  mkdirSync(shop);
+  await project.rkat(["--dir", shop, "init"]);
+  say(1, shop, "Where is the price rounded?");
+  const { stdout } = await project.rkat(["import", "-y", "--scope", "user"]);
+  expect(stdout).toContain("  2 to ~/.rkat\n");
+  const there = await project.rkat(["import", "-y", "--scope", "project"]);
+  expect(there.stdout).toContain("  2 to ~/project/.rkat\n");
 });
 
 test.runIf(isLinux)("on a terminal it asks once, and a no imports nothing", async () => {
@@ -257,7 +283,7 @@ test.each(["SIGINT", "SIGTERM"] as const)(
     };
     await told(/Added 2 messages/);
     appendFileSync(file, `${String(new ClaudeLines(idOf(9)).user("And now?")).trim()}\n`);
-    await told(/Added 1 message /);
+    await told(/^\d\d:\d\d:\d\d {2}1 message to ~\/\.rkat\n$/);
     child.kill(signal);
     const { code, stderr } = await ended;
     expect([code, stderr]).toEqual([0, "Stopped. 3 messages added. Import again to go on.\n"]);

@@ -80,7 +80,7 @@ test("what a person and the model said is found, and what the program injected i
     redacted: {},
     otherBranches: 0,
     leftOut: 0,
-    unfinished: 0,
+    stillWritten: [],
   });
   const texts = (await stores.memory.list({ limit: 100 })).map(({ content }) => content);
   expect(texts).toEqual([
@@ -281,7 +281,7 @@ test("a file that shrinks is read anew, and what was stored stays", async () => 
   await run();
   const before = await remembered();
   truncateSync(path, 100);
-  expect(await run()).toMatchObject({ added: 0, unfinished: 1 });
+  expect(await run()).toMatchObject({ added: 0, stillWritten: [expect.any(String)] });
   expect(await remembered()).toEqual(before);
 });
 

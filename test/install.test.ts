@@ -126,8 +126,9 @@ test("--print shows the changed lines, and writes nothing", async () => {
   const { read, write } = fileIn(project);
   write(".codex/config.toml", 'model = "o5" # mine\n');
   const { stdout, stderr } = await project.rkat(["install", "codex", "--print"]);
+  expect(stdout).toMatch(/^would change {2}.*\.codex.config\.toml\n/);
   expect(stdout).toContain('  model = "o5" # mine\n+ \n+ [mcp_servers.rkat]\n');
-  expect(stderr).toBe("Nothing was written.\n");
+  expect(stderr).toBe("Nothing was written. `rkat install codex` writes this.\n");
   expect(read(".codex/config.toml")).toBe('model = "o5" # mine\n');
 });
 

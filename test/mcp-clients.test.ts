@@ -1,4 +1,6 @@
-import { execFile } from "node:child_process";
+import { execFile, execFileSync } from "node:child_process";
+import { existsSync } from "node:fs";
+import { join } from "node:path";
 import { promisify } from "node:util";
 import { Client, type LoggingMessageNotificationParams } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
@@ -396,6 +398,32 @@ test("`rkat mcp --tools` takes names and refuses others, and so does the setting
   const { code, stderr } = await project.rkat(["mcp", "--tools", "memory_serch"]);
   expect(code).not.toBe(0);
   expect(stderr).toContain('There is no MCP tool "memory_serch". Did you mean "memory_search"?');
+});
+
+test("`rkat mcp` makes a store when something is first remembered, and git shows nothing of it", async () => {
+  const project = await Project.open();
+  const client = await connected({
+    command: process.execPath,
+    args: [RKAT, "mcp"],
+    cwd: project.folder,
+    env: { ...project.env },
+  });
+  const call = (name: string, args: Record<string, unknown>) =>
+    client.callTool({ name, arguments: args });
+  const search = () => call("memory_search", { query: "staging port" });
+  expect((await search()).structuredContent).toEqual({ results: [] });
+  expect(existsSync(join(project.folder, ".rkat"))).toBe(false);
+  await call("memory_add", { content: "The staging port is 8022." });
+  expect(existsSync(join(project.folder, ".rkat", "rkat.db"))).toBe(true);
+  expect((await search()).structuredContent).toMatchObject({
+    results: [{ content: "The staging port is 8022." }],
+  });
+  await client.close();
+  const git = (...args: string[]) => execFileSync("git", args, { cwd: project.folder }).toString();
+  git("init", "-q");
+  expect(git("status", "--porcelain")).toBe("");
+  await project.rkat(["init"]);
+  expect(git("status", "--porcelain", "-uall")).toBe("?? .rkat/.gitignore\n?? .rkat/config.toml\n");
 });
 
 test("`rkat mcp` searches a project in which no model is configured", async () => {

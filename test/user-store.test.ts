@@ -277,7 +277,7 @@ test("an import for a user makes no store in a folder that has none", async () =
   const project = await Project.open();
   const { code, stderr } = await project.rkat(["--user", "bob", "import", project.folder]);
   expect(code).not.toBe(0);
-  expect(stderr).toContain("rkat --dir ~ import");
+  expect(stderr).toContain("--scope user");
   expect(existsSync(join(project.folder, ".rkat"))).toBe(false);
 });
 

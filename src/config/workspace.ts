@@ -3,7 +3,15 @@ import { dirname, isAbsolute, join, resolve } from "node:path";
 import { SessionError } from "../core/errors.ts";
 import type { Capability } from "../core/session-service.ts";
 import { shellWord } from "../core/shell-word.ts";
-import { lookAt, lookAtFile, makeFile, makeFolder, publish } from "../files/plain-files.ts";
+import {
+  lookAt,
+  lookAtFile,
+  makeFile,
+  makeFolder,
+  publish,
+  readText,
+  replaceFile,
+} from "../files/plain-files.ts";
 import type { Config } from "./config.ts";
 import { findProject, homeFolder, isYours, userConfigFile } from "./config-places.ts";
 import { loadConfig } from "./load-config.ts";
@@ -99,7 +107,12 @@ export function hasCapability(config: Config, capability: Capability): boolean {
   return config.get(SETTING_OF[capability]);
 }
 
-const GITIGNORE = `# The data of rkat is private to this machine. The configuration can be shared.
+/** Git shows nothing of a `.rkat` that a command made on its way, not even this file. */
+const IGNORES_ALL = `# The data of rkat is private to this machine.
+*
+`;
+
+const IGNORES_DATA = `# The data of rkat is private to this machine. The configuration can be shared.
 *
 !.gitignore
 !config.toml
@@ -107,11 +120,15 @@ const GITIGNORE = `# The data of rkat is private to this machine. The configurat
 
 /**
  * Makes a private `.rkat` that git ignores, unless it exists. A folder that is made here is trusted.
- * Returns the paths that were made.
+ * With `isShared`, git does not ignore its configuration. Returns the paths that were made.
  *
  * @throws SessionError `UNSAFE_FILE`
  */
-export function makeDataFolder(places: TrustedPlaces, env: Environment): readonly string[] {
+export function makeDataFolder(
+  places: TrustedPlaces,
+  env: Environment,
+  { isShared = false } = {},
+): readonly string[] {
   const { folder, dataFolder } = places;
   const made: string[] = [];
   if (!lookAt(folder, dataFolder)) {
@@ -121,7 +138,10 @@ export function makeDataFolder(places: TrustedPlaces, env: Environment): readonl
     made.push(dataFolder);
   }
   const ignore = join(dataFolder, ".gitignore");
-  if (makeFile(folder, ignore, GITIGNORE)) made.push(ignore);
+  if (makeFile(folder, ignore, isShared ? IGNORES_DATA : IGNORES_ALL)) made.push(ignore);
+  else if (isShared && readText(folder, ignore) === IGNORES_ALL) {
+    replaceFile(folder, ignore, IGNORES_DATA);
+  }
   return made;
 }
 

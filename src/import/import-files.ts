@@ -191,9 +191,7 @@ class ImportWork {
       otherBranch: (messages) => {
         tally.otherBranches += messages;
       },
-      unfinished: () => {
-        tally.unfinished += 1;
-      },
+      unfinished: (at) => tally.isStillWritten(at.path),
       readOn: (_, place) => {
         next = place;
       },
@@ -280,7 +278,7 @@ class ImportWork {
       signal,
       onStored: async (messages) => {
         this.#showProgress();
-        this.#tally.addedTo(place?.name, messages);
+        this.#tally.addedTo(place?.name, session.id, messages);
         if (!this.#trial) await onStored?.(messages, stores);
       },
     });

@@ -15,8 +15,17 @@ export interface ImportReport {
   readonly otherBranches: number;
   /** Sessions that were left out: rkat's own, and those of other memory tools. */
   readonly leftOut: number;
-  /** Files whose last line is still being written. */
-  readonly unfinished: number;
+  /** Files whose last line is still being written. The next import reads it. */
+  readonly stillWritten: readonly string[];
+}
+
+/** What one store got. */
+export interface AddedTo {
+  /** Such as `~/src/app/.rkat`. Undefined: the import's own store. */
+  readonly place: string | undefined;
+  readonly messages: number;
+  /** Ids of the sessions that got messages. */
+  readonly sessions: readonly string[];
 }
 
 export interface Skipped {
@@ -36,14 +45,14 @@ export class ImportTally {
   alreadyThere = 0;
   otherBranches = 0;
   leftOut = 0;
-  unfinished = 0;
   /** Files of a folder that are of no format that is known. */
   noTranscripts = 0;
   readonly #skipped: Skipped[] = [];
   #notListed = 0;
   readonly #unknownTypes = new Map<string, number>();
   readonly #redacted = new Map<string, number>();
-  readonly #byPlace = new Map<string | undefined, number>();
+  readonly #byPlace = new Map<string | undefined, { messages: number; sessions: Set<string> }>();
+  readonly #stillWritten = new Set<string>();
 
   skip(file: string, line: number | undefined, reason: string): void {
     if (this.#skipped.length >= SKIPPED_MAX) this.#notListed += 1;
@@ -59,17 +68,29 @@ export class ImportTally {
     count(this.#redacted, kind);
   }
 
-  addedTo(place: string | undefined, messages: number): void {
-    if (messages > 0) this.#byPlace.set(place, (this.#byPlace.get(place) ?? 0) + messages);
+  isStillWritten(file: string): void {
+    if (this.#stillWritten.size < SKIPPED_MAX) this.#stillWritten.add(file);
   }
 
-  /** How many messages each store got, by its name; undefined is the import's own store. */
-  get byPlace(): ReadonlyMap<string | undefined, number> {
-    return this.#byPlace;
+  addedTo(place: string | undefined, sessionId: string, messages: number): void {
+    if (messages === 0) return;
+    const sum = this.#byPlace.get(place) ?? { messages: 0, sessions: new Set() };
+    sum.messages += messages;
+    sum.sessions.add(sessionId);
+    this.#byPlace.set(place, sum);
+  }
+
+  /** What each store got. */
+  get byPlace(): readonly AddedTo[] {
+    return [...this.#byPlace].map(([place, { messages, sessions }]) => ({
+      place,
+      messages,
+      sessions: [...sessions],
+    }));
   }
 
   report(): ImportReport {
-    const { sessions, added, alreadyThere, otherBranches, leftOut, unfinished } = this;
+    const { sessions, added, alreadyThere, otherBranches, leftOut } = this;
     const more = { file: "others", reason: `${this.#notListed} more were skipped` };
     return {
       sessions,
@@ -81,7 +102,7 @@ export class ImportTally {
       redacted: Object.fromEntries(this.#redacted),
       otherBranches,
       leftOut,
-      unfinished,
+      stillWritten: [...this.#stillWritten],
     };
   }
 }

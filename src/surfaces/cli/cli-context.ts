@@ -4,7 +4,7 @@ import type { Approve } from "../../core/approval.ts";
 import type { MemoryStore } from "../../core/memory-store.ts";
 import type { MemoryOperations, SessionService } from "../../core/session-service.ts";
 import type { FoundTranscripts, ImportOptions } from "../../import/import-files.ts";
-import type { ImportReport } from "../../import/import-report.ts";
+import type { AddedTo, ImportReport } from "../../import/import-report.ts";
 import type { Replay } from "../../replay/replay.ts";
 import type { Terminal } from "./terminal/terminal.ts";
 
@@ -91,15 +91,9 @@ export interface Importer {
     },
   ): Promise<{
     readonly report: ImportReport;
-    /** How many messages each store got. */
-    readonly added: readonly AddedTo[];
+    /** What each store got. */
+    readonly added: readonly (AddedTo & { readonly place: string })[];
   }>;
-}
-
-export interface AddedTo {
-  /** Such as `~/src/app/.rkat`. */
-  readonly place: string;
-  readonly messages: number;
 }
 
 /**

@@ -2,7 +2,8 @@ import { existsSync } from "node:fs";
 import { homedir } from "node:os";
 import { resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Command } from "commander";
+import { type Command, Option } from "commander";
+import type { SearchScope } from "../../../config/settings.ts";
 import type { Workspace } from "../../../config/workspace.ts";
 import { ERRORS, SessionError } from "../../../core/errors.ts";
 import { given } from "../../../core/fields.ts";
@@ -11,7 +12,13 @@ import type { FoundTranscripts } from "../../../import/import-files.ts";
 import { AGENTS, type AgentName } from "../../../transcripts/imported.ts";
 import type { CliContext, Importer } from "../cli-context.ts";
 import { plural, thousands } from "../render/amounts.ts";
-import { importJson, megabytes, renderFound, renderImport } from "../render/render-import.ts";
+import {
+  importJson,
+  megabytes,
+  renderFound,
+  renderImport,
+  renderNews,
+} from "../render/render-import.ts";
 import { styleFor } from "../render/style.ts";
 import { confirm } from "../terminal/ask.ts";
 import { printJson } from "../terminal/print.ts";
@@ -20,6 +27,7 @@ import { nothingFound } from "./nothing-found.ts";
 import { useOpened, workspaceOf } from "./with-service.ts";
 
 interface ImportFlags {
+  readonly scope?: SearchScope;
   readonly since?: string;
   readonly project?: string;
   readonly subagents?: true;
@@ -51,14 +59,20 @@ export function importCommand(program: Command, context: CliContext): void {
     .option("--project <folder>", "only sessions of this project's folder")
     .option("--subagents", "remember what subagents said, too")
     .option("--dry-run", "count everything, and store nothing")
+    .addOption(
+      new Option(
+        "--scope <scope>",
+        "import everything into this project, or the user-wide store",
+      ).choices(["project", "user"] satisfies readonly SearchScope[]),
+    )
     .option("--watch", "go on with what is still being written, until Ctrl-C")
     .option("-y, --yes", "do not ask")
     .option("--json", "for scripts")
     .addHelpText("after", HELP)
     .action(async (first: string | undefined, second: string | undefined, flags: ImportFlags) => {
       const from = sourceOf(first, second, terminal.cwd);
-      const workspace = await workspaceOf(context, command);
-      const isNamed = command.optsWithGlobals().dir !== undefined;
+      const workspace = await workspaceOf(context, command, flags.scope);
+      const isNamed = flags.scope !== undefined || command.optsWithGlobals().dir !== undefined;
       if (!isNamed) requireStoreOfUser(workspace);
       const isChosen = isNamed || workspace.user !== undefined;
       await useOpened(
@@ -90,11 +104,12 @@ export function importCommand(program: Command, context: CliContext): void {
               return imported;
             };
             try {
-              await show(await importOnce(), context, flags);
+              const first = await importOnce();
+              await show(first, context, flags);
+              const news = new News(first.report.skipped);
               while (flags.watch) {
                 await sleep(WATCH_MS, undefined, { signal });
-                const imported = await importOnce();
-                if (imported.report.added > 0) await show(imported, context, flags);
+                await showNews(news.in(await importOnce()), context, flags);
               }
             } catch (error) {
               if (!signal.aborted) throw error;
@@ -119,7 +134,7 @@ function requireStoreOfUser({ user, dataFolder }: Workspace): void {
   if (user === undefined || existsSync(dataFolder)) return;
   throw new SessionError("INVALID_PARAMS", {
     message: "An import for a user goes to one store, and this folder has no .rkat.",
-    hint: "Name the folder with --dir. For the user-wide store: `rkat --dir ~ import`.",
+    hint: "Say --scope user for the user-wide store, or --scope project to make a .rkat here.",
   });
 }
 
@@ -180,8 +195,33 @@ async function show(
   { json, dryRun }: ImportFlags,
 ): Promise<void> {
   const { stdout, env } = terminal;
-  if (json) return await printJson(stdout, importJson(report));
+  if (json) return await printJson(stdout, importJson(report, added));
   await stdout.write(renderImport(report, added, dryRun === true, styleFor(stdout, env)));
   if (!stdout.isTerminal || dryRun || report.messages === 0) return;
   await stdout.write(`Search it: ${rkat} memory search "why did we …"\n`);
+}
+
+/** Tells what a round of `--watch` skipped that the rounds before did not. */
+class News {
+  readonly #told: Set<string>;
+
+  constructor(skipped: Imported["report"]["skipped"]) {
+    this.#told = new Set(skipped.map((one) => JSON.stringify(one)));
+  }
+
+  in({ report, added }: Imported): Imported {
+    const skipped = report.skipped.filter((one) => !this.#told.has(JSON.stringify(one)));
+    for (const one of skipped) this.#told.add(JSON.stringify(one));
+    return { report: { ...report, skipped }, added };
+  }
+}
+
+async function showNews(
+  { report, added }: Imported,
+  { terminal: { stdout, env } }: CliContext,
+  { json }: ImportFlags,
+): Promise<void> {
+  if (added.length === 0 && report.skipped.length === 0) return;
+  if (json) return await printJson(stdout, importJson(report, added));
+  await stdout.write(renderNews(report, added, new Date(), styleFor(stdout, env)));
 }

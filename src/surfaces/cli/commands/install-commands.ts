@@ -94,7 +94,7 @@ function addCommand(program: Command, context: CliContext, work: Work): void {
       await warnAboutCache(context, work.name);
       if (changes.length === 0) await stdout.write(`${work.nothing(title)}\n`);
       else if (!print) await stdout.write(`${work.done(title, gets)}\n`);
-      else await stderr.write("Nothing was written.\n");
+      else await stderr.write(`Nothing was written. \`rkat ${work.name} ${name}\` writes this.\n`);
     });
 }
 

@@ -127,6 +127,8 @@ export function mcpCommand(program: Command, context: CliContext): void {
           }),
         {
           access: http ? "serve" : "create",
+          // A coding agent starts it in every folder that it works in.
+          makesStore: http ? "at once" : "when changed",
           scope: ({ config }) => flags.scope ?? config.get("mcp.scope"),
         },
       );

@@ -30,7 +30,7 @@ export function initCommand(program: Command, { terminal }: CliContext): void {
       const dataFolder = join(folder, ".rkat");
       const places = { folder, dataFolder, storeFile: join(dataFolder, "rkat.db") };
       const config = settingsFile(places);
-      const made = [...makeDataFolder(places, terminal.env)];
+      const made = [...makeDataFolder(places, terminal.env, { isShared: true })];
       if (makeFile(folder, config, configTemplate())) {
         trust("settings", config, places, terminal.env);
         made.push(config);

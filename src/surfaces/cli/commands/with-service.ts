@@ -1,7 +1,9 @@
+import { existsSync } from "node:fs";
 import type { Command } from "commander";
 import type { SearchScope } from "../../../config/settings.ts";
 import { openUserWorkspace, openWorkspace, type Workspace } from "../../../config/workspace.ts";
 import type { MemoryOperations, SessionService } from "../../../core/session-service.ts";
+import type { Operation } from "../../operations.ts";
 import type { Asking, CliContext, Opened, OpenedService, StoreAccess } from "../cli-context.ts";
 import { styleFor } from "../render/style.ts";
 import type { Terminal } from "../terminal/terminal.ts";
@@ -21,6 +23,8 @@ interface ServiceAccess {
   readonly access?: StoreAccess;
   /** What is searched and listed. Default: the store of the project alone. */
   readonly scope?: SearchScope | ((workspace: Workspace) => SearchScope);
+  /** When a missing store is made, with a scope. Default: at once, if the access creates it. */
+  readonly makesStore?: "at once" | "when changed";
   /** Who approves tool calls, once the settings are known. */
   readonly asking?: (workspace: Workspace) => Asking;
 }
@@ -30,12 +34,14 @@ export async function withService<Result>(
   context: CliContext,
   command: Command,
   work: (service: SessionService, workspace: Workspace) => Promise<Result>,
-  { access = "existing", scope, asking }: ServiceAccess = {},
+  { access = "existing", scope, asking, makesStore = "at once" }: ServiceAccess = {},
 ): Promise<Result> {
   const workspace = await workspaceOf(context, command, scope);
   if (scope !== undefined) {
     const which = typeof scope === "function" ? scope(workspace) : scope;
-    const opened = await context.engine.openServiceOf(which, workspace, access);
+    const open = (how: StoreAccess) => context.engine.openServiceOf(which, workspace, how);
+    const isLazy = makesStore === "when changed" && !existsSync(workspace.dataFolder);
+    const opened = isLazy ? await storedWhenChanged(open) : await open(access);
     return await useOpened(opened, (value) => work(value, workspace));
   }
   const opened = await context.engine.openService(workspace, access, asking?.(workspace));
@@ -65,6 +71,45 @@ export async function sayTools(
 ): Promise<void> {
   if (toolsNote === undefined || !stderr.isTerminal) return;
   await stderr.write(styleFor(stderr, env).dim(`${toolsNote}\n`));
+}
+
+/**
+ * A service that makes the store of its project with the first request that changes something. So a
+ * server that only answers leaves nothing in the folder that it was started in.
+ */
+async function storedWhenChanged(
+  open: (access: StoreAccess) => Promise<Opened<SessionService>>,
+): Promise<Opened<SessionService>> {
+  const { OPERATIONS } = await import("../../operations.ts");
+  const reading = await open("existing");
+  let current = reading.value;
+  let changing: Promise<Opened<SessionService>> | undefined;
+  const change = async () => {
+    changing ??= open("create");
+    try {
+      current = (await changing).value;
+    } catch (error) {
+      changing = undefined;
+      throw error;
+    }
+  };
+  const value = new Proxy(reading.value, {
+    get(_, name) {
+      const method = Reflect.get(current, name);
+      if (typeof method !== "function") return method;
+      const operation = Reflect.get(OPERATIONS, name) as Operation | undefined;
+      if (operation === undefined || operation.effect === "reads") return method.bind(current);
+      return async (...args: unknown[]) => {
+        await change();
+        return await Reflect.get(current, name).apply(current, args);
+      };
+    },
+  });
+  const close = async () => {
+    await reading.close();
+    await (await changing)?.close();
+  };
+  return { value, close };
 }
 
 /** Works with something that was opened, and closes it. */

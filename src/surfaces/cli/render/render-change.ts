@@ -7,16 +7,28 @@ import type { Style } from "./style.ts";
 const AROUND = 3;
 
 /**
- * A change to a file, as a heading, or with the lines of the file:
+ * A change to a file: `changed  /home/ada/.claude/settings.json`. One that is only planned comes with the
+ * lines of the file:
  *
- *     changed  /home/ada/.claude/settings.json
+ *     would change  /home/ada/.claude/settings.json
  *         "model": "opus",
  *     +   "hooks": {
  */
-export function renderChange({ file, before, after }: FileChange, isWhole: boolean, style: Style) {
-  const word = before === undefined ? "made" : after === undefined ? "removed" : "changed";
-  const heading = `${style.bold(word.padEnd(8))} ${printable(file.path)}\n`;
-  return isWhole ? `${heading}${renderLines(before ?? "", after ?? "", style)}\n` : heading;
+export function renderChange(
+  { file, before, after }: FileChange,
+  isPlanned: boolean,
+  style: Style,
+) {
+  const [does, did] =
+    before === undefined
+      ? ["make", "made"]
+      : after === undefined
+        ? ["remove", "removed"]
+        : ["change", "changed"];
+  const path = printable(file.path);
+  if (!isPlanned) return `${style.bold(did.padEnd(8))} ${path}\n`;
+  const heading = `${style.bold(`would ${does}`)}  ${path}\n`;
+  return `${heading}${renderLines(before ?? "", after ?? "", style)}\n`;
 }
 
 interface Line {

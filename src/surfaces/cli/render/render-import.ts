@@ -1,6 +1,5 @@
 import type { FoundTranscripts } from "../../../import/import-files.ts";
-import type { ImportReport } from "../../../import/import-report.ts";
-import type { AddedTo } from "../cli-context.ts";
+import type { AddedTo, ImportReport } from "../../../import/import-report.ts";
 import { plural, thousands, timeAgo } from "./amounts.ts";
 import { oneLine } from "./printable.ts";
 import type { Style } from "./style.ts";
@@ -36,12 +35,12 @@ export function renderImport(
   isTrial: boolean,
   style: Style,
 ): string {
-  const { added, alreadyThere, sessions, leftOut, otherBranches, unfinished } = report;
+  const { added, alreadyThere, sessions, leftOut, otherBranches, stillWritten } = report;
   const there = alreadyThere > 0 ? ` ${thousands(alreadyThere)} were there already.` : "";
   const lines = [
     `${isTrial ? "Would add" : "Added"} ${plural(added, "message")} of ${plural(sessions, "session")}.${there}`,
     ...addedTo.map(
-      ({ place, messages }) => `  ${thousands(messages)} to ${oneLine(place, PATH_COLUMNS)}`,
+      ({ messages, place = "" }) => `  ${thousands(messages)} to ${oneLine(place, PATH_COLUMNS)}`,
     ),
     ...counted("Credentials replaced", report.redacted),
     ...counted("Records of types that are not known", report.unknownTypes),
@@ -51,8 +50,10 @@ export function renderImport(
     ...(leftOut > 0
       ? [`Left out, because memory tools held them: ${plural(leftOut, "session")}.`]
       : []),
-    ...(unfinished > 0
-      ? [`Still being written: ${plural(unfinished, "file")}. Import again to get the rest.`]
+    ...(stillWritten.length > 0
+      ? [
+          `Still being written: ${plural(stillWritten.length, "file")}. Import again to get the rest.`,
+        ]
       : []),
     ...skipped(report),
   ];
@@ -60,8 +61,24 @@ export function renderImport(
   return [style.bold(first), ...rest].map((line) => `${line}\n`).join("");
 }
 
+/** What a round of `--watch` found, one line for each store, with the time. */
+export function renderNews(
+  report: Pick<ImportReport, "skipped">,
+  addedTo: readonly AddedTo[],
+  now: Date,
+  style: Style,
+): string {
+  const time = style.dim(now.toTimeString().slice(0, 8));
+  const news = addedTo.map(
+    ({ messages, place = "" }) =>
+      `${plural(messages, "message")} to ${oneLine(place, PATH_COLUMNS)}`,
+  );
+  const lines = [...news, ...skippedLines(report.skipped)];
+  return lines.map((line) => `${time}  ${line}\n`).join("");
+}
+
 /** The object that `--json` prints. */
-export function importJson(report: ImportReport) {
+export function importJson(report: ImportReport, addedTo: readonly AddedTo[]) {
   const { sessions, messages, added, alreadyThere, skipped: left, unknownTypes, redacted } = report;
   return {
     sessions,
@@ -71,6 +88,14 @@ export function importJson(report: ImportReport) {
     skipped: left,
     unknown_types: unknownTypes,
     redacted,
+    other_branches: report.otherBranches,
+    left_out: report.leftOut,
+    still_written: report.stillWritten,
+    stores: addedTo.map((each) => ({
+      store: each.place,
+      added: each.messages,
+      sessions: each.sessions,
+    })),
   };
 }
 
@@ -82,17 +107,16 @@ function counted(title: string, counts: Readonly<Record<string, number>>): reado
 }
 
 function skipped({ skipped: all }: ImportReport): readonly string[] {
-  if (all.length === 0) return [];
+  return all.length === 0 ? [] : ["Skipped:", ...skippedLines(all).map((line) => `  ${line}`)];
+}
+
+function skippedLines(all: ImportReport["skipped"]): readonly string[] {
   const shown = all.slice(0, SKIPPED_SHOWN).map(({ file, line, reason }) => {
     const place = line === undefined ? file : `${file}, line ${line}`;
-    return `  ${oneLine(`${place}: ${reason}.`, PATH_COLUMNS)}`;
+    return oneLine(`${place}: ${reason}.`, PATH_COLUMNS);
   });
   const more = all.length - shown.length;
-  return [
-    "Skipped:",
-    ...shown,
-    ...(more > 0 ? [`  … and ${thousands(more)} more. --json lists them.`] : []),
-  ];
+  return [...shown, ...(more > 0 ? [`… and ${thousands(more)} more. --json lists them.`] : [])];
 }
 
 export function megabytes(bytes: number): string {
