@@ -48,11 +48,13 @@ class JsonSessionStore implements SessionStore {
   /** Newest first. A store for many sessions would filter in SQL. */
   async list({ limit, offset = 0, labels = {}, source, ...query }: SessionQuery) {
     return this.#all()
-      .filter(({ id, archived, settings }) => {
+      .filter(({ id, archived, updated_at_ms, settings }) => {
         const fits = Object.entries(labels).every(([key, text]) => settings.labels[key] === text);
         const isFrom = !source || passesSource(settings.source, source);
         const isNamed = id.startsWith(query.idPrefix ?? "");
-        return fits && isFrom && isNamed && (query.includeArchived || !archived);
+        const isOld = archived && updated_at_ms < (query.archivedBefore ?? 0);
+        const isKept = query.archivedBefore === undefined && (query.includeArchived || !archived);
+        return fits && isFrom && isNamed && (isOld || isKept);
       })
       .slice(offset, limit === undefined ? undefined : offset + limit);
   }

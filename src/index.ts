@@ -342,10 +342,16 @@ export class PersistentSessionService extends LocalSessionService {
 
 /** The same stores. Without an approval store, only this process sees the calls that wait. */
 function withApprovals(stores: ServiceStores): SessionStores {
-  const { approvals = new EphemeralApprovalStore(), forUser: _, ...others } = stores;
+  const { approvals = new EphemeralApprovalStore(), forUser: _, users: __, ...others } = stores;
   const forUser = stores.forUser?.bind(stores);
+  const users = stores.users?.bind(stores);
   if (!forUser) return { ...others, approvals };
-  return { ...others, approvals, forUser: (user) => withApprovals(forUser(user)) };
+  return {
+    ...others,
+    approvals,
+    forUser: (user) => withApprovals(forUser(user)),
+    ...(users ? { users } : {}),
+  };
 }
 
 /** Sessions that end with the process. What looks up old ones is `SESSION_PERSISTENCE_DISABLED`. */

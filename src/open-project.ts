@@ -405,6 +405,10 @@ async function createService(
     ...memoryOptions(workspace, stores),
     redact: config.get("privacy.redact"),
     keepDeletedDays: config.get("sessions.keep_deleted_days"),
+    keepDays: given({
+      archived: config.get("sessions.keep_archived_days"),
+      compacted: config.get("sessions.keep_compacted_days"),
+    }),
     ...(hasCapability(config, "session-compaction") && compaction ? { compaction } : {}),
     ...(keepsFiles ? { sessionFiles: join(dataFolder, "sessions") } : {}),
   });

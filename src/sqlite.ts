@@ -75,13 +75,21 @@ export function sqliteStores(options: SqliteStoresOptions): SqliteStores {
     ...storesIn(database, namespace, memory),
     forUser(user) {
       const name = requireUserName(user);
-      const own = namespaceOf(namespace, `user ${name}`);
+      const own = namespaceOf(namespace, USER + name);
       return {
         ...storesIn(database, own, memory.inNamespace(own)),
         forUser() {
           throw new SessionError("USER_NOT_ALLOWED");
         },
+        async users() {
+          return [];
+        },
       };
+    },
+    async users() {
+      const before = namespaceOf(namespace, USER);
+      const found = await database.run("namespacesBelow", before);
+      return found.map((name) => name.slice(before.length)).filter((name) => !name.includes("\n"));
     },
   };
 }
@@ -90,7 +98,7 @@ function storesIn(
   database: Database,
   namespace: string,
   memory: SqliteMemoryStore,
-): Omit<SqliteStores, "forUser"> {
+): Omit<SqliteStores, "forUser" | "users"> {
   const trash = { namespace: namespaceOf(namespace, "trash") };
   return {
     events: new SqliteEventStore(database, { namespace }),
@@ -108,6 +116,8 @@ function storesIn(
     close: () => memory.close(),
   };
 }
+
+const USER = "user ";
 
 /** A namespace below another. Neither a namespace nor a user has a line break, so no two are the same. */
 function namespaceOf(namespace: string, part: string): string {

@@ -22,6 +22,8 @@ const EXAMPLES: Partial<Record<SettingKey, string>> = {
   model: '"anthropic/claude-sonnet-4-5"',
   max_tokens: "8192",
   system_prompt: '"You are a careful engineer."',
+  "sessions.keep_archived_days": "365",
+  "sessions.keep_compacted_days": "90",
   "memory.min_score": "0.3",
   "memory.cache_mb": "16",
   "embeddings.model": '"all-MiniLM-L6-v2"',

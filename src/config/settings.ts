@@ -239,6 +239,17 @@ export const SETTINGS = {
     "For how many days you can restore a deleted session. 0 deletes at once.",
   ),
 
+  "sessions.keep_archived_days": optional(
+    wholeNumberOrNone,
+    "if trusted",
+    "For how many days an archived session is kept after its last change. If not set, until you delete it.",
+  ),
+  "sessions.keep_compacted_days": optional(
+    wholeNumberOrNone,
+    "if trusted",
+    "For how many days log and memory keep the words of messages that a compaction took out of the window. If not set, as long as the session.",
+  ),
+
   "mcp.tools": setting(
     textList,
     ["default"],

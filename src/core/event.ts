@@ -224,6 +224,8 @@ export interface HostItemsChanged {
 
 export interface TextForgotten {
   readonly type: "text_forgotten";
+  /** They were older than the settings allow. What was learned from them stays. Missing when a person asked for it. */
+  readonly by?: "retention";
   /** Ids of messages that were forgotten as a whole. */
   readonly messages: readonly number[];
   /** Ids of messages that lost a part. */

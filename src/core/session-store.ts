@@ -45,6 +45,8 @@ export interface SessionQuery {
   /** Sessions that have all of these labels. */
   readonly labels?: Readonly<Record<string, string>>;
   readonly includeArchived?: boolean;
+  /** Only archived sessions whose last change was before this time, in milliseconds. */
+  readonly archivedBefore?: number;
   /** Sessions whose id begins with this. */
   readonly idPrefix?: string;
   readonly source?: SourceFilter;

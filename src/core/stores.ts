@@ -30,5 +30,7 @@ export interface Stores {
    * end with these, so there is no need to close them.
    */
   forUser(user: string): Stores;
+  /** The users who have a session or knowledge here, in no order. A user has no users. */
+  users(): Promise<readonly string[]>;
   close(): Promise<void>;
 }

@@ -8,8 +8,6 @@ import type { ForgottenPhrases } from "./forgotten-phrases.ts";
 
 const DAY_MS = 86_400_000;
 const KEEP_DAYS = 7;
-/** How often old sessions are looked for. */
-const CLEAN_UP_MS = 3_600_000;
 
 /**
  * Deleted sessions that can still be restored: their logs, and nothing that was made from these.
@@ -19,7 +17,6 @@ const CLEAN_UP_MS = 3_600_000;
 export class Trash {
   readonly #stores: TrashStores;
   readonly #keepMs: number;
-  #cleanedUpAt = Number.NEGATIVE_INFINITY;
 
   constructor(stores: TrashStores, keepDays = KEEP_DAYS) {
     this.#stores = stores;
@@ -90,10 +87,8 @@ export class Trash {
     return false;
   }
 
-  /** Deletes what has been in the trash for too long. It looks once an hour. */
-  async cleanUp(): Promise<void> {
-    if (performance.now() < this.#cleanedUpAt + CLEAN_UP_MS) return;
-    this.#cleanedUpAt = performance.now();
+  /** Deletes what has been in the trash for too long. */
+  async deleteOld(): Promise<void> {
     for (const snapshot of await this.#stores.sessions.list({ includeArchived: true })) {
       if (this.#isOld(snapshot)) await this.remove(snapshot.id);
     }

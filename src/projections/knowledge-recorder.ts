@@ -57,7 +57,7 @@ export class KnowledgeRecorder extends LogProjection {
       if (isImported || (await this.settingsOf(sessionId))?.knowledge) {
         entries.push(...(await this.#teaches(sessionId, stored)));
       }
-      if (stored.event.type === "text_forgotten") {
+      if (stored.event.type === "text_forgotten" && !stored.event.by) {
         forgotten.push(...(await this.#unlearned(sessionId, stored.event.events)));
       }
     }

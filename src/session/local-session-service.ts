@@ -40,6 +40,7 @@ import type { TaskView } from "../core/task.ts";
 import { warn } from "../core/warn.ts";
 import { type DeletionDeps, deleteSession } from "../forgetting/delete-session.ts";
 import { type ForgettingDeps, forgetMemory } from "../forgetting/forget-memory.ts";
+import { Retention } from "../forgetting/retention.ts";
 import { notInTrash, Trash } from "../forgetting/trash.ts";
 import { givenInstructions } from "../knowledge/given-instructions.ts";
 import { ProjectKnowledge } from "../knowledge/project-knowledge.ts";
@@ -77,6 +78,9 @@ import { instructionBytesMax, TurnSettings } from "./turn-settings.ts";
 import { WorkingMemoryOperations } from "./working-memory-operations.ts";
 
 const LIST_LIMIT_DEFAULT = 20;
+
+/** How often a service looks for what is older than the settings allow. */
+const CLEAN_UP_MS = 3_600_000;
 const SEARCH_LIMIT_DEFAULT = 10;
 
 /** The code of a request that needs a capability which the service does not have. */
@@ -115,6 +119,8 @@ export class LocalSessionService implements SessionService {
   readonly #searchHistory: SessionService["searchHistory"];
   readonly #toolsOf: (settings: SessionSettings) => ToolSet;
   readonly #trash: Trash | undefined;
+  readonly #retention: Retention;
+  readonly #cleaning: NodeJS.Timeout | undefined;
   readonly #forgetting: ForgettingDeps & DeletionDeps;
   readonly #user: ServedUser | undefined;
   readonly #serviceOf: (user: string) => LocalSessionService;
@@ -200,6 +206,15 @@ export class LocalSessionService implements SessionService {
       withSession: (id, redact) => work.runAfterTurn(id, ({ state }) => redact(state)),
       projected,
     };
+
+    this.#retention = new Retention(options.keepDays ?? {}, {
+      events,
+      sessions,
+      delete: (id) => this.#delete(id, { now: true }),
+      withSession: (id, empty) =>
+        work.alone(id, async () => await empty((await live.open(id)).state)),
+    });
+    if (!user) this.#cleaning = cleaner(this, (service) => service.#cleanUpAll().catch(onError));
 
     // What the tools of models call.
     this.#searchHistory = async (request) => {
@@ -417,9 +432,13 @@ export class LocalSessionService implements SessionService {
     this.#require("session-store");
     const { sessionId, now = false } = requests.parseRequest(requests.deleteSession, request);
     const trash = this.#trash;
-    await trash?.cleanUp();
     if (now && (await trash?.remove(sessionId)) && !(await this.#exists(sessionId))) return;
     await this.#live.open(sessionId);
+    await this.#delete(sessionId, { now });
+  }
+
+  async #delete(sessionId: string, { now }: { readonly now: boolean }): Promise<void> {
+    const trash = this.#trash;
     await this.#work.alone(sessionId, async () => {
       if (trash?.keeps && !now) {
         const { sessions, events } = this.#options.stores;
@@ -561,8 +580,26 @@ export class LocalSessionService implements SessionService {
     this.#closed = true;
     await Promise.all([...this.#users.values()].map((service) => service.deref()?.close()));
     await this.#work.close();
+    clearInterval(this.#cleaning);
+    await this.#cleanUp();
     await this.#projections.close();
-    await this.#trash?.cleanUp();
+  }
+
+  /** Deletes what is older than the settings allow. */
+  async #cleanUp(): Promise<void> {
+    await this.#trash?.deleteOld();
+    await this.#retention.deleteOld();
+    this.#projections.wake();
+  }
+
+  /** The same, also of users whom nobody serves now. */
+  async #cleanUpAll(): Promise<void> {
+    await this.#cleanUp();
+    for (const name of (await this.#options.stores.users?.()) ?? []) {
+      const service = this.#users.get(name)?.deref() ?? this.#serviceOf(name);
+      await service.#cleanUp();
+      await service.#projections.flush();
+    }
   }
 
   get #searchesMemory(): boolean {
@@ -588,6 +625,20 @@ export class LocalSessionService implements SessionService {
     if (request.memory) requireSearchableMemory(this.#options);
     if (request.compaction !== undefined) this.#require("session-compaction");
   }
+}
+
+/** A timer that keeps neither the process nor its service alive. */
+function cleaner<Service extends object>(
+  service: Service,
+  cleanUp: (service: Service) => Promise<void>,
+): NodeJS.Timeout {
+  const known = new WeakRef(service);
+  const timer = setInterval(() => {
+    const alive = known.deref();
+    if (alive) void cleanUp(alive);
+    else clearInterval(timer);
+  }, CLEAN_UP_MS);
+  return timer.unref();
 }
 
 function nothingToGoOnWith(): SessionError {

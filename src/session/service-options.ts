@@ -11,6 +11,7 @@ import type { MemoryScope, MemoryStore } from "../core/memory-store.ts";
 import type { SessionStore } from "../core/session-store.ts";
 import type { TrashStores } from "../core/stores.ts";
 import type { Tool } from "../core/tool.ts";
+import type { KeepDays } from "../forgetting/retention.ts";
 import type { KnowledgeSettings } from "../knowledge/project-knowledge.ts";
 import type { ApprovalOptions } from "./approval-desk.ts";
 
@@ -30,6 +31,8 @@ export interface ServiceStores {
   readonly trash?: TrashStores;
   /** The same stores for one user. Without it, a service cannot keep users apart and refuses to name one. */
   forUser?(user: string): ServiceStores;
+  /** The users who have something here. Without it, old sessions are only deleted of users who are served. */
+  users?(): Promise<readonly string[]>;
 }
 
 /** What a session service is made of. Whatever is missing, the service says that it cannot do. */
@@ -82,6 +85,8 @@ export interface ServiceOptions {
   readonly redact?: "memory" | "log";
   /** For how many days a deleted session can be restored, if `stores` have a trash. Default 7. */
   readonly keepDeletedDays?: number;
+  /** What is deleted when it is old: looked for once an hour, and when the service closes. Default: nothing. */
+  readonly keepDays?: KeepDays;
   readonly retry?: Partial<RetryPolicy>;
   /** Time limit of a tool call, for tools without their own. Default 120 000. */
   readonly toolTimeoutMs?: number;

@@ -131,8 +131,18 @@ export class SessionWork {
     }
   }
 
-  /** Runs `work` while no process works on the session. */
-  alone<T>(sessionId: string, work: () => Promise<T>): Promise<T> {
+  /**
+   * Runs `work` while nothing works on the session, here or in another process.
+   *
+   * @throws SessionError `SESSION_BUSY`
+   */
+  async alone<T>(sessionId: string, work: () => Promise<T>): Promise<T> {
+    // The lease of a turn that runs here has the same owner.
+    if (this.#deps.live.running(sessionId)) throw new SessionError("SESSION_BUSY");
+    return await this.#withLease(sessionId, work);
+  }
+
+  #withLease<T>(sessionId: string, work: () => Promise<T>): Promise<T> {
     return withLease(this.#sessions, sessionId, this.#owner, work);
   }
 
@@ -171,7 +181,7 @@ export class SessionWork {
 
   #underLease<T>(session: LiveSession, work: () => Promise<T>): Promise<T> {
     const { state } = session;
-    return this.alone(state.id, async () => {
+    return this.#withLease(state.id, async () => {
       await state.catchUp((after, to) => this.#events.read(state.id, after, to));
       if (state.seq === 0) throw notFound(state.id);
       await recoverRun(session);

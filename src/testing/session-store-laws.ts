@@ -92,6 +92,18 @@ export const sessionStoreLaws: readonly Law<SessionStore>[] = inWords([
     },
   },
   {
+    name: "archived sessions are found by the time of their last change",
+    async holds(open) {
+      const store = await open();
+      await store.save(snapshot("old", { archived: true, updated_at_ms: 900 }));
+      await store.save(snapshot("new", { archived: true, updated_at_ms: 1000 }));
+      await store.save(snapshot("active", { updated_at_ms: 800 }));
+      assert.deepEqual(await ids(store, { archivedBefore: 900 }), []);
+      assert.deepEqual(await ids(store, { archivedBefore: 901 }), ["old"]);
+      assert.deepEqual(await ids(store, { archivedBefore: 2000, offset: 1 }), ["old"]);
+    },
+  },
+  {
     name: "sessions are found by their source, archived ones too",
     async holds(open) {
       const store = await open();

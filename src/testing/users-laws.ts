@@ -74,6 +74,19 @@ export const usersLaws: readonly Law<Stores>[] = inWords([
     },
   },
   {
+    name: "the users are those who have a session",
+    async holds(open) {
+      const stores = await open();
+      assert.deepEqual(await stores.users(), []);
+      await fill(stores);
+      await fill(stores.forUser("bob"));
+      await fill(stores.forUser("user ada"));
+      await stores.forUser("eve").events.lastSeq("s");
+      assert.deepEqual([...(await stores.users())].sort(), ["bob", "user ada"]);
+      assert.deepEqual(await stores.forUser("bob").users(), []);
+    },
+  },
+  {
     name: "a user has no users",
     async holds(open) {
       const ada = (await open()).forUser("ada");

@@ -98,7 +98,9 @@ function passes(snapshot: SessionSnapshot, query: SessionQuery): boolean {
   const { labels, source } = snapshot.settings;
   return (
     (!query.source || passesSource(source, query.source)) &&
-    (query.includeArchived || !snapshot.archived) &&
+    (query.archivedBefore === undefined
+      ? query.includeArchived || !snapshot.archived
+      : snapshot.archived && snapshot.updated_at_ms < query.archivedBefore) &&
     snapshot.id.startsWith(query.idPrefix ?? "") &&
     Object.entries(query.labels ?? {}).every(([key, value]) => labels[key] === value)
   );

@@ -18,6 +18,9 @@ export function ephemeralStores(): Stores {
       const name = requireUserName(user);
       const stores = ofUsers.get(name) ?? {
         ...newStores(),
+        async users() {
+          return [];
+        },
         // A user has no users.
         forUser() {
           throw new SessionError("USER_NOT_ALLOWED");
@@ -26,10 +29,19 @@ export function ephemeralStores(): Stores {
       ofUsers.set(name, stores);
       return stores;
     },
+    async users() {
+      const found = await Promise.all(
+        [...ofUsers].map(async ([name, { sessions, knowledge }]) => {
+          const listed = await sessions.list({ includeArchived: true, limit: 1 });
+          return [...listed, ...(await knowledge.list({ limit: 1 }))].length > 0 ? [name] : [];
+        }),
+      );
+      return found.flat();
+    },
   };
 }
 
-function newStores(): Omit<Stores, "forUser"> {
+function newStores(): Omit<Stores, "forUser" | "users"> {
   const events = new EphemeralEventStore();
   const sessions = new EphemeralSessionStore();
   return {

@@ -23,7 +23,9 @@ export const sessionCommands = {
     return db
       .all<{ snapshot: string }>(
         `SELECT snapshot FROM snapshot
-         WHERE namespace = ?1 AND (?2 OR NOT archived) AND substr(session_id, 1, length(?3)) = ?3
+         WHERE namespace = ?1
+           AND CASE WHEN ?9 IS NULL THEN ?2 OR NOT archived ELSE archived AND updated_at_ms < ?9 END
+           AND substr(session_id, 1, length(?3)) = ?3
            AND NOT EXISTS (
              SELECT 1 FROM json_each(?4) AS wanted WHERE NOT EXISTS (
                SELECT 1 FROM json_each(labels) AS label
@@ -38,6 +40,7 @@ export const sessionCommands = {
         query.offset ?? 0,
         source ? JSON.stringify(idsWithSource(db, namespace, source, !source.own)) : null,
         source?.own ? 0 : 1,
+        query.archivedBefore ?? null,
       )
       .map(({ snapshot }) => snapshot);
   },
@@ -63,6 +66,12 @@ export const sessionCommands = {
   },
 
   sessionsWithSource: idsWithSource,
+
+  /** Namespaces that begin so and have sessions or knowledge. */
+  namespacesBelow(db: Connection, start: string): readonly string[] {
+    const tables = ["log", "snapshot", "knowledge_entry"];
+    return [...new Set(tables.flatMap((table) => namespacesIn(db, table, start)))];
+  },
 
   acquireLease(
     db: Connection,
@@ -121,6 +130,20 @@ export const sessionCommands = {
       .map(({ key }) => key);
   },
 };
+
+/** Each namespace is one step in an index, so rows are not counted through. */
+function namespacesIn(db: Connection, table: string, start: string): readonly string[] {
+  const next = (than: string) => `SELECT min(namespace) FROM ${table} WHERE namespace > ${than}`;
+  return db
+    .all<{ name: string }>(
+      `WITH RECURSIVE step (name) AS (
+         ${next("?1")} UNION ALL SELECT (${next("step.name")}) FROM step WHERE name IS NOT NULL
+       )
+       SELECT name FROM step WHERE substr(name, 1, length(?1)) = ?1`,
+      start,
+    )
+    .map(({ name }) => name);
+}
 
 type Lease = LeaseOwner & {
   readonly expires_at_ms: number;

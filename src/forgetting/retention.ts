@@ -1,0 +1,181 @@
+import { SessionError } from "../core/errors.ts";
+import type { CompactionCompleted, DurableEvent, StoredEvent } from "../core/event.ts";
+import type { EventStore, Redaction } from "../core/event-store.ts";
+import { newId } from "../core/ids.ts";
+import { FORGOTTEN } from "../core/message.ts";
+import { MessageAssembler } from "../core/message-assembler.ts";
+import type { SessionState } from "../core/session-state.ts";
+import type { SessionStore } from "../core/session-store.ts";
+import { emptiedJson, forgottenMessage } from "./forget-message.ts";
+import { cleanedPlaces, NOT_CLEANED } from "./receipt.ts";
+
+/** For how many days something is kept. Without a number it stays until you delete it. */
+export interface KeepDays {
+  /** Archived sessions, since their last change. */
+  readonly archived?: number;
+  /** The words of messages, in log and memory, since a compaction took them out of the window. */
+  readonly compacted?: number;
+}
+
+interface RetentionDeps {
+  readonly events: EventStore;
+  readonly sessions: Pick<SessionStore, "list">;
+  /** Deletes a session for good. */
+  delete(sessionId: string): Promise<void>;
+  /** Runs `work` while no turn runs in the session, in any process. */
+  withSession<T>(sessionId: string, work: (state: SessionState) => Promise<T>): Promise<T>;
+}
+
+const DAY_MS = 86_400_000;
+/** The log position up to which compacted messages were emptied. */
+const CHECKPOINT = "retention";
+/** Sessions of one list, events of one page of the log, and events that one transaction changes. */
+const SESSIONS = 20;
+const PAGE = 256;
+const STEP = 500;
+
+/**
+ * Deletes what is older than the settings allow, in small transactions. After a kill, the next call
+ * does the rest. What was learned stays: facts, corrections, rules, standing instructions, tasks.
+ *
+ * Each call reads only the part of the log that has become old since the last one.
+ */
+export class Retention {
+  readonly #keep: KeepDays;
+  readonly #deps: RetentionDeps;
+
+  constructor(keep: KeepDays, deps: RetentionDeps) {
+    this.#keep = keep;
+    this.#deps = deps;
+  }
+
+  async deleteOld(): Promise<void> {
+    const { archived, compacted } = this.#keep;
+    if (archived !== undefined) await this.#deleteArchived(Date.now() - archived * DAY_MS);
+    if (compacted !== undefined) await this.#emptyCompacted(Date.now() - compacted * DAY_MS);
+  }
+
+  async #deleteArchived(before: number): Promise<void> {
+    const { sessions } = this.#deps;
+    for (let busy = 0; ; ) {
+      const found = await sessions.list({ archivedBefore: before, limit: SESSIONS, offset: busy });
+      if (found.length === 0) return;
+      for (const { id } of found) {
+        if (!(await unlessBusy(() => this.#deps.delete(id)))) busy += 1;
+      }
+    }
+  }
+
+  async #emptyCompacted(before: number): Promise<void> {
+    const { events } = this.#deps;
+    let done = await events.checkpoint(CHECKPOINT);
+    for (;;) {
+      const page = await events.readAll(done, PAGE);
+      if (page.length === 0) return;
+      for (const { position, sessionId, stored } of page) {
+        const isDone =
+          stored.timestamp_ms <= before && (await this.#emptyBefore(sessionId, stored));
+        if (!isDone) return await events.saveCheckpoint(CHECKPOINT, done);
+        done = position;
+      }
+      await events.saveCheckpoint(CHECKPOINT, done);
+    }
+  }
+
+  /** Empties what this compaction discarded, if the event is one. Returns false when the session is busy. */
+  async #emptyBefore(sessionId: string, { seq, event }: StoredEvent): Promise<boolean> {
+    if (event.type !== "compaction_completed" || event.discarded.length === 0) return true;
+    return await unlessBusy(() =>
+      this.#deps.withSession(sessionId, (state) => this.#empty(state, seq, event)),
+    );
+  }
+
+  async #empty(
+    state: SessionState,
+    compactedAt: number,
+    { discarded }: CompactionCompleted,
+  ): Promise<void> {
+    const { events } = this.#deps;
+    let lastSeq = state.seq;
+    let messages: number[] = [];
+    let redactions: Redaction[] = [];
+    const commit = async () => {
+      if (redactions.length === 0) return;
+      lastSeq = await events.redact(state.id, lastSeq, redactions, {
+        event_id: newId(),
+        timestamp_ms: Date.now(),
+        event: {
+          type: "text_forgotten",
+          by: "retention",
+          messages,
+          events: redactions.map(({ seq }) => seq),
+          cleaned: cleanedPlaces(redactions, []),
+          not_cleaned: NOT_CLEANED.map(({ place }) => place),
+        },
+      });
+      messages = [];
+      redactions = [];
+    };
+    const assembler = new MessageAssembler();
+    const first = Math.min(...discarded.map(({ from }) => from));
+    let goes = true;
+    for await (const stored of events.read(state.id, first - 1, compactedAt - 1)) {
+      const isDiscarded = discarded.some(({ from, to }) => stored.seq >= from && stored.seq <= to);
+      const logged = assembler.push(stored);
+      // An event between two messages belongs to the first of them: the end of a run repeats the answer.
+      if (isDiscarded || logged) goes = isDiscarded;
+      if (!goes) continue;
+      if (logged) messages.push(logged.id);
+      const event = emptiedEvent(stored.event);
+      if (JSON.stringify(event) !== JSON.stringify(stored.event)) {
+        redactions.push({ seq: stored.seq, event });
+      }
+      if (redactions.length === STEP) await commit();
+    }
+    await commit();
+    await state.catchUp((after, to) => events.read(state.id, after, to));
+  }
+}
+
+/** The event without its words. What is in force beyond its message stays. */
+function emptiedEvent(event: DurableEvent): DurableEvent {
+  switch (event.type) {
+    case "message_added":
+      return { ...event, message: forgottenMessage(event.message, "everything") };
+    case "run_started": {
+      const { content: _, ...rest } = event;
+      return { ...rest, prompt: FORGOTTEN };
+    }
+    case "run_completed":
+    case "tool_execution_completed":
+      return { ...event, result: FORGOTTEN };
+    case "reasoning_complete":
+    case "text_complete":
+      // The provider's signature of the old text would not fit the marker.
+      return { type: event.type, content: FORGOTTEN };
+    case "tool_call_requested": {
+      const { meta: _, ...call } = event;
+      return { ...call, args: emptiedJson(call.args) };
+    }
+    case "tool_approval_requested":
+      return { ...event, args: emptiedJson(event.args), goal: FORGOTTEN };
+    case "compaction_completed": {
+      const { report: _, ...rest } = event;
+      return rest.summary === null ? rest : { ...rest, summary: FORGOTTEN };
+    }
+    default:
+      return event;
+  }
+}
+
+/** Returns false when a turn runs in the session. One that is gone needs no work. */
+async function unlessBusy(work: () => Promise<void>): Promise<boolean> {
+  try {
+    await work();
+  } catch (error) {
+    if (!SessionError.is(error)) throw error;
+    if (error.code === "SESSION_BUSY") return false;
+    if (error.code !== "SESSION_NOT_FOUND") throw error;
+  }
+  return true;
+}

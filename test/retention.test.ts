@@ -1,0 +1,167 @@
+import { join } from "node:path";
+import { expect, onTestFinished, test, vi } from "vitest";
+import { createSessionService, type SessionService } from "../src/index.ts";
+import { sqliteStores } from "../src/sqlite.ts";
+import { scriptedModel } from "../src/testing.ts";
+import { filesWithTraces } from "./support/files-with-traces.ts";
+import { temporaryFolder } from "./support/obey.ts";
+
+const DAY_MS = 86_400_000;
+const SECRET = "The vault opens with tangerine-9417, says Ottilie.";
+/** A turn that a compaction leaves alone, while there is something to gain by the others. */
+const LONG = `What happened on the quay? ${"The crane lifted crates of oranges. ".repeat(40)}`;
+const RULE = "Always sign the harbour log with two names.";
+
+async function open(
+  folder: string,
+  keepDays: { readonly archived?: number; readonly compacted?: number },
+) {
+  const stores = sqliteStores({ path: join(folder, "rkat.db") });
+  const service = createSessionService({
+    model: scriptedModel(({ messages }) => {
+      const said = JSON.stringify(messages.at(-1));
+      return { text: said.includes("vault") ? "Ottilie has the vault." : "Noted." };
+    }),
+    stores,
+    compaction: { summarizer: "fallback", autoCompactThreshold: 100_000, recentTurnBudget: 1 },
+    sessionFiles: join(folder, "sessions"),
+    keepDays,
+  });
+  const close = async () => {
+    await service.close();
+    await stores.close();
+  };
+  return { service, stores, close };
+}
+
+/** Runs `work` with the clock so many days ahead. Timers are real. */
+async function daysLater<Result>(days: number, work: () => Promise<Result>): Promise<Result> {
+  vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + days * DAY_MS });
+  onTestFinished(() => void vi.useRealTimers());
+  try {
+    return await work();
+  } finally {
+    vi.useRealTimers();
+  }
+}
+
+async function talk(service: SessionService, prompts: readonly string[]): Promise<string> {
+  const { sessionId } = await service.createSession({});
+  for (const prompt of [...prompts, LONG]) await service.startTurn({ sessionId, prompt });
+  return sessionId;
+}
+
+const traces = (folder: string) => filesWithTraces(folder, ["tangerine-9417", "Ottilie"]);
+
+test("without limits nothing is deleted, however old it is", async () => {
+  const folder = await temporaryFolder();
+  const { service, close } = await open(folder, {});
+  const sessionId = await talk(service, [SECRET, LONG, "Tea is at four."]);
+  expect((await service.compact({ sessionId })).compacted).toBe(true);
+  await service.archive({ sessionId });
+  await daysLater(10_000, close);
+  expect(await traces(folder)).not.toEqual([]);
+});
+
+test("an archived session is deleted everywhere when it is too old, and others stay", async () => {
+  const folder = await temporaryFolder();
+  const first = await open(folder, { archived: 30 });
+  const old = await talk(first.service, [SECRET]);
+  const active = await talk(first.service, ["Lunch is at noon."]);
+  await first.service.archive({ sessionId: old });
+  await daysLater(29, first.close);
+  expect(await traces(folder)).not.toEqual([]);
+  const second = await open(folder, { archived: 30 });
+  await daysLater(31, second.close);
+  expect(await traces(folder)).toEqual([]);
+  const third = await open(folder, {});
+  const left = await third.service.list({ includeArchived: true });
+  expect(left.map((session) => session.sessionId)).toEqual([active]);
+  expect(await third.service.list({ deleted: true })).toEqual([]);
+  await third.close();
+});
+
+test("what a compaction took out of the window is emptied when it is too old, and the session goes on", async () => {
+  const folder = await temporaryFolder();
+  const first = await open(folder, { compacted: 30 });
+  const sessionId = await talk(first.service, [SECRET, RULE, LONG, "Tea is at four."]);
+  expect((await first.service.compact({ sessionId })).compacted).toBe(true);
+  await first.service.startTurn({ sessionId, prompt: "Supper is at eight." });
+  // The summary of the second compaction is made of the first one's, which quotes the start.
+  expect((await first.service.compact({ sessionId })).compacted).toBe(true);
+  const before = await first.service.read({ sessionId });
+  const taught = await first.service.listKnowledge({});
+  await daysLater(29, first.close);
+  const found = async (service: SessionService, query: string) =>
+    (await service.searchMemory({ query })).map(({ content }) => content);
+  const second = await open(folder, { compacted: 30 });
+  expect(await found(second.service, "tangerine")).toContain(SECRET);
+  await daysLater(31, second.close);
+  const third = await open(folder, { compacted: 30 });
+  expect(await found(third.service, "tangerine")).toEqual([]);
+  expect(await found(third.service, "supper")).toContain("Supper is at eight.");
+  expect(await third.service.searchHistory({ query: "tangerine" })).toEqual([]);
+  const after = await third.service.read({ sessionId });
+  expect(after.history).toEqual(before.history);
+  expect(await third.service.listKnowledge({})).toEqual(taught);
+  const log = await Array.fromAsync(third.stores.events.read(sessionId, 0));
+  const emptied = log.filter(({ event }) => event.type === "text_forgotten");
+  await third.service.startTurn({ sessionId, prompt: "Good night." });
+  await daysLater(32, third.close);
+  expect(emptied.length).toBeGreaterThan(0);
+  // The last summary may still tell it: it is in the window.
+  const fourth = await open(folder, {});
+  const again = await Array.fromAsync(fourth.stores.events.read(sessionId, 0));
+  const count = again.filter(({ event }) => event.type === "text_forgotten").length;
+  expect(count).toBe(emptied.length);
+  await fourth.close();
+});
+
+test("a session in which a turn runs is emptied the next time", async () => {
+  const folder = await temporaryFolder();
+  const first = await open(folder, { archived: 0, compacted: 0 });
+  const sessionId = await talk(first.service, [SECRET, LONG, "Tea is at four."]);
+  expect((await first.service.compact({ sessionId })).compacted).toBe(true);
+  const elsewhere = { id: "other", host: "elsewhere.example", pid: 1 };
+  await first.stores.sessions.acquire(`session:${sessionId}`, elsewhere, 60_000);
+  await first.close();
+  const second = await open(folder, { compacted: 0 });
+  expect((await second.service.searchHistory({ query: "tangerine" })).length).toBeGreaterThan(0);
+  await second.stores.sessions.release(`session:${sessionId}`, elsewhere);
+  await second.close();
+  const third = await open(folder, {});
+  expect(await third.service.searchHistory({ query: "tangerine" })).toEqual([]);
+  await third.close();
+});
+
+test("a session is not deleted while a turn runs in it", async () => {
+  const stores = sqliteStores({ path: ":memory:" });
+  const model = scriptedModel([{ text: "slow", delayMs: 200 }]);
+  const service = createSessionService({ model, stores });
+  const { sessionId } = await service.createSession({});
+  const turn = service.startTurn({ sessionId, prompt: "one" });
+  await vi.waitFor(async () => expect((await service.read({ sessionId })).isActive).toBe(true));
+  await expect(service.delete({ sessionId })).rejects.toMatchObject({ code: "SESSION_BUSY" });
+  expect((await turn).text).toBe("slow");
+  await service.close();
+  await stores.close();
+});
+
+test("a server deletes what is old while it runs, also of users whom nobody serves", async () => {
+  vi.useFakeTimers({ toFake: ["Date", "setInterval", "clearInterval"] });
+  onTestFinished(() => void vi.useRealTimers());
+  const folder = await temporaryFolder();
+  const first = await open(folder, {});
+  const ada = first.service.forUser("ada");
+  const sessionId = await talk(ada, [SECRET]);
+  await ada.archive({ sessionId });
+  await first.close();
+  const server = await open(folder, { archived: 30 });
+  vi.advanceTimersByTime(30 * DAY_MS);
+  expect(await server.stores.forUser("ada").events.lastSeq(sessionId)).toBeGreaterThan(0);
+  vi.advanceTimersByTime(2 * 3_600_000);
+  await vi.waitFor(async () => {
+    expect(await server.stores.forUser("ada").events.lastSeq(sessionId)).toBe(0);
+  });
+  await server.close();
+});
