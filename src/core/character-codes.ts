@@ -38,8 +38,10 @@ export function isDigit(code: number): boolean {
 
 /** Whether a pattern's `\s` matches it. */
 export function isSpace(code: number): boolean {
-  if (code < 128) return code === 32 || (code >= 9 && code <= 13);
-  return code >= 0xa0 && FOREIGN_SPACE.test(String.fromCharCode(code));
+  return IS_SPACE[code] === 1;
 }
 
-const FOREIGN_SPACE = /\s/;
+const IS_SPACE = new Uint8Array(0x10000);
+const SPACES =
+  "\t\n\v\f\r \u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000\ufeff";
+for (const space of SPACES) IS_SPACE[space.charCodeAt(0)] = 1;

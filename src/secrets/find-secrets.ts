@@ -245,7 +245,7 @@ function endOfBare(text: string, start: number): number {
   let end = start;
   for (; end < last; end += 1) {
     const code = text.charCodeAt(end);
-    if (code < 128 ? ENDS_BARE[code] === 1 : isSpace(code)) break;
+    if (ENDS_BARE[code] === 1 || isSpace(code)) break;
   }
   return end;
 }

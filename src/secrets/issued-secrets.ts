@@ -1,5 +1,5 @@
 import { asciiSet } from "../core/character-codes.ts";
-import { SECRET_FORMS } from "./secret-forms.ts";
+import { SECRET_FORMS, type SecretForm } from "./secret-forms.ts";
 
 /**
  * Calls `see` for each credential of a text that has a form which an issuer publishes. A form is tried
@@ -11,16 +11,24 @@ export function seeIssued(
 ): void {
   const isMarked = MARKS.some((mark) => text.includes(mark));
   if (isMarked) everyForm ??= formsByBeginning(SECRET_FORMS);
-  const { patterns, thirds } = (isMarked ? everyForm : undefined) ?? FORMS_WITHOUT_MARK;
+  const beginnings = (isMarked ? everyForm : undefined) ?? FORMS_WITHOUT_MARK;
   let isInWord = false;
+  let dot = -1;
   // A form has more than two characters, and begins where no word goes on.
   for (let at = 0; at + 2 < text.length; ) {
     const code = text.charCodeAt(at);
-    const begins: boolean = !isInWord && code < 128 && mayBegin(thirds, code, text, at);
-    const pattern: IssuedPattern | undefined = begins ? patterns[code] : undefined;
-    if (pattern) pattern.expression.lastIndex = at;
-    const match = pattern?.expression.exec(text);
-    if (!pattern || !match) {
+    const beginning = isInWord ? undefined : beginningAt(beginnings, code, text, at);
+    let match: RegExpExecArray | null = null;
+    if (beginning) {
+      beginning.pattern ??= anyOf(beginning.forms);
+      const { expression, dot: near } = beginning.pattern;
+      if (near && dot < at) dot = placeOf(".", text, at);
+      if (!near || (dot - at >= near.min && dot - at <= near.max)) {
+        expression.lastIndex = at;
+        match = expression.exec(text);
+      }
+    }
+    if (!beginning || !match) {
       isInWord = IN_WORD[code] === 1;
       at += 1;
       continue;
@@ -29,32 +37,58 @@ export function seeIssued(
     at += match[0].length;
     isInWord = IN_WORD[text.charCodeAt(at - 1)] === 1;
     const group = match.findIndex((part, index) => index > 0 && part !== undefined);
-    const kind = pattern.kinds[group - 1] ?? "secret";
+    const kind = beginning.forms[group - 1]?.kind ?? "secret";
     // `sk-learn-and-more-words` has the form of a key and is none.
     if (kind === "OpenAI key" && !/[A-Z\d]/.test(match[0])) continue;
     see(kind, start, at);
   }
 }
 
-/** Whether a form can begin with an ASCII character and the two behind it. */
-function mayBegin(thirds: IssuedForms["thirds"], first: number, text: string, at: number): boolean {
-  const second = text.charCodeAt(at + 1);
-  const third = text.charCodeAt(at + 2);
-  return second < 128 && third < 128 && thirds[first * 128 + second]?.[third] === 1;
+/** The next place of a sign; the end of the text when there is none. */
+function placeOf(sign: string, text: string, from: number): number {
+  const at = text.indexOf(sign, from);
+  return at < 0 ? text.length : at;
 }
 
-/** The forms that begin with a character, as one pattern with a group for each. */
+/** The forms that begin with two characters. */
+interface Beginning {
+  readonly forms: readonly SecretForm[];
+  /** Their third characters, each with a 1. */
+  readonly thirds: Uint8Array;
+  /** Made when it is first tried. */
+  pattern?: IssuedPattern;
+}
+
+/** Forms as one pattern with a group for each. */
 interface IssuedPattern {
   readonly expression: RegExp;
-  readonly kinds: readonly string[];
+  /** Where all of them have their first full stop. */
+  readonly dot: SecretForm["dot"];
 }
 
-/** Forms by how they begin, so that few are tried at a place. */
-interface IssuedForms {
-  /** By the code of the first character. */
-  readonly patterns: readonly (IssuedPattern | undefined)[];
-  /** At `first * 128 + second`: the third characters of forms that begin so, each with a 1. */
-  readonly thirds: readonly (Uint8Array | undefined)[];
+/** By the codes of two ASCII characters, at `first * 128 + second`. */
+type Beginnings = readonly (Beginning | undefined)[];
+
+/** The forms that can begin with an ASCII character and the two behind it. */
+function beginningAt(
+  beginnings: Beginnings,
+  first: number,
+  text: string,
+  at: number,
+): Beginning | undefined {
+  const second = text.charCodeAt(at + 1);
+  const third = text.charCodeAt(at + 2);
+  if (first >= 128 || second >= 128 || third >= 128) return undefined;
+  const beginning = beginnings[first * 128 + second];
+  return beginning?.thirds[third] === 1 ? beginning : undefined;
+}
+
+function anyOf(forms: readonly SecretForm[]): IssuedPattern {
+  const [first] = forms;
+  return {
+    expression: new RegExp(forms.map(({ form }) => `(${form})`).join("|"), "y"),
+    dot: forms.length === 1 ? first?.dot : undefined,
+  };
 }
 
 const ASCII = Array.from({ length: 128 }, (_, code) => String.fromCharCode(code));
@@ -63,27 +97,23 @@ const IN_WORD = asciiSet(/\w/);
 /** A literal or a class, and how often it is repeated at least. */
 const ATOM = /^(\[[^\]]{1,99}\]|\\?[^(])(?:\{(\d{1,4})(?:,\d{1,4})?\})?/;
 
-function formsByBeginning(forms: typeof SECRET_FORMS): IssuedForms {
-  const byFirst = new Map<number, Set<(typeof SECRET_FORMS)[number]>>();
-  const thirds: (Uint8Array | undefined)[] = new Array(128 * 128).fill(undefined);
-  for (const issued of forms) {
-    for (const [firsts, seconds, third] of beginningsOf(issued.form)) {
+function formsByBeginning(forms: readonly SecretForm[]): Beginnings {
+  const beginnings: (Beginning | undefined)[] = new Array(128 * 128).fill(undefined);
+  for (const form of forms) {
+    for (const [firsts, seconds, third] of beginningsOf(form.form)) {
       for (const first of codesIn(firsts)) {
-        byFirst.set(first, (byFirst.get(first) ?? new Set()).add(issued));
         for (const second of codesIn(seconds)) {
           const place = first * 128 + second;
-          const known = thirds[place];
-          thirds[place] = known ? known.map((is, code) => is | (third[code] ?? 0)) : third;
+          const known = beginnings[place];
+          beginnings[place] = {
+            forms: known ? [...new Set([...known.forms, form])] : [form],
+            thirds: known ? known.thirds.map((is, code) => is | (third[code] ?? 0)) : third,
+          };
         }
       }
     }
   }
-  const patterns: (IssuedPattern | undefined)[] = new Array(128).fill(undefined);
-  for (const [first, some] of byFirst) {
-    const expression = new RegExp([...some].map(({ form }) => `(${form})`).join("|"), "y");
-    patterns[first] = { expression, kinds: [...some].map(({ kind }) => kind) };
-  }
-  return { patterns, thirds };
+  return beginnings;
 }
 
 function codesIn(set: Uint8Array): readonly number[] {
@@ -115,6 +145,8 @@ function setOf(atom: string): Uint8Array {
 }
 
 const MARKS = SECRET_FORMS.flatMap(({ mark }) => mark ?? []);
-const FORMS_WITHOUT_MARK = formsByBeginning(SECRET_FORMS.filter(({ mark }) => mark === undefined));
+const FORMS_WITHOUT_MARK: Beginnings = formsByBeginning(
+  SECRET_FORMS.filter(({ mark }) => mark === undefined),
+);
 /** Made for the first text that has a mark. */
-let everyForm: IssuedForms | undefined;
+let everyForm: Beginnings | undefined;

@@ -4,11 +4,13 @@
  * `form` is the source of a regular expression. It starts with fixed characters, or has a `mark`, so few places
  * are tried, and all its repetitions are bounded, so no text takes long.
  */
-interface SecretForm {
+export interface SecretForm {
   readonly kind: string;
   readonly form: string;
   /** Fixed characters inside it. A text without them is not searched for a form that is slow to try. */
   readonly mark?: string;
+  /** Where its first full stop is, counted from its beginning. The form is tried only where one is there. */
+  readonly dot?: { readonly min: number; readonly max: number };
 }
 
 /**
@@ -58,7 +60,11 @@ export const SECRET_FORMS: readonly SecretForm[] = [
   { kind: "Mailchimp key", mark: "-us", form: "[a-f0-9]{32}-us\\d{1,2}\\b" },
   { kind: "Twilio key", form: "SK[a-f0-9]{32}\\b" },
   { kind: "Telegram token", form: "\\d{8,10}:AA[\\w-]{33}" },
-  { kind: "Discord token", form: "[MNO][A-Za-z\\d_-]{23,27}\\.[\\w-]{6}\\.[\\w-]{27,40}" },
+  {
+    kind: "Discord token",
+    dot: { min: 24, max: 28 },
+    form: "[MNO][A-Za-z\\d_-]{23,27}\\.[\\w-]{6}\\.[\\w-]{27,40}",
+  },
   { kind: "Shopify token", form: "shp(?:at|ca|pa|ss)_[a-fA-F0-9]{32}" },
   { kind: "Square token", form: "EAAA[\\w-]{22,64}" },
   { kind: "Square token", form: "sq0(?:atp|csp|idp)-[\\w-]{22,64}" },

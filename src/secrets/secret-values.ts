@@ -30,7 +30,7 @@ function mayBeSecret(value: string, isPassword: boolean, style: ValueStyle): boo
   if (hasDigit) return !VERSION.test(value) && (isPassword || !isWords(value));
   // Letters alone: a password may be a word. A key is random, or it is the name of something.
   if (isPassword) return value.length >= 5 && !TELLING.test(value) && !VARIABLE.test(value);
-  return isRandom(value);
+  return isRandom(value, kinds);
 }
 
 /** What documentation and templates write where a secret goes. */
@@ -43,11 +43,11 @@ export function isPlaceholder(value: string): boolean {
  * in mixed case with digits. Base64 of 20 random bytes has about 4.3 bits, English 2 to 3.
  * Hexadecimal is not enough: hashes and ids look the same.
  */
-export function isRandom(run: string): boolean {
+export function isRandom(run: string, kinds = kindsIn(run)): boolean {
   if (run.length < 20) return false;
-  const kinds = kindsIn(run) & (LOWER | UPPER | DIGIT);
-  if (kinds === 0 || (kinds & (kinds - 1)) === 0) return false;
-  if (run.length < 32 && kinds !== (LOWER | UPPER | DIGIT)) return false;
+  const mixed = kinds & (LOWER | UPPER | DIGIT);
+  if (mixed === 0 || (mixed & (mixed - 1)) === 0) return false;
+  if (run.length < 32 && mixed !== (LOWER | UPPER | DIGIT)) return false;
   if (entropy(run.slice(0, ENTROPY_CHARACTERS)) < 3.5) return false;
   return !/^[a-f0-9-]+$/i.test(run) && !isWords(run) && !isDotted(run);
 }
@@ -70,24 +70,27 @@ function kindsIn(text: string): number {
   let kinds = 0;
   for (let at = 0; at < text.length; at += 1) {
     const code = text.charCodeAt(at);
-    kinds |= code >= 128 && isSpace(code) ? SPACE : (KIND[code] as number);
+    kinds |= isSpace(code) ? SPACE : (KIND[code] as number);
   }
   return kinds;
 }
 
 /** Shannon entropy of a short ASCII text, in bits per character. */
 function entropy(text: string): number {
-  const counts = new Uint8Array(128);
+  COUNTS.fill(0);
   for (let at = 0; at < text.length; at += 1) {
     const code = text.charCodeAt(at) & 127;
-    counts[code] = (counts[code] as number) + 1;
+    COUNTS[code] = (COUNTS[code] as number) + 1;
   }
   let bits = 0;
   for (let at = 0; at < text.length; at += 1) {
-    bits += LOG2[counts[text.charCodeAt(at) & 127] as number] as number;
+    bits += LOG2[COUNTS[text.charCodeAt(at) & 127] as number] as number;
   }
   return Math.log2(text.length) - bits / text.length;
 }
+
+/** For one call of `entropy` at a time: a new array takes as long as counting. */
+const COUNTS = new Uint8Array(128);
 
 /** Of a longer run, the beginning shows whether it is random. */
 const ENTROPY_CHARACTERS = 64;
