@@ -24,7 +24,7 @@ export function isTrivial(result: string): boolean {
   const text = result.trim();
   const json = parsed(text);
   if (json !== undefined) return isEmpty(json);
-  return linesOf(text).every((line) => isAcknowledgement(line) || isListedDot(line.trim()));
+  return everyLine(text, (line) => isAcknowledgement(line) || isListedDot(line.trim()));
 }
 
 function isEmpty(value: unknown): boolean {
@@ -38,12 +38,21 @@ function isEmpty(value: unknown): boolean {
 }
 
 function isTrivialText(text: string): boolean {
-  return linesOf(text).every(isAcknowledgement);
+  return everyLine(text, isAcknowledgement);
 }
 
-/** The lines of a text, each once. */
-function linesOf(text: string): readonly string[] {
-  return [...new Set(text.split("\n"))];
+/** Whether something holds for each line. A line that is repeated is asked about once. */
+function everyLine(text: string, holds: (line: string) => boolean): boolean {
+  const held = new Set<string>();
+  for (let start = 0; start <= text.length; ) {
+    const next = text.indexOf("\n", start);
+    const end = next < 0 ? text.length : next;
+    const line = text.slice(start, end);
+    if (!held.has(line) && !holds(line)) return false;
+    held.add(line);
+    start = end + 1;
+  }
+  return true;
 }
 
 /** Whether a line says that something was done, or nothing. */

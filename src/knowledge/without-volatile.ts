@@ -52,6 +52,8 @@ function replaceAtWords(codes: Uint16Array, length: number, endOf: EndOf): numbe
 const UUID_PARTS = [8, 4, 4, 4, 12] as const;
 
 function uuidEnd(codes: Uint16Array, start: number, length: number): number {
+  // Most words have no dash there.
+  if (start + UUID_PARTS[0] >= length || codes[start + UUID_PARTS[0]] !== DASH) return start;
   let at = start;
   for (const part of UUID_PARTS) {
     if (at > start && codes[at++] !== DASH) return start;
@@ -64,6 +66,7 @@ function uuidEnd(codes: Uint16Array, start: number, length: number): number {
 
 /** `2026-01-05`, `2026-01-05 10:00`, `2026-01-05t10:00:00.000z`, `2026-01-05t10:00+0100` */
 function timeEnd(codes: Uint16Array, start: number, length: number): number {
+  if (start + 4 >= length || codes[start + 4] !== DASH) return start;
   if (!areDigits(codes, start, start + 4, length)) return start;
   const day = afterPart(codes, afterPart(codes, start + 4, DASH, length), DASH, length);
   if (day < 0) return start;
