@@ -3,7 +3,6 @@ import { blocksBetween } from "./find-word-blocks.ts";
 import * as questions from "./index-questions.ts";
 import { NAMESPACE } from "./index-questions.ts";
 import type { QuestionBatch } from "./question-batch.ts";
-import { storedText } from "./stored-text.ts";
 
 /**
  * Asks for all that a reader lacks, in one statement. The server compares what is known with the head
@@ -133,15 +132,13 @@ function askWords(batch: QuestionBatch, { words }: Known, level: string): () => 
 
 function askSession(batch: QuestionBatch, { sessionId }: Known): readonly number[] {
   if (sessionId === undefined) return [];
-  const from = questions.sessions(`s.id = ${batch.bind(storedText(sessionId), "text")}`).from;
+  const from = questions.sessions(`s.id = ${batch.bind(sessionId, "text")}`).from;
   return batch.rows({ fields: "s.number", from }, ([number = 0]) => number);
 }
 
 function askVectors(batch: QuestionBatch, { vectors }: Known) {
   if (!vectors) return { spaces: [], codes: [] };
-  const space = questions.spaces(
-    `v.embedder = ${batch.bind(storedText(vectors.embedder), "text")}`,
-  );
+  const space = questions.spaces(`v.embedder = ${batch.bind(vectors.embedder, "text")}`);
   const known = batch.bind(vectors.space, "integer");
   const changes = batch.bind(vectors.changes, "bigint");
   return {

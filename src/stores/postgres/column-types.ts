@@ -1,12 +1,12 @@
+import { fromPostgres } from "./portable-text.ts";
+
 /**
  * How rkat reads PostgreSQL's columns, whatever the parsers of the pool's owner are: numbers as
  * numbers, bytes as bytes, everything else as text. rkat stores no integer beyond 2^53.
  */
 export const COLUMN_TYPES = {
-  getTypeParser: (oid: number) => PARSERS[oid] ?? asText,
+  getTypeParser: (oid: number) => PARSERS[oid] ?? fromPostgres,
 };
-
-const asText = (text: string) => text;
 
 /** By the number of the type in `pg_type`, which is the same on every server. */
 const PARSERS: Readonly<Record<number, (text: string) => unknown>> = {

@@ -12,8 +12,8 @@ import type {
   VectorSpace,
   WordBlockRow,
 } from "../../indexing/index-store.ts";
+import { fromPostgres } from "./portable-text.ts";
 import type { PartSql, ReadRow } from "./question-batch.ts";
-import { textOf } from "./stored-text.ts";
 
 // What the index asks of its tables, and how the rows of an answer are read.
 
@@ -151,11 +151,11 @@ export const entryOf: ReadRow<EntryRow> = (fields) => {
   const row = storedEntry(fields);
   return {
     ...row,
-    id: textOf(row.id),
-    content: textOf(row.content),
-    sessionId: textOf(row.sessionId),
-    roleText: row.roleText === null ? null : textOf(row.roleText),
-    speakerText: row.speakerText === null ? null : textOf(row.speakerText),
+    id: fromPostgres(row.id),
+    content: fromPostgres(row.content),
+    sessionId: fromPostgres(row.sessionId),
+    roleText: row.roleText === null ? null : fromPostgres(row.roleText),
+    speakerText: row.speakerText === null ? null : fromPostgres(row.speakerText),
   };
 };
 
@@ -171,7 +171,7 @@ export const sessionOf: ReadRow<SessionRow> = (fields) => {
   const { id, runs, ...row } = storedSession(fields);
   return {
     ...row,
-    id: textOf(id),
+    id: fromPostgres(id),
     runs: runs.map(([first, size, used]) => ({ first, size, used })),
   };
 };
@@ -185,7 +185,7 @@ export function labels(condition: string): PartSql {
 const storedLabel = reader<LabelRow>("number", "text", "uses");
 export const labelOf: ReadRow<LabelRow> = (fields) => {
   const row = storedLabel(fields);
-  return { ...row, text: textOf(row.text) };
+  return { ...row, text: fromPostgres(row.text) };
 };
 
 export function spaces(condition = "true"): PartSql {
@@ -205,7 +205,7 @@ const storedSpace = reader<VectorSpace>(
 );
 export const spaceOf: ReadRow<VectorSpace> = (fields) => {
   const row = storedSpace(fields);
-  return { ...row, embedder: textOf(row.embedder) };
+  return { ...row, embedder: fromPostgres(row.embedder) };
 };
 
 export function vectorRowOf(space: number): ReadRow<VectorRow> {
@@ -225,19 +225,18 @@ export const codeBlockOf: ReadRow<CodeBlockRow> = ([space = 0, block = 0, change
 const storedLacking = reader<LackingEntry>("key", "slot", "passages", "content", "have");
 export const lackingOf: ReadRow<LackingEntry> = (fields) => {
   const row = storedLacking(fields);
-  return { ...row, content: textOf(row.content) };
+  return { ...row, content: fromPostgres(row.content) };
 };
 
 export const firstNumber: ReadRow<number> = ([number = 0]) => number;
-/** As it is stored. */
-export const firstText: ReadRow<string> = ([text = ""]) => text;
+export const firstText: ReadRow<string> = ([text = ""]) => fromPostgres(text);
 
 export const COUNTS: PartSql = {
   fields: "count(*), coalesce(sum(e.passages), 0)",
   from: `from rkat.memory_entry e where e.namespace = ${NAMESPACE}`,
 };
 
-/** What counts the bytes of texts leaves out what `storedText` has added. */
+/** What counts the bytes of texts leaves out what `toPostgres` has added. */
 export const WRONG_SESSIONS: PartSql = {
   fields: "s.number, s.id, coalesce(c.entries, 0), coalesce(c.text_bytes, 0), s.runs",
   from: `from rkat.memory_session s left join (

@@ -58,6 +58,8 @@ export class PostgresDatabase {
   /** For messages: without user and password. */
   readonly address: string;
   readonly schema: string;
+  /** Whether connections keep prepared statements. It is found out. */
+  prepares = true;
   readonly #connectionString: string | undefined;
   readonly #retryMs: number;
   #pool: Promise<PostgresPool> | undefined;
@@ -95,6 +97,11 @@ export class PostgresDatabase {
   /** Runs a statement and returns how many rows it changed. */
   async change(sql: string, ...values: readonly unknown[]): Promise<number> {
     return await this.#run((statements) => statements.change(sql, ...values));
+  }
+
+  /** Like `rows`, for statements that take longer to plan than to run. */
+  async prepared<Row>(sql: string, ...values: readonly unknown[]): Promise<readonly Row[]> {
+    return await this.#run((statements) => statements.prepared<Row>(sql, ...values));
   }
 
   /** Does all of `work` or nothing, exactly once. It may be started again, so it has no other effects. */

@@ -65,10 +65,17 @@ const NO_CONNECTION_FREE = /timeout exceeded when trying to connect/i;
  */
 export function whetherAgain(error: unknown): "now" | "reconnect" | undefined {
   const code = codeOf(error);
+  if (isNotPrepared(error)) return "now";
   if (code === "40001" || code === "40P01" || code === "55P03") return "now";
   if (code !== undefined && /^(?:08|57P0[1-3]|53300)/.test(code)) return "reconnect";
   if (code !== undefined && code in UNREACHABLE) return "reconnect";
   return error instanceof Error && LOST.test(error.message) ? "reconnect" : undefined;
+}
+
+/** A pooler gives each transaction another connection, and does not take prepared statements along. */
+export function isNotPrepared(error: unknown): boolean {
+  const code = codeOf(error);
+  return code === "26000" || code === "42P05";
 }
 
 /** The code of an error of PostgreSQL (`42P01`) or of Node (`ECONNREFUSED`). */

@@ -18,7 +18,6 @@ import type { PostgresDatabase } from "./postgres-database.ts";
 import { type AnswerRow, QuestionBatch } from "./question-batch.ts";
 import { SaveStatement } from "./save-index-changes.ts";
 import type { Statements } from "./statements.ts";
-import { storedText } from "./stored-text.ts";
 
 /** How often work is tried before it gets a real transaction. A read may be long. */
 const TRIES = { read: 1, search: 3, write: 3, "write unsynced": 3 } as const;
@@ -68,7 +67,7 @@ export class PostgresIndexStore implements AsyncIndexStore {
     if (!isReal) return run(this.#db);
     if (mode === "read" || mode === "search") return this.#db.read(run);
     return this.#db.write(async (statements) => {
-      await statements.row(LOCK, storedText(this.#namespace));
+      await statements.row(LOCK, this.#namespace);
       return run(statements);
     });
   }
@@ -92,7 +91,7 @@ export class PostgresIndexStore implements AsyncIndexStore {
       this.#asked = undefined;
       const { sql, values } = batch.statement;
       const statements = this.#within?.statements ?? this.#db;
-      batch.take(await statements.rows<AnswerRow>(sql, ...values));
+      batch.take(await statements.prepared<AnswerRow>(sql, ...values));
       this.#within?.check(heads[0]);
       return heads[0] && questions.portHead(heads[0]);
     };
@@ -180,7 +179,7 @@ export class PostgresIndexStore implements AsyncIndexStore {
     }
     if ("ids" in which) {
       if (which.ids.length === 0) return [];
-      const ids = which.ids.map(storedText);
+      const ids = which.ids;
       const rows = await this.#entries((batch) => `e.id = any (${batch.bind(ids, "text[]")})`);
       const byId = new Map(rows.map((row) => [row.id, row]));
       return which.ids.flatMap((id) => byId.get(id.toWellFormed()) ?? []);
@@ -221,13 +220,13 @@ export class PostgresIndexStore implements AsyncIndexStore {
         {
           fields: "e.id",
           from: `from rkat.memory_entry e where e.namespace = ${NAMESPACE}
-            and e.id = any (${batch.bind(ids.map(storedText), "text[]")})`,
+            and e.id = any (${batch.bind(ids, "text[]")})`,
         },
         questions.firstText,
       ),
     );
     const stored = new Set(found);
-    return ids.filter((id) => stored.has(storedText(id)));
+    return ids.filter((id) => stored.has(id.toWellFormed()));
   }
 
   async sessions(
@@ -235,7 +234,7 @@ export class PostgresIndexStore implements AsyncIndexStore {
   ) {
     if (which === "all") return this.#sessions(() => "true");
     if ("ids" in which) {
-      const ids = which.ids.map(storedText);
+      const ids = which.ids;
       if (ids.length === 0) return [];
       return this.#sessions((batch) => `s.id = any (${batch.bind(ids, "text[]")})`);
     }
@@ -253,7 +252,7 @@ export class PostgresIndexStore implements AsyncIndexStore {
   async labels(texts: readonly string[]) {
     if (texts.length === 0) return [];
     return this.#rows((batch) => {
-      const all = batch.bind(texts.map(storedText), "text[]");
+      const all = batch.bind(texts, "text[]");
       return batch.rows(questions.labels(`l.text = any (${all})`), questions.labelOf);
     });
   }
@@ -303,7 +302,7 @@ export class PostgresIndexStore implements AsyncIndexStore {
 
   stats(sessionId: string | null): Promise<IndexStats> {
     return this.#ask((batch) => {
-      const id = batch.bind(sessionId === null ? null : storedText(sessionId), "text");
+      const id = batch.bind(sessionId === null ? null : sessionId, "text");
       const rows = batch.rows(
         questions.stats(id),
         ([entries = 0, sessions = 0, textBytes = 0, segments = 0, postings = 0, bytes = 0]) => ({

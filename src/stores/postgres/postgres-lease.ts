@@ -1,6 +1,5 @@
 import { newId } from "../../core/ids.ts";
 import type { Statements } from "./statements.ts";
-import { storedText } from "./stored-text.ts";
 
 /** Takes or renews the lease. Only the server's clock counts. */
 const TAKE = `
@@ -19,7 +18,7 @@ export class PostgresLease {
 
   constructor(db: Statements, namespace: string, work: string) {
     this.#db = db;
-    this.#key = [storedText(namespace), storedText(work), newId()];
+    this.#key = [namespace, work, newId()];
   }
 
   /** Returns false when another process has it. */

@@ -1,5 +1,3 @@
-import { storedText } from "./stored-text.ts";
-
 /** Reads a row of a part: its fields, and up to two blobs. */
 export type ReadRow<Row> = (
   fields: readonly never[],
@@ -37,7 +35,7 @@ export class QuestionBatch {
   readonly #parts: Part[] = [];
 
   constructor(namespace: string) {
-    this.#values = [storedText(namespace)];
+    this.#values = [namespace];
   }
 
   /** The place of a value in the SQL, with its type. */

@@ -7,7 +7,7 @@ import {
   type TableName,
   type Tables,
 } from "../../indexing/index-store.ts";
-import { storedText } from "./stored-text.ts";
+import { toPostgres } from "./portable-text.ts";
 
 type Type =
   | "uuid"
@@ -55,7 +55,7 @@ export class SaveStatement {
   readonly values: unknown[] = [];
 
   constructor(namespace: string, { saves, isSynced, changes }: Save) {
-    const name = this.#bind(storedText(namespace), "text");
+    const name = this.#bind(namespace, "text");
     // When a connection was lost, the statement is sent again, and finds by it that it was done.
     const id = this.#bind(newId(), "uuid");
     const parts = [`head as (${this.#head({ name, id, saves, changes })})`];
@@ -304,7 +304,8 @@ function columnOf(field: string): string {
 
 function sentValue(value: unknown, type: Type): unknown {
   if (value instanceof Uint8Array) return Buffer.from(value).toString("base64");
-  return type === "text" && typeof value === "string" ? storedText(value) : value;
+  // Half of a surrogate pair becomes U+FFFD, as in every value that the driver sends.
+  return type === "text" && typeof value === "string" ? toPostgres(value.toWellFormed()) : value;
 }
 
 function received(field: string, fields: Fields): string {

@@ -1,4 +1,7 @@
+import { hash } from "node:crypto";
 import { COLUMN_TYPES } from "./column-types.ts";
+import { toPostgres } from "./portable-text.ts";
+import { isNotPrepared } from "./postgres-failure.ts";
 import type { PostgresResult, PostgresStatement } from "./postgres-pool.ts";
 
 /** Runs statements, one at a time. SQL names tables as `rkat.event`. */
@@ -8,21 +11,30 @@ export interface Statements {
   row<Row>(sql: string, ...values: readonly unknown[]): Promise<Row | undefined>;
   /** Returns how many rows the statement changed. */
   change(sql: string, ...values: readonly unknown[]): Promise<number>;
+  /** Like `rows`, for statements that take longer to plan than to run: each connection plans them once. */
+  prepared<Row>(sql: string, ...values: readonly unknown[]): Promise<readonly Row[]>;
 }
 
 interface Asked {
   query(statement: PostgresStatement): Promise<PostgresResult>;
 }
 
+/** What statements have to know of the server. */
+interface Server {
+  readonly schema: string;
+  /** False once a pooler has given a prepared statement to a connection that does not know it. */
+  prepares: boolean;
+}
+
 export class StatementsOf implements Statements {
   readonly #asked: Asked;
-  readonly #schema: string;
+  readonly #server: Server;
   /** A connection does one statement at a time. */
   #last: Promise<unknown> = Promise.resolve();
 
-  constructor(asked: Asked, { schema }: { readonly schema: string }) {
+  constructor(asked: Asked, server: Server) {
     this.#asked = asked;
-    this.#schema = schema;
+    this.#server = server;
   }
 
   async rows<Row>(sql: string, ...values: readonly unknown[]): Promise<readonly Row[]> {
@@ -37,13 +49,30 @@ export class StatementsOf implements Statements {
     return (await this.#query(sql, values)).rowCount ?? 0;
   }
 
-  #query(sql: string, values: readonly unknown[]): Promise<PostgresResult> {
-    const text = inSchema(sql, this.#schema);
-    const query = () => this.#asked.query({ text, values: [...values], types: COLUMN_TYPES });
+  async prepared<Row>(sql: string, ...values: readonly unknown[]): Promise<readonly Row[]> {
+    if (!this.#server.prepares) return this.rows<Row>(sql, ...values);
+    try {
+      return (await this.#query(sql, values, true)).rows as Row[];
+    } catch (error) {
+      if (isNotPrepared(error)) this.#server.prepares = false;
+      throw error;
+    }
+  }
+
+  #query(sql: string, values: readonly unknown[], isPrepared = false): Promise<PostgresResult> {
+    const text = inSchema(sql, this.#server.schema);
+    const name = isPrepared ? { name: nameOf(text) } : {};
+    const query = () =>
+      this.#asked.query({ ...name, text, values: values.map(toPostgres), types: COLUMN_TYPES });
     const result = this.#last.then(query, query);
     this.#last = result;
     return result;
   }
+}
+
+/** The same for the same text only, in every process: through a pooler, they share connections. */
+function nameOf(text: string): string {
+  return `rkat_${hash("sha256", text).slice(0, 32)}`;
 }
 
 /** Texts are constants with no data in them, so a name that looks like a table is one. */

@@ -1,0 +1,205 @@
+import pg from "pg";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { below, randomFrom } from "../bench/data/random.ts";
+import type { MemoryEntry } from "../src/core/memory-store.ts";
+import { addEntries } from "../src/indexing/add.ts";
+import { runAsync } from "../src/indexing/asking.ts";
+import { PostgresDatabase } from "../src/stores/postgres/postgres-database.ts";
+import { PostgresIndexStore } from "../src/stores/postgres/postgres-index-store.ts";
+import { PostgresMemoryStore } from "../src/stores/postgres/postgres-memory-store.ts";
+import { SaveStatement } from "../src/stores/postgres/save-index-changes.ts";
+import { openDatabase } from "../src/stores/sqlite/database.ts";
+import { SqliteMemoryStore } from "../src/stores/sqlite/sqlite-memory-store.ts";
+import { ConceptEmbedder } from "./support/concept-embedder.ts";
+import { freshSchema, hasPostgres, postgresUrl } from "./support/postgres.ts";
+import { LONG } from "./support/trials.ts";
+
+const embedder = new ConceptEmbedder();
+
+/** A store with a pool of its own, as another process has it. */
+async function openMemory(schema: string, options: { readonly hybrid?: boolean } = {}) {
+  const db = new PostgresDatabase({ connectionString: await postgresUrl(), schema });
+  const memory = new PostgresMemoryStore(db, options.hybrid ? { embedder } : {});
+  onTestFinished(() => memory.close());
+  return memory;
+}
+
+const WORDS =
+  "dog greyhound doctor surgery money wages car sedan holiday trip heron weir kiln walrus 東京 café boat mast".split(
+    " ",
+  );
+
+/** Made-up entries from `from` on, whose words are a matter of chance. */
+function entries(seed: number, from: number, count: number): MemoryEntry[] {
+  const random = randomFrom(seed * 7919 + from);
+  return Array.from({ length: count }, (_, at): MemoryEntry => {
+    const said = Array.from({ length: 3 + below(30, random) }, () => word(random));
+    const number = from + at;
+    return {
+      id: `entry-${number}`,
+      content: `${said.join(" ")} number${number}.`,
+      sessionId: `session-${below(12, random)}`,
+      turn: number,
+      kind: number % 9 === 0 ? "fact" : "message",
+      role: number % 2 === 0 ? "user" : "assistant",
+      ...(number % 3 === 0 ? { speaker: "Caroline" } : {}),
+      time: new Date(1.7e12 + number * 1e7).toISOString(),
+    };
+  });
+}
+
+/** A few words of meaning, and a few hundred others, some more frequent than others. */
+function word(random: () => number): string {
+  const isKnown = below(4, random) === 0;
+  return isKnown
+    ? (WORDS[below(WORDS.length, random)] as string)
+    : `w${Math.floor(400 * random() ** 3)}`;
+}
+
+const QUERIES = [
+  { query: "puppy at the weir", limit: 10, neighbours: 2 },
+  { query: ["salary", "vehicle number77"], limit: 7 },
+  { query: "京 boat", limit: 10, role: "user" },
+  { query: "Which physician did Caroline see?", limit: 5 },
+  { query: "vacation mast", limit: 10, sessionId: "session-7", neighbours: 1 },
+  { query: "w91 w230 w7", limit: 10, neighbours: 1, explain: true },
+  { query: "w301 w17 heron", limit: 10 },
+  { query: "w344", limit: 20, minScore: 0 },
+] as const;
+
+describe.skipIf(!hasPostgres)("memory in PostgreSQL", () => {
+  test.each([
+    ["words", false],
+    ["words and meaning", true],
+  ])(
+    "by %s, what several processes add, delete and merge is found as in SQLite, with the same scores",
+    async (_, hybrid) => {
+      for (const seed of LONG ? [1, 2, 3, 4, 5, 6] : [1]) {
+        const schema = await freshSchema();
+        const processes = [
+          await openMemory(schema, { hybrid }),
+          await openMemory(schema, { hybrid }),
+        ];
+        const sqlite = new SqliteMemoryStore(
+          openDatabase({ path: ":memory:" }),
+          hybrid ? { embedder } : {},
+        );
+        onTestFinished(() => sqlite.close());
+        const random = randomFrom(seed);
+        let stored = 0;
+        let found = 0;
+        for (let step = 0; step < 24; step += 1) {
+          const one = processes[step % 2] as PostgresMemoryStore;
+          const kind = below(6, random);
+          if (kind < 4 || stored === 0) {
+            const batch = entries(seed, stored, 1 + below(120, random));
+            stored += batch.length;
+            expect(await one.add(batch)).toBe(await sqlite.add(batch));
+          } else if (kind === 4) {
+            const ids = Array.from({ length: 5 }, () => `entry-${below(stored, random)}`);
+            expect(await one.delete({ ids })).toBe(await sqlite.delete({ ids }));
+          } else {
+            const sessionId = `session-${below(12, random)}`;
+            expect(await one.delete({ sessionId })).toBe(await sqlite.delete({ sessionId }));
+          }
+          if (step % 6 !== 5) continue;
+          // Which vectors are there yet is a matter of time.
+          for (const store of [...processes, sqlite]) await store.finishEmbedding();
+          for (const query of QUERIES) {
+            const expected = await sqlite.search(query);
+            found += expected.length;
+            for (const store of processes) expect(await store.search(query)).toEqual(expected);
+          }
+        }
+        expect(found).toBeGreaterThan(100);
+        for (const store of processes) await store.finishMerging();
+        await sqlite.finishMerging();
+        const list = await sqlite.list({ limit: 10_000 });
+        for (const store of processes) {
+          expect(await store.list({ limit: 10_000 })).toEqual(list);
+          expect(await store.verify()).toEqual({ entries: list.length, problems: [] });
+        }
+      }
+    },
+    120_000,
+  );
+
+  test("of many processes that add at once, nothing is lost and nothing is there twice", async () => {
+    const schema = await freshSchema();
+    const processes = await Promise.all(Array.from({ length: 4 }, () => openMemory(schema)));
+    const added = await Promise.all(
+      processes.map(async (store, number) => {
+        let count = 0;
+        for (let batch = 0; batch < 12; batch += 1) {
+          // Each batch is added by two of them.
+          const from = (batch * 4 + (number >> 1)) * 5;
+          count += await store.add(entries(3, from, 5));
+        }
+        return count;
+      }),
+    );
+    expect(added.reduce((sum, count) => sum + count, 0)).toBe(120);
+    const [store] = processes as [PostgresMemoryStore];
+    expect(await store.verify()).toEqual({ entries: 120, problems: [] });
+  });
+
+  test("searches of one process at the same time do not disturb each other", async () => {
+    const schema = await freshSchema();
+    const [store, other] = [await openMemory(schema), await openMemory(schema)];
+    for (let round = 0; round < 3; round += 1) {
+      await store.add(entries(4, 100 * round, 100));
+      const alone = [];
+      for (const query of QUERIES) alone.push(await store.search(query));
+      // This process knows nothing of what was added yet.
+      expect(await Promise.all(QUERIES.map((query) => other.search(query)))).toEqual(alone);
+    }
+  });
+
+  test("a save that is sent again, because its answer was lost, is done once", async () => {
+    const schema = await freshSchema();
+    const db = new PostgresDatabase({ connectionString: await postgresUrl(), schema });
+    onTestFinished(() => db.close());
+    const store = new PostgresIndexStore(db, "n");
+    await runAsync(addEntries(entries(5, 0, 3)), store);
+    const saves = async () =>
+      (await db.row<{ saves: number }>("select saves from rkat.memory_namespace"))?.saves;
+    const head = await store.head();
+    if (!head) throw new Error("There is no head.");
+    const changes = { head: { ...head, stored: 9 }, remove: {}, put: {} };
+    const statement = new SaveStatement("n", { saves: await saves(), isSynced: true, changes });
+    const before = (await saves()) ?? 0;
+    for (const _ of ["sent", "sent again"]) {
+      expect(await db.rows(statement.sql, ...statement.values)).toHaveLength(1);
+      expect(await saves()).toBe(before + 1);
+    }
+    const late = new SaveStatement("n", { saves: before, isSynced: true, changes });
+    expect(await db.rows(late.sql, ...late.values)).toEqual([]);
+  });
+
+  test("a pooler that forgets prepared statements is found out, and searches go on", async () => {
+    const pool = new pg.Pool({ connectionString: await postgresUrl(), max: 1 });
+    const db = new PostgresDatabase({ pool, schema: await freshSchema() });
+    const store = new PostgresMemoryStore(db);
+    onTestFinished(() => pool.end());
+    await store.add(entries(6, 0, 50));
+    const found = [];
+    for (const query of QUERIES) found.push(await store.search(query));
+    expect(db.prepares).toBe(true);
+    await pool.query("deallocate all");
+    expect(await Promise.all(QUERIES.map((query) => store.search(query)))).toEqual(found);
+    expect(db.prepares).toBe(false);
+    await store.close();
+  });
+
+  test("namespaces see nothing of each other", async () => {
+    const store = await openMemory(await freshSchema());
+    const other = store.inNamespace("default\nuser ada");
+    await store.add(entries(7, 0, 20));
+    await other.add(entries(8, 0, 3));
+    expect((await other.list({ limit: 100 })).length).toBe(3);
+    await other.delete({ ids: entries(8, 0, 3).map(({ id }) => id) });
+    expect((await store.list({ limit: 100 })).length).toBe(20);
+    expect(await other.search({ query: "number7", limit: 5 })).toEqual([]);
+    expect((await store.verify()).problems).toEqual([]);
+  });
+});
