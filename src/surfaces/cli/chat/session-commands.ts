@@ -13,7 +13,9 @@ export const sessionCommands: readonly SlashCommand[] = [
     async run(chat) {
       const found = await chat.service.list({ limit: SESSIONS_SHOWN });
       if (found.length === 0) return await chat.screen.note("There are no sessions yet.");
-      await chat.screen.say(renderSessionList(found, Date.now(), chat.style));
+      await chat.screen.say(
+        renderSessionList(found, Date.now(), chat.style, chat.terminal.stdout.columns),
+      );
     },
   },
   {

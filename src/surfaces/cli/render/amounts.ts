@@ -18,11 +18,27 @@ const STEPS = [
 
 /** How long before `now` a time was: "3 hours ago". */
 export function timeAgo(time: string, now: number): string {
+  const { amount, unit } = ageOf(time, now);
+  return unit === undefined ? "just now" : `${plural(amount, unit)} ago`;
+}
+
+const SHORT = { second: "s", minute: "min", hour: "h", day: "d", month: "mo", year: "y" } as const;
+
+/** The same for a table: "3 h ago". */
+export function shortTimeAgo(time: string, now: number): string {
+  const { amount, unit } = ageOf(time, now);
+  return unit === undefined ? "just now" : `${thousands(amount)} ${SHORT[unit]} ago`;
+}
+
+function ageOf(
+  time: string,
+  now: number,
+): { readonly amount: number; readonly unit?: keyof typeof SHORT } {
   let amount = Math.max(0, Math.round((now - Date.parse(time)) / 1000));
-  if (amount < 5) return "just now";
+  if (amount < 5) return { amount };
   for (const [unit, size] of STEPS) {
-    if (amount < size) return `${plural(amount, unit)} ago`;
+    if (amount < size) return { amount, unit };
     amount = Math.floor(amount / size);
   }
-  return `${plural(amount, "year")} ago`;
+  return { amount, unit: "year" };
 }

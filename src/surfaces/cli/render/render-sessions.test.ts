@@ -40,10 +40,10 @@ test("sessions are listed in a table", () => {
     archived: true,
     labels: { team: "core", 言語: "日本語" },
   };
-  expect(renderSessionList([other, SESSION], NOW, PLAIN)).toMatchInlineSnapshot(`
-    "SESSION        LAST USED    TURNS     TOKENS  MODEL         LABELS
-    019c0000-0000  just now         1          9  openai/gpt-5  team=core 言語=日本語 (archived)
-    019b0000-0000  3 hours ago     12  1 234 567  openai/gpt-5
+  expect(renderSessionList([other, SESSION], NOW, PLAIN, 80)).toMatchInlineSnapshot(`
+    "SESSION        LAST USED  TURNS     TOKENS  MODEL         LABELS
+    019c0000-0000  just now       1          9  openai/gpt-5  team=core 言語=日本語 (archived)
+    019b0000-0000  3 h ago       12  1 234 567  openai/gpt-5
     "
   `);
 });
@@ -51,7 +51,36 @@ test("sessions are listed in a table", () => {
 test("the tokens of another agent's session are not known, so the table has none", () => {
   const source = { agent: "codex", nativeId: "a", title: "The port" };
   const imported = { ...SESSION, sessionId: "codex:a", totalTokens: 0, source };
-  expect(renderSessionList([imported], NOW, PLAIN)).toMatch(/ 12 {10}openai\/gpt-5 {2}The port\n/);
+  expect(renderSessionList([imported], NOW, PLAIN, 120)).toMatch(
+    / 12 {2}openai\/gpt-5 {2}The port\n/,
+  );
+});
+
+test("in a narrow terminal titles are cut, and columns that matter less are left out", () => {
+  const source = {
+    agent: "claude-code",
+    nativeId: "0d5c2f6e-3b1a-4a54-9d5f-6f1f2a7b8c9d",
+    title: "Why did build 1042 fail, and which file was not committed?",
+    model: "claude-sonnet-4-5-20250929",
+  };
+  const sessionId = `claude-code:${source.nativeId}`;
+  const imported = { ...SESSION, sessionId, totalTokens: 0, source, store: "user" as const };
+  const table = (columns: number) => renderSessionList([imported, SESSION], NOW, PLAIN, columns);
+  expect(table(80)).toMatchInlineSnapshot(`
+    "SESSION                    LAST USED  TURNS  TITLE                        LABELS
+    claude-code:0d5c2f6e-3b1a  3 h ago       12  Why did build 1042 fail, a…  (user)
+    019b0000-0000              3 h ago       12
+    "
+  `);
+  expect(table(120)).toMatchInlineSnapshot(`
+    "SESSION                    LAST USED  TURNS     TOKENS  MODEL                       TITLE                         LABELS
+    claude-code:0d5c2f6e-3b1a  3 h ago       12             claude-sonnet-4-5-20250929  Why did build 1042 fail, an…  (user)
+    019b0000-0000              3 h ago       12  1 234 567  openai/gpt-5
+    "
+  `);
+  for (const columns of [80, 100, 120]) {
+    for (const line of table(columns).split("\n")) expect(line.length).toBeLessThanOrEqual(columns);
+  }
 });
 
 test("a session is shown with what the model sees of it", () => {

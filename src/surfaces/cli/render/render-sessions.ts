@@ -3,57 +3,84 @@ import { contentText, isSummary, type Message, toolUses } from "../../../core/me
 import type { HistoryMessage, SessionSummary, SessionView } from "../../../core/session-service.ts";
 import { OWN_AGENT, type SourceView } from "../../../core/session-source.ts";
 import { renderTask, type TaskView } from "../../../core/task.ts";
-import { thousands, timeAgo } from "./amounts.ts";
-import { oneLine, printable } from "./printable.ts";
+import { shortTimeAgo, thousands, timeAgo } from "./amounts.ts";
+import { oneLine, printable, textWidth } from "./printable.ts";
 import type { Style } from "./style.ts";
 import { renderFacts, renderTable } from "./table.ts";
 
 const RESULT_LINES_MAX = 20;
 
-/** A table of sessions, newest first. */
+/**
+ * A table of sessions, newest first, in lines of `columns`. Where they are too short for the titles of other agents'
+ * sessions, the columns that matter less go first.
+ */
 export function renderSessionList(
   sessions: readonly SessionSummary[],
   now: number,
   style: Style,
+  columns: number,
 ): string {
   const short = shortIds(sessions.map(({ sessionId }) => sessionId));
-  const isMixed = sessions.some(({ source }) => source.agent !== OWN_AGENT);
-  const rows = sessions.map((session) => [
-    short.get(session.sessionId) ?? session.sessionId,
-    timeAgo(session.updatedAt, now),
-    ...(isMixed ? [oneLine(session.source.agent, 20)] : []),
-    String(session.turns),
-    // What another agent spent is not known.
-    session.totalTokens === 0 && session.source.agent !== OWN_AGENT
-      ? ""
-      : thousands(session.totalTokens),
-    oneLine(session.source.model ?? session.model, 40),
-    ...(isMixed ? [oneLine(session.source.title ?? "", 50)] : []),
-    [
-      ...labelList(session.labels),
-      ...(session.store === "user" ? ["(user)"] : []),
-      ...(session.archived ? ["(archived)"] : []),
-      ...(session.deletedAt ? ["(deleted)"] : []),
-    ].join(" "),
-  ]);
-  return renderTable(isMixed ? COLUMNS : COLUMNS.filter(({ ofSource }) => !ofSource), rows, style);
+  const idOf = ({ sessionId }: SessionSummary) => short.get(sessionId) ?? sessionId;
+  const cells = sessions.map((session) => {
+    const { source, totalTokens } = session;
+    const isOwn = source.agent === OWN_AGENT;
+    return {
+      SESSION: idOf(session),
+      "LAST USED": shortTimeAgo(session.updatedAt, now),
+      // The id of an imported session begins with its agent.
+      AGENT:
+        isOwn || session.sessionId.startsWith(`${source.agent}:`) ? "" : oneLine(source.agent, 20),
+      TURNS: String(session.turns),
+      // What another agent spent is not known.
+      TOKENS: totalTokens === 0 && !isOwn ? "" : thousands(totalTokens),
+      MODEL: oneLine(source.model ?? session.model, 40),
+      TITLE: oneLine(source.title ?? "", TITLE_COLUMNS.most),
+      LABELS: [
+        ...labelList(session.labels),
+        ...(session.store === "user" ? ["(user)"] : []),
+        ...(session.archived ? ["(archived)"] : []),
+        ...(session.deletedAt ? ["(deleted)"] : []),
+      ].join(" "),
+    };
+  });
+  const isMixed = cells.some(({ TITLE }) => TITLE !== "");
+  const isEmpty = (name: ColumnName) => cells.every((row) => row[name] === "");
+  const names = COLUMNS.filter((name) => name === "LABELS" || !isEmpty(name));
+  const widthOf = (name: ColumnName) =>
+    Math.max(...[name, ...cells.map((row) => row[name])].map(textWidth));
+  const roomForTitle = () =>
+    names.reduce((room, name) => room - (name === "TITLE" ? 0 : widthOf(name)) - 2, columns + 2);
+  for (const name of LESS_IMPORTANT) {
+    if (isMixed && roomForTitle() < TITLE_COLUMNS.least) names.splice(names.indexOf(name), 1);
+  }
+  const room = Math.max(TITLE_COLUMNS.least, roomForTitle());
+  const rows = cells.map((row) =>
+    names.map((name) => (name === "TITLE" ? oneLine(row.TITLE, room) : row[name])),
+  );
+  const heads = names.map((title) => ({
+    title,
+    align: title === "TURNS" || title === "TOKENS" ? ("right" as const) : ("left" as const),
+  }));
+  return renderTable(heads, rows, style);
 }
 
-/** Those of a source are shown when another agent held one of the sessions. */
-const COLUMNS: readonly {
-  readonly title: string;
-  readonly align?: "right";
-  readonly ofSource?: true;
-}[] = [
-  { title: "SESSION" },
-  { title: "LAST USED" },
-  { title: "AGENT", ofSource: true },
-  { title: "TURNS", align: "right" },
-  { title: "TOKENS", align: "right" },
-  { title: "MODEL" },
-  { title: "TITLE", ofSource: true },
-  { title: "LABELS" },
-];
+const COLUMNS = [
+  "SESSION",
+  "LAST USED",
+  "AGENT",
+  "TURNS",
+  "TOKENS",
+  "MODEL",
+  "TITLE",
+  "LABELS",
+] as const;
+
+type ColumnName = (typeof COLUMNS)[number];
+
+const LESS_IMPORTANT = ["MODEL", "TOKENS"] as const satisfies readonly ColumnName[];
+
+const TITLE_COLUMNS = { least: 24, most: 80 } as const;
 
 /** Where a session came from, and how to open it there. Nothing for a session of rkat itself. */
 function sourceFacts({ agent, project, branch, title, parent, open }: SourceView) {

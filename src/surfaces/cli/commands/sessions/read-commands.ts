@@ -54,7 +54,8 @@ export function listCommand(sessions: Command, context: CliContext): void {
         }
         if (found.length === 0) return await terminal.stderr.write("No matching sessions.\n");
         const style = styleFor(terminal.stdout, terminal.env);
-        await terminal.stdout.write(renderSessionList(found, Date.now(), style));
+        const { columns } = terminal.stdout;
+        await terminal.stdout.write(renderSessionList(found, Date.now(), style, columns));
         if (found.length === limit) {
           await terminal.stderr.write(`These are the last ${limit}. For more: --limit\n`);
         }
