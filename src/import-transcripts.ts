@@ -1,6 +1,7 @@
 import { homedir } from "node:os";
 import { SessionError } from "./core/errors.ts";
 import { given } from "./core/fields.ts";
+import type { ImportStore } from "./core/import-store.ts";
 import type { MemoryScope, MemoryStore } from "./core/memory-store.ts";
 import type { Stores } from "./core/stores.ts";
 import { warn } from "./core/warn.ts";
@@ -9,6 +10,7 @@ import { findTranscripts, importFiles } from "./import/import-files.ts";
 import type { ImportPlaces } from "./import/import-places.ts";
 import { type ImportReport, ImportTally } from "./import/import-report.ts";
 import { recogniseFile } from "./import/recognise-file.ts";
+import { withSpooled } from "./import/spooled-file.ts";
 import type { ImportStores } from "./import/store-session.ts";
 import { MemoryIndex } from "./projections/memory-index.ts";
 import { ProjectionRunner } from "./projections/projection-runner.ts";
@@ -26,6 +28,13 @@ export interface ImportTranscriptsOptions {
   readonly agent?: AgentName;
   /** A file or a folder. Default: where the agents keep their transcripts on this machine. */
   readonly path?: string;
+  /**
+   * A file that is not on this disk, such as the body of a request. Nothing of it stays: it is written to a
+   * private temporary file while it is imported.
+   */
+  readonly bytes?: AsyncIterable<Uint8Array>;
+  /** The name of the file that `bytes` are of, for the report. Default `transcript`. */
+  readonly name?: string;
   /** Only sessions in which something was said since then: ISO 8601. */
   readonly since?: string;
   /** Only sessions of this folder, or of one below it. */
@@ -56,12 +65,39 @@ const MEMORY_BATCH = 2000;
  * @throws SessionError `INVALID_PARAMS` when the path cannot be read or the time is none
  */
 export async function importTranscripts(options: ImportTranscriptsOptions): Promise<ImportReport> {
-  return (await importIntoPlaces(options)).report();
+  const { bytes, name = "transcript", ...rest } = options;
+  if (bytes === undefined) return (await importIntoPlaces(rest)).report();
+  if (rest.path !== undefined) {
+    throw new SessionError("INVALID_PARAMS", {
+      message: "`path` and `bytes` exclude each other.",
+      hint: "Give `path` for a file on this disk, or `bytes` and `name` for one that is not.",
+    });
+  }
+  return await withSpooled(bytes, name, options.signal, async (path) => {
+    const { imports } = rest.stores;
+    // The next stream is another file, whatever its name is.
+    const unnoted: ImportStore = {
+      known: (ids) => imports.known(ids),
+      commit: (batch) => imports.commit(batch),
+      files: async () => new Map(),
+      saveFile: async () => {},
+    };
+    const stores = { ...rest.stores, imports: unnoted };
+    const report = (await importIntoPlaces({ ...rest, stores, path })).report();
+    const skipped = report.skipped.map((one) => (one.file === path ? { ...one, file: name } : one));
+    return { ...report, skipped, stillWritten: report.stillWritten.map(() => name) };
+  });
 }
 
 /** Like `importTranscripts`, but each session goes to the place that `places` says. */
 export async function importIntoPlaces(
-  { stores, since, model = "none", memoryScope, ...rest }: ImportTranscriptsOptions,
+  {
+    stores,
+    since,
+    model = "none",
+    memoryScope,
+    ...rest
+  }: Omit<ImportTranscriptsOptions, "bytes" | "name">,
   places?: ImportPlaces,
 ): Promise<ImportTally> {
   const runners = new Map<ImportStores, ProjectionRunner>();

@@ -2,6 +2,7 @@ import {
   appendFileSync,
   mkdirSync,
   mkdtempSync,
+  readdirSync,
   rmSync,
   truncateSync,
   writeFileSync,
@@ -9,12 +10,13 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { afterEach, beforeEach, expect, onTestFinished, test, vi } from "vitest";
 import { importTranscripts } from "../src/import-transcripts.ts";
 import { createSessionService } from "../src/index.ts";
 import { type SqliteStores, sqliteStores } from "../src/sqlite.ts";
 import { scriptedModel } from "../src/testing/scripted-model.ts";
 import { ClaudeLines } from "./support/claude-lines.ts";
+import { zipOf } from "./support/zip-of.ts";
 
 const ID = "0f3c2b1a-1111-4222-8333-444455556666";
 const OTHER = "1f3c2b1a-1111-4222-8333-444455556666";
@@ -253,6 +255,45 @@ test("the traffic of memory tools is left out", async () => {
   write(`${ID}.jsonl`, asked);
   expect(await run()).toMatchObject({ sessions: 1, leftOut: 1 });
   expect(JSON.stringify(await logOf())).not.toContain("said Ada");
+});
+
+test("a stream of bytes is imported like the file that it is of, and leaves no file", async () => {
+  const temporary = join(folder, "tmp");
+  mkdirSync(temporary);
+  vi.stubEnv("TMPDIR", temporary);
+  onTestFinished(() => void vi.unstubAllEnvs());
+  async function* inPieces(text: string, size = 7) {
+    const bytes = Buffer.from(text);
+    for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size);
+  }
+  const name = "../some where/talk.jsonl";
+  const text = `${talk()}oh no\n{"type":"user"`;
+  const send = (more: Partial<Parameters<typeof importTranscripts>[0]> = {}) =>
+    importTranscripts({ stores, bytes: inPieces(text), name, ...more });
+  expect(await send()).toMatchObject({
+    added: 6,
+    skipped: [{ file: name, line: 12, reason: "it is not JSON" }],
+    stillWritten: [name],
+  });
+  const said = await remembered();
+  expect(await send()).toMatchObject({ added: 0, alreadyThere: 6 });
+  write(`${ID}.jsonl`, talk());
+  expect(await run()).toMatchObject({ added: 0 });
+  expect(await remembered()).toEqual(said);
+
+  const archive = zipOf({ "conversations.json": "[]" });
+  const whole = async function* () {
+    yield archive;
+  };
+  expect(await send({ bytes: whole(), name: "export.zip" })).toMatchObject({ skipped: [] });
+  async function* broken() {
+    yield Buffer.from("{");
+    throw new Error("The connection was lost.");
+  }
+  await expect(send({ bytes: broken() })).rejects.toThrow("The connection was lost.");
+  await expect(send({ path: folder })).rejects.toMatchObject({ code: "INVALID_PARAMS" });
+  await expect(send({ signal: AbortSignal.abort() })).rejects.toThrow();
+  expect(readdirSync(temporary)).toEqual([]);
 });
 
 test("a bad line is one skip with its number, and the rest is imported", async () => {
