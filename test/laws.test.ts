@@ -11,6 +11,10 @@ import { EphemeralEventStore } from "../src/stores/ephemeral/ephemeral-event-sto
 import { EphemeralKnowledgeStore } from "../src/stores/ephemeral/ephemeral-knowledge-store.ts";
 import { EphemeralSessionStore } from "../src/stores/ephemeral/ephemeral-session-store.ts";
 import { ephemeralStores } from "../src/stores/ephemeral/ephemeral-stores.ts";
+import { PostgresApprovalStore } from "../src/stores/postgres/postgres-approval-store.ts";
+import type { PostgresDatabase } from "../src/stores/postgres/postgres-database.ts";
+import { PostgresEventStore } from "../src/stores/postgres/postgres-event-store.ts";
+import { PostgresSessionStore } from "../src/stores/postgres/postgres-session-store.ts";
 import { type Database, openDatabase } from "../src/stores/sqlite/database.ts";
 import { SqliteApprovalStore } from "../src/stores/sqlite/sqlite-approval-store.ts";
 import { SqliteEventStore } from "../src/stores/sqlite/sqlite-event-store.ts";
@@ -25,6 +29,7 @@ import {
 } from "../src/testing.ts";
 import { copyingDatabase } from "./support/copying-database.ts";
 import { obey } from "./support/obey.ts";
+import { hasPostgres, postgresDatabase } from "./support/postgres.ts";
 import { LONG } from "./support/trials.ts";
 
 const OPEN = {
@@ -32,6 +37,18 @@ const OPEN = {
   "as in a worker thread": (path: string) => copyingDatabase(openDatabase({ path })),
   ...(LONG ? { "worker thread": (path: string) => openDatabase({ path, thread: "worker" }) } : {}),
 };
+/** A subject on PostgreSQL: each place is a namespace of its own. */
+const onPostgres = <T>(make: (database: PostgresDatabase, namespace: string) => T) =>
+  hasPostgres
+    ? [
+        {
+          name: "postgres",
+          durable: true,
+          open: async (place: string) => make(await postgresDatabase(), place),
+        },
+      ]
+    : [];
+
 const THREADS = Object.entries(OPEN);
 
 describe("EventStore", () => {
@@ -43,6 +60,7 @@ describe("EventStore", () => {
       durable: true,
       open: async (place: string) => new SqliteEventStore(databaseIn(place, open)),
     })),
+    ...onPostgres((database, namespace) => new PostgresEventStore(database, { namespace })),
   ]);
 });
 
@@ -54,6 +72,7 @@ describe("SessionStore", () => {
       durable: true,
       open: async (place: string) => new SqliteSessionStore(databaseIn(place, open)),
     })),
+    ...onPostgres((database, namespace) => new PostgresSessionStore(database, { namespace })),
   ]);
 });
 
@@ -65,6 +84,7 @@ describe("ApprovalStore", () => {
       durable: true,
       open: async (place: string) => new SqliteApprovalStore(databaseIn(place, open)),
     })),
+    ...onPostgres((database, namespace) => new PostgresApprovalStore(database, { namespace })),
   ]);
 });
 

@@ -1,5 +1,6 @@
 import type { DurableEvent, NewEvent, StoredEvent } from "./event.ts";
 import type { SourceView } from "./session-source.ts";
+import type { HeldLease } from "./session-store.ts";
 
 /**
  * The append-only log of what happened in each session.
@@ -11,6 +12,7 @@ import type { SourceView } from "./session-source.ts";
  * - A batch is stored whole or not at all.
  * - Appending after a stale sequence number is refused and stores nothing.
  * - Of two appends racing from the same sequence number, one wins.
+ * - An append under a lease is refused when another owner has taken the lease.
  * - When `append` resolves, a durable store has the batch on disk.
  * - Sessions do not see each other.
  * - Positions grow with every event of every session, so that a projection can follow all of them.
@@ -20,11 +22,18 @@ import type { SourceView } from "./session-source.ts";
  */
 export interface EventStore {
   /**
-   * Appends `events` after `lastSeq` and returns the new last sequence number.
+   * Appends `events` after `lastSeq` and returns the new last sequence number. `held` is the lease of the
+   * session store under which the writer works, if it works under one.
    *
-   * @throws SessionError `SESSION_CONFLICT` when `lastSeq` is not the last one stored.
+   * @throws SessionError `SESSION_CONFLICT` when `lastSeq` is not the last one stored, or when
+   *   another owner has taken the lease.
    */
-  append(sessionId: string, lastSeq: number, events: readonly NewEvent[]): Promise<number>;
+  append(
+    sessionId: string,
+    lastSeq: number,
+    events: readonly NewEvent[],
+    held?: HeldLease,
+  ): Promise<number>;
 
   /** The last sequence number of a session; 0 when it has none. */
   lastSeq(sessionId: string): Promise<number>;

@@ -59,6 +59,12 @@ export interface LeaseOwner {
   readonly pid: number;
 }
 
+/** A lease that its owner has taken, as far as the owner knows. */
+export interface HeldLease {
+  readonly key: string;
+  readonly owner: LeaseOwner;
+}
+
 /**
  * Whether a lease excludes others. One that ends more than two lengths ahead was taken by a clock
  * that runs ahead, perhaps by a day, of a process that may be gone. One length is for clocks that

@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
 import { onTestFinished } from "vitest";
+import { PostgresDatabase } from "../../src/stores/postgres/postgres-database.ts";
 
 /** Where `initdb` and `postgres` are: Debian keeps them out of the PATH. */
 const PROGRAMS = globSync("/usr/lib/postgresql/*/bin").sort().at(-1);
@@ -44,6 +45,18 @@ export async function postgresPool(url?: string): Promise<InstanceType<typeof pg
   pool.on("error", () => {});
   onTestFinished(() => pool.end());
   return pool;
+}
+
+const SCHEMA = `tests of ${process.pid}`;
+
+/** rkat's tables in one schema of this process. Tests keep apart by their namespaces. */
+export async function postgresDatabase(): Promise<PostgresDatabase> {
+  const database = new PostgresDatabase({
+    connectionString: await postgresUrl(),
+    schema: SCHEMA,
+  });
+  onTestFinished(() => database.close());
+  return database;
 }
 
 let schemas = 0;

@@ -1,5 +1,8 @@
 import { SessionError } from "../../core/errors.ts";
+import { followServer } from "./event-positions.ts";
 import { indexSchema } from "./index-schema.ts";
+import { KNOWLEDGE_TABLES } from "./knowledge-schema.ts";
+import { LOG_TABLES } from "./log-schema.ts";
 import { codeOf } from "./postgres-failure.ts";
 import { quoted, type Statements } from "./statements.ts";
 
@@ -13,6 +16,7 @@ interface Migration {
 
 /** What made the tables, in order. A released row is never changed. */
 const MIGRATIONS: readonly Migration[] = [
+  { version: 1, usableFrom: 1, statements: [...LOG_TABLES, ...KNOWLEDGE_TABLES] },
   { version: 1, usableFrom: 1, statements: [...indexSchema] },
 ];
 
@@ -42,7 +46,7 @@ interface Server {
  */
 export async function requireSchema(statements: Statements, server: Server): Promise<void> {
   const before = await stateOf(statements);
-  if (before && !isBehind(before, server)) return;
+  if (before && !isBehind(before, server) && before.isFollowed) return;
   await requireServer(statements, server);
   await server.transaction(async (within) => {
     await within.row(
@@ -51,13 +55,15 @@ export async function requireSchema(statements: Statements, server: Server): Pro
     );
     await createSchema(within, server.schema);
     await within.change(MIGRATION_TABLE);
-    const state = await stateOf(within);
-    if (state && !isBehind(state, server)) return;
-    for (const { version, usableFrom, statements } of MIGRATIONS.slice(state?.version ?? 0)) {
+    const done = await within.row<{ version: number }>(
+      "select coalesce(max(version), 0) as version from rkat.migration",
+    );
+    for (const { version, usableFrom, statements } of MIGRATIONS.slice(done?.version)) {
       for (const statement of statements) await within.change(statement);
       const sql = "insert into rkat.migration (version, usable_from) values ($1, $2)";
       await within.change(sql, version, usableFrom);
     }
+    await followServer(within);
   });
 }
 
@@ -67,15 +73,20 @@ const LOCK = "rkat migrations of";
 interface State {
   readonly version: number;
   readonly usable: number;
+  /** Whether the server is the one that it was at the last start of a process. */
+  readonly isFollowed: boolean;
 }
 
 /** What the tables are; `undefined` when there are none. */
 async function stateOf(statements: Statements): Promise<State | undefined> {
   try {
-    const row = await statements.row<{ version: number | null; usable: number }>(
-      "select max(version) as version, max(usable_from) as usable from rkat.migration",
+    const row = await statements.row<State & { version: number | null }>(
+      `select max(version) as version, max(usable_from) as usable, exists (
+         select from rkat.position_shift, pg_control_system()
+         where server = system_identifier::text) as "isFollowed"
+       from rkat.migration`,
     );
-    return row && row.version !== null ? { version: row.version, usable: row.usable } : undefined;
+    return row?.version === null ? undefined : row;
   } catch (error) {
     if (isMissing(error)) return undefined;
     throw error;

@@ -86,17 +86,36 @@ export class PostgresDatabase {
 
   /** Runs a statement, again when the connection was lost. */
   async rows<Row>(sql: string, ...values: readonly unknown[]): Promise<readonly Row[]> {
-    return await this.#run((statements) => statements.rows<Row>(sql, ...values));
+    return await this.repeat((statements) => statements.rows<Row>(sql, ...values));
   }
 
   /** The first row. */
   async row<Row>(sql: string, ...values: readonly unknown[]): Promise<Row | undefined> {
-    return await this.#run((statements) => statements.row<Row>(sql, ...values));
+    return await this.repeat((statements) => statements.row<Row>(sql, ...values));
   }
 
   /** Runs a statement and returns how many rows it changed. */
   async change(sql: string, ...values: readonly unknown[]): Promise<number> {
-    return await this.#run((statements) => statements.change(sql, ...values));
+    return await this.repeat((statements) => statements.change(sql, ...values));
+  }
+
+  /**
+   * Runs statements without a transaction, and all of them again when the connection was lost. `isAgain`
+   * says that what was sent before may have been done.
+   */
+  async repeat<Result>(
+    work: (statements: Statements, isAgain: boolean) => Promise<Result>,
+  ): Promise<Result> {
+    await this.#requireReady();
+    return await this.#retried((pool, isAgain) => work(new StatementsOf(pool, this), isAgain));
+  }
+
+  /**
+   * Takes what was deleted out of a table's file, where the server allows it. Only the owner of the
+   * table may, and transactions that began before the deletion keep it there until autovacuum comes.
+   */
+  async vacuum(table: string): Promise<void> {
+    await this.change(`vacuum ${table}`);
   }
 
   /** Like `rows`, for statements that take longer to plan than to run. */
@@ -142,11 +161,6 @@ export class PostgresDatabase {
     return this.#ready;
   }
 
-  async #run<Result>(work: (statements: Statements) => Promise<Result>): Promise<Result> {
-    await this.#requireReady();
-    return await this.#retried((pool) => work(new StatementsOf(pool, this)));
-  }
-
   async #transaction<Result>(
     pool: PostgresPool,
     begin: string,
@@ -166,8 +180,9 @@ export class PostgresDatabase {
       failed = error;
       throw error;
     } finally {
+      const isUseless = failed !== undefined && !(await isRolledBack(client));
       client.removeListener?.("error", listener);
-      client.release(failed !== undefined && !(await isRolledBack(client)));
+      client.release(isUseless);
     }
   }
 
@@ -206,14 +221,17 @@ export class PostgresDatabase {
   }
 
   /** Tries again what the server says can be tried again. */
-  async #retried<Result>(work: (pool: PostgresPool) => Promise<Result>): Promise<Result> {
+  async #retried<Result>(
+    work: (pool: PostgresPool, isAgain: boolean) => Promise<Result>,
+  ): Promise<Result> {
+    let isAgain = false;
     const givesUpAt = performance.now() + this.#retryMs;
     for (let tries = 0; ; tries += 1) {
       if (this.#closed) {
         throw new SessionError("SESSION_STORE_ERROR", { detail: `${this.address} is closed.` });
       }
       try {
-        const result = await work(await this.#openPool());
+        const result = await work(await this.#openPool(), isAgain);
         this.#hasAnswered = true;
         return result;
       } catch (error) {
@@ -223,6 +241,7 @@ export class PostgresDatabase {
         if (again === undefined || isHopeless || performance.now() > givesUpAt) {
           throw postgresFailure(error, this.address);
         }
+        isAgain ||= again === "reconnect";
         await sleep(pauseMs(again, tries));
       }
     }

@@ -3,20 +3,8 @@ import type { DurableEvent, NewEvent } from "../../core/event.ts";
 import type { Redaction } from "../../core/event-store.ts";
 import { beginsTurn, eventText } from "../history/event-text.ts";
 import { spacedText } from "../history/search-words.ts";
+import type { EventRow, PositionedEventRow } from "../history/stored-event.ts";
 import type { Connection } from "./connection.ts";
-
-/** An event as a row; `event` is JSON, so that the thread that wants it parses it. */
-export interface EventRow {
-  readonly seq: number;
-  readonly event_id: string;
-  readonly timestamp_ms: number;
-  readonly event: string;
-}
-
-export interface PositionedEventRow extends EventRow {
-  readonly position: number;
-  readonly session_id: string;
-}
 
 /** What the event store asks of the database. */
 export const eventCommands = {

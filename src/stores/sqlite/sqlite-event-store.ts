@@ -1,5 +1,4 @@
-import { SessionError } from "../../core/errors.ts";
-import type { DurableEvent, NewEvent, StoredEvent } from "../../core/event.ts";
+import type { NewEvent, StoredEvent } from "../../core/event.ts";
 import type {
   EventStore,
   HistoryHit,
@@ -7,9 +6,8 @@ import type {
   PositionedEvent,
   Redaction,
 } from "../../core/event-store.ts";
-import { isObject } from "../../core/fields.ts";
+import { storedEvent } from "../history/stored-event.ts";
 import { type Database, emptyLog } from "./database.ts";
-import type { EventRow } from "./event-commands.ts";
 
 /** Keeps events in a SQLite file that several processes may have open at once. */
 export class SqliteEventStore implements EventStore {
@@ -102,23 +100,4 @@ export class SqliteEventStore implements EventStore {
     for (let first = true; await this.#database.run("mergeEventText", first); ) first = false;
     await emptyLog(this.#database);
   }
-}
-
-function storedEvent({ seq, event_id, timestamp_ms, event: text }: EventRow): StoredEvent {
-  return { seq, event_id, timestamp_ms, schema_version: 1, event: eventIn(text, seq) };
-}
-
-/** @throws SessionError `SESSION_STORE_ERROR` when the text is no event any more. */
-function eventIn(text: string, seq: number): DurableEvent {
-  let event: unknown;
-  try {
-    event = JSON.parse(text);
-  } catch {
-    // It has changed, as said below.
-  }
-  if (isObject(event) && typeof event.type === "string") return event as unknown as DurableEvent;
-  throw new SessionError("SESSION_STORE_ERROR", {
-    detail: `Event ${seq} of a session has changed since it was stored.`,
-    hint: "Restore the store from a backup. `rkat doctor` lists the events that have changed.",
-  });
 }

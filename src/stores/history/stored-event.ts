@@ -1,0 +1,35 @@
+import { SessionError } from "../../core/errors.ts";
+import type { DurableEvent, StoredEvent } from "../../core/event.ts";
+import { isObject } from "../../core/fields.ts";
+
+/** An event as a row; `event` is JSON, so that the thread that wants it parses it. */
+export interface EventRow {
+  readonly seq: number;
+  readonly event_id: string;
+  readonly timestamp_ms: number;
+  readonly event: string;
+}
+
+export interface PositionedEventRow extends EventRow {
+  readonly position: number;
+  readonly session_id: string;
+}
+
+/** @throws SessionError `SESSION_STORE_ERROR` when the text is no event any more. */
+export function storedEvent({ seq, event_id, timestamp_ms, event: text }: EventRow): StoredEvent {
+  return { seq, event_id, timestamp_ms, schema_version: 1, event: eventIn(text, seq) };
+}
+
+function eventIn(text: string, seq: number): DurableEvent {
+  let event: unknown;
+  try {
+    event = JSON.parse(text);
+  } catch {
+    // It has changed, as said below.
+  }
+  if (isObject(event) && typeof event.type === "string") return event as unknown as DurableEvent;
+  throw new SessionError("SESSION_STORE_ERROR", {
+    detail: `Event ${seq} of a session has changed since it was stored.`,
+    hint: "Restore the store from a backup. `rkat doctor` lists the events that have changed.",
+  });
+}

@@ -1,0 +1,62 @@
+import type { PostgresDatabase } from "./postgres-database.ts";
+import type { Statements } from "./statements.ts";
+
+/**
+ * Positions of events: in the order of the commits, and so that no reader can miss one.
+ *
+ *     position = number of the transaction × 8192 + place in the transaction
+ *
+ * A reader sees the events below the oldest transaction that is still writing. All transactions below that
+ * have ended, so nothing can appear behind the reader. A sequence would give the numbers in another order
+ * than the commits.
+ *
+ * Within a session the order is that of `seq`, because an append names the last `seq` before it begins:
+ * one that waits for another finds that it is behind, and is refused.
+ */
+
+/** Events of one transaction that share its number. */
+export const EVENTS_PER_NUMBER = 8192;
+
+const NUMBER = "pg_current_xact_id()::text::bigint";
+const SHIFT = "(select shift from rkat.position_shift)";
+
+/** The first position of the running transaction. */
+export const FIRST_POSITION = `(${NUMBER} + ${SHIFT}) * ${EVENTS_PER_NUMBER}`;
+
+/** All positions below it are final. */
+export const HORIZON = `(pg_snapshot_xmin(pg_current_snapshot())::text::bigint + ${SHIFT}) * ${EVENTS_PER_NUMBER}`;
+
+/**
+ * More first positions, for a transaction with so many events. They are those of transactions that
+ * began later and store nothing, so that no reader gets there before this one has ended.
+ */
+export async function furtherPositions(
+  database: PostgresDatabase,
+  events: number,
+): Promise<readonly number[]> {
+  const further: number[] = [];
+  while ((further.length + 1) * EVENTS_PER_NUMBER < events) {
+    const row = await database.row<{ position: number }>(`select ${FIRST_POSITION} as position`);
+    if (row) further.push(row.position);
+  }
+  return further;
+}
+
+/**
+ * Notes which server counts the transactions. After a restore on another server, whose count may be
+ * lower, positions go on behind the last one. Processes that were running meanwhile have to be started again.
+ */
+export async function followServer(statements: Statements): Promise<void> {
+  await statements.change(
+    `with server as (select system_identifier::text as id from pg_control_system()),
+       last as (
+         select greatest(
+           (select max(position) from rkat.event),
+           (select max(position) from rkat.projection_checkpoint), 0) / ${EVENTS_PER_NUMBER} as number)
+     insert into rkat.position_shift (shift, server) select 0, id from server
+     on conflict (only_one) do update set
+       server = excluded.server,
+       shift = greatest(position_shift.shift, (select number from last) + 1 - ${NUMBER})
+     where position_shift.server <> excluded.server`,
+  );
+}

@@ -1,0 +1,254 @@
+import { SessionError } from "../../core/errors.ts";
+import type { NewEvent, StoredEvent } from "../../core/event.ts";
+import type {
+  EventStore,
+  HistoryHit,
+  HistoryQuery,
+  PositionedEvent,
+  Redaction,
+} from "../../core/event-store.ts";
+import type { HeldLease } from "../../core/session-store.ts";
+import { type EventRow, type PositionedEventRow, storedEvent } from "../history/stored-event.ts";
+import { type Append, appendEvents, LAST_SEQ, refuseAppend } from "./append-events.ts";
+import { EVENTS_PER_NUMBER, furtherPositions, HORIZON } from "./event-positions.ts";
+import { eventWords } from "./history-words.ts";
+import type { PostgresDatabase } from "./postgres-database.ts";
+import { searchEvents } from "./search-events.ts";
+import type { Statements } from "./statements.ts";
+
+/** Characters of JSON that one statement reads: enough to be fast, and over soon. */
+const PAGE_MAX = 1_000_000;
+/** Characters of JSON that a projection is given at once. Large batches make a small index. */
+const BATCH_MAX = 4_000_000;
+/** Rows of one page at the most, and of one step of a deletion. */
+const ROWS_MAX = 2000;
+
+/** Keeps events in PostgreSQL, for any number of processes on any number of machines. */
+export class PostgresEventStore implements EventStore {
+  readonly #database: PostgresDatabase;
+  readonly #namespace: string;
+
+  /** Closing the store closes the database. */
+  constructor(database: PostgresDatabase, options: { readonly namespace?: string } = {}) {
+    this.#database = database;
+    this.#namespace = options.namespace ?? "default";
+  }
+
+  async append(
+    sessionId: string,
+    lastSeq: number,
+    events: readonly NewEvent[],
+    held?: HeldLease,
+  ): Promise<number> {
+    const append = { namespace: this.#namespace, sessionId, lastSeq, events, held, further: [] };
+    const isDone = await this.#database.repeat(async (statements, isAgain) => {
+      if (await this.#appended(statements, append)) return true;
+      // The connection was lost before the answer, which may have been that it is stored.
+      return isAgain && (await this.#hasStored(statements, append));
+    });
+    if (!isDone) {
+      await this.#database.repeat((statements) => refuseAppend(statements, append));
+    }
+    return lastSeq + events.length;
+  }
+
+  /** Large batches need the numbers of several transactions, taken while their own is open. */
+  async #appended(statements: Statements, append: Append): Promise<boolean> {
+    if (!isLarge(append.events)) return await appendEvents(statements, append);
+    return await this.#database.write(async (within) => {
+      const further = await furtherPositions(this.#database, append.events.length);
+      return await appendEvents(within, { ...append, further });
+    });
+  }
+
+  async #hasStored(statements: Statements, { sessionId, lastSeq, events }: Append) {
+    const row = await statements.row<{ event_id: string }>(
+      `select event_id from rkat.event
+       where log = (select key from rkat.log where namespace = $1 and session_id = $2) and seq = $3`,
+      this.#namespace,
+      sessionId,
+      lastSeq + events.length,
+    );
+    return row !== undefined && row.event_id === events.at(-1)?.event_id;
+  }
+
+  async lastSeq(sessionId: string): Promise<number> {
+    const row = await this.#database.row<{ last_seq: number }>(
+      LAST_SEQ,
+      this.#namespace,
+      sessionId,
+    );
+    return row?.last_seq ?? 0;
+  }
+
+  async *read(
+    sessionId: string,
+    afterSeq: number,
+    toSeq: number = Number.MAX_SAFE_INTEGER,
+  ): AsyncIterable<StoredEvent> {
+    for (let after = afterSeq; ; ) {
+      const rows = await this.#database.rows<EventRow & { more: boolean }>(
+        READ,
+        this.#namespace,
+        sessionId,
+        after,
+        toSeq,
+        ROWS_MAX,
+        PAGE_MAX,
+      );
+      for (const row of rows) yield storedEvent(row);
+      const last = rows.at(-1);
+      if (!last?.more) return;
+      after = last.seq;
+    }
+  }
+
+  async readAll(afterPosition: number, limit: number): Promise<readonly PositionedEvent[]> {
+    const rows = await this.#database.rows<PositionedEventRow>(
+      READ_ALL,
+      this.#namespace,
+      afterPosition,
+      limit,
+      BATCH_MAX,
+    );
+    return rows.map((row) => ({
+      position: row.position,
+      sessionId: row.session_id,
+      stored: storedEvent(row),
+    }));
+  }
+
+  search(query: HistoryQuery): Promise<readonly HistoryHit[]> {
+    return searchEvents(this.#database, this.#namespace, query);
+  }
+
+  async checkpoint(projection: string): Promise<number> {
+    const row = await this.#database.row<{ position: number }>(
+      "select position from rkat.projection_checkpoint where namespace = $1 and projection = $2",
+      this.#namespace,
+      projection,
+    );
+    return row?.position ?? 0;
+  }
+
+  async saveCheckpoint(projection: string, position: number): Promise<void> {
+    await this.#database.change(
+      `insert into rkat.projection_checkpoint as saved values ($1, $2, $3)
+       on conflict (namespace, projection) do update set position = excluded.position
+       where excluded.position > saved.position or excluded.position = 0`,
+      this.#namespace,
+      projection,
+      position,
+    );
+  }
+
+  /** Takes the log out of sight at once, then deletes its events in steps: others never wait long. */
+  async delete(sessionId: string): Promise<void> {
+    const hidden = await this.#database.change(
+      "update rkat.log set namespace = null where namespace = $1 and session_id = $2",
+      this.#namespace,
+      sessionId,
+    );
+    // A deletion whose process was killed is finished too.
+    if (hidden === 0) return;
+    while (await this.#database.write(purgeEvents));
+    await this.#database.vacuum("rkat.event");
+  }
+
+  async redact(
+    sessionId: string,
+    lastSeq: number,
+    redactions: readonly Redaction[],
+    told: NewEvent,
+  ): Promise<number> {
+    const append = {
+      namespace: this.#namespace,
+      sessionId,
+      lastSeq,
+      events: [told],
+      held: undefined,
+      further: [],
+    };
+    await this.#database.write(async (statements) => {
+      if (!(await appendEvents(statements, append))) await refuseAppend(statements, append);
+      const changed = await statements.rows<{ seq: number }>(
+        REDACT,
+        this.#namespace,
+        sessionId,
+        redactions.map(({ seq }) => seq),
+        redactions.map(({ event }) => JSON.stringify(event)),
+        redactions.map(({ event }) => eventWords(event)),
+        redactions.map(({ event }) => event.type),
+      );
+      requireAll(redactions, new Set(changed.map(({ seq }) => seq)));
+    });
+    await this.#database.vacuum("rkat.event");
+    return lastSeq + 1;
+  }
+
+  close(): Promise<void> {
+    return this.#database.close();
+  }
+}
+
+function isLarge(events: readonly NewEvent[]): boolean {
+  return events.length > EVENTS_PER_NUMBER;
+}
+
+/** Deletes some events of a deleted log, and the log when none is left. Returns false when there is none. */
+async function purgeEvents(statements: Statements): Promise<boolean> {
+  const hidden = await statements.row<{ key: number }>(
+    "select key from rkat.log where namespace is null limit 1 for update skip locked",
+  );
+  if (!hidden) return false;
+  const deleted = await statements.change(
+    `delete from rkat.event where log = $1
+       and seq in (select seq from rkat.event where log = $1 order by seq limit $2)`,
+    hidden.key,
+    ROWS_MAX,
+  );
+  if (deleted < ROWS_MAX)
+    await statements.change("delete from rkat.log where key = $1", hidden.key);
+  return true;
+}
+
+/** Events beyond `size` characters are left for the next page. The first one is always there. */
+const READ = `
+  select seq, event_id, timestamp_ms, event,
+    found = $5 or count(*) over () < found as more
+  from (
+    select *, count(*) over () as found,
+      sum(length(event)) over (order by seq) - length(event) as before from (
+      select seq, event_id, timestamp_ms, event from rkat.event
+      where log = (select key from rkat.log where namespace = $1 and session_id = $2)
+        and seq > $3::bigint and seq <= $4::bigint order by seq limit $5
+    ) as page
+  ) as sized
+  where before < $6 order by seq`;
+
+const READ_ALL = `
+  select position, session_id, seq, event_id, timestamp_ms, event
+  from (
+    select *, sum(length(event)) over (order by position) - length(event) as before from (
+      select position, session_id, seq, event_id, timestamp_ms, event
+      from rkat.event join rkat.log on key = log
+      where event.namespace = $1 and log.namespace = $1 and position > $2 and position < ${HORIZON}
+      order by position limit $3
+    ) as page
+  ) as sized
+  where before < $4 order by position`;
+
+const REDACT = `
+  update rkat.event set event = redacted.event, words = redacted.words::tsvector
+  from unnest($3::integer[], $4::text[], $5::text[], $6::text[]) as redacted (seq, event, words, type)
+  where log = (select key from rkat.log where namespace = $1 and session_id = $2)
+    and event.seq = redacted.seq and event.event::json ->> 'type' = redacted.type
+  returning event.seq`;
+
+function requireAll(redactions: readonly Redaction[], changed: ReadonlySet<number>): void {
+  const missing = redactions.find(({ seq }) => !changed.has(seq));
+  if (!missing) return;
+  throw new SessionError("SESSION_CONFLICT", {
+    detail: `Event ${missing.seq} is no ${missing.event.type}.`,
+  });
+}

@@ -1,0 +1,73 @@
+import { SessionError } from "../../core/errors.ts";
+import type { ImportBatch, ImportedFile, ImportStore } from "../../core/import-store.ts";
+import { appendEvents, refuseAppend } from "./append-events.ts";
+import { furtherPositions } from "./event-positions.ts";
+import type { PostgresDatabase } from "./postgres-database.ts";
+import { saveSnapshot } from "./postgres-session-store.ts";
+
+/** Keeps what was imported beside the log, so that both are right after a kill. */
+export class PostgresImportStore implements ImportStore {
+  readonly #database: PostgresDatabase;
+  readonly #namespace: string;
+
+  /** It does not close the database. */
+  constructor(database: PostgresDatabase, options: { readonly namespace?: string } = {}) {
+    this.#database = database;
+    this.#namespace = options.namespace ?? "default";
+  }
+
+  async known(ids: readonly string[]): Promise<ReadonlySet<string>> {
+    const rows = await this.#database.rows<{ place: number }>(
+      `select place from unnest($2::bytea[]) with ordinality as asked (id, place)
+       where exists (
+         select from rkat.imported_message as known where namespace = $1 and known.id = asked.id)`,
+      this.#namespace,
+      keysOf(ids),
+    );
+    return new Set(rows.flatMap(({ place }) => ids[place - 1] ?? []));
+  }
+
+  async commit({ sessionId, lastSeq, events, snapshot, ids }: ImportBatch): Promise<void> {
+    const namespace = this.#namespace;
+    await this.#database.write(async (statements) => {
+      const further = await furtherPositions(this.#database, events.length);
+      const append = { namespace, sessionId, lastSeq, events, held: undefined, further };
+      if (!(await appendEvents(statements, append))) await refuseAppend(statements, append);
+      const added = await statements.change(
+        `insert into rkat.imported_message select $1, id from unnest($2::bytea[]) id
+         on conflict do nothing`,
+        namespace,
+        keysOf(ids),
+      );
+      if (added < ids.length) {
+        throw new SessionError("SESSION_CONFLICT", { detail: "A message was imported meanwhile." });
+      }
+      await saveSnapshot(statements, namespace, snapshot);
+    });
+  }
+
+  async files(): Promise<ReadonlyMap<string, ImportedFile>> {
+    const rows = await this.#database.rows<{ path: string; state: string }>(
+      "select path, state from rkat.imported_file where namespace = $1",
+      this.#namespace,
+    );
+    return new Map(rows.map(({ path, state }) => [path, JSON.parse(state) as ImportedFile]));
+  }
+
+  async saveFile(path: string, file: ImportedFile): Promise<void> {
+    await this.#database.change(
+      `insert into rkat.imported_file values ($1, $2, $3)
+       on conflict (namespace, path) do update set state = excluded.state`,
+      this.#namespace,
+      path,
+      JSON.stringify(file),
+    );
+  }
+}
+
+/** Ids are of any length, and the chance that two share 16 bytes is nil. */
+function keysOf(ids: readonly string[]): readonly Uint8Array[] {
+  // Loaded when it is used: a search loads this file.
+  const { hash } = process.getBuiltinModule("node:crypto");
+  return ids.map((id) => hash("sha256", id, "buffer").subarray(0, 16));
+}

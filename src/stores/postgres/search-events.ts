@@ -1,0 +1,104 @@
+import type { HistoryHit, HistoryQuery } from "../../core/event-store.ts";
+import { eventText, shownText } from "../history/event-text.ts";
+import { hasWord, passage } from "../history/passage.ts";
+import { timeRange } from "../history/search-history.ts";
+import { type SearchWord, searchWords } from "../history/search-words.ts";
+import { storedEvent } from "../history/stored-event.ts";
+import { askedForWords } from "./history-words.ts";
+import type { PostgresDatabase } from "./postgres-database.ts";
+
+/**
+ * Finds events by the words of their text. An event scores by the words of the query that it has, and
+ * rare words count more. Of equal events the newer comes first.
+ *
+ * PostgreSQL's own ranking (`ts_rank`) does not know which words are rare.
+ */
+export async function searchEvents(
+  database: PostgresDatabase,
+  namespace: string,
+  query: HistoryQuery,
+): Promise<readonly HistoryHit[]> {
+  const asked = askedForWords(query.query);
+  if (asked.length === 0 || query.limit <= 0) return [];
+  const words = searchWords(query.query);
+  const { sinceMs, untilMs } = timeRange(query);
+  const hits: HistoryHit[] = [];
+  for (let skip = 0; ; ) {
+    // Some of those found may be searches, which are not shown.
+    const count = 2 * query.limit + 10;
+    const rows = await database.rows<FoundRow>(
+      SEARCH,
+      namespace,
+      asked,
+      asked.join(" | "),
+      query.sessionId ?? null,
+      query.fromTurn ?? 0,
+      query.toTurn ?? Number.MAX_SAFE_INTEGER,
+      sinceMs,
+      untilMs,
+      count,
+      skip,
+    );
+    for (const row of rows) {
+      hits.push(...hitOf(row, words));
+      if (hits.length === query.limit) return hits;
+    }
+    if (rows.length < count) return hits;
+    skip += count;
+  }
+}
+
+interface FoundRow {
+  readonly session_id: string;
+  readonly seq: number;
+  readonly turns: number;
+  readonly timestamp_ms: number;
+  readonly event_id: string;
+  readonly event: string;
+  /** The previous event of the session. */
+  readonly before: string | null;
+}
+
+const SEARCH = `
+  with found as materialized (
+    select position, session_id, log, seq, words, event.turns, timestamp_ms
+    from rkat.event join rkat.log on key = log
+    where words @@ $3::tsquery and event.namespace = $1 and log.namespace = $1
+      and ($4::text is null or session_id = $4)
+  ), asked as (
+    select word::tsquery as word,
+      ln(1 + (select count(*) from found) / greatest(count(position), 1)::float8) as weight
+    from unnest($2::text[]) as question (word) left join found on words @@ word::tsquery
+    group by word
+  ), best as (
+    select position, session_id, log, seq, sum(weight) as score
+    from found join asked on words @@ word
+    where greatest(turns - 1, 0) between $5::bigint and $6::bigint
+      and timestamp_ms between $7::bigint and $8::bigint
+    group by position, session_id, log, seq
+    order by score desc, position desc limit $9 offset $10
+  )
+  select session_id, best.seq, event.turns, event.timestamp_ms, event.event_id, event.event,
+    previous.event as before
+  from best join rkat.event on event.log = best.log and event.seq = best.seq
+    left join rkat.event as previous on previous.log = best.log and previous.seq = best.seq - 1
+  order by best.score desc, best.position desc`;
+
+function hitOf(row: FoundRow, words: readonly SearchWord[]): HistoryHit[] {
+  const { event } = storedEvent(row);
+  const { before } = row;
+  const said = shownText(event, () => (before === null ? undefined : JSON.parse(before)));
+  // The words that were found may be those of a search that the message also calls.
+  if (!said || (said.text !== eventText(event)?.text && !hasWord(said.text, words))) return [];
+  return [
+    {
+      sessionId: row.session_id,
+      seq: row.seq,
+      turn: Math.max(0, row.turns - 1),
+      role: said.role,
+      ...(said.speaker === undefined ? {} : { speaker: said.speaker }),
+      time: new Date(row.timestamp_ms).toISOString(),
+      content: passage(said.text, words),
+    },
+  ];
+}
