@@ -14,6 +14,7 @@ import { ephemeralStores } from "../src/stores/ephemeral/ephemeral-stores.ts";
 import { PostgresApprovalStore } from "../src/stores/postgres/postgres-approval-store.ts";
 import type { PostgresDatabase } from "../src/stores/postgres/postgres-database.ts";
 import { PostgresEventStore } from "../src/stores/postgres/postgres-event-store.ts";
+import { PostgresKnowledgeStore } from "../src/stores/postgres/postgres-knowledge-store.ts";
 import { PostgresSessionStore } from "../src/stores/postgres/postgres-session-store.ts";
 import { type Database, openDatabase } from "../src/stores/sqlite/database.ts";
 import { SqliteApprovalStore } from "../src/stores/sqlite/sqlite-approval-store.ts";
@@ -97,6 +98,7 @@ describe("KnowledgeStore", () => {
       durable: true,
       open: async (place: string) => new SqliteKnowledgeStore(databaseIn(place, open)),
     })),
+    ...onPostgres((database, namespace) => new PostgresKnowledgeStore(database, { namespace })),
   ]);
 });
 
