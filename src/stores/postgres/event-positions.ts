@@ -1,4 +1,3 @@
-import type { PostgresDatabase } from "./postgres-database.ts";
 import type { Statements } from "./statements.ts";
 
 /**
@@ -28,15 +27,16 @@ export const HORIZON = `(pg_snapshot_xmin(pg_current_snapshot())::text::bigint +
 
 /**
  * More first positions, for a transaction with so many events. They are those of transactions that
- * began later and store nothing, so that no reader gets there before this one has ended.
+ * began later and store nothing, so that no reader gets there before this one has ended. `outside` is
+ * not in the transaction.
  */
 export async function furtherPositions(
-  database: PostgresDatabase,
+  outside: Pick<Statements, "row">,
   events: number,
 ): Promise<readonly number[]> {
   const further: number[] = [];
   while ((further.length + 1) * EVENTS_PER_NUMBER < events) {
-    const row = await database.row<{ position: number }>(`select ${FIRST_POSITION} as position`);
+    const row = await outside.row<{ position: number }>(`select ${FIRST_POSITION} as position`);
     if (row) further.push(row.position);
   }
   return further;
