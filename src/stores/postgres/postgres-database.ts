@@ -120,7 +120,7 @@ export class PostgresDatabase {
 
   /** Like `rows`, for statements that take longer to plan than to run. */
   async prepared<Row>(sql: string, ...values: readonly unknown[]): Promise<readonly Row[]> {
-    return await this.#run((statements) => statements.prepared<Row>(sql, ...values));
+    return await this.repeat((statements) => statements.prepared<Row>(sql, ...values));
   }
 
   /** Does all of `work` or nothing, exactly once. It may be started again, so it has no other effects. */
@@ -170,35 +170,39 @@ export class PostgresDatabase {
     // Without a listener, a connection that is lost between two statements would end the process.
     const listener = () => {};
     client.on?.("error", listener);
-    let failed: unknown;
+    let isUseless = false;
     try {
       const began = await client.query({ text: begin, types: COLUMN_TYPES });
       const result = await work(new StatementsOf(client, this));
-      await this.#commit(pool, client, transactionNumber(began));
+      isUseless = !(await this.#commit(pool, client, transactionNumber(began)));
       return result;
     } catch (error) {
-      failed = error;
+      isUseless = !(await isRolledBack(client));
       throw error;
     } finally {
-      const isUseless = failed !== undefined && !(await isRolledBack(client));
       client.removeListener?.("error", listener);
       client.release(isUseless);
     }
   }
 
-  /** Commits. If the connection is lost before the answer, another one asks how it ended. */
+  /**
+   * Commits. If the connection is lost before the answer, another one asks how it ended. Returns whether
+   * the connection can still be used.
+   */
   async #commit(
     pool: PostgresPool,
     client: PostgresClient,
     number: string | undefined,
-  ): Promise<void> {
+  ): Promise<boolean> {
     try {
       const { command } = await client.query({ text: "commit" });
       // A failed statement that nobody told us of.
       if (command === "ROLLBACK") throw new Error("The transaction was rolled back.");
+      return true;
     } catch (error) {
       if (number === undefined || whetherAgain(error) !== "reconnect") throw error;
       if (!(await this.#isCommitted(pool, number))) throw error;
+      return false;
     }
   }
 
