@@ -2,10 +2,18 @@ import { type EventEnvelope, eventBytes, isTransient } from "./event.ts";
 
 /** Bytes of the events that wait for one reader. */
 const WAITING_BYTES_MAX = 1024 * 1024;
-/** Bytes of the events that wait for all readers of a process. An event counts for each of them. */
+/** Bytes of the events that wait for all readers of a process. */
 const ALL_WAITING_BYTES_MAX = 64 * 1024 * 1024;
+/** What a queue takes for an event that it shares with other queues. */
+const PLACE_BYTES = 16;
 /** Pages that are read from the log at once. What the store's thread has answered waits in memory. */
 const READS_MAX = 8;
+
+/** An event that waits for one reader or more. It is kept once, however many they are. */
+interface Waiting {
+  readonly bytes: number;
+  queues: number;
+}
 
 /**
  * The events that wait for readers: of subscriptions and of turns. Together they are bounded in bytes. Beyond the
@@ -16,8 +24,7 @@ export class ReaderQueues {
   readonly #max: number;
   /** The queues that have events to lose. The slowest reader is first. */
   readonly #long = new Set<ReaderQueue>();
-  /** Readers of one session share its events, so each is measured once. */
-  readonly #sizes = new WeakMap<EventEnvelope, number>();
+  readonly #waiting = new WeakMap<EventEnvelope, Waiting>();
   readonly #nextReads: (() => void)[] = [];
   #reads = 0;
   #bytes = 0;
@@ -37,13 +44,13 @@ export class ReaderQueues {
   }
 
   /** Reads from the log, when few other readers do. */
-  async read(work: () => Promise<void>): Promise<void> {
+  async read<Result>(work: () => Promise<Result>): Promise<Result> {
     while (this.#reads >= READS_MAX) {
       await new Promise<void>((resolve) => this.#nextReads.push(resolve));
     }
     this.#reads += 1;
     try {
-      await work();
+      return await work();
     } finally {
       this.#reads -= 1;
       this.#nextReads.shift()?.();
@@ -51,16 +58,14 @@ export class ReaderQueues {
   }
 
   sizeOf(event: EventEnvelope): number {
-    let size = this.#sizes.get(event);
-    if (size === undefined) {
-      size = eventBytes(event.payload);
-      this.#sizes.set(event, size);
-    }
-    return size;
+    return this.#of(event).bytes;
   }
 
-  added(queue: ReaderQueue, bytes: number): void {
-    this.#bytes += bytes;
+  added(queue: ReaderQueue, event: EventEnvelope): void {
+    const waiting = this.#of(event);
+    if (waiting.queues === 0) this.#bytes += waiting.bytes;
+    waiting.queues += 1;
+    this.#bytes += PLACE_BYTES;
     if (queue.length > 1) this.#long.add(queue);
     for (const slowest of this.#long) {
       if (this.#bytes <= this.#max) break;
@@ -68,10 +73,24 @@ export class ReaderQueues {
     }
   }
 
-  removed(queue: ReaderQueue, bytes: number): void {
-    this.#bytes -= bytes;
+  removed(queue: ReaderQueue, events: readonly EventEnvelope[]): void {
+    for (const event of events) {
+      const waiting = this.#of(event);
+      waiting.queues -= 1;
+      if (waiting.queues === 0) this.#bytes -= waiting.bytes;
+      this.#bytes -= PLACE_BYTES;
+    }
     this.#long.delete(queue);
     if (queue.length > 1) this.#long.add(queue);
+  }
+
+  #of(event: EventEnvelope): Waiting {
+    let waiting = this.#waiting.get(event);
+    if (!waiting) {
+      waiting = { bytes: eventBytes(event.payload), queues: 0 };
+      this.#waiting.set(event, waiting);
+    }
+    return waiting;
   }
 }
 
@@ -101,10 +120,9 @@ export class ReaderQueue {
 
   push(event: EventEnvelope): void {
     if (!this.fits(event)) this.drop();
-    const size = this.#all.sizeOf(event);
     this.#events.push(event);
-    this.#bytes += size;
-    this.#all.added(this, size);
+    this.#bytes += this.#all.sizeOf(event);
+    this.#all.added(this, event);
   }
 
   /** Removes the first events, of about `bytesMax` together. It removes one at least. */
@@ -118,16 +136,15 @@ export class ReaderQueue {
     }
     const taken = this.#events.splice(0, count);
     this.#bytes -= bytes;
-    this.#all.removed(this, bytes);
+    this.#all.removed(this, taken);
     return taken;
   }
 
   shift(): EventEnvelope | undefined {
     const event = this.#events.shift();
     if (event) {
-      const size = this.#all.sizeOf(event);
-      this.#bytes -= size;
-      this.#all.removed(this, size);
+      this.#bytes -= this.#all.sizeOf(event);
+      this.#all.removed(this, [event]);
     }
     return event;
   }
@@ -136,18 +153,17 @@ export class ReaderQueue {
   drop(): void {
     if (this.length <= 1) return;
     const [first, ...lost] = this.#events as [EventEnvelope, ...EventEnvelope[]];
-    const bytes = this.#bytes;
     this.#events = [first];
     this.#bytes = this.#all.sizeOf(first);
-    this.#all.removed(this, bytes - this.#bytes);
+    this.#all.removed(this, lost);
     this.#onDropped(lost.filter(({ payload }) => isTransient(payload)).length);
   }
 
   clear(): void {
-    const bytes = this.#bytes;
+    const events = this.#events;
     this.#events = [];
     this.#bytes = 0;
-    this.#all.removed(this, bytes);
+    this.#all.removed(this, events);
   }
 }
 

@@ -9,22 +9,29 @@ import {
 } from "../core/event.ts";
 import type { EventStore } from "../core/event-store.ts";
 import { newId } from "../core/ids.ts";
+import type { ReaderQueues } from "../core/reader-queues.ts";
 import type { SessionState } from "../core/session-state.ts";
+
+/** A page of the log has at most this many events, and not many more bytes than this. */
+const PAGE_EVENTS_MAX = 16;
+const PAGE_BYTES_MAX = 1024 * 1024;
 
 export type EventListener = (event: EventEnvelope) => void;
 
 /**
- * A session in this process: its state, its listeners, and the only way to append to its log.
+ * A session in this process: its state, its listeners and readers, and the only way to append to its log.
  */
 export class LiveSession implements TurnLog {
   readonly state: SessionState;
   /** Interrupts the running turn. Set while a turn runs. */
   running: AbortController | undefined;
-  readonly #events: Pick<EventStore, "append">;
+  readonly #events: Pick<EventStore, "append" | "read">;
   readonly #listeners = new Set<EventListener>();
+  /** The pages that are being read, by the last event of this process and the event before the page. */
+  readonly #pages = new Map<string, Promise<readonly EventEnvelope[]>>();
   #lastCommit: Promise<unknown> = Promise.resolve();
 
-  constructor(state: SessionState, events: Pick<EventStore, "append">) {
+  constructor(state: SessionState, events: Pick<EventStore, "append" | "read">) {
     this.state = state;
     this.#events = events;
   }
@@ -37,6 +44,19 @@ export class LiveSession implements TurnLog {
 
   get hasListeners(): boolean {
     return this.#listeners.size > 0;
+  }
+
+  /** The first events after `afterSeq`, from the log. Readers that ask at the same time get the same events. */
+  page(afterSeq: number, queues: ReaderQueues): Promise<readonly EventEnvelope[]> {
+    // Appending also changes events: what was forgotten is in no page that is asked for after that.
+    const key = `${this.state.seq} ${afterSeq}`;
+    const reading = this.#pages.get(key);
+    if (reading) return reading;
+    const page = queues
+      .read(() => this.#read(afterSeq, queues))
+      .finally(() => this.#pages.delete(key));
+    this.#pages.set(key, page);
+    return page;
   }
 
   /** Appends events. Concurrent calls append one batch after the other. */
@@ -72,6 +92,19 @@ export class LiveSession implements TurnLog {
       state.apply(stored);
       this.#tell(envelope(state.id, stored));
     }
+  }
+
+  async #read(afterSeq: number, queues: ReaderQueues): Promise<readonly EventEnvelope[]> {
+    const { id } = this.state;
+    const events: EventEnvelope[] = [];
+    let bytes = 0;
+    for await (const stored of this.#events.read(id, afterSeq, afterSeq + PAGE_EVENTS_MAX)) {
+      const event = envelope(id, stored);
+      events.push(event);
+      bytes += queues.sizeOf(event);
+      if (bytes >= PAGE_BYTES_MAX) break;
+    }
+    return events;
   }
 
   #tell(event: EventEnvelope): void {

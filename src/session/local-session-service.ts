@@ -481,11 +481,9 @@ export class LocalSessionService implements SessionService {
     const { sessionId, afterSeq } = requests.parseRequest(requests.subscribe, request);
     const session = await this.#live.open(sessionId);
     const signal = options.signal ?? new AbortController().signal;
-    const read = (after: number, to: number) =>
-      this.#options.stores.events.read(sessionId, after, to);
     const from = afterSeq ?? session.state.seq;
     options.onOpen?.(from);
-    return subscription(session, from, read, readerQueues, signal);
+    return subscription(session, from, readerQueues, signal);
   }
 
   async searchMemory(request: requests.SearchMemory): Promise<readonly MemoryHit[]> {

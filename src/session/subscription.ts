@@ -1,18 +1,31 @@
-import {
-  type EventEnvelope,
-  envelope,
-  isTransient,
-  passing,
-  type StoredEvent,
-} from "../core/event.ts";
+import { type EventEnvelope, isTransient, passing } from "../core/event.ts";
 import type { ReaderQueues } from "../core/reader-queues.ts";
 import type { LiveSession } from "./live-session.ts";
 
 /** How often to look in the log for events of other processes. */
 const POLL_MS = 500;
 
-/** Events that are read from the log at once. */
-const READ_MAX = 16;
+/** The readers that wait. They wake together, so that those of one session share what they read. */
+class Polls {
+  readonly #waiting = new Set<() => void>();
+  #timer: NodeJS.Timeout | undefined;
+
+  add(wake: () => void): void {
+    this.#waiting.add(wake);
+    this.#timer ??= setInterval(() => {
+      for (const each of this.#waiting) each();
+    }, POLL_MS);
+  }
+
+  delete(wake: () => void): void {
+    this.#waiting.delete(wake);
+    if (this.#waiting.size > 0) return;
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+  }
+}
+
+const polls = new Polls();
 
 /**
  * The events of a session after `afterSeq`: first those in the log, then new ones of all processes.
@@ -22,14 +35,14 @@ const READ_MAX = 16;
 export async function* subscription(
   session: LiveSession,
   afterSeq: number,
-  read: (afterSeq: number, toSeq: number) => AsyncIterable<StoredEvent>,
   queues: ReaderQueues,
   signal: AbortSignal,
 ): AsyncIterable<EventEnvelope> {
   const { id } = session.state;
   let last = afterSeq;
   let dropped = 0;
-  let wake = () => {};
+  let wake = (_polled: boolean) => {};
+  const onPoll = () => wake(true);
   // Whether the log may have more: at first, after a gap, and after each poll interval.
   let behind = true;
   const waiting = queues.open((deltas) => {
@@ -42,7 +55,7 @@ export async function* subscription(
   });
   const stop = session.listen((event) => {
     waiting.push(event);
-    wake();
+    wake(false);
   });
   const leave = () => {
     stop();
@@ -52,7 +65,7 @@ export async function* subscription(
   // The reader may never ask again, so nothing waits for it to do so.
   const onAbort = () => {
     leave();
-    wake();
+    wake(false);
   };
   signal.addEventListener("abort", onAbort);
   try {
@@ -61,13 +74,10 @@ export async function* subscription(
         behind = false;
         for (let more = true; more; ) {
           more = false;
-          await queues.read(async () => {
-            for await (const stored of read(last, last + READ_MAX)) {
-              const event = envelope(id, stored);
-              if (signal.aborted || !page.fits(event)) break;
-              page.push(event);
-            }
-          });
+          for (const event of await session.page(last, queues)) {
+            if (signal.aborted || !page.fits(event)) break;
+            page.push(event);
+          }
           for (let event = page.shift(); event; event = page.shift()) {
             if (signal.aborted) return;
             // Stop before the waiting events, or their deltas would come too late.
@@ -98,13 +108,11 @@ export async function* subscription(
         }
       }
       if (behind || waiting.length > 0 || signal.aborted) continue;
+      polls.add(onPoll);
       behind = await new Promise<boolean>((resolve) => {
-        const timer = setTimeout(() => resolve(true), POLL_MS);
-        wake = () => {
-          clearTimeout(timer);
-          resolve(false);
-        };
+        wake = resolve;
       });
+      polls.delete(onPoll);
     }
   } finally {
     signal.removeEventListener("abort", onAbort);

@@ -60,26 +60,34 @@ export function streamResponse(
   const { heartbeatMs, stallMs, onEnd, headers } = options;
   const next = nextOrNothing(frames, heartbeatMs);
   let stalled: NodeJS.Timeout | undefined;
+  let isPulled = false;
+  const end = () => {
+    clearTimeout(stalled);
+    next.end();
+    onEnd();
+  };
   const body = new ReadableStream<Uint8Array>(
     {
-      async pull(controller) {
-        clearTimeout(stalled);
-        const result = await next();
-        if (result?.done) {
-          onEnd();
-          return controller.close();
-        }
-        controller.enqueue(result ? result.value : HEARTBEAT);
+      start(controller) {
         stalled = setTimeout(() => {
-          onEnd();
+          if (isPulled) return;
+          end();
           controller.enqueue(encoder.encode(`: dropped, nothing was read for ${stallMs} ms\n\n`));
           controller.close();
         }, stallMs).unref();
       },
-      cancel() {
-        clearTimeout(stalled);
-        onEnd();
+      async pull(controller) {
+        isPulled = true;
+        const result = await next.item();
+        isPulled = false;
+        if (result?.done) {
+          end();
+          return controller.close();
+        }
+        controller.enqueue(result ? result.value : HEARTBEAT);
+        stalled?.refresh();
       },
+      cancel: end,
     },
     { highWaterMark: 0 },
   );
@@ -94,33 +102,35 @@ export function streamResponse(
   });
 }
 
-/** Returns the next item, or undefined when it takes longer than `withinMs`; the next call waits on. */
+/** `item` is the next item, or undefined when it takes longer than `withinMs`; the next call waits on. */
 function nextOrNothing<Item>(items: AsyncIterator<Item>, withinMs: number) {
   let asked = false;
   let ready: IteratorResult<Item> | undefined;
   let wake = () => {};
+  // One timer for all items: a busy server has thousands of streams.
+  const timer = setTimeout(() => wake(), withinMs).unref();
   const settle = (result: IteratorResult<Item>) => {
     ready = result;
     wake();
   };
-  return async (): Promise<IteratorResult<Item> | undefined> => {
-    if (!asked) {
-      asked = true;
-      // The frames report their own failures.
-      items.next().then(settle, () => settle({ done: true, value: undefined }));
-    }
-    if (!ready) {
-      await new Promise<void>((resolve) => {
-        const timer = setTimeout(resolve, withinMs).unref();
-        wake = () => {
-          clearTimeout(timer);
-          resolve();
-        };
-      });
-    }
-    const result = ready;
-    if (result) asked = false;
-    ready = undefined;
-    return result;
+  return {
+    async item(): Promise<IteratorResult<Item> | undefined> {
+      if (!asked) {
+        asked = true;
+        // The frames report their own failures.
+        items.next().then(settle, () => settle({ done: true, value: undefined }));
+      }
+      if (!ready) {
+        timer.refresh();
+        await new Promise<void>((resolve) => {
+          wake = resolve;
+        });
+      }
+      const result = ready;
+      if (result) asked = false;
+      ready = undefined;
+      return result;
+    },
+    end: () => clearTimeout(timer),
   };
 }
