@@ -44,6 +44,25 @@ test("1500 readers that take nothing hold a bounded number of bytes", () => {
   expect(waiting + missed).toBe(1500 * 300);
 });
 
+test("an event that waits for many readers counts once, so none of them loses it", () => {
+  const queues = new ReaderQueues();
+  let missed = 0;
+  const readers = Array.from({ length: 1500 }, () =>
+    queues.open((deltas) => {
+      missed += deltas;
+    }),
+  );
+  for (let count = 0; count < 40; count += 1) {
+    const event = delta(20_000);
+    for (const reader of readers) reader.push(event);
+  }
+  expect(missed).toBe(0);
+  expect(queues.bytes).toBeLessThan(4 * MEGABYTE);
+  for (const reader of readers) reader.take(100_000);
+  for (const reader of readers) reader.clear();
+  expect(queues.bytes).toBe(0);
+});
+
 test("a reader keeps its first event, so that it makes progress however large the events are", () => {
   const queues = new ReaderQueues(1000);
   const readers = [queues.open(() => {}), queues.open(() => {})];

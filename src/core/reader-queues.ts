@@ -4,12 +4,12 @@ import { type EventEnvelope, eventBytes, isTransient } from "./event.ts";
 const WAITING_BYTES_MAX = 1024 * 1024;
 /** Bytes of the events that wait for all readers of a process. */
 const ALL_WAITING_BYTES_MAX = 64 * 1024 * 1024;
-/** What a queue takes for an event that it shares with other queues. */
+/** Bytes of a place in a queue. */
 const PLACE_BYTES = 16;
 /** Pages that are read from the log at once. What the store's thread has answered waits in memory. */
 const READS_MAX = 8;
 
-/** An event that waits for one reader or more. It is kept once, however many they are. */
+/** An event that waits. It is in memory once, however many readers it waits for. */
 interface Waiting {
   readonly bytes: number;
   queues: number;
@@ -57,8 +57,9 @@ export class ReaderQueues {
     }
   }
 
+  /** Bytes of an event and its place in one queue. */
   sizeOf(event: EventEnvelope): number {
-    return this.#of(event).bytes;
+    return this.#of(event).bytes + PLACE_BYTES;
   }
 
   added(queue: ReaderQueue, event: EventEnvelope): void {

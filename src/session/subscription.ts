@@ -127,19 +127,23 @@ export async function* subscription(
 export function openedLazily<Item>(open: () => Promise<AsyncIterable<Item>>): AsyncIterable<Item> {
   return {
     [Symbol.asyncIterator]() {
-      let opened: Promise<AsyncIterator<Item>> | undefined;
+      let items: AsyncIterator<Item> | undefined;
+      let opening: Promise<AsyncIterator<Item>> | undefined;
       let ended = false;
+      const opened = async () => {
+        opening ??= open().then((opened) => opened[Symbol.asyncIterator]());
+        items = await opening;
+        return items;
+      };
       return {
-        async next() {
-          if (ended) return { done: true, value: undefined };
-          opened ??= open().then((items) => items[Symbol.asyncIterator]());
-          return await (await opened).next();
+        next() {
+          if (ended) return Promise.resolve({ done: true, value: undefined });
+          return items ? items.next() : opened().then((first) => first.next());
         },
         async return() {
           ended = true;
           // A failed opening was an error of `next`.
-          const items = await opened?.catch(() => undefined);
-          await items?.return?.();
+          await (await opening?.catch(() => undefined))?.return?.();
           return { done: true, value: undefined };
         },
       };

@@ -79,6 +79,50 @@ test("readers of a session that read nothing share the events that they were sen
   expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(40_000_000);
 });
 
+test("readers of a session that wait or fell behind read its log together", async () => {
+  const stores = sqliteStores({ path: join(await temporaryFolder(), "rkat.db") });
+  let reads = 0;
+  const read: typeof stores.events.read = (...page) => {
+    reads += 1;
+    return stores.events.read(...page);
+  };
+  const events = new Proxy(stores.events, {
+    get: (store, name) => {
+      if (name === "read") return read;
+      const value = Reflect.get(store, name);
+      return typeof value === "function" ? value.bind(store) : value;
+    },
+  });
+  const service = createSessionService({
+    model: scriptedModel(() => ""),
+    stores: { ...stores, events },
+    memory: false,
+  });
+  const { sessionId } = await service.createSession({});
+  for (let count = 0; count < 40; count += 1) {
+    const content = [{ type: "text", text: "Hello." }] as const;
+    await service.appendMessages({ sessionId, messages: [{ role: "user", content }] });
+  }
+  reads = 0;
+  const readers = 200;
+  const stop = new AbortController();
+  const ends = Array.from({ length: readers }, async () => {
+    let seen = 0;
+    for await (const { seq } of service.subscribe({ sessionId, afterSeq: 0 }, stop)) seen = seq;
+    return seen;
+  });
+  // All of them have read the log, and have looked into it for the events of other processes.
+  await new Promise((resolve) => setTimeout(resolve, 1500));
+  stop.abort();
+  const last = await Promise.all(ends);
+  expect(new Set(last).size).toBe(1);
+  expect(last[0]).toBeGreaterThan(40);
+  // Each alone: three pages, the empty one after them, and one every half second.
+  expect(reads).toBeLessThan(readers);
+  await service.close();
+  await stores.close();
+});
+
 test("readers of turns, subscriptions and MCP that read nothing hold a bounded number of bytes together", async () => {
   const stores = sqliteStores({ path: join(await temporaryFolder(), "rkat.db") });
   const service = createSessionService({ model: chatterbox, stores, memory: false });
@@ -87,16 +131,22 @@ test("readers of turns, subscriptions and MCP that read nothing hold a bounded n
   const [input, output, stop] = [new PassThrough(), new PassThrough(), new AbortController()];
   const rpc = serveJsonRpc({ service, input, output, signal: stop.signal });
   const stallMcp = await stalledMcp(mcp.url);
-  const { sessionId } = await service.createSession({});
-  const params = { session_id: sessionId };
   const before = readerQueues.bytes;
-  for (let id = 0; id < 25; id += 1) {
-    await stalledReader(`${rest.url}/sessions/${sessionId}/events`);
-    await stallMcp("session_events", { ...params, follow: true });
-    input.write(`${JSON.stringify({ jsonrpc: "2.0", id, method: "session/subscribe", params })}\n`);
-  }
   let most = 0;
-  for (let turn = 0; turn < 3; turn += 1) {
+  // Readers of one session share its events, so each of these has a session of its own.
+  for (let id = 0; id < 60; id += 1) {
+    const { sessionId } = await service.createSession({});
+    const params = { session_id: sessionId };
+    if (id === 0) {
+      for (let count = 0; count < 20; count += 1) {
+        await stallMcp("session_events", { ...params, follow: true });
+      }
+    } else if (id % 2 === 0) await stalledReader(`${rest.url}/sessions/${sessionId}/events`);
+    else {
+      input.write(
+        `${JSON.stringify({ jsonrpc: "2.0", id, method: "session/subscribe", params })}\n`,
+      );
+    }
     await stalledReader(`${rest.url}/sessions/${sessionId}/messages`, {
       method: "POST",
       headers: { "content-type": "application/json", accept: "text/event-stream" },
@@ -108,7 +158,7 @@ test("readers of turns, subscriptions and MCP that read nothing hold a bounded n
     }
   }
   expect(most).toBeLessThanOrEqual(64 * 1024 * 1024);
-  // Each of the 78 readers may hold 1 MiB, so the common bound was reached.
+  // Each of the 60 turns has two readers or more that may hold 1 MiB each, so the common bound was reached.
   expect(most).toBeGreaterThan(50 * 1024 * 1024);
   stop.abort();
   output.destroy();
@@ -118,13 +168,13 @@ test("readers of turns, subscriptions and MCP that read nothing hold a bounded n
   await expect.poll(() => readerQueues.bytes).toBe(before);
 });
 
-/** Answers with 12 MB of deltas. */
+/** Answers with 6 MB of deltas. */
 const chatterbox: LanguageModel = {
   id: "chatter/box",
   async *stream() {
-    for (let count = 0; count < 4000; count += 1) {
-      if (count % 20 === 0) await new Promise((resolve) => setImmediate(resolve));
-      yield { type: "text_delta", delta: "blah ".repeat(600) };
+    for (let count = 0; count < 300; count += 1) {
+      if (count % 4 === 0) await new Promise((resolve) => setImmediate(resolve));
+      yield { type: "text_delta", delta: "blah ".repeat(4000) };
     }
     yield { type: "block", block: { block_type: "text", data: { text: "That was it." } } };
     const usage = { input_tokens: 1, output_tokens: 1 };

@@ -43,8 +43,9 @@ export async function sessionEvents(
     // An unknown session is a failed request, not a stream that ends.
     const from = await Promise.race([opened.promise, first.then(() => opened.promise)]);
     const knows = params.after_seq !== undefined;
-    return streamResponse(frames(events, first, stream, asFrame, knows ? undefined : from), {
+    return streamResponse(frames(events, first, stream, asFrame), {
       ...limits,
+      opening: opening(knows ? undefined : from),
       onEnd: () => stream.close(),
       headers: { "last-event-id": String(from) },
     });
@@ -54,23 +55,36 @@ export async function sessionEvents(
   }
 }
 
-/** `from` is the id for a reader that has not received an event yet. */
-async function* frames(
+/**
+ * The frames of events, and of how they end. It is no generator: for each reader that waits, a server would keep
+ * several more promises.
+ */
+function frames(
   events: AsyncIterator<EventEnvelope>,
   first: Promise<IteratorResult<EventEnvelope>>,
   stream: OpenStream,
   asFrame: typeof eventFrame,
-  from: number | undefined,
-): AsyncGenerator<Uint8Array> {
-  yield Buffer.from(`${from === undefined ? "" : `id: ${from}\n`}retry: ${RETRY_MS}\n\n`);
-  try {
-    for (let next = await first; !next.done; next = await events.next()) {
-      yield asFrame(next.value);
-    }
-    if (stream.endedHere) yield frame("done", {});
-  } catch (error) {
-    yield frame("error", wireError(SessionError.from(error)));
-  }
+): AsyncIterator<Uint8Array> {
+  const asked = [first];
+  let isOpen = true;
+  const last = (value?: Uint8Array): IteratorResult<Uint8Array> => {
+    isOpen = false;
+    return value ? { value } : { done: true, value };
+  };
+  const toFrame = (next: IteratorResult<EventEnvelope>): IteratorResult<Uint8Array> => {
+    if (!next.done) return { value: asFrame(next.value) };
+    return last(stream.endedHere ? frame("done", {}) : undefined);
+  };
+  const toError = (error: unknown) => last(frame("error", wireError(SessionError.from(error))));
+  return {
+    next: () =>
+      isOpen ? (asked.pop() ?? events.next()).then(toFrame, toError) : Promise.resolve(last()),
+  };
+}
+
+/** The id is for a reader that has not received an event yet. */
+function opening(id: number | undefined): Uint8Array {
+  return Buffer.from(`${id === undefined ? "" : `id: ${id}\n`}retry: ${RETRY_MS}\n\n`);
 }
 
 /** Takes `named` out of the query. Events are named unless it is `false`. */

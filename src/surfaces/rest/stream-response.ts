@@ -1,3 +1,4 @@
+import type { UnderlyingSource } from "node:stream/web";
 import { type EventEnvelope, isTransient } from "../../core/event.ts";
 
 const encoder = new TextEncoder();
@@ -49,51 +50,19 @@ export interface StreamOptions {
   readonly stallMs: number;
   /** Called when the stream ends, for whatever reason. */
   readonly onEnd: () => void;
+  /** Sent before the frames. */
+  readonly opening?: Uint8Array;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** A response that streams `frames` with backpressure: each is pulled when the reader has room. */
+/** A response that streams `frames` with backpressure: each is asked for when the reader has room. */
 export function streamResponse(
   frames: AsyncIterator<Uint8Array>,
   options: StreamOptions,
 ): Response {
-  const { heartbeatMs, stallMs, onEnd, headers } = options;
-  const next = nextOrNothing(frames, heartbeatMs);
-  let stalled: NodeJS.Timeout | undefined;
-  let isPulled = false;
-  const end = () => {
-    clearTimeout(stalled);
-    next.end();
-    onEnd();
-  };
-  const body = new ReadableStream<Uint8Array>(
-    {
-      start(controller) {
-        stalled = setTimeout(() => {
-          if (isPulled) return;
-          end();
-          controller.enqueue(encoder.encode(`: dropped, nothing was read for ${stallMs} ms\n\n`));
-          controller.close();
-        }, stallMs).unref();
-      },
-      async pull(controller) {
-        isPulled = true;
-        const result = await next.item();
-        isPulled = false;
-        if (result?.done) {
-          end();
-          return controller.close();
-        }
-        controller.enqueue(result ? result.value : HEARTBEAT);
-        stalled?.refresh();
-      },
-      cancel: end,
-    },
-    { highWaterMark: 0 },
-  );
-  return new Response(body, {
+  return new Response(new ReadableStream(new FrameSource(frames, options), { highWaterMark: 0 }), {
     headers: {
-      ...headers,
+      ...options.headers,
       "content-type": "text/event-stream; charset=utf-8",
       // Without this the Node adapter sends the headers with the first chunk only.
       "transfer-encoding": "chunked",
@@ -102,35 +71,81 @@ export function streamResponse(
   });
 }
 
-/** `item` is the next item, or undefined when it takes longer than `withinMs`; the next call waits on. */
-function nextOrNothing<Item>(items: AsyncIterator<Item>, withinMs: number) {
-  let asked = false;
-  let ready: IteratorResult<Item> | undefined;
-  let wake = () => {};
-  // One timer for all items: a busy server has thousands of streams.
-  const timer = setTimeout(() => wake(), withinMs).unref();
-  const settle = (result: IteratorResult<Item>) => {
-    ready = result;
-    wake();
+/** A server has thousands of streams, and most of them wait. So a stream that waits keeps one promise. */
+class FrameSource implements UnderlyingSource<Uint8Array> {
+  readonly #frames: AsyncIterator<Uint8Array>;
+  readonly #options: StreamOptions;
+  /** The reader has room. */
+  #isPulled = false;
+  /** The next frame is asked for. */
+  #isAsked = false;
+  /** The next frame, which came when the reader had no room. */
+  #ready: IteratorResult<Uint8Array> | undefined;
+  #controller: ReadableStreamDefaultController<Uint8Array> | undefined;
+  readonly #heartbeat: NodeJS.Timeout;
+  readonly #stalled: NodeJS.Timeout;
+
+  constructor(frames: AsyncIterator<Uint8Array>, options: StreamOptions) {
+    this.#frames = frames;
+    this.#options = options;
+    if (options.opening) this.#ready = { value: options.opening };
+    this.#heartbeat = setTimeout(() => this.#send(HEARTBEAT), options.heartbeatMs).unref();
+    this.#stalled = setTimeout(() => this.#drop(), options.stallMs).unref();
+  }
+
+  start(controller: ReadableStreamDefaultController<Uint8Array>): void {
+    this.#controller = controller;
+  }
+
+  pull(): void {
+    this.#isPulled = true;
+    if (this.#ready) {
+      this.#give(this.#ready);
+      return;
+    }
+    this.#heartbeat.refresh();
+    if (this.#isAsked) return;
+    this.#isAsked = true;
+    this.#frames.next().then(this.#give, this.#fail);
+  }
+
+  cancel(): void {
+    this.#isPulled = false;
+    this.#end();
+  }
+
+  readonly #give = (next: IteratorResult<Uint8Array>): void => {
+    this.#ready = next;
+    if (!this.#isPulled) return;
+    this.#isAsked = false;
+    this.#ready = undefined;
+    if (next.done) {
+      this.#end();
+      this.#controller?.close();
+    } else this.#send(next.value);
   };
-  return {
-    async item(): Promise<IteratorResult<Item> | undefined> {
-      if (!asked) {
-        asked = true;
-        // The frames report their own failures.
-        items.next().then(settle, () => settle({ done: true, value: undefined }));
-      }
-      if (!ready) {
-        timer.refresh();
-        await new Promise<void>((resolve) => {
-          wake = resolve;
-        });
-      }
-      const result = ready;
-      if (result) asked = false;
-      ready = undefined;
-      return result;
-    },
-    end: () => clearTimeout(timer),
-  };
+
+  /** The frames report their own failures. */
+  readonly #fail = (): void => this.#give({ done: true, value: undefined });
+
+  #send(bytes: Uint8Array): void {
+    if (!this.#isPulled) return;
+    this.#isPulled = false;
+    this.#stalled.refresh();
+    this.#controller?.enqueue(bytes);
+  }
+
+  #drop(): void {
+    if (this.#isPulled) return;
+    this.#end();
+    const { stallMs } = this.#options;
+    this.#controller?.enqueue(encoder.encode(`: dropped, nothing was read for ${stallMs} ms\n\n`));
+    this.#controller?.close();
+  }
+
+  #end(): void {
+    clearTimeout(this.#heartbeat);
+    clearTimeout(this.#stalled);
+    this.#options.onEnd();
+  }
 }
