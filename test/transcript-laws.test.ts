@@ -33,6 +33,13 @@ for (const sample of TRANSCRIPT_SAMPLES) {
       expect(idsIn(once).length).toBeGreaterThan(1);
     });
 
+    test("a copy under another name has the same ids", async () => {
+      const copy = fileOfBytes(path.replace(/(\.jsonl?)$/, "-copy$1"), bytes);
+      const copied = await readImport(format, copy);
+      // The name is the only id that Cursor gives a conversation.
+      if (format.agent !== "cursor") expect(idsIn(copied)).toEqual(idsIn(await read(bytes)));
+    });
+
     test("what a person typed is told from what the program injected", async () => {
       const messages = messagesIn(await read(bytes));
       expect(typedIn(messages)).toEqual(typed);

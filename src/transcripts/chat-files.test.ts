@@ -229,3 +229,25 @@ test("messages with the same id are all read, and a copy of one keeps its id", a
   expect(new Set(ids).size).toBe(3);
   expect(ids[0]).toBe(ids[2]);
 });
+
+test("a conversation without ids is known by how it begins, and two that go on differently stay apart", async () => {
+  const said = (role: string, content: string) => ({ role, content });
+  const opening = [said("user", "Hello"), said("assistant", "Hi.")];
+  const read = async (path: string, values: readonly object[]) => {
+    const { sessions } = await readImport(chatFileFormat, linesFile(path, values));
+    return sessions.map(({ id, messages }) => [id, ...messages.map(({ sourceId }) => sourceId)]);
+  };
+  const [first = []] = await read("a.jsonl", opening);
+  const [grown = []] = await read("b.jsonl", [...opening, said("user", "Tabs?")]);
+  const [other = []] = await read("c.jsonl", [...opening, said("user", "Spaces?")]);
+  expect(grown.slice(0, 3)).toEqual(first);
+  expect(other.slice(0, 3)).toEqual(first);
+  expect(other[3]).not.toBe(grown[3]);
+  const [another = []] = await read("a.jsonl", [said("user", "Hi"), said("assistant", "Hi.")]);
+  expect(another.filter((id) => first.includes(id))).toEqual([]);
+  const [one = [], two = []] = await read("d.jsonl", [
+    { messages: opening },
+    { messages: opening },
+  ]);
+  expect(one.filter((id) => two.includes(id))).toEqual([]);
+});

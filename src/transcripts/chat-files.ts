@@ -1,5 +1,4 @@
 import { hash } from "node:crypto";
-import { basename } from "node:path";
 import { errorText } from "../core/errors.ts";
 import { given } from "../core/fields.ts";
 import type { FoundFile } from "./found-file.ts";
@@ -77,22 +76,25 @@ async function* readChats(
     for await (const _ of readObjects(file, notes));
     return;
   }
-  // The files have no ids of their own. The same path is the same conversation.
-  const inFile = `${basename(file.path).replace(/\.[^.]*$/, "")}-${hash("sha1", file.path).slice(0, 8)}`;
   if (!outline.hasConversations) {
-    const messages = messagesOf(agent, inFile, readObjects(file, notes), file, notes);
-    yield { ...sessionOf(agent, inFile, outline), messages };
+    const messages = messagesOf(agent, outline.id, readObjects(file, notes), file, notes);
+    yield { ...sessionOf(agent, outline), messages };
     return;
   }
+  const known = new Map<string, number>();
   for await (const { value, line } of readObjects(file, notes)) {
-    const id = nameOf(value.id) ?? nameOf(value.chatId) ?? `${inFile}-${line}`;
+    const found = outlineOfChat(value);
+    const times = known.get(found.id) ?? 0;
+    known.set(found.id, times + 1);
+    // Two conversations may begin with the same words.
+    const chat = { ...found, id: times === 0 ? found.id : `${found.id}-${times + 1}` };
     const listed = listOf(value.messages).map((message) => ({ value: objectOf(message), line }));
-    const messages = messagesOf(agent, id, listed, file, notes);
-    yield { ...sessionOf(agent, id, outlineOfChat(value)), messages };
+    yield { ...sessionOf(agent, chat), messages: messagesOf(agent, chat.id, listed, file, notes) };
   }
 }
 
 interface Outline {
+  readonly id: string;
   readonly hasConversations: boolean;
   readonly title?: string | undefined;
   readonly startedAt?: string | undefined;
@@ -100,37 +102,55 @@ interface Outline {
 
 function sessionOf(
   agent: Agent,
-  nativeId: string,
-  { title, startedAt }: Outline,
+  { id, title, startedAt }: Outline,
 ): Omit<ImportedSession, "messages"> {
-  return { id: `${agent}:${nativeId}`, agent, nativeId, ...given({ title, startedAt }) };
+  return { id: `${agent}:${id}`, agent, nativeId: id, ...given({ title, startedAt }) };
 }
 
 function outlineOfChat(chat: Json): Outline {
-  const first = listOf(chat.messages)
-    .map(objectOf)
-    .find(({ role }) => role === "user");
+  const opening = new Opening();
+  for (const message of listOf(chat.messages)) if (opening.add(objectOf(message))) break;
   return {
     hasConversations: true,
-    title: nameOf(chat.title) ?? (first && titleOf(contentText(first.parts ?? first.content))),
-    startedAt: timeIn(chat) ?? (first && timeIn(first)),
+    id: nameOf(chat.id) ?? nameOf(chat.chatId) ?? opening.id,
+    title: nameOf(chat.title) ?? opening.title,
+    startedAt: timeIn(chat) ?? opening.startedAt,
   };
 }
 
-/** What the first prompt says of the file; nothing for a file without objects. */
+/** What the file begins with; nothing for a file without a prompt or an answer. */
 async function outlineOf(file: FoundFile): Promise<Outline | undefined> {
-  let found: Outline | undefined;
-  let startedAt: string | undefined;
+  const opening = new Opening();
   for await (const { value } of readObjects(file)) {
     if (Array.isArray(value.messages) && value.role === undefined) {
-      return { hasConversations: true };
+      return { hasConversations: true, id: "" };
     }
-    startedAt ??= timeIn(value);
-    found = { hasConversations: false, startedAt };
-    if (value.role !== "user") continue;
-    return { ...found, title: titleOf(contentText(value.parts ?? value.content)) };
+    if (!opening.add(value)) continue;
+    const { id, title, startedAt } = opening;
+    return { hasConversations: false, id, title, startedAt };
   }
-  return found;
+  return undefined;
+}
+
+/**
+ * A conversation up to its first prompt. Without an id of its own, a conversation is known by this, so that it is the
+ * same in a file with another name, and when it has grown.
+ */
+class Opening {
+  title: string | undefined;
+  startedAt: string | undefined;
+  id = "";
+
+  /** Takes the next message. Returns whether it is the prompt. */
+  add(value: Json): boolean {
+    const time = timeIn(value);
+    this.startedAt ??= time;
+    const { id, role, type, name, parts, content, arguments: args } = value;
+    const said = [this.id, id, time, role, type, name, parts ?? content, args];
+    this.id = hash("sha1", JSON.stringify(said)).slice(0, 20);
+    if (role === "user") this.title ??= titleOf(contentText(parts ?? content));
+    return role !== "system" && role !== "developer";
+  }
 }
 
 function timeIn(value: Json): string | undefined {
@@ -147,12 +167,15 @@ async function* messagesOf(
   notes: ImportNotes,
 ): AsyncGenerator<ImportedMessage> {
   const ids = new MessageIds();
-  let number = 0;
+  /** Of all messages so far. A message without an id is known by it. */
+  let content = "";
   for await (const { value, line } of objects) {
-    number += 1;
     try {
       const parts = partsOfMessage(value, (type) => notes.unknown(type));
-      const id = `${agent}:${session}:${ids.of(nameOf(value.id) ?? String(number), value)}`;
+      const messages = parts.map(({ message }) => message);
+      content = hash("sha1", content + JSON.stringify(messages)).slice(0, 20);
+      const own = nameOf(value.id);
+      const id = `${agent}:${session}:${own === undefined ? content : ids.of(own, value)}`;
       for (const [index, { message, origin, memory }] of parts.entries()) {
         const author = message.role === "user" ? ("user" as const) : undefined;
         const isPart = message.role === "block_assistant" || message.role === "tool_results";
