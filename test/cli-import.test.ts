@@ -8,6 +8,7 @@ import {
   mkdirSync,
   readdirSync,
   rmSync,
+  symlinkSync,
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
@@ -353,16 +354,37 @@ test("a store that another process keeps locked is named, and the next import go
   );
 }, 60_000);
 
-test("a database of opencode that is locked is one skip, and the next import gets it", async () => {
+test("a database of opencode that is locked is one sentence, and the next import gets it", async () => {
   const { project, home } = await openHome();
   const file = join(home, "opencode.db");
   const db = new DatabaseSync(file);
   db.exec("CREATE TABLE session (id TEXT); BEGIN EXCLUSIVE");
-  const { stdout } = await project.rkat(["import", "opencode", file, "-y"]);
-  expect(stdout).toContain(
-    `  ${file}: it cannot be read: another program keeps it locked. Close that program, or import again later.\n`,
-  );
+  const { code, stderr } = await project.rkat(["import", "opencode", file, "-y"]);
+  expect([code, stderr]).toEqual([
+    ERRORS.INVALID_PARAMS.exitCode,
+    expect.stringContaining(
+      `${file}: it cannot be read: another program keeps it locked. Close that program, or import again later.\n`,
+    ),
+  ]);
   db.exec("ROLLBACK");
   db.close();
   expect((await project.rkat(["import", "opencode", file, "-y"])).stdout).not.toContain("Skipped");
 }, 60_000);
+
+test("a named file that cannot be used is an error with the reason, and a link to a transcript is read", async () => {
+  const { project, home, say } = await openHome();
+  const wrong = join(project.folder, "package.json");
+  writeFileSync(wrong, '{"private": true}');
+  const { exitCode } = ERRORS.INVALID_PARAMS;
+  const failed = await project.rkat(["import", wrong]);
+  expect([failed.code, failed.stdout]).toEqual([exitCode, ""]);
+  expect(failed.stderr).toContain(`Nothing was imported from ${wrong}: its format is not known.`);
+  const asJson = await project.rkat(["import", wrong, "--json"]);
+  expect(asJson.code).toBe(exitCode);
+  expect(JSON.parse(asJson.stdout).skipped).toEqual([
+    { file: wrong, reason: "its format is not known" },
+  ]);
+  const link = join(project.folder, "link.jsonl");
+  symlinkSync(say(1, home, "What is behind the link?"), link);
+  expect((await project.rkat(["import", link])).stdout).toContain("Added 2 messages of 1 session.");
+});

@@ -75,6 +75,8 @@ for (const sample of TRANSCRIPT_SAMPLES) {
         if (sample.isList) {
           const all = idsIn(await read(bytes));
           expect(idsIn(found)).toEqual(all.slice(0, idsIn(found).length));
+          // The program has written the file, so nothing more comes.
+          expect(found.unfinished).toBe(false);
           return;
         }
         // A last line without its end is read if it is whole.

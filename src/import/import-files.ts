@@ -356,7 +356,11 @@ function filesAt(
   return findFiles(path, mayBe, onUnreadable);
 }
 
-/** @throws SessionError `INVALID_PARAMS` */
+/**
+ * The path without links. You named it, so it may be a link; links below it are not followed.
+ *
+ * @throws SessionError `INVALID_PARAMS`
+ */
 function existingPath(path: string): string {
   try {
     return realpathSync(resolve(path));

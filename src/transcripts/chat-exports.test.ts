@@ -240,7 +240,11 @@ test("what is no conversation is told by its number, and a file that is cut off 
   ]);
   const cut = Buffer.from(text.slice(0, -20));
   const some = await readImport(chatgptFormat, fileOfBytes("conversations.json", cut));
-  expect([some.sessions.length, some.unfinished]).toEqual([1, true]);
+  expect([some.sessions.length, some.unfinished, some.skipped.slice(-1)]).toEqual([
+    1,
+    false,
+    ["4: it is cut off: the file ends in the middle of it"],
+  ]);
 });
 
 test("each export is recognised by what it is", () => {

@@ -15,6 +15,7 @@ import {
 } from "./json-fields.ts";
 import { readJsonValues } from "./json-values.ts";
 import { answerText, answerThinking, toolCall, toolResult } from "./one-block-messages.ts";
+import { CUT_OFF } from "./read-objects.ts";
 import { noteNoSession, readRecords } from "./read-records.ts";
 
 /**
@@ -104,7 +105,7 @@ async function wholeSession(file: FoundFile, notes: ImportNotes): Promise<Json |
     }
     const session = parsedJson(value.text);
     if (isObject(session) && typeof session.sessionId === "string") return session;
-    if (session === undefined) notes.unfinished(file);
+    if (session === undefined) notes.skip(file, undefined, CUT_OFF);
     else notes.skip(file, undefined, "it is not a session of Gemini CLI");
     return undefined;
   }

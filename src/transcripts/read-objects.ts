@@ -44,8 +44,14 @@ export async function* readListedObjects(
     else if (object === undefined) unparsed = value.number;
     else notes?.skip(file, value.number, "it is not a JSON object");
   }
-  if (unparsed !== undefined) notes?.unfinished(file);
+  if (unparsed === undefined) return;
+  // A program that writes a list writes the file as a whole.
+  if (file.path.endsWith(".jsonl")) notes?.unfinished(file);
+  else notes?.skip(file, unparsed, CUT_OFF);
 }
+
+/** Why the last value of a file of JSON cannot be read. */
+export const CUT_OFF = "it is cut off: the file ends in the middle of it";
 
 const OBJECT_BYTES_MAX = 64 * 1024 * 1024;
 const HEAD_BYTES = 64 * 1024;

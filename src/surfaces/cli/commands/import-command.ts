@@ -1,4 +1,4 @@
-import { existsSync } from "node:fs";
+import { existsSync, statSync } from "node:fs";
 import { homedir } from "node:os";
 import { resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -105,7 +105,10 @@ export function importCommand(program: Command, context: CliContext): void {
             };
             try {
               const first = await importOnce();
-              await show(first, context, flags);
+              const failure = flags.watch ? undefined : unusable(from, first);
+              if (!failure || flags.json) await show(first, context, flags);
+              if (failure && flags.json) context.exitCode = ERRORS[failure.code].exitCode;
+              else if (failure) throw failure;
               const news = new News(first.report.skipped);
               while (flags.watch) {
                 await sleep(WATCH_MS, undefined, { signal });
@@ -135,6 +138,21 @@ function requireStoreOfUser({ user, dataFolder }: Workspace): void {
   throw new SessionError("INVALID_PARAMS", {
     message: "An import for a user goes to one store, and this folder has no .rkat.",
     hint: "Say --scope user for the user-wide store, or --scope project to make a .rkat here.",
+  });
+}
+
+/** Why the file that was named gave nothing. In a folder, such files are listed beside what was imported. */
+function unusable(
+  { path }: Source,
+  { report: { messages, leftOut, skipped } }: Imported,
+): SessionError | undefined {
+  const isNamed = path !== undefined && statSync(path, { throwIfNoEntry: false })?.isFile();
+  const [reason] = skipped;
+  if (!isNamed || messages + leftOut > 0 || !reason) return undefined;
+  const line = reason.line === undefined ? "" : `, line ${reason.line}`;
+  return new SessionError("INVALID_PARAMS", {
+    message: `Nothing was imported from ${reason.file}${line}: ${reason.reason}.`,
+    hint: "Check the file, or name another one.",
   });
 }
 
