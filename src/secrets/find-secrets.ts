@@ -107,6 +107,12 @@ const PARAMETER =
 const CURL_LINE = /curl\s[^\n]{0,500}/g;
 const CURL_USER = /\s(?:-u|--user)[ =]{0,2}["']?[\w.@-]{1,60}:([^\s"']{3,200})/;
 
+/** `mysql -phunter2`: this program takes no space there. `-P` is the port, and `-p3306:3306` one of a container. */
+const MYSQL_LINE =
+  /(?:mysql(?:dump|admin|import|show|check|pump)?|mariadb(?:-dump|-admin|-import)?)\s[^\n|;&]{0,500}/g;
+const MYSQL_PASSWORD = /\s-p["']?(?!["'\s]|(?:[\d.]+:)?\d+:\d+)([^\s"']{3,200})/;
+const SSHPASS = /sshpass\s+-p\s{0,2}["']?([^\s"']{3,200})/g;
+
 function addFromAddresses(text: string, found: FoundSecret[]): void {
   let sign = text.indexOf("@");
   for (let at = text.indexOf("://"); at >= 0; at = text.indexOf("://", at + 3)) {
@@ -119,11 +125,18 @@ function addFromAddresses(text: string, found: FoundSecret[]): void {
   }
   eachMatch(HOOK, text, (match) => addLastGroup(match, "webhook", found));
   eachMatch(PARAMETER, text, (match) => addLastGroup(match, "signature or token", found));
-  eachMatch(CURL_LINE, text, (line) => {
-    const user = CURL_USER.exec(line[0]);
-    if (!user) return;
-    user.index += line.index;
-    addLastGroup(user, "password", found);
+  addFromLines(CURL_LINE, CURL_USER, text, found);
+  addFromLines(MYSQL_LINE, MYSQL_PASSWORD, text, found);
+  eachMatch(SSHPASS, text, (match) => addLastGroup(match, "password", found));
+}
+
+/** Adds the password of each line that calls a program. */
+function addFromLines(lines: RegExp, password: RegExp, text: string, found: FoundSecret[]): void {
+  eachMatch(lines, text, (line) => {
+    const given = password.exec(line[0]);
+    if (!given) return;
+    given.index += line.index;
+    addLastGroup(given, "password", found);
   });
 }
 

@@ -3,7 +3,7 @@ const RUN_MIN = 15;
 
 /** Whatever `findSecrets` finds in shorter runs stands beside one of these. */
 const SIGN =
-  /:\/\/|-----BEGIN |pass|pwd|key|secret|token|credential|identified|recovery|seed|mnemonic|authorization|cookie|curl|sig=/i;
+  /:\/\/|-----BEGIN |pass|pwd|key|secret|token|credential|identified|recovery|seed|mnemonic|authorization|cookie|curl|mysql|mariadb|sig=/i;
 
 /**
  * Whether a text is worth the search for credentials. When the answer is no, `findSecrets` finds none.
