@@ -23,7 +23,7 @@ interface HostileKind {
 }
 
 const SIGNS = [...'a A 1 _ - . / : @ + = , ~ " ` ( \\ é'.split(" "), " ", "\n"];
-const PROSE = [..."a A 1 . ? ! , ' - é 東".split(" "), " ", "\n"];
+const PROSE = [..."a A e 1 . ? ! , ' - é 東 🎉".split(" "), " ", "\n"];
 const forgotten = new ForgottenPhrases(["the number of the account at the bank is nine four two"]);
 
 /** Everything with a pattern that reads what a model, a tool, a file or another user wrote. */
@@ -79,12 +79,13 @@ export const HOSTILE_TEXTS: Readonly<Record<string, HostileKind>> = {
   words: {
     read: words,
     pieces: {
-      openers: ["a.", "a'", "getUser", "HTTPServer", "1,000", "it's", "a_b-c"],
+      openers: ["a.", "a'", "getUser", "HTTPServer", "1,000", "it's", "a_b-c", "aÉ", "a🎉"],
       fillers: PROSE,
     },
   },
   questions: {
-    read: readQuestion,
+    // Another question comes after each, because the last one is kept.
+    read: (text) => [readQuestion(text), readQuestion("")],
     pieces: {
       openers: ["when ", "you a ", "A ", "a A", "in may ", "2024-01-", "two days ", "last "],
       fillers: PROSE,
@@ -92,7 +93,10 @@ export const HOSTILE_TEXTS: Readonly<Record<string, HostileKind>> = {
   },
   passages: {
     read: (content) => indexedPassages({ content }),
-    pieces: { openers: ["?", "a?", "a. ", "。", "?1", "A"], fillers: PROSE },
+    pieces: {
+      openers: ["?", "a?", "a. ", "。", "?1", "A", "getUser", "1,000", "a_b-c", "it's"],
+      fillers: PROSE,
+    },
   },
   summaries: {
     read: (text) => [worthlessness(text, text, text), looksLikeError(text)],

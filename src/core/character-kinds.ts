@@ -2,6 +2,8 @@
 export class CharacterKinds {
   /** By UTF-16 unit; 0 for those that no text had so far. */
   readonly #known = new Uint8Array(0x10000);
+  /** By code point, of characters with two units. Made for the first of them. */
+  #knownLong: Uint8Array | undefined;
   readonly #kindOf: (character: string) => number;
 
   constructor(kindOf: (character: string) => number) {
@@ -13,10 +15,20 @@ export class CharacterKinds {
     const code = text.charCodeAt(at);
     const known = this.#known[code] as number;
     if (known !== 0) return known;
-    if (sizeAt(text, at) > 1) return this.#kindOf(text.slice(at, at + 2));
+    const point = isHigh(code) ? (text.codePointAt(at) as number) : code;
+    if (point > 0xffff) return this.#kindOfLong(point);
     const kind = this.#kindOf(text.charAt(at));
     // The first half of a character has no kind of its own.
     if (!isHigh(code)) this.#known[code] = kind;
+    return kind;
+  }
+
+  #kindOfLong(point: number): number {
+    this.#knownLong ??= new Uint8Array(0x110000);
+    const known = this.#knownLong[point] as number;
+    if (known !== 0) return known;
+    const kind = this.#kindOf(String.fromCodePoint(point));
+    this.#knownLong[point] = kind;
     return kind;
   }
 
