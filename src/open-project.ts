@@ -99,6 +99,29 @@ export const openProject: Engine = {
       memoryWithLibrary,
     ),
 
+  async readRules(workspace, folder) {
+    const [{ isMemoryBehind }, { withGrounds }] = await Promise.all([
+      import("./projections/memory-behind.ts"),
+      import("./knowledge/with-grounds.ts"),
+    ]);
+    const stores = await openStores(workspace, "existing");
+    try {
+      const { events, knowledge, sessions } = actingFor(workspace, stores);
+      if (await isMemoryBehind(events, workspace.config.get("memory.index"), knowledge)) {
+        return undefined;
+      }
+      const { current, distilled } = await knowledge.revision();
+      if (current !== distilled) return undefined;
+      const rules = await knowledge.list({ kind: "rule", limit: RULES_MAX });
+      return {
+        rules: await withGrounds(rules, knowledge),
+        sessions: await sessions.withSource({ project: folder, own: false }, true),
+      };
+    } finally {
+      await stores.close();
+    }
+  },
+
   async openReplay(workspace, { model, tools }, { summarizer, isTrial = false }) {
     const { config } = workspace;
     const stores = isTrial
@@ -341,6 +364,9 @@ function markOf(storeFile: string): string {
   const found = lstatSync(storeFile, { throwIfNoEntry: false });
   return `${found?.dev ?? 0}-${found?.ino ?? 0} ${storeFile}`;
 }
+
+/** As many rules as a list shows that names no limit. */
+const RULES_MAX = 50;
 
 /** How long `rkat doctor` waits for an embedder. */
 const EMBEDDER_TIMEOUT_MS = 10_000;

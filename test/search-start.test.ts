@@ -24,6 +24,17 @@ test("`memory search` loads no schemas, no models, no servers, and nothing that 
   );
 });
 
+test("the start of a session of Claude Code loads no schemas, no agent and no models", () => {
+  rkat("knowledge", "add", "Always run the linter.");
+  const session_id = "0f3c2b1a-1111-4222-8333-444455556666";
+  const input = JSON.stringify({ session_id, cwd: folder, source: "startup" });
+  const loaded = loadedBy(["hook", "SessionStart"], input);
+  expect(loaded).toContain("knowledge/with-grounds.ts");
+  expect(loaded).not.toMatch(
+    /node_modules\/(?:zod|hono|@ai-sdk|@modelcontextprotocol)|agent\/run-turn|projection-runner|compaction\//,
+  );
+});
+
 test("what draws a chat is loaded for a chat on a terminal only", () => {
   for (const loaded of [rkat("chat"), rkat("--help")]) {
     expect(loaded).toContain("chat/chat-command.ts");
@@ -61,6 +72,10 @@ test("memory is behind until it, and what the project learns, have reached the e
 
 /** Runs `rkat …` without input and returns what it loaded, a line each. */
 function rkat(...args: readonly string[]): string {
+  return loadedBy(args, "");
+}
+
+function loadedBy(args: readonly string[], input: string): string {
   const list = join(folder, "loaded.txt");
   writeFileSync(list, "");
   const watch = `
@@ -79,6 +94,6 @@ function rkat(...args: readonly string[]): string {
     "test/support/run-cli.ts",
     ...[...args, "--dir", folder],
   ];
-  execFileSync(process.execPath, command, { input: "", env: { ...process.env, HOME: folder } });
+  execFileSync(process.execPath, command, { input, env: { ...process.env, HOME: folder } });
   return readFileSync(list, "utf8");
 }

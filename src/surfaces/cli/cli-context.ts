@@ -1,6 +1,7 @@
 import type { PROJECT_TOOLS, SearchScope } from "../../config/settings.ts";
 import type { Workspace } from "../../config/workspace.ts";
 import type { Approve } from "../../core/approval.ts";
+import type { KnowledgeEntry } from "../../core/knowledge.ts";
 import type { MemoryStore } from "../../core/memory-store.ts";
 import type { MemoryOperations, SessionService } from "../../core/session-service.ts";
 import type { FoundTranscripts, ImportOptions } from "../../import/import-files.ts";
@@ -35,6 +36,11 @@ export interface Engine {
   ): Promise<Opened<SessionService>>;
   /** Like `openMemory`, and what it searches is of the scope. */
   openMemoryOf(scope: SearchScope, workspace: Workspace): Promise<Opened<MemoryOperations>>;
+  /**
+   * The rules of a project as they are stored, without loading the agent, and the sessions that were held in `folder`.
+   * Undefined when the log has something that could change the rules: then the service makes them.
+   */
+  readRules(workspace: Workspace, folder: string): Promise<StoredRules | undefined>;
   /**
    * Opens a service over the project's stores in which a recording gives the
    * answers. `summarizer` names the model that writes summaries. A trial stores nothing.
@@ -75,6 +81,11 @@ export interface Engine {
   examineEmbedder(
     workspace: Workspace,
   ): Promise<{ readonly id: string } | { readonly problem: string } | undefined>;
+}
+
+export interface StoredRules {
+  readonly rules: readonly KnowledgeEntry[];
+  readonly sessions: readonly string[];
 }
 
 /** Imports conversations of other agents. */

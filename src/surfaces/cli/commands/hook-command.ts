@@ -1,13 +1,6 @@
 import { existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { Command } from "commander";
-import {
-  LOST_NOTE,
-  lostNames,
-  lostNote,
-  recordForNextWindow,
-  recordForSummary,
-} from "../../../coding-agents/carry-over.ts";
 import { type HookInput, readHookInput } from "../../../coding-agents/hook-input.ts";
 import { oneAtATime } from "../../../coding-agents/one-at-a-time.ts";
 import { rulesOf } from "../../../coding-agents/rules-of.ts";
@@ -95,24 +88,36 @@ async function answerTo(
   const workspace = await workspaceFor(context, input);
   // Loading the service would only cost time.
   if (!existsSync(workspace.storeFile)) return undefined;
+  if (event === "SessionStart" && input.source !== "compact") {
+    return await rulesFor(context, workspace, input);
+  }
+  const { recordForNextWindow, recordForSummary } = await carryOver();
   return await withServiceOf(context, workspace, "existing", async (service) => {
     const session = await sessionOf(service, input);
     if (event === "PreCompact") return session && recordForSummary(session);
-    if (input.source === "compact") return session && recordForNextWindow(session);
-    return await rulesFor(service, workspace, input);
+    return session && recordForNextWindow(session);
   });
 }
 
+/** Loaded lazily, because every start of a session waits for the rules, and they do not need it. */
+const carryOver = () => import("../../../coding-agents/carry-over.ts");
+
 /** The standing rules: of a project's store all, and of the user-wide store those that were said in this folder. */
-async function rulesFor(service: SessionService, workspace: Workspace, { cwd }: HookInput) {
+async function rulesFor(context: CliContext, workspace: Workspace, { cwd }: HookInput) {
   const { config, folder } = workspace;
   if (!config.get("knowledge.enabled") || !config.get("capabilities.memory_store"))
     return undefined;
-  const rules = await service.listKnowledge({ kind: "rule" });
+  const stored =
+    (await context.engine.readRules(workspace, cwd)) ??
+    (await withServiceOf(context, workspace, "existing", async (service) => {
+      // The service learns what is new first.
+      const rules = await service.listKnowledge({ kind: "rule" });
+      const here = await service.list({ project: cwd, limit: 1000 });
+      return { rules, sessions: here.map(({ sessionId }) => sessionId) };
+    }));
   const isUserWide = isHome(folder, process.env) && folder !== cwd;
-  const here = isUserWide ? await service.list({ project: cwd, limit: 1000 }) : undefined;
-  const ids = here && new Set(here.map(({ sessionId }) => sessionId));
-  return rulesOf(rules, config.get("knowledge.max_rules"), ids);
+  const sessions = isUserWide ? new Set(stored.sessions) : undefined;
+  return rulesOf(stored.rules, config.get("knowledge.max_rules"), sessions);
 }
 
 /**
@@ -136,6 +141,7 @@ async function importTranscript(context: CliContext, input: HookInput): Promise<
     if (workspace.config.get("knowledge.enabled")) await service.listKnowledge({ limit: 1 });
     const session = summary === undefined ? undefined : await sessionOf(service, input);
     if (!session || summary === undefined) return;
+    const { LOST_NOTE, lostNames, lostNote } = await carryOver();
     const lost = lostNote(lostNames(session.history, summary));
     await service.updateTask({ sessionId, notes: { [LOST_NOTE]: lost } });
   });
