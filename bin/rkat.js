@@ -13,6 +13,7 @@ if (major > OLDEST[0] || (major === OLDEST[0] && minor >= OLDEST[1])) {
   if (command === "hook" && event === "import" && mode !== "--now") handOver();
   else {
     if (command === "serve") limitMemory();
+    if (process.argv.includes("import")) keepHeapSmall();
     start();
   }
 } else {
@@ -40,6 +41,16 @@ function limitMemory() {
   const given = [...execArgv, env.NODE_OPTIONS].join(" ");
   if (process.platform === "win32" || process.send || given.includes(NEW_OBJECTS)) return;
   process.execve(execPath, [execPath, ...execArgv, NEW_OBJECTS_MAX, ...argv.slice(1)], env);
+}
+
+/**
+ * An import makes gigabytes of garbage and keeps little of it. V8 would let the heap grow to several times what is in
+ * use. It heeds this only before the heap has grown.
+ */
+function keepHeapSmall() {
+  const { setFlagsFromString } = process.getBuiltinModule("node:v8");
+  setFlagsFromString("--semi-space-growth-factor=1");
+  setFlagsFromString("--heap-growing-percent=30");
 }
 
 /** A coding agent does not wait for this: a process of its own reads what the agent tells, and does the work. */

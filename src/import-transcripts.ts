@@ -52,7 +52,7 @@ export interface ImportTranscriptsOptions {
 }
 
 /** Memory gets what was said in parts of so many messages. */
-const MEMORY_BATCH = 2000;
+const MEMORY_BATCH = 1000;
 
 /**
  * Imports conversations that other agents keep on this machine, or a file of them.

@@ -7,8 +7,8 @@ const SEED = 2;
 /**
  * The lines of a session of Claude Code, until there are enough bytes. It depends on the number alone.
  *
- * A quarter of the bytes is talk. The rest is tool output, the copy of it that Claude Code keeps beside it, file
- * snapshots, and the fields of each line.
+ * A tenth of the bytes is talk. The rest is tool output, the copy of it that Claude Code keeps beside it, file
+ * snapshots, and the fields of each line. Most outputs are short, and most of their bytes are in long ones.
  */
 export function* transcriptLines(number: number, bytes: number): Generator<string> {
   const random = randomFrom(SEED * 1_000_003 + number);
@@ -60,9 +60,9 @@ export function* transcriptLines(number: number, bytes: number): Generator<strin
   for (let turn = 0; written < bytes; turn += 1) {
     if (turn % 8 === 0) yield sized(snapshot(session, timeMs, random));
     yield sized(lineOf("user", { role: "user", content: said.next(2) }));
-    const calls = below(3, random);
+    const calls = below(6, random);
     for (let call = 0; call < calls; call += 1) {
-      yield sized(answer({ type: "text", text: said.next(3) }, "tool_use"));
+      if (call % 2 === 0) yield sized(answer({ type: "text", text: said.next(3) }, "tool_use"));
       yield* toolLines(answer, lineOf, random, sized);
     }
     yield sized(answer({ type: "text", text: said.next(10) }, "end_turn"));
@@ -78,7 +78,7 @@ function* toolLines(
   sized: (line: string) => string,
 ): Generator<string> {
   const id = `toolu_${uuid(random).replaceAll("-", "").slice(0, 24)}`;
-  const file = code(12 + below(50, random), random);
+  const file = code(1 + below(oneOf([20, 40, 100, 400], random), random), random);
   const filePath = `/home/ada/app/src/${name(random)}/${name(random)}.ts`;
   const result = (content: string, toolUseResult: object) =>
     lineOf(
@@ -129,9 +129,11 @@ function talk(number: number, bytes: number) {
   };
 }
 
+/** A file has names of its own, which come again and again. */
 function code(lines: number, random: Random): string[] {
+  const names = Array.from({ length: 8 + Math.floor(lines / 5) }, () => name(random));
   return Array.from({ length: lines }, () => {
-    const [one, two, three] = [name(random), name(random), name(random)];
+    const [one, two, three] = [1, 2, 3].map(() => oneOf(names, random));
     return oneOf(
       [
         `export function ${one}(${two}: string): ${three} {`,

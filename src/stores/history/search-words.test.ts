@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { searchWords, wordsOf } from "./search-words.ts";
+import { indexedText, searchWords, spacedText, wordsOf } from "./search-words.ts";
 
 test("a text is found by its words, by the parts of its names, by pairs of characters", () => {
   expect(wordsOf("Where is src/turn_log.ts?")).toEqual(["where", "is", "src", "turn", "log", "ts"]);
@@ -62,4 +62,22 @@ test("a letter that is not ASCII changes nothing for the words beside it", () =>
     }),
     { numRuns: 1000 },
   );
+});
+
+test("an index has each word of a long text once, and all words of it", () => {
+  const long = "const userName = await store.read(userName);\n".repeat(200);
+  expect(indexedText(long).length).toBeLessThan(100);
+  expect(new Set(wordsOf(indexedText(long)))).toEqual(new Set(wordsOf(long)));
+  const pieces = fc.constantFrom("aB", "word.part", " ", "\n", "東京都", "é", "→", "x".repeat(40));
+  fc.assert(
+    fc.property(fc.array(pieces, { minLength: 1, maxLength: 40 }), (parts) => {
+      const text = parts.join("").repeat(100);
+      const distinct = (spaced: string) => new Set(spaced.match(/[\p{L}\p{M}\p{N}]+/gu));
+      expect(distinct(indexedText(text))).toEqual(distinct(spacedText(text)));
+    }),
+  );
+});
+
+test("a short text is indexed as it is, so that a word that comes twice counts twice", () => {
+  expect(indexedText("one two one")).toBe(spacedText("one two one"));
 });

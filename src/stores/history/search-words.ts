@@ -38,7 +38,7 @@ export function wordsOf(text: string): string[] {
  * In a script without spaces each pair of characters is a word, and the last character is one too. So
  * a search finds a single character as the beginning of a word.
  *
- * Stores index this text. After a change here they must index the log again.
+ * Stores index these words. After a change here they must index the log again.
  */
 export function spacedText(text: string): string {
   const plain = plainSpacedText(text);
@@ -47,6 +47,15 @@ export function spacedText(text: string): string {
   return withParts
     .normalize("NFKC")
     .replace(UNSPACED(withParts), (run) => ` ${pairs(run).join(" ")} `);
+}
+
+/** Long tool output repeats its words, and an index takes as long for each. */
+const LONG_TEXT = 4000;
+
+/** The text that stores index: `spacedText`, and in a long one each word once. */
+export function indexedText(text: string): string {
+  const spaced = spacedText(text);
+  return text.length > LONG_TEXT ? [...new Set(spaced.split(/\s+/))].join(" ") : spaced;
 }
 
 function wordsIn(text: string): string[] {

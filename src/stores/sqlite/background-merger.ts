@@ -18,7 +18,7 @@ const SCRIPT = new URL(
   import.meta.url,
 );
 
-/** A merge follows the last one when nothing was added for so long. */
+/** A merge begins when nothing was added for so long. */
 const QUIET_MS = 2000;
 /** It does not wait longer than for so many adds. */
 const WAITING_ADDS_MAX = 32;
@@ -39,8 +39,6 @@ export class BackgroundMerger {
   /** How many callers wait for the end of a merge. */
   #awaited = 0;
   #closed = false;
-  /** Set once something was merged here. */
-  #hasMerged = false;
   /** Adds that wait for the next merge, and what starts it. */
   readonly #postponed = new Map<string, { adds: number; timer: NodeJS.Timeout }>();
 
@@ -55,7 +53,7 @@ export class BackgroundMerger {
   wake(namespace: string): void {
     const adds = 1 + (this.#postponed.get(namespace)?.adds ?? 0);
     clearTimeout(this.#postponed.get(namespace)?.timer);
-    if (!this.#hasMerged || adds >= WAITING_ADDS_MAX) {
+    if (adds >= WAITING_ADDS_MAX) {
       this.#start(namespace);
       return;
     }
@@ -98,7 +96,6 @@ export class BackgroundMerger {
     this.#waiting.delete(namespace);
     if (this.#closed) return;
     this.#merging = namespace;
-    this.#hasMerged = true;
     try {
       const { path } = this.#database;
       await (path === IN_MEMORY ? this.#mergeHere(namespace) : this.#mergeAside(path, namespace));

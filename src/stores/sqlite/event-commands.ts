@@ -2,7 +2,7 @@ import { SessionError } from "../../core/errors.ts";
 import type { DurableEvent, NewEvent } from "../../core/event.ts";
 import type { Redaction } from "../../core/event-store.ts";
 import { beginsTurn, eventText } from "../history/event-text.ts";
-import { spacedText } from "../history/search-words.ts";
+import { indexedText } from "../history/search-words.ts";
 import type { EventRow, PositionedEventRow } from "../history/stored-event.ts";
 import type { Connection } from "./connection.ts";
 
@@ -216,7 +216,7 @@ function redactEvent(db: Connection, log: number, { seq, event }: Redaction): vo
 const PAGE_MAX = 1_000_000;
 
 /** Characters of JSON that a projection is given at once. Large batches make a small index. */
-const BATCH_MAX = 4_000_000;
+const BATCH_MAX = 2_000_000;
 
 /** The first rows, up to a page of text. */
 export function page<Row extends { readonly event: string }>(
@@ -237,7 +237,7 @@ export function page<Row extends { readonly event: string }>(
 function indexEvent(db: Connection, position: number, event: DurableEvent): void {
   const said = eventText(event);
   if (!said) return;
-  db.run("INSERT INTO event_text (rowid, text) VALUES (?, ?)", position, spacedText(said.text));
+  db.run("INSERT INTO event_text (rowid, text) VALUES (?, ?)", position, indexedText(said.text));
 }
 
 /**
@@ -255,6 +255,6 @@ export function unindexEvent(db: Connection, position: number, event: DurableEve
   db.run(
     "INSERT INTO event_text (event_text, rowid, text) VALUES ('delete', ?, ?)",
     position,
-    spacedText(said.text),
+    indexedText(said.text),
   );
 }
