@@ -5,12 +5,14 @@ import {
   readdirSync,
   rmSync,
   truncateSync,
+  utimesSync,
   writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
 import { afterEach, beforeEach, expect, onTestFinished, test, vi } from "vitest";
+import { indexableText } from "../src/core/message.ts";
 import { importTranscripts } from "../src/import-transcripts.ts";
 import { createSessionService } from "../src/index.ts";
 import { type SqliteStores, sqliteStores } from "../src/sqlite.ts";
@@ -390,4 +392,38 @@ test("bytes of any kind are skipped, never an error", async () => {
     }),
     { numRuns: 50 },
   );
+});
+
+test("a fork that was changed before its parent leaves the parent's messages to it", async () => {
+  const talk = (id: string, more: object, text: string) => {
+    const entry = (own: string, parentId: string | null, role: string, content: string) => ({
+      ...{ type: "message", id: own, parentId, timestamp: "2026-04-01T09:01:00.000Z" },
+      message: { role, content },
+    });
+    const values = [
+      {
+        type: "session",
+        version: 3,
+        id,
+        timestamp: "2026-04-01T09:00:00.000Z",
+        cwd: "/a",
+        ...more,
+      },
+      entry("a1", null, "user", "List the files"),
+      entry(`own-${id}`, "a1", "user", text),
+    ];
+    return write(`2026_${id}.jsonl`, values.map((value) => `${JSON.stringify(value)}\n`).join(""));
+  };
+  const fork = talk("s2", { parentSession: "/elsewhere/2026_s1.jsonl" }, "In the fork");
+  const parent = talk("s1", {}, "In the parent");
+  utimesSync(fork, new Date(2026, 1, 1), new Date(2026, 1, 1));
+  utimesSync(parent, new Date(2026, 1, 2), new Date(2026, 1, 2));
+  const report = await run();
+  expect([report.sessions, report.added]).toEqual([2, 3]);
+  const said = async (id: string) =>
+    (await logOf(id)).flatMap((event) =>
+      event.type === "message_added" ? [indexableText(event.message)] : [],
+    );
+  expect(await said("pi:s1")).toEqual(["List the files", "In the parent"]);
+  expect(await said("pi:s2")).toEqual(["In the fork"]);
 });

@@ -1,6 +1,6 @@
 import { hash } from "node:crypto";
 import { realpathSync } from "node:fs";
-import { resolve, sep } from "node:path";
+import { basename, resolve, sep } from "node:path";
 import { errorText, SessionError } from "../core/errors.ts";
 import type { SessionSettings } from "../core/event.ts";
 import { isObject } from "../core/fields.ts";
@@ -121,6 +121,9 @@ class ImportWork {
   #filesDone = 0;
   #bytesDone = 0;
   readonly #trial: Set<string> | undefined;
+  readonly #found: readonly FoundTranscripts[];
+  /** Paths of files that were begun. */
+  readonly #begun = new Set<string>();
 
   constructor(
     stores: ImportStores,
@@ -131,6 +134,7 @@ class ImportWork {
     this.#stores = stores;
     this.#options = options;
     this.#tally = tally;
+    this.#found = found;
     const files = found.flatMap((each) => each.files);
     this.#files = files.length;
     this.#bytes = files.reduce((sum, file) => sum + file.size, 0);
@@ -140,6 +144,8 @@ class ImportWork {
   async importFile(file: DiskFile, format: ImportFormat | undefined): Promise<void> {
     const { signal, sinceMs, places } = this.#options;
     signal?.throwIfAborted();
+    if (this.#begun.has(file.path)) return;
+    this.#begun.add(file.path);
     this.#known ??= await this.#stores.imports.files();
     const saved = this.#known.get(file.path);
     const isThere = saved?.places?.every((mark) => places?.isThere(mark)) ?? true;
@@ -212,6 +218,7 @@ class ImportWork {
         continue;
       }
       if (place) marks.add(place.mark);
+      await this.#importParent(session);
       if (session.isRest) {
         const before = known?.readOn?.messages ?? 0;
         messages += before;
@@ -239,6 +246,16 @@ class ImportWork {
         ...(readOn ? { readOn } : {}),
         ...(marks.size > 0 ? { places: [...marks] } : {}),
       });
+    }
+  }
+
+  /** A fork repeats the messages of its parent. They are the parent's, also when its file was changed later. */
+  async #importParent({ agent, parent }: ImportedSession): Promise<void> {
+    if (parent?.relation !== "fork") return;
+    const id = parent.id.slice(`${agent}:`.length);
+    for (const { format, files } of this.#found) {
+      const file = files.find(({ path }) => basename(path).includes(id));
+      if (id !== "" && file) await this.importFile(file, format);
     }
   }
 
