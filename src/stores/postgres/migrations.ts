@@ -16,8 +16,7 @@ interface Migration {
 
 /** What made the tables, in order. A released row is never changed. */
 const MIGRATIONS: readonly Migration[] = [
-  { version: 1, usableFrom: 1, statements: [...LOG_TABLES, ...KNOWLEDGE_TABLES] },
-  { version: 1, usableFrom: 1, statements: [...indexSchema] },
+  { version: 1, usableFrom: 1, statements: [...LOG_TABLES, ...KNOWLEDGE_TABLES, ...indexSchema] },
 ];
 
 const CURRENT = MIGRATIONS.length;

@@ -22,6 +22,7 @@ export async function searchEvents(
   if (asked.length === 0 || query.limit <= 0) return [];
   const words = searchWords(query.query);
   const { sinceMs, untilMs } = timeRange(query);
+  const { only, except } = { only: undefined, except: undefined, ...query.sessions };
   const hits: HistoryHit[] = [];
   for (let skip = 0; ; ) {
     // Some of those found may be searches, which are not shown.
@@ -38,6 +39,8 @@ export async function searchEvents(
       untilMs,
       count,
       skip,
+      only ?? null,
+      except ?? null,
     );
     for (const row of rows) {
       hits.push(...hitOf(row, words));
@@ -75,6 +78,8 @@ const SEARCH = `
     from found join asked on words @@ word
     where greatest(turns - 1, 0) between $5::bigint and $6::bigint
       and timestamp_ms between $7::bigint and $8::bigint
+      and ($11::text[] is null or session_id = any($11))
+      and ($12::text[] is null or session_id <> all($12))
     group by position, session_id, log, seq
     order by score desc, position desc limit $9 offset $10
   )
