@@ -4,6 +4,8 @@ import { below, randomFrom } from "../bench/data/random.ts";
 import type { MemoryEntry } from "../src/core/memory-store.ts";
 import { addEntries } from "../src/indexing/add.ts";
 import { runAsync } from "../src/indexing/asking.ts";
+import { OpenIndex } from "../src/indexing/open-index.ts";
+import { searchEntries } from "../src/indexing/search.ts";
 import { PostgresDatabase } from "../src/stores/postgres/postgres-database.ts";
 import { PostgresIndexStore } from "../src/stores/postgres/postgres-index-store.ts";
 import { PostgresMemoryStore } from "../src/stores/postgres/postgres-memory-store.ts";
@@ -190,6 +192,44 @@ describe.skipIf(!hasPostgres)("memory in PostgreSQL", () => {
     expect(db.prepares).toBe(false);
     await store.close();
   });
+
+  test.each([
+    ["words", false],
+    ["words and meaning", true],
+  ])(
+    "by %s, a search sends three statements at most, whoever has written before",
+    async (_, hybrid) => {
+      const schema = await freshSchema();
+      const writer = await openMemory(schema, { hybrid });
+      const pool = new pg.Pool({ connectionString: await postgresUrl() });
+      let sent = 0;
+      const counting = {
+        query: (statement: object) => {
+          sent += 1;
+          return pool.query(statement);
+        },
+        connect: () => expect.fail("A search began a transaction."),
+        end: () => pool.end(),
+      };
+      const db = new PostgresDatabase({ pool: counting, schema });
+      onTestFinished(() => pool.end());
+      const index = new OpenIndex();
+      const store = new PostgresIndexStore(db, "default");
+      await store.head();
+      for (let round = 0; round < 3; round += 1) {
+        await writer.add(entries(9, 400 * round, 400));
+        await writer.finishEmbedding();
+        for (const query of QUERIES) {
+          const vectors = await embedder.embed([query.query].flat());
+          const embedded = hybrid ? { embedder: embedder.id, vectors } : undefined;
+          sent = 0;
+          const hits = await runAsync(searchEntries(index, query, embedded), store);
+          expect(sent).toBeLessThanOrEqual(3);
+          expect(hits).toEqual(await writer.search(query));
+        }
+      }
+    },
+  );
 
   test("namespaces see nothing of each other", async () => {
     const store = await openMemory(await freshSchema());

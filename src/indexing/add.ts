@@ -45,9 +45,6 @@ export function* addEntries(
 
 const NOTHING_ADDED: Added = { added: 0, mergeDue: false };
 
-/** Nothing is new, so nothing gets a number. */
-const NO_NUMBERS = { session: 0, label: 0 };
-
 interface Prepared {
   readonly entry: MemoryEntry;
   readonly passages: readonly IndexedPassage[];
@@ -64,14 +61,13 @@ function* insert(all: readonly Prepared[], checkedAt: number): Asking<Added> {
   const texts = new Set(
     all.flatMap(({ entry: { role, speaker } }) => [role ?? [], speaker ?? []].flat()),
   );
-  const [found, sessions, labels, segments] = yield* together(
+  const [found, sessions, labels, segments, last] = yield* together(
     question("head"),
     question("sessions", { ids: sessionIds }),
     question("labels", [...texts]),
     question("segments"),
+    question("lastNumbers"),
   );
-  const isNumbered = sessions.length === sessionIds.length && labels.length === texts.size;
-  const last = isNumbered ? NO_NUMBERS : yield* ask("lastNumbers");
   const draft = new Draft(checked(found) ?? NEW_HEAD);
   const { head } = draft;
   const fresh = head.changes === checkedAt ? all : yield* unstored(all);

@@ -37,6 +37,8 @@ export class PostgresIndexStore implements AsyncIndexStore {
   readonly #within: Within | undefined;
   /** What was asked in this turn of the event loop. */
   #asked: Asked | undefined;
+  /** The last write. The next one waits for it: one of two that run at once would have to begin again. */
+  #writing: Promise<unknown> = Promise.resolve();
 
   constructor(db: PostgresDatabase, namespace: string, within?: Within) {
     this.#db = db;
@@ -45,6 +47,17 @@ export class PostgresIndexStore implements AsyncIndexStore {
   }
 
   async transact<Result>(
+    mode: TransactionMode,
+    work: (within: AsyncIndexStore) => Promise<Result>,
+  ): Promise<Result> {
+    const run = () => this.#repeat(mode, work);
+    if (mode === "read" || mode === "search") return run();
+    const result = this.#writing.then(run, run);
+    this.#writing = result.catch(() => {});
+    return result;
+  }
+
+  async #repeat<Result>(
     mode: TransactionMode,
     work: (within: AsyncIndexStore) => Promise<Result>,
   ): Promise<Result> {
@@ -89,13 +102,18 @@ export class PostgresIndexStore implements AsyncIndexStore {
       // Until then, others join.
       await undefined;
       this.#asked = undefined;
-      const { sql, values } = batch.statement;
-      const statements = this.#within?.statements ?? this.#db;
-      batch.take(await statements.prepared<AnswerRow>(sql, ...values));
+      batch.take(await this.#send(batch.statement));
       this.#within?.check(heads[0]);
       return heads[0] && questions.portHead(heads[0]);
     };
     return { batch, head: send() };
+  }
+
+  #send({ sql, values }: QuestionBatch["statement"]): Promise<readonly AnswerRow[]> {
+    const { mode, statements } = this.#within ?? { mode: undefined, statements: this.#db };
+    // While many entries are added, a plan that was made when there were few is a bad one.
+    if (mode !== "search") return statements.rows(sql, ...values);
+    return statements.prepared(sql, ...values);
   }
 
   head() {

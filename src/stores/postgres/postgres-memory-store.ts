@@ -30,7 +30,7 @@ import {
 } from "../../indexing/vectors/store-vectors.ts";
 import type { VectorQueueStatus, VectorWork } from "../../indexing/vectors/vector-queue.ts";
 import type { redactEntries } from "../../secrets/redact-secrets.ts";
-import { BackgroundMerger } from "./background-merger.ts";
+import { BackgroundMerger, type Merging } from "./background-merger.ts";
 import type { PostgresDatabase } from "./postgres-database.ts";
 import { PostgresIndexStore } from "./postgres-index-store.ts";
 import { PostgresLease } from "./postgres-lease.ts";
@@ -72,6 +72,7 @@ export class PostgresMemoryStore implements MemoryStore {
   readonly #options: PostgresMemoryStoreOptions;
   readonly #namespace: string;
   readonly #store: PostgresIndexStore;
+  readonly #merging: Merging;
   readonly #shared: Shared;
   readonly #vectors: EmbeddedMemory | undefined;
   /** By namespace. */
@@ -85,12 +86,13 @@ export class PostgresMemoryStore implements MemoryStore {
   constructor(
     db: PostgresDatabase,
     options: PostgresMemoryStoreOptions = {},
-    shared: Shared = { merger: new BackgroundMerger(db), indexes: new OpenIndexes() },
+    shared: Shared = { merger: new BackgroundMerger(), indexes: new OpenIndexes() },
   ) {
     this.#db = db;
     this.#options = options;
     this.#namespace = options.namespace ?? "default";
     this.#store = new PostgresIndexStore(db, this.#namespace);
+    this.#merging = { store: this.#store, lease: new PostgresLease(db, this.#namespace, "merge") };
     this.#shared = shared;
     const { embedder } = options;
     this.#vectors = embedder?.trained
@@ -111,7 +113,7 @@ export class PostgresMemoryStore implements MemoryStore {
     this.#redact ??= (await import("../../secrets/redact-secrets.ts")).redactEntries;
     await this.#prepare();
     const { added: count, mergeDue } = await this.#run(addEntries(this.#redact(added)));
-    if (mergeDue) this.#shared.merger.wake(this.#namespace);
+    if (mergeDue) this.#shared.merger.wake(this.#merging);
     if (count > 0) this.#vectors?.wake();
     return count;
   }
@@ -193,14 +195,14 @@ export class PostgresMemoryStore implements MemoryStore {
     await this.#prepare();
     await this.#rebuild(reindex, watch);
     await this.#run(mendVectors());
-    await this.#shared.merger.finish(this.#namespace);
+    await this.#shared.merger.finish(this.#merging);
     this.#vectors?.wake();
   }
 
   /** Resolves when nothing waits to be merged in the background. A search is a little faster then. */
   async finishMerging(): Promise<void> {
     await this.#prepare();
-    await this.#shared.merger.finish(this.#namespace);
+    await this.#shared.merger.finish(this.#merging);
   }
 
   /**

@@ -7,7 +7,6 @@ import {
   type TableName,
   type Tables,
 } from "../../indexing/index-store.ts";
-import { toPostgres } from "./portable-text.ts";
 
 type Type =
   | "uuid"
@@ -48,7 +47,8 @@ interface Save {
  *     gone_…    removes rows of a table
  *     put_…     then puts rows there
  *
- * The rows of a table travel as one JSON array, with blobs in base64. The answer has one row if it was saved.
+ * The rows of a table travel as one array for each column, with blobs in base64. The answer has one row if it
+ * was saved.
  */
 export class SaveStatement {
   readonly sql: string;
@@ -71,7 +71,7 @@ export class SaveStatement {
       union all select 'saved' from rkat.memory_namespace where name = ${name} and saved_by = ${id}`;
   }
 
-  #bind(value: unknown, type: Type): string {
+  #bind(value: unknown, type: Type | `${Type}[]`): string {
     return `$${this.values.push(value)}::${type}`;
   }
 
@@ -132,19 +132,12 @@ export class SaveStatement {
     fields: Fields,
     rows: readonly (Tables[Name] | KeyOf<Name>)[],
   ): string {
-    const sent = rows.map((row) => {
-      const values = fieldsOf(name, row);
-      return Object.fromEntries(
-        Object.entries(fields).map(([field, type]) => [
-          columnOf(field),
-          sentValue(values[field], type),
-        ]),
-      );
+    const all = rows.map((row) => fieldsOf(name, row));
+    const columns = Object.entries(fields).map(([field, type]) => {
+      const sent = all.map((values) => sentValue(values[field], type));
+      return this.#bind(sent, type === "bytea" ? "text[]" : `${type}[]`);
     });
-    const columns = Object.entries(fields).map(
-      ([field, type]) => `${columnOf(field)} ${type === "bytea" ? "text" : type}`,
-    );
-    return `json_to_recordset(${this.#bind(JSON.stringify(sent), "json")}) as r (${columns})`;
+    return `unnest(${columns}) as r (${Object.keys(fields).map(columnOf)})`;
   }
 }
 
@@ -279,6 +272,7 @@ function groupsOf<Name extends TableName>(
   name: Name,
   rows: readonly Tables[Name][],
 ): readonly (readonly Tables[Name][])[] {
+  if (rows.length < 2) return rows.length === 0 ? [] : [rows];
   const byKey = new Map<string, Tables[Name]>();
   for (const row of rows) {
     const values = row as Readonly<Record<string, unknown>>;
@@ -286,8 +280,10 @@ function groupsOf<Name extends TableName>(
     const before = byKey.get(key);
     byKey.set(key, before ? { ...before, ...defined(row) } : row);
   }
-  const groups = Map.groupBy(byKey.values(), (row) => Object.keys(defined(row)).sort().join());
-  return [...groups.values()];
+  const fields = Object.keys(WRITTEN[name].others);
+  const absent = (row: Tables[Name]) =>
+    fields.filter((field) => (row as Readonly<Record<string, unknown>>)[field] === undefined);
+  return [...Map.groupBy(byKey.values(), (row) => absent(row).join()).values()];
 }
 
 function keyText(value: unknown): string {
@@ -304,8 +300,7 @@ function columnOf(field: string): string {
 
 function sentValue(value: unknown, type: Type): unknown {
   if (value instanceof Uint8Array) return Buffer.from(value).toString("base64");
-  // Half of a surrogate pair becomes U+FFFD, as in every value that the driver sends.
-  return type === "text" && typeof value === "string" ? toPostgres(value.toWellFormed()) : value;
+  return type === "json" && value !== null ? JSON.stringify(value) : value;
 }
 
 function received(field: string, fields: Fields): string {

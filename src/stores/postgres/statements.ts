@@ -72,8 +72,13 @@ export class StatementsOf implements Statements {
 
 /** The same for the same text only, in every process: through a pooler, they share connections. */
 function nameOf(text: string): string {
-  return `rkat_${hash("sha256", text).slice(0, 32)}`;
+  const name = NAMES.get(text) ?? `rkat_${hash("sha256", text).slice(0, 32)}`;
+  NAMES.set(text, name);
+  return name;
 }
+
+/** Few texts are prepared. */
+const NAMES = new Map<string, string>();
 
 /** Texts are constants with no data in them, so a name that looks like a table is one. */
 function inSchema(sql: string, schema: string): string {
