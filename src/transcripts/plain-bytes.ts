@@ -4,6 +4,10 @@ import { errorText } from "../core/errors.ts";
 import { isObject } from "../core/fields.ts";
 import { bytesAt, copiedChunks, type FoundFile } from "./found-file.ts";
 
+/** As much as packed text can have. A small file must not keep an import busy for hours. */
+const RATIO_MAX = 200;
+const RATIO_FREE = 16 * 1024 * 1024;
+
 /**
  * The bytes of a file, unpacked if its name ends in `.zst`. A file that is cut or damaged gives what
  * comes before, and `onDamage` is told why the rest is missing.
@@ -20,20 +24,22 @@ export async function* plainBytes(
     yield* file.read(start);
     return;
   }
+  const room = { bytes: file.size * RATIO_MAX + RATIO_FREE };
   for (let at = 0; at < file.size; ) {
     const { end, skip } = await frameAt(file, at);
-    const error = skip ? undefined : yield* unpacked(file, at, end);
+    const error = skip ? undefined : yield* unpacked(file, at, end, room);
     if (error?.isEnd || (!error && end > file.size)) return onDamage?.("it is cut off");
     if (error) return onDamage?.(`it is damaged: ${error.text}`);
     at = end;
   }
 }
 
-/** Returns what is wrong with the frame, if its bytes are not those of zstd. */
+/** Returns what is wrong with the frame, if its bytes are not those of zstd, or more than the file may hold. */
 async function* unpacked(
   file: FoundFile,
   start: number,
   end: number,
+  room: { bytes: number },
 ): AsyncGenerator<Uint8Array, { readonly isEnd: boolean; readonly text: string } | undefined> {
   // An error reaches the loop below, which reads the last stream of the pipeline.
   const frame = pipeline(
@@ -42,7 +48,11 @@ async function* unpacked(
     () => {},
   );
   try {
-    for await (const chunk of frame) yield chunk;
+    for await (const chunk of frame) {
+      room.bytes -= chunk.length;
+      if (room.bytes < 0) return { isEnd: false, text: "it holds more than packed text can" };
+      yield chunk;
+    }
   } catch (error) {
     const code = isObject(error) && typeof error.code === "string" ? error.code : "";
     if (!code.startsWith("ZSTD_") && code !== "Z_BUF_ERROR") throw error;

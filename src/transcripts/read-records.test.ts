@@ -115,3 +115,12 @@ test("a packed file that is cut or damaged in its only frame gives the lines bef
     expect(found.records.length).toBeGreaterThanOrEqual(broken.length < 5 ? 0 : 30);
   }
 });
+
+test("a small packed file that holds gigabytes is read up to a bound, and it is told", async () => {
+  const line = Buffer.from(`{"text":"${"x".repeat(1024 * 1024)}"}\n`);
+  const bytes = zstdCompressSync(Buffer.concat(Array.from({ length: 64 }, () => line)));
+  const { records, told } = await read(fileOfBytes("a.jsonl.zst", bytes));
+  expect(records.length).toBeGreaterThan(10);
+  expect(records.length).toBeLessThan(32);
+  expect(told).toEqual(["line undefined: it is damaged: it holds more than packed text can"]);
+});
