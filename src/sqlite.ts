@@ -1,8 +1,7 @@
-import { SessionError } from "./core/errors.ts";
 import { given } from "./core/fields.ts";
-import type { MemoryStore } from "./core/memory-store.ts";
 import type { Stores } from "./core/stores.ts";
-import { requireUserName } from "./core/user-name.ts";
+import type { IndexedMemory } from "./stores/indexed-memory.ts";
+import { requireNamespace, trashOf, withUsers } from "./stores/namespaces.ts";
 import { type Database, type DatabaseOptions, openDatabase } from "./stores/sqlite/database.ts";
 import { SqliteApprovalStore } from "./stores/sqlite/sqlite-approval-store.ts";
 import { SqliteEventStore } from "./stores/sqlite/sqlite-event-store.ts";
@@ -17,6 +16,7 @@ import { SqliteSessionStore } from "./stores/sqlite/sqlite-session-store.ts";
 
 export { userStoreFile } from "./config/config-places.ts";
 export type { Stores } from "./core/stores.ts";
+export type { EmbeddingProgress, IndexedMemory as SqliteMemory } from "./stores/indexed-memory.ts";
 export type { DatabaseOptions } from "./stores/sqlite/database.ts";
 export { requireSqlite } from "./stores/sqlite/require-sqlite.ts";
 
@@ -25,27 +25,8 @@ export interface SqliteStoresOptions extends DatabaseOptions, SqliteMemoryStoreO
   readonly namespace?: string;
 }
 
-/** Passages with and without a vector. */
-export interface EmbeddingProgress {
-  readonly embedded: number;
-  readonly pending: number;
-  /** The last failure, unless a later attempt succeeded. */
-  readonly failure?: string;
-}
-
-/** A memory that merges its index and makes vectors in the background. You can wait for both. */
-export interface SqliteMemory extends MemoryStore {
-  /** Resolves when nothing waits to be merged. A search is a little faster then. */
-  finishMerging(): Promise<void>;
-  /**
-   * Resolves when every passage has its vector, or when the rest keep failing. It resolves at once
-   * without a trained embedder.
-   */
-  finishEmbedding(): Promise<EmbeddingProgress | undefined>;
-}
-
 export interface SqliteStores extends Stores {
-  readonly memory: SqliteMemory;
+  readonly memory: IndexedMemory;
   forUser(user: string): SqliteStores;
 }
 
@@ -60,38 +41,17 @@ export interface SqliteStores extends Stores {
  */
 export function sqliteStores(options: SqliteStoresOptions): SqliteStores {
   const { namespace = "default", embedder, cacheBytes, ...databaseOptions } = options;
-  if (namespace.includes("\n")) {
-    throw new SessionError("INVALID_PARAMS", {
-      message: "The namespace has a line break in it.",
-      hint: "Use a name on one line.",
-    });
-  }
+  requireNamespace(namespace);
   const database = openDatabase(databaseOptions);
   const memory = new SqliteMemoryStore(database, {
     namespace,
     ...given({ embedder, cacheBytes }),
   });
-  return {
-    ...storesIn(database, namespace, memory),
-    forUser(user) {
-      const name = requireUserName(user);
-      const own = namespaceOf(namespace, USER + name);
-      return {
-        ...storesIn(database, own, memory.inNamespace(own)),
-        forUser() {
-          throw new SessionError("USER_NOT_ALLOWED");
-        },
-        async users() {
-          return [];
-        },
-      };
-    },
-    async users() {
-      const before = namespaceOf(namespace, USER);
-      const found = await database.run("namespacesBelow", before);
-      return found.map((name) => name.slice(before.length)).filter((name) => !name.includes("\n"));
-    },
-  };
+  return withUsers(
+    namespace,
+    (own) => storesIn(database, own, own === namespace ? memory : memory.inNamespace(own)),
+    (start) => database.run("namespacesBelow", start),
+  );
 }
 
 function storesIn(
@@ -99,7 +59,7 @@ function storesIn(
   namespace: string,
   memory: SqliteMemoryStore,
 ): Omit<SqliteStores, "forUser" | "users"> {
-  const trash = { namespace: namespaceOf(namespace, "trash") };
+  const trash = { namespace: trashOf(namespace) };
   return {
     events: new SqliteEventStore(database, { namespace }),
     sessions: new SqliteSessionStore(database, { namespace }),
@@ -115,11 +75,4 @@ function storesIn(
     // It also ends what works in the background.
     close: () => memory.close(),
   };
-}
-
-const USER = "user ";
-
-/** A namespace below another. Neither a namespace nor a user has a line break, so no two are the same. */
-function namespaceOf(namespace: string, part: string): string {
-  return `${namespace}\n${part}`;
 }

@@ -5,6 +5,7 @@ import type { EventStore } from "../src/core/event-store.ts";
 import type { KnowledgeStore } from "../src/core/knowledge-store.ts";
 import type { SessionStore } from "../src/core/session-store.ts";
 import type { Stores } from "../src/core/stores.ts";
+import { postgresStores } from "../src/postgres.ts";
 import { sqliteStores } from "../src/sqlite.ts";
 import { EphemeralApprovalStore } from "../src/stores/ephemeral/ephemeral-approval-store.ts";
 import { EphemeralEventStore } from "../src/stores/ephemeral/ephemeral-event-store.ts";
@@ -30,7 +31,7 @@ import {
 } from "../src/testing.ts";
 import { copyingDatabase } from "./support/copying-database.ts";
 import { obey } from "./support/obey.ts";
-import { hasPostgres, postgresDatabase } from "./support/postgres.ts";
+import { hasPostgres, postgresDatabase, postgresPlace } from "./support/postgres.ts";
 import { LONG } from "./support/trials.ts";
 
 const OPEN = {
@@ -111,17 +112,45 @@ describe("Stores of users", () => {
       durable: true,
       open: async (place) => openedIn(place),
     },
+    ...(hasPostgres
+      ? [{ name: "postgres", durable: true, open: (place: string) => openedOnPostgres(place) }]
+      : []),
   ]);
 });
 
 describe("the stores of a user", () => {
-  const ada = async (place: string) => openedIn(place).forUser("ada");
-  const sqlite = { name: "sqlite", durable: true };
-  obey(eventStoreLaws, [{ ...sqlite, open: async (place) => (await ada(place)).events }]);
-  obey(sessionStoreLaws, [{ ...sqlite, open: async (place) => (await ada(place)).sessions }]);
-  obey(approvalStoreLaws, [{ ...sqlite, open: async (place) => (await ada(place)).approvals }]);
-  obey(knowledgeStoreLaws, [{ ...sqlite, open: async (place) => (await ada(place)).knowledge }]);
+  const engines = [
+    { name: "sqlite", durable: true, open: async (place: string) => openedIn(place) },
+    ...(hasPostgres ? [{ name: "postgres", durable: true, open: openedOnPostgres }] : []),
+  ];
+  const ofAda = <T>(store: (stores: Stores) => T) =>
+    engines.map(({ open, ...rest }) => ({
+      ...rest,
+      open: async (place: string) => store((await open(place)).forUser("ada")),
+    }));
+  obey(
+    eventStoreLaws,
+    ofAda(({ events }) => events),
+  );
+  obey(
+    sessionStoreLaws,
+    ofAda(({ sessions }) => sessions),
+  );
+  obey(
+    approvalStoreLaws,
+    ofAda(({ approvals }) => approvals),
+  );
+  obey(
+    knowledgeStoreLaws,
+    ofAda(({ knowledge }) => knowledge),
+  );
 });
+
+async function openedOnPostgres(namespace: string): Promise<Stores> {
+  const stores = postgresStores({ ...(await postgresPlace()), namespace });
+  onTestFinished(() => stores.close());
+  return stores;
+}
 
 function openedIn(place: string) {
   const stores = sqliteStores({ path: join(place, "rkat.db") });

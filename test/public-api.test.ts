@@ -15,6 +15,7 @@ const DOORS = [
   "mastra",
   "opencode",
   "pi",
+  "postgres",
   "rest",
   "mcp",
   "testing",

@@ -49,12 +49,14 @@ export async function postgresPool(url?: string): Promise<InstanceType<typeof pg
 
 const SCHEMA = `tests of ${process.pid}`;
 
-/** rkat's tables in one schema of this process. Tests keep apart by their namespaces. */
+/** Where rkat's tables of this process are. Tests keep apart by their namespaces. */
+export async function postgresPlace() {
+  return { connectionString: await postgresUrl(), schema: SCHEMA };
+}
+
+/** They, open until the test ends. */
 export async function postgresDatabase(): Promise<PostgresDatabase> {
-  const database = new PostgresDatabase({
-    connectionString: await postgresUrl(),
-    schema: SCHEMA,
-  });
+  const database = new PostgresDatabase(await postgresPlace());
   onTestFinished(() => database.close());
   return database;
 }

@@ -1,0 +1,56 @@
+import { SessionError } from "../core/errors.ts";
+import { requireUserName } from "../core/user-name.ts";
+
+/**
+ * Namespaces below the one of a project: its trash, and its users. Neither a namespace nor a user has a
+ * line break, so no two are the same.
+ *
+ *     default
+ *     default ⏎ trash
+ *     default ⏎ user ada
+ *     default ⏎ user ada ⏎ trash
+ */
+export const trashOf = (namespace: string) => `${namespace}\n${TRASH}`;
+
+const TRASH = "trash";
+const USER = "user ";
+
+/** @throws SessionError `INVALID_PARAMS` when it has a line break */
+export function requireNamespace(namespace: string): string {
+  if (!namespace.includes("\n")) return namespace;
+  throw new SessionError("INVALID_PARAMS", {
+    message: "The namespace has a line break in it.",
+    hint: "Use a name on one line.",
+  });
+}
+
+type WithUsers<Own> = Own & {
+  forUser(user: string): WithUsers<Own>;
+  users(): Promise<readonly string[]>;
+};
+
+/**
+ * The stores of a namespace and of its users. `storesIn` opens those of one namespace, and
+ * `namespacesBelow` lists the namespaces that begin with a text and have something in them.
+ */
+export function withUsers<Own>(
+  namespace: string,
+  storesIn: (namespace: string) => Own,
+  namespacesBelow: (start: string) => Promise<readonly string[]>,
+): WithUsers<Own> {
+  const before = `${namespace}\n${USER}`;
+  return {
+    ...storesIn(namespace),
+    forUser: (user) => ({
+      ...storesIn(before + requireUserName(user)),
+      forUser() {
+        throw new SessionError("USER_NOT_ALLOWED");
+      },
+      users: async () => [],
+    }),
+    async users() {
+      const found = await namespacesBelow(before);
+      return found.map((name) => name.slice(before.length)).filter((name) => !name.includes("\n"));
+    },
+  };
+}
