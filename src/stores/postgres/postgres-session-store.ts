@@ -37,7 +37,9 @@ export class PostgresSessionStore implements SessionStore {
     const { source, labels = {} } = query;
     const rows = await this.#database.rows<{ snapshot: string }>(
       `select snapshot from rkat.snapshot
-       where namespace = $1 and ($2 or not archived) and starts_with(session_id, $3)
+       where namespace = $1 and starts_with(session_id, $3)
+         and case when $12::bigint is null then $2 or not archived
+           else archived and updated_at_ms < $12 end
          and labels @> $4::text[]
          and (not $7 or case when agent is null then $8 else ${passes(9)} end)
        order by updated_at_ms desc, session_id desc limit $5 offset $6`,
@@ -50,6 +52,7 @@ export class PostgresSessionStore implements SessionStore {
       source !== undefined,
       source?.own ?? false,
       ...conditionsOf(source),
+      query.archivedBefore ?? null,
     );
     return rows.map(({ snapshot }) => JSON.parse(snapshot));
   }
