@@ -292,7 +292,10 @@ export class FollowedHistory<HostMessage extends object> {
       const sent = this.#sentBetween(unit.from, unit.to);
       head.push(...sent.map((each) => this.#shortenedIn(each, shorter)));
     }
-    return { head, end: this.#units[last]?.to ?? 0 };
+    const changed = this.#units[last]?.to ?? 0;
+    // The new head stands for all that the head before it stood for.
+    const end = Math.max(changed, this.#cut?.head.length ?? 0);
+    return { head: [...head, ...this.#sentBetween(changed, end)], end };
   }
 
   #sentBetween(from: number, to: number): Sent<HostMessage>[] {

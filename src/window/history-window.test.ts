@@ -1,4 +1,6 @@
+import fc from "fast-check";
 import { expect, test } from "vitest";
+import { trials } from "../../test/support/trials.ts";
 import { SUMMARY_PREFIX } from "../core/message.ts";
 import {
   type ApplyOptions,
@@ -216,6 +218,30 @@ test("a host that took over a summary, and not the shorter outputs after it, get
   const last: Note = { from: "user", text: "Go on." };
   const third = await window.apply(structuredClone([...taken, last]));
   expect(third.messages).toEqual([...second.messages, last]);
+});
+
+test("after many compactions, a host that offers copies is sent what it was sent before", async () => {
+  const outputs = fc.array(fc.constantFrom(1, 20, 60, 250, 900), { maxLength: 5 });
+  const property = fc.asyncProperty(fc.array(outputs, { maxLength: 14 }), async (conversation) => {
+    const { window } = counting({ contextWindow: 6_000 });
+    const history: Note[] = [];
+    let calls = 0;
+    for (const [index, steps] of conversation.entries()) {
+      history.push({ from: "user", text: `Question ${index}: ${words(20, index)}` });
+      for (const length of steps) {
+        calls += 1;
+        const call = `call-${calls}`;
+        history.push({ from: "model", text: "", call });
+        history.push({ from: "tool", text: words(length, calls), call });
+        const { messages } = await window.apply(history);
+        const again = await window.apply(structuredClone(history));
+        // A compaction that came too soon after the last is made with the second call.
+        if (again.outcome === "unchanged") expect(again.messages).toEqual(messages);
+      }
+      history.push({ from: "model", text: `Answer ${index}: ${words(10, index)}` });
+    }
+  });
+  await fc.assert(property, { numRuns: trials(30, 2_000) });
 });
 
 test("calls that wait for a result stay, and so do several questions in a row", async () => {

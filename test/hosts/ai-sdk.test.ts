@@ -14,6 +14,7 @@ import { sqliteStores } from "rkat/sqlite";
 import { type AdaptedLoop, adapterLaws, type LoopScript } from "rkat/testing";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
+import { CAMPAIGN_MS, keepsPromises } from "./random-script.ts";
 
 /** A model that says what a script has, and what it was asked. */
 function scripted({ turns, summaries }: LoopScript) {
@@ -99,12 +100,13 @@ function loop(
     async run(script) {
       const model = scripted(script);
       const ask = begin(script, model);
-      const messages: ModelMessage[] = [];
+      const turns: ModelMessage[][] = [];
       const answers: string[] = [];
-      for (const { prompt } of script.turns) {
-        messages.push({ role: "user", content: prompt });
-        const { text, added } = await ask([...messages]);
-        messages.push(...added);
+      for (const { prompt, takesBack = 0 } of script.turns) {
+        turns.length -= takesBack;
+        const asked: ModelMessage = { role: "user", content: prompt };
+        const { text, added } = await ask([...turns.flat(), asked]);
+        turns.push([asked, ...added]);
         answers.push(text);
       }
       return { requests: model.requests, summaries: model.asked.summaries, answers };
@@ -224,6 +226,9 @@ const LOOPS: Record<string, AdaptedLoop> = {
 
 describe.each(Object.entries(LOOPS))("%s", (_, adapted) => {
   for (const law of adapterLaws) test(law.name, () => law.holds(async () => adapted));
+  test("random conversations keep every promise", { timeout: CAMPAIGN_MS }, () =>
+    keepsPromises(adapted),
+  );
 });
 
 const words = (count: number) => "harbour ship cargo crane ledger ".repeat(count);

@@ -14,6 +14,7 @@ import {
   startLocalProvider,
 } from "../../examples/hosts/local-provider.ts";
 import { type AdaptedLoop, adapterLaws } from "../../src/testing/adapter-laws.ts";
+import { CAMPAIGN_MS, keepsPromises } from "./random-script.ts";
 import { remembered, sentMessages, startScriptedServer } from "./scripted-server.ts";
 
 function modelAt(baseURL: string) {
@@ -43,14 +44,15 @@ function loop(inThread: boolean): AdaptedLoop {
       });
       const config = { recursionLimit: 100, configurable: inThread ? { thread_id: "one" } : {} };
       const answers: string[] = [];
-      let said: BaseMessage[] = [];
-      for (const [index, { prompt }] of script.turns.entries()) {
+      const turns: BaseMessage[][] = [];
+      for (const [index, { prompt, takesBack = 0 }] of script.turns.entries()) {
+        turns.length -= takesBack;
         const asked = new HumanMessage({ content: prompt, id: `turn ${index}` });
-        const messages = inThread ? [asked] : [...said, asked];
+        const messages = inThread ? [asked] : [...turns.flat(), asked];
         const state = await agent.invoke({ messages }, config);
         answers.push(state.messages.at(-1)?.text ?? "");
         const from = state.messages.findIndex(({ id }) => id === asked.id);
-        said = [...said, ...state.messages.slice(from)];
+        turns.push(state.messages.slice(from));
       }
       expect(server.problems).toEqual([]);
       await server.close();
@@ -64,6 +66,9 @@ describe.each([
   ["by the application", remembered(loop(false))],
 ])("a conversation kept %s", (_, kept) => {
   for (const law of adapterLaws) test(law.name, () => law.holds(async () => kept));
+  test("random conversations keep every promise", { timeout: CAMPAIGN_MS }, () =>
+    keepsPromises(kept),
+  );
 });
 
 const LONG = "The crane lifts the cargo over the quay, and the pilot waits for the tide. ".repeat(

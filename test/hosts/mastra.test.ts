@@ -13,6 +13,7 @@ import {
   startLocalProvider,
 } from "../../examples/hosts/local-provider.ts";
 import { type AdaptedLoop, adapterLaws } from "../../src/testing/adapter-laws.ts";
+import { CAMPAIGN_MS, keepsPromises } from "./random-script.ts";
 import { remembered, sentMessages, startScriptedServer } from "./scripted-server.ts";
 
 function readTool(output: (path: string) => string) {
@@ -68,6 +69,9 @@ const loop: AdaptedLoop = {
 describe("a conversation in a thread of Mastra", () => {
   const kept = remembered(loop);
   for (const law of adapterLaws) test(law.name, () => law.holds(async () => kept));
+  test("random conversations keep every promise", { timeout: CAMPAIGN_MS }, () =>
+    keepsPromises(kept),
+  );
 });
 
 const LONG = "The crane lifts the cargo over the quay, and the pilot waits for the tide. ".repeat(

@@ -25,6 +25,7 @@ import { type RkatSessionOptions, rkatFilter, rkatSession } from "../../src/open
 import { sqliteStores } from "../../src/sqlite.ts";
 import { type AdaptedLoop, adapterLaws } from "../../src/testing/adapter-laws.ts";
 import { temporaryFolder } from "../support/obey.ts";
+import { CAMPAIGN_MS, keepsPromises } from "./random-script.ts";
 import { remembered, startScriptedServer } from "./scripted-server.ts";
 
 setTracingDisabled(true);
@@ -121,14 +122,16 @@ function loop(kept: "list" | "session" | "compacting session"): AdaptedLoop {
       const callModelInputFilter =
         kept === "compacting session" ? session.filter : rkatFilter({ contextWindow });
       const answers: string[] = [];
-      let said: AgentInputItem[] = [];
-      for (const { prompt } of script.turns) {
-        const asked = [...said, { role: "user" as const, content: prompt }];
+      const said: AgentInputItem[][] = [];
+      for (const { prompt, takesBack = 0 } of script.turns) {
+        if (kept === "list") said.length -= takesBack;
+        const before = said.at(-1) ?? [];
+        const asked = [...before, { role: "user" as const, content: prompt }];
         const input = kept === "list" ? asked : prompt;
         const options = { callModelInputFilter, ...(kept === "list" ? {} : { session }) };
         const result = await run(agent, input, options);
         answers.push(result.finalOutput ?? "");
-        said = result.history;
+        said.push(result.history);
       }
       expect(server.problems).toEqual([]);
       await session.close();
@@ -148,6 +151,9 @@ describe.each([
   ["a session that compacts itself", remembered(loop("compacting session"))],
 ])("a conversation kept as %s", (_, adapted) => {
   for (const law of adapterLaws) test(law.name, () => law.holds(async () => adapted));
+  test("random conversations keep every promise", { timeout: CAMPAIGN_MS }, () =>
+    keepsPromises(adapted),
+  );
 });
 
 for (const name of ["responses", "chat completions"] as const) {

@@ -4,7 +4,7 @@ import { defineConfig } from "vitest/config";
 const RKAT = resolve("examples/hosts/node_modules/rkat/dist");
 
 /** `npm run test:hosts`: the adapters with the frameworks' own packages. `npm test` has none of these. */
-export default defineConfig({
+export default defineConfig(({ mode }) => ({
   // From here, "rkat" is the checkout itself. These tests take the package beside the frameworks.
   resolve: {
     alias: [
@@ -17,5 +17,6 @@ export default defineConfig({
     setupFiles: "./test/support/same-inputs.ts",
     reporters: ["default", "./test/support/closing-line.ts"],
     testTimeout: 60_000,
+    provide: { long: mode === "long" },
   },
-});
+}));
