@@ -30,6 +30,11 @@ export class LiveSessions {
     }
   }
 
+  /** The session as it was last used here, which may be behind the log. A new one is up to date. */
+  async lastUsed(sessionId: string): Promise<LiveSession> {
+    return this.#byId.get(sessionId) ?? (await this.open(sessionId));
+  }
+
   /** The session, up to date with what other processes appended. */
   open(sessionId: string): Promise<LiveSession> {
     const opening = this.#opening.get(sessionId);

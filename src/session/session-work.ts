@@ -53,19 +53,13 @@ export class SessionWork {
   ): Promise<T> {
     if (this.#closed) throw new SessionError("AGENT_ERROR", { detail: "The service is closed." });
     if (signal?.aborted) throw new SessionError("TURN_INTERRUPTED", { cause: signal.reason });
-    const session = await this.#deps.live.open(sessionId);
-    if (session.state.archived && !archivedToo) {
-      throw new SessionError("SESSION_NOT_FOUND", {
-        message: `The session "${sessionId}" is archived.`,
-        hint: `Bring it back first: \`rkat sessions unarchive ${sessionId}\`.`,
-      });
-    }
+    const session = await this.#deps.live.lastUsed(sessionId);
     if (session.running) throw new SessionError("SESSION_BUSY");
     const controller = new AbortController();
     session.running = controller;
     const stopListening = onEvent ? session.listen(harmlessListener(onEvent)) : undefined;
     const stopped = joinSignals([signal, controller.signal]);
-    const turn = this.#underLease(session, () => work(session, stopped.signal));
+    const turn = this.#underLease(session, archivedToo, () => work(session, stopped.signal));
     this.#underWay.add(turn);
     this.#stops ??= setTimeout(() => this.#lookForStops(), STOP_POLL_MS).unref();
     try {
@@ -179,11 +173,16 @@ export class SessionWork {
     this.#stops = goesOn ? setTimeout(() => this.#lookForStops(), STOP_POLL_MS).unref() : undefined;
   }
 
-  #underLease<T>(session: LiveSession, work: () => Promise<T>): Promise<T> {
+  #underLease<T>(
+    session: LiveSession,
+    archivedToo: true | undefined,
+    work: () => Promise<T>,
+  ): Promise<T> {
     const { state } = session;
     return this.#withLease(state.id, async () => {
       await state.catchUp((after, to) => this.#events.read(state.id, after, to));
       if (state.seq === 0) throw notFound(state.id);
+      if (state.archived && !archivedToo) throw isArchived(state.id);
       await recoverRun(session);
       await this.#deps.desk.takeAnswers(session);
       try {
@@ -200,4 +199,11 @@ export class SessionWork {
     const last = await this.#sessions.load(id);
     if (last) await this.#sessions.save({ ...last, updated_at_ms: updatedAtMs });
   }
+}
+
+function isArchived(sessionId: string): SessionError {
+  return new SessionError("SESSION_NOT_FOUND", {
+    message: `The session "${sessionId}" is archived.`,
+    hint: `Bring it back first: \`rkat sessions unarchive ${sessionId}\`.`,
+  });
 }
