@@ -6,7 +6,8 @@ export type NamedTime = (time: number, newest: number) => boolean;
  * time relative to the newest entry ("yesterday", "last week", "three months ago").
  */
 export function namedTime(query: string): NamedTime | undefined {
-  return day(query) ?? month(query) ?? ago(query) ?? period(query);
+  const lower = query.toLowerCase();
+  return day(query) ?? month(query) ?? ago(lower) ?? period(lower);
 }
 
 export const MONTHS =
@@ -47,11 +48,11 @@ const DAY_MS = 86_400_000;
 const UNIT_DAYS: Readonly<Record<string, number>> = { day: 1, week: 7, month: 30.4, year: 365.25 };
 const NUMBERS = "zero one two three four five six seven eight nine ten eleven twelve".split(" ");
 
-const AGO = /\b(\d{1,3}|an?|[a-z]{3,6}) (day|week|month|year)s? ago\b/i;
+const AGO = /\b(\d{1,3}|an?|[a-z]{3,6}) (day|week|month|year)s? ago\b/;
 
 /** Exact to half of the unit, and to a day at least. */
-function ago(query: string): NamedTime | undefined {
-  const [, count = "", unit = ""] = AGO.exec(query.toLowerCase()) ?? [];
+function ago(lower: string): NamedTime | undefined {
+  const [, count = "", unit = ""] = (lower.includes(" ago") && AGO.exec(lower)) || [];
   const number = /^an?$/.test(count) ? 1 : Number(count) || NUMBERS.indexOf(count);
   const days = UNIT_DAYS[unit];
   if (days === undefined || number < 0) return undefined;
@@ -64,10 +65,10 @@ function ago(query: string): NamedTime | undefined {
     );
 }
 
-const PERIOD = /\b(today|yesterday|(?:this|last|past) (?:week|month|year))\b/i;
+const PERIOD = /\b(today|yesterday|(?:this|last|past) (?:week|month|year))\b/;
 
-function period(query: string): NamedTime | undefined {
-  const [which = "", unit] = PERIOD.exec(query.toLowerCase())?.[0].split(" ") ?? [];
+function period(lower: string): NamedTime | undefined {
+  const [which = "", unit] = PERIOD.exec(lower)?.[0].split(" ") ?? [];
   if (which === "") return undefined;
   const back = which === "today" || which === "this" ? 0 : 1;
   return (time, newest) =>

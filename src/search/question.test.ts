@@ -1,5 +1,7 @@
+import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { dateWords, readQuestion, saysWhen } from "./question.ts";
+import { askedWords } from "./words.ts";
 
 describe("a question", () => {
   test("is asked without stop words, each word once", () => {
@@ -48,4 +50,23 @@ test("may is a word where it is the month", () => {
 test("a word with a capital inside a sentence is a name", () => {
   const { names } = readQuestion("What did Jo's sister buy in New York? Bread?");
   expect([...names]).toEqual(["jo", "new", "york"]);
+});
+
+test("the names are those that one pattern finds", () => {
+  const pattern = /\p{Lu}(?<=[^\s.!?。！？]\s+["'“‘(]?\p{Lu})[\p{L}\p{N}\p{M}'’._-]*/gu;
+  const telling = fc.constantFrom(
+    ..."aAéÉ東🎉1._-'’“‘(\"!?。！？,; \n\u0301\ud835\udc00".split(""),
+    ..." A; A;. ; 'É;\u{1d400}; \u{1d400};York".split(";"),
+  );
+  const texts = fc.oneof(
+    fc.array(telling, { maxLength: 20 }).map((units) => units.join("")),
+    fc.string({ unit: "grapheme", maxLength: 40 }),
+  );
+  fc.assert(
+    fc.property(texts, (text) => {
+      const found = (text.match(pattern) ?? []).join(" ");
+      expect(readQuestion(text).names).toEqual(new Set(askedWords(found)));
+    }),
+    { numRuns: 1000 },
+  );
 });

@@ -1,4 +1,4 @@
-import { unicodePattern } from "../core/unicode-pattern.ts";
+import { CharacterKinds, sizeAt } from "../core/character-kinds.ts";
 import { MONTHS, type NamedTime, namedTime, saysMay } from "./named-time.ts";
 import { STOP_WORDS } from "./stop-words.ts";
 import { askedWords, isBeginning, stem } from "./words.ts";
@@ -38,7 +38,7 @@ function read(query: string): Question {
   return {
     words,
     forms: new Map(words.map((word) => [formOf(word), word])),
-    names: new Set(askedWords(query.match(CAPITALISED(query))?.join(" ") ?? "")),
+    names: new Set(askedWords(capitalised(query).join(" "))),
     asksWhen: WHEN.test(query),
     asksForAnswers: ANSWERS.test(query),
     time: namedTime(query),
@@ -50,10 +50,54 @@ function formOf(word: string): string {
   return isBeginning(word) ? `${word}*` : stem(word);
 }
 
-/** A word with a capital that does not begin a sentence. */
-const CAPITALISED = unicodePattern(/[A-Z](?<=[^\s.!?]\s+["'(]?[A-Z])[A-Za-z0-9'._-]*/g, {
-  source: String.raw`\p{Lu}(?<=[^\s.!?。！？]\s+["'“‘(]?\p{Lu})[\p{L}\p{N}\p{M}'’._-]*`,
-  flags: "gu",
+/**
+ * The words with a capital that do not begin a sentence, each once: `Jo's` and `York` of
+ * "Did Jo's cat go to York? Yes". A quote or a bracket may stand before the capital.
+ */
+function capitalised(text: string): string[] {
+  const found = new Set<string>();
+  let place: Place = "sentence start";
+  for (let at = 0; at < text.length; ) {
+    let kind = KINDS.at(text, at);
+    const start = at;
+    at += sizeAt(text, at);
+    if (kind & CAPITAL && (place === "space" || place === "quote")) {
+      for (; at < text.length; at += sizeAt(text, at)) {
+        const next = KINDS.at(text, at);
+        if ((next & IN_WORD) === 0) break;
+        kind = next;
+      }
+      found.add(text.slice(start, at));
+    }
+    place = placeAfter(kind, place);
+  }
+  return [...found];
+}
+
+/** What stands before a character: of a space, what stood before it matters too. */
+type Place = "sentence start" | "word" | "space" | "quote";
+
+function placeAfter(kind: number, place: Place): Place {
+  if (kind & STOP) return "sentence start";
+  if (kind & SPACE) return place === "sentence start" ? place : "space";
+  return kind & QUOTE && place === "space" ? "quote" : "word";
+}
+
+/** A character has one or more of these kinds. */
+const SPACE = 1;
+const STOP = 2;
+const QUOTE = 4;
+const CAPITAL = 8;
+const IN_WORD = 16;
+const OTHER = 32;
+const KINDS = new CharacterKinds((character) => {
+  let kind = OTHER;
+  if (/\s/.test(character)) kind |= SPACE;
+  if (/[.!?。！？]/.test(character)) kind |= STOP;
+  if (/["'“‘(]/.test(character)) kind |= QUOTE;
+  if (/\p{Lu}/u.test(character)) kind |= CAPITAL;
+  if (/[\p{L}\p{N}\p{M}'’._-]/u.test(character)) kind |= IN_WORD;
+  return kind;
 });
 
 /** Whether a text says when something happened. */

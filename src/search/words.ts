@@ -47,11 +47,6 @@ export function isBeginning(word: string): boolean {
 /** Longer words are cut. They are checksums and the like, whose beginnings differ. */
 const WORD_LENGTH_MAX = 100;
 
-/** What a word and its parts look like. Tried where one begins. */
-const CHUNK = unicodePattern(/[A-Za-z0-9]+(?:[._'-][A-Za-z0-9]+|,\d{3}(?!\d))*/y, {
-  source: String.raw`[\p{L}\p{N}\p{M}]+(?:[._'’-][\p{L}\p{N}\p{M}]+|,\p{Nd}{3}(?!\p{N}))*|\p{Extended_Pictographic}`,
-  flags: "uy",
-});
 /** English endings after an apostrophe, as in it's, I'm, we'll. */
 const CLITICS: ReadonlySet<string> = new Set(["s", "t", "d", "m", "ll", "re", "ve"]);
 
@@ -75,6 +70,31 @@ for (let code = 0; code < 128; code += 1) {
   else KIND[code] = /\d/.test(character) ? DIGIT : OTHER;
 }
 
+/** What a character is. The numbers are in order: from `UNCASED` on, a word may begin with it. */
+const SIGN = 1;
+/** A word of its own, as 🎉 is. */
+const PICTURE = 2;
+const COMMA = 3;
+const JOINT = 4;
+const APOSTROPHE = 5;
+const UNCASED = 6;
+const CAPITAL = 7;
+const SMALL = 8;
+/** A number that is no digit of a decimal: ½, Ⅳ. */
+const NUMBER = 9;
+const DECIMAL = 10;
+const GLYPHS = new CharacterKinds((character) => {
+  if (/\p{Lu}/u.test(character)) return CAPITAL;
+  if (/\p{Ll}/u.test(character)) return SMALL;
+  if (/\p{Nd}/u.test(character)) return DECIMAL;
+  if (/\p{N}/u.test(character)) return NUMBER;
+  if (/[\p{L}\p{M}]/u.test(character)) return UNCASED;
+  if (/['’]/.test(character)) return APOSTROPHE;
+  if (/[._-]/.test(character)) return JOINT;
+  if (character === ",") return COMMA;
+  return /\p{Extended_Pictographic}/u.test(character) ? PICTURE : SIGN;
+});
+
 /** In which form words are collected. */
 interface Form {
   /** Whether the last character of a run without spaces is a word of its own. */
@@ -91,7 +111,6 @@ const ASKED: Form = { keepsLast: false, stems: false, known: new Map() };
 
 function collect(text: string, form: Form): string[] {
   const found: string[] = [];
-  let chunkPattern: RegExp | undefined;
   for (let at = 0; at < text.length; ) {
     const code = text.charCodeAt(at);
     const first = KIND[code] as number;
@@ -99,9 +118,14 @@ function collect(text: string, form: Form): string[] {
       at += 1;
       continue;
     }
-    if (first === FOREIGN && KINDS.at(text, at) === SIGN) {
-      at += sizeAt(text, at);
-      continue;
+    if (first === FOREIGN) {
+      const glyph = GLYPHS.at(text, at);
+      if (glyph < UNCASED) {
+        const next = at + sizeAt(text, at);
+        if (glyph === PICTURE) addPart(text, at, next, hashOf(text, at, next), true, form, found);
+        at = next;
+        continue;
+      }
     }
     let end = at + 1;
     let rest = OTHER;
@@ -111,7 +135,7 @@ function collect(text: string, form: Form): string[] {
       const kind = KIND[next] as number;
       if (kind === OTHER) break;
       if (kind === FOREIGN) {
-        if (next === APOSTROPHE || KINDS.at(text, end) !== SIGN) rest |= FOREIGN;
+        if (GLYPHS.at(text, end) >= APOSTROPHE) rest |= FOREIGN;
         break;
       }
       rest |= kind;
@@ -122,18 +146,44 @@ function collect(text: string, form: Form): string[] {
       at = end;
       continue;
     }
-    chunkPattern ??= CHUNK(text);
-    chunkPattern.lastIndex = at;
-    if (chunkPattern.test(text)) {
-      addCompound(text, at, chunkPattern.lastIndex, form, found);
-      at = chunkPattern.lastIndex;
-    } else at += sizeAt(text, at);
+    end = compoundEnd(text, at);
+    addCompound(text, at, end, form, found);
+    at = end;
   }
   return found;
 }
 
-/** The foreign sign that may stand inside a word. */
-const APOSTROPHE = "’".charCodeAt(0);
+/**
+ * Where a word with all its parts ends: letters and digits, also behind a sign inside the word, as in
+ * `it's` and `turn_id.ts`, and three digits behind a comma.
+ */
+function compoundEnd(text: string, start: number): number {
+  let end = lettersEnd(text, start);
+  while (end + 1 < text.length) {
+    const sign = GLYPHS.at(text, end);
+    if (sign !== COMMA && sign !== JOINT && sign !== APOSTROPHE) break;
+    const next = sign === COMMA ? thousandsEnd(text, end + 1) : lettersEnd(text, end + 1);
+    if (next === end + 1) break;
+    end = next;
+  }
+  return end;
+}
+
+function lettersEnd(text: string, start: number): number {
+  let at = start;
+  while (at < text.length && GLYPHS.at(text, at) >= UNCASED) at += sizeAt(text, at);
+  return at;
+}
+
+/** The place behind exactly three digits; `start` when there are more or fewer. */
+function thousandsEnd(text: string, start: number): number {
+  let at = start;
+  for (let count = 0; count < 3; count += 1) {
+    if (at >= text.length || GLYPHS.at(text, at) !== DECIMAL) return start;
+    at += sizeAt(text, at);
+  }
+  return at < text.length && GLYPHS.at(text, at) >= NUMBER ? start : at;
+}
 
 /** Whether letters or digits are one part of a word: `word`, `Word`, `WORD`, `42`. */
 function isPlain(first: number, rest: number): boolean {
@@ -200,6 +250,12 @@ function keptWord(place: number, { stems }: Form): string {
   if (!stems) return word;
   if (keptStems[place] === "") keptStems[place] = stem(word);
   return keptStems[place] as string;
+}
+
+function hashOf(text: string, start: number, end: number): number {
+  let hash = 0;
+  for (let at = start; at < end; at += 1) hash = hashWith(hash, text.charCodeAt(at));
+  return hash;
 }
 
 function hashWith(hash: number, code: number): number {
@@ -295,42 +351,30 @@ function addParts(text: string, start: number, end: number, form: Form, found: s
   let hash = 0;
   for (let at = start; at < end; ) {
     const code = text.charCodeAt(at);
-    const kind = CASES.at(text, at);
+    const kind = GLYPHS.at(text, at);
     const next = code < 0xd800 ? at + 1 : at + sizeAt(text, at);
     const isHump =
       kind === CAPITAL &&
       before >= CAPITAL &&
-      (before !== CAPITAL || (next < end && CASES.at(text, next) === SMALL));
-    if (isHump || kind === APOSTROPHES) {
+      (before !== CAPITAL || (next < end && GLYPHS.at(text, next) === SMALL));
+    if (isHump || kind === APOSTROPHE) {
       addPart(text, from, at, hash, isForeign, form, found);
       parts += 1;
       from = isHump ? at : next;
       isForeign = false;
       hash = 0;
     }
-    if (kind !== APOSTROPHES) {
+    if (kind !== APOSTROPHE) {
       hash = hashWith(hash, code);
       if (next > at + 1) hash = hashWith(hash, text.charCodeAt(at + 1));
       if (code >= 128) isForeign = true;
     }
-    before = kind === APOSTROPHES ? UNCASED : kind;
+    before = kind;
     at = next;
   }
   addPart(text, from, end, hash, isForeign, form, found);
   return parts + 1;
 }
-
-const UNCASED = 1;
-const CAPITAL = 2;
-const SMALL = 3;
-const NUMBER = 4;
-const APOSTROPHES = 5;
-const CASES = new CharacterKinds((character) => {
-  if (/\p{Lu}/u.test(character)) return CAPITAL;
-  if (/\p{Ll}/u.test(character)) return SMALL;
-  if (/['’]/.test(character)) return APOSTROPHES;
-  return /\p{N}/u.test(character) ? NUMBER : UNCASED;
-});
 
 /** Adds the words of a part: one, or several in a script without spaces. */
 function addPart(
@@ -343,10 +387,8 @@ function addPart(
   found: string[],
 ): void {
   const place = placeOf(hash);
-  if (!isForeign || isKept(place, text, start, end, hash)) {
-    found.push(plainWord(text, start, end, hash, form));
-    return;
-  }
+  if (!isForeign) return void found.push(plainWord(text, start, end, hash, form));
+  if (isKept(place, text, start, end, hash)) return void found.push(keptWord(place, form));
   const part = text.slice(start, end);
   const known = form.known.get(part);
   if (known) {
@@ -355,15 +397,21 @@ function addPart(
   }
   const before = found.length;
   addFolded(lettersOf(withoutCommas(part), " "), form, found);
-  // A question's pairs are not kept: they lack the last character.
-  if (form.keepsLast && part.length <= KEPT.characters && found.length === before + 1) {
-    keep(place, hash, part, found[before] as string);
-  }
+  const isShort = part.length <= KEPT.characters;
+  const [only] = found.length === before + 1 ? found.slice(before) : [];
+  // A pair that is the only word of a question has another one after it in a text.
+  const isInAllForms = only !== undefined && (form.keepsLast || !beginsWithPair(only));
+  if (isShort && isInAllForms) keep(place, hash, part, only);
   if (form.stems)
     for (let at = before; at < found.length; at += 1) found[at] = stem(found[at] as string);
-  if (part.length > KEPT.characters || found.length === before + 1) return;
+  if (!isShort || isInAllForms) return;
   if (form.known.size >= KEPT.places) form.known.clear();
   form.known.set(part, found.slice(before));
+}
+
+/** Whether a word is two characters of a script without spaces. */
+function beginsWithPair(word: string): boolean {
+  return KINDS.at(word, 0) === UNSPACED && !isBeginning(word);
 }
 
 function withoutCommas(text: string): string {
@@ -413,16 +461,12 @@ const SPACE = 1;
 const SPACED = 2;
 /** A character of a script without spaces. */
 const UNSPACED = 3;
-/** Nothing that a word begins with. */
-const SIGN = 4;
-const IN_WORD = /[\p{L}\p{N}\p{M}\p{Extended_Pictographic}]/u;
 const UNSPACED_SCRIPT =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/u;
 const KINDS = new CharacterKinds((character) => {
   if (character === " ") return SPACE;
   if (isAscii(character)) return SPACED;
-  if (UNSPACED_SCRIPT.test(character)) return UNSPACED;
-  return IN_WORD.test(character) ? SPACED : SIGN;
+  return UNSPACED_SCRIPT.test(character) ? UNSPACED : SPACED;
 });
 
 /** The folded text, with `between` in place of everything that is not a letter. */
