@@ -238,3 +238,37 @@ test("memory has everything that was said once, in any batches, by any processes
     { numRuns: trials(15, 500) },
   );
 });
+
+test("a process that goes on with memory reads what was added, not the whole session", async () => {
+  const events = await someLog();
+  const [first] = await events.readAll(0, 1);
+  const sessionId = first?.sessionId ?? "";
+  const whole = new SimpleMemoryStore();
+  const all = await events.readAll(0, 1e6);
+  await new MemoryIndex(events, whole).apply(all);
+
+  let read = 0;
+  const counting = new Proxy(events, {
+    get(target, name) {
+      if (name !== "read") return Reflect.get(target, name).bind(target);
+      return async function* (...given: Parameters<typeof target.read>) {
+        for await (const event of target.read(...given)) {
+          read += 1;
+          yield event;
+        }
+      };
+    },
+  });
+  const memory = new SimpleMemoryStore();
+  await new MemoryIndex(events, memory).apply(all.slice(0, -10));
+  for (const event of all.slice(-10)) {
+    read = 0;
+    await new MemoryIndex(counting, memory).apply([event]);
+    expect(read).toBeLessThan(50);
+  }
+  expect(await events.lastSeq(sessionId)).toBeGreaterThan(80);
+  const entries = async (store: SimpleMemoryStore) =>
+    (await store.list({ sessionId, limit: 100 })).toSorted((a, b) => (a.id < b.id ? -1 : 1));
+  expect(await entries(memory)).toEqual(await entries(whole));
+  expect(await entries(memory)).toHaveLength(32);
+});

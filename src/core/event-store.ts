@@ -82,6 +82,8 @@ export interface PositionedEvent {
   readonly position: number;
   readonly sessionId: string;
   readonly stored: StoredEvent;
+  /** How many turns of its session had begun by then. An event that begins one counts it. */
+  readonly turns: number;
 }
 
 export interface HistoryQuery {

@@ -18,14 +18,14 @@ export interface MemoryIndexOptions {
   /** Default `all`. */
   readonly scope?: MemoryScope | undefined;
   /** A message that this process has read already, so that it is not read again. */
-  readonly messageAt?: (sessionId: string, seq: number) => SaidMessage | undefined;
+  readonly messageAt?: (sessionId: string, seq: number) => LoggedMessage | undefined;
 }
 
-/** A message, and the turn that it belongs to, from 0; -1 before the first. */
-type SaidMessage = LoggedMessage & { readonly turn: number };
+/** Events that are a whole message. */
+const WHOLE_MESSAGES = new Set(["run_started", "message_added"]);
 
-/** Events that complete a message of the user or the model. */
-const COMPLETING = new Set(["run_started", "message_added", "turn_completed"]);
+/** How far back the first look for the beginning of a model's answer goes, in events. */
+const ANSWER_EVENTS = 32;
 
 /**
  * Adds messages to memory: all of them, or only those that compactions discarded.
@@ -51,8 +51,9 @@ export class MemoryIndex extends LogProjection {
 
   protected async project(events: readonly PositionedEvent[]): Promise<void> {
     let entries: MemoryEntry[] = [];
-    for (const { sessionId, stored } of events) {
-      entries.push(...(await this.#entriesAt(sessionId, stored)));
+    for (const positioned of events) {
+      const { sessionId, stored } = positioned;
+      entries.push(...(await this.#entriesAt(positioned)));
       if (stored.event.type !== "text_forgotten") continue;
       await this.#memory.add(entries, this.events);
       entries = [];
@@ -70,33 +71,41 @@ export class MemoryIndex extends LogProjection {
   }
 
   /** The entries that an event adds. */
-  async #entriesAt(sessionId: string, stored: StoredEvent): Promise<readonly MemoryEntry[]> {
+  async #entriesAt(positioned: PositionedEvent): Promise<readonly MemoryEntry[]> {
+    const { sessionId, stored, turns } = positioned;
     if (!(await this.settingsOf(sessionId))?.memory) return [];
     if (this.#scope === "all") {
-      const said = await this.#completedBy(sessionId, stored);
-      return said && isRemembered(stored) ? entryOf(sessionId, said) : [];
+      const logged = await this.#completedBy(sessionId, stored);
+      return logged && isRemembered(stored) ? entryOf(sessionId, logged, turns) : [];
     }
     const { event } = stored;
     return event.type === "compaction_completed" ? this.#entriesIn(sessionId, event.discarded) : [];
   }
 
-  /** The message that an event completes. The log is read only if this process has not read it. */
-  async #completedBy(sessionId: string, stored: StoredEvent): Promise<SaidMessage | undefined> {
-    const reader = stored.seq === 1 ? this.#readerOf(sessionId) : this.#readers.get(sessionId);
-    if (reader?.seq === stored.seq - 1) return reader.push(stored);
-    if (!COMPLETING.has(stored.event.type)) return undefined;
-    const known = this.#messageAt(sessionId, stored.seq);
+  /** The message that an event completes. Earlier events are read only if this process has not seen them. */
+  async #completedBy(sessionId: string, stored: StoredEvent): Promise<LoggedMessage | undefined> {
+    const { seq, event } = stored;
+    const reader = this.#readers.get(sessionId);
+    if (reader?.seq === seq - 1) return reader.push(stored);
+    const isWhole = WHOLE_MESSAGES.has(event.type);
+    if (!isWhole && event.type !== "turn_completed") return undefined;
+    const known = this.#messageAt(sessionId, seq);
     if (known) return known;
-    const fresh = this.#readerOf(sessionId);
-    let said: SaidMessage | undefined;
-    for await (const each of this.events.read(sessionId, 0, stored.seq)) said = fresh.push(each);
-    return said;
+    const fresh = new SessionReader();
+    remember(this.#readers, sessionId, fresh);
+    if (isWhole) return fresh.push(stored);
+    let logged: LoggedMessage | undefined;
+    for (const each of await this.#answerUpTo(sessionId, seq)) logged = fresh.push(each);
+    return logged;
   }
 
-  #readerOf(sessionId: string): SessionReader {
-    const reader = new SessionReader();
-    remember(this.#readers, sessionId, reader);
-    return reader;
+  /** Events up to the end of a model's answer, from its beginning or earlier. */
+  async #answerUpTo(sessionId: string, seq: number): Promise<readonly StoredEvent[]> {
+    for (let back = ANSWER_EVENTS; ; back *= 4) {
+      const after = Math.max(0, seq - back);
+      const events = await Array.fromAsync(this.events.read(sessionId, after, seq));
+      if (after === 0 || events.some(({ event }) => event.type === "turn_started")) return events;
+    }
   }
 
   async #forget(
@@ -124,33 +133,28 @@ export class MemoryIndex extends LogProjection {
   async #entriesIn(sessionId: string, spans: readonly DiscardedSpan[]): Promise<MemoryEntry[]> {
     const entries: MemoryEntry[] = [];
     for (const { from, to, turns_before } of spans) {
-      const reader = new SessionReader(turns_before);
+      const assembler = new MessageAssembler();
+      let turns = turns_before;
       for await (const stored of this.events.read(sessionId, from - 1, to)) {
-        const said = reader.push(stored);
-        if (said && isRemembered(stored)) entries.push(...entryOf(sessionId, said));
+        const logged = assembler.push(stored);
+        if (logged && startsTurn(logged.message)) turns += 1;
+        if (logged && isRemembered(stored)) entries.push(...entryOf(sessionId, logged, turns));
       }
     }
     return entries;
   }
 }
 
-/** Reads messages and counts turns. */
+/** Reads the messages of one session, event by event. */
 class SessionReader {
   /** `seq` of the last event. */
   seq = 0;
-  #turns: number;
   readonly #assembler = new MessageAssembler();
 
-  constructor(turnsBefore = 0) {
-    this.#turns = turnsBefore;
-  }
-
   /** Takes the next event. Returns the message that it completes, if any. */
-  push(stored: StoredEvent): SaidMessage | undefined {
+  push(stored: StoredEvent): LoggedMessage | undefined {
     this.seq = stored.seq;
-    const logged = this.#assembler.push(stored);
-    if (logged && startsTurn(logged.message)) this.#turns += 1;
-    return logged && { ...logged, turn: this.#turns - 1 };
+    return this.#assembler.push(stored);
   }
 }
 
@@ -159,8 +163,9 @@ function isRemembered({ event }: StoredEvent): boolean {
   return event.type !== "message_added" || event.memory !== false;
 }
 
-function entryOf(sessionId: string, said: SaidMessage): MemoryEntry[] {
-  const { id, from, message, origin, timestampMs, turn } = said;
+/** `turns` is how many turns had begun when the message was complete. */
+function entryOf(sessionId: string, logged: LoggedMessage, turns: number): MemoryEntry[] {
+  const { id, from, message, origin, timestampMs } = logged;
   const content = indexableText(message);
   if (content.trim() === "" || isForgotten(content)) return [];
   const speaker = speakerOf(origin);
@@ -169,7 +174,7 @@ function entryOf(sessionId: string, said: SaidMessage): MemoryEntry[] {
       id: `${sessionId}:${id}`,
       content,
       sessionId,
-      turn: Math.max(0, turn),
+      turn: Math.max(0, turns - 1),
       kind: "message",
       time: origin?.time ?? new Date(timestampMs).toISOString(),
       role: message.role === "user" ? "user" : "assistant",

@@ -184,6 +184,20 @@ export const eventStoreLaws: readonly Law<EventStore>[] = inWords([
     },
   },
   {
+    name: "an event says how many turns of its session had begun by then",
+    async holds(open) {
+      const store = await open();
+      await store.append("a", 0, [turn(0), prompt("one"), turn(1)]);
+      await store.append("b", 0, [prompt("another")]);
+      await store.append("a", 3, [prompt("two")]);
+      const all = await store.readAll(0, 10);
+      assert.deepEqual(
+        all.map(({ turns }) => turns),
+        [0, 1, 1, 1, 2],
+      );
+    },
+  },
+  {
     name: "a position is never used again",
     async holds(open) {
       const store = await open();

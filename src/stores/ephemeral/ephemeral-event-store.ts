@@ -8,11 +8,11 @@ import type {
   Redaction,
 } from "../../core/event-store.ts";
 import { beginsTurn } from "../history/event-text.ts";
-import { type SearchableEvent, searchHistory } from "../history/search-history.ts";
+import { searchHistory } from "../history/search-history.ts";
 
 /** Keeps events in this process only. The first implementation to read. */
 export class EphemeralEventStore implements EventStore {
-  readonly #sessions = new Map<string, SearchableEvent[]>();
+  readonly #sessions = new Map<string, PositionedEvent[]>();
   /** By position, which is one more than the index. What was deleted leaves a hole. */
   readonly #all: (PositionedEvent | undefined)[] = [];
   readonly #checkpoints = new Map<string, number>();
@@ -30,8 +30,9 @@ export class EphemeralEventStore implements EventStore {
       if (beginsTurn(event.event)) turns += 1;
       const stored: StoredEvent = { ...event, seq: log.length + 1, schema_version: 1 };
       const position = this.#all.length + 1;
-      log.push({ sessionId, position, stored, turns });
-      this.#all.push({ position, sessionId, stored });
+      const positioned = { position, sessionId, stored, turns };
+      log.push(positioned);
+      this.#all.push(positioned);
     }
     return log.length;
   }
@@ -91,10 +92,11 @@ export class EphemeralEventStore implements EventStore {
     }
     const last = await this.append(sessionId, lastSeq, [told]);
     for (const { seq, event } of redactions) {
-      const { position, stored: before, turns } = log[seq - 1] as SearchableEvent;
+      const { position, stored: before, turns } = log[seq - 1] as PositionedEvent;
       const stored = { ...before, event };
-      log[seq - 1] = { sessionId, position, stored, turns };
-      this.#all[position - 1] = { sessionId, position, stored };
+      const redacted = { position, sessionId, stored, turns };
+      log[seq - 1] = redacted;
+      this.#all[position - 1] = redacted;
     }
     return last;
   }

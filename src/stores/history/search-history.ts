@@ -5,11 +5,6 @@ import { type EventText, shownText } from "./event-text.ts";
 import { passage } from "./passage.ts";
 import { type SearchWord, searchWords, wordsOf } from "./search-words.ts";
 
-/** An event, with the number of turns in its session so far. */
-export interface SearchableEvent extends PositionedEvent {
-  readonly turns: number;
-}
-
 /**
  * Searches events one by one, without an index. Only for logs that fit in a process.
  *
@@ -17,7 +12,7 @@ export interface SearchableEvent extends PositionedEvent {
  * the newer comes first.
  */
 export function searchHistory(
-  events: readonly SearchableEvent[],
+  events: readonly PositionedEvent[],
   query: HistoryQuery,
 ): HistoryHit[] {
   const words = searchWords(query.query);
@@ -46,14 +41,14 @@ export function searchHistory(
 }
 
 interface Match extends EventText {
-  readonly event: SearchableEvent;
+  readonly event: PositionedEvent;
   /** Whether the event has each word of the query. */
   readonly matched: readonly boolean[];
 }
 
 function match(
-  event: SearchableEvent,
-  before: SearchableEvent | undefined,
+  event: PositionedEvent,
+  before: PositionedEvent | undefined,
   words: readonly SearchWord[],
 ): Match[] {
   const said = shownText(event.stored.event, () =>
@@ -79,7 +74,7 @@ function passes({ event }: Match, query: HistoryQuery): boolean {
   );
 }
 
-function turnOf({ turns }: SearchableEvent): number {
+function turnOf({ turns }: PositionedEvent): number {
   return Math.max(0, turns - 1);
 }
 

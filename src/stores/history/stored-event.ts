@@ -1,5 +1,6 @@
 import { SessionError } from "../../core/errors.ts";
 import type { DurableEvent, StoredEvent } from "../../core/event.ts";
+import type { PositionedEvent } from "../../core/event-store.ts";
 import { isObject } from "../../core/fields.ts";
 
 /** An event as a row; `event` is JSON, so that the thread that wants it parses it. */
@@ -13,11 +14,18 @@ export interface EventRow {
 export interface PositionedEventRow extends EventRow {
   readonly position: number;
   readonly session_id: string;
+  readonly turns: number;
 }
 
 /** @throws SessionError `SESSION_STORE_ERROR` when the text is no event any more. */
 export function storedEvent({ seq, event_id, timestamp_ms, event: text }: EventRow): StoredEvent {
   return { seq, event_id, timestamp_ms, schema_version: 1, event: eventIn(text, seq) };
+}
+
+/** @throws SessionError `SESSION_STORE_ERROR` when the text is no event any more. */
+export function positionedEvent(row: PositionedEventRow): PositionedEvent {
+  const { position, session_id: sessionId, turns } = row;
+  return { position, sessionId, stored: storedEvent(row), turns };
 }
 
 function eventIn(text: string, seq: number): DurableEvent {

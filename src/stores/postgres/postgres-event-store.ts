@@ -8,7 +8,12 @@ import type {
   Redaction,
 } from "../../core/event-store.ts";
 import type { HeldLease } from "../../core/session-store.ts";
-import { type EventRow, type PositionedEventRow, storedEvent } from "../history/stored-event.ts";
+import {
+  type EventRow,
+  type PositionedEventRow,
+  positionedEvent,
+  storedEvent,
+} from "../history/stored-event.ts";
 import { type Append, appendEvents, LAST_SEQ, refuseAppend } from "./append-events.ts";
 import { EVENTS_PER_NUMBER, furtherPositions, HORIZON } from "./event-positions.ts";
 import { eventWords } from "./history-words.ts";
@@ -111,11 +116,7 @@ export class PostgresEventStore implements EventStore {
       limit,
       BATCH_MAX,
     );
-    return rows.map((row) => ({
-      position: row.position,
-      sessionId: row.session_id,
-      stored: storedEvent(row),
-    }));
+    return rows.map(positionedEvent);
   }
 
   search(query: HistoryQuery): Promise<readonly HistoryHit[]> {
@@ -227,10 +228,10 @@ const READ = `
   where before < $6 order by seq`;
 
 const READ_ALL = `
-  select position, session_id, seq, event_id, timestamp_ms, event
+  select position, session_id, seq, turns, event_id, timestamp_ms, event
   from (
     select *, sum(length(event)) over (order by position) - length(event) as before from (
-      select position, session_id, seq, event_id, timestamp_ms, event
+      select position, session_id, seq, event.turns, event_id, timestamp_ms, event
       from rkat.event join rkat.log on key = log
       where event.namespace = $1 and log.namespace = $1 and position > $2 and position < ${HORIZON}
       order by position limit $3

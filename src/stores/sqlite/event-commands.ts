@@ -66,7 +66,7 @@ export const eventCommands = {
     limit: number,
   ): readonly PositionedEventRow[] {
     const rows = db.iterate<PositionedEventRow>(
-      `SELECT position, session_id, seq, event_id, timestamp_ms, event
+      `SELECT position, session_id, seq, turns, event_id, timestamp_ms, event
        FROM event CROSS JOIN log ON key = log
        WHERE position > ? AND namespace = ? ORDER BY position LIMIT ?`,
       afterPosition,

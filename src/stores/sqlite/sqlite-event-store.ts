@@ -6,7 +6,7 @@ import type {
   PositionedEvent,
   Redaction,
 } from "../../core/event-store.ts";
-import { storedEvent } from "../history/stored-event.ts";
+import { positionedEvent, storedEvent } from "../history/stored-event.ts";
 import { type Database, emptyLog } from "./database.ts";
 
 /** Keeps events in a SQLite file that several processes may have open at once. */
@@ -48,11 +48,7 @@ export class SqliteEventStore implements EventStore {
 
   async readAll(afterPosition: number, limit: number): Promise<readonly PositionedEvent[]> {
     const rows = await this.#database.run("readAllEvents", this.#namespace, afterPosition, limit);
-    return rows.map((row) => ({
-      position: row.position,
-      sessionId: row.session_id,
-      stored: storedEvent(row),
-    }));
+    return rows.map(positionedEvent);
   }
 
   search(query: HistoryQuery): Promise<readonly HistoryHit[]> {
