@@ -201,6 +201,7 @@ describe.skipIf(!hasPostgres)("memory in PostgreSQL", () => {
     async (_, hybrid) => {
       const schema = await freshSchema();
       const writer = await openMemory(schema, { hybrid });
+      await writer.add(entries(9, 0, 1));
       const pool = new pg.Pool({ connectionString: await postgresUrl() });
       let sent = 0;
       const counting = {

@@ -14,7 +14,7 @@ import { passagesOf } from "./entries/entry-passages.ts";
 import { storedTime } from "./entries/entry-row.ts";
 import { GrowingSession, LabelUses, takeRuns } from "./entries/placing.ts";
 import { checked, Draft, NEW_HEAD } from "./head.ts";
-import type { FreeRun, SessionRow } from "./index-store.ts";
+import type { FreeRun, LastNumbers, SessionRow } from "./index-store.ts";
 import { isMergeDue, writeSegment } from "./segments/segments.ts";
 import { wordsOf } from "./words/entry-words.ts";
 
@@ -72,7 +72,7 @@ function* insert(all: readonly Prepared[], checkedAt: number): Asking<Added> {
   const { head } = draft;
   const fresh = head.changes === checkedAt ? all : yield* unstored(all);
   if (fresh.length === 0) return NOTHING_ADDED;
-  const growing = yield* growingSessions(draft, fresh, sessions, last.session);
+  const growing = yield* growingSessions(draft, fresh, sessions, last);
   const uses = new LabelUses(labels, last.label);
   const firstEntry = head.stored;
   const placed = fresh.map(({ entry, passages, bytes }) => {
@@ -136,10 +136,10 @@ function* growingSessions(
   draft: Draft,
   fresh: readonly Prepared[],
   known: readonly SessionRow[],
-  last: number,
+  last: LastNumbers,
 ): Asking<ReadonlyMap<string, Growing>> {
   const rows = new Map(known.map((row) => [row.id, row]));
-  let lastSession = last;
+  let lastSession = last.session;
   const sessions = [...Map.groupBy(fresh, ({ entry }) => entry.sessionId)].map(([id, entries]) => {
     const row = rows.get(id) ?? { number: ++lastSession, id, entries: 0, textBytes: 0, runs: [] };
     const session = new GrowingSession(row);
@@ -151,7 +151,10 @@ function* growingSessions(
     .filter(({ wanted }) => wanted)
     .sort((one, other) => (one.opener ?? 0) - (other.opener ?? 0));
   const sizes = opening.map(({ wanted }) => wanted?.size ?? 0);
-  const free = sizes.length > 0 ? yield* ask("freeRuns", [...new Set(sizes)], sizes.length) : [];
+  const free =
+    last.hasFreeRuns && sizes.length > 0
+      ? yield* ask("freeRuns", [...new Set(sizes)], sizes.length)
+      : [];
   const runs = takeRuns(draft, sizes, free);
   const runOf = new Map(opening.map(({ id }, at) => [id, runs[at]]));
   return new Map(sessions.map(({ id, session }) => [id, { session, run: runOf.get(id) }]));

@@ -33,8 +33,8 @@ export interface IndexStore {
     which: { readonly ids: readonly string[] } | { readonly numbers: readonly number[] } | "all",
   ): readonly SessionRow[];
   labels(texts: readonly string[]): readonly LabelRow[];
-  /** The largest number of a session and of a label, 0 when there is none. */
-  lastNumbers(): { readonly session: number; readonly label: number };
+  /** What new rows need: the largest number of a session and of a label, and whether there are free runs. */
+  lastNumbers(): LastNumbers;
   /** For each size, the smallest free runs from it to twice as much, so many at most. */
   freeRuns(sizes: readonly number[], limit: number): readonly FreeRun[];
   /** Counts again what is stored, which reads all of it. */
@@ -315,6 +315,14 @@ export function stillKnown(
     words: known.removedAt === head.removedAt ? known.changes : -1,
     columns: known.generation === head.generation ? known.changes : -1,
   };
+}
+
+export interface LastNumbers {
+  /** 0 when there is none. */
+  readonly session: number;
+  /** 0 when there is none. */
+  readonly label: number;
+  readonly hasFreeRuns: boolean;
 }
 
 /** What is counted on the side and wrong, as it should be. */

@@ -225,8 +225,9 @@ export class EphemeralIndexStore implements AsyncIndexStore {
   }
 
   async lastNumbers() {
-    const { sessions, labels } = this.#state.tables;
+    const { sessions, labels, freeRuns } = this.#state.tables;
     return {
+      hasFreeRuns: freeRuns.size > 0,
       session: Math.max(0, ...[...sessions.values()].map(({ number }) => number)),
       label: Math.max(0, ...[...labels.values()].map(({ number }) => number)),
     };

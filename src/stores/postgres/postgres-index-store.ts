@@ -280,13 +280,14 @@ export class PostgresIndexStore implements AsyncIndexStore {
       batch.rows(
         {
           fields: `(select coalesce(max(s.number), 0) from rkat.memory_session s where s.namespace = ${NAMESPACE}),
-            (select coalesce(max(l.number), 0) from rkat.memory_label l where l.namespace = ${NAMESPACE})`,
+            (select coalesce(max(l.number), 0) from rkat.memory_label l where l.namespace = ${NAMESPACE}),
+            exists (select 1 from rkat.memory_free_run r where r.namespace = ${NAMESPACE})`,
           from: "",
         },
-        ([session = 0, label = 0]) => ({ session, label }),
+        ([session = 0, label = 0, hasFreeRuns = false]) => ({ session, label, hasFreeRuns }),
       ),
     );
-    return rows[0] ?? { session: 0, label: 0 };
+    return rows[0] ?? { session: 0, label: 0, hasFreeRuns: false };
   }
 
   async freeRuns(sizes: readonly number[], limit: number): Promise<readonly FreeRun[]> {

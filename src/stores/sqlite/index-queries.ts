@@ -153,7 +153,8 @@ export const LABEL_OF_TEXT = `${LABEL} AND text = ?`;
 export const LABELS_AFTER = `${LABEL} AND number > ?`;
 export const LAST_NUMBERS = `SELECT
     coalesce((SELECT max(number) FROM memory_session WHERE namespace = ?1), 0) AS session,
-    coalesce((SELECT max(number) FROM memory_label WHERE namespace = ?1), 0) AS label`;
+    coalesce((SELECT max(number) FROM memory_label WHERE namespace = ?1), 0) AS label,
+    EXISTS (SELECT 1 FROM memory_free_run WHERE namespace = ?1) AS has_free_runs`;
 export const FREE_RUNS = `SELECT size, first FROM memory_free_run
   WHERE namespace = ? AND size BETWEEN ? AND ? ORDER BY size, first LIMIT ?`;
 

@@ -17,6 +17,7 @@ import {
   type Known,
   type LabelRow,
   type LackingEntry,
+  type LastNumbers,
   type News,
   type Segment,
   type SessionRow,
@@ -297,9 +298,9 @@ export class SqliteIndexStore implements SyncIndexStore {
     return texts.flatMap((text) => this.#labels(sql.LABEL_OF_TEXT, this.#number, text));
   }
 
-  lastNumbers(): { session: number; label: number } {
-    const last = this.#db.array(sql.LAST_NUMBERS, this.#number);
-    return { session: last?.[0] as number, label: last?.[1] as number };
+  lastNumbers(): LastNumbers {
+    const [session, label, runs] = this.#db.array(sql.LAST_NUMBERS, this.#number) ?? [];
+    return { session: session as number, label: label as number, hasFreeRuns: runs === 1 };
   }
 
   freeRuns(sizes: readonly number[], limit: number): readonly FreeRun[] {
