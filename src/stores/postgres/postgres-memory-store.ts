@@ -53,8 +53,7 @@ export interface PostgresMemoryStoreOptions {
 /** Ids that one step looks at. */
 const STEP = 1000;
 
-/** What a deletion leaves in the tables until they are vacuumed. Without the right to do so, PostgreSQL does it later. */
-const VACUUM = `vacuum rkat.memory_entry, rkat.memory_segment, rkat.memory_word_block,
+const DELETED_FROM = `rkat.memory_entry, rkat.memory_segment, rkat.memory_word_block,
   rkat.memory_column_block, rkat.memory_session, rkat.memory_label, rkat.memory_vector, rkat.memory_code_block`;
 
 /** What the stores of all namespaces of a process share. */
@@ -158,7 +157,7 @@ export class PostgresMemoryStore implements MemoryStore {
     const count = await ("sessionId" in which
       ? this.#deleteAll(() => deleteSession(which.sessionId))
       : this.#deleteEntries([...new Set(which.ids)]));
-    if (count > 0) await this.#db.change(VACUUM);
+    if (count > 0) await this.#db.vacuum(DELETED_FROM);
     return count;
   }
 
