@@ -1,7 +1,7 @@
 import pg from "pg";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { below, randomFrom } from "../bench/data/random.ts";
-import type { MemoryEntry } from "../src/core/memory-store.ts";
+import type { MemoryEntry, MemoryQuery } from "../src/core/memory-store.ts";
 import { addEntries } from "../src/indexing/add.ts";
 import { runAsync } from "../src/indexing/asking.ts";
 import { OpenIndex } from "../src/indexing/open-index.ts";
@@ -24,6 +24,22 @@ async function openMemory(schema: string, options: { readonly hybrid?: boolean }
   const memory = new PostgresMemoryStore(db, options.hybrid ? { embedder } : {});
   onTestFinished(() => memory.close());
   return memory;
+}
+
+/** A database that counts the statements that it sends, and begins no transaction. */
+async function countingDatabase(schema: string) {
+  const pool = new pg.Pool({ connectionString: await postgresUrl() });
+  onTestFinished(() => pool.end());
+  let count = 0;
+  const counting = {
+    query: (statement: object) => {
+      count += 1;
+      return pool.query(statement);
+    },
+    connect: () => expect.fail("It began a transaction."),
+    end: () => pool.end(),
+  };
+  return { db: new PostgresDatabase({ pool: counting, schema }), sent: () => count };
 }
 
 const WORDS =
@@ -202,18 +218,7 @@ describe.skipIf(!hasPostgres)("memory in PostgreSQL", () => {
       const schema = await freshSchema();
       const writer = await openMemory(schema, { hybrid });
       await writer.add(entries(9, 0, 1));
-      const pool = new pg.Pool({ connectionString: await postgresUrl() });
-      let sent = 0;
-      const counting = {
-        query: (statement: object) => {
-          sent += 1;
-          return pool.query(statement);
-        },
-        connect: () => expect.fail("A search began a transaction."),
-        end: () => pool.end(),
-      };
-      const db = new PostgresDatabase({ pool: counting, schema });
-      onTestFinished(() => pool.end());
+      const { db, sent } = await countingDatabase(schema);
       const index = new OpenIndex();
       const store = new PostgresIndexStore(db, "default");
       await store.head();
@@ -223,14 +228,41 @@ describe.skipIf(!hasPostgres)("memory in PostgreSQL", () => {
         for (const query of QUERIES) {
           const vectors = await embedder.embed([query.query].flat());
           const embedded = hybrid ? { embedder: embedder.id, vectors } : undefined;
-          sent = 0;
+          const before = sent();
           const hits = await runAsync(searchEntries(index, query, embedded), store);
-          expect(sent).toBeLessThanOrEqual(3);
+          expect(sent() - before).toBeLessThanOrEqual(3);
           expect(hits).toEqual(await writer.search(query));
         }
       }
     },
   );
+
+  test("asking again while nothing is written sends one statement, and what is written next is found", async () => {
+    const schema = await freshSchema();
+    const writer = await openMemory(schema);
+    await writer.add(entries(10, 0, 500));
+    const { db, sent } = await countingDatabase(schema);
+    const [index, store] = [new OpenIndex(), new PostgresIndexStore(db, "default")];
+    const search = async (query: MemoryQuery) => {
+      const before = sent();
+      const hits = await runAsync(searchEntries(index, query), store);
+      expect(hits).toEqual(await writer.search(query));
+      return sent() - before;
+    };
+    const query = { query: "w91 w230 w7", limit: 10 };
+    const same = { query: entries(10, 0, 500)[77]?.content ?? "", limit: 3 };
+    for (const asked of [query, same]) {
+      await search(asked);
+      await search(asked);
+      expect(await search(asked)).toBe(1);
+    }
+    await writer.add(entries(10, 500, 300));
+    expect(await search(query)).toBeLessThanOrEqual(3);
+    await writer.delete({ sessionId: "session-3" });
+    expect(await search(same)).toBeLessThanOrEqual(3);
+    await search(same);
+    expect(await search(same)).toBe(1);
+  });
 
   test("namespaces see nothing of each other", async () => {
     const store = await openMemory(await freshSchema());

@@ -8,13 +8,20 @@ import type {
   Postings,
 } from "../search/passage-index.ts";
 import { Scratch } from "../search/scratch.ts";
-import { type Asking, ask } from "./asking.ts";
+import { type Asking, ask, question, together } from "./asking.ts";
 import { ColumnRoom } from "./columns/column-room.ts";
 import { unpackRecords } from "./columns/slot-records.ts";
 import { checked } from "./head.ts";
-import { type Head, type Known, type News, type Segment, stillKnown } from "./index-store.ts";
+import {
+  type EntryRow,
+  type Head,
+  type Known,
+  type News,
+  type Segment,
+  stillKnown,
+} from "./index-store.ts";
 import { KnownVectors } from "./vectors/known-vectors.ts";
-import { postingsBesides, unitePostings, withPostings } from "./words/postings.ts";
+import { NOWHERE, postingsBesides, unitePostings, withPostings } from "./words/postings.ts";
 import { PostingsCache, type WordRange } from "./words/postings-cache.ts";
 import { WordBlocks } from "./words/word-blocks.ts";
 import { wordBytes } from "./words/word-order.ts";
@@ -36,6 +43,13 @@ export interface Wanted {
   readonly embedder?: string | undefined;
 }
 
+export interface CaughtUp {
+  /** Nothing was written since the last time. */
+  readonly isSame: boolean;
+  /** The entries that were asked for. */
+  readonly entries: readonly EntryRow[];
+}
+
 /**
  * The index of a namespace in memory: what was read of it stays until it changes. `catchUp` comes first
  * in every search, and brings what the search will look at.
@@ -55,6 +69,8 @@ export class OpenIndex implements PassageIndex {
   readonly #labelNumbers = new Map<string, number>();
   #lastLabel = 0;
   readonly vectors: KnownVectors;
+  /** The last `catchUp` brought nothing new. */
+  #isQuiet = false;
   /** What the last `catchUp` brought for the search at hand. */
   #postings = new Map<string, Postings>();
   #sessionNumbers: ReadonlyMap<string, number | undefined> = new Map();
@@ -67,14 +83,30 @@ export class OpenIndex implements PassageIndex {
     this.#columns = this.#room.upTo(0);
   }
 
-  /** Reads what was written since, and what is wanted; `undefined` when the namespace has no memory yet. */
-  *catchUp(wanted: Wanted): Asking<Head | undefined> {
+  /**
+   * Takes what is known of the wanted words, and returns whether that is all and probably true: nothing had
+   * changed at the last search. `catchUp` tells whether it is.
+   */
+  recall(words: readonly string[]): boolean {
+    const changes = this.#head?.changes;
+    if (!this.#isQuiet || changes === undefined) return false;
+    const known = words.map((word) => [word, this.#cache.get(word)] as const);
+    if (known.some(([, cached]) => cached?.at !== changes)) return false;
+    this.#postings = new Map(known.map(([word, cached]) => [word, cached?.postings ?? NOWHERE]));
+    return true;
+  }
+
+  /**
+   * Reads what was written since, and what is wanted; `undefined` when the namespace has no memory yet.
+   * Reads the entries of some slots along.
+   */
+  *catchUp(wanted: Wanted, slots: readonly number[] = []): Asking<CaughtUp | undefined> {
     const words = [...new Set(wanted.words)].map((word) => {
       const { range, at = -1 } = this.#cache.get(word) ?? {};
       const { from, to } = range ?? rangeOf(word);
       return { word, from, to, after: at };
     });
-    const news = yield* ask("catchUp", {
+    const known: Known = {
       ...this.#known,
       loaded: [...this.#loaded.keys()],
       loadedLevel: LOADED_LEVEL_MAX,
@@ -83,7 +115,11 @@ export class OpenIndex implements PassageIndex {
       words,
       sessionId: wanted.sessionId,
       vectors: this.vectors.known(wanted.embedder),
-    });
+    };
+    const [news, entries] = yield* together(
+      question("catchUp", known),
+      question("entries", { slots }),
+    );
     if (!news || !checked(news.head)) return undefined;
     this.#take(news);
     const { sessionId } = wanted;
@@ -92,7 +128,8 @@ export class OpenIndex implements PassageIndex {
       words.map((asked, at) => [asked.word, this.#unite(asked, news.words[at] ?? [])]),
     );
     this.vectors.take(wanted.embedder, news);
-    return news.head;
+    this.#isQuiet = news.segments === undefined;
+    return { isSame: this.#isQuiet, entries };
   }
 
   /** Reads the numbers of more sessions, for the search at hand. */

@@ -22,6 +22,9 @@ import { type TextMark, textMark } from "./words/entry-words.ts";
  *     3  read          the results, and their neighbours
  *
  * Each is one round trip; the second is left out when nothing needs it. No text is read but that of results.
+ *
+ * When the words are known and nothing had changed at the last search, the results of what is known are read in
+ * the first round trip, and are those of the search unless something was written meanwhile.
  */
 export function* searchEntries(
   index: OpenIndex,
@@ -41,21 +44,33 @@ function* search(
 ): Asking<readonly MemoryHit[]> {
   const marks = texts.map(textMark);
   const forms = texts.flatMap((text) => [...readQuestion(text).forms.keys()]);
-  const head = yield* index.catchUp({
-    words: [...forms, ...marks.map(({ word }) => word)],
-    sessionId: query.sessionId,
-    embedder: embedded && "vectors" in embedded ? embedded.embedder : undefined,
-  });
-  if (!head) return [];
-  if (query.sessions) yield* index.findSessions(query.sessions);
+  const words = [...forms, ...marks.map(({ word }) => word)];
   const { minScore } = query;
   const floor = minScore === undefined ? {} : { minScore: unreportedScore(minScore) };
-  const finding = findByMeaning(index, { ...query, ...floor, texts }, embedded);
-  const marked = texts.map((text, at): MarkedText => {
-    const mark = marks[at] as TextMark;
-    return { key: textKey(text), slots: slotsWith(mark, index.postings(mark.word)) };
+  const find = (): Found => ({
+    finding: findByMeaning(index, { ...query, ...floor, texts }, embedded),
+    marked: texts.map((text, at): MarkedText => {
+      const mark = marks[at] as TextMark;
+      return { key: textKey(text), slots: slotsWith(mark, index.postings(mark.word)) };
+    }),
   });
-  const seen = yield* lookCloser(index, query, finding, marked);
+  const guess = isByWords(query, embedded) && index.recall(words) ? find() : undefined;
+  const caughtUp = yield* index.catchUp(
+    {
+      words,
+      sessionId: query.sessionId,
+      embedder: embedded && "vectors" in embedded ? embedded.embedder : undefined,
+    },
+    guess ? slotsOf(guess) : [],
+  );
+  if (!caughtUp) return [];
+  if (query.sessions) yield* index.findSessions(query.sessions);
+  const isRight = guess !== undefined && caughtUp.isSame;
+  const { finding, marked } = isRight ? guess : find();
+  const read = bySlot(isRight ? caughtUp.entries : []);
+  const seen = isRight
+    ? { rows: [], entries: read, sessions: [] }
+    : yield* lookCloser(index, query, finding, marked);
   const same = yield* sameTexts(query, marked, seen.entries);
   const sameSlots = new Set(same.map(({ slot }) => slot));
   const others = finding
@@ -65,7 +80,26 @@ function* search(
     .map((entry) => ({ ...entry, score: reportedScore(entry.score) }));
   const explanation = query.explain ? SAME_TEXT : {};
   const found = [...same.map(({ slot }) => ({ slot, score: 1, ...explanation })), ...others];
-  return yield* hitsOf(index, query, found, seen.sessions);
+  return yield* hitsOf(index, query, found, { entries: read, sessions: seen.sessions });
+}
+
+/** A search whose results need no more than the postings of its words. */
+function isByWords(
+  { sessionId, sessions, neighbours = 0 }: MemoryQuery,
+  embedded: EmbeddedSearch | undefined,
+): boolean {
+  const isHybrid = embedded !== undefined && "vectors" in embedded;
+  return !isHybrid && neighbours === 0 && sessionId === undefined && sessions === undefined;
+}
+
+interface Found {
+  readonly finding: Finding;
+  readonly marked: readonly MarkedText[];
+}
+
+/** The entries that its results are among. */
+function slotsOf({ finding, marked }: Found): readonly number[] {
+  return [...finding.likely, ...marked.flatMap(({ slots }) => slots.slice(0, PAGE))];
 }
 
 function slotsWith(mark: TextMark, { slots, hits }: Postings): readonly number[] {
@@ -152,15 +186,17 @@ function* hitsOf(
   index: OpenIndex,
   { neighbours = 0 }: MemoryQuery,
   found: readonly FoundEntry[],
-  known: readonly SessionRow[],
+  known: Pick<Seen, "entries" | "sessions">,
 ): Asking<readonly MemoryHit[]> {
   if (found.length === 0) return [];
-  const around = neighbours > 0 ? yield* neighboursOf(index, found, known, neighbours) : undefined;
+  const around =
+    neighbours > 0 ? yield* neighboursOf(index, found, known.sessions, neighbours) : undefined;
   const slots = new Set(found.map(({ slot }) => slot));
   for (const { before, after } of around?.values() ?? []) {
     for (const slot of [...before, ...after]) slots.add(slot);
   }
-  const rows = bySlot(yield* ask("entries", { slots: [...slots] }));
+  const isRead = [...slots].every((slot) => known.entries.has(slot));
+  const rows = isRead ? known.entries : bySlot(yield* ask("entries", { slots: [...slots] }));
   const entriesAt = (some: readonly number[]) =>
     some.flatMap((slot) => {
       const row = rows.get(slot);
