@@ -5,7 +5,7 @@ import { userInfo } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
-import { onTestFinished } from "vitest";
+import { expect, onTestFinished } from "vitest";
 import { PostgresDatabase } from "../../src/stores/postgres/postgres-database.ts";
 
 /** Where `initdb` and `postgres` are: Debian keeps them out of the PATH. */
@@ -29,6 +29,8 @@ export interface TestCluster {
   readonly port: number;
   /** The process that holds it. When its standard input ends, the server stops. */
   readonly keeper: ChildProcess;
+  /** Stops the server as `pg_ctl stop -m immediate` does, and starts it again. */
+  crash(): Promise<void>;
 }
 
 let shared: Promise<string> | undefined;
@@ -104,14 +106,24 @@ export async function startCluster(settings: readonly string[] = FAST): Promise<
   process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
   const url = `postgres://rkat@127.0.0.1:${port}/postgres`;
   await answers(url);
-  return { url, folder, port, keeper };
+  const crash = async () => {
+    const since = await startedAt(url);
+    keeper.stdin?.write("again\n");
+    await expect.poll(() => startedAt(url).catch(() => since)).not.toBe(since);
+  };
+  return { url, folder, port, keeper, crash };
 }
 
-/** Holds a server until the standard input ends, which it does when the process at its other end is gone. */
+/**
+ * Holds a server until the standard input ends, which it does when the process at its other end is gone.
+ * A line stops the server and starts it again.
+ */
 const KEEP = `
   folder=$1; shift
-  "$@" & server=$!
-  read -r line
+  while "$@" & server=$!; read -r line; do
+    kill -QUIT $server
+    wait $server
+  done
   kill -QUIT $server
   wait $server
   rm -rf "$folder"
@@ -131,6 +143,18 @@ async function freePort(): Promise<number> {
   await new Promise((resolve) => server.close(resolve));
   if (address === null || typeof address === "string") throw new Error("No port is free.");
   return address.port;
+}
+
+async function startedAt(url: string): Promise<string> {
+  const client = new pg.Client({ connectionString: url });
+  client.on("error", () => {});
+  try {
+    await client.connect();
+    const { rows } = await client.query("select pg_postmaster_start_time()::text as at");
+    return (rows[0] as { readonly at: string }).at;
+  } finally {
+    await client.end().catch(() => {});
+  }
 }
 
 async function answers(url: string): Promise<void> {

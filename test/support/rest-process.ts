@@ -16,11 +16,21 @@ export interface RestProcess {
   memory(): Promise<NodeJS.MemoryUsage>;
 }
 
-/** Serves what the program of that name serves, until the test ends. */
-export async function startProgram(name: string, args: readonly string[]): Promise<RestProcess> {
+/** Serves what the program of that name serves, until the test ends. `before` is code that runs before it. */
+export async function startProgram(
+  name: string,
+  args: readonly string[],
+  before = "",
+): Promise<RestProcess> {
   const child = spawn(
     process.execPath,
-    ["--disable-warning=ExperimentalWarning", "--expose-gc", builtProgram(name), ...args],
+    [
+      "--disable-warning=ExperimentalWarning",
+      "--expose-gc",
+      `--import=data:text/javascript,${encodeURIComponent(before)}`,
+      builtProgram(name),
+      ...args,
+    ],
     { stdio: ["ignore", "pipe", "inherit", "ipc"] },
   );
   const exited = once(child, "exit");

@@ -1,0 +1,48 @@
+import { writeSync } from "node:fs";
+import { setTimeout as sleep } from "node:timers/promises";
+import { parseArgs } from "node:util";
+import { SessionError } from "../../src/core/errors.ts";
+import { createSessionService } from "../../src/index.ts";
+import { postgresStores } from "../../src/postgres.ts";
+import { scriptedModel } from "../../src/testing/scripted-model.ts";
+
+/**
+ * A program that runs turns in its own session and in one that all writers share, for as long as it
+ * lives. It prints each event that it saw: `session seq event_id`. A line that begins with `~` is a failure
+ * that may be tried again, one with `!` any other.
+ */
+const { values } = parseArgs({
+  options: {
+    url: { type: "string" },
+    schema: { type: "string" },
+    writer: { type: "string" },
+    sessions: { type: "string" },
+    pause: { type: "string" },
+  },
+});
+const { url = "", schema = "", writer = "", sessions = "", pause = "0" } = values;
+const stores = postgresStores({ connectionString: url, schema });
+const model = scriptedModel((_, call) => `The otter of ${writer} swims in river ${call}.`);
+const service = createSessionService({ model, stores });
+
+for (let turn = 0; ; turn += 1) {
+  for (const sessionId of sessions.split(",")) {
+    await sleep(Math.random() * 2 * Number(pause));
+    const prompt = `Where is otter ${turn} of ${writer} ${process.pid}?`;
+    try {
+      await service.startTurn(
+        { sessionId, prompt },
+        {
+          onEvent({ event_id, seq, payload }) {
+            if (payload.type !== "text_delta") writeSync(1, `${sessionId} ${seq} ${event_id}\n`);
+          },
+        },
+      );
+    } catch (error) {
+      const { code, message, retry } = SessionError.from(error);
+      if (code === "SESSION_BUSY") continue;
+      const line = `${code} ${message}`.replaceAll("\n", " ");
+      writeSync(1, `${retry || code === "SESSION_CONFLICT" ? "~" : "!"}${line}\n`);
+    }
+  }
+}
