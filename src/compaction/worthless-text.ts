@@ -62,7 +62,7 @@ export function worthlessness(
 }
 
 /** Whether a text only says again and again what its source does. */
-function isAsRepetitive(source: readonly number[], pieces: NumberRuns): boolean {
+function isAsRepetitive(source: Uint32Array, pieces: NumberRuns): boolean {
   if (!isEcho(pieces, source)) return false;
   return distinctPart(new NumberRuns(source, PIECE_WORDS)) <= distinctPart(pieces) * AS_REPETITIVE;
 }
@@ -72,7 +72,7 @@ function distinctPart(pieces: NumberRuns): number {
 }
 
 /** Whether another text has so many of the pieces. It is read until that is known. */
-function isEcho(pieces: NumberRuns, words: readonly number[]): boolean {
+function isEcho(pieces: NumberRuns, words: Uint32Array): boolean {
   const seen = new Set<number>();
   let common = 0;
   for (let at = 0; at + PIECE_WORDS <= words.length; at += 1) {
@@ -96,17 +96,21 @@ function isRefusal(text: string): boolean {
 /** Words, and single characters where a script has no spaces, as numbers. */
 function wordsOf(text: string, known: WordNumbers) {
   const lower = text.toLowerCase();
-  const numbers: number[] = [];
+  // No text has more words than characters. A list that grows is copied again and again.
+  const numbers = new Uint32Array(lower.length);
+  let count = 0;
   let characters = 0;
   for (let at = 0; at < lower.length; ) {
     const start = at;
     const kind = KINDS.at(lower, at);
-    at = kind === LONE ? at + sizeAt(lower, at) : KINDS.endOf(kind, lower, at);
+    at += sizeAt(lower, at);
     if (kind === OTHER) continue;
-    numbers.push(known.numberOf(lower, start, at));
+    if (kind === LETTER) at = KINDS.endOf(LETTER, lower, at);
+    numbers[count] = known.numberOf(lower, start, at);
+    count += 1;
     characters += at - start;
   }
-  return { numbers, characters };
+  return { numbers: numbers.subarray(0, count), characters };
 }
 
 const OTHER = 1;

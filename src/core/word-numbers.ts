@@ -8,6 +8,8 @@ export class WordNumbers {
   readonly #hashes: number[] = [0];
   /** The numbers of words, each at the place of its hash or behind it. */
   #slots = new Int32Array(256);
+  /** The numbers of single ASCII characters, which are found without a hash. */
+  readonly #letters = new Int32Array(128);
 
   /** The number of the word between two places of a text; 0 for a new word. */
   find(text: string, start: number, end: number): number {
@@ -16,6 +18,16 @@ export class WordNumbers {
 
   /** The same. A new word gets the next number. */
   numberOf(text: string, start: number, end: number): number {
+    const code = text.charCodeAt(start);
+    if (end - start > 1 || code >= 128) return this.#numberByHash(text, start, end);
+    const known = this.#letters[code] as number;
+    if (known > 0) return known;
+    const number = this.#numberByHash(text, start, end);
+    this.#letters[code] = number;
+    return number;
+  }
+
+  #numberByHash(text: string, start: number, end: number): number {
     const hash = hashOf(text, start, end);
     const slot = this.#slotOf(text, start, end, hash);
     const known = this.#slots[slot] as number;
