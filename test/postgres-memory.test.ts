@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { below, randomFrom } from "../bench/data/random.ts";
@@ -14,13 +15,17 @@ import { openDatabase } from "../src/stores/sqlite/database.ts";
 import { SqliteMemoryStore } from "../src/stores/sqlite/sqlite-memory-store.ts";
 import { ConceptEmbedder } from "./support/concept-embedder.ts";
 import { freshSchema, hasPostgres, postgresUrl } from "./support/postgres.ts";
-import { LONG } from "./support/trials.ts";
+import { LONG, trials } from "./support/trials.ts";
 
 const embedder = new ConceptEmbedder();
 
 /** A store with a pool of its own, as another process has it. */
-async function openMemory(schema: string, options: { readonly hybrid?: boolean } = {}) {
-  const db = new PostgresDatabase({ connectionString: await postgresUrl(), schema });
+async function openMemory(
+  schema: string,
+  options: { readonly hybrid?: boolean; readonly url?: string } = {},
+) {
+  const connectionString = options.url ?? (await postgresUrl());
+  const db = new PostgresDatabase({ connectionString, schema });
   const memory = new PostgresMemoryStore(db, options.hybrid ? { embedder } : {});
   onTestFinished(() => memory.close());
   return memory;
@@ -160,6 +165,47 @@ describe.skipIf(!hasPostgres)("memory in PostgreSQL", () => {
     const [store] = processes as [PostgresMemoryStore];
     expect(await store.verify()).toEqual({ entries: 120, problems: [] });
   });
+
+  test("connections that the server cuts at any time lose nothing and store nothing twice", async () => {
+    const schema = await freshSchema();
+    const admin = await openMemory(schema);
+    await admin.add(entries(11, 0, 1));
+    const pool = new pg.Pool({ connectionString: await postgresUrl(), max: 1 });
+    onTestFinished(() => pool.end());
+    const applicationName = `rkat memory ${process.pid}`;
+    const url = `${await postgresUrl()}?application_name=${encodeURIComponent(applicationName)}`;
+    const writers = await Promise.all([1, 2].map(() => openMemory(schema, { url })));
+    // A server that has never answered is not asked again.
+    for (const store of writers) await store.stats();
+    const batches = trials(12, 200);
+    let cuts = 0;
+    let isDone = false;
+    const cutting = (async () => {
+      while (!isDone) {
+        const cut = await pool.query(
+          "select pg_terminate_backend(pid) from pg_stat_activity where application_name = $1",
+          [applicationName],
+        );
+        cuts += cut.rows.length;
+        await sleep(10 + 40 * Math.random());
+      }
+    })();
+    await Promise.all(
+      writers.map(async (store, number) => {
+        for (let batch = 0; batch < batches; batch += 1) {
+          const from = 1 + (batch * 2 + number) * 5;
+          await store.add(entries(11, from, 5));
+          await store.search(QUERIES[0]);
+        }
+      }),
+    ).finally(() => {
+      isDone = true;
+    });
+    await cutting;
+    expect(cuts).toBeGreaterThan(5);
+    expect((await admin.list({ limit: 10_000 })).length).toBe(1 + batches * 10);
+    expect((await admin.verify()).problems).toEqual([]);
+  }, 300_000);
 
   test("searches of one process at the same time do not disturb each other", async () => {
     const schema = await freshSchema();
