@@ -17,6 +17,7 @@ import { switchedOffSettings } from "./config/unused-settings.ts";
 import {
   folderForImport,
   hasCapability,
+  hasStore,
   lookAtStore,
   makeStore,
   openUserWorkspace,
@@ -25,7 +26,7 @@ import {
 } from "./config/workspace.ts";
 import type { ToolPolicy } from "./core/approval.ts";
 import type { Embedder } from "./core/embedder.ts";
-import { errorText, SessionError } from "./core/errors.ts";
+import { errorText, SessionError, shownAddress } from "./core/errors.ts";
 import { given } from "./core/fields.ts";
 import type { LanguageModel } from "./core/language-model.ts";
 import type { MemoryStore } from "./core/memory-store.ts";
@@ -36,9 +37,11 @@ import { warn } from "./core/warn.ts";
 import type { EmbedderSettings } from "./embedders/open-embedder.ts";
 import type { ImportPlace, ImportPlaces } from "./import/import-places.ts";
 import type { ImportStores } from "./import/store-session.ts";
+import type { PostgresStores } from "./postgres.ts";
 import { type MemoryOptions, openMemoryOperations } from "./session/memory-operations.ts";
 import type { ServiceOptions } from "./session/service-options.ts";
 import { type LibraryOptions, memoryWithLibrary, withLibrary } from "./session/with-library.ts";
+import type { SqliteStores } from "./sqlite.ts";
 import type { Engine, Opened, StoreAccess } from "./surfaces/cli/cli-context.ts";
 
 /**
@@ -150,22 +153,23 @@ export const openProject: Engine = {
     );
     const access = isTrial ? "existing" : "create";
     const { env } = process;
-    const own = isChosen ? workspace : await openUserWorkspace({ cwd: workspace.folder, env });
-    const name = shortPath(own.dataFolder, env);
+    const isOne = isChosen || workspace.storeAddress !== undefined;
+    const own = isOne ? workspace : await openUserWorkspace({ cwd: workspace.folder, env });
+    const name = storeName(own);
     // Opened for the first import, because who finds nothing, or says no, needs no store.
     let opening: Promise<Opened<ImportStores>> | undefined;
     let projects: ImportProjects | undefined;
     return {
       value: {
-        destination: isChosen
+        destination: isOne
           ? `Everything goes to ${name}.`
           : `A session goes to the .rkat of its project, if there is one that you trust, and otherwise to ${name}.`,
         find: findImportable,
         async run(options) {
-          const isNeeded = existsSync(own.storeFile) || (await isAnyImportable(options));
+          const isNeeded = hasStore(own) || (await isAnyImportable(options));
           if (isNeeded) opening ??= openImportStores(own, access);
           const { value: stores } = await (opening ?? openImportStores(own, "existing"));
-          if (!isChosen && isNeeded) projects ??= new ImportProjects(stores, access);
+          if (!isOne && isNeeded) projects ??= new ImportProjects(stores, access);
           const tally = await importIntoPlaces(
             {
               ...options,
@@ -205,7 +209,7 @@ export const openProject: Engine = {
     const stores = await openStores(workspace, "existing");
     try {
       const folder = join(workspace.dataFolder, "sessions");
-      if (!existsSync(workspace.storeFile)) return { folder, sessions: 0 };
+      if (!hasStore(workspace)) return { folder, sessions: 0 };
       const owner = newOwner();
       const files = new SessionFiles(stores.events, folder, (work) =>
         withFilesLease(stores.sessions, owner, work),
@@ -231,6 +235,19 @@ export const openProject: Engine = {
       return [errorText(error)];
     }
     return examineStore(file);
+  },
+
+  async examineServer({ config }, address) {
+    const { examinePostgres } = await import("./stores/postgres/examine-postgres.ts");
+    const { postgresAddress } = await import("./stores/postgres/server-address.ts");
+    const { MEMORY_INDEX } = await import("./projections/memory-behind.ts");
+    try {
+      const projection = MEMORY_INDEX[config.get("memory.index")];
+      return await examinePostgres(postgresAddress(address), projection);
+    } catch (error) {
+      const { message, hint } = SessionError.from(error);
+      return [{ name: "store", state: "wrong", detail: `${message} ${hint}` }];
+    }
   },
 
   async providers({ config }) {
@@ -460,20 +477,16 @@ function memoryOptions({ config, folder }: Workspace, stores: Stores): MemoryOpt
 }
 
 async function openStores(workspace: Workspace, access: StoreAccess): Promise<Stores> {
-  const { config, storeFile } = workspace;
+  const { config } = workspace;
   const hasMemory = hasCapability(config, "memory-store");
   const isKept = hasMemory || hasCapability(config, "session-store");
-  if (!isKept || (access === "existing" && !existsSync(storeFile))) {
+  if (!isKept || (access === "existing" && !hasStore(workspace))) {
     return (await import("./stores/ephemeral/ephemeral-stores.ts")).ephemeralStores();
   }
-  makeStore(workspace, process.env);
-  const { sqliteStores } = await import("./sqlite.ts");
   const embedder = hasMemory ? await usableEmbedder(config) : undefined;
   const isHnsw = config.get("memory.store") === "hnsw" && embedder !== null;
   const cacheMegabytes = config.get("memory.cache_mb");
-  const stores = sqliteStores({
-    path: storeFile,
-    thread: access === "serve" ? "worker" : "main",
+  const stores = await openEngine(workspace, access, {
     ...(embedder && !isHnsw ? { embedder } : {}),
     ...(cacheMegabytes === undefined ? {} : { cacheBytes: cacheMegabytes * 1_000_000 }),
   });
@@ -503,6 +516,31 @@ async function openStores(workspace: Workspace, access: StoreAccess): Promise<St
       await closeAll([memory, stores]);
     },
   };
+}
+
+/** The database of the settings, or the project's file. */
+async function openEngine(
+  workspace: Workspace,
+  access: StoreAccess,
+  options: { readonly embedder?: Embedder; readonly cacheBytes?: number },
+): Promise<SqliteStores | PostgresStores> {
+  const { storeAddress, storeFile } = workspace;
+  if (storeAddress !== undefined) {
+    const { postgresStores } = await import("./postgres.ts");
+    const { postgresAddress } = await import("./stores/postgres/server-address.ts");
+    return postgresStores({ ...postgresAddress(storeAddress), ...options });
+  }
+  makeStore(workspace, process.env);
+  const { sqliteStores } = await import("./sqlite.ts");
+  const thread = access === "serve" ? "worker" : "main";
+  return sqliteStores({ path: storeFile, thread, ...options });
+}
+
+/** What a store is called in a sentence. */
+function storeName({ storeAddress, dataFolder }: Workspace): string {
+  return storeAddress === undefined
+    ? shortPath(dataFolder, process.env)
+    : shownAddress(storeAddress);
 }
 
 function oneIndexForAll(): SessionError {

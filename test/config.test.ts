@@ -269,13 +269,15 @@ test("a byte order mark and Windows line ends do no harm", async () => {
   expect(config.get("max_tokens")).toBe(3);
 });
 
-test("the template of `rkat init` names every setting, and is valid with and without its comments", async () => {
+test("the template of `rkat init` names every setting that a project may have, and is valid with and without its comments", async () => {
   const template = configTemplate();
   expect((await load({ project: template })).problem).toBeUndefined();
   const bare = template.replace(/^# (?=[\w".]+ = )/gm, "");
   const { config, problem } = await load({ project: bare });
   expect(problem).toBeUndefined();
-  expect(config.effective().filter(({ origin }) => origin === "default")).toEqual([]);
+  const notSet = config.effective().filter(({ origin }) => origin === "default");
+  const forbidden = SETTING_KEYS.filter((key) => SETTINGS[key].project === "never");
+  expect(notSet.map(({ key }) => key)).toEqual(forbidden);
   expect(Object.keys(parse(bare)).length).toBeGreaterThan(0);
 });
 

@@ -1,3 +1,4 @@
+import { inspect } from "node:util";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { SessionError } from "../src/core/errors.ts";
 import {
@@ -13,6 +14,22 @@ async function openDatabase(options: Partial<PostgresDatabaseOptions> = {}) {
   const database = new PostgresDatabase({ ...rest, ...where, schema });
   onTestFinished(() => database.close());
   return database;
+}
+
+/** The address of the test's database for another user, port or database. */
+async function addressFor(
+  change: Partial<Pick<URL, "username" | "password" | "port" | "pathname">>,
+) {
+  return Object.assign(new URL(await postgresUrl()), change).href;
+}
+
+function thrownBy(work: () => unknown): SessionError {
+  try {
+    work();
+  } catch (error) {
+    if (SessionError.is(error)) return error;
+  }
+  return expect.fail("It did not fail.");
 }
 
 async function failure(work: Promise<unknown>): Promise<SessionError> {
@@ -122,6 +139,75 @@ describe.skipIf(!hasPostgres)("a PostgreSQL database", () => {
     const add = "insert into rkat.migration (version, usable_from) values (2, 0)";
     await database.write((statements) => statements.change(add));
     expect(lost).toBe(1);
+  });
+
+  test("bad input is one sentence that says the way out, and never shows a password", async () => {
+    const pool = await postgresPool();
+    const roles = [
+      "create role guarded login password 'right'",
+      "create role powerless login",
+      "create role reader login superuser",
+      "alter role reader set default_transaction_read_only = on",
+    ];
+    for (const role of roles) await pool.query(role).catch(() => {});
+    const schema = await freshSchema();
+    const password = "s3cret";
+    const cases = [
+      [{ username: "guarded", password }, "refused the user or the password", "Check the user"],
+      [{ port: "1", password }, "cannot be reached: no server listens there", "Check the host"],
+      [{ pathname: "/nowhere", password }, "does not exist", "Create the database"],
+      [{ username: "powerless", password }, "does not allow this user to do that", "Grant"],
+      [{ username: "reader", password }, "is read-only", "Connect to the primary server."],
+    ] as const;
+    for (const [change, said, hint] of cases) {
+      const connectionString = await addressFor(change);
+      const error = await failure(
+        (await openDatabase({ schema, connectionString })).rows("select 1"),
+      );
+      expect(error.code).toBe("SESSION_STORE_ERROR");
+      expect(error.message).toContain(said);
+      expect(error.message.replace(/^The store failed\. /, "")).toMatch(
+        /^postgres:\/\/127[^\n]*\.$/,
+      );
+      expect(error.hint).toContain(hint);
+      expect(inspect(error, { depth: 9 })).not.toContain(password);
+    }
+  });
+
+  test("a text that is no address is refused without repeating it", () => {
+    for (const connectionString of [
+      "",
+      "s3cret",
+      "host=db password=s3cret",
+      "mysql://root:s3cret@db/x",
+      "postgres://root:s3cret@:port/x",
+    ]) {
+      const error = thrownBy(() => new PostgresDatabase({ connectionString }));
+      expect(error.code).toBe("INVALID_PARAMS");
+      expect(error.message).toBe("The connection string is not an address of PostgreSQL.");
+      expect(inspect(error)).not.toContain("s3cret");
+    }
+  });
+
+  test("an old server and a replica without tables are refused", async () => {
+    const answering = (server: object) => ({
+      async query({ text }: { readonly text: string }) {
+        if (text.includes("server_version_num")) return { rows: [server] };
+        throw Object.assign(new Error("no such table"), { code: "42P01" });
+      },
+      connect: () => expect.fail("It was used all the same."),
+      end: async () => {},
+    });
+    const old = await openDatabase({
+      pool: answering({ number: 140_009, version: "14.9", replica: false }),
+    });
+    expect((await failure(old.rows("select 1"))).message).toContain(
+      "is PostgreSQL 14.9; rkat needs 15 or newer.",
+    );
+    const replica = await openDatabase({
+      pool: answering({ number: 160_000, version: "16.0", replica: true }),
+    });
+    expect((await failure(replica.rows("select 1"))).message).toContain("is a replica");
   });
 
   test("values come back as rkat writes them", async () => {

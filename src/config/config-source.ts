@@ -39,8 +39,13 @@ export function unknownSetting(spelled: string, names: readonly string[]): strin
 }
 
 /** The message for a value that is not allowed. It never shows what may be an API key. */
+/** Whether the value is an address, which may have a password or a key in it. */
+export function mayHaveSecret(key: SettingKey): boolean {
+  return key === "store" || key.endsWith(".base_url");
+}
+
 export function badValue(spelled: string, key: SettingKey, value: unknown): string {
-  const safe = key.endsWith(".base_url") && typeof value === "string" ? shownAddress(value) : value;
+  const safe = mayHaveSecret(key) && typeof value === "string" ? shownAddress(value) : value;
   const found = key.endsWith(".api_key_env") ? "" : ` is ${describe(safe)}; it`;
   return `${spelled}${found} must be ${SETTINGS[key].kind.allowed}.`;
 }

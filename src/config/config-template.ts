@@ -8,6 +8,7 @@ export function configTemplate(): string {
   ];
   let section = "";
   for (const key of SETTING_KEYS) {
+    if (SETTINGS[key].project === "never") continue;
     const place = placeOf(key);
     if (place.section !== section) lines.push("", `[${place.section}]`);
     else if (section === "") lines.push("");

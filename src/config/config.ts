@@ -1,6 +1,12 @@
 import type { ToolPolicy } from "../core/approval.ts";
 import { shownAddress } from "../core/errors.ts";
-import { type ConfigOwner, type ConfigSource, dotted, type FoundSetting } from "./config-source.ts";
+import {
+  type ConfigOwner,
+  type ConfigSource,
+  dotted,
+  type FoundSetting,
+  mayHaveSecret,
+} from "./config-source.ts";
 import {
   PROJECT_TOOLS,
   type ProjectRule,
@@ -138,6 +144,7 @@ function isTighter(rule: ProjectRule, value: unknown, before: unknown): boolean 
     case "redacts more":
       return value === "log";
     case "if trusted":
+    case "never":
       return false;
   }
 }
@@ -160,7 +167,7 @@ function policiesIn(
 
 function entry(key: string, setting: SettingKey, value: unknown, origin: string): EffectiveSetting {
   if (value === undefined) return { key, value: null, written: "", origin };
-  const shown = setting.endsWith(".base_url") ? shownAddress(String(value)) : value;
+  const shown = mayHaveSecret(setting) ? shownAddress(String(value)) : value;
   const write = SETTINGS[setting].kind.write as (value: unknown) => string;
   return { key, value: shown, written: write(shown), origin };
 }

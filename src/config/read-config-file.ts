@@ -98,6 +98,9 @@ function problemOf(owner: ConfigOwner, path: readonly string[], value: unknown) 
   ) {
     return `${dotted(path)} names a folder outside of the project. Set it in your own config.toml, or in a variable.`;
   }
+  if (owner === "trusted project" && SETTINGS[key].project === "never") {
+    return `${dotted(path)} must not be set by a project's file, because it decides where your words go. Set it in your own config.toml (\`rkat config\` says where), or in a variable.`;
+  }
   return undefined;
 }
 

@@ -50,6 +50,15 @@ export const webAddress: SettingKind<string> = {
   readText: (value) => webAddress.read(value),
 };
 
+/** What comes after it is checked when the store is opened. Messages never repeat it: it may have a password. */
+export const storeAddress: SettingKind<string> = {
+  ...text,
+  allowed: 'an address such as "postgres://user@host:5432/database"',
+  read: (value) =>
+    typeof value === "string" && /^postgres(?:ql)?:\/\//i.test(value) ? value : undefined,
+  readText: (value) => storeAddress.read(value),
+};
+
 export const truth: SettingKind<boolean> = {
   allowed: "true or false",
   read: (value) => (typeof value === "boolean" ? value : undefined),

@@ -6,6 +6,7 @@ import {
   oneOf,
   type SettingKind,
   share,
+  storeAddress,
   text,
   textList,
   truth,
@@ -42,7 +43,9 @@ export type ProjectRule =
   /** `"log"` is used, another value is not. */
   | "redacts more"
   /** It is ignored before you trust the project. */
-  | "if trusted";
+  | "if trusted"
+  /** It is ignored, and in a project that you trust it is an error. */
+  | "never";
 
 /** Which tools for the project's folder a model has, the most first. */
 export const PROJECT_TOOLS = ["all", "read", "none"] as const;
@@ -66,6 +69,11 @@ export const SETTINGS = {
   model: optional(modelName, "if trusted", "The model, as provider/model."),
   max_tokens: optional(wholeNumber, "lowers", "Maximum output tokens of one model call."),
   system_prompt: optional(text, "if trusted", "The system prompt of new sessions."),
+  store: optional(
+    storeAddress,
+    "never",
+    "The PostgreSQL database that keeps everything, in the place of a file.",
+  ),
 
   "compaction.auto_compact_threshold": setting(
     wholeNumber,

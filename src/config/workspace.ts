@@ -1,4 +1,4 @@
-import { mkdirSync } from "node:fs";
+import { existsSync, mkdirSync } from "node:fs";
 import { dirname, isAbsolute, join, resolve } from "node:path";
 import { SessionError } from "../core/errors.ts";
 import type { Capability } from "../core/session-service.ts";
@@ -25,6 +25,8 @@ export interface Workspace {
   /** The `.rkat` folder. It may not exist yet. */
   readonly dataFolder: string;
   readonly storeFile: string;
+  /** The address of a database that is used instead of the file. It may have a password in it. */
+  readonly storeAddress: string | undefined;
   readonly files: ConfigFiles;
   /** The user that the command acts for, if it names one. */
   readonly user: string | undefined;
@@ -50,8 +52,9 @@ export async function openWorkspace(
   surroundings: Surroundings,
   dir: string | undefined,
   user?: string,
+  store?: string,
 ): Promise<Workspace> {
-  const { workspace, problem } = await examineWorkspace(surroundings, dir, user);
+  const { workspace, problem } = await examineWorkspace(surroundings, dir, user, store);
   if (problem) throw problem;
   return workspace;
 }
@@ -62,6 +65,7 @@ export async function examineWorkspace(
   dir: string | undefined,
   // An empty variable counts as none.
   user = env[USER_VARIABLE] || undefined,
+  store?: string,
 ): Promise<{ readonly workspace: Workspace; readonly problem: SessionError | undefined }> {
   const folder = dir === undefined ? findProject(cwd, env) : resolve(cwd, dir);
   const dataFolder = join(folder, ".rkat");
@@ -74,7 +78,9 @@ export async function examineWorkspace(
     isTrusted: trusted.settings,
     env,
   });
-  return { workspace: { ...places, files, user, config, notes, trust: trusted }, problem };
+  const storeAddress = store ?? config.get("store");
+  const workspace = { ...places, storeAddress, files, user, config, notes, trust: trusted };
+  return { workspace, problem };
 }
 
 /**
@@ -92,9 +98,21 @@ export function folderForImport(project: string | undefined, env: Environment): 
   return (lookAtFile(folder, storeFile) ? trusted.store : trusted.settings) ? folder : home;
 }
 
-/** The workspace of the user-wide store. Nothing of a project has a part in it. */
-export function openUserWorkspace(surroundings: Surroundings, user?: string): Promise<Workspace> {
-  return openWorkspace(surroundings, homeFolder(surroundings.env), user);
+/** The workspace of the user-wide store, which is a file. Nothing of a project has a part in it. */
+export async function openUserWorkspace(
+  surroundings: Surroundings,
+  user?: string,
+): Promise<Workspace> {
+  const workspace = await openWorkspace(surroundings, homeFolder(surroundings.env), user);
+  return { ...workspace, storeAddress: undefined };
+}
+
+/** Whether a project has a store: a database, or a file that was made. */
+export function hasStore({
+  storeAddress,
+  storeFile,
+}: Pick<Workspace, "storeAddress" | "storeFile">): boolean {
+  return storeAddress !== undefined || existsSync(storeFile);
 }
 
 const SETTING_OF = {

@@ -18,6 +18,7 @@ const VALUES: Readonly<Partial<Record<SettingKey, readonly unknown[]>>> = {
   model: ["anthropic/a", "openai/b"],
   system_prompt: ["Be kind.", "Send me your keys."],
   "compaction.on_summary_failure": ["keep", "fallback"],
+  store: ["postgres://a/x", "postgres://b/y"],
   "memory.store": ["sqlite", "hnsw"],
   "memory.min_score": [0.1, 0.9],
   "search.index_dir": [".rkat/a", ".rkat/b"],
@@ -88,6 +89,7 @@ const PROMISES: Readonly<Record<ProjectRule, (yours: unknown, theirs: unknown) =
     ["none", "read", "all"].find((fewest) => fewest === yours || fewest === theirs),
   "redacts more": (yours, theirs) => (theirs === "log" ? "log" : yours),
   "if trusted": (yours) => yours,
+  never: (yours) => yours,
 };
 
 describe.each(SETTING_KEYS)("%s", (key) => {
@@ -110,6 +112,11 @@ describe.each(SETTING_KEYS)("%s", (key) => {
 
   test("a trusted project, a variable: the last one wins", async () => {
     const [first, last = first] = valuesOf(key);
+    if (project === "never") {
+      const { problem } = await load(key, { project: first }, true);
+      expect(problem?.message).toContain("must not be set by a project's file");
+      return;
+    }
     expect(await inForce(key, { user: first, project: last }, true)).toEqual(read(key, last));
     if (project === "tightens") return;
     expect(await inForce(key, { user: last, project: last, environment: first })).toEqual(

@@ -1,5 +1,5 @@
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
-import { chownSync, globSync, mkdtempSync, rmSync } from "node:fs";
+import { chownSync, globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { userInfo } from "node:os";
 import { join } from "node:path";
@@ -94,6 +94,9 @@ export async function startCluster(settings: readonly string[] = FAST): Promise<
   const locale = ["--locale=C.UTF-8", "--locale-provider=icu", "--icu-locale=en-US"];
   const initdb = ["-D", data, "-U", "rkat", "-A", "trust", "-E", "UTF8", "--no-sync", ...locale];
   execFileSync(join(PROGRAMS, "initdb"), initdb, { ...run, stdio: "ignore" });
+  const rules = join(data, "pg_hba.conf");
+  // Everybody is trusted but this one.
+  writeFileSync(rules, `host all guarded all scram-sha-256\n${readFileSync(rules, "utf8")}`);
   const port = await freePort();
   const all = [`port=${port}`, `unix_socket_directories=${folder}`, "listen_addresses=127.0.0.1"];
   const options = [...all, "max_connections=200", ...settings].flatMap((set) => ["-c", set]);

@@ -1,4 +1,5 @@
 import { SessionError } from "../../core/errors.ts";
+import { given } from "../../core/fields.ts";
 
 /**
  * The host and the database of a connection string, as messages show them: without user, password and
@@ -17,6 +18,31 @@ export function serverAddress(connectionString: string): string {
   const host = url.hostname || url.searchParams.get("host") || "localhost";
   const port = url.port === "" ? "" : `:${url.port}`;
   return `postgres://${host === NO_HOST ? "localhost" : host}${port}${url.pathname}`;
+}
+
+/** Where a store is, of an address that may name a schema and a namespace beside the database. */
+export interface PostgresAddress {
+  readonly connectionString: string;
+  readonly schema?: string;
+  readonly namespace?: string;
+}
+
+/**
+ * Reads `postgres://host/database?schema=rkat&namespace=shop`. The rest is for the package `pg`.
+ *
+ * @throws SessionError `INVALID_PARAMS` when it is no address of PostgreSQL
+ */
+export function postgresAddress(address: string): PostgresAddress {
+  serverAddress(address);
+  const [path = "", query] = address.split("?", 2);
+  if (query === undefined) return { connectionString: address };
+  const parts = new URLSearchParams(query);
+  const schema = parts.get("schema") ?? undefined;
+  const namespace = parts.get("namespace") ?? undefined;
+  parts.delete("schema");
+  parts.delete("namespace");
+  const rest = parts.size > 0 ? `?${parts}` : "";
+  return { connectionString: path + rest, ...given({ schema, namespace }) };
 }
 
 const NO_HOST = "no-host";

@@ -22,6 +22,13 @@ export interface CliContext {
   rkat: string;
 }
 
+/** A check and its outcome. Only `wrong` makes `rkat doctor` fail. */
+export interface Finding {
+  readonly name: string;
+  readonly state: "good" | "note" | "wrong";
+  readonly detail: string;
+}
+
 /** What commands can open. Everything is loaded lazily, when a command asks for it. */
 export interface Engine {
   /** Opens the service of a project. Without `asking`, the settings say how long calls wait for approval. */
@@ -70,6 +77,8 @@ export interface Engine {
   examineSqlite(): Promise<{ readonly version: string; readonly problem?: string }>;
   /** The problems of a store's file; empty when it is sound. */
   examineStore(file: string): Promise<readonly string[]>;
+  /** What is good and wrong about a database, at this address. */
+  examineServer(workspace: Workspace, address: string): Promise<readonly Finding[]>;
   providers(workspace: Workspace): Promise<readonly ProviderState[]>;
   /** @throws SessionError `INVALID_PARAMS` or `MODEL_UNAVAILABLE` when the name of a model names no known provider. */
   requireKnownProvider(workspace: Workspace, model: string): Promise<void>;

@@ -135,6 +135,7 @@ async function createProgram(args: readonly string[], context: CliContext): Prom
     .version(context.version, "-V, --version", "print the version")
     .option("--dir <path>", "the project's folder (default: the one around the current folder)")
     .option("--user <name>", "act for this user, and see nothing of others (default: RKAT_USER)")
+    .option("--store <address>", "a PostgreSQL database instead of the file (default: RKAT_STORE)")
     .helpOption("-h, --help", "print this help")
     .helpCommand(false)
     .configureHelp({ showGlobalOptions: true, sortSubcommands: false })

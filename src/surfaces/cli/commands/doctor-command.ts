@@ -2,20 +2,13 @@ import { existsSync, readFileSync, statSync } from "node:fs";
 import type { Command } from "commander";
 import { storeNotTrusted, type Workspace } from "../../../config/workspace.ts";
 import { SessionError } from "../../../core/errors.ts";
-import type { CliContext, Engine } from "../cli-context.ts";
+import type { CliContext, Engine, Finding } from "../cli-context.ts";
 import { printable } from "../render/printable.ts";
 import { type Style, styleFor } from "../render/style.ts";
 import { printJson } from "../terminal/print.ts";
 import { ProgressLine } from "../terminal/progress-line.ts";
 import { failedFile } from "./hook-command.ts";
 import { workspaceOf } from "./with-service.ts";
-
-/** A check and its outcome. Only `wrong` makes the command fail. */
-export interface Finding {
-  readonly name: string;
-  readonly state: "good" | "note" | "wrong";
-  readonly detail: string;
-}
 
 /** `rkat doctor`: checks that rkat has what it needs. */
 export function doctorCommand(program: Command, context: CliContext): void {
@@ -81,7 +74,8 @@ function givenFiles({ files }: Workspace): string {
 }
 
 async function storeFindings(engine: Engine, workspace: Workspace): Promise<Finding[]> {
-  const { storeFile, dataFolder } = workspace;
+  const { storeAddress, storeFile, dataFolder } = workspace;
+  if (storeAddress !== undefined) return [...(await engine.examineServer(workspace, storeAddress))];
   if (!existsSync(storeFile)) {
     return [{ name: "store", state: "good", detail: `none yet at ${storeFile}` }];
   }

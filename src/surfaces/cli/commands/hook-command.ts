@@ -1,11 +1,16 @@
-import { existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { Command } from "commander";
 import { type HookInput, readHookInput } from "../../../coding-agents/hook-input.ts";
 import { oneAtATime } from "../../../coding-agents/one-at-a-time.ts";
 import { rulesOf } from "../../../coding-agents/rules-of.ts";
 import { isHome, userConfigFile } from "../../../config/config-places.ts";
-import { folderForImport, openWorkspace, type Workspace } from "../../../config/workspace.ts";
+import {
+  folderForImport,
+  hasStore,
+  openWorkspace,
+  type Workspace,
+} from "../../../config/workspace.ts";
 import { errorText, SessionError } from "../../../core/errors.ts";
 import type { SessionService } from "../../../core/session-service.ts";
 import type { CliContext, StoreAccess } from "../cli-context.ts";
@@ -87,7 +92,7 @@ async function answerTo(
   if (event !== "SessionStart" && event !== "PreCompact") return undefined;
   const workspace = await workspaceFor(context, input);
   // Loading the service would only cost time.
-  if (!existsSync(workspace.storeFile)) return undefined;
+  if (!hasStore(workspace)) return undefined;
   if (event === "SessionStart" && input.source !== "compact") {
     return await rulesFor(context, workspace, input);
   }

@@ -14,9 +14,10 @@ export function workspaceOf(
   command: Command,
   scope?: unknown,
 ): Promise<Workspace> {
-  const { dir, user } = command.optsWithGlobals<{ dir?: string; user?: string }>();
+  const { dir, user, store } =
+    command.optsWithGlobals<Readonly<Partial<Record<"dir" | "user" | "store", string>>>>();
   if (scope === "user") return openUserWorkspace(terminal, user);
-  return openWorkspace(terminal, dir, user);
+  return openWorkspace(terminal, dir, user, store);
 }
 
 interface ServiceAccess {

@@ -1,0 +1,124 @@
+import { SessionError } from "../../core/errors.ts";
+import { PostgresDatabase } from "./postgres-database.ts";
+import type { PostgresAddress } from "./server-address.ts";
+
+/** A check of the server, and what it found. Only `wrong` is in the way of work. */
+export interface ServerFinding {
+  readonly name: string;
+  readonly state: "good" | "note" | "wrong";
+  readonly detail: string;
+}
+
+interface Server {
+  readonly version: string;
+  readonly replica: boolean;
+  readonly connections: number;
+  readonly max_connections: number;
+  readonly autovacuum: boolean;
+}
+
+interface Tables {
+  readonly oldest_s: number | null;
+  readonly dead: number;
+  readonly live: number;
+  readonly backlog_s: number | null;
+}
+
+/** A writing transaction that is older holds back what projections see. */
+const OLD_S = 60;
+/** Dead rows beside the live ones, from which on tables are larger and slower than they need be. */
+const DEAD_SHARE = 0.5;
+const DEAD_MIN = 10_000;
+/** From this share of the server's connections on, others may get none. */
+const FULL_SHARE = 0.9;
+
+/**
+ * Looks at a server and at rkat's tables on it. Makes the tables if they are not there yet. `projection` is
+ * the one that fills memory.
+ */
+export async function examinePostgres(
+  address: PostgresAddress,
+  projection: string,
+): Promise<readonly ServerFinding[]> {
+  const { namespace = "default", ...where } = address;
+  let database: PostgresDatabase | undefined;
+  try {
+    database = new PostgresDatabase(where);
+    const server = await database.row<Server>(SERVER);
+    const tables = await database.row<Tables>(TABLES, database.schema, namespace, projection);
+    if (!server || !tables) return [];
+    return [
+      { name: "store", state: "good", detail: `${database.address}, schema ${database.schema}` },
+      ...serverFindings(server),
+      ...tableFindings(tables),
+    ];
+  } catch (error) {
+    const { message, hint } = SessionError.from(error, "SESSION_STORE_ERROR");
+    return [{ name: "store", state: "wrong", detail: `${message} ${hint}` }];
+  } finally {
+    await database?.close();
+  }
+}
+
+function serverFindings(server: Server): readonly ServerFinding[] {
+  const { version, replica, connections, max_connections, autovacuum } = server;
+  const isFull = connections >= FULL_SHARE * max_connections;
+  return [
+    replica
+      ? { name: "postgres", state: "wrong", detail: `${version}, a read-only replica` }
+      : { name: "postgres", state: "good", detail: version },
+    {
+      name: "connections",
+      state: isFull ? "note" : "good",
+      detail: `${connections} of ${max_connections} in use${isFull ? ". Use a pooler, or raise max_connections" : ""}`,
+    },
+    autovacuum
+      ? { name: "autovacuum", state: "good", detail: "on" }
+      : { name: "autovacuum", state: "wrong", detail: "off: the tables grow without bound" },
+  ];
+}
+
+function tableFindings({ oldest_s, dead, live, backlog_s }: Tables): readonly ServerFinding[] {
+  const isOld = (oldest_s ?? 0) > OLD_S;
+  const isBloated = dead > DEAD_MIN && dead > DEAD_SHARE * live;
+  return [
+    {
+      name: "transactions",
+      state: isOld ? "wrong" : "good",
+      detail: isOld
+        ? `one has been writing for ${oldest_s} s, and projections wait for it (pg_stat_activity shows it)`
+        : "none has been writing for long",
+    },
+    {
+      name: "tables",
+      state: isBloated ? "note" : "good",
+      detail: `${live} rows, ${dead} dead${isBloated ? ". Let autovacuum come more often" : ""}`,
+    },
+    {
+      name: "backlog",
+      state: "good",
+      detail:
+        backlog_s === null
+          ? "memory has everything"
+          : `the oldest event that memory does not have is ${backlog_s} s old`,
+    },
+  ];
+}
+
+const SERVER = `
+  select current_setting('server_version') as version, pg_is_in_recovery() as replica,
+    (select count(*) from pg_stat_activity where backend_type = 'client backend') as connections,
+    current_setting('max_connections')::integer as max_connections,
+    current_setting('autovacuum')::boolean as autovacuum`;
+
+const TABLES = `
+  select
+    (select max(extract(epoch from clock_timestamp() - xact_start))::integer
+      from pg_stat_activity where backend_xid is not null) as oldest_s,
+    (select coalesce(sum(n_dead_tup), 0) from pg_stat_user_tables where schemaname = $1) as dead,
+    (select coalesce(sum(n_live_tup), 0) from pg_stat_user_tables where schemaname = $1) as live,
+    (select greatest(0, extract(epoch from clock_timestamp())::bigint - timestamp_ms / 1000)
+      from rkat.event where namespace = $2 and position > (
+        select coalesce(max(position), 0) from rkat.projection_checkpoint
+        where namespace = $2 and projection = $3)
+      order by position limit 1) as backlog_s`;

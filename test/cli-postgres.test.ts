@@ -1,0 +1,88 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { beforeAll, describe, expect, test } from "vitest";
+import { freshSchema, hasPostgres, postgresUrl } from "./support/postgres.ts";
+import { providerForTest } from "./support/provider-for-test.ts";
+import { Project } from "./support/rkat-process.ts";
+
+const PASSWORD = "s3cret";
+
+/** The address of a schema of its own, with a password that the server does not ask for. */
+async function storeAddress(): Promise<string> {
+  const url = new URL(await postgresUrl());
+  url.password = PASSWORD;
+  url.searchParams.set("schema", await freshSchema());
+  url.searchParams.set("namespace", "shop");
+  return url.href;
+}
+
+describe.skipIf(!hasPostgres)("the command on PostgreSQL", () => {
+  // The server starts with the first test that asks for it.
+  beforeAll(() => postgresUrl());
+
+  test("what one project stores is found from another folder, and no file of a store is made", async () => {
+    const RKAT_STORE = await storeAddress();
+    const provider = await providerForTest();
+    const here = await Project.open({ provider });
+    const there = await Project.open({ provider });
+    const ran = await here.rkat(["run", "The kettle is made of copper."], "", { RKAT_STORE });
+    expect(ran.stderr).not.toContain(PASSWORD);
+    expect(ran.code).toBe(0);
+    const found = await there.rkat(["memory", "search", "copper kettle", "--json"], "", {
+      RKAT_STORE,
+    });
+    expect(found.stdout).toContain("The kettle is made of copper.");
+    const said = await there.rkat(["--store", RKAT_STORE, "history", "search", "kettle"]);
+    expect(said.stdout).toContain("copper");
+    expect(existsSync(join(here.folder, ".rkat/rkat.db"))).toBe(false);
+    expect((await there.rkat(["history", "search", "kettle"])).stdout).not.toContain("copper");
+  });
+
+  test("`doctor` looks at the server, and neither it nor `config` shows the password", async () => {
+    const RKAT_STORE = await storeAddress();
+    const project = await Project.open();
+    const { code, stdout } = await project.rkat(["doctor"], "", { RKAT_STORE });
+    for (const name of ["store", "postgres", "connections", "autovacuum", "transactions"]) {
+      expect(stdout).toMatch(new RegExp(`^✓ ${name} `, "m"));
+    }
+    expect(code).toBe(0);
+    const shown = [
+      stdout,
+      ...(await Promise.all(
+        [["config"], ["config", "--json"], ["sessions", "list"]].map(async (command) => {
+          const ended = await project.rkat(command, "", { RKAT_STORE });
+          return ended.stdout + ended.stderr;
+        }),
+      )),
+    ].join("");
+    expect(shown).toContain("postgres://***@127.0.0.1");
+    expect(shown).not.toContain(PASSWORD);
+  });
+
+  test("a server that is not there is one sentence with the way out, and exit code 1", async () => {
+    const project = await Project.open();
+    const RKAT_STORE = `postgres://rkat:${PASSWORD}@127.0.0.1:1/x`;
+    const { code, stderr } = await project.rkat(["sessions", "list"], "", { RKAT_STORE });
+    expect(code).toBe(1);
+    expect(stderr).toContain("cannot be reached: no server listens there (ECONNREFUSED).");
+    expect(stderr).not.toContain(PASSWORD);
+    const doctor = await project.rkat(["doctor"], "", { RKAT_STORE });
+    expect([doctor.code, doctor.stdout]).toEqual([1, expect.stringMatching(/^✗ store .*reached/m)]);
+  });
+});
+
+test("an address of another kind of store is refused without showing its password", async () => {
+  const project = await Project.open();
+  const RKAT_STORE = `mysql://root:${PASSWORD}@db/x`;
+  const { code, stderr } = await project.rkat(["sessions", "list"], "", { RKAT_STORE });
+  expect(code).toBe(3);
+  expect(stderr).toContain("must be an address such as");
+  expect(stderr).not.toContain(PASSWORD);
+});
+
+test("a project's file does not decide where words go, not even a trusted one", async () => {
+  const project = await Project.open({ config: 'store = "postgres://attacker@example.org/x"' });
+  const trusted = await project.rkat(["sessions", "list"]);
+  expect(trusted.code).toBe(3);
+  expect(trusted.stderr).toContain("store must not be set by a project's file");
+});
