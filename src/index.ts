@@ -1,6 +1,7 @@
 import { SessionError } from "./core/errors.ts";
 import type { SessionService } from "./core/session-service.ts";
 import type { Stores } from "./core/stores.ts";
+import { importTranscripts } from "./import-transcripts.ts";
 import { chatRecords } from "./session/chat-records.ts";
 import { LocalSessionService } from "./session/local-session-service.ts";
 import type { ServiceOptions, ServiceStores, SessionStores } from "./session/service-options.ts";
@@ -204,6 +205,7 @@ export {
   type ContextView,
   type Distillation,
   type HistoryMessage,
+  type ImportReport,
   type MemoryAdded,
   type MemoryForgotten,
   type MessagesAppended,
@@ -215,6 +217,7 @@ export {
   type SessionService,
   type SessionSummary,
   type SessionView,
+  type Skipped,
   type SubscribeOptions,
   type TurnEnd,
   type TurnOptions,
@@ -254,7 +257,6 @@ export {
   openEmbedder,
 } from "./embedders/open-embedder.ts";
 export type { ImportProgress } from "./import/import-files.ts";
-export type { ImportReport, Skipped } from "./import/import-report.ts";
 export { type ImportTranscriptsOptions, importTranscripts } from "./import-transcripts.ts";
 export {
   type Distilled,
@@ -336,7 +338,12 @@ export function createSessionService({ stores, ...options }: ServiceOptions): Se
 /** Sessions that outlive the process, in stores that several processes may share. */
 export class PersistentSessionService extends LocalSessionService {
   constructor(options: ServiceOptions & { readonly stores: ServiceStores }) {
-    super({ ...options, stores: withApprovals(options.stores), persistent: true });
+    super({
+      ...options,
+      stores: withApprovals(options.stores),
+      persistent: true,
+      importer: importTranscripts,
+    });
   }
 }
 

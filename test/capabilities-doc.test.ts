@@ -54,6 +54,7 @@ const REQUESTS: Readonly<Record<string, Request>> = {
   startTurn: { prompt: "hi" },
   resume: { prompt: "hi" },
   appendMessages: { messages: [{ role: "user", content: "hi" }] },
+  importTranscripts: { text: "{}" },
   pin: { position: 1 },
   unpin: { position: 1 },
   searchMemory: { query: "fox" },

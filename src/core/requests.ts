@@ -2,6 +2,7 @@ import { z } from "zod";
 import { TOOL_POLICIES } from "./approval.ts";
 import { SessionError } from "./errors.ts";
 import { AUTHORS } from "./event.ts";
+import { isObject } from "./fields.ts";
 import { issuesOf } from "./issues.ts";
 import { KNOWLEDGE_KINDS } from "./knowledge.ts";
 import { MEMORY_KINDS } from "./memory-store.ts";
@@ -218,6 +219,44 @@ function eitherOf<Shape extends z.ZodRawShape>(
   return request.refine((given) => count(given) === 1, message).register(EITHER_OF, { fields });
 }
 
+/** What fits in one message of every surface. A longer transcript is sent as `bytes`. */
+export const UPLOAD_CHARACTERS_MAX = 15_000_000;
+
+/** The name of a file: some formats are known by it. */
+const fileName = z.string().min(1).max(500).optional();
+
+export const importTranscripts = eitherOf(
+  ["text", "base64"],
+  z.strictObject({
+    name: fileName,
+    text: z.string().min(1).max(UPLOAD_CHARACTERS_MAX).optional(),
+    /** The bytes of a file that is no text, such as a ZIP archive. */
+    base64: z
+      .string()
+      .max(UPLOAD_CHARACTERS_MAX)
+      .regex(/^[A-Za-z0-9+/]+={0,2}$/, "must be Base64")
+      .optional(),
+  }),
+  "give either text or base64",
+);
+
+/** The same with a stream instead. No surface's message carries one. */
+const streamedImport = z.strictObject({ name: fileName });
+
+/** The request, if it has a stream. */
+export function streamOf(request: unknown): ImportStream | undefined {
+  if (!isObject(request) || !("bytes" in request)) return undefined;
+  const { bytes, ...rest } = request;
+  if (!isObject(bytes) || typeof Reflect.get(bytes, Symbol.asyncIterator) !== "function") {
+    const message = "must be an async iterable of bytes";
+    throw new SessionError("INVALID_PARAMS", { issues: [{ path: ["bytes"], message }] });
+  }
+  return {
+    ...parseRequest(streamedImport, rest),
+    bytes: bytes as unknown as ImportStream["bytes"],
+  };
+}
+
 /** A message of the history, by its id or by its position from 0. */
 export const messageRequest = eitherOf(
   ["message", "position"],
@@ -362,6 +401,12 @@ export type ResumeTurn = z.input<typeof resumeTurn>;
 /** A checked request for a turn. */
 export type CheckedTurn = Given<z.output<typeof resumeTurn>>;
 export type AppendMessages = z.input<typeof appendMessages>;
+export type ImportTranscripts = z.infer<typeof importTranscripts>;
+/** A transcript of any size, as a stream. */
+export interface ImportStream {
+  readonly bytes: AsyncIterable<Uint8Array>;
+  readonly name?: string;
+}
 export type ListApprovals = z.infer<typeof listApprovals>;
 export type AnswerApproval = z.infer<typeof answerApproval>;
 export type RevokeAllowed = z.infer<typeof revokeAllowed>;

@@ -20,6 +20,7 @@ import {
   type CompactionOutcome,
   type ContextView,
   type Distillation,
+  type ImportReport,
   type MemoryAdded,
   type MemoryForgotten,
   type MessagesAppended,
@@ -51,6 +52,21 @@ const usage = shape<TokenUsage>()({
 });
 
 export const sessionCreated = shape<SessionCreated>()({ sessionId: z.string() });
+
+const countsByName = z.record(z.string(), count);
+
+export const importReport = shape<ImportReport>()({
+  sessions: count,
+  messages: count,
+  added: count,
+  alreadyThere: count,
+  skipped: z.array(z.object({ file: z.string(), line: z.int().optional(), reason: z.string() })),
+  unknownTypes: countsByName,
+  redacted: countsByName,
+  otherBranches: count,
+  leftOut: count,
+  stillWritten: z.array(z.string()),
+});
 
 export const turnResult = shape<TurnResult>()({
   sessionId: z.string(),

@@ -23,6 +23,8 @@ import type {
   EditKnowledge,
   ForgetMemory,
   Given,
+  ImportStream,
+  ImportTranscripts,
   KnowledgeRequest,
   ListApprovals,
   ListKnowledge,
@@ -58,6 +60,7 @@ import type { HeldInstruction } from "./working-memory.ts";
  * - The task record, pins and what they keep survive compaction and everything being closed.
  * - No message is outside all tiers: it is in the history, or it left and a search finds it.
  * - Every request is checked here; a bad one is `INVALID_PARAMS`.
+ * - A transcript is imported once, for one user, and what was forgotten of it stays forgotten.
  * - What belongs to one user is not found, listed, searched, told or changed for another, nor without a user.
  */
 export interface SessionService {
@@ -74,6 +77,11 @@ export interface SessionService {
    * stored, or none. No model is called; the next turn compacts when that is due.
    */
   appendMessages(request: AppendMessages): Promise<MessagesAppended>;
+  /**
+   * Imports the conversations of a file that another program wrote: a text, bytes in Base64, or a stream.
+   * A client of JSON-RPC or MCP sends a stream in one message, so it takes at most 11 MB. Needs `session-store`.
+   */
+  importTranscripts(request: ImportTranscripts | ImportStream): Promise<ImportReport>;
   /**
    * Interrupts the turn that runs. One of another process on the same store ends within half a
    * second. `SESSION_NOT_RUNNING` when there is none.
@@ -203,6 +211,33 @@ export interface MessagesAppended {
   readonly turns: number;
   /** Estimated tokens of the history. */
   readonly historyTokens: number;
+}
+
+/** What an import did. */
+export interface ImportReport {
+  readonly sessions: number;
+  /** Messages that were read: those that were added, and those that were there already. */
+  readonly messages: number;
+  readonly added: number;
+  readonly alreadyThere: number;
+  /** What could not be read. */
+  readonly skipped: readonly Skipped[];
+  /** Records of types that are not known, by type. */
+  readonly unknownTypes: Readonly<Record<string, number>>;
+  /** Credentials that were replaced before anything was stored, by kind. */
+  readonly redacted: Readonly<Record<string, number>>;
+  /** Messages of branches that the conversations left. */
+  readonly otherBranches: number;
+  /** Sessions that were left out: rkat's own, and those of other memory tools. */
+  readonly leftOut: number;
+  /** Files whose last line is still being written. The next import reads it. */
+  readonly stillWritten: readonly string[];
+}
+
+export interface Skipped {
+  readonly file: string;
+  readonly line?: number;
+  readonly reason: string;
 }
 
 export interface TurnResult {

@@ -5,6 +5,7 @@ import { errorText, SessionError } from "../core/errors.ts";
 import type { SessionSettings } from "../core/event.ts";
 import { isObject } from "../core/fields.ts";
 import type { ImportedFile } from "../core/import-store.ts";
+import type { ImportReport } from "../core/session-service.ts";
 import { bytesAt } from "../transcripts/found-file.ts";
 import type {
   AgentName,
@@ -17,7 +18,7 @@ import type {
 import { type DiskFile, diskFile } from "./disk-file.ts";
 import { findFiles } from "./find-files.ts";
 import type { ImportPlace, ImportPlaces } from "./import-places.ts";
-import { type ImportReport, ImportTally } from "./import-report.ts";
+import { ImportTally } from "./import-report.ts";
 import type { Parts } from "./join-parts.ts";
 import { isMemoryTools } from "./memory-tools.ts";
 import { recogniseFile } from "./recognise-file.ts";

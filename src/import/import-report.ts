@@ -1,23 +1,4 @@
-/** What an import did. */
-export interface ImportReport {
-  readonly sessions: number;
-  /** Messages that were read: those that were added, and those that were there already. */
-  readonly messages: number;
-  readonly added: number;
-  readonly alreadyThere: number;
-  /** What could not be read. */
-  readonly skipped: readonly Skipped[];
-  /** Records of types that are not known, by type. */
-  readonly unknownTypes: Readonly<Record<string, number>>;
-  /** Credentials that were replaced before anything was stored, by kind. */
-  readonly redacted: Readonly<Record<string, number>>;
-  /** Messages of branches that the conversations left. */
-  readonly otherBranches: number;
-  /** Sessions that were left out: rkat's own, and those of other memory tools. */
-  readonly leftOut: number;
-  /** Files whose last line is still being written. The next import reads it. */
-  readonly stillWritten: readonly string[];
-}
+import type { ImportReport, Skipped } from "../core/session-service.ts";
 
 /** What one store got. */
 export interface AddedTo {
@@ -26,12 +7,6 @@ export interface AddedTo {
   readonly messages: number;
   /** Ids of the sessions that got messages. */
   readonly sessions: readonly string[];
-}
-
-export interface Skipped {
-  readonly file: string;
-  readonly line?: number;
-  readonly reason: string;
 }
 
 /** A file of random bytes has a bad line every 256 bytes. */

@@ -21,6 +21,7 @@ import type {
   CompactionOutcome,
   ContextView,
   Distillation,
+  ImportReport,
   MemoryAdded,
   MemoryForgotten,
   MemoryOperations,
@@ -74,6 +75,7 @@ import { sessionTools } from "./session-tools.ts";
 import { compactionOutcome, deletedSummary, sessionSummary, sessionView } from "./session-view.ts";
 import { SessionWork } from "./session-work.ts";
 import { openedLazily, subscription } from "./subscription.ts";
+import { TranscriptImports } from "./transcript-imports.ts";
 import { instructionBytesMax, TurnSettings } from "./turn-settings.ts";
 import { WorkingMemoryOperations } from "./working-memory-operations.ts";
 
@@ -116,6 +118,7 @@ export class LocalSessionService implements SessionService {
   readonly #work: SessionWork;
   readonly #approvals: ApprovalOperations;
   readonly #working: WorkingMemoryOperations;
+  readonly #imports: TranscriptImports;
   readonly #searchHistory: SessionService["searchHistory"];
   readonly #toolsOf: (settings: SessionSettings) => ToolSet;
   readonly #trash: Trash | undefined;
@@ -193,6 +196,7 @@ export class LocalSessionService implements SessionService {
     const work = this.#work;
     this.#approvals = new ApprovalOperations(approvals, { desk, live, work, projected, onError });
     this.#working = new WorkingMemoryOperations(live, work, this.#settings);
+    this.#imports = new TranscriptImports(options, this.#settings.defaultModelName, projections);
     this.#trash = stores.trash && new Trash(stores.trash, options.keepDeletedDays);
     this.#forgetting = {
       trash: this.#trash,
@@ -332,6 +336,13 @@ export class LocalSessionService implements SessionService {
 
   appendMessages(request: requests.AppendMessages): Promise<MessagesAppended> {
     return appendMessages(request, this.#work, this.#settings);
+  }
+
+  async importTranscripts(
+    request: requests.ImportTranscripts | requests.ImportStream,
+  ): Promise<ImportReport> {
+    this.#require("session-store");
+    return await this.#imports.run(request);
   }
 
   async compact(
@@ -577,6 +588,7 @@ export class LocalSessionService implements SessionService {
   async close(): Promise<void> {
     this.#closed = true;
     await Promise.all([...this.#users.values()].map((service) => service.deref()?.close()));
+    await this.#imports.close();
     await this.#work.close();
     clearInterval(this.#cleaning);
     await this.#cleanUp();

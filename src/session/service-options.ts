@@ -5,11 +5,13 @@ import { SessionError } from "../core/errors.ts";
 import type { EventStore } from "../core/event-store.ts";
 import { given } from "../core/fields.ts";
 import type { ForgottenTexts } from "../core/forgotten-texts.ts";
+import type { ImportStore } from "../core/import-store.ts";
 import type { KnowledgeStore } from "../core/knowledge-store.ts";
 import type { LanguageModel, ModelResolver } from "../core/language-model.ts";
 import type { MemoryScope, MemoryStore } from "../core/memory-store.ts";
+import type { ImportReport } from "../core/session-service.ts";
 import type { SessionStore } from "../core/session-store.ts";
-import type { TrashStores } from "../core/stores.ts";
+import type { Stores, TrashStores } from "../core/stores.ts";
 import type { Tool } from "../core/tool.ts";
 import type { KeepDays } from "../forgetting/retention.ts";
 import type { KnowledgeSettings } from "../knowledge/project-knowledge.ts";
@@ -27,6 +29,8 @@ export interface ServiceStores {
   readonly knowledge?: KnowledgeStore;
   /** What was forgotten, so that an import does not bring it back. */
   readonly forgotten?: ForgottenTexts;
+  /** What was imported. Without it, nothing can be imported. */
+  readonly imports?: ImportStore;
   /** Where deleted sessions wait. Without it, a deleted session cannot be restored. */
   readonly trash?: TrashStores;
   /** The same stores for one user. Without it, a service cannot keep users apart and refuses to name one. */
@@ -164,11 +168,23 @@ export interface SessionStores extends ServiceStores {
   forUser?(user: string): SessionStores;
 }
 
+/** Imports a stream into stores. The wiring passes it, because sessions know no formats of transcripts. */
+export type Importer = (work: {
+  readonly stores: Pick<Stores, "events" | "sessions" | "imports" | "forgotten">;
+  readonly bytes: AsyncIterable<Uint8Array>;
+  readonly name?: string;
+  /** The `provider/model` of imported sessions that go on here. */
+  readonly model: string;
+  readonly signal: AbortSignal;
+  readonly onProgress: () => void;
+}) => Promise<ImportReport>;
+
 /** The options of a service, once its stores are known. */
 export interface SessionOptions extends ServiceOptions {
   readonly stores: SessionStores;
   /** Whether the stores outlive the process, which is the capability `session-store`. */
   readonly persistent: boolean;
+  readonly importer?: Importer;
 }
 
 /**
@@ -192,7 +208,7 @@ export function optionsForUser(options: SessionOptions, user: string): SessionOp
       approvals: own.approvals,
       ...(stores.memory ? given({ memory: own.memory }) : {}),
       ...(stores.knowledge ? given({ knowledge: own.knowledge }) : {}),
-      ...given({ trash: own.trash, forgotten: own.forgotten }),
+      ...given({ trash: own.trash, forgotten: own.forgotten, imports: own.imports }),
     },
     ...(memory === false ? { memory } : {}),
     ...(knowledge === undefined ? {} : { knowledge: knowledge && learning }),

@@ -67,7 +67,7 @@ export function withAuthor(name: OperationName, request: unknown, author?: Autho
 }
 
 /** A result as a JSON object, wrapped where `resultKey` says so. */
-function wireResult(operation: Operation, result: unknown): Record<string, unknown> {
+export function wireResult(operation: Operation, result: unknown): Record<string, unknown> {
   const { resultKey } = operation;
   const wire = toWire(operation.result, result);
   return resultKey ? { [resultKey]: wire ?? true } : (wire as Record<string, unknown>);

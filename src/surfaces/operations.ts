@@ -30,6 +30,8 @@ export interface Operation {
   /** Command of the CLI. */
   readonly command: string;
   readonly effect: "reads" | "adds" | "destroys";
+  /** On REST, its body may also be a file, whose name is in the query. */
+  readonly uploads?: true;
   /** It takes long, streams events while it runs, and can be interrupted. */
   readonly streams?: true;
   /** Without this capability it always fails. */
@@ -83,6 +85,19 @@ export const OPERATIONS = {
     tool: "session_append",
     command: "sessions append",
     effect: "adds",
+  },
+  importTranscripts: {
+    description:
+      "Import the conversations of a transcript that another program wrote. Importing it again adds nothing.",
+    request: requests.importTranscripts,
+    result: results.importReport,
+    rpc: "transcripts/import",
+    http: { method: "POST", path: "/import" },
+    tool: "transcripts_import",
+    command: "import",
+    effect: "adds",
+    uploads: true,
+    needs: "session-store",
   },
   interrupt: {
     description: "Interrupt the running turn of a session.",

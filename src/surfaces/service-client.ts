@@ -2,8 +2,21 @@ import { ERRORS, type ErrorCode, SessionError } from "../core/errors.ts";
 import type { EventEnvelope } from "../core/event.ts";
 import { harmlessListener } from "../core/harmless-listener.ts";
 import type { Issue } from "../core/issues.ts";
-import { parseRequest, subscribe as subscribeRequest, userRequest } from "../core/requests.ts";
-import type { SessionService, SubscribeOptions, TurnOptions } from "../core/session-service.ts";
+import {
+  type ImportStream,
+  parseRequest,
+  streamOf,
+  subscribe as subscribeRequest,
+  UPLOAD_CHARACTERS_MAX,
+  userRequest,
+} from "../core/requests.ts";
+import { importReport } from "../core/results.ts";
+import type {
+  ImportReport,
+  SessionService,
+  SubscribeOptions,
+  TurnOptions,
+} from "../core/session-service.ts";
 import { errorFromWire, fromWire, toWire } from "../core/wire.ts";
 import type { WireError } from "./call-operation.ts";
 import { OPERATIONS, type Operation, type OperationName } from "./operations.ts";
@@ -25,6 +38,8 @@ export interface ServiceConnection {
     params: Record<string, unknown>,
     options: SubscribeOptions & ForUser,
   ): AsyncIterable<EventEnvelope>;
+  /** Calls `importTranscripts` with a stream. Without it, a stream is sent in one message. */
+  readonly upload?: (streamed: ImportStream, by: ForUser) => Promise<Record<string, unknown>>;
   close(): Promise<void>;
 }
 
@@ -57,6 +72,14 @@ export function serviceOver(connection: ServiceConnection, by: ForUser = {}): Se
     editKnowledge: (request) => call("editKnowledge", request),
     forgetKnowledge: async (request) => void (await call("forgetKnowledge", request)),
     distillKnowledge: (request) => call("distillKnowledge", request),
+    async importTranscripts(request) {
+      const streamed = streamOf(request);
+      if (!streamed) return await call("importTranscripts", request);
+      const { bytes, ...named } = streamed;
+      if (connection.upload)
+        return fromWire(importReport, await connection.upload(streamed, by)) as ImportReport;
+      return await call("importTranscripts", { ...named, base64: await inOneMessage(bytes) });
+    },
     interrupt: async (request) => void (await call("interrupt", request)),
     compact: (request, options) => call("compact", request, options),
     updateTask: (request) => call("updateTask", request),
@@ -97,6 +120,26 @@ export function serviceOver(connection: ServiceConnection, by: ForUser = {}): Se
       if (by.user === undefined) await connection.close();
     },
   };
+}
+
+const MESSAGE_BYTES_MAX = (UPLOAD_CHARACTERS_MAX / 4) * 3;
+
+/** @throws SessionError `INVALID_PARAMS` when it is more than a message takes */
+async function inOneMessage(bytes: AsyncIterable<Uint8Array>): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of bytes) {
+    size += chunk.length;
+    if (size > MESSAGE_BYTES_MAX) {
+      throw new SessionError("INVALID_PARAMS", {
+        message: `The transcript has more than ${MESSAGE_BYTES_MAX} bytes, the maximum for one message. JSON-RPC and MCP cannot stream it.`,
+        hint: "Send it over REST, or run `rkat import` where the server runs.",
+      });
+    }
+    // A reader may use its buffer again.
+    chunks.push(chunk.slice());
+  }
+  return Buffer.concat(chunks, size).toString("base64");
 }
 
 /** The error that the other side threw. */

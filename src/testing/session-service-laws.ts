@@ -51,6 +51,14 @@ const EVERYTHING = BUILDS.F ?? [];
 const EAGER = { autoCompactThreshold: 2500, minTurnsBetweenCompactions: 1, maxSummaryTokens: 64 };
 const LONG = "The quick brown fox considers the merits of jumping over the lazy dog. ".repeat(80);
 
+/** A conversation as a list of messages, which many programs write. */
+const TRANSCRIPT = `${JSON.stringify({
+  messages: [
+    { role: "user", content: "Where does the heron nest?" },
+    { role: "assistant", content: "The heron nests in the alder." },
+  ],
+})}\n`;
+
 export const sessionServiceLaws: readonly Law<OpenService>[] = inWords([
   ...Object.entries(BUILDS).map(
     ([build, capabilities]): Law<OpenService> => ({
@@ -96,6 +104,43 @@ export const sessionServiceLaws: readonly Law<OpenService>[] = inWords([
     },
   },
   {
+    name: "a transcript is imported once, for one user, and what was forgotten of it stays forgotten",
+    async holds(open) {
+      const service = await (await open())({ capabilities: EVERYTHING });
+      const ada = service.forUser("ada");
+      const name = "talk.jsonl";
+      const first = await ada.importTranscripts({ name, text: TRANSCRIPT });
+      assert.deepEqual(
+        { sessions: first.sessions, added: first.added, skipped: first.skipped },
+        { sessions: 1, added: 2, skipped: [] },
+      );
+      const base64 = Buffer.from(TRANSCRIPT).toString("base64");
+      for (const again of [
+        { name, base64 },
+        { name, bytes: piecesOf(TRANSCRIPT) },
+      ]) {
+        const { added, alreadyThere } = await ada.importTranscripts(again);
+        assert.deepEqual({ added, alreadyThere }, { added: 0, alreadyThere: 2 });
+      }
+      const [session, ...more] = await ada.list({});
+      assert.deepEqual([session?.turns, more], [1, []]);
+      const [hit] = await ada.searchMemory({ query: "heron alder" });
+      expects(hit, "what was imported", hit);
+      assert.equal(hit.sessionId, session?.sessionId);
+      for (const other of [service, service.forUser("bob")]) {
+        assert.deepEqual(await other.list({}), []);
+        assert.deepEqual(await other.searchMemory({ query: "heron alder" }), []);
+      }
+      await ada.forgetMemory({ ids: [hit.id] });
+      await ada.importTranscripts({ name: "copy.jsonl", text: TRANSCRIPT });
+      const left = await ada.searchMemory({ query: "heron alder", minScore: 0 });
+      assert.deepEqual(
+        left.filter(({ content }) => content === hit.content),
+        [],
+      );
+    },
+  },
+  {
     name: "without a session store, lookups are SESSION_PERSISTENCE_DISABLED",
     async holds(open) {
       const service = await (await open())({ capabilities: ["memory-store"] });
@@ -108,6 +153,7 @@ export const sessionServiceLaws: readonly Law<OpenService>[] = inWords([
         () => service.delete({ sessionId }),
         () => service.restore({ sessionId }),
         () => service.searchHistory({ query: "hi" }),
+        () => service.importTranscripts({ text: TRANSCRIPT }),
       ];
       for (const lookup of lookups) await assertCode(lookup(), "SESSION_PERSISTENCE_DISABLED");
     },
@@ -1468,4 +1514,11 @@ async function replay(
     if (events.length === count) stop.abort();
   }
   return events;
+}
+
+/** The text as a stream of bytes, cut within a line. */
+async function* piecesOf(text: string): AsyncGenerator<Uint8Array> {
+  const bytes = new TextEncoder().encode(text);
+  yield bytes.slice(0, 20);
+  yield bytes.slice(20);
 }

@@ -23,6 +23,7 @@ const REQUESTS: Readonly<Record<OperationName, (known: Known) => Asked>> = {
   appendMessages: ({ sessionId }) => [
     { sessionId, messages: [{ role: "user", content: "And mine." }] },
   ],
+  importTranscripts: () => [{ text: '{"messages":[{"role":"user","content":"Mine."}]}' }],
   interrupt: ({ sessionId }) => [{ sessionId }],
   compact: ({ sessionId }) => [{ sessionId }],
   updateTask: ({ sessionId }) => [{ sessionId }, { sessionId, goal: "mine now" }],

@@ -66,6 +66,16 @@ export function badRequests(sessionId: string): readonly BadRequest[] {
       { sessionId, messages: [{ role: "user", content: "hi" }], origin: { time: "now" } },
     ),
     ...invalid(
+      "importTranscripts",
+      {},
+      { name: "talk.jsonl" },
+      { text: "" },
+      { text: 5 },
+      { text: "hi", base64: "aGk=" },
+      { base64: "not Base64!" },
+      { text: "hi", name: "" },
+    ),
+    ...invalid(
       "updateTask",
       {},
       { sessionId, goal: 5 },

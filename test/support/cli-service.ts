@@ -1,11 +1,15 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
+import { mkdtemp, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
 import { ERRORS, SessionError } from "../../src/core/errors.ts";
 import { type EventEnvelope, envelope } from "../../src/core/event.ts";
 import { snakeCase } from "../../src/core/fields.ts";
 import { newId } from "../../src/core/ids.ts";
+import { importTranscripts } from "../../src/core/requests.ts";
 import type { SubscribeOptions } from "../../src/core/session-service.ts";
 import { CAPABILITIES, type SessionService, type TurnOptions } from "../../src/index.ts";
 import type { OperationName } from "../../src/surfaces/operations.ts";
@@ -135,6 +139,18 @@ class Commands implements Record<OperationName, (params: Params, options: TurnOp
       words: wordsOf(session_id),
       stdin,
     });
+  }
+
+  /** A command reads files, so this writes one. What is wrong with a request that is no file cannot be said. */
+  async importTranscripts(params: Params) {
+    const { success, data } = importTranscripts.safeParse(params);
+    if (!success) throw new Unsayable("file");
+    const { name = "transcript", text, base64 = "" } = data;
+    const file = join(await mkdtemp(join(tmpdir(), "rkat-sent-")), name);
+    await writeFile(file, text ?? Buffer.from(base64, "base64"));
+    const command = ["import", "--json", "--scope=project"];
+    const { stores: _, ...report } = objectOf(await this.#ask({ command, words: [file] }));
+    return report;
   }
 
   /** Ctrl-C in the terminal of the turn is the only way to interrupt it. */

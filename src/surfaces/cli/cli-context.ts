@@ -3,9 +3,9 @@ import type { Workspace } from "../../config/workspace.ts";
 import type { Approve } from "../../core/approval.ts";
 import type { KnowledgeEntry } from "../../core/knowledge.ts";
 import type { MemoryStore } from "../../core/memory-store.ts";
-import type { MemoryOperations, SessionService } from "../../core/session-service.ts";
+import type { ImportReport, MemoryOperations, SessionService } from "../../core/session-service.ts";
 import type { FoundTranscripts, ImportOptions } from "../../import/import-files.ts";
-import type { AddedTo, ImportReport } from "../../import/import-report.ts";
+import type { AddedTo } from "../../import/import-report.ts";
 import type { Replay } from "../../replay/replay.ts";
 import type { Terminal } from "./terminal/terminal.ts";
 

@@ -32,6 +32,19 @@ export class BodyReader {
     return value;
   }
 
+  /** A body of any type, piece by piece, as fast as it is read. */
+  async *stream({ body, headers }: Request, bytesMax: number): AsyncGenerator<Uint8Array> {
+    requireUnencoded(headers);
+    const tooLarge = () => notValid(413, `The body has more than ${bytesMax} bytes.`);
+    if (Number(headers.get("content-length")) > bytesMax) throw tooLarge();
+    let size = 0;
+    for await (const chunk of chunksOf(body)) {
+      size += chunk.length;
+      if (size > bytesMax) throw tooLarge();
+      yield chunk;
+    }
+  }
+
   async #receive({ body, headers }: Request): Promise<Uint8Array> {
     const { bodyBytesMax, allBodiesBytesMax } = this.#limits;
     const tooLarge = () => notValid(413, `The body has more than ${bodyBytesMax} bytes.`);
@@ -64,11 +77,18 @@ async function* chunksOf(body: Request["body"]): AsyncGenerator<Uint8Array> {
   }
 }
 
+export function isJson(headers: Headers): boolean {
+  return /^application\/json *(;|$)/i.test(headers.get("content-type") ?? "");
+}
+
 function requireJson(headers: Headers): void {
-  const type = headers.get("content-type") ?? "";
-  if (!/^application\/json *(;|$)/i.test(type)) {
+  if (!isJson(headers)) {
     throw notValid(415, "The body must be sent as Content-Type: application/json.");
   }
+  requireUnencoded(headers);
+}
+
+function requireUnencoded(headers: Headers): void {
   const encoding = headers.get("content-encoding") ?? "identity";
   if (encoding !== "identity") {
     throw notValid(415, `The body must not be encoded; it is sent as ${encoding}.`);

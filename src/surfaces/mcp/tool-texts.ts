@@ -62,6 +62,8 @@ export const TOOL_DESCRIPTIONS: Readonly<Record<OperationName | "sessionEvents",
     "Run a turn in a stored session. Without a prompt, continue a turn whose tool call waited for approval. Like turn_start, but it needs the capability session-store.",
   appendMessages:
     "Append messages to a session without running a turn, to record a conversation that another program had. All are stored, or none. A tool call must come with its results. With a key, a retry adds nothing.",
+  importTranscripts:
+    "Import the conversations of a transcript that another agent wrote (Claude Code, Codex, Gemini, ChatGPT and others), as text or Base64, at most 11 MB. Importing it again adds nothing. Credentials are replaced. For the transcripts on this machine, ask the user to run `rkat import`.",
   interrupt:
     "Interrupt the running turn of a session. The session stays intact, and its next turn continues from there. Fails with SESSION_NOT_RUNNING when no turn is running.",
   compact:
@@ -117,6 +119,9 @@ export const FIELD_DESCRIPTIONS: Readonly<Record<string, string>> = {
   prompt: "Your prompt: a text, or an array of text and image blocks.",
   model: "provider/model. Default: the service's own.",
   system_prompt: "System prompt of the session.",
+  name: "The name of the file, such as conversations.json.",
+  text: "The text of the file.",
+  base64: "The bytes of the file in Base64, if it is no text.",
   key: "A name of your choice for this batch of messages.",
   max_tokens: "Maximum output tokens of one model call.",
   memory: "Whether the session's model can search memory.",

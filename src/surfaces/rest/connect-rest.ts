@@ -8,7 +8,11 @@ import {
 import { SessionError, shownAddress } from "../../core/errors.ts";
 import type { EventEnvelope } from "../../core/event.ts";
 import { joinSignals } from "../../core/join-signals.ts";
-import { parseRequest, subscribe as subscribeRequest } from "../../core/requests.ts";
+import {
+  type ImportStream,
+  parseRequest,
+  subscribe as subscribeRequest,
+} from "../../core/requests.ts";
 import type { SessionService, SubscribeOptions, TurnOptions } from "../../core/session-service.ts";
 import { fromWire } from "../../core/wire.ts";
 import { USER_HEADER } from "../http/acting-service.ts";
@@ -87,6 +91,18 @@ class RestConnection implements ServiceConnection {
     }
   }
 
+  async upload({ bytes, name }: ImportStream, { user }: ForUser): Promise<Params> {
+    const { http } = OPERATIONS.importTranscripts;
+    const query = name === undefined ? "" : `?${writeQuery({ name })}`;
+    const response = await this.#fetch(`${http.path}${query}`, {
+      method: http.method,
+      headers: { ...byUser(user), "content-type": "application/octet-stream" },
+      body: ReadableStream.from(bytes) as NonNullable<RequestInit["body"]>,
+      duplex: "half",
+    });
+    return (await response.json().catch(lost)) as Params;
+  }
+
   async *subscribe(
     params: Params,
     options: SubscribeOptions & ForUser,
@@ -143,25 +159,35 @@ class RestConnection implements ServiceConnection {
     headers: Readonly<Record<string, string | undefined>>,
     signal: AbortSignal = this.#closed.signal,
   ): Promise<Response> {
-    const { url, token, fetch: send = fetch } = this.#options;
     const { method } = http;
     // What HTTP cannot carry is refused here, as the service would refuse it.
     if (!canCarry(http, request, params)) parseRequest(request, fromWire(request, params));
     const path = http.path.replaceAll(PLACE, (_, name) => encodeURIComponent(String(params[name])));
-    const query = method === "POST" ? "" : `?${writeQuery(besidePath(http.path, params))}`;
-    const given = {
-      ...headers,
-      authorization: token && `Bearer ${token}`,
-      "content-type": method === "POST" ? "application/json" : undefined,
-    };
-    const response = await send(`${url.replace(/(?<!\/)\/+$/, "")}${path}${query}`, {
+    if (method !== "POST") {
+      const query = writeQuery(besidePath(http.path, params));
+      return await this.#fetch(`${path}?${query}`, { method, headers, signal });
+    }
+    return await this.#fetch(path, {
       method,
+      headers: { ...headers, "content-type": "application/json" },
+      body: JSON.stringify(params),
+      signal,
+    });
+  }
+
+  async #fetch(
+    address: string,
+    { headers, signal = this.#closed.signal, ...rest }: Sent,
+  ): Promise<Response> {
+    const { url, token, fetch: send = fetch } = this.#options;
+    const given = { ...headers, authorization: token && `Bearer ${token}` };
+    const response = await send(`${url.replace(/(?<!\/)\/+$/, "")}${address}`, {
+      ...rest,
       headers: Object.entries(given).flatMap(([name, value]) => (value ? [[name, value]] : [])),
       signal,
       // The token must not go elsewhere.
       redirect: "error",
-      ...(method === "POST" ? { body: JSON.stringify(params) } : {}),
-    }).catch((error: Error) => {
+    } as RequestInit).catch((error: Error) => {
       throw new SessionError("SERVICE_UNAVAILABLE", {
         message: `${shownAddress(url)} could not be reached: ${reasonOf(error).replaceAll(url, shownAddress(url))}`,
         hint: "Is the server running (`rkat serve`)?",
@@ -171,6 +197,16 @@ class RestConnection implements ServiceConnection {
     if (response.ok) return response;
     throw await refusal(response);
   }
+}
+
+/** A request to the server. */
+interface Sent {
+  readonly method: string;
+  readonly headers: Readonly<Record<string, string | undefined>>;
+  readonly signal?: AbortSignal;
+  readonly body?: NonNullable<RequestInit["body"]>;
+  /** The body of a stream is sent before the answer comes. */
+  readonly duplex?: "half";
 }
 
 function byUser(user: string | undefined): Readonly<Record<string, string>> {

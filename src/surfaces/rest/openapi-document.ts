@@ -25,12 +25,13 @@ export function openApiDocument(about: { readonly version: string; readonly toke
         parameters: [
           ...pathParameters(operation.request, path),
           ...(method === "POST" ? [] : queryParameters(operation.request, path)),
+          ...(operation.uploads ? [FILE_NAME] : []),
         ],
         ...(body
           ? {
               requestBody: {
                 required: body.oneOf !== undefined || (body.required ?? []).length > 0,
-                content: json(`${title}Request`),
+                content: { ...json(`${title}Request`), ...(operation.uploads ? FILE : {}) },
               },
             }
           : {}),
@@ -116,6 +117,20 @@ const EVENT_ENVELOPE = {
 /** Said in words: a second type of the same answer would make clients type it as a union. */
 const STREAMS =
   "With `Accept: text/event-stream` the answer is a stream of server-sent events: each event of the turn as an EventEnvelope, then `event: result` with the JSON result, or `event: error` with an Error.";
+
+/** The name of a body that is a file. */
+const FILE_NAME = {
+  name: "name",
+  in: "query",
+  description: "The name of the file, if the body is one. Some formats are known by it.",
+  schema: { type: "string", minLength: 1, maxLength: 500 },
+};
+
+const FILE = {
+  "application/octet-stream": {
+    schema: { type: "string", format: "binary", description: "The file itself, of any size up to 1 GiB." },
+  },
+};
 
 const FAILURE = {
   "4XX": { description: "The request was refused.", content: json("Error") },

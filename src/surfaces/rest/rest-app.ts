@@ -3,10 +3,10 @@ import { cors } from "hono/cors";
 import { HTTPException } from "hono/http-exception";
 import { SessionError } from "../../core/errors.ts";
 import { warn } from "../../core/warn.ts";
-import { callOperation } from "../call-operation.ts";
+import { callOperation, wireResult } from "../call-operation.ts";
 import { type Acting, actingService, callers } from "../http/acting-service.ts";
-import { BodyReader } from "../http/body-reader.ts";
-import { errorResponse, notValid, shuttingDown } from "../http/error-response.ts";
+import { BodyReader, isJson } from "../http/body-reader.ts";
+import { errorResponse, notValid, shuttingDown, unavailable } from "../http/error-response.ts";
 import { guardNames } from "../http/guard-names.ts";
 import { OPERATIONS, type Operation, type OperationName } from "../operations.ts";
 import { TurnEvents } from "../turn-events.ts";
@@ -38,6 +38,7 @@ export function createRestApp(options: RestOptions): RestApp {
   const streams = new OpenStreams(limits.streamsMax);
   const openApi = openApiDocument({ version, token: (token ?? userTokens) !== undefined });
   let draining = false;
+  let importing = 0;
 
   const app = new Hono<Acting>();
   app.use(async (context, next) => {
@@ -72,6 +73,7 @@ export function createRestApp(options: RestOptions): RestApp {
   for (const [name, operation] of Object.entries(OPERATIONS) as [OperationName, Operation][]) {
     const { method, path } = operation.http;
     app.on(method, routeOf(path), async (context) => {
+      if (operation.uploads) return await answerUpload(context);
       const params = await paramsOf(context, operation, bodies);
       if (operation.streams) return await answerTurn(context, name, params);
       return context.json(await callOperation(context.get("service"), name, params));
@@ -84,6 +86,29 @@ export function createRestApp(options: RestOptions): RestApp {
     if (failure.code === "INTERNAL_ERROR") onError(error);
     return errorResponse(failure);
   });
+
+  /** A request as JSON, or the file itself. */
+  async function answerUpload(context: Context<Acting>) {
+    const { req } = context;
+    if (importing >= limits.importsMax) {
+      throw unavailable("The server is busy with other imports.");
+    }
+    importing += 1;
+    try {
+      const { importTranscripts: operation } = OPERATIONS;
+      const named = readQuery(operation.request, new URL(req.url).searchParams);
+      const service = context.get("service");
+      if (isJson(req.raw.headers)) {
+        const params = { ...named, ...(await bodies.read(req.raw)) };
+        return context.json(await callOperation(service, "importTranscripts", params));
+      }
+      const bytes = bodies.stream(req.raw, limits.importBytesMax);
+      const report = await service.importTranscripts({ ...named, bytes });
+      return context.json(wireResult(operation, report));
+    } finally {
+      importing -= 1;
+    }
+  }
 
   /** The turn goes on when its reader leaves. Only an interrupt ends it. */
   async function answerTurn(context: Context<Acting>, name: OperationName, params: WireParams) {

@@ -14,6 +14,10 @@ export interface RestOptions extends NameOptions, TokenOptions {
 }
 
 export interface RestLimits extends BodyLimits {
+  /** Bytes of one transcript that is sent as a file. They are on the disk meanwhile. Default 1 GiB. */
+  readonly importBytesMax: number;
+  /** Imports at once. Default 4. */
+  readonly importsMax: number;
   /** Running turns and compactions at once. Default 512. */
   readonly turnsMax: number;
   /** Open event streams at once, those of turns included. Default 2048. */
@@ -27,6 +31,8 @@ export interface RestLimits extends BodyLimits {
 export const DEFAULT_LIMITS: RestLimits = {
   bodyBytesMax: 8 * 1024 * 1024,
   allBodiesBytesMax: 128 * 1024 * 1024,
+  importBytesMax: 1024 * 1024 * 1024,
+  importsMax: 4,
   turnsMax: 512,
   streamsMax: 2048,
   heartbeatMs: 15_000,

@@ -1,5 +1,6 @@
+import type { ImportReport } from "../../../core/session-service.ts";
 import type { FoundTranscripts } from "../../../import/import-files.ts";
-import type { AddedTo, ImportReport } from "../../../import/import-report.ts";
+import type { AddedTo } from "../../../import/import-report.ts";
 import { plural, thousands, timeAgo } from "./amounts.ts";
 import { oneLine } from "./printable.ts";
 import type { Style } from "./style.ts";
