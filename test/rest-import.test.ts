@@ -57,6 +57,14 @@ test("the client of REST sends a stream as it comes, with its name", async () =>
   expect(torn).toMatchObject({ added: 2, stillWritten: ["my talk.jsonl"] });
 });
 
+test("any name is one that a file can have", async () => {
+  const { service } = await served();
+  for (const name of ["x".repeat(500), "..", ".", "/", "../../talk.jsonl", "a\u0000b", "日本"]) {
+    const report = await service.importTranscripts({ name, text: talk(1, "the same") });
+    expect(report, name).toMatchObject({ messages: 2, skipped: [] });
+  }
+});
+
 test("a file of too many bytes is 413, and nothing of it is stored", async () => {
   const { service, send } = await served({ importBytesMax: 10_000 });
   const response = await send(ReadableStream.from(lines(50)) as never);

@@ -19,11 +19,19 @@ export async function withSpooled<Result>(
 ): Promise<Result> {
   const folder = await realpath(await mkdtemp(join(tmpdir(), "rkat-import-")));
   try {
-    const path = join(folder, basename(name).replaceAll(/[^\w.-]/g, "_") || "transcript");
+    const path = join(folder, fileNameOf(name));
     const file = createWriteStream(path, { flags: "wx", mode: 0o600 });
     await pipeline(copiedChunks(bytes), file, signal ? { signal } : {});
     return await work(path);
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
+}
+
+/** Formats look at how a name ends, and no file system takes a name of any length. */
+const NAME_CHARACTERS_MAX = 100;
+
+function fileNameOf(name: string): string {
+  const plain = basename(name).replaceAll(/[^\w.-]/g, "_");
+  return plain.slice(-NAME_CHARACTERS_MAX).replace(/^\.+/, "_") || "transcript";
 }

@@ -128,7 +128,11 @@ const FILE_NAME = {
 
 const FILE = {
   "application/octet-stream": {
-    schema: { type: "string", format: "binary", description: "The file itself, of any size up to 1 GiB." },
+    schema: {
+      type: "string",
+      format: "binary",
+      description: "The file itself, of any size up to 1 GiB.",
+    },
   },
 };
 
