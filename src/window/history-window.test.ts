@@ -190,6 +190,23 @@ test("learns from the provider's count how far its estimate is off", async () =>
   expect(asked).toHaveLength(1);
 });
 
+test("tools that the estimate does not see make no compaction come early", async () => {
+  const { window, asked } = counting({ contextWindow: 20_000 });
+  const history: Note[] = [];
+  let lastInputTokens = 0;
+  const counted: number[] = [];
+  for (const index of Array(60).keys()) {
+    history.push(...turn(3 * index), ...turn(3 * index + 1), ...turn(3 * index + 2));
+    const { tokens } = await window.apply(history, { lastInputTokens });
+    if (asked.length > 0) break;
+    lastInputTokens = 8_000 + Math.floor(0.9 * tokens);
+    counted.push(lastInputTokens);
+  }
+  expect(asked).toHaveLength(1);
+  expect(counted.at(-1)).toBeGreaterThan(0.9 * 16_000);
+  expect(counted.at(-1)).toBeLessThan(16_000);
+});
+
 test("a host that took over one compaction, and not the next, pays for neither again", async () => {
   const { window, asked } = counting();
   const first = await window.apply(turns(20));

@@ -13,7 +13,7 @@ import { engineCompactor } from "../compaction/engine-compactor.ts";
 import type { EngineCompactor } from "../core/compactor.ts";
 import { errorText, SessionError } from "../core/errors.ts";
 import type { HostRecord } from "../core/host-record.ts";
-import { TokenCounts } from "../core/token-counts.ts";
+import { CountedTokens } from "./counted-tokens.ts";
 import { FollowedHistory, type NewCut } from "./followed-history.ts";
 import type { MessageView } from "./message-view.ts";
 import { pinnedUnits } from "./pinned-units.ts";
@@ -124,8 +124,7 @@ class LocalHistoryWindow<HostMessage extends object> implements HistoryWindow<Ho
   readonly #settings: HistoryCompaction;
   readonly #history: FollowedHistory<HostMessage>;
   readonly #record: WindowRecord | undefined;
-  readonly #counts = new TokenCounts();
-  readonly #model: string;
+  readonly #counts = new CountedTokens();
   /** Estimated tokens of the last request. */
   #sentTokens: number | undefined;
   /** Histories that were offered, and how many there were at the last attempt to compact one. */
@@ -134,14 +133,13 @@ class LocalHistoryWindow<HostMessage extends object> implements HistoryWindow<Ho
   #queue: Promise<unknown> = Promise.resolve();
 
   constructor(options: HistoryWindowOptions<HostMessage>) {
-    const { view, summarize, contextWindow, model = "", record, ...settings } = options;
+    const { view, summarize, contextWindow, model, record, ...settings } = options;
     requireView(view);
     requireSummarize(summarize);
     requirePositive("contextWindow", contextWindow);
     this.#options = options;
     this.#settings = settings;
-    this.#model = model;
-    this.#history = new FollowedHistory(view, options.model);
+    this.#history = new FollowedHistory(view, model);
     this.#record = record && new WindowRecord(record);
     this.#compactor(contextWindow);
   }
@@ -183,7 +181,7 @@ class LocalHistoryWindow<HostMessage extends object> implements HistoryWindow<Ho
     const estimated = followed.tokens + otherTokens;
     if (outgrown) {
       const inputTokens = Math.max(estimated, contextWindow ?? 0);
-      this.#counts.refused({ model: this.#model, estimated, inputTokens });
+      this.#counts.refused({ estimated, inputTokens });
     }
     const due =
       outgrown ||
@@ -192,7 +190,7 @@ class LocalHistoryWindow<HostMessage extends object> implements HistoryWindow<Ho
         lastInputTokens: 0,
         messageCount: followed.units.length,
         looseMessages: followed.units.length,
-        estimatedHistoryTokens: this.#counts.expected(this.#model, estimated),
+        estimatedHistoryTokens: this.#counts.expected(estimated),
         lastCompactionTurn: this.#lastAttempt,
         currentTurn: this.#calls,
         ...(contextWindow === undefined ? {} : { contextWindow }),
@@ -262,7 +260,7 @@ class LocalHistoryWindow<HostMessage extends object> implements HistoryWindow<Ho
     const { units, tokens } = this.#history;
     const estimated = tokens + otherTokens;
     // How many tokens the provider counts for each that is estimated.
-    const factor = this.#counts.expected(this.#model, estimated) / Math.max(1, estimated);
+    const factor = this.#counts.expected(estimated) / Math.max(1, estimated);
     const room = (most: number) => Math.max(1, Math.floor(most / factor) - otherTokens);
     const target = room(compactor.config.autoCompactThreshold);
     const opaque = units.flatMap(({ opaqueTokens }, index) =>
@@ -295,7 +293,7 @@ class LocalHistoryWindow<HostMessage extends object> implements HistoryWindow<Ho
     this.#calls += 1;
     const estimated = this.#sentTokens ?? this.#history.tokensBeforeAnswer + otherTokens;
     if (!(lastInputTokens > 0) || estimated === 0) return;
-    this.#counts.counted({ model: this.#model, estimated, inputTokens: lastInputTokens });
+    this.#counts.counted({ estimated, inputTokens: lastInputTokens });
   }
 
   #compactor(contextWindow: number | undefined): EngineCompactor {
