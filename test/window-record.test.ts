@@ -128,6 +128,24 @@ test("a forgotten message is in no later summary of the chat, in other words nei
   });
 });
 
+test("a chat with a forgotten message is compacted again, and from then on pays for nothing twice", async () => {
+  const path = `${temporaryFolder()}/rkat.db`;
+  await process(path, ({ window }) => window.apply(history));
+  await process(path, async ({ stores }) => {
+    const sessions = createSessionService({ model: "none", stores });
+    const [hit] = await sessions.searchMemory({ query: "code of dock 3 377", limit: 1 });
+    await sessions.forgetMemory({ ids: [hit?.id ?? ""] });
+    await sessions.close();
+  });
+  const offerAgain = () =>
+    process(path, async ({ window, asked }) => {
+      for (const _ of Array(4)) await window.apply(structuredClone(history));
+      return asked.length;
+    });
+  expect(await offerAgain()).toBe(1);
+  expect(await offerAgain()).toBe(0);
+});
+
 test("two windows of one chat at once end with one compaction", async () => {
   const path = `${temporaryFolder()}/rkat.db`;
   await process(path, (one) =>

@@ -190,7 +190,7 @@ class LocalHistoryWindow<HostMessage extends object> implements HistoryWindow<Ho
         lastInputTokens: 0,
         messageCount: followed.units.length,
         looseMessages: followed.units.length,
-        estimatedHistoryTokens: this.#counts.expected(estimated),
+        estimatedHistoryTokens: this.#expected(estimated, contextWindow),
         lastCompactionTurn: this.#lastAttempt,
         currentTurn: this.#calls,
         ...(contextWindow === undefined ? {} : { contextWindow }),
@@ -261,7 +261,8 @@ class LocalHistoryWindow<HostMessage extends object> implements HistoryWindow<Ho
     const estimated = tokens + otherTokens;
     // How many tokens the provider counts for each that is estimated.
     const factor = this.#counts.expected(estimated) / Math.max(1, estimated);
-    const room = (most: number) => Math.max(1, Math.floor(most / factor) - otherTokens);
+    const room = (most: number, each = factor) =>
+      Math.max(1, Math.floor(most / each) - otherTokens);
     const target = room(compactor.config.autoCompactThreshold);
     const opaque = units.flatMap(({ opaqueTokens }, index) =>
       opaqueTokens > 0 ? [[index, opaqueTokens] as const] : [],
@@ -278,7 +279,9 @@ class LocalHistoryWindow<HostMessage extends object> implements HistoryWindow<Ho
       due: true,
       force,
       ...(this.#options.model === undefined ? {} : { model: this.#options.model }),
-      ...(contextWindow === undefined ? {} : { contextWindow: room(contextWindow) }),
+      ...(contextWindow === undefined
+        ? {}
+        : { contextWindow: room(contextWindow, Math.max(1, factor)) }),
       ...(outgrown ? { outgrown } : {}),
       ...(typeof summarize === "function" ? { summarize } : {}),
       ...(signal ? { signal } : {}),
@@ -286,6 +289,12 @@ class LocalHistoryWindow<HostMessage extends object> implements HistoryWindow<Ho
     const result = await compactHistory(options);
     if (!outgrown || result.outcome !== "unchanged") return result;
     return await compactHistory({ ...options, bare: true });
+  }
+
+  /** What the provider will count. Where the estimate alone fills the window, no lower count is believed. */
+  #expected(estimated: number, contextWindow = Infinity): number {
+    const expected = this.#counts.expected(estimated);
+    return estimated < contextWindow ? expected : Math.max(estimated, expected);
   }
 
   /** Learns from the provider's count of the last request how far the estimate is off. */

@@ -60,15 +60,10 @@ export class WindowRecord {
   }
 }
 
-/** The compactions in the record. One of a message that was forgotten since does not count. */
+/** The compactions in the record. One whose summary was forgotten does not count. */
 function cutsIn(items: readonly unknown[]): readonly Cut[] {
-  const forgotten = items.findIndex((item) => {
-    const { kind, message } = item as RecordedMessage;
-    return kind === "message" && JSON.stringify(message).includes(FORGOTTEN);
-  });
-  const whole = forgotten < 0 ? items : items.slice(0, forgotten);
-  return whole.flatMap((item) => {
+  return items.flatMap((item) => {
     const { kind, cut } = item as RecordedCut;
-    return kind === "cut" ? [cut] : [];
+    return kind === "cut" && !JSON.stringify(cut).includes(FORGOTTEN) ? [cut] : [];
   });
 }
