@@ -30,7 +30,10 @@ function readTool(output: (path: string) => string) {
   });
 }
 
-/** How an application keeps a conversation: in a thread, or as a list that it offers whole each time. */
+/**
+ * A loop whose application keeps the conversation in a thread, or as the list that the agent returned. From the
+ * list it can take turns back.
+ */
 function loop(inThread: boolean): AdaptedLoop {
   return {
     async run(script) {
@@ -44,14 +47,21 @@ function loop(inThread: boolean): AdaptedLoop {
       });
       const config = { recursionLimit: 100, configurable: inThread ? { thread_id: "one" } : {} };
       const answers: string[] = [];
-      const turns: BaseMessage[][] = [];
-      for (const [index, { prompt }] of script.turns.entries()) {
-        const asked = new HumanMessage({ content: prompt, id: `turn ${index}` });
-        const messages = inThread ? [asked] : [...turns.flat(), asked];
+      const asked: string[] = [];
+      let kept: BaseMessage[] = [];
+      for (const [index, { prompt, takesBack = 0 }] of script.turns.entries()) {
+        if (!inThread && takesBack > 0) {
+          const [first] = asked.splice(-takesBack);
+          const from = kept.findIndex(({ id }) => id === first);
+          // A turn that left in a compaction is in the list no more.
+          if (from > 0) kept = kept.slice(0, from);
+        }
+        const message = new HumanMessage({ content: prompt, id: `turn ${index}` });
+        const messages = inThread ? [message] : [...kept, message];
         const state = await agent.invoke({ messages }, config);
         answers.push(state.messages.at(-1)?.text ?? "");
-        const from = state.messages.findIndex(({ id }) => id === asked.id);
-        turns.push(state.messages.slice(from));
+        asked.push(`turn ${index}`);
+        kept = state.messages;
       }
       expect(server.problems).toEqual([]);
       await server.close();
@@ -67,8 +77,10 @@ describe.each([
   for (const law of adapterLaws) test(law.name, () => law.holds(async () => kept));
 });
 
-test("random conversations in a thread keep every promise", { timeout: CAMPAIGN_MS }, () =>
-  keepsPromises(loop(true)),
+test.each([true, false])(
+  "random conversations keep every promise, in a thread: %s",
+  { timeout: CAMPAIGN_MS },
+  (inThread) => keepsPromises(loop(inThread)),
 );
 
 const LONG = "The crane lifts the cargo over the quay, and the pilot waits for the tide. ".repeat(
