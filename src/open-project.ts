@@ -32,6 +32,7 @@ import type { LanguageModel } from "./core/language-model.ts";
 import type { MemoryStore } from "./core/memory-store.ts";
 import type { SessionService } from "./core/session-service.ts";
 import type { Stores } from "./core/stores.ts";
+import { taskView } from "./core/task.ts";
 import type { Tool } from "./core/tool.ts";
 import { warn } from "./core/warn.ts";
 import type { EmbedderSettings } from "./embedders/open-embedder.ts";
@@ -120,6 +121,23 @@ export const openProject: Engine = {
         rules: await withGrounds(rules, knowledge),
         sessions: await sessions.withSource({ project: folder, own: false }, true),
       };
+    } finally {
+      await stores.close();
+    }
+  },
+
+  async readLatest(workspace, sessionId) {
+    if (!hasCapability(workspace.config, "session-store")) return undefined;
+    const { latestState } = await import("./session/latest-state.ts");
+    const stores = await openStores(workspace, "existing");
+    try {
+      const { events, sessions } = actingFor(workspace, stores);
+      const snapshot = await sessions.load(sessionId);
+      if (!snapshot) return undefined;
+      const { working, history } = await latestState(snapshot, (after, to) =>
+        events.read(sessionId, after, to),
+      );
+      return { task: taskView(working.task), history };
     } finally {
       await stores.close();
     }

@@ -81,6 +81,24 @@ test("what a summary lost is noted, and told when the session goes on", async ()
   expect(lost).not.toContain("7443");
 });
 
+test("an instruction outlives more compactions, however much was said since", async () => {
+  const lines = talk();
+  for (let turn = 0; turn < 20; turn += 1) lines.user(`Look at room ${turn}.`);
+  lines.user("Never touch src/legacy/rates.ts.");
+  const { hook, transcript } = await claude(lines);
+  await hook("import", { compact_summary: "Nothing." });
+  for (let turn = 0; turn < 1100; turn += 1) lines.user(`Look at part ${turn}.`);
+  writeFileSync(transcript, String(lines));
+  await hook("import", { compact_summary: "Nothing again." });
+  const { stdout } = await hook("SessionStart", { source: "compact" });
+  const record = stdout.slice(stdout.indexOf("Instructions of the user:"));
+  const [, ...instructions] = record.split("\n").slice(0, 3);
+  expect(instructions).toEqual([
+    "- Never touch src/legacy/billing.ts.",
+    "- Never touch src/legacy/rates.ts.",
+  ]);
+});
+
 test("a session begins with the rules of its project, and of no other", async () => {
   const { project, hook } = await claude(talk());
   await project.rkat(["knowledge", "add", "Always run the linter before you commit."]);

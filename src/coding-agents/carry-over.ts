@@ -23,15 +23,25 @@ const LIMITS = {
 /** The note in a session's task record with the names that the last summary lost. */
 export const LOST_NOTE = "lost in the last compaction";
 
+/** The note with the user's instructions up to the last compaction, one per line. */
+export const INSTRUCTIONS_NOTE = "instructions before the last compaction";
+
+/** The most that a note holds. */
+const NOTE_MAX = 2_000;
+
 const TAG = "rkat-record";
 
-type Kept = Pick<SessionView, "task" | "history">;
+/** A session. Its history may be only the beginning and the end. */
+export interface CarriedSession {
+  readonly task: SessionView["task"];
+  readonly history: readonly Pick<SessionView["history"][number], "message" | "origin">[];
+}
 
 /**
  * What must survive the compaction of a session, for the model that goes on after it. It is quoted as
  * a record. Undefined when there is nothing to keep.
  */
-export function recordForNextWindow(session: Kept): string | undefined {
+export function recordForNextWindow(session: CarriedSession): string | undefined {
   const lines = keptLines(session);
   if (lines.length === 0) return undefined;
   return recordOf(
@@ -42,7 +52,7 @@ export function recordForNextWindow(session: Kept): string | undefined {
 }
 
 /** What the summary of a session should keep, for the model that writes it. */
-export function recordForSummary(session: Kept): string | undefined {
+export function recordForSummary(session: CarriedSession): string | undefined {
   const lines = keptLines(session);
   if (lines.length === 0) return undefined;
   return recordOf(
@@ -53,7 +63,7 @@ export function recordForSummary(session: Kept): string | undefined {
 }
 
 /** The names, paths and numbers of a session that its summary does not have, the most important first. */
-export function lostNames(history: SessionView["history"], summary: string): readonly string[] {
+export function lostNames(history: CarriedSession["history"], summary: string): readonly string[] {
   const said = summary.toLowerCase();
   return anchorsOf(history)
     .filter(({ text }) => !said.includes(text.toLowerCase()))
@@ -73,20 +83,17 @@ function recordOf(introduction: string, lines: readonly string[], end: string): 
 }
 
 /** The most important lines come first. */
-function keptLines({ task, history }: Kept): readonly string[] {
+function keptLines({ task, history }: CarriedSession): readonly string[] {
   const messages = history.map(({ message }) => message);
-  const said = history.filter(
-    ({ message, origin }) => message.role === "user" && !isSummary(message) && isUsersWord(origin),
-  );
-  const prompts = said.map(({ message }) => textOf(message)).filter((text) => text.trim() !== "");
-  const instructions = [...new Set(prompts.flatMap(instructionsIn))];
-  const notes = Object.entries(task.scratchpad).filter(([name]) => name !== LOST_NOTE);
+  const prompts = promptsIn(history);
+  const own: readonly string[] = [LOST_NOTE, INSTRUCTIONS_NOTE];
+  const notes = Object.entries(task.scratchpad).filter(([name]) => !own.includes(name));
   const lost = task.scratchpad[LOST_NOTE];
   const last = prompts.at(-1);
   return [
     ...part("The goal:", task.goal ? [task.goal] : prompts.slice(0, 1)),
     ...part("What the user asked last:", last === undefined ? [] : [last], LIMITS.prompt),
-    ...part("Instructions of the user:", instructions.slice(-LIMITS.instructions)),
+    ...part("Instructions of the user:", instructionsOf({ task, history })),
     ...part("What the user refused:", messages.flatMap(refusedIn).slice(-LIMITS.refused)),
     ...part(
       "Sub-tasks:",
@@ -99,6 +106,28 @@ function keptLines({ task, history }: Kept): readonly string[] {
     ...part("Names and numbers that an earlier summary lost:", lost ? [lost] : [], 2_000),
     ...part("Names and numbers:", joined(anchorsOf(history).map(({ shown }) => shown)), 2_000),
   ];
+}
+
+/** What the user said, word for word. */
+function promptsIn(history: CarriedSession["history"]): readonly string[] {
+  const said = history.filter(
+    ({ message, origin }) => message.role === "user" && !isSummary(message) && isUsersWord(origin),
+  );
+  return said.map(({ message }) => textOf(message)).filter((text) => text.trim() !== "");
+}
+
+/** The newest comes last. */
+function instructionsOf({ task, history }: CarriedSession): readonly string[] {
+  const noted = (task.scratchpad[INSTRUCTIONS_NOTE] ?? "").split("\n").filter(Boolean);
+  const all = [...noted, ...promptsIn(history).flatMap(instructionsIn)];
+  return [...new Set(all)].slice(-LIMITS.instructions);
+}
+
+/** The instructions of a session as the text of a note, without the oldest that do not fit. */
+export function instructionsNote(session: CarriedSession): string {
+  const lines = instructionsOf(session).map((line) => redactSecrets(line));
+  while (lines.join("\n").length > NOTE_MAX) lines.shift();
+  return lines.join("\n");
 }
 
 function part(
@@ -120,7 +149,7 @@ function joined(names: readonly string[]): readonly string[] {
   return names.length > 0 ? [names.join(", ")] : [];
 }
 
-function anchorsOf(history: SessionView["history"]) {
+function anchorsOf(history: CarriedSession["history"]) {
   return rankAnchors(history.map(({ message }) => message)).slice(0, LIMITS.names);
 }
 
@@ -134,5 +163,5 @@ function refusedIn(message: Message): readonly string[] {
 
 /** The names as the text of a note. */
 export function lostNote(names: readonly string[]): string {
-  return names.slice(0, LIMITS.lost).join(", ").slice(0, 2_000);
+  return names.slice(0, LIMITS.lost).join(", ").slice(0, NOTE_MAX);
 }

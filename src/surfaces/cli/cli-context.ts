@@ -1,3 +1,4 @@
+import type { CarriedSession } from "../../coding-agents/carry-over.ts";
 import type { PROJECT_TOOLS, SearchScope } from "../../config/settings.ts";
 import type { Workspace } from "../../config/workspace.ts";
 import type { Approve } from "../../core/approval.ts";
@@ -48,6 +49,11 @@ export interface Engine {
    * Undefined when the log has something that could change the rules: then the service makes them.
    */
   readRules(workspace: Workspace, folder: string): Promise<StoredRules | undefined>;
+  /**
+   * The task record of a session, and the beginning and the end of its history, without loading the
+   * agent. Undefined when there is no such session.
+   */
+  readLatest(workspace: Workspace, sessionId: string): Promise<CarriedSession | undefined>;
   /**
    * Opens a service over the project's stores in which a recording gives the
    * answers. `summarizer` names the model that writes summaries. A trial stores nothing.

@@ -97,11 +97,9 @@ async function answerTo(
     return await rulesFor(context, workspace, input);
   }
   const { recordForNextWindow, recordForSummary } = await carryOver();
-  return await withServiceOf(context, workspace, "existing", async (service) => {
-    const session = await sessionOf(service, input);
-    if (event === "PreCompact") return session && recordForSummary(session);
-    return session && recordForNextWindow(session);
-  });
+  const session = await context.engine.readLatest(workspace, input.importedId);
+  if (event === "PreCompact") return session && recordForSummary(session);
+  return session && recordForNextWindow(session);
 }
 
 /** Loaded lazily, because every start of a session waits for the rules, and they do not need it. */
@@ -144,11 +142,19 @@ async function importTranscript(context: CliContext, input: HookInput): Promise<
   await withServiceOf(context, workspace, "create", async (service) => {
     // What was said teaches the project now, so that no start has to wait for it.
     if (workspace.config.get("knowledge.enabled")) await service.listKnowledge({ limit: 1 });
-    const session = summary === undefined ? undefined : await sessionOf(service, input);
-    if (!session || summary === undefined) return;
-    const { LOST_NOTE, lostNames, lostNote } = await carryOver();
-    const lost = lostNote(lostNames(session.history, summary));
-    await service.updateTask({ sessionId, notes: { [LOST_NOTE]: lost } });
+    if (summary === undefined) return;
+    const { INSTRUCTIONS_NOTE, instructionsNote, LOST_NOTE, lostNames, lostNote } =
+      await carryOver();
+    const latest = await context.engine.readLatest(workspace, sessionId);
+    // The first time, what was said before has no note yet.
+    const isNoted = latest?.task.scratchpad[INSTRUCTIONS_NOTE] !== undefined;
+    const session = isNoted ? latest : await sessionOf(service, input);
+    if (!session) return;
+    const notes = {
+      [LOST_NOTE]: lostNote(lostNames(session.history, summary)),
+      [INSTRUCTIONS_NOTE]: instructionsNote(session),
+    };
+    await service.updateTask({ sessionId, notes });
   });
 }
 
