@@ -1,10 +1,14 @@
 import { inspect } from "node:util";
+import pg from "pg";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { SessionError } from "../src/core/errors.ts";
+import { createSessionService } from "../src/index.ts";
+import { postgresStores } from "../src/postgres.ts";
 import {
   PostgresDatabase,
   type PostgresDatabaseOptions,
 } from "../src/stores/postgres/postgres-database.ts";
+import { scriptedModel } from "../src/testing/scripted-model.ts";
 import { freshSchema, hasPostgres, postgresPool, postgresUrl } from "./support/postgres.ts";
 
 async function openDatabase(options: Partial<PostgresDatabaseOptions> = {}) {
@@ -59,6 +63,45 @@ describe.skipIf(!hasPostgres)("a PostgreSQL database", () => {
     const error = await failure((await openDatabase({ schema })).rows("select 1"));
     expect(error.message).toContain("were made by a newer rkat (version 3; this one knows 1).");
     expect(error.hint).toBe("Update rkat here, or name another schema.");
+  });
+
+  test("a newer rkat that only adds to the tables leaves them to the older ones", async () => {
+    const schema = await freshSchema();
+    const connectionString = await postgresUrl();
+    const newer = await openDatabase({ schema });
+    const tables = await newer.rows<{ name: string }>(
+      "select tablename as name from pg_tables where schemaname = $1",
+      schema,
+    );
+    const runTurn = async (prompt: string, change = async () => {}) => {
+      const stores = postgresStores({ connectionString, schema });
+      const model = scriptedModel([]);
+      const service = createSessionService({ model, stores });
+      const { sessionId } = await service.createSession({});
+      await change();
+      await service.startTurn({ sessionId, prompt });
+      await expect.poll(() => service.searchMemory({ query: prompt })).toHaveLength(1);
+      await service.close();
+      await stores.close();
+    };
+    await runTurn("An otter swims.", async () => {
+      for (const { name } of tables) {
+        await newer.change(`alter table rkat.${name} add column added text default 'new'`);
+      }
+      await newer.change("insert into rkat.migration (version, usable_from) values (2, 1)");
+    });
+    await runTurn("A heron waits.");
+  });
+
+  test("a newer rkat that changes the tables is refused by older ones that are running", async () => {
+    const database = await openDatabase();
+    await database.rows("select 1 from rkat.event");
+    await database.write(async (statements) => {
+      await statements.change("alter table rkat.event rename column words to stems");
+      await statements.change("insert into rkat.migration (version, usable_from) values (2, 2)");
+    });
+    const error = await failure(database.rows("select words from rkat.event"));
+    expect(error.message).toContain("were made by a newer rkat (version 2; this one knows 1).");
   });
 
   test("a transaction is done whole or not at all", async () => {
@@ -208,6 +251,39 @@ describe.skipIf(!hasPostgres)("a PostgreSQL database", () => {
       pool: answering({ number: 160_000, version: "16.0", replica: true }),
     });
     expect((await failure(replica.rows("select 1"))).message).toContain("is a replica");
+  });
+
+  test("commits without answers are asked for although they had all connections of the pool", async () => {
+    const connectionString = await postgresUrl();
+    const pool = new pg.Pool({ connectionString, max: 2, connectionTimeoutMillis: 2000 });
+    onTestFinished(() => pool.end());
+    let loses = false;
+    const database = await openDatabase({
+      pool: {
+        query: (statement) => pool.query(statement),
+        end: () => pool.end(),
+        async connect() {
+          const client = await pool.connect();
+          return {
+            async query(statement) {
+              const result = await client.query(statement);
+              if (statement.text !== "commit" || !loses) return result;
+              throw Object.assign(new Error("read ECONNRESET"), { code: "ECONNRESET" });
+            },
+            release: (error) => client.release(error),
+          };
+        },
+      },
+    });
+    await database.rows("select 1");
+    loses = true;
+    const add = "insert into rkat.migration (version, usable_from) values ($1, 0)";
+    const versions = [2, 3, 4, 5];
+    await Promise.all(
+      versions.map((version) => database.write((statements) => statements.change(add, version))),
+    );
+    const rows = await database.rows("select version from rkat.migration where version > 1");
+    expect(rows).toHaveLength(versions.length);
   });
 
   test("values come back as rkat writes them", async () => {

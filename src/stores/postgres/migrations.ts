@@ -3,9 +3,16 @@ import { followServer } from "./event-positions.ts";
 import { indexSchema } from "./index-schema.ts";
 import { KNOWLEDGE_TABLES } from "./knowledge-schema.ts";
 import { LOG_TABLES } from "./log-schema.ts";
-import { codeOf } from "./postgres-failure.ts";
+import { isMissing } from "./postgres-failure.ts";
 import { quoted, type Statements } from "./statements.ts";
 
+/**
+ * A change of the tables. In a rolling upgrade, programs that know it and programs that do not run side by side:
+ *
+ * - One that adds tables, indexes, or columns with a default keeps `usableFrom`. Old programs go on.
+ * - One that old programs cannot use sets `usableFrom` to its own version, and renames a table or column that
+ *   they use. So a program that is running fails at its next statement, and says that it is too old.
+ */
 interface Migration {
   readonly version: number;
   /** The oldest version of this list whose programs can go on using the tables. */
@@ -45,7 +52,8 @@ interface Server {
  */
 export async function requireSchema(statements: Statements, server: Server): Promise<void> {
   const before = await stateOf(statements);
-  if (before && !isBehind(before, server) && before.isFollowed) return;
+  if (before) requireUsable(before, server);
+  if (before && before.version >= CURRENT && before.isFollowed) return;
   await requireServer(statements, server);
   await server.transaction(async (within) => {
     await within.row(
@@ -92,13 +100,20 @@ async function stateOf(statements: Statements): Promise<State | undefined> {
   }
 }
 
-/** The schema or the table is not there. */
-function isMissing(error: unknown): boolean {
-  return codeOf(error) === "42P01" || codeOf(error) === "3F000";
+/** @throws SessionError `SESSION_STORE_ERROR` when a newer rkat has changed the tables so that this one cannot use them */
+export async function requireUsableTables(
+  statements: Statements,
+  server: Pick<Server, "address" | "schema">,
+): Promise<void> {
+  const state = await stateOf(statements);
+  if (state) requireUsable(state, server);
 }
 
-function isBehind({ version, usable }: State, { address, schema }: Server): boolean {
-  if (usable <= CURRENT) return version < CURRENT;
+function requireUsable(
+  { version, usable }: State,
+  { address, schema }: Pick<Server, "address" | "schema">,
+): void {
+  if (usable <= CURRENT) return;
   throw new SessionError("SESSION_STORE_ERROR", {
     detail: `The tables in schema ${schema} of ${address} were made by a newer rkat (version ${version}; this one knows ${CURRENT}).`,
     hint: "Update rkat here, or name another schema.",

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { SessionError } from "../../core/errors.ts";
 import { COLUMN_TYPES } from "./column-types.ts";
-import { requireSchema } from "./migrations.ts";
-import { postgresFailure, whetherAgain } from "./postgres-failure.ts";
+import { requireSchema, requireUsableTables } from "./migrations.ts";
+import { isMissing, postgresFailure, whetherAgain } from "./postgres-failure.ts";
 import {
   openPool,
   type PostgresClient,
@@ -171,11 +171,16 @@ export class PostgresDatabase {
     const listener = () => {};
     client.on?.("error", listener);
     let isUseless = false;
+    let unanswered: { readonly number: string; readonly result: Result; readonly error: unknown };
     try {
       const began = await client.query({ text: begin, types: COLUMN_TYPES });
       const result = await work(new StatementsOf(client, this));
-      isUseless = !(await this.#commit(pool, client, transactionNumber(began)));
-      return result;
+      const error = await commit(client);
+      if (error === undefined) return result;
+      const number = transactionNumber(began);
+      if (number === undefined || whetherAgain(error) !== "reconnect") throw error;
+      unanswered = { number, result, error };
+      isUseless = true;
     } catch (error) {
       isUseless = !(await isRolledBack(client));
       throw error;
@@ -183,27 +188,9 @@ export class PostgresDatabase {
       client.removeListener?.("error", listener);
       client.release(isUseless);
     }
-  }
-
-  /**
-   * Commits. If the connection is lost before the answer, another one asks how it ended. Returns whether
-   * the connection can still be used.
-   */
-  async #commit(
-    pool: PostgresPool,
-    client: PostgresClient,
-    number: string | undefined,
-  ): Promise<boolean> {
-    try {
-      const { command } = await client.query({ text: "commit" });
-      // A failed statement that nobody told us of.
-      if (command === "ROLLBACK") throw new Error("The transaction was rolled back.");
-      return true;
-    } catch (error) {
-      if (number === undefined || whetherAgain(error) !== "reconnect") throw error;
-      if (!(await this.#isCommitted(pool, number))) throw error;
-      return false;
-    }
+    // The lost connection is given back first: the pool may have no other.
+    if (await this.#isCommitted(pool, unanswered.number)) return unanswered.result;
+    throw unanswered.error;
   }
 
   async #isCommitted(pool: PostgresPool, number: string): Promise<boolean> {
@@ -243,12 +230,18 @@ export class PostgresDatabase {
         // A server that never answered is more likely not there than failing over.
         const isHopeless = again === "reconnect" && !this.#hasAnswered;
         if (again === undefined || isHopeless || performance.now() > givesUpAt) {
+          if (isMissing(error)) await this.#requireUsable();
           throw postgresFailure(error, this.address);
         }
         isAgain ||= again === "reconnect";
         await sleep(pauseMs(again, tries));
       }
     }
+  }
+
+  /** A newer rkat may have changed the tables since this program opened them. */
+  async #requireUsable(): Promise<void> {
+    await requireUsableTables(new StatementsOf(await this.#openPool(), this), this);
   }
 
   #openPool(): Promise<PostgresPool> {
@@ -266,6 +259,17 @@ function pauseMs(again: "now" | "reconnect", tries: number): number {
 function transactionNumber(began: PostgresResult | readonly PostgresResult[]): string | undefined {
   const last = [began].flat().at(-1);
   return (last?.rows[0] as { readonly number: string } | undefined)?.number;
+}
+
+/** Commits, and returns why that failed. */
+async function commit(client: PostgresClient): Promise<unknown> {
+  try {
+    const { command } = await client.query({ text: "commit" });
+    // A statement had failed.
+    return command === "ROLLBACK" ? new Error("The transaction was rolled back.") : undefined;
+  } catch (error) {
+    return error;
+  }
 }
 
 /** Ends a transaction that failed; false when the connection is of no more use. */

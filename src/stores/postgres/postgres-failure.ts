@@ -78,6 +78,11 @@ export function isNotPrepared(error: unknown): boolean {
   return code === "26000" || code === "42P05";
 }
 
+/** The schema, the table or the column is not there. */
+export function isMissing(error: unknown): boolean {
+  return ["3F000", "42P01", "42703"].includes(codeOf(error) ?? "");
+}
+
 /** The code of an error of PostgreSQL (`42P01`) or of Node (`ECONNREFUSED`). */
 export function codeOf(error: unknown): string | undefined {
   if (!(error instanceof Error)) return undefined;
