@@ -1,6 +1,13 @@
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { chownSync, closeSync, mkdtempSync, openSync, rmSync, statSync, writeSync } from "node:fs";
+import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { describe, test } from "vitest";
+import pg from "pg";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { createSessionService } from "../src/index.ts";
+import { postgresStores } from "../src/postgres.ts";
+import { scriptedModel } from "../src/testing/scripted-model.ts";
 import { ConversingCrowd } from "./support/conversing-crowd.ts";
 import { cuttingProxy } from "./support/cutting-proxy.ts";
 import {
@@ -16,6 +23,7 @@ const KILLS = trials(4, 1000);
 const CRASHES = trials(2, 50);
 const TERMINATIONS = trials(10, 200);
 const CUTS = trials(10, 300);
+const FULL_DISKS = trials(1, 10);
 const WRITERS = trials(3, 8);
 /** Kills between two checks of the logs. */
 const KILLS_OF_A_CHECK = 50;
@@ -118,9 +126,106 @@ describe.skipIf(!hasPostgres)("sessions on PostgreSQL", () => {
     assert.deepEqual(crowd.failures, []);
     await crowd.assertWhole();
   });
+
+  test("survive a full disk", async ({ skip }) => {
+    const disk = smallDisk();
+    if (!disk) return skip("Only root can make a small disk.");
+    const cluster = await startCluster();
+    const url = new URL(cluster.url);
+    const server = await postgresPool(url.href);
+    chownSync(disk, statSync(cluster.folder).uid, statSync(cluster.folder).gid);
+    await server.query(`create tablespace small location '${disk}'`);
+    await server.query("create database small tablespace small");
+    url.pathname = "/small";
+    const crowd = await ConversingCrowd.start({
+      url: url.href,
+      schema: "rkat",
+      writers: WRITERS,
+      pauseMs: 2,
+    });
+    for (let time = 0; time < FULL_DISKS; time += 1) {
+      crowd.failures.length = 0;
+      const ballast = fill(disk);
+      const isFull = () => crowd.failures.some((line) => line.includes("has no disk space left"));
+      await expect.poll(isFull, { timeout: 60_000 }).toBe(true);
+      rmSync(ballast);
+      await crowd.seesMore(30);
+      await crowd.follow();
+    }
+    report(`${FULL_DISKS} full disks`, crowd);
+    await crowd.assertWhole();
+  });
+
+  test("survive a pool without a free connection", async () => {
+    const pool = new pg.Pool({
+      connectionString: await postgresUrl(),
+      max: 2,
+      connectionTimeoutMillis: 500,
+    });
+    const stores = postgresStores({ pool, schema: await freshSchema() });
+    const service = createSessionService({ model: scriptedModel([]), stores });
+    onTestFinished(async () => {
+      await service.close();
+      await stores.close();
+      await pool.end();
+    });
+    const { sessionId } = await service.createSession({});
+    const held = await Promise.all([pool.connect(), pool.connect()]);
+    await expect(service.startTurn({ sessionId, prompt: "too early" })).rejects.toThrow(
+      "gave no connection in time: it does not answer, or all connections of the pool are in use.",
+    );
+    for (const client of held) client.release();
+
+    const prompts = Array.from({ length: 20 }, (_, index) => `prompt ${index}`);
+    const made = await Promise.all(prompts.map(() => service.createSession({})));
+    const sessions = [sessionId, ...made.map(({ sessionId }) => sessionId)];
+    await Promise.all(
+      sessions.map((sessionId) => service.startTurn({ sessionId, prompt: "in time" })),
+    );
+    for (const sessionId of sessions) {
+      const types: string[] = [];
+      for await (const { event } of stores.events.read(sessionId, 0)) types.push(event.type);
+      assert.equal(types.filter((type) => type === "run_completed").length, 1);
+    }
+  });
 });
 
 /** How much happened, for whoever runs the long form. */
 function report(what: string, crowd: ConversingCrowd): void {
   if (LONG) console.log(`${what}; ${crowd.events} events were seen`);
+}
+
+const DISK_BYTES = 64 * 2 ** 20;
+
+/** A file system of its own, gone when the test ends. Only root can make one. */
+function smallDisk(): string | undefined {
+  const folder = mkdtempSync(join("/tmp", "rkat-disk-"));
+  const remove = () => rmSync(folder, { recursive: true });
+  try {
+    const options = ["-t", "tmpfs", "-o", `size=${DISK_BYTES}`, "tmpfs", folder];
+    execFileSync("mount", options, { stdio: "ignore" });
+  } catch {
+    remove();
+    return undefined;
+  }
+  onTestFinished(() => {
+    execFileSync("umount", ["--lazy", folder]);
+    remove();
+  });
+  return folder;
+}
+
+/** Fills a file system with one file, and returns it. */
+function fill(folder: string): string {
+  const file = join(folder, "ballast");
+  const bytes = Buffer.alloc(65_536);
+  const open = openSync(file, "w");
+  try {
+    while (writeSync(open, bytes) > 0);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ENOSPC") throw error;
+  } finally {
+    closeSync(open);
+  }
+  return file;
 }
