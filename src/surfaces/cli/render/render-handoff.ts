@@ -20,7 +20,7 @@ export function renderHandoff(
   },
   style: Style,
 ): string {
-  const secrets = Object.values(redacted).reduce((sum, count) => sum + count, 0);
+  const secrets = Object.entries(redacted).map(([kind, count]) => `${kind} ${thousands(count)}`);
   const sections = Object.entries(quotes).map(([title, count]) => `${title} ${count}`);
   const lost = names.found - names.kept;
   const facts = renderFacts(
@@ -34,7 +34,7 @@ export function renderHandoff(
       ["quotes", sections.join(", ")],
       ["names kept", `${thousands(names.kept)} of ${thousands(names.found)}`],
       ["left out", lost > 0 ? printable(leftOut(names.lost, lost)) : undefined],
-      ["redacted", secrets > 0 ? plural(secrets, "credential") : undefined],
+      ["redacted", secrets.length > 0 ? printable(secrets.join(", ")) : undefined],
     ],
     style,
   );
