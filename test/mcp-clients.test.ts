@@ -57,7 +57,7 @@ test("what a coding agent needs comes first, and every tool says what it does to
     expect(inputSchema.type).toBe("object");
     expect(outputSchema?.type).toBe("object");
     for (const [field, schema] of Object.entries(inputSchema.properties ?? {})) {
-      expect(field, name).toMatch(/^[a-z_]+$/);
+      expect(field, name).toMatch(/^[a-z][a-z0-9_]*$/);
       expect(schema, `${name}: ${field}`).toHaveProperty("description");
     }
   }
