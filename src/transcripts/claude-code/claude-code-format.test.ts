@@ -186,7 +186,6 @@ test("what the program injected is told from what a person typed", async () => {
     .text("msg_1", "Yes.");
   expect(await conversation(lines)).toEqual([
     "user: /review the diff",
-    "program: <local-command-stdout>ok</local-command-stdout> (not for memory)",
     "user: Why does it fail?",
     "program: [Request interrupted by user] (not for memory)",
     "program: Background task ended. (not for memory)",
@@ -196,7 +195,7 @@ test("what the program injected is told from what a person typed", async () => {
   ]);
 });
 
-test("a command that sets up the program is the program's, and one with a prompt is the person's", async () => {
+test("a command that sets up the program is left out, because it is no turn, and one with a prompt is the person's", async () => {
   const command = (name: string, args: string) =>
     `<command-name>${name}</command-name>\n<command-args>${args}</command-args>`;
   const lines = new ClaudeLines(ID)
@@ -207,13 +206,7 @@ test("a command that sets up the program is the program's, and one with a prompt
     .text("msg_1", "Yes.");
   const { session } = await read(String(lines));
   expect(session?.title).toBe("/review fix the tests");
-  expect(await conversation(lines)).toEqual([
-    "program: /model opus (not for memory)",
-    "program: <local-command-stdout>Set model to opus</local-command-stdout> (not for memory)",
-    "program: /clear (not for memory)",
-    "user: /review fix the tests",
-    "text Yes.",
-  ]);
+  expect(await conversation(lines)).toEqual(["user: /review fix the tests", "text Yes."]);
 });
 
 test("a refused call has the reason that the user gave", async () => {

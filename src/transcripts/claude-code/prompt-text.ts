@@ -7,43 +7,44 @@ export interface PromptText {
   readonly isForMemory: boolean;
 }
 
-/** Blocks that the program puts before or after what was typed. */
+/** Blocks that the program puts before or after what was typed, and the output of its own commands. */
 const INJECTED =
-  /<(system-reminder|ide_opened_file|ide_selection|ide_diagnostics|task-notification|local-command-caveat|user-prompt-submit-hook|claude-mem-context|rkat-memory|new-diagnostics)\b[^>]*>/g;
+  /<(system-reminder|ide_opened_file|ide_selection|ide_diagnostics|task-notification|local-command-caveat|local-command-stdout|local-command-stderr|user-prompt-submit-hook|claude-mem-context|rkat-memory|new-diagnostics)\b[^>]*>/g;
 
-/** The output of a command that the user ran, and other texts that are nobody's words. */
-const OUTPUT = /^<(?:local-command-stdout|local-command-stderr|bash-stdout|bash-stderr)>/;
+/** The output of a shell command that the user ran, and notes of the program. */
+const OUTPUT = /^<(?:bash-stdout|bash-stderr)>/;
 const NOTE =
   /^(?:\[Request interrupted by user|Stop hook feedback:|Caveat: The messages below|\[Image: (?:source|original))/;
 
 /**
  * Tells what a person typed from what the program injected: `<system-reminder>` and its kind are cut out, a command
- * becomes `/name arguments`, and outputs of commands are marked. Nothing is left of a text that was only injected.
+ * becomes `/name arguments`, and outputs of shell commands are marked. Nothing is left of a text that was only
+ * injected, nor of a command that sets up the program, such as `/model`.
  */
 export function promptText(given: string): PromptText | undefined {
   const text = withoutInjected(given).trim();
   if (text === "") return undefined;
   if (OUTPUT.test(text) || NOTE.test(text)) return { text, isTyped: false, isForMemory: false };
-  const command = commandIn(text);
-  if (command) return command;
-  return { text, isTyped: true, isForMemory: true };
+  return /^<(?:command-(?:name|message)|bash-input)>/.test(text)
+    ? commandIn(text)
+    : { text, isTyped: true, isForMemory: true };
 }
 
 /** `<command-name>/review</command-name> … <command-args>the last commit</command-args>` */
 function commandIn(text: string): PromptText | undefined {
-  const bash = between(text, "bash-input");
-  if (bash !== undefined && text.startsWith("<bash-input>")) {
-    return { text: `! ${bash}`, isTyped: true, isForMemory: true };
+  if (text.startsWith("<bash-input>")) {
+    const bash = between(text, "bash-input");
+    return { text: bash === undefined ? text : `! ${bash}`, isTyped: true, isForMemory: true };
   }
-  if (!/^<command-(?:name|message)>/.test(text)) return undefined;
   const name = between(text, "command-name") ?? between(text, "command-message") ?? "";
   const args = between(text, "command-args") ?? "";
   const slash = name.startsWith("/") ? name : `/${name}`;
-  const isPrompt = args !== "" && !SETTINGS.has(slash);
+  if (SETTINGS.has(slash)) return undefined;
+  const isPrompt = args !== "";
   return { text: `${slash} ${args}`.trim(), isTyped: isPrompt, isForMemory: isPrompt };
 }
 
-/** Commands that set up the program. What follows them is no prompt. */
+/** Commands that set up the program. They begin no turn, so they are left out. */
 const SETTINGS = new Set(
   `/add-dir /agents /clear /color /compact /config /context /copy /cost /doctor /effort /exit /export /fast /help
   /hooks /ide /login /logout /mcp /memory /model /output-style /permissions /plugin /quit /reload-plugins
