@@ -8,6 +8,7 @@ import {
   PostgresDatabase,
   type PostgresDatabaseOptions,
 } from "../src/stores/postgres/postgres-database.ts";
+import type { PostgresPool, PostgresStatement } from "../src/stores/postgres/postgres-pool.ts";
 import { scriptedModel } from "../src/testing/scripted-model.ts";
 import { freshSchema, hasPostgres, postgresPool, postgresUrl } from "./support/postgres.ts";
 
@@ -102,6 +103,28 @@ describe.skipIf(!hasPostgres)("a PostgreSQL database", () => {
     });
     const error = await failure(database.rows("select words from rkat.event"));
     expect(error.message).toContain("were made by a newer rkat (version 2; this one knows 1).");
+  });
+
+  test("many deletions in a row share a vacuum, and none goes without one", async () => {
+    const pool = await postgresPool();
+    const vacuums: string[] = [];
+    const counted = {
+      query: (statement: PostgresStatement) => {
+        if (statement.text.startsWith("vacuum")) vacuums.push(statement.text);
+        return pool.query(statement as never);
+      },
+      connect: () => pool.connect(),
+      end: () => pool.end(),
+    } as PostgresPool;
+    const database = await openDatabase({ pool: counted });
+    for (let deletion = 0; deletion < 50; deletion += 1) {
+      await database.vacuum("rkat.migration");
+    }
+    expect(vacuums.length).toBeLessThan(50);
+    const before = vacuums.length;
+    await database.vacuum("rkat.migration");
+    await database.close();
+    expect(vacuums.length).toBeGreaterThan(before);
   });
 
   test("a transaction is done whole or not at all", async () => {

@@ -38,9 +38,17 @@ const BEGIN = {
   read: "begin transaction isolation level repeatable read, read only",
 };
 
+/** The next vacuum waits so many times as long as the last one took. */
+const VACUUM_REST = 10;
+
 /** How often the server is asked how a commit ended. */
 const ASKED_MAX = 50;
 const ASK_AGAIN_MS = 200;
+
+interface Rest {
+  isDue: boolean;
+  timer: NodeJS.Timeout | undefined;
+}
 
 const END_TRANSACTION =
   "select pg_terminate_backend(pid) from pg_stat_activity where backend_xid = ($1::xid8)::xid";
@@ -65,6 +73,8 @@ export class PostgresDatabase {
   #pool: Promise<PostgresPool> | undefined;
   #ready: Promise<void> | undefined;
   #hasAnswered = false;
+  /** Tables that were vacuumed a moment ago, and whether they have to be again. */
+  readonly #rests = new Map<string, Rest>();
   #closed = false;
 
   /** Connects at the first use. */
@@ -113,9 +123,32 @@ export class PostgresDatabase {
   /**
    * Takes what was deleted out of a table's file, where the server allows it. Only the owner of the
    * table may, and transactions that began before the deletion keep it there until autovacuum comes.
+   *
+   * Many deletions in a row share one, which comes later: it reads all indexes of a table.
    */
-  async vacuum(table: string): Promise<void> {
-    await this.change(`vacuum ${table}`);
+  async vacuum(tables: string): Promise<void> {
+    const rest = this.#rests.get(tables);
+    if (rest) rest.isDue = true;
+    else await this.#vacuumNow(tables);
+  }
+
+  async #vacuumNow(tables: string): Promise<void> {
+    const rest: Rest = { isDue: false, timer: undefined };
+    this.#rests.set(tables, rest);
+    const start = performance.now();
+    try {
+      await this.change(`vacuum ${tables}`);
+    } finally {
+      const restMs = VACUUM_REST * (performance.now() - start);
+      rest.timer = setTimeout(() => this.#endRest(tables).catch(() => {}), restMs).unref();
+    }
+  }
+
+  async #endRest(tables: string): Promise<void> {
+    const rest = this.#rests.get(tables);
+    this.#rests.delete(tables);
+    clearTimeout(rest?.timer);
+    if (rest?.isDue) await this.#vacuumNow(tables);
   }
 
   /** Like `rows`, for statements that take longer to plan than to run. */
@@ -142,6 +175,9 @@ export class PostgresDatabase {
   /** Closes the pool that it opened. One that it was given stays open. */
   async close(): Promise<void> {
     if (this.#closed) return;
+    // What fails here is done by autovacuum later.
+    for (const tables of [...this.#rests.keys()]) await this.#endRest(tables).catch(() => {});
+    for (const { timer } of this.#rests.values()) clearTimeout(timer);
     this.#closed = true;
     if (this.#connectionString !== undefined) await (await this.#pool)?.end();
   }
