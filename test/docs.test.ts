@@ -25,15 +25,20 @@ const NOT_IN_THE_TREE = /^(?:dist|node_modules|\.rkat|\.rkat-demo|~|\/)/;
 const BARE_PATH =
   /(?<![\w/.:-])((?:src|test|bench|docs|demo|examples)\/[\w./-]+\.(?:ts|md|mjs))\b/g;
 
-/** Examples in comments, and names of others that our code does not use. */
+/** Examples in comments, and names of others that our code does not use, such as PostgreSQL. */
 const NOT_OURS: ReadonlySet<string> = new Set([
   "src/server.ts",
   "test/a.test.ts",
   "src/core/turn_id.ts",
+  "turn_id.ts",
   "getHTTPUser2",
   "toBase64",
   "ModelMessage",
   "prepareStep",
+  "search_path",
+  "json_to_recordset",
+  "pg_dump",
+  "pg_type",
 ]);
 
 interface Quoted {

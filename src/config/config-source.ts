@@ -38,12 +38,12 @@ export function unknownSetting(spelled: string, names: readonly string[]): strin
   return `${spelled} is not a setting. ${advice}`;
 }
 
-/** The message for a value that is not allowed. It never shows what may be an API key. */
 /** Whether the value is an address, which may have a password or a key in it. */
 export function mayHaveSecret(key: SettingKey): boolean {
   return key === "store" || key.endsWith(".base_url");
 }
 
+/** The message for a value that is not allowed. It never shows what may be an API key. */
 export function badValue(spelled: string, key: SettingKey, value: unknown): string {
   const safe = mayHaveSecret(key) && typeof value === "string" ? shownAddress(value) : value;
   const found = key.endsWith(".api_key_env") ? "" : ` is ${describe(safe)}; it`;
