@@ -13,6 +13,7 @@ export { eventStoreLaws } from "./testing/event-store-laws.ts";
 export { historySearchLaws } from "./testing/history-search-laws.ts";
 export { knowledgeStoreLaws } from "./testing/knowledge-store-laws.ts";
 export type { Law } from "./testing/law.ts";
+export { leaseLaws } from "./testing/lease-laws.ts";
 export { memoryStoreLaws } from "./testing/memory-store-laws.ts";
 export { type ScriptedModel, type ScriptedReply, scriptedModel } from "./testing/scripted-model.ts";
 export {

@@ -26,6 +26,7 @@ import {
   approvalStoreLaws,
   eventStoreLaws,
   knowledgeStoreLaws,
+  leaseLaws,
   sessionStoreLaws,
   usersLaws,
 } from "../src/testing.ts";
@@ -100,6 +101,13 @@ describe("KnowledgeStore", () => {
       open: async (place: string) => new SqliteKnowledgeStore(databaseIn(place, open)),
     })),
     ...onPostgres((database, namespace) => new PostgresKnowledgeStore(database, { namespace })),
+  ]);
+});
+
+describe("leases", () => {
+  obey<Stores>(leaseLaws, [
+    { name: "sqlite", durable: true, open: async (place) => openedIn(place) },
+    ...(hasPostgres ? [{ name: "postgres", durable: true, open: openedOnPostgres }] : []),
   ]);
 });
 

@@ -12,7 +12,7 @@ import type { HeldLease } from "./session-store.ts";
  * - A batch is stored whole or not at all.
  * - Appending after a stale sequence number is refused and stores nothing.
  * - Of two appends racing from the same sequence number, one wins.
- * - An append under a lease is refused when another owner has taken the lease.
+ * - Of stores that several processes share: an append under a lease is refused when another owner has taken the lease.
  * - When `append` resolves, a durable store has the batch on disk.
  * - Sessions do not see each other.
  * - Positions grow with every event of every session, so that a projection can follow all of them.

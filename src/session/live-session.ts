@@ -11,6 +11,7 @@ import type { EventStore } from "../core/event-store.ts";
 import { newId } from "../core/ids.ts";
 import type { ReaderQueues } from "../core/reader-queues.ts";
 import type { SessionState } from "../core/session-state.ts";
+import type { HeldLease } from "../core/session-store.ts";
 
 /** A page of the log has at most this many events, and not many more bytes than this. */
 const PAGE_EVENTS_MAX = 16;
@@ -25,6 +26,8 @@ export class LiveSession implements TurnLog {
   readonly state: SessionState;
   /** Interrupts the running turn. Set while a turn runs. */
   running: AbortController | undefined;
+  /** The lease under which this process works on the session now. */
+  held: HeldLease | undefined;
   readonly #events: Pick<EventStore, "append" | "read">;
   readonly #listeners = new Set<EventListener>();
   /** The pages that are being read, by the last event of this process and the event before the page. */
@@ -86,7 +89,7 @@ export class LiveSession implements TurnLog {
       event,
     }));
     const firstSeq = state.seq + 1;
-    await this.#events.append(state.id, state.seq, batch);
+    await this.#events.append(state.id, state.seq, batch, this.held);
     for (const [index, event] of batch.entries()) {
       const stored = { ...event, seq: firstSeq + index, schema_version: 1 } as const;
       state.apply(stored);

@@ -22,11 +22,12 @@ export function redactingStores<Stores extends Written>(stores: Stores): Stores 
   return {
     ...stores,
     events: over(events, {
-      append: (sessionId, lastSeq, added) =>
+      append: (sessionId, lastSeq, added, held) =>
         events.append(
           sessionId,
           lastSeq,
           added.map((one) => ({ ...one, event: redactEvent(one.event) })),
+          held,
         ),
     }),
     sessions: over(sessions, { save: (snapshot) => sessions.save(redactSnapshot(snapshot)) }),

@@ -3,7 +3,7 @@ import { hostname } from "node:os";
 import { setTimeout as sleep } from "node:timers/promises";
 import { SessionError } from "../core/errors.ts";
 import { newId } from "../core/ids.ts";
-import type { LeaseOwner, SessionStore } from "../core/session-store.ts";
+import type { HeldLease, LeaseOwner, SessionStore } from "../core/session-store.ts";
 
 /** Lifetime of a lease without renewal. After a kill, another machine waits this long. */
 const LEASE_MS = 15_000;
@@ -36,7 +36,7 @@ export async function withLease<T>(
   sessions: SessionStore,
   sessionId: string,
   owner: LeaseOwner,
-  work: () => Promise<T>,
+  work: (held: HeldLease) => Promise<T>,
 ): Promise<T> {
   const key = SESSION_KEY + sessionId;
   if (!(await sessions.acquire(key, owner, LEASE_MS))) {
@@ -44,7 +44,7 @@ export async function withLease<T>(
       message: "Another process is running a turn in this session.",
     });
   }
-  return await renewed(sessions, key, owner, work);
+  return await renewed(sessions, key, owner, () => work({ key, owner }));
 }
 
 /** Asks the process that works on the session to stop. Returns false when there is none. */

@@ -7,7 +7,7 @@ import { harmlessListener } from "../core/harmless-listener.ts";
 import { joinSignals } from "../core/join-signals.ts";
 import type { TurnOptions } from "../core/session-service.ts";
 import type { SessionState } from "../core/session-state.ts";
-import type { SessionStore } from "../core/session-store.ts";
+import type { HeldLease, SessionStore } from "../core/session-store.ts";
 import type { ApprovalDesk } from "./approval-desk.ts";
 import type { LiveSession } from "./live-session.ts";
 import { type LiveSessions, notFound } from "./live-sessions.ts";
@@ -136,7 +136,7 @@ export class SessionWork {
     return await this.#withLease(sessionId, work);
   }
 
-  #withLease<T>(sessionId: string, work: () => Promise<T>): Promise<T> {
+  #withLease<T>(sessionId: string, work: (held: HeldLease) => Promise<T>): Promise<T> {
     return withLease(this.#sessions, sessionId, this.#owner, work);
   }
 
@@ -179,7 +179,8 @@ export class SessionWork {
     work: () => Promise<T>,
   ): Promise<T> {
     const { state } = session;
-    return this.#withLease(state.id, async () => {
+    return this.#withLease(state.id, async (held) => {
+      session.held = held;
       await state.catchUp((after, to) => this.#events.read(state.id, after, to));
       if (state.seq === 0) throw notFound(state.id);
       if (state.archived && !archivedToo) throw isArchived(state.id);
@@ -188,6 +189,7 @@ export class SessionWork {
       try {
         return await work();
       } finally {
+        session.held = undefined;
         if (state.openCalls.length === 0) await this.#sessions.save(state.snapshot());
         else await this.#touch(state);
       }

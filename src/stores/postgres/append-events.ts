@@ -66,9 +66,9 @@ export async function refuseAppend(
 export const LAST_SEQ = "select last_seq from rkat.log where namespace = $1 and session_id = $2";
 
 const HELD = `held as (
-    select from rkat.lease where namespace = $1 and key = $10 and owner = $11 for share
+    select owner from rkat.lease where namespace = $1 and key = $10 for share
   )`;
-const IS_HELD = "($10::text is null or exists (select from held))";
+const IS_HELD = "($10::text is null or coalesce((select owner from held), $11) = $11)";
 const TURNS = "(select sum(turn) from unnest($7::integer[]) turn)";
 
 const INSERT_EVENTS = `

@@ -1,6 +1,7 @@
 import { SessionError } from "../../core/errors.ts";
 import type { DurableEvent, NewEvent } from "../../core/event.ts";
 import type { Redaction } from "../../core/event-store.ts";
+import type { HeldLease } from "../../core/session-store.ts";
 import { beginsTurn, eventText } from "../history/event-text.ts";
 import { indexedText } from "../history/search-words.ts";
 import type { EventRow, PositionedEventRow } from "../history/stored-event.ts";
@@ -14,8 +15,12 @@ export const eventCommands = {
     sessionId: string,
     lastSeq: number,
     events: readonly NewEvent[],
+    held?: HeldLease,
   ): number {
-    return db.write(() => appendInTransaction(db, namespace, sessionId, lastSeq, events));
+    return db.write(() => {
+      if (held) requireNotTaken(db, namespace, held);
+      return appendInTransaction(db, namespace, sessionId, lastSeq, events);
+    });
   },
 
   redactEvents(
@@ -98,6 +103,13 @@ export const eventCommands = {
     );
   },
 };
+
+function requireNotTaken(db: Connection, namespace: string, { key, owner }: HeldLease): void {
+  const sql = "SELECT owner FROM lease WHERE namespace = ? AND key = ?";
+  const holder = db.get<{ owner: string }>(sql, namespace, key)?.owner;
+  if (holder === undefined || holder === owner.id) return;
+  throw new SessionError("SESSION_CONFLICT", { detail: "Another process has taken the session." });
+}
 
 /** Part of a transaction. Returns the new last sequence number. */
 export function appendInTransaction(

@@ -6,6 +6,7 @@ import type {
   PositionedEvent,
   Redaction,
 } from "../../core/event-store.ts";
+import type { HeldLease } from "../../core/session-store.ts";
 import { positionedEvent, storedEvent } from "../history/stored-event.ts";
 import { type Database, emptyLog } from "./database.ts";
 
@@ -25,8 +26,13 @@ export class SqliteEventStore implements EventStore {
     return database === this.#database;
   }
 
-  append(sessionId: string, lastSeq: number, events: readonly NewEvent[]): Promise<number> {
-    return this.#database.run("appendEvents", this.#namespace, sessionId, lastSeq, events);
+  append(
+    sessionId: string,
+    lastSeq: number,
+    events: readonly NewEvent[],
+    held?: HeldLease,
+  ): Promise<number> {
+    return this.#database.run("appendEvents", this.#namespace, sessionId, lastSeq, events, held);
   }
 
   lastSeq(sessionId: string): Promise<number> {
