@@ -77,7 +77,7 @@ export async function importTranscripts(options: ImportTranscriptsOptions): Prom
   return await withSpooled(bytes, name, options.signal, async (path) => {
     const { imports } = rest.stores;
     // The next stream is another file, whatever its name is.
-    const unnoted: ImportStore = {
+    const unnoted: ImportStores["imports"] = {
       known: (ids) => imports.known(ids),
       commit: (batch) => imports.commit(batch),
       files: async () => new Map(),

@@ -9,6 +9,14 @@ export interface ForgottenTexts {
   add(sessionId: string, texts: readonly string[]): Promise<void>;
   /** For each text, whether it was forgotten. It is quick when nothing was. */
   has(sessionId: string, texts: readonly string[]): Promise<readonly boolean[]>;
+
+  /**
+   * The marks of all forgotten texts, and the keys that they were made with, for another store. They
+   * are as secret as the store.
+   */
+  copy(): Promise<readonly string[]>;
+  /** Adds what another store has. What was forgotten there is forgotten here too. */
+  restore(copy: readonly string[]): Promise<void>;
 }
 
 const DISTINCTIVE_CHARACTERS = 20;
@@ -17,6 +25,29 @@ const KEY_BYTES = 32;
 /** A secret key for a new store. */
 export function newForgettingKey(): Uint8Array {
   return crypto.getRandomValues(new Uint8Array(KEY_BYTES));
+}
+
+/** A key that came from another store is kept among the marks. No mark has a space in it. */
+const KEY = "key ";
+
+/** What a store gives another one: its own key, and what it keeps. */
+export function forgottenCopy(key: Uint8Array, kept: readonly string[]): readonly string[] {
+  return [KEY + Buffer.from(key).toString("base64url"), ...kept];
+}
+
+/** For each text, the marks of it with the store's own key and with those of other stores. */
+export async function marksOfEach(
+  own: Uint8Array | undefined,
+  kept: readonly string[],
+  sessionId: string,
+  texts: readonly string[],
+): Promise<readonly (readonly string[])[]> {
+  const others = kept
+    .filter((mark) => mark.startsWith(KEY))
+    .map((mark) => Buffer.from(mark.slice(KEY.length), "base64url"));
+  const keys = [...(own ? [own] : []), ...others];
+  const byKey = await Promise.all(keys.map((key) => forgottenMarks(key, sessionId, texts)));
+  return texts.map((_, index) => byKey.flatMap((marks) => marks[index] ?? []));
 }
 
 /** What stands for each text; undefined for a blank one. */

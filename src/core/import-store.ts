@@ -9,6 +9,7 @@ import type { SessionSnapshot } from "./session-snapshot.ts";
  * - A message is stored once: a batch with one that is known is refused.
  * - What is forgotten or deleted stays known, so it is not imported again.
  * - The state of a file is read as it was saved.
+ * - A message whose key was restored is known.
  */
 export interface ImportStore {
   /** Which of these messages were imported, by their ids in the source. */
@@ -26,6 +27,21 @@ export interface ImportStore {
   /** The state of each file, by its path. */
   files(): Promise<ReadonlyMap<string, ImportedFile>>;
   saveFile(path: string, file: ImportedFile): Promise<void>;
+
+  /** Up to `limit` keys of imported messages (`importKey`), in order, for another store. */
+  keys(after: string, limit: number): Promise<readonly string[]>;
+  /** Makes the messages with these keys known. */
+  restore(keys: readonly string[]): Promise<void>;
+}
+
+/**
+ * What a store keeps of a message's id, as hexadecimal digits. Ids are of any length, and the chance
+ * that two share 16 bytes is nil.
+ */
+export function importKey(id: string): string {
+  // Loaded here: a search loads this file, and Node's crypto takes as long as a search.
+  const { hash } = process.getBuiltinModule("node:crypto");
+  return hash("sha256", id, "hex").slice(0, 32);
 }
 
 export interface ImportBatch {

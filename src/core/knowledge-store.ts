@@ -1,4 +1,4 @@
-import type { KnowledgeEntry, KnowledgeKind, NewKnowledge } from "./knowledge.ts";
+import type { KnowledgeEntry, KnowledgeKind, Likeness, NewKnowledge } from "./knowledge.ts";
 
 /**
  * What a project has learned: facts, corrections, preferences and rules.
@@ -18,6 +18,8 @@ import type { KnowledgeEntry, KnowledgeKind, NewKnowledge } from "./knowledge.ts
  * - `unheard` lists everything new, changed or deleted until `heard` confirms it.
  * - Rules are saved only if their sources have not changed meanwhile.
  * - Facts of a deleted session go with it; what the user taught stays.
+ * - What is restored is merged, evicted and kept out like what it was copied from.
+ * - Restoring a copy again changes nothing.
  */
 export interface KnowledgeStore {
   /** The log position up to which it was recorded. */
@@ -50,7 +52,30 @@ export interface KnowledgeStore {
   unheard(limit: number): Promise<Unheard>;
   /** Confirms that memory has these changes. */
   heard(unheard: Unheard): Promise<void>;
+
+  /** All that it keeps, in one state. */
+  copy(): Promise<KnowledgeCopy>;
+  /**
+   * Adds what a copy has, and takes its position. An entry that says the same as one of this store is
+   * left out, unless it is the same entry: then the newer one stays. All that is new is unheard.
+   */
+  restore(copy: KnowledgeCopy): Promise<void>;
   close(): Promise<void>;
+}
+
+/** What a knowledge store keeps, for another store. */
+export interface KnowledgeCopy {
+  readonly position: number;
+  /** In the order in which they were added. */
+  readonly entries: readonly CopiedKnowledge[];
+  /** Hashes of what is not recorded again. */
+  readonly forgotten: readonly string[];
+}
+
+export interface CopiedKnowledge {
+  readonly entry: KnowledgeEntry;
+  readonly keys: readonly string[];
+  readonly likeness?: Likeness;
 }
 
 export interface RecordedBatch {

@@ -41,7 +41,9 @@ export function knowing(stores: ImportStores, library: ImportStores): ImportStor
   };
 }
 
-function eitherForgotten(own: ForgottenTexts, library: ForgottenTexts): ForgottenTexts {
+type Forgotten = Pick<ForgottenTexts, "add" | "has">;
+
+function eitherForgotten(own: Forgotten, library: Forgotten): Forgotten {
   return {
     add: (sessionId, texts) => own.add(sessionId, texts),
     async has(sessionId, texts) {

@@ -1,6 +1,8 @@
 import { SessionError } from "../core/errors.ts";
 import type { DurableEvent, NewEvent, SessionSettings } from "../core/event.ts";
+import type { ForgottenTexts } from "../core/forgotten-texts.ts";
 import { newId } from "../core/ids.ts";
+import type { ImportStore } from "../core/import-store.ts";
 import type { MemoryStore } from "../core/memory-store.ts";
 import { indexableText } from "../core/message.ts";
 import type { SessionSnapshot } from "../core/session-snapshot.ts";
@@ -16,8 +18,9 @@ import { MemoryToolFilter } from "./memory-tools.ts";
 import { withoutForgotten } from "./without-forgotten.ts";
 
 /** Where imported sessions are stored. */
-export interface ImportStores
-  extends Pick<Stores, "events" | "sessions" | "imports" | "forgotten"> {
+export interface ImportStores extends Pick<Stores, "events" | "sessions"> {
+  readonly imports: Pick<ImportStore, "known" | "commit" | "files" | "saveFile">;
+  readonly forgotten?: Pick<ForgottenTexts, "add" | "has">;
   /** Without it, the conversations are only in the log. */
   readonly memory?: MemoryStore;
 }

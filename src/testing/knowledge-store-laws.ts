@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import type { KnowledgeEntry, NewKnowledge } from "../core/knowledge.ts";
-import type { KnowledgeLimits, KnowledgeStore } from "../core/knowledge-store.ts";
+import type { KnowledgeCopy, KnowledgeLimits, KnowledgeStore } from "../core/knowledge-store.ts";
 import { inWords, type Law } from "./law.ts";
 
 const LIMITS: KnowledgeLimits = {
@@ -228,6 +228,41 @@ export const knowledgeStoreLaws: readonly Law<KnowledgeStore>[] = inWords([
     },
   },
   {
+    name: "what is restored is merged, evicted and kept out like what it was copied from",
+    async holds(open) {
+      const store = await open();
+      await store.restore(COPY);
+      assert.deepEqual(sorted(await store.copy()), sorted(COPY));
+      assert.deepEqual(ids((await store.unheard(9)).changed.map(({ entry }) => entry)), ["a", "b"]);
+      const again = fact("c", { keys: ["key of a"], content: "a, heard again" });
+      const alike = fact("d", { likeness: { bands: ["band"], signature: [1, 2, 3] } });
+      await store.record(batch(7, 8, [again, alike, fact("e", { keys: ["gone"] })]));
+      assert.deepEqual(
+        (await store.list({ limit: 9 })).map(({ id, count }) => [id, count]),
+        [
+          ["b", 2],
+          ["a", 5],
+        ],
+      );
+    },
+  },
+  {
+    name: "restoring a copy again changes nothing, and forgets what was forgotten since",
+    async holds(open) {
+      const store = await open();
+      await store.add([fact("own", { keys: ["key of a"] }), fact("x", { keys: ["y"] })], LIMITS);
+      await store.restore(COPY);
+      assert.deepEqual(ids(await store.list({ limit: 9 })), ["b", "x", "own"]);
+      await store.heard(await store.unheard(9));
+      await store.restore(COPY);
+      assert.deepEqual(await store.unheard(9), { changed: [], gone: [] });
+      await store.restore({ position: 9, entries: COPY.entries, forgotten: ["gone", "y"] });
+      assert.deepEqual(ids(await store.list({ limit: 9 })), ["b", "own"]);
+      assert.deepEqual((await store.unheard(9)).gone, ["x"]);
+      assert.equal(await store.position(), 9);
+    },
+  },
+  {
     name: "knowledge outlives the process, and two of them share it",
     durable: true,
     async holds(open) {
@@ -243,6 +278,41 @@ export const knowledgeStoreLaws: readonly Law<KnowledgeStore>[] = inWords([
     },
   },
 ]);
+
+const LEARNED: KnowledgeEntry = {
+  id: "a",
+  kind: "fact",
+  content: "a",
+  tags: [],
+  origin: "tool",
+  time: "2026-01-01T00:00:00.000Z",
+  lastTime: "2026-01-01T00:00:00.000Z",
+  count: 4,
+  pinned: false,
+  edited: false,
+};
+
+const COPY: KnowledgeCopy = {
+  position: 7,
+  entries: [
+    { entry: LEARNED, keys: ["key of a", "a too"] },
+    {
+      entry: { ...LEARNED, id: "b", content: "b", count: 1, pinned: true },
+      keys: ["key of b"],
+      likeness: { bands: ["band", "second band"], signature: [1, 2, 3] },
+    },
+  ],
+  forgotten: ["gone"],
+};
+
+/** A copy whose hashes are in order. */
+function sorted({ position, entries, forgotten }: KnowledgeCopy): unknown {
+  const inOrder = entries.map(({ entry, keys, likeness }) => {
+    const { bands = [], signature = [] } = likeness ?? {};
+    return { entry, keys: [...keys].sort(), bands: [...bands].sort(), signature: [...signature] };
+  });
+  return { position, entries: inOrder, forgotten: [...forgotten].sort() };
+}
 
 function batch(from: number, to: number, entries: readonly NewKnowledge[]) {
   return { from, to, entries, limits: LIMITS };

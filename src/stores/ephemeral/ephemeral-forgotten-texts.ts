@@ -1,6 +1,8 @@
 import {
   type ForgottenTexts,
+  forgottenCopy,
   forgottenMarks,
+  marksOfEach,
   newForgettingKey,
 } from "../../core/forgotten-texts.ts";
 
@@ -17,7 +19,15 @@ export class EphemeralForgottenTexts implements ForgottenTexts {
 
   async has(sessionId: string, texts: readonly string[]): Promise<readonly boolean[]> {
     if (this.#marks.size === 0) return texts.map(() => false);
-    const marks = await forgottenMarks(this.#key, sessionId, texts);
-    return marks.map((mark) => mark !== undefined && this.#marks.has(mark));
+    const each = await marksOfEach(this.#key, [...this.#marks], sessionId, texts);
+    return each.map((marks) => marks.some((mark) => this.#marks.has(mark)));
+  }
+
+  async copy(): Promise<readonly string[]> {
+    return this.#marks.size === 0 ? [] : forgottenCopy(this.#key, [...this.#marks]);
+  }
+
+  async restore(copy: readonly string[]): Promise<void> {
+    for (const mark of copy) this.#marks.add(mark);
   }
 }

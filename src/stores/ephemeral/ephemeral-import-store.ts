@@ -1,13 +1,18 @@
 import { SessionError } from "../../core/errors.ts";
 import type { EventStore } from "../../core/event-store.ts";
-import type { ImportBatch, ImportedFile, ImportStore } from "../../core/import-store.ts";
+import {
+  type ImportBatch,
+  type ImportedFile,
+  type ImportStore,
+  importKey,
+} from "../../core/import-store.ts";
 import type { SessionStore } from "../../core/session-store.ts";
 
 /** Keeps what was imported in this process only. */
 export class EphemeralImportStore implements ImportStore {
   readonly #events: EventStore;
   readonly #sessions: SessionStore;
-  readonly #ids = new Set<string>();
+  readonly #keys = new Set<string>();
   readonly #files = new Map<string, ImportedFile>();
 
   constructor(events: EventStore, sessions: SessionStore) {
@@ -16,13 +21,13 @@ export class EphemeralImportStore implements ImportStore {
   }
 
   async known(ids: readonly string[]): Promise<ReadonlySet<string>> {
-    return new Set(ids.filter((id) => this.#ids.has(id)));
+    return new Set(ids.filter((id) => this.#keys.has(importKey(id))));
   }
 
   async commit({ sessionId, lastSeq, events, snapshot, ids }: ImportBatch): Promise<void> {
-    if (ids.some((id) => this.#ids.has(id))) throw importedMeanwhile();
+    if (ids.some((id) => this.#keys.has(importKey(id)))) throw importedMeanwhile();
     await this.#events.append(sessionId, lastSeq, events);
-    for (const id of ids) this.#ids.add(id);
+    for (const id of ids) this.#keys.add(importKey(id));
     await this.#sessions.save(snapshot);
   }
 
@@ -32,6 +37,17 @@ export class EphemeralImportStore implements ImportStore {
 
   async saveFile(path: string, file: ImportedFile): Promise<void> {
     this.#files.set(path, file);
+  }
+
+  async keys(after: string, limit: number): Promise<readonly string[]> {
+    return [...this.#keys]
+      .filter((key) => key > after)
+      .sort()
+      .slice(0, limit);
+  }
+
+  async restore(keys: readonly string[]): Promise<void> {
+    for (const key of keys) this.#keys.add(key);
   }
 }
 

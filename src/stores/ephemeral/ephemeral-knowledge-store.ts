@@ -1,6 +1,7 @@
 import type { KnowledgeEntry, KnowledgeKind, NewKnowledge } from "../../core/knowledge.ts";
 import type {
   KnowledgeChange,
+  KnowledgeCopy,
   KnowledgeLimits,
   KnowledgePage,
   KnowledgeStore,
@@ -14,6 +15,7 @@ import {
   knowledgeFilter,
   mergeKnowledge,
   replaceRules,
+  restoreKnowledge,
 } from "../knowledge/merge-knowledge.ts";
 
 /** Keeps knowledge in this process only. */
@@ -109,6 +111,19 @@ export class EphemeralKnowledgeStore implements KnowledgeStore {
       if (row?.version === version) this.#rows.save({ ...row, heard: version });
     }
     for (const id of gone) this.#rows.goneIds.delete(id);
+  }
+
+  async copy(): Promise<KnowledgeCopy> {
+    const entries = this.#rows.all.map((row) => {
+      const { keys = [], likeness } = this.#rows.hashesOf(row) ?? {};
+      return { entry: row.entry, keys, ...(likeness ? { likeness } : {}) };
+    });
+    return { position: this.#position, entries, forgotten: this.#rows.forgottenHashes };
+  }
+
+  async restore(copy: KnowledgeCopy): Promise<void> {
+    restoreKnowledge(this.#rows, copy);
+    this.#position = copy.position;
   }
 
   async close(): Promise<void> {}

@@ -60,6 +60,18 @@ export class KnowledgeMap implements KnowledgeRows {
     this.#hashes.set(hash, "forgotten");
   }
 
+  forgetHash(hash: string): void {
+    this.putForgotten(hash);
+  }
+
+  get forgottenHashes(): readonly string[] {
+    return [...this.#hashes].flatMap(([hash, row]) => (row === "forgotten" ? hash : []));
+  }
+
+  hashesOf({ key }: KnowledgeRow): Hashes | undefined {
+    return this.#hashesOf.get(key);
+  }
+
   remove({ key, entry }: KnowledgeRow, { forget = false } = {}): void {
     this.#unhash(key, forget);
     this.#rows.delete(key);

@@ -24,6 +24,8 @@ export interface KnowledgeRows {
   save(row: KnowledgeRow, hashes?: Hashes): void;
   /** Removes a row. With `forget`, its hashes stay, so that it does not come back. */
   remove(row: KnowledgeRow, options?: { readonly forget?: boolean }): void;
+  /** Keeps out what has this hash, although no row had it. */
+  forgetHash(hash: string): void;
   /** Lets forgotten rows with these hashes come back. */
   allow(hashes: readonly string[]): void;
   count(kind: KnowledgeKind): number;

@@ -1,6 +1,8 @@
+import { isDeepStrictEqual } from "node:util";
 import type { KnowledgeEntry, NewKnowledge } from "../../core/knowledge.ts";
 import type {
   KnowledgeChange,
+  KnowledgeCopy,
   KnowledgeLimits,
   KnowledgePage,
 } from "../../core/knowledge-store.ts";
@@ -57,6 +59,40 @@ export function forgetKnowledge(rows: KnowledgeRows, ids: readonly string[]): nu
     if (row.entry.kind !== "fact") rows.revise();
   }
   return found.length;
+}
+
+/** Adds what another store has. Doing it again changes nothing. */
+export function restoreKnowledge(
+  rows: KnowledgeRows,
+  { entries, forgotten }: Pick<KnowledgeCopy, "entries" | "forgotten">,
+): void {
+  let isRevised = false;
+  for (const hash of forgotten) {
+    const row = rows.byHash(hash);
+    if (row === "forgotten") continue;
+    rows.forgetHash(hash);
+    if (!row) continue;
+    rows.remove(row, { forget: true });
+    rows.gone(row.entry.id);
+    isRevised ||= row.entry.kind !== "fact";
+  }
+  for (const { entry, ...hashes } of entries) {
+    const row = rows.byId(entry.id);
+    if (row && !isNewer(entry, row.entry)) continue;
+    if (!row && hashes.keys.some((key) => rows.byHash(key))) continue;
+    if (row) {
+      const version = row.version + 1;
+      const signature = hashes.likeness ? { signature: hashes.likeness.signature } : {};
+      rows.save({ ...row, entry, version, ...signature }, hashes);
+    } else rows.insert(entry, hashes);
+    isRevised ||= entry.kind !== "fact";
+  }
+  if (isRevised) rows.revise();
+}
+
+/** Whether the copied entry replaces the one that is there. */
+function isNewer(copied: KnowledgeEntry, present: KnowledgeEntry): boolean {
+  return copied.lastTime >= present.lastTime && !isDeepStrictEqual(copied, present);
 }
 
 /** Replaces the distilled rules. */

@@ -43,6 +43,7 @@ export class LoadedKnowledge extends KnowledgeMap {
   readonly #hashed = new Map<number, Hashes>();
   readonly #removed = new Set<number>();
   readonly #forgotten = new Set<number>();
+  readonly #forgottenHashes = new Set<string>();
   readonly #allowed = new Set<string>();
   readonly #back = new Set<string>();
 
@@ -112,6 +113,11 @@ export class LoadedKnowledge extends KnowledgeMap {
     if (options.forget) this.#forgotten.add(row.key);
   }
 
+  override forgetHash(hash: string): void {
+    super.forgetHash(hash);
+    this.#forgottenHashes.add(hash);
+  }
+
   override allow(hashes: readonly string[]): void {
     super.allow(hashes);
     for (const hash of hashes) this.#allowed.add(hash);
@@ -135,6 +141,7 @@ export class LoadedKnowledge extends KnowledgeMap {
     await run(FORGET, this.#forgotten);
     await run(ALLOW, this.#allowed);
     await run(REMOVE, this.#removed);
+    await run(FORGET_HASHES, this.#forgottenHashes);
     const changed = [...this.#changed.values()];
     const old = changed.filter(({ key }) => key < FIRST_NEW);
     await run(
@@ -257,6 +264,9 @@ export const COUNTS =
 
 const FORGET =
   "update rkat.knowledge_key set entry = null where namespace = $1 and entry = any($2::bigint[])";
+const FORGET_HASHES = `
+  insert into rkat.knowledge_key select $1, hash, null from unnest($2::text[]) hash
+  on conflict do nothing`;
 const ALLOW = `delete from rkat.knowledge_key
   where namespace = $1 and entry is null and hash = any($2::text[])`;
 const REMOVE = `

@@ -1,5 +1,10 @@
 import { SessionError } from "../../core/errors.ts";
-import type { ImportBatch, ImportedFile, ImportStore } from "../../core/import-store.ts";
+import {
+  type ImportBatch,
+  type ImportedFile,
+  type ImportStore,
+  importKey,
+} from "../../core/import-store.ts";
 import { appendEvents, refuseAppend } from "./append-events.ts";
 import { furtherPositions } from "./event-positions.ts";
 import type { PostgresDatabase } from "./postgres-database.ts";
@@ -63,11 +68,27 @@ export class PostgresImportStore implements ImportStore {
       JSON.stringify(file),
     );
   }
+  async keys(after: string, limit: number): Promise<readonly string[]> {
+    const rows = await this.#database.rows<{ key: string }>(
+      `select encode(id, 'hex') as key from rkat.imported_message
+       where namespace = $1 and id > $2 order by id limit $3`,
+      this.#namespace,
+      Buffer.from(after, "hex"),
+      limit,
+    );
+    return rows.map(({ key }) => key);
+  }
+
+  async restore(keys: readonly string[]): Promise<void> {
+    await this.#database.change(
+      `insert into rkat.imported_message select $1, decode(key, 'hex') from unnest($2::text[]) key
+       on conflict do nothing`,
+      this.#namespace,
+      keys,
+    );
+  }
 }
 
-/** Ids are of any length, and the chance that two share 16 bytes is nil. */
 function keysOf(ids: readonly string[]): readonly Uint8Array[] {
-  // Loaded when it is used: a search loads this file.
-  const { hash } = process.getBuiltinModule("node:crypto");
-  return ids.map((id) => hash("sha256", id, "buffer").subarray(0, 16));
+  return ids.map((id) => Buffer.from(importKey(id), "hex"));
 }

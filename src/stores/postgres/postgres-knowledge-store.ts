@@ -1,6 +1,7 @@
 import type { KnowledgeEntry, KnowledgeKind, NewKnowledge } from "../../core/knowledge.ts";
 import type {
   KnowledgeChange,
+  KnowledgeCopy,
   KnowledgeLimits,
   KnowledgePage,
   KnowledgeStore,
@@ -13,6 +14,7 @@ import {
   knowledgeFilter,
   mergeKnowledge,
   replaceRules,
+  restoreKnowledge,
 } from "../knowledge/merge-knowledge.ts";
 import { COUNTS, LoadedKnowledge, lockKnowledge, type Wanted } from "./loaded-knowledge.ts";
 import type { PostgresDatabase } from "./postgres-database.ts";
@@ -205,6 +207,52 @@ export class PostgresKnowledgeStore implements KnowledgeStore {
     });
   }
 
+  async copy(): Promise<KnowledgeCopy> {
+    return await this.#database.read(async (statements) => {
+      const state = await statements.row<{ position: number }>(
+        "select position from rkat.knowledge_state where namespace = $1",
+        this.#namespace,
+      );
+      const rows = await statements.rows<{
+        readonly entry: string;
+        readonly signature: string | null;
+        readonly keys: string;
+        readonly bands: string;
+      }>(COPY, this.#namespace);
+      const forgotten = await statements.rows<{ hash: string }>(
+        "select hash from rkat.knowledge_key where namespace = $1 and entry is null",
+        this.#namespace,
+      );
+      return {
+        position: state?.position ?? 0,
+        entries: rows.map(({ entry, signature, keys, bands }) => ({
+          entry: JSON.parse(entry),
+          keys: JSON.parse(keys),
+          ...(signature === null
+            ? {}
+            : { likeness: { bands: JSON.parse(bands), signature: JSON.parse(signature) } }),
+        })),
+        forgotten: forgotten.map(({ hash }) => hash),
+      };
+    });
+  }
+
+  async restore(copy: KnowledgeCopy): Promise<void> {
+    const { entries, forgotten, position } = copy;
+    await this.#database.write(async (statements) => {
+      await lockKnowledge(statements, this.#namespace);
+      const rows = await LoadedKnowledge.load(statements, this.#namespace, {
+        ids: entries.map(({ entry }) => entry.id),
+        hashes: [...entries.flatMap(({ keys }) => keys), ...forgotten],
+      });
+      restoreKnowledge(rows, copy);
+      await rows.saveTo(statements, this.#namespace);
+      const sql = "update rkat.knowledge_state set position = $2 where namespace = $1";
+      await statements.change(sql, this.#namespace, position);
+    });
+    await this.#vacuum();
+  }
+
   close(): Promise<void> {
     return this.#database.close();
   }
@@ -257,3 +305,9 @@ export class PostgresKnowledgeStore implements KnowledgeStore {
     await this.#database.vacuum("rkat.knowledge_entry");
   }
 }
+
+const COPY = `
+  select entry, signature,
+    (select coalesce(json_agg(hash), '[]') from rkat.knowledge_key as own where own.entry = known.key)::text as keys,
+    (select coalesce(json_agg(hash), '[]') from rkat.knowledge_band as own where own.entry = known.key)::text as bands
+  from rkat.knowledge_entry as known where namespace = $1 order by key`;

@@ -17,6 +17,11 @@ export const forgottenSchema = `
   ) STRICT;
 `;
 
+interface ForgottenKeys {
+  readonly own: Uint8Array | undefined;
+  readonly others: readonly string[];
+}
+
 /** What `SqliteForgottenTexts` asks of the database. */
 export const forgottenCommands = {
   /** The key of the store. It gets `fresh` at its first use. */
@@ -30,10 +35,21 @@ export const forgottenCommands = {
     );
   },
 
-  /** The key; undefined when nothing was forgotten in the namespace. */
-  keyOfForgotten(db: Connection, namespace: string): Uint8Array | undefined {
+  /** The key of the store, and those that came from others; undefined when nothing was forgotten in the namespace. */
+  keysOfForgotten(db: Connection, namespace: string): ForgottenKeys | undefined {
     const any = db.get("SELECT 1 FROM forgotten_text WHERE namespace = ? LIMIT 1", namespace);
-    return any === undefined ? undefined : keyOf(db);
+    if (any === undefined) return undefined;
+    const others = db.all<{ mark: string }>(
+      "SELECT mark FROM forgotten_text WHERE namespace = ? AND mark >= 'key ' AND mark < 'key!'",
+      namespace,
+    );
+    return { own: keyOf(db), others: others.map(({ mark }) => mark) };
+  },
+
+  allForgotten(db: Connection, namespace: string): readonly string[] {
+    return db
+      .all<{ mark: string }>("SELECT mark FROM forgotten_text WHERE namespace = ?", namespace)
+      .map(({ mark }) => mark);
   },
 
   addForgotten(db: Connection, namespace: string, marks: readonly string[]): void {

@@ -1,5 +1,5 @@
 import { SessionError } from "../../core/errors.ts";
-import type { ImportBatch } from "../../core/import-store.ts";
+import { type ImportBatch, importKey } from "../../core/import-store.ts";
 import type { Connection } from "./connection.ts";
 import { appendInTransaction } from "./event-commands.ts";
 import { saveSnapshotInTransaction } from "./session-commands.ts";
@@ -36,6 +36,30 @@ export const importCommands = {
       db.run("INSERT OR REPLACE INTO imported_file VALUES (?, ?, ?)", namespace, path, state),
     );
   },
+
+  importedKeys(
+    db: Connection,
+    namespace: string,
+    after: string,
+    limit: number,
+  ): readonly string[] {
+    return db
+      .all<{ key: string }>(
+        `SELECT lower(hex(id)) AS key FROM imported_message WHERE namespace = ? AND id > ?
+         ORDER BY id LIMIT ?`,
+        namespace,
+        Buffer.from(after, "hex"),
+        limit,
+      )
+      .map(({ key }) => key);
+  },
+
+  restoreImported(db: Connection, namespace: string, keys: readonly string[]): void {
+    const sql = "INSERT OR IGNORE INTO imported_message VALUES (?, ?)";
+    db.write(() => {
+      for (const key of keys) db.run(sql, namespace, Buffer.from(key, "hex"));
+    });
+  },
 };
 
 function insertMessage(db: Connection, namespace: string, id: string): void {
@@ -48,9 +72,6 @@ function insertMessage(db: Connection, namespace: string, id: string): void {
   throw new SessionError("SESSION_CONFLICT", { detail: "A message was imported meanwhile." });
 }
 
-/** Ids are of any length, and the chance that two share 16 bytes is nil. */
 function keyOf(id: string): Uint8Array {
-  // Loaded here: a search loads this file, and Node's crypto takes as long as a search.
-  const { hash } = process.getBuiltinModule("node:crypto");
-  return hash("sha256", id, "buffer").subarray(0, 16);
+  return Buffer.from(importKey(id), "hex");
 }

@@ -1,6 +1,7 @@
 import type { KnowledgeEntry, KnowledgeKind, NewKnowledge } from "../../core/knowledge.ts";
 import type {
   KnowledgeChange,
+  KnowledgeCopy,
   KnowledgeLimits,
   KnowledgePage,
   RecordedBatch,
@@ -12,6 +13,7 @@ import {
   knowledgeFilter,
   mergeKnowledge,
   replaceRules,
+  restoreKnowledge,
 } from "../knowledge/merge-knowledge.ts";
 import type { Connection } from "./connection.ts";
 import { KnowledgeTable } from "./knowledge-table.ts";
@@ -32,12 +34,7 @@ export const knowledgeCommands = {
       for (const entry of batch.entries) {
         mergeKnowledge(table, entry, batch.limits, { byHand: false });
       }
-      db.run(
-        `INSERT INTO knowledge_state VALUES (?, ?, 0, 0)
-         ON CONFLICT DO UPDATE SET position = excluded.position`,
-        namespace,
-        batch.to,
-      );
+      setPosition(db, namespace, batch.to);
       return true;
     });
   },
@@ -189,4 +186,53 @@ export const knowledgeCommands = {
       }
     });
   },
+
+  copyKnowledge(db: Connection, namespace: string): KnowledgeCopy {
+    return db.read(() => {
+      const { position } = knowledgeCommands.knowledgeState(db, namespace);
+      const hashes = (key: number, table: "knowledge_key" | "knowledge_band") =>
+        db
+          .all<{ hash: string }>(`SELECT hash FROM ${table} WHERE entry = ?`, key)
+          .map(({ hash }) => hash);
+      const entries = db
+        .all<{ key: number; signature: string | null; entry: string }>(
+          "SELECT key, signature, entry FROM knowledge_entry WHERE namespace = ? ORDER BY key",
+          namespace,
+        )
+        .map(({ key, signature, entry }) => ({
+          entry: JSON.parse(entry) as KnowledgeEntry,
+          keys: hashes(key, "knowledge_key"),
+          ...(signature === null
+            ? {}
+            : {
+                likeness: {
+                  bands: hashes(key, "knowledge_band"),
+                  signature: JSON.parse(signature) as readonly number[],
+                },
+              }),
+        }));
+      const forgotten = db.all<{ hash: string }>(
+        "SELECT hash FROM knowledge_key WHERE namespace = ? AND entry IS NULL",
+        namespace,
+      );
+      return { position, entries, forgotten: forgotten.map(({ hash }) => hash) };
+    });
+  },
+
+  restoreKnowledge(db: Connection, namespace: string, copy: KnowledgeCopy): void {
+    db.write(() => {
+      restoreKnowledge(new KnowledgeTable(db, namespace), copy);
+      setPosition(db, namespace, copy.position);
+    });
+    db.emptyLog();
+  },
 };
+
+function setPosition(db: Connection, namespace: string, position: number): void {
+  db.run(
+    `INSERT INTO knowledge_state VALUES (?, ?, 0, 0)
+     ON CONFLICT DO UPDATE SET position = excluded.position`,
+    namespace,
+    position,
+  );
+}

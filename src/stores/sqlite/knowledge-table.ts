@@ -91,6 +91,10 @@ export class KnowledgeTable implements KnowledgeRows {
     this.#db.run("DELETE FROM knowledge_entry WHERE key = ?", key);
   }
 
+  forgetHash(hash: string): void {
+    this.#db.run("INSERT OR IGNORE INTO knowledge_key VALUES (?, ?, NULL)", this.#namespace, hash);
+  }
+
   allow(hashes: readonly string[]): void {
     this.#db.run(
       `DELETE FROM knowledge_key WHERE namespace = ? AND entry IS NULL

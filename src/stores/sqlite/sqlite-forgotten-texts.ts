@@ -1,6 +1,8 @@
 import {
   type ForgottenTexts,
+  forgottenCopy,
   forgottenMarks,
+  marksOfEach,
   newForgettingKey,
 } from "../../core/forgotten-texts.ts";
 import type { Database } from "./database.ts";
@@ -25,11 +27,20 @@ export class SqliteForgottenTexts implements ForgottenTexts {
   }
 
   async has(sessionId: string, texts: readonly string[]): Promise<readonly boolean[]> {
-    const key = await this.#database.run("keyOfForgotten", this.#namespace);
-    if (!key) return texts.map(() => false);
-    const marks = await forgottenMarks(key, sessionId, texts);
-    const asked = marks.filter((mark) => mark !== undefined);
-    const known = new Set(await this.#database.run("knownForgotten", this.#namespace, asked));
-    return marks.map((mark) => mark !== undefined && known.has(mark));
+    const keys = await this.#database.run("keysOfForgotten", this.#namespace);
+    if (!keys) return texts.map(() => false);
+    const each = await marksOfEach(keys.own, keys.others, sessionId, texts);
+    const known = new Set(await this.#database.run("knownForgotten", this.#namespace, each.flat()));
+    return each.map((marks) => marks.some((mark) => known.has(mark)));
+  }
+
+  async copy(): Promise<readonly string[]> {
+    const kept = await this.#database.run("allForgotten", this.#namespace);
+    if (kept.length === 0) return [];
+    return forgottenCopy(await this.#database.run("forgettingKey", newForgettingKey()), kept);
+  }
+
+  async restore(copy: readonly string[]): Promise<void> {
+    if (copy.length > 0) await this.#database.run("addForgotten", this.#namespace, copy);
   }
 }

@@ -28,4 +28,11 @@ export class SqliteImportStore implements ImportStore {
   saveFile(path: string, file: ImportedFile): Promise<void> {
     return this.#database.run("saveImportedFile", this.#namespace, path, JSON.stringify(file));
   }
+  keys(after: string, limit: number): Promise<readonly string[]> {
+    return this.#database.run("importedKeys", this.#namespace, after, limit);
+  }
+
+  restore(keys: readonly string[]): Promise<void> {
+    return this.#database.run("restoreImported", this.#namespace, keys);
+  }
 }

@@ -1,6 +1,7 @@
 import type { KnowledgeEntry, KnowledgeKind, NewKnowledge } from "../../core/knowledge.ts";
 import type {
   KnowledgeChange,
+  KnowledgeCopy,
   KnowledgeLimits,
   KnowledgePage,
   KnowledgeStore,
@@ -75,6 +76,14 @@ export class SqliteKnowledgeStore implements KnowledgeStore {
 
   heard(unheard: Unheard): Promise<void> {
     return this.#database.run("knowledgeHeard", this.#namespace, unheard);
+  }
+
+  copy(): Promise<KnowledgeCopy> {
+    return this.#database.run("copyKnowledge", this.#namespace);
+  }
+
+  restore(copy: KnowledgeCopy): Promise<void> {
+    return this.#database.run("restoreKnowledge", this.#namespace, copy);
   }
 
   close(): Promise<void> {
