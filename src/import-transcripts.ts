@@ -2,9 +2,8 @@ import { homedir } from "node:os";
 import { SessionError } from "./core/errors.ts";
 import { given } from "./core/fields.ts";
 import type { ImportStore } from "./core/import-store.ts";
-import type { MemoryScope, MemoryStore } from "./core/memory-store.ts";
+import type { MemoryScope } from "./core/memory-store.ts";
 import type { ImportReport } from "./core/session-service.ts";
-import type { Stores } from "./core/stores.ts";
 import { warn } from "./core/warn.ts";
 import type { FoundTranscripts, ImportProgress } from "./import/import-files.ts";
 import { findTranscripts, importFiles } from "./import/import-files.ts";
@@ -21,10 +20,7 @@ import type { AgentName } from "./transcripts/imported.ts";
 /** What to import, and where to. */
 export interface ImportTranscriptsOptions {
   /** Such as `sqliteStores({ path })`. */
-  readonly stores: Pick<Stores, "events" | "sessions" | "imports" | "forgotten"> & {
-    /** Without it, the conversations are only in the log. */
-    readonly memory?: MemoryStore;
-  };
+  readonly stores: ImportStores;
   /** Only this agent. */
   readonly agent?: AgentName;
   /** A file or a folder. Default: where the agents keep their transcripts on this machine. */
@@ -77,7 +73,7 @@ export async function importTranscripts(options: ImportTranscriptsOptions): Prom
   return await withSpooled(bytes, name, options.signal, async (path) => {
     const { imports } = rest.stores;
     // The next stream is another file, whatever its name is.
-    const unnoted: ImportStores["imports"] = {
+    const unnoted: ImportStore = {
       known: (ids) => imports.known(ids),
       commit: (batch) => imports.commit(batch),
       files: async () => new Map(),

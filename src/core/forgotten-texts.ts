@@ -9,11 +9,11 @@ export interface ForgottenTexts {
   add(sessionId: string, texts: readonly string[]): Promise<void>;
   /** For each text, whether it was forgotten. It is quick when nothing was. */
   has(sessionId: string, texts: readonly string[]): Promise<readonly boolean[]>;
+}
 
-  /**
-   * The marks of all forgotten texts, and the keys that they were made with, for another store. They
-   * are as secret as the store.
-   */
+/** What was forgotten, for a copy of it in another store. */
+export interface ForgottenMarks {
+  /** The marks of all forgotten texts, and the keys that they were made with. They are as secret as the store. */
   copy(): Promise<readonly string[]>;
   /** Adds what another store has. What was forgotten there is forgotten here too. */
   restore(copy: readonly string[]): Promise<void>;

@@ -9,7 +9,6 @@ import type { SessionSnapshot } from "./session-snapshot.ts";
  * - A message is stored once: a batch with one that is known is refused.
  * - What is forgotten or deleted stays known, so it is not imported again.
  * - The state of a file is read as it was saved.
- * - A message whose key was restored is known.
  */
 export interface ImportStore {
   /** Which of these messages were imported, by their ids in the source. */
@@ -27,8 +26,11 @@ export interface ImportStore {
   /** The state of each file, by its path. */
   files(): Promise<ReadonlyMap<string, ImportedFile>>;
   saveFile(path: string, file: ImportedFile): Promise<void>;
+}
 
-  /** Up to `limit` keys of imported messages (`importKey`), in order, for another store. */
+/** What was imported, for a copy of it in another store. A message whose key was restored is known. */
+export interface ImportKeys {
+  /** Up to `limit` keys of imported messages (`importKey`), in order. */
   keys(after: string, limit: number): Promise<readonly string[]>;
   /** Makes the messages with these keys known. */
   restore(keys: readonly string[]): Promise<void>;

@@ -1,7 +1,7 @@
 import type { ApprovalStore } from "./approval-store.ts";
 import type { EventStore } from "./event-store.ts";
-import type { ForgottenTexts } from "./forgotten-texts.ts";
-import type { ImportStore } from "./import-store.ts";
+import type { ForgottenMarks, ForgottenTexts } from "./forgotten-texts.ts";
+import type { ImportKeys, ImportStore } from "./import-store.ts";
 import type { KnowledgeStore } from "./knowledge-store.ts";
 import type { MemoryStore } from "./memory-store.ts";
 import type { SessionStore } from "./session-store.ts";
@@ -20,9 +20,9 @@ export interface Stores {
   readonly approvals: ApprovalStore;
   readonly knowledge: KnowledgeStore;
   /** Without it, an import can bring back what was forgotten. */
-  readonly forgotten?: ForgottenTexts;
+  readonly forgotten?: ForgottenTexts & ForgottenMarks;
   /** What was imported from other programs. */
-  readonly imports: ImportStore;
+  readonly imports: ImportStore & ImportKeys;
   /** Without it, a deleted session cannot be restored. */
   readonly trash?: TrashStores;
   /**

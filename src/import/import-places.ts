@@ -41,9 +41,7 @@ export function knowing(stores: ImportStores, library: ImportStores): ImportStor
   };
 }
 
-type Forgotten = Pick<ForgottenTexts, "add" | "has">;
-
-function eitherForgotten(own: Forgotten, library: Forgotten): Forgotten {
+function eitherForgotten(own: ForgottenTexts, library: ForgottenTexts): ForgottenTexts {
   return {
     add: (sessionId, texts) => own.add(sessionId, texts),
     async has(sessionId, texts) {

@@ -19,8 +19,9 @@ import { withoutForgotten } from "./without-forgotten.ts";
 
 /** Where imported sessions are stored. */
 export interface ImportStores extends Pick<Stores, "events" | "sessions"> {
-  readonly imports: Pick<ImportStore, "known" | "commit" | "files" | "saveFile">;
-  readonly forgotten?: Pick<ForgottenTexts, "add" | "has">;
+  readonly imports: ImportStore;
+  /** Without it, an import can bring back what was forgotten. */
+  readonly forgotten?: ForgottenTexts;
   /** Without it, the conversations are only in the log. */
   readonly memory?: MemoryStore;
 }

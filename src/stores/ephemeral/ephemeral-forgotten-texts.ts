@@ -1,4 +1,5 @@
 import {
+  type ForgottenMarks,
   type ForgottenTexts,
   forgottenCopy,
   forgottenMarks,
@@ -7,7 +8,7 @@ import {
 } from "../../core/forgotten-texts.ts";
 
 /** Keeps the marks of forgotten texts in this process only. */
-export class EphemeralForgottenTexts implements ForgottenTexts {
+export class EphemeralForgottenTexts implements ForgottenTexts, ForgottenMarks {
   readonly #key = newForgettingKey();
   readonly #marks = new Set<string>();
 

@@ -3,13 +3,14 @@ import type { EventStore } from "../../core/event-store.ts";
 import {
   type ImportBatch,
   type ImportedFile,
+  type ImportKeys,
   type ImportStore,
   importKey,
 } from "../../core/import-store.ts";
 import type { SessionStore } from "../../core/session-store.ts";
 
 /** Keeps what was imported in this process only. */
-export class EphemeralImportStore implements ImportStore {
+export class EphemeralImportStore implements ImportStore, ImportKeys {
   readonly #events: EventStore;
   readonly #sessions: SessionStore;
   readonly #keys = new Set<string>();

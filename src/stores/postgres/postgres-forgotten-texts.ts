@@ -1,4 +1,5 @@
 import {
+  type ForgottenMarks,
   type ForgottenTexts,
   forgottenCopy,
   forgottenMarks,
@@ -8,7 +9,7 @@ import {
 import type { PostgresDatabase } from "./postgres-database.ts";
 
 /** Keeps the marks of forgotten texts in PostgreSQL, with a key that the schema was given for it. */
-export class PostgresForgottenTexts implements ForgottenTexts {
+export class PostgresForgottenTexts implements ForgottenTexts, ForgottenMarks {
   readonly #database: PostgresDatabase;
   readonly #namespace: string;
 

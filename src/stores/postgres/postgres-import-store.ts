@@ -2,6 +2,7 @@ import { SessionError } from "../../core/errors.ts";
 import {
   type ImportBatch,
   type ImportedFile,
+  type ImportKeys,
   type ImportStore,
   importKey,
 } from "../../core/import-store.ts";
@@ -11,7 +12,7 @@ import type { PostgresDatabase } from "./postgres-database.ts";
 import { saveSnapshot } from "./postgres-session-store.ts";
 
 /** Keeps what was imported beside the log, so that both are right after a kill. */
-export class PostgresImportStore implements ImportStore {
+export class PostgresImportStore implements ImportStore, ImportKeys {
   readonly #database: PostgresDatabase;
   readonly #namespace: string;
 

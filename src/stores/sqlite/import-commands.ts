@@ -37,12 +37,7 @@ export const importCommands = {
     );
   },
 
-  importedKeys(
-    db: Connection,
-    namespace: string,
-    after: string,
-    limit: number,
-  ): readonly string[] {
+  importedKeys(db: Connection, namespace: string, after: string, limit: number): readonly string[] {
     return db
       .all<{ key: string }>(
         `SELECT lower(hex(id)) AS key FROM imported_message WHERE namespace = ? AND id > ?

@@ -1,4 +1,5 @@
 import {
+  type ForgottenMarks,
   type ForgottenTexts,
   forgottenCopy,
   forgottenMarks,
@@ -8,7 +9,7 @@ import {
 import type { Database } from "./database.ts";
 
 /** Keeps the marks of forgotten texts in a SQLite file, with a key that the file was given for it. */
-export class SqliteForgottenTexts implements ForgottenTexts {
+export class SqliteForgottenTexts implements ForgottenTexts, ForgottenMarks {
   readonly #database: Database;
   readonly #namespace: string;
 

@@ -1,8 +1,13 @@
-import type { ImportBatch, ImportedFile, ImportStore } from "../../core/import-store.ts";
+import type {
+  ImportBatch,
+  ImportedFile,
+  ImportKeys,
+  ImportStore,
+} from "../../core/import-store.ts";
 import type { Database } from "./database.ts";
 
 /** Keeps what was imported in the file of the log, so that both are right after a kill. */
-export class SqliteImportStore implements ImportStore {
+export class SqliteImportStore implements ImportStore, ImportKeys {
   readonly #database: Database;
   readonly #namespace: string;
 
