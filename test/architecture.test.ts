@@ -55,6 +55,8 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   // Other packages' agent loops. Nothing of theirs is imported.
   hosts: ["core", "compaction", "window", "models", "tools", "transcripts"],
   transcripts: ["core", "zod"],
+  // From one set of stores to another.
+  moving: ["core", "projections", "secrets"],
   replay: ["core", "compaction", "transcripts"],
   import: ["core", "files", "secrets", "transcripts"],
   // A session for another agent to continue, as a text.

@@ -47,7 +47,8 @@ export class ApprovalIndex extends LogProjection {
   }
 }
 
-function pendingApproval(
+/** The call as the list shows it. */
+export function pendingApproval(
   sessionId: string,
   { approval_id, id, name, args, goal }: ToolApprovalRequested,
   timestampMs: number,
