@@ -17,7 +17,7 @@ export const forgottenSchema = `
   ) STRICT;
 `;
 
-interface ForgottenKeys {
+export interface ForgottenKeys {
   readonly own: Uint8Array | undefined;
   readonly others: readonly string[];
 }
