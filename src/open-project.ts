@@ -240,6 +240,21 @@ export const openProject: Engine = {
     }
   },
 
+  async move(workspace, { from = workspace.storeFile, to, ...options }) {
+    const { moveStores } = await import("./moving/move-stores.ts");
+    const source = await storesAt(from, workspace, "existing");
+    try {
+      const target = await storesAt(to, workspace, "create");
+      try {
+        return await moveStores(source, target, options);
+      } finally {
+        await target.close();
+      }
+    } finally {
+      await source.close();
+    }
+  },
+
   async examineSqlite() {
     const { examineSqlite } = await import("./stores/sqlite/examine-sqlite.ts");
     return examineSqlite();
@@ -492,6 +507,26 @@ function memoryOptions({ config, folder }: Workspace, stores: Stores): MemoryOpt
         }
       : {}),
   };
+}
+
+/** The stores at an address of PostgreSQL, or in a SQLite file. They make no vectors. */
+async function storesAt(
+  place: string,
+  workspace: Workspace,
+  access: "existing" | "create",
+): Promise<Stores> {
+  if (/^postgres(?:ql)?:/.test(place)) {
+    return (await import("./postgres.ts")).postgresStores({ connectionString: place });
+  }
+  const path = resolve(place);
+  if (access === "existing" && !existsSync(path)) {
+    throw new SessionError("INVALID_PARAMS", {
+      message: `There is no store at ${path}.`,
+      hint: "Name a project with --dir, or a store with --from.",
+    });
+  }
+  if (path === workspace.storeFile) makeStore(workspace, process.env);
+  return (await import("./sqlite.ts")).sqliteStores({ path });
 }
 
 async function openStores(workspace: Workspace, access: StoreAccess): Promise<Stores> {

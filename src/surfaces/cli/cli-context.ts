@@ -7,6 +7,7 @@ import type { MemoryStore } from "../../core/memory-store.ts";
 import type { ImportReport, MemoryOperations, SessionService } from "../../core/session-service.ts";
 import type { FoundTranscripts, ImportOptions } from "../../import/import-files.ts";
 import type { AddedTo } from "../../import/import-report.ts";
+import type { MoveOptions, MoveReport } from "../../moving/move-stores.ts";
 import type { Replay } from "../../replay/replay.ts";
 import type { Terminal } from "./terminal/terminal.ts";
 
@@ -79,6 +80,14 @@ export interface Engine {
   projectSessions(
     workspace: Workspace,
   ): Promise<{ readonly folder: string; readonly sessions: number }>;
+  /**
+   * Copies everything of a store, by default the project's, into another one. A store is an address of
+   * PostgreSQL or a SQLite file.
+   */
+  move(
+    workspace: Workspace,
+    options: MoveOptions & { readonly to: string; readonly from?: string },
+  ): Promise<MoveReport>;
   /** The version of SQLite, and what is wrong with it. */
   examineSqlite(): Promise<{ readonly version: string; readonly problem?: string }>;
   /** The problems of a store's file; empty when it is sound. */

@@ -122,6 +122,7 @@ const COMMANDS: Readonly<Record<string, Load>> = {
   mcp: async () => (await serveCommands()).mcpCommand,
   init: async () => (await settingsCommands()).initCommand,
   trust: async () => (await import("./commands/trust-command.ts")).trustCommand,
+  move: async () => (await import("./commands/move-command.ts")).moveCommand,
   config: async () => (await settingsCommands()).configCommand,
   capabilities: async () => (await settingsCommands()).capabilitiesCommand,
   doctor: async () => (await import("./commands/doctor-command.ts")).doctorCommand,
