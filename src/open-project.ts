@@ -241,6 +241,12 @@ export const openProject: Engine = {
   },
 
   async move(workspace, { from = workspace.storeFile, to, ...options }) {
+    if (resolve(from) === resolve(to)) {
+      throw new SessionError("INVALID_PARAMS", {
+        message: "Both stores are the same.",
+        hint: "Name another one with --to.",
+      });
+    }
     const { moveStores } = await import("./moving/move-stores.ts");
     const source = await storesAt(from, workspace, "existing");
     try {

@@ -39,3 +39,10 @@ test("a store that is not there is not moved, and none is made", async () => {
   expect(code).not.toBe(0);
   expect(stderr).toContain("There is no store at ");
 });
+
+test("a store is not moved into itself", async () => {
+  const project = await Project.open({ provider: await providerForTest() });
+  await project.rkat(["run", "hello"]);
+  const { code, stderr } = await project.rkat(["move", "--to", ".rkat/rkat.db"]);
+  expect([code, stderr]).toEqual([2, expect.stringContaining("Both stores are the same.")]);
+});

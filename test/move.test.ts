@@ -158,7 +158,10 @@ async function accountOf(stores: Stores): Promise<unknown> {
   return {
     live: await logs(stores),
     trash: stores.trash && (await logs(stores.trash)),
-    memories: [...memories].sort((one, other) => (one.id < other.id ? -1 : 1)),
+    // What is heard again keeps its time in memory, until memory is told of another change.
+    memories: [...memories]
+      .map((entry) => (entry.kind === "message" ? entry : { ...entry, time: "when it was told" }))
+      .sort((one, other) => (one.id < other.id ? -1 : 1)),
     knowledge: entries.map(({ entry, keys }) => ({ entry, keys: [...keys].sort() })),
     forgotten: [...forgotten].sort(),
     approvals: approvals.sort((one, other) => (one.approvalId < other.approvalId ? -1 : 1)),
