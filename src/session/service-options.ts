@@ -170,7 +170,10 @@ export interface SessionStores extends ServiceStores {
 
 /** Imports a stream into stores. The wiring passes it, because sessions know no formats of transcripts. */
 export type Importer = (work: {
-  readonly stores: Pick<Stores, "events" | "sessions" | "imports" | "forgotten">;
+  readonly stores: Pick<Stores, "events" | "sessions"> & {
+    readonly imports: ImportStore;
+    readonly forgotten?: ForgottenTexts;
+  };
   readonly bytes: AsyncIterable<Uint8Array>;
   readonly name?: string;
   /** The `provider/model` of imported sessions that go on here. */
