@@ -4,6 +4,7 @@ import {
   createSessionService,
   EphemeralKnowledgeStore,
   type SessionService,
+  type Stores,
 } from "../../src/index.ts";
 import { sqliteStores } from "../../src/sqlite.ts";
 import { SimpleMemoryStore } from "../../src/stores/ephemeral/simple-memory-store.ts";
@@ -13,8 +14,8 @@ import { type ServiceSetup, scriptedModel } from "../../src/testing.ts";
 export function scriptedService(
   place: string,
   { capabilities, replies = [], compaction, approvals }: ServiceSetup,
+  stores: Stores = sqliteStores({ path: join(place, ".rkat", "rkat.db") }),
 ): { readonly service: SessionService; close(): Promise<void> } {
-  const stores = sqliteStores({ path: join(place, ".rkat", "rkat.db") });
   const has = (capability: Capability) => capabilities.includes(capability);
   const memory = has("session-store") ? stores.memory : new SimpleMemoryStore();
   const knowledge = has("session-store") ? stores.knowledge : new EphemeralKnowledgeStore();

@@ -84,7 +84,7 @@ export function isMissing(error: unknown): boolean {
 }
 
 /** The code of an error of PostgreSQL (`42P01`) or of Node (`ECONNREFUSED`). */
-export function codeOf(error: unknown): string | undefined {
+function codeOf(error: unknown): string | undefined {
   if (!(error instanceof Error)) return undefined;
   // One host name may have several addresses, each with an error of its own.
   const [first] = error instanceof AggregateError ? error.errors : [];
@@ -137,7 +137,7 @@ function ofTable(key: string, address: string, reason: string, error: unknown): 
 }
 
 /** Replaces what stands where an address has its user and password. */
-export function withoutPassword(text: string): string {
+function withoutPassword(text: string): string {
   return text
     .replace(/(\bpostgres(?:ql)?:\/\/)\S*@/gi, "$1***@")
     .replace(/\b(password|sslpassword)=[^\s&]*/gi, "$1=***");
