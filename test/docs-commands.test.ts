@@ -16,6 +16,7 @@ import { text } from "node:stream/consumers";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { expect, onTestFinished, test } from "vitest";
 import { IMPORTS_BUILT_PACKAGE, RKAT } from "./support/built-package.ts";
+import { freshSchema, hasPostgres, postgresUrl } from "./support/postgres.ts";
 import { startProviderServer } from "./support/provider-server/provider-server.ts";
 import type { ProviderReply } from "./support/provider-server/reply.ts";
 import { Project } from "./support/rkat-process.ts";
@@ -33,12 +34,16 @@ const PAGES = ["README.md", ...globSync("docs/*.md")]
 /** An index, a map, and a generated table: they have no task to show. */
 const NO_GUIDES = ["docs/README.md", "docs/design.md", "docs/surfaces.md"];
 
+/** Its commands need a server. */
+const ON_POSTGRES = "docs/postgres.md";
+
 /** Pages that begin before there are settings and sessions. */
 const FROM_NOTHING = ["README.md", "docs/cli.md"];
 
 /** What the pages leave to the reader. */
 const PLACEHOLDERS: readonly (readonly [string, string])[] = [
   ["API_KEY=…", "API_KEY=test"],
+  ["postgres://rkat@db.example.com:5432/rkat", "$DATABASE_URL"],
   ["http://localhost:1234/v1", "$DOCS_LOCAL_MODELS"],
   ["--session last", "--session $(id_of sessions list --label task=first)"],
   ["restore 019b2c4e-8d31", "restore $(id_of sessions list --deleted)"],
@@ -83,6 +88,27 @@ function codexMessage(role: string, type: string, text: string) {
   return { type: "message", role, content: [{ type, text }] };
 }
 
+const CHATGPT = JSON.stringify([
+  {
+    id: "c",
+    title: "Ports",
+    create_time: 1_770_000_000,
+    current_node: "1",
+    mapping: {
+      "1": {
+        id: "1",
+        parent: null,
+        children: [],
+        message: {
+          author: { role: "user" },
+          create_time: 1_770_000_000,
+          content: { content_type: "text", parts: ["Which port does staging use?"] },
+        },
+      },
+    },
+  },
+]);
+
 /** Files that the commands read. */
 const FILES: Readonly<Record<string, string>> = {
   "main.py": "print(1)\n",
@@ -93,13 +119,14 @@ const FILES: Readonly<Record<string, string>> = {
   "../.claude/projects/-home-ada-app/0d5c2f6e-3b1a-4a54-9d5f-6f1f2a7b8c9d.jsonl": CLAUDE_CODE,
   "rollout-2026-05-01.jsonl": CODEX,
   "../.codex/sessions/2026/05/01/rollout-2026-05-01.jsonl": CODEX,
-  "../Downloads/conversations.json": "[]",
+  "../Downloads/conversations.json": CHATGPT,
   "conversation.jsonl": '{"role":"user","content":"hi"}\n{"role":"assistant","content":"Hello."}\n',
 };
 
 /** Programs that are not ours. Those that fetch something do nothing. */
 const STAND_INS: Readonly<Record<string, string>> = {
   npm: "",
+  createdb: "",
   npx: `[ "$1" = -y ] && shift; shift; exec node "${RKAT}" "$@"`,
   claude: "",
   hf: "",
@@ -162,7 +189,9 @@ test.each(PAGES.filter((page) => !NO_GUIDES.includes(page)))(
   },
 );
 
-test.each(PAGES.filter((page) => scriptOf(page).trim() !== ""))(
+test.each(
+  PAGES.filter((page) => scriptOf(page).trim() !== "" && (page !== ON_POSTGRES || hasPostgres)),
+)(
   "the commands and the first program of %s run",
   async (page) => {
     const replies = FROM_NOTHING.includes(page) ? [] : EARLIER.flatMap(({ replies }) => replies);
@@ -172,6 +201,7 @@ test.each(PAGES.filter((page) => scriptOf(page).trim() !== ""))(
     const home = dirname(project.folder);
     const env: Record<string, string> = {
       ...project.env,
+      ...(page === ON_POSTGRES ? { DATABASE_URL: await freshDatabase() } : {}),
       PATH: [join(home, "bin"), dirname(process.execPath), project.env.PATH].join(":"),
       ANTHROPIC_BASE_URL: server.urls.anthropic,
       PAGE: join(home, page),
@@ -239,6 +269,13 @@ test("every program of the docs fits the public types", async () => {
   writeFileSync(join(folder, "tsconfig.json"), JSON.stringify(config));
   expect(await compile("-p", folder)).toBe("");
 });
+
+/** An address whose tables no other test uses. */
+async function freshDatabase(): Promise<string> {
+  const url = new URL(await postgresUrl());
+  url.searchParams.set("schema", await freshSchema());
+  return url.href;
+}
 
 /** Runs the command lines that docs-shell.sh sends, in warm processes. Returns the address for them. */
 async function serveCommands(): Promise<string> {
