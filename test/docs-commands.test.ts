@@ -191,60 +191,57 @@ test.each(PAGES.filter((page) => !NO_GUIDES.includes(page)))(
 
 test.each(
   PAGES.filter((page) => scriptOf(page).trim() !== "" && (page !== ON_POSTGRES || hasPostgres)),
-)(
-  "the commands and the first program of %s run",
-  async (page) => {
-    const replies = FROM_NOTHING.includes(page) ? [] : EARLIER.flatMap(({ replies }) => replies);
-    const server = await startProviderServer((_request, index) => replies[index] ?? ANSWER);
-    onTestFinished(() => server.close());
-    const project = await Project.open();
-    const home = dirname(project.folder);
-    const env: Record<string, string> = {
-      ...project.env,
-      ...(page === ON_POSTGRES ? { DATABASE_URL: await freshDatabase() } : {}),
-      PATH: [join(home, "bin"), dirname(process.execPath), project.env.PATH].join(":"),
-      ANTHROPIC_BASE_URL: server.urls.anthropic,
-      PAGE: join(home, page),
-      DOCS_HOME: home,
-      DOCS_RKAT: RKAT,
-      DOCS_COMMANDS: LONG ? "" : await serveCommands(),
-      DOCS_LOCAL_MODELS: server.urls["openai-compatible"],
-      DOCS_NODE_OPTIONS: `${IMPORTS_BUILT_PACKAGE.NODE_OPTIONS} --import=${PRELUDE.href}`,
-    };
-    for (const [path, content] of Object.entries(FILES)) project.write(path, content);
-    for (const [name, script] of Object.entries(STAND_INS)) {
-      const file = project.write(`../bin/${name}`, `#!/bin/sh\n${script}\n`);
-      chmodSync(join(project.folder, file), 0o755);
+)("the commands and the first program of %s run", async (page) => {
+  const replies = FROM_NOTHING.includes(page) ? [] : EARLIER.flatMap(({ replies }) => replies);
+  const server = await startProviderServer((_request, index) => replies[index] ?? ANSWER);
+  onTestFinished(() => server.close());
+  const project = await Project.open();
+  const home = dirname(project.folder);
+  const env: Record<string, string> = {
+    ...project.env,
+    ...(page === ON_POSTGRES ? { DATABASE_URL: await freshDatabase() } : {}),
+    PATH: [join(home, "bin"), dirname(process.execPath), project.env.PATH].join(":"),
+    ANTHROPIC_BASE_URL: server.urls.anthropic,
+    PAGE: join(home, page),
+    DOCS_HOME: home,
+    DOCS_RKAT: RKAT,
+    DOCS_COMMANDS: LONG ? "" : await serveCommands(),
+    DOCS_LOCAL_MODELS: server.urls["openai-compatible"],
+    DOCS_NODE_OPTIONS: `${IMPORTS_BUILT_PACKAGE.NODE_OPTIONS} --import=${PRELUDE.href}`,
+  };
+  for (const [path, content] of Object.entries(FILES)) project.write(path, content);
+  for (const [name, script] of Object.entries(STAND_INS)) {
+    const file = project.write(`../bin/${name}`, `#!/bin/sh\n${script}\n`);
+    chmodSync(join(project.folder, file), 0o755);
+  }
+  symlinkSync(resolve("node_modules"), join(home, "node_modules"));
+  if (!FROM_NOTHING.includes(page)) {
+    env.ANTHROPIC_API_KEY = "test";
+    project.writeOwnConfig('model = "anthropic/claude-sonnet-4-5"\n');
+    for (const { label, typed } of EARLIER) {
+      const flags = ["--label", label, "--on-approval", "prompt"];
+      const { code, stderr } = await project.rkat(["run", ...flags, PROMPT], typed, env);
+      expect(code, stderr).toBe(0);
     }
-    symlinkSync(resolve("node_modules"), join(home, "node_modules"));
-    if (!FROM_NOTHING.includes(page)) {
-      env.ANTHROPIC_API_KEY = "test";
-      project.writeOwnConfig('model = "anthropic/claude-sonnet-4-5"\n');
-      for (const { label, typed } of EARLIER) {
-        const flags = ["--label", label, "--on-approval", "prompt"];
-        const { code, stderr } = await project.rkat(["run", ...flags, PROMPT], typed, env);
-        expect(code, stderr).toBe(0);
-      }
-    }
-    project.write("../program.ts", linesAt(programOf(page)));
-    project.write(`../${page}`, scriptOf(page));
-    const commands = `source '${resolve("test/support/docs-shell.sh")}'; source "$PAGE"`;
-    const shell = spawn("bash", ["-c", commands], {
-      cwd: project.folder,
-      env,
-      stdio: ["ignore", "pipe", "inherit"],
-      detached: true,
-    });
-    const ended = once(shell, "close");
-    onTestFinished(() => {
-      if (shell.exitCode === null) process.kill(-Number(shell.pid), "SIGKILL");
-    });
-    const [printed, [code]] = await Promise.all([text(shell.stdout), ended]);
-    expect(code, printed).toBe(0);
-    expect(server.problems).toEqual([]);
-    for (const words of PRINTED[page] ?? []) expect(printed).toContain(words);
-  },
-);
+  }
+  project.write("../program.ts", linesAt(programOf(page)));
+  project.write(`../${page}`, scriptOf(page));
+  const commands = `source '${resolve("test/support/docs-shell.sh")}'; source "$PAGE"`;
+  const shell = spawn("bash", ["-c", commands], {
+    cwd: project.folder,
+    env,
+    stdio: ["ignore", "pipe", "inherit"],
+    detached: true,
+  });
+  const ended = once(shell, "close");
+  onTestFinished(() => {
+    if (shell.exitCode === null) process.kill(-Number(shell.pid), "SIGKILL");
+  });
+  const [printed, [code]] = await Promise.all([text(shell.stdout), ended]);
+  expect(code, printed).toBe(0);
+  expect(server.problems).toEqual([]);
+  for (const words of PRINTED[page] ?? []) expect(printed).toContain(words);
+});
 
 test("every program of the docs fits the public types", async () => {
   const folder = mkdtempSync(resolve("node_modules/.cache/docs-"));
