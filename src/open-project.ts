@@ -240,7 +240,7 @@ export const openProject: Engine = {
     }
   },
 
-  async move(workspace, { from = workspace.storeFile, to, ...options }) {
+  async move(workspace, { to, from = storeBesides(to, workspace), ...options }) {
     if (resolve(from) === resolve(to)) {
       throw new SessionError("INVALID_PARAMS", {
         message: "Both stores are the same.",
@@ -522,7 +522,8 @@ async function storesAt(
   access: "existing" | "create",
 ): Promise<Stores> {
   if (/^postgres(?:ql)?:/.test(place)) {
-    return (await import("./postgres.ts")).postgresStores({ connectionString: place });
+    const { postgresAddress } = await import("./stores/postgres/server-address.ts");
+    return (await import("./postgres.ts")).postgresStores(postgresAddress(place));
   }
   const path = resolve(place);
   if (access === "existing" && !existsSync(path)) {
@@ -593,6 +594,11 @@ async function openEngine(
   const { sqliteStores } = await import("./sqlite.ts");
   const thread = access === "serve" ? "worker" : "main";
   return sqliteStores({ path: storeFile, thread, ...options });
+}
+
+/** The store that the project uses. Who names it as the other one means the project's file. */
+function storeBesides(other: string, { storeAddress, storeFile }: Workspace): string {
+  return storeAddress === undefined || storeAddress === other ? storeFile : storeAddress;
 }
 
 /** What a store is called in a sentence. */

@@ -148,7 +148,7 @@ async function eventAt(
 }
 
 /** A session that both stores have, and that is not the same. */
-export function differs(sessionId: string): SessionError {
+function differs(sessionId: string): SessionError {
   return new SessionError("SESSION_CONFLICT", {
     message: `The session "${sessionId}" has other events in the other store: it was continued in both.`,
     hint: "Delete it in one of the two stores, then move again.",

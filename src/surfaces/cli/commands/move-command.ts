@@ -19,7 +19,7 @@ export function moveCommand(program: Command, context: CliContext): void {
     .command("move")
     .description("copy everything of this project's store into another store")
     .requiredOption("--to <store>", "postgres://user@host/database, or a SQLite file")
-    .option("--from <store>", "the store to copy (default: the project's .rkat/rkat.db)")
+    .option("--from <store>", "the store to copy (default: the one that the project uses)")
     .option("--json", "for scripts")
     .action(({ to, from, json }: MoveFlags) =>
       terminal.interruptible(async (signal) => {
