@@ -63,6 +63,8 @@ export function langChainMiddleware({ memory, ...options }: LangChainMiddlewareO
   const windows = new RecentChats<HistoryWindow<LangChainMessage>>();
   /** By the last of the messages that are replaced: two runs of a chat may be under way. */
   const adoptions = new WeakMap<LangChainMessage, Adopted>();
+  /** The last message of each window's last request. */
+  const asked = new WeakMap<HistoryWindow<LangChainMessage>, LangChainMessage>();
 
   function windowOf(messages: readonly LangChainMessage[], runtime: Runtime) {
     const thread = threadOf(runtime);
@@ -73,9 +75,13 @@ export function langChainMiddleware({ memory, ...options }: LangChainMiddlewareO
     const { messages: history, state, runtime } = request;
     requireMessages("LangChain's request.messages", history);
     const { signal } = runtime;
-    const { messages } = await windowOf(state.messages, runtime).apply(history, {
+    const window = windowOf(state.messages, runtime);
+    const inputTokens = lastInputTokens(state.messages, asked.get(window));
+    const question = state.messages.at(-1);
+    if (question) asked.set(window, question);
+    const { messages } = await window.apply(history, {
       summarize: options.summarize ?? summaryOf(request.model),
-      lastInputTokens: lastInputTokens(history),
+      lastInputTokens: inputTokens,
       otherTokens: otherTokens(request),
       ...(signal ? { signal } : {}),
       ...more,
@@ -145,8 +151,22 @@ function keyOf(messages: readonly LangChainMessage[], runtime: Runtime): string 
   return thread ? `thread ${thread}` : `begins ${textOf(messages[0]?.content)}`;
 }
 
-function lastInputTokens(history: readonly LangChainMessage[]): number {
-  return history.findLast(({ type }) => type === "ai")?.usage_metadata?.input_tokens ?? 0;
+/**
+ * What the provider counted for the last request, whose last message is given. When the user took turns back,
+ * the answer to it is gone, and the count of an older answer says nothing about it: 0.
+ */
+function lastInputTokens(
+  history: readonly LangChainMessage[],
+  asked: LangChainMessage | undefined,
+): number {
+  const from = asked ? history.findLastIndex((message) => isSame(message, asked)) : 0;
+  const after = from < 0 ? [] : history.slice(from);
+  return after.findLast(({ type }) => type === "ai")?.usage_metadata?.input_tokens ?? 0;
+}
+
+/** A checkpointer gives copies of messages, with their ids. */
+function isSame(one: LangChainMessage, other: LangChainMessage): boolean {
+  return one === other || (one.id !== undefined && one.id === other.id);
 }
 
 /** Estimated tokens of the system prompt and of what tools say about themselves. */

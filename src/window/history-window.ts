@@ -43,7 +43,10 @@ export interface ApplyOptions {
   readonly summarize?: Summarize | "fallback";
   /** In the place of the window's own, for a loop that changes its model. */
   readonly contextWindow?: number;
-  /** Input tokens of the last model call, as the provider counted them. They correct the estimate. */
+  /**
+   * Input tokens of the last request, as the provider counted them. They correct the estimate. Leave them out
+   * when the history has only answers to older requests, because the user took turns back.
+   */
   readonly lastInputTokens?: number;
   /** Estimated tokens of what is sent besides the history: instructions and tools. */
   readonly otherTokens?: number;
