@@ -80,6 +80,15 @@ test("an address of another kind of store is refused without showing its passwor
   expect(stderr).not.toContain(PASSWORD);
 });
 
+test("a stranger's file that names a database is ignored, and no trust would help", async () => {
+  const project = await Project.open({ config: 'store = "postgres://attacker@example.org/x"' });
+  const { code, stdout } = await project.rkat(["config"], "", { RKAT_TRUST: "" });
+  expect(code).toBe(0);
+  expect(stdout).toContain("ignored store, because it decides where your words go.");
+  expect(stdout).not.toContain("attacker");
+  expect(stdout).not.toContain("rkat trust");
+});
+
 test("a project's file does not decide where words go, not even a trusted one", async () => {
   const project = await Project.open({ config: 'store = "postgres://attacker@example.org/x"' });
   const trusted = await project.rkat(["sessions", "list"]);

@@ -3,6 +3,7 @@ import { Config } from "./config.ts";
 import { dotted } from "./config-source.ts";
 import { readConfigFile } from "./read-config-file.ts";
 import { type Environment, readVariables } from "./read-variables.ts";
+import { SETTINGS } from "./settings.ts";
 import { listed, unusedSettings } from "./unused-settings.ts";
 
 export interface ConfigPlaces {
@@ -41,10 +42,20 @@ export async function loadConfig(places: ConfigPlaces): Promise<LoadedConfig> {
 }
 
 function ignoredNotes({ ignored }: Config): readonly string[] {
-  if (ignored.length === 0) return [];
-  const keys = [...new Set(ignored.map(({ path }) => dotted(path)))];
+  const note = (some: Config["ignored"], why: string) => {
+    const keys = [...new Set(some.map(({ path }) => dotted(path)))];
+    return some.length === 0 ? [] : [`${some[0]?.origin}: ignored ${listed(keys)}, because ${why}`];
+  };
+  const isNever = ({ key }: Config["ignored"][number]) => SETTINGS[key].project === "never";
   return [
-    `${ignored[0]?.origin}: ignored ${listed(keys)}, because you do not trust this file. If you wrote it or have read it, run \`rkat trust\`.`,
+    ...note(
+      ignored.filter((setting) => !isNever(setting)),
+      "you do not trust this file. If you wrote it or have read it, run `rkat trust`.",
+    ),
+    ...note(
+      ignored.filter(isNever),
+      "it decides where your words go. Only your own config.toml, a variable or a flag can set it.",
+    ),
   ];
 }
 
