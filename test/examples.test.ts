@@ -6,6 +6,7 @@ import { expect, test } from "vitest";
 import { sessionStoreLaws } from "../src/testing.ts";
 import { IMPORTS_BUILT_PACKAGE } from "./support/built-package.ts";
 import { temporaryFolder } from "./support/obey.ts";
+import { freshSchema, hasPostgres } from "./support/postgres.ts";
 import { startProviderServer } from "./support/provider-server/provider-server.ts";
 
 const run = promisify(execFile);
@@ -73,6 +74,40 @@ test("a store of your own keeps the laws, and the page about it shows that code"
   ]);
 });
 
+test.skipIf(!hasPostgres)("three servers on one PostgreSQL share a turn", async () => {
+  const given = process.env.RKAT_TEST_POSTGRES;
+  const store = given === undefined ? undefined : new URL(given);
+  store?.searchParams.set("schema", await freshSchema());
+  const output = await example("postgres/servers.ts", [], { RKAT_STORE: store?.href });
+  const servers = ["/sessions/…/messages", "/sessions/…/events", "/sessions/…?"].map(
+    (path) => output.split("\n").find((line) => line.includes(path))?.[7],
+  );
+  expect(servers.sort()).toEqual(["1", "2", "3"]);
+  expect(output).toMatch(/\nAll of them have the answer: It listens on port 4310\.\n$/);
+});
+
+test("the same in containers has pinned images, and no secret in a file that git has", () => {
+  const compose = readFileSync("examples/postgres/compose.yaml", "utf8");
+  const valuesOf = (key: RegExp) =>
+    [...compose.matchAll(/^ +(?:- )?(\w+): *(.*)$/gm)].flatMap(([, name = "", value = ""]) =>
+      key.test(name) ? [value] : [],
+    );
+  const images = valuesOf(/^image$/);
+  expect(images).toHaveLength(3);
+  for (const image of images) expect(image).toMatch(/^\w+:\d+\.\d+[\w.-]*$/);
+  // A secret is a mounted file, or it is passed on without a value.
+  for (const value of valuesOf(/PASSWORD|TOKEN|KEY/))
+    expect(value).toMatch(/^(?:|\/run\/secrets\/.*)$/);
+  expect(compose).not.toMatch(/:\/\/\w+:[^@\s]*@|\$\{\w+:?-/);
+  const files = [...compose.matchAll(/file: \.\/(.*)/g)].map(([, file]) => file);
+  expect(files).toEqual(["secrets/postgres_password", "secrets/rkat_token"]);
+  expect(readFileSync(".gitignore", "utf8").split("\n")).toContain("examples/postgres/secrets");
+  // The proxy knows every server.
+  const servers = [...compose.matchAll(/^ {2}(rkat-\d):/gm)].map(([, name]) => `${name}:8080`);
+  const proxy = readFileSync("examples/postgres/Caddyfile", "utf8");
+  expect(/reverse_proxy (.*) \{/.exec(proxy)?.[1]?.split(" ")).toEqual(servers);
+});
+
 test("every example is run here, those with a framework in test/hosts", () => {
   expect(readdirSync("examples").sort()).toEqual([
     "01-agent-with-one-tool.ts",
@@ -81,5 +116,6 @@ test("every example is run here, those with a framework in test/hosts", () => {
     "04-write-a-store.ts",
     "05-many-users.ts",
     "hosts",
+    "postgres",
   ]);
 });
