@@ -22,7 +22,8 @@ const SERVERS = 3;
 const folder = mkdtempSync("/tmp/rkat-servers-");
 const stops: (() => unknown)[] = [() => rmSync(folder, { recursive: true, force: true })];
 const interrupted = new Promise<"interrupted">((resolve) => {
-  for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => resolve("interrupted"));
+  // Ctrl-C may come twice, from the terminal and from npx. Stopping takes a moment and is not cut off.
+  for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, () => resolve("interrupted"));
 });
 
 try {
@@ -50,6 +51,8 @@ async function main(): Promise<void> {
   const names = Array.from({ length: SERVERS }, (_, index) => `server ${index + 1}`);
   const urls = await Promise.all(names.map((name) => startServer(join(folder, name), env)));
   const url = await startBalancer(urls);
+  // A server that stops gives its turn time to end.
+  stops.push(answering.resolve);
 
   await talk(url, answering.resolve);
   if (!process.argv.includes("--keep")) return;
@@ -62,13 +65,14 @@ async function main(): Promise<void> {
 async function talk(url: string, letModelAnswer: () => void): Promise<void> {
   const sessions = connectRest({ url });
   const { sessionId } = await sessions.createSession({});
-  const events = sessions.subscribe({ sessionId, afterSeq: 0 });
+  const watch = async () => {
+    for await (const { payload } of sessions.subscribe({ sessionId, afterSeq: 0 })) {
+      if (payload.type === "turn_started") letModelAnswer();
+      if (payload.type === "run_completed") return;
+    }
+  };
   const turn = sessions.startTurn({ sessionId, prompt: "Which port does staging listen on?" });
-  for await (const { payload } of events) {
-    if (payload.type === "turn_started") letModelAnswer();
-    if (payload.type === "run_completed") break;
-  }
-  const { text } = await turn;
+  const [{ text }] = await Promise.all([turn, watch()]);
   const { history } = await sessions.read({ sessionId });
   assert(JSON.stringify(history.at(-1)).includes(text), "The last server reads what was said.");
   console.log(`All of them have the answer: ${text}`);
