@@ -82,11 +82,11 @@ test("an address of another kind of store is refused without showing its passwor
 
 test("a stranger's file that names a database is ignored, and no trust would help", async () => {
   const project = await Project.open({ config: 'store = "postgres://attacker@example.org/x"' });
-  const { code, stdout } = await project.rkat(["config"], "", { RKAT_TRUST: "" });
+  const { code, stdout, stderr } = await project.rkat(["config"], "", { RKAT_TRUST: "" });
   expect(code).toBe(0);
-  expect(stdout).toContain("ignored store, because it decides where your words go.");
-  expect(stdout).not.toContain("attacker");
-  expect(stdout).not.toContain("rkat trust");
+  expect(stderr).toContain("ignored store, because it decides where your words go.");
+  expect(stdout + stderr).not.toContain("attacker");
+  expect(stderr).not.toContain("rkat trust");
 });
 
 test("a project's file does not decide where words go, not even a trusted one", async () => {
