@@ -12,10 +12,16 @@ import { createSessionService } from "rkat";
 import { sqliteStores } from "rkat/sqlite";
 import { expect, onTestFinished, test, vi } from "vitest";
 import {
+  type LocalProvider,
   type LocalProviderOptions,
   startLocalProvider,
 } from "../../examples/hosts/local-provider.ts";
 import { piExtension } from "../../src/coding-agents/extension-files.ts";
+import { contentText, type Message } from "../../src/core/message.ts";
+import { answerText } from "../../src/hosts/pi-messages.ts";
+import { type AdaptedLoop, adapterLaws } from "../../src/testing/adapter-laws.ts";
+import { obey } from "../support/obey.ts";
+import { remembered, startScriptedServer } from "./scripted-server.ts";
 
 const RKAT = resolve("examples/hosts/node_modules/rkat/bin/rkat.js");
 const COMMAND = [process.execPath, RKAT];
@@ -23,20 +29,26 @@ const LONG = "The crane lifts the cargo over the quay, and the pilot waits for t
   12,
 );
 
-/** pi as its command runs it, with the file that `rkat install pi` writes and a model on this machine. */
+/** pi with thirty files to read. */
 async function openPi(provider: LocalProviderOptions, isKept = false) {
+  const server = await startLocalProvider(provider);
+  const parts = Array.from({ length: 30 }, (_, part): [string, string] => [
+    `part-${part}.ts`,
+    `part-${part}.ts has the port ${4000 + part}. ${LONG}`,
+  ]);
+  return await piAt(server, new Map(parts), isKept);
+}
+
+/** pi as its command runs it, with the file that `rkat install pi` writes and a model on this machine. */
+async function piAt(server: LocalProvider, files: ReadonlyMap<string, string>, isKept = false) {
+  onTestFinished(() => server.close());
   const home = mkdtempSync(join(tmpdir(), "rkat-pi-"));
   onTestFinished(() => rmSync(home, { recursive: true, force: true, maxRetries: 5 }));
   const [cwd, agentDir] = ["project", "agent"].map((name) => join(home, name)) as [string, string];
-  mkdirSync(cwd);
-  for (const part of Array(30).keys()) {
-    writeFileSync(
-      join(cwd, `part-${part}.ts`),
-      `part-${part}.ts has the port ${4000 + part}. ${LONG}`,
-    );
+  for (const [path, text] of files) {
+    mkdirSync(dirname(join(cwd, path)), { recursive: true });
+    writeFileSync(join(cwd, path), text);
   }
-  const server = await startLocalProvider(provider);
-  onTestFinished(() => server.close());
   const { path, text } = piExtension({ command: COMMAND, folder: agentDir });
   mkdirSync(dirname(path), { recursive: true });
   writeFileSync(path, text);
@@ -48,7 +60,7 @@ async function openPi(provider: LocalProviderOptions, isKept = false) {
   };
   writeFileSync(join(agentDir, "models.json"), JSON.stringify({ providers: { local } }));
   const compaction = { enabled: true, reserveTokens: 19_500, keepRecentTokens: 1_500 };
-  const settingsManager = SettingsManager.inMemory({ compaction });
+  const settingsManager = SettingsManager.inMemory({ compaction, retry: { enabled: false } });
   const resourceLoader = new DefaultResourceLoader({ cwd, agentDir, settingsManager });
   await resourceLoader.reload();
   expect(resourceLoader.getExtensions().errors).toEqual([]);
@@ -151,3 +163,52 @@ test("a session is in the project's memory, and the model finds there what left 
   expect(found.some((text) => text.includes("part-1.ts has the port 4001"))).toBe(true);
   expect(errors).toEqual([]);
 });
+
+/** What pi's model reads before a summary. */
+const PI_SUMMARY = "The conversation history before this point was compacted";
+
+/** A summary, and the user's words that it quotes as the messages that they were. */
+function withQuotes(message: Message): readonly Message[] {
+  const content = message.role === "user" ? contentText(message.content) : "";
+  if (!content.startsWith(PI_SUMMARY)) return [message];
+  const [, instruction] = /^Standing instructions .* word for word:\n- (.*)$/m.exec(content) ?? [];
+  const [, request] = /^The user's request .* word for word:\n(.*)$/m.exec(content) ?? [];
+  const quoted = [instruction, request].filter((text) => text !== undefined);
+  return [
+    { role: "user", kind: "compaction_summary", content },
+    ...quoted.map((text): Message => ({ role: "user", content: text })),
+  ];
+}
+
+/** pi's own loop, in which the extension writes the summaries. */
+const loop: AdaptedLoop = remembered({
+  async run(script) {
+    const { server, outputs, record } = await startScriptedServer(script);
+    const { session, errors } = await piAt(server, outputs);
+    const answers: string[] = [];
+    for (const { prompt } of script.turns) {
+      await session.prompt(prompt);
+      const answer = session.state.messages.findLast(({ role }) => role === "assistant");
+      answers.push(answer?.role === "assistant" ? answerText(answer.content) : "");
+    }
+    session.dispose();
+    expect(errors).toEqual([]);
+    expect(server.problems).toEqual([]);
+    const done = record(answers);
+    return { ...done, requests: done.requests.map((messages) => messages.flatMap(withQuotes)) };
+  },
+});
+
+obey(adapterLaws, [
+  {
+    name: "in pi's loop",
+    durable: false,
+    cannot: {
+      "a compaction pays for one summary, however often the host offers the history again":
+        "pi also compacts after the last answer, and sends that summary to no model",
+      "a failing summariser is not asked at each step": "pi decides when to compact",
+      "what is sent fits the context window": "pi decides when to compact",
+    },
+    open: async () => loop,
+  },
+]);
