@@ -65,8 +65,12 @@ async function main(): Promise<void> {
 async function talk(url: string, letModelAnswer: () => void): Promise<void> {
   const sessions = connectRest({ url });
   const { sessionId } = await sessions.createSession({});
+  // A subscription connects again when it is cut off, until you end it.
+  const stop = new AbortController();
+  stops.push(() => stop.abort());
   const watch = async () => {
-    for await (const { payload } of sessions.subscribe({ sessionId, afterSeq: 0 })) {
+    const events = sessions.subscribe({ sessionId, afterSeq: 0 }, { signal: stop.signal });
+    for await (const { payload } of events) {
       if (payload.type === "turn_started") letModelAnswer();
       if (payload.type === "run_completed") return;
     }
