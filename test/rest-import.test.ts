@@ -87,6 +87,17 @@ test("a body that is encoded, or has an unknown field in the query, is refused",
   expect((await send('{"text":""}', "application/json")).status).toBe(400);
 });
 
+test("a request without a body is refused", async () => {
+  const { app } = await served();
+  for (const init of [{ method: "POST" }, { method: "POST", body: "" }]) {
+    const answer = await app.fetch(new Request("http://localhost/import?name=a.jsonl", init));
+    expect([answer.status, await answer.json()]).toMatchObject([
+      400,
+      { message: "The request has no body: send the file as the body." },
+    ]);
+  }
+});
+
 test("imports beyond the limit are told to come later", async () => {
   const { send } = await served({ importsMax: 1 });
   const begun = Promise.withResolvers<void>();

@@ -43,6 +43,7 @@ export class BodyReader {
       if (size > bytesMax) throw tooLarge();
       yield chunk;
     }
+    if (size === 0) throw notValid(400, "The request has no body: send the file as the body.");
   }
 
   async #receive({ body, headers }: Request): Promise<Uint8Array> {
