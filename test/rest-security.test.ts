@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { connect } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, onTestFinished, test } from "vitest";
@@ -374,7 +375,8 @@ describe("the end of a server", () => {
   test("does not wait for a reader that reads nothing", async () => {
     const { service, port, server } = await serve();
     const { sessionId } = await service.createSession({});
-    const socket = connect(port, "127.0.0.1");
+    const socket = connect(port, "127.0.0.1").on("error", () => {});
+    await once(socket, "connect");
     socket.write(`GET /sessions/${sessionId}/events HTTP/1.1\r\nHost: localhost\r\n\r\n`);
     socket.pause();
     await sleep(50);
