@@ -73,6 +73,8 @@ test("a file of too many bytes is 413, and nothing of it is stored", async () =>
   expect(await service.list({})).toEqual([]);
 });
 
+const JSON_TYPE = { "content-type": "application/json" };
+
 test("a body that is encoded, or has an unknown field in the query, is refused", async () => {
   const { app, send } = await served();
   const init = { method: "POST", body: talk(1, "hi"), headers: { "content-encoding": "gzip" } };
@@ -85,6 +87,9 @@ test("a body that is encoded, or has an unknown field in the query, is refused",
   const unknown = await app.fetch(new Request("http://localhost/import?colour=red", plain));
   expect([unknown.status, await unknown.text()]).toEqual([400, expect.stringContaining("colour")]);
   expect((await send('{"text":""}', "application/json")).status).toBe(400);
+  const json = { method: "POST", body: '{"name":"a","text":"b"}', headers: JSON_TYPE };
+  const long = new Request(`http://localhost/import?name=${"n".repeat(501)}`, json);
+  expect((await app.fetch(long)).status).toBe(400);
 });
 
 test("a request without a body is refused", async () => {

@@ -241,7 +241,7 @@ export const importTranscripts = eitherOf(
 );
 
 /** The same with a stream instead. No surface's message carries one. */
-const streamedImport = z.strictObject({ name: fileName });
+export const streamedImport = z.strictObject({ name: fileName });
 
 /** The request, if it has a stream. */
 export function streamOf(request: unknown): ImportStream | undefined {

@@ -1,8 +1,15 @@
 import { expect, test } from "vitest";
 import { HttpExchange } from "./http-exchange.ts";
 
+const NEVER = new AbortController().signal;
+
 /** Serves a stream of `count` chunks by a sender that waits for room; `sent` says how many it has sent. */
-async function stream(count: number, progress: { sent: number }, onEnd: () => void) {
+async function stream(
+  count: number,
+  progress: { sent: number },
+  onEnd: () => void,
+  signal: AbortSignal = NEVER,
+) {
   return await HttpExchange.serve({} as never, async () => {
     HttpExchange.atEnd(onEnd);
     const { readable, writable } = new TransformStream<Uint8Array>(
@@ -15,7 +22,7 @@ async function stream(count: number, progress: { sent: number }, onEnd: () => vo
       for (; progress.sent < count; progress.sent += 1) {
         await HttpExchange.send(async () => {
           writer.write(new Uint8Array([progress.sent % 256])).catch(() => {});
-        });
+        }, signal);
       }
       await writer.close().catch(() => {});
     })();
@@ -49,6 +56,16 @@ test("a reader that leaves holds nobody back", async () => {
   expect(ended).toBe(1);
 });
 
+test("a call that is given up does not wait for a reader that reads nothing", async () => {
+  const progress = { sent: 0 };
+  const call = new AbortController();
+  await stream(1000, progress, () => {}, call.signal);
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  expect(progress.sent).toBeLessThan(3);
+  call.abort();
+  await expect.poll(() => progress.sent).toBe(1000);
+});
+
 test("several calls of one request wait for their turn, and all go on", async () => {
   const sent: number[] = [];
   const response = await HttpExchange.serve({} as never, async () => {
@@ -63,7 +80,7 @@ test("several calls of one request wait for their turn, and all go on", async ()
         await HttpExchange.send(async () => {
           writer.write(Uint8Array.of(id)).catch(() => {});
           sent.push(id);
-        });
+        }, NEVER);
       }
     };
     void Promise.all(Array.from({ length: 3 }, call)).then(() => writer.close());

@@ -37,11 +37,14 @@ export class HttpExchange {
     return exchange.#service;
   }
 
-  /** Sends a message when the client of the current request has taken the one before it. */
-  static async send(message: () => Promise<void>): Promise<void> {
+  /**
+   * Sends a message when the client of the current request has taken the one before it. A message
+   * that waits when `signal` aborts is not sent: its client may never take anything again.
+   */
+  static async send(message: () => Promise<void>, signal: AbortSignal): Promise<void> {
     const exchange = HttpExchange.#current.getStore();
-    if (exchange) await exchange.#room();
-    await message();
+    if (exchange) await exchange.#room(signal);
+    if (!signal.aborted) await message();
   }
 
   /** Calls `work` once, when the response was read or the client is gone. */
@@ -50,9 +53,14 @@ export class HttpExchange {
     if (exchange) exchange.#atEnd.push(work);
   }
 
-  async #room(): Promise<void> {
-    while (this.#untaken > 0 && !this.#ended) {
-      await new Promise<void>((resolve) => this.#senders.push(resolve));
+  async #room(signal: AbortSignal): Promise<void> {
+    while (this.#untaken > 0 && !this.#ended && !signal.aborted) {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      this.#senders.push(resolve);
+      const onAbort = () => resolve();
+      signal.addEventListener("abort", onAbort);
+      await promise;
+      signal.removeEventListener("abort", onAbort);
     }
     this.#untaken += 1;
   }

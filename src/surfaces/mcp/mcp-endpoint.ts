@@ -34,7 +34,7 @@ export interface McpServerOptions {
 }
 
 /** Sends a message of the current request, when its client is ready for it. */
-export type Backpressure = (message: () => Promise<void>) => Promise<void>;
+export type Backpressure = (message: () => Promise<void>, signal: AbortSignal) => Promise<void>;
 
 /** One session service for any number of MCP connections. */
 export class McpEndpoint {
@@ -98,7 +98,8 @@ export class McpEndpoint {
           meta,
           signal: context.mcpReq.signal,
           wants: (level) => isWanted(level, asked),
-          notify: (notification) => this.#backpressure(() => context.mcpReq.notify(notification)),
+          notify: (notification) =>
+            this.#backpressure(() => context.mcpReq.notify(notification), context.mcpReq.signal),
           ...(era === "modern" ? this.#askBetween(acting, context) : askMeanwhile(server, context)),
         }),
       );

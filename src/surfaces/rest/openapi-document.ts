@@ -131,6 +131,7 @@ const FILE = {
     schema: {
       type: "string",
       format: "binary",
+      minLength: 1,
       description: "The file itself, of any size up to 1 GiB.",
     },
   },

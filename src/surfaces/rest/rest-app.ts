@@ -2,6 +2,7 @@ import { type Context, Hono } from "hono";
 import { cors } from "hono/cors";
 import { HTTPException } from "hono/http-exception";
 import { SessionError } from "../../core/errors.ts";
+import { parseRequest, streamedImport } from "../../core/requests.ts";
 import { warn } from "../../core/warn.ts";
 import { callOperation, wireResult } from "../call-operation.ts";
 import { type Acting, actingService, callers } from "../http/acting-service.ts";
@@ -96,7 +97,8 @@ export function createRestApp(options: RestOptions): RestApp {
     importing += 1;
     try {
       const { importTranscripts: operation } = OPERATIONS;
-      const named = readQuery(operation.request, new URL(req.url).searchParams);
+      const query = readQuery(streamedImport, new URL(req.url).searchParams);
+      const named = parseRequest(streamedImport, query);
       const service = context.get("service");
       if (isJson(req.raw.headers)) {
         const params = { ...named, ...(await bodies.read(req.raw)) };
