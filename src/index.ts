@@ -97,8 +97,9 @@ export type {
   HistoryQuery,
   PositionedEvent,
   Redaction,
+  SessionChoice,
 } from "./core/event-store.ts";
-export type { ForgottenTexts } from "./core/forgotten-texts.ts";
+export type { ForgottenMarks, ForgottenTexts } from "./core/forgotten-texts.ts";
 export type {
   HostChange,
   HostItems,
@@ -107,7 +108,7 @@ export type {
   HostRecord,
   ReadHostItem,
 } from "./core/host-record.ts";
-export type { ImportBatch, ImportedFile, ImportStore } from "./core/import-store.ts";
+export type { ImportBatch, ImportedFile, ImportKeys, ImportStore } from "./core/import-store.ts";
 export type { Issue } from "./core/issues.ts";
 export type {
   Contradiction,
@@ -119,7 +120,9 @@ export type {
   NewKnowledge,
 } from "./core/knowledge.ts";
 export type {
+  CopiedKnowledge,
   KnowledgeChange,
+  KnowledgeCopy,
   KnowledgeLimits,
   KnowledgePage,
   KnowledgeStore,
@@ -145,6 +148,7 @@ export type {
   MemoryStore,
   ScoreExplanation,
   ScorePart,
+  ShownEntry,
   Watch,
 } from "./core/memory-store.ts";
 export {
@@ -178,6 +182,8 @@ export type {
   DistillKnowledge,
   EditKnowledge,
   ForgetMemory,
+  ImportStream,
+  ImportTranscripts,
   KnowledgeRequest,
   ListApprovals,
   ListKnowledge,
@@ -232,7 +238,7 @@ export {
   type SourceFilter,
   type SourceView,
 } from "./core/session-source.ts";
-export type { LeaseOwner, SessionQuery, SessionStore } from "./core/session-store.ts";
+export type { HeldLease, LeaseOwner, SessionQuery, SessionStore } from "./core/session-store.ts";
 export type { Stores, TrashStores } from "./core/stores.ts";
 export type { SubTask, TaskChange, TaskRecord, TaskView } from "./core/task.ts";
 export { estimateTokens } from "./core/tokens.ts";
@@ -369,3 +375,5 @@ export class EphemeralSessionService extends LocalSessionService {
     super({ ...options, stores, persistent: false });
   }
 }
+export type { KeepDays } from "./forgetting/retention.ts";
+export type { ImportStores } from "./import/store-session.ts";

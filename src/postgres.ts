@@ -18,6 +18,8 @@ import {
 } from "./stores/postgres/postgres-memory-store.ts";
 import { PostgresSessionStore } from "./stores/postgres/postgres-session-store.ts";
 
+export type { ForgottenMarks } from "./core/forgotten-texts.ts";
+export type { ImportKeys } from "./core/import-store.ts";
 export type { Stores } from "./core/stores.ts";
 export type {
   EmbeddingProgress,

@@ -15,6 +15,8 @@ import {
 import { SqliteSessionStore } from "./stores/sqlite/sqlite-session-store.ts";
 
 export { userStoreFile } from "./config/config-places.ts";
+export type { ForgottenMarks } from "./core/forgotten-texts.ts";
+export type { ImportKeys } from "./core/import-store.ts";
 export type { Stores } from "./core/stores.ts";
 export type { EmbeddingProgress, IndexedMemory as SqliteMemory } from "./stores/indexed-memory.ts";
 export type { DatabaseOptions } from "./stores/sqlite/database.ts";

@@ -133,6 +133,7 @@ export class LocalSessionService implements SessionService {
     if (!this.#users.get(user)?.deref()) this.#users.delete(user);
   });
   #closed = false;
+  #closing: Promise<void> | undefined;
 
   constructor(given: SessionOptions, user?: ServedUser) {
     const options =
@@ -585,7 +586,12 @@ export class LocalSessionService implements SessionService {
   }
 
   /** Interrupts running turns and brings the projections up to date. The stores stay open: they are the caller's. */
-  async close(): Promise<void> {
+  close(): Promise<void> {
+    this.#closing ??= this.#end();
+    return this.#closing;
+  }
+
+  async #end(): Promise<void> {
     this.#closed = true;
     await Promise.all([...this.#users.values()].map((service) => service.deref()?.close()));
     await this.#imports.close();

@@ -61,11 +61,15 @@ export class SessionWork {
     const stopped = joinSignals([signal, controller.signal]);
     const turn = this.#underLease(session, archivedToo, () => work(session, stopped.signal));
     this.#underWay.add(turn);
-    this.#stops ??= setTimeout(() => this.#lookForStops(), STOP_POLL_MS).unref();
+    this.#lookAgain();
     try {
       return await turn;
     } finally {
       this.#underWay.delete(turn);
+      if (this.#underWay.size === 0) {
+        clearTimeout(this.#stops);
+        this.#stops = undefined;
+      }
       session.running = undefined;
       stopListening?.();
       stopped.release();
@@ -164,13 +168,17 @@ export class SessionWork {
   }
 
   async #lookForStops(): Promise<void> {
+    this.#stops = undefined;
     // A store that fails now may answer the next time.
     const stopped = await stoppedSessions(this.#sessions, this.#owner).catch(() => []);
     for (const id of stopped) {
       this.#deps.live.running(id)?.running?.abort(new SessionError("TURN_INTERRUPTED"));
     }
-    const goesOn = this.#underWay.size > 0;
-    this.#stops = goesOn ? setTimeout(() => this.#lookForStops(), STOP_POLL_MS).unref() : undefined;
+    if (this.#underWay.size > 0) this.#lookAgain();
+  }
+
+  #lookAgain(): void {
+    this.#stops ??= setTimeout(() => void this.#lookForStops(), STOP_POLL_MS).unref();
   }
 
   #underLease<T>(

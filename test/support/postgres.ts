@@ -16,7 +16,7 @@ const GIVEN = process.env.RKAT_TEST_POSTGRES;
 export const hasPostgres = GIVEN !== undefined || PROGRAMS !== undefined;
 
 if (!hasPostgres) {
-  if (process.env.RKAT_REQUIRE_POSTGRES) throw new Error("PostgreSQL is not installed.");
+  if (process.env.REQUIRE_POSTGRES) throw new Error("PostgreSQL is not installed.");
   console.log(
     "Tests on PostgreSQL are skipped: install PostgreSQL, or set RKAT_TEST_POSTGRES to the address of a database.",
   );

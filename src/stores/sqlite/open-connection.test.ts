@@ -79,6 +79,7 @@ test("a store of schema 7 becomes one of today, by whatever process opens it fir
     DROP TABLE forgetting_key;
     DROP TABLE imported_message;
     DROP TABLE imported_file;
+    ALTER TABLE lease DROP COLUMN stop;
     DROP INDEX snapshot_by_source;
     ALTER TABLE snapshot DROP COLUMN agent;
     ALTER TABLE snapshot DROP COLUMN project;
