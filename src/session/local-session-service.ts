@@ -597,8 +597,11 @@ export class LocalSessionService implements SessionService {
     await this.#imports.close();
     await this.#work.close();
     clearInterval(this.#cleaning);
-    await this.#cleanUp();
-    await this.#projections.close();
+    try {
+      await this.#cleanUp();
+    } finally {
+      await this.#projections.close();
+    }
   }
 
   /** Deletes what is older than the settings allow. */
@@ -608,7 +611,7 @@ export class LocalSessionService implements SessionService {
     this.#projections.wake();
   }
 
-  /** The same, also of users whom nobody serves now. */
+  /** The same for all users, also for those that no service is open for. */
   async #cleanUpAll(): Promise<void> {
     await this.#cleanUp();
     for (const name of (await this.#options.stores.users?.()) ?? []) {

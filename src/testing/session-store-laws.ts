@@ -227,7 +227,7 @@ export const sessionStoreLaws: readonly Law<SessionStore>[] = inWords([
     },
   },
   {
-    name: "whoever takes a lease next was not asked to stop",
+    name: "the next owner of a lease was not asked to stop",
     async holds(open) {
       const store = await open();
       await store.acquire("k", ann, HOUR_MS);

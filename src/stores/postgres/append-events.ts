@@ -21,8 +21,8 @@ export interface Append {
  * Appends events with one statement, and returns whether it did: not when the log ends elsewhere, or
  * when another owner has the lease. A transaction appends once.
  *
- * The row of the log is the lock. Whoever waits for it finds another `last_seq`, and is refused. The row
- * of the lease is locked too, so that nobody takes the lease while its owner appends.
+ * The row of the log is the lock. An append that waits for it finds another `last_seq`, and is refused. The row
+ * of the lease is locked too, so that no other process takes it while its owner appends.
  */
 export async function appendEvents(statements: Statements, append: Append): Promise<boolean> {
   const { namespace, sessionId, lastSeq, events, held, further } = append;

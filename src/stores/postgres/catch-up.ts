@@ -105,18 +105,8 @@ function askChanged(batch: QuestionBatch, known: Known, level: string) {
 /** For each word, the blocks of segments that are not loaded and that it was not asked of yet. */
 function askWords(batch: QuestionBatch, { words }: Known, level: string): () => News["words"] {
   if (words.length === 0) return () => [];
-  const table = `known, searched s, unnest(${batch.bind(
-    words.map(({ from }) => from),
-    "bytea[]",
-  )},
-    ${batch.bind(
-      words.map(({ to }) => to),
-      "bytea[]",
-    )},
-    ${batch.bind(
-      words.map(({ after }) => after),
-      "bigint[]",
-    )}) with ordinality as w (low, high, after, at)`;
+  const columns = { from: "bytea", to: "bytea", after: "bigint" } as const;
+  const table = `known, searched s, ${batch.unnest(words, columns)} with ordinality as w (low, high, after, at)`;
   const lacks = `s.level > ${level} and s.last_change > case when known.words < 0 then -1 else w.after end`;
   const from = blocksBetween(
     `(select s.number, w.low, w.high, w.at from ${table} where ${lacks}) as w`,

@@ -61,22 +61,8 @@ const NONE: Found = () => [];
 function betweenWords(batch: QuestionBatch, all: readonly WantedBlocks[]): Found {
   const wanted = numbered(all, "from");
   if (wanted.length === 0) return NONE;
-  const table = `unnest(${batch.bind(
-    wanted.map(({ at }) => at),
-    "integer[]",
-  )},
-    ${batch.bind(
-      wanted.map(({ segment }) => segment),
-      "bigint[]",
-    )},
-    ${batch.bind(
-      wanted.map(({ from }) => from),
-      "bytea[]",
-    )},
-    ${batch.bind(
-      wanted.map(({ to }) => to),
-      "bytea[]",
-    )}) as w (at, segment, low, high)`;
+  const columns = { at: "integer", segment: "bigint", from: "bytea", to: "bytea" } as const;
+  const table = `${batch.unnest(wanted, columns)} as w (at, segment, low, high)`;
   const rows = batch.rows(wordBlocks(blocksBetween(table, "w.segment"), "w.at"), wordBlockOf);
   return () => rows;
 }
@@ -84,22 +70,8 @@ function betweenWords(batch: QuestionBatch, all: readonly WantedBlocks[]): Found
 function fromStart(batch: QuestionBatch, all: readonly WantedBlocks[]): Found {
   const wanted = numbered(all, "start");
   if (wanted.length === 0) return NONE;
-  const from = `from unnest(${batch.bind(
-    wanted.map(({ at }) => at),
-    "integer[]",
-  )},
-      ${batch.bind(
-        wanted.map(({ segment }) => segment),
-        "bigint[]",
-      )},
-      ${batch.bind(
-        wanted.map(({ start }) => start),
-        "bytea[]",
-      )},
-      ${batch.bind(
-        wanted.map(({ limit }) => limit),
-        "bigint[]",
-      )}) as w (at, segment, low, most)
+  const columns = { at: "integer", segment: "bigint", start: "bytea", limit: "bigint" } as const;
+  const from = `from ${batch.unnest(wanted, columns)} as w (at, segment, low, most)
     cross join lateral (
       select y.segment, y.first, y.slot, y.data from rkat.memory_word_block y
       where y.namespace = ${NAMESPACE} and y.segment = w.segment and y.first >= coalesce((
@@ -116,22 +88,13 @@ function fromStart(batch: QuestionBatch, all: readonly WantedBlocks[]): Found {
 function inSlots(batch: QuestionBatch, all: readonly WantedBlocks[]): Found {
   const wanted = numbered(all, "slots").filter(({ slots }) => slots.length > 0);
   if (wanted.length === 0) return NONE;
-  const table = `unnest(${batch.bind(
-    wanted.map(({ segment }) => segment),
-    "bigint[]",
-  )},
-    ${batch.bind(
-      wanted.map(({ word }) => word),
-      "bytea[]",
-    )},
-    ${batch.bind(
-      wanted.map(({ slots }) => Math.min(...slots)),
-      "bigint[]",
-    )},
-    ${batch.bind(
-      wanted.map(({ slots }) => Math.max(...slots)),
-      "bigint[]",
-    )}) as w (segment, word, least, most)`;
+  const runs = wanted.map(({ slots, ...rest }) => ({
+    ...rest,
+    least: Math.min(...slots),
+    most: Math.max(...slots),
+  }));
+  const columns = { segment: "bigint", word: "bytea", least: "bigint", most: "bigint" } as const;
+  const table = `${batch.unnest(runs, columns)} as w (segment, word, least, most)`;
   const keys = `select distinct w.segment, k.first, k.slot
     from ${table} ${start("w.segment", "(x.first, x.slot) <= (w.word, w.least)")} on true
     cross join lateral (

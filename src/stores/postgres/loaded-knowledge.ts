@@ -193,7 +193,7 @@ export class LoadedKnowledge extends KnowledgeMap {
   }
 }
 
-/** Waits until nobody else changes the knowledge of a namespace, and returns its state. */
+/** Waits until no other process changes the knowledge of a namespace, and returns its state. */
 export async function lockKnowledge(
   statements: Statements,
   namespace: string,

@@ -80,7 +80,7 @@ export const LOG_TABLES: readonly string[] = [
     expires_at timestamptz not null,
     -- How long it was asked for.
     length interval not null,
-    -- Somebody asked its owner to stop.
+    -- Its owner was asked to stop.
     stop boolean not null,
     primary key (namespace, key)
   ) with (fillfactor = 50)`,
@@ -102,7 +102,7 @@ export const LOG_TABLES: readonly string[] = [
     mark text collate "C" not null,
     primary key (namespace, mark)
   )`,
-  // Of the marks. Without it, nobody can try whether a text that they guess was forgotten.
+  // Of the marks. Without it, a guessed text cannot be tested.
   `create table rkat.forgetting_key (
     only_one boolean primary key default true check (only_one),
     key bytea not null

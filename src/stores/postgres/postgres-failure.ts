@@ -33,7 +33,7 @@ const FAILURES: Readonly<Record<string, { readonly what: string; readonly hint: 
   },
   "57014": {
     what: "cancelled the statement",
-    hint: "It ran into statement_timeout, or somebody cancelled it. Try again, or raise the limit for rkat's user.",
+    hint: "It ran into statement_timeout, or it was cancelled. Try again, or raise the limit for rkat's user.",
   },
   "57P": { what: "is shutting down or starting up", hint: "Try again when it is up." },
   XX001: { what: "has damaged data", hint: "Restore it from a backup." },

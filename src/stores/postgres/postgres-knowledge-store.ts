@@ -265,7 +265,7 @@ export class PostgresKnowledgeStore implements KnowledgeStore {
     return row ?? { position: 0, revision: 0, distilled: 0 };
   }
 
-  /** Changes what is wanted, and nobody else changes anything meanwhile. */
+  /** Changes what is wanted, while no other process changes anything. */
   async #change<Result>(
     wanted: Wanted,
     change: (rows: LoadedKnowledge) => Result,

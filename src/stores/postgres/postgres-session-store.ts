@@ -100,7 +100,7 @@ export class PostgresSessionStore implements SessionStore {
       : false;
   }
 
-  /** Takes a lease from its owner, from nobody, or from an owner that is gone. */
+  /** Takes a lease that is free, that the same owner has, or whose owner is gone. */
   async #take(
     key: string,
     owner: LeaseOwner,

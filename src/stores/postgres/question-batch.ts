@@ -44,6 +44,20 @@ export class QuestionBatch {
     return `$${this.#values.length}::${type}`;
   }
 
+  /** Rows as a table, with a column for each of the named fields, whose types are given. */
+  unnest<Row>(
+    rows: readonly Row[],
+    types: { readonly [Field in keyof Row]?: "integer" | "bigint" | "bytea" },
+  ): string {
+    const columns = Object.entries(types).map(([field, type]) =>
+      this.bind(
+        rows.map((row) => row[field as keyof Row]),
+        `${type}[]`,
+      ),
+    );
+    return `unnest(${columns})`;
+  }
+
   /** A table that several parts read. */
   with(name: string, sql: string): void {
     this.#tables.push(`${name} as materialized (${sql})`);

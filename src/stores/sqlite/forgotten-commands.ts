@@ -1,8 +1,8 @@
 import type { Connection } from "./connection.ts";
 
 /**
- * Table of the texts that were forgotten, and the key of their marks. Without the key, nobody can
- * try whether a text that they guess is among them.
+ * Table of the texts that were forgotten, and the key of their marks. Without the key, a guessed text
+ * cannot be tested.
  */
 export const forgottenSchema = `
   CREATE TABLE forgotten_text (
