@@ -16,12 +16,8 @@ export type { Law } from "./testing/law.ts";
 export { leaseLaws } from "./testing/lease-laws.ts";
 export { memoryStoreLaws } from "./testing/memory-store-laws.ts";
 export { type ScriptedModel, type ScriptedReply, scriptedModel } from "./testing/scripted-model.ts";
-export {
-  BUILDS,
-  type OpenService,
-  type ServiceSetup,
-  sessionServiceLaws,
-} from "./testing/session-service-laws.ts";
+export { BUILDS, type OpenService, type ServiceSetup } from "./testing/service/service-setup.ts";
+export { sessionServiceLaws } from "./testing/session-service-laws.ts";
 export { sessionStoreLaws } from "./testing/session-store-laws.ts";
 export { usersLaws } from "./testing/users-laws.ts";
 export {

@@ -1,0 +1,80 @@
+import assert from "node:assert/strict";
+import { type ErrorCode, SessionError } from "../../core/errors.ts";
+import type { EventEnvelope } from "../../core/event.ts";
+import { type Message, toolResults, toolUses } from "../../core/message.ts";
+import type { SessionService } from "../../core/session-service.ts";
+import { expects } from "../law.ts";
+import { BUILDS } from "./service-setup.ts";
+
+export const EVERYTHING = BUILDS.F ?? [];
+
+/** Leaves room for the tools, the skill and about one long answer. */
+export const EAGER = {
+  autoCompactThreshold: 2500,
+  minTurnsBetweenCompactions: 1,
+  maxSummaryTokens: 64,
+};
+
+export const LONG =
+  "The quick brown fox considers the merits of jumping over the lazy dog. ".repeat(80);
+
+export async function systemPrompt(service: SessionService, sessionId: string): Promise<string> {
+  const { history } = await service.read({ sessionId });
+  const [first] = history;
+  return first?.message.role === "system" ? first.message.content : "";
+}
+
+export async function assertCode(
+  promise: Promise<unknown>,
+  code: ErrorCode,
+): Promise<SessionError> {
+  try {
+    await promise;
+  } catch (error) {
+    expects(SessionError.is(error), `a SessionError ${code}`, error);
+    assert.equal(error.code, code);
+    return error;
+  }
+  return assert.fail(`nothing was thrown where ${code} was expected`);
+}
+
+export const RESULT = { tool_use_id: "c1", content: "Berth twelve, Emden.", is_error: false };
+
+/** Two turns of another program's loop. The second one has no answer yet. */
+export const ASKED: Message[] = [
+  { role: "user", content: "Always moor the barge in the harbour of Emden." },
+  { role: "assistant", content: "", tool_calls: [{ id: "c1", name: "berths", args: { port: 7 } }] },
+  { role: "tool_results", results: [RESULT] },
+  { role: "assistant", content: "The barge moors at berth twelve." },
+  { role: "user", content: "And tomorrow?" },
+];
+
+export async function assertCompacts(service: SessionService, sessionId: string): Promise<void> {
+  const outcome = await service.compact({ sessionId });
+  expects(outcome.compacted, "a compaction", outcome);
+}
+
+export async function assertWholeCalls(service: SessionService, sessionId: string): Promise<void> {
+  const { history } = await service.read({ sessionId });
+  const calls = history.flatMap(({ message }) => toolUses(message).map((call) => call.id));
+  const results = history.flatMap(({ message }) =>
+    toolResults(message).map((result) => result.tool_use_id),
+  );
+  assert.deepEqual(results, calls);
+}
+
+/** The first `count` events after `afterSeq`. */
+export async function replay(
+  service: SessionService,
+  sessionId: string,
+  afterSeq: number,
+  count: number,
+): Promise<EventEnvelope[]> {
+  const events: EventEnvelope[] = [];
+  const stop = new AbortController();
+  for await (const event of service.subscribe({ sessionId, afterSeq }, { signal: stop.signal })) {
+    events.push(event);
+    if (events.length === count) stop.abort();
+  }
+  return events;
+}
