@@ -64,7 +64,7 @@ function queuedPrompt({ attachment }: ClaudeEntry): Message | undefined {
 
 function prompt(text: string): Message | undefined {
   const read = promptText(text);
-  return read?.isTyped ? { role: "user", content: read.text } : undefined;
+  return read?.isForMemory ? { role: "user", content: read.text } : undefined;
 }
 
 /** Only Claude Code knows whether a person typed a prompt. A prompt through the SDK is a program's. */

@@ -101,8 +101,6 @@ test("what a person typed is told from what was injected, and calls have their r
   });
   expect(messages.map(brief)).toEqual([
     "-system: Be careful.",
-    "-program: # AGENTS.md instructions for /home/ada/shop\n<INSTRUCTIONS>\nUse tabs.\n</INSTRUCTIONS>",
-    "-program: <environment_context>\n<cwd>/home/ada/shop</cwd>\n</environment_context>",
     "user: Why does the cart test fail?",
     "-reasoning: Look at it.",
     'call: shell {"command":["npm","test"]}',
@@ -212,7 +210,6 @@ test("the earliest files have items without an envelope, and no events", async (
   expect(unknown).toEqual([]);
   expect(sessions[0]).toMatchObject({ nativeId: ID, title: "Hello", branch: "main" });
   expect(sessions[0]?.messages.map(brief)).toEqual([
-    "-program: <environment_context>x</environment_context>",
     "user: Hello",
     'call: local_shell {"type":"exec","command":["ls"]}',
     "result: a.ts",

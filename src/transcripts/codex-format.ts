@@ -1,7 +1,7 @@
 import { hash } from "node:crypto";
 import { basename, join } from "node:path";
 import { given, isObject } from "../core/fields.ts";
-import { type Message, summaryMessage } from "../core/message.ts";
+import { isSummary, type Message, summaryMessage } from "../core/message.ts";
 import type { FoundFile } from "./found-file.ts";
 import type { ImportedMessage, ImportedSession, ImportFormat } from "./imported.ts";
 import {
@@ -13,6 +13,7 @@ import {
   timeOf,
   titleOf,
 } from "./json-fields.ts";
+import { messagesFor } from "./messages-for.ts";
 import { answerText, answerThinking, toolCall, toolResult } from "./one-block-messages.ts";
 import { noteNoSession, readRecords } from "./read-records.ts";
 
@@ -52,10 +53,22 @@ export const codexFormat: ImportFormat = {
         const sourceId = keys.next(part.key);
         const dropped = outline.dropped.some(({ from, to }) => line >= from && line < to);
         if (dropped) notes.otherBranch(1);
-        else yield { ...messageOf(part, keys.turn), sourceId, origin: originOf(part, time), line };
+        else
+          yield {
+            ...messageOf(part, keys.turn),
+            sourceId,
+            origin: originOf(part, time),
+            line,
+          };
       }
     };
-    yield { id: `codex:${id}`, agent: "codex", nativeId: id, ...about, messages: messages() };
+    yield {
+      id: `codex:${id}`,
+      agent: "codex",
+      nativeId: id,
+      ...about,
+      messages: messagesFor(about.parent, messages()),
+    };
   },
 };
 
@@ -117,8 +130,6 @@ function opened(value: Json): Opened {
 interface Part {
   readonly key: string;
   readonly message: Message;
-  /** Whether a person typed it, or it was injected. Only for messages of the user. */
-  readonly author?: "user" | "program";
   readonly memory?: false;
   readonly boundary?: "compaction";
 }
@@ -187,9 +198,7 @@ function textPart(item: Json, typed: string | undefined): Part | "unknown" | "no
     case "developer":
       return { key, message: { role: "system", content: text }, memory: false };
     case "user":
-      if (typed !== undefined)
-        return { key, message: { role: "user", content: typed }, author: "user" };
-      return { key, message: { role: "user", content: text }, author: "program", memory: false };
+      return typed === undefined ? "none" : { key, message: { role: "user", content: typed } };
     default:
       return "unknown";
   }
@@ -234,8 +243,9 @@ function messageOf(
   return { message, ...given({ memory, boundary }), ...(isPart ? { group: turn } : {}) };
 }
 
-function originOf({ author }: Part, time: string | undefined): ImportedMessage["origin"] {
-  return given({ author, time });
+function originOf({ message }: Part, time: string | undefined): ImportedMessage["origin"] {
+  const isPrompt = message.role === "user" && !isSummary(message);
+  return given({ author: isPrompt ? ("user" as const) : undefined, time });
 }
 
 /**
@@ -394,7 +404,7 @@ class Prompts {
 
   follow(type: string, payload: Json, line: number, isBare: boolean): void {
     if (type === "event_msg") {
-      if (payload.type === "user_message") this.#announce(textOf(payload.message));
+      if (payload.type === "user_message") this.#announce(payload);
       else if (payload.type === "thread_rolled_back") this.#rollBack(payload.num_turns, line);
       return;
     }
@@ -424,8 +434,11 @@ class Prompts {
     this.#announced = [];
   }
 
-  #announce(text: string): void {
+  #announce({ message, kind = "plain" }: Json): void {
     this.#hasEvents = true;
+    // Some versions had events for `user_instructions` and `environment_context`, too.
+    if (kind !== "plain" && kind !== null) return;
+    const text = textOf(message);
     const found = this.#waiting.findLastIndex((item) => says(item.text, text));
     const [item] = found >= 0 ? this.#waiting.splice(found, 1) : [];
     if (item) this.#add(item.line, withoutEditor(text || item.text));
@@ -456,18 +469,11 @@ function says(item: string, event: string): boolean {
   return event.trim() === "" ? /^\[|^$/.test(item.trim()) : item.includes(event.trim());
 }
 
-/** Texts that Codex puts before or instead of a prompt. */
-const INJECTED = [
-  "environment_context",
-  "INSTRUCTIONS",
-  "user_instructions",
-  "recommended_plugins",
-  "skill",
-  "turn_aborted",
-  "subagent_notification",
-  "goal_context",
-  "codex_internal_context",
-];
+/**
+ * The start of a text that Codex puts before or instead of a prompt: `<environment_context>`, `<user_instructions>`. Each
+ * version has more of them.
+ */
+const INJECTED = /^<(INSTRUCTIONS|skill|[a-z]+(?:_[a-z]+)+)[ >]/;
 
 /** Editors put open files and the selection before a prompt, under headings of this form. */
 function withoutEditor(text: string): string {
@@ -485,7 +491,7 @@ function withoutInjected(text: string): string {
     rest = end < 0 ? "" : rest.slice(end + "</INSTRUCTIONS>".length).trim();
   }
   for (;;) {
-    const tag = INJECTED.find((name) => new RegExp(`^<${name}[ >]`).test(rest));
+    const tag = INJECTED.exec(rest)?.[1];
     if (tag === undefined) return withoutEditor(rest);
     const end = rest.indexOf(`</${tag}>`);
     if (end < 0) return "";

@@ -29,7 +29,6 @@ test("what a person typed is the query, and other tags were injected", async () 
   expect(unknown).toEqual(["oracle"]);
   expect(sessions[0]).toMatchObject({ id: `cursor:${ID}`, agent: "cursor", title: "Fix a.ts" });
   expect(sessions[0]?.messages.map(brief)).toEqual([
-    "-program: <system_reminder>\nBe brief.\n</system_reminder>",
     "user: Fix a.ts",
     "text: I read it.",
     'call: read_file {"path":"a.ts"}',

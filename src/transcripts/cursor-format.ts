@@ -55,14 +55,13 @@ async function* messagesOf(
         continue;
       }
       const typed = promptOf(part);
-      yield typed === undefined
-        ? { sourceId, message: part.message, origin: { author: "program" }, memory: false, line }
-        : {
-            sourceId,
-            message: { role: "user", content: typed },
-            origin: { author: "user" },
-            line,
-          };
+      if (typed === undefined) continue;
+      yield {
+        sourceId,
+        message: { role: "user", content: typed },
+        origin: { author: "user" },
+        line,
+      };
     }
   }
 }

@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { given, isObject } from "../core/fields.ts";
+import { summaryMessage } from "../core/message.ts";
 import type { FoundFile } from "./found-file.ts";
 import type { ImportedMessage, ImportedSession, ImportFormat, ImportNotes } from "./imported.ts";
 import {
@@ -14,9 +15,11 @@ import {
   titleOf,
 } from "./json-fields.ts";
 import { readJsonValues } from "./json-values.ts";
+import { messagesFor } from "./messages-for.ts";
 import { answerText, answerThinking, toolCall, toolResult } from "./one-block-messages.ts";
 import { CUT_OFF } from "./read-objects.ts";
 import { noteNoSession, readRecords } from "./read-records.ts";
+import { withoutBlocks } from "./without-blocks.ts";
 
 /**
  * The sessions of Gemini CLI. Its records change what came before them:
@@ -41,9 +44,12 @@ export const geminiFormat: ImportFormat = {
   async *read(file, notes) {
     const whole = /\.json$/.test(file.path) ? await wholeSession(file, notes) : undefined;
     if (whole) {
-      const first = listOf(whole.messages).find((message) => objectOf(message).type === "user");
+      const users = listOf(whole.messages)
+        .map(objectOf)
+        .filter(({ type }) => type === "user");
+      const prompt = users.map(typedText).find((text) => text !== "");
       const messages = listedMessages(whole, notes);
-      yield sessionOf(whole, parentIn(file.path), messages, shownText(objectOf(first)));
+      yield sessionOf(whole, parentIn(file.path), messages, prompt);
     }
     if (!/\.json$/.test(file.path)) {
       const outline = await outlineOf(file);
@@ -72,10 +78,12 @@ function parentIn(path: string): string | undefined {
 
 function sessionOf(
   head: Json,
-  parent: string | undefined,
+  parentId: string | undefined,
   messages: AsyncIterable<ImportedMessage>,
   prompt = "",
 ): ImportedSession {
+  const parent: ImportedSession["parent"] =
+    parentId === undefined ? undefined : { id: `gemini:${parentId}`, relation: "subagent" };
   const nativeId = textOf(head.sessionId);
   const folders = listOf(head.directories);
   return {
@@ -83,16 +91,13 @@ function sessionOf(
     agent: "gemini",
     nativeId,
     ...given({
-      parent:
-        parent === undefined
-          ? undefined
-          : { id: `gemini:${parent}`, relation: "subagent" as const },
+      parent,
       title: nameOf(head.summary) ?? titleOf(prompt),
       project: nameOf(folders[0]),
       startedAt: timeOf(head.startTime),
       updatedAt: timeOf(head.lastUpdated),
     }),
-    messages,
+    messages: messagesFor(parent, messages),
   };
 }
 
@@ -159,7 +164,7 @@ async function outlineOf(file: FoundFile): Promise<Outline> {
     } else if (id !== undefined) {
       if (!places.has(id)) order.push(id);
       places.set(id, { line });
-      if (value.type === "user") prompt ??= shownText(value);
+      if (value.type === "user") prompt ||= typedText(value);
     } else if (isHead(value)) head = { ...head, ...value };
   }
   return { head, places: [...places.values()], taken, prompt };
@@ -207,19 +212,27 @@ function countUnknown(value: Json, notes: ImportNotes): void {
 function* partsOf(record: Json, session: string, notes: ImportNotes): Generator<ImportedMessage> {
   const sourceId = `gemini:${session}:${textOf(record.id)}`;
   const time = timeOf(record.timestamp);
-  const text = shownText(record);
   switch (record.type) {
-    case "user":
-      if (text === "") return;
-      yield {
-        sourceId,
-        message: { role: "user", content: text },
-        origin: given({ author: "user" as const, time }),
-      };
+    case "user": {
+      const text = typedText(record);
+      const [, summary] = SUMMARY.exec(shownText(record).trim()) ?? [];
+      if (summary !== undefined) {
+        const message = summaryMessage(summary.replace("</state_snapshot>", "").trim());
+        yield { sourceId, message, origin: given({ time }), memory: false, boundary: "compaction" };
+      } else if (text !== "") {
+        yield {
+          sourceId,
+          message: { role: "user", content: text },
+          origin: given({ author: "user" as const, time }),
+        };
+      }
       return;
-    case "gemini":
-      yield* answerParts(record, sourceId, text, time);
+    }
+    case "gemini": {
+      const text = shownText(record);
+      yield* answerParts(record, sourceId, ACKNOWLEDGED.test(text) ? "" : text, time);
       return;
+    }
     // What the program showed, such as that a new version is there.
     case "info":
     case "error":
@@ -230,9 +243,45 @@ function* partsOf(record: Json, session: string, notes: ImportNotes): Generator<
   }
 }
 
+/** What a person typed: what the user saw, without what the program put before or after it. */
+function typedText({ displayContent, content }: Json): string {
+  const shown = contentText(displayContent) === "" ? content : displayContent;
+  const parts = Array.isArray(shown) ? shown : [shown];
+  const text = parts
+    .map((part) => withoutInjected(contentText(part)))
+    .filter(Boolean)
+    .join("\n");
+  return withoutFiles(text);
+}
+
+/** `<session_context>…</session_context>`. The notes of editors have no tag. */
+const INJECTED = /<(session_context|hook_context|loaded_context|user_memory)>/g;
+const EDITORS =
+  /^Here is (?:the user's editor context|a summary of changes in the user's editor context)[^\n]*\n```json\n/;
+const WHOLE = /^(?:This is the Gemini CLI\. We are setting up|System: Please continue\.)/;
+
+/** The answer of older versions to what they injected first. No model gave it. */
+const ACKNOWLEDGED = /^Got it\. Thanks for the (?:additional )?context!$/;
+
+/** What stands in the place of a history that was compressed. */
+const SUMMARY = /^<state_snapshot>([\s\S]*)$/;
+
+function withoutInjected(text: string): string {
+  const rest = withoutEditors(withoutBlocks(text, INJECTED).trim());
+  return WHOLE.test(rest) || SUMMARY.test(rest) ? "" : rest;
+}
+
+function withoutEditors(text: string): string {
+  const end = EDITORS.test(text) ? text.indexOf("\n```", text.indexOf("```json") + 3) : -1;
+  return end < 0 ? text : text.slice(end + "\n```".length).trim();
+}
+
 /** What the user saw: a prompt without the files that it names. */
 function shownText({ displayContent, content }: Json): string {
-  const text = contentText(displayContent) || contentText(content);
+  return withoutFiles(contentText(displayContent) || contentText(content));
+}
+
+function withoutFiles(text: string): string {
   const files = text.indexOf(FILES_MARK);
   return files < 0 ? text : text.slice(0, files).trim();
 }

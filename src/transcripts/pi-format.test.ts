@@ -86,7 +86,6 @@ test("the branch that ends at the last entry is read, and others are counted", a
     "failed: no file",
     "-summary: It was a dead end.",
     "-summary: Files were listed.",
-    "-program: Remember the style.",
     "user: Now delete b",
   ]);
   expect(messages.map(({ boundary }) => boundary).filter(Boolean)).toEqual(["compaction"]);
@@ -122,11 +121,7 @@ test("the first version has no ids and is one branch, after a slot for the title
     },
     { type: "message", message: { role: "hookMessage", content: "A hook spoke." } },
   ]);
-  expect(sessions[0]?.messages.map(brief)).toEqual([
-    "user: Hi",
-    "text: Hello",
-    "-program: A hook spoke.",
-  ]);
+  expect(sessions[0]?.messages.map(brief)).toEqual(["user: Hi", "text: Hello"]);
   expect(sessions[0]?.messages[1]?.origin.time).toBe("2026-02-02T02:40:00.000Z");
 });
 

@@ -1,7 +1,7 @@
 import { hash } from "node:crypto";
 import { basename, join } from "node:path";
 import { given } from "../core/fields.ts";
-import { type Message, summaryMessage } from "../core/message.ts";
+import { isSummary, type Message, summaryMessage } from "../core/message.ts";
 import { branchTo } from "./branch.ts";
 import type { FoundFile } from "./found-file.ts";
 import type { ImportedMessage, ImportFormat, ImportNotes } from "./imported.ts";
@@ -85,7 +85,7 @@ async function outlineOf(file: FoundFile): Promise<Outline | undefined> {
     if (value.type === "model_change") model = nameOf(value.modelId) ?? model;
     else model = nameOf(objectOf(value.message).model) ?? model;
     const { role, content } = objectOf(value.message);
-    if (role === "user") prompt ??= contentText(content);
+    if (role === "user") prompt ||= typedIn(contentText(content));
     const id = nameOf(value.id);
     if (id === undefined) continue;
     parents.set(id, nameOf(value.parentId));
@@ -118,7 +118,7 @@ async function* messagesOf(
       continue;
     }
     const time = timeOf(value.timestamp) ?? timeOf(objectOf(value.message).timestamp);
-    for (const [index, { message, key, author, ...more }] of parts.entries()) {
+    for (const [index, { message, key, ...more }] of parts.entries()) {
       // A fork has the same entries in a file of its own. Only their ids and contents say so.
       const place =
         id === undefined ? `${session}:${line}` : `${id}:${hash("sha1", key).slice(0, 12)}`;
@@ -128,12 +128,16 @@ async function* messagesOf(
           ? {}
           : { group: groupOf(message, place) }),
         message,
-        origin: given({ author, time }),
+        origin: given({ author: isPrompt(message) ? ("user" as const) : undefined, time }),
         ...more,
         line,
       };
     }
   }
+}
+
+function isPrompt(message: Message): boolean {
+  return message.role === "user" && !isSummary(message);
 }
 
 /** pi has a record for each result of an answer's calls. */
@@ -144,13 +148,12 @@ function groupOf(message: Message, place: string): string {
 interface Part {
   readonly key: string;
   readonly message: Message;
-  readonly author?: "user" | "program";
   readonly memory?: false;
   readonly boundary?: "compaction";
 }
 
 const SILENT_ENTRIES = new Set(
-  "session title context_edit custom model_change thinking_level_change usage label session_info".split(
+  "session title context_edit custom custom_message model_change thinking_level_change usage label session_info".split(
     " ",
   ),
 );
@@ -159,8 +162,6 @@ function partsOf(entry: Json, notes: ImportNotes): readonly Part[] {
   switch (entry.type) {
     case "message":
       return messageParts(objectOf(entry.message), notes);
-    case "custom_message":
-      return injected(contentText(entry.content));
     case "compaction":
       return summary(textOf(entry.summary), { boundary: "compaction" });
     case "branch_summary":
@@ -174,10 +175,12 @@ function partsOf(entry: Json, notes: ImportNotes): readonly Part[] {
 function messageParts(message: Json, notes: ImportNotes): readonly Part[] {
   const text = contentText(message.content);
   switch (message.role) {
-    case "user":
-      return text === ""
+    case "user": {
+      const typed = typedIn(text);
+      return typed === ""
         ? []
-        : [{ key: `user ${text}`, message: { role: "user", content: text }, author: "user" }];
+        : [{ key: `user ${text}`, message: { role: "user", content: typed } }];
+    }
     case "system":
       return text === ""
         ? []
@@ -188,14 +191,11 @@ function messageParts(message: Json, notes: ImportNotes): readonly Part[] {
       const id = textOf(message.toolCallId);
       return [{ key: `result ${id}`, message: toolResult(id, text, message.isError === true) }];
     }
-    case "bashExecution": {
-      // A command that the user ran beside the conversation.
-      const shown = `$ ${textOf(message.command)}\n${textOf(message.output)}`;
-      return message.excludeFromContext === true ? [] : injected(shown);
-    }
+    // A command that the user ran beside the conversation, and what extensions put into it.
+    case "bashExecution":
     case "custom":
     case "hookMessage":
-      return injected(text);
+      return [];
     case "branchSummary":
       return summary(textOf(message.summary) || text);
     case "compactionSummary":
@@ -232,10 +232,23 @@ function answerParts(content: unknown, notes: ImportNotes): readonly Part[] {
   });
 }
 
-function injected(text: string): readonly Part[] {
-  if (text === "") return [];
-  const message: Message = { role: "user", content: text };
-  return [{ key: `injected ${text}`, message, author: "program", memory: false }];
+/**
+ * What a person typed. pi puts the text of a skill, and files of its command line, before it:
+ *
+ *     <skill name="review" location="…">…</skill>
+ *     the last commit                               typed as: /skill:review the last commit
+ */
+function typedIn(text: string): string {
+  let rest = text.trim();
+  let typed = "";
+  for (;;) {
+    const [, tag, name] = /^<(skill|file) name="([^"\n]*)"[^>\n]*>/.exec(rest) ?? [];
+    const close = `</${tag}>`;
+    const end = tag === undefined ? -1 : rest.indexOf(close);
+    if (end < 0) return `${typed}${rest}`.trim();
+    if (tag === "skill") typed += `/skill:${name} `;
+    rest = rest.slice(end + close.length).trim();
+  }
 }
 
 function summary(text: string, more: Pick<Part, "boundary"> = {}): readonly Part[] {

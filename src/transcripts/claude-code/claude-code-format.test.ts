@@ -187,8 +187,6 @@ test("what the program injected is told from what a person typed", async () => {
   expect(await conversation(lines)).toEqual([
     "user: /review the diff",
     "user: Why does it fail?",
-    "program: [Request interrupted by user] (not for memory)",
-    "program: Background task ended. (not for memory)",
     "user: What is a <system-reminder> tag?",
     "user: And run the tests.",
     "text Yes.",

@@ -8,7 +8,16 @@ import type {
   ImportNotes,
   ReadOn,
 } from "../imported.ts";
-import { contentText, type Json, nameOf, objectOf, textOf, timeOf } from "../json-fields.ts";
+import {
+  contentText,
+  type Json,
+  listOf,
+  nameOf,
+  objectOf,
+  textOf,
+  timeOf,
+} from "../json-fields.ts";
+import { messagesFor } from "../messages-for.ts";
 import { type FileRecord, readRecords } from "../read-records.ts";
 import { LineGraph } from "./line-graph.ts";
 import { messageParts } from "./message-parts.ts";
@@ -39,7 +48,9 @@ export const claudeCodeFormat: ImportFormat = {
     if (outline.others > 0) notes.otherBranch(outline.others);
     const next = outline.next();
     if (next) notes.readOn(file, next);
-    yield { ...outline.session(), messages: inOrder(linesOf(file, notes, outline)) };
+    const session = outline.session();
+    const messages = inOrder(linesOf(file, notes, outline));
+    yield { ...session, messages: messagesFor(session.parent, messages) };
   },
 };
 
@@ -160,8 +171,13 @@ class Outline {
 
   #promptIn(value: Json): string | undefined {
     if (value.isCompactSummary === true) return undefined;
-    const read = promptText(contentText(objectOf(value.message).content).slice(0, 4000));
-    return read?.isForMemory ? read.text.split("\n", 1)[0]?.slice(0, TITLE_MAX) : undefined;
+    const { content } = objectOf(value.message);
+    const blocks = typeof content === "string" ? [content] : listOf(content);
+    for (const block of blocks) {
+      const read = promptText(contentText(block));
+      if (read?.isForMemory) return read.text.split("\n", 1)[0]?.slice(0, TITLE_MAX);
+    }
+    return undefined;
   }
 
   session(): Omit<ImportedSession, "messages"> {
@@ -213,10 +229,9 @@ async function* linesOf(
   const placeOf = outline.graph.places();
   for await (const { value, line } of readRecords(file, notes, outline.start)) {
     noteUnknown(value, notes);
-    const { isSubagents } = outline;
     const place = nameOf(value.uuid) === undefined ? queuedWithoutUuid(value) : placeOf(line);
     if (!place) continue;
-    const parts = messageParts({ value, line, place, isSubagents }, notes);
+    const parts = messageParts({ value, line, place }, notes);
     const { answer, isOpen } = place;
     yield { parts, answer, isOpen, isAnswer: value.type === "assistant" };
   }

@@ -2,7 +2,6 @@ import { given } from "../../core/fields.ts";
 import {
   type AssistantBlock,
   type ContentBlock,
-  type Message,
   summaryMessage,
   type ToolResult,
 } from "../../core/message.ts";
@@ -25,8 +24,6 @@ export interface PlacedLine {
   readonly value: Json;
   readonly line: number;
   readonly place: LinePlace;
-  /** Whether the file is a subagent's. Then a model wrote the prompts. */
-  readonly isSubagents: boolean;
 }
 
 /** The parts of messages that a line has: none, one, or a result and a text. */
@@ -63,8 +60,8 @@ function userParts(found: PlacedLine): readonly ImportedMessage[] {
 
 /** What was typed while a tool ran. */
 function queuedParts(found: PlacedLine): readonly ImportedMessage[] {
-  const { type, prompt } = objectOf(found.value.attachment);
-  if (type !== "queued_command") return [];
+  const { type, prompt, origin, commandMode = "prompt" } = objectOf(found.value.attachment);
+  if (type !== "queued_command" || commandMode !== "prompt" || isPrograms(origin)) return [];
   const part = promptPart(found, prompt, "");
   return part ? [part] : [];
 }
@@ -75,39 +72,31 @@ function promptPart(
   suffix: string,
 ): ImportedMessage | undefined {
   const { value, place, line } = found;
+  if (value.promptSource === "system" || isPrograms(value.origin)) return undefined;
   const texts =
     typeof content === "string" ? [content] : listOf(content).map((block) => contentText([block]));
-  const read = texts.flatMap((text) => promptText(text) ?? []);
-  const [first, ...rest] = read;
-  if (!first) return undefined;
-  const isTyped = read.some((text) => text.isTyped);
-  const kept = isTyped ? read.filter((text) => text.isTyped) : read;
-  const author = authorOf(found, isTyped);
-  const message: Message = { role: "user", content: contentOf(kept, rest.length > 0) };
-  const isForMemory = kept.some((text) => text.isForMemory) && author !== "program";
+  const typed = texts.flatMap((text) => promptText(text) ?? []);
+  if (typed.length === 0) return undefined;
   return {
     sourceId: sourceId(nameOf(value.uuid) ?? `${textOf(value.timestamp)}:${line}`) + suffix,
     ...given({ alias: place.answeredBy && `${sourceId(place.answeredBy)}:prompt${suffix}` }),
-    message,
-    origin: { author, ...given({ time: timeOf(value.timestamp) }) },
-    ...(isForMemory ? {} : { memory: false }),
+    message: { role: "user", content: contentOf(typed) },
+    origin: given({ author: "user" as const, time: timeOf(value.timestamp) }),
+    ...(typed.some((text) => text.isForMemory) ? {} : { memory: false }),
     line,
   };
 }
 
-function contentOf(texts: readonly PromptText[], isList: boolean): string | ContentBlock[] {
-  if (!isList) return texts[0]?.text ?? "";
+function contentOf(texts: readonly PromptText[]): string | ContentBlock[] {
+  const [first, ...more] = texts;
+  if (more.length === 0) return first?.text ?? "";
   return texts.map(({ text }) => ({ type: "text", text }));
 }
 
-function authorOf(
-  { value, isSubagents }: PlacedLine,
-  isTyped: boolean,
-): "user" | "model" | "program" {
-  if (!isTyped || value.promptSource === "system") return "program";
-  if (isSubagents) return "model";
-  const kind = nameOf(objectOf(value.origin).kind);
-  return kind === undefined || kind === "human" ? "user" : "program";
+/** `origin: { kind: "task-notification" }` */
+function isPrograms(origin: unknown): boolean {
+  const kind = nameOf(objectOf(origin).kind);
+  return kind !== undefined && kind !== "human";
 }
 
 function summaryPart({ value, line }: PlacedLine): ImportedMessage {

@@ -157,9 +157,8 @@ test("the database is read: sessions, their parts, what was reverted", async () 
     project: "/home/ada/shop",
   });
   expect(brieflyRead(child?.messages)).toEqual([
-    "user: Where is the cart?",
+    "model: Where is the cart?",
     "text: In cart.ts.",
-    "-program: $ ls\ncart.ts",
     "-summary: The cart was found.",
   ]);
 });

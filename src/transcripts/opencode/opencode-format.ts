@@ -2,6 +2,7 @@ import { basename, join } from "node:path";
 import { given } from "../../core/fields.ts";
 import type { ImportedMessage, ImportedSession, ImportFormat, ImportNotes } from "../imported.ts";
 import { type Json, nameOf, objectOf, timeOf } from "../json-fields.ts";
+import { messagesFor } from "../messages-for.ts";
 import { readDatabase } from "./opencode-database.ts";
 import { messageParts, newMessageParts } from "./opencode-parts.ts";
 import { readTree } from "./opencode-tree.ts";
@@ -39,7 +40,9 @@ function sessionOf(
   { id, about, project, messages }: StoredSession,
   notes: ImportNotes,
 ): ImportedSession {
-  const parent = nameOf(about.parent_id) ?? nameOf(about.parentID);
+  const parentId = nameOf(about.parent_id) ?? nameOf(about.parentID);
+  const parent: ImportedSession["parent"] =
+    parentId === undefined ? undefined : { id: `opencode:${parentId}`, relation: "subagent" };
   const time = objectOf(about.time);
   const model = objectOf(about.model);
   return {
@@ -47,17 +50,14 @@ function sessionOf(
     agent: "opencode",
     nativeId: id,
     ...given({
-      parent:
-        parent === undefined
-          ? undefined
-          : { id: `opencode:${parent}`, relation: "subagent" as const },
+      parent,
       title: nameOf(about.title),
       project: nameOf(about.directory) ?? project,
       model: nameOf(model.id),
       startedAt: timeOf(about.time_created ?? time.created),
       updatedAt: timeOf(about.time_updated ?? time.updated),
     }),
-    messages: messagesOf(id, messages(), objectOf(about.revert), notes),
+    messages: messagesFor(parent, messagesOf(id, messages(), objectOf(about.revert), notes)),
   };
 }
 

@@ -61,17 +61,8 @@ export function* newMessageParts(
     case "compaction":
       yield* summary(textOf(record.summary), sourceId, time);
       return;
-    case "shell": {
-      const content = `$ ${textOf(record.command)}\n${textOf(record.output)}`;
-      yield {
-        sourceId,
-        message: { role: "user", content },
-        origin: given({ author: "program" as const, time }),
-        memory: false,
-      };
-      return;
-    }
-    // What the program said to the model, and changes of settings.
+    // What the program said to the model, commands that the user ran beside the conversation, and changes of settings.
+    case "shell":
     case "synthetic":
     case "system":
     case "agent-switched":
