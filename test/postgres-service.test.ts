@@ -1,32 +1,57 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { describe, onTestFinished } from "vitest";
+import { describe, onTestFinished, test } from "vitest";
 import { postgresStores } from "../src/postgres.ts";
-import { type OpenService, sessionServiceLaws } from "../src/testing.ts";
+import { type OpenService, type ServiceSetup, sessionServiceLaws } from "../src/testing.ts";
+import { cliService } from "./support/cli-service.ts";
 import { contractTests } from "./support/contract-tests.ts";
 import { obey } from "./support/obey.ts";
 import { hasPostgres, postgresPlace } from "./support/postgres.ts";
-import type { OpenSurface } from "./support/same-as-sdk.ts";
+import { expectSameEvents, type OpenSurface } from "./support/same-as-sdk.ts";
 import { scriptedService } from "./support/scripted-service.ts";
+import { sdkWithProvider } from "./support/sdk-with-provider.ts";
+import { type OpenedService, overJsonRpc, overMcp, overRest } from "./support/surfaces.ts";
+import { LONG } from "./support/trials.ts";
 
-/** A service on PostgreSQL. The stores of each place are a namespace of their own. */
-const openOnPostgres: OpenSurface = async (place, setup) => {
+/** A service whose stores are a namespace of their own for each place. */
+async function opened(place: string, setup: ServiceSetup): Promise<OpenedService> {
   // For the files of sessions.
   mkdirSync(join(place, ".rkat"), { recursive: true });
   const stores = postgresStores({ ...(await postgresPlace()), namespace: place });
-  const { service, close } = scriptedService(place, setup, stores);
-  onTestFinished(close);
-  return service;
+  return scriptedService(place, setup, stores);
+}
+
+const SURFACES: Readonly<Record<string, OpenSurface>> = {
+  async sdk(place, setup) {
+    const { service, close } = await opened(place, setup);
+    onTestFinished(close);
+    return service;
+  },
+  "json-rpc": async (place, setup) => overJsonRpc(await opened(place, setup)),
+  rest: async (place, setup) => await overRest(await opened(place, setup)),
+  mcp: async (place, setup) => await overMcp(await opened(place, setup), "modern"),
+  async cli(place, setup) {
+    const { connectionString, schema } = await postgresPlace();
+    const url = new URL(connectionString);
+    url.searchParams.set("schema", schema);
+    url.searchParams.set("namespace", place);
+    return await cliService(place, setup, url.href);
+  },
 };
 
-describe.skipIf(!hasPostgres)("on PostgreSQL", () => {
-  obey<OpenService>(sessionServiceLaws, [
-    {
-      name: "sdk",
-      durable: true,
-      open: async (place) => async (setup) => await openOnPostgres(place, setup),
-    },
-  ]);
+/** SQLite's tests show that a surface adds nothing to the laws, so all of them run over each only in the long form. */
+const LAWS_OVER: readonly string[] = LONG ? ["sdk", "json-rpc", "rest"] : ["sdk"];
 
-  describe("the contract", () => contractTests(openOnPostgres));
+describe.skipIf(!hasPostgres).each(Object.entries(SURFACES))("%s on PostgreSQL", (name, open) => {
+  if (LAWS_OVER.includes(name)) {
+    obey<OpenService>(sessionServiceLaws, [
+      { name: "laws", durable: true, open: async (place) => async (setup) => open(place, setup) },
+    ]);
+  }
+
+  describe("the contract", () =>
+    contractTests(open, name === "cli" ? { folder: "project/.rkat/sessions" } : {}));
+
+  test("a conversation gives the same events as over the SDK on SQLite", () =>
+    expectSameEvents(open, name === "cli" ? sdkWithProvider : undefined));
 });

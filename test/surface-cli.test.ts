@@ -1,16 +1,12 @@
-import { join } from "node:path";
-import { describe, expect, onTestFinished, test } from "vitest";
-import { aiSdkModels } from "../src/ai-sdk.ts";
-import { createSessionService, type SessionService } from "../src/index.ts";
-import { sqliteStores } from "../src/sqlite.ts";
-import { BUILDS, type OpenService, type ServiceSetup, sessionServiceLaws } from "../src/testing.ts";
+import { describe, expect, test } from "vitest";
+import { BUILDS, type OpenService, sessionServiceLaws } from "../src/testing.ts";
 import { badRequests } from "./support/bad-requests.ts";
 import { Unsayable } from "./support/cli-flags.ts";
 import { cliService } from "./support/cli-service.ts";
 import { contractTests } from "./support/contract-tests.ts";
 import { obey, temporaryFolder } from "./support/obey.ts";
 import { expectSameEvents, failureOf } from "./support/same-as-sdk.ts";
-import { scriptedProvider } from "./support/scripted-provider.ts";
+import { sdkWithProvider } from "./support/sdk-with-provider.ts";
 
 const EVERYTHING = BUILDS.F ?? [];
 
@@ -32,11 +28,11 @@ describe("the contract over the command", () =>
   contractTests(cliService, { folder: "project/.rkat/sessions" }));
 
 test("a conversation gives the same events as over the SDK, as they happen and in the log", () =>
-  expectSameEvents(cliService, sdkService));
+  expectSameEvents(cliService, sdkWithProvider));
 
 test("bad requests fail with the same codes as over the SDK", async () => {
   const setup = { capabilities: EVERYTHING };
-  const sdk = await sdkService(await temporaryFolder(), setup);
+  const sdk = await sdkWithProvider(await temporaryFolder(), setup);
   const cli = await cliService(await temporaryFolder(), setup);
   const there = await sdk.createSession({});
   const here = await cli.createSession({});
@@ -97,20 +93,3 @@ test("bad requests fail with the same codes as over the SDK", async () => {
     ]
   `);
 });
-
-/** The SDK with the model that the command has: a provider's real package, and a server with the script. */
-async function sdkService(place: string, setup: ServiceSetup): Promise<SessionService> {
-  const provider = await scriptedProvider(setup.replies);
-  const stores = sqliteStores({ path: join(place, "rkat.db") });
-  const service = createSessionService({
-    model: "openai/gpt-test",
-    models: aiSdkModels({ keys: { openai: "test" }, baseUrls: { openai: provider.urls.openai } }),
-    stores,
-    compaction: { ...setup.compaction },
-  });
-  onTestFinished(async () => {
-    await service.close();
-    await stores.close();
-  });
-  return service;
-}

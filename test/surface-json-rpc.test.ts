@@ -1,11 +1,10 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
-import { PassThrough } from "node:stream";
 import { JSONRPCClient, JSONRPCServer, JSONRPCServerAndClient } from "json-rpc-2.0";
 import { describe, expect, onTestFinished, test } from "vitest";
 import type { EventEnvelope, SessionService } from "../src/index.ts";
-import { connectJsonRpc, serveJsonRpc } from "../src/json-rpc.ts";
+import { connectJsonRpc } from "../src/json-rpc.ts";
 import { BUILDS, type OpenService, type ServiceSetup, sessionServiceLaws } from "../src/testing.ts";
 import { builtProgram, RKAT } from "./support/built-package.ts";
 import { contractTests } from "./support/contract-tests.ts";
@@ -22,13 +21,14 @@ import {
   type OpenSurface,
 } from "./support/same-as-sdk.ts";
 import { scriptedService } from "./support/scripted-service.ts";
+import { overJsonRpc } from "./support/surfaces.ts";
 import { LONG } from "./support/trials.ts";
 
 const SERVER = builtProgram("serve-scripted-json-rpc");
 const EVERYTHING = BUILDS.F ?? [];
 
 const open: OpenSurface = (place, setup) =>
-  LONG ? start(place, setup).service : serveHere(place, setup);
+  LONG ? start(place, setup).service : overJsonRpc(scriptedService(place, setup));
 
 describe("SessionService over JSON-RPC", () => {
   obey<OpenService>(sessionServiceLaws, [
@@ -215,21 +215,6 @@ describe("`rkat rpc`", () => {
     },
   );
 });
-
-/** A client of a scripted service in this process, over streams. */
-function serveHere(place: string, setup: ServiceSetup): SessionService {
-  const { service, close: closeService } = scriptedService(place, setup);
-  const [requests, answers] = [new PassThrough(), new PassThrough()];
-  const served = serveJsonRpc({ service, input: requests, output: answers });
-  const client = connectJsonRpc({ input: answers, output: requests });
-  const close = async () => {
-    await client.close();
-    await served;
-    await closeService();
-  };
-  onTestFinished(close);
-  return { ...client, close };
-}
 
 interface Started {
   readonly service: SessionService;

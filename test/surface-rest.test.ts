@@ -1,6 +1,6 @@
 import { describe, expect, onTestFinished, test } from "vitest";
 import type { EventEnvelope, SessionService } from "../src/index.ts";
-import { connectRest, serveRest } from "../src/rest.ts";
+import { connectRest } from "../src/rest.ts";
 import { BUILDS, type OpenService, type ServiceSetup, sessionServiceLaws } from "../src/testing.ts";
 import { contractTests } from "./support/contract-tests.ts";
 import { eventsOf } from "./support/eventful-conversation.ts";
@@ -15,11 +15,13 @@ import {
   type OpenSurface,
 } from "./support/same-as-sdk.ts";
 import { scriptedService } from "./support/scripted-service.ts";
+import { closingWith, overRest } from "./support/surfaces.ts";
 import { LONG } from "./support/trials.ts";
 
 const EVERYTHING = BUILDS.F ?? [];
 
-const open: OpenSurface = LONG ? overProcess : serveHere;
+const open: OpenSurface = (place, setup) =>
+  LONG ? overProcess(place, setup) : overRest(scriptedService(place, setup));
 
 describe("SessionService over REST", () => {
   obey<OpenService>(sessionServiceLaws, [
@@ -125,26 +127,7 @@ test("when the server is killed in a turn and comes back, a subscriber has misse
 /** A client of a scripted service that its own process serves. Closing it ends that process. */
 async function overProcess(place: string, setup: ServiceSetup): Promise<SessionService> {
   const server = await startScriptedRest(place, setup);
-  const client = connect(server.url);
-  const close = async () => {
-    await client.close();
-    await server.end("SIGTERM");
-  };
-  return { ...client, close };
-}
-
-/** A client of a scripted service that this process serves, over HTTP all the same. */
-async function serveHere(place: string, setup: ServiceSetup): Promise<SessionService> {
-  const { service, close: closeService } = scriptedService(place, setup);
-  const server = await serveRest({ service, port: 0 });
-  const client = connectRest({ url: server.url });
-  const close = async () => {
-    await client.close();
-    await server.close({ graceMs: 0 });
-    await closeService();
-  };
-  onTestFinished(close);
-  return { ...client, close };
+  return closingWith(connectRest({ url: server.url }), () => server.end("SIGTERM"));
 }
 
 function connect(url: string): SessionService {

@@ -7,7 +7,7 @@ import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
 import { ERRORS, SessionError } from "../../src/core/errors.ts";
 import { type EventEnvelope, envelope } from "../../src/core/event.ts";
-import { snakeCase } from "../../src/core/fields.ts";
+import { given, snakeCase } from "../../src/core/fields.ts";
 import { newId } from "../../src/core/ids.ts";
 import { importTranscripts } from "../../src/core/requests.ts";
 import type { SubscribeOptions } from "../../src/core/session-service.ts";
@@ -22,17 +22,26 @@ import type { RunningCommand } from "./warm-commands.ts";
 
 /**
  * The real `rkat` command as a session service. Each operation runs its own process
- * in a project in `place`. The model is a provider's real package, and a local server
- * that plays the script.
+ * in a project in `place`, on its file or on the store at `store`. The model is a provider's real package,
+ * and a local server that plays the script.
  */
-export async function cliService(place: string, setup: ServiceSetup): Promise<SessionService> {
+export async function cliService(
+  place: string,
+  setup: ServiceSetup,
+  store?: string,
+): Promise<SessionService> {
   const refused = new Set<Promise<unknown>>();
   const provider = await scriptedProvider(setup.replies, async (ms) => {
     await sleep(ms, undefined, { ref: false });
     // Starting a process takes time. Turns that are refused meanwhile end before the slow model answers.
     await Promise.allSettled(refused);
   });
-  const project = await Project.open({ root: place, provider, config: configOf(setup) });
+  const project = await Project.open({
+    root: place,
+    provider,
+    config: configOf(setup),
+    ...given({ store }),
+  });
   const keepsSessions = setup.capabilities.includes("session-store");
   const byUser = new Map<string | undefined, Commands>();
   const commandsOf = (user: string | undefined) => {

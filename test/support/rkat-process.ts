@@ -40,6 +40,8 @@ export class Project {
       readonly provider?: ProviderServer;
       /** The home; one of its own when it is not given. */
       readonly root?: string;
+      /** The address of a store, instead of the project's file. */
+      readonly store?: string;
       /** Starts a process for each command, as the long form of the tests always does. */
       readonly ownProcesses?: boolean;
     } = {},
@@ -50,7 +52,8 @@ export class Project {
     const { PATH = "", NODE_COMPILE_CACHE = "" } = process.env;
     // What a test puts into the project is as good as its own.
     const own = { HOME: root, RKAT_TRUST: "true" };
-    const env = { PATH, NODE_COMPILE_CACHE, ...own, ...providerEnv(options.provider) };
+    const store = options.store === undefined ? {} : { RKAT_STORE: options.store };
+    const env = { PATH, NODE_COMPILE_CACHE, ...own, ...store, ...providerEnv(options.provider) };
     const project = new Project(folder, env, options.ownProcesses ?? LONG);
     if (options.config !== undefined) project.write(".rkat/config.toml", options.config);
     return project;

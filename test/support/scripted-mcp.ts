@@ -3,10 +3,11 @@ import { once } from "node:events";
 import { type AddressInfo, createServer, type Socket } from "node:net";
 import { onTestFinished } from "vitest";
 import type { SessionService } from "../../src/index.ts";
-import { connectMcp, serveMcpHttp, serveMcpStdio } from "../../src/mcp.ts";
+import { connectMcp, serveMcpStdio } from "../../src/mcp.ts";
 import type { ServiceSetup } from "../../src/testing.ts";
 import { builtProgram } from "./built-package.ts";
 import { scriptedService } from "./scripted-service.ts";
+import { closingWith, overMcp } from "./surfaces.ts";
 import { LONG } from "./trials.ts";
 
 const SERVER = builtProgram("serve-scripted-mcp");
@@ -30,7 +31,8 @@ const RELAY = `
 export async function overStdio(place: string, setup: ServiceSetup): Promise<SessionService> {
   const server = LONG ? undefined : await serveSocket(place, setup);
   const args = server ? ["-e", RELAY, String(server.port)] : scriptedMcpArgs(place, setup);
-  return closedWith(await connectMcp({ command: process.execPath, args }), server);
+  const client = await connectMcp({ command: process.execPath, args });
+  return closingWith(client, async () => await server?.stop());
 }
 
 /** The same over HTTP. */
@@ -39,21 +41,9 @@ export async function overHttp(
   setup: ServiceSetup,
   era: "legacy" | "modern",
 ): Promise<SessionService> {
-  const server = await (LONG ? startHttp : serveHttp)(place, setup);
-  return closedWith(await connectMcp({ url: server.url, era }), server);
-}
-
-/** A client that ends its server when it is closed. */
-function closedWith(
-  service: SessionService,
-  server: { stop(): Promise<void> } | undefined,
-): SessionService {
-  const close = async () => {
-    await service.close();
-    await server?.stop();
-  };
-  onTestFinished(close);
-  return { ...service, close };
+  if (!LONG) return await overMcp(scriptedService(place, setup), era);
+  const server = await startHttp(place, setup);
+  return closingWith(await connectMcp({ url: server.url, era }), () => server.stop());
 }
 
 /** Serves the first client that connects to a port of this machine. */
@@ -76,17 +66,6 @@ async function serveSocket(place: string, setup: ServiceSetup) {
     await close();
   };
   return { port, stop };
-}
-
-/** Serves over HTTP from this process. */
-async function serveHttp(place: string, setup: ServiceSetup) {
-  const { service, close } = scriptedService(place, setup);
-  const server = await serveMcpHttp({ service, tools: ["all"], port: 0 });
-  const stop = async () => {
-    await server.close();
-    await close();
-  };
-  return { url: server.url, stop };
 }
 
 export interface StartedServer {
