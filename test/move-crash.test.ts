@@ -1,9 +1,12 @@
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { createSessionService } from "../src/index.ts";
+import { postgresStores } from "../src/postgres.ts";
 import { type Stores, sqliteStores } from "../src/sqlite.ts";
+import { postgresAddress } from "../src/stores/postgres/server-address.ts";
 import { scriptedModel } from "../src/testing.ts";
+import { freshSchema, hasPostgres, postgresUrl } from "./support/postgres.ts";
 import { providerForTest } from "./support/provider-for-test.ts";
 import { Project } from "./support/rkat-process.ts";
 import { trials } from "./support/trials.ts";
@@ -11,44 +14,96 @@ import { trials } from "./support/trials.ts";
 const TRIALS = trials(2, 40);
 const KILLS = 4;
 const SESSIONS = trials(40, 200);
+const USER = "ada";
 
-test(
-  `a move arrives whole after ${KILLS} kills, ${TRIALS} times`,
-  async () => {
-    const project = await Project.open({ provider: await providerForTest() });
-    const from = join(project.folder, "from.db");
-    const source = sqliteStores({ path: from });
-    const service = createSessionService({ model: scriptedModel([]), stores: source });
-    for (let number = 0; number < SESSIONS; number += 1) {
-      const { sessionId } = await service.createSession({});
-      await service.startTurn({ sessionId, prompt: `I always prefer ${number % 20} cups of tea.` });
-    }
-    await service.close();
-    const expected = await contentOf(source);
-    for (let trial = 0; trial < TRIALS; trial += 1) {
-      const to = join(project.folder, `to-${trial}.db`);
-      const args = ["move", "--from", from, "--to", to];
-      for (let kill = 0; kill < KILLS; kill += 1) {
-        const { child, ended } = project.start(args);
-        await sleep(150 + Math.random() * 500);
-        child.kill("SIGKILL");
-        await ended;
+type Engine = "SQLite" | "PostgreSQL";
+const WAYS: readonly (readonly [Engine, Engine])[] = [
+  ["SQLite", "SQLite"],
+  ...(hasPostgres
+    ? ([
+        ["SQLite", "PostgreSQL"],
+        ["PostgreSQL", "SQLite"],
+      ] as const)
+    : []),
+];
+
+describe.each(WAYS)("a move from %s to %s", (source, target) => {
+  test(
+    `arrives whole after ${KILLS} kills, ${TRIALS} times`,
+    async () => {
+      const project = await Project.open({ provider: await providerForTest() });
+      const from = await addressOf(source, project.folder, "from");
+      const stores = openAt(from);
+      await fill(stores);
+      await fill(stores.forUser(USER));
+      const expected = await contentOf(stores);
+      for (let trial = 0; trial < TRIALS; trial += 1) {
+        const to = await addressOf(target, project.folder, `to-${trial}`);
+        const args = ["move", "--from", from, "--to", to];
+        for (let kill = 0; kill < KILLS; kill += 1) {
+          const { child, ended } = project.start(args);
+          await sleep(150 + Math.random() * 500);
+          child.kill("SIGKILL");
+          await ended;
+        }
+        expect(await project.rkat(args)).toMatchObject({ code: 0 });
+        const copy = openAt(to);
+        await learn(copy);
+        await learn(copy.forUser(USER));
+        expect(await contentOf(copy)).toEqual(expected);
+        await copy.close();
       }
-      expect(await project.rkat(args)).toMatchObject({ code: 0 });
-      const target = sqliteStores({ path: to });
-      const own = createSessionService({ model: scriptedModel([]), stores: target });
-      await own.listKnowledge({});
-      await own.close();
-      expect(await contentOf(target)).toEqual(expected);
-      await target.close();
-    }
-    await source.close();
-  },
-  60_000 * TRIALS,
-);
+      await stores.close();
+    },
+    120_000 * TRIALS,
+  );
+});
+
+/** A store that nobody has used: a file, or a namespace of a schema. */
+async function addressOf(engine: Engine, folder: string, name: string): Promise<string> {
+  if (engine === "SQLite") return join(folder, `${name}.db`);
+  const url = new URL(await postgresUrl());
+  url.searchParams.set("schema", await freshSchema());
+  url.searchParams.set("namespace", "shop");
+  return url.href;
+}
+
+function openAt(address: string): Stores {
+  return address.startsWith("postgres:")
+    ? postgresStores(postgresAddress(address))
+    : sqliteStores({ path: address });
+}
+
+async function fill(stores: Stores): Promise<void> {
+  const service = createSessionService({ model: scriptedModel([]), stores });
+  for (let number = 0; number < SESSIONS; number += 1) {
+    const { sessionId } = await service.createSession({});
+    await service.startTurn({ sessionId, prompt: `I always prefer ${number % 20} cups of tea.` });
+  }
+  await service.close();
+}
+
+/** Whatever a store has not yet learned from its log, it learns now. */
+async function learn(stores: Stores): Promise<void> {
+  const service = createSessionService({ model: scriptedModel([]), stores });
+  await service.listKnowledge({});
+  await service.close();
+}
+
+async function contentOf(stores: Stores): Promise<unknown> {
+  return {
+    users: await stores.users(),
+    own: await contentOfOne(stores),
+    ofUser: await contentOfOne(stores.forUser(USER)),
+  };
+}
 
 /** Logs, memory and knowledge. The count of an entry grows when it is learned a second time. */
-async function contentOf({ events, memory, knowledge }: Stores): Promise<unknown> {
+async function contentOfOne({
+  events,
+  memory,
+  knowledge,
+}: Pick<Stores, "events" | "memory" | "knowledge">): Promise<unknown> {
   const logged = await events.readAll(0, 100_000);
   const entries = await memory.list({ limit: 100_000 });
   return {
