@@ -8,8 +8,9 @@ import pg from "pg";
 import { expect, onTestFinished } from "vitest";
 import { PostgresDatabase } from "../../src/stores/postgres/postgres-database.ts";
 
-/** Where `initdb` and `postgres` are: Debian keeps them out of the PATH. */
-const PROGRAMS = globSync("/usr/lib/postgresql/*/bin").sort().at(-1);
+/** Where `initdb` and `postgres` are: in the folder that you name, or where Debian puts them. */
+const PROGRAMS =
+  process.env.RKAT_TEST_POSTGRES_PROGRAMS ?? globSync("/usr/lib/postgresql/*/bin").sort().at(-1);
 const GIVEN = process.env.RKAT_TEST_POSTGRES;
 
 /** Whether the tests have a PostgreSQL: one of yours (`RKAT_TEST_POSTGRES`), or the machine's programs. */
@@ -84,11 +85,8 @@ const FAST = ["fsync=off", "synchronous_commit=on", "full_page_writes=off"];
 /** Starts a server of its own. It ends with this process, whatever kills that, and its files with it. */
 export async function startCluster(settings: readonly string[] = FAST): Promise<TestCluster> {
   if (PROGRAMS === undefined) throw new Error("PostgreSQL is not installed.");
-  const owner = clusterOwner();
-  // Not below the folder of the tests, which only their user may enter.
-  const folder = mkdtempSync(join("/tmp", "rkat-postgres-"));
-  if (owner) chownSync(folder, owner.uid, owner.gid);
-  const run = { ...owner, cwd: folder, env: { PATH: process.env.PATH, TZ: "UTC" } };
+  const run = serverFolder("rkat-postgres-");
+  const folder = run.cwd;
   const data = join(folder, "data");
   // Names sort otherwise than by their bytes, as in a database of a user.
   const locale = ["--locale=C.UTF-8", "--locale-provider=icu", "--icu-locale=en-US"];
@@ -100,13 +98,7 @@ export async function startCluster(settings: readonly string[] = FAST): Promise<
   const port = await freePort();
   const all = [`port=${port}`, `unix_socket_directories=${folder}`, "listen_addresses=127.0.0.1"];
   const options = [...all, "max_connections=200", ...settings].flatMap((set) => ["-c", set]);
-  const keeper = spawn(
-    "sh",
-    ["-c", KEEP, "keeper", folder, join(PROGRAMS, "postgres"), "-D", data, ...options],
-    { ...run, stdio: ["pipe", "ignore", "ignore"] },
-  );
-  keeper.unref();
-  process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
+  const keeper = startServer(run, [join(PROGRAMS, "postgres"), "-D", data, ...options]);
   const url = `postgres://rkat@127.0.0.1:${port}/postgres`;
   await answers(url);
   const crash = async () => {
@@ -115,6 +107,33 @@ export async function startCluster(settings: readonly string[] = FAST): Promise<
     await expect.poll(() => startedAt(url).catch(() => since)).not.toBe(since);
   };
   return { url, folder, port, keeper, crash };
+}
+
+/** How a server runs: in a folder of its own, as a user that may run one. */
+export interface ServerFolder {
+  readonly cwd: string;
+  readonly env: NodeJS.ProcessEnv;
+  readonly uid?: number;
+  readonly gid?: number;
+}
+
+export function serverFolder(prefix: string): ServerFolder {
+  const owner = serverOwner();
+  // Not below the folder of the tests, which only their user may enter.
+  const cwd = mkdtempSync(join("/tmp", prefix));
+  if (owner) chownSync(cwd, owner.uid, owner.gid);
+  return { ...owner, cwd, env: { PATH: process.env.PATH, TZ: "UTC" } };
+}
+
+/** Starts a server, and returns the process that holds it. Its files go with it. */
+export function startServer(run: ServerFolder, command: readonly string[]): ChildProcess {
+  const keeper = spawn("sh", ["-c", KEEP, "keeper", run.cwd, ...command], {
+    ...run,
+    stdio: ["pipe", "ignore", "ignore"],
+  });
+  keeper.unref();
+  process.once("exit", () => rmSync(run.cwd, { recursive: true, force: true }));
+  return keeper;
 }
 
 /**
@@ -132,14 +151,14 @@ const KEEP = `
   rm -rf "$folder"
 `;
 
-/** PostgreSQL refuses to run as root: there, as the user whom its package made. */
-function clusterOwner(): { readonly uid: number; readonly gid: number } | undefined {
+/** PostgreSQL and PgBouncer refuse to run as root: there, as the user whom PostgreSQL's package made. */
+function serverOwner(): { readonly uid: number; readonly gid: number } | undefined {
   if (userInfo().uid !== 0) return undefined;
   const id = (flag: string) => Number(execFileSync("id", [flag, "postgres"], { encoding: "utf8" }));
   return { uid: id("-u"), gid: id("-g") };
 }
 
-async function freePort(): Promise<number> {
+export async function freePort(): Promise<number> {
   const server = createServer();
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const address = server.address();
@@ -160,7 +179,8 @@ async function startedAt(url: string): Promise<string> {
   }
 }
 
-async function answers(url: string): Promise<void> {
+/** Waits until a server takes connections. */
+export async function answers(url: string): Promise<void> {
   for (let tries = 0; ; tries += 1) {
     const client = new pg.Client({ connectionString: url });
     try {
