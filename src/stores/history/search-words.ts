@@ -1,6 +1,6 @@
-import { CharacterKinds } from "../../core/character-kinds.ts";
-import { isAscii, NOTHING, unicodePattern } from "../../core/unicode-pattern.ts";
+import { NOTHING, unicodePattern } from "../../core/unicode-pattern.ts";
 import { STOP_WORDS } from "../../search/stop-words.ts";
+import { NAME_LENGTH_MAX, plainWords } from "./plain-words.ts";
 
 /** A word to search for. With `whole: false` it is the beginning of a word. */
 export interface SearchWord {
@@ -41,12 +41,7 @@ export function wordsOf(text: string): string[] {
  * Stores index these words. After a change here they must index the log again.
  */
 export function spacedText(text: string): string {
-  const plain = plainSpacedText(text);
-  if (plain !== undefined) return plain;
-  const withParts = HUMP(text).test(text) ? text.replace(WORD(text), wordAndParts) : text;
-  return withParts
-    .normalize("NFKC")
-    .replace(UNSPACED(withParts), (run) => ` ${pairs(run).join(" ")} `);
+  return plainWords(text, false) ?? spaced(text);
 }
 
 /** Long tool output repeats its words, and an index takes as long for each. */
@@ -54,8 +49,15 @@ const LONG_TEXT = 4000;
 
 /** The text that stores index: `spacedText`, and in a long one each word once. */
 export function indexedText(text: string): string {
-  const spaced = spacedText(text);
-  return text.length > LONG_TEXT ? [...new Set(spaced.split(/\s+/))].join(" ") : spaced;
+  if (text.length <= LONG_TEXT) return spacedText(text);
+  return plainWords(text, true) ?? [...new Set(spaced(text).split(/\s+/))].join(" ");
+}
+
+function spaced(text: string): string {
+  const withParts = HUMP(text).test(text) ? text.replace(WORD(text), wordAndParts) : text;
+  return withParts
+    .normalize("NFKC")
+    .replace(UNSPACED(withParts), (run) => ` ${pairs(run).join(" ")} `);
 }
 
 function wordsIn(text: string): string[] {
@@ -76,66 +78,10 @@ const UNSPACED = unicodePattern(NOTHING, {
   flags: "gv",
 });
 
-/** Longer words are data, not names. */
-const NAME_LENGTH_MAX = 100;
-
 function wordAndParts(word: string): string {
   if (word.length > NAME_LENGTH_MAX || !HUMP(word).test(word)) return word;
   return `${word} ${word.replace(BETWEEN_HUMPS(word), " ")}`;
 }
-
-/**
- * The same for a text whose letters and digits are ASCII, in one pass over its characters; nothing for other texts.
- * Signs become spaces.
- */
-function plainSpacedText(text: string): string | undefined {
-  // Bytes are several times as fast as pieces of strings.
-  const spaced = Buffer.allocUnsafe(SPACED_MAX * text.length);
-  let length = 0;
-  let start = 0;
-  let humps = 0;
-  let before = SIGN;
-  for (let at = 0; at <= text.length; at += 1) {
-    const kind = at < text.length ? KINDS.at(text, at) : SIGN;
-    if (kind === FOREIGN) return undefined;
-    if (kind === SIGN) {
-      if (humps > 0 && at - start <= NAME_LENGTH_MAX) {
-        spaced[length++] = SPACE;
-        for (let part = start, last = SIGN; part < at; part += 1) {
-          const letter = text.charCodeAt(part);
-          const next = KINDS.at(text, part);
-          if (next === CAPITAL && last === SMALL) spaced[length++] = SPACE;
-          spaced[length++] = letter;
-          last = next;
-        }
-      }
-      start = at + 1;
-      humps = 0;
-    } else if (kind === CAPITAL && before === SMALL) humps += 1;
-    if (at < text.length) spaced[length++] = kind === SIGN ? SPACE : text.charCodeAt(at);
-    before = kind;
-  }
-  return spaced.toString("latin1", 0, length);
-}
-
-/** A word like "aBaB" grows most: to itself, and itself with a space for every second letter. */
-const SPACED_MAX = 3;
-const SPACE = 32;
-
-const SIGN = 1;
-const DIGIT = 2;
-const CAPITAL = 3;
-const SMALL = 4;
-/** A letter, mark or digit that is not ASCII, what becomes one, or half of a character. */
-const FOREIGN = 5;
-const KINDS = new CharacterKinds((character) => {
-  if (/[a-z]/.test(character)) return SMALL;
-  if (/[A-Z]/.test(character)) return CAPITAL;
-  if (/[0-9]/.test(character)) return DIGIT;
-  return isAscii(character) || /^[\p{P}\p{S}\p{Z}]+$/u.test(character.normalize("NFKC"))
-    ? SIGN
-    : FOREIGN;
-});
 
 function pairs(run: string): string[] {
   const characters = [...run];
