@@ -15,7 +15,7 @@ export async function hostileSuite(bench: Bench): Promise<BenchTable[]> {
     {
       suite: "hostile",
       title: "hostile texts",
-      method: `${amounts.texts} texts of ${amounts.characters} characters for each reader, made to be slow: repeated beginnings, near matches, nested openers, long runs of one character. The slowest text's best of ${amounts.rounds}. The baseline is a plain loop over the characters of the same text.`,
+      method: `${amounts.texts} texts of ${amounts.characters} characters for each reader, made to be slow: repeated beginnings, near matches, nested openers, long runs of one character, and random mixtures of scripts, digits and letters. The slowest text's best of ${amounts.rounds}. The baseline is a plain loop over the characters of the same text.`,
       figures: speeds.map(({ reader, worst, loop, text }) =>
         figure(reader, "MB/s", worst, { name: `a loop over ${text}`, value: loop }),
       ),

@@ -15,6 +15,7 @@ import { readQuestion } from "../../src/search/question.ts";
 import { words } from "../../src/search/words.ts";
 import { findSecrets } from "../../src/secrets/find-secrets.ts";
 import { printable } from "../../src/surfaces/cli/render/printable.ts";
+import { below, oneOf, type Random, randomFrom } from "../data/random.ts";
 
 /** A reader of texts by others, and what to make its hostile texts of. */
 interface HostileKind {
@@ -195,7 +196,7 @@ const SHAPES: readonly ((opener: string, filler: string) => readonly string[])[]
   (opener, filler) => [opener.repeat(200), filler.repeat(200)],
 ];
 
-/** `count` texts of `size` characters: openers and fillers in all shapes, evenly chosen. */
+/** `count` texts of `size` characters: three quarters in the shapes above, evenly chosen, and the rest random mixtures. */
 export function hostileTexts(pieces: HostilePieces, count: number, size: number): string[] {
   const { openers, fillers } = pieces;
   const units = new Set(
@@ -204,11 +205,38 @@ export function hostileTexts(pieces: HostilePieces, count: number, size: number)
     ),
   );
   const all = [...units].filter((unit) => unit !== "");
-  const step = Math.max(1, all.length / count);
-  return Array.from({ length: Math.min(count, all.length) }, (_, index) => {
+  const shaped = Math.min(Math.ceil((count * 3) / 4), all.length);
+  const step = all.length / shaped;
+  const texts = Array.from({ length: shaped }, (_, index) => {
     const unit = all[Math.floor(index * step)] ?? "";
     return flat(unit.repeat(Math.ceil(size / unit.length)).slice(0, size));
   });
+  const random = randomFrom(SEED);
+  while (texts.length < count) texts.push(flat(mixture(pieces, size, random)));
+  return texts;
+}
+
+const SEED = 20_260_101;
+
+/** Characters of many scripts, and others that readers tell apart. */
+const SCRIPTS: readonly string[] = [
+  ..."abcdefghijklmnopqrstuvwxyz ABCDEFGHIJKLMNOPQRSTUVWXYZ 0123456789 éüßñøçœ".split(" "),
+  ..."абвгдежзАБВГ αβγδεζηΑΒΓ 東京都日本語文字 ひらがなカタカナ กขคงจฉ한국어글 ابتثج אבגדה अआइईकख".split(
+    " ",
+  ),
+  ...["\u0301\u0308", "🎉👍🏽😀𝒜", "٠١٢۳०१", ".,;:!?-_/\\'\"", " ", " ", "\n\t"],
+];
+
+/** A random unit again and again, or a text that never repeats: of the pieces, of one script, or of a few. */
+function mixture({ openers, fillers }: HostilePieces, size: number, random: Random): string {
+  const some = Array.from({ length: 1 + below(4, random) }, () => oneOf(SCRIPTS, random));
+  const sources = [openers, fillers, ...some.map((script) => [...script])];
+  const taken = sources.filter(() => random() < 0.6);
+  const pieces = taken.length === 0 ? sources : taken;
+  const length = random() < 0.3 ? size : 1 + below(60, random);
+  let unit = "";
+  while (unit.length < length) unit += oneOf(oneOf(pieces, random), random);
+  return unit.repeat(Math.ceil(size / unit.length)).slice(0, size);
 }
 
 /** The text as one that arrives is kept. One that was repeated and cut is twice as slow to read by character. */

@@ -32,21 +32,24 @@ const NAMES_PART_MAX = 0.2;
 export function contentWords(text: string): readonly string[] {
   const words: string[] = [];
   const plain = (isAscii(text) ? text : text.normalize("NFKC")).toLowerCase();
+  const kinds = KINDS.of(plain);
   for (let at = 0; at < plain.length; ) {
-    const kinds = KINDS.at(plain, at);
-    if ((kinds & UNSPACED) !== 0) {
-      const end = endOf(UNSPACED, plain, at);
+    const kind = (kinds[at] as number) & (UNSPACED | LETTER | NUMBER);
+    if ((kind & UNSPACED) !== 0) {
+      const end = endOf(UNSPACED, kinds, at);
       for (; at + 1 < end; at += 1) words.push(plain.slice(at, at + 2));
       at = end;
-    } else if ((kinds & (LETTER | NUMBER)) !== 0) {
-      const isWord = (kinds & LETTER) !== 0;
-      const end = endOf(isWord ? LETTER : NUMBER, plain, at);
-      if (hasCharacters(isWord ? LETTERS_MIN : DIGITS_MIN, plain, at, end)) {
+    } else if (kind !== 0) {
+      const end = endOf(kind, kinds, at);
+      if (hasCharacters(kind === LETTER ? LETTERS_MIN : DIGITS_MIN, plain, at, end)) {
         const word = plain.slice(at, end);
         if (!FUNCTION_WORDS.has(word)) words.push(word.slice(0, STEM_LETTERS));
         at = end;
-      } else at += sizeAt(plain, at);
-    } else at += sizeAt(plain, at);
+      } else {
+        // A script without spaces may begin inside.
+        while (at < end && ((kinds[at] as number) & UNSPACED) === 0) at += 1;
+      }
+    } else at += 1;
   }
   return words;
 }
@@ -58,16 +61,18 @@ export function contentWords(text: string): readonly string[] {
 export function namesIn(text: string): readonly string[] {
   const names: string[] = [];
   let words = 0;
+  const kinds = KINDS.of(text);
   for (let at = 0; at < text.length; ) {
-    const kinds = KINDS.at(text, at);
-    if ((kinds & LETTER) === 0) {
-      at += sizeAt(text, at);
+    const kind = kinds[at] as number;
+    if ((kind & LETTER) === 0) {
+      at += 1;
       continue;
     }
-    const end = endOf(LETTER, text, at);
+    const end = endOf(LETTER, kinds, at);
     words += 1;
-    if ((kinds & CAPITAL) !== 0 && isBehindWord(text, at)) {
-      if (hasCharacters(NAME_LETTERS_MIN, text, at, end)) names.push(text.slice(at, end));
+    if ((kind & CAPITAL) !== 0 && at > 1 && ((kinds[at - 2] as number) & BEFORE_NAME) !== 0) {
+      if (text[at - 1] === " " && hasCharacters(NAME_LETTERS_MIN, text, at, end))
+        names.push(text.slice(at, end));
     }
     at = end;
   }
@@ -96,9 +101,9 @@ const KINDS = new CharacterKinds((character) => {
 });
 
 /** Where the characters of a kind end that begin at a place. */
-function endOf(kind: number, text: string, start: number): number {
-  let at = start;
-  while (at < text.length && (KINDS.at(text, at) & kind) !== 0) at += sizeAt(text, at);
+function endOf(kind: number, kinds: Uint8Array, start: number): number {
+  let at = start + 1;
+  while (at < kinds.length && ((kinds[at] as number) & kind) !== 0) at += 1;
   return at;
 }
 
@@ -110,10 +115,4 @@ function hasCharacters(count: number, text: string, start: number, end: number):
     at += sizeAt(text, at);
   }
   return true;
-}
-
-function isBehindWord(text: string, at: number): boolean {
-  if (at < 2 || text[at - 1] !== " ") return false;
-  const before = at > 2 && sizeAt(text, at - 3) === 2 ? at - 3 : at - 2;
-  return (KINDS.at(text, before) & BEFORE_NAME) !== 0;
 }

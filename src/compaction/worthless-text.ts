@@ -51,20 +51,22 @@ export function worthlessness(
   source: string,
 ): Worthlessness | undefined {
   const numbers = new WordNumbers();
-  const words = wordsOf(text, numbers);
+  const words = new Words(text, numbers);
+  const all = words.all();
   if (words.characters < 3) return "wordless";
   if (text.length <= REFUSAL_CHARACTERS_MAX && isRefusal(text)) return "refusal";
-  const pieces = new NumberRuns(words.numbers, PIECE_WORDS);
+  const pieces = new NumberRuns(all, PIECE_WORDS);
   const isRepetitive = pieces.count >= PIECES_MIN && distinctPart(pieces) < DISTINCT_PART;
-  if (isRepetitive && !isAsRepetitive(wordsOf(source, numbers).numbers, pieces))
-    return "repetition";
-  return isEcho(pieces, wordsOf(asked, numbers).numbers) ? "echo" : undefined;
+  if (isRepetitive && !isAsRepetitive(new Words(source, numbers), pieces)) return "repetition";
+  return isEcho(pieces, new Words(asked, numbers)) ? "echo" : undefined;
 }
 
 /** Whether a text only says again and again what its source does. */
-function isAsRepetitive(source: Uint32Array, pieces: NumberRuns): boolean {
+function isAsRepetitive(source: Words, pieces: NumberRuns): boolean {
   if (!isEcho(pieces, source)) return false;
-  return distinctPart(new NumberRuns(source, PIECE_WORDS)) <= distinctPart(pieces) * AS_REPETITIVE;
+  return (
+    distinctPart(new NumberRuns(source.all(), PIECE_WORDS)) <= distinctPart(pieces) * AS_REPETITIVE
+  );
 }
 
 function distinctPart(pieces: NumberRuns): number {
@@ -72,11 +74,11 @@ function distinctPart(pieces: NumberRuns): number {
 }
 
 /** Whether another text has so many of the pieces. It is read until that is known. */
-function isEcho(pieces: NumberRuns, words: Uint32Array): boolean {
+function isEcho(pieces: NumberRuns, words: Words): boolean {
   const seen = new Set<number>();
   let common = 0;
-  for (let at = 0; at + PIECE_WORDS <= words.length; at += 1) {
-    const place = pieces.placeOf(words, at);
+  for (let at = 0; words.has(at + PIECE_WORDS); at += 1) {
+    const place = pieces.placeOf(words.numbers, at);
     if (place < 0 || seen.has(place)) continue;
     seen.add(place);
     common += pieces.countAt(place);
@@ -93,26 +95,55 @@ function isRefusal(text: string): boolean {
   return REFUSALS.some((refusal) => refusal.test(start));
 }
 
-/** Words, and single characters where a script has no spaces, as numbers. */
-function wordsOf(text: string, known: WordNumbers) {
-  const lower = text.toLowerCase();
-  // No text has more words than characters. A list that grows is copied again and again.
-  const numbers = new Uint32Array(lower.length);
-  let count = 0;
-  let characters = 0;
-  for (let at = 0; at < lower.length; ) {
-    const start = at;
-    const kind = KINDS.at(lower, at);
-    at += sizeAt(lower, at);
-    if (kind === OTHER) continue;
-    if (kind === LETTER) at = KINDS.endOf(LETTER, lower, at);
-    numbers[count] = known.numberOf(lower, start, at);
-    count += 1;
-    characters += at - start;
+/** The words of a text as numbers, read as far as they are asked for. In a script without spaces each character is one. */
+class Words {
+  /** No text has more words than characters. A list that grows is copied again and again. */
+  readonly numbers: Uint32Array;
+  /** How many characters the words have that were read. */
+  characters = 0;
+  readonly #text: string;
+  readonly #kinds: Uint8Array;
+  readonly #known: WordNumbers;
+  #count = 0;
+  #at = 0;
+
+  constructor(text: string, known: WordNumbers) {
+    this.#text = text.toLowerCase();
+    this.#kinds = KINDS.of(this.#text);
+    this.#known = known;
+    this.numbers = new Uint32Array(this.#text.length);
   }
-  return { numbers: numbers.subarray(0, count), characters };
+
+  /** Whether there are so many words. */
+  has(count: number): boolean {
+    if (count > this.#count) this.#read(count + WORDS_AT_ONCE);
+    return count <= this.#count;
+  }
+
+  all(): Uint32Array {
+    this.#read(this.#text.length);
+    return this.numbers.subarray(0, this.#count);
+  }
+
+  #read(countMax: number): void {
+    const text = this.#text;
+    const kinds = this.#kinds;
+    let at = this.#at;
+    while (at < kinds.length && this.#count < countMax) {
+      const start = at;
+      const kind = kinds[at];
+      at += kind === LONE ? sizeAt(text, at) : 1;
+      if (kind === OTHER) continue;
+      if (kind === LETTER) while (at < kinds.length && kinds[at] === LETTER) at += 1;
+      this.numbers[this.#count] = this.#known.numberOf(text, start, at);
+      this.#count += 1;
+      this.characters += at - start;
+    }
+    this.#at = at;
+  }
 }
 
+const WORDS_AT_ONCE = 500;
 const OTHER = 1;
 const LETTER = 2;
 /** A character of a script without spaces. */

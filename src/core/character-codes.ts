@@ -32,6 +32,13 @@ export function asciiTable(numberOf: (character: string) => number): Uint8Array 
   return table;
 }
 
+/** The same, with a number for each other white space too. */
+export function spacedTable(numberOf: (character: string) => number): Uint8Array {
+  const table = asciiTable(numberOf);
+  for (const space of SPACES) table[space.charCodeAt(0)] = numberOf(space);
+  return table;
+}
+
 export function isDigit(code: number): boolean {
   return code >= 48 && code <= 57;
 }
@@ -41,7 +48,6 @@ export function isSpace(code: number): boolean {
   return IS_SPACE[code] === 1;
 }
 
-const IS_SPACE = new Uint8Array(0x10000);
 const SPACES =
   "\t\n\v\f\r \u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000\ufeff";
-for (const space of SPACES) IS_SPACE[space.charCodeAt(0)] = 1;
+const IS_SPACE = spacedTable((character) => Number(/\s/.test(character)));

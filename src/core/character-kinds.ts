@@ -32,6 +32,22 @@ export class CharacterKinds {
     return kind;
   }
 
+  /** The kind of each UTF-16 unit of a text. Both halves of a character have its kind. */
+  of(text: string): Uint8Array {
+    const known = this.#known;
+    const kinds = new Uint8Array(text.length);
+    for (let at = 0; at < text.length; at += 1) {
+      const kind = known[text.charCodeAt(at)] as number;
+      kinds[at] = kind;
+      if (kind !== 0) continue;
+      kinds[at] = this.at(text, at);
+      if (sizeAt(text, at) === 1) continue;
+      at += 1;
+      kinds[at] = kinds[at - 1] as number;
+    }
+    return kinds;
+  }
+
   /** Where the characters of one kind end that begin at a place. */
   endOf(kind: number, text: string, start: number): number {
     const known = this.#known;

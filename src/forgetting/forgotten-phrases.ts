@@ -1,3 +1,4 @@
+import { asciiSet } from "../core/character-codes.ts";
 import { CharacterKinds, sizeAt } from "../core/character-kinds.ts";
 import { FORGOTTEN } from "../core/message.ts";
 import { isSame, NumberRuns } from "../core/number-runs.ts";
@@ -159,11 +160,13 @@ function eachWord(text: string, see: (start: number, end: number) => void): void
     const start = at;
     const kind = KINDS.at(text, at);
     at = kind === LONE ? at + sizeAt(text, at) : KINDS.endOf(kind, text, at);
-    if (kind === BACKSLASH && at < text.length && "bfnrt".includes(text.charAt(at))) at += 1;
+    if (kind === BACKSLASH && IS_ESCAPE[text.charCodeAt(at)] === 1) at += 1;
     if (kind === LETTER || kind === LONE) see(start, at);
   }
 }
 
+/** What follows a backslash in JSON. */
+const IS_ESCAPE = asciiSet(/[bfnrt]/);
 const OTHER = 1;
 const BACKSLASH = 2;
 const LETTER = 3;

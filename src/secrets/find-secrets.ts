@@ -1,4 +1,4 @@
-import { asciiSet, isSpace } from "../core/character-codes.ts";
+import { asciiSet, spacedTable } from "../core/character-codes.ts";
 import { seeIssued } from "./issued-secrets.ts";
 import { isPlaceholder, isRandom, isSecretValue, type ValueStyle } from "./secret-values.ts";
 
@@ -192,15 +192,16 @@ const ARGUMENT = new RegExp(
 );
 
 function addNamed(text: string, found: FoundSecret[]): void {
+  const bare: BareRun = { start: 0, end: 0 };
   eachMatch(ARGUMENT, text, (match) => {
-    const secret = valueAfter(text, match);
+    const secret = valueAfter(text, match, bare);
     if (secret) found.push(secret);
   });
   ASSIGNMENT.lastIndex = 0;
   let runEnd = 0;
   let looks = 0;
   for (let match = ASSIGNMENT.exec(text); match; match = ASSIGNMENT.exec(text)) {
-    const secret = valueAfter(text, match);
+    const secret = valueAfter(text, match, bare);
     if (secret) {
       found.push(secret);
       ASSIGNMENT.lastIndex = secret.end;
@@ -221,10 +222,16 @@ const IN_QUOTE = "\"'`\\";
 const QUOTED = /\\{0,2}(["'`])([^"'`\n\\]{4,400})/y;
 /** The size of a value without quotes. */
 const BARE = { min: 4, max: 400 } as const;
-const ENDS_BARE = asciiSet(/[\s"'`,;&<>(){}[\]|\\]/);
+const ENDS_BARE = spacedTable((character) => Number(/[\s"'`,;&<>(){}[\]|\\]/.test(character)));
+
+/** A part of a text without a sign that ends a bare value. Names in one run of characters share it. */
+interface BareRun {
+  start: number;
+  end: number;
+}
 
 /** The value that a name announces, if it is a credential. */
-function valueAfter(text: string, match: RegExpExecArray): FoundSecret | undefined {
+function valueAfter(text: string, match: RegExpExecArray, bare: BareRun): FoundSecret | undefined {
   const announced = match[0];
   const sign = match[2];
   const start = match.index + announced.length;
@@ -241,7 +248,7 @@ function valueAfter(text: string, match: RegExpExecArray): FoundSecret | undefin
     return undefined;
   }
   if (sign === undefined && match[3] === undefined) return undefined;
-  const bareEnd = endOfBare(text, start);
+  const bareEnd = endOfBare(text, start, bare);
   if (bareEnd - start < BARE.min) return undefined;
   // A bracket after it makes it a call or a template.
   const next = text[bareEnd] ?? "";
@@ -253,13 +260,13 @@ function valueAfter(text: string, match: RegExpExecArray): FoundSecret | undefin
   return { kind: kindOf(announced), start, end };
 }
 
-function endOfBare(text: string, start: number): number {
+/** Where a bare value ends. What the previous name has read is not read again. */
+function endOfBare(text: string, start: number, bare: BareRun): number {
   const last = Math.min(text.length, start + BARE.max);
-  let end = start;
-  for (; end < last; end += 1) {
-    const code = text.charCodeAt(end);
-    if (ENDS_BARE[code] === 1 || isSpace(code)) break;
-  }
+  let end = bare.start <= start && start < bare.end ? bare.end : start;
+  while (end < last && ENDS_BARE[text.charCodeAt(end)] !== 1) end += 1;
+  bare.start = start;
+  bare.end = end;
   return end;
 }
 
@@ -274,7 +281,10 @@ const IS_STOP = asciiSet(/[.,:!?]/);
 
 /** Whether a name is part of a note such as `[redacted password]`. */
 function isInNote(text: string, at: number): boolean {
-  return /\[redacted [^\]]*$/.test(text.slice(Math.max(0, at - 40), at));
+  const from = Math.max(0, at - 40);
+  const note = text.slice(from, at);
+  const start = note.lastIndexOf("[redacted ");
+  return start >= 0 && !note.includes("]", start);
 }
 
 /** Words that restore a wallet or an account. */

@@ -12,12 +12,12 @@ export function seeIssued(
   const isMarked = MARKS.some((mark) => text.includes(mark));
   if (isMarked) everyForm ??= formsByBeginning(SECRET_FORMS);
   const beginnings = (isMarked ? everyForm : undefined) ?? FORMS_WITHOUT_MARK;
-  let isInWord = false;
   let dot = -1;
   // A form has more than two characters, and begins where no word goes on.
   for (let at = 0; at + 2 < text.length; ) {
     const code = text.charCodeAt(at);
-    const beginning = isInWord ? undefined : beginningAt(beginnings, code, text, at);
+    const beginning =
+      beginnings.firsts[code] === 1 ? beginningAt(beginnings, code, text, at) : undefined;
     let match: RegExpExecArray | null = null;
     if (beginning) {
       beginning.pattern ??= anyOf(beginning.forms);
@@ -29,19 +29,24 @@ export function seeIssued(
       }
     }
     if (!beginning || !match) {
-      isInWord = IN_WORD[code] === 1;
-      at += 1;
+      at = IN_WORD[code] === 1 ? wordEnd(text, at + 1) : at + 1;
       continue;
     }
     const start = at;
     at += match[0].length;
-    isInWord = IN_WORD[text.charCodeAt(at - 1)] === 1;
     const group = match.findIndex((part, index) => index > 0 && part !== undefined);
     const kind = beginning.forms[group - 1]?.kind ?? "secret";
     // `sk-learn-and-more-words` has the form of a key and is none.
-    if (kind === "OpenAI key" && !/[A-Z\d]/.test(match[0])) continue;
-    see(kind, start, at);
+    if (kind !== "OpenAI key" || /[A-Z\d]/.test(match[0])) see(kind, start, at);
+    if (IN_WORD[text.charCodeAt(at - 1)] === 1) at = wordEnd(text, at);
   }
+}
+
+/** Behind the last character of the word that a place is in. */
+function wordEnd(text: string, at: number): number {
+  let end = at;
+  while (end < text.length && IN_WORD[text.charCodeAt(end)] === 1) end += 1;
+  return end;
 }
 
 /** The next place of a sign; the end of the text when there is none. */
@@ -66,8 +71,12 @@ interface IssuedPattern {
   readonly dot: SecretForm["dot"];
 }
 
-/** By the codes of two ASCII characters, at `first * 128 + second`. */
-type Beginnings = readonly (Beginning | undefined)[];
+interface Beginnings {
+  /** The first characters of forms, each with a 1. */
+  readonly firsts: Uint8Array;
+  /** By the codes of two ASCII characters, at `first * 128 + second`. */
+  readonly byPair: readonly (Beginning | undefined)[];
+}
 
 /** The forms that can begin with an ASCII character and the two behind it. */
 function beginningAt(
@@ -78,8 +87,8 @@ function beginningAt(
 ): Beginning | undefined {
   const second = text.charCodeAt(at + 1);
   const third = text.charCodeAt(at + 2);
-  if (first >= 128 || second >= 128 || third >= 128) return undefined;
-  const beginning = beginnings[first * 128 + second];
+  if (second >= 128 || third >= 128) return undefined;
+  const beginning = beginnings.byPair[first * 128 + second];
   return beginning?.thirds[third] === 1 ? beginning : undefined;
 }
 
@@ -98,14 +107,16 @@ const IN_WORD = asciiSet(/\w/);
 const ATOM = /^(\[[^\]]{1,99}\]|\\?[^(])(?:\{(\d{1,4})(?:,\d{1,4})?\})?/;
 
 function formsByBeginning(forms: readonly SecretForm[]): Beginnings {
-  const beginnings: (Beginning | undefined)[] = new Array(128 * 128).fill(undefined);
+  const byPair: (Beginning | undefined)[] = new Array(128 * 128).fill(undefined);
+  const begins = new Uint8Array(0x10000);
   for (const form of forms) {
     for (const [firsts, seconds, third] of beginningsOf(form.form)) {
       for (const first of codesIn(firsts)) {
+        begins[first] = 1;
         for (const second of codesIn(seconds)) {
           const place = first * 128 + second;
-          const known = beginnings[place];
-          beginnings[place] = {
+          const known = byPair[place];
+          byPair[place] = {
             forms: known ? [...new Set([...known.forms, form])] : [form],
             thirds: known ? known.thirds.map((is, code) => is | (third[code] ?? 0)) : third,
           };
@@ -113,7 +124,7 @@ function formsByBeginning(forms: readonly SecretForm[]): Beginnings {
       }
     }
   }
-  return beginnings;
+  return { firsts: begins, byPair };
 }
 
 function codesIn(set: Uint8Array): readonly number[] {

@@ -1,4 +1,4 @@
-import { asciiTable, isSpace } from "../core/character-codes.ts";
+import { spacedTable } from "../core/character-codes.ts";
 
 /** How a value stands beside the name that says what it is. */
 export type ValueStyle =
@@ -57,7 +57,7 @@ const UPPER = 2;
 const DIGIT = 4;
 const SYMBOL = 8;
 const SPACE = 16;
-const KIND = asciiTable((character) => {
+const KIND = spacedTable((character) => {
   if (/[a-z]/.test(character)) return LOWER;
   if (/[A-Z]/.test(character)) return UPPER;
   if (/\d/.test(character)) return DIGIT;
@@ -69,8 +69,7 @@ const KIND = asciiTable((character) => {
 function kindsIn(text: string): number {
   let kinds = 0;
   for (let at = 0; at < text.length; at += 1) {
-    const code = text.charCodeAt(at);
-    kinds |= isSpace(code) ? SPACE : (KIND[code] as number);
+    kinds |= KIND[text.charCodeAt(at)] as number;
   }
   return kinds;
 }
