@@ -2,6 +2,7 @@ import { given } from "./core/fields.ts";
 import type { Stores } from "./core/stores.ts";
 import type { IndexedMemory } from "./stores/indexed-memory.ts";
 import { requireNamespace, trashOf, withUsers } from "./stores/namespaces.ts";
+import { GroupedAppends } from "./stores/postgres/grouped-appends.ts";
 import { namespacesBelow } from "./stores/postgres/namespaces-below.ts";
 import { PostgresApprovalStore } from "./stores/postgres/postgres-approval-store.ts";
 import {
@@ -54,13 +55,14 @@ export function postgresStores(options: PostgresStoresOptions): PostgresStores {
   const { namespace = "default", embedder, cacheBytes, ...databaseOptions } = options;
   requireNamespace(namespace);
   const database = new PostgresDatabase(databaseOptions);
+  const appends = new GroupedAppends(database);
   const memory = new PostgresMemoryStore(database, {
     namespace,
     ...given({ embedder, cacheBytes }),
   });
   return withUsers(
     namespace,
-    (own) => storesIn(database, own, own === namespace ? memory : memory.inNamespace(own)),
+    (own) => storesIn(database, own, own === namespace ? memory : memory.inNamespace(own), appends),
     (start) => namespacesBelow(database, start),
   );
 }
@@ -69,10 +71,11 @@ function storesIn(
   database: PostgresDatabase,
   namespace: string,
   memory: PostgresMemoryStore,
+  appends: GroupedAppends,
 ): Omit<PostgresStores, "forUser" | "users"> {
-  const trash = { namespace: trashOf(namespace) };
+  const trash = { namespace: trashOf(namespace), appends };
   return {
-    events: new PostgresEventStore(database, { namespace }),
+    events: new PostgresEventStore(database, { namespace, appends }),
     sessions: new PostgresSessionStore(database, { namespace }),
     memory,
     approvals: new PostgresApprovalStore(database, { namespace }),

@@ -1,9 +1,13 @@
 import { describe, expect, test } from "vitest";
 import type { NewEvent } from "../src/core/event.ts";
 import { newId } from "../src/core/ids.ts";
+import type { LeaseOwner } from "../src/core/session-store.ts";
 import { EVENTS_PER_NUMBER } from "../src/stores/postgres/event-positions.ts";
+import { PostgresDatabase } from "../src/stores/postgres/postgres-database.ts";
 import { PostgresEventStore } from "../src/stores/postgres/postgres-event-store.ts";
-import { hasPostgres, postgresDatabase } from "./support/postgres.ts";
+import type { PostgresPool } from "../src/stores/postgres/postgres-pool.ts";
+import { PostgresSessionStore } from "../src/stores/postgres/postgres-session-store.ts";
+import { hasPostgres, postgresDatabase, postgresPlace, postgresPool } from "./support/postgres.ts";
 
 const WRITERS = 8;
 const APPENDS = 25;
@@ -114,4 +118,97 @@ describe.skipIf(!hasPostgres)("the log on PostgreSQL", () => {
     expect(tries).toBe(2);
     expect(await Array.fromAsync(store.read("s", 0), ({ seq }) => seq)).toEqual([1, 2]);
   });
+
+  test("appends that wait at the same time share statements, and each has an answer of its own", async () => {
+    const { store, statements } = await countedStore();
+    const ids = Array.from({ length: 100 }, (_, session) => `s${session}`);
+    await Promise.all(ids.map((id) => store.append(id, 0, [said("one")])));
+    const before = statements();
+    const answers = await Promise.allSettled([
+      ...ids.map((id) => store.append(id, 1, [said("two"), said("three")])),
+      store.append("s0", 1, [said("raced")]),
+      store.append("s1", 7, [said("stale")]),
+      store.append("unknown", 1, [said("no log")]),
+      store.append("new", 0, [said("first")]),
+    ]);
+    expect(answers.map((answer) => (answer.status === "fulfilled" ? answer.value : "no"))).toEqual([
+      ...ids.map(() => 3),
+      "no",
+      "no",
+      "no",
+      1,
+    ]);
+    // Three of them ask why an append was refused.
+    expect(statements() - before).toBeLessThanOrEqual(3 + 5);
+    for (const id of ids) {
+      const stored = await Array.fromAsync(store.read(id, 0), ({ seq }) => seq);
+      expect(stored).toEqual([1, 2, 3]);
+    }
+    expect(await store.lastSeq("unknown")).toBe(0);
+    const all = await store.readAll(0, 10_000);
+    const positions = all.map(({ position }) => position);
+    expect(positions).toEqual([...new Set(positions)].sort((one, other) => one - other));
+    expect(all).toHaveLength(301);
+    expect(
+      all.every(
+        ({ stored: { seq, event }, turns }) => event.type !== "run_started" || turns === seq,
+      ),
+    ).toBe(true);
+  });
+
+  test("an append that the server cannot take fails alone, also beside others", async () => {
+    const { store } = await countedStore();
+    const beyondIntegers = 2 ** 31;
+    const answers = await Promise.allSettled([
+      store.append("a", 0, [said("one")]),
+      store.append("b", beyondIntegers, [said("one")]),
+      store.append("c", 0, [said("one")]),
+    ]);
+    expect(answers.map(({ status }) => status)).toEqual(["fulfilled", "rejected", "fulfilled"]);
+    expect(await store.readAll(0, 10)).toHaveLength(2);
+  });
+
+  test("of appends at the same time, the one whose lease another has taken is refused", async () => {
+    const { store, database, namespace } = await countedStore();
+    const sessions = new PostgresSessionStore(database, { namespace });
+    const [old, next] = [owner("old"), owner("next")];
+    for (const key of ["a", "b"]) await sessions.acquire(key, old, 60_000);
+    await sessions.release("b", old);
+    await sessions.acquire("b", next, 60_000);
+    const answers = await Promise.allSettled([
+      store.append("a", 0, [said("one")], { key: "a", owner: old }),
+      store.append("b", 0, [said("one")], { key: "b", owner: old }),
+      store.append("c", 0, [said("one")], { key: "b", owner: next }),
+      store.append("d", 0, [said("one")], { key: "none", owner: old }),
+    ]);
+    expect(answers.map(({ status }) => status)).toEqual([
+      "fulfilled",
+      "rejected",
+      "fulfilled",
+      "fulfilled",
+    ]);
+  });
 });
+
+function owner(id: string): LeaseOwner {
+  return { id, host: "elsewhere", pid: 1 };
+}
+
+/** A store that says how many statements its server has got. */
+async function countedStore() {
+  const pool = await postgresPool();
+  let count = 0;
+  const counting: PostgresPool = {
+    query: (statement) => {
+      count += 1;
+      return pool.query(statement as never);
+    },
+    connect: async () => await pool.connect(),
+    end: () => pool.end(),
+  };
+  const { schema } = await postgresPlace();
+  const database = new PostgresDatabase({ pool: counting, schema });
+  const namespace = newId();
+  const store = new PostgresEventStore(database, { namespace });
+  return { store, database, namespace, statements: () => count };
+}

@@ -9,6 +9,9 @@ export interface CuttingProxy {
   readonly cuts: number;
 }
 
+/** The names that `Statements.prepared` gives. */
+const PREPARED = /rkat_[0-9a-f]{32}/g;
+
 /**
  * Passes bytes on to a server of this machine, and cuts the connection around some requests that contain
  * one of `texts`: before the server gets the request, or after it has done it and before its answer is back.
@@ -19,6 +22,15 @@ export async function cuttingProxy(
   share: number,
 ): Promise<CuttingProxy> {
   let cuts = 0;
+  // Only the first request of a prepared statement has its text. Later ones have its name.
+  const names = new Set<string>();
+  const isWatched = (bytes: Buffer) => {
+    if (!texts.some((text) => bytes.includes(text))) {
+      return [...names].some((name) => bytes.includes(name));
+    }
+    for (const [name] of bytes.toString("latin1").matchAll(PREPARED)) names.add(name);
+    return true;
+  };
   const open = new Set<Socket>();
   const proxy = createServer((client) => {
     const server = connect({ port, host: "127.0.0.1", noDelay: true });
@@ -39,7 +51,7 @@ export async function cuttingProxy(
       socket.on("error", end).on("close", end);
     }
     client.on("data", (bytes) => {
-      if (texts.some((text) => bytes.includes(text)) && Math.random() < share) {
+      if (isWatched(bytes) && Math.random() < share) {
         if (Math.random() < 0.3) return cut();
         cutsAnswer = true;
       }

@@ -13,85 +13,150 @@ export interface Append {
   readonly events: readonly NewEvent[];
   /** Without it, anybody may append. */
   readonly held: HeldLease | undefined;
-  /** Of `furtherPositions`, for more events than have one number. */
-  readonly further: readonly number[];
+}
+
+/** An append with the columns of its events. */
+export interface AppendRows {
+  readonly append: Append;
+  readonly events: readonly string[];
+  readonly words: readonly (string | null)[];
+  /** User messages of the append up to each event. */
+  readonly turns: readonly number[];
+  /** Of the JSON of all. */
+  readonly characters: number;
+}
+
+export function appendRows(append: Append): AppendRows {
+  const texts = append.events.map(({ event }) => JSON.stringify(event));
+  let turn = 0;
+  return {
+    append,
+    events: texts,
+    words: append.events.map(({ event }) => eventWords(event)),
+    turns: append.events.map(({ event }) => {
+      turn += beginsTurn(event) ? 1 : 0;
+      return turn;
+    }),
+    characters: texts.reduce((sum, text) => sum + text.length, 0),
+  };
 }
 
 /**
- * Appends events with one statement, and returns whether it did: not when the log ends elsewhere, or
- * when another owner has the lease. A transaction appends once.
+ * Appends to several logs with one statement, and returns of each append whether it was done: not when the
+ * log ends elsewhere, or when another owner has the lease. A transaction appends once, and once to a log.
  *
  * The row of the log is the lock. An append that waits for it finds another `last_seq`, and is refused. The row
  * of the lease is locked too, so that no other process takes it while its owner appends.
+ *
+ * `further` are positions for more events than have one number (`furtherPositions`).
  */
-export async function appendEvents(statements: Statements, append: Append): Promise<boolean> {
-  const { namespace, sessionId, lastSeq, events, held, further } = append;
-  if (events.length === 0) {
-    const row = await statements.row<{ last_seq: number }>(LAST_SEQ, namespace, sessionId);
-    return (row?.last_seq ?? 0) === lastSeq;
-  }
-  const turns = events.map(({ event }) => (beginsTurn(event) ? 1 : 0));
-  const changed = await statements.change(
-    lastSeq === 0 ? APPEND_FIRST : APPEND_NEXT,
-    namespace,
-    sessionId,
-    lastSeq,
-    events.map(({ event }) => JSON.stringify(event)),
-    events.map(({ event_id }) => event_id),
+export async function appendAll(
+  statements: Statements,
+  rows: readonly AppendRows[],
+  further: readonly number[] = [],
+): Promise<readonly boolean[]> {
+  const appends = rows.map(({ append }) => append);
+  const events = appends.flatMap(({ events }) => events);
+  const done = await statements.prepared<{ append: number }>(
+    APPEND,
+    appends.map(({ namespace }) => namespace),
+    appends.map(({ sessionId }) => sessionId),
+    appends.map(({ lastSeq }) => lastSeq),
+    appends.map(({ events }) => events.length),
+    rows.map(({ turns }) => turns.at(-1) ?? 0),
+    appends.map(({ held }) => held?.key ?? null),
+    appends.map(({ held }) => held?.owner.id ?? null),
+    appends.flatMap(({ events }, at) => events.map(() => at + 1)),
+    appends.flatMap(({ events, lastSeq }) => events.map((_, at) => lastSeq + at + 1)),
+    rows.flatMap(({ turns }) => turns),
     events.map(({ timestamp_ms }) => timestamp_ms),
-    turns,
-    events.map(({ event }) => eventWords(event)),
+    events.map(({ event_id }) => event_id),
+    rows.flatMap(({ events }) => events),
+    rows.flatMap(({ words }) => words),
     further,
-    held?.key ?? null,
-    held?.owner.id ?? null,
   );
-  return changed > 0;
+  const doneAt = new Set(done.map(({ append }) => append));
+  return appends.map((_, at) => doneAt.has(at + 1));
+}
+
+/**
+ * Appends to one log within a transaction.
+ *
+ * @throws SessionError `SESSION_CONFLICT` when the log ends elsewhere, or another owner has the lease
+ */
+export async function appendEvents(
+  statements: Statements,
+  append: Append,
+  further: readonly number[] = [],
+): Promise<void> {
+  const [isDone] = await appendAll(statements, [appendRows(append)], further);
+  if (!isDone) await refuseAppend(statements, append);
 }
 
 /** @throws SessionError `SESSION_CONFLICT`, as an append is refused */
 export async function refuseAppend(
-  statements: Statements,
-  { namespace, sessionId, lastSeq }: Pick<Append, "namespace" | "sessionId" | "lastSeq">,
+  statements: Pick<Statements, "row">,
+  append: Pick<Append, "namespace" | "sessionId" | "lastSeq">,
 ): Promise<never> {
-  const row = await statements.row<{ last_seq: number }>(LAST_SEQ, namespace, sessionId);
-  const last = row?.last_seq ?? 0;
+  const last = await lastSeqOf(statements, append);
   throw new SessionError("SESSION_CONFLICT", {
     detail:
-      last === lastSeq
+      last === append.lastSeq
         ? "Another process has taken the session."
-        : `Its log ends at ${last}, not at ${lastSeq}.`,
+        : `Its log ends at ${last}, not at ${append.lastSeq}.`,
   });
 }
 
-export const LAST_SEQ = "select last_seq from rkat.log where namespace = $1 and session_id = $2";
+/** 0 when there is no log. */
+export async function lastSeqOf(
+  statements: Pick<Statements, "row">,
+  { namespace, sessionId }: Pick<Append, "namespace" | "sessionId">,
+): Promise<number> {
+  const row = await statements.row<{ last_seq: number }>(
+    "select last_seq from rkat.log where namespace = $1 and session_id = $2",
+    namespace,
+    sessionId,
+  );
+  return row?.last_seq ?? 0;
+}
 
-const HELD = `held as (
-    select owner from rkat.lease where namespace = $1 and key = $10 for share
-  )`;
-const IS_HELD = "($10::text is null or coalesce((select owner from held), $11) = $11)";
-const TURNS = "(select sum(turn) from unnest($7::integer[]) turn)";
-
-const INSERT_EVENTS = `
-  insert into rkat.event (log, seq, namespace, position, turns, timestamp_ms, event_id, event, words)
-  select ended.key, $3 + place, $1,
-    case when place <= ${EVENTS_PER_NUMBER} then ${FIRST_POSITION}
-      else ($9::bigint[])[(place - 1) / ${EVENTS_PER_NUMBER}] end + (place - 1) % ${EVENTS_PER_NUMBER},
-    ended.turns - ${TURNS} + sum(turn) over (order by place), timestamp_ms, event_id, event, words::tsvector
-  from ended, unnest($4::text[], $5::text[], $6::bigint[], $7::integer[], $8::text[])
-    with ordinality as added (event, event_id, timestamp_ms, turn, words, place)`;
-
-const APPEND_NEXT = `
-  with ${HELD}, ended as (
-    update rkat.log set last_seq = last_seq + cardinality($4::text[]), turns = turns + ${TURNS}
-    where namespace = $1 and session_id = $2 and last_seq = $3 and ${IS_HELD}
-    returning key, turns
-  ) ${INSERT_EVENTS}`;
-
-const APPEND_FIRST = `
-  with ${HELD}, ended as (
+const APPEND = `
+  with asked as (
+    select * from unnest(
+        $1::text[], $2::text[], $3::integer[], $4::integer[], $5::integer[], $6::text[], $7::text[])
+      with ordinality as asked (namespace, session_id, last_seq, added, turns, lease, owner, append)
+  ), held as (
+    select lease.namespace, lease.key, lease.owner
+    from asked join rkat.lease on lease.namespace = asked.namespace and lease.key = asked.lease
+    for share of lease
+  ), allowed as (
+    select asked.*
+    from asked left join held on held.namespace = asked.namespace and held.key = asked.lease
+    where held.owner is null or held.owner = asked.owner
+  ), begun as (
     insert into rkat.log as log (namespace, session_id, last_seq, turns)
-    select $1, $2, cardinality($4::text[]), ${TURNS} where ${IS_HELD}
+    select namespace, session_id, added, turns from allowed where last_seq = 0
     on conflict (namespace, session_id) do update
       set last_seq = excluded.last_seq, turns = excluded.turns where log.last_seq = 0
-    returning key, turns
-  ) ${INSERT_EVENTS}`;
+    returning log.key, log.namespace, log.session_id
+  ), continued as (
+    update rkat.log set last_seq = log.last_seq + allowed.added, turns = log.turns + allowed.turns
+    from allowed
+    where log.namespace = allowed.namespace and log.session_id = allowed.session_id
+      and log.last_seq = allowed.last_seq and allowed.last_seq > 0
+    returning log.key, log.turns - allowed.turns as turns_before, allowed.append
+  ), ended as (
+    select key, turns_before, append from continued
+    union all
+    select key, 0, append from begun join asked using (namespace, session_id)
+  ), added as (
+    insert into rkat.event (log, seq, namespace, position, turns, timestamp_ms, event_id, event, words)
+    select key, seq, asked.namespace,
+      case when place <= ${EVENTS_PER_NUMBER} then ${FIRST_POSITION}
+        else ($15::bigint[])[(place - 1) / ${EVENTS_PER_NUMBER}] end + (place - 1) % ${EVENTS_PER_NUMBER},
+      turns_before + added.turns, timestamp_ms, event_id, event, words::tsvector
+    from unnest($8::integer[], $9::integer[], $10::integer[], $11::bigint[], $12::text[], $13::text[], $14::text[])
+        with ordinality as added (append, seq, turns, timestamp_ms, event_id, event, words, place)
+      join ended using (append) join asked using (append)
+  )
+  select append from ended`;

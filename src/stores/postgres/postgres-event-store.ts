@@ -14,8 +14,9 @@ import {
   positionedEvent,
   storedEvent,
 } from "../history/stored-event.ts";
-import { type Append, appendEvents, LAST_SEQ, refuseAppend } from "./append-events.ts";
+import { appendEvents, lastSeqOf, refuseAppend } from "./append-events.ts";
 import { EVENTS_PER_NUMBER, furtherPositions, HORIZON } from "./event-positions.ts";
+import { GroupedAppends } from "./grouped-appends.ts";
 import { eventWords } from "./history-words.ts";
 import type { PostgresDatabase } from "./postgres-database.ts";
 import { searchEvents } from "./search-events.ts";
@@ -32,11 +33,16 @@ const ROWS_MAX = 2000;
 export class PostgresEventStore implements EventStore {
   readonly #database: PostgresDatabase;
   readonly #namespace: string;
+  readonly #appends: GroupedAppends;
 
-  /** Closing the store closes the database. */
-  constructor(database: PostgresDatabase, options: { readonly namespace?: string } = {}) {
+  /** Closing the store closes the database. Stores of one database may share `appends`. */
+  constructor(
+    database: PostgresDatabase,
+    options: { readonly namespace?: string; readonly appends?: GroupedAppends } = {},
+  ) {
     this.#database = database;
     this.#namespace = options.namespace ?? "default";
+    this.#appends = options.appends ?? new GroupedAppends(database);
   }
 
   async append(
@@ -45,45 +51,24 @@ export class PostgresEventStore implements EventStore {
     events: readonly NewEvent[],
     held?: HeldLease,
   ): Promise<number> {
-    const append = { namespace: this.#namespace, sessionId, lastSeq, events, held, further: [] };
-    const isDone = await this.#database.repeat(async (statements, isAgain) => {
-      if (await this.#appended(statements, append)) return true;
-      // The connection was lost before the answer, which may have been that it is stored.
-      return isAgain && (await this.#hasStored(statements, append));
-    });
-    if (!isDone) {
-      await this.#database.repeat((statements) => refuseAppend(statements, append));
+    const append = { namespace: this.#namespace, sessionId, lastSeq, events, held };
+    if (events.length > EVENTS_PER_NUMBER) {
+      await this.#database.write(async (within) => {
+        const further = await furtherPositions(this.#database, events.length);
+        await appendEvents(within, append, further);
+      });
+    } else {
+      const isDone =
+        events.length === 0
+          ? (await this.lastSeq(sessionId)) === lastSeq
+          : await this.#appends.append(append);
+      if (!isDone) await refuseAppend(this.#database, append);
     }
     return lastSeq + events.length;
   }
 
-  /** Large batches need the numbers of several transactions, taken while their own is open. */
-  async #appended(statements: Statements, append: Append): Promise<boolean> {
-    if (!isLarge(append.events)) return await appendEvents(statements, append);
-    return await this.#database.write(async (within) => {
-      const further = await furtherPositions(this.#database, append.events.length);
-      return await appendEvents(within, { ...append, further });
-    });
-  }
-
-  async #hasStored(statements: Statements, { sessionId, lastSeq, events }: Append) {
-    const row = await statements.row<{ event_id: string }>(
-      `select event_id from rkat.event
-       where log = (select key from rkat.log where namespace = $1 and session_id = $2) and seq = $3`,
-      this.#namespace,
-      sessionId,
-      lastSeq + events.length,
-    );
-    return row !== undefined && row.event_id === events.at(-1)?.event_id;
-  }
-
   async lastSeq(sessionId: string): Promise<number> {
-    const row = await this.#database.row<{ last_seq: number }>(
-      LAST_SEQ,
-      this.#namespace,
-      sessionId,
-    );
-    return row?.last_seq ?? 0;
+    return await lastSeqOf(this.#database, { namespace: this.#namespace, sessionId });
   }
 
   async *read(
@@ -168,10 +153,9 @@ export class PostgresEventStore implements EventStore {
       lastSeq,
       events: [told],
       held: undefined,
-      further: [],
     };
     await this.#database.write(async (statements) => {
-      if (!(await appendEvents(statements, append))) await refuseAppend(statements, append);
+      await appendEvents(statements, append);
       const changed = await statements.rows<{ seq: number }>(
         REDACT,
         this.#namespace,
@@ -190,10 +174,6 @@ export class PostgresEventStore implements EventStore {
   close(): Promise<void> {
     return this.#database.close();
   }
-}
-
-function isLarge(events: readonly NewEvent[]): boolean {
-  return events.length > EVENTS_PER_NUMBER;
 }
 
 /** Deletes some events of a deleted log, and the log when none is left. Returns false when there is none. */

@@ -6,7 +6,7 @@ import {
   type ImportStore,
   importKey,
 } from "../../core/import-store.ts";
-import { appendEvents, refuseAppend } from "./append-events.ts";
+import { appendEvents } from "./append-events.ts";
 import { furtherPositions } from "./event-positions.ts";
 import type { PostgresDatabase } from "./postgres-database.ts";
 import { saveSnapshot } from "./postgres-session-store.ts";
@@ -37,8 +37,8 @@ export class PostgresImportStore implements ImportStore, ImportKeys {
     const namespace = this.#namespace;
     await this.#database.write(async (statements) => {
       const further = await furtherPositions(this.#database, events.length);
-      const append = { namespace, sessionId, lastSeq, events, held: undefined, further };
-      if (!(await appendEvents(statements, append))) await refuseAppend(statements, append);
+      const append = { namespace, sessionId, lastSeq, events, held: undefined };
+      await appendEvents(statements, append, further);
       const added = await statements.change(
         `insert into rkat.imported_message select $1, id from unnest($2::bytea[]) id
          on conflict do nothing`,
