@@ -20,17 +20,16 @@ const LEFT_OUT = "[left out: what a memory tool found]";
  * storing them would find it twice.
  */
 export class MemoryToolFilter {
-  #calls = new Set<string>();
+  readonly #calls = new Set<string>();
 
   without(message: Message): Message {
     if (message.role !== "tool_results") {
-      const calls = toolUses(message).filter(({ name }) => isMemoryTool(name));
-      if (calls.length > 0) this.#calls = new Set([...this.#calls, ...calls.map(({ id }) => id)]);
+      for (const { id, name } of toolUses(message)) if (isMemoryTool(name)) this.#calls.add(id);
       return message;
     }
     if (!message.results.some((result) => this.#calls.has(result.tool_use_id))) return message;
     const results = message.results.map((result) =>
-      this.#calls.delete(result.tool_use_id) ? { ...result, content: LEFT_OUT } : result,
+      this.#calls.has(result.tool_use_id) ? { ...result, content: LEFT_OUT } : result,
     );
     return { ...message, results };
   }

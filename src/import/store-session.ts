@@ -54,26 +54,30 @@ const TRIES = 5;
 /**
  * Stores the messages of a session that are not stored yet, batch by batch. Returns the number of its
  * messages, old and new.
+ *
+ *     read 1 │ read 2   │ read 3   │ …
+ *            │ commit 1 │ commit 2 │      in the thread of the store, if it has one
  */
 export async function storeSession(
   session: ImportedSession,
   options: StoringOptions,
 ): Promise<number> {
   const filter = new MemoryToolFilter();
+  const log = new SessionLog(session, options);
   let messages = 0;
   let batch: ImportedMessage[] = [];
   let characters = 0;
-  // A batch is stored while the next one is read.
   let storing = Promise.resolve();
   const store = async () => {
     options.signal?.throwIfAborted();
-    const read = batch;
+    const groups = groupParts(batch);
     batch = [];
     characters = 0;
+    options.onRead(groups);
+    const read = groups.map((parts) => readMessage(parts, filter));
     await storing;
-    storing = storeBatch(session, read, filter, options).then((count) => {
-      messages += count;
-    });
+    messages += groups.length;
+    storing = storeBatch(read, log, filter, options);
     // The next batch, or the end of the session, gets the error.
     storing.catch(() => {});
   };
@@ -91,99 +95,133 @@ export async function storeSession(
 }
 
 async function storeBatch(
-  session: ImportedSession,
-  batch: readonly ImportedMessage[],
+  read: readonly ReadMessage[],
+  log: SessionLog,
   filter: MemoryToolFilter,
-  options: StoringOptions,
-): Promise<number> {
-  const { stores, tally, trial } = options;
-  const groups = groupParts(batch);
-  options.onRead(groups);
-  const ids = batch.flatMap(idsOf);
+  { stores, tally, trial, onStored }: StoringOptions,
+): Promise<void> {
+  const ids = read.flatMap(({ parts }) => parts.flatMap(idsOf));
   for (let tries = 1; ; tries += 1) {
     const known = await stores.imports.known(ids);
     const seen = new Set([...known, ...ids.filter((id) => trial?.has(id))]);
-    const fresh = groups.flatMap((group) => unseenOf(group, seen));
+    const fresh = read.flatMap((message) => unseenOf(message, seen, filter));
     try {
-      if (fresh.length > 0) await append(session, fresh, filter, options);
+      if (fresh.length > 0) await log.append(fresh);
     } catch (error) {
       const isConflict = error instanceof SessionError && error.code === "SESSION_CONFLICT";
       if (isConflict && tries < TRIES) continue;
       throw error;
     }
     tally.added += fresh.length;
-    tally.alreadyThere += groups.length - fresh.length;
-    await options.onStored?.(fresh.length);
-    return groups.length;
+    tally.alreadyThere += read.length - fresh.length;
+    await onStored?.(fresh.length);
+    return;
   }
+}
+
+/** A message, and the event that it becomes. */
+interface ReadMessage {
+  readonly parts: Parts;
+  readonly event: MessageAdded;
+  /** The kinds of its credentials, which were replaced. */
+  readonly redacted: readonly string[];
+}
+
+function readMessage(parts: Parts, filter: MemoryToolFilter): ReadMessage {
+  const redacted: string[] = [];
+  return { parts, event: eventOf(parts, filter, (kind) => redacted.push(kind)), redacted };
 }
 
 /**
  * The parts of a message that were not seen yet. Now they are. They have the time of the message's first part, as
  * they would if all had come at once.
  */
-function unseenOf(group: Parts, seen: Set<string>): readonly Parts[] {
-  const [first, ...rest] = group.filter((part) => {
+function unseenOf(
+  message: ReadMessage,
+  seen: Set<string>,
+  filter: MemoryToolFilter,
+): readonly ReadMessage[] {
+  const { parts } = message;
+  const unseen = parts.filter((part) => {
     const isNew = !idsOf(part).some((id) => seen.has(id));
     for (const id of idsOf(part)) seen.add(id);
     return isNew;
   });
-  return first ? [[{ ...first, origin: group[0].origin }, ...rest]] : [];
+  if (unseen.length === parts.length) return [message];
+  const [first, ...rest] = unseen;
+  return first ? [readMessage([{ ...first, origin: parts[0].origin }, ...rest], filter)] : [];
 }
 
 function idsOf({ sourceId, alias }: ImportedMessage): readonly string[] {
   return alias === undefined ? [sourceId] : [sourceId, alias];
 }
 
-async function append(
-  session: ImportedSession,
-  fresh: readonly Parts[],
-  filter: MemoryToolFilter,
-  { stores, tally, trial, settingsOf, timeMs }: StoringOptions,
-): Promise<void> {
-  const redacted: string[] = [];
-  const said = fresh.map((parts) => eventOf(parts, filter, (kind) => redacted.push(kind)));
-  const kept = await withoutForgotten(
-    said.map(({ message }) => message),
-    session.id,
-    stores.forgotten,
-  );
-  const events = said.map((event, index) => ({ ...event, message: kept[index] ?? event.message }));
-  const { title = "" } = session;
-  const isTitleKept = said.every(
-    ({ message }, index) => kept[index] === message || !indexableText(message).includes(title),
-  );
-  const titled = { ...session, title: isTitleKept && title ? redactSecrets(title) : undefined };
-  const ids = fresh.flatMap((parts) => parts.flatMap(idsOf));
-  if (trial) for (const id of ids) trial.add(id);
-  else {
-    const { id } = session;
-    const lastSeq = await stores.events.lastSeq(id);
-    const startMs = timeOf(session.startedAt) ?? timeOf(fresh[0]?.[0].origin.time) ?? timeMs;
-    const opening: NewEvent[] =
-      lastSeq > 0
-        ? []
-        : [
-            stamped(
-              { type: "session_created", session_id: id, settings: settingsOf(titled) },
-              startMs,
-            ),
-          ];
-    const before = await snapshotOf(id, lastSeq, opening, stores);
+/** The log of a session, as this import last wrote it. */
+class SessionLog {
+  readonly #session: ImportedSession;
+  readonly #options: StoringOptions;
+  /** Unset before the first batch, and when another program may have written. */
+  #snapshot: SessionSnapshot | undefined;
+
+  constructor(session: ImportedSession, options: StoringOptions) {
+    this.#session = session;
+    this.#options = options;
+  }
+
+  async append(fresh: readonly ReadMessage[]): Promise<void> {
+    const { stores, tally, trial } = this.#options;
+    const { id, title = "" } = this.#session;
+    const said = fresh.map(({ event }) => event);
+    const kept = await withoutForgotten(
+      said.map(({ message }) => message),
+      id,
+      stores.forgotten,
+    );
+    const events = said.map((event, index) => ({
+      ...event,
+      message: kept[index] ?? event.message,
+    }));
+    const isTitleKept = said.every(
+      ({ message }, index) => kept[index] === message || !indexableText(message).includes(title),
+    );
+    const titled = {
+      ...this.#session,
+      title: isTitleKept && title ? redactSecrets(title) : undefined,
+    };
+    const ids = fresh.flatMap(({ parts }) => parts.flatMap(idsOf));
+    if (trial) for (const id of ids) trial.add(id);
+    else await this.#commit(titled, events, ids);
+    for (const { redacted } of fresh) for (const kind of redacted) tally.redacted(kind);
+  }
+
+  async #commit(
+    titled: TitledSession,
+    events: readonly MessageAdded[],
+    ids: readonly string[],
+  ): Promise<void> {
+    const { stores, settingsOf, timeMs } = this.#options;
+    const { id } = titled;
+    const known = this.#snapshot;
+    this.#snapshot = undefined;
+    const lastSeq = known?.seq ?? (await stores.events.lastSeq(id));
+    const startMs = timeOf(titled.startedAt) ?? timeOf(events[0]?.origin?.time) ?? timeMs;
+    const created = () => ({
+      type: "session_created" as const,
+      session_id: id,
+      settings: settingsOf(titled),
+    });
+    const opening: NewEvent[] = lastSeq > 0 ? [] : [stamped(created(), startMs)];
+    const before = known ?? (await snapshotOf(id, lastSeq, opening, stores));
     const added = timed(events, Math.max(startMs, lastSeq > 0 ? before.updated_at_ms : startMs));
     const appended = added.map(({ event, timestamp_ms }) => ({
       message: event.message,
       timestampMs: timestamp_ms,
     }));
-    await stores.imports.commit({
-      sessionId: id,
-      lastSeq,
-      events: [...opening, ...added],
-      snapshot: extendSnapshot(before, appended satisfies readonly AppendedMessage[]),
-      ids,
-    });
+    const snapshot = extendSnapshot(before, appended satisfies readonly AppendedMessage[]);
+    const batch = { sessionId: id, lastSeq, events: [...opening, ...added], snapshot, ids };
+    await stores.imports.commit(batch);
+    this.#snapshot = snapshot;
   }
-  for (const kind of redacted) tally.redacted(kind);
 }
 
 type MessageAdded = Extract<DurableEvent, { type: "message_added" }>;

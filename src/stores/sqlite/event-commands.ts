@@ -19,7 +19,7 @@ export const eventCommands = {
   ): number {
     return db.write(() => {
       if (held) requireNotTaken(db, namespace, held);
-      return appendInTransaction(db, namespace, sessionId, lastSeq, events);
+      return appendInTransaction(db, namespace, sessionId, lastSeq, events.map(eventRow));
     });
   },
 
@@ -32,7 +32,7 @@ export const eventCommands = {
     told: NewEvent,
   ): number {
     return db.write(() => {
-      const last = appendInTransaction(db, namespace, sessionId, lastSeq, [told]);
+      const last = appendInTransaction(db, namespace, sessionId, lastSeq, [eventRow(told)]);
       const log = logKey(db, namespace, sessionId);
       deleteWordsAtOnce(db);
       for (const redaction of redactions) redactEvent(db, log ?? -1, redaction);
@@ -111,13 +111,34 @@ function requireNotTaken(db: Connection, namespace: string, { key, owner }: Held
   throw new SessionError("SESSION_CONFLICT", { detail: "Another process has taken the session." });
 }
 
+/** An event as text. It is much quicker to send to another thread than its object. */
+export interface NewEventRow {
+  readonly event_id: string;
+  readonly timestamp_ms: number;
+  readonly event: string;
+  /** What a search finds it by. */
+  readonly words: string | undefined;
+  readonly beginsTurn: boolean;
+}
+
+export function eventRow({ event_id, timestamp_ms, event }: NewEvent): NewEventRow {
+  const said = eventText(event);
+  return {
+    event_id,
+    timestamp_ms,
+    event: JSON.stringify(event),
+    words: said && indexedText(said.text),
+    beginsTurn: beginsTurn(event),
+  };
+}
+
 /** Part of a transaction. Returns the new last sequence number. */
 export function appendInTransaction(
   db: Connection,
   namespace: string,
   sessionId: string,
   lastSeq: number,
-  events: readonly NewEvent[],
+  events: readonly NewEventRow[],
 ): number {
   const key = logKey(db, namespace, sessionId);
   let { seq, turns } = lastEvent(db, key);
@@ -130,7 +151,7 @@ export function appendInTransaction(
   const log = key ?? insertLog(db, namespace, sessionId);
   for (const added of events) {
     seq += 1;
-    if (beginsTurn(added.event)) turns += 1;
+    if (added.beginsTurn) turns += 1;
     insertEvent(db, log, seq, turns, added);
   }
   return seq;
@@ -167,9 +188,8 @@ function insertEvent(
   log: number,
   seq: number,
   turns: number,
-  { event_id, timestamp_ms, event }: NewEvent,
+  { event_id, timestamp_ms, event, words }: NewEventRow,
 ): void {
-  const text = JSON.stringify(event);
   const position = db.insert(
     `INSERT INTO event (log, seq, turns, timestamp_ms, event_id, event, checksum)
      VALUES (?, ?, ?, ?, ?, ?, ?)`,
@@ -178,10 +198,10 @@ function insertEvent(
     turns,
     timestamp_ms,
     event_id,
-    text,
-    checksumOf(text),
+    event,
+    checksumOf(event),
   );
-  indexEvent(db, position, event);
+  if (words !== undefined) indexWords(db, position, words);
 }
 
 /** CRC-32. Loaded when it is used: a search appends nothing. */
@@ -248,8 +268,11 @@ export function page<Row extends { readonly event: string }>(
 /** Lets an event be found by its words. */
 function indexEvent(db: Connection, position: number, event: DurableEvent): void {
   const said = eventText(event);
-  if (!said) return;
-  db.run("INSERT INTO event_text (rowid, text) VALUES (?, ?)", position, indexedText(said.text));
+  if (said) indexWords(db, position, indexedText(said.text));
+}
+
+function indexWords(db: Connection, position: number, words: string): void {
+  db.run("INSERT INTO event_text (rowid, text) VALUES (?, ?)", position, words);
 }
 
 /**

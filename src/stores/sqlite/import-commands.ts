@@ -1,8 +1,13 @@
 import { SessionError } from "../../core/errors.ts";
 import { type ImportBatch, importKey } from "../../core/import-store.ts";
 import type { Connection } from "./connection.ts";
-import { appendInTransaction } from "./event-commands.ts";
+import { appendInTransaction, type NewEventRow } from "./event-commands.ts";
 import { saveSnapshotInTransaction } from "./session-commands.ts";
+
+/** A batch whose events are text. */
+export interface ImportRows extends Omit<ImportBatch, "events"> {
+  readonly events: readonly NewEventRow[];
+}
 
 /** What the import store asks of the database. */
 export const importCommands = {
@@ -14,7 +19,7 @@ export const importCommands = {
   commitImport(
     db: Connection,
     namespace: string,
-    { sessionId, lastSeq, events, snapshot, ids }: ImportBatch,
+    { sessionId, lastSeq, events, snapshot, ids }: ImportRows,
   ): void {
     // The transcript has what a power failure takes away, and the file counts as read only after this.
     db.writeUnsynced(() => {

@@ -5,6 +5,7 @@ import type {
   ImportStore,
 } from "../../core/import-store.ts";
 import type { Database } from "./database.ts";
+import { eventRow } from "./event-commands.ts";
 
 /** Keeps what was imported in the file of the log, so that both are right after a kill. */
 export class SqliteImportStore implements ImportStore, ImportKeys {
@@ -22,7 +23,8 @@ export class SqliteImportStore implements ImportStore, ImportKeys {
   }
 
   commit(batch: ImportBatch): Promise<void> {
-    return this.#database.run("commitImport", this.#namespace, batch);
+    const events = batch.events.map(eventRow);
+    return this.#database.run("commitImport", this.#namespace, { ...batch, events });
   }
 
   async files(): Promise<ReadonlyMap<string, ImportedFile>> {
