@@ -14,7 +14,12 @@ export function seeIssued(
   const beginnings = (isMarked ? everyForm : undefined) ?? FORMS_WITHOUT_MARK;
   let dot = -1;
   // A form has more than two characters, and begins where no word goes on.
-  for (let at = 0; at + 2 < text.length; ) {
+  for (let at = 0, runEnd = 0; at + 2 < text.length; ) {
+    if (at >= runEnd) {
+      at = longRun(text, at);
+      runEnd = endOfRun(text, at);
+      if (at === runEnd) return;
+    }
     const code = text.charCodeAt(at);
     const beginning =
       beginnings.firsts[code] === 1 ? beginningAt(beginnings, code, text, at) : undefined;
@@ -40,6 +45,31 @@ export function seeIssued(
     if (kind !== "OpenAI key" || /[A-Z\d]/.test(match[0])) see(kind, start, at);
     if (IN_WORD[text.charCodeAt(at - 1)] === 1) at = wordEnd(text, at);
   }
+}
+
+/** The shortest form has so many characters. */
+const RUN_MIN = 15;
+/** The characters that forms consist of. */
+const IN_RUN = asciiSet(/[\w./+=:~-]/);
+
+/**
+ * The start of the next run that is long enough for a form; the end of the text when there is none. It looks at the
+ * last character that such a run would have first, and so skips most words.
+ */
+function longRun(text: string, from: number): number {
+  for (let start = from; start + RUN_MIN <= text.length; ) {
+    let last = start + RUN_MIN - 1;
+    while (last >= start && IN_RUN[text.charCodeAt(last)] === 1) last -= 1;
+    if (last < start) return start;
+    start = last + 1;
+  }
+  return text.length;
+}
+
+function endOfRun(text: string, start: number): number {
+  let end = start;
+  while (end < text.length && IN_RUN[text.charCodeAt(end)] === 1) end += 1;
+  return end;
 }
 
 /** Behind the last character of the word that a place is in. */
