@@ -12,7 +12,7 @@ export interface LocalProviderOptions {
   /** The tool that the model calls in this step of a run, from 0. Undefined: it answers with a text. */
   readonly call?: (step: number) => { readonly name: string; readonly args: unknown } | undefined;
   /** All answers of the model, from 0, in the place of those that `call` makes. */
-  readonly answer?: (index: number) => ProviderReply;
+  readonly answer?: (index: number) => ProviderReply | Promise<ProviderReply>;
   /** How it answers a request that asks for a summary: one that offers no tools. */
   readonly summary?: (body: Body) => ProviderReply | Promise<ProviderReply>;
 }
@@ -59,7 +59,7 @@ export async function startLocalProvider(
     if (!isStep) return withUsage(await summary(body), usage);
     if (answer) {
       answers += 1;
-      return withUsage(answer(answers - 1), usage);
+      return withUsage(await answer(answers - 1), usage);
     }
     const next = call?.(step);
     const said = next ? { toolCalls: [next] } : `Done after ${step} calls.`;

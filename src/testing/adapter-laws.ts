@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import {
+  type ContentBlock,
   contentText,
   isSummary,
   type Message,
@@ -16,33 +17,52 @@ export interface LoopScript {
   readonly instructions: string;
   readonly turns: readonly LoopTurn[];
   readonly contextWindow: number;
+  /** Tokens that the provider really takes, when it refuses requests that `contextWindow` allows. */
+  readonly refusedAbove?: number;
   /** What becomes of a request for a summary. */
   readonly summaries: "written" | "failing";
 }
 
+/** The laws have turns with a prompt, steps and an answer only. Random conversations have the rest too. */
 export interface LoopTurn {
   readonly prompt: string;
+  /** A picture in the prompt: a PNG as base64. */
+  readonly image?: string;
+  /** A system message before the prompt, in the middle of the history. */
+  readonly system?: string;
   /** How many turns the user takes back before this one, in a loop whose application keeps the list. */
   readonly takesBack?: number;
+  /** The user words the prompt before this one in another way, and keeps what came after it. */
+  readonly rewords?: string;
   /** Answers with calls of the tool `read`, whose output is written here too. */
-  readonly steps: readonly { readonly text: string; readonly calls: readonly LoopCall[] }[];
+  readonly steps: readonly LoopStep[];
   /** The last answer, without calls. */
   readonly answer: string;
+  /** What happens in the place of the last answer: an error of the provider, or the user stops the run. */
+  readonly ends?: "failed" | "stopped";
+}
+
+export interface LoopStep {
+  readonly text: string;
+  readonly reasoning?: string;
+  readonly calls: readonly LoopCall[];
 }
 
 export interface LoopCall {
   readonly id: string;
   readonly path: string;
   readonly output: string;
+  /** The tool throws its output as an error. */
+  readonly fails?: boolean;
 }
 
 /** What a loop did with a script. */
 export interface LoopRecord {
-  /** The messages of each request to the model, in order, without those for summaries. */
+  /** The messages of each request to the model, in order, without those that were refused or for summaries. */
   readonly requests: readonly (readonly Message[])[];
   /** Requests for a summary. */
   readonly summaries: number;
-  /** The last answer of each turn. */
+  /** The last answer of each turn; empty for a turn that ends without one. */
   readonly answers: readonly string[];
 }
 
@@ -66,7 +86,7 @@ const PROMISES: readonly Promised[] = [
     check(script, { answers }) {
       assert.deepEqual(
         answers,
-        script.turns.map(({ answer }) => answer),
+        script.turns.map(({ answer, ends }) => (ends ? "" : answer)),
       );
     },
   },
@@ -86,7 +106,42 @@ const PROMISES: readonly Promised[] = [
       for (const [index, messages] of requests.entries()) {
         const last = messages.findLast(isPrompt);
         expects(last?.role === "user", "a user message", messages);
-        assert.equal(contentText(last.content), turnOf(script, index)?.turn.prompt);
+        const { prompt, image } = turnOf(script, index)?.turn ?? {};
+        assert.equal(contentText(last.content), prompt);
+        const pictures = typeof last.content === "string" ? [] : last.content.filter(isPicture);
+        assert.equal(pictures.length, image === undefined ? 0 : 1);
+      }
+    },
+  },
+  {
+    name: "system messages stay word for word",
+    check(script, { requests }) {
+      for (const [index, messages] of requests.entries()) {
+        const said = messages.flatMap((message) =>
+          message.role === "system" ? [message.content] : [],
+        );
+        for (const system of systemsBefore(script, index)) {
+          const isSaid = said.some((content) => content.includes(system));
+          expects(isSaid, `the system message "${system}"`, said);
+        }
+      }
+    },
+  },
+  {
+    name: "reasoning stays with what it led to",
+    check(script, { requests }) {
+      const reasoned = new Set(
+        script.turns.flatMap(({ steps }) =>
+          steps.flatMap(({ reasoning, calls }) => (reasoning ? calls.map(({ id }) => id) : [])),
+        ),
+      );
+      // Not every protocol sends reasoning.
+      if (!requests.some((messages) => messages.some(hasReasoning))) return;
+      for (const messages of requests) {
+        for (const message of messages) {
+          const led = toolUses(message).some(({ id }) => reasoned.has(id));
+          expects(!led || hasReasoning(message), "the reasoning before these calls", message);
+        }
       }
     },
   },
@@ -109,13 +164,15 @@ const PROMISES: readonly Promised[] = [
         const before = requests[index - 1] ?? [];
         const start = messages.slice(0, before.length);
         const { isFirst = false, turn } = turnOf(script, index) ?? {};
-        if (isFirst && turn?.takesBack) continue;
+        if (isFirst && (turn?.takesBack || turn?.rewords)) continue;
+        // Hosts differ in what they keep of a turn that has no answer.
+        if (isFirst && turnOf(script, index - 1)?.turn.ends) continue;
         if (JSON.stringify(start) === JSON.stringify(before)) continue;
         const step = stepsOf(script)[index - 1];
         const most = estimateTokens(before) + tokensOf(step) + tokensOf(turn?.prompt) + ENVELOPE;
         rewritten += 1;
         expects(
-          most > COMPACTED_ABOVE * script.contextWindow,
+          most > COMPACTED_ABOVE * roomOf(script),
           "the same beginning, as there was no reason to compact",
           most,
         );
@@ -125,7 +182,7 @@ const PROMISES: readonly Promised[] = [
           estimateTokens(messages),
         );
       }
-      const isRoomy = stepsOf(script).every((step) => tokensOf(step) < script.contextWindow / 4);
+      const isRoomy = stepsOf(script).every((step) => tokensOf(step) < roomOf(script) / 4);
       if (!isRoomy) return;
       expects(rewritten <= requests.length / 3, "few requests that begin otherwise", rewritten);
     },
@@ -155,10 +212,10 @@ const PROMISES: readonly Promised[] = [
   },
   {
     name: "what is sent fits the context window",
-    check({ contextWindow }, { requests }) {
+    check(script, { requests }) {
       for (const messages of requests) {
         const tokens = estimateTokens(messages);
-        const most = contextWindow * ESTIMATE_ERROR;
+        const most = script.contextWindow * ESTIMATE_ERROR;
         expects(tokens <= most, `at most ${most} tokens`, tokens);
       }
     },
@@ -228,6 +285,22 @@ function turnOf({ turns }: LoopScript, request: number) {
   return undefined;
 }
 
+/** Instructions, and system messages of the turns up to that of a request without those that were taken back. */
+function systemsBefore(script: LoopScript, request: number): readonly string[] {
+  const turn = turnOf(script, request)?.turn;
+  const until = turn ? script.turns.indexOf(turn) : -1;
+  let kept: LoopTurn[] = [];
+  for (const each of script.turns.slice(0, until + 1)) {
+    kept = [...kept.slice(0, kept.length - (each.takesBack ?? 0)), each];
+  }
+  return [script.instructions, ...kept.flatMap(({ system }) => system ?? [])];
+}
+
+/** Tokens of the longest request that the provider answers. */
+function roomOf({ contextWindow, refusedAbove = contextWindow }: LoopScript): number {
+  return Math.min(contextWindow, refusedAbove);
+}
+
 /** What each request of a script adds: a step, or an answer. */
 function stepsOf({ turns }: LoopScript): readonly unknown[] {
   return turns.flatMap(({ steps, answer }) => [...steps, answer]);
@@ -235,6 +308,15 @@ function stepsOf({ turns }: LoopScript): readonly unknown[] {
 
 function tokensOf(value: unknown): number {
   return estimateTokens([{ role: "user", content: JSON.stringify(value ?? "") }]);
+}
+
+function isPicture({ type }: ContentBlock): boolean {
+  return type === "image";
+}
+
+function hasReasoning(message: Message): boolean {
+  if (message.role !== "block_assistant") return false;
+  return message.blocks.some(({ block_type }) => block_type === "reasoning");
 }
 
 function isPrompt(message: Message): boolean {
@@ -263,8 +345,9 @@ function scriptOf(random: RandomWords, summaries: LoopScript["summaries"]): Loop
   const below = (count: number) => random.below(count);
   const words = (count: number) => random.words(count);
   let calls = 0;
-  const step = () => ({
+  const step = (_: unknown, index: number): LoopStep => ({
     text: below(2) === 0 ? "" : words(8),
+    ...(index % 2 === 0 ? { reasoning: `I read step ${index}.` } : {}),
     calls: Array.from({ length: 1 + below(3) }, () => {
       calls += 1;
       return {

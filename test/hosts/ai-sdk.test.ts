@@ -1,3 +1,6 @@
+import { createAnthropic } from "@ai-sdk/anthropic";
+import { createOpenAI } from "@ai-sdk/openai";
+import type { LanguageModelV4 } from "@ai-sdk/provider";
 import type { ModelMessage } from "ai";
 import { generateText, isStepCount, streamText, ToolLoopAgent, tool, wrapLanguageModel } from "ai";
 import { MockLanguageModelV4, simulateReadableStream } from "ai/test";
@@ -14,19 +17,22 @@ import { sqliteStores } from "rkat/sqlite";
 import { type AdaptedLoop, adapterLaws, type LoopScript } from "rkat/testing";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import { CAMPAIGN_MS, keepsPromises } from "./random-script.ts";
+import type { LocalProvider } from "../../examples/hosts/local-provider.ts";
+import { CAMPAIGN_MS, keepsPromises, type Without } from "./random-script.ts";
+import { remembered, type ScriptedServer, startScriptedServer } from "./scripted-server.ts";
 
-/** A model that says what a script has, and what it was asked. */
-function scripted({ turns, summaries }: LoopScript) {
-  const answers = turns.flatMap(({ steps, answer }) => [...steps, { text: answer, calls: [] }]);
+/** A model of AI SDK 6 that says what a script has, and what it was asked. */
+function scriptedModel({ turns, summaries, refusedAbove = Infinity }: LoopScript) {
+  const answers = turns.flatMap(({ steps, answer, ends }) => [
+    ...steps,
+    { text: answer, calls: [], ends },
+  ]);
   const requests: Message[][] = [];
   const asked = { summaries: 0 };
-  const outputs = new Map(
-    turns.flatMap(({ steps }) =>
-      steps.flatMap(({ calls }) => calls.map(({ path, output }) => [path, output] as const)),
-    ),
-  );
-  const usage = (prompt: readonly unknown[]) => {
+  let turn = new AbortController();
+  const called = turns.flatMap(({ steps }) => steps.flatMap(({ calls }) => calls));
+  const outputs = new Map(called.map((call) => [call.path, call]));
+  const usageOf = (prompt: readonly unknown[]) => {
     const total = Math.ceil(JSON.stringify(prompt).length / 4);
     return {
       inputTokens: { total, noCache: total, cacheRead: 0, cacheWrite: 0 },
@@ -37,15 +43,26 @@ function scripted({ turns, summaries }: LoopScript) {
     prompt: readonly object[];
     tools?: readonly unknown[] | undefined;
   }) => {
+    const usage = usageOf(options.prompt);
+    if (usage.inputTokens.total > refusedAbove) {
+      throw new Error(`prompt is too long: more than ${refusedAbove} tokens`);
+    }
     if (!options.tools?.length) {
       asked.summaries += 1;
       if (summaries === "failing") throw new Error("no quota");
       const text = `Tasks at the harbour were done: cargo, crane and ledger. Part ${asked.summaries}.`;
-      return { content: [{ type: "text" as const, text }], calls: false };
+      return { content: [{ type: "text" as const, text }], calls: false, usage };
     }
     const answer = answers[requests.length];
     const prompt = options.prompt as unknown as Parameters<typeof fromModelMessages>[0];
     requests.push(fromModelMessages(prompt));
+    if (answer && "ends" in answer && answer.ends === "failed") throw new Error("overloaded");
+    if (answer && "ends" in answer && answer.ends === "stopped") {
+      turn.abort(new Error("stopped by the user"));
+      throw turn.signal.reason;
+    }
+    const thought = answer && "reasoning" in answer ? answer.reasoning : undefined;
+    const reasoning = thought ? [{ type: "reasoning" as const, text: thought }] : [];
     const text = answer?.text ? [{ type: "text" as const, text: answer.text }] : [];
     const calls = (answer?.calls ?? []).map(({ id, path }) => ({
       type: "tool-call" as const,
@@ -53,181 +70,278 @@ function scripted({ turns, summaries }: LoopScript) {
       toolName: "read",
       input: JSON.stringify({ path }),
     }));
-    return { content: [...text, ...calls], calls: calls.length > 0 };
+    return { content: [...reasoning, ...text, ...calls], calls: calls.length > 0, usage };
   };
   const generate = async (options: { prompt: readonly object[]; tools?: readonly unknown[] }) => {
-    const { content, calls } = reply(options);
+    const { content, calls, usage } = reply(options);
     const unified = calls ? ("tool-calls" as const) : ("stop" as const);
-    return {
-      content,
-      finishReason: { unified, raw: unified },
-      usage: usage(options.prompt),
-      warnings: [],
-    };
+    return { content, finishReason: { unified, raw: unified }, usage, warnings: [] };
   };
-  const stream = async (options: { prompt: readonly object[]; tools?: readonly unknown[] }) => {
-    const { content, finishReason, usage } = await generate(options);
-    const chunks = content.flatMap((part, index): readonly object[] =>
-      part.type === "text"
-        ? [
-            { type: "text-start" as const, id: `${index}` },
-            { type: "text-delta" as const, id: `${index}`, delta: part.text },
-            { type: "text-end" as const, id: `${index}` },
-          ]
-        : [part],
-    );
-    return {
-      stream: simulateReadableStream({
-        chunks: [...chunks, { type: "finish" as const, finishReason, usage }],
-      }),
-    };
+  return {
+    generate,
+    read(path: string) {
+      const { output = "", fails = false } = outputs.get(path) ?? {};
+      if (fails) throw new Error(output);
+      return output;
+    },
+    begin() {
+      turn = new AbortController();
+      return turn.signal;
+    },
+    record: (answers: readonly string[]) => {
+      return { requests, summaries: asked.summaries, answers };
+    },
+    async end() {},
   };
-  return { requests, asked, outputs, generate, stream };
 }
 
-type Scripted = ReturnType<typeof scripted>;
+type Scripted = Pick<ScriptedServer, "read" | "begin" | "record"> & { end(): Promise<void> };
 
 const schema = z.object({ path: z.string() });
 
-/** A loop that has every turn with `ask`, which returns the messages that the turn adds, and its answer. */
-function loop(
-  begin: (
-    script: LoopScript,
-    model: Scripted,
-  ) => (messages: ModelMessage[]) => Promise<{ text: string; added: readonly ModelMessage[] }>,
+interface Run {
+  readonly messages: ModelMessage[];
+  readonly signal: AbortSignal;
+  /** Takes the messages that a finished step adds, so that they are kept when a later one fails. */
+  keep(...added: readonly ModelMessage[]): void;
+}
+
+/** A loop that has every turn with `ask`, which returns the answer. */
+function loop<Model extends Scripted>(
+  open: (script: LoopScript) => Promise<Model> | Model,
+  begin: (script: LoopScript, model: Model) => (run: Run) => Promise<string>,
 ): AdaptedLoop {
   return {
     async run(script) {
-      const model = scripted(script);
+      const model = await open(script);
       const ask = begin(script, model);
       const turns: ModelMessage[][] = [];
       const answers: string[] = [];
-      for (const { prompt, takesBack = 0 } of script.turns) {
+      for (const { prompt, image, system, rewords, takesBack = 0, ends } of script.turns) {
         turns.length -= takesBack;
-        const asked: ModelMessage = { role: "user", content: prompt };
-        const { text, added } = await ask([...turns.flat(), asked]);
-        turns.push([asked, ...added]);
-        answers.push(text);
+        const at = turns.at(-1)?.findIndex(({ role }) => role === "user") ?? -1;
+        if (rewords && at >= 0) turns.at(-1)?.splice(at, 1, { role: "user", content: rewords });
+        const turn: ModelMessage[] = system ? [{ role: "system", content: system }] : [];
+        turn.push({ role: "user", content: image ? withImage(prompt, image) : prompt });
+        const messages = [...turns.flat(), ...turn];
+        const run = { messages, signal: model.begin(), keep: turn.push.bind(turn) };
+        const answer = await ask(run).catch((error: unknown) => {
+          if (!ends) throw error;
+          return "";
+        });
+        turns.push(turn);
+        answers.push(answer);
       }
-      return { requests: model.requests, summaries: model.asked.summaries, answers };
+      await model.end();
+      return model.record(answers);
     },
   };
 }
 
-const tools = ({ outputs }: Scripted) => ({
-  read: tool({ inputSchema: schema, execute: ({ path }) => outputs.get(path) ?? "" }),
-});
-const tools6 = ({ outputs }: Scripted) => ({
-  read: tool6({
+function withImage(text: string, image: string) {
+  return [
+    { type: "text" as const, text },
+    { type: "image" as const, image, mediaType: "image/png" },
+  ];
+}
+
+const tools = ({ read }: Pick<Scripted, "read">) => ({
+  read: tool({
+    description: "Reads a file.",
     inputSchema: schema,
-    execute: ({ path }: { path: string }) => outputs.get(path) ?? "",
+    execute: ({ path }) => read(path),
   }),
 });
+const tools6 = ({ read }: Pick<Scripted, "read">) => ({
+  read: tool6({ inputSchema: schema, execute: ({ path }: { path: string }) => read(path) }),
+});
 
-const LOOPS: Record<string, AdaptedLoop> = {
-  "generateText of AI SDK 7": loop(({ instructions, contextWindow }, script) => {
-    const model = new MockLanguageModelV4({ doGenerate: script.generate as never });
-    const prepareStep = rkatPrepareStep({ contextWindow, chatId: () => "chat" });
-    const options = {
-      model,
-      instructions,
-      tools: tools(script),
-      stopWhen: isStepCount(20),
-      prepareStep,
+/** A server that speaks a provider's protocol, and the provider's own package. */
+const serving =
+  (models: (urls: LocalProvider["urls"]) => LanguageModelV4) => async (script: LoopScript) => {
+    const scripted = await startScriptedServer(script);
+    const { server } = scripted;
+    return {
+      ...scripted,
+      model: models(server.urls),
+      async end() {
+        expect(server.problems).toEqual([]);
+        await server.close();
+      },
     };
-    return async (messages) => {
-      const { text, responseMessages } = await generateText({
-        ...options,
-        messages,
-        maxRetries: 0,
-      });
-      return { text, added: responseMessages };
-    };
-  }),
-  "streamText of AI SDK 7": loop(({ instructions, contextWindow }, script) => {
-    const model = new MockLanguageModelV4({
-      doGenerate: script.generate as never,
-      doStream: script.stream as never,
-    });
-    const prepareStep = rkatPrepareStep({ contextWindow, chatId: () => "chat" });
-    const options = {
-      model,
-      instructions,
-      tools: tools(script),
-      stopWhen: isStepCount(20),
-      prepareStep,
-    };
-    return async (messages) => {
-      const result = streamText({ ...options, messages, maxRetries: 0 });
-      return { text: await result.text, added: await result.responseMessages };
-    };
-  }),
-  "a ToolLoopAgent": loop(({ instructions, contextWindow }, script) => {
-    const model = new MockLanguageModelV4({ doGenerate: script.generate as never });
-    const prepareStep = rkatPrepareStep({ contextWindow, chatId: () => "chat" });
-    const agent = new ToolLoopAgent({ model, instructions, tools: tools(script), prepareStep });
-    return async (messages) => {
-      const { text, responseMessages } = await agent.generate({ messages });
-      return { text, added: responseMessages };
-    };
-  }),
-  "generateText of AI SDK 6": loop(({ instructions: system, contextWindow }, script) => {
-    const model = new MockLanguageModelV3({ doGenerate: script.generate as never });
-    const prepareStep = rkatPrepareStep({ contextWindow, chatId: () => "chat" });
-    const options = {
-      model,
-      system,
-      tools: tools6(script),
-      stopWhen: stepCountIs6(20),
-      prepareStep,
-    };
-    return async (messages) => {
-      const { text, response } = await generateText6({
-        ...options,
-        messages: messages as never,
-        maxRetries: 0,
-      });
-      return { text, added: response.messages as never };
-    };
-  }),
-  "a wrapped model of AI SDK 7": loop(({ instructions, contextWindow }, script) => {
-    const inner = new MockLanguageModelV4({ doGenerate: script.generate as never });
-    const model = wrapLanguageModel({
-      model: inner,
-      middleware: rkatMiddleware({ contextWindow }),
-    });
-    const options = { model, instructions, tools: tools(script), stopWhen: isStepCount(20) };
-    return async (messages) => {
-      const { text, responseMessages } = await generateText({
-        ...options,
-        messages,
-        maxRetries: 0,
-      });
-      return { text, added: responseMessages };
-    };
-  }),
-  "a wrapped model of AI SDK 6": loop(({ instructions: system, contextWindow }, script) => {
-    const inner = new MockLanguageModelV3({ doGenerate: script.generate as never });
-    const model = wrapLanguageModel6({
-      model: inner,
-      middleware: rkatMiddleware({ contextWindow }) as never,
-    });
-    const options = { model, system, tools: tools6(script), stopWhen: stepCountIs6(20) };
-    return async (messages) => {
-      const { text, response } = await generateText6({
-        ...options,
-        messages: messages as never,
-        maxRetries: 0,
-      });
-      return { text, added: response.messages as never };
-    };
-  }),
-};
+  };
 
-describe.each(Object.entries(LOOPS))("%s", (_, adapted) => {
-  for (const law of adapterLaws) test(law.name, () => law.holds(async () => adapted));
+const apiKey = "local";
+const responses = serving(({ openai }) =>
+  createOpenAI({ apiKey, baseURL: openai }).responses("gpt-5"),
+);
+const anthropic = serving(({ anthropic: baseURL }) =>
+  createAnthropic({ apiKey, baseURL })("claude-sonnet-4-5"),
+);
+const chat = serving(({ openai }) => createOpenAI({ apiKey, baseURL: openai }).chat("gpt"));
+
+const same = {
+  maxRetries: 0,
+  stopWhen: isStepCount(20),
+  allowSystemInMessages: true,
+  maxOutputTokens: 1000,
+  providerOptions: { openai: { store: false } },
+} as const;
+
+const prepared = ({ contextWindow }: LoopScript) =>
+  rkatPrepareStep({ contextWindow, chatId: () => "chat" });
+
+/** The answer of a streamed run. The SDK reports errors beside it. */
+async function streamedText(options: Parameters<typeof streamText>[0]): Promise<string> {
+  const errors: unknown[] = [];
+  const result = streamText({ ...options, onError: ({ error }) => void errors.push(error) });
+  const [text] = await Promise.allSettled([result.text]);
+  if (text.status === "fulfilled" && errors.length === 0) return text.value;
+  throw errors[0];
+}
+
+/** A refused request ends a run, as `prepareStep` sees no errors. */
+const NO_RETRY = ["refusedAbove"] as const;
+/** The SDK sends Anthropic no system message after the first, and two user messages where an empty answer was. */
+const ANTHROPIC = ["system", "empty answers"] as const;
+
+const LOOPS: Record<string, { readonly loop: AdaptedLoop; readonly without: readonly Without[] }> =
+  {
+    "generateText of AI SDK 7": {
+      without: NO_RETRY,
+      loop: loop(responses, (script, { model, ...scripted }) => {
+        const prepareStep = prepared(script);
+        const { instructions } = script;
+        const options = { ...same, model, instructions, tools: tools(scripted), prepareStep };
+        return async ({ messages, signal, keep }) => {
+          const { text } = await generateText({
+            ...options,
+            messages,
+            abortSignal: signal,
+            onStepEnd: ({ response }) => keep(...response.messages),
+          });
+          return text;
+        };
+      }),
+    },
+    "streamText of AI SDK 7": {
+      without: [...NO_RETRY, ...ANTHROPIC],
+      loop: loop(anthropic, (script, { model, ...scripted }) => {
+        const prepareStep = prepared(script);
+        const { instructions } = script;
+        const options = { ...same, model, instructions, tools: tools(scripted), prepareStep };
+        return async ({ messages, signal, keep }) => {
+          return await streamedText({
+            ...options,
+            messages,
+            abortSignal: signal,
+            onStepEnd: ({ response }) => keep(...response.messages),
+          });
+        };
+      }),
+    },
+    "a ToolLoopAgent": {
+      without: NO_RETRY,
+      loop: loop(chat, (script, { model, ...scripted }) => {
+        const prepareStep = prepared(script);
+        const { instructions } = script;
+        const agent = new ToolLoopAgent({
+          ...same,
+          model,
+          instructions,
+          tools: tools(scripted),
+          prepareStep,
+        });
+        return async ({ messages, signal, keep }) => {
+          const { text } = await agent.generate({
+            messages,
+            abortSignal: signal,
+            onStepEnd: ({ response }) => keep(...response.messages),
+          });
+          return text;
+        };
+      }),
+    },
+    "generateText of AI SDK 6": {
+      without: NO_RETRY,
+      loop: loop(scriptedModel, (script, model) => {
+        const prepareStep = prepared(script);
+        return asking6(script, model, { prepareStep });
+      }),
+    },
+    "a wrapped model of AI SDK 7": {
+      without: ANTHROPIC,
+      loop: loop(anthropic, ({ instructions, contextWindow }, { model: inner, ...scripted }) => {
+        const middleware = rkatMiddleware({ contextWindow });
+        const model = wrapLanguageModel({ model: inner, middleware });
+        const options = { ...same, model, instructions, tools: tools(scripted) };
+        return async ({ messages, signal, keep }) => {
+          const { text } = await generateText({
+            ...options,
+            messages,
+            abortSignal: signal,
+            onStepEnd: ({ response }) => keep(...response.messages),
+          });
+          return text;
+        };
+      }),
+    },
+    "a wrapped model of AI SDK 7, streamed": {
+      without: [],
+      loop: loop(responses, ({ instructions, contextWindow }, { model: inner, ...scripted }) => {
+        const middleware = rkatMiddleware({ contextWindow });
+        const model = wrapLanguageModel({ model: inner, middleware });
+        const options = { ...same, model, instructions, tools: tools(scripted) };
+        return async ({ messages, signal, keep }) => {
+          return await streamedText({
+            ...options,
+            messages,
+            abortSignal: signal,
+            onStepEnd: ({ response }) => keep(...response.messages),
+          });
+        };
+      }),
+    },
+    "a wrapped model of AI SDK 6": {
+      without: [],
+      loop: loop(scriptedModel, (script, model) => {
+        const middleware = rkatMiddleware({ contextWindow: script.contextWindow }) as never;
+        return asking6(script, model, {}, middleware);
+      }),
+    },
+  };
+
+function asking6(
+  { instructions: system }: LoopScript,
+  scripted: ReturnType<typeof scriptedModel>,
+  options: object,
+  middleware: readonly object[] = [],
+) {
+  const inner = new MockLanguageModelV3({ doGenerate: scripted.generate as never });
+  const model = wrapLanguageModel6({ model: inner, middleware: middleware as never });
+  const all = { model, system, tools: tools6(scripted), stopWhen: stepCountIs6(20), ...options };
+  return async ({ messages, signal, keep }: Run) => {
+    let known = 0;
+    const { text } = await generateText6({
+      ...all,
+      messages: messages as never,
+      abortSignal: signal,
+      maxRetries: 0,
+      onStepFinish({ response }) {
+        // In version 6, a step has the messages of the steps before it too.
+        keep(...(response.messages.slice(known) as readonly object[] as ModelMessage[]));
+        known = response.messages.length;
+      },
+    });
+    return text;
+  };
+}
+
+describe.each(Object.entries(LOOPS))("%s", (_, { loop: adapted, without }) => {
+  const known = remembered(adapted);
+  for (const law of adapterLaws) test(law.name, () => law.holds(async () => known));
   test("random conversations keep every promise", { timeout: CAMPAIGN_MS }, () =>
-    keepsPromises(adapted),
+    keepsPromises(adapted, without),
   );
 });
 
@@ -236,7 +350,7 @@ const words = (count: number) => "harbour ship cargo crane ledger ".repeat(count
 test("your own prepareStep sees the compacted messages, and what it returns counts", async () => {
   const seen: number[] = [];
   const model = new MockLanguageModelV4({
-    doGenerate: scripted({
+    doGenerate: scriptedModel({
       instructions: "",
       turns: [{ prompt: "", steps: [], answer: "Done." }],
       contextWindow: 1,
@@ -267,7 +381,7 @@ test("your own prepareStep sees the compacted messages, and what it returns coun
 
 test("OpenAI is told to store nothing of a request for a summary", async () => {
   const model = new MockLanguageModelV4({
-    doGenerate: scripted({
+    doGenerate: scriptedModel({
       instructions: "",
       turns: [{ prompt: "", steps: [], answer: "Done." }],
       contextWindow: 1,

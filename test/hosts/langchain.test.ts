@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { tool } from "@langchain/core/tools";
 import { MemorySaver } from "@langchain/langgraph";
 import { ChatOpenAI } from "@langchain/openai";
-import { type BaseMessage, createAgent, HumanMessage } from "langchain";
+import { type BaseMessage, createAgent, HumanMessage, SystemMessage } from "langchain";
 import { type RkatMiddlewareOptions, rkatMiddleware } from "rkat/langchain";
 import { sqliteStores } from "rkat/sqlite";
 import { describe, expect, onTestFinished, test } from "vitest";
@@ -15,11 +15,13 @@ import {
 } from "../../examples/hosts/local-provider.ts";
 import { type AdaptedLoop, adapterLaws } from "../../src/testing/adapter-laws.ts";
 import { CAMPAIGN_MS, keepsPromises } from "./random-script.ts";
-import { remembered, sentMessages, startScriptedServer } from "./scripted-server.ts";
+import { remembered, startScriptedServer } from "./scripted-server.ts";
+import { sentMessages } from "./sent-messages.ts";
 
-function modelAt(baseURL: string) {
+function modelAt(baseURL: string, useResponsesApi = false) {
   const configuration = { baseURL };
-  return new ChatOpenAI({ model: "gpt", apiKey: "local", maxRetries: 0, configuration });
+  const settings = { model: "gpt", apiKey: "local", maxRetries: 0, configuration };
+  return new ChatOpenAI({ ...settings, useResponsesApi, zdrEnabled: useResponsesApi });
 }
 
 function readTool(output: (path: string) => string) {
@@ -34,34 +36,58 @@ function readTool(output: (path: string) => string) {
  * A loop whose application keeps the conversation in a thread, or as the list that the agent returned. From the
  * list it can take turns back.
  */
-function loop(inThread: boolean): AdaptedLoop {
+function loop(inThread: boolean, useResponsesApi = false): AdaptedLoop {
   return {
     async run(script) {
-      const { server, outputs, record } = await startScriptedServer(script);
+      const { server, read, begin, record } = await startScriptedServer(script);
       const agent = createAgent({
-        model: modelAt(server.urls.openai),
-        tools: [readTool((path) => outputs.get(path) ?? "")],
+        model: modelAt(server.urls.openai, useResponsesApi),
+        tools: [readTool(read)],
         systemPrompt: script.instructions,
         middleware: [rkatMiddleware({ contextWindow: script.contextWindow })],
         ...(inThread ? { checkpointer: new MemorySaver() } : {}),
       });
-      const config = { recursionLimit: 100, configurable: inThread ? { thread_id: "one" } : {} };
       const answers: string[] = [];
       const asked: string[] = [];
       let kept: BaseMessage[] = [];
-      for (const [index, { prompt, takesBack = 0 }] of script.turns.entries()) {
+      for (const [index, turn] of script.turns.entries()) {
+        const { prompt, image, system, rewords, takesBack = 0, ends } = turn;
+        const last = kept.findIndex(({ id }) => id === asked.at(-1));
+        if (!inThread && rewords && last >= 0) {
+          const id = asked.at(-1) ?? "";
+          kept = kept.with(last, new HumanMessage({ content: rewords, id }));
+        }
         if (!inThread && takesBack > 0) {
           const [first] = asked.splice(-takesBack);
           const from = kept.findIndex(({ id }) => id === first);
           // A turn that left in a compaction is in the list no more.
           if (from > 0) kept = kept.slice(0, from);
         }
-        const message = new HumanMessage({ content: prompt, id: `turn ${index}` });
-        const messages = inThread ? [message] : [...kept, message];
-        const state = await agent.invoke({ messages }, config);
-        answers.push(state.messages.at(-1)?.text ?? "");
+        const said = [
+          ...(system ? [new SystemMessage(system)] : []),
+          new HumanMessage({
+            content: image ? withImage(prompt, image) : prompt,
+            id: `turn ${index}`,
+          }),
+        ];
         asked.push(`turn ${index}`);
-        kept = state.messages;
+        const messages = inThread ? said : [...kept, ...said];
+        try {
+          const state = await agent.invoke(
+            { messages },
+            {
+              recursionLimit: 100,
+              configurable: inThread ? { thread_id: "one" } : {},
+              signal: begin(),
+            },
+          );
+          answers.push(state.messages.at(-1)?.text ?? "");
+          kept = state.messages;
+        } catch (error) {
+          if (!ends) throw error;
+          answers.push("");
+          kept = messages;
+        }
       }
       expect(server.problems).toEqual([]);
       await server.close();
@@ -70,18 +96,24 @@ function loop(inThread: boolean): AdaptedLoop {
   };
 }
 
+function withImage(text: string, image: string) {
+  const url = `data:image/png;base64,${image}`;
+  return [
+    { type: "text", text },
+    { type: "image_url", image_url: { url } },
+  ];
+}
+
 describe.each([
   ["in a thread", remembered(loop(true))],
   ["by the application", remembered(loop(false))],
+  ["by the application, with reasoning", remembered(loop(false, true))],
 ])("a conversation kept %s", (_, kept) => {
   for (const law of adapterLaws) test(law.name, () => law.holds(async () => kept));
+  test("random conversations keep every promise", { timeout: CAMPAIGN_MS }, () =>
+    keepsPromises(kept),
+  );
 });
-
-test.each([true, false])(
-  "random conversations keep every promise, in a thread: %s",
-  { timeout: CAMPAIGN_MS },
-  (inThread) => keepsPromises(loop(inThread)),
-);
 
 const LONG = "The crane lifts the cargo over the quay, and the pilot waits for the tide. ".repeat(
   12,

@@ -14,7 +14,8 @@ import {
 } from "../../examples/hosts/local-provider.ts";
 import { type AdaptedLoop, adapterLaws } from "../../src/testing/adapter-laws.ts";
 import { CAMPAIGN_MS, keepsPromises } from "./random-script.ts";
-import { remembered, sentMessages, startScriptedServer } from "./scripted-server.ts";
+import { remembered, startScriptedServer } from "./scripted-server.ts";
+import { sentMessages } from "./sent-messages.ts";
 
 function readTool(output: (path: string) => string) {
   return createTool({
@@ -41,10 +42,12 @@ function agentOf(
     memory,
     inputProcessors: [rkat],
     errorProcessors: [rkat],
+    maxRetries: 0,
   });
-  const ask = (prompt: string) =>
+  const ask = (prompt: Parameters<Agent["generate"]>[0], abortSignal?: AbortSignal) =>
     agent.generate(prompt, {
       maxSteps: 100,
+      ...(abortSignal ? { abortSignal } : {}),
       memory: { thread: "one", resource: "ada", options: { lastMessages: 1_000 } },
     });
   return { ask, memory, close: rkat.close };
@@ -52,13 +55,18 @@ function agentOf(
 
 const loop: AdaptedLoop = {
   async run(script) {
-    const { server, outputs, record } = await startScriptedServer(script);
+    const { server, read, begin, record } = await startScriptedServer(script);
     const { contextWindow, instructions } = script;
-    const output = (path: string) => outputs.get(path) ?? "";
-    const { ask } = agentOf(server.urls.openai, { contextWindow, instructions, output });
+    const { ask } = agentOf(server.urls.openai, { contextWindow, instructions, output: read });
     const answers: string[] = [];
-    for (const { prompt } of script.turns) {
-      answers.push((await ask(prompt)).steps.at(-1)?.text ?? "");
+    for (const { prompt, image, ends } of script.turns) {
+      try {
+        const { steps } = await ask(image ? withImage(prompt, image) : prompt, begin());
+        answers.push(ends ? "" : (steps.at(-1)?.text ?? ""));
+      } catch (error) {
+        if (!ends) throw error;
+        answers.push("");
+      }
     }
     expect(server.problems).toEqual([]);
     await server.close();
@@ -66,11 +74,17 @@ const loop: AdaptedLoop = {
   },
 };
 
+function withImage(text: string, image: string): Parameters<Agent["generate"]>[0] {
+  const picture = { type: "image", image, mimeType: "image/png" } as const;
+  return [{ role: "user", content: [{ type: "text", text }, picture] }];
+}
+
 describe("a conversation in a thread of Mastra", () => {
   const kept = remembered(loop);
   for (const law of adapterLaws) test(law.name, () => law.holds(async () => kept));
+  // Mastra does not keep messages of the system in a thread, and the thread is Mastra's to change.
   test("random conversations keep every promise", { timeout: CAMPAIGN_MS }, () =>
-    keepsPromises(kept),
+    keepsPromises(kept, ["system", "rewords"]),
   );
 });
 

@@ -183,8 +183,12 @@ function withQuotes(message: Message): readonly Message[] {
 /** pi's own loop, in which the extension writes the summaries. */
 const loop: AdaptedLoop = remembered({
   async run(script) {
-    const { server, outputs, record } = await startScriptedServer(script);
-    const { session, errors } = await piAt(server, outputs);
+    const { server, read, record } = await startScriptedServer(script);
+    const paths = script.turns.flatMap(({ steps }) =>
+      steps.flatMap(({ calls }) => calls.map(({ path }) => path)),
+    );
+    const files = new Map(paths.map((path) => [path, read(path)]));
+    const { session, errors } = await piAt(server, files);
     const answers: string[] = [];
     for (const { prompt } of script.turns) {
       await session.prompt(prompt);
@@ -204,6 +208,7 @@ obey(adapterLaws, [
     name: "in pi's loop",
     durable: false,
     cannot: {
+      "system messages stay word for word": "pi has a system prompt of its own",
       "a compaction pays for one summary, however often the host offers the history again":
         "pi also compacts after the last answer, and sends that summary to no model",
       "a failing summariser is not asked at each step": "pi decides when to compact",

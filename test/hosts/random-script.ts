@@ -19,6 +19,10 @@ const SENTENCES = [
   "é̂combining ",
 ];
 
+/** A PNG of one pixel. */
+const PICTURE =
+  "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==";
+
 const ABOUT = "at the harbour: cargo, crane and ledger.";
 
 function text(times: readonly number[]): fc.Arbitrary<string> {
@@ -79,6 +83,86 @@ const script: fc.Arbitrary<LoopScript> = fc
     };
   });
 
+/** What happens in a turn besides what is said. */
+const event = fc.record({
+  ends: fc.constantFrom(...rarely<"failed" | "stopped">("failed", "stopped")),
+  image: fc.constantFrom(...rarely(PICTURE)),
+  system: fc.constantFrom(...rarely("The harbour is closed at night.")),
+  rewords: fc.constantFrom(...rarely(true)),
+  regenerates: fc.constantFrom(...rarely(true)),
+  saysNothing: fc.constantFrom(...rarely(true)),
+  reasons: fc.boolean(),
+  toolFails: fc.constantFrom(...rarely(true)),
+});
+
+function rarely<Value>(...values: readonly Value[]): readonly (Value | undefined)[] {
+  return [...Array<undefined>(6).fill(undefined), ...values];
+}
+
+type TurnEvent = typeof event extends fc.Arbitrary<infer Value> ? Value : never;
+
+/** The same conversations with everything that goes wrong, or otherwise than planned. */
+const eventful: fc.Arbitrary<LoopScript> = fc
+  .record({
+    script,
+    events: fc.array(event, { minLength: 12, maxLength: 12 }),
+    isRefused: fc.constantFrom(false, false, true),
+  })
+  .map(({ script: planned, events, isRefused }) => {
+    const { turns, contextWindow } = planned;
+    const happened: LoopTurn[] = [];
+    for (const [index, turn] of turns.entries()) {
+      const before = happened.at(-1);
+      happened.push(withEvent(turn, index === 0 ? {} : (events[index] ?? {}), before, index));
+    }
+    const refusedAbove = Math.floor(REFUSED_PART * contextWindow);
+    return { ...planned, turns: happened, ...(isRefused ? { refusedAbove } : {}) };
+  });
+
+/** A provider that takes less than it says. What a compaction leaves of a refused request fits. */
+const REFUSED_PART = 0.75;
+
+function withEvent(
+  turn: LoopTurn,
+  event: Partial<TurnEvent>,
+  before: LoopTurn | undefined,
+  index: number,
+): LoopTurn {
+  const { ends, image, system, rewords, regenerates, saysNothing, reasons, toolFails } = event;
+  const { takesBack = 0 } = turn;
+  const repeats = regenerates && takesBack === 1 && before;
+  return {
+    ...turn,
+    ...(repeats ? { prompt: before.prompt } : {}),
+    ...(ends ? { ends } : {}),
+    ...(image ? { image } : {}),
+    ...(system && !ends ? { system: `${system} It is night ${index}.` } : {}),
+    ...(rewords && takesBack === 0 && index > 1 ? { rewords: `Reworded: ${ABOUT}` } : {}),
+    ...(saysNothing ? { answer: "" } : {}),
+    steps: turn.steps.map((step, position) => ({
+      ...step,
+      ...(reasons ? { reasoning: `I think about step ${position} of task ${index}.` } : {}),
+      calls: step.calls.map((one, at) => (toolFails && at === 0 ? { ...one, fails: true } : one)),
+    })),
+  };
+}
+
+/** What a loop cannot do, or does otherwise for a reason of its host's. */
+export type Without = "system" | "rewords" | "refusedAbove" | "empty answers";
+
+function without(script: LoopScript, lacking: readonly Without[]): LoopScript {
+  const omit = <Value extends object>(value: Value) =>
+    Object.fromEntries(
+      Object.entries(value).filter(([name]) => !lacking.includes(name as Without)),
+    ) as Value;
+  const speaks = lacking.includes("empty answers");
+  const turns = script.turns.map((turn) => ({
+    ...omit(turn),
+    answer: turn.answer || (speaks ? "It is done." : ""),
+  }));
+  return { ...omit(script), turns };
+}
+
 /** For the long form. */
 export const CAMPAIGN_MS = 3_600_000;
 
@@ -93,12 +177,16 @@ interface Found {
 const FOUND: readonly Found[] = [{ seed: 4711, number: 111 }];
 
 /** Has random conversations in a loop, and those that once broke a promise. Each keeps every promise. */
-export async function keepsPromises(loop: AdaptedLoop): Promise<void> {
+export async function keepsPromises(
+  loop: AdaptedLoop,
+  lacking: readonly Without[] = [],
+): Promise<void> {
   for (const { seed, number } of FOUND) {
     const one = fc.sample(script, { seed, numRuns: number }).at(-1) as LoopScript;
     requirePromises(one, await loop.run(one));
   }
-  const property = fc.asyncProperty(script, async (one) => {
+  const property = fc.asyncProperty(eventful, async (happened) => {
+    const one = without(happened, lacking);
     requirePromises(one, await loop.run(one));
   });
   await fc.assert(property, { numRuns: trials(4, 400) });
