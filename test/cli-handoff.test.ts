@@ -7,12 +7,16 @@ import { TRANSCRIPT_SAMPLES, transcriptBytes } from "./support/transcript-sample
 
 const ID = "11111111-2222-4333-8444-555555555555";
 
+const REFUSED = "The user doesn't want to proceed with this tool use. To tell you how to proceed,";
+
 const claudeSession = () =>
   new ClaudeLines(ID)
     .user("Fix the parser. Never touch src/legacy.ts.")
     .text("a1", "I read it.")
     .call("a2", "t1", "Edit", { file_path: "src/parser.ts" })
     .result("t1", "edited")
+    .call("a2", "t2", "Bash", { command: "git push --force" })
+    .result("t2", `${REFUSED} the user said:\nNever force-push to main.`, { is_error: true })
     .text("a3", "Done. We will use a table instead of a switch.")
     .user("And the docs?")
     .text("a4", "They are next.")
@@ -26,6 +30,7 @@ test("rkat handoff writes the same for a transcript and for the session imported
   expect(read.stderr).toMatch(/^size +[\d ]+ of at most 8 000 tokens$/m);
   expect(read.stdout).toContain("\n> Fix the parser. Never touch src/legacy.ts.\n");
   expect(read.stdout).toContain("] Never touch src/legacy.ts.\n");
+  expect(read.stdout).toMatch(/^> \[user #\d+\] Never force-push to main\.$/m);
   expect(read.stdout).toContain("] We will use a table instead of a switch.\n");
   expect(read.stdout).toContain("] src/parser.ts\n");
   expect(read.stdout).toContain(`rkat import ${join(project.folder, file)}\n`);

@@ -1,7 +1,7 @@
 import { rankAnchors } from "../compaction/rank-anchors.ts";
 import { isUsersWord } from "../core/event.ts";
-import { contentText, isSummary, type Message, toolResults } from "../core/message.ts";
-import { refusalIn } from "../core/refusal.ts";
+import { contentText, isSummary, type Message } from "../core/message.ts";
+import { refusalsIn } from "../core/refusal.ts";
 import type { SessionView } from "../core/session-service.ts";
 import { unclosable } from "../core/unclosable.ts";
 import { instructionsIn } from "../knowledge/instructions-in.ts";
@@ -158,7 +158,7 @@ function textOf(message: Message): string {
 }
 
 function refusedIn(message: Message): readonly string[] {
-  return toolResults(message).flatMap(({ content }) => refusalIn(content)?.reason ?? []);
+  return refusalsIn(message).flatMap(({ reason }) => reason ?? []);
 }
 
 /** The names as the text of a note. */

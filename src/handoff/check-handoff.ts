@@ -51,9 +51,6 @@ function textsByMark(source: HandoffSource): ReadonlyMap<string, string> {
     }
     // Strings in arguments, as they are without the quotes and escapes of JSON.
     for (const text of argumentsIn(each)) add({ at: each.at, by: "assistant", text });
-    if (each.denied) {
-      for (const quote of quotesOf(each)) add({ ...quote, by: "user" });
-    }
   }
   const { task } = source;
   if (task) {

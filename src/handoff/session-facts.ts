@@ -1,4 +1,4 @@
-import { indexableText, toolResults, toolUses } from "../core/message.ts";
+import { indexableText, toolUses } from "../core/message.ts";
 import { filesOfCall } from "../core/working-memory.ts";
 import { instructionsIn } from "../knowledge/instructions-in.ts";
 import { type HandoffMessage, type HandoffSource, isTyped, type Quote } from "./handoff-source.ts";
@@ -15,11 +15,7 @@ export function standingInstructions(messages: readonly HandoffMessage[]): reado
   const found = messages.flatMap((each): readonly Quote[] => {
     const { at, message, denied = [] } = each;
     const own = isTyped(each) ? instructionsIn(indexableText(message)) : [];
-    const refused = denied.flatMap(({ toolUseId, reason }) => {
-      const result = toolResults(message).find(({ tool_use_id }) => tool_use_id === toolUseId);
-      const text = reason ?? result?.content ?? "";
-      return text.trim() === "" ? [] : [text];
-    });
+    const refused = denied.flatMap(({ reason = "" }) => (reason.trim() === "" ? [] : [reason]));
     return [...own, ...refused].map((text) => ({ at, by: "user", text }));
   });
   return newestOfEach(found);

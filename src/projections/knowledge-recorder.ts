@@ -10,7 +10,7 @@ import {
   toolResults,
   toolUses,
 } from "../core/message.ts";
-import { refusalIn } from "../core/refusal.ts";
+import { refusalsIn } from "../core/refusal.ts";
 import { correctionOf } from "../knowledge/correction-of.ts";
 import { factOf } from "../knowledge/fact-of.ts";
 import { preferenceOf } from "../knowledge/preference-of.ts";
@@ -167,10 +167,7 @@ export class KnowledgeRecorder extends LogProjection {
     at: { readonly sessionId: string; readonly seq: number; readonly time: string },
   ): Promise<readonly NewKnowledge[]> {
     const { sessionId, seq } = at;
-    const refused = toolResults(message).flatMap(({ tool_use_id, content, is_error }) => {
-      const refusal = is_error ? refusalIn(content) : undefined;
-      return refusal ? [{ id: tool_use_id, refusal }] : [];
-    });
+    const refused = refusalsIn(message);
     if (refused.length === 0) return [];
     const calls = new Map<string, ToolUse & { readonly from: number }>();
     let goal = "";
@@ -181,8 +178,8 @@ export class KnowledgeRecorder extends LogProjection {
       const isPrompt = event.message.role === "user" && event.origin?.author === "user";
       if (isPrompt) goal = indexableText(event.message);
     }
-    return refused.flatMap(({ id, refusal }, index) => {
-      const call = calls.get(id);
+    return refused.flatMap(({ toolUseId, ...refusal }, index) => {
+      const call = calls.get(toolUseId);
       if (!call || JSON.stringify(call.args)?.includes(FORGOTTEN)) return [];
       const requested = { name: call.name, args: call.args, goal };
       return [

@@ -2,6 +2,7 @@ import { hash } from "node:crypto";
 import { basename, join } from "node:path";
 import { given, isObject } from "../core/fields.ts";
 import { isSummary, type Message, summaryMessage } from "../core/message.ts";
+import { refusalIn } from "../core/refusal.ts";
 import type { FoundFile } from "./found-file.ts";
 import type { ImportedMessage, ImportedSession, ImportFormat } from "./imported.ts";
 import {
@@ -176,7 +177,8 @@ function itemPart(item: Json, typed: string | undefined): Part | "unknown" | "no
       return callPart(callId, "local_shell", item.action);
     case "function_call_output":
     case "custom_tool_call_output": {
-      const { content, isError } = outputOf(item.output);
+      const { content, isError: hasFailed } = outputOf(item.output);
+      const isError = hasFailed || refusalIn(content) !== undefined;
       return {
         key: `result ${callId} ${content}`,
         message: toolResult(callId, content, isError),

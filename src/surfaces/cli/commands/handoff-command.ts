@@ -5,6 +5,7 @@ import { SessionError } from "../../../core/errors.ts";
 import { isTransient } from "../../../core/event.ts";
 import { given, isObject } from "../../../core/fields.ts";
 import { MessageAssembler } from "../../../core/message-assembler.ts";
+import { refusalsIn } from "../../../core/refusal.ts";
 import type { SessionService } from "../../../core/session-service.ts";
 import { openCommand } from "../../../core/session-source.ts";
 import { shellWord } from "../../../core/shell-word.ts";
@@ -113,7 +114,7 @@ async function sourceOfSession(
     const completed = assembler.push(event);
     if (completed) {
       const { id, message, origin } = completed;
-      messages.push({ at: id, message, ...given({ origin }) });
+      messages.push({ at: id, message, denied: refusalsIn(message), ...given({ origin }) });
     }
     if (seq >= lastSeq) break;
   }
@@ -143,10 +144,11 @@ async function sourceOfFile(
     agent,
     id: session.id,
     ...given({ project, branch, title }),
-    messages: messages.map(({ message, origin, denied }, index) => ({
+    messages: messages.map(({ message, origin, denied = refusalsIn(message) }, index) => ({
       at: index + 1,
       message,
-      ...given({ origin, denied }),
+      denied,
+      ...given({ origin }),
     })),
     search: [
       `Once, so that it can be searched: ${rkat} import ${shellWord(path)}`,
