@@ -427,3 +427,37 @@ test("a fork that was changed before its parent leaves the parent's messages to 
   expect(await said("pi:s1")).toEqual(["List the files", "In the parent"]);
   expect(await said("pi:s2")).toEqual(["In the fork"]);
 });
+
+test("ChatGPT: a later export with another current branch adds what is new in it, and nothing twice", async () => {
+  const node = (id: string, parent: string | null, role: string, text: string, own?: string) => ({
+    [id]: {
+      ...{ id, parent },
+      message: { id: own, author: { role }, content: { content_type: "text", parts: [text] } },
+    },
+  });
+  for (const named of [true, false]) {
+    const own = (id: string) => (named ? `message-${id}` : undefined);
+    const exported = (current_node: string) => {
+      const mapping = {
+        ...node("a", null, "user", `Name a ferret, ${named}.`, own("a")),
+        ...node("b", "a", "assistant", `Biscuit, ${named}.`, own("b")),
+        ...node("c", "a", "assistant", `Noodle, ${named}.`, own("c")),
+        ...node("d", "c", "user", `And a stoat, ${named}?`, own("d")),
+      };
+      return JSON.stringify([{ id: `ferret-${named}`, current_node, mapping }]);
+    };
+    const path = write("conversations.json", exported("b"));
+    const first = await run({ path });
+    expect([first.added, first.otherBranches]).toEqual([2, 2]);
+    write("conversations.json", exported("d"));
+    const second = await run({ path });
+    expect([second.added, second.alreadyThere, second.otherBranches]).toEqual([2, 1, 1]);
+    const texts = (await stores.memory.list({ limit: 100 })).map(({ content }) => content);
+    expect(texts.filter((text) => text.includes(`${named}`))).toEqual([
+      `Name a ferret, ${named}.`,
+      `Biscuit, ${named}.`,
+      `Noodle, ${named}.`,
+      `And a stoat, ${named}?`,
+    ]);
+  }
+});

@@ -79,7 +79,10 @@ test("what was denied in Codex is a correction, and what a command only quotes i
     line("response_item", { type: "message", role: "user", content: "Clean up." }),
     line("event_msg", { type: "user_message", message: "Clean up." }),
     ...call("one", "exec command rejected by user"),
-    ...call("two", JSON.stringify({ output: "patch rejected by user", metadata: { exit_code: 1 } })),
+    ...call(
+      "two",
+      JSON.stringify({ output: "patch rejected by user", metadata: { exit_code: 1 } }),
+    ),
     ...call("three", "log: exec command rejected by user"),
   ]);
   const { service } = await importedFile("rollout-2026-05-01.jsonl", text);
@@ -115,9 +118,17 @@ test("what was denied in opencode is a correction with the reason that the user 
   const state = (error: string) => ({ status: "error", input: { filePath: "otter.ts" }, error });
   const rejected = "The user rejected permission to use this specific tool call";
   const parts = [
-    { callID: "1", tool: "edit", state: state(`${rejected} with the following feedback: keep otter`) },
+    {
+      callID: "1",
+      tool: "edit",
+      state: state(`${rejected} with the following feedback: keep otter`),
+    },
     { callID: "2", tool: "write", state: state(`${rejected}.`) },
-    { callID: "3", tool: "bash", state: state("The user has specified a rule which prevents this.") },
+    {
+      callID: "3",
+      tool: "bash",
+      state: state("The user has specified a rule which prevents this."),
+    },
   ];
   const { service, stores, path } = await importedFile(
     "storage/session/p/ses_1.json",

@@ -21,7 +21,10 @@ export function chatgptSession(
   const nodes = new Map(Object.entries(objectOf(conversation.mapping)).filter(hasObject));
   const leaf = leafOf(conversation, nodes);
   const branch = leaf === undefined ? [] : branchTo(leaf, (node) => parentOf(nodes, node));
-  const shown = branch.map((node) => messageIn(nodes.get(node))).filter(isObject);
+  const shown = branch.flatMap((node) => {
+    const message = messageIn(nodes.get(node));
+    return message ? [{ ...message, id: nameOf(message.id) ?? node }] : [];
+  });
   notes.otherBranch(countShown(nodes) - shown.length);
   const model = nameOf(conversation.default_model_slug) ?? modelOf(shown);
   return {
@@ -87,16 +90,16 @@ function modelOf(shown: readonly Json[]): string | undefined {
 
 async function* messagesOf(
   session: string,
-  shown: readonly Json[],
+  shown: readonly (Json & { readonly id: string })[],
   startedAt: string | undefined,
   notes: ImportNotes,
 ): AsyncGenerator<ImportedMessage> {
   let time = startedAt;
   /** Calls without a result yet, by the tool. */
   let open: { readonly id: string; readonly tool: string }[] = [];
-  for (const [index, record] of shown.entries()) {
+  for (const record of shown) {
+    const { id } = record;
     time = timeOf(record.create_time) ?? time;
-    const id = nameOf(record.id) ?? `${index}`;
     const { role, name } = objectOf(record.author);
     const text = textIn(record, notes);
     const said = (message: Message, more: object = {}, part = ""): ImportedMessage => ({

@@ -118,8 +118,8 @@ async function wholeSession(file: FoundFile, notes: ImportNotes): Promise<Json |
 }
 
 async function* listedMessages(session: Json, notes: ImportNotes): AsyncGenerator<ImportedMessage> {
-  for (const message of listOf(session.messages)) {
-    yield* partsOf(objectOf(message), textOf(session.sessionId), notes);
+  for (const [index, message] of listOf(session.messages).entries()) {
+    yield* partsOf({ id: `${index}`, ...objectOf(message) }, textOf(session.sessionId), notes);
   }
 }
 
@@ -195,7 +195,9 @@ async function* writtenMessages(
       const record = read.get(place.line);
       const message =
         place.index === undefined ? record : listOf(objectOf(record?.$set).messages)[place.index];
-      for (const part of partsOf(objectOf(message), session, notes)) {
+      // A message of a checkpoint may have no id.
+      const named = { id: `${place.index}`, ...objectOf(message) };
+      for (const part of partsOf(named, session, notes)) {
         yield { ...part, line: place.line };
       }
       if (lastUse.get(place.line) === next) read.delete(place.line);
