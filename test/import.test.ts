@@ -15,6 +15,7 @@ import { afterEach, beforeEach, expect, onTestFinished, test, vi } from "vitest"
 import { indexableText } from "../src/core/message.ts";
 import { importTranscripts } from "../src/import-transcripts.ts";
 import { createSessionService } from "../src/index.ts";
+import { MemoryIndex } from "../src/projections/memory-index.ts";
 import { type SqliteStores, sqliteStores } from "../src/sqlite.ts";
 import { scriptedModel } from "../src/testing/scripted-model.ts";
 import { ClaudeLines } from "./support/claude-lines.ts";
@@ -247,6 +248,48 @@ test("a subagent is a session of its own that is not remembered, unless it is as
   await importTranscripts({ stores: all, path: folder, subagents: true });
   expect((await remembered(all)).join()).toContain("Found.");
   await all.close();
+});
+
+test("what subagents said is remembered when a later import asks for it, and what they say after it", async () => {
+  const agent = new ClaudeLines(OTHER, { isSidechain: true })
+    .user("Search.")
+    .text("msg_a", "Found.");
+  const path = `${OTHER}/subagents/agent-1a2b.jsonl`;
+  write(`${ID}.jsonl`, talk());
+  write(path, agent);
+  await run();
+  const before = await remembered();
+  expect(await run({ subagents: true })).toMatchObject({ added: 0, alreadyThere: 8 });
+  const found = (texts: readonly string[]) =>
+    texts.filter((text) => /Found|Search|More/.test(text));
+  expect(found(await remembered())).toHaveLength(2);
+  expect((await remembered()).filter((text) => !found([text]).length)).toEqual(before);
+
+  write(path, agent.user("More.").text("msg_b", "More was found."));
+  await run();
+  expect(found(await remembered())).toHaveLength(4);
+  expect(await run({ subagents: true })).toMatchObject({ added: 0 });
+  expect(found(await remembered())).toHaveLength(4);
+
+  const id = `claude-code:${OTHER}.agent-1a2b`;
+  const events = await logOf(id);
+  expect(events.filter(({ type }) => type === "session_remembered")).toHaveLength(1);
+  const saved = await stores.sessions.load(id);
+  const { SessionState } = await import("../src/core/session-state.ts");
+  const state = new SessionState(id);
+  await state.catchUp((after) => stores.events.read(id, after));
+  const { history_tokens, history, ...folded } = state.snapshot();
+  // The same messages in two runs, because an event that is no message is between them.
+  expect(saved).toMatchObject({ ...folded, history_tokens: expect.closeTo(history_tokens, -1) });
+  expect(saved?.history.at(-1)?.to).toBe(history.at(-1)?.to);
+  expect(saved).toMatchObject({ settings: { memory: true }, turns: 2 });
+  // An index that is made anew is the same.
+  const rebuilt = sqliteStores({ path: ":memory:" });
+  const index = new MemoryIndex(stores.events, rebuilt.memory);
+  const all = await stores.events.readAll(0, 1000);
+  await index.apply(all);
+  expect(await remembered(rebuilt)).toEqual(await remembered());
+  await rebuilt.close();
 });
 
 test("the traffic of memory tools is left out", async () => {

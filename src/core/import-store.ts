@@ -64,6 +64,8 @@ export interface ImportedFile {
   readonly stamp: string;
   readonly sessions: number;
   readonly messages: number;
+  /** What subagents said in it is for memory. */
+  readonly subagents?: true;
   /** The other stores that have sessions of it. Without one of them, the file is read again. */
   readonly places?: readonly string[];
   /** Where the next reading can begin, if the file has only grown. */

@@ -152,6 +152,9 @@ export class SessionState {
       case "session_unarchived":
         this.archived = event.type === "session_archived";
         return;
+      case "session_remembered":
+        this.settings = { ...this.settings, memory: true };
+        return;
       case "run_started":
       case "run_resumed":
         this.running = true;

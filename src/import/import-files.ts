@@ -143,7 +143,7 @@ class ImportWork {
   }
 
   async importFile(file: DiskFile, format: ImportFormat | undefined): Promise<void> {
-    const { signal, sinceMs, places } = this.#options;
+    const { signal, sinceMs, places, subagents = false } = this.#options;
     signal?.throwIfAborted();
     if (this.#begun.has(file.path)) return;
     this.#begun.add(file.path);
@@ -151,9 +151,10 @@ class ImportWork {
     const saved = this.#known.get(file.path);
     const isThere = saved?.places?.every((mark) => places?.isThere(mark)) ?? true;
     const known = isThere ? saved : undefined;
+    const isAsRead = known?.stamp === file.stamp && (known.subagents || !subagents);
     const isOld = sinceMs !== undefined && file.mtimeMs < sinceMs;
     // What was imported with conditions is not noted as read.
-    if (known?.stamp === file.stamp && this.#isWhole) {
+    if (isAsRead && this.#isWhole) {
       this.#tally.sessions += known.sessions;
       this.#tally.alreadyThere += known.messages;
     } else if (!isOld) {
@@ -245,6 +246,7 @@ class ImportWork {
         sessions,
         messages,
         ...(readOn ? { readOn } : {}),
+        ...(this.#options.subagents ? { subagents: true } : {}),
         ...(marks.size > 0 ? { places: [...marks] } : {}),
       });
     }

@@ -62,6 +62,7 @@ export async function storeSession(
   session: ImportedSession,
   options: StoringOptions,
 ): Promise<number> {
+  await remember(session, options);
   const filter = new MemoryToolFilter();
   const log = new SessionLog(session, options);
   let messages = 0;
@@ -94,6 +95,35 @@ export async function storeSession(
   return messages;
 }
 
+/** A session of a subagent that an earlier import left out of memory comes into it when this one asks for it. */
+async function remember(session: ImportedSession, options: StoringOptions): Promise<void> {
+  const { stores, settingsOf, trial } = options;
+  const { id } = session;
+  if (trial || session.parent?.relation !== "subagent") return;
+  if (!settingsOf({ ...session, title: undefined }).memory) return;
+  for (let tries = 1; ; tries += 1) {
+    const lastSeq = await stores.events.lastSeq(id);
+    const before = lastSeq > 0 ? await snapshotOf(id, lastSeq, [], stores) : undefined;
+    if (!before || before.settings.memory) return;
+    const event: DurableEvent = { type: "session_remembered", session_id: id };
+    const snapshot = {
+      ...before,
+      seq: lastSeq + 1,
+      settings: { ...before.settings, memory: true },
+    };
+    const events = [stamped(event, before.updated_at_ms)];
+    try {
+      return await stores.imports.commit({ sessionId: id, lastSeq, events, snapshot, ids: [] });
+    } catch (error) {
+      if (!isConflict(error) || tries >= TRIES) throw error;
+    }
+  }
+}
+
+function isConflict(error: unknown): boolean {
+  return error instanceof SessionError && error.code === "SESSION_CONFLICT";
+}
+
 async function storeBatch(
   read: readonly ReadMessage[],
   log: SessionLog,
@@ -108,8 +138,7 @@ async function storeBatch(
     try {
       if (fresh.length > 0) await log.append(fresh);
     } catch (error) {
-      const isConflict = error instanceof SessionError && error.code === "SESSION_CONFLICT";
-      if (isConflict && tries < TRIES) continue;
+      if (isConflict(error) && tries < TRIES) continue;
       throw error;
     }
     tally.added += fresh.length;

@@ -39,6 +39,8 @@ export class MemoryIndex extends LogProjection {
   readonly #scope: MemoryScope;
   readonly #messageAt: NonNullable<MemoryIndexOptions["messageAt"]>;
   readonly #readers = new Map<string, SessionReader>();
+  /** Of imported sessions that did not begin in memory: whether they came into it later. */
+  readonly #remembered = new Map<string, boolean>();
 
   constructor(events: EventStore, memory: MemoryStore, options: MemoryIndexOptions = {}) {
     super(events);
@@ -73,7 +75,12 @@ export class MemoryIndex extends LogProjection {
   /** The entries that an event adds. */
   async #entriesAt(positioned: PositionedEvent): Promise<readonly MemoryEntry[]> {
     const { sessionId, stored, turns } = positioned;
-    if (!(await this.settingsOf(sessionId))?.memory) return [];
+    const comesIn = stored.event.type === "session_remembered";
+    if (comesIn) remember(this.#remembered, sessionId, true);
+    if (!(await this.#isForMemory(sessionId))) return [];
+    if (comesIn) {
+      return await this.#entriesIn(sessionId, await this.#spansUpTo(sessionId, stored.seq));
+    }
     if (this.#scope === "all") {
       const logged = await this.#completedBy(sessionId, stored);
       return logged && isRemembered(stored) ? entryOf(sessionId, logged, turns) : [];
@@ -114,20 +121,38 @@ export class MemoryIndex extends LogProjection {
   ): Promise<void> {
     const ids = (seqs: readonly number[]) => seqs.map((seq) => `${sessionId}:${seq}`);
     await this.#memory.delete({ ids: ids([...messages, ...shortened]) });
-    if (shortened.length === 0 || !(await this.settingsOf(sessionId))?.memory) return;
+    if (shortened.length === 0 || !(await this.#isForMemory(sessionId))) return;
     const wanted = new Set(ids(shortened));
-    const spans: DiscardedSpan[] = [];
-    if (this.#scope === "all") spans.push({ from: 1, to: Math.max(...shortened), turns_before: 0 });
-    else {
-      for await (const { event } of this.events.read(sessionId, 0)) {
-        if (event.type === "compaction_completed") spans.push(...event.discarded);
-      }
-    }
+    const spans = await this.#spansUpTo(sessionId, Math.max(...shortened));
     const entries = await this.#entriesIn(sessionId, spans);
     await this.#memory.add(
       entries.filter(({ id }) => wanted.has(id)),
       this.events,
     );
+  }
+
+  /** Whether a session is for memory: from its start, or since an import asked for it. */
+  async #isForMemory(sessionId: string): Promise<boolean> {
+    const settings = await this.settingsOf(sessionId);
+    if (settings?.memory || !settings?.source) return settings?.memory ?? false;
+    const known = this.#remembered.get(sessionId);
+    if (known !== undefined) return known;
+    let isRemembered = false;
+    for await (const { event } of this.events.read(sessionId, 0)) {
+      isRemembered ||= event.type === "session_remembered";
+    }
+    remember(this.#remembered, sessionId, isRemembered);
+    return isRemembered;
+  }
+
+  /** The parts of a session's log that memory has. */
+  async #spansUpTo(sessionId: string, to: number): Promise<readonly DiscardedSpan[]> {
+    if (this.#scope === "all") return [{ from: 1, to, turns_before: 0 }];
+    const spans: DiscardedSpan[] = [];
+    for await (const { event } of this.events.read(sessionId, 0)) {
+      if (event.type === "compaction_completed") spans.push(...event.discarded);
+    }
+    return spans;
   }
 
   async #entriesIn(sessionId: string, spans: readonly DiscardedSpan[]): Promise<MemoryEntry[]> {
