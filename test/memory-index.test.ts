@@ -16,6 +16,7 @@ import { mergeSegments } from "../src/indexing/upkeep/merge.ts";
 import { reindex } from "../src/indexing/upkeep/reindex.ts";
 import { verifyIndex } from "../src/indexing/upkeep/verify.ts";
 import { wordsOf } from "../src/indexing/words/entry-words.ts";
+import { pairsOf } from "../src/indexing/words/word-places.ts";
 import { findEntries } from "../src/search/find-entries.ts";
 import type { PassageIndex } from "../src/search/passage-index.ts";
 import { readQuestion } from "../src/search/question.ts";
@@ -205,7 +206,7 @@ async function expectExact({ index, run }: Reader): Promise<void> {
   const seen = await run(
     transaction("read", function* () {
       const rows = yield* ask("entries", { after: -1, limit: 1_000_000 });
-      const words = wordsOf(rows.map(placedEntry));
+      const words = pairsOf(wordsOf(rows.map(placedEntry)));
       const wanted = [
         ...words.map(([word]) => word),
         ...UNKNOWN,
@@ -249,7 +250,7 @@ function expectSameAsNew(index: PassageIndex, fresh: PassageIndex): void {
 
 function expectBeginning(
   index: PassageIndex,
-  words: ReturnType<typeof wordsOf>,
+  words: ReturnType<typeof pairsOf>,
   beginning: string,
 ): void {
   const found = new Map<number, number>();

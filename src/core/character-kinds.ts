@@ -23,6 +23,13 @@ export class CharacterKinds {
     return kind;
   }
 
+  /** The same in the UTF-16 units of a text, which have one more unit behind them. */
+  in(units: Uint16Array, at: number): number {
+    const unit = units[at] as number;
+    const known = this.#known[unit] as number;
+    return known !== 0 ? known : this.at(String.fromCharCode(unit, units[at + 1] as number), 0);
+  }
+
   #kindOfLong(point: number): number {
     this.#knownLong ??= new Uint8Array(0x110000);
     const known = this.#knownLong[point] as number;
@@ -64,6 +71,15 @@ export class CharacterKinds {
 /** How many UTF-16 units the character at a place has: 1 or 2. */
 export function sizeAt(text: string, at: number): number {
   return isHigh(text.charCodeAt(at)) && (text.codePointAt(at) as number) > 0xffff ? 2 : 1;
+}
+
+/** The same in the UTF-16 units of a text, which have one more unit behind them. */
+export function sizeIn(units: Uint16Array, at: number): number {
+  return isHigh(units[at] as number) && isLow(units[at + 1] as number) ? 2 : 1;
+}
+
+function isLow(code: number): boolean {
+  return code >= 0xdc00 && code < 0xe000;
 }
 
 function isHigh(code: number): boolean {

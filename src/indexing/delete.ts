@@ -10,6 +10,7 @@ import { foldSmall, putColumns } from "./segments/segments.ts";
 import { takeOutVectors } from "./vectors/store-vectors.ts";
 import { wordsOf } from "./words/entry-words.ts";
 import { blocksWithWords, takeOutOfBlocks, takeOutOfSmall } from "./words/take-out.ts";
+import { pairsOf } from "./words/word-places.ts";
 
 /** What one step deletes, so that no other writer waits long. */
 const STEP_ENTRIES = 250;
@@ -71,7 +72,7 @@ function* remove(before: Head, rows: readonly EntryRow[]): Asking<void> {
   const { head } = draft;
   head.changes += 1;
   head.removedAt = head.changes;
-  const words = wordsOf(rows.map(placedEntry));
+  const words = pairsOf(wordsOf(rows.map(placedEntry)));
   const slots = rows.flatMap(({ slot, passages }) => range(slot, passages));
   const [segments, labels, sessions, spaces, vectors] = yield* together(
     question("segments"),

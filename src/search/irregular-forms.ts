@@ -1,11 +1,3 @@
-/**
- * The base form of an irregular English word, so that "go" finds "went". Forms that the stemmer
- * handles are not listed.
- */
-export function baseForm(word: string): string {
-  return word.length > LETTERS_MAX ? word : (BASE_FORMS.get(word) ?? word);
-}
-
 /** Each base form, followed by its other forms. */
 const FORMS = `
 arise arose arisen, awake awoke awoken, bad worse worst, bear bore borne born, become became, begin began begun,
@@ -28,12 +20,13 @@ wake woke woken, wear wore worn, weave wove woven, wife wives, win won, wind wou
 write wrote written
 `;
 
-const BASE_FORMS: ReadonlyMap<string, string> = new Map(
+/**
+ * The base forms of irregular English words, so that "go" finds "went". Forms that the stemmer
+ * handles are not listed.
+ */
+export const BASE_FORMS: ReadonlyMap<string, string> = new Map(
   FORMS.split(",").flatMap((line) => {
     const [base = "", ...forms] = line.trim().split(/\s+/);
     return forms.map((form): [string, string] => [form, base]);
   }),
 );
-
-/** No irregular form has more letters. */
-const LETTERS_MAX = Math.max(...Array.from(BASE_FORMS.keys(), (form) => form.length));

@@ -1,3 +1,6 @@
+import { sizeIn } from "../core/character-kinds.ts";
+import { newRoom, unitsOf } from "./text-units.ts";
+
 /** The most words of a passage: about a paragraph. */
 export const PASSAGE_WORDS_MAX = 60;
 
@@ -7,10 +10,24 @@ export const PASSAGE_WORDS_MAX = 60;
  * best passage.
  */
 export function passages(text: string): string[] {
-  const cutter = new Cutter(text);
+  const found: string[] = [];
+  eachPassage(unitsOf(text, ROOM), text.length, (bounds, words) => {
+    found.push(joined(text, bounds, words));
+  });
+  return found;
+}
+
+const ROOM = newRoom();
+
+/** Called with a passage: where each of its words begins and ends, and how many words it has. */
+export type OnPassage = (bounds: readonly number[], words: number) => void;
+
+/** Cuts the UTF-16 units of a text into passages. */
+export function eachPassage(units: Uint16Array, length: number, onPassage: OnPassage): void {
+  const cutter = new Cutter(units, onPassage);
   let last = LETTER;
-  for (let at = 0; at < text.length; ) {
-    let kind = KIND[text.charCodeAt(at)] as number;
+  for (let at = 0; at < length; ) {
+    let kind = KIND[units[at] as number] as number;
     if (kind === SPACE || kind === LINE_END) {
       if (kind === LINE_END || last === STOP) cutter.endSentence();
       at += 1;
@@ -20,13 +37,12 @@ export function passages(text: string): string[] {
     do {
       last = kind;
       at += 1;
-      // Asking behind the end of a text makes every look slow.
-      kind = at < text.length ? (KIND[text.charCodeAt(at)] as number) : SPACE;
+      kind = at < length ? (KIND[units[at] as number] as number) : SPACE;
     } while (kind >= LETTER && last !== WIDE_STOP);
     cutter.addWord(start, at);
     if (last === WIDE_STOP) cutter.endSentence();
   }
-  return cutter.end();
+  cutter.end();
 }
 
 const SPACE = 0;
@@ -51,15 +67,16 @@ const WORD_CHARACTERS = 200;
 
 /** Puts the words of a text into passages, sentence by sentence. */
 class Cutter {
-  readonly #text: string;
-  readonly #found: string[] = [];
+  readonly #units: Uint16Array;
+  readonly #onPassage: OnPassage;
   /** Where each word begins and ends: those of the passage, and then those of the sentence. */
-  #bounds: number[] = [];
+  readonly #bounds: number[] = [];
   #inPassage = 0;
   #inSentence = 0;
 
-  constructor(text: string) {
-    this.#text = text;
+  constructor(units: Uint16Array, onPassage: OnPassage) {
+    this.#units = units;
+    this.#onPassage = onPassage;
   }
 
   addWord(start: number, end: number): void {
@@ -82,10 +99,9 @@ class Cutter {
     this.#inSentence = 0;
   }
 
-  end(): string[] {
+  end(): void {
     this.endSentence();
     if (this.#inPassage > 0) this.#endPassage();
-    return this.#found;
   }
 
   #add(start: number, end: number): void {
@@ -98,30 +114,32 @@ class Cutter {
   #afterCharacters(start: number, end: number): number {
     let at = start;
     for (let count = 0; count < WORD_CHARACTERS && at < end; count += 1) {
-      at += (this.#text.codePointAt(at) as number) > 0xffff ? 2 : 1;
+      at += sizeIn(this.#units, at);
     }
     return at;
   }
 
   #endPassage(): void {
-    const bounds = this.#bounds.slice(0, 2 * this.#inPassage);
-    this.#bounds = this.#bounds.slice(2 * this.#inPassage);
+    const bounds = this.#bounds;
+    this.#onPassage(bounds, this.#inPassage);
+    const end = 2 * this.#inPassage;
+    bounds.copyWithin(0, end);
+    bounds.length -= end;
     this.#inPassage = 0;
-    this.#found.push(this.#joined(bounds));
   }
+}
 
-  /** The words with one space between each two, as most texts have them already. */
-  #joined(bounds: readonly number[]): string {
-    let isJoined = true;
-    for (let word = 2; word < bounds.length && isJoined; word += 2) {
-      const before = bounds[word - 1] as number;
-      isJoined = bounds[word] === before + 1 && this.#text[before] === " ";
-    }
-    if (isJoined) return this.#text.slice(bounds[0], bounds.at(-1));
-    const words: string[] = [];
-    for (let word = 0; word < bounds.length; word += 2) {
-      words.push(this.#text.slice(bounds[word], bounds[word + 1]));
-    }
-    return words.join(" ");
+/** The words with one space between each two, as most texts have them already. */
+function joined(text: string, bounds: readonly number[], count: number): string {
+  let isJoined = true;
+  for (let word = 1; word < count && isJoined; word += 1) {
+    const before = bounds[2 * word - 1] as number;
+    isJoined = bounds[2 * word] === before + 1 && text[before] === " ";
   }
+  if (isJoined) return text.slice(bounds[0], bounds[2 * count - 1]);
+  const words: string[] = [];
+  for (let word = 0; word < count; word += 1) {
+    words.push(text.slice(bounds[2 * word], bounds[2 * word + 1]));
+  }
+  return words.join(" ");
 }

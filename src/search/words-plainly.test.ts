@@ -1,7 +1,9 @@
 import fc from "fast-check";
+import { stem } from "porter2";
 import { expect, test } from "vitest";
-import { baseForm } from "./irregular-forms.ts";
-import { askedWords, foldText, words } from "./words.ts";
+import { foldText, foldUnit } from "./fold-text.ts";
+import { BASE_FORMS } from "./irregular-forms.ts";
+import { askedWords, stemmedWords, words } from "./words.ts";
 
 test("the words are those that one pattern finds in the whole text", () => {
   const telling = fc.constantFrom(
@@ -21,6 +23,7 @@ test("the words are those that one pattern finds in the whole text", () => {
     fc.property(texts, (text) => {
       expect(words(text)).toEqual(wordsPlainly(text, true));
       expect(askedWords(text)).toEqual(wordsPlainly(text, false));
+      expect(stemmedWords(text)).toEqual(wordsPlainly(text, true).map(stemPlainly));
     }),
     { numRuns: 1000 },
   );
@@ -47,6 +50,25 @@ test("a text is folded as the whole of it is", () => {
     { numRuns: 2000 },
   );
 });
+
+test("letters that fold alone fold the same beside others", () => {
+  const alone = Array.from({ length: 0x10000 }, (_, unit) => unit).filter(foldUnit);
+  // Most of them are ideographs and syllables of Hangul, which fold to themselves.
+  const telling = alone.filter((unit) => foldUnit(unit) !== unit || unit < 0x3400);
+  const units = fc.array(fc.constantFrom(...telling), { minLength: 20, maxLength: 80 });
+  fc.assert(
+    fc.property(units, (some) => {
+      expect(String.fromCharCode(...some.map(foldUnit))).toBe(
+        foldText(String.fromCharCode(...some)),
+      );
+    }),
+    { numRuns: 3000 },
+  );
+});
+
+function stemPlainly(word: string): string {
+  return /^[a-z]+$/.test(word) ? stem(word) : word;
+}
 
 const CHUNK =
   /[\p{L}\p{N}\p{M}]+(?:[._'’-][\p{L}\p{N}\p{M}]+|,\p{Nd}{3}(?!\p{N}))*|\p{Extended_Pictographic}/gu;
@@ -85,5 +107,5 @@ function partsPlainly(part: string, keepsLast: boolean, cut: (word: string) => s
       return " ";
     });
   const plain = spaced.split(" ").filter((word) => word !== "");
-  return [...found, ...plain.map((word) => baseForm(cut(word)))];
+  return [...found, ...plain.map((word) => BASE_FORMS.get(cut(word)) ?? cut(word))];
 }

@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { askedWords, foldText, hasWords, isBeginning, stem, words } from "./words.ts";
+import { foldText } from "./fold-text.ts";
+import { askedWords, hasWords, isBeginning, stem, words } from "./words.ts";
 
 describe("words", () => {
   test.each([

@@ -12,21 +12,17 @@ import { changedCodes, codedSlots } from "../../src/indexing/vectors/code-blocks
 import { KnownVectors } from "../../src/indexing/vectors/known-vectors.ts";
 import { WordBlock } from "../../src/indexing/words/word-block.ts";
 import { blockWords } from "../../src/indexing/words/word-blocks.ts";
-import { sortWords, wordBytes } from "../../src/indexing/words/word-order.ts";
-import { WordPlaces } from "../../src/indexing/words/word-places.ts";
+import { compareWords, wordBytes } from "../../src/indexing/words/word-order.ts";
+import { pairsOf, WordPlaces } from "../../src/indexing/words/word-places.ts";
 import { packWords, WordWriter } from "../../src/indexing/words/word-writer.ts";
 import type { Postings } from "../../src/search/passage-index.ts";
+import { Vocabulary } from "../../src/search/vocabulary.ts";
 import { codeBytes, codeOf, numbersOf, rowBytes, rowOf } from "../../src/vectors/quantise.ts";
 import { damagedBytes, fuzz, readOrRefused } from "../support/fuzz.ts";
 
-const WORDS = sortWords([
-  "",
-  "a",
-  "fox",
-  "東京",
-  "z".repeat(150),
-  ..."the quick brown dog".split(" "),
-]);
+const WORDS = ["", "a", "fox", "東京", "z".repeat(150), ..."the quick brown dog".split(" ")].sort(
+  compareWords,
+);
 const HITS: readonly ((place: number) => number)[] = [
   () => 1,
   (place) => place % 251,
@@ -59,9 +55,9 @@ fuzz(
   async (bytes) => {
     const read = await readOrRefused(() => [...blockWords(new WordBlock(bytes))]);
     const places = await readOrRefused(() => {
-      const all = new WordPlaces();
+      const all = new WordPlaces(new Vocabulary());
       new WordBlock(bytes).addTo(all);
-      return all.sorted();
+      return pairsOf(all.sorted());
     });
     for (const word of WORDS) {
       await readOrRefused(() => {

@@ -1,6 +1,6 @@
 import { instant } from "../../src/core/instant.ts";
 import { MEMORY_KINDS, type MemoryEntry } from "../../src/core/memory-store.ts";
-import { type IndexedPassage, indexedPassages } from "../../src/search/indexed-passages.ts";
+import { HITS, type IndexedPassage, indexedPassages } from "../../src/search/indexed-passages.ts";
 import type {
   DetailColumns,
   PassageColumns,
@@ -24,6 +24,15 @@ export interface IndexedEntry {
 
 export function indexedEntry(entry: MemoryEntry): IndexedEntry {
   return { entry, passages: indexedPassages(entry) };
+}
+
+/** The words of a passage with their hits. */
+export function hitsOf({ vocabulary, words }: IndexedPassage): ReadonlyMap<string, number> {
+  const hits = [...words].map((packed): [string, number] => [
+    vocabulary.textOf(Math.floor(packed / HITS)),
+    packed % HITS,
+  ]);
+  return new Map(hits);
 }
 
 /** Indexes entries in the order in which they were stored. Consecutive entries of a session are one run. */
@@ -59,7 +68,7 @@ export function inMemoryIndex(entries: readonly IndexedEntry[]): InMemoryIndex {
       columns.length[slot] = passage.length;
       columns.flags[slot] = passage.flags;
       getOrAdd(slotsOfSession, entry.sessionId, () => []).push(slot);
-      for (const [word, hits] of passage.words) {
+      for (const [word, hits] of hitsOf(passage)) {
         const list = getOrAdd(words, word, () => ({ slots: [], hits: [] }));
         list.slots.push(slot);
         list.hits.push(hits);

@@ -1,5 +1,5 @@
 import type { MemoryEntry } from "../../core/memory-store.ts";
-import { type IndexedPassage, indexedPassages } from "../../search/indexed-passages.ts";
+import { HITS, type IndexedPassage, indexedPassages } from "../../search/indexed-passages.ts";
 import { passages } from "../../search/passages.ts";
 
 /** Text beyond about four million words of one entry is kept and not found. */
@@ -22,19 +22,22 @@ export function passagesOf(entry: Said): readonly IndexedPassage[] {
 export function fittedPassages(entry: Said, count: number): readonly IndexedPassage[] {
   const all = passagesOf(entry);
   if (all.length === count) return all;
+  const none = { ...(all[0] as IndexedPassage), words: new Int32Array(), length: 0, flags: 0 };
   const kept = all.slice(0, count - 1);
   const rest = all.slice(count - 1);
-  const missing = Array.from({ length: Math.max(0, count - 1 - kept.length) }, () => NO_PASSAGE);
-  return [...kept, ...missing, rest.length > 0 ? rest.reduce(joinPassages) : NO_PASSAGE];
+  const missing = Array.from({ length: Math.max(0, count - 1 - kept.length) }, () => none);
+  return [...kept, ...missing, rest.length > 0 ? rest.reduce(joinPassages) : none];
 }
 
-const NO_PASSAGE: IndexedPassage = { words: new Map(), length: 0, flags: 0 };
-
 function joinPassages(one: IndexedPassage, other: IndexedPassage): IndexedPassage {
-  const words = new Map(one.words);
-  for (const [word, hits] of other.words) words.set(word, Math.max(hits, words.get(word) ?? 0));
+  const words = new Map<number, number>();
+  for (const packed of [...one.words, ...other.words]) {
+    const word = Math.floor(packed / HITS);
+    words.set(word, Math.max(packed % HITS, words.get(word) ?? 0));
+  }
   return {
-    words,
+    vocabulary: one.vocabulary,
+    words: Int32Array.from(words, ([word, hits]) => word * HITS + hits),
     length: Math.min(255, one.length + other.length),
     flags: one.flags | other.flags,
   };

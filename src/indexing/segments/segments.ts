@@ -1,4 +1,3 @@
-import type { Postings } from "../../search/passage-index.ts";
 import { type Asking, ask } from "../asking.ts";
 import {
   blocksOf,
@@ -11,8 +10,8 @@ import {
 import type { Draft } from "../head.ts";
 import type { Head, Segment, SmallSegment } from "../index-store.ts";
 import { WordBlock } from "../words/word-block.ts";
-import { WordPlaces } from "../words/word-places.ts";
-import { type PackedBlock, packWords, WordWriter } from "../words/word-writer.ts";
+import { type SortedWords, WordPlaces } from "../words/word-places.ts";
+import { type PackedBlock, WordWriter } from "../words/word-writer.ts";
 
 /** Postings of a segment that is one blob, at most. */
 const SMALL_POSTINGS = 4096;
@@ -61,8 +60,7 @@ export function newSegment(
 
 export interface NewWords {
   readonly extent: Extent;
-  /** In the order of words. */
-  readonly words: readonly (readonly [string, Postings])[];
+  readonly words: SortedWords;
   readonly records: SlotRecords;
 }
 
@@ -80,7 +78,7 @@ export function* writeSegment(
     (segment) =>
       segment.generation === generation && segment.state === "whole" && segment.level === 0,
   );
-  const addsSmall = levelOf(countPostings(added.words)) === 0;
+  const addsSmall = levelOf(added.words.postings.slots.length) === 0;
   const merges = addsSmall && small.length + 1 >= SMALL_MAX;
   const blobs =
     merges || !addsSmall
@@ -90,20 +88,19 @@ export function* writeSegment(
         )
       : [];
   const { extent, words, records } = merges ? mergedWords(small, blobs, added) : added;
-  const postings = countPostings(words);
+  const postings = words.postings.slots.length;
   const level = levelOf(postings);
   if (merges) draft.remove("segments", ...small);
   const left = merges ? segments.filter((segment) => !small.includes(segment)) : segments;
   if (level === 0) {
-    const packed = packWords(words);
-    const bytes = packed?.length ?? 0;
+    const [block] = packed(words, { whole: true });
+    const data = block?.data ?? null;
+    const bytes = data?.length ?? 0;
     const segment = newSegment(draft, extent, { state: "whole", level, postings, bytes });
-    draft.put("segments", { ...segment, words: packed, columns: packRecords(records) });
+    draft.put("segments", { ...segment, words: data, columns: packRecords(records) });
     return [...left, segment];
   }
-  const writer = new WordWriter();
-  for (const [word, where] of words) writer.add(word, where);
-  const blocks = writer.take();
+  const blocks = packed(words);
   const bytes = bytesOf(blocks);
   const segment = newSegment(draft, extent, { state: "whole", level, postings, bytes });
   draft.put("segments", segment);
@@ -143,11 +140,14 @@ function mergedWords(
   blobs: readonly SmallSegment[],
   { extent, words, records }: NewWords,
 ): NewWords {
-  const places = new WordPlaces();
+  const { vocabulary, ends, postings } = words;
+  const places = new WordPlaces(vocabulary);
   for (const blob of blobs) if (blob.words) new WordBlock(blob.words).addTo(places);
-  for (const [word, { slots, hits }] of words) {
-    const number = places.numberOf(word);
-    for (const [at, slot] of slots.entries()) places.add(number, slot, hits[at] as number);
+  for (let word = 0, at = 0; word < ends.length; word += 1) {
+    for (; at < (ends[word] as number); at += 1) {
+      const [slot, hits] = [postings.slots[at] as number, postings.hits[at] as number];
+      places.add(words.words[word] as number, slot, hits);
+    }
   }
   return {
     extent: extentOf([...small, extent]),
@@ -156,8 +156,14 @@ function mergedWords(
   };
 }
 
-function countPostings(words: NewWords["words"]): number {
-  return words.reduce((sum, [, { slots }]) => sum + slots.length, 0);
+function packed({ vocabulary, words, ends, postings }: SortedWords, { whole = false } = {}) {
+  const writer = new WordWriter({ whole });
+  for (let at = 0, from = 0; at < words.length; at += 1) {
+    const to = ends[at] as number;
+    writer.add(vocabulary.textOf(words[at] as number), postings, from, to);
+    from = to;
+  }
+  return writer.take();
 }
 
 export function bytesOf(blocks: readonly PackedBlock[]): number {

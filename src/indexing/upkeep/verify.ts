@@ -1,7 +1,7 @@
 import { SessionError } from "../../core/errors.ts";
 import type { MemoryCheck } from "../../core/memory-store.ts";
 import type { Postings } from "../../search/passage-index.ts";
-import { hashOfKey } from "../../search/text-key.ts";
+import { hashOfKey } from "../../search/text-units.ts";
 import { type Asking, ask, question, report, together, transaction } from "../asking.ts";
 import { COLUMNS, newColumns } from "../columns/column-format.ts";
 import { recordsOf } from "../columns/slot-records.ts";
@@ -15,6 +15,7 @@ import { vectorProblems } from "../vectors/check-vectors.ts";
 import { wordsOf } from "../words/entry-words.ts";
 import { BlockPage, WordBlocks } from "../words/word-blocks.ts";
 import { compareWords, wordBytes } from "../words/word-order.ts";
+import { pairsOf } from "../words/word-places.ts";
 
 const PROBLEMS_MAX = 100;
 /** Entries, and blocks of words, that one step reads. */
@@ -114,7 +115,7 @@ class Verification {
         this.#report(`Slot ${slot} belongs to two entries, one is ${row.id}.`);
       else this.#taken[slot] = row.slot + 1;
     }
-    for (const [word, { slots, hits }] of wordsOf([entry])) {
+    for (const [word, { slots, hits }] of pairsOf(wordsOf([entry]))) {
       addWord(this.#expected, word, slots, hits);
     }
     const wanted = recordsOf([{ ...entry, columns: columnsOf(row) }], []);
@@ -169,7 +170,7 @@ class Verification {
 
   /** How the index differs from the text of an entry. */
   *#describe(row: EntryRow): Asking<void> {
-    const words = wordsOf([placedEntry(row)]);
+    const words = pairsOf(wordsOf([placedEntry(row)]));
     yield* this.#index.catchUp({ words: words.map(([word]) => word) });
     const missing = words.filter(([word, { slots }]) => {
       const found = new Set(this.#index.postings(word).slots);

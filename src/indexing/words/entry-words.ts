@@ -1,9 +1,12 @@
-import type { IndexedPassage } from "../../search/indexed-passages.ts";
-import { type Postings, SAID_MASK } from "../../search/passage-index.ts";
-import { hashOfKey } from "../../search/text-key.ts";
-import { foldText, stem, words } from "../../search/words.ts";
+import { foldText } from "../../search/fold-text.ts";
+import { HITS, type IndexedPassage } from "../../search/indexed-passages.ts";
+import { SAID_MASK } from "../../search/passage-index.ts";
+import { hashOfKey } from "../../search/text-units.ts";
+import { ROW, STAMP } from "../../search/vocabulary.ts";
+import { wordReader } from "../../search/word-reader.ts";
+import { stemmedWords } from "../../search/words.ts";
 import { textsOf } from "../entries/entry-passages.ts";
-import { WordPlaces } from "./word-places.ts";
+import { type SortedWords, WordPlaces } from "./word-places.ts";
 
 /** An entry, cut into passages, and the slot of the first. */
 export interface PlacedEntry {
@@ -12,27 +15,35 @@ export interface PlacedEntry {
   readonly content: string;
 }
 
-/** The words of entries with their postings, in the order of words. The mark of each entry is one of them. */
-export function wordsOf(entries: readonly PlacedEntry[]): (readonly [string, Postings])[] {
-  const places = new WordPlaces();
-  const hashes: number[] = [];
+/** The words of entries. The mark of each entry is one of them. */
+export function wordsOf(entries: readonly PlacedEntry[]): SortedWords {
+  const [first] = entries;
+  const vocabulary = first?.passages[0]?.vocabulary ?? wordReader.begin();
+  const places = new WordPlaces(vocabulary);
   for (const { slot, passages, content } of entries.toSorted((a, b) => a.slot - b.slot)) {
-    const seen = passages.length > 1 ? new Set<number>() : undefined;
+    const stamp = vocabulary.newStamp();
     let hash = 0;
     let isWordless = true;
-    for (const [index, { words }] of passages.entries()) {
-      for (const [word, hits] of words) {
-        const number = places.numberOf(word);
-        places.add(number, slot + index, hits);
-        if ((hits & SAID_MASK) === 0 || seen?.has(number)) continue;
-        seen?.add(number);
-        hashes[number] ??= hashOfKey(word);
-        hash = (hash + (hashes[number] as number)) >>> 0;
+    for (let index = 0; index < passages.length; index += 1) {
+      const passage = passages[index] as IndexedPassage;
+      for (let at = 0; at < passage.words.length; at += 1) {
+        const packed = passage.words[at] as number;
+        const hits = packed % HITS;
+        const own = Math.floor(packed / HITS);
+        // While entries were cut, their words may have become too many for one vocabulary.
+        const word =
+          passage.vocabulary === vocabulary
+            ? own
+            : vocabulary.numberOf(passage.vocabulary.textOf(own));
+        places.add(word, slot + index, hits);
+        if ((hits & SAID_MASK) === 0 || vocabulary.rows[ROW * word + STAMP] === stamp) continue;
+        vocabulary.rows[ROW * word + STAMP] = stamp;
+        hash = (hash + vocabulary.keyOf(word)) >>> 0;
         isWordless = false;
       }
     }
     const mark = markOfHash(isWordless ? wordlessHash(content) : hash);
-    places.add(places.numberOf(mark.word), slot, mark.hits);
+    places.add(vocabulary.numberOf(mark.word), slot, mark.hits);
   }
   return places.sorted();
 }
@@ -48,7 +59,7 @@ export interface TextMark {
 
 export function textMark(text: string): TextMark {
   const said = new Set<string>();
-  for (const passage of textsOf(text)) for (const word of words(passage)) said.add(stem(word));
+  for (const passage of textsOf(text)) for (const word of stemmedWords(passage)) said.add(word);
   let hash = said.size > 0 ? 0 : wordlessHash(text);
   for (const word of said) hash = (hash + hashOfKey(word)) >>> 0;
   return markOfHash(hash);

@@ -69,7 +69,7 @@ export class WordBlock {
     let slots = new Uint32Array(64);
     let hits = new Uint8Array(64);
     for (let index = 0; index < this.count; index += 1) {
-      const word = places.numberOf(this.word(index));
+      const word = places.vocabulary.numberOf(this.word(index));
       this.#at = this.#wordAt(index).end;
       const head = this.#head(index);
       const count = head >>> 2;

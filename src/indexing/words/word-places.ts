@@ -1,27 +1,45 @@
 import type { Postings } from "../../search/passage-index.ts";
+import { NOTE, ROW, STAMP, type Vocabulary } from "../../search/vocabulary.ts";
 import { sortWords } from "./word-order.ts";
 
 /** Enough for most messages. A new array is filled with zeros, which an add of one entry would feel. */
 const ROOM = 256;
 
+/** Words in their order with their postings, in a few long arrays: objects for each word would take most of the time. */
+export interface SortedWords {
+  readonly vocabulary: Vocabulary;
+  /** Numbers of `vocabulary`. */
+  readonly words: readonly number[];
+  /** Where the postings of each word end. */
+  readonly ends: Uint32Array;
+  /** Those of all words. */
+  readonly postings: Postings;
+}
+
+/** Each word with its postings. */
+export function pairsOf(sorted: SortedWords): (readonly [string, Postings])[] {
+  const { vocabulary, words, ends, postings } = sorted;
+  return words.map((word, at) => {
+    const [from, to] = [ends[at - 1] ?? 0, ends[at]];
+    const own = {
+      slots: postings.slots.subarray(from, to),
+      hits: postings.hits.subarray(from, to),
+    };
+    return [vocabulary.textOf(word), own];
+  });
+}
+
 /** Collects postings in any order, and gives them in the order of words. */
 export class WordPlaces {
-  readonly #numbers = new Map<string, number>();
-  readonly #counts: number[] = [];
+  readonly vocabulary: Vocabulary;
   // Of every place that was added: its word, slot and hits.
   #words = new Uint32Array(ROOM);
   #slots = new Uint32Array(ROOM);
   #hits = new Uint8Array(ROOM);
   #length = 0;
 
-  /** The number by which `add` knows a word. */
-  numberOf(word: string): number {
-    let number = this.#numbers.get(word);
-    if (number === undefined) {
-      number = this.#counts.push(0) - 1;
-      this.#numbers.set(word, number);
-    }
-    return number;
+  constructor(vocabulary: Vocabulary) {
+    this.vocabulary = vocabulary;
   }
 
   add(word: number, slot: number, hits: number): void {
@@ -31,34 +49,59 @@ export class WordPlaces {
     this.#slots[at] = slot;
     this.#hits[at] = hits;
     this.#length = at + 1;
-    this.#counts[word] = (this.#counts[word] as number) + 1;
   }
 
-  /** Each word with its postings, ascending. */
-  sorted(): (readonly [string, Postings])[] {
-    // Where the places of each word begin; in the end, where they end.
-    const ends = new Uint32Array(this.#counts.length);
+  sorted(): SortedWords {
+    const { vocabulary } = this;
+    const { counts, words } = this.#counted();
+    sortWords(vocabulary, words);
+    // Where the next place of each word goes.
+    const { rows } = vocabulary;
+    const ends = new Uint32Array(words.length);
     let end = 0;
-    for (let word = 0; word < ends.length; word += 1) {
-      ends[word] = end;
-      end += this.#counts[word] as number;
+    for (let at = 0; at < words.length; at += 1) {
+      const word = words[at] as number;
+      const start = end;
+      end += counts[rows[ROW * word + NOTE] as number] as number;
+      rows[ROW * word + NOTE] = start;
+      ends[at] = end;
     }
     const slots = new Uint32Array(end);
     const hits = new Uint8Array(end);
     for (let index = 0; index < end; index += 1) {
       const word = this.#words[index] as number;
-      const at = ends[word] as number;
-      ends[word] = at + 1;
+      const at = rows[ROW * word + NOTE] as number;
+      rows[ROW * word + NOTE] = at + 1;
       slots[at] = this.#slots[index] as number;
       hits[at] = this.#hits[index] as number;
     }
-    return sortWords([...this.#numbers.keys()]).map((word) => {
-      const number = this.#numbers.get(word) as number;
-      const to = ends[number] as number;
-      const from = to - (this.#counts[number] as number);
-      const postings = { slots: slots.subarray(from, to), hits: hits.subarray(from, to) };
-      return [word, isAscending(postings.slots) ? postings : ascending(postings)];
-    });
+    for (let at = 0, from = 0; at < ends.length; at += 1) {
+      const to = ends[at] as number;
+      if (!isAscending(slots, from, to)) sortSlots(slots, hits, from, to);
+      from = to;
+    }
+    return { vocabulary, words, ends, postings: { slots, hits } };
+  }
+
+  /** The words, and how often each was added, at its note. */
+  #counted(): { readonly counts: readonly number[]; readonly words: number[] } {
+    const { vocabulary } = this;
+    const { rows } = vocabulary;
+    const stamp = vocabulary.newStamp();
+    const counts: number[] = [];
+    const words: number[] = [];
+    for (let index = 0; index < this.#length; index += 1) {
+      const word = this.#words[index] as number;
+      const row = ROW * word;
+      if (rows[row + STAMP] !== stamp) {
+        rows[row + STAMP] = stamp;
+        rows[row + NOTE] = words.length;
+        words.push(word);
+        counts.push(0);
+      }
+      (counts[rows[row + NOTE] as number] as number) += 1;
+    }
+    return { counts, words };
   }
 
   #grow(): void {
@@ -73,17 +116,22 @@ export class WordPlaces {
   }
 }
 
-function isAscending(slots: Uint32Array): boolean {
-  for (let index = 1; index < slots.length; index += 1) {
+function isAscending(slots: Uint32Array, from: number, to: number): boolean {
+  for (let index = from + 1; index < to; index += 1) {
     if ((slots[index - 1] as number) > (slots[index] as number)) return false;
   }
   return true;
 }
 
-function ascending({ slots, hits }: Postings): Postings {
-  const pairs = Float64Array.from(slots, (slot, at) => slot * 256 + (hits[at] as number)).sort();
-  return {
-    slots: Uint32Array.from(pairs, (pair) => Math.floor(pair / 256)),
-    hits: Uint8Array.from(pairs, (pair) => pair % 256),
-  };
+function sortSlots(slots: Uint32Array, hits: Uint8Array, from: number, to: number): void {
+  const pairs = new Float64Array(to - from);
+  for (let at = from; at < to; at += 1) {
+    pairs[at - from] = (slots[at] as number) * 256 + (hits[at] as number);
+  }
+  pairs.sort();
+  for (let at = from; at < to; at += 1) {
+    const pair = pairs[at - from] as number;
+    slots[at] = Math.floor(pair / 256);
+    hits[at] = pair % 256;
+  }
 }

@@ -1,6 +1,6 @@
 import { SessionError } from "../../core/errors.ts";
 import type { SessionSnapshot } from "../../core/session-snapshot.ts";
-import { hashOfKey } from "../../search/text-key.ts";
+import { hashOfKey } from "../../search/text-units.ts";
 
 /**
  * A snapshot as the store keeps it: its JSON, and a line with a checksum of it. SQLite does not notice a

@@ -1,0 +1,518 @@
+import { stem as stemEnglish } from "porter2";
+import { textOf } from "../core/character-codes.ts";
+import { CharacterKinds, sizeAt, sizeIn } from "../core/character-kinds.ts";
+import { isAscii, unicodePattern } from "../core/unicode-pattern.ts";
+import { foldText, foldUnit } from "./fold-text.ts";
+import { BASE_FORMS } from "./irregular-forms.ts";
+import { hashOf, hashWith, newRoom, unitsOf } from "./text-units.ts";
+import { MEANING, ROW, STEM, Vocabulary } from "./vocabulary.ts";
+
+/** Longer words are cut. They are checksums and the like, whose beginnings differ. */
+const WORD_LENGTH_MAX = 100;
+
+/** English endings after an apostrophe, as in it's, I'm, we'll. */
+const CLITICS: ReadonlySet<string> = new Set(["s", "t", "d", "m", "ll", "re", "ve"]);
+
+/** Characters that folding adds beside letters: ㈠ becomes (一), ½ becomes 1⁄2. */
+const FOLDED_IN = unicodePattern(/[^A-Za-z0-9._-]/g, {
+  source: String.raw`[^\p{L}\p{N}\p{M}\p{Extended_Pictographic}._-]`,
+  flags: "gu",
+});
+
+/** What a UTF-16 unit is. Those that are not ASCII are `FOREIGN`. */
+const OTHER = 0;
+const LOWER = 1;
+const UPPER = 2;
+const DIGIT = 4;
+const FOREIGN = 8;
+const KIND = new Uint8Array(0x10000).fill(FOREIGN, 128);
+for (let code = 0; code < 128; code += 1) {
+  const character = String.fromCharCode(code);
+  if (/[a-z]/.test(character)) KIND[code] = LOWER;
+  else if (/[A-Z]/.test(character)) KIND[code] = UPPER;
+  else KIND[code] = /\d/.test(character) ? DIGIT : OTHER;
+}
+
+/** What a character is. The numbers are in order: from `UNCASED` on, a word may begin with it. */
+const SIGN = 1;
+/** A word of its own, as 🎉 is. */
+const PICTURE = 2;
+const COMMA = 3;
+const JOINT = 4;
+const APOSTROPHE = 5;
+const UNCASED = 6;
+const CAPITAL = 7;
+const SMALL = 8;
+/** A number that is no digit of a decimal: ½, Ⅳ. */
+const NUMBER = 9;
+const DECIMAL = 10;
+const GLYPHS = new CharacterKinds((character) => {
+  if (/\p{Lu}/u.test(character)) return CAPITAL;
+  if (/\p{Ll}/u.test(character)) return SMALL;
+  if (/\p{Nd}/u.test(character)) return DECIMAL;
+  if (/\p{N}/u.test(character)) return NUMBER;
+  if (/[\p{L}\p{M}]/u.test(character)) return UNCASED;
+  if (/['’]/.test(character)) return APOSTROPHE;
+  if (/[._-]/.test(character)) return JOINT;
+  if (character === ",") return COMMA;
+  return /\p{Extended_Pictographic}/u.test(character) ? PICTURE : SIGN;
+});
+
+/** What may follow a sign inside a word. */
+const JOINS = Uint8Array.from({ length: 0x10000 }, (_, code) => {
+  const sign = String.fromCharCode(code);
+  if (sign === ",") return DIGIT | FOREIGN;
+  return /[._'-]/.test(sign) ? LOWER | UPPER | DIGIT | FOREIGN : 0;
+});
+
+/** The signs inside a compound. */
+const BETWEEN_PIECES = 1;
+const QUOTE = 2;
+const SIGNS = new Uint8Array(0x10000);
+for (const sign of "._-") SIGNS[sign.charCodeAt(0)] = BETWEEN_PIECES;
+for (const sign of "'’") SIGNS[sign.charCodeAt(0)] = QUOTE;
+const COMMA_UNIT = ",".charCodeAt(0);
+
+const SPACE = 1;
+const SPACED = 2;
+/** A character of a script without spaces. */
+const UNSPACED = 3;
+const UNSPACED_SCRIPT =
+  /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/u;
+const SCRIPTS = new CharacterKinds((character) => {
+  if (character === " ") return SPACE;
+  if (isAscii(character)) return SPACED;
+  return UNSPACED_SCRIPT.test(character) ? UNSPACED : SPACED;
+});
+
+/** Whether the character at a place is of a script without spaces. */
+export function isUnspacedAt(text: string, at: number): boolean {
+  return SCRIPTS.at(text, at) === UNSPACED;
+}
+
+/** A vocabulary of more words is left, and another one begun. */
+const VOCABULARY_MAX = 1 << 18;
+/** Longer parts are not kept, since few of them come again. */
+const KEPT_UNITS = 24;
+/** What a long text has filled does not stay in memory. */
+const KEPT_WORDS = 1 << 16;
+/** Behind so many letters of a word, folded one by one, nothing changes those that are kept. */
+const BEGINNING_UNITS = WORD_LENGTH_MAX + 1;
+
+/** Reads the words of texts as numbers of a vocabulary. It is given the UTF-16 units of a text (`unitsOf`). */
+class WordReader {
+  #vocabulary = newVocabulary();
+  /** For parts with several words: the number of each, and whether a question leaves it out. */
+  #lists: number[][] = [];
+  /** The words that were read since `begin`, in their order. */
+  found = new Int32Array(256);
+  count = 0;
+  #asks = false;
+  /** The folded units of a part. */
+  #folded = new Uint16Array(256);
+  readonly #foldedRoom = newRoom();
+
+  /**
+   * Returns the vocabulary whose numbers are read from now on. A question leaves out the last character of
+   * a run without spaces.
+   */
+  begin({ asks = false } = {}): Vocabulary {
+    this.#asks = asks;
+    this.clear();
+    if (this.found.length > KEPT_WORDS) this.found = new Int32Array(256);
+    if (this.#vocabulary.size > VOCABULARY_MAX) {
+      this.#vocabulary = newVocabulary();
+      this.#lists = [];
+    }
+    return this.#vocabulary;
+  }
+
+  clear(): void {
+    this.count = 0;
+  }
+
+  /** Reads the words between two places. None of them goes on behind these. */
+  read(units: Uint16Array, start: number, end: number): void {
+    for (let at = start; at < end; ) {
+      const unit = units[at] as number;
+      const first = KIND[unit] as number;
+      if (first === OTHER) {
+        at += 1;
+        continue;
+      }
+      if (first === FOREIGN) {
+        const glyph = GLYPHS.in(units, at);
+        if (glyph < UNCASED) {
+          const next = at + sizeIn(units, at);
+          if (glyph === PICTURE) this.#addPart(units, at, next, hashOf(units, at, next), true);
+          at = next;
+          continue;
+        }
+      }
+      let to = at + 1;
+      let rest = OTHER;
+      let hash = hashWith(0, unit);
+      for (; to < end; to += 1) {
+        const next = units[to] as number;
+        const kind = KIND[next] as number;
+        if (kind === OTHER) break;
+        if (kind === FOREIGN) {
+          if (GLYPHS.in(units, to) >= APOSTROPHE) rest |= FOREIGN;
+          break;
+        }
+        rest |= kind;
+        hash = hashWith(hash, next);
+      }
+      if (isPlain(first, rest) && !goesOn(units, to, end)) {
+        this.#addPart(units, at, to, hash, false);
+        at = to;
+        continue;
+      }
+      to = compoundEnd(units, at, end);
+      this.#addCompound(units, at, to);
+      at = to;
+    }
+  }
+
+  /** Puts the stem of each word into its place. */
+  stem(): void {
+    const vocabulary = this.#vocabulary;
+    for (let at = 0; at < this.count; at += 1) {
+      this.found[at] = stemIn(vocabulary, this.found[at] as number);
+    }
+  }
+
+  #push(word: number): void {
+    if (this.count === this.found.length) {
+      const found = new Int32Array(2 * this.count);
+      found.set(this.found);
+      this.found = found;
+    }
+    this.found[this.count] = word;
+    this.count += 1;
+  }
+
+  /** Adds the whole of a compound, unless it is a single part or has an apostrophe, and its parts. */
+  #addCompound(units: Uint16Array, start: number, end: number): void {
+    const before = this.count;
+    // The place of the whole, if it is a word.
+    this.#push(0);
+    let parts = 0;
+    let hasQuote = false;
+    let hash = 0;
+    for (let from = start; from < end; ) {
+      let to = from;
+      let quote = -1;
+      for (; to < end; to += 1) {
+        const unit = units[to] as number;
+        hash = hashWith(hash, unit);
+        const sign = SIGNS[unit] as number;
+        if (sign === BETWEEN_PIECES) break;
+        if (sign === QUOTE) quote = to;
+      }
+      parts += this.#addPiece(units, from, to, quote);
+      if (quote >= 0) hasQuote = true;
+      from = to + 1;
+    }
+    if (parts < 2 || hasQuote) {
+      this.found.copyWithin(before, before + 1, this.count);
+      this.count -= 1;
+    } else this.found[before] = this.#wholeOf(units, start, end, hash);
+  }
+
+  /** The word of a whole compound. */
+  #wholeOf(units: Uint16Array, start: number, end: number, hash: number): number {
+    if (end - start > KEPT_UNITS) return this.#foldWhole(units, start, end);
+    const vocabulary = this.#vocabulary;
+    const chunk = vocabulary.numberAt(units, start, end, hash);
+    const known = vocabulary.rows[ROW * chunk + MEANING] as number;
+    if (known !== 0) return known - 1;
+    // Not in one line: folding may add words, and then `rows` is another array.
+    const word = this.#foldWhole(units, start, end);
+    vocabulary.rows[ROW * chunk + MEANING] = 1 + word;
+    return word;
+  }
+
+  #foldWhole(units: Uint16Array, start: number, end: number): number {
+    const length = this.#fold(units, start, end, BEGINNING_UNITS);
+    if (length >= 0) return this.#numberAt(this.#folded, 0, Math.min(length, WORD_LENGTH_MAX));
+    return this.#vocabulary.numberOf(
+      foldedBeginning(textOf(units.subarray(start, end), end - start)),
+    );
+  }
+
+  /**
+   * Adds the parts of what stands between two separators, whose last apostrophe is at `quote`. Returns how
+   * many there are. "Caroline's" is "Caroline", and "we'll" is "we". "don't" becomes the stop word "dont".
+   */
+  #addPiece(units: Uint16Array, start: number, end: number, quote: number): number {
+    if (quote < 0 || end - quote > 3) return this.#addParts(units, start, end);
+    const ending = units.subarray(quote + 1, end);
+    const clitic = String.fromCharCode(...ending).toLowerCase();
+    if (!CLITICS.has(clitic)) return this.#addParts(units, start, end);
+    if (clitic !== "t") return this.#addParts(units, start, quote);
+    const joined = units.slice(start, quote + 2);
+    joined[quote - start] = T;
+    joined[quote - start + 1] = 0;
+    return this.#addParts(joined, 0, quote - start + 1);
+  }
+
+  /** Adds the parts of an identifier, getUser|Name and HTTP|Server, and those between apostrophes. */
+  #addParts(units: Uint16Array, start: number, end: number): number {
+    let parts = 0;
+    let from = start;
+    let before = UNCASED;
+    let isForeign = false;
+    let hash = 0;
+    for (let at = start; at < end; ) {
+      const unit = units[at] as number;
+      const kind = GLYPHS.in(units, at);
+      const next = unit < 0xd800 ? at + 1 : at + sizeIn(units, at);
+      const isHump =
+        kind === CAPITAL &&
+        before >= CAPITAL &&
+        (before !== CAPITAL || (next < end && GLYPHS.in(units, next) === SMALL));
+      if (isHump || kind === APOSTROPHE) {
+        this.#addPart(units, from, at, hash, isForeign);
+        parts += 1;
+        from = isHump ? at : next;
+        isForeign = false;
+        hash = 0;
+      }
+      if (kind !== APOSTROPHE) {
+        hash = hashWith(hash, unit);
+        if (next > at + 1) hash = hashWith(hash, units[at + 1] as number);
+        if (unit >= 128) isForeign = true;
+      }
+      before = kind;
+      at = next;
+    }
+    this.#addPart(units, from, end, hash, isForeign);
+    return parts + 1;
+  }
+
+  /** Adds the words of a part: one, or several in a script without spaces. */
+  #addPart(units: Uint16Array, start: number, end: number, hash: number, isForeign: boolean): void {
+    if (end - start > KEPT_UNITS) {
+      this.#addList(this.#wordsOf(units, start, end, isForeign));
+      return;
+    }
+    const vocabulary = this.#vocabulary;
+    const part = vocabulary.numberAt(units, start, end, hash);
+    let meaning = vocabulary.rows[ROW * part + MEANING] as number;
+    if (meaning === 0) {
+      const list = this.#wordsOf(units, start, end, isForeign);
+      const isOne = list.length === 1;
+      meaning = isOne ? 1 + ((list[0] as number) >> 1) : -this.#lists.push(list);
+      vocabulary.rows[ROW * part + MEANING] = meaning;
+    }
+    if (meaning > 0) this.#push(meaning - 1);
+    else this.#addList(this.#lists[-meaning - 1] as number[]);
+  }
+
+  #addList(list: readonly number[]): void {
+    for (const one of list) if (!this.#asks || (one & LEFT_OUT) === 0) this.#push(one >> 1);
+  }
+
+  /** The words of a part: the pairs of characters of scripts without spaces, and then the others. */
+  #wordsOf(units: Uint16Array, start: number, end: number, isForeign: boolean): number[] {
+    const most = isForeign ? Number.POSITIVE_INFINITY : BEGINNING_UNITS;
+    const simple = this.#fold(units, start, end, most);
+    if (simple >= 0) return this.#split(this.#folded, simple);
+    const text = withoutCommas(textOf(units.subarray(start, end), end - start));
+    const letters = lettersOf(text, " ");
+    return this.#split(unitsOf(letters, this.#foldedRoom), letters.length);
+  }
+
+  #split(units: Uint16Array, length: number): number[] {
+    const list: number[] = [];
+    let hasSpaced = false;
+    for (let start = 0, end = 0; start < length; start = end) {
+      const script = SCRIPTS.in(units, start);
+      end = scriptEnd(units, start, length, script);
+      if (script === UNSPACED) this.#addPairs(units, start, end, list);
+      else if (script === SPACED) hasSpaced = true;
+    }
+    if (!hasSpaced) return list;
+    for (let start = 0, end = 0; start < length; start = end) {
+      const script = SCRIPTS.in(units, start);
+      end = scriptEnd(units, start, length, script);
+      if (script === SPACED) list.push(2 * baseIn(this.#vocabulary, this.#cut(units, start, end)));
+    }
+    return list;
+  }
+
+  #addPairs(units: Uint16Array, start: number, end: number, list: number[]): void {
+    let before = start;
+    for (let at = start + sizeIn(units, start); at < end; ) {
+      const next = at + sizeIn(units, at);
+      list.push(2 * this.#numberAt(units, before, next));
+      before = at;
+      at = next;
+    }
+    list.push(2 * this.#numberAt(units, before, end) + (before === start ? 0 : LEFT_OUT));
+  }
+
+  /** The first characters of a word, as many as the index keeps. */
+  #cut(units: Uint16Array, start: number, end: number): number {
+    if (end - start <= WORD_LENGTH_MAX) return this.#numberAt(units, start, end);
+    let to = start;
+    for (let count = 0; count < WORD_LENGTH_MAX && to < end; count += 1) to += sizeIn(units, to);
+    return this.#numberAt(units, start, to);
+  }
+
+  #numberAt(units: Uint16Array, start: number, end: number): number {
+    return this.#vocabulary.numberAt(units, start, end, hashOf(units, start, end));
+  }
+
+  /**
+   * Folds units one by one into `#folded`, without commas, up to `most` of them. Returns how many there are, or -1
+   * if they can only be folded together.
+   */
+  #fold(units: Uint16Array, start: number, end: number, most: number): number {
+    if (end - start >= this.#folded.length) this.#folded = new Uint16Array(2 * (end - start));
+    const folded = this.#folded;
+    let length = 0;
+    for (let at = start; at < end && length < most; at += 1) {
+      const unit = units[at] as number;
+      if (unit === COMMA_UNIT) continue;
+      const own = SIGNS[unit] === BETWEEN_PIECES ? unit : foldUnit(unit);
+      if (own === 0) return -1;
+      folded[length] = own;
+      length += 1;
+    }
+    folded[length] = 0;
+    return length;
+  }
+}
+
+/** All readers of a process share the vocabulary. Ask it for the words of one text at a time. */
+export const wordReader = new WordReader();
+
+/** Added to a number that a question leaves out. */
+const LEFT_OUT = 1;
+const T = "t".charCodeAt(0);
+
+function newVocabulary(): Vocabulary {
+  const vocabulary = new Vocabulary();
+  for (const form of BASE_FORMS.keys()) vocabulary.numberOf(form);
+  return vocabulary;
+}
+
+/** The base form of a word. Irregular forms have the first numbers. */
+function baseIn(vocabulary: Vocabulary, word: number): number {
+  if (word >= BASE_FORMS.size) return word;
+  return vocabulary.numberOf(BASE_FORMS.get(vocabulary.textOf(word)) as string);
+}
+
+/** The stem of a word: an English one without its ending, so that "painted" finds "painting". Others are their own. */
+export function stemIn(vocabulary: Vocabulary, word: number): number {
+  const known = vocabulary.rows[ROW * word + STEM] as number;
+  if (known !== 0) return known - 1;
+  const stem = isEnglish(vocabulary.unitsOf(word))
+    ? vocabulary.numberOf(stemEnglish(vocabulary.textOf(word)))
+    : word;
+  vocabulary.rows[ROW * word + STEM] = 1 + stem;
+  return stem;
+}
+
+function isEnglish(units: Uint16Array): boolean {
+  if (units.length === 0 || ENDINGS[units[units.length - 1] as number] === 0) return false;
+  for (let at = 0; at < units.length; at += 1)
+    if (KIND[units[at] as number] !== LOWER) return false;
+  return true;
+}
+
+/** The last letters of English endings. The stemmer returns words with other ones as they are. */
+const ENDINGS = new Uint8Array(0x10000);
+for (const letter of "cdegilmnrsty") ENDINGS[letter.charCodeAt(0)] = 1;
+
+function scriptEnd(units: Uint16Array, start: number, end: number, script: number): number {
+  let at = start;
+  while (at < end && SCRIPTS.in(units, at) === script) at += sizeIn(units, at);
+  return at;
+}
+
+/**
+ * Where a word with all its parts ends: letters and digits, also behind a sign inside the word, as in
+ * `it's` and `turn_id.ts`, and three digits behind a comma.
+ */
+function compoundEnd(units: Uint16Array, start: number, textEnd: number): number {
+  let end = lettersEnd(units, start, textEnd);
+  while (end + 1 < textEnd) {
+    const sign = GLYPHS.in(units, end);
+    if (sign !== COMMA && sign !== JOINT && sign !== APOSTROPHE) break;
+    const next =
+      sign === COMMA ? thousandsEnd(units, end + 1, textEnd) : lettersEnd(units, end + 1, textEnd);
+    if (next === end + 1) break;
+    end = next;
+  }
+  return end;
+}
+
+function lettersEnd(units: Uint16Array, start: number, end: number): number {
+  let at = start;
+  while (at < end && GLYPHS.in(units, at) >= UNCASED) at += sizeIn(units, at);
+  return at;
+}
+
+/** The place behind exactly three digits; `start` when there are more or fewer. */
+function thousandsEnd(units: Uint16Array, start: number, end: number): number {
+  let at = start;
+  for (let count = 0; count < 3; count += 1) {
+    if (at >= end || GLYPHS.in(units, at) !== DECIMAL) return start;
+    at += sizeIn(units, at);
+  }
+  return at < end && GLYPHS.in(units, at) >= NUMBER ? start : at;
+}
+
+/** Whether letters or digits are one part of a word: `word`, `Word`, `WORD`, `42`. */
+function isPlain(first: number, rest: number): boolean {
+  if (rest === OTHER) return first !== FOREIGN;
+  return rest === first ? first !== FOREIGN : first === UPPER && rest === LOWER;
+}
+
+/** Whether a word may go on behind letters and digits that end here, as in `it's` and `1,000`. */
+function goesOn(units: Uint16Array, at: number, end: number): boolean {
+  if (at + 1 >= end) return false;
+  const joins = JOINS[units[at] as number] as number;
+  return joins !== 0 && (joins & (KIND[units[at + 1] as number] as number)) !== 0;
+}
+
+function withoutCommas(text: string): string {
+  return text.includes(",") ? text.replaceAll(",", "") : text;
+}
+
+/** Of a long compound only the beginning is folded, because the rest is cut. */
+function foldedBeginning(chunk: string): string {
+  if (chunk.length > BEGINNING.length) {
+    const beginning = lettersOf(chunk.slice(0, BEGINNING.length), "");
+    const word = cut(beginning);
+    if (beginning.length - word.length >= BEGINNING.rest) return word;
+  }
+  return cut(lettersOf(chunk, ""));
+}
+
+/** What is folded of a long compound. The rest is room for marks that belong to the last letter of the word. */
+const BEGINNING = { length: 160, rest: 30 } as const;
+
+/** The folded text, with `between` in place of everything that is not a letter. */
+function lettersOf(text: string, between: string): string {
+  const folded = foldText(text);
+  // `FOLDED_IN` reads a character in ten times as long as the table.
+  return LETTERS.endOf(LETTER, folded, 0) === folded.length
+    ? folded
+    : folded.replace(FOLDED_IN(folded), between);
+}
+
+const LETTER = 1;
+const LETTERS = new CharacterKinds((character) =>
+  character.search(FOLDED_IN(character)) < 0 ? LETTER : LETTER + 1,
+);
+
+function cut(word: string): string {
+  if (word.length <= WORD_LENGTH_MAX) return word;
+  let end = 0;
+  for (let count = 0; count < WORD_LENGTH_MAX; count += 1) end += sizeAt(word, end);
+  return word.slice(0, end);
+}
