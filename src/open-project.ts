@@ -166,11 +166,10 @@ export const openProject: Engine = {
     };
   },
 
-  async openImport(workspace, { isTrial, isChosen }) {
+  async openImport(workspace, { access, isChosen }) {
     const { importIntoPlaces, findImportable, isAnyImportable } = await import(
       "./import-transcripts.ts"
     );
-    const access = isTrial ? "existing" : "create";
     const { env } = process;
     const isOne = isChosen || workspace.storeAddress !== undefined;
     const own = isOne ? workspace : await openUserWorkspace({ cwd: workspace.folder, env });
