@@ -209,6 +209,36 @@ test("copies of a session add only what is new in them, in any order of files", 
   expect(results[0]).toContain("Only in the fork.");
 });
 
+test("of copies that do not name each other, the same one has the messages in any order of files", async () => {
+  const said = [];
+  for (const [one, two] of [
+    [1, 2],
+    [2, 1],
+  ] as const) {
+    for (const more of [{}, { sessionKind: "bg" }, { forkedFrom: { sessionId: ID } }]) {
+      const lines = talk();
+      // Only the named parent, or that the other is a copy, says that this came first.
+      if (Object.keys(more).length > 0) {
+        lines.goTo(lines.last).add("system", { timestamp: "2026-01-09T00:00:00.000Z" });
+      }
+      const fork = talk().user("Only in the fork.").text("msg_f", "Yes.");
+      const copied = fork.lines.map((line) => ({ ...line, sessionId: OTHER, ...more }));
+      const text = copied.map((line) => `${JSON.stringify(line)}\n`).join("");
+      const own = sqliteStores({ path: ":memory:" });
+      const parent = write(`x/${ID}.jsonl`, lines);
+      utimesSync(parent, one, one);
+      utimesSync(write(`x/${OTHER}.jsonl`, text), two, two);
+      await importTranscripts({ stores: own, path: join(folder, "x") });
+      const entries = await own.memory.list({ limit: 100 });
+      said.push(entries.filter(({ sessionId }) => sessionId.endsWith(OTHER)));
+      await own.close();
+    }
+  }
+  for (const entries of said) {
+    expect(entries.map(({ content }) => content)).toEqual(["Only in the fork.", "Yes."]);
+  }
+});
+
 test("credentials are replaced before anything is stored, and counted by kind", async () => {
   const token = `ghp_${"aB3dE6gH9j".repeat(4).slice(0, 36)}`;
   const lines = talk().call("msg_9", "toolu_9").result("toolu_9", `GITHUB_TOKEN=${token}`);

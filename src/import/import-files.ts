@@ -16,6 +16,7 @@ import type {
   ReadOn,
 } from "../transcripts/imported.ts";
 import { type DiskFile, diskFile } from "./disk-file.ts";
+import { filesInOrder } from "./files-in-order.ts";
 import { findFiles } from "./find-files.ts";
 import type { ImportPlace, ImportPlaces } from "./import-places.ts";
 import { ImportTally } from "./import-report.ts";
@@ -101,7 +102,7 @@ export async function importFiles(
 ): Promise<ImportReport> {
   const work = new ImportWork(stores, options, tally, found);
   for (const { format, files } of found) {
-    for (const file of files) await work.importFile(file, format);
+    for (const file of await work.inOrder(files)) await work.importFile(file, format);
   }
   if (tally.noTranscripts > 0 && options.path !== undefined) {
     const what =
@@ -142,13 +143,24 @@ class ImportWork {
     this.#trial = options.dryRun ? new Set() : undefined;
   }
 
+  /** The files, and first those that have to be read, in their order. */
+  async inOrder(files: readonly DiskFile[]): Promise<readonly DiskFile[]> {
+    const known = await this.#knownFiles();
+    const isNew = ({ path, stamp }: DiskFile) => known.get(path)?.stamp !== stamp;
+    return [...(await filesInOrder(files.filter(isNew))), ...files.filter((file) => !isNew(file))];
+  }
+
+  async #knownFiles(): Promise<ReadonlyMap<string, ImportedFile>> {
+    this.#known ??= await this.#stores.imports.files();
+    return this.#known;
+  }
+
   async importFile(file: DiskFile, format: ImportFormat | undefined): Promise<void> {
     const { signal, sinceMs, places, subagents = false } = this.#options;
     signal?.throwIfAborted();
     if (this.#begun.has(file.path)) return;
     this.#begun.add(file.path);
-    this.#known ??= await this.#stores.imports.files();
-    const saved = this.#known.get(file.path);
+    const saved = (await this.#knownFiles()).get(file.path);
     const isThere = saved?.places?.every((mark) => places?.isThere(mark)) ?? true;
     const known = isThere ? saved : undefined;
     const isAsRead = known?.stamp === file.stamp && (known.subagents || !subagents);

@@ -94,6 +94,7 @@ const TITLE_MAX = 100;
 /** What is known of a session, beside its messages. */
 interface About {
   sessionId?: string;
+  forkedFrom?: string;
   project?: string;
   branch?: string;
   model?: string;
@@ -140,6 +141,9 @@ class Outline {
       setName(about, "summary", value.summary);
     }
     if (about.sessionId === undefined) setName(about, "sessionId", value.sessionId);
+    if (about.forkedFrom === undefined) {
+      setName(about, "forkedFrom", objectOf(value.forkedFrom).sessionId);
+    }
     this.graph.add(record, this.isSubagents);
     if (type !== "user" && type !== "assistant" && type !== "attachment") return;
     this.#isEmpty = false;
@@ -181,18 +185,18 @@ class Outline {
   }
 
   session(): Omit<ImportedSession, "messages"> {
-    const { sessionId, customTitle, aiTitle, summary, prompt, ...about } = this.#about;
-    const parent = this.isSubagents ? (sessionId ?? this.#folderSession()) : undefined;
-    const nativeId = parent === undefined ? this.#stem : `${parent}.${this.#stem}`;
+    const { sessionId, forkedFrom, customTitle, aiTitle, summary, prompt, ...about } = this.#about;
+    const caller = this.isSubagents ? (sessionId ?? this.#folderSession()) : undefined;
+    const nativeId = caller === undefined ? this.#stem : `${caller}.${this.#stem}`;
+    const parent = caller ?? (forkedFrom === this.#stem ? undefined : forkedFrom);
+    const relation = caller === undefined ? "fork" : "subagent";
     return {
       id: `claude-code:${nativeId}`,
       agent: "claude-code",
       nativeId,
       ...given({
         parent:
-          parent === undefined
-            ? undefined
-            : ({ id: `claude-code:${parent}`, relation: "subagent" } as const),
+          parent === undefined ? undefined : ({ id: `claude-code:${parent}`, relation } as const),
         title: customTitle ?? aiTitle ?? summary ?? prompt,
         isRest: this.#isRest || undefined,
       }),
