@@ -1,4 +1,5 @@
-import { describe, expect, test } from "vitest";
+import pg from "pg";
+import { describe, expect, onTestFinished, test } from "vitest";
 import type { NewEvent } from "../src/core/event.ts";
 import { newId } from "../src/core/ids.ts";
 import type { LeaseOwner } from "../src/core/session-store.ts";
@@ -74,8 +75,13 @@ describe.skipIf(!hasPostgres)("the log on PostgreSQL", () => {
     expect(await store.readAll(0, 10)).toHaveLength(1);
   });
 
-  test("a batch with more events than a transaction has positions is whole and in order", async () => {
-    const store = new PostgresEventStore(await postgresDatabase(), { namespace: newId() });
+  test("a batch with more events than a transaction has positions is whole and in order, on one connection", async () => {
+    const { connectionString, schema } = await postgresPlace();
+    const pool = new pg.Pool({ connectionString, max: 1, connectionTimeoutMillis: 2000 });
+    onTestFinished(() => pool.end());
+    const store = new PostgresEventStore(new PostgresDatabase({ pool, schema }), {
+      namespace: newId(),
+    });
     const count = 2 * EVENTS_PER_NUMBER + 3;
     await store.append("large", 0, Array(count).fill(said("x")));
     await store.append("next", 0, [said("y")]);

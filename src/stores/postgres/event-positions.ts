@@ -26,21 +26,30 @@ export const FIRST_POSITION = `(${NUMBER} + ${SHIFT}) * ${EVENTS_PER_NUMBER}`;
 export const HORIZON = `(pg_snapshot_xmin(pg_current_snapshot())::text::bigint + ${SHIFT}) * ${EVENTS_PER_NUMBER}`;
 
 /**
- * More first positions, for a transaction with so many events. They are those of transactions that
- * began later and store nothing, so that no reader gets there before this one has ended. `outside` is
- * not in the transaction.
+ * More first positions, for a transaction with so many events. Their numbers are those of subtransactions that are
+ * undone: the server gives them to nobody else, and no reader gets there before this transaction has ended.
  */
 export async function furtherPositions(
-  outside: Pick<Statements, "row">,
+  within: Statements,
   events: number,
 ): Promise<readonly number[]> {
   const further: number[] = [];
   while ((further.length + 1) * EVENTS_PER_NUMBER < events) {
-    const row = await outside.row<{ position: number }>(`select ${FIRST_POSITION} as position`);
+    await within.change("savepoint further");
+    // To lock a row, a subtransaction takes a number.
+    await within.row("select 1 from rkat.position_shift for key share");
+    const row = await within.row<{ position: number }>(FURTHER_POSITION);
+    await within.change("rollback to savepoint further");
     if (row) further.push(row.position);
   }
   return further;
 }
+
+/** The server tells the number of a subtransaction only as a lock, and without its upper 32 bits. */
+const FURTHER_POSITION = `
+  select (${NUMBER} + max((transactionid::text::bigint - ${NUMBER}) & x'ffffffff'::bigint) + ${SHIFT})
+    * ${EVENTS_PER_NUMBER} as position
+  from pg_locks where pid = pg_backend_pid() and locktype = 'transactionid'`;
 
 /**
  * Notes which server counts the transactions. After a restore on another server, whose count may be

@@ -54,7 +54,7 @@ export class PostgresEventStore implements EventStore {
     const append = { namespace: this.#namespace, sessionId, lastSeq, events, held };
     if (events.length > EVENTS_PER_NUMBER) {
       await this.#database.write(async (within) => {
-        const further = await furtherPositions(this.#database, events.length);
+        const further = await furtherPositions(within, events.length);
         await appendEvents(within, append, further);
       });
     } else {

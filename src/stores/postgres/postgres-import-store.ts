@@ -36,7 +36,7 @@ export class PostgresImportStore implements ImportStore, ImportKeys {
   async commit({ sessionId, lastSeq, events, snapshot, ids }: ImportBatch): Promise<void> {
     const namespace = this.#namespace;
     await this.#database.write(async (statements) => {
-      const further = await furtherPositions(this.#database, events.length);
+      const further = await furtherPositions(statements, events.length);
       const append = { namespace, sessionId, lastSeq, events, held: undefined };
       await appendEvents(statements, append, further);
       const added = await statements.change(
