@@ -179,6 +179,29 @@ describe.skipIf(!hasPostgres)("a PostgreSQL database", () => {
     expect(row).toEqual({ usable_from: 1 });
   });
 
+  test("a connection that the server ends before its first answer is replaced", async () => {
+    const pool = await postgresPool();
+    let ended = 0;
+    const query = async (statement: PostgresStatement) => {
+      if (ended > 0) return await pool.query(statement);
+      ended += 1;
+      throw Object.assign(new Error("terminating connection"), { code: "57P01" });
+    };
+    const connect = () => pool.connect();
+    const database = await openDatabase({ pool: { query, connect, end: () => pool.end() } });
+    expect(await database.row("select 1 as one")).toEqual({ one: 1 });
+    expect(ended).toBe(1);
+  });
+
+  test("a statement without an answer ends, and so does a transaction", async () => {
+    const database = await openDatabase({ answerMs: 100, retryMs: 100 });
+    const said = "gave no answer in time.";
+    expect((await failure(database.rows("select pg_sleep(30)"))).message).toContain(said);
+    const work = database.write((statements) => statements.row("select pg_sleep(30)"));
+    expect((await failure(work)).message).toContain(said);
+    expect(await database.row("select 1 as one")).toEqual({ one: 1 });
+  });
+
   test("a commit whose answer is lost is not done again", async () => {
     const pool = await postgresPool();
     let lost = 0;

@@ -17,6 +17,7 @@ import {
   postgresUrl,
   startCluster,
 } from "./support/postgres.ts";
+import { swallowingProxy } from "./support/swallowing-proxy.ts";
 import { LONG, trials } from "./support/trials.ts";
 
 const KILLS = trials(4, 1000);
@@ -189,6 +190,50 @@ describe.skipIf(!hasPostgres)("sessions on PostgreSQL", () => {
     }
   });
 });
+
+test.skipIf(!hasPostgres)(
+  "a network that swallows everything ends a turn with one sentence",
+  async () => {
+    const url = new URL(await postgresUrl());
+    const proxy = await swallowingProxy(Number(url.port));
+    url.port = String(proxy.port);
+    const pool = new pg.Pool({ connectionString: url.href, connectionTimeoutMillis: 500 });
+    pool.on("error", () => {});
+    const stores = postgresStores({
+      pool,
+      schema: await freshSchema(),
+      answerMs: 500,
+      retryMs: 1000,
+    });
+    const service = createSessionService({ model: scriptedModel([]), stores });
+    onTestFinished(async () => {
+      proxy.swallows = false;
+      await service.close();
+      await stores.close();
+      await pool.end();
+    });
+    const { sessionId } = await service.createSession({});
+    await service.startTurn({ sessionId, prompt: "before" });
+    proxy.swallows = true;
+    const error = await service.startTurn({ sessionId, prompt: "into the void" }).then(
+      () => expect.fail("It did not fail."),
+      (error) => error,
+    );
+    expect(error).toMatchObject({ code: "SESSION_STORE_ERROR" });
+    expect(error.message).toMatch(
+      /^The store failed\. The PostgreSQL server (?:gave no answer in time|gave no connection in time: [^.]*|lost the connection [^.]*)\.$/,
+    );
+    proxy.swallows = false;
+    await expect
+      .poll(async () => (await service.startTurn({ sessionId, prompt: "after" })).stopReason)
+      .toBe("end_turn");
+    const prompts: string[] = [];
+    for await (const { event } of stores.events.read(sessionId, 0)) {
+      if (event.type === "run_started") prompts.push(event.prompt as string);
+    }
+    expect(prompts.filter((prompt) => prompt !== "into the void")).toEqual(["before", "after"]);
+  },
+);
 
 /** How much happened, for whoever runs the long form. */
 function report(what: string, crowd: ConversingCrowd): void {

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { SessionError } from "../../core/errors.ts";
 import { COLUMN_TYPES } from "./column-types.ts";
 import { requireSchema, requireUsableTables } from "./migrations.ts";
-import { isMissing, postgresFailure, whetherAgain } from "./postgres-failure.ts";
+import { isFromServer, isMissing, postgresFailure, whetherAgain } from "./postgres-failure.ts";
 import {
   openPool,
   type PostgresClient,
@@ -21,9 +21,14 @@ export interface PostgresDatabaseOptions {
   readonly schema?: string;
   /** How long work is tried again while the server fails over, or while others are in the way. Default 15 000. */
   readonly retryMs?: number;
+  /** How long the server may take to answer a statement. Default 60 000. */
+  readonly answerMs?: number;
 }
 
 const RETRY_MS = 15_000;
+const ANSWER_MS = 60_000;
+/** To make the tables of a new version, and to vacuum, may take this long. */
+const UPKEEP_MS = 60 * 60_000;
 /** Of other transactions. Waiting longer would queue everybody behind us. */
 const LOCK_TIMEOUT_MS = 5_000;
 
@@ -66,6 +71,8 @@ export class PostgresDatabase {
   /** For messages: without user and password. */
   readonly address: string;
   readonly schema: string;
+  /** How long an answer may take. */
+  readonly answerMs: number;
   /** Whether connections keep prepared statements. It is found out. */
   prepares = true;
   readonly #connectionString: string | undefined;
@@ -79,7 +86,7 @@ export class PostgresDatabase {
 
   /** Connects at the first use. */
   constructor(options: PostgresDatabaseOptions) {
-    const { connectionString, pool, schema = "rkat", retryMs = RETRY_MS } = options;
+    const { connectionString, pool, schema = "rkat" } = options;
     if ((connectionString === undefined) === (pool === undefined)) {
       throw new SessionError("INVALID_PARAMS", {
         message: "The PostgreSQL stores need either a pool or a connectionString.",
@@ -90,7 +97,8 @@ export class PostgresDatabase {
       connectionString === undefined ? "The PostgreSQL server" : serverAddress(connectionString);
     this.schema = requireSchemaName(schema);
     this.#connectionString = connectionString;
-    this.#retryMs = retryMs;
+    this.#retryMs = options.retryMs ?? RETRY_MS;
+    this.answerMs = options.answerMs ?? ANSWER_MS;
     this.#pool = pool && Promise.resolve(pool);
   }
 
@@ -137,7 +145,8 @@ export class PostgresDatabase {
     this.#rests.set(tables, rest);
     const start = performance.now();
     try {
-      await this.change(`vacuum ${tables}`);
+      await this.#requireReady();
+      await this.#retried((pool) => this.#upkeep(pool).change(`vacuum ${tables}`));
     } finally {
       const restMs = VACUUM_REST * (performance.now() - start);
       rest.timer = setTimeout(() => this.#endRest(tables).catch(() => {}), restMs).unref();
@@ -188,7 +197,8 @@ export class PostgresDatabase {
       requireSchema(new StatementsOf(pool, this), {
         address: this.address,
         schema: this.schema,
-        transaction: (work) => this.#transaction(pool, BEGIN.write, work),
+        transaction: (work) =>
+          this.#transaction(pool, BEGIN.write, (_, client) => work(this.#upkeep(client))),
       }),
     ).catch((error) => {
       this.#ready = undefined;
@@ -197,10 +207,15 @@ export class PostgresDatabase {
     return this.#ready;
   }
 
+  /** For work that may take long. */
+  #upkeep(asked: Pick<PostgresClient, "query">): Statements {
+    return new StatementsOf(asked, { schema: this.schema, answerMs: UPKEEP_MS, prepares: false });
+  }
+
   async #transaction<Result>(
     pool: PostgresPool,
     begin: string,
-    work: (statements: Statements) => Promise<Result>,
+    work: (statements: Statements, client: PostgresClient) => Promise<Result>,
   ): Promise<Result> {
     const client = await pool.connect();
     // Without a listener, a connection that is lost between two statements would end the process.
@@ -209,16 +224,18 @@ export class PostgresDatabase {
     let isUseless = false;
     let unanswered: { readonly number: string; readonly result: Result; readonly error: unknown };
     try {
-      const began = await client.query({ text: begin, types: COLUMN_TYPES });
-      const result = await work(new StatementsOf(client, this));
-      const error = await commit(client);
+      const limit = { query_timeout: this.answerMs };
+      const began = await client.query({ text: begin, types: COLUMN_TYPES, ...limit });
+      const result = await work(new StatementsOf(client, this), client);
+      const error = await failureOf(client.query({ text: "commit", ...limit }));
       if (error === undefined) return result;
       const number = transactionNumber(began);
       if (number === undefined || whetherAgain(error) !== "reconnect") throw error;
       unanswered = { number, result, error };
       isUseless = true;
     } catch (error) {
-      isUseless = !(await isRolledBack(client));
+      isUseless =
+        whetherAgain(error) === "reconnect" || !(await isRolledBack(client, this.answerMs));
       throw error;
     } finally {
       client.removeListener?.("error", listener);
@@ -264,7 +281,7 @@ export class PostgresDatabase {
       } catch (error) {
         const again = whetherAgain(error);
         // A server that never answered is more likely not there than failing over.
-        const isHopeless = again === "reconnect" && !this.#hasAnswered;
+        const isHopeless = again === "reconnect" && !this.#hasAnswered && !isFromServer(error);
         if (again === undefined || isHopeless || performance.now() > givesUpAt) {
           if (isMissing(error)) await this.#requireUsable();
           throw postgresFailure(error, this.address);
@@ -297,10 +314,10 @@ function transactionNumber(began: PostgresResult | readonly PostgresResult[]): s
   return (last?.rows[0] as { readonly number: string } | undefined)?.number;
 }
 
-/** Commits, and returns why that failed. */
-async function commit(client: PostgresClient): Promise<unknown> {
+/** Waits for a commit, and returns why it failed. */
+async function failureOf(commit: Promise<PostgresResult>): Promise<unknown> {
   try {
-    const { command } = await client.query({ text: "commit" });
+    const { command } = await commit;
     // A statement had failed.
     return command === "ROLLBACK" ? new Error("The transaction was rolled back.") : undefined;
   } catch (error) {
@@ -309,9 +326,9 @@ async function commit(client: PostgresClient): Promise<unknown> {
 }
 
 /** Ends a transaction that failed; false when the connection is of no more use. */
-async function isRolledBack(client: PostgresClient): Promise<boolean> {
+async function isRolledBack(client: PostgresClient, answerMs: number): Promise<boolean> {
   try {
-    await client.query({ text: "rollback" });
+    await client.query({ text: "rollback", query_timeout: answerMs });
     return true;
   } catch {
     return false;

@@ -56,6 +56,7 @@ const UNREACHABLE: Readonly<Record<string, string>> = {
 /** What `pg` says when it has no code for it. */
 const LOST = /connection terminated|client has encountered a connection error|connection error/i;
 const NO_CONNECTION_FREE = /timeout exceeded when trying to connect/i;
+const NO_ANSWER = /query read timeout/i;
 
 /**
  * Whether the same work may be done again after an error.
@@ -69,7 +70,14 @@ export function whetherAgain(error: unknown): "now" | "reconnect" | undefined {
   if (code === "40001" || code === "40P01" || code === "55P03") return "now";
   if (code !== undefined && /^(?:08|57P0[1-3]|53300)/.test(code)) return "reconnect";
   if (code !== undefined && code in UNREACHABLE) return "reconnect";
-  return error instanceof Error && LOST.test(error.message) ? "reconnect" : undefined;
+  if (!(error instanceof Error)) return undefined;
+  return LOST.test(error.message) || NO_ANSWER.test(error.message) ? "reconnect" : undefined;
+}
+
+/** Whether a server sent the error: then there is one, and it may soon take connections. */
+export function isFromServer(error: unknown): boolean {
+  const code = codeOf(error) ?? "";
+  return /^[0-9A-Z]{5}$/.test(code) && !(code in UNREACHABLE);
 }
 
 /** A pooler gives each transaction another connection, and does not take prepared statements along. */
@@ -114,10 +122,17 @@ export function postgresFailure(error: unknown, address: string): unknown {
       retry: {},
     });
   }
+  if (NO_ANSWER.test(reason)) {
+    return new SessionError("SESSION_STORE_ERROR", {
+      detail: `${address} gave no answer in time.`,
+      hint: "Check the server and the network. What was sent last may have been stored.",
+      retry: {},
+    });
+  }
   if (LOST.test(reason)) return ofTable("08", address, reason, error);
   const key = [code, code?.slice(0, 3), code?.slice(0, 2)].find((key) => key && key in FAILURES);
   if (key !== undefined) return ofTable(key, address, reason, error);
-  if (code === undefined || !/^[0-9A-Z]{5}$/.test(code)) return error;
+  if (!isFromServer(error)) return error;
   return new SessionError("SESSION_STORE_ERROR", {
     detail: `${address} failed (${code}: ${reason}).`,
     hint: "`rkat doctor` checks the server and rkat's tables.",

@@ -6,6 +6,8 @@ export interface PostgresStatement {
   readonly values?: unknown[];
   /** A name makes the server prepare the statement once per connection. Not every pooler allows that. */
   readonly name?: string;
+  /** Milliseconds after which `pg` gives up waiting for the answer. */
+  readonly query_timeout?: number;
   /** How columns are read, instead of the settings of the pool. */
   readonly types?: { getTypeParser(oid: number, format?: string): (text: string) => unknown };
 }

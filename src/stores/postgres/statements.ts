@@ -22,6 +22,8 @@ interface Asked {
 /** What statements have to know of the server. */
 interface Server {
   readonly schema: string;
+  /** How long an answer may take. */
+  readonly answerMs: number;
   /** False once a pooler has given a prepared statement to a connection that does not know it. */
   prepares: boolean;
 }
@@ -62,8 +64,15 @@ export class StatementsOf implements Statements {
   #query(sql: string, values: readonly unknown[], isPrepared = false): Promise<PostgresResult> {
     const text = inSchema(sql, this.#server.schema);
     const name = isPrepared ? { name: nameOf(text) } : {};
+    const query_timeout = this.#server.answerMs;
     const query = () =>
-      this.#asked.query({ ...name, text, values: values.map(toPostgres), types: COLUMN_TYPES });
+      this.#asked.query({
+        ...name,
+        text,
+        values: values.map(toPostgres),
+        types: COLUMN_TYPES,
+        query_timeout,
+      });
     const result = this.#last.then(query, query);
     this.#last = result;
     return result;
