@@ -1,3 +1,4 @@
+import pg from "pg";
 import { describe, expect, onTestFinished, test } from "vitest";
 import type { Stores } from "../src/core/stores.ts";
 import { postgresStores } from "../src/postgres.ts";
@@ -17,6 +18,43 @@ import { freshSchema, hasPostgres, postgresPlace, postgresUrl } from "./support/
 
 const TURNS = 20;
 
+/** Opens stores of their own for each place. */
+type Open = (place: string) => Promise<Stores>;
+
+function obeyAll(open: Open): void {
+  const subject = <T>(name: string, store: (stores: Stores) => T) => [
+    { name, durable: true, open: async (place: string) => store(await open(place)) },
+  ];
+  obey(
+    eventStoreLaws,
+    subject("events", ({ events }) => events),
+  );
+  obey(
+    sessionStoreLaws,
+    subject("sessions", ({ sessions }) => sessions),
+  );
+  obey(
+    memoryStoreLaws,
+    subject("memory", ({ memory }) => memory),
+  );
+  obey(
+    approvalStoreLaws,
+    subject("approvals", ({ approvals }) => approvals),
+  );
+  obey(
+    knowledgeStoreLaws,
+    subject("knowledge", ({ knowledge }) => knowledge),
+  );
+  obey(
+    leaseLaws,
+    subject("leases", (stores) => stores),
+  );
+  obey(
+    usersLaws,
+    subject("users", (stores) => stores),
+  );
+}
+
 describe.skipIf(!hasPostgres).each(PREPARED_STATEMENTS)(
   "through PgBouncer in transaction mode, with %i prepared statements",
   (prepared) => {
@@ -25,44 +63,12 @@ describe.skipIf(!hasPostgres).each(PREPARED_STATEMENTS)(
       started ??= startPooler(prepared);
       return started;
     };
-    const opened = async (place: string) => {
+    obeyAll(async (place) => {
       const { schema } = await postgresPlace();
       const stores = postgresStores({ connectionString: await pooler(), schema, namespace: place });
       onTestFinished(() => stores.close());
       return stores;
-    };
-    const subject = <T>(name: string, store: (stores: Stores) => T) => [
-      { name, durable: true, open: async (place: string) => store(await opened(place)) },
-    ];
-
-    obey(
-      eventStoreLaws,
-      subject("events", ({ events }) => events),
-    );
-    obey(
-      sessionStoreLaws,
-      subject("sessions", ({ sessions }) => sessions),
-    );
-    obey(
-      memoryStoreLaws,
-      subject("memory", ({ memory }) => memory),
-    );
-    obey(
-      approvalStoreLaws,
-      subject("approvals", ({ approvals }) => approvals),
-    );
-    obey(
-      knowledgeStoreLaws,
-      subject("knowledge", ({ knowledge }) => knowledge),
-    );
-    obey(
-      leaseLaws,
-      subject("leases", (stores) => stores),
-    );
-    obey(
-      usersLaws,
-      subject("users", (stores) => stores),
-    );
+    });
 
     test("processes that share a session lose nothing, and write nothing twice", async () => {
       const crowd = await ConversingCrowd.start({
@@ -77,3 +83,16 @@ describe.skipIf(!hasPostgres).each(PREPARED_STATEMENTS)(
     });
   },
 );
+
+describe.skipIf(!hasPostgres)("on a pool of one connection", () => {
+  obeyAll(async (place) => {
+    const { connectionString, schema } = await postgresPlace();
+    const pool = new pg.Pool({ connectionString, max: 1, connectionTimeoutMillis: 10_000 });
+    const stores = postgresStores({ pool, schema, namespace: place });
+    onTestFinished(async () => {
+      await stores.close();
+      await pool.end();
+    });
+    return stores;
+  });
+});
