@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
-import { freshSchema, hasPostgres, postgresUrl } from "./support/postgres.ts";
+import { freshSchema, hasPostgres, postgresPool, postgresUrl } from "./support/postgres.ts";
 import { providerForTest } from "./support/provider-for-test.ts";
 import { Project } from "./support/rkat-process.ts";
 
@@ -59,6 +59,44 @@ describe.skipIf(!hasPostgres)("the command on PostgreSQL", () => {
     expect(shown).not.toContain(PASSWORD);
   });
 
+  test("what the server refuses is one sentence with the way out, and exit code 1", async () => {
+    const pool = await postgresPool();
+    for (const role of [
+      "create role guarded login password 'right'",
+      "create role powerless login",
+      "create role reader login superuser",
+      "alter role reader set default_transaction_read_only = on",
+    ]) {
+      await pool.query(role).catch(() => {});
+    }
+    const newer = await storeAddress();
+    const project = await Project.open();
+    await project.rkat(["doctor"], "", { RKAT_STORE: newer });
+    const schema = new URL(newer).searchParams.get("schema");
+    await pool.query(`insert into "${schema}".migration (version, usable_from) values (9, 9)`);
+    const cases = [
+      [{ username: "guarded" }, "refused the user or the password"],
+      [{ username: "powerless" }, "does not allow this user to do that"],
+      [{ username: "reader" }, "is read-only"],
+      [{ pathname: "/nowhere" }, "does not exist"],
+      [{ hostname: "nowhere.invalid" }, "cannot be reached: the host name"],
+    ] as const;
+    const asked = await Promise.all(
+      cases.map(async ([change, said]) => [
+        Object.assign(new URL(await storeAddress()), change).href,
+        said,
+      ]),
+    );
+    for (const [RKAT_STORE = "", said] of [...asked, [newer, "were made by a newer rkat"]]) {
+      const { code, stderr } = await project.rkat(["sessions", "list"], "", { RKAT_STORE });
+      expect(code).toBe(1);
+      expect(stderr.match(/^error: .*$/gm)).toEqual([expect.stringContaining(said as string)]);
+      expect(stderr.match(/^hint: .*$/gm)).toHaveLength(1);
+      expect(stderr.match(/^warning: .*$/gm) ?? []).toHaveLength(1);
+      expect(stderr).not.toContain(PASSWORD);
+    }
+  });
+
   test("a server that is not there is one sentence with the way out, and exit code 1", async () => {
     const project = await Project.open();
     const RKAT_STORE = `postgres://rkat:${PASSWORD}@127.0.0.1:1/x`;
@@ -71,13 +109,28 @@ describe.skipIf(!hasPostgres)("the command on PostgreSQL", () => {
   });
 });
 
-test("an address of another kind of store is refused without showing its password", async () => {
+test.each([`mysql://root:${PASSWORD}@db/x`, `host=db password=${PASSWORD}`])(
+  "what is no address of PostgreSQL is refused without showing a password (%s)",
+  async (RKAT_STORE) => {
+    const project = await Project.open();
+    const { code, stderr } = await project.rkat(["sessions", "list"], "", { RKAT_STORE });
+    expect(code).toBe(3);
+    expect(stderr).toContain("must be an address such as");
+    expect(stderr).not.toContain(PASSWORD);
+  },
+);
+
+test("a part of the address that cannot be is named", async () => {
   const project = await Project.open();
-  const RKAT_STORE = `mysql://root:${PASSWORD}@db/x`;
-  const { code, stderr } = await project.rkat(["sessions", "list"], "", { RKAT_STORE });
-  expect(code).toBe(3);
-  expect(stderr).toContain("must be an address such as");
-  expect(stderr).not.toContain(PASSWORD);
+  for (const [query, said] of [
+    ["namespace=", "The namespace is empty."],
+    ["schema=a.b", "The schema's name has to have 1 to 63 bytes, and no dot."],
+  ]) {
+    const RKAT_STORE = `postgres://rkat:${PASSWORD}@127.0.0.1:1/x?${query}`;
+    const { code, stderr } = await project.rkat(["sessions", "list"], "", { RKAT_STORE });
+    expect([code, stderr]).toEqual([2, expect.stringContaining(`error: ${said}`)]);
+    expect(stderr).not.toContain(PASSWORD);
+  }
 });
 
 test("a stranger's file that names a database is ignored, and no trust would help", async () => {

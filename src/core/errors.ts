@@ -327,7 +327,13 @@ export function errorText(error: unknown): string {
   return text.replace(/\s+/g, " ").trim() || "It gave no message.";
 }
 
-/** An address as messages may show it: without a user, a password and a query, which may hold a key. */
+/**
+ * An address as messages may show it: without a user, a password and a query, which may hold a key. Of
+ * `host=db password=…`, which is no address, it shows the first name.
+ */
 export function shownAddress(address: string): string {
-  return address.replace(/^(\w+:\/\/)?.*@/s, "$1***@").replace(/[?#].*/s, "?***");
+  return address
+    .replace(/^(\w+:\/\/)?.*@/s, "$1***@")
+    .replace(/[?#].*/s, "?***")
+    .replace(/=.*/s, "=***");
 }

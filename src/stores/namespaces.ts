@@ -15,12 +15,12 @@ export const trashOf = (namespace: string) => `${namespace}\n${TRASH}`;
 const TRASH = "trash";
 const USER = "user ";
 
-/** @throws SessionError `INVALID_PARAMS` when it has a line break */
+/** @throws SessionError `INVALID_PARAMS` when it is empty or has a line break */
 export function requireNamespace(namespace: string): string {
-  if (!namespace.includes("\n")) return namespace;
+  if (namespace !== "" && !namespace.includes("\n")) return namespace;
   throw new SessionError("INVALID_PARAMS", {
-    message: "The namespace has a line break in it.",
-    hint: "Use a name on one line.",
+    message: namespace === "" ? "The namespace is empty." : "The namespace has a line break in it.",
+    hint: 'Use a name on one line, or leave it out: the default is "default".',
   });
 }
 

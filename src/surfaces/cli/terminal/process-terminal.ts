@@ -117,12 +117,23 @@ async function interruptible<Result>(
   }
 }
 
+/** Several parts of a program may notice the same failure. Within this time, one line says it. */
+const SAME_WARNING_MS = 10_000;
+
 /** Prints rkat's own warnings as `warning: …`. Node's format, with its process id, is for developers. */
 export function printWarnings(): void {
+  let last = { message: "", at: Number.NEGATIVE_INFINITY };
   const ofNode = process.listeners("warning");
   process.removeAllListeners("warning");
   process.on("warning", (warning) => {
-    if (warning.name === WARNING_NAME) process.stderr.write(`warning: ${warning.message}\n`);
-    else for (const listener of ofNode) listener.call(process, warning);
+    if (warning.name !== WARNING_NAME) {
+      for (const listener of ofNode) listener.call(process, warning);
+      return;
+    }
+    const { message } = warning;
+    const at = performance.now();
+    const isSaid = message === last.message && at - last.at < SAME_WARNING_MS;
+    last = { message, at };
+    if (!isSaid) process.stderr.write(`warning: ${message}\n`);
   });
 }
