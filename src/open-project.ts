@@ -144,6 +144,18 @@ export const openProject: Engine = {
     }
   },
 
+  async withoutForgotten(workspace, sessionId, messages) {
+    if (!hasStore(workspace)) return messages;
+    const { withoutForgotten } = await import("./import/without-forgotten.ts");
+    const stores = await openStores(workspace, "existing");
+    try {
+      const { forgotten } = actingFor(workspace, stores);
+      return await withoutForgotten(messages, sessionId, forgotten);
+    } finally {
+      await stores.close();
+    }
+  },
+
   async openReplay(workspace, { model, tools }, { summarizer, isTrial = false }) {
     const { config } = workspace;
     const stores = isTrial

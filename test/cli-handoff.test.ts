@@ -72,6 +72,22 @@ test("rkat handoff reads every format, and stores nothing", async () => {
   expect((await project.rkat(["sessions", "list"])).stderr).toBe("No matching sessions.\n");
 });
 
+test("rkat handoff leaves out of a transcript what was forgotten, and its title if it says that", async () => {
+  const project = await Project.open();
+  const secret = "The staging password is swordfish-and-chips.";
+  const lines = new ClaudeLines(ID).user(secret).text("a1", "Noted.").user("And the docs?");
+  const file = project.write(`${ID}.jsonl`, lines.text("a2", "They are next.").toString());
+  await project.rkat(["import", file, "--yes"]);
+  const [hit] = (await project.json(["memory", "search", "swordfish", "--json"])) as {
+    id: string;
+  }[];
+  expect(hit?.id).toBe(`claude-code:${ID}:2`);
+  await project.rkat(["memory", "forget", hit?.id ?? "", "--yes"]);
+  const { stdout } = await project.rkat(["handoff", file]);
+  expect(stdout).toContain("> And the docs?\n");
+  expect(stdout).not.toContain("swordfish");
+});
+
 test("rkat handoff --to writes a new file and the command that starts the agent", async () => {
   const project = await Project.open();
   const file = project.write(`${ID}.jsonl`, claudeSession());

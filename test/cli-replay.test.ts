@@ -154,3 +154,28 @@ test("rkat replay --longest takes the longest session of an agent on this machin
     message: "No transcript of codex was found on this machine.",
   });
 });
+
+test("rkat replay says what a compaction is worth where neither compacted", async () => {
+  const project = await Project.open();
+  const lines = new ClaudeLines("11111111-2222-4333-8444-555555555555");
+  for (let turn = 0; turn < 30; turn += 1) {
+    lines.user(`Where is src/mod-${turn}/file.ts? ${"It was here. ".repeat(20)}`);
+    lines.text(`a${turn}`, `It is on port ${7000 + turn}. ${"Look there. ".repeat(40)}`);
+  }
+  const file = project.write("talk/session.jsonl", lines.toString());
+  const report = (await project.json(["replay", file, "--json"])) as {
+    compacted_now: {
+      names: number;
+      names_kept: number;
+      tokens_before: number;
+      tokens_after: number;
+    };
+  };
+  const { names, names_kept, tokens_before, tokens_after } = report.compacted_now;
+  expect(names_kept).toBeGreaterThan(names / 2);
+  expect(tokens_after).toBeLessThan(tokens_before / 2);
+  const { stdout } = await project.rkat(["replay", file]);
+  expect(stdout).toMatch(
+    /^Compacted now, without a model, it would take \d[\d ]* in place of \d[\d ]* tokens, and keep \d+ % of its \d+ paths, names and numbers\.$/m,
+  );
+});

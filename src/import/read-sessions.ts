@@ -22,12 +22,6 @@ export interface FoundSession {
   readonly characters: number;
 }
 
-/** A message of a transcript that was not imported. */
-export interface ReadMessage extends RecordedMessage {
-  /** Calls that the user refused, among its results. */
-  readonly denied?: ImportedMessage["denied"];
-}
-
 /** The sessions in files, one after the other. Nothing is stored, and only one message is held. */
 export async function* findSessions(
   files: readonly DiskFile[],
@@ -62,7 +56,7 @@ export async function* findSessions(
  * credentials are replaced.
  */
 export async function readSession({ file, format, session }: FoundSession): Promise<{
-  readonly messages: readonly ReadMessage[];
+  readonly messages: readonly RecordedMessage[];
   /** Lines that could not be read. */
   readonly skipped: number;
 }> {
@@ -87,12 +81,10 @@ export async function readSession({ file, format, session }: FoundSession): Prom
 function messageOf(group: ReturnType<typeof groupParts>[number], filter: MemoryToolFilter) {
   const [{ origin, boundary }] = group;
   const message = redactMessage(filter.without(joinParts(group.map((part) => part.message))));
-  const denied = group.flatMap((part) => part.denied ?? []);
   return {
     message,
     origin,
     ...(boundary ? { boundary } : {}),
-    ...(denied.length > 0 ? { denied } : {}),
   };
 }
 

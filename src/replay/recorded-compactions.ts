@@ -17,6 +17,12 @@ export interface RecordedCompaction {
   readonly ours: Kept;
 }
 
+/** The whole of a session, compacted. */
+export interface CompactedNow extends Kept {
+  readonly tokens_before: number;
+  readonly names: number;
+}
+
 interface Kept {
   readonly tokens_after: number;
   readonly names_kept: number;
@@ -46,30 +52,47 @@ export async function recordedCompactions(
   return found;
 }
 
+/** What rkat's compaction of a whole session keeps, without a model. */
+export async function compactedNow(messages: readonly RecordedMessage[]): Promise<CompactedNow> {
+  const before = messages.map(({ message }) => message);
+  const names = rankAnchors(before).slice(0, NAMES_MAX);
+  const tokens_before = estimateTokens(before);
+  const after = await compacted(before, tokens_before / 5);
+  return { tokens_before, names: names.length, ...keptOf(names, after) };
+}
+
 async function compared(before: readonly Message[], summary: Message): Promise<RecordedCompaction> {
   const names = rankAnchors(before).slice(0, NAMES_MAX);
-  const kept = (after: readonly Message[]): Kept => {
-    const text = after
-      .flatMap(textsOf)
-      .map((each) => each.text)
-      .join("\n");
-    return {
-      tokens_after: estimateTokens(after),
-      names_kept: names.filter((name) => mentions(text, name.text)).length,
-    };
-  };
-  const theirs = kept([summary]);
-  const { messages } = await compactHistory({
-    messages: before,
-    force: true,
-    recentTurnBudget: 1,
-    maxSummaryTokens: Math.max(SUMMARY_TOKENS_MIN, theirs.tokens_after),
-  });
+  const theirs = keptOf(names, [summary]);
   return {
     messages_before: before.length,
     tokens_before: estimateTokens(before),
     names: names.length,
     theirs,
-    ours: kept(messages),
+    ours: keptOf(names, await compacted(before, theirs.tokens_after)),
+  };
+}
+
+async function compacted(
+  messages: readonly Message[],
+  summaryTokens: number,
+): Promise<readonly Message[]> {
+  const result = await compactHistory({
+    messages,
+    force: true,
+    recentTurnBudget: 1,
+    maxSummaryTokens: Math.max(SUMMARY_TOKENS_MIN, Math.floor(summaryTokens)),
+  });
+  return result.messages;
+}
+
+function keptOf(names: ReturnType<typeof rankAnchors>, after: readonly Message[]): Kept {
+  const text = after
+    .flatMap(textsOf)
+    .map((each) => each.text)
+    .join("\n");
+  return {
+    tokens_after: estimateTokens(after),
+    names_kept: names.filter((name) => mentions(text, name.text)).length,
   };
 }

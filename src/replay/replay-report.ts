@@ -1,5 +1,5 @@
 import type { AnchorReport, CompactionCompleted, CompactionFailure } from "../core/event.ts";
-import type { RecordedCompaction } from "./recorded-compactions.ts";
+import type { CompactedNow, RecordedCompaction } from "./recorded-compactions.ts";
 
 /** The result of a replay, as `rkat replay --json` prints it. */
 export interface ReplayReport {
@@ -26,6 +26,8 @@ export interface ReplayReport {
   readonly interrupted: boolean;
   /** Compactions that the transcript recorded, beside rkat's of the same messages. */
   readonly recorded?: readonly RecordedCompaction[];
+  /** What a compaction now would make of a transcript that neither compacted. */
+  readonly compacted_now?: CompactedNow;
 }
 
 export interface ReplayedCompaction {

@@ -68,8 +68,6 @@ export interface ImportedMessage {
   readonly boundary?: "compaction" | "clear";
   /** Not for memory: summaries, thinking, injected texts. */
   readonly memory?: false;
-  /** Calls that the user refused, among the results of this message, and why. */
-  readonly denied?: readonly { readonly toolUseId: string; readonly reason?: string }[];
   /** Its line in the file. */
   readonly line?: number;
 }

@@ -4,6 +4,7 @@ import type { Workspace } from "../../config/workspace.ts";
 import type { Approve } from "../../core/approval.ts";
 import type { KnowledgeEntry } from "../../core/knowledge.ts";
 import type { MemoryStore } from "../../core/memory-store.ts";
+import type { Message } from "../../core/message.ts";
 import type { ImportReport, MemoryOperations, SessionService } from "../../core/session-service.ts";
 import type { FoundTranscripts, ImportOptions } from "../../import/import-files.ts";
 import type { AddedTo } from "../../import/import-report.ts";
@@ -55,6 +56,12 @@ export interface Engine {
    * agent. Undefined when there is no such session.
    */
   readLatest(workspace: Workspace, sessionId: string): Promise<CarriedSession | undefined>;
+  /** The messages with a marker in the place of each text that was forgotten in this store. */
+  withoutForgotten(
+    workspace: Workspace,
+    sessionId: string,
+    messages: readonly Message[],
+  ): Promise<readonly Message[]>;
   /**
    * Opens a service over the project's stores in which a recording gives the
    * answers. `summarizer` names the model that writes summaries. A trial stores nothing.

@@ -5,6 +5,7 @@ import { claudeTalks } from "../../../test/support/claude-talks.ts";
 import { fuzz } from "../../../test/support/fuzz.ts";
 import { piecesOf, readGrowing, readImport } from "../../../test/support/read-import.ts";
 import { contentText, type Message } from "../../core/message.ts";
+import { refusalsIn } from "../../core/refusal.ts";
 import { fileOfBytes } from "../found-file.ts";
 import type { ImportedMessage, ImportNotes } from "../imported.ts";
 import { claudeCodeFormat } from "./claude-code-format.ts";
@@ -212,7 +213,10 @@ test("a refused call has the reason that the user gave", async () => {
     "The user doesn't want to proceed with this tool use. The tool use was rejected. To tell you how to proceed, the user said:\nUse pnpm, not npm.";
   const lines = talk().call("msg_3", "toolu_9").result("toolu_9", text, { is_error: true });
   const { messages } = await read(String(lines));
-  expect(messages.at(-1)?.denied).toEqual([{ toolUseId: "toolu_9", reason: "Use pnpm, not npm." }]);
+  const [last] = messages.slice(-1);
+  expect(last && refusalsIn(last.message)).toEqual([
+    { toolUseId: "toolu_9", reason: "Use pnpm, not npm." },
+  ]);
 });
 
 test("a subagent's file is a session of its own, and its prompts are a model's", async () => {

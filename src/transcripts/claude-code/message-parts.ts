@@ -5,7 +5,6 @@ import {
   summaryMessage,
   type ToolResult,
 } from "../../core/message.ts";
-import { refusalIn } from "../../core/refusal.ts";
 import type { ImportedMessage, ImportNotes } from "../imported.ts";
 import {
   contentText,
@@ -118,22 +117,13 @@ function resultPart({ value, place, line }: PlacedLine, blocks: readonly Json[])
       is_error: block.is_error === true,
     }),
   );
-  const denied = results.flatMap((result) => denialIn(result, value));
   return {
     sourceId: sourceId(results[0]?.tool_use_id || textOf(value.uuid)),
     ...groupOf(place, "results"),
     message: { role: "tool_results", results },
     origin: given({ time: timeOf(value.timestamp) }),
-    ...(denied.length > 0 ? { denied } : {}),
     line,
   };
-}
-
-/** A call that the user refused, and the reason if there is one. */
-function denialIn({ tool_use_id: toolUseId, content, is_error }: ToolResult, value: Json) {
-  const marked = nameOf(value.toolDenialKind) === undefined ? undefined : {};
-  const refusal = is_error ? (refusalIn(content) ?? marked) : undefined;
-  return refusal ? [{ toolUseId, ...refusal }] : [];
 }
 
 function answerParts(

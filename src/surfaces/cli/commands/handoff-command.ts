@@ -1,9 +1,11 @@
 import { existsSync, writeFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { type Command, Option } from "commander";
+import { folderForImport, openWorkspace, type Workspace } from "../../../config/workspace.ts";
 import { SessionError } from "../../../core/errors.ts";
 import { isTransient } from "../../../core/event.ts";
 import { given, isObject } from "../../../core/fields.ts";
+import { indexableText, type Message } from "../../../core/message.ts";
 import { MessageAssembler } from "../../../core/message-assembler.ts";
 import { refusalsIn } from "../../../core/refusal.ts";
 import type { SessionService } from "../../../core/session-service.ts";
@@ -20,7 +22,7 @@ import { printJson } from "../terminal/print.ts";
 import { findExisting } from "./find-session.ts";
 import { sessionIn } from "./find-transcript.ts";
 import { countFlag } from "./flags.ts";
-import { withService } from "./with-service.ts";
+import { withService, workspaceOf } from "./with-service.ts";
 
 interface HandoffFlags {
   readonly to: "markdown" | "claude-code" | "codex";
@@ -65,7 +67,7 @@ export function handoffCommand(program: Command, context: CliContext): void {
     .action(async (name: string, flags: HandoffFlags) => {
       const path = resolve(terminal.cwd, name);
       const source = existsSync(path)
-        ? await sourceOfFile(path, flags.session, context)
+        ? await sourceOfFile(path, flags.session, context, command)
         : await sourceOfStored(name, context, command);
       const handoff = writeHandoff(source, flags.maxTokens);
       await show(handoff, source, flags, context);
@@ -134,20 +136,33 @@ async function sourceOfSession(
 async function sourceOfFile(
   path: string,
   id: string | undefined,
-  { terminal, rkat }: CliContext,
+  context: CliContext,
+  command: Command,
 ): Promise<HandoffSource> {
+  const { terminal, rkat, engine } = context;
   const found = await sessionIn(path, id, terminal);
   const { session } = found;
-  const { messages } = await readSession(found);
-  const { agent, project, branch, title } = session;
+  const { messages: read } = await readSession(found);
+  // The transcript still has what was forgotten here, in the user-wide store, or in the session's project.
+  let kept: readonly Message[] = read.map(({ message }) => message);
+  for (const workspace of await workspacesOf(session.project, context, command)) {
+    kept = await engine.withoutForgotten(workspace, session.id, kept);
+  }
+  const messages = read.map((each, index) => ({ ...each, message: kept[index] ?? each.message }));
+  const isTitleKept = read.every(
+    ({ message }, index) =>
+      kept[index] === message || !indexableText(message).includes(session.title ?? ""),
+  );
+  const { agent, project, branch } = session;
+  const title = isTitleKept ? session.title : undefined;
   return {
     agent,
     id: session.id,
     ...given({ project, branch, title }),
-    messages: messages.map(({ message, origin, denied = refusalsIn(message) }, index) => ({
+    messages: messages.map(({ message, origin }, index) => ({
       at: index + 1,
       message,
-      denied,
+      denied: refusalsIn(message),
       ...given({ origin }),
     })),
     search: [
@@ -156,6 +171,21 @@ async function sourceOfFile(
       ...openingOf(openCommand({ ...session })),
     ],
   };
+}
+
+/** Stores where texts of a session may have been forgotten. */
+async function workspacesOf(
+  project: string | undefined,
+  context: CliContext,
+  command: Command,
+): Promise<readonly Workspace[]> {
+  const { env } = context.terminal;
+  const here = await workspaceOf(context, command);
+  const users = await workspaceOf(context, command, "user");
+  const folder = folderForImport(project, env);
+  const projects = await openWorkspace({ cwd: folder, env }, folder);
+  const byFile = new Map([here, users, projects].map((each) => [each.storeFile, each]));
+  return [...byFile.values()];
 }
 
 function searchesOf(id: string, rkat: string): readonly string[] {

@@ -8,7 +8,7 @@ import { toWire } from "../../../core/wire.ts";
 import type { CliContext } from "../cli-context.ts";
 import { renderHistoryHits } from "../render/render-memory.ts";
 import { styleFor } from "../render/style.ts";
-import { printJson } from "../terminal/print.ts";
+import { printJson, printPlaces } from "../terminal/print.ts";
 import { findExisting } from "./find-session.ts";
 import { addSourceFlags, countFlag, SESSION_ARGUMENT, scopeFlag, sourceOf } from "./flags.ts";
 import { withService } from "./with-service.ts";
@@ -60,7 +60,7 @@ export function historyCommand(program: Command, context: CliContext): void {
           return await printJson(terminal.stdout, found);
         }
         if (hits.length === 0) return await terminal.stderr.write("No matching messages.\n");
-        await terminal.stdout.write(renderHistoryHits(hits, style));
+        await printPlaces(terminal.stdout, renderHistoryHits(hits, style));
       };
       return withService(context, search, find, { scope });
     });

@@ -27,6 +27,9 @@ interface InstallFlags {
   readonly json?: true;
 }
 
+/** Lines of a planned change that a terminal shows, so that both files of an agent are on one screen. */
+const LINES_ON_SCREEN = 12;
+
 const NAMES = Object.keys(CODING_AGENTS) as readonly CodingAgentName[];
 
 /** `rkat install`: puts rkat into the settings of a coding agent. */
@@ -90,11 +93,20 @@ function addCommand(program: Command, context: CliContext, work: Work): void {
         return await printJson(stdout, { agent: name, scope: target.scope, files: shown });
       }
       const style = styleFor(stdout, env);
-      for (const change of changes) await stdout.write(renderChange(change, print ?? false, style));
+      const linesMax = stdout.isTerminal ? LINES_ON_SCREEN : undefined;
+      for (const change of changes) {
+        await stdout.write(renderChange(change, print ?? false, style, linesMax));
+      }
       await warnAboutCache(context, work.name);
       if (changes.length === 0) await stdout.write(`${work.nothing(title)}\n`);
       else if (!print) await stdout.write(`${work.done(title, gets)}\n`);
-      else await stderr.write(`Nothing was written. \`rkat ${work.name} ${name}\` writes this.\n`);
+      else {
+        const all = `rkat ${work.name} ${name} --print | less`;
+        const more = stdout.isTerminal ? ` All lines: \`${all}\`` : "";
+        await stderr.write(
+          `Nothing was written. \`rkat ${work.name} ${name}\` writes this.${more}\n`,
+        );
+      }
     });
 }
 

@@ -7,7 +7,7 @@ import { given } from "../../../core/fields.ts";
 import { diskFile } from "../../../import/disk-file.ts";
 import { readSession } from "../../../import/read-sessions.ts";
 import { recogniseFile } from "../../../import/recognise-file.ts";
-import { recordedCompactions } from "../../../replay/recorded-compactions.ts";
+import { compactedNow, recordedCompactions } from "../../../replay/recorded-compactions.ts";
 import { Replay, type ReplayWatcher } from "../../../replay/replay.ts";
 import { IMPORT_FORMATS } from "../../../transcripts/import-formats.ts";
 import { AGENTS } from "../../../transcripts/imported.ts";
@@ -96,7 +96,10 @@ export function replayCommand(program: Command, context: CliContext): void {
           .interruptible((signal) => replay.run(service, { signal, watch, ...given(options) }))
           .finally(() => progress.clear());
         const recorded = isTrial ? await recordedCompactions(recording.messages) : undefined;
-        const report = { ...replayed, ...given({ recorded }) };
+        const isWhole = recorded?.length === 0 && replayed.compactions.length === 0;
+        const compacted_now =
+          isWhole && replayed.turns > 1 ? await compactedNow(recording.messages) : undefined;
+        const report = { ...replayed, ...given({ recorded, compacted_now }) };
         if (flags.json) await printJson(terminal.stdout, report);
         else await terminal.stdout.write(renderReplay(report, style));
         if (report.interrupted) context.exitCode = ERRORS.TURN_INTERRUPTED.exitCode;

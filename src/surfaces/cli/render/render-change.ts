@@ -13,11 +13,14 @@ const AROUND = 3;
  *     would change  /home/ada/.claude/settings.json
  *         "model": "opus",
  *     +   "hooks": {
+ *
+ * With `linesMax`, only the first of them are shown.
  */
 export function renderChange(
   { file, before, after }: FileChange,
   isPlanned: boolean,
   style: Style,
+  linesMax = Number.POSITIVE_INFINITY,
 ) {
   const [does, did] =
     before === undefined
@@ -27,8 +30,11 @@ export function renderChange(
         : ["change", "changed"];
   const path = printable(file.path);
   if (!isPlanned) return `${style.bold(did.padEnd(8))} ${path}\n`;
-  const heading = `${style.bold(`would ${does}`)}  ${path}\n`;
-  return `${heading}${renderLines(before ?? "", after ?? "", style)}\n`;
+  const lines = renderLines(before ?? "", after ?? "", style).split(/(?<=\n)/);
+  const hidden = lines.length - linesMax;
+  const more = hidden > 1 ? style.dim(`  … ${plural(hidden, "more line")}\n`) : "";
+  const shown = more === "" ? lines : lines.slice(0, linesMax);
+  return `${style.bold(`would ${does}`)}  ${path}\n${shown.join("")}${more}\n`;
 }
 
 interface Line {

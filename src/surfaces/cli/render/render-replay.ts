@@ -32,13 +32,20 @@ export function renderReplay(report: ReplayReport, style: Style): string {
     ({ turn, reason, error }) =>
       `${style.red("failed")} in turn ${turn}: ${reason}: ${printable(error)}\n`,
   );
-  const none =
-    recorded && compactions.length === 0
-      ? "\nrkat would not have compacted it. --compact-threshold sets a lower limit.\n"
-      : "";
+  const none = recorded && compactions.length === 0 ? renderUncompacted(report) : "";
   return (
     facts + table + problems.join("") + none + (recorded ? renderRecorded(recorded, style) : "")
   );
+}
+
+/** What a compaction would be worth, where there was none. */
+function renderUncompacted({ compacted_now: now }: ReplayReport): string {
+  const fits = "\nrkat would not have compacted it. --compact-threshold sets a lower limit.\n";
+  if (!now || now.tokens_after >= now.tokens_before) return fits;
+  const [kept] = share(now.names_kept, now.names);
+  const size = `${thousands(now.tokens_after)} in place of ${thousands(now.tokens_before)} tokens`;
+  const names = `${kept} of its ${plural(now.names, "path, name or number", "paths, names and numbers")}`;
+  return `${fits}Compacted now, without a model, it would take ${size}, and keep ${names}.\n`;
 }
 
 const RECORDED_COLUMNS: readonly Column[] = [

@@ -1,5 +1,6 @@
 import { ERRORS, type SessionError } from "../../../core/errors.ts";
 import type { EventEnvelope } from "../../../core/event.ts";
+import { fitLines } from "../render/fit-lines.ts";
 import { printable } from "../render/printable.ts";
 import { styleFor } from "../render/style.ts";
 import type { Output, Terminal } from "./terminal.ts";
@@ -7,6 +8,11 @@ import type { Output, Terminal } from "./terminal.ts";
 /** Prints one value: on one line for a script, indented for a person. */
 export function printJson(output: Output, value: unknown): Promise<void> {
   return output.write(`${JSON.stringify(value, null, output.isTerminal ? 2 : undefined)}\n`);
+}
+
+/** Prints lines with ids and paths, which a terminal would break anywhere. */
+export async function printPlaces(output: Output, text: string): Promise<void> {
+  await output.write(output.isTerminal ? fitLines(text, output.columns) : text);
 }
 
 /**

@@ -10,7 +10,7 @@ import type { CliContext } from "../../cli-context.ts";
 import { plural, thousands } from "../../render/amounts.ts";
 import { memoryJson, renderMemoryEntries, renderMemoryStats } from "../../render/render-memory.ts";
 import { styleFor } from "../../render/style.ts";
-import { printJson } from "../../terminal/print.ts";
+import { printJson, printPlaces } from "../../terminal/print.ts";
 import { ProgressLine } from "../../terminal/progress-line.ts";
 import {
   addFilterFlags,
@@ -49,7 +49,7 @@ export function listCommand(memory: Command, context: CliContext): void {
       const entries = await operations.list({ limit, ...filters, ...which });
       if (json) return await printJson(stdout, memoryJson(entries));
       if (entries.length === 0) return await stderr.write("No matching entries.\n");
-      await stdout.write(renderMemoryEntries(entries, styleFor(stdout, env)));
+      await printPlaces(stdout, renderMemoryEntries(entries, styleFor(stdout, env)));
       const last = entries.at(-1);
       if (last && entries.length === limit) {
         await stderr.write(`For more: --after ${JSON.stringify(last.id)}\n`);

@@ -7,7 +7,7 @@ import type { CliContext } from "../../cli-context.ts";
 import { memoryJson, renderMemoryHits, renderNothingFound } from "../../render/render-memory.ts";
 import { styleFor } from "../../render/style.ts";
 import type { Checked } from "../../terminal/input-file.ts";
-import { printJson } from "../../terminal/print.ts";
+import { printJson, printPlaces } from "../../terminal/print.ts";
 import {
   addFilterFlags,
   countFlag,
@@ -90,7 +90,7 @@ async function searchOnce(
   const hits = await memory.search({ ...options, query: queries.length === 1 ? only : queries });
   if (json) return await printJson(stdout, memoryJson(hits));
   if (hits.length > 0) {
-    return await stdout.write(renderMemoryHits(hits, styleFor(stdout, env), stdout.columns));
+    return await printPlaces(stdout, renderMemoryHits(hits, styleFor(stdout, env), stdout.columns));
   }
   const style = styleFor(stderr, env);
   await stderr.write(renderNothingFound(await memory.stats({}), options, style));

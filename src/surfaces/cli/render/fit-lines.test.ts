@@ -1,0 +1,23 @@
+import { expect, test } from "vitest";
+import { fitLines } from "./fit-lines.ts";
+
+const ID = "claude-code:0d5c2f6e-3b1a-4a54-9d5f-6f1f2a7b8c9d:7";
+
+test("a long line is broken between its parts, and an id stays in one piece", () => {
+  const line = `0.85  turn 1 · user · 2026-11-02T09:00:24.000Z · id ${ID} · in ~/.rkat`;
+  expect(fitLines(`${line}\n  text\n`, 80)).toBe(
+    `0.85  turn 1 · user · 2026-11-02T09:00:24.000Z ·\n    id ${ID} · in ~/.rkat\n  text\n`,
+  );
+  expect(fitLines(line, 200)).toBe(line);
+  const command = `  → cd -- /home/ada/projects/shop && claude --resume ${ID}`;
+  expect(fitLines(command, 80)).toBe(
+    `  → cd -- /home/ada/projects/shop &&\n    claude --resume ${ID}`,
+  );
+  expect(fitLines("no-place-to-break".repeat(9), 20)).toBe("no-place-to-break".repeat(9));
+});
+
+test("colours take no room", () => {
+  const dim = (text: string) => `\u001b[2m${text}\u001b[22m`;
+  const line = `${dim("turn 1")} · ${dim("user")} · ${dim("a".repeat(60))}`;
+  expect(fitLines(line, 80)).toBe(line);
+});
