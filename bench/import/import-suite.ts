@@ -36,6 +36,7 @@ export async function importSuite(bench: Bench): Promise<BenchTable[]> {
           name: "parsing the lines",
           value: sessions.parseMs / sessions.megabytes,
         }),
+        figure("text into the index, a processor second", "MB", 1000 / sessions.indexMs),
         figure("a second import", "ms", small.againMs, { name: "the first", value: small.ms }),
         figure("memory at most", "MB", sessions.peakMb, {
           name: "before",

@@ -70,7 +70,7 @@ class Cutter {
   readonly #units: Uint16Array;
   readonly #onPassage: OnPassage;
   /** Where each word begins and ends: those of the passage, and then those of the sentence. */
-  readonly #bounds: number[] = [];
+  #bounds: number[] = [];
   #inPassage = 0;
   #inSentence = 0;
 
@@ -120,11 +120,8 @@ class Cutter {
   }
 
   #endPassage(): void {
-    const bounds = this.#bounds;
-    this.#onPassage(bounds, this.#inPassage);
-    const end = 2 * this.#inPassage;
-    bounds.copyWithin(0, end);
-    bounds.length -= end;
+    this.#onPassage(this.#bounds, this.#inPassage);
+    this.#bounds = this.#bounds.slice(2 * this.#inPassage);
     this.#inPassage = 0;
   }
 }

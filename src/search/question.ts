@@ -31,7 +31,7 @@ export function readQuestion(query: string): Question {
 }
 
 function read(query: string): Question {
-  const all = [...new Set(askedWords(query))];
+  const all = askedWords(query);
   const isMayMonth = saysMay(query);
   const meaningful = all.filter((word) => !STOP_WORDS.has(word) || (word === "may" && isMayMonth));
   const words = (meaningful.length > 0 ? meaningful : all).slice(0, WORDS_MAX);

@@ -5,7 +5,7 @@ import { isAscii, unicodePattern } from "../core/unicode-pattern.ts";
 import { foldText, foldUnit } from "./fold-text.ts";
 import { BASE_FORMS } from "./irregular-forms.ts";
 import { hashOf, hashWith, newRoom, unitsOf } from "./text-units.ts";
-import { MEANING, ROW, STEM, Vocabulary } from "./vocabulary.ts";
+import { MEANING, ROW, STAMP, STEM, Vocabulary } from "./vocabulary.ts";
 
 /** Longer words are cut. They are checksums and the like, whose beginnings differ. */
 const WORD_LENGTH_MAX = 100;
@@ -103,7 +103,7 @@ const BEGINNING_UNITS = WORD_LENGTH_MAX + 1;
 class WordReader {
   #vocabulary = newVocabulary();
   /** For parts with several words: the number of each, and whether a question leaves it out. */
-  #lists: number[][] = [];
+  #lists: (readonly number[])[] = [];
   /** The words that were read since `begin`, in their order. */
   found = new Int32Array(256);
   count = 0;
@@ -144,7 +144,7 @@ class WordReader {
         const glyph = GLYPHS.in(units, at);
         if (glyph < UNCASED) {
           const next = at + sizeIn(units, at);
-          if (glyph === PICTURE) this.#addPart(units, at, next, hashOf(units, at, next), true);
+          if (glyph === PICTURE) this.#readPart(units, at, next, hashOf(units, at, next), true);
           at = next;
           continue;
         }
@@ -164,12 +164,12 @@ class WordReader {
         hash = hashWith(hash, next);
       }
       if (isPlain(first, rest) && !goesOn(units, to, end)) {
-        this.#addPart(units, at, to, hash, false);
+        this.#readPart(units, at, to, hash, false);
         at = to;
         continue;
       }
       to = compoundEnd(units, at, end);
-      this.#addCompound(units, at, to);
+      this.#readCompound(units, at, to);
       at = to;
     }
   }
@@ -182,6 +182,21 @@ class WordReader {
     }
   }
 
+  /** Keeps the first of each word. */
+  leaveRepeats(): void {
+    const { rows } = this.#vocabulary;
+    const stamp = this.#vocabulary.newStamp();
+    let kept = 0;
+    for (let at = 0; at < this.count; at += 1) {
+      const word = this.found[at] as number;
+      if (rows[ROW * word + STAMP] === stamp) continue;
+      rows[ROW * word + STAMP] = stamp;
+      this.found[kept] = word;
+      kept += 1;
+    }
+    this.count = kept;
+  }
+
   #push(word: number): void {
     if (this.count === this.found.length) {
       const found = new Int32Array(2 * this.count);
@@ -192,45 +207,80 @@ class WordReader {
     this.count += 1;
   }
 
-  /** Adds the whole of a compound, unless it is a single part or has an apostrophe, and its parts. */
-  #addCompound(units: Uint16Array, start: number, end: number): void {
-    const before = this.count;
-    // The place of the whole, if it is a word.
-    this.#push(0);
+  #readPart(
+    units: Uint16Array,
+    start: number,
+    end: number,
+    hash: number,
+    isForeign: boolean,
+  ): void {
+    if (end - start > KEPT_UNITS) {
+      this.#pushAll(this.#wordsOf(units, start, end, isForeign));
+      return;
+    }
+    const part = this.#vocabulary.numberAt(units, start, end, hash);
+    const meaning = this.#meaningOf(part);
+    if (meaning > 0) this.#push(meaning - 1);
+    else
+      this.#pushAll(
+        this.#listOf(meaning) ?? this.#learn(part, this.#wordsOf(units, start, end, isForeign)),
+      );
+  }
+
+  #readCompound(units: Uint16Array, start: number, end: number): void {
+    if (end - start > KEPT_UNITS) {
+      this.#pushAll(this.#compound(units, start, end));
+      return;
+    }
+    const chunk = this.#vocabulary.numberAt(units, start, end, hashOf(units, start, end));
+    const meaning = this.#meaningOf(chunk);
+    if (meaning > 0) this.#push(meaning - 1);
+    else
+      this.#pushAll(this.#listOf(meaning) ?? this.#learn(chunk, this.#compound(units, start, end)));
+  }
+
+  /** What is known of a part or a compound. Where both are the same, they have the same words. */
+  #meaningOf(number: number): number {
+    return this.#vocabulary.rows[ROW * number + MEANING] as number;
+  }
+
+  #listOf(meaning: number): readonly number[] | undefined {
+    return this.#lists[-meaning - 1];
+  }
+
+  #learn(number: number, list: readonly number[]): readonly number[] {
+    const [only = 0] = list;
+    const isOne = list.length === 1 && (only & LEFT_OUT) === 0;
+    const meaning = isOne ? 1 + (only >> 1) : -this.#lists.push(list);
+    this.#vocabulary.rows[ROW * number + MEANING] = meaning;
+    return list;
+  }
+
+  #pushAll(list: readonly number[]): void {
+    for (const one of list) if (!this.#asks || (one & LEFT_OUT) === 0) this.#push(one >> 1);
+  }
+
+  /** The whole of a compound, unless it is a single part or has an apostrophe, and its parts. */
+  #compound(units: Uint16Array, start: number, end: number): number[] {
+    // The whole goes first, if it is a word.
+    const list = [0];
     let parts = 0;
     let hasQuote = false;
-    let hash = 0;
     for (let from = start; from < end; ) {
       let to = from;
       let quote = -1;
       for (; to < end; to += 1) {
-        const unit = units[to] as number;
-        hash = hashWith(hash, unit);
-        const sign = SIGNS[unit] as number;
+        const sign = SIGNS[units[to] as number] as number;
         if (sign === BETWEEN_PIECES) break;
         if (sign === QUOTE) quote = to;
       }
-      parts += this.#addPiece(units, from, to, quote);
+      parts += this.#addPiece(units, from, to, quote, list);
       if (quote >= 0) hasQuote = true;
       from = to + 1;
     }
-    if (parts < 2 || hasQuote) {
-      this.found.copyWithin(before, before + 1, this.count);
-      this.count -= 1;
-    } else this.found[before] = this.#wholeOf(units, start, end, hash);
-  }
-
-  /** The word of a whole compound. */
-  #wholeOf(units: Uint16Array, start: number, end: number, hash: number): number {
-    if (end - start > KEPT_UNITS) return this.#foldWhole(units, start, end);
-    const vocabulary = this.#vocabulary;
-    const chunk = vocabulary.numberAt(units, start, end, hash);
-    const known = vocabulary.rows[ROW * chunk + MEANING] as number;
-    if (known !== 0) return known - 1;
-    // Not in one line: folding may add words, and then `rows` is another array.
-    const word = this.#foldWhole(units, start, end);
-    vocabulary.rows[ROW * chunk + MEANING] = 1 + word;
-    return word;
+    if (parts < 2 || hasQuote) list.shift();
+    else list[0] = 2 * this.#foldWhole(units, start, end);
+    return list;
   }
 
   #foldWhole(units: Uint16Array, start: number, end: number): number {
@@ -245,25 +295,25 @@ class WordReader {
    * Adds the parts of what stands between two separators, whose last apostrophe is at `quote`. Returns how
    * many there are. "Caroline's" is "Caroline", and "we'll" is "we". "don't" becomes the stop word "dont".
    */
-  #addPiece(units: Uint16Array, start: number, end: number, quote: number): number {
-    if (quote < 0 || end - quote > 3) return this.#addParts(units, start, end);
-    const ending = units.subarray(quote + 1, end);
-    const clitic = String.fromCharCode(...ending).toLowerCase();
-    if (!CLITICS.has(clitic)) return this.#addParts(units, start, end);
-    if (clitic !== "t") return this.#addParts(units, start, quote);
+  #addPiece(units: Uint16Array, start: number, end: number, quote: number, list: number[]): number {
+    if (quote < 0 || end - quote > 3) return this.#addParts(units, start, end, list);
+    const clitic = String.fromCharCode(units[quote + 1] as number, units[quote + 2] as number)
+      .slice(0, end - quote - 1)
+      .toLowerCase();
+    if (!CLITICS.has(clitic)) return this.#addParts(units, start, end, list);
+    if (clitic !== "t") return this.#addParts(units, start, quote, list);
     const joined = units.slice(start, quote + 2);
     joined[quote - start] = T;
     joined[quote - start + 1] = 0;
-    return this.#addParts(joined, 0, quote - start + 1);
+    return this.#addParts(joined, 0, quote - start + 1, list);
   }
 
   /** Adds the parts of an identifier, getUser|Name and HTTP|Server, and those between apostrophes. */
-  #addParts(units: Uint16Array, start: number, end: number): number {
+  #addParts(units: Uint16Array, start: number, end: number, list: number[]): number {
     let parts = 0;
     let from = start;
     let before = UNCASED;
     let isForeign = false;
-    let hash = 0;
     for (let at = start; at < end; ) {
       const unit = units[at] as number;
       const kind = GLYPHS.in(units, at);
@@ -273,45 +323,40 @@ class WordReader {
         before >= CAPITAL &&
         (before !== CAPITAL || (next < end && GLYPHS.in(units, next) === SMALL));
       if (isHump || kind === APOSTROPHE) {
-        this.#addPart(units, from, at, hash, isForeign);
+        this.#addPart(units, from, at, isForeign, list);
         parts += 1;
         from = isHump ? at : next;
         isForeign = false;
-        hash = 0;
       }
-      if (kind !== APOSTROPHE) {
-        hash = hashWith(hash, unit);
-        if (next > at + 1) hash = hashWith(hash, units[at + 1] as number);
-        if (unit >= 128) isForeign = true;
-      }
+      if (kind !== APOSTROPHE && unit >= 128) isForeign = true;
       before = kind;
       at = next;
     }
-    this.#addPart(units, from, end, hash, isForeign);
+    this.#addPart(units, from, end, isForeign, list);
     return parts + 1;
   }
 
-  /** Adds the words of a part: one, or several in a script without spaces. */
-  #addPart(units: Uint16Array, start: number, end: number, hash: number, isForeign: boolean): void {
-    if (end - start > KEPT_UNITS) {
-      this.#addList(this.#wordsOf(units, start, end, isForeign));
+  /** Adds the words of a part of a compound: one, or several in a script without spaces. */
+  #addPart(
+    units: Uint16Array,
+    start: number,
+    end: number,
+    isForeign: boolean,
+    list: number[],
+  ): void {
+    const isKept = end - start <= KEPT_UNITS;
+    const part = isKept ? this.#numberAt(units, start, end) : -1;
+    const meaning = isKept ? this.#meaningOf(part) : 0;
+    if (meaning > 0) {
+      list.push(2 * (meaning - 1));
       return;
     }
-    const vocabulary = this.#vocabulary;
-    const part = vocabulary.numberAt(units, start, end, hash);
-    let meaning = vocabulary.rows[ROW * part + MEANING] as number;
-    if (meaning === 0) {
-      const list = this.#wordsOf(units, start, end, isForeign);
-      const isOne = list.length === 1;
-      meaning = isOne ? 1 + ((list[0] as number) >> 1) : -this.#lists.push(list);
-      vocabulary.rows[ROW * part + MEANING] = meaning;
+    let words = this.#listOf(meaning);
+    if (words === undefined) {
+      words = this.#wordsOf(units, start, end, isForeign);
+      if (isKept) this.#learn(part, words);
     }
-    if (meaning > 0) this.#push(meaning - 1);
-    else this.#addList(this.#lists[-meaning - 1] as number[]);
-  }
-
-  #addList(list: readonly number[]): void {
-    for (const one of list) if (!this.#asks || (one & LEFT_OUT) === 0) this.#push(one >> 1);
+    for (const word of words) list.push(word);
   }
 
   /** The words of a part: the pairs of characters of scripts without spaces, and then the others. */

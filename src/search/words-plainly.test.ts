@@ -22,7 +22,7 @@ test("the words are those that one pattern finds in the whole text", () => {
   fc.assert(
     fc.property(texts, (text) => {
       expect(words(text)).toEqual(wordsPlainly(text, true));
-      expect(askedWords(text)).toEqual(wordsPlainly(text, false));
+      expect(askedWords(text)).toEqual([...new Set(wordsPlainly(text, false))]);
       expect(stemmedWords(text)).toEqual(wordsPlainly(text, true).map(stemPlainly));
     }),
     { numRuns: 1000 },

@@ -33,9 +33,9 @@ export function hasWords(text: string): boolean {
   return /[a-z]/.test(text) || words(text).length > 0;
 }
 
-/** The words of a question. The last character of a run without spaces is left out: its pair has it. */
+/** The words of a question, each once. The last character of a run without spaces is left out: its pair has it. */
 export function askedWords(text: string): string[] {
-  return read(text, { asks: true });
+  return read(text, { asks: true, once: true });
 }
 
 /** Whether a word is one character of a script without spaces. Look it up as the beginning of words. */
@@ -54,10 +54,11 @@ export function stem(word: string): string {
 
 const ROOM = newRoom();
 
-function read(text: string, { asks = false, stems = false } = {}): string[] {
+function read(text: string, { asks = false, stems = false, once = false } = {}): string[] {
   const vocabulary = reader.begin({ asks });
   reader.read(unitsOf(text, ROOM), 0, text.length);
   if (stems) reader.stem();
+  if (once) reader.leaveRepeats();
   const found: string[] = new Array(reader.count);
   for (let at = 0; at < reader.count; at += 1) {
     found[at] = vocabulary.textOf(reader.found[at] as number);
