@@ -48,7 +48,7 @@ export interface ImportTranscriptsOptions {
   readonly onProgress?: (progress: ImportProgress) => void;
 }
 
-/** Memory gets what was said in parts of so many messages. */
+/** Memory gets events in batches of so many. */
 const MEMORY_BATCH = 1000;
 
 /**
@@ -97,46 +97,62 @@ export async function importIntoPlaces(
   }: Omit<ImportTranscriptsOptions, "bytes" | "name">,
   places?: ImportPlaces,
 ): Promise<ImportTally> {
-  const runners = new Map<ImportStores, ProjectionRunner>();
-  const flush = async () => {
-    for (const runner of runners.values()) await runner.flush();
-  };
-  let waiting = 0;
-  // Memory takes what was stored while more is read and stored.
-  let flushing = Promise.resolve();
+  const memories = new Map<ImportStores, MemoryCatchUp>();
   const work = {
     ...rest,
     ...thisMachine(),
     model,
     ...given({ places, sinceMs: since === undefined ? undefined : requireTime(since) }),
     async onStored(messages: number, to: ImportStores) {
-      if (!runners.has(to)) runners.set(to, memoryRunner(to, memoryScope));
-      waiting += messages;
-      if (waiting < MEMORY_BATCH) return;
-      waiting = 0;
-      await flushing;
-      flushing = flush();
-      // The next flush gets the error.
-      flushing.catch(() => {});
+      const memory = memories.get(to) ?? new MemoryCatchUp(to, memoryScope);
+      memories.set(to, memory);
+      await memory.takeOf(messages);
     },
   };
   // What an import that was killed stored is still missing in memory.
-  if (!rest.dryRun) runners.set(stores, memoryRunner(stores, memoryScope));
+  if (!rest.dryRun) memories.set(stores, new MemoryCatchUp(stores, memoryScope));
   const tally = new ImportTally();
   try {
     await importFiles(findTranscripts(work, tally), stores, work, tally);
     return tally;
   } finally {
-    await flush();
+    for (const memory of memories.values()) await memory.takeAll();
   }
 }
 
-function memoryRunner(
-  { events, memory }: ImportStores,
-  scope: MemoryScope | undefined,
-): ProjectionRunner {
-  const index = memory && new MemoryIndex(events, memory, given({ scope }));
-  return new ProjectionRunner(events, index ? [index] : [], warn, MEMORY_BATCH);
+/** Gives memory what was stored, while more is read and stored. Only full batches: a small one costs as much. */
+class MemoryCatchUp {
+  readonly #runner: ProjectionRunner;
+  /** How many messages memory does not have yet. */
+  #waiting = 0;
+  #running = Promise.resolve();
+
+  constructor({ events, memory }: ImportStores, scope: MemoryScope | undefined) {
+    const index = memory && new MemoryIndex(events, memory, given({ scope }));
+    this.#runner = new ProjectionRunner(events, index ? [index] : [], warn, MEMORY_BATCH);
+  }
+
+  /** Resolves when memory has all but the last batches. */
+  async takeOf(messages: number): Promise<void> {
+    this.#waiting += messages;
+    if (this.#waiting < MEMORY_BATCH) return;
+    await this.#running;
+    this.#running = this.#takeFull();
+    // The next call gets the error.
+    this.#running.catch(() => {});
+  }
+
+  async #takeFull(): Promise<void> {
+    while (this.#waiting >= MEMORY_BATCH) {
+      const taken = await this.#runner.step();
+      this.#waiting = taken > 0 ? this.#waiting - taken : 0;
+    }
+  }
+
+  async takeAll(): Promise<void> {
+    await this.#running.catch(() => {});
+    await this.#runner.flush();
+  }
 }
 
 /** What can be imported from this machine, or from a path. */

@@ -46,7 +46,7 @@ export interface StoringOptions {
 }
 
 const BATCH_PARTS = 2000;
-const BATCH_CHARACTERS = 500_000;
+const BATCH_CHARACTERS = 1_000_000;
 
 /** Two imports of the same file may run at the same time. */
 const TRIES = 5;

@@ -52,6 +52,11 @@ export class ProjectionRunner {
     await this.#running;
   }
 
+  /** Gives each projection one batch more. Returns the size of the largest. No other run may be going on. */
+  async step(): Promise<number> {
+    return Math.max(0, ...(await Promise.all(this.#projections.map((one) => this.#next(one)))));
+  }
+
   async close(): Promise<void> {
     clearTimeout(this.#timer);
     await this.flush().catch(this.#onError);
@@ -64,10 +69,12 @@ export class ProjectionRunner {
   }
 
   async #run(projection: Projection): Promise<void> {
-    for (;;) {
-      const events = await this.#events.readAll(await projection.position(), this.#batch);
-      if (events.length === 0) return;
-      await projection.apply(events);
-    }
+    while ((await this.#next(projection)) > 0);
+  }
+
+  async #next(projection: Projection): Promise<number> {
+    const events = await this.#events.readAll(await projection.position(), this.#batch);
+    if (events.length > 0) await projection.apply(events);
+    return events.length;
   }
 }

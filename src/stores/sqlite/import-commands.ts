@@ -23,6 +23,7 @@ export const importCommands = {
   ): void {
     // The transcript has what a power failure takes away, and the file counts as read only after this.
     db.writeUnsynced(() => {
+      expectManyWords(db);
       appendInTransaction(db, namespace, sessionId, lastSeq, events);
       for (const id of ids) insertMessage(db, namespace, id);
       saveSnapshotInTransaction(db, namespace, snapshot);
@@ -61,6 +62,17 @@ export const importCommands = {
     });
   },
 };
+
+/**
+ * Makes the word index merge its parts 16 at a time instead of 4, and hold a whole batch in memory until its commit.
+ * The index keeps that. A search reads a few more parts.
+ */
+function expectManyWords(db: Connection): void {
+  const isSet = db.get("SELECT 1 FROM event_text_config WHERE k = 'automerge'") !== undefined;
+  if (isSet) return;
+  db.run("INSERT INTO event_text (event_text, rank) VALUES ('automerge', 16)");
+  db.run("INSERT INTO event_text (event_text, rank) VALUES ('hashsize', 16000000)");
+}
 
 function insertMessage(db: Connection, namespace: string, id: string): void {
   const added = db.run(
