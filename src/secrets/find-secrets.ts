@@ -1,6 +1,18 @@
 import { asciiSet, spacedTable } from "../core/character-codes.ts";
 import { seeIssued } from "./issued-secrets.ts";
 import { isPlaceholder, isRandom, isSecretValue, type ValueStyle } from "./secret-values.ts";
+import {
+  AUTHORIZATION,
+  BEARER,
+  COOKIE,
+  CURL,
+  HOOK,
+  MYSQL,
+  OF_NAME,
+  SIGNATURE,
+  SSHPASS,
+  tellingWords,
+} from "./telling-words.ts";
 
 /** A credential in a text: from the character `start` up to `end`. */
 export interface FoundSecret {
@@ -30,9 +42,9 @@ export function findSecrets(text: string): FoundSecret[] {
   addPrivateKeys(text, found);
   seeIssued(text, (kind, start, end) => found.push({ kind, start, end }));
   addFromAddresses(text, found);
-  addFromHeaders(text, found);
-  // Most texts have none of these words.
-  if (MAY_NAME.test(text)) {
+  const words = tellingWords(text);
+  if (words !== 0) addBesideWords(text, words, found);
+  if ((words & OF_NAME) !== 0 && MAY_NAME.test(text)) {
     addNamed(text, found);
     addRandomNearNames(text, found);
   }
@@ -99,7 +111,7 @@ function addPrivateKeys(text: string, found: FoundSecret[]): void {
 
 const USER_AND_PASSWORD = /[^\s/:@'"<>]{0,100}:([^\s/'"<>]{1,200})@[\w[]/y;
 /** Web hooks: the address is the credential. */
-const HOOK =
+const HOOKS =
   /(?:hooks\.slack\.com\/(?:services|workflows|triggers)|discord(?:app)?\.com\/api\/webhooks\/\d{10,25}|\.webhook\.office\.com\/webhookb2)\/([\w@/+-]{20,300})/g;
 const PARAMETER =
   /[?&#;](?:X-(?:Amz|Goog)-(?:Signature|Credential|Security-Token)|Signature|sig|(?:access_|id_|refresh_|auth_|oauth_)?token|api_?key|client_secret|secret|password|passwd|pwd)=([\w%.~+/-]{8,2000}={0,2})/gi;
@@ -111,7 +123,7 @@ const CURL_USER = /\s(?:-u|--user)[ =]{0,2}["']?[\w.@-]{1,60}:([^\s"']{3,200})/;
 const MYSQL_LINE =
   /(?:mysql(?:dump|admin|import|show|check|pump)?|mariadb(?:-dump|-admin|-import)?)\s[^\n|;&]{0,500}/g;
 const MYSQL_PASSWORD = /\s-p["']?(?!["'\s]|(?:[\d.]+:)?\d+:\d+)([^\s"']{3,200})/;
-const SSHPASS = /sshpass\s+-p\s{0,2}["']?([^\s"']{3,200})/g;
+const SSHPASS_CALL = /sshpass\s+-p\s{0,2}["']?([^\s"']{3,200})/g;
 
 function addFromAddresses(text: string, found: FoundSecret[]): void {
   let sign = text.indexOf("@");
@@ -123,11 +135,26 @@ function addFromAddresses(text: string, found: FoundSecret[]): void {
     const end = at + 3 + whole.lastIndexOf("@");
     found.push({ kind: "password", start: end - password.length, end });
   }
-  eachMatch(HOOK, text, (match) => addLastGroup(match, "webhook", found));
-  eachMatch(PARAMETER, text, (match) => addLastGroup(match, "signature or token", found));
-  addFromLines(CURL_LINE, CURL_USER, text, found);
-  addFromLines(MYSQL_LINE, MYSQL_PASSWORD, text, found);
-  eachMatch(SSHPASS, text, (match) => addLastGroup(match, "password", found));
+}
+
+/** Looks only for what is announced by one of the words that the text has. */
+function addBesideWords(text: string, words: number, found: FoundSecret[]): void {
+  const has = (kinds: number) => (words & kinds) !== 0;
+  if (has(HOOK)) eachMatch(HOOKS, text, (match) => addLastGroup(match, "webhook", found));
+  if (has(OF_NAME | SIGNATURE)) {
+    eachMatch(PARAMETER, text, (match) => addLastGroup(match, "signature or token", found));
+  }
+  if (has(CURL)) addFromLines(CURL_LINE, CURL_USER, text, found);
+  if (has(MYSQL)) addFromLines(MYSQL_LINE, MYSQL_PASSWORD, text, found);
+  if (has(SSHPASS))
+    eachMatch(SSHPASS_CALL, text, (match) => addLastGroup(match, "password", found));
+  if (has(OF_NAME | AUTHORIZATION)) addFromHeaders(text, found);
+  if (has(BEARER)) {
+    eachMatch(BEARER_TOKEN, text, (match) => {
+      if (/\d/.test(match[1] ?? "")) addLastGroup(match, "authorization", found);
+    });
+  }
+  if (has(COOKIE)) eachMatch(COOKIES, text, (match) => addLastGroup(match, "cookie", found));
 }
 
 /** Adds the password of each line that calls a program. */
@@ -150,8 +177,8 @@ function addLastGroup(match: RegExpExecArray, kind: string, found: FoundSecret[]
 
 const HEADER =
   /(?:(?:proxy-)?authorization|x-(?:[a-z]{1,20}-)?(?:api-?key|token)|api-key|private-token|x-auth-key)\\{0,2}["'`]?\s{0,3}[:=]\s{0,3}\\{0,2}["'`]?(?:(bearer|basic|token|digest|negotiate|apikey)\s{1,3})?([^\s"'`\\,;<>(){}]{8,4000})/gi;
-const BEARER = /bearer\s{1,3}([\w.~+/-]{16,4000}={0,2})/gi;
-const COOKIE =
+const BEARER_TOKEN = /bearer\s{1,3}([\w.~+/-]{16,4000}={0,2})/gi;
+const COOKIES =
   /(?:set-)?cookie\\{0,2}["']?\s{0,3}:\s{0,3}\\{0,2}["']?([\w.-]{1,80}=[^\n"'\\]{8,4000})/gi;
 
 function addFromHeaders(text: string, found: FoundSecret[]): void {
@@ -160,10 +187,6 @@ function addFromHeaders(text: string, found: FoundSecret[]): void {
     if (scheme) addLastGroup(match, "authorization", found);
     else if (isSecretValue(value, false, "tight")) addLastGroup(match, "API key", found);
   });
-  eachMatch(BEARER, text, (match) => {
-    if (/\d/.test(match[1] ?? "")) addLastGroup(match, "authorization", found);
-  });
-  eachMatch(COOKIE, text, (match) => addLastGroup(match, "cookie", found));
 }
 
 /** Names whose value is a credential. A prefix such as `DB_` or `staging` does not matter. */
