@@ -4,7 +4,7 @@ import { given, isObject } from "../core/fields.ts";
 import { isSummary, type Message, summaryMessage } from "../core/message.ts";
 import { refusalIn } from "../core/refusal.ts";
 import type { FoundFile } from "./found-file.ts";
-import type { ImportedMessage, ImportedSession, ImportFormat } from "./imported.ts";
+import type { ImportedMessage, ImportedSession, ImportFormat, ReadOn } from "./imported.ts";
 import {
   contentText,
   type Json,
@@ -39,13 +39,14 @@ export const codexFormat: ImportFormat = {
   recognises: ({ first }) =>
     first !== undefined &&
     (isEnvelope(first) ? ENVELOPES.has(textOf(first.type)) : isBareHead(first)),
-  async *read(file, notes) {
-    const outline = await outlineOf(file);
+  async *read(file, notes, from) {
+    const outline = await outlineOf(file, from);
     if (!outline) return await noteNoSession(file, notes);
     const { id, ...about } = outline.session;
+    if (outline.next) notes.readOn(file, outline.next);
     const messages = async function* (): AsyncGenerator<ImportedMessage> {
-      const keys = new MessageKeys(id, outline.copied);
-      for await (const { value, line } of readRecords(file, notes)) {
+      const keys = new MessageKeys(id, outline.copied, stateOf(from)?.place);
+      for await (const { value, line } of readRecords(file, notes, from)) {
         const { type, payload, time } = opened(value);
         keys.follow(type, payload);
         const part = partOf(type, payload, outline.typed.get(line));
@@ -68,6 +69,7 @@ export const codexFormat: ImportFormat = {
       agent: "codex",
       nativeId: id,
       ...about,
+      ...(from ? { isRest: true } : {}),
       messages: messagesFor(about.parent, messages()),
     };
   },
@@ -261,10 +263,15 @@ class MessageKeys {
   #turn = "";
   #times = new Map<string, number>();
 
-  constructor(own: string, copied: Copied | undefined) {
+  constructor(own: string, copied: Copied | undefined, from?: KeyPlace) {
     this.#own = own;
     this.#copied = copied;
-    this.#session = copied?.parent ?? own;
+    this.#session = from?.session ?? copied?.parent ?? own;
+    this.#turn = from?.turn ?? "";
+  }
+
+  get place(): KeyPlace {
+    return { session: this.#session, turn: this.#turn };
   }
 
   /** The turn's name, for the parts of an answer. */
@@ -300,6 +307,12 @@ class MessageKeys {
   }
 }
 
+/** Whose message comes next, and in which turn. */
+interface KeyPlace {
+  readonly session: string;
+  readonly turn: string;
+}
+
 /** The turns of a parent that a fork repeats without saying whose they are. */
 interface Copied {
   readonly parent: string;
@@ -316,17 +329,31 @@ interface Outline {
   /** Lines of turns that the user took back. */
   readonly dropped: readonly { readonly from: number; readonly to: number }[];
   readonly copied: Copied | undefined;
+  /** Where the next reading may begin. */
+  readonly next: ReadOn | undefined;
 }
 
-/** Reads the file for the first time. What is wrong with it is told at the second. */
-async function outlineOf(file: FoundFile): Promise<Outline | undefined> {
+/** What a later reading has to know of the lines before a turn. */
+interface RestState {
+  readonly session: Outline["session"];
+  readonly place: KeyPlace;
+  readonly prompts: PromptsState;
+}
+
+function stateOf(from: ReadOn | undefined): RestState | undefined {
+  return from?.state as RestState | undefined;
+}
+
+/** Reads the file, or its end, for the first time. What is wrong with it is told at the second. */
+async function outlineOf(file: FoundFile, from?: ReadOn): Promise<Outline | undefined> {
+  const before = stateOf(from);
   let head: Json | undefined;
   let heads = 0;
-  let model: string | undefined;
-  let project: string | undefined;
-  let updatedAt: string | undefined;
-  const prompts = new Prompts();
-  for await (const { value, line } of readRecords(file)) {
+  let { model, project, updatedAt } = before?.session ?? {};
+  let keys: MessageKeys | undefined;
+  let turn: (Omit<RestState, "session"> & { readonly at: Omit<ReadOn, "state"> }) | undefined;
+  const prompts = new Prompts(before?.prompts);
+  for await (const { value, line, offset } of readRecords(file, undefined, from)) {
     const { type, payload, time } = opened(value);
     updatedAt = time ?? updatedAt;
     if (type === "session_meta") {
@@ -337,29 +364,45 @@ async function outlineOf(file: FoundFile): Promise<Outline | undefined> {
       model ??= nameOf(payload.model);
       project ??= nameOf(payload.cwd);
     }
+    const own = before?.session.id ?? nameOf(head?.id) ?? idInName(file.path) ?? "";
+    keys ??= new MessageKeys(own, undefined, before?.place);
+    const { place } = keys;
+    keys.follow(type, payload);
+    if (keys.place.turn !== place.turn && prompts.isSettled) {
+      turn = { at: { line, offset }, place, prompts: prompts.state };
+    }
     prompts.follow(type, payload, line, !isEnvelope(value));
   }
-  const id = nameOf(head?.id) ?? idInName(file.path);
-  if (id === undefined) return undefined;
-  const parent = parentOf(head ?? {});
-  const git = objectOf(head?.git);
   prompts.end();
+  const about = before?.session ?? aboutIn(head ?? {}, file);
+  if (!about) return undefined;
+  const found = { title: about.title ?? prompts.title, model, updatedAt };
+  const session = { ...about, ...given({ ...found, project: about.project ?? project }) };
+  const { parent } = session;
+  const parentId = parent?.id.slice("codex:".length);
+  const copied =
+    parentId !== undefined && !before && heads < 2 ? await copiedFrom(parentId, file) : undefined;
+  // What a fork copies depends on another file, and places in a packed file are not those of its bytes.
+  const canReadOn = !parent && !file.path.endsWith(".zst");
+  const next =
+    turn && canReadOn
+      ? { ...turn.at, state: { session, place: turn.place, prompts: turn.prompts } }
+      : from;
+  return { session, typed: prompts.typed, dropped: prompts.dropped, copied, next };
+}
+
+function aboutIn(head: Json, file: FoundFile): Outline["session"] | undefined {
+  const id = nameOf(head.id) ?? idInName(file.path);
+  if (id === undefined) return undefined;
+  const parent = parentOf(head);
   return {
-    session: {
-      id,
-      ...given({
-        parent: parent && { id: `codex:${parent.id}`, relation: parent.relation },
-        title: prompts.title,
-        project: nameOf(head?.cwd) ?? project,
-        branch: nameOf(git.branch),
-        model,
-        startedAt: timeOf(head?.timestamp),
-        updatedAt,
-      }),
-    },
-    typed: prompts.typed,
-    dropped: prompts.dropped,
-    copied: parent && heads < 2 ? await copiedFrom(parent.id, file) : undefined,
+    id,
+    ...given({
+      parent: parent && { id: `codex:${parent.id}`, relation: parent.relation },
+      project: nameOf(head.cwd),
+      branch: nameOf(objectOf(head.git).branch),
+      startedAt: timeOf(head.timestamp),
+    }),
   };
 }
 
@@ -393,6 +436,15 @@ async function copiedFrom(parent: string, child: FoundFile): Promise<Copied | un
   return undefined;
 }
 
+interface PromptsState {
+  readonly title?: string;
+  readonly hasEvents: boolean;
+  /** The lines of the last prompts, for turns that are taken back later. */
+  readonly turns: readonly number[];
+}
+
+const TURNS_KEPT = 100;
+
 /** Finds out which items of the user a person typed, and which turns were taken back. */
 class Prompts {
   readonly typed = new Map<number, string>();
@@ -401,8 +453,24 @@ class Prompts {
   #waiting: { readonly line: number; readonly text: string }[] = [];
   /** Events that came before their item. */
   #announced: string[] = [];
-  #hasEvents = false;
-  #turns: number[] = [];
+  #hasEvents: boolean;
+  #turns: number[];
+
+  constructor(before?: PromptsState) {
+    this.title = before?.title;
+    this.#hasEvents = before?.hasEvents ?? false;
+    this.#turns = [...(before?.turns ?? [])];
+  }
+
+  /** Whether no item or event waits for the other. */
+  get isSettled(): boolean {
+    return this.#waiting.length === 0 && this.#announced.length === 0;
+  }
+
+  get state(): PromptsState {
+    const turns = this.#turns.slice(-TURNS_KEPT);
+    return { hasEvents: this.#hasEvents, turns, ...given({ title: this.title }) };
+  }
 
   follow(type: string, payload: Json, line: number, isBare: boolean): void {
     if (type === "event_msg") {

@@ -4,7 +4,7 @@ import { given } from "../core/fields.ts";
 import { isSummary, type Message, summaryMessage } from "../core/message.ts";
 import { branchTo } from "./branch.ts";
 import type { FoundFile } from "./found-file.ts";
-import type { ImportedMessage, ImportFormat, ImportNotes } from "./imported.ts";
+import type { ImportedMessage, ImportFormat, ImportNotes, ReadOn } from "./imported.ts";
 import {
   contentText,
   type Json,
@@ -34,12 +34,13 @@ export const piFormat: ImportFormat = {
     first !== undefined &&
     ((first.type === "session" && typeof first.id === "string" && "cwd" in first) ||
       (first.type === "title" && !("message" in first))),
-  async *read(file, notes) {
-    const outline = await outlineOf(file);
+  async *read(file, notes, from) {
+    const outline = (from && (await outlineOf(file, from))) ?? (await outlineOf(file));
     if (!outline) return await noteNoSession(file, notes);
-    const { head, ...about } = outline;
-    const id = nameOf(head.id) ?? "";
-    const parent = parentOf(head);
+    const { about, next } = outline;
+    const id = nameOf(about.head.id) ?? "";
+    const parent = parentOf(about.head);
+    if (next) notes.readOn(file, next);
     yield {
       id: `pi:${id}`,
       agent: "pi",
@@ -47,53 +48,97 @@ export const piFormat: ImportFormat = {
       ...given({
         parent:
           parent === undefined ? undefined : { id: `pi:${parent}`, relation: "fork" as const },
-        title: about.title,
-        project: nameOf(head.cwd),
+        title: about.title ?? titleOf(about.prompt ?? ""),
+        project: nameOf(about.head.cwd),
         model: about.model,
-        startedAt: timeOf(head.timestamp),
+        startedAt: timeOf(about.head.timestamp),
         updatedAt: about.updatedAt,
+        isRest: outline.from ? (true as const) : undefined,
       }),
-      messages: messagesOf(file, about.branch, notes),
+      messages: messagesOf(file, outline, notes),
     };
   },
 };
 
-interface Outline {
-  readonly head: Json;
-  /** The entries of the branch; all, if they have no ids. */
-  readonly branch: ReadonlySet<string> | undefined;
-  readonly title: string | undefined;
-  readonly model: string | undefined;
-  readonly updatedAt: string | undefined;
+/** What is known of a session, beside its messages. */
+interface About {
+  head: Json;
+  title?: string | undefined;
+  prompt?: string | undefined;
+  model?: string | undefined;
+  updatedAt?: string | undefined;
 }
 
-async function outlineOf(file: FoundFile): Promise<Outline | undefined> {
-  let head: Json | undefined;
-  let leaf: string | undefined;
-  let title: string | undefined;
-  let prompt: string | undefined;
-  let model: string | undefined;
-  let updatedAt: string | undefined;
-  const parents = new Map<string, string | undefined>();
-  for await (const { value } of readRecords(file)) {
+interface Outline {
+  readonly about: About;
+  /** The entries of the branch; all, if they have no ids. */
+  readonly branch: ReadonlySet<string> | undefined;
+  /** Where the file was read from, if not from its start. */
+  readonly from: ReadOn | undefined;
+  /** Where the next reading may begin. */
+  readonly next: ReadOn | undefined;
+}
+
+interface Entry {
+  readonly id: string;
+  readonly parent: string | undefined;
+  /** Where a prompt is. */
+  readonly at: Pick<ReadOn, "line" | "offset"> | undefined;
+}
+
+/** Reads the file, or its end, for the first time. Nothing if that has no session, or the end alone is not enough. */
+async function outlineOf(file: FoundFile, from?: ReadOn): Promise<Outline | undefined> {
+  const before = objectOf(from?.state);
+  const about: About = { head: {}, ...objectOf(before.about) };
+  const entries: Entry[] = [];
+  for await (const { value, line, offset } of readRecords(file, undefined, from)) {
     if (value.type === "session") {
-      head ??= value;
+      if (nameOf(about.head.id) === undefined) about.head = value;
       continue;
     }
-    updatedAt = timeOf(value.timestamp) ?? updatedAt;
-    if (value.type === "session_info") title = nameOf(value.name) ?? title;
-    if (value.type === "model_change") model = nameOf(value.modelId) ?? model;
-    else model = nameOf(objectOf(value.message).model) ?? model;
-    const { role, content } = objectOf(value.message);
-    if (role === "user") prompt ||= typedIn(contentText(content));
+    const { role, content, model } = objectOf(value.message);
+    about.updatedAt = timeOf(value.timestamp) ?? about.updatedAt;
+    if (value.type === "session_info") about.title = nameOf(value.name) ?? about.title;
+    about.model = nameOf(value.type === "model_change" ? value.modelId : model) ?? about.model;
+    if (role === "user") about.prompt ||= typedIn(contentText(content));
     const id = nameOf(value.id);
     if (id === undefined) continue;
-    parents.set(id, nameOf(value.parentId));
-    leaf = id;
+    const at = role === "user" ? { line, offset } : undefined;
+    entries.push({ id, parent: nameOf(value.parentId), at });
   }
-  if (!head || nameOf(head.id) === undefined) return undefined;
-  const branch = leaf === undefined ? undefined : new Set(branchTo(leaf, (id) => parents.get(id)));
-  return { head, branch, title: title ?? titleOf(prompt ?? ""), model, updatedAt };
+  if (nameOf(about.head.id) === undefined) return undefined;
+  const leaf = entries.at(-1)?.id;
+  const parents = new Map(entries.map(({ id, parent }) => [id, parent]));
+  const branch = leaf === undefined ? [] : branchTo(leaf, (id) => parents.get(id));
+  if (from && branch[0] !== before.above) return undefined;
+  const shown = new Set(branch);
+  const restart = restartIn(entries, shown);
+  return {
+    about,
+    branch: leaf === undefined ? undefined : shown,
+    from,
+    next: restart ? { ...restart.at, state: { about, above: restart.above } } : from,
+  };
+}
+
+/** The last prompts, one of which is where a later reading may begin. */
+const PROMPTS_TRIED = 16;
+
+/** The last prompt of the branch below whose parent all later entries hang. */
+function restartIn(entries: readonly Entry[], branch: ReadonlySet<string>) {
+  const later = new Set<string>();
+  const parents = new Set<string | undefined>();
+  let tried = 0;
+  for (const { id, parent, at } of entries.toReversed()) {
+    later.add(id);
+    parents.add(parent);
+    if (!at || parent === undefined || !branch.has(id)) continue;
+    const isAll = [...parents].every((each) => each === parent || (each && later.has(each)));
+    if (isAll && !later.has(parent)) return { at, above: parent };
+    tried += 1;
+    if (tried === PROMPTS_TRIED) return undefined;
+  }
+  return undefined;
 }
 
 /** The parent is named by the path of its file. Only the id in it is used. */
@@ -104,11 +149,11 @@ function parentOf({ parentSession }: Json): string | undefined {
 
 async function* messagesOf(
   file: FoundFile,
-  branch: ReadonlySet<string> | undefined,
+  { branch, from }: Outline,
   notes: ImportNotes,
 ): AsyncGenerator<ImportedMessage> {
   let session = "";
-  for await (const { value, line } of readRecords(file, notes)) {
+  for await (const { value, line } of readRecords(file, notes, from)) {
     if (value.type === "session") session ||= textOf(value.id);
     const parts = partsOf(value, notes);
     if (parts.length === 0) continue;
