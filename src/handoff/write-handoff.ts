@@ -74,7 +74,7 @@ export function writeHandoff(session: HandoffSource, tokensMax: number): Handoff
   }
   const room = new Room(tokensMax * 4);
   const head = headOf(source);
-  const search = `## Where the rest is\nThis text leaves most of the session out. Search it before you ask the user again:\n${source.search.map((line) => `- ${quotable(line)}\n`).join("")}`;
+  const search = `## Where the rest is\nThis text leaves most of the session out. Search it before you ask the user again:\n${source.search.map((line) => `- ${quotable(line).replaceAll("\n", "\u{FFFD}")}\n`).join("")}`;
   room.take(head, search, LAST_TURNS, CLOSING, GAP, GAP, quoteBlock(request));
   if (room.left < 0) {
     const needed = Math.ceil((tokensMax * 4 - room.left) / 4);
@@ -274,10 +274,15 @@ function namesMissing({ messages }: HandoffSource, text: string, bytesMax: numbe
 
 function withoutSecrets(source: HandoffSource, onRedacted: (kind: string) => void): HandoffSource {
   const clean = (text: string) => redactSecrets(text, onRedacted);
-  const { title, task, messages } = source;
+  const { title, project, branch, task, messages, search } = source;
   return {
     ...source,
-    ...given({ title: title && clean(title) }),
+    ...given({
+      title: title && clean(title),
+      project: project && clean(project),
+      branch: branch && clean(branch),
+    }),
+    search: search.map(clean),
     ...(task ? { task: { ...task, goal: clean(task.goal), open: task.open.map(clean) } } : {}),
     messages: messages.map((each) => ({
       ...each,

@@ -58,6 +58,13 @@ test("a credential that ends right before the word of another hides neither", ()
   }
 });
 
+test("a credential right behind another is found", () => {
+  const azure = `abc8Q~${random(34)}`;
+  expect(redactSecrets(`${azure}${azure} ok`)).toBe(
+    "[redacted Azure client secret][redacted Azure client secret] ok",
+  );
+});
+
 test("counts by kind", () => {
   const texts = [`ghp_${random(36)} and ghs_${random(36)}`, "DB_PASSWORD=swordfish", "none"];
   expect(countSecrets(texts)).toEqual({ "GitHub token": 2, password: 1 });

@@ -26,16 +26,19 @@ const FORMS = SECRET_FORMS.map(({ kind, form }) => ({ kind, form: new RegExp(for
 
 function foundPlainly(text: string): unknown[] {
   const found: unknown[] = [];
+  let foundEnd = 0;
   for (let at = 0; at < text.length; ) {
     const start = at;
-    const endOfWord = /\w/.test(text.charAt(at - 1));
+    const endOfWord = at > foundEnd && /\w/.test(text.charAt(at - 1));
     const fitting = FORMS.find(({ form }) => {
       form.lastIndex = start;
       return !endOfWord && form.test(text);
     });
     at = fitting?.form.lastIndex ?? at + 1;
     const isName = fitting?.kind === "OpenAI key" && !/[A-Z\d]/.test(text.slice(start, at));
-    if (fitting && !isName) found.push([fitting.kind, start, at]);
+    if (!fitting || isName) continue;
+    found.push([fitting.kind, start, at]);
+    foundEnd = at;
   }
   return found;
 }

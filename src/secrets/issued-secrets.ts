@@ -3,7 +3,7 @@ import { SECRET_FORMS, type SecretForm } from "./secret-forms.ts";
 
 /**
  * Calls `see` for each credential of a text that has a form which an issuer publishes. A form is tried
- * where no word goes on and the first three characters fit.
+ * where no word goes on, or right behind another, if the first three characters fit.
  */
 export function seeIssued(
   text: string,
@@ -41,9 +41,9 @@ export function seeIssued(
     at += match[0].length;
     const group = match.findIndex((part, index) => index > 0 && part !== undefined);
     const kind = beginning.forms[group - 1]?.kind ?? "secret";
-    // `sk-learn-and-more-words` has the form of a key and is none.
+    // `sk-learn-and-more-words` has the form of a key and is none. Right behind a key, another may begin.
     if (kind !== "OpenAI key" || /[A-Z\d]/.test(match[0])) see(kind, start, at);
-    if (IN_WORD[text.charCodeAt(at - 1)] === 1) at = wordEnd(text, at);
+    else if (IN_WORD[text.charCodeAt(at - 1)] === 1) at = wordEnd(text, at);
   }
 }
 
