@@ -1,6 +1,6 @@
 import { shownAddress } from "../core/errors.ts";
 import { nearestName } from "../core/nearest-name.ts";
-import { SETTING_KEYS, SETTINGS, type SettingKey } from "./settings.ts";
+import { SETTING_KEYS, SETTING_PATTERNS, SETTINGS, type SettingKey } from "./settings.ts";
 
 /** Whose settings these are. Variables and flags count as the user's. */
 export type ConfigOwner = "user" | "project" | "trusted project";
@@ -35,7 +35,7 @@ export function dotted(path: readonly string[]): string {
 export function unknownSetting(spelled: string, names: readonly string[]): string {
   const near = nearestName(spelled, names);
   const advice = near === undefined ? "`rkat config` lists them all." : `Did you mean ${near}?`;
-  return `${spelled} is not a setting. ${advice}`;
+  return `${cut(spelled)} is not a setting. ${advice}`;
 }
 
 /** Whether the value is an address, which may have a password or a key in it. */
@@ -52,13 +52,11 @@ export function badValue(spelled: string, key: SettingKey, value: unknown): stri
 
 /** Whether `path` names a section, such as `compaction` or `providers.openai`. */
 export function isSection(path: readonly string[]): boolean {
-  return SETTING_KEYS.some((key) => {
-    const pattern = key.split(".");
-    return (
+  return SETTING_PATTERNS.some(
+    (pattern) =>
       pattern.length > path.length &&
-      path.every((part, index) => pattern[index] === "*" || pattern[index] === part)
-    );
-  });
+      path.every((part, index) => pattern[index] === "*" || pattern[index] === part),
+  );
 }
 
 /** All settings and sections, with the names in `path` for `*`. */

@@ -17,6 +17,8 @@ import { parseToml } from "./parse-toml.ts";
 import { SETTINGS, settingAt } from "./settings.ts";
 
 const BYTES_MAX = 1_000_000;
+/** Of a file with more problems, these are told. */
+const PROBLEMS_MAX = 20;
 
 /**
  * Reads a `config.toml`. A missing file sets nothing.
@@ -60,6 +62,12 @@ function collect(file: string, owner: ConfigOwner, table: Table): ConfigSource {
   const settings: FoundSetting[] = [];
   const problems: string[] = [];
   const notes: string[] = [];
+  let untold = 0;
+  /** Takes a sentence about the file, which it makes only if it is told: one with a suggestion takes time. */
+  const tell = (problem: () => string) => {
+    if (problems.length < PROBLEMS_MAX) problems.push(`${file}: ${problem()}`);
+    else untold += 1;
+  };
   const walk = (inner: Table, prefix: readonly string[]) => {
     for (const [name, given] of Object.entries(inner)) {
       const { path, value, note } = meantBy([...prefix, name], given);
@@ -70,17 +78,18 @@ function collect(file: string, owner: ConfigOwner, table: Table): ConfigSource {
       if (key !== undefined) {
         const problem = problemOf(owner, path, value);
         const found = { key, path, value: SETTINGS[key].kind.read(value), origin: file };
-        if (problem) problems.push(`${file}: ${problem}`);
+        if (problem) tell(() => problem);
         // When a file has both names, ours wins.
         else if (note) settings.unshift(found);
         else settings.push(found);
       } else if (isGroup && isTable(value)) walk(value, path);
       else if (isGroup) {
-        problems.push(`${file}: ${dotted(path)} is a section: write [${dotted(path)}].`);
-      } else problems.push(`${file}: ${unknown(path)}`);
+        tell(() => `${dotted(path)} is a section: write [${dotted(path)}].`);
+      } else tell(() => unknown(path));
     }
   };
   walk(table, []);
+  if (untold > 0) problems.push(`${file}: ${untold} more problems of this kind.`);
   return { owner, name: file, settings, problems, notes };
 }
 

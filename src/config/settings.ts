@@ -363,16 +363,18 @@ export type SettingValue<Key extends SettingKey> =
 
 /** The setting that a path such as `["providers", "ollama", "base_url"]` names. */
 export function settingAt(path: readonly string[]): SettingKey | undefined {
-  return SETTING_KEYS.find((key) => {
-    const pattern = key.split(".");
-    return (
+  const at = SETTING_PATTERNS.findIndex(
+    (pattern) =>
       pattern.length === path.length &&
-      pattern.every((part, index) => part === "*" || part === path[index])
-    );
-  });
+      pattern.every((part, index) => part === "*" || part === path[index]),
+  );
+  return SETTING_KEYS[at];
 }
 
 export const SETTING_KEYS = Object.keys(SETTINGS) as readonly SettingKey[];
+
+/** The same keys in parts. A `*` stands for a name that the user chooses. */
+export const SETTING_PATTERNS = SETTING_KEYS.map((key): readonly string[] => key.split("."));
 
 function setting<Value>(
   kind: SettingKind<Value>,

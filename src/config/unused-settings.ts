@@ -79,7 +79,12 @@ function unmet(needs: readonly Need[], config: Config): readonly string[] {
   });
 }
 
+/** A file by others can have any number of names. */
+const LISTED_MAX = 20;
+
 /** The names as a list in a sentence. */
 export function listed(names: readonly string[]): string {
+  if (names.length > LISTED_MAX)
+    return `${names.slice(0, LISTED_MAX).join(", ")} and ${names.length - LISTED_MAX} more`;
   return names.length > 1 ? `${names.slice(0, -1).join(", ")} and ${names.at(-1)}` : `${names[0]}`;
 }

@@ -3,6 +3,7 @@
  * enough. The part after the last dot also matches alone or in a wrong section.
  */
 export function nearestName(name: string, names: readonly string[]): string | undefined {
+  if (name.length > NAME_MAX) return undefined;
   const ranked = names
     .map((candidate) => ({ candidate, edits: editsBetween(name, candidate) }))
     .concat(names.map((candidate) => ({ candidate, edits: editsOfLastParts(name, candidate) })))
@@ -10,6 +11,9 @@ export function nearestName(name: string, names: readonly string[]): string | un
   const best = ranked[0];
   return best && best.edits <= Math.max(1, name.length / 4) ? best.candidate : undefined;
 }
+
+/** A longer one is no slip, and takes long to compare. */
+const NAME_MAX = 100;
 
 function editsOfLastParts(name: string, candidate: string): number {
   return 0.5 + editsBetween(lastPart(name), lastPart(candidate));

@@ -2,6 +2,7 @@ import { indexableText, toolUses } from "../core/message.ts";
 import { filesOfCall } from "../core/working-memory.ts";
 import { instructionsIn } from "../knowledge/instructions-in.ts";
 import { type HandoffMessage, type HandoffSource, isTyped, type Quote } from "./handoff-source.ts";
+import { quotable } from "./quote-form.ts";
 
 /** What the work is for: the goal of the task record, or what the person asked first. */
 export function goalOf({ messages, task }: HandoffSource): Quote | undefined {
@@ -14,7 +15,7 @@ export function goalOf({ messages, task }: HandoffSource): Quote | undefined {
 export function standingInstructions(messages: readonly HandoffMessage[]): readonly Quote[] {
   const found = messages.flatMap((each): readonly Quote[] => {
     const { at, message, denied = [] } = each;
-    const own = isTyped(each) ? instructionsIn(indexableText(message)) : [];
+    const own = isTyped(each) ? instructionsIn(quotable(indexableText(message))) : [];
     const refused = denied.flatMap(({ reason = "" }) => (reason.trim() === "" ? [] : [reason]));
     return [...own, ...refused].map((text) => ({ at, by: "user", text }));
   });

@@ -19,6 +19,45 @@ const TRAPS: Readonly<Record<string, (file: string) => void>> = {
   "a file that is a little too large": (file) => writeFileSync(file, `#${"x".repeat(1_000_000)}`),
 };
 
+/** Texts that are small enough, and keep their reader busy. */
+const PUZZLES: Readonly<Record<string, string>> = {
+  "one name of 900 kB": `${"a".repeat(900_000)} = 1\n`,
+  "one name of 400 000 parts": `${"a.".repeat(400_000)}b = 1\n`,
+  "60 000 names": Array.from({ length: 60_000 }, (_, index) => `k${index} = 1\n`).join(""),
+  "12 000 providers": Array.from(
+    { length: 12_000 },
+    (_, index) => `[providers.p${index}]\nbase_url = "http://127.0.0.1:${index}/v1"\n`,
+  ).join(""),
+  "bad values of 50 000 settings": Array.from(
+    { length: 50_000 },
+    (_, index) => `"a/${index}"=""\n`,
+  ).reduce((text, line) => text + line, "[context_windows]\n"),
+  "lists in lists": `a = ${"[".repeat(450_000)}\n`,
+  "names of prototypes": '[__proto__]\nmodel = "ollama/x"\n[constructor.prototype]\nx = 1\n',
+  "the other bytes of Windows": "m\0o\0d\0e\0l\0 \0=\0 \0'\0a\0/\0b\0'\0\n\0",
+  "a zero byte": 'model = "ollama/a"\0\n',
+  "a name twice": 'model = "ollama/a"\nmodel = "ollama/b"\n',
+};
+
+test.each(
+  Object.keys(PUZZLES),
+)("a project's config with %s is read, and told in few words", async (puzzle) => {
+  const folder = await temporaryFolder();
+  mkdirSync(join(folder, ".rkat"));
+  const places = {
+    userFile: join(folder, "user.toml"),
+    projectFile: join(folder, ".rkat", "config.toml"),
+  };
+  writeFileSync(places.projectFile, PUZZLES[puzzle] ?? "");
+  for (const isTrusted of [false, true]) {
+    const { config, problem, notes } = await loadConfig({ ...places, isTrusted, env: {} });
+    expect(`${problem?.message}${notes.join("")}`.length).toBeLessThan(10_000);
+    expect(config.get("model")).toBe(undefined);
+    expect(config.effective().length).toBeGreaterThan(0);
+  }
+  expect(Object.hasOwn(Object.prototype, "model")).toBe(false);
+});
+
 test.runIf(isUnix).each(
   Object.keys(TRAPS).flatMap((trap) => [
     { trap, owner: "project" },
