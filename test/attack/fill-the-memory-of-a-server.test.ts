@@ -3,6 +3,8 @@ import { join } from "node:path";
 import { PassThrough } from "node:stream";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { readerQueues } from "../../src/core/reader-queues.ts";
 import { createSessionService, type LanguageModel } from "../../src/index.ts";
@@ -55,6 +57,33 @@ test("a body of openers is refused before it is parsed", async () => {
     expect(parse.mock.calls.filter(([text]) => text.length > 1_000_000)).toEqual([]);
   }
 });
+
+test("a body that arrives byte by byte takes little more memory than its bytes", async () => {
+  const app = createRestApp({ service: createSessionService({ model: scriptedModel(() => "") }) });
+  setFlagsFromString("--expose-gc");
+  const collectGarbage = runInNewContext("gc") as () => void;
+  const size = 500_000;
+  let [sent, before, grown] = [0, 0, 0];
+  const body = new ReadableStream<Uint8Array>({
+    pull(controller) {
+      if (sent === 1 || sent === size) {
+        collectGarbage();
+        const { heapUsed, arrayBuffers } = process.memoryUsage();
+        [before, grown] = [heapUsed + arrayBuffers, heapUsed + arrayBuffers - before];
+      }
+      if (sent === size) controller.close();
+      else controller.enqueue(new Uint8Array([32]));
+      sent += 1;
+    },
+  });
+  const headers = { "content-type": "application/json" };
+  const response = await app.fetch(
+    new Request("http://127.0.0.1/sessions", { method: "POST", headers, body, duplex: "half" }),
+  );
+  expect(response.status).toBe(400);
+  // As a list of its chunks, it takes 50 MB and more.
+  expect(grown).toBeLessThan(5_000_000);
+}, 120_000);
 
 test("readers of a session that read nothing share the events that they were sent", async () => {
   const readers = 120;

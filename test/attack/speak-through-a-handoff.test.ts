@@ -27,7 +27,9 @@ test.each(BREAKS)("no word of a transcript stands outside of a quote: %j", async
   const file = project.write(`${ID}.jsonl`, `${lines}${title}\n`);
   const { code, stdout, stderr } = await project.rkat(["handoff", file]);
   expect({ code, stderr }).toMatchObject({ code: 0 });
-  const said = stdout.split(/[\n\r\u2028\u2029\u0085\v\f]/).filter((line) => !line.startsWith("> "));
+  const said = stdout
+    .split(/[\n\r\u2028\u2029\u0085\v\f]/)
+    .filter((line) => !line.startsWith("> "));
   expect(said.filter((line) => !OWN_LINE.test(line))).toEqual([]);
   expect(said.filter((line) => line.startsWith(ORDER))).toEqual([]);
   expect(stdout).not.toMatch(/(?!\n)\p{Cc}|[\u202a-\u202e\u2066-\u2069]/u);
@@ -42,7 +44,10 @@ test("no credential of a folder, a branch or a title is handed over", async () =
   }).user(`Use ${secret}, please.`);
   const title = JSON.stringify({ type: "custom-title", customTitle: secret, sessionId: ID });
   const file = project.write(`${ID}.jsonl`, `${lines}${title}\n`);
-  for (const args of [["handoff", file], ["handoff", file, "--to", "codex", "--json"]]) {
+  for (const args of [
+    ["handoff", file],
+    ["handoff", file, "--to", "codex", "--json"],
+  ]) {
     const { code, stdout, stderr } = await project.rkat(args);
     expect({ code, stderr }).toMatchObject({ code: 0 });
     expect(`${stdout}${stderr}`).not.toContain(secret);

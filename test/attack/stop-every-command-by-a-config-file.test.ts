@@ -39,24 +39,25 @@ const PUZZLES: Readonly<Record<string, string>> = {
   "a name twice": 'model = "ollama/a"\nmodel = "ollama/b"\n',
 };
 
-test.each(
-  Object.keys(PUZZLES),
-)("a project's config with %s is read, and told in few words", async (puzzle) => {
-  const folder = await temporaryFolder();
-  mkdirSync(join(folder, ".rkat"));
-  const places = {
-    userFile: join(folder, "user.toml"),
-    projectFile: join(folder, ".rkat", "config.toml"),
-  };
-  writeFileSync(places.projectFile, PUZZLES[puzzle] ?? "");
-  for (const isTrusted of [false, true]) {
-    const { config, problem, notes } = await loadConfig({ ...places, isTrusted, env: {} });
-    expect(`${problem?.message}${notes.join("")}`.length).toBeLessThan(10_000);
-    expect(config.get("model")).toBe(undefined);
-    expect(config.effective().length).toBeGreaterThan(0);
-  }
-  expect(Object.hasOwn(Object.prototype, "model")).toBe(false);
-});
+test.each(Object.keys(PUZZLES))(
+  "a project's config with %s is read, and told in few words",
+  async (puzzle) => {
+    const folder = await temporaryFolder();
+    mkdirSync(join(folder, ".rkat"));
+    const places = {
+      userFile: join(folder, "user.toml"),
+      projectFile: join(folder, ".rkat", "config.toml"),
+    };
+    writeFileSync(places.projectFile, PUZZLES[puzzle] ?? "");
+    for (const isTrusted of [false, true]) {
+      const { config, problem, notes } = await loadConfig({ ...places, isTrusted, env: {} });
+      expect(`${problem?.message}${notes.join("")}`.length).toBeLessThan(10_000);
+      expect(config.get("model")).toBe(undefined);
+      expect(config.effective().length).toBeGreaterThan(0);
+    }
+    expect(Object.hasOwn(Object.prototype, "model")).toBe(false);
+  },
+);
 
 test.runIf(isUnix).each(
   Object.keys(TRAPS).flatMap((trap) => [

@@ -50,7 +50,8 @@ export class BodyReader {
     const { bodyBytesMax, allBodiesBytesMax } = this.#limits;
     const tooLarge = () => notValid(413, `The body has more than ${bodyBytesMax} bytes.`);
     if (Number(headers.get("content-length")) > bodyBytesMax) throw tooLarge();
-    const chunks: Uint8Array[] = [];
+    // One array, because a body can arrive byte by byte, and a chunk takes more memory than its byte.
+    let bytes = new Uint8Array();
     let size = 0;
     try {
       for await (const chunk of chunksOf(body)) {
@@ -60,13 +61,20 @@ export class BodyReader {
         if (this.#receiving > allBodiesBytesMax) {
           throw unavailable("The server is receiving too much data at once.");
         }
-        chunks.push(chunk);
+        if (size > bytes.length) bytes = withRoom(bytes, size);
+        bytes.set(chunk, size - chunk.length);
       }
-      return Buffer.concat(chunks, size);
+      return bytes.subarray(0, size);
     } finally {
       this.#receiving -= size;
     }
   }
+}
+
+function withRoom(bytes: Uint8Array, size: number): Uint8Array<ArrayBuffer> {
+  const larger = new Uint8Array(Math.max(size, 2 * bytes.length));
+  larger.set(bytes);
+  return larger;
 }
 
 /** The chunks of a body. Leaving the loop cancels the rest. */
