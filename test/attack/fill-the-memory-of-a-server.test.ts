@@ -13,7 +13,7 @@ import { serveMcpHttp } from "../../src/mcp.ts";
 import { createRestApp, serveRest } from "../../src/rest.ts";
 import { sqliteStores } from "../../src/sqlite.ts";
 import { scriptedModel } from "../../src/testing.ts";
-import { stalledReader } from "../support/event-stream.ts";
+import { stalledMcp, stalledReader } from "../support/event-stream.ts";
 import { temporaryFolder } from "../support/obey.ts";
 import { trials } from "../support/trials.ts";
 
@@ -214,25 +214,3 @@ const chatterbox: LanguageModel = {
     };
   },
 };
-
-/** A client of MCP over HTTP. It reads the start of each answer, and nothing after that. */
-async function stalledMcp(url: string) {
-  const post = async (body: object, headers: Record<string, string> = {}) =>
-    await stalledReader(url, {
-      method: "POST",
-      headers: {
-        "content-type": "application/json",
-        accept: "application/json, text/event-stream",
-        ...headers,
-      },
-      body: JSON.stringify({ jsonrpc: "2.0", id: 1, ...body }),
-    });
-  const clientInfo = { name: "stalled", version: "1" };
-  const params = { protocolVersion: "2025-06-18", capabilities: {}, clientInfo };
-  const { headers } = await post({ method: "initialize", params });
-  return async (name: string, args: object) =>
-    await post(
-      { method: "tools/call", params: { name, arguments: args } },
-      { "mcp-session-id": String(headers["mcp-session-id"]) },
-    );
-}

@@ -57,3 +57,25 @@ export function stalledReader(
     sent.end(body);
   });
 }
+
+/** A client of MCP over HTTP. It reads the start of each answer, and nothing after that. */
+export async function stalledMcp(url: string) {
+  const post = async (body: object, headers: Record<string, string> = {}) =>
+    await stalledReader(url, {
+      method: "POST",
+      headers: {
+        "content-type": "application/json",
+        accept: "application/json, text/event-stream",
+        ...headers,
+      },
+      body: JSON.stringify({ jsonrpc: "2.0", id: 1, ...body }),
+    });
+  const clientInfo = { name: "stalled", version: "1" };
+  const params = { protocolVersion: "2025-06-18", capabilities: {}, clientInfo };
+  const { headers } = await post({ method: "initialize", params });
+  return async (name: string, args: object) =>
+    await post(
+      { method: "tools/call", params: { name, arguments: args } },
+      { "mcp-session-id": String(headers["mcp-session-id"]) },
+    );
+}
