@@ -5,6 +5,7 @@ import {
   Server,
   type ServerContext,
 } from "@modelcontextprotocol/server";
+import { joinSignals } from "../../core/join-signals.ts";
 import type { SessionService } from "../../core/session-service.ts";
 import { ApprovalRounds } from "./approval-rounds.ts";
 import { chosenTools, notOffered, type ToolChoice, toolsFor } from "./mcp-tools.ts";
@@ -65,6 +66,9 @@ export class McpEndpoint {
       { name: "rkat", version },
       { capabilities: { tools: {}, resources: {}, logging: {} }, instructions },
     );
+    // Two requests with one id are one to the SDK, which then aborts only the second.
+    const closed = new AbortController();
+    server.onclose = () => closed.abort();
     // The default level leaves out deltas.
     let connectionLevel: string = "info";
     server.setRequestHandler("logging/setLevel", ({ params }) => {
@@ -91,17 +95,18 @@ export class McpEndpoint {
       }
       // From 2026 on each request sets its own level, and gets no notifications without one.
       const asked = era === "modern" ? levelOf(context) : connectionLevel;
+      const { signal, release } = joinSignals([context.mcpReq.signal, closed.signal]);
       return this.#track(
         runToolCall(acting, {
           name,
           args,
           meta,
-          signal: context.mcpReq.signal,
+          signal,
           wants: (level) => isWanted(level, asked),
           notify: (notification) =>
-            this.#backpressure(() => context.mcpReq.notify(notification), context.mcpReq.signal),
+            this.#backpressure(() => context.mcpReq.notify(notification), signal),
           ...(era === "modern" ? this.#askBetween(acting, context) : askMeanwhile(server, context)),
-        }),
+        }).finally(release),
       );
     });
     server.setRequestHandler("resources/list", () => listSessionResources(service));
