@@ -24,6 +24,8 @@ export type Slot = { readonly at: number; readonly outputs?: readonly KeptOutput
 export interface SummarySlot {
   readonly at: -1;
   readonly summary: string;
+  /** The key of the message with the summary (`keyOf`), by which it is known after it was forgotten. */
+  readonly key: string;
 }
 
 /** A shortened tool output. */

@@ -23,7 +23,7 @@ import {
 import { chained, keyOf } from "./message-keys.ts";
 import type { MessageView, ViewedMessage } from "./message-view.ts";
 import { addToUnits, messageOf, type Unit, type WeighedView } from "./units.ts";
-import type { RecordedMessage } from "./window-record.ts";
+import type { Known, RecordedMessage } from "./window-record.ts";
 
 /** Older compactions are forgotten. A history that goes back further is compacted again. */
 const CUTS_MAX = 64;
@@ -64,6 +64,8 @@ export class FollowedHistory<HostMessage extends object> {
   /** Those of them that the offered history has. A second message with one of these texts is the user's. */
   #foundTexts = new Set<string>();
   #cuts: Cut[] = [];
+  /** What is left of messages with a forgotten text, by the keys of their units. */
+  #forgotten: Known["forgotten"] = new Map();
 
   /** As the host offered it last. */
   #offered: HostMessage[] = [];
@@ -94,6 +96,21 @@ export class FollowedHistory<HostMessage extends object> {
 
   get units(): readonly Unit[] {
     return this.#units;
+  }
+
+  /**
+   * The units as a summariser may see them: without forgotten texts, although the host still offers them. With
+   * the tokens of each that are not seen.
+   */
+  get visible(): readonly { readonly message: Message; readonly opaqueTokens: number }[] {
+    return this.#units.map((unit) => {
+      const { opaqueTokens } = unit;
+      // Keys take time. Most histories have nothing forgotten.
+      const rest = this.#forgotten.size > 0 && this.#forgotten.get(this.#keyOfUnit(unit));
+      if (!rest) return { message: messageOf(unit), opaqueTokens };
+      const hidden = Math.floor((unit.weight - messageWeight(rest, this.#model)) / 4);
+      return { message: rest, opaqueTokens: Math.max(0, hidden) };
+    });
   }
 
   get isAsOffered(): boolean {
@@ -169,9 +186,10 @@ export class FollowedHistory<HostMessage extends object> {
     };
   }
 
-  /** The compactions that are known, when others than before, oldest first. */
-  know(cuts: readonly Cut[]): void {
+  /** Takes what is known of the chat from now on. */
+  know({ cuts, forgotten }: Known): void {
     this.#cuts = cuts.slice(-CUTS_MAX);
+    this.#forgotten = forgotten;
     for (const { head } of this.#cuts) {
       for (const slot of head.filter(isSummarySlot)) this.#knowSummary(summaryText(slot));
     }
@@ -282,9 +300,9 @@ export class FollowedHistory<HostMessage extends object> {
     const head: Sent<HostMessage>[] = [];
     for (const [index, unit] of this.#units.slice(0, last + 1).entries()) {
       if (index === place && summary !== null) {
-        const slot = { at: -1, summary } as const;
+        const message = this.#view.summary(SUMMARY_PREFIX + summary);
+        const slot = { at: -1, summary, key: this.#keyOf(message) } as const;
         this.#knowSummary(summaryText(slot));
-        const message = this.#view.summary(summaryText(slot));
         head.push({ message, slot, offeredAt: -1 });
       }
       if (left.has(index)) continue;
@@ -442,11 +460,22 @@ export class FollowedHistory<HostMessage extends object> {
     const messages = units.flatMap((unit): RecordedMessage[] => {
       const mark = marks[unit.to - 1] ?? "";
       const message = messageOf(unit);
+      const key = this.#keyOfAll(hosts.slice(unit.from, unit.to));
       return unit.pieces.length === 0 || isSummary(message)
         ? []
-        : [{ kind: "message", mark, message }];
+        : [{ kind: "message", mark, key, message }];
     });
     return { marks, messages };
+  }
+
+  #keyOfUnit({ from, to }: Unit): string {
+    return this.#keyOfAll(this.#sent.slice(from, to));
+  }
+
+  /** The key of the messages of a unit. That of one message is its own. */
+  #keyOfAll([first, ...rest]: readonly HostMessage[]): string {
+    const start = first ? this.#keyOf(first) : "";
+    return rest.reduce((key, message) => chained(key, this.#keyOf(message)), start);
   }
 
   #keyOf(message: HostMessage): string {

@@ -17,7 +17,6 @@ import { CountedTokens } from "./counted-tokens.ts";
 import { FollowedHistory, type NewCut } from "./followed-history.ts";
 import type { MessageView } from "./message-view.ts";
 import { pinnedUnits } from "./pinned-units.ts";
-import { messageOf } from "./units.ts";
 import { WindowRecord } from "./window-record.ts";
 
 export interface HistoryWindowOptions<HostMessage extends object> extends HistoryCompaction {
@@ -95,6 +94,7 @@ export interface AppliedWindow<HostMessage> {
  * - A history that was edited is compacted from its longest part that is still the same. A replaced message far
  *   back in a long history is noticed before the next compaction.
  * - A summary never grows.
+ * - A forgotten text is in no later summary, although the host still offers it.
  * - A failed summary leaves the history as it is while it fits the window.
  * - Calls at the same time are answered one after the other.
  */
@@ -173,7 +173,7 @@ class LocalHistoryWindow<HostMessage extends object> implements HistoryWindow<Ho
     requirePositive("contextWindow", contextWindow);
     if (summarize === undefined) throw missingSummarize();
     const followed = this.#history;
-    const known = await this.#record?.changedCuts();
+    const known = await this.#record?.changed();
     if (known) followed.know(known);
     const grew = followed.follow(history);
     if (grew) this.#learn(lastInputTokens, otherTokens);
@@ -239,7 +239,8 @@ class LocalHistoryWindow<HostMessage extends object> implements HistoryWindow<Ho
     if (isFirst !== false) this.#history.take(cut);
     else {
       // Another process was first. Its compaction counts.
-      this.#history.know((await this.#record?.changedCuts()) ?? []);
+      const known = await this.#record?.changed();
+      if (known) this.#history.know(known);
       this.#history.follow(history);
     }
     return undefined;
@@ -267,13 +268,14 @@ class LocalHistoryWindow<HostMessage extends object> implements HistoryWindow<Ho
     const room = (most: number, each = factor) =>
       Math.max(1, Math.floor(most / each) - otherTokens);
     const target = room(compactor.config.autoCompactThreshold);
-    const opaque = units.flatMap(({ opaqueTokens }, index) =>
+    const { visible } = this.#history;
+    const opaque = visible.flatMap(({ opaqueTokens }, index) =>
       opaqueTokens > 0 ? [[index, opaqueTokens] as const] : [],
     );
     const options = {
       ...this.#settings,
       compactor,
-      messages: units.map(messageOf),
+      messages: visible.map(({ message }) => message),
       pins: pinnedUnits(units, target),
       opaqueTokens: new Map(opaque),
       targetTokens: outgrown

@@ -1,17 +1,26 @@
 import type { HostRecord, ReadHostItem } from "../core/host-record.ts";
-import { FORGOTTEN, type Message } from "../core/message.ts";
-import type { Cut } from "./cut.ts";
+import { FORGOTTEN, type Message, summaryMessage } from "../core/message.ts";
+import { type Cut, isSummarySlot } from "./cut.ts";
 
-/** A message of a compacted history, with the key of the history up to it. */
+/** A message of a compacted history, with the key of the history up to it, and its own. */
 export interface RecordedMessage {
   readonly kind: "message";
   readonly mark: string;
+  readonly key: string;
   readonly message: Message;
 }
 
 interface RecordedCut {
   readonly kind: "cut";
   readonly cut: Cut;
+}
+
+/** What a record says of a chat. */
+export interface Known {
+  /** All compactions, oldest first. One whose summary was forgotten does not count. */
+  readonly cuts: readonly Cut[];
+  /** What is left of messages and summaries with a forgotten text, by their keys. */
+  readonly forgotten: ReadonlyMap<string, Message>;
 }
 
 /** What a window's items say: the messages of the histories that it compacted. */
@@ -30,15 +39,15 @@ export class WindowRecord {
     this.#record = record;
   }
 
-  /** All compactions, oldest first; `undefined` when they are those of the last time. */
-  async changedCuts(): Promise<readonly Cut[] | undefined> {
+  /** `undefined` when it is what was read the last time. */
+  async changed(): Promise<Known | undefined> {
     const { items } = await this.#record.read();
     const known = this.#items;
     if (items === known) return undefined;
     const isSame =
       items.length === known.length && items.every((item, index) => item === known[index]);
     this.#items = items;
-    return isSame ? undefined : cutsIn(items);
+    return isSame ? undefined : { cuts: cutsIn(items), forgotten: new Map(forgottenIn(items)) };
   }
 
   /**
@@ -64,6 +73,22 @@ export class WindowRecord {
 function cutsIn(items: readonly unknown[]): readonly Cut[] {
   return items.flatMap((item) => {
     const { kind, cut } = item as RecordedCut;
-    return kind === "cut" && !JSON.stringify(cut).includes(FORGOTTEN) ? [cut] : [];
+    return kind === "cut" && !hasForgotten(cut) ? [cut] : [];
   });
+}
+
+function forgottenIn(items: readonly unknown[]) {
+  return items.flatMap((item): (readonly [string, Message])[] => {
+    const recorded = item as RecordedMessage | RecordedCut;
+    if (!hasForgotten(item)) return [];
+    if (recorded.kind === "message") return [[recorded.key, recorded.message]];
+    return recorded.cut.head
+      .filter(isSummarySlot)
+      .filter(hasForgotten)
+      .map(({ key, summary }) => [key, summaryMessage(summary)]);
+  });
+}
+
+function hasForgotten(value: unknown): boolean {
+  return JSON.stringify(value).includes(FORGOTTEN);
 }
