@@ -70,6 +70,65 @@ test("a chat whose window was dropped goes on with its summary", async () => {
   expect(summaries).toBe(1);
 });
 
+/** A call of a conversation without a thread. Resolves to what is sent. */
+type Sends = (said: readonly string[], inputTokens: number) => Promise<unknown>;
+
+/** One adapter for several conversations. */
+const WITHOUT_THREAD: Record<string, (summarize: () => Promise<string>) => Sends> = {
+  LangChain(summarize) {
+    const rkat = rkatMiddleware({ contextWindow: 3_000, summarize });
+    return (said, input_tokens) => {
+      const messages = said.map((content, index) =>
+        index % 2 === 0
+          ? { type: "human", content }
+          : { type: "ai", content, usage_metadata: { input_tokens } },
+      );
+      const model = { invoke: async () => "" };
+      const request = { model, messages, state: { messages }, runtime: {} };
+      return rkat.wrapModelCall(request, (sent) => sent.messages);
+    };
+  },
+  Mastra(summarize) {
+    const rkat = rkatProcessor({ contextWindow: 3_000, summarize });
+    return async (said, inputTokens) => {
+      const prompt = said.map((content, index) => ({
+        role: index % 2 === 0 ? ("user" as const) : ("assistant" as const),
+        content,
+      }));
+      const steps = inputTokens === 0 ? [] : [{ usage: { inputTokens } }];
+      return (await rkat.processLLMRequest({ prompt, model: aiSdkModel, steps, state: {} })).prompt;
+    };
+  },
+};
+
+test.each(Object.entries(WITHOUT_THREAD))(
+  "in %s, two conversations without a thread that begin the same are kept apart",
+  async (_, open) => {
+    let summaries = 0;
+    const send = open(async () => {
+      summaries += 1;
+      return SUMMARY;
+    });
+    const chats = [
+      { color: "red", text: CARGO.slice(0, 500), said: ["Hello."], counted: 0 },
+      { color: "blue", text: "", said: ["Hello."], counted: 0 },
+    ];
+    for (const turn of Array(12).keys()) {
+      for (const { color, text, said, counted } of chats) {
+        const sent = JSON.stringify(await send([...said], counted));
+        expect(sent).toContain(turn === 0 ? "Hello." : `the ${color} crane`);
+        expect(sent).not.toContain(color === "red" ? "blue" : "red");
+        said.push(`The ${color} ship. ${text}`, `And the ${color} crane, visit ${turn}?`);
+      }
+      // The provider counts as rkat does.
+      for (const chat of chats)
+        chat.counted = Math.ceil(chat.said.slice(0, -2).join("").length / 4);
+    }
+    // Neither is near its window.
+    expect(summaries).toBe(0);
+  },
+);
+
 test("a model of the AI SDK is sent a summary as parts, which is all that its providers take", async () => {
   const middleware = modelMiddleware({ contextWindow: 1_000, summarize: async () => SUMMARY });
   const part = (text: string) => [{ type: "text", text }];

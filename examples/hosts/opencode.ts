@@ -9,10 +9,8 @@ import { existsSync } from "node:fs";
 import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { setTimeout } from "node:timers/promises";
 import { promisify } from "node:util";
-import { createSessionService } from "rkat";
-import { sqliteStores } from "rkat/sqlite";
+import { findAgain } from "./find-again.ts";
 import { startLocalProvider } from "./local-provider.ts";
 
 const OPENCODE = join(import.meta.dirname, "opencode/node_modules/opencode-linux-x64/bin/opencode");
@@ -94,20 +92,13 @@ assert(last.includes("Also mentioned, word for word"));
 assert(last.includes("- Never use the network."));
 console.log(`${provider.billed.length} requests. The user's words outlived the compaction.`);
 
-// What left the window is in the project's memory, as soon as the session was recorded there.
-const path = join(project, ".rkat", "rkat.db");
-while (!existsSync(path)) await setTimeout(100);
-const stores = sqliteStores({ path });
-const sessions = createSessionService({ model: "none", stores });
-let found: string | undefined;
-while (!found) {
-  await setTimeout(100);
-  const hits = await sessions.searchHistory({ query: "service-3 listens on port" });
-  found = /service-3 listens on port \d+/.exec(hits.map(({ content }) => content).join("\n"))?.[0];
-}
+// What left the window is in the project's memory.
+const found = await findAgain(
+  project,
+  "service-3 listens on port",
+  /service-3 listens on port \d+/,
+);
 console.log(`Found again: ${found}`);
 
-await sessions.close();
-await stores.close();
 await provider.close();
 await rm(home, { recursive: true, force: true, maxRetries: 5 });

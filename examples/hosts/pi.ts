@@ -5,14 +5,11 @@
 //   npx node examples/hosts/pi.ts   (no key)
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
-import { existsSync } from "node:fs";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { setTimeout } from "node:timers/promises";
 import { promisify } from "node:util";
-import { createSessionService } from "rkat";
-import { sqliteStores } from "rkat/sqlite";
+import { findAgain } from "./find-again.ts";
 import { startLocalProvider } from "./local-provider.ts";
 
 const MODULES = join(import.meta.dirname, "node_modules");
@@ -65,20 +62,13 @@ assert(last.includes("- Never use the network."));
 const summaries = provider.billed.filter(({ kind }) => kind === "summary");
 console.log(`${provider.billed.length} requests, ${summaries.length} of them for a summary.`);
 
-// What left the window is in the project's memory, as soon as the session was recorded there.
-const path = join(project, ".rkat", "rkat.db");
-while (!existsSync(path)) await setTimeout(100);
-const stores = sqliteStores({ path });
-const sessions = createSessionService({ model: "none", stores });
-let found: string | undefined;
-while (!found) {
-  await setTimeout(100);
-  const hits = await sessions.searchHistory({ query: "service-3 listens on port" });
-  found = /service-3 listens on port \d+/.exec(hits.map(({ content }) => content).join("\n"))?.[0];
-}
+// What left the window is in the project's memory.
+const found = await findAgain(
+  project,
+  "service-3 listens on port",
+  /service-3 listens on port \d+/,
+);
 console.log(`Found again: ${found}`);
 
-await sessions.close();
-await stores.close();
 await provider.close();
 await rm(home, { recursive: true, force: true, maxRetries: 5 });

@@ -8,6 +8,7 @@ import { answerText, fromPiMessages, type PiMessage, typedIn } from "./pi-messag
 export type PiEvent =
   | "session_before_compact"
   | "session_compact"
+  | "session_compact_failed"
   | "agent_settled"
   | "session_shutdown";
 
@@ -69,7 +70,13 @@ interface BeforeCompact {
   };
   readonly branchEntries: readonly PiEntry[];
   readonly customInstructions?: string;
+  readonly reason: "manual" | "threshold" | "overflow";
   readonly signal: AbortSignal;
+}
+
+interface CompactFailed {
+  /** The user stopped it, or an extension did. */
+  readonly aborted: boolean;
 }
 
 /**
@@ -77,12 +84,27 @@ interface BeforeCompact {
  *
  *     session_before_compact ─► summary, lost names, the user's words ─► pi keeps it, with `details`
  *                                  └ no summary: pi writes its own
+ *     session_compact_failed ─► neither could: pi does not try again before the history has grown
  *     agent_settled, session_compact, session_shutdown ─► what is new in the session's file is recorded
  */
 export function piExtensionWith(memory: PiMemory): (pi: PiApi) => void {
   return (pi) => {
     for (const { definition } of memory.tools("")) pi.registerTool(piTool(definition, memory));
-    pi.on("session_before_compact", compaction);
+    /** The size of the history at the last attempt, and whether that attempt failed. */
+    let attempt = { tokens: 0, failed: false };
+    pi.on("session_before_compact", async (event: BeforeCompact, context: PiContext) => {
+      const { tokensBefore: tokens } = event.preparation;
+      const grown = tokens - attempt.tokens;
+      const wait = RETRY_AFTER_PART * (context.model?.contextWindow ?? 0);
+      if (attempt.failed && event.reason === "threshold" && grown >= 0 && grown < wait) {
+        return { cancel: true };
+      }
+      attempt = { tokens, failed: false };
+      return await compaction(event, context);
+    });
+    pi.on("session_compact_failed", ({ aborted }: CompactFailed) => {
+      if (!aborted) attempt = { ...attempt, failed: true };
+    });
     const record = async (_: unknown, { sessionManager, cwd, ui }: PiContext) => {
       const file = sessionManager.getSessionFile();
       const problem = file === undefined ? undefined : await memory.record(file, cwd);
@@ -102,6 +124,9 @@ export function piExtensionWith(memory: PiMemory): (pi: PiApi) => void {
     });
   };
 }
+
+/** The part of the window by which a history grows before pi tries again to compact it. */
+const RETRY_AFTER_PART = 1 / 10;
 
 async function compaction(
   { preparation, branchEntries, customInstructions, signal }: BeforeCompact,

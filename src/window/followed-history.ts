@@ -133,14 +133,18 @@ export class FollowedHistory<HostMessage extends object> {
   }
 
   /**
-   * Takes the history as the host offers it now. Returns whether it is another than the last. Of a long
+   * Takes the history as the host offers it now. Returns what it is, compared with the last. Of a long
    * history that has grown it compares a part, unless you ask for the whole.
    */
-  follow(history: readonly HostMessage[], { whole = false } = {}): boolean {
-    const hasGrown = whole ? extendsBy(history, this.#offered) : this.#seemsToExtend(history);
-    if (!hasGrown) {
-      if (extendsBy(history, this.#sent)) this.#adopt();
-      else this.#start(history);
+  follow(
+    history: readonly HostMessage[],
+    { whole = false } = {},
+  ): "the same" | "longer" | "another" {
+    let isAnother = false;
+    if (!(whole ? extendsBy(history, this.#offered) : this.#seemsToExtend(history))) {
+      isAnother = !extendsBy(history, this.#sent);
+      if (isAnother) this.#start(history);
+      else this.#adopt();
     }
     const from = this.#offered.length;
     for (let index = from; index < history.length; index += 1) {
@@ -150,7 +154,8 @@ export class FollowedHistory<HostMessage extends object> {
       this.#send(message, { at: this.#length }, index);
       this.#length += 1;
     }
-    return history.length > from || from === 0;
+    if (isAnother) return "another";
+    return history.length > from || from === 0 ? "longer" : "the same";
   }
 
   /**

@@ -175,8 +175,10 @@ class LocalHistoryWindow<HostMessage extends object> implements HistoryWindow<Ho
     const followed = this.#history;
     const known = await this.#record?.changed();
     if (known) followed.know(known);
-    const grew = followed.follow(history);
-    if (grew) this.#learn(lastInputTokens, otherTokens);
+    const change = followed.follow(history);
+    // What was sent last may be of another conversation.
+    if (change === "another") this.#sentTokens = undefined;
+    if (change !== "the same") this.#learn(lastInputTokens, otherTokens);
     const compactor = this.#compactor(contextWindow);
     const { autoCompactThreshold: threshold } = compactor.config;
     requireRoom(followed.systemTokens, otherTokens, threshold);

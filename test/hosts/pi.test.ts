@@ -128,6 +128,20 @@ test("when the model refuses to summarise for rkat, pi writes its own summary", 
   expect(first?.fromHook).not.toBe(true);
 });
 
+test("when no summary can be written, pi does not try at each step", async () => {
+  const summary = () => ({ status: 400, message: "no quota" });
+  const { session, server, errors, compactions } = await openPi({ call: reads(20), summary });
+  await session.prompt("Read twenty parts.");
+  const asked = server.billed.filter(({ kind }) => kind === "summary").length;
+  expect(asked).toBeGreaterThan(0);
+  expect(asked).toBeLessThan(8);
+  expect(compactions()).toEqual([]);
+  expect(errors).toEqual([]);
+  // The user may try at any time.
+  await expect(session.compact()).rejects.toThrow();
+  expect(server.billed.filter(({ kind }) => kind === "summary").length).toBeGreaterThan(asked);
+});
+
 test("a session is in the project's memory, and the model finds there what left its window", async () => {
   const calls = [
     ...Array.from({ length: 12 }, (_, part) => ({
@@ -211,7 +225,6 @@ obey(adapterLaws, [
       "system messages stay word for word": "pi has a system prompt of its own",
       "a compaction pays for one summary, however often the host offers the history again":
         "pi also compacts after the last answer, and sends that summary to no model",
-      "a failing summariser is not asked at each step": "pi decides when to compact",
       "what is sent fits the context window": "pi decides when to compact",
     },
     open: async () => loop,
