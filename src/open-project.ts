@@ -178,10 +178,11 @@ export const openProject: Engine = {
     };
   },
 
-  async openImport(workspace, { access, isChosen }) {
+  async openImport(workspace, { isTrial, isChosen }) {
     const { importIntoPlaces, findImportable, isAnyImportable } = await import(
       "./import-transcripts.ts"
     );
+    const access = isTrial ? "existing" : "create";
     const { env } = process;
     const isOne = isChosen || workspace.storeAddress !== undefined;
     const own = isOne ? workspace : await openUserWorkspace({ cwd: workspace.folder, env });

@@ -69,7 +69,7 @@ export async function openStores(workspace: Workspace, access: StoreAccess): Pro
     },
     async close() {
       // A command that adds entries waits for their vectors, because its process ends here.
-      if (embeds && (access === "create" || access === "fill")) {
+      if (embeds && access === "create") {
         const embedded = [...memories].map((each) => each.finishEmbedding());
         await withTimeout(Promise.all(embedded), VECTORS_TIMEOUT_MS);
       }
@@ -92,7 +92,7 @@ async function openEngine(
   }
   makeStore(workspace, process.env);
   const { sqliteStores } = await import("./sqlite.ts");
-  const thread = access === "serve" || access === "fill" ? "worker" : "main";
+  const thread = access === "serve" ? "worker" : "main";
   return sqliteStores({ path: storeFile, thread, ...options });
 }
 

@@ -40,7 +40,7 @@ export async function importTask(
   for (let number = 0; number < files; number += 1) writeTranscript(path, number, bytes);
   const beforeMb = process.resourceUsage().maxRSS / 1000;
   await say("importing");
-  const stores = sqliteStores({ path: join(folder, "rkat.db"), thread: "worker" });
+  const stores = sqliteStores({ path: join(folder, "rkat.db") });
   const cpuBefore = process.cpuUsage();
   const ms = await timed(() => importTranscripts({ stores, path }));
   const { user, system } = process.cpuUsage(cpuBefore);

@@ -72,12 +72,12 @@ export interface Engine {
     options: { readonly summarizer?: string; readonly isTrial?: boolean },
   ): Promise<Opened<{ readonly service: SessionService; readonly memory?: MemoryStore }>>;
   /**
-   * Opens the import of other agents' conversations. Each session goes to the
+   * Opens the import of other agents' conversations. A trial stores nothing. Each session goes to the
    * store of its own project, or to the user-wide one; if the workspace was chosen, to that store.
    */
   openImport(
     workspace: Workspace,
-    options: { readonly access: StoreAccess; readonly isChosen: boolean },
+    options: { readonly isTrial: boolean; readonly isChosen: boolean },
   ): Promise<Opened<Importer>>;
   /**
    * Writes the files of all sessions again from their logs. Returns the folder and the number of sessions.
@@ -143,12 +143,10 @@ export interface Importer {
  *
  *     existing   reads; a missing store is empty, and is not created
  *     create     creates a missing store
- *     fill       creates it too, and stores much: a thread of the store does that
- *                while the command reads on
  *     serve      creates it too, and queries it on a worker thread, so that one
  *                slow query does not block the other clients
  */
-export type StoreAccess = "existing" | "create" | "fill" | "serve";
+export type StoreAccess = "existing" | "create" | "serve";
 
 /** Who approves the tool calls of a turn, and what its model can do in the project's folder. */
 export interface Asking {

@@ -134,7 +134,7 @@ async function importTranscript(context: CliContext, input: HookInput): Promise<
   const folder = hooksFolder(context.terminal.env);
   await oneAtATime({ folder, name, waits: summary !== undefined }, async () => {
     const importer = await context.engine.openImport(workspace, {
-      access: "create",
+      isTrial: false,
       isChosen: true,
     });
     await useOpened(importer, ({ run }) => run({ agent: "claude-code", path }));

@@ -76,10 +76,7 @@ export function importCommand(program: Command, context: CliContext): void {
       if (!isNamed) requireStoreOfUser(workspace);
       const isChosen = isNamed || workspace.user !== undefined;
       await useOpened(
-        await engine.openImport(workspace, {
-          access: flags.dryRun ? "existing" : "fill",
-          isChosen,
-        }),
+        await engine.openImport(workspace, { isTrial: flags.dryRun ?? false, isChosen }),
         async (importer) => {
           const found = importer.find(from);
           if (!found.some(({ files }) => files.length > 0)) {
