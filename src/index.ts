@@ -1,4 +1,5 @@
 import { SessionError } from "./core/errors.ts";
+import { given } from "./core/fields.ts";
 import type { SessionService } from "./core/session-service.ts";
 import type { Stores } from "./core/stores.ts";
 import { importTranscripts } from "./import-transcripts.ts";
@@ -239,7 +240,7 @@ export {
   type SourceView,
 } from "./core/session-source.ts";
 export type { HeldLease, LeaseOwner, SessionQuery, SessionStore } from "./core/session-store.ts";
-export type { Stores, TrashStores } from "./core/stores.ts";
+export type { AgeLimits, Stores, TrashStores } from "./core/stores.ts";
 export type { SubTask, TaskChange, TaskRecord, TaskView } from "./core/task.ts";
 export { estimateTokens } from "./core/tokens.ts";
 export {
@@ -355,15 +356,22 @@ export class PersistentSessionService extends LocalSessionService {
 
 /** The same stores. Without an approval store, only this process sees the calls that wait. */
 function withApprovals(stores: ServiceStores): SessionStores {
-  const { approvals = new EphemeralApprovalStore(), forUser: _, users: __, ...others } = stores;
+  const {
+    approvals = new EphemeralApprovalStore(),
+    forUser: _,
+    users: __,
+    usersWithOld: ___,
+    ...others
+  } = stores;
   const forUser = stores.forUser?.bind(stores);
   const users = stores.users?.bind(stores);
+  const usersWithOld = stores.usersWithOld?.bind(stores);
   if (!forUser) return { ...others, approvals };
   return {
     ...others,
     approvals,
     forUser: (user) => withApprovals(forUser(user)),
-    ...(users ? { users } : {}),
+    ...given({ users, usersWithOld }),
   };
 }
 

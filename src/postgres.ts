@@ -3,7 +3,7 @@ import type { Stores } from "./core/stores.ts";
 import type { IndexedMemory } from "./stores/indexed-memory.ts";
 import { requireNamespace, trashOf, withUsers } from "./stores/namespaces.ts";
 import { GroupedAppends } from "./stores/postgres/grouped-appends.ts";
-import { namespacesBelow } from "./stores/postgres/namespaces-below.ts";
+import { namespacesBelow, namespacesWithOld } from "./stores/postgres/namespaces-below.ts";
 import { PostgresApprovalStore } from "./stores/postgres/postgres-approval-store.ts";
 import {
   PostgresDatabase,
@@ -63,7 +63,10 @@ export function postgresStores(options: PostgresStoresOptions): PostgresStores {
   return withUsers(
     namespace,
     (own) => storesIn(database, own, own === namespace ? memory : memory.inNamespace(own), appends),
-    (start) => namespacesBelow(database, start),
+    {
+      all: (start) => namespacesBelow(database, start),
+      withOld: (start, limits) => namespacesWithOld(database, start, limits),
+    },
   );
 }
 

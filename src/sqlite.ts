@@ -52,7 +52,7 @@ export function sqliteStores(options: SqliteStoresOptions): SqliteStores {
   return withUsers(
     namespace,
     (own) => storesIn(database, own, own === namespace ? memory : memory.inNamespace(own)),
-    (start) => database.run("namespacesBelow", start),
+    { all: (start) => database.run("namespacesBelow", start) },
   );
 }
 

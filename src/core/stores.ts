@@ -12,6 +12,16 @@ export interface TrashStores {
   readonly sessions: SessionStore;
 }
 
+/** From when on something is old. Without a time it never is. */
+export interface AgeLimits {
+  /** Deleted sessions that can be restored, from the time of the deletion. */
+  readonly deletedMs?: number;
+  /** Archived sessions, from their last change. */
+  readonly archivedMs?: number;
+  /** The first event of the log behind a checkpoint. */
+  readonly logged?: { readonly ms: number; readonly behind: string };
+}
+
 /** The stores of one project and one namespace, opened and closed together. */
 export interface Stores {
   readonly events: EventStore;
@@ -32,5 +42,7 @@ export interface Stores {
   forUser(user: string): Stores;
   /** The users who have a session or knowledge here, in no order. A user has no users. */
   users(): Promise<readonly string[]>;
+  /** The users who have something older than that. Without it, the caller looks at each user. */
+  usersWithOld?(limits: AgeLimits): Promise<readonly string[]>;
   close(): Promise<void>;
 }

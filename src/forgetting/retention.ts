@@ -6,6 +6,7 @@ import { FORGOTTEN } from "../core/message.ts";
 import { MessageAssembler } from "../core/message-assembler.ts";
 import type { SessionState } from "../core/session-state.ts";
 import type { SessionStore } from "../core/session-store.ts";
+import type { AgeLimits } from "../core/stores.ts";
 import { emptiedJson, forgottenMessage } from "./forget-message.ts";
 import { cleanedPlaces, NOT_CLEANED } from "./receipt.ts";
 
@@ -49,10 +50,20 @@ export class Retention {
     this.#deps = deps;
   }
 
-  async deleteOld(): Promise<void> {
+  /** What is old now. */
+  get limits(): AgeLimits {
     const { archived, compacted } = this.#keep;
-    if (archived !== undefined) await this.#deleteArchived(Date.now() - archived * DAY_MS);
-    if (compacted !== undefined) await this.#emptyCompacted(Date.now() - compacted * DAY_MS);
+    const before = (days: number) => Date.now() - days * DAY_MS;
+    return {
+      ...(archived === undefined ? {} : { archivedMs: before(archived) }),
+      ...(compacted === undefined ? {} : { logged: { ms: before(compacted), behind: CHECKPOINT } }),
+    };
+  }
+
+  async deleteOld(): Promise<void> {
+    const { archivedMs, logged } = this.limits;
+    if (archivedMs !== undefined) await this.#deleteArchived(archivedMs);
+    if (logged) await this.#emptyCompacted(logged.ms);
   }
 
   async #deleteArchived(before: number): Promise<void> {

@@ -2,7 +2,7 @@ import { SessionError } from "../core/errors.ts";
 import type { EventStore } from "../core/event-store.ts";
 import type { SessionSnapshot } from "../core/session-snapshot.ts";
 import type { SessionQuery } from "../core/session-store.ts";
-import type { TrashStores } from "../core/stores.ts";
+import type { AgeLimits, TrashStores } from "../core/stores.ts";
 import { textsOf } from "./forget-event.ts";
 import type { ForgottenPhrases } from "./forgotten-phrases.ts";
 
@@ -26,6 +26,11 @@ export class Trash {
   /** Whether deleted sessions are kept at all. */
   get keeps(): boolean {
     return this.#keepMs > 0;
+  }
+
+  /** What is old now. */
+  get limits(): AgeLimits {
+    return { deletedMs: Date.now() - this.#keepMs };
   }
 
   /** Copies a session into the trash. Doing it again changes nothing. */
@@ -95,7 +100,7 @@ export class Trash {
   }
 
   #isOld({ updated_at_ms }: SessionSnapshot): boolean {
-    return updated_at_ms + this.#keepMs <= Date.now();
+    return updated_at_ms <= (this.limits.deletedMs ?? 0);
   }
 }
 

@@ -611,10 +611,13 @@ export class LocalSessionService implements SessionService {
     this.#projections.wake();
   }
 
-  /** The same for all users, also for those that no service is open for. */
+  /** The same for all users who have something old, also for those that no service is open for. */
   async #cleanUpAll(): Promise<void> {
     await this.#cleanUp();
-    for (const name of (await this.#options.stores.users?.()) ?? []) {
+    const { stores } = this.#options;
+    const limits = { ...this.#trash?.limits, ...this.#retention.limits };
+    const users = stores.usersWithOld ? stores.usersWithOld(limits) : stores.users?.();
+    for (const name of (await users) ?? []) {
       const service = this.#users.get(name)?.deref() ?? this.#serviceOf(name);
       await service.#cleanUp();
       await service.#projections.flush();

@@ -11,7 +11,7 @@ import type { LanguageModel, ModelResolver } from "../core/language-model.ts";
 import type { MemoryScope, MemoryStore } from "../core/memory-store.ts";
 import type { ImportReport } from "../core/session-service.ts";
 import type { SessionStore } from "../core/session-store.ts";
-import type { Stores, TrashStores } from "../core/stores.ts";
+import type { AgeLimits, Stores, TrashStores } from "../core/stores.ts";
 import type { Tool } from "../core/tool.ts";
 import type { KeepDays } from "../forgetting/retention.ts";
 import type { KnowledgeSettings } from "../knowledge/project-knowledge.ts";
@@ -37,6 +37,8 @@ export interface ServiceStores {
   forUser?(user: string): ServiceStores;
   /** The users who have something here. Without it, old sessions are only deleted of users who are served. */
   users?(): Promise<readonly string[]>;
+  /** Those who have something older than that. Without it, a clean-up looks at each user. */
+  usersWithOld?(limits: AgeLimits): Promise<readonly string[]>;
 }
 
 /** What a session service is made of. Whatever is missing, the service says that it cannot do. */

@@ -1,4 +1,5 @@
 import { SessionError } from "../core/errors.ts";
+import type { AgeLimits } from "../core/stores.ts";
 import { requireUserName } from "../core/user-name.ts";
 
 /**
@@ -27,18 +28,25 @@ export function requireNamespace(namespace: string): string {
 type WithUsers<Own> = Own & {
   forUser(user: string): WithUsers<Own>;
   users(): Promise<readonly string[]>;
+  usersWithOld?(limits: AgeLimits): Promise<readonly string[]>;
 };
 
-/**
- * The stores of a namespace and of its users. `storesIn` opens those of one namespace, and
- * `namespacesBelow` lists the namespaces that begin with a text and have something in them.
- */
+/** The namespaces that begin with a text. */
+export interface NamespacesBelow {
+  /** Those that have something in them. */
+  all(start: string): Promise<readonly string[]>;
+  /** Those that have something old in them, with trash as `trashOf` names it. */
+  withOld?(start: string, limits: AgeLimits): Promise<readonly string[]>;
+}
+
+/** The stores of a namespace and of its users. `storesIn` opens those of one namespace. */
 export function withUsers<Own>(
   namespace: string,
   storesIn: (namespace: string) => Own,
-  namespacesBelow: (start: string) => Promise<readonly string[]>,
+  below: NamespacesBelow,
 ): WithUsers<Own> {
   const before = `${namespace}\n${USER}`;
+  const withOld = below.withOld;
   return {
     ...storesIn(namespace),
     forUser: (user) => ({
@@ -49,8 +57,17 @@ export function withUsers<Own>(
       users: async () => [],
     }),
     async users() {
-      const found = await namespacesBelow(before);
+      const found = await below.all(before);
       return found.map((name) => name.slice(before.length)).filter((name) => !name.includes("\n"));
     },
+    ...(withOld
+      ? {
+          async usersWithOld(limits: AgeLimits) {
+            const found = await withOld(before, limits);
+            const users = found.map((name) => name.slice(before.length).split("\n", 1).join());
+            return [...new Set(users)];
+          },
+        }
+      : {}),
   };
 }

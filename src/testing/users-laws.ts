@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { NewEvent } from "../core/event.ts";
 import { SessionState } from "../core/session-state.ts";
-import type { Stores } from "../core/stores.ts";
+import type { AgeLimits, Stores } from "../core/stores.ts";
 import { expects, inWords, type Law } from "./law.ts";
 
 /** What `forUser` of stores promises. A law that opens twice expects two sets of stores on the same data. */
@@ -87,6 +87,35 @@ export const usersLaws: readonly Law<Stores>[] = inWords([
     },
   },
   {
+    name: "the users with something old have a deleted session, an archived one or an event that is older",
+    async holds(open) {
+      const stores = await open();
+      if (!stores.usersWithOld) return;
+      const at = Date.parse(TIME);
+      const snapshot = { ...new SessionState("s").snapshot(), seq: 1, updated_at_ms: at };
+      const users = ["archived", "new", "logged", "seen", "deleted"];
+      const [archived, , logged, seen, deleted] = users.map((name) => stores.forUser(name));
+      await archived?.sessions.save({ ...snapshot, archived: true });
+      await stores.forUser("new").sessions.save(snapshot);
+      await deleted?.trash?.sessions.save(snapshot);
+      for (const one of [logged, seen, deleted?.trash]) await one?.events.append("s", 0, [SAID]);
+      const [event] = (await seen?.events.readAll(0, 1)) ?? [];
+      await seen?.events.saveCheckpoint("follower", event?.position ?? 0);
+
+      const old = async (limits: AgeLimits) =>
+        [...((await stores.usersWithOld?.(limits)) ?? [])].sort();
+      const behind = "follower";
+      const all = { deletedMs: at, archivedMs: at + 1, logged: { ms: at, behind } };
+      assert.deepEqual(await old(all), ["archived", "deleted", "logged"]);
+      assert.deepEqual(await old({ deletedMs: at }), ["deleted"]);
+      assert.deepEqual(await old({ archivedMs: at + 1 }), ["archived"]);
+      assert.deepEqual(await old({ logged: { ms: at, behind: "another" } }), ["logged", "seen"]);
+      const before = { deletedMs: at - 1, archivedMs: at, logged: { ms: at - 1, behind } };
+      assert.deepEqual(await old(before), []);
+      assert.deepEqual(await old({}), []);
+    },
+  },
+  {
     name: "a user has no users",
     async holds(open) {
       const ada = (await open()).forUser("ada");
@@ -110,6 +139,12 @@ export const usersLaws: readonly Law<Stores>[] = inWords([
 const TIME = "2026-01-01T00:00:00.000Z";
 const TEXT = "The heron nests in May.";
 
+const SAID: NewEvent = {
+  event_id: "e",
+  timestamp_ms: Date.parse(TIME),
+  event: { type: "run_started", session_id: "s", prompt: TEXT },
+};
+
 const EMPTY = {
   events: 0,
   followed: 0,
@@ -131,12 +166,7 @@ const FULL = Object.fromEntries(Object.keys(EMPTY).map((name) => [name, 1]));
 
 /** One of everything, with the same ids each time. */
 async function fill({ events, sessions, memory, approvals, knowledge }: Stores): Promise<void> {
-  const event: NewEvent = {
-    event_id: "e",
-    timestamp_ms: Date.parse(TIME),
-    event: { type: "run_started", session_id: "s", prompt: TEXT },
-  };
-  await events.append("s", 0, [event]);
+  await events.append("s", 0, [SAID]);
   await sessions.save({ ...new SessionState("s").snapshot(), seq: 1 });
   await memory.add([{ id: "m", content: TEXT, sessionId: "s", turn: 0, kind: "message" }]);
   await approvals.add([
