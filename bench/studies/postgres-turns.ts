@@ -1,4 +1,5 @@
-import { execFileSync } from "node:child_process";
+import { execFileSync, fork } from "node:child_process";
+import { once } from "node:events";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -7,6 +8,7 @@ import pg from "pg";
 import { createSessionService } from "rkat";
 import { type PostgresPool, postgresStores } from "rkat/postgres";
 import { scriptedModel } from "rkat/testing";
+import { madeUpBatches } from "../data/entries.ts";
 import { median, timed } from "../measuring.ts";
 
 /**
@@ -16,6 +18,8 @@ import { median, timed } from "../measuring.ts";
  *
  * appends    one event of 400 characters at a time, by so many writers, each in its own session; pgbench inserts
  *            as much text into a bare table with the same primary key
+ * processes  turns of as many sessions, divided among 1, 2, 4 and 8 processes, without and with memory; processor time is
+ *            that of the processes, without the server's
  * a turn     round trips as the pool sees them, and time, against as many bare inserts of the same text
  *
  * It drops and makes the schemas `rkat_bench` and `rkat_plain`.
@@ -28,6 +32,10 @@ const { values } = parseArgs({
     seconds: { type: "string", default: "5" },
     rounds: { type: "string", default: "5" },
     turns: { type: "string", default: "100" },
+    processes: { type: "string", default: "1,2,4,8" },
+    /** Used by the study itself: this many sessions of a process that it has started. */
+    sessions: { type: "string" },
+    memory: { type: "boolean", default: false },
   },
 });
 const connectionString = values.postgres ?? process.env.RKAT_TEST_POSTGRES;
@@ -36,6 +44,17 @@ const writers = Number(values.writers);
 const seconds = Number(values.seconds);
 const schema = "rkat_bench";
 const TEXT = "The harbour pilot boards at the outer buoy. ".repeat(10).slice(0, 400);
+
+/** Texts of 400 characters, because the words of a text are indexed. */
+const TEXTS = [...madeUpBatches(0, 6000, 3)]
+  .map((batch) => batch.map(({ content }) => content).join(" "))
+  .filter((text) => text.length >= TEXT.length)
+  .map((text) => text.slice(0, TEXT.length));
+
+if (values.sessions !== undefined) {
+  await converse(Number(values.sessions));
+  process.exit();
+}
 
 let roundTrips = 0;
 
@@ -84,6 +103,14 @@ console.log(
 );
 
 await measureTurns();
+for (const memory of [false, true]) {
+  console.log(
+    `${writers} sessions ${memory ? "with memory and what is learned" : "without memory"}`,
+  );
+  for (const count of values.processes.split(",").map(Number)) {
+    await measureProcesses(count, memory);
+  }
+}
 await stores.close();
 await pool.end();
 await admin.query(
@@ -97,7 +124,8 @@ async function appendRate(round: number): Promise<number> {
     const session = `${round}-${writer}`;
     let seq = 0;
     while (performance.now() < endsAt) {
-      const event = { type: "text_complete", content: TEXT } as const;
+      const content = TEXTS[(seq + 97 * writer) % TEXTS.length] ?? "";
+      const event = { type: "text_complete", content } as const;
       const added = { event_id: `${session}-${seq}`, timestamp_ms: Date.now(), event };
       seq = await stores.events.append(session, seq, [added]);
     }
@@ -105,6 +133,63 @@ async function appendRate(round: number): Promise<number> {
   };
   const done = await Promise.all(Array.from({ length: writers }, (_, writer) => write(writer)));
   return done.reduce((sum, seq) => sum + seq, 0) / seconds;
+}
+
+interface Conversed {
+  readonly turns: number;
+  readonly cpuMs: number;
+}
+
+async function measureProcesses(count: number, memory: boolean): Promise<void> {
+  const given = ["--postgres", connectionString as string, "--seconds", values.seconds];
+  const args = memory ? [...given, "--memory"] : given;
+  const children = Array.from({ length: count }, () =>
+    fork(import.meta.filename, [...args, "--sessions", String(writers / count)]),
+  );
+  // All are ready before one begins.
+  await Promise.all(children.map((child) => once(child, "message")));
+  const results = children.map((child) => once(child, "message"));
+  for (const child of children) child.send("go");
+  const ended = children.map((child) => once(child, "exit"));
+  const done = (await Promise.all(results)).map(([result]) => result as Conversed);
+  await Promise.all(ended);
+  const turns = done.reduce((sum, { turns }) => sum + turns, 0);
+  const cpuMs = done.reduce((sum, { cpuMs }) => sum + cpuMs, 0);
+  console.log(
+    `  ${count} processes: ${(turns / seconds).toFixed(0)} turns/s, ${(cpuMs / turns).toFixed(2)} ms of their processor time a turn`,
+  );
+}
+
+/** In a process of its own: turns in some sessions for some seconds. */
+async function converse(count: number): Promise<void> {
+  const stores = postgresStores({ connectionString: connectionString as string, schema });
+  const service = createSessionService({
+    model: scriptedModel(() => TEXTS[0] ?? ""),
+    stores,
+    ...(values.memory ? {} : { memory: false, knowledge: false }),
+  });
+  const made = await Promise.all(Array.from({ length: count }, () => service.createSession({})));
+  const turn = (sessionId: string, at: number) =>
+    service.startTurn({ sessionId, prompt: TEXTS[at % TEXTS.length]?.slice(0, 100) ?? "" });
+  for (const { sessionId } of made) await turn(sessionId, 0);
+  process.send?.("ready");
+  await once(process, "message");
+  const cpu = process.cpuUsage();
+  const endsAt = performance.now() + 1000 * seconds;
+  const turns = await Promise.all(
+    made.map(async ({ sessionId }) => {
+      let at = 1;
+      for (; performance.now() < endsAt; at += 1) await turn(sessionId, at);
+      return at - 1;
+    }),
+  );
+  const { user, system } = process.cpuUsage(cpu);
+  const sum = turns.reduce((all, one) => all + one, 0);
+  await new Promise((resolve) => {
+    process.send?.({ turns: sum, cpuMs: (user + system) / 1000 } satisfies Conversed, resolve);
+  });
+  await service.close();
+  await stores.close();
 }
 
 function bareRate(round: number): number {
