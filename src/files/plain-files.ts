@@ -69,9 +69,11 @@ function openFile(root: string, path: string, flags: number, mode = 0o600): numb
   );
   try {
     const opened = fstatSync(descriptor);
-    const isSame = !before || (opened.dev === before.dev && opened.ino === before.ino);
-    if (!opened.isFile() || !isYours(opened) || !isSame) throw unsafe(path, "was replaced");
-    lookAtFile(root, path);
+    // Where nothing was before, a folder above it may have been a link while the file was opened.
+    const isSeen = [before, lookAtFile(root, path)].some(
+      (seen) => seen?.dev === opened.dev && seen.ino === opened.ino,
+    );
+    if (!opened.isFile() || !isYours(opened) || !isSeen) throw unsafe(path, "was replaced");
     return descriptor;
   } catch (error) {
     closeSync(descriptor);

@@ -1,4 +1,6 @@
-import { execFile } from "node:child_process";
+import { execFile, spawn } from "node:child_process";
+import { once } from "node:events";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { PassThrough } from "node:stream";
 import { fileURLToPath } from "node:url";
@@ -13,6 +15,7 @@ import { serveMcpHttp } from "../../src/mcp.ts";
 import { createRestApp, serveRest } from "../../src/rest.ts";
 import { sqliteStores } from "../../src/sqlite.ts";
 import { scriptedModel } from "../../src/testing.ts";
+import { RKAT } from "../support/built-package.ts";
 import { stalledMcp, stalledReader } from "../support/event-stream.ts";
 import { temporaryFolder } from "../support/obey.ts";
 import { trials } from "../support/trials.ts";
@@ -57,6 +60,24 @@ test("a body of openers is refused before it is parsed", async () => {
     expect(parse.mock.calls.filter(([text]) => text.length > 1_000_000)).toEqual([]);
   }
 });
+
+test.runIf(process.platform === "linux")(
+  "rkat serve bounds the memory for new objects",
+  async () => {
+    const folder = await temporaryFolder();
+    const env = { ...process.env, HOME: folder };
+    const child = spawn(process.execPath, [RKAT, "serve", "--port", "0", "--dir", folder], { env });
+    onTestFinished(() => void child.kill("SIGKILL"));
+    // The process starts Node again before it listens.
+    const [line] = (await Promise.race(
+      [child.stdout, child.stderr].map((out) => once(out, "data")),
+    )) as [Buffer];
+    expect(`${line}`).toContain("http://127.0.0.1:");
+    expect(readFileSync(`/proc/${child.pid}/cmdline`, "utf8").split("\0")).toContain(
+      "--max-semi-space-size=16",
+    );
+  },
+);
 
 test("a body that arrives byte by byte takes little more memory than its bytes", async () => {
   const app = createRestApp({ service: createSessionService({ model: scriptedModel(() => "") }) });
