@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { TerminalScreen } from "../../src/surfaces/cli/chat/terminal-screen.ts";
 import { styleFor } from "../../src/surfaces/cli/render/style.ts";
+import { Project } from "../support/rkat-process.ts";
 import { VirtualTerminal } from "../support/virtual-terminal.ts";
 
 // A model, or a tool's output that it repeats, could set the title, write to the clipboard, move the
@@ -79,3 +80,24 @@ test("letters that run backwards, and letters that are not seen, are shown by th
   const { lines } = await written("rm \u202Efdp.txt a\u200Bb", 1);
   expect(lines.join("\n")).toContain("rm <U+202E>fdp.txt a<U+200B>b");
 });
+
+test("neither a failure nor its hint draws, whatever the command line or the variables name", async () => {
+  const project = await Project.open();
+  for (const [command, env] of [
+    [["--user", TRAP, "run", "hi"], {}],
+    [["--dir", TRAP, "run", "hi"], {}],
+    [["sessions", "show", TRAP], {}],
+    [["resume", TRAP], {}],
+    [["import", TRAP], {}],
+    [["config", "get", TRAP], {}],
+    [["sessions", "list", "--label", TRAP], {}],
+    [["sessions", "list"], { RKAT_MODEL: TRAP }],
+    [["sessions", "list"], { RKAT_USER: TRAP }],
+  ] as const) {
+    const { code, stdout, stderr } = await project.rkat(command, "", env);
+    expect(code).not.toBe(0);
+    expect(`${stdout}${stderr}`).not.toMatch(/(?!\n)\p{Cc}|[\u202a-\u202e\u2066-\u2069]/u);
+  }
+});
+
+const TRAP = "a\u001b[2J\u202eb\nX";

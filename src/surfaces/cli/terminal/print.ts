@@ -37,7 +37,7 @@ export async function printFailure(
   const style = styleFor(stderr, env);
   const [first = "", ...rest] = printable(error.message).split("\n");
   const details = rest.map((line) => `  ${line}\n`).join("");
-  const hint = error.hint ? `${style.cyan("hint:")} ${error.hint}\n` : "";
+  const hint = error.hint ? `${style.cyan("hint:")} ${printable(error.hint)}\n` : "";
   await stderr.write(`${style.red("error:")} ${first}\n${details}${hint}`);
 }
 
