@@ -15,6 +15,7 @@ export class Vocabulary {
   #table = new Int32Array(2 * FIRST_SIZE);
   /** The UTF-16 units of all numbers. */
   #units = new Uint16Array(8 * FIRST_SIZE);
+  /** The texts that were asked for. */
   readonly #texts: (string | undefined)[] = [];
   /**
    * What is known of each number, side by side: `HASH`, `START` and `LENGTH` of its units, `KEY`, and what others
@@ -99,20 +100,22 @@ export class Vocabulary {
     const from =
       number === 0 ? 0 : (this.rows[last + START] as number) + (this.rows[last + LENGTH] as number);
     const to = from + end - start;
-    if (to > this.#units.length) this.#units = grown(this.#units, Math.max(to, 2 * from));
+    if (to > this.#units.length)
+      this.#units = grown(this.#units, Math.max(to, Math.ceil(1.5 * from)));
     for (let at = start; at < end; at += 1) this.#units[from + at - start] = units[at] as number;
     this.#size += 1;
     this.rows[ROW * number + HASH] = hash;
     this.rows[ROW * number + START] = from;
     this.rows[ROW * number + LENGTH] = end - start;
-    this.#texts.push(undefined);
     this.#table[place] = number + 1;
-    if (ROW * this.#size === this.rows.length) this.#grow();
+    // A text that is set far behind the end would make the array slow.
+    this.#texts.push(undefined);
+    if (ROW * this.#size === this.rows.length) this.rows = grown(this.rows, 2 * ROW * this.#size);
+    if (2 * this.#size === this.#table.length) this.#growTable();
     return number;
   }
 
-  #grow(): void {
-    this.rows = grown(this.rows, 2 * this.rows.length);
+  #growTable(): void {
     this.#table = new Int32Array(2 * this.#table.length);
     const mask = this.#table.length - 1;
     for (let number = 0; number < this.#size; number += 1) {

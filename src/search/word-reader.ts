@@ -454,8 +454,10 @@ function baseIn(vocabulary: Vocabulary, word: number): number {
 export function stemIn(vocabulary: Vocabulary, word: number): number {
   const known = vocabulary.rows[ROW * word + STEM] as number;
   if (known !== 0) return known - 1;
-  const stem = isEnglish(vocabulary.unitsOf(word))
-    ? vocabulary.numberOf(stemEnglish(vocabulary.textOf(word)))
+  const units = vocabulary.unitsOf(word);
+  // Most words are asked for by their stems only, so this text is not kept.
+  const stem = isEnglish(units)
+    ? vocabulary.numberOf(stemEnglish(String.fromCharCode(...units)))
     : word;
   vocabulary.rows[ROW * word + STEM] = 1 + stem;
   return stem;
