@@ -233,7 +233,6 @@ export class LineGraph {
     };
   }
 
-  /** Returns false when the lines do not hang together. */
   /**
    * The last line after which all lines hang below it, or below the same line as it, so that they can be read without
    * those before. No answer has lines on both sides.
@@ -260,6 +259,7 @@ export class LineGraph {
     return true;
   }
 
+  /** Returns false when the lines do not hang together. */
   #includeBranch(): boolean {
     const rows = this.#rows;
     let roots = 0;

@@ -2,7 +2,10 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
+import fc from "fast-check";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { type TalkStep, talkSteps } from "../../../test/support/agent-talks.ts";
+import { fuzz } from "../../../test/support/fuzz.ts";
 import { brief, readImport } from "../../../test/support/read-import.ts";
 import { fileOfBytes } from "../found-file.ts";
 import { opencodeFormat } from "./opencode-format.ts";
@@ -212,3 +215,97 @@ test("a database that cannot be opened is an error", async () => {
   rmSync(path);
   await expect(readImport(opencodeFormat, fileAt(path))).rejects.toThrow("unable to open");
 });
+
+/** A random conversation as a database, with what a person typed and what was put beside it. */
+function talkDatabase(steps: readonly TalkStep[]) {
+  const path = join(folder, `opencode-${steps.length}.db`);
+  rmSync(path, { force: true });
+  const db = new DatabaseSync(path);
+  db.exec(`CREATE TABLE session (id, directory, title, revert, time_created, time_updated);
+    CREATE TABLE message (id, session_id, time_created, data);
+    CREATE TABLE part (id, message_id, data);`);
+  let typed: string[] = [];
+  const injected: string[] = [];
+  const prompts: string[] = [];
+  let revert: string | null = null;
+  let count = 0;
+  const say = (info: object, parts: readonly object[]) => {
+    count += 1;
+    const id = `msg_${String(count).padStart(3, "0")}`;
+    db.prepare("INSERT INTO message VALUES (?, 's', ?, ?)").run(id, count, JSON.stringify(info));
+    for (const [at, part] of parts.entries()) {
+      const data = JSON.stringify(part);
+      db.prepare("INSERT INTO part VALUES (?, ?, ?)").run(`prt_${id}_${at}`, id, data);
+    }
+    return id;
+  };
+  const text = (said: string, more: object = {}) => ({ type: "text", text: said, ...more });
+  const put = () => {
+    injected.push(`INJECTED ${injected.length}.`);
+    return injected.at(-1) ?? "";
+  };
+  for (const step of steps) {
+    switch (step.does) {
+      case "ask": {
+        const said = `Prompt ${typed.length + prompts.length}.`;
+        typed.push(said);
+        prompts.push(say({ role: "user" }, [text(said), text(put(), { synthetic: true })]));
+        break;
+      }
+      case "inject":
+        say({ role: "user" }, [text(put(), { synthetic: true })]);
+        break;
+      case "compact":
+        say({ role: "user" }, [{ type: "compaction", auto: true }]);
+        say({ role: "assistant", summary: true }, [text(put())]);
+        break;
+      case "answer": {
+        const calls = Array.from({ length: step.calls }, (_, at) => ({
+          ...{ type: "tool", callID: `c${count}-${at}`, tool: "bash" },
+          state: { status: "completed", input: {}, output: `out ${count}-${at}` },
+        }));
+        const thinking = step.thinks ? [{ type: "reasoning", text: "Hmm." }] : [];
+        const own = [{ type: "step-start" }, ...thinking, text(`Answer ${count}`), ...calls];
+        say({ role: "assistant" }, [...own, { type: "step-finish" }]);
+        break;
+      }
+      case "note":
+        break;
+      case "back":
+        // A later prompt would delete what was reverted, so this is the end.
+        revert = prompts.at(-step.turns) ?? prompts[0] ?? null;
+        typed = typed.slice(0, revert === null ? undefined : prompts.indexOf(revert));
+    }
+    if (revert !== null) break;
+  }
+  const hidden = revert === null ? null : JSON.stringify({ messageID: revert });
+  db.prepare("INSERT INTO session VALUES ('s', '/a', 'A talk', ?, 1, 1)").run(hidden);
+  db.close();
+  return { path, typed, injected };
+}
+
+fuzz(
+  "what a person typed and did not take back is there once, what was put beside it is not, and a database that has grown adds to it",
+  fc.tuple(talkSteps({ branches: true }), fc.nat()),
+  { short: 40, long: 2000 },
+  async ([steps, at]) => {
+    const before = talkDatabase(steps.slice(0, 1 + (at % steps.length)));
+    const earlier = await readImport(opencodeFormat, fileAt(before.path));
+    const { path, typed, injected } = talkDatabase(steps);
+    const read = await readImport(opencodeFormat, fileAt(path));
+    expect(await readImport(opencodeFormat, fileAt(path))).toEqual(read);
+    expect([read.skipped, read.unknown]).toEqual([[], []]);
+    const messages = read.sessions.flatMap((session) => session.messages);
+    const said = messages.filter(({ memory }) => memory !== false).map(brief);
+    expect(said.filter((line) => line.startsWith("user: "))).toEqual(
+      typed.map((prompt) => `user: ${prompt}`),
+    );
+    for (const put of injected) expect(said.join("\n")).not.toContain(put);
+    const ids = messages.map(({ sourceId }) => sourceId);
+    expect(new Set(ids).size).toBe(ids.length);
+    const known = earlier.sessions.flatMap((session) => session.messages);
+    if (before.typed.length <= typed.length) {
+      expect(ids.slice(0, known.length)).toEqual(known.map(({ sourceId }) => sourceId));
+    }
+  },
+);

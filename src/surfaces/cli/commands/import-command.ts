@@ -13,8 +13,8 @@ import { AGENTS, type AgentName } from "../../../transcripts/imported.ts";
 import type { CliContext, Importer } from "../cli-context.ts";
 import { plural, thousands } from "../render/amounts.ts";
 import {
+  fileSize,
   importJson,
-  megabytes,
   renderFound,
   renderImport,
   renderNews,
@@ -199,7 +199,7 @@ async function run(
       signal,
       onProgress: ({ files, filesDone, bytes, bytesDone, added }) =>
         progress.show(
-          `importing, ${thousands(filesDone)} of ${plural(files, "file")}, ${megabytes(bytesDone)} of ${megabytes(bytes)}, ${plural(added, "message")}`,
+          `importing, ${thousands(filesDone)} of ${plural(files, "file")}, ${fileSize(bytesDone)} of ${fileSize(bytes)}, ${plural(added, "message")}`,
         ),
     });
   } finally {

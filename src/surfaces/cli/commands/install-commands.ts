@@ -102,9 +102,9 @@ function addCommand(program: Command, context: CliContext, work: Work): void {
       else if (!print) await stdout.write(`${work.done(title, gets)}\n`);
       else {
         const all = `rkat ${work.name} ${name} --print | less`;
-        const more = stdout.isTerminal ? ` All lines: \`${all}\`` : "";
+        const more = stdout.isTerminal ? `All lines: \`${all}\`\n` : "";
         await stderr.write(
-          `Nothing was written. \`rkat ${work.name} ${name}\` writes this.${more}\n`,
+          `${more}Nothing was written. \`rkat ${work.name} ${name}\` writes this.\n`,
         );
       }
     });

@@ -16,7 +16,7 @@ export function renderFound(found: readonly FoundTranscripts[], now: number, sty
     return [
       format?.agent ?? "by content",
       thousands(files.length),
-      megabytes(files.reduce((sum, file) => sum + file.size, 0)),
+      fileSize(files.reduce((sum, file) => sum + file.size, 0)),
       timeAgo(new Date(newest).toISOString(), now),
     ];
   });
@@ -120,6 +120,7 @@ function skippedLines(all: ImportReport["skipped"]): readonly string[] {
   return [...shown, ...(more > 0 ? [`… and ${thousands(more)} more. --json lists them.`] : [])];
 }
 
-export function megabytes(bytes: number): string {
+export function fileSize(bytes: number): string {
+  if (bytes < 100_000) return `${thousands(Math.ceil(bytes / 1000))} KB`;
   return `${(bytes / 1e6).toFixed(1)} MB`;
 }
