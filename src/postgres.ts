@@ -2,6 +2,7 @@ import { given } from "./core/fields.ts";
 import type { Stores } from "./core/stores.ts";
 import type { IndexedMemory } from "./stores/indexed-memory.ts";
 import { requireNamespace, trashOf, withUsers } from "./stores/namespaces.ts";
+import { EventNotices } from "./stores/postgres/event-notices.ts";
 import { GroupedAppends } from "./stores/postgres/grouped-appends.ts";
 import { namespacesBelow, namespacesWithOld } from "./stores/postgres/namespaces-below.ts";
 import { PostgresApprovalStore } from "./stores/postgres/postgres-approval-store.ts";
@@ -37,6 +38,12 @@ export type {
 export interface PostgresStoresOptions extends PostgresDatabaseOptions, PostgresMemoryStoreOptions {
   /** The tenant. No store sees another tenant's data. Default `"default"`. */
   readonly namespace?: string;
+  /**
+   * Tells other processes of events at once, by NOTIFY. Without it, they look every half second. A process whose
+   * sessions are watched keeps a connection of the pool for it. A pooler in transaction mode does not pass notices
+   * on, so there the processes look as well. Default false.
+   */
+  readonly notify?: boolean;
 }
 
 export interface PostgresStores extends Stores {
@@ -52,17 +59,20 @@ export interface PostgresStores extends Stores {
  * closes all, and the pool too if they opened it.
  */
 export function postgresStores(options: PostgresStoresOptions): PostgresStores {
-  const { namespace = "default", embedder, cacheBytes, ...databaseOptions } = options;
+  const { namespace = "default", embedder, cacheBytes, notify, ...databaseOptions } = options;
   requireNamespace(namespace);
   const database = new PostgresDatabase(databaseOptions);
-  const appends = new GroupedAppends(database);
+  const shared = {
+    appends: new GroupedAppends(database),
+    ...(notify ? { notices: new EventNotices(database) } : {}),
+  };
   const memory = new PostgresMemoryStore(database, {
     namespace,
     ...given({ embedder, cacheBytes }),
   });
   return withUsers(
     namespace,
-    (own) => storesIn(database, own, own === namespace ? memory : memory.inNamespace(own), appends),
+    (own) => storesIn(database, own, own === namespace ? memory : memory.inNamespace(own), shared),
     {
       all: (start) => namespacesBelow(database, start),
       withOld: (start, limits) => namespacesWithOld(database, start, limits),
@@ -74,11 +84,11 @@ function storesIn(
   database: PostgresDatabase,
   namespace: string,
   memory: PostgresMemoryStore,
-  appends: GroupedAppends,
+  shared: { readonly appends: GroupedAppends; readonly notices?: EventNotices },
 ): Omit<PostgresStores, "forUser" | "users"> {
-  const trash = { namespace: trashOf(namespace), appends };
+  const trash = { namespace: trashOf(namespace), appends: shared.appends };
   return {
-    events: new PostgresEventStore(database, { namespace, appends }),
+    events: new PostgresEventStore(database, { namespace, ...shared }),
     sessions: new PostgresSessionStore(database, { namespace }),
     memory,
     approvals: new PostgresApprovalStore(database, { namespace }),
@@ -89,7 +99,10 @@ function storesIn(
       events: new PostgresEventStore(database, trash),
       sessions: new PostgresSessionStore(database, trash),
     },
-    // It also ends what works in the background.
-    close: () => memory.close(),
+    async close() {
+      await shared.notices?.close();
+      // It also ends what works in the background.
+      await memory.close();
+    },
   };
 }

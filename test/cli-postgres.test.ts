@@ -124,6 +124,7 @@ test("a part of the address that cannot be is named", async () => {
   const project = await Project.open();
   for (const [query, said] of [
     ["namespace=", "The namespace is empty."],
+    ["notify=1", "In the address of the store, notify has to be true or false."],
     ["schema=a.b", "The schema's name has to have 1 to 63 bytes, and no dot."],
   ]) {
     const RKAT_STORE = `postgres://rkat:${PASSWORD}@127.0.0.1:1/x?${query}`;

@@ -68,6 +68,12 @@ export interface EventStore {
     told: NewEvent,
   ): Promise<number>;
 
+  /**
+   * Calls `listener` when another process has appended to the session, until the returned function is called. It
+   * may miss some, so readers also look by themselves. A store without it leaves them to that.
+   */
+  watch?(sessionId: string, listener: () => void): () => void;
+
   close(): Promise<void>;
 }
 

@@ -28,13 +28,13 @@ export class LiveSession implements TurnLog {
   running: AbortController | undefined;
   /** The lease under which this process works on the session now. */
   held: HeldLease | undefined;
-  readonly #events: Pick<EventStore, "append" | "read">;
+  readonly #events: Pick<EventStore, "append" | "read" | "watch">;
   readonly #listeners = new Set<EventListener>();
   /** The pages that are being read, by the last event of this process and the event before the page. */
   readonly #pages = new Map<string, Promise<readonly EventEnvelope[]>>();
   #lastCommit: Promise<unknown> = Promise.resolve();
 
-  constructor(state: SessionState, events: Pick<EventStore, "append" | "read">) {
+  constructor(state: SessionState, events: Pick<EventStore, "append" | "read" | "watch">) {
     this.state = state;
     this.#events = events;
   }
@@ -43,6 +43,11 @@ export class LiveSession implements TurnLog {
   listen(listener: EventListener): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
+  }
+
+  /** Calls `listener` when the store tells of another process's events, and returns a function that ends it. */
+  watch(listener: () => void): () => void {
+    return this.#events.watch?.(this.state.id, listener) ?? (() => {});
   }
 
   get hasListeners(): boolean {

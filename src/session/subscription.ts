@@ -57,8 +57,13 @@ export async function* subscription(
     waiting.push(event);
     wake(false);
   });
+  const unwatch = session.watch(() => {
+    behind = true;
+    wake(true);
+  });
   const leave = () => {
     stop();
+    unwatch();
     waiting.clear();
     page.clear();
   };

@@ -10,6 +10,7 @@ declare module "pg" {
     connect(): Promise<void>;
     query(statement: string | object, values?: unknown[]): Promise<{ rows: unknown[] }>;
     on(event: "error", listener: (error: Error) => void): unknown;
+    on(event: "notification", listener: (notice: { readonly payload?: string }) => void): unknown;
     end(): Promise<void>;
   }
   class Pool implements Connection {

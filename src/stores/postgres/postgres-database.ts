@@ -177,6 +177,11 @@ export class PostgresDatabase {
     return await this.#retried((pool) => this.#transaction(pool, BEGIN.read, work));
   }
 
+  /** A connection of its own, which the caller releases. The tables may not be there yet. */
+  async connect(): Promise<PostgresClient> {
+    return await (await this.#openPool()).connect();
+  }
+
   get closed(): boolean {
     return this.#closed;
   }

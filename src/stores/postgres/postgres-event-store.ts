@@ -15,6 +15,7 @@ import {
   storedEvent,
 } from "../history/stored-event.ts";
 import { appendEvents, lastSeqOf, refuseAppend } from "./append-events.ts";
+import type { EventNotices } from "./event-notices.ts";
 import { EVENTS_PER_NUMBER, furtherPositions, HORIZON } from "./event-positions.ts";
 import { GroupedAppends } from "./grouped-appends.ts";
 import { eventWords } from "./history-words.ts";
@@ -34,15 +35,21 @@ export class PostgresEventStore implements EventStore {
   readonly #database: PostgresDatabase;
   readonly #namespace: string;
   readonly #appends: GroupedAppends;
+  readonly #notices: EventNotices | undefined;
 
   /** Closing the store closes the database. Stores of one database may share `appends`. */
   constructor(
     database: PostgresDatabase,
-    options: { readonly namespace?: string; readonly appends?: GroupedAppends } = {},
+    options: {
+      readonly namespace?: string;
+      readonly appends?: GroupedAppends;
+      readonly notices?: EventNotices;
+    } = {},
   ) {
     this.#database = database;
     this.#namespace = options.namespace ?? "default";
     this.#appends = options.appends ?? new GroupedAppends(database);
+    this.#notices = options.notices;
   }
 
   async append(
@@ -64,7 +71,12 @@ export class PostgresEventStore implements EventStore {
           : await this.#appends.append(append);
       if (!isDone) await refuseAppend(this.#database, append);
     }
+    this.#notices?.tell(this.#namespace, sessionId);
     return lastSeq + events.length;
+  }
+
+  watch(sessionId: string, listener: () => void): () => void {
+    return this.#notices?.watch(this.#namespace, sessionId, listener) ?? (() => {});
   }
 
   async lastSeq(sessionId: string): Promise<number> {

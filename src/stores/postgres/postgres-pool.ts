@@ -24,6 +24,7 @@ export interface PostgresClient {
   /** With an error or `true`, the connection is closed instead of kept. */
   release(error?: Error | boolean): void;
   on?(event: "error", listener: (error: Error) => void): unknown;
+  on?(event: "notification", listener: (notice: { readonly payload?: string }) => void): unknown;
   removeListener?(event: "error", listener: (error: Error) => void): unknown;
 }
 

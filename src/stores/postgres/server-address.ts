@@ -25,12 +25,13 @@ export interface PostgresAddress {
   readonly connectionString: string;
   readonly schema?: string;
   readonly namespace?: string;
+  readonly notify?: boolean;
 }
 
 /**
- * Reads `postgres://host/database?schema=rkat&namespace=shop`. The rest is for the package `pg`.
+ * Reads `postgres://host/database?schema=rkat&namespace=shop&notify=true`. The rest is for the package `pg`.
  *
- * @throws SessionError `INVALID_PARAMS` when it is no address of PostgreSQL
+ * @throws SessionError `INVALID_PARAMS` when it is no address of PostgreSQL, or `notify` is neither true nor false
  */
 export function postgresAddress(address: string): PostgresAddress {
   serverAddress(address);
@@ -39,10 +40,19 @@ export function postgresAddress(address: string): PostgresAddress {
   const parts = new URLSearchParams(query);
   const schema = parts.get("schema") ?? undefined;
   const namespace = parts.get("namespace") ?? undefined;
-  parts.delete("schema");
-  parts.delete("namespace");
+  const notify = parts.get("notify") ?? undefined;
+  if (notify !== undefined && notify !== "true" && notify !== "false") {
+    throw new SessionError("INVALID_PARAMS", {
+      message: "In the address of the store, notify has to be true or false.",
+      hint: "Leave it out: the default is false.",
+    });
+  }
+  for (const name of ["schema", "namespace", "notify"]) parts.delete(name);
   const rest = parts.size > 0 ? `?${parts}` : "";
-  return { connectionString: path + rest, ...given({ schema, namespace }) };
+  return {
+    connectionString: path + rest,
+    ...given({ schema, namespace, notify: notify === undefined ? undefined : notify === "true" }),
+  };
 }
 
 const NO_HOST = "no-host";
