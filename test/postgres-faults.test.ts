@@ -128,7 +128,9 @@ describe.skipIf(!hasPostgres)("sessions on PostgreSQL", () => {
     await crowd.assertWhole();
   });
 
-  test("survive a full disk", async ({ skip }) => {
+  test(`survive a full disk, ${FULL_DISKS} times`, {
+    timeout: 60_000 + FULL_DISKS * 30_000,
+  }, async ({ skip }) => {
     const disk = smallDisk();
     if (!disk) return skip("Only root can make a small disk.");
     const cluster = await startCluster();
