@@ -147,6 +147,8 @@ const KEEP = `
     wait $server
   done
   kill -QUIT $server
+  # A shell makes what it starts in the background ignore QUIT, and PgBouncer leaves it so.
+  kill -TERM $server 2>/dev/null
   wait $server
   rm -rf "$folder"
 `;
