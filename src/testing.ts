@@ -4,6 +4,7 @@ export {
   type LoopCall,
   type LoopRecord,
   type LoopScript,
+  type LoopStep,
   type LoopTurn,
 } from "./testing/adapter-laws.ts";
 export { approvalStoreLaws } from "./testing/approval-store-laws.ts";
