@@ -2,6 +2,7 @@ import { aiSdkContenders } from "./loops/ai-sdk.ts";
 import { langChainContenders } from "./loops/langchain.ts";
 import { mastraContenders } from "./loops/mastra.ts";
 import { openAiAgentsContenders } from "./loops/openai-agents.ts";
+import { piContenders } from "./loops/pi.ts";
 import type { Contender } from "./play-run.ts";
 
 export const CONTENDERS: readonly Contender[] = [
@@ -9,4 +10,5 @@ export const CONTENDERS: readonly Contender[] = [
   ...langChainContenders,
   ...mastraContenders,
   ...openAiAgentsContenders,
+  ...piContenders,
 ];
