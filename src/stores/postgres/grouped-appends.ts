@@ -74,7 +74,8 @@ export class GroupedAppends {
       group.push(one);
       return false;
     });
-    return group;
+    // Processes that lock rows in the same order do not wait for each other in a circle.
+    return group.sort((one, other) => (one.log < other.log ? -1 : 1));
   }
 
   async #send(group: readonly Waiting[]): Promise<void> {
