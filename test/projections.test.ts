@@ -1,11 +1,13 @@
 import { appendFile, cp, readdir, readFile, rm, truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import fc from "fast-check";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { indexableText, isSummary } from "../src/core/message.ts";
+import type { Projection } from "../src/core/projection.ts";
 import { SessionState } from "../src/core/session-state.ts";
 import { createSessionService } from "../src/index.ts";
 import { MemoryIndex } from "../src/projections/memory-index.ts";
+import { ProjectionRunner } from "../src/projections/projection-runner.ts";
 import { SessionFiles } from "../src/projections/session-files.ts";
 import { EphemeralEventStore } from "../src/stores/ephemeral/ephemeral-event-store.ts";
 import { EphemeralSessionStore } from "../src/stores/ephemeral/ephemeral-session-store.ts";
@@ -271,4 +273,45 @@ test("a process that goes on with memory reads what was added, not the whole ses
     (await store.list({ sessionId, limit: 100 })).toSorted((a, b) => (a.id < b.id ? -1 : 1));
   expect(await entries(memory)).toEqual(await entries(whole));
   expect(await entries(memory)).toHaveLength(32);
+});
+
+test("a process whose projections others move on, too, looks at the log less often", async () => {
+  vi.useFakeTimers();
+  try {
+    const events = await someLog();
+    let reads = 0;
+    const counted = {
+      readAll(after: number, limit: number) {
+        reads += 1;
+        return events.readAll(after, limit);
+      },
+    };
+    let position = 0;
+    const projection: Projection = {
+      name: "shared",
+      position: async () => position,
+      apply: async (added) => {
+        position = added.at(-1)?.position ?? position;
+      },
+    };
+    const runner = new ProjectionRunner(counted, [projection], () => {}, 5);
+    const readsAfter = async (ms: number) => {
+      reads = 0;
+      runner.wake();
+      await vi.advanceTimersByTimeAsync(ms);
+      return reads;
+    };
+    await runner.flush();
+    expect(await readsAfter(100)).toBe(1);
+    position += 1;
+    expect(await readsAfter(100)).toBe(1);
+    expect(await readsAfter(100)).toBe(0);
+    await vi.advanceTimersByTimeAsync(1000);
+    expect(reads).toBe(1);
+    await vi.advanceTimersByTimeAsync(10_000);
+    expect(await readsAfter(100)).toBe(1);
+    await runner.close();
+  } finally {
+    vi.useRealTimers();
+  }
 });

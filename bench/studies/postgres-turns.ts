@@ -196,7 +196,7 @@ function bareRate(round: number): number {
   const folder = mkdtempSync(join(tmpdir(), "rkat-bench-"));
   try {
     const script = join(folder, "insert.sql");
-    const start = `\\set n random(1, 1000000000)\n`;
+    const start = `\\set n random(1, 1000000000000000000)\n`;
     writeFileSync(
       script,
       `${start}insert into rkat_plain.event values ('default', '${round}-' || :client_id || '-' || :n, 1, '${TEXT}');\n`,
@@ -213,7 +213,10 @@ function bareRate(round: number): number {
 }
 
 async function measureTurns(): Promise<void> {
-  const service = createSessionService({ model: scriptedModel(() => TEXT), stores, memory: false });
+  // Not the namespace of the appends, which a service would first catch up with.
+  const apart = postgresStores({ pool, schema, namespace: "turns" });
+  const model = scriptedModel(() => TEXT);
+  const service = createSessionService({ model, stores: apart, memory: false });
   const { sessionId } = await service.createSession({});
   const prompt = TEXT.slice(0, 100);
   const turn = () => service.startTurn({ sessionId, prompt });

@@ -8,6 +8,15 @@ const BATCH = 200;
 const SETTLE_MS = 50;
 
 /**
+ * How long to wait on average while other processes follow the same log, so that not all of them read
+ * each event. Searches do not wait: they flush.
+ */
+const SHARED_SETTLE_MS = 500;
+
+/** Other processes that did nothing for so long are gone. */
+const SHARED_FOR_MS = 10_000;
+
+/**
  * Keeps projections up to date with the log, in the background.
  *
  * A failure is reported and retried after the next append. Nothing is lost: the log has everything.
@@ -17,6 +26,10 @@ export class ProjectionRunner {
   readonly #projections: readonly Projection[];
   readonly #onError: (error: unknown) => void;
   readonly #batch: number;
+  /** Where this process left each projection. */
+  readonly #left = new Map<Projection, number>();
+  /** When another process was last found to have moved one on. */
+  #movedByOthersMs = -SHARED_FOR_MS;
   #timer: NodeJS.Timeout | undefined;
   #running: Promise<void> | undefined;
 
@@ -38,8 +51,13 @@ export class ProjectionRunner {
     this.#timer = setTimeout(() => {
       this.#timer = undefined;
       this.flush().catch(this.#onError);
-    }, SETTLE_MS);
+    }, this.#settleMs());
     this.#timer.unref();
+  }
+
+  #settleMs(): number {
+    const isShared = performance.now() - this.#movedByOthersMs < SHARED_FOR_MS;
+    return isShared ? SHARED_SETTLE_MS * (0.5 + Math.random()) : SETTLE_MS;
   }
 
   /** Resolves when the projections have everything that is in the log now. */
@@ -73,8 +91,13 @@ export class ProjectionRunner {
   }
 
   async #next(projection: Projection): Promise<number> {
-    const events = await this.#events.readAll(await projection.position(), this.#batch);
+    const position = await projection.position();
+    if (position > (this.#left.get(projection) ?? position)) {
+      this.#movedByOthersMs = performance.now();
+    }
+    const events = await this.#events.readAll(position, this.#batch);
     if (events.length > 0) await projection.apply(events);
+    this.#left.set(projection, events.at(-1)?.position ?? position);
     return events.length;
   }
 }
