@@ -3,7 +3,7 @@ import { contentText, isSummary, type Message } from "../core/message.ts";
 import type { ImportNotes } from "../transcripts/imported.ts";
 import { type Json, listOf, nameOf, objectOf } from "../transcripts/json-fields.ts";
 import { messageParts } from "../transcripts/opencode/opencode-parts.ts";
-import { completeSummary, type SummaryReport } from "../window/summarize-leaving.ts";
+import { completeSummary, type SummaryReport, withoutQuotes } from "../window/summarize-leaving.ts";
 
 /** The part of what opencode gives its plugins that is used here. */
 export interface OpencodeInput {
@@ -65,6 +65,10 @@ export function opencodePluginWith(
       const body = { service: "rkat", level, message, ...(extra ? { extra: { ...extra } } : {}) };
       await client.app.log({ body });
     };
+    const storedIn = async (sessionID: string): Promise<readonly Json[]> => {
+      const { data } = await client.session.messages({ path: { id: sessionID } });
+      return Array.isArray(data) ? data.map(objectOf) : [];
+    };
     const record = async () => {
       const problem = await memory.record(directory, since);
       if (problem !== undefined) await log("warn", `The session was not recorded. ${problem}`);
@@ -78,13 +82,19 @@ export function opencodePluginWith(
       },
       async "experimental.session.compacting"({ sessionID }, output) {
         compacting.add(sessionID);
-        output.prompt = new DefaultCompactor().compactionPrompt();
+        const prompt = new DefaultCompactor().compactionPrompt();
+        output.prompt = prompt;
+        try {
+          output.prompt = [prompt, ...lastSummary(await storedIn(sessionID))].join("\n\n");
+        } catch (error) {
+          const problem = `The summary before is not in the prompt. ${String(error)}`;
+          await log("warn", problem).catch(() => {});
+        }
       },
       async "experimental.text.complete"({ sessionID, messageID }, output) {
         if (!compacting.has(sessionID)) return;
         try {
-          const { data } = await client.session.messages({ path: { id: sessionID } });
-          const left = beforeSummary(Array.isArray(data) ? data : [], messageID);
+          const left = beforeSummary(await storedIn(sessionID), messageID);
           if (!left) return;
           const { text, report } = completeSummary(output.text, left, SUMMARY_BYTES_MAX);
           output.text = text;
@@ -100,9 +110,19 @@ export function opencodePluginWith(
   };
 }
 
+/** opencode shows the last summary to a prompt of its own only. With another one, the model has to read it there. */
+function lastSummary(records: readonly Json[]): readonly string[] {
+  const summaries = records.filter(isSummaryRecord).flatMap(messagesOf);
+  const last = summaries.map(withoutQuotes).at(-1);
+  if (last?.role !== "user") return [];
+  return [
+    "The history begins after this summary of what came before it:",
+    contentText(last.content),
+  ];
+}
+
 /** What the summary in this message stands for. Undefined when there is no summary in it. */
-function beforeSummary(stored: readonly unknown[], messageID: string) {
-  const records = stored.map(objectOf);
+function beforeSummary(records: readonly Json[], messageID: string) {
   const at = indexOf(records, messageID);
   if (at < 0 || !isSummaryRecord(records[at])) return undefined;
   const tail = tailOf(records, at);

@@ -141,7 +141,7 @@ function quotesSection({ instructions, request }: Quoted): string {
 }
 
 /** An earlier summary without its quotes, which get below the next one again. */
-function withoutQuotes(message: Message): Message {
+export function withoutQuotes(message: Message): Message {
   if (!isSummary(message) || message.role !== "user" || typeof message.content !== "string") {
     return message;
   }

@@ -6,10 +6,15 @@ import type { Plugin, PluginInput } from "@opencode-ai/plugin";
 import { createSessionService } from "rkat";
 import { rkatPlugin } from "rkat/opencode";
 import { sqliteStores } from "rkat/sqlite";
-import { expect, onTestFinished, test, vi } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { contentText, type Message } from "../../src/core/message.ts";
+import { type AdaptedLoop, adapterLaws, type LoopScript } from "../../src/testing/adapter-laws.ts";
+import { obey } from "../support/obey.ts";
+import { hasOpencode, startOpencode } from "./opencode-program.ts";
+import { remembered, startScriptedServer } from "./scripted-server.ts";
 
-// These tests call the plugin as opencode 1.18 does, with its types, and give it messages and a database in its
-// forms. examples/hosts/opencode.ts runs opencode's own program.
+// The first tests call the plugin as opencode 1.18 does, with its types, and give it messages and a database in its
+// forms. The laws run opencode's own program.
 
 const RKAT = resolve("examples/hosts/node_modules/rkat/bin/rkat.js");
 const SESSION = "ses_1";
@@ -95,6 +100,20 @@ test("the next summary has the words of the user once, and the names of the one 
   expect(text).toContain("word for word:\nNow do production.");
 });
 
+test("the model is told the summary before, which opencode leaves out of a prompt that is not its own", async () => {
+  const stored = [...TALK, said(3, "assistant", "", true)];
+  const opened = await openPlugin(() => stored);
+  const { prompt, text } = await compact(opened, "msg_3", "Staging was moved.");
+  expect(prompt).not.toContain("The history begins after this summary");
+  stored[2] = said(3, "assistant", text, true);
+  stored.push(said(4, "user", "Now do production."), said(5, "assistant", "", true));
+  const next = await compact(opened, "msg_5", "Production is next.");
+  const [summary] = text.split("\n\nStanding instructions");
+  expect(summary).toContain("Staging was moved.");
+  expect(next.prompt).toContain(summary);
+  expect(next.prompt).not.toContain("- Never use the network.");
+});
+
 test("what opencode keeps besides a summary is not told again, until it leaves", async () => {
   const asked = (number: number, tail: string): Stored => ({
     info: { id: `msg_${number}`, role: "user" },
@@ -131,7 +150,10 @@ test("other texts stay as they are, and so does a summary when the messages cann
   await opened.hooks["experimental.text.complete"]?.(part, answer);
   expect(answer.text).toBe("Hello.");
   expect((await compact(opened, "msg_3", "Staging was moved.")).text).toBe("Staging was moved.");
-  expect(opened.logged).toMatchObject([{ level: "warn" }]);
+  expect(opened.logged).toMatchObject([
+    { message: expect.stringContaining("The summary before is not in the prompt.") },
+    { message: expect.stringContaining("The summary was not completed.") },
+  ]);
 });
 
 test("when a session is idle, what was said is in the project's memory", async () => {
@@ -191,3 +213,74 @@ function writeDatabase(path: string, directory: string): void {
   }
   db.close();
 }
+
+/** What opencode says in the user's place: before a summary, and after one in the middle of a turn. */
+const BEFORE_SUMMARY = "What did we do so far?";
+const AFTER_SUMMARY = "Continue if you have next steps";
+
+/** opencode's question and its answer as one summary, and the user's words that it quotes as the messages that they were. */
+function withQuotes(messages: readonly Message[]): readonly Message[] {
+  const says = (message: Message | undefined, text: string) =>
+    message?.role === "user" && contentText(message.content).startsWith(text);
+  return messages.flatMap((message, index): readonly Message[] => {
+    if (says(message, BEFORE_SUMMARY) || says(message, AFTER_SUMMARY)) return [];
+    if (!says(messages[index - 1], BEFORE_SUMMARY) || message.role !== "block_assistant") {
+      return [message];
+    }
+    const [summary, ...blocks] = message.blocks;
+    const content = summary?.block_type === "text" ? summary.data.text : "";
+    const [, instruction] =
+      /^Standing instructions .* word for word:\n- (.*)$/m.exec(content) ?? [];
+    const [, request] = /^The user's request .* word for word:\n(.*)$/m.exec(content) ?? [];
+    const quoted = [instruction, request].filter((text) => text !== undefined);
+    return [
+      { role: "user", kind: "compaction_summary", content },
+      ...quoted.map((text): Message => ({ role: "user", content: text })),
+      ...(blocks.length > 0 ? [{ ...message, blocks }] : []),
+    ];
+  });
+}
+
+/**
+ * opencode's own loop, in which the plugin completes the summaries. They never fail: when the provider
+ * answers "no quota", opencode asks until it gets a summary, and waits longer each time.
+ */
+const loop: AdaptedLoop = remembered({
+  async run(given) {
+    const script: LoopScript = { ...given, summaries: "written" };
+    const { server, read, record } = await startScriptedServer(script);
+    const { instructions, contextWindow } = script;
+    const url = server.urls.openai;
+    const opencode = await startOpencode({
+      url,
+      instructions,
+      contextWindow,
+      keptTokens: 500,
+      read,
+    });
+    const answers: string[] = [];
+    for (const { prompt } of script.turns) answers.push(await opencode.ask(prompt));
+    await opencode.close();
+    await server.close();
+    expect(server.problems).toEqual([]);
+    const done = record(answers);
+    return { ...done, requests: done.requests.map(withQuotes) };
+  },
+});
+
+describe.skipIf(!hasOpencode)("opencode's own program (64-bit Linux)", { timeout: 240_000 }, () => {
+  obey(adapterLaws, [
+    {
+      name: "in opencode's loop",
+      durable: false,
+      cannot: {
+        "a failing summariser is not asked at each step":
+          "opencode itself asks until it gets a summary",
+        "a compaction pays for one summary, however often the host offers the history again":
+          "opencode also compacts after the last answer, and sends that summary to no model",
+        "what is sent fits the context window": "opencode decides when to compact",
+      },
+      open: async () => loop,
+    },
+  ]);
+});
