@@ -34,7 +34,10 @@ export function hashOf(units: Uint16Array, start: number, end: number): number {
   return hash;
 }
 
-/** The hash of units and one more. Another one in each process: nobody can write texts whose words share their hashes. */
+/**
+ * The hash of units and one more. Each process has a hash of its own, so that a text cannot be made of words that
+ * share one.
+ */
 export function hashWith(hash: number, unit: number): number {
   const mixed = Math.imul(hash ^ unit, FACTOR);
   return mixed ^ (mixed >>> 15);

@@ -1,11 +1,31 @@
 import { stem as stemEnglish } from "porter2";
 import { textOf } from "../core/character-codes.ts";
 import { CharacterKinds, sizeAt, sizeIn } from "../core/character-kinds.ts";
-import { isAscii, unicodePattern } from "../core/unicode-pattern.ts";
+import { unicodePattern } from "../core/unicode-pattern.ts";
 import { foldText, foldUnit } from "./fold-text.ts";
 import { BASE_FORMS } from "./irregular-forms.ts";
 import { hashOf, hashWith, newRoom, unitsOf } from "./text-units.ts";
+import {
+  APOSTROPHE,
+  BETWEEN_PIECES,
+  CAPITAL,
+  COMMA_UNIT,
+  FOREIGN,
+  GLYPHS,
+  KIND,
+  LOWER,
+  OTHER,
+  PICTURE,
+  QUOTE,
+  SCRIPTS,
+  SIGNS,
+  SMALL,
+  SPACED,
+  UNCASED,
+  UNSPACED,
+} from "./unit-kinds.ts";
 import { MEANING, ROW, STAMP, STEM, Vocabulary } from "./vocabulary.ts";
+import { compoundEnd, goesOn, isPlain, scriptEnd } from "./word-bounds.ts";
 
 /** Longer words are cut. They are checksums and the like, whose beginnings differ. */
 const WORD_LENGTH_MAX = 100;
@@ -18,77 +38,6 @@ const FOLDED_IN = unicodePattern(/[^A-Za-z0-9._-]/g, {
   source: String.raw`[^\p{L}\p{N}\p{M}\p{Extended_Pictographic}._-]`,
   flags: "gu",
 });
-
-/** What a UTF-16 unit is. Those that are not ASCII are `FOREIGN`. */
-const OTHER = 0;
-const LOWER = 1;
-const UPPER = 2;
-const DIGIT = 4;
-const FOREIGN = 8;
-const KIND = new Uint8Array(0x10000).fill(FOREIGN, 128);
-for (let code = 0; code < 128; code += 1) {
-  const character = String.fromCharCode(code);
-  if (/[a-z]/.test(character)) KIND[code] = LOWER;
-  else if (/[A-Z]/.test(character)) KIND[code] = UPPER;
-  else KIND[code] = /\d/.test(character) ? DIGIT : OTHER;
-}
-
-/** What a character is. The numbers are in order: from `UNCASED` on, a word may begin with it. */
-const SIGN = 1;
-/** A word of its own, as 🎉 is. */
-const PICTURE = 2;
-const COMMA = 3;
-const JOINT = 4;
-const APOSTROPHE = 5;
-const UNCASED = 6;
-const CAPITAL = 7;
-const SMALL = 8;
-/** A number that is no digit of a decimal: ½, Ⅳ. */
-const NUMBER = 9;
-const DECIMAL = 10;
-const GLYPHS = new CharacterKinds((character) => {
-  if (/\p{Lu}/u.test(character)) return CAPITAL;
-  if (/\p{Ll}/u.test(character)) return SMALL;
-  if (/\p{Nd}/u.test(character)) return DECIMAL;
-  if (/\p{N}/u.test(character)) return NUMBER;
-  if (/[\p{L}\p{M}]/u.test(character)) return UNCASED;
-  if (/['’]/.test(character)) return APOSTROPHE;
-  if (/[._-]/.test(character)) return JOINT;
-  if (character === ",") return COMMA;
-  return /\p{Extended_Pictographic}/u.test(character) ? PICTURE : SIGN;
-});
-
-/** What may follow a sign inside a word. */
-const JOINS = Uint8Array.from({ length: 0x10000 }, (_, code) => {
-  const sign = String.fromCharCode(code);
-  if (sign === ",") return DIGIT | FOREIGN;
-  return /[._'-]/.test(sign) ? LOWER | UPPER | DIGIT | FOREIGN : 0;
-});
-
-/** The signs inside a compound. */
-const BETWEEN_PIECES = 1;
-const QUOTE = 2;
-const SIGNS = new Uint8Array(0x10000);
-for (const sign of "._-") SIGNS[sign.charCodeAt(0)] = BETWEEN_PIECES;
-for (const sign of "'’") SIGNS[sign.charCodeAt(0)] = QUOTE;
-const COMMA_UNIT = ",".charCodeAt(0);
-
-const SPACE = 1;
-const SPACED = 2;
-/** A character of a script without spaces. */
-const UNSPACED = 3;
-const UNSPACED_SCRIPT =
-  /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/u;
-const SCRIPTS = new CharacterKinds((character) => {
-  if (character === " ") return SPACE;
-  if (isAscii(character)) return SPACED;
-  return UNSPACED_SCRIPT.test(character) ? UNSPACED : SPACED;
-});
-
-/** Whether the character at a place is of a script without spaces. */
-export function isUnspacedAt(text: string, at: number): boolean {
-  return SCRIPTS.at(text, at) === UNSPACED;
-}
 
 /** A vocabulary of more words is left, and another one begun. */
 const VOCABULARY_MAX = 1 << 18;
@@ -473,58 +422,6 @@ function isEnglish(units: Uint16Array): boolean {
 /** The last letters of English endings. The stemmer returns words with other ones as they are. */
 const ENDINGS = new Uint8Array(0x10000);
 for (const letter of "cdegilmnrsty") ENDINGS[letter.charCodeAt(0)] = 1;
-
-function scriptEnd(units: Uint16Array, start: number, end: number, script: number): number {
-  let at = start;
-  while (at < end && SCRIPTS.in(units, at) === script) at += sizeIn(units, at);
-  return at;
-}
-
-/**
- * Where a word with all its parts ends: letters and digits, also behind a sign inside the word, as in
- * `it's` and `turn_id.ts`, and three digits behind a comma.
- */
-function compoundEnd(units: Uint16Array, start: number, textEnd: number): number {
-  let end = lettersEnd(units, start, textEnd);
-  while (end + 1 < textEnd) {
-    const sign = GLYPHS.in(units, end);
-    if (sign !== COMMA && sign !== JOINT && sign !== APOSTROPHE) break;
-    const next =
-      sign === COMMA ? thousandsEnd(units, end + 1, textEnd) : lettersEnd(units, end + 1, textEnd);
-    if (next === end + 1) break;
-    end = next;
-  }
-  return end;
-}
-
-function lettersEnd(units: Uint16Array, start: number, end: number): number {
-  let at = start;
-  while (at < end && GLYPHS.in(units, at) >= UNCASED) at += sizeIn(units, at);
-  return at;
-}
-
-/** The place behind exactly three digits; `start` when there are more or fewer. */
-function thousandsEnd(units: Uint16Array, start: number, end: number): number {
-  let at = start;
-  for (let count = 0; count < 3; count += 1) {
-    if (at >= end || GLYPHS.in(units, at) !== DECIMAL) return start;
-    at += sizeIn(units, at);
-  }
-  return at < end && GLYPHS.in(units, at) >= NUMBER ? start : at;
-}
-
-/** Whether letters or digits are one part of a word: `word`, `Word`, `WORD`, `42`. */
-function isPlain(first: number, rest: number): boolean {
-  if (rest === OTHER) return first !== FOREIGN;
-  return rest === first ? first !== FOREIGN : first === UPPER && rest === LOWER;
-}
-
-/** Whether a word may go on behind letters and digits that end here, as in `it's` and `1,000`. */
-function goesOn(units: Uint16Array, at: number, end: number): boolean {
-  if (at + 1 >= end) return false;
-  const joins = JOINS[units[at] as number] as number;
-  return joins !== 0 && (joins & (KIND[units[at + 1] as number] as number)) !== 0;
-}
 
 function withoutCommas(text: string): string {
   return text.includes(",") ? text.replaceAll(",", "") : text;

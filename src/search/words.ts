@@ -1,6 +1,7 @@
 import { sizeAt } from "../core/character-kinds.ts";
 import { newRoom, unitsOf } from "./text-units.ts";
-import { isUnspacedAt, wordReader as reader, stemIn } from "./word-reader.ts";
+import { isUnspacedAt } from "./unit-kinds.ts";
+import { wordReader as reader, stemIn } from "./word-reader.ts";
 
 /**
  * The words of a text, in its order, as the memory index keeps them.

@@ -1,6 +1,7 @@
 import { asciiTable } from "../../core/character-codes.ts";
 import { CharacterKinds } from "../../core/character-kinds.ts";
 import { isAscii } from "../../core/unicode-pattern.ts";
+import { hashWith } from "../../search/text-units.ts";
 
 /**
  * The words of a text whose letters and digits are ASCII, in one pass over its characters; nothing for other texts.
@@ -15,7 +16,7 @@ export function plainWords(text: string, once: boolean): string | undefined {
   const known = once ? new WordSet(bytes) : undefined;
   let length = 0;
   let start = 0;
-  let hash = SEED;
+  let hash = 0;
   let humps = 0;
   let before = SIGN;
   for (let at = 0; at <= text.length; at += 1) {
@@ -36,7 +37,7 @@ export function plainWords(text: string, once: boolean): string | undefined {
         }
       }
       start = length;
-      hash = SEED;
+      hash = 0;
       humps = 0;
     }
     before = kind;
@@ -48,7 +49,7 @@ export function plainWords(text: string, once: boolean): string | undefined {
 function addParts(bytes: Buffer, name: number, end: number, known: WordSet | undefined): number {
   let start = end + 1;
   let length = start;
-  let hash = SEED;
+  let hash = 0;
   let before = SIGN;
   for (let at = name; at <= end; at += 1) {
     const letter = bytes[at] as number;
@@ -57,7 +58,7 @@ function addParts(bytes: Buffer, name: number, end: number, known: WordSet | und
       if (known?.has(start, length, hash)) length = start;
       else bytes[length++] = SPACE;
       start = length;
-      hash = SEED;
+      hash = 0;
     }
     if (at < end) {
       bytes[length++] = letter;
@@ -103,7 +104,7 @@ class WordSet {
     const bytes = this.#bytes;
     const words = this.#words;
     const last = this.#places - 1;
-    for (let place = placeOf(hash) & last; ; place = (place + 1) & last) {
+    for (let place = hash & last; ; place = (place + 1) & last) {
       const other = words[3 * place + 1] as number;
       const otherEnd = words[3 * place + 2] as number;
       if (otherEnd === 0) {
@@ -129,7 +130,7 @@ class WordSet {
     const last = this.#places - 1;
     for (let from = 0; from < before.length; from += 3) {
       if (before[from + 2] === 0) continue;
-      let place = placeOf(before[from] as number) & last;
+      let place = (before[from] as number) & last;
       while (words[3 * place + 2] !== 0) place = (place + 1) & last;
       words[3 * place] = before[from] as number;
       words[3 * place + 1] = before[from + 1] as number;
@@ -137,18 +138,6 @@ class WordSet {
     }
   }
 }
-
-/** The hash of a word that goes on. */
-function hashWith(hash: number, code: number): number {
-  return Math.imul(hash ^ code, 0x01000193);
-}
-
-function placeOf(hash: number): number {
-  return hash ^ (hash >>> 15);
-}
-
-/** Differs in each process, so that no text can be made of words that share a place. */
-const SEED = Math.floor(Math.random() * 2 ** 31) | 0;
 
 const SPACE = 32;
 

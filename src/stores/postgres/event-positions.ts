@@ -27,7 +27,7 @@ export const HORIZON = `(pg_snapshot_xmin(pg_current_snapshot())::text::bigint +
 
 /**
  * More first positions, for a transaction with so many events. Their numbers are those of subtransactions that are
- * undone: the server gives them to nobody else, and no reader gets there before this transaction has ended.
+ * undone: the server does not give them again, and no reader gets there before this transaction has ended.
  */
 export async function furtherPositions(
   within: Statements,
