@@ -313,7 +313,7 @@ test("what subagents said is remembered when a later import asks for it, and wha
   expect(saved).toMatchObject({ ...folded, history_tokens: expect.closeTo(history_tokens, -1) });
   expect(saved?.history.at(-1)?.to).toBe(history.at(-1)?.to);
   expect(saved).toMatchObject({ settings: { memory: true }, turns: 2 });
-  // An index that is made anew is the same.
+  // A rebuilt index is the same.
   const rebuilt = sqliteStores({ path: ":memory:" });
   const index = new MemoryIndex(stores.events, rebuilt.memory);
   const all = await stores.events.readAll(0, 1000);

@@ -59,7 +59,7 @@ describe.each(WAYS)("a move from %s to %s", (source, target) => {
   );
 });
 
-/** A store that nobody has used: a file, or a namespace of a schema. */
+/** An unused store: a file, or a namespace of a schema. */
 async function addressOf(engine: Engine, folder: string, name: string): Promise<string> {
   if (engine === "SQLite") return join(folder, `${name}.db`);
   const url = new URL(await postgresUrl());

@@ -214,22 +214,10 @@ describe.skipIf(!hasPostgres)("a PostgreSQL database", () => {
     const pool = await postgresPool();
     let lost = 0;
     const database = await openDatabase({
-      pool: {
-        query: (statement) => pool.query(statement),
-        end: () => pool.end(),
-        async connect() {
-          const client = await pool.connect();
-          return {
-            async query(statement) {
-              const result = await client.query(statement);
-              if (statement.text !== "commit" || lost > 0) return result;
-              lost += 1;
-              throw Object.assign(new Error("read ECONNRESET"), { code: "ECONNRESET" });
-            },
-            release: (error) => client.release(error),
-          };
-        },
-      },
+      pool: losingCommits(pool, () => {
+        lost += 1;
+        return lost === 1;
+      }),
     });
     await database.rows("select 1");
     lost = 0;
@@ -313,21 +301,7 @@ describe.skipIf(!hasPostgres)("a PostgreSQL database", () => {
     onTestFinished(() => pool.end());
     let loses = false;
     const database = await openDatabase({
-      pool: {
-        query: (statement) => pool.query(statement),
-        end: () => pool.end(),
-        async connect() {
-          const client = await pool.connect();
-          return {
-            async query(statement) {
-              const result = await client.query(statement);
-              if (statement.text !== "commit" || !loses) return result;
-              throw Object.assign(new Error("read ECONNRESET"), { code: "ECONNRESET" });
-            },
-            release: (error) => client.release(error),
-          };
-        },
-      },
+      pool: losingCommits(pool, () => loses),
     });
     await database.rows("select 1");
     loses = true;
@@ -358,3 +332,25 @@ describe.skipIf(!hasPostgres)("a PostgreSQL database", () => {
     });
   });
 });
+
+/** The pool, with commits whose answers are lost. */
+function losingCommits(
+  pool: Pick<PostgresPool, "query" | "connect" | "end">,
+  isLost: () => boolean,
+): PostgresPool {
+  return {
+    query: (statement) => pool.query(statement),
+    end: () => pool.end(),
+    async connect() {
+      const client = await pool.connect();
+      return {
+        async query(statement) {
+          const result = await client.query(statement);
+          if (statement.text !== "commit" || !isLost()) return result;
+          throw Object.assign(new Error("read ECONNRESET"), { code: "ECONNRESET" });
+        },
+        release: (error) => client.release(error),
+      };
+    },
+  };
+}

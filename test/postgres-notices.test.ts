@@ -19,7 +19,7 @@ describe.skipIf(!hasPostgres)("stores that tell each other of events", () => {
     { name: "laws", durable: true, open: async (place) => (await opened(place)).events },
   ]);
 
-  test("tell who watches a session, and nobody else, also after their connection was lost", async () => {
+  test("tell only who watches a session, also after their connection was lost", async () => {
     const namespace = newId();
     const [here, there] = [await opened(namespace), await opened(namespace)];
     const told = { watched: 0, other: 0, left: 0 };

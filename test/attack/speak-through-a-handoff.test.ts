@@ -39,7 +39,7 @@ test("no credential of a folder, a branch or a title is handed over", async () =
   const project = await Project.open();
   const secret = `${TOKEN}`;
   const lines = new ClaudeLines(ID, {
-    cwd: `/work/https://ada:${secret}@example.org`,
+    cwd: `/srv/https://ada:${secret}@example.org`,
     gitBranch: `fix-${secret} ${secret}`,
   }).user(`Use ${secret}, please.`);
   const title = JSON.stringify({ type: "custom-title", customTitle: secret, sessionId: ID });
