@@ -213,15 +213,7 @@ const LOOPS: Record<string, { readonly loop: AdaptedLoop; readonly without: read
         const prepareStep = prepared(script);
         const { instructions } = script;
         const options = { ...same, model, instructions, tools: tools(scripted), prepareStep };
-        return async ({ messages, signal, keep }) => {
-          const { text } = await generateText({
-            ...options,
-            messages,
-            abortSignal: signal,
-            onStepEnd: ({ response }) => keep(...response.messages),
-          });
-          return text;
-        };
+        return async (run) => (await generateText({ ...options, ...keeping(run) })).text;
       }),
     },
     "streamText of AI SDK 7": {
@@ -230,14 +222,7 @@ const LOOPS: Record<string, { readonly loop: AdaptedLoop; readonly without: read
         const prepareStep = prepared(script);
         const { instructions } = script;
         const options = { ...same, model, instructions, tools: tools(scripted), prepareStep };
-        return async ({ messages, signal, keep }) => {
-          return await streamedText({
-            ...options,
-            messages,
-            abortSignal: signal,
-            onStepEnd: ({ response }) => keep(...response.messages),
-          });
-        };
+        return async (run) => await streamedText({ ...options, ...keeping(run) });
       }),
     },
     "a ToolLoopAgent": {
@@ -252,14 +237,7 @@ const LOOPS: Record<string, { readonly loop: AdaptedLoop; readonly without: read
           tools: tools(scripted),
           prepareStep,
         });
-        return async ({ messages, signal, keep }) => {
-          const { text } = await agent.generate({
-            messages,
-            abortSignal: signal,
-            onStepEnd: ({ response }) => keep(...response.messages),
-          });
-          return text;
-        };
+        return async (run) => (await agent.generate(keeping(run))).text;
       }),
     },
     "generateText of AI SDK 6": {
@@ -275,15 +253,7 @@ const LOOPS: Record<string, { readonly loop: AdaptedLoop; readonly without: read
         const middleware = rkatMiddleware({ contextWindow });
         const model = wrapLanguageModel({ model: inner, middleware });
         const options = { ...same, model, instructions, tools: tools(scripted) };
-        return async ({ messages, signal, keep }) => {
-          const { text } = await generateText({
-            ...options,
-            messages,
-            abortSignal: signal,
-            onStepEnd: ({ response }) => keep(...response.messages),
-          });
-          return text;
-        };
+        return async (run) => (await generateText({ ...options, ...keeping(run) })).text;
       }),
     },
     "a wrapped model of AI SDK 7, streamed": {
@@ -292,14 +262,7 @@ const LOOPS: Record<string, { readonly loop: AdaptedLoop; readonly without: read
         const middleware = rkatMiddleware({ contextWindow });
         const model = wrapLanguageModel({ model: inner, middleware });
         const options = { ...same, model, instructions, tools: tools(scripted) };
-        return async ({ messages, signal, keep }) => {
-          return await streamedText({
-            ...options,
-            messages,
-            abortSignal: signal,
-            onStepEnd: ({ response }) => keep(...response.messages),
-          });
-        };
+        return async (run) => await streamedText({ ...options, ...keeping(run) });
       }),
     },
     "a wrapped model of AI SDK 6": {
@@ -310,6 +273,16 @@ const LOOPS: Record<string, { readonly loop: AdaptedLoop; readonly without: read
       }),
     },
   };
+
+/** What a run is given, with its messages kept as they come. */
+function keeping({ messages, signal, keep }: Run) {
+  return {
+    messages,
+    abortSignal: signal,
+    onStepEnd: ({ response }: { readonly response: { readonly messages: ModelMessage[] } }) =>
+      keep(...response.messages),
+  };
+}
 
 function asking6(
   { instructions: system }: LoopScript,
