@@ -5,7 +5,7 @@ import { isAscii } from "../core/unicode-pattern.ts";
 export const OTHER = 0;
 export const LOWER = 1;
 export const UPPER = 2;
-export const DIGIT = 4;
+const DIGIT = 4;
 export const FOREIGN = 8;
 export const KIND = new Uint8Array(0x10000).fill(FOREIGN, 128);
 for (let code = 0; code < 128; code += 1) {
@@ -16,7 +16,7 @@ for (let code = 0; code < 128; code += 1) {
 }
 
 /** What a character is. The numbers are in order: from `UNCASED` on, a word may begin with it. */
-export const SIGN = 1;
+const SIGN = 1;
 /** A word of its own, as 🎉 is. */
 export const PICTURE = 2;
 export const COMMA = 3;
