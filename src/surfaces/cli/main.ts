@@ -139,7 +139,7 @@ async function createProgram(args: readonly string[], context: CliContext): Prom
     .option("--store <address>", "a PostgreSQL database instead of the file (default: RKAT_STORE)")
     .helpOption("-h, --help", "print this help")
     .helpCommand(false)
-    .configureHelp({ showGlobalOptions: true, sortSubcommands: false })
+    .configureHelp({ showGlobalOptions: true, sortSubcommands: false, minWidthToWrap: 30 })
     .configureOutput({
       writeOut: (text) => void stdout.write(text),
       writeErr: (text) => void stderr.write(text),

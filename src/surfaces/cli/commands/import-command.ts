@@ -21,7 +21,7 @@ import {
 } from "../render/render-import.ts";
 import { styleFor } from "../render/style.ts";
 import { confirm } from "../terminal/ask.ts";
-import { printJson } from "../terminal/print.ts";
+import { printJson, printText } from "../terminal/print.ts";
 import { ProgressLine } from "../terminal/progress-line.ts";
 import { nothingFound } from "./nothing-found.ts";
 import { useOpened, workspaceOf } from "./with-service.ts";
@@ -181,7 +181,7 @@ async function agrees(
   const { stdin, stderr, env } = terminal;
   if (yes || dryRun || !stdin.isTerminal || !stderr.isTerminal) return true;
   await stderr.write(renderFound(found, Date.now(), styleFor(stderr, env)));
-  await stderr.write(`${destination}\n`);
+  await printText(stderr, `${destination}\n`);
   const files = found.reduce((sum, each) => sum + each.files.length, 0);
   return await confirm(`import ${plural(files, "file")}`, terminal);
 }
@@ -214,7 +214,7 @@ async function show(
 ): Promise<void> {
   const { stdout, env } = terminal;
   if (json) return await printJson(stdout, importJson(report, added));
-  await stdout.write(renderImport(report, added, dryRun === true, styleFor(stdout, env)));
+  await printText(stdout, renderImport(report, added, dryRun === true, styleFor(stdout, env)));
   if (!stdout.isTerminal || dryRun || report.messages === 0) return;
   await stdout.write(`Search it: ${rkat} memory search "why did we …"\n`);
 }

@@ -1,4 +1,3 @@
-import { stripVTControlCharacters } from "node:util";
 import { textWidth } from "./printable.ts";
 
 /**
@@ -18,17 +17,13 @@ export function fitLines(text: string, columns: number): string {
 const INDENT = "    ";
 
 function fitted(line: string, columns: number): string {
-  if (widthOf(line) <= columns) return line;
+  if (textWidth(line) <= columns) return line;
   const [first = "", ...rest] = line.split(/(?<= (?:·|&&) )/);
   const lines = [first];
   for (const part of rest) {
     const longer = `${lines.at(-1)}${part}`;
-    if (widthOf(longer.trimEnd()) <= columns) lines[lines.length - 1] = longer;
+    if (textWidth(longer.trimEnd()) <= columns) lines[lines.length - 1] = longer;
     else lines.push(INDENT + part);
   }
   return lines.map((each) => each.trimEnd()).join("\n");
-}
-
-function widthOf(text: string): number {
-  return textWidth(stripVTControlCharacters(text));
 }

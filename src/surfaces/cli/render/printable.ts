@@ -1,3 +1,4 @@
+import { stripVTControlCharacters } from "node:util";
 import { NOTHING, unicodePattern } from "../../../core/unicode-pattern.ts";
 import { visibleText } from "../../../core/visible-text.ts";
 
@@ -16,9 +17,15 @@ export function oneLine(text: string, columnsMax: number): string {
   return cutToWidth(printable(visible.replace(/\s+/g, " ").trim()), columnsMax);
 }
 
-/** The width of a text in terminal columns, approximately: East Asian letters and emoji take two. */
+/**
+ * The width of a text in terminal columns, approximately: East Asian letters and emoji take two, and
+ * colours none.
+ */
 export function textWidth(text: string): number {
-  return lettersOf(text).reduce((width, letter) => width + columnsOf(letter), 0);
+  return lettersOf(stripVTControlCharacters(text)).reduce(
+    (width, letter) => width + columnsOf(letter),
+    0,
+  );
 }
 
 function cutToWidth(text: string, columnsMax: number): string {

@@ -3,11 +3,17 @@ import type { EventEnvelope } from "../../../core/event.ts";
 import { fitLines } from "../render/fit-lines.ts";
 import { printable } from "../render/printable.ts";
 import { styleFor } from "../render/style.ts";
+import { wrapText } from "../render/wrap-text.ts";
 import type { Output, Terminal } from "./terminal.ts";
 
 /** Prints one value: on one line for a script, indented for a person. */
 export function printJson(output: Output, value: unknown): Promise<void> {
   return output.write(`${JSON.stringify(value, null, output.isTerminal ? 2 : undefined)}\n`);
+}
+
+/** Prints sentences for a person, whose words a terminal would break anywhere. */
+export async function printText(output: Output, text: string): Promise<void> {
+  await output.write(output.isTerminal ? wrapText(text, output.columns) : text);
 }
 
 /** Prints lines with ids and paths, which a terminal would break anywhere. */
@@ -38,7 +44,7 @@ export async function printFailure(
   const [first = "", ...rest] = printable(error.message).split("\n");
   const details = rest.map((line) => `  ${line}\n`).join("");
   const hint = error.hint ? `${style.cyan("hint:")} ${printable(error.hint)}\n` : "";
-  await stderr.write(`${style.red("error:")} ${first}\n${details}${hint}`);
+  await printText(stderr, `${style.red("error:")} ${first}\n${details}${hint}`);
 }
 
 /** A failure for scripts. */

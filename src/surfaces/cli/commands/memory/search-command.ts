@@ -7,7 +7,7 @@ import type { CliContext } from "../../cli-context.ts";
 import { memoryJson, renderMemoryHits, renderNothingFound } from "../../render/render-memory.ts";
 import { styleFor } from "../../render/style.ts";
 import type { Checked } from "../../terminal/input-file.ts";
-import { printJson, printPlaces } from "../../terminal/print.ts";
+import { printJson, printPlaces, printText } from "../../terminal/print.ts";
 import {
   addFilterFlags,
   countFlag,
@@ -93,7 +93,7 @@ async function searchOnce(
     return await printPlaces(stdout, renderMemoryHits(hits, styleFor(stdout, env), stdout.columns));
   }
   const style = styleFor(stderr, env);
-  await stderr.write(renderNothingFound(await memory.stats({}), options, style));
+  await printText(stderr, renderNothingFound(await memory.stats({}), options, style));
 }
 
 /** Searches for each line of a file. All lines are read first, so that a bad line stops everything. */

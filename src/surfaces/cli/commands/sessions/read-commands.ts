@@ -10,7 +10,7 @@ import type { CliContext } from "../../cli-context.ts";
 import { renderContext } from "../../render/render-context.ts";
 import { renderSession, renderSessionList } from "../../render/render-sessions.ts";
 import { styleFor } from "../../render/style.ts";
-import { printJson } from "../../terminal/print.ts";
+import { printJson, printText } from "../../terminal/print.ts";
 import { changingCommand, findSession, readingCommand, withSession } from "../find-session.ts";
 import { addSourceFlags, countFlag, labelFlag, scopeFlag, sourceOf } from "../flags.ts";
 import { toolsOf } from "../on-approval.ts";
@@ -59,7 +59,9 @@ export function listCommand(sessions: Command, context: CliContext): void {
         if (found.length === limit) {
           await terminal.stderr.write(`These are the last ${limit}. For more: --limit\n`);
         }
-        if (found.some(({ store }) => store === "user")) await terminal.stderr.write(IN_USER_STORE);
+        if (found.some(({ store }) => store === "user")) {
+          await printText(terminal.stderr, IN_USER_STORE);
+        }
       };
       return withService(context, list, show, { scope });
     });
