@@ -93,6 +93,55 @@ test("what was denied in Codex is a correction, and what a command only quotes i
   ]);
 });
 
+test("what the user says after a denial without a reason is the reason, also when it is imported later", async () => {
+  const at = "2026-05-01T10:00:00.000Z";
+  const line = (type: string, payload: object) => ({ timestamp: at, type, payload });
+  const prompt = (message: string) => [
+    line("response_item", {
+      ...{ type: "message", role: "user" },
+      content: [{ type: "input_text", text: message }],
+    }),
+    line("event_msg", { type: "user_message", message }),
+  ];
+  const before = jsonl([
+    line("session_meta", { id: "019a0c1e-1111-7222-8333-aaaaaaaaaaaa", timestamp: at, cwd: "/a" }),
+    ...prompt("Clean up."),
+    line("response_item", {
+      ...{ type: "function_call", name: "shell", call_id: "one" },
+      arguments: JSON.stringify({ command: ["rm", "-r", "build"] }),
+    }),
+    line("response_item", {
+      ...{ type: "function_call_output", call_id: "one" },
+      output: "exec command rejected by user",
+    }),
+  ]);
+  const after = jsonl([
+    line("event_msg", { type: "turn_aborted", reason: "interrupted" }),
+    ...prompt("Keep the build folder, QA tests it."),
+    line("response_item", { type: "message", role: "assistant", content: "I keep it." }),
+    ...prompt("Thanks."),
+  ]);
+  const reasons = async ({ service }: Awaited<ReturnType<typeof importedFile>>) =>
+    (await service.listKnowledge({})).map(
+      (one) => one.kind === "correction" && [one.reason, one.goal, one.count],
+    );
+  const expected = [["Keep the build folder, QA tests it.", "Clean up.", 1]];
+  const atOnce = await importedFile("rollout-2026-05-01.jsonl", before + after);
+  expect(await reasons(atOnce)).toEqual(expected);
+  const later = await importedFile("rollout-2026-05-01.jsonl", before);
+  expect(await reasons(later)).toEqual([[undefined, "Clean up.", 1]]);
+  writeFileSync(later.path, before + after);
+  await importTranscripts(later);
+  expect(await reasons(later)).toEqual(expected);
+  const [correction] = await later.service.listKnowledge({});
+  await later.service.forgetKnowledge({ knowledgeId: correction?.id ?? "" });
+  expect(await later.service.listKnowledge({})).toEqual([]);
+  const sessionId = "codex:019a0c1e-1111-7222-8333-aaaaaaaaaaaa";
+  const log = JSON.stringify(await Array.fromAsync(later.stores.events.read(sessionId, 0)));
+  expect(log).not.toContain("Keep the build folder");
+  expect(log).toContain("Clean up.");
+});
+
 test("what was denied in Gemini is a correction, and what was stopped is none", async () => {
   const at = "2026-05-01T10:00:00.000Z";
   const call = (id: string, error: string) => ({

@@ -156,6 +156,10 @@ async function addSession(found: Found, sessionId: string, events: EventStore): 
   }
 }
 
+function isPrompt(event: DurableEvent): boolean {
+  return event.type === "message_added" && event.message.role === "user";
+}
+
 /** What tools returned. */
 function outputsOf(event: DurableEvent): readonly string[] {
   if (event.type === "tool_execution_completed") return [event.result];
@@ -194,11 +198,12 @@ async function addLesson(
       : events.read(sessionId, source.from - 1, source.to);
   const span = await Array.fromAsync(log);
   if (origin === "imported") {
-    // Other calls have their results in the same message.
+    // Other calls have their results in the same message. The reason may be the prompt after it.
     const said = span.find(({ seq }) => seq === source.to);
     const refused = said ? outputsOf(said.event).filter((output) => refusalIn(output)) : [];
     found.events.set(source.to, found.events.get(source.to) ?? "phrases");
     found.texts.push(...refused.filter((output) => output.includes(reason)));
+    if (said && isPrompt(said.event)) found.texts.push(...textsOf(said.event));
     return;
   }
   if (kind !== "preference") {

@@ -12,6 +12,8 @@ export interface Denial {
   readonly resolved: Pick<ToolApprovalResolved, "reason">;
   /** Which of the denials of an imported message it is. Such a denial is never merged with one that was made here. */
   readonly importedAs?: number;
+  /** `seq` of the prompt after it that has the reason. The denial was counted before. */
+  readonly explainedAt?: number;
   readonly sessionId: string;
   /** `seq` of the request and of the answer. */
   readonly from: number;
@@ -29,6 +31,7 @@ export function correctionOf({
   seq,
   time,
   importedAs,
+  explainedAt,
 }: Denial): NewKnowledge {
   const { name, args } = requested;
   const shown = oneLine(JSON.stringify(args) ?? "", ARGS_MAX);
@@ -47,7 +50,8 @@ export function correctionOf({
     tags: ["correction", name, ...shapeTags(args)],
     origin: isImported ? "imported" : "user",
     sessionId,
-    source: { from, to: seq },
+    source: { from, to: explainedAt ?? seq },
+    ...(explainedAt === undefined ? {} : { count: 0 }),
     time,
     tool: name,
     args: shown,

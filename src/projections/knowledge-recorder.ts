@@ -1,5 +1,6 @@
 import { isUsersWord, type StoredEvent, type ToolApprovalResolved } from "../core/event.ts";
 import type { EventStore, PositionedEvent } from "../core/event-store.ts";
+import { given } from "../core/fields.ts";
 import type { NewKnowledge } from "../core/knowledge.ts";
 import {
   contentText,
@@ -21,6 +22,15 @@ import { LogProjection, remember } from "./log-projection.ts";
 /** How many events before a result to look for its call, when the call was not in a batch before. */
 const CALL_DISTANCE = 200;
 
+/** How many messages, such as system messages, may stand between a refused call and what the user says next. */
+const REASON_DISTANCE = 4;
+
+/** What the user said after a call that was refused without a reason. */
+interface Reason {
+  readonly text: string;
+  readonly seq: number;
+}
+
 /**
  * Records what the log teaches: tool results as facts, denials as corrections, lasting statements
  * of users as preferences.
@@ -33,6 +43,8 @@ export class KnowledgeRecorder extends LogProjection {
   readonly #knowledge: ProjectKnowledge;
   /** Arguments of calls whose results have not come yet. */
   readonly #args = new Map<string, unknown>();
+  /** The last message of each session in this batch, if it has calls that were refused without a reason. */
+  readonly #unexplained = new Map<string, StoredEvent | undefined>();
   #from = 0;
 
   constructor(events: EventStore, knowledge: ProjectKnowledge) {
@@ -52,6 +64,7 @@ export class KnowledgeRecorder extends LogProjection {
     const { limits, store } = this.#knowledge;
     const entries: NewKnowledge[] = [];
     const forgotten: string[] = [];
+    this.#unexplained.clear();
     for (const { sessionId, stored } of events) {
       const isImported = stored.event.type === "message_added" && stored.event.imported;
       if (isImported || (await this.settingsOf(sessionId))?.knowledge) {
@@ -59,6 +72,7 @@ export class KnowledgeRecorder extends LogProjection {
       }
       if (stored.event.type === "text_forgotten" && !stored.event.by) {
         forgotten.push(...(await this.#unlearned(sessionId, stored.event.events)));
+        this.#unexplained.clear();
       }
     }
     if (forgotten.length > 0) await this.#knowledge.store.forget(forgotten);
@@ -79,6 +93,7 @@ export class KnowledgeRecorder extends LogProjection {
     for (const { id, kind, content, edited, source } of entries) {
       const taught: NewKnowledge[] = [];
       const { to = 0 } = source ?? {};
+      this.#unexplained.clear();
       for await (const stored of this.events.read(sessionId, to - 1, to)) {
         taught.push(...(await this.#teaches(sessionId, stored)));
       }
@@ -100,7 +115,10 @@ export class KnowledgeRecorder extends LogProjection {
         return isUsersWord(event.origin) ? preferences(event.prompt) : [];
       case "message_added":
         // A transcript is a file. All it teaches is what was denied, and that makes no rule.
-        if (event.imported) return await this.#deniedIn(event.message, { sessionId, seq, time });
+        if (event.imported) {
+          const denied = await this.#deniedIn(event.message, { sessionId, seq, time });
+          return [...denied, ...(await this.#explainedBy(stored, { sessionId, seq, time }))];
+        }
         // Unlike a prompt, an added message is the user's word only if its origin says so.
         if (event.message.role === "user" && event.origin?.author === "user") {
           return preferences(contentText(event.message.content));
@@ -165,6 +183,7 @@ export class KnowledgeRecorder extends LogProjection {
   async #deniedIn(
     message: Message,
     at: { readonly sessionId: string; readonly seq: number; readonly time: string },
+    said?: Reason,
   ): Promise<readonly NewKnowledge[]> {
     const { sessionId, seq } = at;
     const refused = refusalsIn(message);
@@ -181,11 +200,44 @@ export class KnowledgeRecorder extends LogProjection {
     return refused.flatMap(({ toolUseId, ...refusal }, index) => {
       const call = calls.get(toolUseId);
       if (!call || JSON.stringify(call.args)?.includes(FORGOTTEN)) return [];
+      if (said && refusal.reason !== undefined) return [];
       const requested = { name: call.name, args: call.args, goal };
-      return [
-        correctionOf({ requested, resolved: refusal, from: call.from, importedAs: index, ...at }),
-      ];
+      const resolved = said ? { reason: said.text } : refusal;
+      const explained = given({ explainedAt: said?.seq });
+      const denial = { requested, resolved, from: call.from, importedAs: index };
+      return [correctionOf({ ...denial, ...explained, ...at })];
     });
+  }
+
+  /** The corrections again, with the reason: agents that ask for none end the turn, and the next prompt has it. */
+  async #explainedBy(
+    stored: StoredEvent,
+    at: { readonly sessionId: string; readonly time: string; readonly seq: number },
+  ): Promise<readonly NewKnowledge[]> {
+    const { seq, event } = stored;
+    if (event.type !== "message_added" || event.message.role === "system") return [];
+    const { message, origin } = event;
+    const { sessionId } = at;
+    const isPrompt = message.role === "user" && origin?.author === "user";
+    const isKnown = this.#unexplained.has(sessionId);
+    const refused = isKnown ? this.#unexplained.get(sessionId) : undefined;
+    this.#unexplained.set(sessionId, hasUnexplained(message) ? stored : undefined);
+    const text = isPrompt ? indexableText(message).trim() : "";
+    if (text === "" || text.includes(FORGOTTEN)) return [];
+    const found = isKnown ? refused : await this.#unexplainedBefore(sessionId, seq);
+    if (found?.event.type !== "message_added") return [];
+    return await this.#deniedIn(found.event.message, { ...at, seq: found.seq }, { text, seq });
+  }
+
+  async #unexplainedBefore(sessionId: string, seq: number): Promise<StoredEvent | undefined> {
+    let last: StoredEvent | undefined;
+    const start = Math.max(0, seq - 1 - REASON_DISTANCE);
+    for await (const stored of this.events.read(sessionId, start, seq - 1)) {
+      const { event } = stored;
+      if (event.type !== "message_added" || event.message.role === "system") continue;
+      last = hasUnexplained(event.message) ? stored : undefined;
+    }
+    return last;
   }
 
   async #argsOf(sessionId: string, seq: number, id: string): Promise<unknown> {
@@ -202,4 +254,8 @@ export class KnowledgeRecorder extends LogProjection {
     }
     return args;
   }
+}
+
+function hasUnexplained(message: Message): boolean {
+  return refusalsIn(message).some(({ reason }) => reason === undefined);
 }

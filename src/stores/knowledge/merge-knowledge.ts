@@ -187,7 +187,7 @@ function makeRoom(rows: KnowledgeRows, { kind }: NewKnowledge, limits: Knowledge
 
 function entryOf(fresh: NewKnowledge): KnowledgeEntry {
   const { keys: _, likeness: __, count = 1, pinned = false, ...entry } = fresh;
-  return { ...entry, lastTime: fresh.time, count, pinned, edited: false };
+  return { ...entry, lastTime: fresh.time, count: Math.max(1, count), pinned, edited: false };
 }
 
 /** Whether an entry meets the conditions of a page. */
