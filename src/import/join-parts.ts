@@ -1,4 +1,4 @@
-import type { ContentBlock, Message, UserMessage } from "../core/message.ts";
+import type { AssistantBlock, ContentBlock, Message, UserMessage } from "../core/message.ts";
 import type { ImportedMessage } from "../transcripts/imported.ts";
 
 /** Parts of one message, in order. */
@@ -24,12 +24,18 @@ export function isPartOf(part: ImportedMessage, first: ImportedMessage): boolean
 }
 
 /** One message of all its parts. */
-export function joinParts(parts: readonly Message[]): Message {
-  return parts.reduce(joined);
+export function joinParts([first, ...more]: Parts): Message {
+  return more.reduce(
+    (one, { message, continues = false }) => joined(one, message, continues),
+    first.message,
+  );
 }
 
-function joined(one: Message, next: Message): Message {
+function joined(one: Message, next: Message, continues: boolean): Message {
   if (one.role === "block_assistant" && next.role === "block_assistant") {
+    const [first, ...more] = next.blocks;
+    const whole = continues && first ? wholeBlock(one.blocks.at(-1), first) : undefined;
+    if (whole) return { ...next, blocks: [...one.blocks.slice(0, -1), whole, ...more] };
     return { ...next, blocks: [...one.blocks, ...next.blocks] };
   }
   if (one.role === "tool_results" && next.role === "tool_results") {
@@ -47,6 +53,16 @@ function joined(one: Message, next: Message): Message {
     return { ...one, content: `${one.content}\n${next.content}` };
   }
   return one;
+}
+
+function wholeBlock(
+  start: AssistantBlock | undefined,
+  rest: AssistantBlock,
+): AssistantBlock | undefined {
+  if (!start || start.block_type === "tool_use" || rest.block_type !== start.block_type) {
+    return undefined;
+  }
+  return { ...start, data: { text: start.data.text + rest.data.text } };
 }
 
 function blocksOf({ content }: UserMessage): readonly ContentBlock[] {

@@ -80,7 +80,7 @@ export async function readSession({ file, format, session }: FoundSession): Prom
 
 function messageOf(group: ReturnType<typeof groupParts>[number], filter: MemoryToolFilter) {
   const [{ origin, boundary }] = group;
-  const message = redactMessage(filter.without(joinParts(group.map((part) => part.message))));
+  const message = redactMessage(filter.without(joinParts(group)));
   return {
     message,
     origin,

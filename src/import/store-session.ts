@@ -261,7 +261,7 @@ function eventOf(
   onRedacted: (kind: string) => void,
 ): MessageAdded {
   const [{ origin, boundary }] = parts;
-  const message = filter.without(joinParts(parts.map((part) => part.message)));
+  const message = filter.without(joinParts(parts));
   const isForMemory = parts.some(({ memory }) => memory !== false);
   return {
     type: "message_added",

@@ -61,6 +61,8 @@ export interface ImportedMessage {
    * the results of its calls. A part that was imported before is left out of it.
    */
   readonly group?: string;
+  /** The first block is the rest of the last one of the part before. */
+  readonly continues?: true;
   readonly message: Message;
   /** The author is `user` only for what a person typed, and `program` for what was injected. */
   readonly origin: Origin;

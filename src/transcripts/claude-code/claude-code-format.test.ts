@@ -6,6 +6,7 @@ import { fuzz } from "../../../test/support/fuzz.ts";
 import { piecesOf, readGrowing, readImport } from "../../../test/support/read-import.ts";
 import { contentText, type Message } from "../../core/message.ts";
 import { refusalsIn } from "../../core/refusal.ts";
+import { groupParts, joinParts } from "../../import/join-parts.ts";
 import { fileOfBytes } from "../found-file.ts";
 import type { ImportedMessage, ImportNotes } from "../imported.ts";
 import { claudeCodeFormat } from "./claude-code-format.ts";
@@ -92,6 +93,34 @@ test("the lines of an answer are one group, and thinking is not for memory", asy
   const groups = messages.map(({ group }) => group);
   const one = "answer msg_1";
   expect(groups).toEqual([undefined, one, one, one, "results msg_1", "answer msg_2"]);
+});
+
+test("lines that write an answer again add only what is new in them", async () => {
+  const answer = (lines: ClaudeLines, ...content: readonly object[]) =>
+    lines.add("assistant", {
+      message: { id: "msg_1", role: "assistant", model: "claude-opus-4", content },
+    });
+  const text = (said: string) => ({ type: "text", text: said });
+  const call = { type: "tool_use", id: "toolu_1", name: "Bash", input: {} };
+  const lines = new ClaudeLines(ID).user("Fix the parser.");
+  answer(lines, text("I lo"));
+  answer(lines, text("I look at it."));
+  answer(lines, text("I look at it."), call);
+  answer(lines, text("I look at it."), call, text("And wait"));
+  answer(lines, text("And wait."));
+  const { messages } = await read(String(lines));
+  const [, ...parts] = messages;
+  expect(parts.map(shown)).toEqual([
+    "text I lo",
+    "text ok at it.",
+    "call toolu_1",
+    "text And wait",
+    "text .",
+  ]);
+  const groups = groupParts(parts);
+  expect(groups.map((group) => answerText(joinParts(group)))).toEqual([
+    "text I look at it.,call toolu_1,text And wait.",
+  ]);
 });
 
 test("results of parallel calls come after the answer, however their lines hang together", async () => {

@@ -19,6 +19,7 @@ import {
 } from "../json-fields.ts";
 import { messagesFor } from "../messages-for.ts";
 import { type FileRecord, readRecords } from "../read-records.ts";
+import { AddedBlocks } from "./added-blocks.ts";
 import { LineGraph } from "./line-graph.ts";
 import { messageParts } from "./message-parts.ts";
 import { promptText } from "./prompt-text.ts";
@@ -231,12 +232,26 @@ async function* linesOf(
   outline: Outline,
 ): AsyncGenerator<LineParts> {
   const placeOf = outline.graph.places();
+  const added = new AddedBlocks();
   for await (const { value, line } of readRecords(file, notes, outline.start)) {
     noteUnknown(value, notes);
     const place = nameOf(value.uuid) === undefined ? queuedWithoutUuid(value) : placeOf(line);
     if (!place) continue;
-    const parts = messageParts({ value, line, place }, notes);
     const { answer, isOpen } = place;
+    const parts = messageParts({ value, line, place }, notes).flatMap((part) => {
+      const { message } = part;
+      if (message.role !== "block_assistant" || answer === undefined) return [part];
+      const { blocks, continues } = added.next(answer, message.blocks);
+      if (blocks.length === 0) return [];
+      return [
+        {
+          ...part,
+          message: { ...message, blocks },
+          ...given({ continues: continues || undefined }),
+        },
+      ];
+    });
+    if (answer !== undefined && !isOpen) added.end(answer);
     yield { parts, answer, isOpen, isAnswer: value.type === "assistant" };
   }
 }
