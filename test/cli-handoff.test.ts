@@ -49,6 +49,9 @@ test("rkat handoff writes the same for a transcript and for the session imported
       .replaceAll(/#\d+\]/g, "#]")
       .replace(/^> id: .*$/m, "");
   expect(quotes(imported.stdout)).toBe(quotes(read.stdout));
+  // Claude Code names it without "claude-code:".
+  const { stdout } = await project.rkat(["handoff", ID.slice(0, 8)]);
+  expect(quotes(stdout)).toBe(quotes(read.stdout));
 });
 
 test("rkat handoff reads every format, and stores nothing", async () => {

@@ -390,3 +390,27 @@ test("a named file that cannot be used is an error with the reason, and a link t
   symlinkSync(say(1, home, "What is behind the link?"), link);
   expect((await project.rkat(["import", link])).stdout).toContain("Added 2 messages of 1 session.");
 });
+
+test("what is wrong on the command line is said before anything is read", async () => {
+  const { project, home, say } = await openHome();
+  say(1, home, "Which port does staging use?");
+  const failed = async (...args: string[]) => {
+    const { code, stderr } = await project.rkat(args);
+    expect(code).toBe(ERRORS.INVALID_PARAMS.exitCode);
+    return stderr;
+  };
+  expect(await failed("import", "--since", "yesterday")).toMatch(/^error: .*since/);
+  expect(await failed("install", "emacs")).toBe(
+    'error: "emacs" is not valid for <agent>. Allowed choices are claude-code, codex, cursor, gemini, opencode, pi.\nhint: `rkat install --help` lists what it takes.\n',
+  );
+  expect(await failed("handoff", "last", "--to", "emacs")).toContain(
+    'error: "emacs" is not valid for --to <agent>. Allowed choices are',
+  );
+  const nowhere = join(home, "not there");
+  expect(await failed("--dir", nowhere, "sessions", "list")).toBe(
+    `error: There is no folder ${nowhere}.\nhint: Name the project's folder with --dir.\n`,
+  );
+  const { stdout, stderr } = await project.rkat(["import", "--project", nowhere, "--yes"]);
+  expect(stdout).toBe("Added 0 messages of 0 sessions.\n");
+  expect(stderr).toBe(`No session was found for --project '${nowhere}'.\n`);
+});

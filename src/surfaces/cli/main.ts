@@ -65,13 +65,25 @@ function calledAs(flags: { readonly dir?: string; readonly user?: string }): str
 
 /** Reads "error: unknown command 'serch'\n(Did you mean search?)". */
 function usageError({ code, message }: CommanderError, command: string): SessionError {
-  const text = code === "commander.help" ? "a subcommand is missing" : message;
+  const text = code === "commander.help" ? "a subcommand is missing" : plainly(message);
   const [said = "", guess] = text.replace(/^error: /, "").split("\n");
   const hint = `\`${command} --help\` lists what it takes.`;
   return new SessionError("INVALID_PARAMS", {
     message: `${said.charAt(0).toUpperCase()}${said.slice(1)}${said.endsWith(".") ? "" : "."}`,
     hint: guess ? `${guess.slice(1, -1)} ${hint}` : hint,
   });
+}
+
+/** What commander calls "Command-argument value 'x' is invalid for argument 'agent'." */
+function plainly(message: string): string {
+  const [, argument, name] =
+    /^error: Command-argument value '(.*?)' is invalid for argument '(.*?)'\./s.exec(message) ?? [];
+  const [, flag, value] =
+    /^error: [Oo]ption '(.*?)' argument '(.*?)' is invalid\./s.exec(message) ?? [];
+  const start = message.indexOf("' is invalid");
+  const rest = start < 0 ? "" : message.slice(message.indexOf(".", start) + 1);
+  if (argument !== undefined) return `"${argument}" is not valid for <${name}>.${rest}`;
+  return flag === undefined ? message : `"${value}" is not valid for ${flag}.${rest}`;
 }
 
 /** The command that the arguments name: `rkat memory search`. */

@@ -3,6 +3,7 @@ import type { SearchScope } from "../../../config/settings.ts";
 import { SessionError } from "../../../core/errors.ts";
 import { toolUses } from "../../../core/message.ts";
 import type { SessionService, SessionSummary } from "../../../core/session-service.ts";
+import { AGENTS } from "../../../transcripts/imported.ts";
 import type { CliContext } from "../cli-context.ts";
 import { SESSION_ARGUMENT, scopeFlag, storeFlag } from "./flags.ts";
 import { withService } from "./with-service.ts";
@@ -45,7 +46,7 @@ export function changedIn(scope: SearchScope): { readonly scope?: "user" } {
 }
 
 /**
- * Finds a session by its id, the beginning of its id, `last` (the one used last)
+ * Finds a session by its id, the beginning of its id, the same without the agent of an imported session, `last` (the one used last)
  * or `~N` (the Nth before that). `last` and `~N` skip archived sessions.
  *
  * @throws SessionError `SESSION_NOT_FOUND` when there is none; `INVALID_PARAMS` when
@@ -68,7 +69,19 @@ export async function findSession(
   const live = await listed(includeArchived);
   // The beginning of an archived session's id names that session, so that a turn is refused with the reason.
   const found = live.length > 0 || includeArchived ? live : await listed(true);
-  return oneOf(found, name);
+  return oneOf(found.length > 0 ? found : await listImported(service, name), name);
+}
+
+/** The agent's own name for a session that was imported has no agent before it. */
+async function listImported(
+  service: SessionService,
+  name: string,
+): Promise<readonly SessionSummary[]> {
+  if (name.includes(":")) return [];
+  const lists = AGENTS.map((agent) =>
+    service.list({ idPrefix: `${agent}:${name}`, limit: CANDIDATES_MAX, includeArchived: true }),
+  );
+  return (await Promise.all(lists)).flat();
 }
 
 /**
@@ -123,7 +136,8 @@ function requireName(name: string): void {
 
 function oneOf(found: readonly SessionSummary[], name: string): string {
   const exact =
-    found.find(({ sessionId }) => sessionId === name) ?? (found.length === 1 && found[0]);
+    found.find(({ sessionId }) => sessionId === name || sessionId.endsWith(`:${name}`)) ??
+    (found.length === 1 && found[0]);
   if (exact) return exact.sessionId;
   // A full id may not be listed yet. The service reports what is wrong with it.
   if (found.length === 0) return name;

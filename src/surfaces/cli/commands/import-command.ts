@@ -8,6 +8,7 @@ import type { Workspace } from "../../../config/workspace.ts";
 import { ERRORS, SessionError } from "../../../core/errors.ts";
 import { given } from "../../../core/fields.ts";
 import { nearestName } from "../../../core/nearest-name.ts";
+import { shellWord } from "../../../core/shell-word.ts";
 import type { FoundTranscripts } from "../../../import/import-files.ts";
 import { AGENTS, type AgentName } from "../../../transcripts/imported.ts";
 import type { CliContext, Importer } from "../cli-context.ts";
@@ -23,6 +24,7 @@ import { styleFor } from "../render/style.ts";
 import { confirm } from "../terminal/ask.ts";
 import { printJson, printText } from "../terminal/print.ts";
 import { ProgressLine } from "../terminal/progress-line.ts";
+import { filtersOf } from "./flags.ts";
 import { nothingFound } from "./nothing-found.ts";
 import { useOpened, workspaceOf } from "./with-service.ts";
 
@@ -71,6 +73,7 @@ export function importCommand(program: Command, context: CliContext): void {
     .addHelpText("after", HELP)
     .action(async (first: string | undefined, second: string | undefined, flags: ImportFlags) => {
       const from = sourceOf(first, second, terminal.cwd);
+      if (flags.since !== undefined) await filtersOf({ since: flags.since }, terminal);
       const workspace = await workspaceOf(context, command, flags.scope);
       const isNamed = flags.scope !== undefined || command.optsWithGlobals().dir !== undefined;
       if (!isNamed) requireStoreOfUser(workspace);
@@ -210,11 +213,16 @@ async function run(
 async function show(
   { report, added }: Imported,
   { terminal, rkat }: CliContext,
-  { json, dryRun }: ImportFlags,
+  { json, dryRun, ...flags }: ImportFlags,
 ): Promise<void> {
-  const { stdout, env } = terminal;
+  const { stdout, stderr, env } = terminal;
   if (json) return await printJson(stdout, importJson(report, added));
   await printText(stdout, renderImport(report, added, dryRun === true, styleFor(stdout, env)));
+  const filters = (["project", "since"] as const).filter((name) => flags[name] !== undefined);
+  if (report.sessions === 0 && filters.length > 0) {
+    const which = filters.map((name) => `--${name} ${shellWord(flags[name] ?? "")}`).join(" ");
+    await printText(stderr, `No session was found for ${which}.\n`);
+  }
   if (!stdout.isTerminal || dryRun || report.messages === 0) return;
   await stdout.write(`Search it: ${rkat} memory search "why did we …"\n`);
 }

@@ -2,6 +2,7 @@ import { existsSync } from "node:fs";
 import type { Command } from "commander";
 import type { SearchScope } from "../../../config/settings.ts";
 import { openUserWorkspace, openWorkspace, type Workspace } from "../../../config/workspace.ts";
+import { SessionError } from "../../../core/errors.ts";
 import type { MemoryOperations, SessionService } from "../../../core/session-service.ts";
 import type { Operation } from "../../operations.ts";
 import type { Asking, CliContext, Opened, OpenedService, StoreAccess } from "../cli-context.ts";
@@ -18,6 +19,15 @@ export function workspaceOf(
     command.optsWithGlobals<Readonly<Partial<Record<"dir" | "user" | "store", string>>>>();
   if (scope === "user") return openUserWorkspace(terminal, user);
   return openWorkspace(terminal, dir, user, store);
+}
+
+/** A folder that is not there has nothing to read. It may only be misspelt. */
+function requireFolder({ folder }: Workspace, access: StoreAccess): void {
+  if (access !== "existing" || existsSync(folder)) return;
+  throw new SessionError("INVALID_PARAMS", {
+    message: `There is no folder ${folder}.`,
+    hint: "Name the project's folder with --dir.",
+  });
 }
 
 interface ServiceAccess {
@@ -38,6 +48,7 @@ export async function withService<Result>(
   { access = "existing", scope, asking, makesStore = "at once" }: ServiceAccess = {},
 ): Promise<Result> {
   const workspace = await workspaceOf(context, command, scope);
+  requireFolder(workspace, access);
   if (scope !== undefined) {
     const which = typeof scope === "function" ? scope(workspace) : scope;
     const open = (how: StoreAccess) => context.engine.openServiceOf(which, workspace, how);
@@ -58,6 +69,7 @@ export async function withMemory(
   { access = "existing", scope }: Pick<ServiceAccess, "access"> & { scope?: SearchScope } = {},
 ): Promise<void> {
   const workspace = await workspaceOf(context, command);
+  requireFolder(workspace, access);
   const { engine } = context;
   const opened = scope
     ? engine.openMemoryOf(scope, workspace)
