@@ -152,6 +152,33 @@ test("ChatGPT: the branch that the user saw is the conversation, and others are 
   expect(times.at(-1)).toBe(times.at(-2));
 });
 
+test("ChatGPT: what was spoken is its transcription", async () => {
+  const message = (id: string, role: string, parts: readonly object[]) => ({
+    ...{ id, author: { role } },
+    content: { content_type: "multimodal_text", parts },
+  });
+  const spoken = (text: string, direction: string) => [
+    { content_type: "audio_transcription", text, direction },
+    { content_type: "real_time_user_audio_video_asset_pointer", frames_asset_pointers: [] },
+  ];
+  const node = (id: string, parent: string | null, value: object) => ({
+    [id]: { id, parent, message: value },
+  });
+  const spokenTalk = {
+    ...{ id: "conv-2", current_node: "b" },
+    mapping: {
+      ...node("a", null, message("a", "user", spoken("Where is Rome?", "in"))),
+      ...node("b", "a", message("b", "assistant", spoken("In Italy.", "out"))),
+    },
+  };
+  const { sessions, unknown } = await readImport(chatgptFormat, jsonFile([spokenTalk]));
+  expect(unknown).toEqual([]);
+  expect(sessions[0]?.messages.map(brief)).toEqual([
+    "user: Where is Rome?\n[audio]",
+    "text: In Italy.\n[audio]",
+  ]);
+});
+
 test("ChatGPT: circles, lost parents and a lost current node do no harm", async () => {
   const circle = mapping([
     ["a", "b", "user", "A"],

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { brief, linesFile, readImport } from "../../test/support/read-import.ts";
+import { refusalsIn } from "../core/refusal.ts";
 import { aiSdkFormat, chatFileFormat, openaiAgentsFormat } from "./chat-files.ts";
 import { fileOfBytes } from "./found-file.ts";
 
@@ -133,6 +134,32 @@ test("AI SDK: calls have their results before the text that follows", async () =
   expect(sessions[0]).toMatchObject({ agent: "ai-sdk", title: "What is in a?" });
   expect(sessions[0]?.messages.map(brief)).toEqual(UI_READ);
   expect(sessions[0]?.messages[1]?.origin.time).toBe("2026-01-02T03:04:05.000Z");
+});
+
+test("AI SDK: a call that the user denied has the reason as its result", async () => {
+  const call = (toolCallId: string, approval: object) => ({
+    ...{ type: "tool-push", toolCallId, input: {}, state: "output-denied" },
+    approval: { id: "a", approved: false, ...approval },
+  });
+  const parts = [call("c1", { reason: "Not on Fridays." }), call("c2", {})];
+  const file = jsonFile([
+    { id: "1", role: "user", parts: [{ type: "text", text: "Push it." }] },
+    { id: "2", role: "assistant", parts },
+  ]);
+  const { sessions } = await readImport(aiSdkFormat, file);
+  const denied = sessions.flatMap(({ messages }) =>
+    messages.flatMap(({ message }) => refusalsIn(message)),
+  );
+  expect(denied).toEqual([{ toolUseId: "c1", reason: "Not on Fridays." }, { toolUseId: "c2" }]);
+});
+
+test("OpenAI Agents: what was spoken is its transcript", async () => {
+  const file = jsonFile([
+    { type: "message", role: "user", content: [{ type: "input_audio", transcript: "Hello" }] },
+    { type: "function_call", callId: "c", name: "wave", arguments: "{}" },
+  ]);
+  const { sessions } = await readImport(openaiAgentsFormat, file);
+  expect(sessions[0]?.messages.map(brief)).toEqual(["user: Hello", "call: wave {}"]);
 });
 
 test("one conversation may be a list, lines, or an object, and a list may have many", async () => {

@@ -183,6 +183,12 @@ test("a subagent names the session that started it", async () => {
   expect(sessions[0]?.parent).toEqual({ id: `codex:${ID}`, relation: "subagent" });
 });
 
+test("a review is a subagent's session, although it says only what it was forked from", async () => {
+  const head = meta(FORK, { source: { subagent: "review" }, forked_from_id: ID });
+  const { sessions } = await read([head, ...TALK.slice(1)], FORK_PATH);
+  expect(sessions[0]?.parent).toEqual({ id: `codex:${ID}`, relation: "subagent" });
+});
+
 test("the earliest files have items without an envelope, and no events", async () => {
   const { sessions, unknown } = await read([
     {

@@ -409,10 +409,12 @@ function aboutIn(head: Json, file: FoundFile): Outline["session"] | undefined {
 function parentOf(
   head: Json,
 ): { readonly id: string; readonly relation: "fork" | "subagent" } | undefined {
-  const spawn = objectOf(objectOf(objectOf(head.source).subagent).thread_spawn);
-  const spawnedBy = nameOf(spawn.parent_thread_id);
-  if (spawnedBy !== undefined) return { id: spawnedBy, relation: "subagent" };
+  // `{ thread_spawn: { parent_thread_id } }`, or a name such as "review"
+  const { subagent } = objectOf(head.source);
+  const spawn = objectOf(objectOf(subagent).thread_spawn);
   const forked = nameOf(head.forked_from_id);
+  const spawnedBy = nameOf(spawn.parent_thread_id) ?? (subagent === undefined ? undefined : forked);
+  if (spawnedBy !== undefined) return { id: spawnedBy, relation: "subagent" };
   return forked === undefined ? undefined : { id: forked, relation: "fork" };
 }
 

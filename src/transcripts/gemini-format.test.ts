@@ -69,6 +69,14 @@ test("thoughts, calls and results are parts of an answer", async () => {
   ]);
 });
 
+test("a part of an answer that is a thought is not said", async () => {
+  const content = [{ text: "The user greets me.", thought: true }, { text: "Hello." }];
+  expect(await texts([HEAD, user("u1", "Hi"), answer("g1", content)])).toEqual([
+    "user: Hi",
+    "text: Hello.",
+  ]);
+});
+
 test("a rewind takes back a message and all after it, and they are counted", async () => {
   const talk = [HEAD, user("u1", "A"), answer("g1", "B"), user("u2", "C"), answer("g2", "D")];
   const back = await read([...talk, { $rewindTo: "u2" }, user("u3", "E")]);

@@ -280,7 +280,9 @@ function withoutEditors(text: string): string {
 
 /** What the user saw: a prompt without the files that it names. */
 function shownText({ displayContent, content }: Json): string {
-  return withoutFiles(contentText(displayContent) || contentText(content));
+  const isThought = (part: unknown) => objectOf(part).thought === true;
+  const said = Array.isArray(content) ? content.filter((part) => !isThought(part)) : content;
+  return withoutFiles(contentText(displayContent) || contentText(said));
 }
 
 function withoutFiles(text: string): string {

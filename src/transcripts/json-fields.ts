@@ -64,15 +64,26 @@ export function contentText(content: unknown): string {
 
 function partText(part: unknown): string {
   if (typeof part === "string") return part;
-  const { text, refusal, name, filename, file_name, type, content_type, inlineData, fileData } =
-    objectOf(part);
-  const said = [text, refusal].find((value) => typeof value === "string");
+  const {
+    text,
+    refusal,
+    transcript,
+    name,
+    filename,
+    file_name,
+    type,
+    content_type,
+    inlineData,
+    fileData,
+  } = objectOf(part);
+  const said = [text, refusal, transcript].find((value) => typeof value === "string");
   if (said !== undefined) return textOf(said);
   const kind = [type, content_type].map(nameOf).find((value) => value !== undefined);
   const file = [filename, file_name, name].map(nameOf).find((value) => value !== undefined);
   const media = nameOf(objectOf(inlineData ?? fileData).mimeType);
   if (media !== undefined) return `[${media}]`;
   if (kind === undefined) return "";
-  if (kind.includes("image")) return file === undefined ? "[image]" : `[image: ${file}]`;
-  return file === undefined ? `[${kind}]` : `[${kind}: ${file}]`;
+  // `audio_asset_pointer`, `input_image`
+  const shown = ["image", "audio", "video"].find((medium) => kind.includes(medium)) ?? kind;
+  return file === undefined ? `[${shown}]` : `[${shown}: ${file}]`;
 }

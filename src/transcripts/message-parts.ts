@@ -147,6 +147,14 @@ function uiCall(
   if (call.state === "output-error") {
     return { message, result: toolResult(id, textOf(call.errorText), true) };
   }
+  if (call.state === "output-denied") {
+    const { reason } = objectOf(call.approval);
+    const because = nameOf(reason) === undefined ? "." : ` with the following feedback: ${reason}`;
+    return {
+      message,
+      result: toolResult(id, `The user rejected permission to use this tool${because}`, true),
+    };
+  }
   const output = call.output ?? call.result;
   const isDone = call.state === "output-available" || call.state === "result";
   return { message, result: isDone ? toolResult(id, shownOutput(output)) : undefined };

@@ -98,6 +98,7 @@ async function outlineOf(file: FoundFile, from?: ReadOn): Promise<Outline | unde
     }
     const { role, content, model } = objectOf(value.message);
     about.updatedAt = timeOf(value.timestamp) ?? about.updatedAt;
+    if (value.type === "title") about.title ??= nameOf(textOf(value.title).trim());
     if (value.type === "session_info") about.title = nameOf(value.name) ?? about.title;
     about.model = nameOf(value.type === "model_change" ? value.modelId : model) ?? about.model;
     if (role === "user") about.prompt ||= typedIn(contentText(content));
