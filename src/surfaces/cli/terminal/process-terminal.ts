@@ -87,7 +87,8 @@ function outputOf(stream: NodeJS.WriteStream): Output {
     isTerminal: stream.isTTY === true,
     rewrites: stream.isTTY === true && process.env.TERM !== "dumb",
     get columns() {
-      return stream.columns ?? 80;
+      // A terminal without a window has 0.
+      return stream.columns || 80;
     },
     async write(text) {
       if (!stream.write(text)) await once(stream, "drain");
