@@ -77,7 +77,8 @@ function usageError({ code, message }: CommanderError, command: string): Session
 /** What commander calls "Command-argument value 'x' is invalid for argument 'agent'." */
 function plainly(message: string): string {
   const [, argument, name] =
-    /^error: [Cc]ommand-argument value '(.*?)' is invalid for argument '(.*?)'\./s.exec(message) ?? [];
+    /^error: [Cc]ommand-argument value '(.*?)' is invalid for argument '(.*?)'\./s.exec(message) ??
+    [];
   const [, flag, value] =
     /^error: [Oo]ption '(.*?)' argument '(.*?)' is invalid\./s.exec(message) ?? [];
   const start = message.indexOf("' is invalid");

@@ -9,6 +9,7 @@ import type { TokenOptions } from "./acting-service.ts";
 import { boundedResponses } from "./bounded-responses.ts";
 import { notValid } from "./error-response.ts";
 import { isLoopback } from "./guard-names.ts";
+import { refuseSlowUploads } from "./slow-uploads.ts";
 
 export interface ListenOptions extends TokenOptions {
   /** 0 picks any free port. */
@@ -37,15 +38,17 @@ export interface Listening<App> {
   close(drain: () => Promise<void>): Promise<void>;
 }
 
-/** A request that arrives more slowly, or has larger headers, is refused. */
+/** A request whose headers arrive more slowly, or are larger, is refused. */
 const LIMITS = {
   headersTimeout: 10_000,
-  requestTimeout: 30_000,
+  // `UPLOADS` has the limit: large files on slow lines take longer than any other request may.
+  requestTimeout: 0,
   connectionsCheckingInterval: 2_000,
   maxHeaderSize: 16 * 1024,
   /** Bytes that a slow connection buffers before it is asked to wait. Thousands may be slow at once. */
   highWaterMark: 16 * 1024,
 };
+const UPLOADS = { graceMs: 30_000, bytesPerSecondMin: 16 * 1024, everyMs: 10_000 };
 const CONNECTIONS_MAX = 4096;
 /** Bytes that all slow clients of a server may leave untaken. */
 const UNTAKEN_BYTES_MAX = 64 * 1024 * 1024;
@@ -80,6 +83,7 @@ export async function listen<App extends HttpApp>(
   );
   server.maxConnections = CONNECTIONS_MAX;
   answerBadRequests(server);
+  refuseSlowUploads(server, UPLOADS);
   server.listen(port, host.replace(/^\[|\]$/g, ""));
   await once(server, "listening").catch((error: NodeJS.ErrnoException) => {
     throw cannotListen(error, port);

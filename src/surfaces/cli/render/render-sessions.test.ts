@@ -78,6 +78,18 @@ test("in a narrow terminal titles are cut, and columns that matter less are left
     019b0000-0000              3 h ago       12  1 234 567  openai/gpt-5
     "
   `);
+  const subagent = { ...imported, sessionId: `${sessionId}.agent-1a2b3c4d` };
+  const family = renderSessionList([subagent, imported, SESSION], NOW, PLAIN, 80);
+  expect(family).toMatchInlineSnapshot(`
+    "SESSION        LAST USED  TURNS  TITLE                                    LABELS
+    claude-code:0d5c2f6e-3b1a-4a54-9d5f-6f1f2a7b8c9d.agent-1a2b3c4d
+                   3 h ago       12  Why did build 1042 fail, and which fil…  (user)
+    claude-code:0d5c2f6e-3b1a-4a54-9d5f-6f1f2a7b8c9d
+                   3 h ago       12  Why did build 1042 fail, and which fil…  (user)
+    019b0000-0000  3 h ago       12
+    "
+  `);
+  for (const line of family.split("\n")) expect(line.length).toBeLessThanOrEqual(80);
   for (const columns of [80, 100, 120]) {
     for (const line of table(columns).split("\n")) expect(line.length).toBeLessThanOrEqual(columns);
   }

@@ -54,6 +54,13 @@ export function renderSessionList(
   for (const name of LESS_IMPORTANT) {
     if (isMixed && roomForTitle() < TITLE_COLUMNS.least) names.splice(names.indexOf(name), 1);
   }
+  // Ids of subagents begin with the whole id of their session. They get a line of their own.
+  const above = cells.map(({ SESSION }) =>
+    isMixed && roomForTitle() < TITLE_COLUMNS.least && textWidth(SESSION) > ID_COLUMNS_MAX
+      ? SESSION
+      : "",
+  );
+  for (const [index, row] of cells.entries()) if (above[index]) row.SESSION = "";
   const room = Math.max(TITLE_COLUMNS.least, roomForTitle());
   const rows = cells.map((row) =>
     names.map((name) => (name === "TITLE" ? oneLine(row.TITLE, room) : row[name])),
@@ -62,7 +69,11 @@ export function renderSessionList(
     title,
     align: title === "TURNS" || title === "TOKENS" ? ("right" as const) : ("left" as const),
   }));
-  return renderTable(heads, rows, style);
+  const [head = "", ...lines] = renderTable(heads, rows, style).split("\n");
+  return [
+    head,
+    ...lines.map((line, index) => (above[index] ? `${above[index]}\n${line}` : line)),
+  ].join("\n");
 }
 
 const COLUMNS = [
@@ -79,6 +90,8 @@ const COLUMNS = [
 type ColumnName = (typeof COLUMNS)[number];
 
 const LESS_IMPORTANT = ["MODEL", "TOKENS"] as const satisfies readonly ColumnName[];
+
+const ID_COLUMNS_MAX = 32;
 
 const TITLE_COLUMNS = { least: 24, most: 80 } as const;
 
@@ -147,7 +160,9 @@ export function shortIds(ids: readonly string[]): ReadonlyMap<string, string> {
         sharedStart(id, sorted[index - 1] ?? ""),
         sharedStart(id, sorted[index + 1] ?? ""),
       );
-      return [id, id.slice(0, Math.max(shortLength(id), shared + 1))];
+      const short = id.slice(0, Math.max(shortLength(id), shared + 1));
+      // `claude-code:0d5c….agent-1a2b` beside `claude-code:0d5c…`
+      return [id, short.endsWith(".") ? id : short];
     }),
   );
 }
