@@ -5,7 +5,7 @@ import type { ImportStore } from "./core/import-store.ts";
 import type { MemoryScope } from "./core/memory-store.ts";
 import type { ImportReport } from "./core/session-service.ts";
 import { warn } from "./core/warn.ts";
-import type { FoundTranscripts, ImportProgress } from "./import/import-files.ts";
+import type { FoundTranscripts, ImportOptions, ImportProgress } from "./import/import-files.ts";
 import { findTranscripts, importFiles } from "./import/import-files.ts";
 import type { ImportPlaces } from "./import/import-places.ts";
 import { ImportTally } from "./import/import-report.ts";
@@ -94,7 +94,7 @@ export async function importIntoPlaces(
     model = "none",
     memoryScope,
     ...rest
-  }: Omit<ImportTranscriptsOptions, "bytes" | "name">,
+  }: Omit<ImportTranscriptsOptions, "bytes" | "name"> & Partial<Pick<ImportOptions, "root">>,
   places?: ImportPlaces,
 ): Promise<ImportTally> {
   const memories = new Map<ImportStores, MemoryCatchUp>();

@@ -1,6 +1,6 @@
 import { realpathSync } from "node:fs";
 import { homedir } from "node:os";
-import { join } from "node:path";
+import { join, relative } from "node:path";
 import { isObject } from "../core/fields.ts";
 import { lookAtFile } from "../files/plain-files.ts";
 
@@ -13,11 +13,17 @@ export interface HookInput {
   /** The folder that Claude Code works in. */
   readonly cwd: string;
   /** The transcript, which is a regular file of yours in Claude Code's own folder. */
-  readonly transcript: string | undefined;
+  readonly transcript: Transcript | undefined;
   /** How the session began: `startup`, `resume`, `clear`, `compact` or `fork`. */
   readonly source: string;
   /** The summary of a compaction that has ended. */
   readonly summary: string | undefined;
+}
+
+interface Transcript {
+  readonly path: string;
+  /** Claude Code's own folder. */
+  readonly root: string;
 }
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -52,12 +58,14 @@ function textIn(value: unknown): string {
 }
 
 /** The path, if it is that of a transcript. No other file is read, whatever the input names. */
-function transcriptAt(path: string, env: Environment): string | undefined {
+function transcriptAt(path: string, env: Environment): Transcript | undefined {
   const home = env.HOME || env.USERPROFILE || homedir();
   const folder = join(env.CLAUDE_CONFIG_DIR || join(home, ".claude"), "projects");
   if (!path.endsWith(".jsonl")) return undefined;
   try {
-    return lookAtFile(folder, path) && realpathSync(path);
+    if (!lookAtFile(folder, path)) return undefined;
+    const root = realpathSync(folder);
+    return { root, path: join(root, relative(folder, path)) };
   } catch {
     return undefined;
   }

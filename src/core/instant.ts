@@ -4,6 +4,11 @@ export function instant(time: string | undefined): number {
   return Date.parse(/T[\d:.]+$/.test(time) ? `${time}Z` : time);
 }
 
+/** Whether a value from outside is a time in Unix milliseconds that a `Date` can have. */
+export function isTime(ms: unknown): ms is number {
+  return typeof ms === "number" && Math.abs(ms) <= 8.64e15;
+}
+
 const DAY_MS = 86_400_000;
 
 /** The first and last millisecond of a filter. A day in `until` includes all of that day. */

@@ -14,6 +14,11 @@ export function visibleText(text: string): string {
   });
 }
 
+/** Whether a text has no control characters and no hidden ones. */
+export function isPlain(text: string): boolean {
+  return !/\p{Cc}/u.test(text) && visibleText(text) === text;
+}
+
 /** An emoji may also be cut at the edge of a text, because models send texts in parts. */
 const IN_EMOJI = String.raw`(?<=^|\p{Extended_Pictographic}|\p{Emoji_Modifier}|\uFE0F)\u200D(?=\p{Extended_Pictographic}|$)|(?<=\p{Extended_Pictographic}|[0-9#*])[\uFE0E\uFE0F]`;
 const JOINED_SCRIPTS = ["Arab", "Beng", "Deva", "Gujr", "Guru", "Knda", "Mlym", "Orya", "Sinh"]

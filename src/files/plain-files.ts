@@ -1,20 +1,24 @@
 import {
   closeSync,
   constants,
+  existsSync,
   fstatSync,
   ftruncateSync,
   linkSync,
   lstatSync,
   mkdirSync,
   openSync,
+  readdirSync,
   readFileSync,
   readSync,
   renameSync,
+  rmdirSync,
   rmSync,
   type Stats,
+  unlinkSync,
   writeSync,
 } from "node:fs";
-import { join, relative, resolve, sep } from "node:path";
+import { basename, join, relative, resolve, sep } from "node:path";
 import { SessionError } from "../core/errors.ts";
 
 /**
@@ -59,14 +63,12 @@ function openFile(root: string, path: string, flags: number, mode = 0o600): numb
   const before = lookAtFile(root, path);
   // A file that is made must be new: a link that appears meanwhile makes it fail.
   const exclusive = !before && flags & constants.O_CREAT ? constants.O_EXCL : 0;
-  const descriptor = openSync(
-    path,
+  const all =
     (flags & ~constants.O_TRUNC) |
-      exclusive |
-      (constants.O_NOFOLLOW ?? 0) |
-      (constants.O_NONBLOCK ?? 0),
-    mode,
-  );
+    exclusive |
+    (constants.O_NOFOLLOW ?? 0) |
+    (constants.O_NONBLOCK ?? 0);
+  const descriptor = inFolder(root, path, (place) => openSync(place, all, mode));
   try {
     const opened = fstatSync(descriptor);
     // Where nothing was before, a folder above it may have been a link while the file was opened.
@@ -135,7 +137,7 @@ export function replaceFile(root: string, path: string, text: string): void {
   // The global loads Node's crypto when it is used; an import would load it for every command.
   const unfinished = `${path}.${crypto.randomUUID()}.tmp`;
   writeAt(root, unfinished, text, 0);
-  renameSync(unfinished, path);
+  inFolder(root, path, (place) => renameSync(join(place, "..", basename(unfinished)), place));
 }
 
 /** Gives a complete file its final name, unless another process did it first. */
@@ -151,7 +153,30 @@ export function publish(unseen: string, file: string): void {
 
 /** Removes a file or a folder below `root`, with all that is in it. A link in it is removed, not followed. */
 export function remove(root: string, path: string): void {
-  if (lookAt(root, path)) rmSync(path, { recursive: true, force: true });
+  if (!lookAt(root, path)) return;
+  if (DESCRIPTORS) inFolder(root, path, removeAt);
+  else rmSync(path, { recursive: true, force: true });
+}
+
+/** Removes what is at a place in an open folder. */
+function removeAt(place: string): void {
+  try {
+    if (!lstatSync(place).isDirectory()) {
+      unlinkSync(place);
+      return;
+    }
+    const folder = openSync(place, FOLDER);
+    try {
+      const inside = `${DESCRIPTORS}/${folder}`;
+      for (const name of readdirSync(inside)) removeAt(`${inside}/${name}`);
+    } finally {
+      closeSync(folder);
+    }
+    rmdirSync(place);
+  } catch (error) {
+    // Another process removed it meanwhile.
+    if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+  }
 }
 
 /**
@@ -183,13 +208,50 @@ export function makeFolder(root: string, path: string, mode = 0o700): void {
     at = join(at, part);
     if (lookAt(root, at)) continue;
     try {
-      mkdirSync(at, { mode });
+      inFolder(root, at, (place) => mkdirSync(place, { mode }));
     } catch (error) {
       // Another process made it meanwhile.
       if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
     }
     if (!lookAt(root, at)?.isDirectory()) throw unsafe(at, "is not a folder");
   }
+}
+
+/** Where Linux shows the open files of a process. A path through it begins in a folder that is open already. */
+const DESCRIPTORS =
+  process.platform === "linux" && existsSync("/proc/self/fd") ? "/proc/self/fd" : undefined;
+
+/** Undefined on Windows. */
+const FOLDER = constants.O_RDONLY | (constants.O_DIRECTORY ?? 0) | (constants.O_NOFOLLOW ?? 0);
+
+/**
+ * Works with a path in its folder, which is opened part by part without following a link. So a folder that becomes
+ * a link meanwhile leads nowhere. Where the system cannot do that, it works with the path.
+ */
+function inFolder<T>(root: string, path: string, work: (place: string) => T): T {
+  if (!DESCRIPTORS) return work(path);
+  const parts = partsBelow(root, path);
+  let folder = openSync(root, constants.O_RDONLY | constants.O_DIRECTORY);
+  try {
+    for (const part of parts.slice(0, -1)) {
+      const next = openSync(`${DESCRIPTORS}/${folder}/${part}`, FOLDER);
+      closeSync(folder);
+      folder = next;
+    }
+    return work(`${DESCRIPTORS}/${folder}/${parts.at(-1)}`);
+  } catch (error) {
+    throw withPath(error, path);
+  } finally {
+    closeSync(folder);
+  }
+}
+
+/** The error of a place in an open folder, about the path that people know. */
+function withPath(error: unknown, path: string): unknown {
+  if (!(error instanceof Error) || !("code" in error)) return error;
+  if (error.code === "ELOOP" || error.code === "ENOTDIR") return unsafe(path, "was replaced");
+  error.message = error.message.replaceAll(/\/proc\/self\/fd\/\d+\/[^']*/g, path);
+  return Object.assign(error, "path" in error ? { path } : {});
 }
 
 function partsBelow(root: string, path: string): readonly string[] {

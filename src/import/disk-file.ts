@@ -6,28 +6,37 @@ import type { FoundFile } from "../transcripts/found-file.ts";
 export interface DiskFile extends FoundFile {
   /** Its size, time and place on the disk. A file with the same stamp has the same bytes. */
   readonly stamp: string;
+  /** Whether this is the file that was found. */
+  is(file: Pick<Stats, "dev" | "ino">): boolean;
   /** Whether it is shorter than it was when it was found. */
   hasShrunk(): boolean;
 }
 
 const CHUNK_BYTES = 256 * 1024;
 
-/** The file at a path: a regular file, and no link. */
+/**
+ * The file at a path: a regular file, and no link. What is read later is that file, up to the size that it has now,
+ * whatever stands at the path then. One that grows without end would be read without end.
+ */
 export function diskFile(path: string, others: () => Iterable<FoundFile>): DiskFile | undefined {
   const found = lstatSync(path, { throwIfNoEntry: false });
   if (!found?.isFile()) return undefined;
+  const is = ({ dev, ino }: Pick<Stats, "dev" | "ino">) => dev === found.dev && ino === found.ino;
   return {
     path,
     size: found.size,
     mtimeMs: Math.max(found.mtimeMs, logOf(path)?.mtimeMs ?? 0),
     stamp: stampOf(path, found),
     others,
+    is,
     hasShrunk: () => (lstatSync(path, { throwIfNoEntry: false })?.size ?? 0) < found.size,
-    async *read(start = 0, end = Number.MAX_SAFE_INTEGER) {
+    async *read(start = 0, to = found.size) {
+      const end = Math.min(to, found.size);
       // A link that took the file's place meanwhile could lead anywhere.
       const flags = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
       const handle = await open(path, flags);
       try {
+        if (!is(await handle.stat())) throw new Error("it was replaced while it was read");
         const buffer = Buffer.allocUnsafe(Math.min(CHUNK_BYTES, Math.max(0, end - start)));
         for (let at = start; at < end; ) {
           const wanted = Math.min(buffer.length, end - at);

@@ -6,6 +6,8 @@ import type { SessionSettings } from "../core/event.ts";
 import { isObject } from "../core/fields.ts";
 import type { ImportedFile } from "../core/import-store.ts";
 import type { ImportReport } from "../core/session-service.ts";
+import { isPlain } from "../core/visible-text.ts";
+import { lookAtFile } from "../files/plain-files.ts";
 import { bytesAt } from "../transcripts/found-file.ts";
 import type {
   AgentName,
@@ -32,6 +34,8 @@ import {
 
 /** What is imported, and from where. */
 export interface ImportOptions {
+  /** The folder that the file at `path` must be in, and not by a link. */
+  readonly root?: string;
   readonly formats: readonly ImportFormat[];
   readonly machine: Machine;
   /** Only this agent. */
@@ -76,14 +80,22 @@ export interface FoundTranscripts {
  * @throws SessionError `INVALID_PARAMS` when the path does not exist or cannot be read
  */
 export function findTranscripts(
-  { formats, machine, agent, path }: Pick<ImportOptions, "formats" | "machine" | "agent" | "path">,
+  {
+    formats,
+    machine,
+    agent,
+    path,
+    root,
+  }: Pick<ImportOptions, "formats" | "machine" | "agent" | "path" | "root">,
   tally: Pick<ImportTally, "skip"> = new ImportTally(),
 ): readonly FoundTranscripts[] {
   const wanted = formats.filter((format) => agent === undefined || format.agent === agent);
   const onUnreadable = (folder: string, error: unknown) =>
     tally.skip(folder, undefined, `it cannot be read: ${reasonOf(error)}`);
-  if (path !== undefined)
-    return [{ format: undefined, files: filesAt(path, wanted, onUnreadable) }];
+  if (path !== undefined) {
+    const files = root === undefined ? filesAt(path, wanted, onUnreadable) : fileBelow(root, path);
+    return [{ format: undefined, files }];
+  }
   return wanted.flatMap((format) => {
     const folders = format.places(machine).flatMap((folder) => realPath(folder, onUnreadable));
     const files = [...new Set(folders)].flatMap((folder) =>
@@ -351,6 +363,11 @@ class ImportWork {
       this.#tally.leftOut += 1;
       return false;
     }
+    // Commands print ids, and people copy them.
+    if (!isPlain(session.id)) {
+      this.#tally.skip(file.path, undefined, "the id of a session has hidden characters");
+      return false;
+    }
     const { project, sinceMs } = this.#options;
     const updatedMs = Date.parse(session.updatedAt ?? "") || file.mtimeMs;
     const isHere = project === undefined || isBelow(project, session.project);
@@ -386,6 +403,16 @@ function filesAt(
   if (file) return [file];
   const mayBe = (below: string) => formats.some((format) => format.mayBe(below));
   return findFiles(path, mayBe, onUnreadable);
+}
+
+/** @throws SessionError `UNSAFE_FILE` when a part of the path is a link, or became one meanwhile */
+function fileBelow(root: string, path: string): readonly DiskFile[] {
+  const file = diskFile(path, () => [file].flatMap((one) => one ?? []));
+  const seen = lookAtFile(root, path);
+  if (file && (!seen || !file.is(seen))) {
+    throw new SessionError("UNSAFE_FILE", { detail: `${path} was replaced.` });
+  }
+  return file ? [file] : [];
 }
 
 /**

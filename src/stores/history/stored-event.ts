@@ -2,6 +2,7 @@ import { SessionError } from "../../core/errors.ts";
 import type { DurableEvent, StoredEvent } from "../../core/event.ts";
 import type { PositionedEvent } from "../../core/event-store.ts";
 import { isObject } from "../../core/fields.ts";
+import { isTime } from "../../core/instant.ts";
 
 /** An event as a row; `event` is JSON, so that the thread that wants it parses it. */
 export interface EventRow {
@@ -19,6 +20,7 @@ export interface PositionedEventRow extends EventRow {
 
 /** @throws SessionError `SESSION_STORE_ERROR` when the text is no event any more. */
 export function storedEvent({ seq, event_id, timestamp_ms, event: text }: EventRow): StoredEvent {
+  if (!(Number.isSafeInteger(seq) && seq > 0 && isTime(timestamp_ms))) throw changed(seq);
   return { seq, event_id, timestamp_ms, schema_version: 1, event: eventIn(text, seq) };
 }
 
@@ -36,7 +38,11 @@ function eventIn(text: string, seq: number): DurableEvent {
     // It has changed, as said below.
   }
   if (isObject(event) && typeof event.type === "string") return event as unknown as DurableEvent;
-  throw new SessionError("SESSION_STORE_ERROR", {
+  throw changed(seq);
+}
+
+function changed(seq: number): SessionError {
+  return new SessionError("SESSION_STORE_ERROR", {
     detail: `Event ${seq} of a session has changed since it was stored.`,
     hint: "Restore the store from a backup. `rkat doctor` lists the events that have changed.",
   });

@@ -8,6 +8,7 @@ declare module "pg" {
   class Client implements Connection {
     constructor(options: object);
     connect(): Promise<void>;
+    connect(done: (error?: Error) => void): void;
     query(statement: string | object, values?: unknown[]): Promise<{ rows: unknown[] }>;
     on(event: "error", listener: (error: Error) => void): unknown;
     on(event: "notification", listener: (notice: { readonly payload?: string }) => void): unknown;

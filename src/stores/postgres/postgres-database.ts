@@ -9,7 +9,7 @@ import {
   type PostgresPool,
   type PostgresResult,
 } from "./postgres-pool.ts";
-import { serverAddress } from "./server-address.ts";
+import { passwordOf, serverAddress } from "./server-address.ts";
 import { type Statements, StatementsOf } from "./statements.ts";
 
 export interface PostgresDatabaseOptions {
@@ -27,6 +27,8 @@ export interface PostgresDatabaseOptions {
 
 const RETRY_MS = 15_000;
 const ANSWER_MS = 60_000;
+/** The first statement only looks whether the tables are there. */
+const FIRST_ANSWER_MS = 15_000;
 /** To make the tables of a new version, and to vacuum, may take this long. */
 const UPKEEP_MS = 60 * 60_000;
 /** Of other transactions. Waiting longer would queue everybody behind us. */
@@ -76,6 +78,8 @@ export class PostgresDatabase {
   /** Whether connections keep prepared statements. It is found out. */
   prepares = true;
   readonly #connectionString: string | undefined;
+  /** No message may repeat it. */
+  readonly #password: string;
   readonly #retryMs: number;
   #pool: Promise<PostgresPool> | undefined;
   #ready: Promise<void> | undefined;
@@ -97,6 +101,7 @@ export class PostgresDatabase {
       connectionString === undefined ? "The PostgreSQL server" : serverAddress(connectionString);
     this.schema = requireSchemaName(schema);
     this.#connectionString = connectionString;
+    this.#password = connectionString === undefined ? "" : passwordOf(connectionString);
     this.#retryMs = options.retryMs ?? RETRY_MS;
     this.answerMs = options.answerMs ?? ANSWER_MS;
     this.#pool = pool && Promise.resolve(pool);
@@ -198,8 +203,10 @@ export class PostgresDatabase {
 
   /** Once: the tables are there, and of a version that this program knows. */
   #requireReady(): Promise<void> {
+    const { schema, prepares } = this;
+    const answerMs = Math.min(this.answerMs, FIRST_ANSWER_MS);
     this.#ready ??= this.#retried((pool) =>
-      requireSchema(new StatementsOf(pool, this), {
+      requireSchema(new StatementsOf(pool, { schema, prepares, answerMs }), {
         address: this.address,
         schema: this.schema,
         transaction: (work) =>
@@ -289,7 +296,7 @@ export class PostgresDatabase {
         const isHopeless = again === "reconnect" && !this.#hasAnswered && !isFromServer(error);
         if (again === undefined || isHopeless || performance.now() > givesUpAt) {
           if (isMissing(error)) await this.#requireUsable();
-          throw postgresFailure(error, this.address);
+          throw postgresFailure(error, this.address, this.#password);
         }
         isAgain ||= again === "reconnect";
         await sleep(pauseMs(again, tries));

@@ -1,4 +1,5 @@
 import { errorText, SessionError } from "../../core/errors.ts";
+import { given } from "../../core/fields.ts";
 
 /** What went wrong, by PostgreSQL's error code or its class, and what to do about it. */
 const FAILURES: Readonly<Record<string, { readonly what: string; readonly hint: string }>> = {
@@ -58,6 +59,14 @@ const LOST = /connection terminated|client has encountered a connection error|co
 const NO_CONNECTION_FREE = /timeout exceeded when trying to connect/i;
 const NO_ANSWER = /query read timeout/i;
 
+/** What `pg` says of a server that has no TLS. It has sent no password then. */
+const NO_TLS = /SSL connection/i;
+/** Node's codes of a certificate that does not hold. */
+const BAD_CERTIFICATE =
+  /^(?:CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|ERR_TLS_|ERR_SSL_|ERR_OSSL_|EPROTO|HOSTNAME_MISMATCH)/;
+/** What `pg` says of an answer that it cannot read. */
+const NO_POSTGRES = /invalid response|unexpected \w+ message|^SASL|authenticationOk message/i;
+
 /**
  * Whether the same work may be done again after an error.
  *
@@ -102,12 +111,14 @@ function codeOf(error: unknown): string | undefined {
 
 /**
  * The error for the caller, of anything thrown while working with the server at `address`, which has no
- * password. Errors of the network may have one in them: they are not passed on as the cause.
+ * password. Errors of the network may have one in them: they are not passed on as the cause. Nor are errors of
+ * a server that repeats the password.
  */
-export function postgresFailure(error: unknown, address: string): unknown {
+export function postgresFailure(error: unknown, address: string, password = ""): unknown {
   if (SessionError.is(error)) return error;
   const code = codeOf(error);
-  const reason = withoutPassword(errorText(error));
+  const said = errorText(error);
+  const reason = withoutPassword(said, password);
   if (code !== undefined && code in UNREACHABLE) {
     return new SessionError("SESSION_STORE_ERROR", {
       detail: `${address} cannot be reached: ${UNREACHABLE[code]} (${code}).`,
@@ -129,31 +140,50 @@ export function postgresFailure(error: unknown, address: string): unknown {
       retry: {},
     });
   }
-  if (LOST.test(reason)) return ofTable("08", address, reason, error);
+  if (NO_TLS.test(reason)) {
+    return new SessionError("SESSION_STORE_ERROR", {
+      detail: `${address} has no TLS, which its address asks for. No password was sent.`,
+      hint: "Turn TLS on at the server. For a server that you reach over a network of your own, leave sslmode out.",
+    });
+  }
+  if (code !== undefined && BAD_CERTIFICATE.test(code)) {
+    return new SessionError("SESSION_STORE_ERROR", {
+      detail: `${address} has a certificate that cannot be checked (${code}: ${reason}). No password was sent.`,
+      hint: "Name the file of its certificate authority in the address: sslmode=verify-full&sslrootcert=/path/ca.pem.",
+    });
+  }
+  if (LOST.test(reason)) return ofTable("08", address, reason, undefined);
+  if (!isFromServer(error) && NO_POSTGRES.test(reason)) {
+    return new SessionError("SESSION_STORE_ERROR", {
+      detail: `${address} does not speak PostgreSQL's protocol (${reason}).`,
+      hint: "Check that the address is that of your PostgreSQL server.",
+    });
+  }
   const key = [code, code?.slice(0, 3), code?.slice(0, 2)].find((key) => key && key in FAILURES);
-  if (key !== undefined) return ofTable(key, address, reason, error);
+  const cause = said === reason ? error : undefined;
+  if (key !== undefined) return ofTable(key, address, reason, cause);
   if (!isFromServer(error)) return error;
   return new SessionError("SESSION_STORE_ERROR", {
     detail: `${address} failed (${code}: ${reason}).`,
     hint: "`rkat doctor` checks the server and rkat's tables.",
-    cause: error,
+    ...given({ cause }),
   });
 }
 
-function ofTable(key: string, address: string, reason: string, error: unknown): SessionError {
+function ofTable(key: string, address: string, reason: string, cause: unknown): SessionError {
   const { what = "failed", hint = "" } = FAILURES[key] ?? {};
   const mayWorkLater = key === "08" || key.startsWith("5");
   return new SessionError("SESSION_STORE_ERROR", {
     detail: `${address} ${what} (${reason.replace(/\.$/, "")}).`,
     hint,
     ...(mayWorkLater ? { retry: {} } : {}),
-    ...(key === "08" || key === "28" ? {} : { cause: error }),
+    ...(key === "08" || key === "28" ? {} : given({ cause })),
   });
 }
 
-/** Replaces what stands where an address has its user and password. */
-function withoutPassword(text: string): string {
-  return text
+/** Replaces the password, and what stands where an address has its user and password. */
+function withoutPassword(text: string, password: string): string {
+  return (password === "" ? text : text.replaceAll(password, "***"))
     .replace(/(\bpostgres(?:ql)?:\/\/)\S*@/gi, "$1***@")
     .replace(/\b(password|sslpassword)=[^\s&]*/gi, "$1=***");
 }

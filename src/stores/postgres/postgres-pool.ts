@@ -1,4 +1,5 @@
 import { SessionError } from "../../core/errors.ts";
+import { guardedClient } from "./guarded-client.ts";
 
 /** A statement. Without values it may be several statements, separated by semicolons. */
 export interface PostgresStatement {
@@ -44,10 +45,14 @@ const KEEP_ALIVE_MS = 10_000;
  *
  * @throws SessionError `SESSION_STORE_ERROR` when the package is not installed
  */
-export async function openPool(connectionString: string): Promise<PostgresPool> {
+export async function openPool(
+  connectionString: string,
+  answerBytesMax?: number,
+): Promise<PostgresPool> {
   const pg = await importPg();
   const pool = new pg.Pool({
-    connectionString,
+    Client: guardedClient(pg.Client, answerBytesMax),
+    connectionString: withCheckedCertificate(connectionString),
     fallback_application_name: "rkat",
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     keepAlive: true,
@@ -58,6 +63,18 @@ export async function openPool(connectionString: string): Promise<PostgresPool> 
   // The pool replaces a connection that is lost while it is idle. Without a listener the process would end.
   pool.on("error", () => {});
   return pool;
+}
+
+/**
+ * `pg` 8 checks the certificate in all of these modes, and warns in five sentences that `pg` 9 will not. So they are
+ * named after what they do.
+ */
+function withCheckedCertificate(connectionString: string): string {
+  if (/[?&]uselibpqcompat=true\b/.test(connectionString)) return connectionString;
+  return connectionString.replace(
+    /([?&]sslmode=)(?:prefer|require|verify-ca)(?=&|$)/,
+    "$1verify-full",
+  );
 }
 
 async function importPg() {

@@ -1,6 +1,7 @@
 import type { SessionSnapshot } from "../../core/session-snapshot.ts";
 import type { LoggedSource, SourceConditions, SourceFilter } from "../../core/session-source.ts";
 import type { LeaseOwner, SessionQuery, SessionStore } from "../../core/session-store.ts";
+import { listedSnapshot, snapshotIn } from "../history/snapshot-text.ts";
 import type { PostgresDatabase } from "./postgres-database.ts";
 import type { Statements } from "./statements.ts";
 
@@ -30,7 +31,8 @@ export class PostgresSessionStore implements SessionStore {
       this.#namespace,
       sessionId,
     );
-    return row && JSON.parse(row.snapshot);
+    // The log gives the same state again.
+    return row && snapshotIn(row.snapshot);
   }
 
   async list(query: SessionQuery): Promise<readonly SessionSnapshot[]> {
@@ -54,7 +56,7 @@ export class PostgresSessionStore implements SessionStore {
       ...conditionsOf(source),
       query.archivedBefore ?? null,
     );
-    return rows.map(({ snapshot }) => JSON.parse(snapshot));
+    return rows.map(({ snapshot }) => listedSnapshot(snapshot));
   }
 
   async delete(sessionId: string): Promise<void> {

@@ -20,6 +20,18 @@ export function serverAddress(connectionString: string): string {
   return `postgres://${host === NO_HOST ? "localhost" : host}${port}${url.pathname}`;
 }
 
+/** The password that `pg` uses: that of the connection string, or of the environment. Empty where there is none. */
+export function passwordOf(connectionString: string): string {
+  const url = parsed(connectionString);
+  const written = url?.searchParams.get("password") || url?.password;
+  if (!written) return process.env.PGPASSWORD ?? "";
+  try {
+    return decodeURIComponent(written);
+  } catch {
+    return written;
+  }
+}
+
 /** Where a store is, of an address that may name a schema and a namespace beside the database. */
 export interface PostgresAddress {
   readonly connectionString: string;

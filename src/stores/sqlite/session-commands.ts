@@ -1,8 +1,8 @@
 import type { SessionSnapshot } from "../../core/session-snapshot.ts";
 import type { SourceFilter } from "../../core/session-source.ts";
 import { isInForce, type LeaseOwner, type SessionQuery } from "../../core/session-store.ts";
+import { snapshotText } from "../history/snapshot-text.ts";
 import type { Connection } from "./connection.ts";
-import { snapshotText } from "./snapshot-text.ts";
 
 /** What the session store asks of the database. Snapshots come back as `snapshotText` made them. */
 export const sessionCommands = {

@@ -1,8 +1,8 @@
 import type { SessionSnapshot } from "../../core/session-snapshot.ts";
 import type { LoggedSource, SourceFilter } from "../../core/session-source.ts";
 import type { LeaseOwner, SessionQuery, SessionStore } from "../../core/session-store.ts";
+import { listedSnapshot, readSnapshot } from "../history/snapshot-text.ts";
 import type { Database } from "./database.ts";
-import { listedSnapshot, readSnapshot } from "./snapshot-text.ts";
 
 /** Keeps snapshots and leases in a SQLite file that several processes may have open at once. */
 export class SqliteSessionStore implements SessionStore {

@@ -5,7 +5,7 @@ import { given } from "../../core/fields.ts";
 import { shellWord } from "../../core/shell-word.ts";
 import type { CliContext } from "./cli-context.ts";
 import { loadMemoryCommand } from "./commands/memory/memory-command.ts";
-import { exitCodeOf, failureJson, printEnd, printFailure } from "./terminal/print.ts";
+import { exitCodeOf, failureJson, jsonText, printEnd, printFailure } from "./terminal/print.ts";
 
 /** Runs one command line and returns the exit code of the process. */
 export async function main(given: readonly string[], context: CliContext): Promise<number> {
@@ -26,7 +26,7 @@ export async function main(given: readonly string[], context: CliContext): Promi
       ? usageError(thrown, namedCommand(program, args))
       : withCalls(SessionError.from(thrown), context.rkat);
     if (form === "jsonl") await printEnd(stdout, "error", failureJson(error));
-    if (form) await stderr.write(`${JSON.stringify(failureJson(error))}\n`);
+    if (form) await stderr.write(`${jsonText(failureJson(error))}\n`);
     else await printFailure(context.terminal, error);
     return exitCodeOf(error);
   }

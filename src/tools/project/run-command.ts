@@ -152,34 +152,44 @@ function killGroup({ pid }: ChildProcess): void {
   }
 }
 
-/** The beginning and the end of an output of any length. */
+/** The beginning and the end of an output of any length, in chunks of any length. */
 class Ends {
   readonly #bytesMax: number;
-  #head = Buffer.alloc(0);
-  #tail = Buffer.alloc(0);
+  readonly #head: Buffer;
+  #headBytes = 0;
+  /** Its last bytes count. It is cut only when it is full, so that tiny chunks cost no more than large ones. */
+  readonly #tail: Buffer;
+  #tailBytes = 0;
   #bytes = 0;
 
   /** Keeps this many bytes of each end. */
   constructor(bytesMax: number) {
     this.#bytesMax = bytesMax;
+    this.#head = Buffer.alloc(bytesMax);
+    this.#tail = Buffer.alloc(2 * bytesMax);
   }
 
   push(bytes: Buffer): void {
     this.#bytes += bytes.length;
-    const room = this.#bytesMax - this.#head.length;
-    if (room > 0) this.#head = Buffer.concat([this.#head, bytes.subarray(0, room)]);
-    const rest = bytes.subarray(room);
-    if (rest.length > 0) {
-      this.#tail = Buffer.concat([this.#tail, rest]).subarray(-this.#bytesMax);
+    const taken = bytes.copy(this.#head, this.#headBytes);
+    this.#headBytes += taken;
+    const rest = bytes.subarray(taken).subarray(-this.#bytesMax);
+    if (this.#tailBytes + rest.length > this.#tail.length) {
+      this.#tailBytes = this.#lastBytes().copy(this.#tail);
     }
+    this.#tailBytes += rest.copy(this.#tail, this.#tailBytes);
   }
 
   text(): string {
-    const left = this.#bytes - this.#head.length - this.#tail.length;
-    const gap = left > 0 ? `\n[… ${left} bytes left out …]\n` : "";
+    const [head, tail] = [this.#head.subarray(0, this.#headBytes), this.#lastBytes()];
+    const left = this.#bytes - head.length - tail.length;
     // Joined first where nothing is missing, because a letter may be cut in two.
-    return gap === ""
-      ? Buffer.concat([this.#head, this.#tail]).toString()
-      : `${this.#head}${gap}${this.#tail}`;
+    return left === 0
+      ? Buffer.concat([head, tail]).toString()
+      : `${head}\n[… ${left} bytes left out …]\n${tail}`;
+  }
+
+  #lastBytes(): Buffer {
+    return this.#tail.subarray(Math.max(0, this.#tailBytes - this.#bytesMax), this.#tailBytes);
   }
 }

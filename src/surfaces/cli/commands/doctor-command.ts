@@ -46,7 +46,7 @@ async function sqliteFinding(engine: Engine): Promise<Finding> {
 function hookFindings({ terminal }: CliContext): readonly Finding[] {
   const failed = failedFile(terminal.env);
   if (!existsSync(failed)) return [];
-  const detail = `the last import failed: ${printable(readFileSync(failed, "utf8"))}`;
+  const detail = `the last import failed: ${readFileSync(failed, "utf8")}`;
   return [{ name: "hooks", state: "wrong", detail }];
 }
 
@@ -145,5 +145,5 @@ async function embedderFindings(engine: Engine, workspace: Workspace): Promise<F
 
 function renderFinding({ name, state, detail }: Finding, style: Style): string {
   const mark = { good: style.green("✓"), note: style.dim("·"), wrong: style.red("✗") }[state];
-  return `${mark} ${name.padEnd(19)}${detail.replaceAll("\n", "\n  ")}\n`;
+  return `${mark} ${name.padEnd(19)}${printable(detail).replaceAll("\n", "\n  ")}\n`;
 }

@@ -128,8 +128,8 @@ async function rulesFor(context: CliContext, workspace: Workspace, { cwd }: Hook
  * next start of the session finds it.
  */
 async function importTranscript(context: CliContext, input: HookInput): Promise<void> {
-  const { importedId: sessionId, sessionId: name, transcript: path, summary } = input;
-  if (path === undefined) return;
+  const { importedId: sessionId, sessionId: name, transcript, summary } = input;
+  if (!transcript) return;
   const workspace = await workspaceFor(context, input);
   const folder = hooksFolder(context.terminal.env);
   await oneAtATime({ folder, name, waits: summary !== undefined }, async () => {
@@ -137,7 +137,7 @@ async function importTranscript(context: CliContext, input: HookInput): Promise<
       isTrial: false,
       isChosen: true,
     });
-    await useOpened(importer, ({ run }) => run({ agent: "claude-code", path }));
+    await useOpened(importer, ({ run }) => run({ agent: "claude-code", ...transcript }));
   });
   await withServiceOf(context, workspace, "create", async (service) => {
     // What was said teaches the project now, so that no start has to wait for it.

@@ -18,6 +18,14 @@ export function oneLine(text: string, columnsMax: number): string {
 }
 
 /**
+ * Takes out every control character but the ones that rkat writes itself: colours, and the line that shows progress.
+ * It stands before the terminal, for what `printable` was forgotten for.
+ */
+export function withOwnControls(text: string): string {
+  return text.replace(OWN_OR_CONTROLS, (found) => (OWN.test(found) ? found : "\u{FFFD}"));
+}
+
+/**
  * The width of a text in terminal columns, approximately: East Asian letters and emoji take two, and
  * colours none.
  */
@@ -52,6 +60,10 @@ function columnsOf(letter: string): 1 | 2 {
 
 /** All control characters except tab and line feed. */
 const CONTROLS = /(?![\t\n])\p{Cc}/gu;
+
+const ESCAPE = String.raw`\u001b\[`;
+const OWN = new RegExp(`^(?:${ESCAPE}\\d{1,2}m|\\r${ESCAPE}2K|\\r\\n)$`, "u");
+const OWN_OR_CONTROLS = new RegExp(`${OWN.source.slice(1, -1)}|(?![\\t\\n])\\p{Cc}`, "gu");
 
 const WIDE = unicodePattern(NOTHING, {
   source: String.raw`\p{Script=Han}|\p{Script=Hiragana}|\p{Script=Katakana}|\p{Script=Hangul}|[\uFF01-\uFF60]|\p{Emoji_Presentation}`,

@@ -21,7 +21,7 @@ export function renderSessionList(
   columns: number,
 ): string {
   const short = shortIds(sessions.map(({ sessionId }) => sessionId));
-  const idOf = ({ sessionId }: SessionSummary) => short.get(sessionId) ?? sessionId;
+  const idOf = ({ sessionId }: SessionSummary) => printable(short.get(sessionId) ?? sessionId);
   const cells = sessions.map((session) => {
     const { source, totalTokens } = session;
     const isOwn = source.agent === OWN_AGENT;
@@ -129,7 +129,7 @@ export function renderSession(view: SessionView, now: number, style: Style): str
   const standing =
     held.length === 0 ? "" : `\n${style.cyan("standing instructions")}\n${indent(held.join("\n"))}`;
   const body = view.history.map((entry, index) => renderMessage(entry, index, style)).join("");
-  return `${style.bold(`Session ${view.sessionId}`)}\n${facts}${standing}${record}${body}`;
+  return `${style.bold(`Session ${printable(view.sessionId)}`)}\n${facts}${standing}${record}${body}`;
 }
 
 /** A task record, in the words that the model reads. Empty text for an empty record. */
@@ -144,7 +144,7 @@ export function renderTaskView(task: TaskView): string {
  * sessions of a minute, the first 13 have the millisecond. An imported session's id begins with its agent.
  */
 export function shortId(id: string): string {
-  return id.slice(0, shortLength(id));
+  return printable(id.slice(0, shortLength(id)));
 }
 
 function shortLength(id: string): number {

@@ -8,7 +8,15 @@ import type { Output, Terminal } from "./terminal.ts";
 
 /** Prints one value: on one line for a script, indented for a person. */
 export function printJson(output: Output, value: unknown): Promise<void> {
-  return output.write(`${JSON.stringify(value, null, output.isTerminal ? 2 : undefined)}\n`);
+  return output.write(`${jsonText(value, output.isTerminal ? 2 : undefined)}\n`);
+}
+
+/** JSON without control characters. `JSON.stringify` leaves some that terminals obey. */
+export function jsonText(value: unknown, indent?: number): string {
+  return JSON.stringify(value, null, indent).replace(
+    /[\u007f-\u009f]/g,
+    (control) => `\\u00${control.charCodeAt(0).toString(16)}`,
+  );
 }
 
 /** Prints sentences for a person, whose words a terminal would break anywhere. */
@@ -28,11 +36,11 @@ export async function printPlaces(output: Output, text: string): Promise<void> {
  * which is `result` or `error`. Events have no `type` of their own; their `payload` has one.
  */
 export function printEvent(output: Output, event: EventEnvelope): void {
-  void output.write(`${JSON.stringify(event)}\n`);
+  void output.write(`${jsonText(event)}\n`);
 }
 
 export function printEnd(output: Output, type: "result" | "error", fields: unknown): Promise<void> {
-  return output.write(`${JSON.stringify({ type, ...(fields as object) })}\n`);
+  return output.write(`${jsonText({ type, ...(fields as object) })}\n`);
 }
 
 /** Prints what failed, and the hint that says what to do about it. */

@@ -3,6 +3,7 @@ import { constants } from "node:os";
 import { setTimeout as sleep } from "node:timers/promises";
 import { ERRORS } from "../../../core/errors.ts";
 import { WARNING_NAME } from "../../../core/warn.ts";
+import { printable, withOwnControls } from "../render/printable.ts";
 import type { Output, ScreenOwner, TakenScreen, Terminal } from "./terminal.ts";
 
 /** The terminal of this process. */
@@ -91,7 +92,7 @@ function outputOf(stream: NodeJS.WriteStream): Output {
       return stream.columns || 80;
     },
     async write(text) {
-      if (!stream.write(text)) await once(stream, "drain");
+      if (!stream.write(withOwnControls(text))) await once(stream, "drain");
     },
   };
 }
@@ -131,7 +132,7 @@ export function printWarnings(): void {
       for (const listener of ofNode) listener.call(process, warning);
       return;
     }
-    const { message } = warning;
+    const message = printable(warning.message);
     const at = performance.now();
     const isSaid = message === last.message && at - last.at < SAME_WARNING_MS;
     last = { message, at };

@@ -1,0 +1,189 @@
+import { existsSync, globSync } from "node:fs";
+import { dirname } from "node:path";
+import { describe, expect, test } from "vitest";
+import { SessionError } from "../../src/core/errors.ts";
+import { postgresStores } from "../../src/postgres.ts";
+import { openPool } from "../../src/stores/postgres/postgres-pool.ts";
+import { type Answer, type Lies, lyingPostgres } from "../support/lying-postgres.ts";
+import { Project } from "../support/rkat-process.ts";
+
+const PASSWORD = "hunter22-of-mine";
+const ESCAPES = "\u001b]0;yours\u0007\u001b[2J\u202e";
+
+const addressOf = (port: number, query = "") =>
+  `postgres://me:${PASSWORD}@127.0.0.1:${port}/mine${query}`;
+
+/** The tables are there; then the lie. */
+const afterStart = (answer: Answer) => (sql: string) =>
+  sql.includes("max(usable_from)") ? undefined : answer;
+
+const message = (type: string, body: string, length = body.length + 4) => {
+  const head = Buffer.alloc(5);
+  head.write(type);
+  head.writeUInt32BE(length, 1);
+  return Buffer.concat([head, Buffer.from(body, "latin1")]);
+};
+
+/** What reading the sessions of this server ends with. */
+async function failureOf(lies: Lies, query = "") {
+  const server = await lyingPostgres(lies);
+  const place = { connectionString: addressOf(server.port, query), answerMs: 300, retryMs: 300 };
+  const stores = postgresStores(place);
+  try {
+    const value = await Promise.all([
+      stores.sessions.list({}),
+      Array.fromAsync(stores.events.read("x", 0)),
+    ]);
+    return { value, server };
+  } catch (error) {
+    if (!SessionError.is(error)) throw error;
+    expect(JSON.stringify([error.message, error.hint, String(error.cause)])).not.toContain(
+      PASSWORD,
+    );
+    return { error, server };
+  } finally {
+    await stores.close();
+  }
+}
+
+describe("a server that breaks the protocol fails the statement, and nothing else", () => {
+  test.each<readonly [string, Buffer, RegExp]>([
+    ["a web server", Buffer.from("HTTP/1.1 400 Bad Request\r\n\r\n"), /PostgreSQL|connection/],
+    ["a message without a length", message("D", "", 0), /protocol \(a message of 0 bytes/],
+    ["a message of a negative length", message("D", "", 0xffff_ffff), /protocol/],
+    ["a message of 2 GB", message("D", "", 0x7fff_ffff), /more than 256 MB/],
+    ["an unknown message", message("\u0001", "x"), /protocol/],
+    // `pg` throws at these where nothing catches it, or reads on for ever.
+    ["a row of a negative number of columns", message("D", "\u00ff\u00fb"), /protocol/],
+    ["a row that ends early", message("D", "\u0000\u0009\u0000"), /protocol/],
+    ["an error without an end", message("E", "SERROR"), /an error without an end/],
+    ["an error whose end is short", message("E", "SERROR\0"), /an error without an end/],
+    ["a notice without an end", message("N", "M"), /an error without an end/],
+    ["an unknown way of login", message("R", "\0\0\0c"), /protocol/],
+    ["half of an answer", message("T", "\0", 99), /lost the connection/],
+  ])("%s", async (_, bytes, said) => {
+    for (const then of ["cut", "wait"] as const) {
+      const { error } = await failureOf({ answer: () => ({ bytes, then }) });
+      expect(error?.message).toMatch(then === "cut" ? said : new RegExp(`${said.source}|in time`));
+      expect(error?.code).toBe("SESSION_STORE_ERROR");
+    }
+  });
+});
+
+test("rows without an end stop at a bound, large or small", async () => {
+  for (const row of [{ snapshot: "x".repeat(100_000) }, { x: "" }]) {
+    const server = await lyingPostgres({ answer: () => ({ endless: row }) });
+    const pool = await openPool(addressOf(server.port), 20_000_000);
+    await expect(pool.query({ text: "select 1" })).rejects.toThrow("more than 20 MB");
+    await pool.end();
+    expect(server.told()).toBeLessThan(40_000_000);
+  }
+});
+
+test.each<readonly [string, Lies, RegExp]>([
+  ["at the login", { login: { error: `no, ${PASSWORD}`, code: "28P01" } }, /no, \*\*\*/],
+  ["to a statement", { answer: () => ({ error: `${PASSWORD} is bad` }) }, /\*\*\* is bad/],
+])("a password that the server repeats %s is not passed on", async (_, lies, said) => {
+  expect((await failureOf(lies)).error?.message).toMatch(said);
+});
+
+test.each(["require", "verify-full", "verify-ca", "prefer"])(
+  "with sslmode=%s, nothing is sent to a server without TLS",
+  async (mode) => {
+    const { error, server } = await failureOf({ login: "cleartext" }, `?sslmode=${mode}`);
+    expect(error?.message).toMatch(/has no TLS, which its address asks for/);
+    expect(server.heard()).not.toContain("me\0");
+    expect(server.heard()).not.toContain(PASSWORD);
+  },
+);
+
+test("wrong rows are refused, or read as harmless text", async () => {
+  const settings = { model: "x", memory: true, labels: {} };
+  const good = { version: 1, id: "a", seq: 1, created_at_ms: 1, updated_at_ms: 1, settings };
+  for (const snapshot of ["{", "null", "[]", '"x"', "{}", { ...good, id: 7 }].concat([
+    { ...good, created_at_ms: 1e300 },
+    { ...good, settings: null },
+  ] as never[])) {
+    const row = { snapshot: typeof snapshot === "string" ? snapshot : JSON.stringify(snapshot) };
+    const answer = (sql: string) => (sql.includes(".snapshot") ? { rows: [row] } : undefined);
+    expect((await failureOf({ answer })).error?.message).toMatch(
+      /snapshot of a session has changed/,
+    );
+  }
+  const event = JSON.stringify({ type: "turn_started", prompt: "x" });
+  for (const row of [
+    { seq: -1, event_id: "x", timestamp_ms: 1, event, more: false },
+    { seq: "NaN", event_id: "x", timestamp_ms: 1, event, more: false },
+    { seq: 1, event_id: "x", timestamp_ms: "9e99", event, more: false },
+    { seq: 1, event_id: "x", timestamp_ms: 1, event: "[]", more: false },
+    { nothing: 1 },
+  ]) {
+    const answer = (sql: string) => (sql.includes(".event") ? { rows: [row] } : undefined);
+    expect((await failureOf({ answer })).error?.message).toMatch(/has changed since it was stored/);
+  }
+  const answer = (sql: string) =>
+    sql.includes(".snapshot")
+      ? {
+          rows: ["__proto__", "constructor", "../../x", ESCAPES].map((id) => ({
+            snapshot: JSON.stringify({ ...good, id }),
+          })),
+        }
+      : undefined;
+  expect((await failureOf({ answer })).value).toBeDefined();
+  expect(Object.keys({})).toEqual([]);
+});
+
+describe("the command", () => {
+  const id = (name: string) => ({
+    snapshot: JSON.stringify({
+      ...{ version: 1, id: name, seq: 0, created_at_ms: 1, updated_at_ms: 1, archived: false },
+      ...{ settings: { model: ESCAPES, memory: true, labels: { [ESCAPES]: ESCAPES } }, turns: 1 },
+      ...{ message_count: 1, last_assistant_text: ESCAPES, history: [], pruned: [] },
+      ...{
+        running: false,
+        model_calls: 0,
+        last_compaction_call: null,
+        compactions: 0,
+        summary: null,
+      },
+      ...{ last_input_tokens: 0, history_tokens: 0, usage: { input_tokens: 0, output_tokens: 0 } },
+    }),
+  });
+  const rows = ["../../../victim", "__proto__", ESCAPES, "x".repeat(100_000)].map(id);
+  const servers: Readonly<Record<string, Lies>> = {
+    "escapes in an error": { answer: afterStart({ error: `${ESCAPES} ${PASSWORD}` }) },
+    "escapes in a refused login": { login: { error: `${ESCAPES} ${PASSWORD}`, code: "28P01" } },
+    "escapes in numbers": {
+      answer: () => ({ rows: [{ version: ESCAPES, usable: "9", isFollowed: true }] }),
+    },
+    "hostile sessions": {
+      answer: (sql) => (/^\s*select snapshot /.test(sql) ? { rows } : undefined),
+    },
+  };
+  test.each(Object.entries(servers))("%s: nothing is drawn, told or written", async (_, lies) => {
+    const server = await lyingPostgres(lies);
+    const project = await Project.open();
+    const address = addressOf(server.port);
+    const env = { RKAT_STORE: address };
+    const before = globSync("**", { cwd: dirname(project.folder) });
+    for (const [args, variables] of [
+      [["sessions", "list"], env],
+      [["--store", address, "sessions", "show", "last"], {}],
+      [["doctor"], env],
+      [["move", "--from", address, "--to", "copy.db"], {}],
+      [["memory", "search", "x"], env],
+    ] as const) {
+      const { code, stdout, stderr } = await project.rkat(args, "", variables);
+      const said = stdout + stderr;
+      expect(code, said).not.toBeNull();
+      expect(said).not.toMatch(/(?![\n\t])\p{Cc}|\u202e/u);
+      expect(said).not.toContain(PASSWORD);
+      expect(said).not.toContain("This is a bug");
+    }
+    expect(existsSync(`${project.folder}/../../../victim`)).toBe(false);
+    const made = globSync("**", { cwd: dirname(project.folder) }).filter(
+      (path) => !before.includes(path),
+    );
+    expect(made.filter((path) => !/^(project|\.config|\.rkat)\b/.test(path))).toEqual([]);
+  });
+});
