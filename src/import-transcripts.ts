@@ -129,7 +129,9 @@ class MemoryCatchUp {
 
   constructor({ events, memory }: ImportStores, scope: MemoryScope | undefined) {
     const index = memory && new MemoryIndex(events, memory, given({ scope }));
-    this.#runner = new ProjectionRunner(events, index ? [index] : [], warn, MEMORY_BATCH);
+    this.#runner = new ProjectionRunner(events, index ? [index] : [], warn, {
+      batch: MEMORY_BATCH,
+    });
   }
 
   /** Resolves when memory has all but the last batches. */

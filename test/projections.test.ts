@@ -7,7 +7,7 @@ import type { Projection } from "../src/core/projection.ts";
 import { SessionState } from "../src/core/session-state.ts";
 import { createSessionService } from "../src/index.ts";
 import { MemoryIndex } from "../src/projections/memory-index.ts";
-import { ProjectionRunner } from "../src/projections/projection-runner.ts";
+import { type ProjectionLease, ProjectionRunner } from "../src/projections/projection-runner.ts";
 import { SessionFiles } from "../src/projections/session-files.ts";
 import { EphemeralEventStore } from "../src/stores/ephemeral/ephemeral-event-store.ts";
 import { EphemeralSessionStore } from "../src/stores/ephemeral/ephemeral-session-store.ts";
@@ -275,43 +275,121 @@ test("a process that goes on with memory reads what was added, not the whole ses
   expect(await entries(memory)).toHaveLength(32);
 });
 
-test("a process whose projections others move on, too, looks at the log less often", async () => {
+/** What so many services read of the log, together, for the same turns. */
+async function readBy(services: number) {
+  const events = new EphemeralEventStore();
+  const sessions = new EphemeralSessionStore();
+  const memory = new SimpleMemoryStore();
+  let read = 0;
+  const counted = new Proxy(events, {
+    get(target, name) {
+      if (name !== "readAll") return Reflect.get(target, name).bind(target);
+      return async (after: number, limit: number) => {
+        const found = await target.readAll(after, limit);
+        read += found.length;
+        // As over a network. Meanwhile other processes look, too.
+        await new Promise((resolve) => setTimeout(resolve, 50));
+        return found;
+      };
+    },
+  });
+  const all = Array.from({ length: services }, () =>
+    createSessionService({
+      model: scriptedModel((_, call) => `answer ${call}`),
+      stores: { events: counted, sessions },
+      memory,
+      builtinTools: false,
+    }),
+  );
+  const made = await Promise.all(
+    Array.from({ length: 8 }, (_, at) => all[at % services]?.createSession({})),
+  );
+  const talk = async (at: number) => {
+    const sessionId = made[at]?.sessionId ?? "";
+    for (let turn = 0; turn < 20; turn += 1) {
+      await all[at % services]?.startTurn({ sessionId, prompt: `question ${turn}` });
+      await vi.advanceTimersByTimeAsync(20);
+    }
+  };
+  await Promise.all(made.map((_, at) => talk(at)));
+  const closed = Promise.all(all.map((service) => service.close()));
+  await vi.advanceTimersByTimeAsync(3000);
+  await closed;
+  return { read, entries: (await memory.stats()).entries };
+}
+
+test("what is read of the log for memory does not grow with the number of processes", async () => {
+  vi.useFakeTimers();
+  try {
+    const one = await readBy(1);
+    const eight = await readBy(8);
+    expect(one.entries).toBe(8 * 20 * 2);
+    expect(eight.entries).toBe(one.entries);
+    expect(eight.read).toBeLessThan(1.5 * one.read);
+  } finally {
+    vi.useRealTimers();
+  }
+});
+
+test("a process goes on with the projections when the one that did them is gone", async () => {
   vi.useFakeTimers();
   try {
     const events = await someLog();
-    let reads = 0;
-    const counted = {
-      readAll(after: number, limit: number) {
-        reads += 1;
-        return events.readAll(after, limit);
+    let isTaken = true;
+    const applied: string[] = [];
+    const projection = (name: string, isLocal: boolean): Projection => {
+      let position = 0;
+      return {
+        name,
+        isLocal,
+        position: async () => position,
+        apply: async (added) => {
+          position = added.at(-1)?.position ?? position;
+          applied.push(name);
+        },
+      };
+    };
+    let isHeld = false;
+    const lease: ProjectionLease = {
+      get isHeld() {
+        return isHeld;
+      },
+      take: async () => {
+        isHeld = !isTaken;
+        return isHeld;
+      },
+      release: async () => {
+        isHeld = false;
       },
     };
-    let position = 0;
-    const projection: Projection = {
-      name: "shared",
-      position: async () => position,
-      apply: async (added) => {
-        position = added.at(-1)?.position ?? position;
-      },
-    };
-    const runner = new ProjectionRunner(counted, [projection], () => {}, 5);
-    const readsAfter = async (ms: number) => {
-      reads = 0;
-      runner.wake();
-      await vi.advanceTimersByTimeAsync(ms);
-      return reads;
-    };
-    await runner.flush();
-    expect(await readsAfter(100)).toBe(1);
-    position += 1;
-    expect(await readsAfter(100)).toBe(1);
-    expect(await readsAfter(100)).toBe(0);
+    const projections = [projection("shared", false), projection("local", true)];
+    const runner = new ProjectionRunner(events, projections, () => {}, { lease, batch: 1000 });
+    runner.wake();
+    await vi.advanceTimersByTimeAsync(5000);
+    expect(applied).toEqual(["local"]);
+    isTaken = false;
     await vi.advanceTimersByTimeAsync(1000);
-    expect(reads).toBe(1);
-    await vi.advanceTimersByTimeAsync(10_000);
-    expect(await readsAfter(100)).toBe(1);
+    expect(applied).toEqual(["local", "shared"]);
+    await vi.advanceTimersByTimeAsync(1000);
+    expect(isHeld).toBe(false);
     await runner.close();
   } finally {
     vi.useRealTimers();
   }
+});
+
+test("a flush does not wait for the process that has the lease", async () => {
+  const events = await someLog();
+  let position = 0;
+  const projection: Projection = {
+    name: "shared",
+    position: async () => position,
+    apply: async (added) => {
+      position = added.at(-1)?.position ?? position;
+    },
+  };
+  const lease = { isHeld: false, take: async () => false, release: async () => {} };
+  const runner = new ProjectionRunner(events, [projection], () => {}, { lease });
+  await runner.flush();
+  expect(await events.readAll(position, 1)).toEqual([]);
 });

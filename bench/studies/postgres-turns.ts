@@ -1,8 +1,9 @@
 import { execFileSync, fork } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import pg from "pg";
 import { createSessionService } from "rkat";
@@ -14,12 +15,13 @@ import { median, timed } from "../measuring.ts";
 /**
  * What the log costs on PostgreSQL, besides the server's own work.
  *
- *     npm run build && node bench/studies/postgres-turns.ts --postgres postgres://… [--pgbench PATH]
+ *     npm run build && node bench/studies/postgres-turns.ts --postgres postgres://… [--pgbench PATH] [--parts appends]
  *
  * appends    one event of 400 characters at a time, by so many writers, each in its own session; pgbench inserts
  *            as much text into a bare table with the same primary key
- * processes  turns of as many sessions, divided among 1, 2, 4 and 8 processes, without and with memory; processor time is
- *            that of the processes, without the server's
+ * processes  turns of as many sessions, divided among 1, 2, 4 and 8 processes, without and with memory. Each process has
+ *            run 300 turns before. The server's processor time is known when the server runs on this machine,
+ *            and the number of statements when it has pg_stat_statements
  * a turn     round trips as the pool sees them, and time, against as many bare inserts of the same text
  *
  * It drops and makes the schemas `rkat_bench` and `rkat_plain`.
@@ -32,9 +34,13 @@ const { values } = parseArgs({
     seconds: { type: "string", default: "5" },
     rounds: { type: "string", default: "5" },
     turns: { type: "string", default: "100" },
+    parts: { type: "string", default: "appends,turn,processes" },
     processes: { type: "string", default: "1,2,4,8" },
+    /** Seconds in which turns are counted. */
+    window: { type: "string", default: "10" },
     /** Used by the study itself: this many sessions of a process that it has started. */
     sessions: { type: "string" },
+    namespace: { type: "string", default: "" },
     memory: { type: "boolean", default: false },
   },
 });
@@ -42,6 +48,11 @@ const connectionString = values.postgres ?? process.env.RKAT_TEST_POSTGRES;
 if (connectionString === undefined) throw new Error("Name a database: --postgres postgres://…");
 const writers = Number(values.writers);
 const seconds = Number(values.seconds);
+const windowMs = 1000 * Number(values.window);
+/** By then the JavaScript compiler has done most of its work. */
+const WARM_TURNS = 300;
+/** Linux counts processor time in hundredths of a second. */
+const TICK_MS = 10;
 const schema = "rkat_bench";
 const TEXT = "The harbour pilot boards at the outer buoy. ".repeat(10).slice(0, 400);
 
@@ -91,24 +102,17 @@ const pool = countingPool();
 const stores = postgresStores({ pool, schema });
 await stores.events.lastSeq("warm");
 
-const rates = { rkat: [] as number[], bare: [] as number[] };
-for (let round = 0; round < Number(values.rounds); round += 1) {
-  rates.rkat.push(await appendRate(round));
-  rates.bare.push(bareRate(round));
-}
-console.log(`appends by ${writers} writers, a second (medians of ${values.rounds} rounds)`);
-const [rkat, bare] = [median(rates.rkat), median(rates.bare)];
-console.log(
-  `  rkat ${rkat.toFixed(0)}   pgbench ${bare.toFixed(0)}   ${(rkat / bare).toFixed(2)} x`,
-);
-
-await measureTurns();
-for (const memory of [false, true]) {
-  console.log(
-    `${writers} sessions ${memory ? "with memory and what is learned" : "without memory"}`,
-  );
-  for (const count of values.processes.split(",").map(Number)) {
-    await measureProcesses(count, memory);
+const parts = values.parts.split(",");
+if (parts.includes("appends")) await measureAppends();
+if (parts.includes("turn")) await measureTurns();
+if (parts.includes("processes")) {
+  for (const memory of [false, true]) {
+    console.log(
+      `${writers} sessions ${memory ? "with memory and what is learned" : "without memory"}`,
+    );
+    for (const count of values.processes.split(",").map(Number)) {
+      await measureProcesses(count, memory);
+    }
   }
 }
 await stores.close();
@@ -117,6 +121,19 @@ await admin.query(
   "drop schema if exists rkat_bench cascade; drop schema if exists rkat_plain cascade",
 );
 await admin.end();
+
+async function measureAppends(): Promise<void> {
+  const rates = { rkat: [] as number[], bare: [] as number[] };
+  for (let round = 0; round < Number(values.rounds); round += 1) {
+    rates.rkat.push(await appendRate(round));
+    rates.bare.push(bareRate(round));
+  }
+  console.log(`appends by ${writers} writers, a second (medians of ${values.rounds} rounds)`);
+  const [rkat, bare] = [median(rates.rkat), median(rates.bare)];
+  console.log(
+    `  rkat ${rkat.toFixed(0)}   pgbench ${bare.toFixed(0)}   ${(rkat / bare).toFixed(2)} x`,
+  );
+}
 
 async function appendRate(round: number): Promise<number> {
   const endsAt = performance.now() + 1000 * seconds;
@@ -141,52 +158,100 @@ interface Conversed {
 }
 
 async function measureProcesses(count: number, memory: boolean): Promise<void> {
-  const given = ["--postgres", connectionString as string, "--seconds", values.seconds];
-  const args = memory ? [...given, "--memory"] : given;
-  const children = Array.from({ length: count }, () =>
-    fork(import.meta.filename, [...args, "--sessions", String(writers / count)]),
-  );
-  // All are ready before one begins.
+  const namespace = `${count} processes ${memory ? "with" : "without"} memory`;
+  const given = ["--postgres", connectionString as string, "--window", values.window];
+  const own = ["--namespace", namespace, "--sessions", String(writers / count)];
+  const args = [...given, ...own, ...(memory ? ["--memory"] : [])];
+  const children = Array.from({ length: count }, () => fork(import.meta.filename, args));
+  // All are warm before one is measured.
   await Promise.all(children.map((child) => once(child, "message")));
   const results = children.map((child) => once(child, "message"));
-  for (const child of children) child.send("go");
   const ended = children.map((child) => once(child, "exit"));
+  for (const child of children) child.send("go");
+  const before = { cpuMs: await serverCpuMs(), statements: await statementsSoFar() };
+  await sleep(windowMs);
+  const serverMs = (await serverCpuMs()) - before.cpuMs;
+  const statements = (await statementsSoFar()) - before.statements;
   const done = (await Promise.all(results)).map(([result]) => result as Conversed);
   await Promise.all(ended);
   const turns = done.reduce((sum, { turns }) => sum + turns, 0);
   const cpuMs = done.reduce((sum, { cpuMs }) => sum + cpuMs, 0);
+  const each = (ms: number) => `${(ms / turns).toFixed(2)} ms`;
   console.log(
-    `  ${count} processes: ${(turns / seconds).toFixed(0)} turns/s, ${(cpuMs / turns).toFixed(2)} ms of their processor time a turn`,
+    `  ${count} processes: ${((1000 * turns) / windowMs).toFixed(0)} turns/s   processor time a turn: ${each(cpuMs)} of the processes, ${each(serverMs)} of the server   ${(statements / turns).toFixed(1)} statements`,
   );
+}
+
+/** NaN on a server without the extension that counts them. */
+async function statementsSoFar(): Promise<number> {
+  try {
+    const { rows } = await admin.query(
+      "select sum(calls)::float8 as calls from pg_stat_statements",
+    );
+    return (rows[0] as { readonly calls: number }).calls;
+  } catch {
+    return Number.NaN;
+  }
+}
+
+/** Processor time of all processes of the server, or NaN when it is on another machine. */
+async function serverCpuMs(): Promise<number> {
+  const { rows } = await admin.query("select pg_backend_pid() as pid");
+  const server = statOf((rows[0] as { readonly pid: number }).pid)?.parent;
+  if (server === undefined) return Number.NaN;
+  const children = globSync("/proc/[0-9]*").map((path) => statOf(Number(path.slice(6))));
+  const ticks = children
+    .filter((one) => one?.parent === server)
+    .reduce((sum, one) => sum + (one?.ticks ?? 0), statOf(server)?.ticksOfEnded ?? 0);
+  return ticks * TICK_MS;
+}
+
+function statOf(pid: number) {
+  try {
+    const text = readFileSync(`/proc/${pid}/stat`, "utf8");
+    // The name of the program is in parentheses, and may have spaces.
+    const fields = text.slice(text.lastIndexOf(")") + 2).split(" ");
+    const [parent = 0, user = 0, system = 0, endedUser = 0, endedSystem = 0] = [
+      1, 11, 12, 13, 14,
+    ].map((at) => Number(fields[at]));
+    return { parent, ticks: user + system, ticksOfEnded: endedUser + endedSystem };
+  } catch {
+    return undefined;
+  }
 }
 
 /** In a process of its own: turns in some sessions for some seconds. */
 async function converse(count: number): Promise<void> {
-  const stores = postgresStores({ connectionString: connectionString as string, schema });
+  const stores = postgresStores({
+    connectionString: connectionString as string,
+    schema,
+    namespace: values.namespace,
+  });
   const service = createSessionService({
     model: scriptedModel(() => TEXTS[0] ?? ""),
     stores,
     ...(values.memory ? {} : { memory: false, knowledge: false }),
   });
   const made = await Promise.all(Array.from({ length: count }, () => service.createSession({})));
-  const turn = (sessionId: string, at: number) =>
-    service.startTurn({ sessionId, prompt: TEXTS[at % TEXTS.length]?.slice(0, 100) ?? "" });
-  for (const { sessionId } of made) await turn(sessionId, 0);
+  let turns = 0;
+  let isOver = false;
+  const talks = made.map(async ({ sessionId }) => {
+    for (let at = 0; !isOver; at += 1) {
+      await service.startTurn({ sessionId, prompt: TEXTS[at % TEXTS.length]?.slice(0, 100) ?? "" });
+      turns += 1;
+    }
+  });
+  while (turns < WARM_TURNS) await sleep(20);
   process.send?.("ready");
   await once(process, "message");
-  const cpu = process.cpuUsage();
-  const endsAt = performance.now() + 1000 * seconds;
-  const turns = await Promise.all(
-    made.map(async ({ sessionId }) => {
-      let at = 1;
-      for (; performance.now() < endsAt; at += 1) await turn(sessionId, at);
-      return at - 1;
-    }),
-  );
-  const { user, system } = process.cpuUsage(cpu);
-  const sum = turns.reduce((all, one) => all + one, 0);
+  const before = { turns, cpu: process.cpuUsage() };
+  await sleep(windowMs);
+  const { user, system } = process.cpuUsage(before.cpu);
+  const result: Conversed = { turns: turns - before.turns, cpuMs: (user + system) / 1000 };
+  isOver = true;
+  await Promise.all(talks);
   await new Promise((resolve) => {
-    process.send?.({ turns: sum, cpuMs: (user + system) / 1000 } satisfies Conversed, resolve);
+    process.send?.(result, resolve);
   });
   await service.close();
   await stores.close();

@@ -10,6 +10,8 @@ import type { PositionedEvent } from "./event-store.ts";
  */
 export interface Projection {
   readonly name: string;
+  /** Its work is on this machine, so that each machine does it. Otherwise one process does it for all. */
+  readonly isLocal?: boolean;
   /** The position that it has reached; 0 at first. */
   position(): Promise<number>;
   /** Applies events in order. Afterwards its position is that of the last one. */

@@ -1,4 +1,4 @@
-import type { EventStore } from "../core/event-store.ts";
+import type { EventStore, PositionedEvent } from "../core/event-store.ts";
 import type { Projection } from "../core/projection.ts";
 
 /** Events per batch, so that a turn that ends meanwhile does not wait long. */
@@ -7,17 +7,34 @@ const BATCH = 200;
 /** How long to wait after an append, so that appends in quick succession share one run. */
 const SETTLE_MS = 50;
 
-/**
- * How long to wait on average while other processes follow the same log, so that not all of them read
- * each event. Searches do not wait: they flush.
- */
-const SHARED_SETTLE_MS = 500;
+/** How long to rest after a run. The lease is kept meanwhile. Searches do not wait: they flush. */
+const REST_MS = 500;
 
-/** Other processes that did nothing for so long are gone. */
-const SHARED_FOR_MS = 10_000;
+/** When all processes close at once, one projects and the others look so often whether it moves on. */
+const LOOK_MS = 50;
+/** After so many looks without a change, this process does the work, whoever has the lease. */
+const LOOKS_MAX = 20;
+
+/** Lets one process at a time move projections on in the background. */
+export interface ProjectionLease {
+  readonly isHeld: boolean;
+  /** Takes or renews it. Returns false when another process has it. */
+  take(): Promise<boolean>;
+  release(): Promise<void>;
+}
+
+interface RunnerOptions {
+  /** Without it, this process moves its projections on whatever others do. */
+  readonly lease?: ProjectionLease;
+  readonly batch?: number;
+}
 
 /**
  * Keeps projections up to date with the log, in the background.
+ *
+ * Of several processes, the one that has the lease does the work of all, so a turn costs the same however many
+ * processes there are. It gives the lease back when nothing was appended here for a while. The others look
+ * again until it has projected what they appended. A flush does not wait for it.
  *
  * A failure is reported and retried after the next append. Nothing is lost: the log has everything.
  */
@@ -25,79 +42,166 @@ export class ProjectionRunner {
   readonly #events: Pick<EventStore, "readAll">;
   readonly #projections: readonly Projection[];
   readonly #onError: (error: unknown) => void;
+  readonly #lease: ProjectionLease | undefined;
   readonly #batch: number;
-  /** Where this process left each projection. */
-  readonly #left = new Map<Projection, number>();
-  /** When another process was last found to have moved one on. */
-  #movedByOthersMs = -SHARED_FOR_MS;
-  #timer: NodeJS.Timeout | undefined;
-  #running: Promise<void> | undefined;
+  #isWoken = false;
+  #isClosed = false;
+  #following: Promise<void> | undefined;
+  #endRest: () => void = () => {};
+  /** The last run. The next one waits for it. */
+  #last: Promise<unknown> = Promise.resolve();
+  /** A run of all projections that has not begun. */
+  #next: Promise<void> | undefined;
 
   constructor(
     events: Pick<EventStore, "readAll">,
     projections: readonly Projection[],
     onError: (error: unknown) => void,
-    batch = BATCH,
+    { lease, batch = BATCH }: RunnerOptions = {},
   ) {
     this.#events = events;
     this.#projections = projections;
     this.#onError = onError;
+    this.#lease = lease;
     this.#batch = batch;
   }
 
   /** Starts a run soon, because something was appended. */
   wake(): void {
-    if (this.#projections.length === 0 || this.#timer) return;
-    this.#timer = setTimeout(() => {
-      this.#timer = undefined;
-      this.flush().catch(this.#onError);
-    }, this.#settleMs());
-    this.#timer.unref();
-  }
-
-  #settleMs(): number {
-    const isShared = performance.now() - this.#movedByOthersMs < SHARED_FOR_MS;
-    return isShared ? SHARED_SETTLE_MS * (0.5 + Math.random()) : SETTLE_MS;
+    if (this.#projections.length === 0 || this.#isClosed) return;
+    this.#isWoken = true;
+    this.#following ??= this.#follow()
+      .catch(this.#onError)
+      .finally(() => {
+        this.#following = undefined;
+        if (this.#isWoken) this.wake();
+      });
   }
 
   /** Resolves when the projections have everything that is in the log now. */
   async flush(): Promise<void> {
-    // The current run may have read past the newest events.
-    await this.#running?.catch(() => {});
-    this.#running ??= this.#runAll().finally(() => {
-      this.#running = undefined;
+    // A run that has begun may have read past the newest events.
+    this.#next ??= this.#inTurn(() => {
+      this.#next = undefined;
+      return this.#projections;
     });
-    await this.#running;
+    await this.#next;
   }
 
   /** Gives each projection one batch more. Returns the size of the largest. No other run may be going on. */
   async step(): Promise<number> {
-    return Math.max(0, ...(await Promise.all(this.#projections.map((one) => this.#next(one)))));
+    const { sizes, failures } = await this.#round(this.#projections);
+    for (const failure of failures) throw failure;
+    return Math.max(0, ...sizes.values());
   }
 
   async close(): Promise<void> {
-    clearTimeout(this.#timer);
-    await this.flush().catch(this.#onError);
-    clearTimeout(this.#timer);
-  }
-
-  async #runAll(): Promise<void> {
-    const runs = await Promise.allSettled(this.#projections.map((one) => this.#run(one)));
-    for (const run of runs) if (run.status === "rejected") throw run.reason;
-  }
-
-  async #run(projection: Projection): Promise<void> {
-    while ((await this.#next(projection)) > 0);
-  }
-
-  async #next(projection: Projection): Promise<number> {
-    const position = await projection.position();
-    if (position > (this.#left.get(projection) ?? position)) {
-      this.#movedByOthersMs = performance.now();
+    this.#isClosed = true;
+    this.#endRest();
+    await this.#following;
+    try {
+      await this.#leaveToOthers();
+      await this.flush();
+      if (this.#lease?.isHeld) await this.#lease.release();
+    } catch (error) {
+      this.#onError(error);
     }
-    const events = await this.#events.readAll(position, this.#batch);
-    if (events.length > 0) await projection.apply(events);
-    this.#left.set(projection, events.at(-1)?.position ?? position);
-    return events.length;
+  }
+
+  /** Resolves when nothing is to be done, or this process has to do it. */
+  async #leaveToOthers(): Promise<void> {
+    let looks = 0;
+    for (let last = -1; looks < LOOKS_MAX && !(await this.#isOurs()); looks += 1) {
+      const position = await this.#position();
+      if (position > last) looks = 0;
+      last = position;
+      await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+    }
+  }
+
+  async #follow(): Promise<void> {
+    try {
+      await this.#rest(SETTLE_MS);
+      while (this.#isWoken && !this.#isClosed) {
+        this.#isWoken = false;
+        const isLeft = !(await this.#isOurs());
+        await this.#inTurn(() => this.#projections.filter(({ isLocal }) => isLocal || !isLeft));
+        this.#isWoken ||= isLeft;
+        await this.#rest(isLeft ? REST_MS * (0.5 + Math.random()) : REST_MS);
+      }
+    } finally {
+      if (this.#lease?.isHeld) await this.#lease.release();
+    }
+  }
+
+  /** Whether this process moves the shared projections on. It takes no lease when there is nothing to do. */
+  async #isOurs(): Promise<boolean> {
+    if (!this.#lease) return true;
+    if (!this.#lease.isHeld && !(await this.#isBehind())) return true;
+    return await this.#lease.take();
+  }
+
+  /** Whether the log has events that a shared projection does not have. */
+  async #isBehind(): Promise<boolean> {
+    const position = await this.#position();
+    return position < Infinity && (await this.#events.readAll(position, 1)).length > 0;
+  }
+
+  /** How far the last of the shared projections has come. */
+  async #position(): Promise<number> {
+    const shared = this.#projections.filter(({ isLocal }) => !isLocal);
+    return Math.min(...(await Promise.all(shared.map((projection) => projection.position()))));
+  }
+
+  async #rest(ms: number): Promise<void> {
+    if (this.#isClosed) return;
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, ms).unref();
+      this.#endRest = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+  }
+
+  /** Moves projections on to the end of the log, when the run before has ended. */
+  #inTurn(which: () => readonly Projection[]): Promise<void> {
+    const run = this.#last.then(() => this.#run(which()));
+    this.#last = run.catch(() => {});
+    return run;
+  }
+
+  async #run(projections: readonly Projection[]): Promise<void> {
+    const failed: unknown[] = [];
+    for (let behind = projections; behind.length > 0; ) {
+      const { sizes, failures } = await this.#round(behind);
+      failed.push(...failures);
+      behind = behind.filter((projection) => (sizes.get(projection) ?? 0) > 0);
+    }
+    for (const failure of failed) throw failure;
+  }
+
+  /** One batch more. Projections that have come equally far share what is read. */
+  async #round(projections: readonly Projection[]) {
+    const reads = new Map<number, Promise<readonly PositionedEvent[]>>();
+    const next = async (projection: Projection) => {
+      const position = await projection.position();
+      const read = reads.get(position) ?? this.#events.readAll(position, this.#batch);
+      reads.set(position, read);
+      const events = await read;
+      if (events.length > 0) await projection.apply(events);
+      return events.length;
+    };
+    const sizes = new Map<Projection, number>();
+    const failures: unknown[] = [];
+    const work = projections.map(async (projection) => {
+      try {
+        sizes.set(projection, await next(projection));
+      } catch (error) {
+        failures.push(error);
+      }
+    });
+    await Promise.all(work);
+    return { sizes, failures };
   }
 }

@@ -51,6 +51,7 @@ export type OneWriter = (work: () => Promise<void>) => Promise<void>;
  */
 export class SessionFiles implements Projection {
   readonly name = "session-files";
+  readonly isLocal = true;
   readonly #events: Pick<EventStore, "read">;
   readonly #folder: string;
   readonly #oneWriter: OneWriter;

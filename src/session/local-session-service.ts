@@ -70,7 +70,7 @@ import {
   switchedOffOptions,
 } from "./service-options.ts";
 import { SessionHostRecord } from "./session-host-record.ts";
-import { newOwner, withFilesLease } from "./session-lease.ts";
+import { KeptProjectionLease, newOwner, withFilesLease } from "./session-lease.ts";
 import { sessionTools } from "./session-tools.ts";
 import { compactionOutcome, deletedSummary, sessionSummary, sessionView } from "./session-view.ts";
 import { SessionWork } from "./session-work.ts";
@@ -183,6 +183,7 @@ export class LocalSessionService implements SessionService {
         ...(files ? [files] : []),
       ],
       onError,
+      { lease: new KeptProjectionLease(stores.sessions, owner) },
     );
     this.#projections = projections;
     const projected = () => projections.flush();

@@ -4,6 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { SessionError } from "../core/errors.ts";
 import { newId } from "../core/ids.ts";
 import type { HeldLease, LeaseOwner, SessionStore } from "../core/session-store.ts";
+import type { ProjectionLease } from "../projections/projection-runner.ts";
 
 /** Lifetime of a lease without renewal. After a kill, another machine waits this long. */
 const LEASE_MS = 15_000;
@@ -90,6 +91,37 @@ export async function withFilesLease(
 }
 
 const FILES_KEY = "session-files";
+
+const PROJECTIONS_KEY = "projections";
+
+/** The lease on what all processes project together. Its owner keeps it from one run to the next. */
+export class KeptProjectionLease implements ProjectionLease {
+  readonly #sessions: SessionStore;
+  readonly #owner: LeaseOwner;
+  #takenAt: number | undefined;
+
+  constructor(sessions: SessionStore, owner: LeaseOwner) {
+    this.#sessions = sessions;
+    this.#owner = owner;
+  }
+
+  get isHeld(): boolean {
+    return this.#takenAt !== undefined;
+  }
+
+  async take(): Promise<boolean> {
+    const now = performance.now();
+    if (this.#takenAt !== undefined && now - this.#takenAt < LEASE_MS / 3) return true;
+    const isTaken = await this.#sessions.acquire(PROJECTIONS_KEY, this.#owner, LEASE_MS);
+    this.#takenAt = isTaken ? now : undefined;
+    return isTaken;
+  }
+
+  async release(): Promise<void> {
+    this.#takenAt = undefined;
+    await this.#sessions.release(PROJECTIONS_KEY, this.#owner);
+  }
+}
 
 /** Runs `work`, renews the lease meanwhile, and releases it. */
 async function renewed<T>(
