@@ -5,9 +5,9 @@ export type NamedTime = (time: number, newest: number) => boolean;
  * The time that a question names: a day ("2023-05-08"), a month ("in May", "June 2023"), or a
  * time relative to the newest entry ("yesterday", "last week", "three months ago").
  */
-export function namedTime(query: string): NamedTime | undefined {
+export function namedTime(query: string, named = monthIn(query)): NamedTime | undefined {
   const lower = query.toLowerCase();
-  return day(query) ?? month(query) ?? ago(lower) ?? period(lower);
+  return day(query) ?? month(query, named) ?? ago(lower) ?? period(lower);
 }
 
 export const MONTHS =
@@ -25,17 +25,15 @@ function day(query: string): NamedTime | undefined {
 const MONTH =
   /\b(january|february|march|april|june|july|august|september|october|november|december)\b|\b(?:in|of|on|by|early|mid|late|since|until|during|last|this|next) (may)\b|\b(may),? (?:the )?\d/i;
 
-/** Whether "may" is the month. */
-export function saysMay(query: string): boolean {
-  const [, , before, after] = MONTH.exec(query) ?? [];
-  return (before ?? after) !== undefined;
+/** The first month that a question names, in small letters. */
+export function monthIn(query: string): string | undefined {
+  const [, month, before, after] = MONTH.exec(query) ?? [];
+  return (month ?? before ?? after)?.toLowerCase();
 }
 
-function month(query: string): NamedTime | undefined {
-  const found = MONTH.exec(query);
-  if (!found) return undefined;
-  const name = (found[1] ?? found[2] ?? found[3] ?? "").toLowerCase();
-  const number = MONTHS.indexOf(name);
+function month(query: string, named: string | undefined): NamedTime | undefined {
+  if (named === undefined) return undefined;
+  const number = MONTHS.indexOf(named);
   const year = /\b(?:19|20)\d\d\b/.exec(query)?.[0];
   return (time) => {
     const date = new Date(time);

@@ -1,6 +1,7 @@
-import { CharacterKinds, sizeAt } from "../core/character-kinds.ts";
-import { MONTHS, type NamedTime, namedTime, saysMay } from "./named-time.ts";
+import { CharacterKinds, sizeIn } from "../core/character-kinds.ts";
+import { MONTHS, monthIn, type NamedTime, namedTime } from "./named-time.ts";
 import { STOP_WORDS } from "./stop-words.ts";
+import { newRoom, unitsOf } from "./text-units.ts";
 import { askedWords, isBeginning, stem } from "./words.ts";
 
 /** What a search reads out of the text of a query. */
@@ -32,16 +33,20 @@ export function readQuestion(query: string): Question {
 
 function read(query: string): Question {
   const all = askedWords(query);
-  const isMayMonth = saysMay(query);
-  const meaningful = all.filter((word) => !STOP_WORDS.has(word) || (word === "may" && isMayMonth));
-  const words = (meaningful.length > 0 ? meaningful : all).slice(0, WORDS_MAX);
+  const month = monthIn(query);
+  const meaningful: string[] = [];
+  for (const word of all) {
+    if (STOP_WORDS.has(word) && !(word === "may" && month === "may")) continue;
+    if (meaningful.push(word) === WORDS_MAX) break;
+  }
+  const words = meaningful.length > 0 ? meaningful : all.slice(0, WORDS_MAX);
   return {
     words,
     forms: new Map(words.map((word) => [formOf(word), word])),
-    names: new Set(askedWords(capitalised(query).join(" "))),
+    names: new Set(askedWords(query, capitalised(query))),
     asksWhen: WHEN.test(query),
     asksForAnswers: ANSWERS.test(query),
-    time: namedTime(query),
+    time: namedTime(query, month),
   };
 }
 
@@ -51,36 +56,31 @@ function formOf(word: string): string {
 }
 
 /**
- * The words with a capital that do not begin a sentence, each once: `Jo's` and `York` of
+ * Where the words with a capital begin and end that do not begin a sentence: `Jo's` and `York` of
  * "Did Jo's cat go to York? Yes". A quote or a bracket may stand before the capital.
  */
-function capitalised(text: string): string[] {
-  const found = new Set<string>();
-  let place: Place = "sentence start";
-  for (let at = 0; at < text.length; ) {
-    let kind = KINDS.at(text, at);
+function capitalised(text: string): number[] {
+  const units = unitsOf(text, ROOM);
+  const found: number[] = [];
+  for (let at = 0; at < text.length; at += 1) {
+    if ((KINDS.in(units, at) & CAPITAL) === 0 || !isInside(units, at)) continue;
     const start = at;
-    at += sizeAt(text, at);
-    if (kind & CAPITAL && (place === "space" || place === "quote")) {
-      for (; at < text.length; at += sizeAt(text, at)) {
-        const next = KINDS.at(text, at);
-        if ((next & IN_WORD) === 0) break;
-        kind = next;
-      }
-      found.add(text.slice(start, at));
-    }
-    place = placeAfter(kind, place);
+    do at += sizeIn(units, at);
+    while (at < text.length && (KINDS.in(units, at) & IN_WORD) !== 0);
+    found.push(start, at);
   }
-  return [...found];
+  return found;
 }
 
-/** What stands before a character: of a space, what stood before it matters too. */
-type Place = "sentence start" | "word" | "space" | "quote";
+const ROOM = newRoom();
 
-function placeAfter(kind: number, place: Place): Place {
-  if (kind & STOP) return "sentence start";
-  if (kind & SPACE) return place === "sentence start" ? place : "space";
-  return kind & QUOTE && place === "space" ? "quote" : "word";
+/** Whether a space and no end of a sentence is before a place, or before the quote in front of it. */
+function isInside(units: Uint16Array, start: number): boolean {
+  let at = start - 1;
+  if (at >= 0 && (KINDS.in(units, at) & QUOTE) !== 0) at -= 1;
+  if (at < 0 || (KINDS.in(units, at) & SPACE) === 0) return false;
+  while (at >= 0 && (KINDS.in(units, at) & SPACE) !== 0) at -= 1;
+  return at >= 0 && (KINDS.in(units, at) & STOP) === 0;
 }
 
 /** A character has one or more of these kinds. */

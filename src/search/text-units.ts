@@ -28,8 +28,9 @@ function filled(units: Uint16Array, text: string): Uint16Array {
   return units;
 }
 
-export function hashOf(units: Uint16Array, start: number, end: number): number {
-  let hash = 0;
+/** The hash of the units between two places, behind others whose hash is `before`. */
+export function hashOf(units: Uint16Array, start: number, end: number, before = 0): number {
+  let hash = before;
   for (let at = start; at < end; at += 1) hash = hashWith(hash, units[at] as number);
   return hash;
 }

@@ -5,8 +5,10 @@ import { isAscii } from "../core/unicode-pattern.ts";
 export const OTHER = 0;
 export const LOWER = 1;
 export const UPPER = 2;
-const DIGIT = 4;
+export const DIGIT = 4;
 export const FOREIGN = 8;
+/** No kind of a unit: what a word has that goes on behind a sign. */
+export const JOINED = 16;
 export const KIND = new Uint8Array(0x10000).fill(FOREIGN, 128);
 for (let code = 0; code < 128; code += 1) {
   const character = String.fromCharCode(code);
@@ -19,15 +21,13 @@ for (let code = 0; code < 128; code += 1) {
 const SIGN = 1;
 /** A word of its own, as 🎉 is. */
 export const PICTURE = 2;
-export const COMMA = 3;
-export const JOINT = 4;
-export const APOSTROPHE = 5;
-export const UNCASED = 6;
-export const CAPITAL = 7;
-export const SMALL = 8;
+export const APOSTROPHE = 3;
+export const UNCASED = 4;
+export const CAPITAL = 5;
+export const SMALL = 6;
 /** A number that is no digit of a decimal: ½, Ⅳ. */
-export const NUMBER = 9;
-export const DECIMAL = 10;
+export const NUMBER = 7;
+export const DECIMAL = 8;
 export const GLYPHS = new CharacterKinds((character) => {
   if (/\p{Lu}/u.test(character)) return CAPITAL;
   if (/\p{Ll}/u.test(character)) return SMALL;
@@ -35,16 +35,14 @@ export const GLYPHS = new CharacterKinds((character) => {
   if (/\p{N}/u.test(character)) return NUMBER;
   if (/[\p{L}\p{M}]/u.test(character)) return UNCASED;
   if (/['’]/.test(character)) return APOSTROPHE;
-  if (/[._-]/.test(character)) return JOINT;
-  if (character === ",") return COMMA;
   return /\p{Extended_Pictographic}/u.test(character) ? PICTURE : SIGN;
 });
 
-/** What may follow a sign inside a word. */
+/** What may follow a sign inside a word: the kinds of the unit behind it. */
 export const JOINS = Uint8Array.from({ length: 0x10000 }, (_, code) => {
   const sign = String.fromCharCode(code);
   if (sign === ",") return DIGIT | FOREIGN;
-  return /[._'-]/.test(sign) ? LOWER | UPPER | DIGIT | FOREIGN : 0;
+  return /[._'’-]/.test(sign) ? LOWER | UPPER | DIGIT | FOREIGN : 0;
 });
 
 /** The signs inside a compound. */

@@ -1,12 +1,11 @@
 import { sizeIn } from "../core/character-kinds.ts";
 import {
-  APOSTROPHE,
-  COMMA,
+  COMMA_UNIT,
   DECIMAL,
+  DIGIT,
   FOREIGN,
   GLYPHS,
   JOINS,
-  JOINT,
   KIND,
   LOWER,
   NUMBER,
@@ -23,25 +22,31 @@ export function scriptEnd(units: Uint16Array, start: number, end: number, script
 }
 
 /**
- * Where a word with all its parts ends: letters and digits, also behind a sign inside the word, as in
- * `it's` and `turn_id.ts`, and three digits behind a comma.
+ * Where a word with all its parts ends that goes on at `start`: letters and digits, also behind a sign inside
+ * the word, as in `it's` and `turn_id.ts`, and three digits behind a comma.
  */
 export function compoundEnd(units: Uint16Array, start: number, textEnd: number): number {
-  let end = lettersEnd(units, start, textEnd);
-  while (end + 1 < textEnd) {
-    const sign = GLYPHS.in(units, end);
-    if (sign !== COMMA && sign !== JOINT && sign !== APOSTROPHE) break;
-    const next =
-      sign === COMMA ? thousandsEnd(units, end + 1, textEnd) : lettersEnd(units, end + 1, textEnd);
-    if (next === end + 1) break;
-    end = next;
+  for (let at = start; ; ) {
+    const end = lettersEnd(units, at, textEnd);
+    if (end + 1 >= textEnd) return end;
+    if (units[end] === COMMA_UNIT) {
+      at = thousandsEnd(units, end + 1, textEnd);
+      if (at === end + 1) return end;
+      if (at < textEnd && GLYPHS.in(units, at) >= UNCASED) return at;
+    } else if (goesOn(units, end, textEnd)) at = end + 1;
+    else return end;
   }
-  return end;
 }
 
 function lettersEnd(units: Uint16Array, start: number, end: number): number {
   let at = start;
-  while (at < end && GLYPHS.in(units, at) >= UNCASED) at += sizeIn(units, at);
+  while (at < end) {
+    const kind = KIND[units[at] as number] as number;
+    if (kind === OTHER) break;
+    if (kind !== FOREIGN) at += 1;
+    else if (GLYPHS.in(units, at) >= UNCASED) at += sizeIn(units, at);
+    else break;
+  }
   return at;
 }
 
@@ -49,7 +54,8 @@ function lettersEnd(units: Uint16Array, start: number, end: number): number {
 function thousandsEnd(units: Uint16Array, start: number, end: number): number {
   let at = start;
   for (let count = 0; count < 3; count += 1) {
-    if (at >= end || GLYPHS.in(units, at) !== DECIMAL) return start;
+    const kind = at < end ? (KIND[units[at] as number] as number) : OTHER;
+    if (kind !== DIGIT && (kind !== FOREIGN || GLYPHS.in(units, at) !== DECIMAL)) return start;
     at += sizeIn(units, at);
   }
   return at < end && GLYPHS.in(units, at) >= NUMBER ? start : at;
@@ -61,9 +67,18 @@ export function isPlain(first: number, rest: number): boolean {
   return rest === first ? first !== FOREIGN : first === UPPER && rest === LOWER;
 }
 
-/** Whether a word may go on behind letters and digits that end here, as in `it's` and `1,000`. */
+/** Whether an ASCII word goes on behind a sign other than a comma. */
+export function joinsPlainly(units: Uint16Array, at: number, end: number): boolean {
+  if (at + 1 >= end || units[at] === COMMA_UNIT) return false;
+  const next = KIND[units[at + 1] as number] as number;
+  return next !== FOREIGN && ((JOINS[units[at] as number] as number) & next) !== 0;
+}
+
+/** Whether a word goes on behind letters and digits that end here, as in `it's` and `1,000`. */
 export function goesOn(units: Uint16Array, at: number, end: number): boolean {
   if (at + 1 >= end) return false;
-  const joins = JOINS[units[at] as number] as number;
-  return joins !== 0 && (joins & (KIND[units[at + 1] as number] as number)) !== 0;
+  const next = KIND[units[at + 1] as number] as number;
+  if (((JOINS[units[at] as number] as number) & next) === 0) return false;
+  if (units[at] === COMMA_UNIT) return thousandsEnd(units, at + 1, end) > at + 1;
+  return next !== FOREIGN || GLYPHS.in(units, at + 1) >= UNCASED;
 }

@@ -1,8 +1,8 @@
 import { stem as stemEnglish } from "porter2";
 import { textOf } from "../core/character-codes.ts";
-import { CharacterKinds, sizeAt, sizeIn } from "../core/character-kinds.ts";
-import { unicodePattern } from "../core/unicode-pattern.ts";
-import { foldText, foldUnit } from "./fold-text.ts";
+import { sizeIn } from "../core/character-kinds.ts";
+import { foldUnit } from "./fold-text.ts";
+import { foldedBeginning, lettersOf, WORD_LENGTH_MAX, withoutCommas } from "./folded-letters.ts";
 import { BASE_FORMS } from "./irregular-forms.ts";
 import { hashOf, hashWith, newRoom, unitsOf } from "./text-units.ts";
 import {
@@ -12,6 +12,7 @@ import {
   COMMA_UNIT,
   FOREIGN,
   GLYPHS,
+  JOINED,
   KIND,
   LOWER,
   OTHER,
@@ -25,19 +26,10 @@ import {
   UNSPACED,
 } from "./unit-kinds.ts";
 import { MEANING, ROW, STAMP, STEM, Vocabulary } from "./vocabulary.ts";
-import { compoundEnd, goesOn, isPlain, scriptEnd } from "./word-bounds.ts";
-
-/** Longer words are cut. They are checksums and the like, whose beginnings differ. */
-const WORD_LENGTH_MAX = 100;
+import { compoundEnd, goesOn, isPlain, joinsPlainly, scriptEnd } from "./word-bounds.ts";
 
 /** English endings after an apostrophe, as in it's, I'm, we'll. */
 const CLITICS: ReadonlySet<string> = new Set(["s", "t", "d", "m", "ll", "re", "ve"]);
-
-/** Characters that folding adds beside letters: ㈠ becomes (一), ½ becomes 1⁄2. */
-const FOLDED_IN = unicodePattern(/[^A-Za-z0-9._-]/g, {
-  source: String.raw`[^\p{L}\p{N}\p{M}\p{Extended_Pictographic}._-]`,
-  flags: "gu",
-});
 
 /** A vocabulary of more words is left, and another one begun. */
 const VOCABULARY_MAX = 1 << 18;
@@ -89,6 +81,9 @@ class WordReader {
         at += 1;
         continue;
       }
+      let to = at;
+      let rest = FOREIGN;
+      let hash = 0;
       if (first === FOREIGN) {
         const glyph = GLYPHS.in(units, at);
         if (glyph < UNCASED) {
@@ -97,29 +92,30 @@ class WordReader {
           at = next;
           continue;
         }
-      }
-      let to = at + 1;
-      let rest = OTHER;
-      let hash = hashWith(0, unit);
-      for (; to < end; to += 1) {
-        const next = units[to] as number;
-        const kind = KIND[next] as number;
-        if (kind === OTHER) break;
-        if (kind === FOREIGN) {
-          if (GLYPHS.in(units, to) >= APOSTROPHE) rest |= FOREIGN;
-          break;
+      } else {
+        rest = OTHER;
+        hash = hashWith(0, unit);
+        for (to += 1; to < end; to += 1) {
+          const next = units[to] as number;
+          const kind = KIND[next] as number;
+          if (kind === FOREIGN) {
+            if (GLYPHS.in(units, to) >= UNCASED) rest |= FOREIGN;
+            break;
+          }
+          if (kind !== OTHER) rest |= kind;
+          else if (joinsPlainly(units, to, end)) rest |= JOINED;
+          else break;
+          hash = hashWith(hash, next);
         }
-        rest |= kind;
-        hash = hashWith(hash, next);
+        if (isPlain(first, rest) && !goesOn(units, to, end)) {
+          this.#readPart(units, at, to, hash, false);
+          at = to;
+          continue;
+        }
       }
-      if (isPlain(first, rest) && !goesOn(units, to, end)) {
-        this.#readPart(units, at, to, hash, false);
-        at = to;
-        continue;
-      }
-      to = compoundEnd(units, at, end);
-      this.#readCompound(units, at, to);
-      at = to;
+      const compound = compoundEnd(units, to, end);
+      this.#readCompound(units, at, compound, to, hash);
+      at = compound;
     }
   }
 
@@ -176,12 +172,20 @@ class WordReader {
       );
   }
 
-  #readCompound(units: Uint16Array, start: number, end: number): void {
+  /** `hash` is the hash of the units up to `hashed`. */
+  #readCompound(
+    units: Uint16Array,
+    start: number,
+    end: number,
+    hashed: number,
+    hash: number,
+  ): void {
     if (end - start > KEPT_UNITS) {
       this.#pushAll(this.#compound(units, start, end));
       return;
     }
-    const chunk = this.#vocabulary.numberAt(units, start, end, hashOf(units, start, end));
+    const whole = hashOf(units, hashed, end, hash);
+    const chunk = this.#vocabulary.numberAt(units, start, end, whole);
     const meaning = this.#meaningOf(chunk);
     if (meaning > 0) this.#push(meaning - 1);
     else
@@ -216,15 +220,31 @@ class WordReader {
     let parts = 0;
     let hasQuote = false;
     for (let from = start; from < end; ) {
+      const first = KIND[units[from] as number] as number;
+      let rest = OTHER;
+      let hash = 0;
       let to = from;
-      let quote = -1;
       for (; to < end; to += 1) {
-        const sign = SIGNS[units[to] as number] as number;
-        if (sign === BETWEEN_PIECES) break;
-        if (sign === QUOTE) quote = to;
+        const unit = units[to] as number;
+        const kind = KIND[unit] as number;
+        if (kind === OTHER || kind === FOREIGN) break;
+        if (to > from) rest |= kind;
+        hash = hashWith(hash, unit);
       }
-      parts += this.#addPiece(units, from, to, quote, list);
-      if (quote >= 0) hasQuote = true;
+      const isWhole = to === end || SIGNS[units[to] as number] === BETWEEN_PIECES;
+      if (isWhole && isPlain(first, rest)) {
+        this.#addPart(units, from, to, hash, false, list);
+        parts += 1;
+      } else {
+        let quote = -1;
+        for (; to < end; to += 1) {
+          const sign = SIGNS[units[to] as number] as number;
+          if (sign === BETWEEN_PIECES) break;
+          if (sign === QUOTE) quote = to;
+        }
+        parts += this.#addPiece(units, from, to, quote, list);
+        if (quote >= 0) hasQuote = true;
+      }
       from = to + 1;
     }
     if (parts < 2 || hasQuote) list.shift();
@@ -261,6 +281,7 @@ class WordReader {
   #addParts(units: Uint16Array, start: number, end: number, list: number[]): number {
     let parts = 0;
     let from = start;
+    let hash = 0;
     let before = UNCASED;
     let isForeign = false;
     for (let at = start; at < end; ) {
@@ -272,16 +293,20 @@ class WordReader {
         before >= CAPITAL &&
         (before !== CAPITAL || (next < end && GLYPHS.in(units, next) === SMALL));
       if (isHump || kind === APOSTROPHE) {
-        this.#addPart(units, from, at, isForeign, list);
+        this.#addPart(units, from, at, hash, isForeign, list);
         parts += 1;
         from = isHump ? at : next;
+        hash = 0;
         isForeign = false;
       }
-      if (kind !== APOSTROPHE && unit >= 128) isForeign = true;
+      if (kind !== APOSTROPHE) {
+        hash = hashOf(units, at, next, hash);
+        if (unit >= 128) isForeign = true;
+      }
       before = kind;
       at = next;
     }
-    this.#addPart(units, from, end, isForeign, list);
+    this.#addPart(units, from, end, hash, isForeign, list);
     return parts + 1;
   }
 
@@ -290,11 +315,12 @@ class WordReader {
     units: Uint16Array,
     start: number,
     end: number,
+    hash: number,
     isForeign: boolean,
     list: number[],
   ): void {
     const isKept = end - start <= KEPT_UNITS;
-    const part = isKept ? this.#numberAt(units, start, end) : -1;
+    const part = isKept ? this.#vocabulary.numberAt(units, start, end, hash) : -1;
     const meaning = isKept ? this.#meaningOf(part) : 0;
     if (meaning > 0) {
       list.push(2 * (meaning - 1));
@@ -312,6 +338,7 @@ class WordReader {
   #wordsOf(units: Uint16Array, start: number, end: number, isForeign: boolean): number[] {
     const most = isForeign ? Number.POSITIVE_INFINITY : BEGINNING_UNITS;
     const simple = this.#fold(units, start, end, most);
+    if (simple > 0 && !isForeign) return [this.#spacedWord(this.#folded, 0, simple)];
     if (simple >= 0) return this.#split(this.#folded, simple);
     const text = withoutCommas(textOf(units.subarray(start, end), end - start));
     const letters = lettersOf(text, " ");
@@ -320,20 +347,19 @@ class WordReader {
 
   #split(units: Uint16Array, length: number): number[] {
     const list: number[] = [];
-    let hasSpaced = false;
+    const spaced: number[] = [];
     for (let start = 0, end = 0; start < length; start = end) {
       const script = SCRIPTS.in(units, start);
       end = scriptEnd(units, start, length, script);
       if (script === UNSPACED) this.#addPairs(units, start, end, list);
-      else if (script === SPACED) hasSpaced = true;
+      else if (script === SPACED) spaced.push(this.#spacedWord(units, start, end));
     }
-    if (!hasSpaced) return list;
-    for (let start = 0, end = 0; start < length; start = end) {
-      const script = SCRIPTS.in(units, start);
-      end = scriptEnd(units, start, length, script);
-      if (script === SPACED) list.push(2 * baseIn(this.#vocabulary, this.#cut(units, start, end)));
-    }
+    for (const word of spaced) list.push(word);
     return list;
+  }
+
+  #spacedWord(units: Uint16Array, start: number, end: number): number {
+    return 2 * baseIn(this.#vocabulary, this.#cut(units, start, end));
   }
 
   #addPairs(units: Uint16Array, start: number, end: number, list: number[]): void {
@@ -422,41 +448,3 @@ function isEnglish(units: Uint16Array): boolean {
 /** The last letters of English endings. The stemmer returns words with other ones as they are. */
 const ENDINGS = new Uint8Array(0x10000);
 for (const letter of "cdegilmnrsty") ENDINGS[letter.charCodeAt(0)] = 1;
-
-function withoutCommas(text: string): string {
-  return text.includes(",") ? text.replaceAll(",", "") : text;
-}
-
-/** Of a long compound only the beginning is folded, because the rest is cut. */
-function foldedBeginning(chunk: string): string {
-  if (chunk.length > BEGINNING.length) {
-    const beginning = lettersOf(chunk.slice(0, BEGINNING.length), "");
-    const word = cut(beginning);
-    if (beginning.length - word.length >= BEGINNING.rest) return word;
-  }
-  return cut(lettersOf(chunk, ""));
-}
-
-/** What is folded of a long compound. The rest is room for marks that belong to the last letter of the word. */
-const BEGINNING = { length: 160, rest: 30 } as const;
-
-/** The folded text, with `between` in place of everything that is not a letter. */
-function lettersOf(text: string, between: string): string {
-  const folded = foldText(text);
-  // `FOLDED_IN` reads a character in ten times as long as the table.
-  return LETTERS.endOf(LETTER, folded, 0) === folded.length
-    ? folded
-    : folded.replace(FOLDED_IN(folded), between);
-}
-
-const LETTER = 1;
-const LETTERS = new CharacterKinds((character) =>
-  character.search(FOLDED_IN(character)) < 0 ? LETTER : LETTER + 1,
-);
-
-function cut(word: string): string {
-  if (word.length <= WORD_LENGTH_MAX) return word;
-  let end = 0;
-  for (let count = 0; count < WORD_LENGTH_MAX; count += 1) end += sizeAt(word, end);
-  return word.slice(0, end);
-}

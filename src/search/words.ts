@@ -34,9 +34,12 @@ export function hasWords(text: string): boolean {
   return /[a-z]/.test(text) || words(text).length > 0;
 }
 
-/** The words of a question, each once. The last character of a run without spaces is left out: its pair has it. */
-export function askedWords(text: string): string[] {
-  return read(text, { asks: true, once: true });
+/**
+ * The words of a question, each once. The last character of a run without spaces is left out: its pair has it.
+ * With `bounds`, only those between places of the text: between the first and the second, the third and the fourth.
+ */
+export function askedWords(text: string, bounds?: readonly number[]): string[] {
+  return read(text, { asks: true, once: true, bounds });
 }
 
 /** Whether a word is one character of a script without spaces. Look it up as the beginning of words. */
@@ -55,9 +58,22 @@ export function stem(word: string): string {
 
 const ROOM = newRoom();
 
-function read(text: string, { asks = false, stems = false, once = false } = {}): string[] {
+interface Reading {
+  readonly asks?: boolean;
+  readonly stems?: boolean;
+  readonly once?: boolean;
+  readonly bounds?: readonly number[] | undefined;
+}
+
+function read(text: string, { asks = false, stems, once, bounds }: Reading = {}): string[] {
   const vocabulary = reader.begin({ asks });
-  reader.read(unitsOf(text, ROOM), 0, text.length);
+  const units = unitsOf(text, ROOM);
+  if (!bounds) reader.read(units, 0, text.length);
+  else {
+    for (let at = 0; at < bounds.length; at += 2) {
+      reader.read(units, bounds[at] as number, bounds[at + 1] as number);
+    }
+  }
   if (stems) reader.stem();
   if (once) reader.leaveRepeats();
   const found: string[] = new Array(reader.count);
