@@ -414,3 +414,25 @@ test("what is wrong on the command line is said before anything is read", async 
   expect(stdout).toBe("Added 0 messages of 0 sessions.\n");
   expect(stderr).toBe(`No session was found for --project '${nowhere}'.\n`);
 });
+
+test("what was denied is listed from the user-wide store in a folder without a store of its own", async () => {
+  const { project, home, say } = await openHome();
+  const path = say(1, home, "Clean up.");
+  const refused =
+    "The user doesn't want to proceed with this tool use. The tool use was rejected. To tell you how to proceed, the user said:\nKeep the build.";
+  const lines = new ClaudeLines(idOf(1), { cwd: home })
+    .user("Clean up.")
+    .call("msg_1", "toolu_1", "Bash", { command: "rm -r build" })
+    .result("toolu_1", refused, { is_error: true });
+  writeFileSync(path, String(lines));
+  await project.rkat(["import", "--yes"]);
+  const { stdout } = await project.rkat(["knowledge", "list"]);
+  expect(stdout).toContain("The user denied this: Keep the build.");
+  const [, id = ""] = /^ +(correction:\S+)/m.exec(stdout) ?? [];
+  expect((await project.rkat(["knowledge", "show", id])).stdout).toContain("Keep the build.");
+  const here = await project.rkat(["knowledge", "list", "--scope", "project"]);
+  expect(here).toMatchObject({ code: 0, stdout: "", stderr: "No matching entries.\n" });
+  const forgot = await project.rkat(["knowledge", "forget", id, "--scope", "user"]);
+  expect(forgot.stderr).toBe(`Forgot ${id}.\n`);
+  expect((await project.rkat(["knowledge", "list"])).stdout).toBe("");
+});

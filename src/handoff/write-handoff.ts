@@ -68,13 +68,13 @@ export function writeHandoff(session: HandoffSource, tokensMax: number): Handoff
   const request = lastRequest(source);
   if (!request) {
     throw new SessionError("NOT_POSSIBLE", {
-      message: "Nobody typed anything in this session, so there is nothing to hand over.",
+      message: "This session has no prompt, so there is nothing to hand over.",
       hint: "Name another session: `rkat sessions list` shows them.",
     });
   }
   const room = new Room(tokensMax * 4);
   const head = headOf(source);
-  const search = `## Where the rest is\nThis text leaves most of the session out. Search it before you ask the user again:\n${source.search.map((line) => `- ${quotable(line).replaceAll("\n", "\u{FFFD}")}\n`).join("")}`;
+  const search = `## Where the rest is\nWhat this text leaves out can be searched. Search it before you ask the user again:\n${source.search.map((line) => `- ${quotable(line).replaceAll("\n", "\u{FFFD}")}\n`).join("")}`;
   room.take(head, search, LAST_TURNS, CLOSING, GAP, GAP, quoteBlock(request));
   if (room.left < 0) {
     const needed = Math.ceil((tokensMax * 4 - room.left) / 4);

@@ -32,7 +32,11 @@ export async function readTranscript(chunks: Chunks, name: string): Promise<Reco
       throw badLine(name, line.number, errorText(error));
     }
   }
-  if (!read) throw new SessionError("INVALID_PARAMS", { message: `${name} is empty.` });
+  if (!read)
+    throw new SessionError("INVALID_PARAMS", {
+      message: `${name} is empty.`,
+      hint: "Name a file with a conversation.",
+    });
   return { name, messages };
 }
 

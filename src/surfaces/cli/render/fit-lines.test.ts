@@ -9,6 +9,10 @@ test("a long line is broken between its parts, and an id stays in one piece", ()
     `0.85  turn 1 · user · 2026-11-02T09:00:24.000Z ·\n    id ${ID} · in ~/.rkat\n  text\n`,
   );
   expect(fitLines(line, 200)).toBe(line);
+  const title = `"${"Why did build 1042 fail? ".repeat(2).trim()}"`;
+  expect(fitLines(`  → codex ${title} in /home/ada/app on main`, 80)).toBe(
+    `  → codex ${title}\n    in /home/ada/app on main`,
+  );
   const command = `  → cd -- /home/ada/projects/shop && claude --resume ${ID}`;
   expect(fitLines(command, 80)).toBe(
     `  → cd -- /home/ada/projects/shop &&\n    claude --resume ${ID}`,

@@ -1,7 +1,7 @@
 import { textWidth } from "./printable.ts";
 
 /**
- * Breaks lines that are too long for a terminal between parts, after ` · ` and ` && `. So an id or a path stays in one
+ * Breaks lines that are too long for a terminal between parts, after ` · `, ` && ` and a title. So an id or a path stays in one
  * piece:
  *
  *     0.85  turn 1 · user · 2026-11-02T09:00:24.000Z ·
@@ -18,7 +18,7 @@ const INDENT = "    ";
 
 function fitted(line: string, columns: number): string {
   if (textWidth(line) <= columns) return line;
-  const [first = "", ...rest] = line.split(/(?<= (?:·|&&) )/);
+  const [first = "", ...rest] = line.split(/(?<= (?:·|&&) )|(?<=" )(?=in )/);
   const lines = [first];
   for (const part of rest) {
     const longer = `${lines.at(-1)}${part}`;

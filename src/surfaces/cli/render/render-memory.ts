@@ -131,12 +131,15 @@ function renderHit(hit: MemoryHit, style: Style, columns: number): string {
   ].join("");
 }
 
+/** A line with the agent and the title fits into a terminal of 80 columns. */
+const TITLE_COLUMNS = 60;
+
 /** Which agent held the session, and how to open it there. */
 function renderFrom(source: SourceView, style: Style): string {
   const { agent, title, project, branch, open } = source;
   const place = [
     agent,
-    title && `"${title}"`,
+    title && `"${oneLine(title, TITLE_COLUMNS)}"`,
     project && `in ${project}`,
     branch && `on ${branch}`,
   ];

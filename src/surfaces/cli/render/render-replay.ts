@@ -108,8 +108,12 @@ function namesKept({ found, only_in_memory }: AnchorReport): string {
 }
 
 function renderCompactions(compactions: readonly ReplayedCompaction[], style: Style): string {
-  const rows = compactions.map((compaction) => COLUMNS.map(({ cell }) => cell(compaction)));
-  return renderTable(COLUMNS, rows, style);
+  // Columns without a number take room that a terminal of 80 columns does not have.
+  const columns = COLUMNS.filter(({ cell }) =>
+    compactions.some((compaction) => !["", "0"].includes(cell(compaction))),
+  );
+  const rows = compactions.map((compaction) => columns.map(({ cell }) => cell(compaction)));
+  return renderTable(columns, rows, style);
 }
 
 function tokens(before: number, after: number): string {

@@ -1,14 +1,17 @@
 import { type Command, Option } from "commander";
+import type { SearchScope } from "../../../../config/settings.ts";
 import { given } from "../../../../core/fields.ts";
 import type { KnowledgeEntry } from "../../../../core/knowledge.ts";
 import type { AddKnowledge } from "../../../../core/requests.ts";
 import { distillation, knowledgeEntry } from "../../../../core/results.ts";
+import type { SessionService } from "../../../../core/session-service.ts";
 import { toWire } from "../../../../core/wire.ts";
 import type { CliContext } from "../../cli-context.ts";
 import { printable } from "../../render/printable.ts";
 import { printJson } from "../../terminal/print.ts";
 import type { Terminal } from "../../terminal/terminal.ts";
-import { listFlag } from "../flags.ts";
+import { changedIn } from "../find-session.ts";
+import { listFlag, storeFlag } from "../flags.ts";
 import { withService } from "../with-service.ts";
 import { ENTRY_ARGUMENT, findEntry } from "./read-commands.ts";
 
@@ -92,15 +95,17 @@ export function forgetCommand(knowledge: Command, context: CliContext): void {
     .command("forget")
     .description("delete an entry wherever its text is stored, and never learn it again")
     .argument("<id>", ENTRY_ARGUMENT)
+    .addOption(storeFlag())
     .option("--json", "for scripts")
-    .action((name: string, { json }: { json?: true }) =>
-      withService(context, forget, async (service) => {
+    .action((name: string, { json, scope }: { json?: true; scope: SearchScope }) => {
+      const forgetIt = async (service: SessionService) => {
         const { id: knowledgeId } = await findEntry(service, name);
         await service.forgetKnowledge({ knowledgeId });
         if (json) return await printJson(terminal.stdout, { forgotten: true });
         await terminal.stderr.write(`Forgot ${knowledgeId}.\n`);
-      }),
-    );
+      };
+      return withService(context, forget, forgetIt, changedIn(scope));
+    });
 }
 
 /** `rkat knowledge distill`. */

@@ -1,4 +1,6 @@
 import { type Command, Option } from "commander";
+import type { SearchScope } from "../../../../config/settings.ts";
+import { hasStore } from "../../../../config/workspace.ts";
 import { SessionError } from "../../../../core/errors.ts";
 import { given } from "../../../../core/fields.ts";
 import {
@@ -12,9 +14,10 @@ import { toWire } from "../../../../core/wire.ts";
 import type { CliContext } from "../../cli-context.ts";
 import { renderEntries, renderEntry } from "../../render/render-knowledge.ts";
 import { styleFor } from "../../render/style.ts";
-import { printJson } from "../../terminal/print.ts";
+import { printJson, printText } from "../../terminal/print.ts";
+import { changedIn } from "../find-session.ts";
 import { countFlag } from "../flags.ts";
-import { withService } from "../with-service.ts";
+import { withService, workspaceOf } from "../with-service.ts";
 
 const LIMIT_DEFAULT = 50;
 const SEARCHED_MAX = 1000;
@@ -23,12 +26,33 @@ const SEARCHED_MAX = 1000;
 export const ENTRY_ARGUMENT = "its id, or a part of the id";
 
 interface ListFlags {
+  readonly scope?: Scope;
   readonly kind?: KnowledgeKind;
   readonly tag?: string;
   readonly pinned?: true;
   readonly after?: string;
   readonly limit: number;
   readonly json?: true;
+}
+
+const SCOPES = ["project", "user"] as const satisfies readonly SearchScope[];
+
+type Scope = (typeof SCOPES)[number];
+
+const storeRead = () =>
+  new Option("--scope <scope>", "read this project, or the user-wide store ~/.rkat").choices(
+    SCOPES,
+  );
+
+/** Reads what the project has learned, or the user-wide store if the project has no store. */
+async function readKnowledge(
+  context: CliContext,
+  command: Command,
+  work: (service: SessionService) => Promise<void>,
+): Promise<void> {
+  const { scope } = command.opts<{ scope?: Scope }>();
+  const isHere = scope === undefined && hasStore(await workspaceOf(context, command));
+  await withService(context, command, work, changedIn(isHere ? "project" : (scope ?? "user")));
 }
 
 /** `rkat knowledge list`. */
@@ -41,11 +65,12 @@ export function listCommand(knowledge: Command, context: CliContext): void {
     .addOption(new Option("--kind <kind>", "only this kind").choices(KNOWLEDGE_KINDS))
     .option("--tag <tag>", "only this tag, such as the name of a tool")
     .option("--pinned", "only pinned entries")
+    .addOption(storeRead())
     .option("--after <id>", "continue the list after this entry")
     .option("-n, --limit <n>", "limit of entries", countFlag(1000), LIMIT_DEFAULT)
     .option("--json", "for scripts")
-    .action((words: string[], { json, ...flags }: ListFlags) =>
-      withService(context, list, async (service) => {
+    .action((words: string[], { json, scope: _, ...flags }: ListFlags) =>
+      readKnowledge(context, list, async (service) => {
         const query = words.length > 0 ? words.join(" ") : undefined;
         const found = await service.listKnowledge({ ...flags, ...given({ query }) });
         if (json) {
@@ -54,7 +79,7 @@ export function listCommand(knowledge: Command, context: CliContext): void {
         }
         if (found.length === 0) return await terminal.stderr.write("No matching entries.\n");
         const style = styleFor(terminal.stdout, terminal.env);
-        await terminal.stdout.write(renderEntries(found, style));
+        await printText(terminal.stdout, renderEntries(found, style));
         if (found.length === flags.limit) {
           await terminal.stderr.write(`These are the last ${flags.limit}. For more: --limit\n`);
         }
@@ -69,9 +94,10 @@ export function showCommand(knowledge: Command, context: CliContext): void {
     .command("show")
     .description("one entry in full, and whose words a rule rests on")
     .argument("<id>", ENTRY_ARGUMENT)
+    .addOption(storeRead())
     .option("--json", "for scripts")
     .action((name: string, { json }: { json?: true }) =>
-      withService(context, show, async (service) => {
+      readKnowledge(context, show, async (service) => {
         const entry = await findEntry(service, name);
         if (json) return await printJson(terminal.stdout, toWire(knowledgeEntry, entry));
         const style = styleFor(terminal.stdout, terminal.env);
