@@ -2,6 +2,7 @@ import { aiSdkContenders } from "./loops/ai-sdk.ts";
 import { langChainContenders } from "./loops/langchain.ts";
 import { mastraContenders } from "./loops/mastra.ts";
 import { openAiAgentsContenders } from "./loops/openai-agents.ts";
+import { opencodeContenders } from "./loops/opencode.ts";
 import { piContenders } from "./loops/pi.ts";
 import type { Contender } from "./play-run.ts";
 
@@ -11,4 +12,5 @@ export const CONTENDERS: readonly Contender[] = [
   ...mastraContenders,
   ...openAiAgentsContenders,
   ...piContenders,
+  ...opencodeContenders,
 ];

@@ -40,7 +40,7 @@ export function violationsIn(
     if (!isPaired(parts)) broken.add("callParted");
     if (speaksOfReasoning && isReasoningParted(parts, reasoned)) broken.add("reasoningParted");
     const prompt = run.turns[turn]?.prompt ?? "";
-    if (!parts.some(({ kind, text }) => kind === "user" && text.includes(prompt))) {
+    if (!parts.some((part) => isSaid(part) && part.text.includes(prompt))) {
       broken.add("lastUserLost");
     }
     if (!parts.some(({ text }) => text.includes(run.standing))) broken.add("standingLost");
@@ -144,6 +144,11 @@ function isRewritten(before: readonly Part[], now: readonly Part[]): boolean {
 
 /** The part of a request that a compaction takes at least. What drops less each time keeps no cache. */
 const COMPACTED_SHARE = 0.1;
+
+/** Whether a part is a message. In opencode, a summary is a message of the model. */
+function isSaid({ kind }: Part): boolean {
+  return kind === "user" || kind === "assistant";
+}
 
 function length(parts: readonly Part[]): number {
   return parts.reduce((sum, { text }) => sum + text.length, 0);

@@ -32,6 +32,7 @@ export async function playAll(
     say(`${contender.host}: ${contender.name}`);
     const played: Played[] = [];
     for (const run of runs) played.push(await playRun(run, contender, CONTEXT_WINDOW));
+    await contender.close?.();
     rows.push(rowOf(contender, played, runs));
   }
   return rows;

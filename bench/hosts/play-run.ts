@@ -7,6 +7,8 @@ export interface Contender {
   readonly host: string;
   readonly name: string;
   open(lab: Lab): Promise<HostLoop>;
+  /** After the last run. */
+  close?(): Promise<void>;
 }
 
 /** What a loop is given: a model on this machine, and the tool `read`. */

@@ -20,4 +20,7 @@ const contenders = CONTENDERS.filter(({ host, name }) => `${host} ${name}`.inclu
 const rows = await playAll(agentRuns(Number(values.runs)), contenders, (progress) =>
   console.error(`${new Date().toISOString()} ${progress}`),
 );
+for (const { host, name, failures } of rows) {
+  for (const failure of failures) console.error(`${host}, ${name}: ${failure}`);
+}
 console.log(renderHosts(rows));

@@ -6,11 +6,11 @@ import type { Plugin, PluginInput } from "@opencode-ai/plugin";
 import { createSessionService } from "rkat";
 import { rkatPlugin } from "rkat/opencode";
 import { sqliteStores } from "rkat/sqlite";
-import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { afterAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import { contentText, type Message } from "../../src/core/message.ts";
 import { type AdaptedLoop, adapterLaws, type LoopScript } from "../../src/testing/adapter-laws.ts";
 import { obey } from "../support/obey.ts";
-import { hasOpencode, startOpencode } from "./opencode-program.ts";
+import { hasOpencode, type OpencodeProgram, startOpencode } from "./opencode-program.ts";
 import { remembered, startScriptedServer } from "./scripted-server.ts";
 
 // The first tests call the plugin as opencode 1.18 does, with its types, and give it messages and a database in its
@@ -245,22 +245,21 @@ function withQuotes(messages: readonly Message[]): readonly Message[] {
  * opencode's own loop, in which the plugin completes the summaries. They never fail: when the provider
  * answers "no quota", opencode asks until it gets a summary, and waits longer each time.
  */
+let program: Promise<OpencodeProgram> | undefined;
+afterAll(async () => (await program)?.close());
+
 const loop: AdaptedLoop = remembered({
   async run(given) {
     const script: LoopScript = { ...given, summaries: "written" };
     const { server, read, record } = await startScriptedServer(script);
     const { instructions, contextWindow } = script;
     const url = server.urls.openai;
-    const opencode = await startOpencode({
-      url,
-      instructions,
-      contextWindow,
-      keptTokens: 500,
-      read,
-    });
+    program ??= startOpencode();
+    const options = { url, instructions, contextWindow, keptTokens: 500, read };
+    const session = await (await program).openSession(options);
     const answers: string[] = [];
-    for (const { prompt } of script.turns) answers.push(await opencode.ask(prompt));
-    await opencode.close();
+    for (const { prompt } of script.turns) answers.push(await session.ask(prompt));
+    await session.close();
     await server.close();
     expect(server.problems).toEqual([]);
     const done = record(answers);

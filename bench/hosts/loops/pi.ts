@@ -1,7 +1,6 @@
-import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import {
   createAgentSession,
@@ -12,12 +11,10 @@ import {
   SessionManager,
   SettingsManager,
 } from "@earendil-works/pi-coding-agent";
-import { createSessionService } from "rkat";
 import { rkatExtension } from "rkat/pi";
-import { sqliteStores } from "rkat/sqlite";
 import { z } from "zod";
 import type { Contender, HostLoop, Lab } from "../play-run.ts";
-import { searchIn } from "./ai-sdk.ts";
+import { withRecordedMemory } from "./recorded-memory.ts";
 
 const HOST = "pi 0.87";
 
@@ -120,52 +117,7 @@ export const piContenders: readonly Contender[] = [
     name: "rkat",
     async open(lab) {
       const rkat = rkatExtension({ command: [process.execPath, RKAT] });
-      const loop = await loopWith(lab, [rkat as never]);
-      let answer = "";
-      let memory: Promise<RecordedMemory> | undefined;
-      return {
-        async ask(prompt) {
-          answer = await loop.ask(prompt);
-          return answer;
-        },
-        async search(query) {
-          memory ??= recordedMemory(join(loop.project, ".rkat", "rkat.db"), answer);
-          return await searchIn((await memory).sessions, query);
-        },
-        async close() {
-          await (await memory)?.close();
-          await loop.close();
-        },
-      };
+      return withRecordedMemory(await loopWith(lab, [rkat as never]));
     },
   },
 ];
-
-interface RecordedMemory {
-  readonly sessions: ReturnType<typeof createSessionService>;
-  close(): Promise<void>;
-}
-
-/** A project's memory, once it has the last answer: pi does not wait for the program that records its session. */
-async function recordedMemory(path: string, answer: string): Promise<RecordedMemory> {
-  await until(async () => existsSync(path));
-  const stores = sqliteStores({ path });
-  const sessions = createSessionService({ model: "none", stores });
-  await until(async () => (await searchIn(sessions, answer)).some((text) => text.includes(answer)));
-  return {
-    sessions,
-    async close() {
-      await sessions.close();
-      await stores.close();
-    },
-  };
-}
-
-async function until(isSo: () => Promise<boolean>): Promise<void> {
-  for (let tries = 0; !(await isSo()); tries += 1) {
-    if (tries === TRIES) throw new Error("The session of pi was not recorded.");
-    await sleep(50);
-  }
-}
-
-const TRIES = 600;

@@ -131,6 +131,8 @@ export async function startProviderServer(script: ProviderScript = []): Promise<
   const server = createServer((message, response) => {
     handle(message, response).catch((error) => response.destroy(error));
   });
+  // A client on a busy machine may be about to use a connection that was idle for long.
+  server.keepAliveTimeout = 0;
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
