@@ -1,4 +1,4 @@
-import type { Message } from "../core/message.ts";
+import { contentText, type Message } from "../core/message.ts";
 import { estimateTokens, jsonBytes } from "../core/tokens.ts";
 import { unclosable } from "../core/unclosable.ts";
 import { cutMiddle, cutToSize, textSize } from "./cut-text.ts";
@@ -44,6 +44,13 @@ export function summaryRequest(options: {
   const mark = `\n[… about ${missing} bytes of the record are left out here …]\n`;
   const request = frame(cutToSize(room, (bytes) => cutMiddle(record, bytes, mark)));
   return estimateTokens(request) <= options.tokensMax ? request : [];
+}
+
+/** A request as the text of one user message. Templates of many local servers refuse two in a row. */
+export function requestText(messages: readonly Message[]): string {
+  return messages
+    .map((message) => (message.role === "user" ? contentText(message.content) : ""))
+    .join("\n\n");
 }
 
 function framed(record: string, summaryBytesMax: number | undefined): string {

@@ -1,7 +1,13 @@
 import type { AiSdkMessage } from "../models/model-messages.ts";
 import { providerFailure } from "../models/provider-failure.ts";
 import { PromptMemory, type Recall } from "./ai-sdk-prompt-memory.ts";
-import { AiSdkWindows, modelOptions, type Records, type WindowOptions } from "./ai-sdk-windows.ts";
+import {
+  AiSdkWindows,
+  modelOptions,
+  type Records,
+  sentOf,
+  type WindowOptions,
+} from "./ai-sdk-windows.ts";
 import { requireMessages } from "./require-messages.ts";
 
 /** The fields of a language model's call that are used here: of AI SDK 5, 6 and 7. */
@@ -56,13 +62,13 @@ export function middlewareWith(
     const name = chatId === undefined ? `begins ${start}` : `chat ${chatId}`;
     const window = chatId === undefined ? unnamed.of(start) : chats.of(String(chatId));
     await memory?.lookUp(name, prompt, abortSignal);
-    const { messages } = await window.apply(prompt, {
+    const sent = await sentOf(window, prompt, {
       ...modelOptions(model, { contextWindow, summarize }),
       ...more,
       otherTokens: memory?.tokens(name, prompt) ?? 0,
       ...(abortSignal ? { signal: abortSignal } : {}),
     });
-    const compacted = { ...params, prompt: memory?.addTo(name, messages) ?? messages };
+    const compacted = { ...params, prompt: memory?.addTo(name, sent) ?? sent };
     given.set(compacted, params);
     return compacted;
   };

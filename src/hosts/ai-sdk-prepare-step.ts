@@ -1,6 +1,12 @@
 import { estimateTokens } from "../core/tokens.ts";
 import type { AiSdkMessage } from "../models/model-messages.ts";
-import { AiSdkWindows, modelOptions, type Records, type WindowOptions } from "./ai-sdk-windows.ts";
+import {
+  AiSdkWindows,
+  modelOptions,
+  type Records,
+  sentOf,
+  type WindowOptions,
+} from "./ai-sdk-windows.ts";
 
 /** The part of what `prepareStep` is given that is used here: in AI SDK 5, 6 and 7. */
 export interface AiSdkStep {
@@ -37,12 +43,12 @@ export function prepareStepWith(options: PrepareStepOptions, records?: Records):
     const { messages, steps, model, instructions, initialMessages = messages } = step;
     const window = windows.of(chatId?.(step) ?? initialMessages[0] ?? step);
     const lastInputTokens = steps.at(-1)?.usage.inputTokens;
-    const applied = await window.apply(messages, {
+    const sent = await sentOf(window, messages, {
       ...modelOptions(model, { contextWindow, summarize }),
       otherTokens: tokensOf(instructions),
       ...(lastInputTokens === undefined ? {} : { lastInputTokens }),
     });
-    const compacted = { messages: applied.messages as Step["messages"] };
+    const compacted = { messages: sent as Step["messages"] };
     return { ...compacted, ...(await next?.({ ...step, ...compacted })) };
   };
   return Object.assign(prepare, { close: async () => records?.close() });

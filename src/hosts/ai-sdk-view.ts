@@ -1,6 +1,7 @@
-import { utf8Bytes } from "../core/tokens.ts";
 import { type AiSdkMessage, fromModelMessages } from "../models/model-messages.ts";
 import type { MessageView, ViewedMessage } from "../window/message-view.ts";
+import { ANSWER, type HostRoles } from "./alternating.ts";
+import { opaqueTokensOf } from "./opaque-tokens.ts";
 
 /** The fields of a part that are looked at here. */
 interface Part {
@@ -24,7 +25,7 @@ export const aiSdkView: MessageView<AiSdkMessage> = {
   read: (message) => {
     if (!ROLES.has(message.role)) throw new Error(unknownRole(message.role));
     if (typeof message.content === "string") return { message: onlyMessage(message) };
-    if (!Array.isArray(message.content)) return { opaqueTokens: tokensOf(message) };
+    if (!Array.isArray(message.content)) return { opaqueTokens: opaqueTokensOf([message]) };
     return message.role === "tool" || message.role === "assistant"
       ? readParts(message, message.content)
       : { message: onlyMessage(message) };
@@ -35,6 +36,30 @@ export const aiSdkView: MessageView<AiSdkMessage> = {
     content: partsOf(message).map((part) => shortened(part, outputs)),
   }),
 };
+
+/** An answer that is only sent. The mark tells it from an answer of the model. */
+const SENT_ANSWER = {
+  role: "assistant",
+  content: [{ type: "text", text: ANSWER }],
+  providerOptions: { rkat: { onlySent: true } },
+} as const;
+
+export const AI_SDK_ROLES: HostRoles<AiSdkMessage> = {
+  userText: ({ role, content }) => (role === "user" ? textOf(content) : undefined),
+  answer: SENT_ANSWER,
+};
+
+/** Whether a message is such an answer. AI SDK 7 offers again what a step was sent. */
+export function isOnlySent(message: AiSdkMessage): boolean {
+  const { providerOptions } = message as Partial<typeof SENT_ANSWER>;
+  return providerOptions?.rkat?.onlySent === true;
+}
+
+function textOf(content: AiSdkMessage["content"]): string {
+  if (typeof content === "string") return content;
+  const [first] = content as readonly { readonly text?: unknown }[];
+  return typeof first?.text === "string" ? first.text : "";
+}
 
 function onlyMessage(message: AiSdkMessage) {
   const [own] = fromModelMessages([message]);
@@ -51,7 +76,7 @@ function readParts(message: AiSdkMessage, parts: readonly Part[]): ViewedMessage
   const known = parts.filter((part) => isKnown(part, message.role, parts));
   const opaque = parts.filter((part) => !known.includes(part));
   const media = known.flatMap(mediaOf);
-  const opaqueTokens = [...opaque, ...media].reduce((sum, part) => sum + tokensOf(part), 0);
+  const opaqueTokens = opaqueTokensOf([...opaque, ...media]);
   const readable = known.length > 0 || message.role === "assistant";
   return {
     ...(readable ? { message: onlyMessage({ ...message, content: known.map(textual) }) } : {}),
@@ -95,15 +120,4 @@ function shortened(part: Part, outputs: ReadonlyMap<string, string>): Part {
   if (value === undefined) return part;
   const type = /^error|denied$/.test(part.output?.type ?? "") ? "error-text" : "text";
   return { ...part, output: { type, value } };
-}
-
-/** A part with a file in it counts as an image of middling size. */
-const FILE_TOKENS = 1_000;
-const FILE_BYTES_MIN = 8_000;
-
-function tokensOf(part: unknown): number {
-  const bytes = utf8Bytes(JSON.stringify(part) ?? "");
-  const isFile =
-    bytes >= FILE_BYTES_MIN && /"type":"[a-z-]*(file|image|media)/.test(JSON.stringify(part));
-  return isFile ? FILE_TOKENS : Math.ceil(bytes / 4);
 }

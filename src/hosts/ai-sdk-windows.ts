@@ -1,12 +1,18 @@
 import type { HistoryCompaction, Summarize } from "../compaction/compact-history.ts";
 import { SessionError } from "../core/errors.ts";
 import type { HostRecord } from "../core/host-record.ts";
+import { estimateTokens } from "../core/tokens.ts";
 import { contextWindowOf } from "../models/context-windows.ts";
 import { familyOf } from "../models/model-family.ts";
-import type { AiSdkMessage } from "../models/model-messages.ts";
+import { type AiSdkMessage, fromModelMessages } from "../models/model-messages.ts";
 import { toPrompt } from "../models/to-prompt.ts";
-import { createHistoryWindow, type HistoryWindow } from "../window/history-window.ts";
-import { aiSdkView } from "./ai-sdk-view.ts";
+import {
+  type ApplyOptions,
+  createHistoryWindow,
+  type HistoryWindow,
+} from "../window/history-window.ts";
+import { AI_SDK_ROLES, aiSdkView, isOnlySent } from "./ai-sdk-view.ts";
+import { ANSWERS_TOKENS, alternating } from "./alternating.ts";
 import { RecentChats } from "./recent-chats.ts";
 
 export interface WindowOptions extends HistoryCompaction {
@@ -48,6 +54,25 @@ export class AiSdkWindows {
     const stored = record ? { record } : {};
     return createHistoryWindow({ ...this.#compaction, ...stored, view: aiSdkView });
   }
+}
+
+/**
+ * What to send of a prompt. System messages at its beginning are sent as they are and are no part of the history:
+ * many programs write them anew for each request, with the time in them.
+ */
+export async function sentOf(
+  window: HistoryWindow<AiSdkMessage>,
+  prompt: readonly AiSdkMessage[],
+  { otherTokens = 0, ...options }: ApplyOptions,
+): Promise<readonly AiSdkMessage[]> {
+  const start = prompt.findIndex(({ role }) => role !== "system");
+  const system = start < 0 ? prompt : prompt.slice(0, start);
+  const history = prompt.slice(system.length).filter((message) => !isOnlySent(message));
+  const { messages } = await window.apply(history, {
+    ...options,
+    otherTokens: otherTokens + estimateTokens(fromModelMessages(system)) + ANSWERS_TOKENS,
+  });
+  return [...system, ...alternating(messages, AI_SDK_ROLES)];
 }
 
 interface Model {

@@ -1,6 +1,8 @@
 import { expect, test } from "vitest";
 import { type LangChainMessage, langChainView } from "./langchain-messages.ts";
 
+const BYTES = "A".repeat(1_000_000);
+
 const { read, shorten, summary } = langChainView;
 
 test("an answer is read block by block, and its calls once", () => {
@@ -74,4 +76,14 @@ test("a summary is a user's message that reads back as a summary with its text",
     kind: "compaction_summary",
     content: "So far.",
   });
+});
+
+test.each([
+  ["human", { type: "file", source_type: "base64", mime_type: "application/pdf", data: BYTES }],
+  ["human", { type: "audio", source_type: "base64", mime_type: "audio/wav", data: BYTES }],
+  ["tool", { type: "image_url", image_url: { url: `data:image/png;base64,${BYTES}` } }],
+])("a file in a %s message does not count by its bytes", (type, part) => {
+  const { opaqueTokens = 0 } = read({ type, tool_call_id: "c", content: [part] });
+  expect(opaqueTokens).toBeGreaterThan(500);
+  expect(opaqueTokens).toBeLessThan(2_000);
 });

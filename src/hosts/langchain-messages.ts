@@ -1,5 +1,7 @@
 import type { AssistantBlock, ContentBlock, Message } from "../core/message.ts";
 import type { MessageView, ViewedMessage } from "../window/message-view.ts";
+import { ANSWER, type HostRoles } from "./alternating.ts";
+import { opaqueTokensOf } from "./opaque-tokens.ts";
 
 /** What rkat reads of a message of LangChain. */
 export interface LangChainMessage {
@@ -38,7 +40,7 @@ export const langChainView: MessageView<LangChainMessage> = {
         return toolResult(message);
       case "generic":
       case "function":
-        return { opaqueTokens: tokensOf(message.content) };
+        return { opaqueTokens: opaqueTokensOf([message.content]) };
       default:
         throw new Error(
           `The LangChain message has the type ${JSON.stringify(message.type)}. Known are system, human, ai, tool, generic and function.`,
@@ -58,6 +60,11 @@ export const langChainView: MessageView<LangChainMessage> = {
   },
 };
 
+export const LANG_CHAIN_ROLES: HostRoles<LangChainMessage> = {
+  userText: ({ type, content }) => (type === "human" ? textOf(content) : undefined),
+  answer: { type: "ai", content: ANSWER },
+};
+
 function userMessage({ content, additional_kwargs }: LangChainMessage): ViewedMessage {
   if (additional_kwargs?.lc_source === SUMMARY_SOURCE) {
     return { message: { role: "user", kind: "compaction_summary", content: textOf(content) } };
@@ -67,7 +74,7 @@ function userMessage({ content, additional_kwargs }: LangChainMessage): ViewedMe
   const read = blocks.flatMap((block) => contentBlock(block) ?? []);
   return {
     message: { role: "user", content: read },
-    opaqueTokens: tokensOfAll(blocks.filter((block) => !contentBlock(block))),
+    opaqueTokens: opaqueTokensOf(blocks.filter((block) => !contentBlock(block))),
   };
 }
 
@@ -106,7 +113,7 @@ function answer({ content, tool_calls = [], additional_kwargs }: LangChainMessag
   };
   const { tool_calls: _, ...hidden } = additional_kwargs ?? {};
   const unread = blocks.filter((block) => !answerBlock(block));
-  return { message, opaqueTokens: tokensOfAll([...unread, ...Object.values(hidden)]) };
+  return { message, opaqueTokens: opaqueTokensOf([...unread, ...Object.values(hidden)]) };
 }
 
 function answerBlock(block: Block): AssistantBlock | undefined {
@@ -121,7 +128,7 @@ function toolResult({ tool_call_id = "", content, status }: LangChainMessage): V
   const result = { tool_use_id: tool_call_id, content: textOf(content) };
   return {
     message: { role: "tool_results", results: [{ ...result, is_error: status === "error" }] },
-    opaqueTokens: tokensOfAll(unread),
+    opaqueTokens: opaqueTokensOf(unread),
   };
 }
 
@@ -137,12 +144,4 @@ export function textOf(content: unknown): string {
   return blocksOf(content)
     .flatMap(({ type, text }) => (type === "text" ? [String(text)] : []))
     .join("\n");
-}
-
-function tokensOfAll(values: readonly unknown[]): number {
-  return values.reduce<number>((sum, value) => sum + tokensOf(value), 0);
-}
-
-function tokensOf(value: unknown): number {
-  return Math.ceil((JSON.stringify(value) ?? "").length / 4);
 }

@@ -1,8 +1,8 @@
 import type { Summarize } from "../compaction/compact-history.ts";
+import { requestText } from "../compaction/summary-request.ts";
 import { SessionError } from "../core/errors.ts";
 import type { HostRecord } from "../core/host-record.ts";
 import { newId } from "../core/ids.ts";
-import type { Message } from "../core/message.ts";
 import type { Tool } from "../core/tool.ts";
 import { isContextTooLong } from "../models/context-too-long.ts";
 import {
@@ -11,8 +11,14 @@ import {
   type HistoryWindow,
   type HistoryWindowOptions,
 } from "../window/history-window.ts";
+import { ANSWERS_TOKENS, alternating } from "./alternating.ts";
 import { type HostMemory, outputOf } from "./host-memory.ts";
-import { type LangChainMessage, langChainView, textOf } from "./langchain-messages.ts";
+import {
+  LANG_CHAIN_ROLES,
+  type LangChainMessage,
+  langChainView,
+  textOf,
+} from "./langchain-messages.ts";
 import { RecentChats } from "./recent-chats.ts";
 import { requireMessages } from "./require-messages.ts";
 
@@ -82,7 +88,7 @@ export function langChainMiddleware({ memory, ...options }: LangChainMiddlewareO
     const { messages } = await window.apply(history, {
       summarize: options.summarize ?? summaryOf(request.model),
       lastInputTokens: inputTokens,
-      otherTokens: otherTokens(request),
+      otherTokens: otherTokens(request) + ANSWERS_TOKENS,
       ...(signal ? { signal } : {}),
       ...more,
     });
@@ -91,7 +97,7 @@ export function langChainMiddleware({ memory, ...options }: LangChainMiddlewareO
     if (last && messages !== history && isWhole) {
       adoptions.set(last, { length: history.length, messages });
     }
-    return { ...request, messages };
+    return { ...request, messages: alternating(messages, LANG_CHAIN_ROLES) };
   }
 
   return {
@@ -134,7 +140,7 @@ function summaryOf(model: ModelRequest["model"]): Summarize {
     });
   }
   return async ({ messages, signal }) => {
-    const sent = messages.map(requestMessage);
+    const sent = [{ role: "user", content: requestText(messages) }];
     const answer = await model.invoke(sent as never, { ...SUMMARY_CALL, signal });
     return textOf((answer as { readonly content?: unknown }).content ?? answer);
   };
@@ -176,11 +182,6 @@ function otherTokens({ systemMessage, tools = [] }: ModelRequest): number {
     return { name, description };
   });
   return Math.ceil(JSON.stringify([systemMessage?.content ?? "", described]).length / 4);
-}
-
-/** A request for a summary has texts of users and the system only. */
-function requestMessage(message: Message) {
-  return { role: message.role, content: "content" in message ? message.content : "" };
 }
 
 function isTooLong(error: unknown): boolean {

@@ -9,7 +9,7 @@ import {
   type HistoryWindowOptions,
 } from "../window/history-window.ts";
 import { aiSdkView } from "./ai-sdk-view.ts";
-import { modelOptions } from "./ai-sdk-windows.ts";
+import { modelOptions, sentOf } from "./ai-sdk-windows.ts";
 import { type HostMemory, outputOf } from "./host-memory.ts";
 import { RecentChats } from "./recent-chats.ts";
 import { requireMessages } from "./require-messages.ts";
@@ -71,13 +71,13 @@ export function mastraProcessor({ memory, ...options }: MastraProcessorOptions) 
       const key = thread ? `thread ${thread}` : `begins ${beginning(prompt)}`;
       const window = chats.of(key, () => open(memory?.recordOf(thread ?? newId())));
       const lastInputTokens = steps.at(-1)?.usage?.inputTokens;
-      const { messages } = await window.apply(prompt, {
+      const sent = await sentOf(window, prompt, {
         ...modelOptions(model, { contextWindow, summarize }),
         outgrown: outgrown.delete(state),
         ...(lastInputTokens === undefined ? {} : { lastInputTokens }),
         ...(abortSignal ? { signal: abortSignal } : {}),
       });
-      return { prompt: messages as Prompt };
+      return { prompt: sent as Prompt };
     },
 
     async processAPIError({

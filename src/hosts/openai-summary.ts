@@ -1,5 +1,6 @@
+import { requestText } from "../compaction/summary-request.ts";
 import type { Summarize, SummaryRequest } from "../compaction/write-summary.ts";
-import { contentText, type Message } from "../core/message.ts";
+import type { Message } from "../core/message.ts";
 import { messageOfItem, type OpenAIItem, userItem } from "./openai-items.ts";
 
 /** The part of a `Model` of the Agents SDK that a summary needs. */
@@ -11,8 +12,7 @@ export interface OpenAIModel {
 export function summarizeWith(model: OpenAIModel): Summarize {
   return async ({ messages, maxTokens, signal }: SummaryRequest) => {
     const request = {
-      systemInstructions: messages.flatMap(systemText).join("\n\n"),
-      input: messages.flatMap(itemOf),
+      input: [userItem(requestText(messages))],
       // The answer is not asked for again.
       modelSettings: { maxTokens, store: false },
       tools: [],
@@ -24,14 +24,6 @@ export function summarizeWith(model: OpenAIModel): Summarize {
     const { output } = await model.getResponse(request as never);
     return output.map(messageOfItem).flatMap(answerText).join("\n");
   };
-}
-
-function systemText(message: Message): readonly string[] {
-  return message.role === "system" ? [message.content] : [];
-}
-
-function itemOf(message: Message): readonly OpenAIItem[] {
-  return message.role === "user" ? [userItem(contentText(message.content))] : [];
 }
 
 function answerText(message: Message | undefined): readonly string[] {

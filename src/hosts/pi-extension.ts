@@ -1,5 +1,6 @@
+import { requestText } from "../compaction/summary-request.ts";
 import type { Summarize } from "../compaction/write-summary.ts";
-import { contentText, type Message, summaryMessage } from "../core/message.ts";
+import { type Message, summaryMessage } from "../core/message.ts";
 import type { Tool } from "../core/tool.ts";
 import { summarizeLeaving } from "../window/summarize-leaving.ts";
 import { outputOf } from "./host-memory.ts";
@@ -175,12 +176,8 @@ function messagesIn(entries: readonly PiEntry[]): readonly PiMessage[] {
   });
 }
 
-/** A request for a summary is user messages only. Some providers refuse two of them in a row. */
 function asked(messages: readonly Message[]) {
-  const texts = messages.map((message) =>
-    message.role === "user" ? contentText(message.content) : "",
-  );
-  const content = [{ type: "text", text: texts.join("\n\n") }];
+  const content = [{ type: "text", text: requestText(messages) }];
   return { messages: [{ role: "user", content, timestamp: Date.now() }] };
 }
 

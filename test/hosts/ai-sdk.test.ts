@@ -1,5 +1,6 @@
 import { createAnthropic } from "@ai-sdk/anthropic";
 import { createOpenAI } from "@ai-sdk/openai";
+import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
 import type { LanguageModelV4 } from "@ai-sdk/provider";
 import type { ModelMessage } from "ai";
 import { generateText, isStepCount, streamText, ToolLoopAgent, tool, wrapLanguageModel } from "ai";
@@ -180,6 +181,11 @@ const anthropic = serving(({ anthropic: baseURL }) =>
 );
 const chat = serving(({ openai }) => createOpenAI({ apiKey, baseURL: openai }).chat("gpt"));
 
+/** A server whose template refuses two messages of the user in a row. */
+const strict = serving((urls) =>
+  createOpenAICompatible({ name: "local", baseURL: urls["openai-compatible"] })("gpt"),
+);
+
 const same = {
   maxRetries: 0,
   stopWhen: isStepCount(20),
@@ -316,6 +322,23 @@ describe.each(Object.entries(LOOPS))("%s", (_, { loop: adapted, without }) => {
   test("random conversations keep every promise", { timeout: CAMPAIGN_MS }, () =>
     keepsPromises(adapted, without),
   );
+});
+
+describe.each([
+  ["prepareStep", false],
+  ["a wrapped model", true],
+])("a server that wants user and assistant to alternate, with %s", (_, isWrapped) => {
+  const known = remembered(
+    loop(strict, (script, { model: inner, ...scripted }) => {
+      const { instructions, contextWindow } = script;
+      const middleware = rkatMiddleware({ contextWindow });
+      const model = isWrapped ? wrapLanguageModel({ model: inner, middleware }) : inner;
+      const compaction = isWrapped ? {} : { prepareStep: prepared(script) };
+      const options = { ...same, model, instructions, tools: tools(scripted), ...compaction };
+      return async (run) => (await generateText({ ...options, ...keeping(run) })).text;
+    }),
+  );
+  for (const law of adapterLaws) test(law.name, () => law.holds(async () => known));
 });
 
 const words = (count: number) => "harbour ship cargo crane ledger ".repeat(count);
@@ -527,6 +550,34 @@ test("a wrapped model with stores pays for nothing again after a restart", async
   expect(summaries).toBe(1);
   expect(prompts[1]?.slice(0, prompts[0]?.length)).toEqual(prompts[0]);
   await stores.close();
+});
+
+test("a wrapped model whose system prompt has the time in it pays for no summary twice", async () => {
+  let summaries = 0;
+  const middleware = rkatMiddleware({
+    contextWindow: 2_000,
+    summarize: async () => {
+      summaries += 1;
+      return "The user asked questions about the harbour, its ship and its cargo.";
+    },
+  });
+  const { generate } = scriptedModel({
+    instructions: "",
+    turns: [],
+    contextWindow: 1,
+    summaries: "written",
+  });
+  const inner = new MockLanguageModelV4({ doGenerate: generate as never });
+  const model = wrapLanguageModel({ model: inner, middleware });
+  const messages: ModelMessage[] = [...questions(20), { role: "user", content: "And now?" }];
+  for (const minute of [1, 2, 3]) {
+    const instructions = `It is 10:0${minute}.`;
+    await generateText({ model, instructions, messages, tools: tools({ read: () => "" }) });
+    const [system] = inner.doGenerateCalls.at(-1)?.prompt ?? [];
+    expect(system).toMatchObject({ role: "system", content: instructions });
+    messages.push({ role: "assistant", content: "Yes." }, { role: "user", content: "And then?" });
+  }
+  expect(summaries).toBe(1);
 });
 
 test("a wrapped model with stores is told what memory has for a question, at each step the same", async () => {

@@ -2,9 +2,15 @@ import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { tool } from "@langchain/core/tools";
-import { MemorySaver } from "@langchain/langgraph";
+import { Command, MemorySaver } from "@langchain/langgraph";
 import { ChatOpenAI } from "@langchain/openai";
-import { type BaseMessage, createAgent, HumanMessage, SystemMessage } from "langchain";
+import {
+  type BaseMessage,
+  createAgent,
+  HumanMessage,
+  humanInTheLoopMiddleware,
+  SystemMessage,
+} from "langchain";
 import { type RkatMiddlewareOptions, rkatMiddleware } from "rkat/langchain";
 import { sqliteStores } from "rkat/sqlite";
 import { describe, expect, onTestFinished, test } from "vitest";
@@ -36,12 +42,13 @@ function readTool(output: (path: string) => string) {
  * A loop whose application keeps the conversation in a thread, or as the list that the agent returned. From the
  * list it can take turns back.
  */
-function loop(inThread: boolean, useResponsesApi = false): AdaptedLoop {
+function loop(inThread: boolean, useResponsesApi = false, isStrict = false): AdaptedLoop {
   return {
     async run(script) {
       const { server, read, begin, record } = await startScriptedServer(script);
+      const url = server.urls[isStrict ? "openai-compatible" : "openai"];
       const agent = createAgent({
-        model: modelAt(server.urls.openai, useResponsesApi),
+        model: modelAt(url, useResponsesApi),
         tools: [readTool(read)],
         systemPrompt: script.instructions,
         middleware: [rkatMiddleware({ contextWindow: script.contextWindow })],
@@ -115,6 +122,13 @@ describe.each([
   );
 });
 
+describe.each([
+  ["in a thread", remembered(loop(true, false, true))],
+  ["by the application", remembered(loop(false, false, true))],
+])("a server that wants user and assistant to alternate, kept %s", (_, kept) => {
+  for (const law of adapterLaws) test(law.name, () => law.holds(async () => kept));
+});
+
 const LONG = "The crane lifts the cargo over the quay, and the pilot waits for the tide. ".repeat(
   12,
 );
@@ -149,6 +163,34 @@ test("when the provider calls the history too long, it is compacted and sent onc
   const { messages } = await ask("Read twenty parts.");
   expect(messages.at(-1)?.text).toBe("Done after 20 calls.");
   expect(server.billed.map(({ kind }) => kind)).toContain("refused");
+  expect(server.problems).toEqual([]);
+});
+
+test("a run that waits for a person at each call goes on, compacted", async () => {
+  const server = await startLocalProvider({ call: reads(10) });
+  onTestFinished(() => server.close());
+  const agent = createAgent({
+    model: modelAt(server.urls.openai),
+    tools: [readTool((path) => `${path} has the number ${path.length}. ${LONG}`)],
+    middleware: [
+      humanInTheLoopMiddleware({ interruptOn: { read: true } }),
+      rkatMiddleware({ contextWindow: 3_000 }),
+    ],
+    checkpointer: new MemorySaver(),
+  });
+  const config = { configurable: { thread_id: "one" }, recursionLimit: 100 };
+  const decisions = [
+    { type: "approve" },
+    { type: "edit", editedAction: { name: "read", args: { path: "other.ts" } } },
+    { type: "reject", message: "Not this one." },
+  ];
+  let state = await agent.invoke({ messages: [new HumanMessage("Read ten parts.")] }, config);
+  for (let call = 0; call < 10; call += 1) {
+    const resume = { decisions: [decisions[call % decisions.length]] };
+    state = await agent.invoke(new Command({ resume }), config);
+  }
+  expect(state.messages.at(-1)?.text).toBe("Done after 10 calls.");
+  expect(server.billed.map(({ kind }) => kind)).toContain("summary");
   expect(server.problems).toEqual([]);
 });
 

@@ -28,7 +28,10 @@ function readTool(output: (path: string) => string) {
 
 function agentOf(
   url: string,
-  options: RkatProcessorOptions & { output(path: string): string; instructions?: string },
+  options: RkatProcessorOptions & {
+    output(path: string): string;
+    instructions?: string | (() => string);
+  },
   memory = new MockMemory(),
 ) {
   const { output, instructions = "", ...settings } = options;
@@ -53,11 +56,13 @@ function agentOf(
   return { ask, memory, close: rkat.close };
 }
 
-const loop: AdaptedLoop = {
+/** A strict server refuses two messages of the user in a row. */
+const loop = (isStrict: boolean): AdaptedLoop => ({
   async run(script) {
     const { server, read, begin, record } = await startScriptedServer(script);
     const { contextWindow, instructions } = script;
-    const { ask } = agentOf(server.urls.openai, { contextWindow, instructions, output: read });
+    const url = server.urls[isStrict ? "openai-compatible" : "openai"];
+    const { ask } = agentOf(url, { contextWindow, instructions, output: read });
     const answers: string[] = [];
     for (const { prompt, image, ends } of script.turns) {
       try {
@@ -72,7 +77,7 @@ const loop: AdaptedLoop = {
     await server.close();
     return record(answers);
   },
-};
+});
 
 function withImage(text: string, image: string): Parameters<Agent["generate"]>[0] {
   const picture = { type: "image", image, mimeType: "image/png" } as const;
@@ -80,12 +85,17 @@ function withImage(text: string, image: string): Parameters<Agent["generate"]>[0
 }
 
 describe("a conversation in a thread of Mastra", () => {
-  const kept = remembered(loop);
+  const kept = remembered(loop(false));
   for (const law of adapterLaws) test(law.name, () => law.holds(async () => kept));
   // Mastra does not keep messages of the system in a thread, and the thread is Mastra's to change.
   test("random conversations keep every promise", { timeout: CAMPAIGN_MS }, () =>
     keepsPromises(kept, ["system", "rewords"]),
   );
+});
+
+describe("a server that wants user and assistant to alternate", () => {
+  const kept = remembered(loop(true));
+  for (const law of adapterLaws) test(law.name, () => law.holds(async () => kept));
 });
 
 const LONG = "The crane lifts the cargo over the quay, and the pilot waits for the tide. ".repeat(
@@ -112,6 +122,25 @@ test("when the provider calls the prompt too long, it is compacted and sent once
   expect((await ask("Read twenty parts.")).text).toContain("Done after 20 calls.");
   expect(server.billed.map(({ kind }) => kind)).toContain("refused");
   expect(server.problems).toEqual([]);
+});
+
+test("instructions that Mastra writes anew for each request cost no new summary", async () => {
+  const paidWith = async (instructions: () => string) => {
+    const server = await startLocalProvider({ call: reads(8) });
+    onTestFinished(() => server.close());
+    const output = (path: string) => `${path} has the number ${path.length}. ${LONG}`;
+    const { ask } = agentOf(server.urls.openai, { contextWindow: 3_000, output, instructions });
+    for (const prompt of ["Read eight parts.", "Again.", "And again."]) await ask(prompt);
+    return server.billed.filter(({ kind }) => kind === "summary").length;
+  };
+  let requests = 0;
+  const always = await paidWith(() => "It is 10:00.");
+  const anew = await paidWith(() => {
+    requests += 1;
+    return `It is 10:0${requests}.`;
+  });
+  expect(always).toBeGreaterThan(0);
+  expect(anew).toBe(always);
 });
 
 test("what Mastra saves stays whole", async () => {
