@@ -1,5 +1,6 @@
 import { type ContentBlock, type Message, SUMMARY_PREFIX } from "../core/message.ts";
 import type { MessageView } from "../window/message-view.ts";
+import { opaqueTokensOf } from "./opaque-tokens.ts";
 
 /**
  * The part of an `AgentInputItem` that rkat reads. Everything else in it stays with it.
@@ -56,9 +57,10 @@ export function saidInItem(item: OpenAIItem): Message | undefined {
 export const itemView: MessageView<OpenAIItem> = {
   read(item) {
     const message = summaries.has(item) ? summaryOf(item) : messageOfItem(item);
-    if (!message) return { opaqueTokens: Math.ceil(JSON.stringify(item).length / 4) };
+    if (!message) return { opaqueTokens: opaqueTokensOf([item]) };
+    const read = { message, opaqueTokens: opaqueTokensOf(unreadIn(item)) };
     // A provider refuses reasoning without the item that came after it.
-    return item.type === "reasoning" ? { message, joins: "next" } : { message };
+    return item.type === "reasoning" ? { ...read, joins: "next" } : read;
   },
   summary: summaryItem,
   shorten: (item, outputs) => {
@@ -143,6 +145,14 @@ function contentBlock(part: unknown): ContentBlock[] {
   if (image) return [{ type: "image", media_type: image[1] ?? "", data: image[2] ?? "" }];
   const text = textOf(part);
   return text === "" ? [] : [{ type: "text", text }];
+}
+
+/** Images and files that the message of an item does not have. */
+function unreadIn({ role, content, output }: OpenAIItem): readonly unknown[] {
+  return [content, output]
+    .flat()
+    .filter((part) => typeof part === "object" && part !== null)
+    .filter((part) => (role === "user" ? contentBlock(part).length === 0 : textOf(part) === ""));
 }
 
 /** The text of content: a string, a part, or a list of parts. */
