@@ -9,6 +9,7 @@ import {
   type PostgresDatabaseOptions,
 } from "../src/stores/postgres/postgres-database.ts";
 import type { PostgresPool, PostgresStatement } from "../src/stores/postgres/postgres-pool.ts";
+import { postgresAddress } from "../src/stores/postgres/server-address.ts";
 import { scriptedModel } from "../src/testing/scripted-model.ts";
 import { freshSchema, hasPostgres, postgresPool, postgresUrl } from "./support/postgres.ts";
 
@@ -266,12 +267,67 @@ describe.skipIf(!hasPostgres)("a PostgreSQL database", () => {
       "host=db password=s3cret",
       "mysql://root:s3cret@db/x",
       "postgres://root:s3cret@:port/x",
+      "postgres:/s3cret",
+      "postgres:s3cret",
+      " postgres://root:s3cret@db/x",
+      "postgres://root:s3cret/@db/x",
     ]) {
       const error = thrownBy(() => new PostgresDatabase({ connectionString }));
       expect(error.code).toBe("INVALID_PARAMS");
       expect(error.message).toBe("The connection string is not an address of PostgreSQL.");
       expect(inspect(error)).not.toContain("s3cret");
     }
+  });
+
+  test("an address that would not do what it seems to say is refused, and says why", () => {
+    const cases = [
+      [
+        "db1:5432,db2:5432/x",
+        "The connection string names several hosts, and rkat connects to one.",
+      ],
+      ["db/x?shema=a", "In the address of the store, one parameter looks like schema, and is not."],
+      [
+        "db/x?Namespace=a",
+        "In the address of the store, one parameter looks like namespace, and is not.",
+      ],
+      ["db/x?schema=a&schema=b", "In the address of the store, schema is there twice."],
+      ["db/x?schema=a?namespace=b", "In the address of the store, it has a second question mark."],
+    ];
+    for (const [rest = "", message] of cases) {
+      const error = thrownBy(() => postgresAddress(`postgres://root:s3,cret@${rest}`));
+      expect([error.code, error.message]).toEqual(["INVALID_PARAMS", message]);
+      expect(inspect(error)).not.toContain("s3,cret");
+    }
+    const others = "application_name=a&channel_binding=require&pgbouncer=true&options=-c%20x%3Dy";
+    const kept = postgresAddress(`postgres://root:s3,cret@db/x?${others}&schema=a`);
+    expect(new URL(kept.connectionString).searchParams.size).toBe(4);
+    for (const schema of ["pg_mine", "PG_CATALOG", "information_schema"]) {
+      const error = thrownBy(
+        () => new PostgresDatabase({ connectionString: "postgres://db/x", schema }),
+      );
+      expect([error.code, error.message]).toEqual([
+        "INVALID_PARAMS",
+        "PostgreSQL keeps information_schema, and names that begin with pg_, for itself.",
+      ]);
+    }
+  });
+
+  test("messages name a socket and a file as what they are", async () => {
+    const socket = await openDatabase({
+      connectionString: "postgres://root:s3cret@/x?host=/nowhere/at-all&port=6543",
+    });
+    expect((await failure(socket.rows("select 1"))).message).toContain(
+      "postgres://%2Fnowhere%2Fat-all:6543/x cannot be reached: there is no such socket (ENOENT).",
+    );
+    const file = await openDatabase({
+      connectionString:
+        "postgres://root:s3cret@db/x?sslmode=verify-full&sslrootcert=/nowhere/ca.pem",
+    });
+    const error = await failure(file.rows("select 1"));
+    expect(error.message).toContain(
+      "A file that the address of postgres://db/x names cannot be read (ENOENT).",
+    );
+    expect(error.hint).toContain("sslrootcert");
   });
 
   test("an old server and a replica without tables are refused", async () => {

@@ -351,6 +351,12 @@ async function isRolledBack(client: PostgresClient, answerMs: number): Promise<b
 const NAME_BYTES_MAX = 63;
 
 function requireSchemaName(name: string): string {
+  if (/^pg_|^information_schema$/i.test(name)) {
+    throw new SessionError("INVALID_PARAMS", {
+      message: "PostgreSQL keeps information_schema, and names that begin with pg_, for itself.",
+      hint: 'Name another schema, or leave it out: the default is "rkat".',
+    });
+  }
   if (/^[^\0.]+$/.test(name) && Buffer.byteLength(name) <= NAME_BYTES_MAX) return name;
   throw new SessionError("INVALID_PARAMS", {
     message: `The schema's name has to have 1 to ${NAME_BYTES_MAX} bytes, and no dot.`,

@@ -25,7 +25,7 @@ const FAILURES: Readonly<Record<string, { readonly what: string; readonly hint: 
   },
   "42501": {
     what: "does not allow this user to do that",
-    hint: "Grant the user the right to create a schema in this database, or make it the owner of rkat's schema.",
+    hint: "Grant the user the rights to connect to this database and to create a schema in it, or make it the owner of rkat's schema.",
   },
   "53100": { what: "has no disk space left", hint: "Free some space on the server and try again." },
   "53300": {
@@ -119,6 +119,12 @@ export function postgresFailure(error: unknown, address: string, password = ""):
   const code = codeOf(error);
   const said = errorText(error);
   const reason = withoutPassword(said, password);
+  if (error instanceof Error && "syscall" in error && error.syscall === "open") {
+    return new SessionError("SESSION_STORE_ERROR", {
+      detail: `A file that the address of ${address} names cannot be read (${code}).`,
+      hint: "Check sslrootcert, sslcert and sslkey in the connection string.",
+    });
+  }
   if (code !== undefined && code in UNREACHABLE) {
     return new SessionError("SESSION_STORE_ERROR", {
       detail: `${address} cannot be reached: ${UNREACHABLE[code]} (${code}).`,

@@ -1,5 +1,6 @@
 import { SessionError } from "../../core/errors.ts";
 import { given } from "../../core/fields.ts";
+import { nearestName } from "../../core/nearest-name.ts";
 
 /**
  * The host and the database of a connection string, as messages show them: without user, password and
@@ -8,16 +9,26 @@ import { given } from "../../core/fields.ts";
  * @throws SessionError `INVALID_PARAMS` when it is no address of PostgreSQL. It never repeats the text.
  */
 export function serverAddress(connectionString: string): string {
+  const [, authority] = /^postgres(?:ql)?:\/\/([^/?#]*)/i.exec(connectionString) ?? [];
+  if (authority?.slice(authority.lastIndexOf("@") + 1).includes(",")) {
+    throw new SessionError("INVALID_PARAMS", {
+      message: "The connection string names several hosts, and rkat connects to one.",
+      hint: "Name the primary server, or a proxy that finds it.",
+    });
+  }
   const url = parsed(connectionString);
-  if (!url || !/^postgres(?:ql)?:$/.test(url.protocol)) {
+  if (!url || authority === undefined) {
     throw new SessionError("INVALID_PARAMS", {
       message: "The connection string is not an address of PostgreSQL.",
       hint: "Write it as postgres://user:password@host:5432/database, with special characters in the password percent-encoded.",
     });
   }
-  const host = url.hostname || url.searchParams.get("host") || "localhost";
-  const port = url.port === "" ? "" : `:${url.port}`;
-  return `postgres://${host === NO_HOST ? "localhost" : host}${port}${url.pathname}`;
+  const { hostname, pathname, searchParams } = url;
+  const named = hostname === NO_HOST ? "" : hostname;
+  const port = url.port || searchParams.get("port");
+  // A socket is a path, which an address has percent-encoded.
+  const host = named || encodeURIComponent(searchParams.get("host") ?? "") || "localhost";
+  return `postgres://${host}${port ? `:${port}` : ""}${pathname}`;
 }
 
 /** The password that `pg` uses: that of the connection string, or of the environment. Empty where there is none. */
@@ -43,28 +54,52 @@ export interface PostgresAddress {
 /**
  * Reads `postgres://host/database?schema=rkat&namespace=shop&notify=true`. The rest is for the package `pg`.
  *
- * @throws SessionError `INVALID_PARAMS` when it is no address of PostgreSQL, or `notify` is neither true nor false
+ * @throws SessionError `INVALID_PARAMS` when it is no address of PostgreSQL, or one of the three is misspelt, is
+ * there twice, or has a value that cannot be
  */
 export function postgresAddress(address: string): PostgresAddress {
   serverAddress(address);
-  const [path = "", query] = address.split("?", 2);
+  const [path = "", query, another] = address.split("?");
   if (query === undefined) return { connectionString: address };
+  if (another !== undefined) {
+    throw wrongParameter(
+      "it has a second question mark",
+      "Separate the parameters by &, and write a question mark within one as %3F.",
+    );
+  }
   const parts = new URLSearchParams(query);
+  for (const name of parts.keys()) requireRightName(name, parts.getAll(name).length);
   const schema = parts.get("schema") ?? undefined;
   const namespace = parts.get("namespace") ?? undefined;
   const notify = parts.get("notify") ?? undefined;
   if (notify !== undefined && notify !== "true" && notify !== "false") {
-    throw new SessionError("INVALID_PARAMS", {
-      message: "In the address of the store, notify has to be true or false.",
-      hint: "Leave it out: the default is false.",
-    });
+    throw wrongParameter("notify has to be true or false", "Leave it out: the default is false.");
   }
-  for (const name of ["schema", "namespace", "notify"]) parts.delete(name);
+  for (const name of OWN) parts.delete(name);
   const rest = parts.size > 0 ? `?${parts}` : "";
   return {
     connectionString: path + rest,
     ...given({ schema, namespace, notify: notify === undefined ? undefined : notify === "true" }),
   };
+}
+
+const OWN = ["schema", "namespace", "notify"];
+
+/** What is not rkat's is for `pg` or the service, such as `application_name`. A slip would store things elsewhere. */
+function requireRightName(name: string, times: number): void {
+  const near = nearestName(name, OWN);
+  if (OWN.includes(name)) {
+    if (times > 1) throw wrongParameter(`${name} is there twice`, "Write it once.");
+  } else if (near !== undefined) {
+    throw wrongParameter(`one parameter looks like ${near}, and is not`, `Write ${near}=.`);
+  }
+}
+
+function wrongParameter(problem: string, hint: string): SessionError {
+  return new SessionError("INVALID_PARAMS", {
+    message: `In the address of the store, ${problem}.`,
+    hint,
+  });
 }
 
 const NO_HOST = "no-host";
