@@ -1,4 +1,4 @@
-import { mkdirSync, realpathSync } from "node:fs";
+import { mkdirSync, realpathSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { temporaryFolder } from "../../test/support/obey.ts";
@@ -31,6 +31,13 @@ test("a .rkat in the home folder is not everybody's, but it is the home folder's
   const HOME = await home(".rkat", "work");
   expect(findProject(join(HOME, "work"), { HOME })).toBe(join(HOME, "work"));
   expect(findProject(HOME, { HOME })).toBe(HOME);
+});
+
+test("a home folder that is reached by a link is no project either", async () => {
+  const root = await home("ada/.rkat", "ada/work");
+  symlinkSync(join(root, "ada"), join(root, "link"));
+  const folder = join(root, "ada/work");
+  expect(findProject(folder, { HOME: join(root, "link") })).toBe(folder);
 });
 
 test("the user's file is where the system keeps settings", () => {

@@ -1,4 +1,4 @@
-import { existsSync, lstatSync } from "node:fs";
+import { type BigIntStats, existsSync, lstatSync, realpathSync } from "node:fs";
 import { homedir } from "node:os";
 import { dirname, isAbsolute, join, resolve, sep } from "node:path";
 import type { Environment } from "./read-variables.ts";
@@ -12,10 +12,11 @@ import type { Environment } from "./read-variables.ts";
 export function findProject(start: string, env: Environment): string {
   const first = resolve(start);
   const home = homeFolder(env);
+  const homes = [home, existsSync(home) ? realpathSync(home) : home];
   for (let folder = first; ; folder = dirname(folder)) {
     const candidate = join(folder, ".rkat");
     if (folder === first ? existsSync(candidate) : isYours(candidate)) return folder;
-    const isTop = dirname(folder) === folder || dirname(folder) === home;
+    const isTop = dirname(folder) === folder || homes.includes(dirname(folder));
     if (isTop || existsSync(join(folder, ".git"))) return first;
   }
 }
@@ -58,7 +59,16 @@ export function shortPath(path: string, env: Environment): string {
 
 /** A folder above may belong to another user, and a link may lead anywhere. Both are skipped. */
 export function isYours(path: string): boolean {
-  const found = lstatSync(path, { throwIfNoEntry: false });
+  const found = lookFrom(path);
   if (!found?.isDirectory()) return false;
-  return process.getuid === undefined || found.uid === process.getuid();
+  return process.getuid === undefined || found.uid === BigInt(process.getuid());
+}
+
+/** What is at a path, without following a link at its end. Undefined where a part of the way is no folder. */
+export function lookFrom(path: string): BigIntStats | undefined {
+  try {
+    return lstatSync(path, { bigint: true });
+  } catch {
+    return undefined;
+  }
 }

@@ -1,15 +1,7 @@
-import {
-  existsSync,
-  lstatSync,
-  mkdirSync,
-  readFileSync,
-  realpathSync,
-  rmSync,
-  writeFileSync,
-} from "node:fs";
+import { existsSync, mkdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { publish } from "../files/plain-files.ts";
-import { isHome, isYours, userConfigFile } from "./config-places.ts";
+import { isHome, isYours, lookFrom, userConfigFile } from "./config-places.ts";
 import { type Environment, TRUST_VARIABLE } from "./read-variables.ts";
 
 /**
@@ -54,11 +46,10 @@ export function trustIn(places: TrustedPlaces, env: Environment): Trust {
  */
 function isOwnStore({ folder, dataFolder, storeFile }: TrustedPlaces, env: Environment): boolean {
   if (!isHome(folder, env) || !isYours(dataFolder)) return false;
-  const found = lstatSync(storeFile, { throwIfNoEntry: false });
+  const found = lookFrom(storeFile);
   if (!found?.isFile()) return false;
-  return (
-    process.getuid === undefined || (found.uid === process.getuid() && (found.mode & 0o077) === 0)
-  );
+  if (process.getuid === undefined) return true;
+  return found.uid === BigInt(process.getuid()) && (found.mode & 0o077n) === 0n;
 }
 
 /** What can be trusted by its identity. */
@@ -132,7 +123,7 @@ export function trustFolder({ folder }: TrustedPlaces, env: Environment): string
  * Undefined for a link, or when there is nothing.
  */
 function identityOf(path: string): string | undefined {
-  const found = lstatSync(path, { throwIfNoEntry: false, bigint: true });
+  const found = lookFrom(path);
   if (!found || found.isSymbolicLink()) return undefined;
   return `${found.dev}-${found.ino}-${found.birthtimeNs}`;
 }

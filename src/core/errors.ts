@@ -1,4 +1,5 @@
 import { type Issue, issuesText } from "./issues.ts";
+import { visibleCode, visibleText } from "./visible-text.ts";
 
 /**
  * Every failure that a caller can act on, in one table.
@@ -275,7 +276,7 @@ export class SessionError extends Error {
     const message = options.message ?? row.message;
     const detail = options.issues ? issuesText(options.issues) : options.detail;
     super(
-      detail ? `${message} ${detail}` : message,
+      shown(detail ? `${message} ${detail}` : message),
       "cause" in options ? { cause: options.cause } : {},
     );
     this.code = code;
@@ -299,6 +300,15 @@ export class SessionError extends Error {
     if (reason) return new SessionError("SESSION_STORE_ERROR", { detail: reason, cause: error });
     return new SessionError(fallback, { detail: errorText(error), cause: error });
   }
+}
+
+/** Longer messages are cut. An id that someone sent may be in it. */
+const MESSAGE_MAX = 8_000;
+
+/** A message that a terminal can print: it may quote what someone sent. */
+function shown(message: string): string {
+  const cut = message.length > MESSAGE_MAX ? `${message.slice(0, MESSAGE_MAX)}…` : message;
+  return visibleText(cut.replace(/(?![\n\t])\p{Cc}/gu, visibleCode));
 }
 
 /** What the codes of the system mean. None of them is a bug. */

@@ -8,10 +8,13 @@ import { NOTHING, unicodePattern } from "./unicode-pattern.ts";
  * Indic scripts.
  */
 export function visibleText(text: string): string {
-  return text.replace(HIDDEN(text), (character) => {
-    const code = character.codePointAt(0) ?? 0;
-    return `<U+${code.toString(16).toUpperCase().padStart(4, "0")}>`;
-  });
+  return text.replace(HIDDEN(text), visibleCode);
+}
+
+/** A character by its number: `<U+202E>`. */
+export function visibleCode(character: string): string {
+  const code = character.codePointAt(0) ?? 0;
+  return `<U+${code.toString(16).toUpperCase().padStart(4, "0")}>`;
 }
 
 /** Whether a text has no control characters and no hidden ones. */

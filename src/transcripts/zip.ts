@@ -27,12 +27,19 @@ export async function listZip(source: ZipSource): Promise<readonly ZipEntry[]> {
   const tail = await take(source, tailStart, source.size);
   const at = tail.lastIndexOf(END_MARK);
   if (at < 0 || at + END_SIZE > tail.length) throw new Error("it is not a whole ZIP archive");
-  const { count, size, start } = await directoryPlace(source, tail, at);
-  if (size > DIRECTORY_MAX || start + size > source.size) throw new Error(DAMAGED);
-  const entries = entriesIn(await take(source, start, start + size), count);
-  // Files that share bytes are the other way to make much of little.
+  const place = await directoryPlace(source, tail, at);
+  const end = place.start + place.size;
+  if (place.size > DIRECTORY_MAX || end > source.size) throw new Error(DAMAGED);
+  const entries = entriesIn(await take(source, place.start, end), place.count);
+  // Files that share bytes make much of little, and so do many files that each hold a little too much.
   const packed = entries.reduce((sum, { packedSize }) => sum + packedSize, 0);
   if (packed > source.size) throw new Error(DAMAGED);
+  const size = entries.reduce((sum, entry) => sum + entry.size, 0);
+  if (size > unpackedMax(packed)) {
+    throw new Error(
+      `the ZIP archive holds more than the ${unpackedMax(packed)} bytes that it may hold`,
+    );
+  }
   return entries;
 }
 
@@ -55,7 +62,7 @@ export async function* readZipEntry(
   }
   const start = entry.start + HEADER_SIZE + header.readUInt16LE(26) + header.readUInt16LE(28);
   const packed = source.read(start, Math.min(source.size, start + entry.packedSize));
-  const sizeMax = Math.min(entry.size, entry.packedSize * RATIO_MAX + RATIO_FREE);
+  const sizeMax = Math.min(entry.size, unpackedMax(entry.packedSize));
   let size = 0;
   for await (const chunk of entry.method === STORED ? packed : inflated(packed)) {
     size += chunk.length;
@@ -87,6 +94,10 @@ const DIRECTORY_MAX = 64 * 1024 * 1024;
 /** Text with much repetition packs to 1/100. Deflate could reach 1/1032. */
 const RATIO_MAX = 200;
 const RATIO_FREE = 16 * 1024 * 1024;
+
+function unpackedMax(packed: number): number {
+  return packed * RATIO_MAX + RATIO_FREE;
+}
 
 async function take(source: ZipSource, start: number, end: number): Promise<Buffer> {
   return Buffer.from(await bytesAt(source, start, Math.min(end, source.size)));

@@ -4,6 +4,8 @@ import { SessionError } from "../../src/index.ts";
 import { trials } from "./trials.ts";
 
 const SEED = Number(process.env.RKAT_SEED ?? 20_260_101);
+/** Gives every reader so many inputs. */
+const INPUTS = Number(process.env.RKAT_INPUTS ?? 0);
 
 /** How many inputs a reader gets: in `npm test`, and before a release. All readers together get a million. */
 export interface Inputs {
@@ -19,7 +21,7 @@ export function fuzz<Input>(
   holds: (input: Input) => Promise<void> | void,
 ): void {
   const check = fc.asyncProperty(inputs, async (input) => await holds(input));
-  const numRuns = trials(short, long);
+  const numRuns = INPUTS || trials(short, long);
   test(law, () => fc.assert(check, { numRuns, seed: SEED }), 3_600_000);
 }
 

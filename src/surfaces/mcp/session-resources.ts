@@ -35,7 +35,7 @@ export async function listSessionResources(service: SessionService): Promise<Lis
   try {
     const sessions = await service.list({ limit: SESSIONS_MAX });
     const resources = sessions.map(({ sessionId, turns, model, updatedAt }) => ({
-      uri: `${LIST}/${encodeURIComponent(sessionId)}`,
+      uri: `${LIST}/${encodeURIComponent(sessionId.toWellFormed())}`,
       name: sessionId,
       description: `${turns} turns with ${model}, last on ${updatedAt}`,
       mimeType: "text/markdown",

@@ -162,7 +162,9 @@ class RestConnection implements ServiceConnection {
     const { method } = http;
     // What HTTP cannot carry is refused here, as the service would refuse it.
     if (!canCarry(http, request, params)) parseRequest(request, fromWire(request, params));
-    const path = http.path.replaceAll(PLACE, (_, name) => encodeURIComponent(String(params[name])));
+    const path = http.path.replaceAll(PLACE, (_, name) =>
+      encodeURIComponent(String(params[name]).toWellFormed()),
+    );
     if (method !== "POST") {
       const query = writeQuery(besidePath(http.path, params));
       return await this.#fetch(`${path}?${query}`, { method, headers, signal });
@@ -210,7 +212,7 @@ interface Sent {
 }
 
 function byUser(user: string | undefined): Readonly<Record<string, string>> {
-  return user === undefined ? {} : { [USER_HEADER]: encodeURIComponent(user) };
+  return user === undefined ? {} : { [USER_HEADER]: encodeURIComponent(user.toWellFormed()) };
 }
 
 function lost(): never {
