@@ -5,6 +5,7 @@ import { tool } from "@langchain/core/tools";
 import { Command, MemorySaver } from "@langchain/langgraph";
 import { ChatOpenAI } from "@langchain/openai";
 import {
+  type AgentMiddleware,
   type BaseMessage,
   createAgent,
   HumanMessage,
@@ -173,8 +174,8 @@ test("a run that waits for a person at each call goes on, compacted", async () =
     model: modelAt(server.urls.openai),
     tools: [readTool((path) => `${path} has the number ${path.length}. ${LONG}`)],
     middleware: [
-      humanInTheLoopMiddleware({ interruptOn: { read: true } }),
-      rkatMiddleware({ contextWindow: 3_000 }),
+      humanInTheLoopMiddleware({ interruptOn: { read: true } } as never) as AgentMiddleware,
+      rkatMiddleware({ contextWindow: 2_000 }),
     ],
     checkpointer: new MemorySaver(),
   });
