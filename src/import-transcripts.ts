@@ -75,9 +75,8 @@ export async function importTranscripts(options: ImportTranscriptsOptions): Prom
     // The next stream is another file, whatever its name is.
     const unnoted: ImportStore = {
       known: (ids) => imports.known(ids),
-      commit: (batch) => imports.commit(batch),
+      commit: (batches) => imports.commit(batches),
       files: async () => new Map(),
-      saveFile: async () => {},
     };
     const stores = { ...rest.stores, imports: unnoted };
     const report = (await importIntoPlaces({ ...rest, stores, path })).report();
@@ -106,7 +105,7 @@ export async function importIntoPlaces(
     async onStored(messages: number, to: ImportStores) {
       const memory = memories.get(to) ?? new MemoryCatchUp(to, memoryScope);
       memories.set(to, memory);
-      await memory.takeOf(messages);
+      memory.takeOf(messages);
     },
   };
   // What an import that was killed stored is still missing in memory.
@@ -120,12 +119,16 @@ export async function importIntoPlaces(
   }
 }
 
-/** Gives memory what was stored, while more is read and stored. Only full batches: a small one costs as much. */
+/**
+ * Gives memory what was stored, while more is read and stored. Only full batches: a small one costs as much. Nothing
+ * waits for memory before the end of the import: what it does not have yet is in the log.
+ */
 class MemoryCatchUp {
   readonly #runner: ProjectionRunner;
   /** How many messages memory does not have yet. */
   #waiting = 0;
-  #running = Promise.resolve();
+  #running: Promise<void> | undefined;
+  #failure: { readonly error: unknown } | undefined;
 
   constructor({ events, memory }: ImportStores, scope: MemoryScope | undefined) {
     const index = memory && new MemoryIndex(events, memory, given({ scope }));
@@ -134,14 +137,18 @@ class MemoryCatchUp {
     });
   }
 
-  /** Resolves when memory has all but the last batches. */
-  async takeOf(messages: number): Promise<void> {
+  /** Starts to work when there is a full batch. */
+  takeOf(messages: number): void {
+    if (this.#failure) throw this.#failure.error;
     this.#waiting += messages;
     if (this.#waiting < MEMORY_BATCH) return;
-    await this.#running;
-    this.#running = this.#takeFull();
-    // The next call gets the error.
-    this.#running.catch(() => {});
+    this.#running ??= this.#takeFull()
+      .catch((error) => {
+        this.#failure = { error };
+      })
+      .finally(() => {
+        this.#running = undefined;
+      });
   }
 
   async #takeFull(): Promise<void> {
@@ -152,7 +159,7 @@ class MemoryCatchUp {
   }
 
   async takeAll(): Promise<void> {
-    await this.#running.catch(() => {});
+    await this.#running;
     await this.#runner.flush();
   }
 }

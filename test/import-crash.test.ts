@@ -13,7 +13,8 @@ import { trials } from "./support/trials.ts";
 
 const PROGRAM = builtProgram("import-until-killed");
 const TRIALS = trials(4, 60);
-const SESSIONS = 40;
+/** More messages than one commit has. */
+const SESSIONS = 80;
 
 test(
   `an import that is killed ${TRIALS} times, and then goes on, stores each message once`,

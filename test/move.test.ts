@@ -332,5 +332,5 @@ function stoppingAfter(changes: number, stores: Stores): Stores {
 }
 
 const CHANGING = new Set(
-  "append redact saveCheckpoint save add delete remove replace answer restore saveFile".split(" "),
+  "append redact saveCheckpoint save add delete remove replace answer restore commit".split(" "),
 );

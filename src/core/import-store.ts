@@ -5,7 +5,7 @@ import type { SessionSnapshot } from "./session-snapshot.ts";
  * What was imported from other programs: which messages, and how far each file was read.
  *
  * Contract:
- * - A batch is stored whole or not at all, in the log too.
+ * - A commit is stored whole or not at all, in the log too.
  * - A message is stored once: a batch with one that is known is refused.
  * - What is forgotten or deleted stays known, so it is not imported again.
  * - The state of a file is read as it was saved.
@@ -15,17 +15,16 @@ export interface ImportStore {
   known(ids: readonly string[]): Promise<ReadonlySet<string>>;
 
   /**
-   * Appends to the log of a session, and saves its snapshot. A power failure may undo the last batches, and what
-   * `saveFile` said about their files, so that they are imported again.
+   * Appends to the logs of sessions, one batch for each, and saves their snapshots and the states of files. A power
+   * failure may undo the last commits, so that their files are imported again.
    *
-   * @throws SessionError `SESSION_CONFLICT` when the log has grown, or a message is known: another
+   * @throws SessionError `SESSION_CONFLICT` when a log has grown, or a message is known: another
    *   import was faster.
    */
-  commit(batch: ImportBatch): Promise<void>;
+  commit(batches: readonly ImportBatch[], files?: ReadonlyMap<string, ImportedFile>): Promise<void>;
 
   /** The state of each file, by its path. */
   files(): Promise<ReadonlyMap<string, ImportedFile>>;
-  saveFile(path: string, file: ImportedFile): Promise<void>;
 }
 
 /** What was imported, for a copy of it in another store. A message whose key was restored is known. */

@@ -20,6 +20,7 @@ import type {
 import { type DiskFile, diskFile } from "./disk-file.ts";
 import { filesInOrder } from "./files-in-order.ts";
 import { findFiles } from "./find-files.ts";
+import { GroupCommit } from "./group-commit.ts";
 import type { ImportPlace, ImportPlaces } from "./import-places.ts";
 import { ImportTally } from "./import-report.ts";
 import type { Parts } from "./join-parts.ts";
@@ -116,6 +117,7 @@ export async function importFiles(
   for (const { format, files } of found) {
     for (const file of await work.inOrder(files)) await work.importFile(file, format);
   }
+  await work.settle();
   if (tally.noTranscripts > 0 && options.path !== undefined) {
     const what =
       tally.noTranscripts === 1 ? "1 file in it is" : `${tally.noTranscripts} files in it are`;
@@ -135,6 +137,7 @@ class ImportWork {
   #filesDone = 0;
   #bytesDone = 0;
   readonly #trial: Set<string> | undefined;
+  readonly #group: GroupCommit;
   readonly #found: readonly FoundTranscripts[];
   /** Paths of files that were begun. */
   readonly #begun = new Set<string>();
@@ -153,6 +156,13 @@ class ImportWork {
     this.#files = files.length;
     this.#bytes = files.reduce((sum, file) => sum + file.size, 0);
     this.#trial = options.dryRun ? new Set() : undefined;
+    this.#group = new GroupCommit(stores);
+  }
+
+  /** Resolves when all that was read is stored. */
+  async settle(): Promise<void> {
+    await this.#group.settle();
+    this.#showProgress();
   }
 
   /** The files, and first those that have to be read, in their order. */
@@ -189,6 +199,7 @@ class ImportWork {
         this.#tally.skip(file.path, undefined, `it cannot be read: ${reasonOf(error)}`);
       }
     }
+    if (this.#group.isFull) await this.#group.settle();
     this.#filesDone += 1;
     this.#bytesDone += file.size;
     this.#showProgress();
@@ -238,6 +249,7 @@ class ImportWork {
     const marks = new Set(known?.places);
     for await (const session of format.read(file, notes, from)) {
       if (!this.#isWanted(session, file)) continue;
+      if (this.#group.hasSession(session.id)) await this.#group.settle();
       const place = await this.#placeOf(session, file);
       if (place === null) {
         isComplete = false;
@@ -264,7 +276,7 @@ class ImportWork {
         messages: messagesBefore,
         hash: await hashBefore(file, next.offset),
       };
-      await this.#stores.imports.saveFile(file.path, {
+      this.#group.saveFile(file.path, {
         agent: format.agent,
         stamp: file.stamp,
         sessions,
@@ -314,6 +326,7 @@ class ImportWork {
     return await storeSession(session, {
       stores,
       tally: this.#tally,
+      group: this.#group,
       onRead,
       settingsOf: (each) => this.#settingsOf(each),
       ...(this.#trial ? { trial: this.#trial } : {}),

@@ -31,9 +31,8 @@ export function knowing(stores: ImportStores, library: ImportStores): ImportStor
         const [own, there] = await Promise.all([imports.known(ids), library.imports.known(ids)]);
         return new Set([...own, ...there]);
       },
-      commit: (batch) => imports.commit(batch),
+      commit: (batches, files) => imports.commit(batches, files),
       files: () => imports.files(),
-      saveFile: (path, file) => imports.saveFile(path, file),
     },
     ...(forgotten && library.forgotten
       ? { forgotten: eitherForgotten(forgotten, library.forgotten) }

@@ -12,6 +12,7 @@ import { redactMessage } from "../secrets/redact-message.ts";
 import { redactSecrets } from "../secrets/redact-secrets.ts";
 import type { ImportedMessage, ImportedSession } from "../transcripts/imported.ts";
 import { type AppendedMessage, extendSnapshot } from "./extend-snapshot.ts";
+import type { BatchOptions, GroupCommit } from "./group-commit.ts";
 import type { ImportTally } from "./import-report.ts";
 import { groupParts, isPartOf, joinParts, type Parts } from "./join-parts.ts";
 import { MemoryToolFilter } from "./memory-tools.ts";
@@ -36,6 +37,8 @@ export interface StoringOptions {
   settingsOf(session: TitledSession): SessionSettings;
   /** Set for a trial, which stores nothing: the ids that it would have stored. */
   readonly trial?: Set<string>;
+  /** What is stored with the next sessions. */
+  readonly group: GroupCommit;
   /** The time of messages without one. */
   readonly timeMs: number;
   readonly signal?: AbortSignal | undefined;
@@ -52,8 +55,8 @@ const BATCH_CHARACTERS = 1_000_000;
 const TRIES = 5;
 
 /**
- * Stores the messages of a session that are not stored yet, batch by batch. Returns the number of its
- * messages, old and new.
+ * Stores the messages of a session that are not stored yet, batch by batch, and the last ones with the group. Returns
+ * the number of its messages, old and new.
  *
  *     read 1 │ read 2   │ read 3   │ …
  *            │ commit 1 │ commit 2 │      in the thread of the store, if it has one
@@ -62,6 +65,8 @@ export async function storeSession(
   session: ImportedSession,
   options: StoringOptions,
 ): Promise<number> {
+  const { group } = options;
+  await group.goTo(options.stores);
   await remember(session, options);
   const filter = new MemoryToolFilter();
   const log = new SessionLog(session, options);
@@ -69,16 +74,17 @@ export async function storeSession(
   let batch: ImportedMessage[] = [];
   let characters = 0;
   let storing = Promise.resolve();
-  const store = async () => {
+  const store = async (onWaiting?: () => void) => {
     options.signal?.throwIfAborted();
     const groups = groupParts(batch);
+    const size = { characters, onWaiting };
     batch = [];
     characters = 0;
     options.onRead(groups);
     const read = groups.map((parts) => readMessage(parts, filter));
     await storing;
     messages += groups.length;
-    storing = storeBatch(read, log, filter, options);
+    storing = storeBatch(read, log, filter, options, size);
     // The next batch, or the end of the session, gets the error.
     storing.catch(() => {});
   };
@@ -90,8 +96,10 @@ export async function storeSession(
     batch.push(part);
     characters += charactersOf(part.message);
   }
-  if (batch.length > 0) await store();
-  await storing;
+  const waiting = Promise.withResolvers<void>();
+  if (batch.length > 0) await store(waiting.resolve);
+  await Promise.race([waiting.promise, storing]);
+  group.follow(storing);
   return messages;
 }
 
@@ -113,7 +121,7 @@ async function remember(session: ImportedSession, options: StoringOptions): Prom
     };
     const events = [stamped(event, before.updated_at_ms)];
     try {
-      return await stores.imports.commit({ sessionId: id, lastSeq, events, snapshot, ids: [] });
+      return await stores.imports.commit([{ sessionId: id, lastSeq, events, snapshot, ids: [] }]);
     } catch (error) {
       if (!isConflict(error) || tries >= TRIES) throw error;
     }
@@ -128,15 +136,17 @@ async function storeBatch(
   read: readonly ReadMessage[],
   log: SessionLog,
   filter: MemoryToolFilter,
-  { stores, tally, trial, onStored }: StoringOptions,
+  { stores, tally, trial, group, onStored }: StoringOptions,
+  size: BatchOptions,
 ): Promise<void> {
   const ids = read.flatMap(({ parts }) => parts.flatMap(idsOf));
   for (let tries = 1; ; tries += 1) {
     const known = await stores.imports.known(ids);
-    const seen = new Set([...known, ...ids.filter((id) => trial?.has(id))]);
+    const seen = new Set([...known, ...ids.filter((id) => trial?.has(id) || group.hasMessage(id))]);
     const fresh = read.flatMap((message) => unseenOf(message, seen, filter));
     try {
-      if (fresh.length > 0) await log.append(fresh);
+      const onWaiting = tries === 1 ? size.onWaiting : undefined;
+      if (fresh.length > 0) await log.append(fresh, { ...size, onWaiting });
     } catch (error) {
       if (isConflict(error) && tries < TRIES) continue;
       throw error;
@@ -197,7 +207,7 @@ class SessionLog {
     this.#options = options;
   }
 
-  async append(fresh: readonly ReadMessage[]): Promise<void> {
+  async append(fresh: readonly ReadMessage[], size: BatchOptions): Promise<void> {
     const { stores, tally, trial } = this.#options;
     const { id, title = "" } = this.#session;
     const said = fresh.map(({ event }) => event);
@@ -219,7 +229,7 @@ class SessionLog {
     };
     const ids = fresh.flatMap(({ parts }) => parts.flatMap(idsOf));
     if (trial) for (const id of ids) trial.add(id);
-    else await this.#commit(titled, events, ids);
+    else await this.#commit(titled, events, ids, size);
     for (const { redacted } of fresh) for (const kind of redacted) tally.redacted(kind);
   }
 
@@ -227,8 +237,9 @@ class SessionLog {
     titled: TitledSession,
     events: readonly MessageAdded[],
     ids: readonly string[],
+    size: BatchOptions,
   ): Promise<void> {
-    const { stores, settingsOf, timeMs } = this.#options;
+    const { stores, group, settingsOf, timeMs } = this.#options;
     const { id } = titled;
     const known = this.#snapshot;
     this.#snapshot = undefined;
@@ -248,7 +259,7 @@ class SessionLog {
     }));
     const snapshot = extendSnapshot(before, appended satisfies readonly AppendedMessage[]);
     const batch = { sessionId: id, lastSeq, events: [...opening, ...added], snapshot, ids };
-    await stores.imports.commit(batch);
+    await group.commit(batch, size);
     this.#snapshot = snapshot;
   }
 }

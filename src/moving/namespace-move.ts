@@ -241,7 +241,9 @@ export class NamespaceMove {
     }
     const there = await this.#to.imports.files();
     for (const [path, file] of await imports.files()) {
-      if (!isDeepStrictEqual(there.get(path), file)) await this.#to.imports.saveFile(path, file);
+      if (!isDeepStrictEqual(there.get(path), file)) {
+        await this.#to.imports.commit([], new Map([[path, file]]));
+      }
     }
     return count;
   }

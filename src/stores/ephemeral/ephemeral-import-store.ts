@@ -25,19 +25,24 @@ export class EphemeralImportStore implements ImportStore, ImportKeys {
     return new Set(ids.filter((id) => this.#keys.has(importKey(id))));
   }
 
-  async commit({ sessionId, lastSeq, events, snapshot, ids }: ImportBatch): Promise<void> {
-    if (ids.some((id) => this.#keys.has(importKey(id)))) throw importedMeanwhile();
-    await this.#events.append(sessionId, lastSeq, events);
-    for (const id of ids) this.#keys.add(importKey(id));
-    await this.#sessions.save(snapshot);
+  async commit(
+    batches: readonly ImportBatch[],
+    files: ReadonlyMap<string, ImportedFile> = new Map(),
+  ): Promise<void> {
+    for (const { sessionId, lastSeq, ids } of batches) {
+      if (ids.some((id) => this.#keys.has(importKey(id)))) throw conflict("A message");
+      if ((await this.#events.lastSeq(sessionId)) !== lastSeq) throw conflict("The session");
+    }
+    for (const { sessionId, lastSeq, events, snapshot, ids } of batches) {
+      await this.#events.append(sessionId, lastSeq, events);
+      for (const id of ids) this.#keys.add(importKey(id));
+      await this.#sessions.save(snapshot);
+    }
+    for (const [path, file] of files) this.#files.set(path, file);
   }
 
   async files(): Promise<ReadonlyMap<string, ImportedFile>> {
     return new Map(this.#files);
-  }
-
-  async saveFile(path: string, file: ImportedFile): Promise<void> {
-    this.#files.set(path, file);
   }
 
   async keys(after: string, limit: number): Promise<readonly string[]> {
@@ -52,8 +57,6 @@ export class EphemeralImportStore implements ImportStore, ImportKeys {
   }
 }
 
-function importedMeanwhile(): SessionError {
-  return new SessionError("SESSION_CONFLICT", {
-    detail: "A message was imported meanwhile.",
-  });
+function conflict(what: string): SessionError {
+  return new SessionError("SESSION_CONFLICT", { detail: `${what} was imported meanwhile.` });
 }

@@ -6,7 +6,7 @@ import {
   type ImportStore,
   importKey,
 } from "../../core/import-store.ts";
-import { appendEvents } from "./append-events.ts";
+import { appendAll, appendRows, refuseAppend } from "./append-events.ts";
 import { furtherPositions } from "./event-positions.ts";
 import type { PostgresDatabase } from "./postgres-database.ts";
 import { saveSnapshot } from "./postgres-session-store.ts";
@@ -33,12 +33,23 @@ export class PostgresImportStore implements ImportStore, ImportKeys {
     return new Set(rows.flatMap(({ place }) => ids[place - 1] ?? []));
   }
 
-  async commit({ sessionId, lastSeq, events, snapshot, ids }: ImportBatch): Promise<void> {
+  async commit(
+    batches: readonly ImportBatch[],
+    files: ReadonlyMap<string, ImportedFile> = new Map(),
+  ): Promise<void> {
     const namespace = this.#namespace;
+    // Processes that lock rows in the same order do not wait for each other in a circle.
+    const sorted = batches.toSorted((one, other) => (one.sessionId < other.sessionId ? -1 : 1));
+    const appends = sorted.map(({ sessionId, lastSeq, events }) => {
+      return { namespace, sessionId, lastSeq, events, held: undefined };
+    });
+    const ids = sorted.flatMap((batch) => batch.ids);
+    const count = sorted.reduce((sum, { events }) => sum + events.length, 0);
     await this.#database.write(async (statements) => {
-      const further = await furtherPositions(statements, events.length);
-      const append = { namespace, sessionId, lastSeq, events, held: undefined };
-      await appendEvents(statements, append, further);
+      const further = await furtherPositions(statements, count);
+      const done = await appendAll(statements, appends.map(appendRows), further);
+      const refused = appends.find((_, at) => !done[at]);
+      if (refused) await refuseAppend(statements, refused);
       const added = await statements.change(
         `insert into rkat.imported_message select $1, id from unnest($2::bytea[]) id
          on conflict do nothing`,
@@ -48,7 +59,17 @@ export class PostgresImportStore implements ImportStore, ImportKeys {
       if (added < ids.length) {
         throw new SessionError("SESSION_CONFLICT", { detail: "A message was imported meanwhile." });
       }
-      await saveSnapshot(statements, namespace, snapshot);
+      for (const { snapshot } of sorted) await saveSnapshot(statements, namespace, snapshot);
+      if (files.size > 0) {
+        await statements.change(
+          `insert into rkat.imported_file select $1, path, state from unnest($2::text[], $3::text[])
+             as saved (path, state)
+           on conflict (namespace, path) do update set state = excluded.state`,
+          namespace,
+          [...files.keys()],
+          [...files.values()].map((file) => JSON.stringify(file)),
+        );
+      }
     });
   }
 
@@ -60,15 +81,6 @@ export class PostgresImportStore implements ImportStore, ImportKeys {
     return new Map(rows.map(({ path, state }) => [path, JSON.parse(state) as ImportedFile]));
   }
 
-  async saveFile(path: string, file: ImportedFile): Promise<void> {
-    await this.#database.change(
-      `insert into rkat.imported_file values ($1, $2, $3)
-       on conflict (namespace, path) do update set state = excluded.state`,
-      this.#namespace,
-      path,
-      JSON.stringify(file),
-    );
-  }
   async keys(after: string, limit: number): Promise<readonly string[]> {
     const rows = await this.#database.rows<{ key: string }>(
       `select encode(id, 'hex') as key from rkat.imported_message

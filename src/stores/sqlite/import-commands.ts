@@ -19,14 +19,20 @@ export const importCommands = {
   commitImport(
     db: Connection,
     namespace: string,
-    { sessionId, lastSeq, events, snapshot, ids }: ImportRows,
+    batches: readonly ImportRows[],
+    files: readonly (readonly [path: string, state: string])[],
   ): void {
     // The transcript has what a power failure takes away, and the file counts as read only after this.
     db.writeUnsynced(() => {
-      expectManyWords(db);
-      appendInTransaction(db, namespace, sessionId, lastSeq, events);
-      for (const id of ids) insertMessage(db, namespace, id);
-      saveSnapshotInTransaction(db, namespace, snapshot);
+      if (batches.length > 0) expectManyWords(db);
+      for (const { sessionId, lastSeq, events, snapshot, ids } of batches) {
+        appendInTransaction(db, namespace, sessionId, lastSeq, events);
+        for (const id of ids) insertMessage(db, namespace, id);
+        saveSnapshotInTransaction(db, namespace, snapshot);
+      }
+      for (const [path, state] of files) {
+        db.run("INSERT OR REPLACE INTO imported_file VALUES (?, ?, ?)", namespace, path, state);
+      }
     });
   },
 
@@ -35,12 +41,6 @@ export const importCommands = {
     namespace: string,
   ): readonly { readonly path: string; readonly state: string }[] {
     return db.all("SELECT path, state FROM imported_file WHERE namespace = ?", namespace);
-  },
-
-  saveImportedFile(db: Connection, namespace: string, path: string, state: string): void {
-    db.writeUnsynced(() =>
-      db.run("INSERT OR REPLACE INTO imported_file VALUES (?, ?, ?)", namespace, path, state),
-    );
   },
 
   importedKeys(db: Connection, namespace: string, after: string, limit: number): readonly string[] {

@@ -22,9 +22,13 @@ export class SqliteImportStore implements ImportStore, ImportKeys {
     return new Set(await this.#database.run("knownMessages", this.#namespace, ids));
   }
 
-  commit(batch: ImportBatch): Promise<void> {
-    const events = batch.events.map(eventRow);
-    return this.#database.run("commitImport", this.#namespace, { ...batch, events });
+  commit(
+    batches: readonly ImportBatch[],
+    files: ReadonlyMap<string, ImportedFile> = new Map(),
+  ): Promise<void> {
+    const rows = batches.map((batch) => ({ ...batch, events: batch.events.map(eventRow) }));
+    const states = [...files].map(([path, file]) => [path, JSON.stringify(file)] as const);
+    return this.#database.run("commitImport", this.#namespace, rows, states);
   }
 
   async files(): Promise<ReadonlyMap<string, ImportedFile>> {
@@ -32,9 +36,6 @@ export class SqliteImportStore implements ImportStore, ImportKeys {
     return new Map(rows.map(({ path, state }) => [path, JSON.parse(state) as ImportedFile]));
   }
 
-  saveFile(path: string, file: ImportedFile): Promise<void> {
-    return this.#database.run("saveImportedFile", this.#namespace, path, JSON.stringify(file));
-  }
   keys(after: string, limit: number): Promise<readonly string[]> {
     return this.#database.run("importedKeys", this.#namespace, after, limit);
   }

@@ -17,6 +17,7 @@ import type { redactEntries } from "../../secrets/redact-secrets.ts";
 import { BackgroundMerger } from "./background-merger.ts";
 import { type Database, emptyLog, openDatabase } from "./database.ts";
 import { IN_MEMORY } from "./open-connection.ts";
+import { SpareThread } from "./spare-thread.ts";
 import { SqliteEventStore } from "./sqlite-event-store.ts";
 import { sqliteVectorWork } from "./sqlite-vector-work.ts";
 
@@ -35,6 +36,9 @@ export interface SqliteMemoryStoreOptions {
   readonly cacheBytes?: number;
 }
 
+/** Fewer characters are indexed before a thread has started. */
+const LARGE = 250_000;
+
 /** Ids that one command deletes. */
 const STEP = 1000;
 
@@ -47,22 +51,25 @@ export class SqliteMemoryStore implements MemoryStore {
   readonly #options: SqliteMemoryStoreOptions;
   readonly #namespace: string;
   readonly #merger: BackgroundMerger;
+  readonly #spare: SpareThread;
   readonly #vectors: EmbeddedMemory | undefined;
   /** By namespace. */
   readonly #others = new Map<string, SqliteMemoryStore>();
   #ready: Promise<void> | undefined;
   #redact: typeof redactEntries | undefined;
 
-  /** Closing the store closes the database and `merger`. */
+  /** Closing the store closes the database, `merger` and `spare`. */
   constructor(
     database: Database,
     options: SqliteMemoryStoreOptions = {},
     merger = new BackgroundMerger(database),
+    spare = new SpareThread(database.path),
   ) {
     this.#database = database;
     this.#options = options;
     this.#namespace = options.namespace ?? "default";
     this.#merger = merger;
+    this.#spare = spare;
     const { embedder } = options;
     this.#vectors = embedder?.trained
       ? new EmbeddedMemory(sqliteVectorWork(database, this.#namespace, embedder.id), embedder)
@@ -74,7 +81,7 @@ export class SqliteMemoryStore implements MemoryStore {
     const known = this.#others.get(namespace);
     if (known) return known;
     const options = { ...this.#options, namespace };
-    const other = new SqliteMemoryStore(this.#database, options, this.#merger);
+    const other = new SqliteMemoryStore(this.#database, options, this.#merger, this.#spare);
     this.#others.set(namespace, other);
     return other;
   }
@@ -83,15 +90,25 @@ export class SqliteMemoryStore implements MemoryStore {
     // A search does not need it, and starts sooner without. A second `import` would take longer than the work.
     this.#redact ??= (await import("../../secrets/redact-secrets.ts")).redactEntries;
     await this.#prepare();
-    const { added: count, mergeDue } = await this.#database.run(
+    const isLogged = log instanceof SqliteEventStore && log.isIn(this.#database);
+    const database = isLogged && isLarge(added) ? await this.#spareThread() : this.#database;
+    const { added: count, mergeDue } = await database.run(
       "addMemories",
       this.#namespace,
       this.#redact(added),
-      log instanceof SqliteEventStore && log.isIn(this.#database) ? "write unsynced" : "write",
+      isLogged ? "write unsynced" : "write",
     );
     if (mergeDue) this.#merger.wake(this.#namespace);
     if (count > 0) this.#vectors?.wake();
     return count;
+  }
+
+  /** Indexing text takes as long as reading and storing it, so an import does both at the same time. */
+  async #spareThread(): Promise<Pick<Database, "run">> {
+    if (this.#database.path === IN_MEMORY) return this.#database;
+    // Otherwise the thread would make an empty store where this one was removed.
+    await this.#database.run("requireInPlace");
+    return this.#spare;
   }
 
   async search(query: MemoryQuery): Promise<readonly MemoryHit[]> {
@@ -219,6 +236,7 @@ export class SqliteMemoryStore implements MemoryStore {
     const memories = [this, ...this.#others.values()];
     await Promise.all(memories.map((memory) => memory.#vectors?.close()));
     await this.#merger.close();
+    await this.#spare.close();
     await this.#database.close();
   }
 
@@ -241,4 +259,8 @@ export class SqliteMemoryStore implements MemoryStore {
       if (!more) return;
     }
   }
+}
+
+function isLarge(entries: readonly MemoryEntry[]): boolean {
+  return entries.reduce((sum, { content }) => sum + content.length, 0) >= LARGE;
 }

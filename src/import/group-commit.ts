@@ -1,0 +1,127 @@
+import type { ImportBatch, ImportedFile } from "../core/import-store.ts";
+import type { ImportStores } from "./store-session.ts";
+
+interface Waiting {
+  readonly batch: ImportBatch;
+  readonly done: PromiseWithResolvers<void>;
+}
+
+export interface BatchOptions {
+  readonly characters: number;
+  /** Makes the batch wait for the group. Called when it does. */
+  readonly onWaiting?: (() => void) | undefined;
+}
+
+/** A group with so much in it is committed. */
+const CHARACTERS_MAX = 1_000_000;
+const MESSAGES_MAX = 2000;
+
+/**
+ * Commits the last messages of several sessions, and how far their files were read, in one transaction. A commit
+ * takes as long as reading a small file.
+ *
+ *     file 1, file 2, file 3 ──► one commit
+ */
+export class GroupCommit {
+  /** They keep how far each file was read. */
+  readonly #own: ImportStores;
+  /** The stores that the group goes to. */
+  #stores: ImportStores;
+  #waiting: Waiting[] = [];
+  #files = new Map<string, ImportedFile>();
+  #characters = 0;
+  readonly #sessions = new Set<string>();
+  readonly #ids = new Set<string>();
+  /** Work that ends after the commit. */
+  #following: Promise<unknown>[] = [];
+
+  constructor(own: ImportStores) {
+    this.#own = own;
+    this.#stores = own;
+  }
+
+  get isFull(): boolean {
+    return this.#characters >= CHARACTERS_MAX || this.#ids.size + this.#files.size >= MESSAGES_MAX;
+  }
+
+  hasSession(id: string): boolean {
+    return this.#sessions.has(id);
+  }
+
+  hasMessage(id: string): boolean {
+    return this.#ids.has(id);
+  }
+
+  /** Call it before you ask what `stores` know: a group goes to one place. */
+  async goTo(stores: ImportStores): Promise<void> {
+    if (stores === this.#stores) return;
+    await this.settle();
+    this.#stores = stores;
+  }
+
+  /** Resolves when the batch is stored: soon, or with `onWaiting` when the group is. */
+  async commit(batch: ImportBatch, { characters, onWaiting }: BatchOptions): Promise<void> {
+    const done = Promise.withResolvers<void>();
+    this.#waiting.push({ batch, done });
+    this.#characters += characters;
+    this.#sessions.add(batch.sessionId);
+    for (const id of batch.ids) this.#ids.add(id);
+    if (onWaiting) onWaiting();
+    else await this.#flush();
+    await done.promise;
+  }
+
+  /** Saved with the group. */
+  saveFile(path: string, file: ImportedFile): void {
+    this.#files.set(path, file);
+  }
+
+  /** `settle` waits for it, and throws its error. */
+  follow(work: Promise<unknown>): void {
+    work.catch(() => {});
+    this.#following.push(work);
+  }
+
+  /** Resolves when all is stored. */
+  async settle(): Promise<void> {
+    this.follow(this.#flush());
+    await Promise.all(this.#following);
+    this.#following = [];
+  }
+
+  /** Who waits for a batch gets the error. Without its batches, a file is not saved. */
+  async #flush(): Promise<void> {
+    const waiting = this.#waiting;
+    const files = this.#files;
+    this.#waiting = [];
+    this.#files = new Map();
+    this.#characters = 0;
+    try {
+      await this.#send(
+        waiting.map(({ batch }) => batch),
+        files,
+      );
+      for (const { done } of waiting) done.resolve();
+    } catch (error) {
+      if (waiting.length === 0) throw error;
+      for (const { done } of waiting) done.reject(error);
+    } finally {
+      for (const { batch } of waiting) {
+        this.#sessions.delete(batch.sessionId);
+        for (const id of batch.ids) this.#ids.delete(id);
+      }
+    }
+  }
+
+  async #send(
+    batches: readonly ImportBatch[],
+    files: ReadonlyMap<string, ImportedFile>,
+  ): Promise<void> {
+    const isOwn = this.#stores === this.#own;
+    const [here, after] = isOwn ? [files, NO_FILES] : [NO_FILES, files];
+    if (batches.length + here.size > 0) await this.#stores.imports.commit(batches, here);
+    if (after.size > 0) await this.#own.imports.commit([], after);
+  }
+}
+
+const NO_FILES: ReadonlyMap<string, ImportedFile> = new Map();
