@@ -62,7 +62,7 @@ const run = (options: Partial<Parameters<typeof importTranscripts>[0]> = {}) =>
 
 /** What memory has, without ids: texts with their speakers and times. */
 async function remembered(of: SqliteStores = stores) {
-  const entries = await of.memory.list({ limit: 1000 });
+  const entries = await of.memory.list({ limit: 10_000 });
   return entries
     .map(({ content, role, speaker, time }) => [time, role, speaker, content].join(" | "))
     .sort();
@@ -413,6 +413,18 @@ test("a file that becomes shorter while it is read is one skip, and the next imp
   writeFileSync(path, String(lines));
   expect(await run()).toMatchObject({ messages: 3006, skipped: [] });
   expect(await remembered()).toHaveLength(3005);
+});
+
+test("two imports of many small files at the same time store and count each message once", async () => {
+  for (let number = 10; number < 40; number += 1) {
+    const id = `${number}3c2b1a-1111-4222-8333-444455556666`;
+    write(`${id}.jsonl`, talk(id));
+  }
+  const reports = await Promise.all([run(), run()]);
+  expect(reports.map(({ added, alreadyThere }) => added + alreadyThere)).toEqual([180, 180]);
+  expect(reports.reduce((sum, { added }) => sum + added, 0)).toBe(180);
+  expect(await remembered()).toHaveLength(150);
+  expect(await run()).toMatchObject({ added: 0, alreadyThere: 180, skipped: [] });
 });
 
 test("an import that is stopped stops while it reads, and goes on later", async () => {

@@ -1,5 +1,14 @@
-import { constants, lstatSync, type Stats } from "node:fs";
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  lstatSync,
+  openSync,
+  readSync,
+  type Stats,
+} from "node:fs";
 import { open } from "node:fs/promises";
+import { setImmediate } from "node:timers/promises";
 import type { FoundFile } from "../transcripts/found-file.ts";
 
 /** A file on this machine, and what tells whether it has changed. */
@@ -14,6 +23,14 @@ export interface DiskFile extends FoundFile {
 
 const CHUNK_BYTES = 256 * 1024;
 
+// A link that took the file's place meanwhile could lead anywhere.
+const FLAGS = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
+
+const REPLACED = "it was replaced while it was read";
+
+/** The small file that was read last: an import reads the same file several times, and then the next one. */
+let last: { readonly file: object; readonly bytes: Uint8Array } | undefined;
+
 /**
  * The file at a path: a regular file, and no link. What is read later is that file, up to the size that it has now,
  * whatever stands at the path then. One that grows without end would be read without end.
@@ -22,7 +39,7 @@ export function diskFile(path: string, others: () => Iterable<FoundFile>): DiskF
   const found = lstatSync(path, { throwIfNoEntry: false });
   if (!found?.isFile()) return undefined;
   const is = ({ dev, ino }: Pick<Stats, "dev" | "ino">) => dev === found.dev && ino === found.ino;
-  return {
+  const file: DiskFile = {
     path,
     size: found.size,
     mtimeMs: Math.max(found.mtimeMs, logOf(path)?.mtimeMs ?? 0),
@@ -32,11 +49,17 @@ export function diskFile(path: string, others: () => Iterable<FoundFile>): DiskF
     hasShrunk: () => (lstatSync(path, { throwIfNoEntry: false })?.size ?? 0) < found.size,
     async *read(start = 0, to = found.size) {
       const end = Math.min(to, found.size);
-      // A link that took the file's place meanwhile could lead anywhere.
-      const flags = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
-      const handle = await open(path, flags);
+      if (found.size <= CHUNK_BYTES) {
+        // So that you can stop an import of many small files.
+        await setImmediate();
+        const bytes = last?.file === file ? last.bytes : wholeFile(file);
+        last = { file, bytes };
+        yield bytes.subarray(start, end);
+        return;
+      }
+      const handle = await open(path, FLAGS);
       try {
-        if (!is(await handle.stat())) throw new Error("it was replaced while it was read");
+        if (!is(await handle.stat())) throw new Error(REPLACED);
         const buffer = Buffer.allocUnsafe(Math.min(CHUNK_BYTES, Math.max(0, end - start)));
         for (let at = start; at < end; ) {
           const wanted = Math.min(buffer.length, end - at);
@@ -50,6 +73,19 @@ export function diskFile(path: string, others: () => Iterable<FoundFile>): DiskF
       }
     },
   };
+  return file;
+}
+
+/** Reads at once: the thread that Node reads in takes longer than a small file. */
+function wholeFile({ path, size, is }: DiskFile): Uint8Array {
+  const file = openSync(path, FLAGS);
+  try {
+    if (!is(fstatSync(file))) throw new Error(REPLACED);
+    const bytes = Buffer.allocUnsafe(size);
+    return bytes.subarray(0, readSync(file, bytes));
+  } finally {
+    closeSync(file);
+  }
 }
 
 /** SQLite writes into a file beside the database first. */
