@@ -1,5 +1,4 @@
-import type { ImportBatch, ImportedFile } from "../core/import-store.ts";
-import type { ImportStores } from "./store-session.ts";
+import type { ImportBatch, ImportedFile, ImportStore } from "../core/import-store.ts";
 
 interface Waiting {
   readonly batch: ImportBatch;
@@ -23,10 +22,10 @@ const MESSAGES_MAX = 2000;
  *     file 1, file 2, file 3 ──► one commit
  */
 export class GroupCommit {
-  /** They keep how far each file was read. */
-  readonly #own: ImportStores;
-  /** The stores that the group goes to. */
-  #stores: ImportStores;
+  /** Keeps how far each file was read. */
+  readonly #own: ImportStore;
+  /** What the group goes to. */
+  #store: ImportStore;
   #waiting: Waiting[] = [];
   #files = new Map<string, ImportedFile>();
   #characters = 0;
@@ -35,9 +34,9 @@ export class GroupCommit {
   /** Work that ends after the commit. */
   #following: Promise<unknown>[] = [];
 
-  constructor(own: ImportStores) {
+  constructor(own: ImportStore) {
     this.#own = own;
-    this.#stores = own;
+    this.#store = own;
   }
 
   get isFull(): boolean {
@@ -52,11 +51,11 @@ export class GroupCommit {
     return this.#ids.has(id);
   }
 
-  /** Call it before you ask what `stores` know: a group goes to one place. */
-  async goTo(stores: ImportStores): Promise<void> {
-    if (stores === this.#stores) return;
+  /** Call it before you ask what `store` knows: a group goes to one store. */
+  async goTo(store: ImportStore): Promise<void> {
+    if (store === this.#store) return;
     await this.settle();
-    this.#stores = stores;
+    this.#store = store;
   }
 
   /** Resolves when the batch is stored: soon, or with `onWaiting` when the group is. */
@@ -117,10 +116,10 @@ export class GroupCommit {
     batches: readonly ImportBatch[],
     files: ReadonlyMap<string, ImportedFile>,
   ): Promise<void> {
-    const isOwn = this.#stores === this.#own;
+    const isOwn = this.#store === this.#own;
     const [here, after] = isOwn ? [files, NO_FILES] : [NO_FILES, files];
-    if (batches.length + here.size > 0) await this.#stores.imports.commit(batches, here);
-    if (after.size > 0) await this.#own.imports.commit([], after);
+    if (batches.length + here.size > 0) await this.#store.commit(batches, here);
+    if (after.size > 0) await this.#own.commit([], after);
   }
 }
 

@@ -156,7 +156,7 @@ class ImportWork {
     this.#files = files.length;
     this.#bytes = files.reduce((sum, file) => sum + file.size, 0);
     this.#trial = options.dryRun ? new Set() : undefined;
-    this.#group = new GroupCommit(stores);
+    this.#group = new GroupCommit(stores.imports);
   }
 
   /** Resolves when all that was read is stored. */

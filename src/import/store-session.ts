@@ -66,7 +66,7 @@ export async function storeSession(
   options: StoringOptions,
 ): Promise<number> {
   const { group } = options;
-  await group.goTo(options.stores);
+  await group.goTo(options.stores.imports);
   await remember(session, options);
   const filter = new MemoryToolFilter();
   const log = new SessionLog(session, options);
