@@ -19,7 +19,7 @@ import { SessionError } from "../../../core/errors.ts";
 import type { CliContext } from "../cli-context.ts";
 import { renderChange } from "../render/render-change.ts";
 import { styleFor } from "../render/style.ts";
-import { printJson } from "../terminal/print.ts";
+import { printJson, printText } from "../terminal/print.ts";
 
 interface InstallFlags {
   readonly scope?: Scope;
@@ -38,7 +38,7 @@ export function installCommand(program: Command, context: CliContext): void {
     name: "install",
     description: "give a coding agent this memory: its MCP server, and hooks where it has them",
     plan: planInstall,
-    done: (title, gets) => `${title} now has ${gets}. Start it again to use them.`,
+    done: (title, gets) => `${title} now has ${gets}. Restart ${title}.`,
     nothing: (title) => `${title} has all of it already.`,
   });
 }
@@ -99,7 +99,7 @@ function addCommand(program: Command, context: CliContext, work: Work): void {
       }
       await warnAboutCache(context, work.name);
       if (changes.length === 0) await stdout.write(`${work.nothing(title)}\n`);
-      else if (!print) await stdout.write(`${work.done(title, gets)}\n`);
+      else if (!print) await printText(stdout, `${work.done(title, gets)}\n`);
       else {
         const all = `rkat ${work.name} ${name} --print | less`;
         const more = stdout.isTerminal ? `All lines: \`${all}\`\n` : "";

@@ -16,7 +16,7 @@ import type { CliContext } from "../cli-context.ts";
 import { oneLine } from "../render/printable.ts";
 import { type Style, styleFor } from "../render/style.ts";
 import { renderTable } from "../render/table.ts";
-import { printJson } from "../terminal/print.ts";
+import { printJson, printText } from "../terminal/print.ts";
 import type { Terminal } from "../terminal/terminal.ts";
 import { workspaceOf } from "./with-service.ts";
 
@@ -82,7 +82,7 @@ export function capabilitiesCommand(program: Command, context: CliContext): void
         const state = available ? style.green("on ") : style.red("off");
         return `${state}  ${id.padEnd(20)}${description}\n`;
       });
-      await terminal.stdout.write(lines.join(""));
+      await printText(terminal.stdout, lines.join(""));
     });
 }
 

@@ -7,6 +7,7 @@ import type { MemoryOperations, SessionService } from "../../../core/session-ser
 import type { Operation } from "../../operations.ts";
 import type { Asking, CliContext, Opened, OpenedService, StoreAccess } from "../cli-context.ts";
 import { styleFor } from "../render/style.ts";
+import { printText } from "../terminal/print.ts";
 import type { Terminal } from "../terminal/terminal.ts";
 
 /** The project that the command line names, or with the scope `user` the folder of the user-wide store. */
@@ -83,7 +84,7 @@ export async function sayTools(
   { toolsNote }: OpenedService,
 ): Promise<void> {
   if (toolsNote === undefined || !stderr.isTerminal) return;
-  await stderr.write(styleFor(stderr, env).dim(`${toolsNote}\n`));
+  await printText(stderr, styleFor(stderr, env).dim(`${toolsNote}\n`));
 }
 
 /**

@@ -17,6 +17,10 @@ test("the lines of an indented line are indented, and a word that is too long st
   );
 });
 
+test("spaces between columns stay", () => {
+  expect(wrapText("on   session   one two", 18)).toBe("on   session   one\n  two");
+});
+
 test("colours take no room, and an odd backtick is a letter", () => {
   const line = `\u001b[36mhint:\u001b[39m say \`rkat`;
   expect(wrapText(line, 15)).toBe(line);

@@ -14,8 +14,8 @@ export function wrapText(text: string, columns: number): string {
     .join("\n");
 }
 
-/** A word, or a command in backticks with the signs around it. */
-const PIECE = /(?:`[^`]*`|[^\s`]|`)+/g;
+/** A word, or a command in backticks with the signs around it, and the spaces before it. */
+const PIECE = /\s*(?:`[^`]*`|[^\s`]|`)+/g;
 
 function wrapped(line: string, columns: number): string {
   if (textWidth(line) <= columns) return line;
@@ -23,11 +23,11 @@ function wrapped(line: string, columns: number): string {
   const lines: string[] = [];
   let current = "";
   for (const piece of line.match(PIECE) ?? []) {
-    const longer = current === "" ? `${indent}${piece}` : `${current} ${piece}`;
+    const longer = current + piece;
     if (current === "" || textWidth(longer) <= columns) current = longer;
     else {
       lines.push(current);
-      current = `${indent}  ${piece}`;
+      current = `${indent}  ${piece.trimStart()}`;
     }
   }
   return [...lines, current].join("\n");

@@ -4,6 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { ERRORS } from "../../../core/errors.ts";
 import { WARNING_NAME } from "../../../core/warn.ts";
 import { printable, withOwnControls } from "../render/printable.ts";
+import { wrapText } from "../render/wrap-text.ts";
 import type { Output, ScreenOwner, TakenScreen, Terminal } from "./terminal.ts";
 
 /** The terminal of this process. */
@@ -136,6 +137,9 @@ export function printWarnings(): void {
     const at = performance.now();
     const isSaid = message === last.message && at - last.at < SAME_WARNING_MS;
     last = { message, at };
-    if (!isSaid) process.stderr.write(`warning: ${message}\n`);
+    if (isSaid) return;
+    const { stderr } = process;
+    const line = `warning: ${message}\n`;
+    stderr.write(stderr.isTTY ? wrapText(line, stderr.columns || 80) : line);
   });
 }
