@@ -3,6 +3,7 @@ import { describe, expect, test } from "vitest";
 import { contentText, indexableText } from "../src/core/message.ts";
 import { messageSchema } from "../src/core/message-schema.ts";
 import { origin } from "../src/core/requests.ts";
+import { recogniseFile } from "../src/import/recognise-file.ts";
 import { fileOfBytes } from "../src/transcripts/found-file.ts";
 import { IMPORT_FORMATS } from "../src/transcripts/import-formats.ts";
 import type { ImportedMessage } from "../src/transcripts/imported.ts";
@@ -31,6 +32,15 @@ for (const sample of TRANSCRIPT_SAMPLES) {
       expect(twice).toEqual(once);
       expect(new Set(idsIn(once)).size).toBe(idsIn(once).length);
       expect(idsIn(once).length).toBeGreaterThan(1);
+    });
+
+    test("a byte order mark and ends of lines of Windows change nothing", async () => {
+      const text = bytes.toString("utf8").replaceAll("\n", "\r\n");
+      const marked = fileOfBytes(path, Buffer.from(`\uFEFF${text}`));
+      expect(await recogniseFile(marked, IMPORT_FORMATS)).toBe(
+        await recogniseFile(fileOfBytes(path, bytes), IMPORT_FORMATS),
+      );
+      expect(idsIn(await readImport(format, marked))).toEqual(idsIn(await read(bytes)));
     });
 
     test("a copy under another name has the same ids", async () => {

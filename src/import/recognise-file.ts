@@ -13,6 +13,8 @@ export async function recogniseFile(
 }
 
 const HEAD_BYTES = 64 * 1024;
+/** Some editors and shells write it before UTF-8. */
+const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
 
 /** What a file is recognised by. */
 async function headOf(file: FoundFile): Promise<FileHead> {
@@ -25,7 +27,8 @@ async function headOf(file: FoundFile): Promise<FileHead> {
     if (size >= HEAD_BYTES) break;
   }
   if (damage !== undefined && size === 0) throw new Error(damage);
-  const head = Buffer.concat(chunks);
+  const bytes = Buffer.concat(chunks);
+  const head = BYTE_ORDER_MARK.equals(bytes.subarray(0, 3)) ? bytes.subarray(3) : bytes;
   const text = head.toString("utf8");
   return { path: file.path, head, first: objectIn(text.split("\n", 1)[0]) ?? objectIn(text) };
 }

@@ -258,19 +258,22 @@ test("an archive without conversations, or a damaged one, is told", async () => 
   ]);
 });
 
+const NEVER_HELD = { id: "y", title: "New chat", create_time: 1_770_000_000, mapping: null };
+
 test("what is no conversation is told by its number, and a file that is cut off gives the whole ones", async () => {
-  const text = JSON.stringify([CLAUDE, 3, { id: "x" }, CHATGPT]);
+  const text = JSON.stringify([CLAUDE, 3, { id: "x" }, NEVER_HELD, CHATGPT]);
   const all = await readImport(chatgptFormat, fileOfBytes("conversations.json", Buffer.from(text)));
   expect(all.skipped).toEqual([
     "2: it is not a JSON object",
     "3: it is not a conversation of ChatGPT or Claude.ai",
+    "4: the conversation has no messages",
   ]);
   const cut = Buffer.from(text.slice(0, -20));
   const some = await readImport(chatgptFormat, fileOfBytes("conversations.json", cut));
   expect([some.sessions.length, some.unfinished, some.skipped.slice(-1)]).toEqual([
     1,
     false,
-    ["4: it is cut off: the file ends in the middle of it"],
+    ["5: it is cut off: the file ends in the middle of it"],
   ]);
 });
 

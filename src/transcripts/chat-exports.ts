@@ -4,7 +4,7 @@ import { chatgptSession } from "./chatgpt-session.ts";
 import { claudeAiSession } from "./claude-ai-session.ts";
 import { bytesAt, type FoundFile } from "./found-file.ts";
 import type { FileHead, ImportedSession, ImportFormat, ImportNotes } from "./imported.ts";
-import type { Json } from "./json-fields.ts";
+import { type Json, nameOf } from "./json-fields.ts";
 import { readListedObjects } from "./read-objects.ts";
 import { listZip, readZipEntry } from "./zip.ts";
 
@@ -72,8 +72,17 @@ async function* conversationsIn(
   for await (const { value, line } of readListedObjects(chunks, file, notes)) {
     const session = sessionOf(value, notes);
     if (session) yield session;
-    else notes.skip(file, line, "it is not a conversation of ChatGPT or Claude.ai");
+    else notes.skip(file, line, isEmpty(value) ? EMPTY : UNKNOWN);
   }
+}
+
+const EMPTY = "the conversation has no messages";
+const UNKNOWN = "it is not a conversation of ChatGPT or Claude.ai";
+
+/** A conversation of ChatGPT that was never held has no `mapping`. */
+function isEmpty({ title, name, create_time, created_at, mapping, chat_messages }: Json): boolean {
+  const hasHead = nameOf(title ?? name) !== undefined && (create_time ?? created_at) !== undefined;
+  return hasHead && (mapping ?? chat_messages ?? undefined) === undefined;
 }
 
 function sessionOf(conversation: Json, notes: ImportNotes): ImportedSession | undefined {
