@@ -57,6 +57,9 @@ test("what a transcript says that the user denied is a correction, which makes n
     },
   ]);
   expect((await service.distillKnowledge({})).rules).toEqual([]);
+  await service.addMemory({ content: "The office is in Leipzig." });
+  // What was learned, and what was added by hand, is of no session.
+  expect(await service.memoryStats({})).toMatchObject({ sessions: 1 });
   const [hit] = await service.searchMemory({ query: "pnpm never npm", kind: "correction" });
   expect(hit?.content).toContain("The user denied this: Use pnpm, never npm.");
 });

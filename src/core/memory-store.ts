@@ -53,6 +53,9 @@ export interface MemoryStore {
  */
 export type MemoryScope = "all" | "discarded";
 
+/** What stands for a session in entries that are of none: texts added by hand, and what the project learned. */
+export const NO_SESSION = { added: "added", learned: "project" } as const;
+
 export const MEMORY_KINDS = ["message", "fact", "correction", "preference", "rule"] as const;
 
 export type MemoryKind = (typeof MEMORY_KINDS)[number];

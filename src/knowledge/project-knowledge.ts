@@ -3,7 +3,7 @@ import { isUsersWord } from "../core/event.ts";
 import { newId } from "../core/ids.ts";
 import type { KnowledgeEntry, KnowledgeKind, NewKnowledge } from "../core/knowledge.ts";
 import type { KnowledgeLimits, KnowledgePage, KnowledgeStore } from "../core/knowledge-store.ts";
-import type { MemoryEntry, MemoryStore } from "../core/memory-store.ts";
+import { type MemoryEntry, type MemoryStore, NO_SESSION } from "../core/memory-store.ts";
 import type { AddKnowledge, EditKnowledge } from "../core/requests.ts";
 import type { Distillation } from "../core/session-service.ts";
 import { redactSecrets } from "../secrets/redact-secrets.ts";
@@ -27,8 +27,6 @@ export interface KnowledgeSettings {
   readonly eviction?: "fifo" | "spare_used";
 }
 
-/** Session id in memory of what belongs to the whole project. */
-const PROJECT = "project";
 const PAGE = 500;
 const ALL = Number.MAX_SAFE_INTEGER;
 
@@ -279,7 +277,7 @@ function memoryEntry({
     id,
     kind,
     content,
-    sessionId: isFact ? sessionId : PROJECT,
+    sessionId: isFact ? sessionId : NO_SESSION.learned,
     turn: null,
     time: lastTime,
     role: origin === "model" ? "assistant" : kind === "fact" ? "tool" : "user",

@@ -1,7 +1,13 @@
 import { SessionError } from "../core/errors.ts";
 import type { SessionChoice } from "../core/event-store.ts";
 import { memoryFilter, sessionTest } from "../core/memory-filter.ts";
-import type { MemoryEntry, MemoryHit, MemoryStats, MemoryStore } from "../core/memory-store.ts";
+import {
+  type MemoryEntry,
+  type MemoryHit,
+  type MemoryStats,
+  type MemoryStore,
+  NO_SESSION,
+} from "../core/memory-store.ts";
 import type { ListMemory } from "../core/requests.ts";
 import type { MemoryOperations } from "../core/session-service.ts";
 import { warn } from "../core/warn.ts";
@@ -85,9 +91,11 @@ export function memoryOperations(
     async stats(request) {
       const memory = await upToDate();
       const { sessionId, sessions: choice } = await ofSource(request, sessions, options);
-      if (choice === undefined)
-        return await memory.stats(sessionId === undefined ? undefined : { sessionId });
-      if (sessionId === undefined) return await statsOf(choice, memory);
+      if (sessionId === undefined) {
+        const stats = await (choice === undefined ? memory.stats() : statsOf(choice, memory));
+        return { ...stats, sessions: stats.sessions - (await countNoSessions(choice, memory)) };
+      }
+      if (choice === undefined) return await memory.stats({ sessionId });
       return await statsOf({ only: [sessionId].filter(sessionTest(choice)) }, memory);
     },
     async add(entries) {
@@ -105,6 +113,16 @@ export function memoryOperations(
     verify: async (watch) => await (await upToDate()).verify(watch),
     reindex: async (watch) => await (await upToDate()).reindex(watch),
   };
+}
+
+/** How many that are no sessions were counted as some. */
+async function countNoSessions(
+  choice: SessionChoice | undefined,
+  memory: MemoryStore,
+): Promise<number> {
+  const counted = Object.values(NO_SESSION).filter((id) => !choice || sessionTest(choice)(id));
+  const stats = await Promise.all(counted.map((sessionId) => memory.stats({ sessionId })));
+  return stats.filter(({ entries }) => entries > 0).length;
 }
 
 /** Of some sessions. */
