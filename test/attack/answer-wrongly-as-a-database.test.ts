@@ -133,6 +133,22 @@ test("wrong rows are refused, or read as harmless text", async () => {
   expect(Object.keys({})).toEqual([]);
 });
 
+test("the same page again and again ends the reading", async () => {
+  const event = JSON.stringify({ type: "turn_started", prompt: "x" });
+  const row = { seq: 1, event_id: "x", timestamp_ms: 1, event, more: true };
+  const answer = (sql: string) => (sql.includes(".event") ? { rows: [row] } : undefined);
+  expect((await failureOf({ answer })).error?.message).toMatch(/in another order/);
+  const server = await lyingPostgres({
+    answer: (sql) =>
+      sql.includes(".event")
+        ? { rows: [{ ...row, position: 1, session_id: "x", turns: 1 }] }
+        : undefined,
+  });
+  const stores = postgresStores({ connectionString: addressOf(server.port) });
+  await expect(stores.events.readAll(1, 10)).rejects.toThrow(/in another order/);
+  await stores.close();
+});
+
 describe("the command", () => {
   const id = (name: string) => ({
     snapshot: JSON.stringify({

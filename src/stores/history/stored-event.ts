@@ -30,6 +30,19 @@ export function positionedEvent(row: PositionedEventRow): PositionedEvent {
   return { position, sessionId, stored: storedEvent(row), turns };
 }
 
+/**
+ * The number, if it follows the one before. A database that says the same rows again and again would be read for ever.
+ *
+ * @throws SessionError `SESSION_STORE_ERROR`
+ */
+export function following(number: number, before: number): number {
+  if (number > before) return number;
+  throw new SessionError("SESSION_STORE_ERROR", {
+    detail: "The database gave events in another order than the one in which they were stored.",
+    hint: "`rkat doctor` checks the server and rkat's tables.",
+  });
+}
+
 function eventIn(text: string, seq: number): DurableEvent {
   let event: unknown;
   try {

@@ -10,6 +10,7 @@ import type {
 import type { HeldLease } from "../../core/session-store.ts";
 import {
   type EventRow,
+  following,
   type PositionedEventRow,
   positionedEvent,
   storedEvent,
@@ -98,10 +99,12 @@ export class PostgresEventStore implements EventStore {
         ROWS_MAX,
         PAGE_MAX,
       );
-      for (const row of rows) yield storedEvent(row);
-      const last = rows.at(-1);
-      if (!last?.more) return;
-      after = last.seq;
+      for (const row of rows) {
+        const event = storedEvent(row);
+        after = following(row.seq, after);
+        yield event;
+      }
+      if (!rows.at(-1)?.more) return;
     }
   }
 
@@ -113,7 +116,11 @@ export class PostgresEventStore implements EventStore {
       limit,
       BATCH_MAX,
     );
-    return rows.map(positionedEvent);
+    let last = afterPosition;
+    return rows.map((row) => {
+      last = following(row.position, last);
+      return positionedEvent(row);
+    });
   }
 
   search(query: HistoryQuery): Promise<readonly HistoryHit[]> {
