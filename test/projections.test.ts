@@ -2,6 +2,7 @@ import { appendFile, cp, readdir, readFile, rm, truncate, writeFile } from "node
 import { join } from "node:path";
 import fc from "fast-check";
 import { expect, test, vi } from "vitest";
+import type { PositionedEvent } from "../src/core/event-store.ts";
 import { indexableText, isSummary } from "../src/core/message.ts";
 import type { Projection } from "../src/core/projection.ts";
 import { SessionState } from "../src/core/session-state.ts";
@@ -331,47 +332,109 @@ test("what is read of the log for memory does not grow with the number of proces
   }
 });
 
+/** A projection that only notes how far it is. */
+class Noted implements Projection {
+  readonly name: string;
+  readonly isLocal: boolean;
+  at = 0;
+  batches = 0;
+
+  constructor(name: string, isLocal = false) {
+    this.name = name;
+    this.isLocal = isLocal;
+  }
+
+  async position(): Promise<number> {
+    return this.at;
+  }
+
+  async apply(added: readonly PositionedEvent[]): Promise<void> {
+    this.at = added.at(-1)?.position ?? this.at;
+    this.batches += 1;
+  }
+}
+
+/** A lease that another process has or has not. */
+class GivenLease implements ProjectionLease {
+  isHeld = false;
+  isFree = true;
+
+  async take(): Promise<boolean> {
+    this.isHeld = this.isFree;
+    return this.isHeld;
+  }
+
+  async release(): Promise<void> {
+    this.isHeld = false;
+  }
+}
+
 test("a process goes on with the projections when the one that did them is gone", async () => {
   vi.useFakeTimers();
   try {
     const events = await someLog();
-    let isTaken = true;
-    const applied: string[] = [];
-    const projection = (name: string, isLocal: boolean): Projection => {
-      let position = 0;
-      return {
-        name,
-        isLocal,
-        position: async () => position,
-        apply: async (added) => {
-          position = added.at(-1)?.position ?? position;
-          applied.push(name);
-        },
-      };
-    };
-    let isHeld = false;
-    const lease: ProjectionLease = {
-      get isHeld() {
-        return isHeld;
-      },
-      take: async () => {
-        isHeld = !isTaken;
-        return isHeld;
-      },
-      release: async () => {
-        isHeld = false;
-      },
-    };
-    const projections = [projection("shared", false), projection("local", true)];
-    const runner = new ProjectionRunner(events, projections, () => {}, { lease, batch: 1000 });
+    const [shared, local] = [new Noted("shared"), new Noted("local", true)];
+    const lease = new GivenLease();
+    lease.isFree = false;
+    const runner = new ProjectionRunner(events, [shared, local], () => {}, { lease, batch: 1000 });
     runner.wake();
     await vi.advanceTimersByTimeAsync(5000);
-    expect(applied).toEqual(["local"]);
-    isTaken = false;
+    expect([shared.batches, local.batches]).toEqual([0, 1]);
+    lease.isFree = true;
     await vi.advanceTimersByTimeAsync(1000);
-    expect(applied).toEqual(["local", "shared"]);
+    expect([shared.batches, local.batches]).toEqual([1, 1]);
     await vi.advanceTimersByTimeAsync(1000);
-    expect(isHeld).toBe(false);
+    expect(lease.isHeld).toBe(false);
+    await runner.close();
+  } finally {
+    vi.useRealTimers();
+  }
+});
+
+test("a process that loses the lease in a long run leaves the rest to the one that has it", async () => {
+  vi.useFakeTimers();
+  try {
+    const events = await someLog();
+    const lease = new GivenLease();
+    const [shared, local] = [new Noted("shared"), new Noted("local", true)];
+    const losing = {
+      async readAll(after: number, limit: number) {
+        lease.isFree = shared.batches < 2;
+        return await events.readAll(after, limit);
+      },
+    };
+    const runner = new ProjectionRunner(losing, [shared, local], () => {}, { lease, batch: 5 });
+    runner.wake();
+    await vi.advanceTimersByTimeAsync(100);
+    expect(shared.batches).toBe(3);
+    expect(await events.readAll(local.at, 1)).toEqual([]);
+    const closed = runner.close();
+    await vi.advanceTimersByTimeAsync(5000);
+    await closed;
+  } finally {
+    vi.useRealTimers();
+  }
+});
+
+test("the process that has the lease goes on while others append", async () => {
+  vi.useFakeTimers();
+  try {
+    const events = await someLog();
+    const shared = new Noted("shared");
+    const lease = new GivenLease();
+    const runner = new ProjectionRunner(events, [shared], () => {}, { lease });
+    runner.wake();
+    await vi.advanceTimersByTimeAsync(100);
+    for (let turn = 0; turn < 5; turn += 1) {
+      const event = { type: "text_complete", content: "By another process." } as const;
+      const added = { event_id: `${turn}`, timestamp_ms: 0, event };
+      await events.append("another", turn, [added]);
+      await vi.advanceTimersByTimeAsync(500);
+      expect(await events.readAll(shared.at, 1)).toEqual([]);
+      expect(lease.isHeld).toBe(true);
+    }
+    await vi.advanceTimersByTimeAsync(2000);
+    expect(lease.isHeld).toBe(false);
     await runner.close();
   } finally {
     vi.useRealTimers();
@@ -380,16 +443,9 @@ test("a process goes on with the projections when the one that did them is gone"
 
 test("a flush does not wait for the process that has the lease", async () => {
   const events = await someLog();
-  let position = 0;
-  const projection: Projection = {
-    name: "shared",
-    position: async () => position,
-    apply: async (added) => {
-      position = added.at(-1)?.position ?? position;
-    },
-  };
-  const lease = { isHeld: false, take: async () => false, release: async () => {} };
-  const runner = new ProjectionRunner(events, [projection], () => {}, { lease });
-  await runner.flush();
-  expect(await events.readAll(position, 1)).toEqual([]);
+  const shared = new Noted("shared");
+  const lease = new GivenLease();
+  lease.isFree = false;
+  await new ProjectionRunner(events, [shared], () => {}, { lease }).flush();
+  expect(await events.readAll(shared.at, 1)).toEqual([]);
 });

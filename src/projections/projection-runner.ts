@@ -33,7 +33,7 @@ interface RunnerOptions {
  * Keeps projections up to date with the log, in the background.
  *
  * Of several processes, the one that has the lease does the work of all, so a turn costs the same however many
- * processes there are. It gives the lease back when nothing was appended here for a while. The others look
+ * processes there are. It gives the lease back when nothing was appended for a while. The others look
  * again until it has projected what they appended. A flush does not wait for it.
  *
  * A failure is reported and retried after the next append. Nothing is lost: the log has everything.
@@ -81,9 +81,9 @@ export class ProjectionRunner {
   /** Resolves when the projections have everything that is in the log now. */
   async flush(): Promise<void> {
     // A run that has begun may have read past the newest events.
-    this.#next ??= this.#inTurn(() => {
+    this.#next ??= this.#inTurn(async () => {
       this.#next = undefined;
-      return this.#projections;
+      await this.#run(this.#projections);
     });
     await this.#next;
   }
@@ -122,16 +122,27 @@ export class ProjectionRunner {
   async #follow(): Promise<void> {
     try {
       await this.#rest(SETTLE_MS);
-      while (this.#isWoken && !this.#isClosed) {
+      while (!this.#isClosed && (await this.#isDue())) {
         this.#isWoken = false;
-        const isLeft = !(await this.#isOurs());
-        await this.#inTurn(() => this.#projections.filter(({ isLocal }) => isLocal || !isLeft));
-        this.#isWoken ||= isLeft;
-        await this.#rest(isLeft ? REST_MS * (0.5 + Math.random()) : REST_MS);
+        const isOurs = await this.#isOurs();
+        const wasHeld = this.#lease?.isHeld;
+        await this.#inTurn(() =>
+          this.#run(
+            this.#projections.filter(({ isLocal }) => isOurs || isLocal),
+            "while held",
+          ),
+        );
+        this.#isWoken ||= !isOurs || wasHeld !== this.#lease?.isHeld;
+        await this.#rest(isOurs ? REST_MS : REST_MS * (0.5 + Math.random()));
       }
     } finally {
       if (this.#lease?.isHeld) await this.#lease.release();
     }
+  }
+
+  /** Something was appended here, or by others while this process does the work for all. */
+  async #isDue(): Promise<boolean> {
+    return this.#isWoken || (this.#lease?.isHeld === true && (await this.#isBehind()));
   }
 
   /** Whether this process moves the shared projections on. It takes no lease when there is nothing to do. */
@@ -164,19 +175,24 @@ export class ProjectionRunner {
     });
   }
 
-  /** Moves projections on to the end of the log, when the run before has ended. */
-  #inTurn(which: () => readonly Projection[]): Promise<void> {
-    const run = this.#last.then(() => this.#run(which()));
+  /** Runs when the run before has ended. */
+  #inTurn(work: () => Promise<void>): Promise<void> {
+    const run = this.#last.then(work);
     this.#last = run.catch(() => {});
     return run;
   }
 
-  async #run(projections: readonly Projection[]): Promise<void> {
+  /** Moves projections on to the end of the log, or until another process has the lease. */
+  async #run(projections: readonly Projection[], until?: "while held"): Promise<void> {
     const failed: unknown[] = [];
     for (let behind = projections; behind.length > 0; ) {
       const { sizes, failures } = await this.#round(behind);
       failed.push(...failures);
-      behind = behind.filter((projection) => (sizes.get(projection) ?? 0) > 0);
+      // A long run renews the lease.
+      const isLost = this.#lease?.isHeld && !(await this.#lease.take()) && until !== undefined;
+      behind = behind.filter(
+        (projection) => (sizes.get(projection) ?? 0) > 0 && (!isLost || projection.isLocal),
+      );
     }
     for (const failure of failed) throw failure;
   }
