@@ -1,4 +1,4 @@
-import { asciiSet, isDigit, isSpace } from "../core/character-codes.ts";
+import { asciiSet, codesOf, isDigit, isSpace, textOf } from "../core/character-codes.ts";
 
 /** Texts that only say that something was done, or that there is nothing. */
 const ACKNOWLEDGEMENTS = new RegExp(
@@ -65,35 +65,24 @@ const SAYS = /[\p{L}\p{N}#]/u;
 
 /** A line in small letters, without ticks and punctuation, and with `#` in place of each number. */
 function plainWords(line: string): string {
-  const lower = line.toLowerCase().replace(TICKS, "");
-  let words = "";
-  let endsInSpace = true;
-  let from = 0;
-  for (let at = 0; at < lower.length; ) {
-    const code = lower.charCodeAt(at);
-    const isNumber = isDigit(code);
-    if (!isNumber && !isSpace(code) && IS_LEFT_OUT[code] !== 1) {
-      at += 1;
-      continue;
-    }
-    if (from < at) {
-      words += lower.slice(from, at);
-      endsInSpace = false;
-    }
-    if (isNumber) {
-      words += "#";
-      endsInSpace = false;
-    } else if (isSpace(code) && !endsInSpace) {
-      words += " ";
-      endsInSpace = true;
-    }
-    at += 1;
-    if (isNumber) while (isDigit(lower.charCodeAt(at))) at += 1;
-    from = at;
+  const codes = codesOf(line.toLowerCase().replace(TICKS, ""));
+  let length = 0;
+  let isInNumber = false;
+  for (let at = 0; at < codes.length; at += 1) {
+    const code = codes[at] as number;
+    const wasInNumber = isInNumber;
+    isInNumber = isDigit(code);
+    if (isInNumber) {
+      if (!wasInNumber) codes[length++] = NUMBER;
+    } else if (isSpace(code)) {
+      if (length > 0 && codes[length - 1] !== SPACE) codes[length++] = SPACE;
+    } else if (IS_LEFT_OUT[code] !== 1) codes[length++] = code;
   }
-  return (words + lower.slice(from)).trimEnd();
+  return textOf(codes, length).trimEnd();
 }
 
+const NUMBER = "#".charCodeAt(0);
+const SPACE = " ".charCodeAt(0);
 const TICKS = /[\u2713\u2714\u2705\u{1f44d}]+/gu;
 const IS_LEFT_OUT = asciiSet(/[.!,;"'`*]/);
 

@@ -17,43 +17,40 @@ const ESCAPES = /\u001b\[[0-9;?]*[A-Za-z]/g;
  */
 export function withoutVolatile(text: string): string {
   const codes = codesOf(text.replace(ESCAPES, "").toLowerCase());
-  let length = replaceAtWords(codes, codes.length, uuidEnd);
-  length = replaceAtWords(codes, length, timeEnd);
-  length = replaceAtWords(codes, length, nameOrIdEnd);
-  length = withoutNumbers(codes, length);
+  let length = replaceByDash(codes, codes.length, UUID_PARTS[0], uuidEnd);
+  length = replaceByDash(codes, length, YEAR_LENGTH, timeEnd);
+  length = withoutNamesAndNumbers(codes, length);
   return textOf(codes, length).trim();
 }
 
 /** Where something ends that begins at a place; that place when nothing does. */
 type EndOf = (codes: Uint16Array, start: number, length: number) => number;
 
-/** Replaces what `endOf` finds at the beginnings of words. Returns the new length. */
-function replaceAtWords(codes: Uint16Array, length: number, endOf: EndOf): number {
+/** Replaces what `endOf` finds at the beginnings of words, `before` units before a dash. Returns the new length. */
+function replaceByDash(codes: Uint16Array, length: number, before: number, endOf: EndOf): number {
+  let from = 0;
   let to = 0;
-  let isInWord = false;
-  for (let at = 0; at < length; ) {
-    const next = codes[at] as number;
-    if (!isInWord && IN_WORD[next] === 1) {
-      const end = endOf(codes, at, length);
-      if (end > at) {
-        isInWord = IN_WORD[codes[end - 1] as number] === 1;
-        codes[to++] = SIGN;
-        at = end;
-        continue;
-      }
-    }
-    isInWord = IN_WORD[next] === 1;
-    codes[to++] = next;
-    at += 1;
+  for (let dash = before; dash < length; dash += 1) {
+    if (codes[dash] !== DASH) continue;
+    const start = dash - before;
+    if (start < from || (start > 0 && IN_WORD[codes[start - 1] as number] === 1)) continue;
+    const end = endOf(codes, start, length);
+    if (end === start) continue;
+    codes.copyWithin(to, from, start);
+    to += start - from;
+    codes[to++] = SIGN;
+    from = end;
+    // The next dash that counts is behind what was replaced.
+    dash = end + before - 1;
   }
-  return to;
+  if (from === 0) return length;
+  codes.copyWithin(to, from, length);
+  return to + length - from;
 }
 
 const UUID_PARTS = [8, 4, 4, 4, 12] as const;
 
 function uuidEnd(codes: Uint16Array, start: number, length: number): number {
-  // Most words have no dash there.
-  if (start + UUID_PARTS[0] >= length || codes[start + UUID_PARTS[0]] !== DASH) return start;
   let at = start;
   for (const part of UUID_PARTS) {
     if (at > start && codes[at++] !== DASH) return start;
@@ -64,11 +61,13 @@ function uuidEnd(codes: Uint16Array, start: number, length: number): number {
   return at === length || IN_WORD[codes[at] as number] !== 1 ? at : start;
 }
 
+const YEAR_LENGTH = 4;
+
 /** `2026-01-05`, `2026-01-05 10:00`, `2026-01-05t10:00:00.000z`, `2026-01-05t10:00+0100` */
 function timeEnd(codes: Uint16Array, start: number, length: number): number {
-  if (start + 4 >= length || codes[start + 4] !== DASH) return start;
-  if (!areDigits(codes, start, start + 4, length)) return start;
-  const day = afterPart(codes, afterPart(codes, start + 4, DASH, length), DASH, length);
+  const year = start + YEAR_LENGTH;
+  if (!areDigits(codes, start, year, length)) return start;
+  const day = afterPart(codes, afterPart(codes, year, DASH, length), DASH, length);
   if (day < 0) return start;
   const sign = codes[day];
   const hour = sign === SPACE || sign === LETTER_T ? day + 3 : -1;
@@ -122,6 +121,7 @@ function nameOrIdEnd(codes: Uint16Array, start: number, length: number): number 
   let hasDigit = false;
   for (; end < length && IN_WORD[codes[end] as number] === 1; end += 1) {
     const code = codes[end] as number;
+    if (end - start === (isId ? ID_LENGTH.max : NAME_LENGTH)) return start;
     name = withCode(name, code);
     if (isDigit(code)) hasDigit = true;
     else if (!isHexadecimal(code)) isId = false;
@@ -131,32 +131,36 @@ function nameOrIdEnd(codes: Uint16Array, start: number, length: number): number 
     if (DAYS.has(name)) return end < length && codes[end] === COMMA ? end + 1 : end;
     return MONTHS.has(name) ? end : start;
   }
-  return isId && hasDigit && size >= ID_LENGTH.min && size <= ID_LENGTH.max ? end : start;
+  return isId && hasDigit && size >= ID_LENGTH.min ? end : start;
 }
 
-/** Replaces numbers, and runs of spaces by one. Returns the new length. */
-function withoutNumbers(codes: Uint16Array, length: number): number {
+/** Replaces names, ids and numbers, and runs of spaces by one. Returns the new length. */
+function withoutNamesAndNumbers(codes: Uint16Array, length: number): number {
   let to = 0;
+  let isInWord = false;
   for (let at = 0; at < length; ) {
     const code = codes[at] as number;
-    if (isDigit(code)) {
-      at = numberEnd(codes, at, length);
-      codes[to++] = SIGN;
-    } else if (isSpace(code)) {
-      while (at < length && isSpace(codes[at] as number)) at += 1;
-      codes[to++] = SPACE;
-    } else {
-      codes[to++] = code;
-      at += 1;
+    if (IN_WORD[code] === 1) {
+      const start = at;
+      if (!isInWord) at = nameOrIdEnd(codes, at, length);
+      isInWord = at === start;
+      if (isInWord) at = isDigit(code) ? numberEnd(codes, at, length) : at + 1;
+      codes[to++] = isInWord && !isDigit(code) ? code : SIGN;
+      continue;
     }
+    isInWord = false;
+    codes[to++] = isSpace(code) ? SPACE : code;
+    at += 1;
+    if (isSpace(code)) while (at < length && isSpace(codes[at] as number)) at += 1;
   }
   return to;
 }
 
-/** The end of digits with dots, commas or colons between them. */
+/** The end of digits with dots, commas or colons between them. An id does not belong to them. */
 function numberEnd(codes: Uint16Array, start: number, length: number): number {
   let end = digitsEnd(codes, start, length);
   while (IN_NUMBER[codes[end] as number] === 1 && areDigits(codes, end + 1, end + 2, length)) {
+    if (nameOrIdEnd(codes, end + 1, length) > end + 1) break;
     end = digitsEnd(codes, end + 1, length);
   }
   return end;
