@@ -1,6 +1,6 @@
 import { CharacterKinds, sizeAt } from "../core/character-kinds.ts";
 import { NumberRuns } from "../core/number-runs.ts";
-import { WordNumbers } from "../core/word-numbers.ts";
+import { mix, SEED, WordNumbers } from "../core/word-numbers.ts";
 
 /** Why a text is no summary, whatever it is to be a summary of. */
 export type Worthlessness = "wordless" | "echo" | "refusal" | "repetition";
@@ -134,8 +134,13 @@ class Words {
       const kind = kinds[at];
       at += kind === LONE ? sizeAt(text, at) : 1;
       if (kind === OTHER) continue;
-      if (kind === LETTER) while (at < kinds.length && kinds[at] === LETTER) at += 1;
-      this.numbers[this.#count] = this.#known.numberOf(text, start, at);
+      let hash = mix(SEED, text.charCodeAt(start));
+      if (kind === LETTER) {
+        for (; at < kinds.length && kinds[at] === LETTER; at += 1) {
+          hash = mix(hash, text.charCodeAt(at));
+        }
+      } else if (at > start + 1) hash = mix(hash, text.charCodeAt(start + 1));
+      this.numbers[this.#count] = this.#known.numberOf(text, start, at, hash);
       this.#count += 1;
       this.characters += at - start;
     }

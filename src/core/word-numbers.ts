@@ -8,27 +8,27 @@ export class WordNumbers {
   readonly #hashes: number[] = [0];
   /** The numbers of words, each at the place of its hash or behind it. */
   #slots = new Int32Array(256);
-  /** The numbers of single ASCII characters, which are found without a hash. */
-  readonly #letters = new Int32Array(128);
+  /** The numbers of words of one UTF-16 unit, which are found without a hash. */
+  #units = new Int32Array(128);
 
   /** The number of the word between two places of a text; 0 for a new word. */
   find(text: string, start: number, end: number): number {
     return this.#slots[this.#slotOf(text, start, end, hashOf(text, start, end))] as number;
   }
 
-  /** The same. A new word gets the next number. */
-  numberOf(text: string, start: number, end: number): number {
+  /** The same. A new word gets the next number. `hash` is `mix` from `SEED` on over its UTF-16 units. */
+  numberOf(text: string, start: number, end: number, hash = hashOf(text, start, end)): number {
+    if (end - start > 1) return this.#numberByHash(text, start, end, hash);
     const code = text.charCodeAt(start);
-    if (end - start > 1 || code >= 128) return this.#numberByHash(text, start, end);
-    const known = this.#letters[code] as number;
+    if (code >= this.#units.length) this.#growUnits();
+    const known = this.#units[code] as number;
     if (known > 0) return known;
-    const number = this.#numberByHash(text, start, end);
-    this.#letters[code] = number;
+    const number = this.#numberByHash(text, start, end, hash);
+    this.#units[code] = number;
     return number;
   }
 
-  #numberByHash(text: string, start: number, end: number): number {
-    const hash = hashOf(text, start, end);
+  #numberByHash(text: string, start: number, end: number, hash: number): number {
     const slot = this.#slotOf(text, start, end, hash);
     const known = this.#slots[slot] as number;
     if (known > 0) return known;
@@ -37,6 +37,12 @@ export class WordNumbers {
     this.#slots[slot] = number;
     if (2 * number > this.#slots.length) this.#grow();
     return number;
+  }
+
+  #growUnits(): void {
+    const units = new Int32Array(0x10000);
+    units.set(this.#units);
+    this.#units = units;
   }
 
   #slotOf(text: string, start: number, end: number, hash: number): number {

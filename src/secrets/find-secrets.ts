@@ -305,10 +305,17 @@ const IS_STOP = asciiSet(/[.,:!?]/);
 /** Whether a name is part of a note such as `[redacted password]`. */
 function isInNote(text: string, at: number): boolean {
   const from = Math.max(0, at - 40);
-  const note = text.slice(from, at);
-  const start = note.lastIndexOf("[redacted ");
-  return start >= 0 && !note.includes("]", start);
+  for (let place = at - 1; place >= from; place -= 1) {
+    const code = text.charCodeAt(place);
+    if (code === CLOSING) return false;
+    if (code === OPENING && place + NOTE.length <= at && text.startsWith(NOTE, place)) return true;
+  }
+  return false;
 }
+
+const NOTE = "[redacted ";
+const OPENING = NOTE.charCodeAt(0);
+const CLOSING = "]".charCodeAt(0);
 
 /** Words that restore a wallet or an account. */
 function isPhrase(name: string, value: string): boolean {

@@ -12,12 +12,18 @@ export type ValueStyle =
 /** Whether the value beside a name such as `password` is a credential, not a placeholder, code or prose. */
 export function isSecretValue(value: string, isPassword: boolean, style: ValueStyle): boolean {
   if (value.length < (isPassword ? 4 : 8)) return false;
-  return mayBeSecret(value, isPassword, style) && !isPlaceholder(value) && !isReference(value);
+  const kinds = kindsIn(value);
+  if (!mayBeSecret(value, kinds, isPassword, style) || isPlaceholder(value)) return false;
+  return (kinds & REFERS) === 0 || !isReference(value);
 }
 
 /** The same, without the checks for placeholders and references. Cheap checks come first. */
-function mayBeSecret(value: string, isPassword: boolean, style: ValueStyle): boolean {
-  const kinds = kindsIn(value);
+function mayBeSecret(
+  value: string,
+  kinds: number,
+  isPassword: boolean,
+  style: ValueStyle,
+): boolean {
   if ((kinds & SPACE) !== 0) return false;
   const hasDigit = (kinds & DIGIT) !== 0;
   if ((kinds & (LOWER | UPPER)) === 0) {
@@ -57,15 +63,18 @@ const UPPER = 2;
 const DIGIT = 4;
 const SYMBOL = 8;
 const SPACE = 16;
+/** A sign that each reference has. */
+const REFERS = 32;
 const KIND = spacedTable((character) => {
   if (/[a-z]/.test(character)) return LOWER;
   if (/[A-Z]/.test(character)) return UPPER;
   if (/\d/.test(character)) return DIGIT;
   if (/\s/.test(character)) return SPACE;
-  return /[!@#$%^&*+=?~]/.test(character) ? SYMBOL : 0;
+  const symbol = /[!@#$%^&*+=?~]/.test(character) ? SYMBOL : 0;
+  return /[./~[:]/.test(character) ? symbol | REFERS : symbol;
 });
 
-/** Which of `LOWER`, `UPPER`, `DIGIT`, `SYMBOL` and `SPACE` a text has. */
+/** Which of `LOWER`, `UPPER`, `DIGIT`, `SYMBOL`, `SPACE` and `REFERS` a text has. */
 function kindsIn(text: string): number {
   let kinds = 0;
   for (let at = 0; at < text.length; at += 1) {
