@@ -11,6 +11,11 @@ export function median(numbers: readonly number[]): number {
   return quantile(numbers, 0.5);
 }
 
+/** Adds a measurement to those of a name. */
+export function note(all: Record<string, number[]>, name: string, value: number): void {
+  all[name] = [...(all[name] ?? []), value];
+}
+
 /** Milliseconds that the work takes. */
 export async function timed(work: () => unknown): Promise<number> {
   const start = performance.now();

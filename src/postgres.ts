@@ -3,6 +3,7 @@ import type { Stores } from "./core/stores.ts";
 import type { IndexedMemory } from "./stores/indexed-memory.ts";
 import { requireNamespace, trashOf, withUsers } from "./stores/namespaces.ts";
 import { EventNotices } from "./stores/postgres/event-notices.ts";
+import { EventPartitions } from "./stores/postgres/event-partitions.ts";
 import { GroupedAppends } from "./stores/postgres/grouped-appends.ts";
 import { namespacesBelow, namespacesWithOld } from "./stores/postgres/namespaces-below.ts";
 import { PostgresApprovalStore } from "./stores/postgres/postgres-approval-store.ts";
@@ -64,6 +65,7 @@ export function postgresStores(options: PostgresStoresOptions): PostgresStores {
   const database = new PostgresDatabase(databaseOptions);
   const shared = {
     appends: new GroupedAppends(database),
+    partitions: new EventPartitions(database),
     ...(notify ? { notices: new EventNotices(database) } : {}),
   };
   const memory = new PostgresMemoryStore(database, {
@@ -84,9 +86,14 @@ function storesIn(
   database: PostgresDatabase,
   namespace: string,
   memory: PostgresMemoryStore,
-  shared: { readonly appends: GroupedAppends; readonly notices?: EventNotices },
+  shared: {
+    readonly appends: GroupedAppends;
+    readonly partitions: EventPartitions;
+    readonly notices?: EventNotices;
+  },
 ): Omit<PostgresStores, "forUser" | "users"> {
-  const trash = { namespace: trashOf(namespace), appends: shared.appends };
+  const { appends, partitions } = shared;
+  const trash = { namespace: trashOf(namespace), appends, partitions };
   return {
     events: new PostgresEventStore(database, { namespace, ...shared }),
     sessions: new PostgresSessionStore(database, { namespace }),

@@ -42,7 +42,14 @@ describe.skipIf(!hasPostgres)("the command on PostgreSQL", () => {
     const RKAT_STORE = await storeAddress();
     const project = await Project.open();
     const { code, stdout } = await project.rkat(["doctor"], "", { RKAT_STORE });
-    for (const name of ["store", "postgres", "connections", "autovacuum", "transactions"]) {
+    for (const name of [
+      "store",
+      "postgres",
+      "connections",
+      "autovacuum",
+      "partitions",
+      "transactions",
+    ]) {
       expect(stdout).toMatch(new RegExp(`^✓ ${name} `, "m"));
     }
     expect(code).toBe(0);

@@ -32,8 +32,13 @@ import {
 } from "../src/testing.ts";
 import { copyingDatabase } from "./support/copying-database.ts";
 import { obey } from "./support/obey.ts";
-import { hasPostgres, postgresDatabase, postgresPlace } from "./support/postgres.ts";
-import { LONG } from "./support/trials.ts";
+import {
+  hasPostgres,
+  partitionedPlace,
+  postgresDatabase,
+  postgresPlace,
+} from "./support/postgres.ts";
+import { LONG, sampled } from "./support/trials.ts";
 
 const OPEN = {
   "main thread": (path: string) => openDatabase({ path }),
@@ -65,6 +70,15 @@ describe("EventStore", () => {
     })),
     ...onPostgres((database, namespace) => new PostgresEventStore(database, { namespace })),
   ]);
+});
+
+describe.skipIf(!hasPostgres)("EventStore in partitions", () => {
+  const open = async (namespace: string) => {
+    const stores = postgresStores({ ...(await partitionedPlace()), namespace });
+    onTestFinished(() => stores.close());
+    return stores.events;
+  };
+  obey<EventStore>(sampled(eventStoreLaws), [{ name: "postgres", durable: true, open }]);
 });
 
 describe("SessionStore", () => {

@@ -13,10 +13,11 @@ import { PostgresMemoryStore } from "../src/stores/postgres/postgres-memory-stor
 import { openDatabase } from "../src/stores/sqlite/database.ts";
 import { SqliteMemoryStore } from "../src/stores/sqlite/sqlite-memory-store.ts";
 import { embedderLaws } from "../src/testing/embedder-laws.ts";
+import type { Law } from "../src/testing/law.ts";
 import { memoryStoreLaws } from "../src/testing/memory-store-laws.ts";
 import { copyingDatabase } from "./support/copying-database.ts";
 import { freshSchema, hasPostgres, postgresUrl } from "./support/postgres.ts";
-import { LONG } from "./support/trials.ts";
+import { LONG, sampled } from "./support/trials.ts";
 
 const sqlite = (thread: "main" | "worker") => async (folder: string) =>
   new SqliteMemoryStore(openDatabase({ path: join(folder, "rkat.db"), thread }));
@@ -28,14 +29,17 @@ const inMemory = (thread: "main" | "worker") => async () =>
   new SqliteMemoryStore(openDatabase({ path: ":memory:", thread }));
 
 /** Each process has a pool of its own. */
-const postgres = async (_: string, schema: string) => {
-  const connectionString = await postgresUrl();
-  return new PostgresMemoryStore(new PostgresDatabase({ connectionString, schema }));
-};
+const postgres =
+  (options: { readonly partitions?: number } = {}) =>
+  async (_: string, schema: string) => {
+    const connectionString = await postgresUrl();
+    return new PostgresMemoryStore(new PostgresDatabase({ connectionString, schema, ...options }));
+  };
 
 const STORES: readonly {
   readonly name: string;
   readonly durable: boolean;
+  readonly laws?: readonly Law<MemoryStore>[];
   /** What it keeps is in the folder, or in the schema of the database. */
   open(folder: string, schema: string): Promise<MemoryStore>;
 }[] = [
@@ -49,7 +53,17 @@ const STORES: readonly {
         { name: "sqlite in memory, in a worker", durable: false, open: inMemory("worker") },
       ]
     : []),
-  ...(hasPostgres ? [{ name: "postgres", durable: true, open: postgres }] : []),
+  ...(hasPostgres
+    ? [
+        { name: "postgres", durable: true, open: postgres() },
+        {
+          name: "postgres in partitions",
+          durable: true,
+          open: postgres({ partitions: 4 }),
+          laws: sampled(memoryStoreLaws),
+        },
+      ]
+    : []),
   {
     name: "hnsw over sqlite",
     durable: true,
@@ -75,13 +89,13 @@ const EMBEDDERS: readonly { readonly name: string; open(): Promise<Embedder> }[]
 const folders: string[] = [];
 afterAll(() => Promise.all(folders.map((folder) => rm(folder, { recursive: true }))));
 
-for (const { name, durable, open } of STORES) {
+for (const { name, durable, open, laws = memoryStoreLaws } of STORES) {
   describe(`MemoryStore: ${name}`, () => {
-    for (const law of memoryStoreLaws) {
+    for (const law of laws) {
       test.skipIf(law.durable && !durable)(law.name, async () => {
         const folder = await mkdtemp(join(tmpdir(), "rkat-"));
         folders.push(folder);
-        const schema = name === "postgres" ? await freshSchema() : "";
+        const schema = name.startsWith("postgres") ? await freshSchema() : "";
         const opened: MemoryStore[] = [];
         try {
           await law.holds(async () => {

@@ -13,6 +13,7 @@ const FILES = [
   "test/postgres-database.test.ts",
   "test/postgres-events.test.ts",
   "test/postgres-memory.test.ts",
+  "test/postgres-partitions.test.ts",
 ];
 
 const npm = ["ci", "--prefix", FOLDER, "--ignore-scripts", "--no-audit", "--no-fund", "--silent"];

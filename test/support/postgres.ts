@@ -57,6 +57,15 @@ export async function postgresPlace() {
   return { connectionString: await postgresUrl(), schema: SCHEMA };
 }
 
+/** Tables with partitions. The first test that opens them makes them. */
+export async function partitionedPlace() {
+  return {
+    connectionString: await postgresUrl(),
+    schema: `${SCHEMA} in partitions`,
+    partitions: 4,
+  };
+}
+
 /** They, open until the test ends. */
 export async function postgresDatabase(): Promise<PostgresDatabase> {
   const database = new PostgresDatabase(await postgresPlace());

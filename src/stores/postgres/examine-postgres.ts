@@ -50,6 +50,7 @@ export async function examinePostgres(
     return [
       { name: "store", state: "good", detail: `${database.address}, schema ${database.schema}` },
       ...serverFindings(server),
+      layoutFinding(await database.partitions()),
       ...tableFindings(tables),
     ];
   } catch (error) {
@@ -76,6 +77,11 @@ function serverFindings(server: Server): readonly ServerFinding[] {
       ? { name: "autovacuum", state: "good", detail: "on" }
       : { name: "autovacuum", state: "wrong", detail: "off: the tables grow without bound" },
   ];
+}
+
+function layoutFinding(partitions: number): ServerFinding {
+  const detail = partitions === 0 ? "none" : `${partitions} of each large table, by namespace`;
+  return { name: "partitions", state: "good", detail };
 }
 
 function tableFindings({ oldest_s, dead, live, backlog_s }: Tables): readonly ServerFinding[] {

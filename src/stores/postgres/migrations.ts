@@ -3,6 +3,7 @@ import { followServer } from "./event-positions.ts";
 import { indexSchema } from "./index-schema.ts";
 import { KNOWLEDGE_TABLES } from "./knowledge-schema.ts";
 import { LOG_TABLES } from "./log-schema.ts";
+import { COUNT_PARTITIONS, withPartitions } from "./partitions.ts";
 import { isMissing } from "./postgres-failure.ts";
 import { quoted, type Statements } from "./statements.ts";
 
@@ -17,7 +18,7 @@ interface Migration {
   readonly version: number;
   /** The oldest version of this list whose programs can go on using the tables. */
   readonly usableFrom: number;
-  /** Statements that hold no lock for long on a table that is in use. */
+  /** Statements that hold no lock for long on a table that is in use. They work with partitions and without. */
   readonly statements: readonly string[];
 }
 
@@ -41,21 +42,26 @@ const MIGRATION_TABLE = `
 interface Server {
   readonly address: string;
   readonly schema: string;
+  /** How many partitions new tables get, and what tables that are there have to have. */
+  readonly partitions: number | undefined;
   transaction<Result>(work: (statements: Statements) => Promise<Result>): Promise<Result>;
 }
 
 /**
  * Makes rkat's tables, or brings them up to date. Any number of processes may start at once: one
- * works, the others wait for it and find everything done.
+ * works, the others wait for it and find everything done. Returns how many partitions the tables have, or 0.
  *
- * @throws SessionError `SESSION_STORE_ERROR` when the tables are of a newer rkat, or the server cannot have them
+ * @throws SessionError `SESSION_STORE_ERROR` when the tables are of a newer rkat, the server cannot have them, or
+ *   they have other partitions
  */
-export async function requireSchema(statements: Statements, server: Server): Promise<void> {
-  const before = await stateOf(statements);
+export async function requireSchema(statements: Statements, server: Server): Promise<number> {
+  const before = await stateOf(statements, server);
   if (before) requireUsable(before, server);
-  if (before && before.version >= CURRENT && before.isFollowed) return;
+  if (before && before.version >= CURRENT && before.isFollowed) {
+    return requireLayout(before.partitions, server);
+  }
   await requireServer(statements, server);
-  await server.transaction(async (within) => {
+  return await server.transaction(async (within) => {
     await within.row(
       "select pg_advisory_xact_lock(hashtextextended($1, 0))",
       `${LOCK} ${server.schema}`,
@@ -66,11 +72,23 @@ export async function requireSchema(statements: Statements, server: Server): Pro
       "select coalesce(max(version), 0) as version from rkat.migration",
     );
     for (const { version, usableFrom, statements } of MIGRATIONS.slice(done?.version)) {
-      for (const statement of statements) await within.change(statement);
+      const all = version === 1 ? withPartitions(statements, server.partitions ?? 0) : statements;
+      for (const statement of all) await within.change(statement);
       const sql = "insert into rkat.migration (version, usable_from) values ($1, $2)";
       await within.change(sql, version, usableFrom);
     }
     await followServer(within);
+    const sql = `select ${COUNT_PARTITIONS} as partitions`;
+    const made = await within.row<Pick<State, "partitions">>(sql, server.schema);
+    return requireLayout(made?.partitions ?? 0, server);
+  });
+}
+
+function requireLayout(found: number, { address, schema, partitions: asked }: Server): number {
+  if (asked === undefined || asked === found) return found;
+  throw new SessionError("SESSION_STORE_ERROR", {
+    detail: `The tables in schema ${schema} of ${address} have ${found === 0 ? "no" : found} partitions, not ${asked}.`,
+    hint: "Leave the number out: it is set when the tables are made. To change it, move to another schema with `rkat move`.",
   });
 }
 
@@ -82,16 +100,22 @@ interface State {
   readonly usable: number;
   /** Whether the server is the one that it was at the last start of a process. */
   readonly isFollowed: boolean;
+  readonly partitions: number;
 }
 
 /** What the tables are; `undefined` when there are none. */
-async function stateOf(statements: Statements): Promise<State | undefined> {
+async function stateOf(
+  statements: Statements,
+  { schema }: Pick<Server, "schema">,
+): Promise<State | undefined> {
   try {
     const row = await statements.row<State & { version: number | null }>(
       `select max(version) as version, max(usable_from) as usable, exists (
          select from rkat.position_shift, pg_control_system()
-         where server = system_identifier::text) as "isFollowed"
+         where server = system_identifier::text) as "isFollowed",
+         ${COUNT_PARTITIONS} as partitions
        from rkat.migration`,
+      schema,
     );
     return row?.version === null ? undefined : row;
   } catch (error) {
@@ -105,7 +129,7 @@ export async function requireUsableTables(
   statements: Statements,
   server: Pick<Server, "address" | "schema">,
 ): Promise<void> {
-  const state = await stateOf(statements);
+  const state = await stateOf(statements, server);
   if (state) requireUsable(state, server);
 }
 

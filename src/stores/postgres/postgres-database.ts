@@ -2,6 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { SessionError } from "../../core/errors.ts";
 import { COLUMN_TYPES } from "./column-types.ts";
 import { requireSchema, requireUsableTables } from "./migrations.ts";
+import { requirePartitions } from "./partitions.ts";
 import { isFromServer, isMissing, postgresFailure, whetherAgain } from "./postgres-failure.ts";
 import {
   openPool,
@@ -19,6 +20,11 @@ export interface PostgresDatabaseOptions {
   readonly pool?: PostgresPool;
   /** The schema of rkat's tables. Default `"rkat"`. It is created at the first use. */
   readonly schema?: string;
+  /**
+   * Divides the large tables into so many partitions by the namespace, when they are made. Tables that are there
+   * must have as many; without this, they may have any number. 2 to 64.
+   */
+  readonly partitions?: number;
   /** How long work is tried again while the server fails over, or while others are in the way. Default 15 000. */
   readonly retryMs?: number;
   /** How long the server may take to answer a statement. Default 60 000. */
@@ -80,9 +86,11 @@ export class PostgresDatabase {
   readonly #connectionString: string | undefined;
   /** No message may repeat it. */
   readonly #password: string;
+  readonly #partitions: number | undefined;
   readonly #retryMs: number;
   #pool: Promise<PostgresPool> | undefined;
-  #ready: Promise<void> | undefined;
+  /** How many partitions the tables have. */
+  #ready: Promise<number> | undefined;
   #hasAnswered = false;
   /** Tables that were vacuumed a moment ago, and whether they have to be again. */
   readonly #rests = new Map<string, Rest>();
@@ -100,11 +108,17 @@ export class PostgresDatabase {
     this.address =
       connectionString === undefined ? "The PostgreSQL server" : serverAddress(connectionString);
     this.schema = requireSchemaName(schema);
+    this.#partitions = requirePartitions(options.partitions);
     this.#connectionString = connectionString;
     this.#password = connectionString === undefined ? "" : passwordOf(connectionString);
     this.#retryMs = options.retryMs ?? RETRY_MS;
     this.answerMs = options.answerMs ?? ANSWER_MS;
     this.#pool = pool && Promise.resolve(pool);
+  }
+
+  /** How many partitions the large tables have. 0 without partitions. */
+  partitions(): Promise<number> {
+    return this.#requireReady();
   }
 
   /** Runs a statement, again when the connection was lost. */
@@ -202,13 +216,14 @@ export class PostgresDatabase {
   }
 
   /** Once: the tables are there, and of a version that this program knows. */
-  #requireReady(): Promise<void> {
+  #requireReady(): Promise<number> {
     const { schema, prepares } = this;
     const answerMs = Math.min(this.answerMs, FIRST_ANSWER_MS);
     this.#ready ??= this.#retried((pool) =>
       requireSchema(new StatementsOf(pool, { schema, prepares, answerMs }), {
         address: this.address,
         schema: this.schema,
+        partitions: this.#partitions,
         transaction: (work) =>
           this.#transaction(pool, BEGIN.write, (_, client) => work(this.#upkeep(client))),
       }),

@@ -17,11 +17,12 @@ import {
 } from "../history/stored-event.ts";
 import { appendEvents, lastSeqOf, refuseAppend } from "./append-events.ts";
 import type { EventNotices } from "./event-notices.ts";
+import { EventPartitions } from "./event-partitions.ts";
 import { EVENTS_PER_NUMBER, furtherPositions, HORIZON } from "./event-positions.ts";
 import { GroupedAppends } from "./grouped-appends.ts";
 import { eventWords } from "./history-words.ts";
 import type { PostgresDatabase } from "./postgres-database.ts";
-import { searchEvents } from "./search-events.ts";
+import { SEARCH, searchEvents } from "./search-events.ts";
 import type { Statements } from "./statements.ts";
 
 /** Characters of JSON that one statement reads: enough to be fast, and over soon. */
@@ -37,19 +38,22 @@ export class PostgresEventStore implements EventStore {
   readonly #namespace: string;
   readonly #appends: GroupedAppends;
   readonly #notices: EventNotices | undefined;
+  readonly #partitions: EventPartitions;
 
-  /** Closing the store closes the database. Stores of one database may share `appends`. */
+  /** Closing the store closes the database. Stores of one database may share `appends` and `partitions`. */
   constructor(
     database: PostgresDatabase,
     options: {
       readonly namespace?: string;
       readonly appends?: GroupedAppends;
+      readonly partitions?: EventPartitions;
       readonly notices?: EventNotices;
     } = {},
   ) {
     this.#database = database;
     this.#namespace = options.namespace ?? "default";
     this.#appends = options.appends ?? new GroupedAppends(database);
+    this.#partitions = options.partitions ?? new EventPartitions(database);
     this.#notices = options.notices;
   }
 
@@ -89,9 +93,10 @@ export class PostgresEventStore implements EventStore {
     afterSeq: number,
     toSeq: number = Number.MAX_SAFE_INTEGER,
   ): AsyncIterable<StoredEvent> {
+    const read = await this.#inPartition(READ);
     for (let after = afterSeq; ; ) {
       const rows = await this.#database.rows<EventRow & { more: boolean }>(
-        READ,
+        read,
         this.#namespace,
         sessionId,
         after,
@@ -110,7 +115,7 @@ export class PostgresEventStore implements EventStore {
 
   async readAll(afterPosition: number, limit: number): Promise<readonly PositionedEvent[]> {
     const rows = await this.#database.rows<PositionedEventRow>(
-      READ_ALL,
+      await this.#inPartition(READ_ALL),
       this.#namespace,
       afterPosition,
       limit,
@@ -123,8 +128,9 @@ export class PostgresEventStore implements EventStore {
     });
   }
 
-  search(query: HistoryQuery): Promise<readonly HistoryHit[]> {
-    return searchEvents(this.#database, this.#namespace, query);
+  async search(query: HistoryQuery): Promise<readonly HistoryHit[]> {
+    const statement = await this.#inPartition(SEARCH);
+    return searchEvents(this.#database, { namespace: this.#namespace, statement }, query);
   }
 
   async checkpoint(projection: string): Promise<number> {
@@ -156,8 +162,15 @@ export class PostgresEventStore implements EventStore {
     );
     // A deletion whose process was killed is finished too.
     if (hidden === 0) return;
-    while (await this.#database.write(purgeEvents));
-    await this.#database.vacuum("rkat.event");
+    const namespaces = new Set([this.#namespace]);
+    for (let more = true; more; ) {
+      const purged = await this.#database.write(purgeEvents);
+      if (purged?.namespace !== undefined) namespaces.add(purged.namespace);
+      more = purged !== undefined;
+    }
+    for (const namespace of namespaces) {
+      await this.#database.vacuum((await this.#partitions.of(namespace))("rkat.event"));
+    }
   }
 
   async redact(
@@ -173,10 +186,11 @@ export class PostgresEventStore implements EventStore {
       events: [told],
       held: undefined,
     };
+    const redact = await this.#inPartition(REDACT);
     await this.#database.write(async (statements) => {
       await appendEvents(statements, append);
       const changed = await statements.rows<{ seq: number }>(
-        REDACT,
+        redact,
         this.#namespace,
         sessionId,
         redactions.map(({ seq }) => seq),
@@ -186,8 +200,13 @@ export class PostgresEventStore implements EventStore {
       );
       requireAll(redactions, new Set(changed.map(({ seq }) => seq)));
     });
-    await this.#database.vacuum("rkat.event");
+    await this.#database.vacuum(await this.#inPartition("rkat.event"));
     return lastSeq + 1;
+  }
+
+  /** A statement that names the partition of the namespace, if the tables have partitions. */
+  async #inPartition(sql: string): Promise<string> {
+    return (await this.#partitions.of(this.#namespace))(sql);
   }
 
   close(): Promise<void> {
@@ -195,21 +214,30 @@ export class PostgresEventStore implements EventStore {
   }
 }
 
-/** Deletes some events of a deleted log, and the log when none is left. Returns false when there is none. */
-async function purgeEvents(statements: Statements): Promise<boolean> {
+/**
+ * Deletes some events of a deleted log, and the log when none is left. Returns the namespace that they were of, or
+ * `undefined` when there is no deleted log.
+ */
+async function purgeEvents(
+  statements: Statements,
+): Promise<{ readonly namespace: string | undefined } | undefined> {
   const hidden = await statements.row<{ key: number }>(
     "select key from rkat.log where namespace is null limit 1 for update skip locked",
   );
-  if (!hidden) return false;
-  const deleted = await statements.change(
-    `delete from rkat.event where log = $1
-       and seq in (select seq from rkat.event where log = $1 order by seq limit $2)`,
+  if (!hidden) return undefined;
+  const deleted = await statements.row<{ namespace: string; count: number }>(
+    `with deleted as (
+       delete from rkat.event where log = $1
+         and seq in (select seq from rkat.event where log = $1 order by seq limit $2)
+       returning namespace
+     )
+     select namespace, count(*)::integer as count from deleted group by namespace`,
     hidden.key,
     ROWS_MAX,
   );
-  if (deleted < ROWS_MAX)
+  if (!deleted || deleted.count < ROWS_MAX)
     await statements.change("delete from rkat.log where key = $1", hidden.key);
-  return true;
+  return { namespace: deleted?.namespace };
 }
 
 /** Events beyond `size` characters are left for the next page. The first one is always there. */
@@ -231,7 +259,7 @@ const READ_ALL = `
   from (
     select *, sum(length(event)) over (order by position) - length(event) as before from (
       select position, session_id, seq, event.turns, event_id, timestamp_ms, event
-      from rkat.event join rkat.log on key = log
+      from rkat.event as event join rkat.log on key = log
       where event.namespace = $1 and log.namespace = $1 and position > $2 and position < ${HORIZON}
       order by position limit $3
     ) as page
@@ -239,7 +267,7 @@ const READ_ALL = `
   where before < $4 order by position`;
 
 const REDACT = `
-  update rkat.event set event = redacted.event, words = redacted.words::tsvector
+  update rkat.event as event set event = redacted.event, words = redacted.words::tsvector
   from unnest($3::integer[], $4::text[], $5::text[], $6::text[]) as redacted (seq, event, words, type)
   where log = (select key from rkat.log where namespace = $1 and session_id = $2)
     and event.seq = redacted.seq and event.event::json ->> 'type' = redacted.type

@@ -14,6 +14,7 @@ import { askCatchUp } from "./catch-up.ts";
 import { findWordBlocks } from "./find-word-blocks.ts";
 import * as questions from "./index-questions.ts";
 import { NAMESPACE } from "./index-questions.ts";
+import { MemoryPartition } from "./memory-partition.ts";
 import type { PostgresDatabase } from "./postgres-database.ts";
 import { type AnswerRow, QuestionBatch } from "./question-batch.ts";
 import { SaveStatement } from "./save-index-changes.ts";
@@ -35,14 +36,21 @@ export class PostgresIndexStore implements AsyncIndexStore {
   readonly #db: PostgresDatabase;
   readonly #namespace: string;
   readonly #within: Within | undefined;
+  readonly #partition: MemoryPartition;
   /** What was asked in this turn of the event loop. */
   #asked: Asked | undefined;
   /** The last write. The next one waits for it: one of two that run at once would have to begin again. */
   #writing: Promise<unknown> = Promise.resolve();
 
-  constructor(db: PostgresDatabase, namespace: string, within?: Within) {
+  constructor(
+    db: PostgresDatabase,
+    namespace: string,
+    partition = new MemoryPartition(db, namespace),
+    within?: Within,
+  ) {
     this.#db = db;
     this.#namespace = namespace;
+    this.#partition = partition;
     this.#within = within;
   }
 
@@ -70,13 +78,21 @@ export class PostgresIndexStore implements AsyncIndexStore {
     }
   }
 
-  #try<Result>(
+  async #try<Result>(
     mode: TransactionMode,
     work: (within: AsyncIndexStore) => Promise<Result>,
     isReal: boolean,
   ): Promise<Result> {
+    await this.#partition.find();
     const run = (statements: Statements) =>
-      work(new PostgresIndexStore(this.#db, this.#namespace, new Within(mode, statements)));
+      work(
+        new PostgresIndexStore(
+          this.#db,
+          this.#namespace,
+          this.#partition,
+          new Within(mode, statements),
+        ),
+      );
     if (!isReal) return run(this.#db);
     if (mode === "read" || mode === "search") return this.#db.read(run);
     return this.#db.write(async (statements) => {
@@ -109,11 +125,13 @@ export class PostgresIndexStore implements AsyncIndexStore {
     return { batch, head: send() };
   }
 
-  #send({ sql, values }: QuestionBatch["statement"]): Promise<readonly AnswerRow[]> {
+  async #send(batch: QuestionBatch["statement"]): Promise<readonly AnswerRow[]> {
     const { mode, statements } = this.#within ?? { mode: undefined, statements: this.#db };
+    if (!this.#within) await this.#partition.find();
+    const sql = this.#partition.of(batch.sql);
     // While many entries are added, a plan that was made when there were few is a bad one.
-    if (mode !== "search") return statements.rows(sql, ...values);
-    return statements.prepared(sql, ...values);
+    if (mode !== "search") return statements.rows(sql, ...batch.values);
+    return statements.prepared(sql, ...batch.values);
   }
 
   head() {
@@ -424,7 +442,8 @@ export class PostgresIndexStore implements AsyncIndexStore {
       isSynced: within.mode !== "write unsynced",
       changes,
     });
-    if ((await within.statements.rows(sql, ...values)).length === 0) throw new Conflict();
+    const saved = await within.statements.rows(this.#partition.of(sql), ...values);
+    if (saved.length === 0) throw new Conflict();
     within.hasSaved = true;
   }
 }

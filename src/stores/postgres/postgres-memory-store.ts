@@ -31,6 +31,7 @@ import {
 import type { VectorQueueStatus, VectorWork } from "../../indexing/vectors/vector-queue.ts";
 import type { redactEntries } from "../../secrets/redact-secrets.ts";
 import { BackgroundMerger, type Merging } from "./background-merger.ts";
+import { MemoryPartition } from "./memory-partition.ts";
 import type { PostgresDatabase } from "./postgres-database.ts";
 import { PostgresIndexStore } from "./postgres-index-store.ts";
 import { PostgresLease } from "./postgres-lease.ts";
@@ -53,8 +54,16 @@ export interface PostgresMemoryStoreOptions {
 /** Ids that one step looks at. */
 const STEP = 1000;
 
-const DELETED_FROM = `rkat.memory_entry, rkat.memory_segment, rkat.memory_word_block,
-  rkat.memory_column_block, rkat.memory_session, rkat.memory_label, rkat.memory_vector, rkat.memory_code_block`;
+const DELETED_FROM = [
+  "rkat.memory_entry",
+  "rkat.memory_segment",
+  "rkat.memory_word_block",
+  "rkat.memory_column_block",
+  "rkat.memory_session",
+  "rkat.memory_label",
+  "rkat.memory_vector",
+  "rkat.memory_code_block",
+];
 
 /** What the stores of all namespaces of a process share. */
 interface Shared {
@@ -70,6 +79,7 @@ export class PostgresMemoryStore implements MemoryStore {
   readonly #db: PostgresDatabase;
   readonly #options: PostgresMemoryStoreOptions;
   readonly #namespace: string;
+  readonly #partition: MemoryPartition;
   readonly #store: PostgresIndexStore;
   readonly #merging: Merging;
   readonly #shared: Shared;
@@ -90,7 +100,8 @@ export class PostgresMemoryStore implements MemoryStore {
     this.#db = db;
     this.#options = options;
     this.#namespace = options.namespace ?? "default";
-    this.#store = new PostgresIndexStore(db, this.#namespace);
+    this.#partition = new MemoryPartition(db, this.#namespace);
+    this.#store = new PostgresIndexStore(db, this.#namespace, this.#partition);
     this.#merging = { store: this.#store, lease: new PostgresLease(db, this.#namespace, "merge") };
     this.#shared = shared;
     const { embedder } = options;
@@ -157,7 +168,10 @@ export class PostgresMemoryStore implements MemoryStore {
     const count = await ("sessionId" in which
       ? this.#deleteAll(() => deleteSession(which.sessionId))
       : this.#deleteEntries([...new Set(which.ids)]));
-    if (count > 0) await this.#db.vacuum(DELETED_FROM);
+    if (count > 0) {
+      const tables = await this.#partition.ofTables(DELETED_FROM);
+      await this.#db.vacuum(tables.join(", "));
+    }
     return count;
   }
 

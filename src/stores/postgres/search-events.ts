@@ -15,7 +15,7 @@ import type { PostgresDatabase } from "./postgres-database.ts";
  */
 export async function searchEvents(
   database: PostgresDatabase,
-  namespace: string,
+  { namespace, statement }: { readonly namespace: string; readonly statement: string },
   query: HistoryQuery,
 ): Promise<readonly HistoryHit[]> {
   const asked = askedForWords(query.query);
@@ -28,7 +28,7 @@ export async function searchEvents(
     // Some of those found may be searches, which are not shown.
     const count = 2 * query.limit + 10;
     const rows = await database.rows<FoundRow>(
-      SEARCH,
+      statement,
       namespace,
       asked,
       asked.join(" | "),
@@ -62,10 +62,11 @@ interface FoundRow {
   readonly before: string | null;
 }
 
-const SEARCH = `
+/** Finds events of a namespace. */
+export const SEARCH = `
   with found as materialized (
     select position, session_id, log, seq, words, event.turns, timestamp_ms
-    from rkat.event join rkat.log on key = log
+    from rkat.event as event join rkat.log on key = log
     where words @@ $3::tsquery and event.namespace = $1 and log.namespace = $1
       and ($4::text is null or session_id = $4)
   ), asked as (
@@ -85,7 +86,7 @@ const SEARCH = `
   )
   select session_id, best.seq, event.turns, event.timestamp_ms, event.event_id, event.event,
     previous.event as before
-  from best join rkat.event on event.log = best.log and event.seq = best.seq
+  from best join rkat.event as event on event.log = best.log and event.seq = best.seq
     left join rkat.event as previous on previous.log = best.log and previous.seq = best.seq - 1
   order by best.score desc, best.position desc`;
 

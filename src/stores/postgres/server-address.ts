@@ -1,6 +1,7 @@
 import { SessionError } from "../../core/errors.ts";
 import { given } from "../../core/fields.ts";
 import { nearestName } from "../../core/nearest-name.ts";
+import { requirePartitions } from "./partitions.ts";
 
 /**
  * The host and the database of a connection string, as messages show them: without user, password and
@@ -49,12 +50,13 @@ export interface PostgresAddress {
   readonly schema?: string;
   readonly namespace?: string;
   readonly notify?: boolean;
+  readonly partitions?: number;
 }
 
 /**
- * Reads `postgres://host/database?schema=rkat&namespace=shop&notify=true`. The rest is for the package `pg`.
+ * Reads `postgres://host/database?schema=rkat&namespace=shop&notify=true&partitions=16`. The rest is for the package `pg`.
  *
- * @throws SessionError `INVALID_PARAMS` when it is no address of PostgreSQL, or one of the three is misspelt, is
+ * @throws SessionError `INVALID_PARAMS` when it is no address of PostgreSQL, or one of the four is misspelt, is
  * there twice, or has a value that cannot be
  */
 export function postgresAddress(address: string): PostgresAddress {
@@ -75,15 +77,22 @@ export function postgresAddress(address: string): PostgresAddress {
   if (notify !== undefined && notify !== "true" && notify !== "false") {
     throw wrongParameter("notify has to be true or false", "Leave it out: the default is false.");
   }
+  const partitions = parts.has("partitions") ? Number(parts.get("partitions")) : undefined;
+  requirePartitions(partitions);
   for (const name of OWN) parts.delete(name);
   const rest = parts.size > 0 ? `?${parts}` : "";
   return {
     connectionString: path + rest,
-    ...given({ schema, namespace, notify: notify === undefined ? undefined : notify === "true" }),
+    ...given({
+      schema,
+      namespace,
+      notify: notify === undefined ? undefined : notify === "true",
+      partitions,
+    }),
   };
 }
 
-const OWN = ["schema", "namespace", "notify"];
+const OWN = ["schema", "namespace", "notify", "partitions"];
 
 /** What is not rkat's is for `pg` or the service, such as `application_name`. A slip would store things elsewhere. */
 function requireRightName(name: string, times: number): void {
