@@ -27,7 +27,7 @@ const LINE_BYTES_MAX = 64 * 1024 * 1024;
  */
 export async function* readRecords(
   file: FoundFile,
-  notes?: ImportNotes,
+  notes?: RecordNotes,
   start: Start = { offset: 0, line: 1 },
 ): AsyncGenerator<FileRecord> {
   let isDamaged = false;
@@ -51,6 +51,47 @@ export async function* readRecords(
     else if (!isDamaged) notes?.unfinished(file);
   }
 }
+
+/** The records of larger files are parsed each time, so that they are not all in memory. */
+const KEPT_BYTES = 2 * 1024 * 1024;
+
+/** The records of a file for a reader that goes through it twice. A small file is parsed once. */
+export class TwiceReadRecords {
+  readonly #file: FoundFile;
+  readonly #start: Start;
+  /** What the first reading gave and told. */
+  #kept: { readonly records: FileRecord[]; readonly told: Told[] } | undefined;
+
+  constructor(file: FoundFile, start: Start) {
+    this.#file = file;
+    this.#start = start;
+    const isSmall = file.size - start.offset <= KEPT_BYTES && !file.path.endsWith(".zst");
+    this.#kept = isSmall ? { records: [], told: [] } : undefined;
+  }
+
+  async *first(): AsyncGenerator<FileRecord> {
+    const kept = this.#kept;
+    const notes: RecordNotes = {
+      skip: (...what) => kept?.told.push((to) => to.skip(...what)),
+      unfinished: (...what) => kept?.told.push((to) => to.unfinished(...what)),
+    };
+    for await (const record of readRecords(this.#file, notes, this.#start)) {
+      kept?.records.push(record);
+      yield record;
+    }
+  }
+
+  /** The same records, after `first` has given all. What is wrong with the others is told now. */
+  async *again(notes: RecordNotes): AsyncGenerator<FileRecord> {
+    const kept = this.#kept;
+    this.#kept = undefined;
+    for (const tell of kept?.told ?? []) tell(notes);
+    yield* kept?.records ?? readRecords(this.#file, notes, this.#start);
+  }
+}
+
+type RecordNotes = Pick<ImportNotes, "skip" | "unfinished">;
+type Told = (to: RecordNotes) => void;
 
 /** Tells why a file gives no session: it is empty or damaged, or its records do not say which session it is. */
 export async function noteNoSession(file: FoundFile, notes: ImportNotes): Promise<void> {

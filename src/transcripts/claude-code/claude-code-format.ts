@@ -18,7 +18,7 @@ import {
   timeOf,
 } from "../json-fields.ts";
 import { messagesFor } from "../messages-for.ts";
-import { type FileRecord, readRecords } from "../read-records.ts";
+import { type FileRecord, readRecords, TwiceReadRecords } from "../read-records.ts";
 import { AddedBlocks } from "./added-blocks.ts";
 import { LineGraph } from "./line-graph.ts";
 import { messageParts } from "./message-parts.ts";
@@ -50,7 +50,7 @@ export const claudeCodeFormat: ImportFormat = {
     const next = outline.next();
     if (next) notes.readOn(file, next);
     const session = outline.session();
-    const messages = inOrder(linesOf(file, notes, outline));
+    const messages = inOrder(linesOf(notes, outline));
     yield { ...session, messages: messagesFor(session.parent, messages) };
   },
 };
@@ -58,7 +58,7 @@ export const claudeCodeFormat: ImportFormat = {
 /** Reads the file, or its end, for the first time. Nothing if that has no message, or the end alone is not enough. */
 async function outlineOf(file: FoundFile, from?: ReadOn): Promise<Outline | undefined> {
   const outline = new Outline(file, from);
-  for await (const record of readRecords(file, SILENT, outline.start)) outline.add(record);
+  for await (const record of outline.records.first()) outline.add(record);
   return outline.follow() ? outline : undefined;
 }
 
@@ -82,14 +82,6 @@ function noteUnknown({ type }: Json, notes: ImportNotes): void {
   if (!RECORDS.has(textOf(type))) notes.unknown(nameOf(type) ?? "?");
 }
 
-const SILENT: ImportNotes = {
-  skip() {},
-  unknown() {},
-  otherBranch() {},
-  unfinished() {},
-  readOn() {},
-};
-
 const TITLE_MAX = 100;
 
 /** What is known of a session, beside its messages. */
@@ -111,8 +103,7 @@ interface About {
 class Outline {
   readonly graph: LineGraph;
   readonly isSubagents: boolean;
-  /** Where the file is read from. */
-  readonly start: { readonly offset: number; readonly line: number };
+  readonly records: TwiceReadRecords;
   /** Messages on other branches. */
   others = 0;
   #isEmpty = true;
@@ -121,13 +112,14 @@ class Outline {
   readonly #folder: string;
   readonly #about: About;
 
-  constructor({ path }: FoundFile, from: ReadOn | undefined) {
+  constructor(file: FoundFile, from: ReadOn | undefined) {
+    const { path } = file;
     this.#stem = basename(path).replace(/\.jsonl$/, "");
     this.#folder = dirname(path);
     this.isSubagents = this.#stem.startsWith("agent-");
     const { above, about } = objectOf(from?.state);
     this.#isRest = from !== undefined;
-    this.start = from ?? { offset: 0, line: 1 };
+    this.records = new TwiceReadRecords(file, from ?? { offset: 0, line: 1 });
     this.graph = new LineGraph(from && textOf(above));
     this.#about = { ...objectOf(about) };
   }
@@ -226,14 +218,10 @@ interface LineParts {
   readonly isOpen: boolean;
 }
 
-async function* linesOf(
-  file: FoundFile,
-  notes: ImportNotes,
-  outline: Outline,
-): AsyncGenerator<LineParts> {
+async function* linesOf(notes: ImportNotes, outline: Outline): AsyncGenerator<LineParts> {
   const placeOf = outline.graph.places();
   const added = new AddedBlocks();
-  for await (const { value, line } of readRecords(file, notes, outline.start)) {
+  for await (const { value, line } of outline.records.again(notes)) {
     noteUnknown(value, notes);
     const place = nameOf(value.uuid) === undefined ? queuedWithoutUuid(value) : placeOf(line);
     if (!place) continue;
