@@ -359,7 +359,7 @@ describe("much text of a log, which is indexed in another thread", () => {
   const many = Array.from({ length: 300 }, (_, at) =>
     entry(
       `s:${at}`,
-      `Message ${at} names gate${at}. ${"And more of it follows here. ".repeat(40)}`,
+      `Message ${at} names gate${at}. ${"And more of it follows here. ".repeat(500)}`,
     ),
   );
 

@@ -36,8 +36,10 @@ export interface SqliteMemoryStoreOptions {
   readonly cacheBytes?: number;
 }
 
-/** Fewer characters are indexed before a thread has started. */
+/** Fewer characters are indexed before a thread has heard of them. */
 const LARGE = 250_000;
+/** So many are indexed before a new thread is as fast as this one. */
+const MUCH = 4_000_000;
 
 /** Ids that one command deletes. */
 const STEP = 1000;
@@ -57,6 +59,8 @@ export class SqliteMemoryStore implements MemoryStore {
   readonly #others = new Map<string, SqliteMemoryStore>();
   #ready: Promise<void> | undefined;
   #redact: typeof redactEntries | undefined;
+  /** Characters of large batches so far. */
+  #added = 0;
 
   /** Closing the store closes the database, `merger` and `spare`. */
   constructor(
@@ -91,7 +95,7 @@ export class SqliteMemoryStore implements MemoryStore {
     this.#redact ??= (await import("../../secrets/redact-secrets.ts")).redactEntries;
     await this.#prepare();
     const isLogged = log instanceof SqliteEventStore && log.isIn(this.#database);
-    const database = isLogged && isLarge(added) ? await this.#spareThread() : this.#database;
+    const database = isLogged && this.#isMuch(added) ? await this.#spareThread() : this.#database;
     const { added: count, mergeDue } = await database.run(
       "addMemories",
       this.#namespace,
@@ -101,6 +105,14 @@ export class SqliteMemoryStore implements MemoryStore {
     if (mergeDue) this.#merger.wake(this.#namespace);
     if (count > 0) this.#vectors?.wake();
     return count;
+  }
+
+  /** Whether more is added than a short import has. */
+  #isMuch(entries: readonly MemoryEntry[]): boolean {
+    const characters = entries.reduce((sum, { content }) => sum + content.length, 0);
+    if (characters < LARGE) return false;
+    this.#added += characters;
+    return this.#added >= MUCH;
   }
 
   /** Indexing text takes as long as reading and storing it, so an import does both at the same time. */
@@ -259,8 +271,4 @@ export class SqliteMemoryStore implements MemoryStore {
       if (!more) return;
     }
   }
-}
-
-function isLarge(entries: readonly MemoryEntry[]): boolean {
-  return entries.reduce((sum, { content }) => sum + content.length, 0) >= LARGE;
 }
