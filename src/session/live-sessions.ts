@@ -1,7 +1,8 @@
 import { SessionError } from "../core/errors.ts";
 import type { EventStore } from "../core/event-store.ts";
 import type { HistoryEntry } from "../core/history-entry.ts";
-import { SessionState } from "../core/session-state.ts";
+import type { SessionSnapshot } from "../core/session-snapshot.ts";
+import { type ReadLog, SessionState } from "../core/session-state.ts";
 import type { SessionStore } from "../core/session-store.ts";
 import { LiveSession } from "./live-session.ts";
 
@@ -76,13 +77,25 @@ export class LiveSessions {
   async #load(sessionId: string): Promise<LiveSession> {
     const read = (after: number, to?: number) => this.#events.read(sessionId, after, to);
     const snapshot = await this.#sessions.load(sessionId);
-    const state = snapshot
-      ? await SessionState.restore(snapshot, read)
-      : new SessionState(sessionId);
-    // A process was killed between the first events and the first snapshot.
-    if (!snapshot) await state.catchUp(read);
+    const restored = snapshot?.id === sessionId && (await restore(snapshot, read));
+    const state = restored || new SessionState(sessionId);
+    // A process was killed between the first events and the first snapshot, or the snapshot is wrong.
+    if (!restored) await state.catchUp(read);
     if (state.seq === 0) throw notFound(sessionId);
     return new LiveSession(state, this.#events);
+  }
+}
+
+/** Undefined when the snapshot is not what rkat stores. The log gives the same state again. */
+async function restore(
+  snapshot: SessionSnapshot,
+  read: ReadLog,
+): Promise<SessionState | undefined> {
+  try {
+    return await SessionState.restore(snapshot, read);
+  } catch (error) {
+    if (SessionError.is(error) || !(error instanceof TypeError)) throw error;
+    return undefined;
   }
 }
 

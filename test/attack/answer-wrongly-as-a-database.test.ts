@@ -2,8 +2,13 @@ import { existsSync, globSync } from "node:fs";
 import { dirname } from "node:path";
 import { describe, expect, test } from "vitest";
 import { SessionError } from "../../src/core/errors.ts";
+import type { SessionStore } from "../../src/core/session-store.ts";
+import { createSessionService } from "../../src/index.ts";
 import { postgresStores } from "../../src/postgres.ts";
+import { LiveSessions } from "../../src/session/live-sessions.ts";
+import { ephemeralStores } from "../../src/stores/ephemeral/ephemeral-stores.ts";
 import { openPool } from "../../src/stores/postgres/postgres-pool.ts";
+import { scriptedModel } from "../../src/testing.ts";
 import { type Answer, type Lies, lyingPostgres } from "../support/lying-postgres.ts";
 import { Project } from "../support/rkat-process.ts";
 
@@ -147,6 +152,26 @@ test("the same page again and again ends the reading", async () => {
   const stores = postgresStores({ connectionString: addressOf(server.port) });
   await expect(stores.events.readAll(1, 10)).rejects.toThrow(/in another order/);
   await stores.close();
+});
+
+test("a snapshot of another session, or of nonsense, is not believed: the log is the truth", async () => {
+  const stores = ephemeralStores();
+  const service = createSessionService({ model: scriptedModel(["Fine."]), stores });
+  const { sessionId } = await service.createSession({});
+  await service.startTurn({ sessionId, prompt: "hi" });
+  await service.close();
+  const snapshot = await stores.sessions.load(sessionId);
+  const open = async (more: object) => {
+    const sessions = { load: async () => ({ ...snapshot, ...more }) } as unknown as SessionStore;
+    return (await new LiveSessions({ events: stores.events, sessions }).open(sessionId)).state;
+  };
+  const { messages } = await open({});
+  expect(messages.map(({ role }) => role)).toEqual(["system", "user", "assistant"]);
+  const other = { id: "other" };
+  for (const wrong of [other, { history: 7 }, { history: [null] }, { pruned: null }]) {
+    const state = await open(wrong);
+    expect([state.id, state.messages]).toEqual([sessionId, messages]);
+  }
 });
 
 describe("the command", () => {
