@@ -1,3 +1,4 @@
+import type { EventEmitter } from "node:events";
 import { inspect } from "node:util";
 import pg from "pg";
 import { describe, expect, onTestFinished, test } from "vitest";
@@ -8,7 +9,11 @@ import {
   PostgresDatabase,
   type PostgresDatabaseOptions,
 } from "../src/stores/postgres/postgres-database.ts";
-import type { PostgresPool, PostgresStatement } from "../src/stores/postgres/postgres-pool.ts";
+import {
+  openPool,
+  type PostgresPool,
+  type PostgresStatement,
+} from "../src/stores/postgres/postgres-pool.ts";
 import { postgresAddress } from "../src/stores/postgres/server-address.ts";
 import { scriptedModel } from "../src/testing/scripted-model.ts";
 import { freshSchema, hasPostgres, postgresPool, postgresUrl } from "./support/postgres.ts";
@@ -192,6 +197,20 @@ describe.skipIf(!hasPostgres)("a PostgreSQL database", () => {
     const database = await openDatabase({ pool: { query, connect, end: () => pool.end() } });
     expect(await database.row("select 1 as one")).toEqual({ one: 1 });
     expect(ended).toBe(1);
+  });
+
+  test("a connection that is being given out has a listener for its end", async () => {
+    const pool = (await openPool(await postgresUrl())) as unknown as CallingPool;
+    onTestFinished(() => pool.end());
+    for (const _ of ["new", "idle"]) {
+      const listeners = await new Promise<number>((resolve) => {
+        pool.connect((_, client, release) => {
+          resolve(client.listenerCount("error"));
+          release();
+        });
+      });
+      expect(listeners).toBeGreaterThan(0);
+    }
   });
 
   test("a statement without an answer ends, and so does a transaction", async () => {
@@ -388,6 +407,12 @@ describe.skipIf(!hasPostgres)("a PostgreSQL database", () => {
     });
   });
 });
+
+/** The pool of `pg`, which calls before anything else happens. */
+interface CallingPool {
+  connect(done: (error: unknown, client: EventEmitter, release: () => void) => void): void;
+  end(): Promise<void>;
+}
 
 /** The pool, with commits whose answers are lost. */
 function losingCommits(

@@ -19,6 +19,7 @@ declare module "pg" {
     connect(): Promise<Client & { release(error?: Error | boolean): void }>;
     query(statement: string | object, values?: unknown[]): Promise<{ rows: unknown[] }>;
     on(event: "error", listener: (error: Error) => void): unknown;
+    on(event: "connect", listener: (client: Client) => void): unknown;
     end(): Promise<void>;
   }
   const pg: { readonly Client: typeof Client; readonly Pool: typeof Pool };

@@ -62,6 +62,8 @@ export async function openPool(
   });
   // The pool replaces a connection that is lost while it is idle. Without a listener the process would end.
   pool.on("error", () => {});
+  // It listens to no connection that it is giving out, and the server may end that in the same packet.
+  pool.on("connect", (client) => client.on("error", () => {}));
   return pool;
 }
 
