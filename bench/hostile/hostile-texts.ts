@@ -1,10 +1,14 @@
 import { policyOf } from "../../src/agent/tool-policy.ts";
+import { parseJsonText } from "../../src/coding-agents/json-text.ts";
 import { anchorsIn } from "../../src/compaction/anchors.ts";
 import { contentWords, namesIn } from "../../src/compaction/content-words.ts";
 import { looksLikeError } from "../../src/compaction/looks-like-error.ts";
 import { worthlessness } from "../../src/compaction/worthless-text.ts";
+import { textWeight } from "../../src/core/text-weight.ts";
 import { unclosable } from "../../src/core/unclosable.ts";
+import { visibleText } from "../../src/core/visible-text.ts";
 import { ForgottenPhrases } from "../../src/forgetting/forgotten-phrases.ts";
+import { inOneLine, quotable } from "../../src/handoff/quote-form.ts";
 import { statementOf } from "../../src/knowledge/contradicts.ts";
 import { isTrivial } from "../../src/knowledge/is-trivial.ts";
 import { preferencesIn } from "../../src/knowledge/preferences-in.ts";
@@ -14,6 +18,7 @@ import { indexedPassages } from "../../src/search/indexed-passages.ts";
 import { readQuestion } from "../../src/search/question.ts";
 import { words } from "../../src/search/words.ts";
 import { findSecrets } from "../../src/secrets/find-secrets.ts";
+import { indexedText, wordsOf } from "../../src/stores/history/search-words.ts";
 import { printable } from "../../src/surfaces/cli/render/printable.ts";
 import { below, oneOf, type Random, randomFrom } from "../data/random.ts";
 
@@ -164,11 +169,43 @@ export const HOSTILE_TEXTS: Readonly<Record<string, HostileKind>> = {
       fillers: [" ", "\u200b", "/", "r", "<", "a"],
     },
   },
+  "token weights": {
+    read: textWeight,
+    pieces: { openers: ["getUser", "HTTP2", "0a1B", "=====", "東京", "a  "], fillers: PROSE },
+  },
+  "visible texts": {
+    read: visibleText,
+    pieces: { openers: ["\u202e", "\u200b", "\u0301", "\ufeff", "a\u00ad"], fillers: PROSE },
+  },
+  "quotes in a handoff": {
+    read: (text) => [quotable(text), inOneLine(text)],
+    pieces: { openers: ["\r\n", "\u2028", "\u0085", "> ", "```", "\u0007"], fillers: PROSE },
+  },
+  "words of a history": {
+    read: (text) => [wordsOf(text), indexedText(text)],
+    pieces: { openers: ["getUser", "a_b-c", "it's", "aÉ", "東京", "ก", "1,000"], fillers: PROSE },
+  },
+  "commented JSON": {
+    read: (text) => failing(() => parseJsonText(text, true)),
+    pieces: {
+      openers: ["//", "/*", "/* */", '"a":', "[", "{", '{"a":[', '"\\u0041"', "1e5,"],
+      fillers: SIGNS,
+    },
+  },
   "printed texts": {
     read: printable,
     pieces: { openers: ["\r\n", "\u001b[2J", "\u0007", "\r"], fillers: PROSE },
   },
 };
+
+/** Hostile text may be no valid text. That is found out as slowly as the reader can be made to. */
+function failing(read: () => unknown): unknown {
+  try {
+    return read();
+  } catch (error) {
+    return error;
+  }
+}
 
 /** What an attacker builds texts from, to make a reader slow. */
 export interface HostilePieces {
