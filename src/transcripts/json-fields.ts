@@ -83,7 +83,7 @@ function partText(part: unknown): string {
   const media = nameOf(objectOf(inlineData ?? fileData).mimeType);
   if (media !== undefined) return `[${media}]`;
   if (kind === undefined) return "";
-  // `audio_asset_pointer`, `input_image`
+  // ChatGPT's pointer to a recording is an audio, and `input_image` is an image.
   const shown = ["image", "audio", "video"].find((medium) => kind.includes(medium)) ?? kind;
   return file === undefined ? `[${shown}]` : `[${shown}: ${file}]`;
 }

@@ -354,32 +354,3 @@ test.each(LONG ? (["main", "worker"] as const) : (["main"] as const))(
     expect(existsSync(":memory:")).toBe(false);
   },
 );
-
-describe("much text of a log, which is indexed in another thread", () => {
-  const many = Array.from({ length: 300 }, (_, at) =>
-    entry(
-      `s:${at}`,
-      `Message ${at} names gate${at}. ${"And more of it follows here. ".repeat(500)}`,
-    ),
-  );
-
-  test("is found at once, stays whole, and is stored once", async () => {
-    const stores = sqliteStores({ path: path() });
-    expect(await stores.memory.add(many, stores.events)).toBe(300);
-    const [hit] = await stores.memory.search({ query: "gate271", limit: 1 });
-    expect(hit?.id).toBe("s:271");
-    expect(await stores.memory.add(many, stores.events)).toBe(0);
-    expect(await stores.memory.delete({ ids: ["s:271"] })).toBe(1);
-    expect((await stores.memory.verify()).problems).toEqual([]);
-    await stores.close();
-  });
-
-  test("makes no new store where the store was removed", async () => {
-    const stores = sqliteStores({ path: path() });
-    await stores.memory.add([entry("s:before", "It is there.")], stores.events);
-    await rm(path());
-    await expect(stores.memory.add(many, stores.events)).rejects.toThrow(/removed|replaced/);
-    expect(existsSync(path())).toBe(false);
-    await stores.close();
-  });
-});

@@ -17,7 +17,6 @@ import type { redactEntries } from "../../secrets/redact-secrets.ts";
 import { BackgroundMerger } from "./background-merger.ts";
 import { type Database, emptyLog, openDatabase } from "./database.ts";
 import { IN_MEMORY } from "./open-connection.ts";
-import { SpareThread } from "./spare-thread.ts";
 import { SqliteEventStore } from "./sqlite-event-store.ts";
 import { sqliteVectorWork } from "./sqlite-vector-work.ts";
 
@@ -36,11 +35,6 @@ export interface SqliteMemoryStoreOptions {
   readonly cacheBytes?: number;
 }
 
-/** Fewer characters are indexed before a thread has heard of them. */
-const LARGE = 250_000;
-/** So many are indexed before a new thread is as fast as this one. */
-const MUCH = 4_000_000;
-
 /** Ids that one command deletes. */
 const STEP = 1000;
 
@@ -53,27 +47,22 @@ export class SqliteMemoryStore implements MemoryStore {
   readonly #options: SqliteMemoryStoreOptions;
   readonly #namespace: string;
   readonly #merger: BackgroundMerger;
-  readonly #spare: SpareThread;
   readonly #vectors: EmbeddedMemory | undefined;
   /** By namespace. */
   readonly #others = new Map<string, SqliteMemoryStore>();
   #ready: Promise<void> | undefined;
   #redact: typeof redactEntries | undefined;
-  /** Characters of large batches so far. */
-  #added = 0;
 
-  /** Closing the store closes the database, `merger` and `spare`. */
+  /** Closing the store closes the database and `merger`. */
   constructor(
     database: Database,
     options: SqliteMemoryStoreOptions = {},
     merger = new BackgroundMerger(database),
-    spare = new SpareThread(database.path),
   ) {
     this.#database = database;
     this.#options = options;
     this.#namespace = options.namespace ?? "default";
     this.#merger = merger;
-    this.#spare = spare;
     const { embedder } = options;
     this.#vectors = embedder?.trained
       ? new EmbeddedMemory(sqliteVectorWork(database, this.#namespace, embedder.id), embedder)
@@ -85,7 +74,7 @@ export class SqliteMemoryStore implements MemoryStore {
     const known = this.#others.get(namespace);
     if (known) return known;
     const options = { ...this.#options, namespace };
-    const other = new SqliteMemoryStore(this.#database, options, this.#merger, this.#spare);
+    const other = new SqliteMemoryStore(this.#database, options, this.#merger);
     this.#others.set(namespace, other);
     return other;
   }
@@ -94,33 +83,15 @@ export class SqliteMemoryStore implements MemoryStore {
     // A search does not need it, and starts sooner without. A second `import` would take longer than the work.
     this.#redact ??= (await import("../../secrets/redact-secrets.ts")).redactEntries;
     await this.#prepare();
-    const isLogged = log instanceof SqliteEventStore && log.isIn(this.#database);
-    const database = isLogged && this.#isMuch(added) ? await this.#spareThread() : this.#database;
-    const { added: count, mergeDue } = await database.run(
+    const { added: count, mergeDue } = await this.#database.run(
       "addMemories",
       this.#namespace,
       this.#redact(added),
-      isLogged ? "write unsynced" : "write",
+      log instanceof SqliteEventStore && log.isIn(this.#database) ? "write unsynced" : "write",
     );
     if (mergeDue) this.#merger.wake(this.#namespace);
     if (count > 0) this.#vectors?.wake();
     return count;
-  }
-
-  /** Whether more is added than a short import has. */
-  #isMuch(entries: readonly MemoryEntry[]): boolean {
-    const characters = entries.reduce((sum, { content }) => sum + content.length, 0);
-    if (characters < LARGE) return false;
-    this.#added += characters;
-    return this.#added >= MUCH;
-  }
-
-  /** Indexing text takes as long as reading and storing it, so an import does both at the same time. */
-  async #spareThread(): Promise<Pick<Database, "run">> {
-    if (this.#database.path === IN_MEMORY) return this.#database;
-    // Otherwise the thread would make an empty store where this one was removed.
-    await this.#database.run("requireInPlace");
-    return this.#spare;
   }
 
   async search(query: MemoryQuery): Promise<readonly MemoryHit[]> {
@@ -248,7 +219,6 @@ export class SqliteMemoryStore implements MemoryStore {
     const memories = [this, ...this.#others.values()];
     await Promise.all(memories.map((memory) => memory.#vectors?.close()));
     await this.#merger.close();
-    await this.#spare.close();
     await this.#database.close();
   }
 

@@ -14,21 +14,25 @@ export function wrapText(text: string, columns: number): string {
     .join("\n");
 }
 
-/** A word, or a command in backticks with the signs around it, and the spaces before it. */
-const PIECE = /\s*(?:`[^`]*`|[^\s`]|`)+/g;
+/** A word, or a command in backticks with the signs around it, and the spaces after it. */
+const PIECE = /(?:`[^`]*`|[^\s`]|`)+\s*/g;
 
 function wrapped(line: string, columns: number): string {
   if (textWidth(line) <= columns) return line;
-  const [indent = ""] = /^ */.exec(line) ?? [];
+  const [indent = ""] = /^\s*/.exec(line) ?? [];
   const lines: string[] = [];
-  let current = "";
-  for (const piece of line.match(PIECE) ?? []) {
-    const longer = current + piece;
-    if (current === "" || textWidth(longer) <= columns) current = longer;
-    else {
-      lines.push(current);
-      current = `${indent}  ${piece.trimStart()}`;
+  let current = indent;
+  let width = indent.length;
+  for (const piece of line.slice(indent.length).match(PIECE) ?? []) {
+    const word = piece.trimEnd();
+    const wordWidth = textWidth(word);
+    if (width + wordWidth > columns && current.trim() !== "") {
+      lines.push(current.trimEnd());
+      current = `${indent}  `;
+      width = current.length;
     }
+    current += piece;
+    width += wordWidth + piece.length - word.length;
   }
-  return [...lines, current].join("\n");
+  return [...lines, current.trimEnd()].join("\n");
 }
