@@ -51,8 +51,9 @@ export function withPartitions(
       tables.some((one) => one === name),
     );
     if (!part) return [statement];
-    const [, columns = "", settings = ""] =
-      /^(.*\n\s*\))( with \([^)]*\))?$/s.exec(statement) ?? [];
+    const end = statement.lastIndexOf(") with (") + 1 || statement.length;
+    const columns = statement.slice(0, end);
+    const settings = statement.slice(end);
     // A primary key has to have the column that decides. Where it has not, the column comes last.
     const hasKey = new RegExp(`primary key \\([^)]*\\b${part.key}\\b`).test(columns);
     const keyed = hasKey ? columns : columns.replace(/primary key \(([^)]*)/, `$&, ${part.key}`);
