@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { type Command, Option } from "commander";
 import type { SearchScope } from "../../../../config/settings.ts";
 import { hasStore } from "../../../../config/workspace.ts";
@@ -44,15 +45,16 @@ const storeRead = () =>
     SCOPES,
   );
 
-/** Reads what the project has learned, or the user-wide store if the project has no store. */
+/** Reads what the project has learned, or the user-wide store if the folder has no `.rkat`. */
 async function readKnowledge(
   context: CliContext,
   command: Command,
   work: (service: SessionService) => Promise<void>,
 ): Promise<void> {
   const { scope } = command.opts<{ scope?: Scope }>();
-  const isHere = scope === undefined && hasStore(await workspaceOf(context, command));
-  await withService(context, command, work, changedIn(isHere ? "project" : (scope ?? "user")));
+  const workspace = await workspaceOf(context, command);
+  const isProject = hasStore(workspace) || existsSync(workspace.dataFolder);
+  await withService(context, command, work, changedIn(scope ?? (isProject ? "project" : "user")));
 }
 
 /** `rkat knowledge list`. */
