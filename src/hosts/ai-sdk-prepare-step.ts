@@ -7,6 +7,7 @@ import {
   sentOf,
   type WindowOptions,
 } from "./ai-sdk-windows.ts";
+import { requireMessages } from "./require-messages.ts";
 
 /** The part of what `prepareStep` is given that is used here: in AI SDK 5, 6 and 7. */
 export interface AiSdkStep {
@@ -41,6 +42,7 @@ export function prepareStepWith(options: PrepareStepOptions, records?: Records):
   const windows = new AiSdkWindows(compaction, records);
   const prepare = async <Step extends AiSdkStep>(step: Step) => {
     const { messages, steps, model, instructions, initialMessages = messages } = step;
+    requireMessages("The AI SDK's step.messages", messages);
     const window = windows.of(chatId?.(step) ?? initialMessages[0] ?? step);
     const lastInputTokens = steps.at(-1)?.usage.inputTokens;
     const sent = await sentOf(window, messages, {

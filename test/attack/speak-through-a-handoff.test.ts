@@ -11,7 +11,7 @@ const TOKEN = SECRETS["GitHub token"]?.[0].match(/gh[a-z]_\w+/)?.[0] ?? "";
 
 /** Lines that rkat itself writes into a handoff. All others are quotes. */
 const OWN_LINE =
-  /^(?:|#{1,2} [A-Z][a-z ]+|You continue the work .*|Every line that begins .*|This text leaves .*|- (?:Once, so that|\S+rkat |rkat |The MCP tool |The session in its own agent).*|\[(?:user|assistant|tool) #\d+\]|\[… messages are left out here …\]|Continue from here\.)$/u;
+  /^(?:|#{1,2} [A-Z][a-z ]+|You continue the work .*|Every line that begins .*|What this text leaves out .*|- (?:Once, so that|\S+rkat |rkat |The MCP tool |The session in its own agent).*|\[(?:user|assistant|tool) #\d+\]|\[… messages are left out here …\]|Continue from here\.)$/u;
 
 test.each(BREAKS)("no word of a transcript stands outside of a quote: %j", async (end) => {
   const project = await Project.open();
