@@ -1,4 +1,4 @@
-import { asciiSet, spacedTable } from "../core/character-codes.ts";
+import { asciiSet, isSpace, spacedTable } from "../core/character-codes.ts";
 import { seeIssued } from "./issued-secrets.ts";
 import { isPlaceholder, isRandom, isSecretValue, type ValueStyle } from "./secret-values.ts";
 import {
@@ -51,15 +51,51 @@ export function findSecrets(text: string): FoundSecret[] {
   return found.length > 1 ? apart(found) : found;
 }
 
-/** The first of each that overlap, and the longest of those that begin together. */
+/**
+ * The first of each that overlap, and the longest of those that begin together. Each kind of search adds its own in
+ * order, so a few ordered lists are merged.
+ */
 function apart(found: readonly FoundSecret[]): FoundSecret[] {
-  const inOrder = found.toSorted((one, other) => one.start - other.start || other.end - one.end);
+  let inOrder: readonly FoundSecret[] = [];
+  let list: FoundSecret[] = [];
+  let last: FoundSecret | undefined;
+  for (const secret of found) {
+    if (last && isBefore(secret, last)) {
+      inOrder = merged(inOrder, list);
+      list = [];
+    }
+    list.push(secret);
+    last = secret;
+  }
+  const kept: FoundSecret[] = [];
   let end = 0;
-  return inOrder.filter((secret) => {
-    if (secret.start < end) return false;
+  for (const secret of merged(inOrder, list)) {
+    if (secret.start < end) continue;
+    kept.push(secret);
     end = secret.end;
-    return true;
-  });
+  }
+  return kept;
+}
+
+function isBefore(one: FoundSecret, other: FoundSecret): boolean {
+  return one.start < other.start || (one.start === other.start && one.end > other.end);
+}
+
+function merged(
+  ones: readonly FoundSecret[],
+  others: readonly FoundSecret[],
+): readonly FoundSecret[] {
+  const all: FoundSecret[] = [];
+  let at = 0;
+  for (const other of others) {
+    for (let one = ones[at]; one && !isBefore(other, one); one = ones[at]) {
+      all.push(one);
+      at += 1;
+    }
+    all.push(other);
+  }
+  for (; at < ones.length; at += 1) all.push(ones[at] as FoundSecret);
+  return all;
 }
 
 /** Calls `see` with each match of a global pattern, in order. */
@@ -72,12 +108,6 @@ function eachMatch(pattern: RegExp, text: string, see: (match: RegExpExecArray) 
 function matchAt(pattern: RegExp, text: string, at: number): RegExpExecArray | null {
   pattern.lastIndex = at;
   return pattern.exec(text);
-}
-
-/** Where the match of a sticky pattern at a place ends: at that place when there is none. */
-function endAt(pattern: RegExp, text: string, at: number): number {
-  pattern.lastIndex = at;
-  return pattern.test(text) ? pattern.lastIndex : at;
 }
 
 const BEGIN = "-----BEGIN ";
@@ -198,12 +228,12 @@ const MAY_NAME =
   /pass|pwd|key|secret|token|credential|identified by|recovery.code|seed.phrase|mnemonic/i;
 /**
  * A name, and the signs or words between it and its value in code, settings, JSON, XML and prose.
- * The groups are: a name that means a password, a sign, a verb.
+ * The groups are: a name that means a password, a sign.
  */
 const ASSIGNMENT = new RegExp(
   `${NAMES}(?:\\\\{0,2}["'\`\\])]){0,2}(?:${[
     "(\\s{0,3}(?::=|=>|==?|:|\\|)\\s{0,3}|>|[\"']\\s{1,3}value\\s?=\\s?)",
-    "(\\s{1,3}(?:is|was|are|to|should be|must be|now)\\s{1,3}:?\\s{0,2})",
+    "\\s{1,3}(?:is|was|are|to|should be|must be|now)\\s{1,3}:?\\s{0,2}",
     "\\s{1,2}(?=[\"'`])",
   ].join("|")})`,
   "gi",
@@ -215,16 +245,16 @@ const ARGUMENT = new RegExp(
 );
 
 function addNamed(text: string, found: FoundSecret[]): void {
-  const bare: BareRun = { start: 0, end: 0 };
+  const named: NamedText = { text, hasNote: text.includes(NOTE), bareStart: 0, bareEnd: 0 };
   eachMatch(ARGUMENT, text, (match) => {
-    const secret = valueAfter(text, match, bare);
+    const secret = valueAfter(named, match, match[1] !== undefined || LOGIN.test(match[0]));
     if (secret) found.push(secret);
   });
   ASSIGNMENT.lastIndex = 0;
   let runEnd = 0;
   let looks = 0;
   for (let match = ASSIGNMENT.exec(text); match; match = ASSIGNMENT.exec(text)) {
-    const secret = valueAfter(text, match, bare);
+    const secret = valueAfter(named, match, match[1] !== undefined);
     if (secret) {
       found.push(secret);
       ASSIGNMENT.lastIndex = secret.end;
@@ -232,64 +262,80 @@ function addNamed(text: string, found: FoundSecret[]): void {
     }
     // In a run full of names (`token=token=…`), only the first few look for the end of the run.
     looks = match.index < runEnd ? looks + 1 : 0;
-    if (looks === 0) runEnd = endAt(NO_SPACE, text, match.index);
+    if (looks === 0) runEnd = endOfWord(text, match.index);
     if (looks > LOOKS_MAX) ASSIGNMENT.lastIndex = Math.max(runEnd, ASSIGNMENT.lastIndex);
   }
 }
 
 const LOGIN = /^login/i;
-const NO_SPACE = /\S{1,400}/y;
 const LOOKS_MAX = 2;
+
+/** Where the next white space is, or the longest value would end. */
+function endOfWord(text: string, start: number): number {
+  const last = Math.min(text.length, start + BARE.max);
+  let end = start;
+  while (end < last && !isSpace(text.charCodeAt(end))) end += 1;
+  return end;
+}
+
 /** How a quoted value begins, also inside JSON. */
-const IN_QUOTE = "\"'`\\";
+const IS_QUOTE = asciiSet(/["'`\\]/);
 const QUOTED = /\\{0,2}(["'`])([^"'`\n\\]{4,400})/y;
 /** The size of a value without quotes. */
 const BARE = { min: 4, max: 400 } as const;
+const OPENS = asciiSet(/[([{<]/);
+const TAG = "<".charCodeAt(0);
 const ENDS_BARE = spacedTable((character) => Number(/[\s"'`,;&<>(){}[\]|\\]/.test(character)));
 
-/** A part of a text without a sign that ends a bare value. Names in one run of characters share it. */
-interface BareRun {
-  start: number;
-  end: number;
+/** A text whose names are read. */
+interface NamedText {
+  readonly text: string;
+  /** Whether it has a note such as `[redacted password]`. */
+  readonly hasNote: boolean;
+  /** A part without a sign that ends a bare value. Names in one run of characters share it. */
+  bareStart: number;
+  bareEnd: number;
 }
 
 /** The value that a name announces, if it is a credential. */
-function valueAfter(text: string, match: RegExpExecArray, bare: BareRun): FoundSecret | undefined {
+function valueAfter(
+  named: NamedText,
+  match: RegExpExecArray,
+  isPassword: boolean,
+): FoundSecret | undefined {
+  const { text } = named;
   const announced = match[0];
   const sign = match[2];
   const start = match.index + announced.length;
-  const isPassword = match[1] !== undefined || LOGIN.test(announced);
-  const quoted = IN_QUOTE.includes(text.charAt(start)) ? matchAt(QUOTED, text, start) : null;
+  const quoted = IS_QUOTE[text.charCodeAt(start)] === 1 ? matchAt(QUOTED, text, start) : null;
   if (quoted?.[2] !== undefined) {
     const value = quoted[2];
     const style: ValueStyle = sign === undefined ? "loose" : "quoted";
     const isSecret = isPhrase(announced, value) || isSecretValue(value, isPassword, style);
-    if (isSecret && !isInNote(text, match.index)) {
-      const end = start + quoted[0].length;
-      return { kind: kindOf(announced), start: end - value.length, end };
-    }
-    return undefined;
+    if (!isSecret || isInNote(named, match.index)) return undefined;
+    const end = start + quoted[0].length;
+    return { kind: kindOf(announced, isPassword), start: end - value.length, end };
   }
-  if (sign === undefined && match[3] === undefined) return undefined;
-  const bareEnd = endOfBare(text, start, bare);
+  const bareEnd = endOfBare(named, start);
   if (bareEnd - start < BARE.min) return undefined;
   // A bracket after it makes it a call or a template.
-  const next = text[bareEnd] ?? "";
-  if (sign === ">" ? next !== "<" : "([{<".includes(next) && next !== "") return undefined;
+  const next = text.charCodeAt(bareEnd);
+  if (sign === ">" ? next !== TAG : OPENS[next] === 1) return undefined;
   const end = withoutStops(text, bareEnd);
   const value = text.slice(start, end);
   const style: ValueStyle = sign === "=" || sign === ">" || sign === " " ? "tight" : "loose";
-  if (!isSecretValue(value, isPassword, style) || isInNote(text, match.index)) return undefined;
-  return { kind: kindOf(announced), start, end };
+  if (!isSecretValue(value, isPassword, style) || isInNote(named, match.index)) return undefined;
+  return { kind: kindOf(announced, isPassword), start, end };
 }
 
 /** Where a bare value ends. What the previous name has read is not read again. */
-function endOfBare(text: string, start: number, bare: BareRun): number {
+function endOfBare(named: NamedText, start: number): number {
+  const { text, bareStart, bareEnd } = named;
   const last = Math.min(text.length, start + BARE.max);
-  let end = bare.start <= start && start < bare.end ? bare.end : start;
+  let end = bareStart <= start && start < bareEnd ? bareEnd : start;
   while (end < last && ENDS_BARE[text.charCodeAt(end)] !== 1) end += 1;
-  bare.start = start;
-  bare.end = end;
+  named.bareStart = start;
+  named.bareEnd = end;
   return end;
 }
 
@@ -303,7 +349,8 @@ function withoutStops(text: string, end: number): number {
 const IS_STOP = asciiSet(/[.,:!?]/);
 
 /** Whether a name is part of a note such as `[redacted password]`. */
-function isInNote(text: string, at: number): boolean {
+function isInNote({ text, hasNote }: NamedText, at: number): boolean {
+  if (!hasNote) return false;
   const from = Math.max(0, at - 40);
   for (let place = at - 1; place >= from; place -= 1) {
     const code = text.charCodeAt(place);
@@ -334,7 +381,7 @@ function addRandomNearNames(text: string, found: FoundSecret[]): void {
     while (end < text.length && IN_RUN[text.charCodeAt(end)] === 1) end += 1;
     const size = end - start;
     if (size >= RUN.min && text[start - 1] !== "=") {
-      const runEnd = size > RUN.max ? start + RUN.max : endAt(PADDING, text, end);
+      const runEnd = size > RUN.max ? start + RUN.max : withPadding(text, end);
       const name = isRandomRun(text.slice(start, runEnd)) ? nameNear(text, start) : undefined;
       if (name) found.push({ kind: kindOf(name), start, end: runEnd });
     }
@@ -342,7 +389,11 @@ function addRandomNearNames(text: string, found: FoundSecret[]): void {
   }
 }
 
-const PADDING = /={0,2}/y;
+/** The end of a run with up to two `=`, which end base64. */
+function withPadding(text: string, end: number): number {
+  if (!text.startsWith("=", end)) return end;
+  return text.startsWith("==", end) ? end + 2 : end + 1;
+}
 
 function isRandomRun(run: string): boolean {
   return isRandom(run) && !isPlaceholder(run);
@@ -356,8 +407,8 @@ function nameNear(text: string, at: number): string | undefined {
   return line.match(NAME)?.at(-1);
 }
 
-function kindOf(name: string): string {
-  if (/pass|pwd/i.test(name)) return "password";
+function kindOf(name: string, isPassword = false): string {
+  if (isPassword || /pass|pwd/i.test(name)) return "password";
   if (/token/i.test(name)) return "token";
   return /key/i.test(name) ? "key" : "secret";
 }

@@ -22,6 +22,23 @@ test("the same is found as when every form is tried at every place", () => {
   );
 });
 
+test.each(SECRET_FORMS.map(({ kind, form }) => [kind, form]))(
+  "the shortest texts of a form are found as when every form is tried: %s %s",
+  (_, form) => {
+    const shortest = form.replace(/\{(\d+),\d+\}/g, "{$1}").replaceAll("\\b", "");
+    const example = fc.stringMatching(new RegExp(`^(?:${shortest})$`));
+    fc.assert(
+      fc.property(example, fc.constantFrom("", "."), (secret, end) => {
+        const text = `It is ${secret}${end} `;
+        const found: unknown[] = [];
+        seeIssued(text, (kind, start, to) => found.push([kind, start, to]));
+        expect(found).toEqual(foundPlainly(text));
+      }),
+      { numRuns: 30 },
+    );
+  },
+);
+
 const FORMS = SECRET_FORMS.map(({ kind, form }) => ({ kind, form: new RegExp(form, "y") }));
 
 function foundPlainly(text: string): unknown[] {

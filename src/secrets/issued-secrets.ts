@@ -9,38 +9,44 @@ export function seeIssued(
   text: string,
   see: (kind: string, start: number, end: number) => void,
 ): void {
-  const isMarked = MARKS.some((mark) => text.includes(mark));
+  const isMarked = MARKS.some((mark) => text.includes(mark.text));
   if (isMarked) everyForm ??= formsByBeginning(SECRET_FORMS);
   const beginnings = (isMarked ? everyForm : undefined) ?? FORMS_WITHOUT_MARK;
   let dot = -1;
-  // A form has more than two characters, and begins where no word goes on.
-  for (let at = 0, runEnd = 0; at + 2 < text.length; ) {
-    if (at >= runEnd) {
-      at = longRun(text, at);
-      runEnd = endOfRun(text, at);
-      if (at === runEnd) return;
+  // A form begins where no word goes on.
+  for (let at = 0, runEnd = 0; ; ) {
+    // The rest of a run may be too short.
+    if (at + RUN_MIN > runEnd) {
+      at = longRun(text, Math.max(at, runEnd));
+      if (at === text.length) return;
+      runEnd = endOfRun(text, at + RUN_MIN);
     }
     const code = text.charCodeAt(at);
-    const beginning =
-      beginnings.firsts[code] === 1 ? beginningAt(beginnings, code, text, at) : undefined;
+    const tries = beginnings.firsts[code] === 1 ? triesAt(beginnings, code, text, at) : NO_TRIES;
     let match: RegExpExecArray | null = null;
-    if (beginning) {
-      beginning.pattern ??= anyOf(beginning.forms);
-      const { expression, dot: near } = beginning.pattern;
-      if (near && dot < at) dot = placeOf(".", text, at);
-      if (!near || (dot - at >= near.min && dot - at <= near.max)) {
-        expression.lastIndex = at;
-        match = expression.exec(text);
+    let forms: readonly SecretForm[] = [];
+    for (const one of tries) {
+      if (at + one.sizeMin > runEnd) continue;
+      const { dot: near } = one;
+      if (one.markAt > 0 && text.charCodeAt(at + one.markAt) !== one.markCode) continue;
+      if (near) {
+        if (dot < at) dot = placeOf(".", text, at);
+        if (dot - at < near.min || dot - at > near.max) continue;
       }
+      one.expression ??= anyOf(one.forms);
+      one.expression.lastIndex = at;
+      match = one.expression.exec(text);
+      forms = one.forms;
+      if (match) break;
     }
-    if (!beginning || !match) {
+    if (!match) {
       at = IN_WORD[code] === 1 ? wordEnd(text, at + 1) : at + 1;
       continue;
     }
     const start = at;
     at += match[0].length;
     const group = match.findIndex((part, index) => index > 0 && part !== undefined);
-    const kind = beginning.forms[group - 1]?.kind ?? "secret";
+    const kind = forms[group - 1]?.kind ?? "secret";
     // `sk-learn-and-more-words` has the form of a key and is none. Right behind a key, another may begin.
     if (kind !== "OpenAI key" || /[A-Z\d]/.test(match[0])) see(kind, start, at);
     else if (IN_WORD[text.charCodeAt(at - 1)] === 1) at = wordEnd(text, at);
@@ -66,8 +72,9 @@ function longRun(text: string, from: number): number {
   return text.length;
 }
 
-function endOfRun(text: string, start: number): number {
-  let end = start;
+/** The end of the run that a place is in. */
+function endOfRun(text: string, at: number): number {
+  let end = at;
   while (end < text.length && IN_RUN[text.charCodeAt(end)] === 1) end += 1;
   return end;
 }
@@ -90,15 +97,21 @@ interface Beginning {
   readonly forms: readonly SecretForm[];
   /** Their third characters, each with a 1. */
   readonly thirds: Uint8Array;
-  /** Made when it is first tried. */
-  pattern?: IssuedPattern;
+  /** Made when it is first needed. */
+  tries?: readonly Try[];
 }
 
-/** Forms as one pattern with a group for each. */
-interface IssuedPattern {
-  readonly expression: RegExp;
-  /** Where all of them have their first full stop. */
+/** Forms that are tried together, in their order: one pattern with a group for each. */
+interface Try {
+  readonly forms: readonly SecretForm[];
+  /** The place of a mark's first character, and its code: 0 without one. */
+  readonly markAt: number;
+  readonly markCode: number;
   readonly dot: SecretForm["dot"];
+  /** No form has fewer characters. */
+  readonly sizeMin: number;
+  /** Made when it is first tried. */
+  expression?: RegExp;
 }
 
 interface Beginnings {
@@ -108,26 +121,52 @@ interface Beginnings {
   readonly byPair: readonly (Beginning | undefined)[];
 }
 
+const NO_TRIES: readonly Try[] = [];
+
 /** The forms that can begin with an ASCII character and the two behind it. */
-function beginningAt(
-  beginnings: Beginnings,
-  first: number,
-  text: string,
-  at: number,
-): Beginning | undefined {
+function triesAt(beginnings: Beginnings, first: number, text: string, at: number): readonly Try[] {
   const second = text.charCodeAt(at + 1);
   const third = text.charCodeAt(at + 2);
-  if (second >= 128 || third >= 128) return undefined;
+  if (second >= 128 || third >= 128) return NO_TRIES;
   const beginning = beginnings.byPair[first * 128 + second];
-  return beginning?.thirds[third] === 1 ? beginning : undefined;
+  if (beginning?.thirds[third] !== 1) return NO_TRIES;
+  beginning.tries ??= triesOf(beginning.forms);
+  return beginning.tries;
 }
 
-function anyOf(forms: readonly SecretForm[]): IssuedPattern {
-  const [first] = forms;
-  return {
-    expression: new RegExp(forms.map(({ form }) => `(${form})`).join("|"), "y"),
-    dot: forms.length === 1 ? first?.dot : undefined,
-  };
+/** A form with a mark or a full stop is tried alone, because its place is checked before. */
+function triesOf(forms: readonly SecretForm[]): readonly Try[] {
+  const groups: SecretForm[][] = [];
+  for (const form of forms) {
+    const last = groups.at(-1);
+    const [before] = last ?? [];
+    if (!last || isPlaced(form) || (before && isPlaced(before))) groups.push([form]);
+    else last.push(form);
+  }
+  return groups.map((together) => ({
+    forms: together,
+    markAt: together[0]?.mark?.at ?? 0,
+    markCode: together[0]?.mark?.text.charCodeAt(0) ?? 0,
+    dot: together[0]?.dot,
+    sizeMin: Math.min(...together.map(({ form }) => sizeMinOf(form))),
+  }));
+}
+
+function isPlaced({ mark, dot }: SecretForm): boolean {
+  return mark !== undefined || dot !== undefined;
+}
+
+/** What a form has at least: its groups are not counted. */
+function sizeMinOf(form: string): number {
+  const alone = form.replace(/\((?:[^()]|\([^()]*\))*\)\??/g, "").replaceAll("\\b", "");
+  const atoms = alone.matchAll(/(?:\[[^\]]+\]|\\.|.)(?:\{(\d+)[,\d]*\}|(\?))?/g);
+  let size = 0;
+  for (const [, times = "1", optional] of atoms) size += optional ? 0 : Number(times);
+  return size;
+}
+
+function anyOf(forms: readonly SecretForm[]): RegExp {
+  return new RegExp(forms.map(({ form }) => `(${form})`).join("|"), "y");
 }
 
 const ASCII = Array.from({ length: 128 }, (_, code) => String.fromCharCode(code));

@@ -7,8 +7,11 @@
 export interface SecretForm {
   readonly kind: string;
   readonly form: string;
-  /** Fixed characters inside it. A text without them is not searched for a form that is slow to try. */
-  readonly mark?: string;
+  /**
+   * Fixed characters inside it, and where they are if that is fixed too, counted from its beginning. A text without
+   * them is not searched for the form, and the form is tried only where they are in their place.
+   */
+  readonly mark?: { readonly text: string; readonly at?: number };
   /** Where its first full stop is, counted from its beginning. The form is tried only where one is there. */
   readonly dot?: { readonly min: number; readonly max: number };
 }
@@ -57,7 +60,7 @@ export const SECRET_FORMS: readonly SecretForm[] = [
   { kind: "SendGrid key", form: "SG\\.[\\w-]{16,32}\\.[\\w-]{39,50}" },
   { kind: "Brevo key", form: "xkeysib-[a-f0-9]{64}-[A-Za-z0-9]{16}" },
   { kind: "Mailgun key", form: "key-[a-f0-9]{32}\\b" },
-  { kind: "Mailchimp key", mark: "-us", form: "[a-f0-9]{32}-us\\d{1,2}\\b" },
+  { kind: "Mailchimp key", mark: { text: "-us", at: 32 }, form: "[a-f0-9]{32}-us\\d{1,2}\\b" },
   { kind: "Twilio key", form: "SK[a-f0-9]{32}\\b" },
   { kind: "Telegram token", form: "\\d{8,10}:AA[\\w-]{33}" },
   {
@@ -81,7 +84,7 @@ export const SECRET_FORMS: readonly SecretForm[] = [
   { kind: "Pulumi token", form: "pul-[a-f0-9]{40}" },
   {
     kind: "Terraform token",
-    mark: ".atlasv1.",
+    mark: { text: ".atlasv1.", at: 14 },
     form: "[A-Za-z0-9]{14}\\.atlasv1\\.[\\w=-]{60,70}",
   },
   { kind: "Vault token", form: "hv[sbr]\\.[\\w-]{24,300}" },
@@ -108,7 +111,11 @@ export const SECRET_FORMS: readonly SecretForm[] = [
   { kind: "Asana token", form: "\\d/\\d{16}(?:/\\d{16})?:[a-f0-9]{32}" },
   { kind: "Adobe client secret", form: "p8e-[A-Za-z0-9_-]{32}" },
   { kind: "Alibaba key", form: "LTAI[A-Za-z0-9]{12,20}\\b" },
-  { kind: "Azure client secret", mark: "Q~", form: "[\\w~.]{3}\\dQ~[\\w~.-]{31,34}" },
+  {
+    kind: "Azure client secret",
+    mark: { text: "Q~", at: 4 },
+    form: "[\\w~.]{3}\\dQ~[\\w~.-]{31,34}",
+  },
   { kind: "Artifactory key", form: "(?:AKCp[A-Za-z0-9]{60,73}|cmVmd[A-Za-z0-9]{59})\\b" },
   { kind: "Cloudflare key", form: "v1\\.0-[a-f0-9]{24}-[a-f0-9]{146}" },
   { kind: "OpenShift token", form: "sha256~[\\w-]{43}\\b" },
@@ -121,12 +128,17 @@ export const SECRET_FORMS: readonly SecretForm[] = [
   { kind: "Flutterwave key", form: "FLWSECK(?:_TEST)?-[A-Za-z0-9]{12,40}(?:-X)?" },
   { kind: "ReadMe key", form: "rdme_[a-z0-9]{70}" },
   { kind: "Sourcegraph token", form: "sgp_(?:(?:[a-fA-F0-9]{16}|local)_)?[a-fA-F0-9]{40}" },
-  { kind: "MaxMind key", mark: "_mmk", form: "[A-Za-z0-9]{6}_[A-Za-z0-9]{29}_mmk" },
+  {
+    kind: "MaxMind key",
+    mark: { text: "_mmk", at: 36 },
+    form: "[A-Za-z0-9]{6}_[A-Za-z0-9]{29}_mmk",
+  },
   { kind: "Clojars token", form: "CLOJARS_[a-z0-9]{60}" },
   { kind: "rkat token", form: "rkat_[\\w-]{24,128}" },
   {
     kind: "JSON web token",
-    mark: ".ey",
+    mark: { text: ".ey" },
+    dot: { min: 17, max: 2002 },
     form: "ey[A-Za-z0-9_-]{15,2000}\\.ey[A-Za-z0-9_-]{10,4000}(?:\\.[\\w-]{0,2000})?",
   },
 ];
