@@ -2,7 +2,7 @@
 export class CharacterKinds {
   /** By UTF-16 unit; 0 for those that no text had so far. */
   readonly #known = new Uint8Array(0x10000);
-  /** By code point, of characters with two units. Made for the first of them. */
+  /** By code point: characters of two units, and first halves that stand alone. Made for the first of them. */
   #knownLong: Uint8Array | undefined;
   readonly #kindOf: (character: string) => number;
 
@@ -15,11 +15,10 @@ export class CharacterKinds {
     const code = text.charCodeAt(at);
     const known = this.#known[code] as number;
     if (known !== 0) return known;
-    const point = isHigh(code) ? (text.codePointAt(at) as number) : code;
-    if (point > 0xffff) return this.#kindOfLong(point);
+    // The kind of a first half depends on the second.
+    if (isHigh(code)) return this.#kindOfLong(text.codePointAt(at) as number);
     const kind = this.#kindOf(text.charAt(at));
-    // The first half of a character has no kind of its own.
-    if (!isHigh(code)) this.#known[code] = kind;
+    this.#known[code] = kind;
     return kind;
   }
 

@@ -81,3 +81,49 @@ test("an index has each word of a long text once, and all words of it", () => {
 test("a short text is indexed as it is, so that a word that comes twice counts twice", () => {
   expect(indexedText("one two one")).toBe(spacedText("one two one"));
 });
+
+test("a text of any script has the words that the patterns of Unicode find", () => {
+  const word = /[\p{L}\p{M}\p{N}\p{Co}]+/gu;
+  const unspaced =
+    /[[\p{scx=Han}\p{scx=Hiragana}\p{scx=Katakana}\p{scx=Hangul}\p{scx=Thai}\p{scx=Lao}\p{scx=Khmer}\p{scx=Myanmar}]&&[\p{L}\p{M}\p{N}]]+/gv;
+  const withParts = (name: string) => {
+    const parts = name.replace(/(?<=\p{Ll})(?=\p{Lu})/gu, " ");
+    return name.length > 100 || parts === name ? name : `${name} ${parts}`;
+  };
+  const inPairs = (run: string) => {
+    const characters = [...run];
+    return ` ${characters.map((one, index) => one + (characters[index + 1] ?? "")).join(" ")} `;
+  };
+  const plainly = (text: string) =>
+    text.replace(word, withParts).normalize("NFKC").replace(unspaced, inPairs);
+  const wordsIn = (spaced: string) => spaced.match(word)?.join(" ");
+  const pieces = fc.constantFrom(
+    ...[
+      "aB",
+      "\ufb01A",
+      "e\u0301A",
+      "\u00aaB",
+      "\uff41\uff22",
+      "x".repeat(98),
+      "𝒶A",
+      "\u{10428}\u{10400}",
+    ],
+    ...["東京", "ก", "ー", "\u3099", "\uff76\uff9e", "\u1100\u1161", "한", "𠀀", "\u{2f800}", "㌀"],
+    ...["ΑΣ", "Σ", "İ", "\u0345", "ß", "½", "①", "٠", "\u0301", "\ue000", "\ud83c", "\udf89", "🎉"],
+    ...[" ", "\n", "\u2028", "\ufeff", "\u200b", ".", ",", "'", "…"],
+  );
+  const characters = fc.string({ unit: "binary", maxLength: 4 });
+  const texts = fc.array(fc.oneof({ weight: 4, arbitrary: pieces }, characters), { maxLength: 12 });
+  fc.assert(
+    fc.property(texts, fc.constantFrom(1, 1, 1, 200), (parts, times) => {
+      const text = `${parts.join("").repeat(times)} é`;
+      const spaced = plainly(text);
+      expect(wordsOf(text).join(" ")).toBe(wordsIn(spaced.toLowerCase()));
+      expect(wordsIn(spacedText(text))).toBe(wordsIn(spaced));
+      if (text.length <= 4000) return;
+      const once = [...new Set(spaced.split(/\s+/))].join(" ");
+      expect(wordsIn(indexedText(text))).toBe(wordsIn(once));
+    }),
+    { numRuns: 300 },
+  );
+});

@@ -1,6 +1,6 @@
-import { NOTHING, unicodePattern } from "../../core/unicode-pattern.ts";
 import { STOP_WORDS } from "../../search/stop-words.ts";
-import { NAME_LENGTH_MAX, plainWords } from "./plain-words.ts";
+import { joinedWords, UNSPACED, withNameParts } from "./foreign-words.ts";
+import { plainWords } from "./plain-words.ts";
 
 /** A word to search for. With `whole: false` it is the beginning of a word. */
 export interface SearchWord {
@@ -14,7 +14,7 @@ const WORDS_MAX = 64;
 /** The words to search for; empty when the query has none. */
 export function searchWords(query: string): SearchWord[] {
   const normal = query.normalize("NFKC");
-  const spaced = wordsIn(normal.replace(UNSPACED(normal), " ").toLowerCase());
+  const spaced = lowerWords(normal.replace(UNSPACED(normal), " ").toLowerCase(), false);
   const unspaced = (normal.match(UNSPACED(normal)) ?? []).flatMap((run) =>
     [...run].length === 1 ? [{ word: run, whole: false }] : pairs(run).slice(0, -1).map(wholeWord),
   );
@@ -26,7 +26,12 @@ export function searchWords(query: string): SearchWord[] {
 
 /** All words of a text, in lower case. */
 export function wordsOf(text: string): string[] {
-  return wordsIn(spacedText(text).toLowerCase());
+  const plain = plainWords(text, false);
+  if (plain !== undefined) return split(plain.toLowerCase());
+  const normal = normalized(text);
+  if (!normal.includes("Σ")) return lowerWords(normal.toLowerCase(), true);
+  // The lower case of this letter depends on what is beside it, so the pairs are made first.
+  return lowerWords(joinedWords(normal, { of: "everything", pairs: true }).toLowerCase(), false);
 }
 
 /**
@@ -41,7 +46,7 @@ export function wordsOf(text: string): string[] {
  * Stores index these words. After a change here they must index the log again.
  */
 export function spacedText(text: string): string {
-  return plainWords(text, false) ?? spaced(text);
+  return plainWords(text, false) ?? joinedWords(normalized(text), { of: "signs", pairs: true });
 }
 
 /** Long tool output repeats its words, and an index takes as long for each. */
@@ -50,37 +55,20 @@ const LONG_TEXT = 4000;
 /** The text that stores index: `spacedText`, and in a long one each word once. */
 export function indexedText(text: string): string {
   if (text.length <= LONG_TEXT) return spacedText(text);
-  return plainWords(text, true) ?? [...new Set(spaced(text).split(/\s+/))].join(" ");
+  const plain = plainWords(text, true);
+  return plain ?? joinedWords(normalized(text), { of: "signs", pairs: true, once: true });
 }
 
-function spaced(text: string): string {
-  const withParts = HUMP(text).test(text) ? text.replace(WORD(text), wordAndParts) : text;
-  return withParts
-    .normalize("NFKC")
-    .replace(UNSPACED(withParts), (run) => ` ${pairs(run).join(" ")} `);
+function normalized(text: string): string {
+  return withNameParts(text).normalize("NFKC");
 }
 
-function wordsIn(text: string): string[] {
-  return text.match(WORD(text)) ?? [];
+function lowerWords(text: string, inPairs: boolean): string[] {
+  return split(joinedWords(text, { of: "letters", pairs: inPairs }));
 }
 
-const WORD = unicodePattern(/[A-Za-z0-9]+/g, {
-  source: String.raw`[\p{L}\p{M}\p{N}\p{Co}]+`,
-  flags: "gu",
-});
-const HUMP = unicodePattern(/[a-z][A-Z]/, { source: String.raw`\p{Ll}\p{Lu}`, flags: "u" });
-const BETWEEN_HUMPS = unicodePattern(/(?<=[a-z])(?=[A-Z])/g, {
-  source: String.raw`(?<=\p{Ll})(?=\p{Lu})`,
-  flags: "gu",
-});
-const UNSPACED = unicodePattern(NOTHING, {
-  source: String.raw`[[\p{scx=Han}\p{scx=Hiragana}\p{scx=Katakana}\p{scx=Hangul}\p{scx=Thai}\p{scx=Lao}\p{scx=Khmer}\p{scx=Myanmar}]&&[\p{L}\p{M}\p{N}]]+`,
-  flags: "gv",
-});
-
-function wordAndParts(word: string): string {
-  if (word.length > NAME_LENGTH_MAX || !HUMP(word).test(word)) return word;
-  return `${word} ${word.replace(BETWEEN_HUMPS(word), " ")}`;
+function split(joined: string): string[] {
+  return joined === "" ? [] : joined.split(" ");
 }
 
 function pairs(run: string): string[] {
