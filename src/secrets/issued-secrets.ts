@@ -159,7 +159,7 @@ function isPlaced({ mark, dot }: SecretForm): boolean {
 /** What a form has at least: its groups are not counted. */
 function sizeMinOf(form: string): number {
   const alone = form.replace(/\((?:[^()]|\([^()]*\))*\)\??/g, "").replaceAll("\\b", "");
-  const atoms = alone.matchAll(/(?:\[[^\]]+\]|\\.|.)(?:\{(\d+)[,\d]*\}|(\?))?/g);
+  const atoms = alone.matchAll(/(?:\[[^\]]{1,60}\]|\\.|.)(?:\{(\d{1,5})[,\d]{0,6}\}|(\?))?/g);
   let size = 0;
   for (const [, times = "1", optional] of atoms) size += optional ? 0 : Number(times);
   return size;

@@ -15,7 +15,7 @@ async function served(answer: (body: AsyncIterable<Uint8Array>) => Promise<strin
       () => {},
     );
   });
-  refuseSlowUploads(server, { graceMs: 20, bytesPerSecondMin: 100_000, everyMs: 20 });
+  refuseSlowUploads(server, { graceMs: 50, bytesPerSecondMin: 100_000, everyMs: 200 });
   server.on("clientError", (error: NodeJS.ErrnoException, socket) => {
     socket.end(`HTTP/1.1 408 Too slow\r\ncontent-length: 4\r\n\r\n${error.code?.slice(-4)}`);
   });
@@ -41,7 +41,7 @@ const lengthOf = async (body: AsyncIterable<Uint8Array>) => String((await text(b
 
 test("a body that goes on coming is read to its end, also after the time that a slow one has", async () => {
   const send = await served(lengthOf);
-  expect(await send(pieces(40, 100_000, 5))).toEqual({ status: 200, body: "4000000" });
+  expect(await send(pieces(80, 50_000, 5))).toEqual({ status: 200, body: "4000000" });
 });
 
 test("a body that hardly comes is refused", async () => {
@@ -54,7 +54,7 @@ test("a body that hardly comes is refused", async () => {
 
 test("a body that waits for the server to read it is not slow", async () => {
   const send = await served(async (body) => {
-    await sleep(200);
+    await sleep(600);
     return await lengthOf(body);
   });
   expect(await send(pieces(4, 1_000_000, 0))).toEqual({ status: 200, body: "4000000" });

@@ -31,13 +31,16 @@ function watch(
 ): void {
   const { socket } = request;
   let before = 0;
+  let wasOurs = false;
   const check = () => {
     if (request.complete || socket.destroyed) return;
     const arrived = socket.bytesRead - before;
     before = socket.bytesRead;
-    // While the app has not read what is there, nothing more can arrive.
+    // While the app has not read what is there, nothing more can arrive. It may have read it just now.
     const isOurs = request.readableLength > 0 && !response.writableEnded;
-    if (isOurs || arrived >= (bytesPerSecondMin * everyMs) / 1000) {
+    const mayWait = isOurs || wasOurs;
+    wasOurs = isOurs;
+    if (mayWait || arrived >= (bytesPerSecondMin * everyMs) / 1000) {
       next(everyMs);
       return;
     }
