@@ -58,7 +58,7 @@ export class AiSdkWindows {
 
 /**
  * What to send of a prompt. System messages at its beginning are sent as they are and are no part of the history:
- * many programs write them anew for each request, with the time in them.
+ * many programs write new ones for each request, with the time in them.
  */
 export async function sentOf(
   window: HistoryWindow<AiSdkMessage>,

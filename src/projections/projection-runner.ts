@@ -12,7 +12,7 @@ const REST_MS = 500;
 
 /** When all processes close at once, one projects and the others look so often whether it moves on. */
 const LOOK_MS = 50;
-/** After so many looks without a change, this process does the work, whoever has the lease. */
+/** After so many looks without a change, this process does the work without the lease. */
 const LOOKS_MAX = 20;
 
 /** Lets one process at a time move projections on in the background. */

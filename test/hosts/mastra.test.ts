@@ -124,7 +124,7 @@ test("when the provider calls the prompt too long, it is compacted and sent once
   expect(server.problems).toEqual([]);
 });
 
-test("instructions that Mastra writes anew for each request cost no new summary", async () => {
+test("instructions that change with each request of Mastra cost no new summary", async () => {
   const paidWith = async (instructions: () => string) => {
     const server = await startLocalProvider({ call: reads(8) });
     onTestFinished(() => server.close());
@@ -135,12 +135,12 @@ test("instructions that Mastra writes anew for each request cost no new summary"
   };
   let requests = 0;
   const always = await paidWith(() => "It is 10:00.");
-  const anew = await paidWith(() => {
+  const changing = await paidWith(() => {
     requests += 1;
     return `It is 10:0${requests}.`;
   });
   expect(always).toBeGreaterThan(0);
-  expect(anew).toBe(always);
+  expect(changing).toBe(always);
 });
 
 test("what Mastra saves stays whole", async () => {
