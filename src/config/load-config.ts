@@ -1,6 +1,6 @@
 import { SessionError } from "../core/errors.ts";
 import { Config } from "./config.ts";
-import { dotted } from "./config-source.ts";
+import { type ConfigSource, dotted } from "./config-source.ts";
 import { readConfigFile } from "./read-config-file.ts";
 import { type Environment, readVariables } from "./read-variables.ts";
 import { SETTINGS } from "./settings.ts";
@@ -26,11 +26,15 @@ export interface LoadedConfig {
 }
 
 export async function loadConfig(places: ConfigPlaces): Promise<LoadedConfig> {
-  const sources = [
+  return configOf([
     await readConfigFile(places.userFile, "user"),
     await readConfigFile(places.projectFile, places.isTrusted ? "trusted project" : "project"),
     readVariables(places.env),
-  ];
+  ]);
+}
+
+/** The settings of all sources, of which later ones win. */
+export function configOf(sources: readonly ConfigSource[]): LoadedConfig {
   const problems = sources.flatMap((source) => source.problems);
   const notes = sources.flatMap((source) => source.notes ?? []);
   const config = new Config(sources);

@@ -40,6 +40,15 @@ export async function readConfigFile(file: string, owner: ConfigOwner): Promise<
     };
   }
   if (text === undefined) return { owner, name: file, settings: [], problems: [] };
+  return await readConfigText(file, owner, text);
+}
+
+/** Reads the text of a `config.toml`. */
+export async function readConfigText(
+  file: string,
+  owner: ConfigOwner,
+  text: string,
+): Promise<ConfigSource> {
   const parsed = await parseToml(text);
   if ("table" in parsed) return collect(file, owner, parsed.table);
   const { line, column, reason } = parsed;

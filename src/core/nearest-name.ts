@@ -4,27 +4,34 @@
  */
 export function nearestName(name: string, names: readonly string[]): string | undefined {
   if (name.length > NAME_MAX) return undefined;
+  const most = Math.max(1, name.length / 4);
+  const last = lastPart(name);
   const ranked = names
-    .map((candidate) => ({ candidate, edits: editsBetween(name, candidate) }))
-    .concat(names.map((candidate) => ({ candidate, edits: editsOfLastParts(name, candidate) })))
+    .map((candidate) => ({ candidate, edits: editsBetween(name, candidate, most) }))
+    .concat(
+      names.map((candidate) => ({
+        candidate,
+        edits: 0.5 + editsBetween(last, lastPart(candidate), most),
+      })),
+    )
     .sort((a, b) => a.edits - b.edits);
   const best = ranked[0];
-  return best && best.edits <= Math.max(1, name.length / 4) ? best.candidate : undefined;
+  return best && best.edits <= most ? best.candidate : undefined;
 }
 
 /** A longer one is no slip, and takes long to compare. */
 const NAME_MAX = 100;
 
-function editsOfLastParts(name: string, candidate: string): number {
-  return 0.5 + editsBetween(lastPart(name), lastPart(candidate));
-}
-
 function lastPart(name: string): string {
   return name.slice(name.lastIndexOf(".") + 1);
 }
 
-/** The edit distance with swaps: letters to add, drop, change or swap (Damerau-Levenshtein). */
-function editsBetween(a: string, b: string): number {
+/**
+ * The edit distance with swaps: letters to add, drop, change or swap (Damerau-Levenshtein). Infinite where the
+ * lengths alone make it more than `most`, which spares the comparison.
+ */
+function editsBetween(a: string, b: string, most: number): number {
+  if (Math.abs(a.length - b.length) > most) return Number.POSITIVE_INFINITY;
   let before: number[] = [];
   let row = Array.from({ length: b.length + 1 }, (_, index) => index);
   for (let line = 1; line <= a.length; line += 1) {

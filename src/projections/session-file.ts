@@ -39,8 +39,13 @@ export function newSessionFile(sessionId: string): SessionFile {
   };
 }
 
-/** Whether a value of a file can be the fold of the session's log. */
-export function isSessionFile(value: unknown, sessionId: string): value is SessionFile {
+/** What `session.json` says; undefined when it cannot be the fold of the session's log. */
+export function readSessionFile(text: string, sessionId: string): SessionFile | undefined {
+  const value = parsed(text);
+  return isSessionFile(value, sessionId) ? value : undefined;
+}
+
+function isSessionFile(value: unknown, sessionId: string): value is SessionFile {
   if (!isObject(value) || !isObject(value.usage) || !isObject(value.labels)) return false;
   const empty = newSessionFile(sessionId);
   const { input_tokens, output_tokens, ...cached } = value.usage;
@@ -57,8 +62,50 @@ export function isSessionFile(value: unknown, sessionId: string): value is Sessi
   );
 }
 
+/** Where one session's files stand. */
+export interface Checkpoint {
+  readonly last_seq: number;
+  /** Length of `events.jsonl` in bytes when it had reached `last_seq`. */
+  readonly events_len: number;
+}
+
+/** Where a session's files stand; undefined when the text does not say so. */
+export function readCheckpoint(text: string): Checkpoint | undefined {
+  const value = parsed(text);
+  if (!isObject(value)) return undefined;
+  const { last_seq, events_len } = value;
+  const isWhole = isCount(last_seq) && isCount(events_len) && last_seq > 0 === events_len > 0;
+  return isWhole ? { last_seq, events_len } : undefined;
+}
+
+/** A line of `index.jsonl`, and its session. */
+export interface IndexLine {
+  readonly line: string;
+  readonly sessionId: string;
+}
+
+/** The lines of `index.jsonl`, up to one that a crash cut short. */
+export function readIndex(text: string): readonly IndexLine[] {
+  const lines: IndexLine[] = [];
+  for (const line of text.split("\n").slice(0, -1)) {
+    const value = parsed(line);
+    if (!isObject(value) || typeof value.session_id !== "string") break;
+    lines.push({ line, sessionId: value.session_id });
+  }
+  return lines;
+}
+
+/** The value of a JSON text; undefined when it is not JSON. */
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
 /** Whether a value is a whole number, 0 or more. */
-export function isCount(value: unknown): value is number {
+function isCount(value: unknown): value is number {
   return Number.isSafeInteger(value) && Number(value) >= 0;
 }
 

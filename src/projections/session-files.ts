@@ -2,7 +2,6 @@ import { readdirSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { StoredEvent } from "../core/event.ts";
 import type { EventStore, PositionedEvent } from "../core/event-store.ts";
-import { isObject } from "../core/fields.ts";
 import type { Projection } from "../core/projection.ts";
 import {
   lookAt,
@@ -14,19 +13,15 @@ import {
   writeAt,
 } from "../files/plain-files.ts";
 import {
+  type Checkpoint,
   foldSessionFile,
-  isCount,
-  isSessionFile,
+  type IndexLine,
   newSessionFile,
+  readCheckpoint,
+  readIndex,
+  readSessionFile,
   type SessionFile,
 } from "./session-file.ts";
-
-/** Where one session's files stand. */
-interface Checkpoint {
-  readonly last_seq: number;
-  /** Length of `events.jsonl` in bytes when it had reached `last_seq`. */
-  readonly events_len: number;
-}
 
 const START: Checkpoint = { last_seq: 0, events_len: 0 };
 
@@ -115,8 +110,8 @@ export class SessionFiles implements Projection {
     if (!isPlainName(sessionId) || !lookAt(this.#root, this.#folder)) return;
     await this.#oneWriter(async () => {
       remove(this.#root, join(this.#folder, sessionId));
-      const others = this.#indexed().filter((line) => indexedSession(line) !== sessionId);
-      this.#replace("index.jsonl", linesOf(others));
+      const others = this.#indexed().filter((line) => line.sessionId !== sessionId);
+      this.#replace("index.jsonl", linesOf(others.map(({ line }) => line)));
     });
   }
 
@@ -126,14 +121,13 @@ export class SessionFiles implements Projection {
     const lost = () => {
       const present = new Set(readdirSync(this.#folder));
       return this.#indexed()
-        .map(indexedSession)
-        .filter((id) => id !== undefined && isPlainName(id) && !present.has(id));
+        .map(({ sessionId }) => sessionId)
+        .filter((id) => isPlainName(id) && !present.has(id));
     };
     if (lost().length === 0) return;
     await this.#oneWriter(async () => {
       // Another process may have deleted a session meanwhile.
-      for (const sessionId of lost())
-        if (sessionId !== undefined) await this.#project(sessionId, []);
+      for (const sessionId of lost()) await this.#project(sessionId, []);
     });
   }
 
@@ -184,10 +178,10 @@ export class SessionFiles implements Projection {
    * when the events fall short of it.
    */
   #checkpointOf(sessionId: string): Checkpoint {
-    const written = parsed(this.#read(join(sessionId, "checkpoint")));
+    const written = readCheckpoint(this.#read(join(sessionId, "checkpoint")));
     const log = join(sessionId, "events.jsonl");
     const size = lookAtFile(this.#root, join(this.#folder, log))?.size ?? 0;
-    const checkpoint = isCheckpoint(written) && size >= written.events_len ? written : START;
+    const checkpoint = written && size >= written.events_len ? written : START;
     if (size > checkpoint.events_len) this.#writeAt(log, "", checkpoint.events_len);
     return checkpoint;
   }
@@ -198,11 +192,8 @@ export class SessionFiles implements Projection {
     events: readonly StoredEvent[],
   ): Promise<{ file: SessionFile; summary: string | undefined; isWritten: boolean }> {
     let file = newSessionFile(sessionId);
-    const written = parsed(this.#read(join(sessionId, "session.json")));
-    const isCurrent =
-      checkpoint.last_seq > 0 &&
-      isSessionFile(written, sessionId) &&
-      written.seq === checkpoint.last_seq;
+    const written = readSessionFile(this.#read(join(sessionId, "session.json")), sessionId);
+    const isCurrent = checkpoint.last_seq > 0 && written?.seq === checkpoint.last_seq;
     if (isCurrent) {
       file = written;
     } else if (checkpoint.last_seq > 0) {
@@ -221,17 +212,18 @@ export class SessionFiles implements Projection {
 
   #addToIndex(file: SessionFile): void {
     const lines = this.#indexed();
-    if (lines.some((line) => indexedSession(line) === file.session_id)) return;
+    if (lines.some(({ sessionId }) => sessionId === file.session_id)) return;
     const { session_id, created_at, model, labels } = file;
     const line = JSON.stringify({ session_id, created_at, model, labels });
-    this.#writeAt("index.jsonl", `${line}\n`, Buffer.byteLength(linesOf(lines)));
+    this.#writeAt(
+      "index.jsonl",
+      `${line}\n`,
+      Buffer.byteLength(linesOf(lines.map(({ line }) => line))),
+    );
   }
 
-  /** The lines of the index, up to one that a crash cut short. */
-  #indexed(): readonly string[] {
-    const lines = this.#read("index.jsonl").split("\n").slice(0, -1);
-    const broken = lines.findIndex((line) => indexedSession(line) === undefined);
-    return broken < 0 ? lines : lines.slice(0, broken);
+  #indexed(): readonly IndexLine[] {
+    return readIndex(this.#read("index.jsonl"));
   }
 
   /** The folder around the files. It is the caller's; below it, nothing is taken on trust. */
@@ -266,24 +258,4 @@ function linesOf(lines: readonly string[]): string {
 
 function textOf(file: SessionFile): string {
   return `${JSON.stringify(file, null, 2)}\n`;
-}
-
-function isCheckpoint(value: unknown): value is Checkpoint {
-  if (!isObject(value)) return false;
-  const { last_seq, events_len } = value;
-  return isCount(last_seq) && isCount(events_len) && last_seq > 0 === events_len > 0;
-}
-
-function indexedSession(line: string): string | undefined {
-  const value = parsed(line);
-  return isObject(value) && typeof value.session_id === "string" ? value.session_id : undefined;
-}
-
-/** The value of a JSON text; undefined when it is not JSON. */
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

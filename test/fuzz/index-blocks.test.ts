@@ -51,7 +51,7 @@ const BLOCKS = [
 fuzz(
   "a damaged block of words is refused, or read as one that could have been written",
   damagedBytes(BLOCKS),
-  { short: 60, long: 150_000 },
+  { short: 60, long: 1_000_000 },
   async (bytes) => {
     const read = await readOrRefused(() => [...blockWords(new WordBlock(bytes))]);
     const places = await readOrRefused(() => {
@@ -95,7 +95,7 @@ const COLUMN_BLOCKS = [1, 200, 70_000, 2 ** 32].map((most) =>
 fuzz(
   "a damaged block of columns is refused, or read as one that could have been written",
   damagedBytes(COLUMN_BLOCKS),
-  { short: 30, long: 80_000 },
+  { short: 30, long: 1_000_000 },
   async (data) => {
     const inRoom = await readOrRefused(() => {
       const room = new ColumnRoom();
@@ -123,7 +123,7 @@ const RECORDS = [1, 3, 40].flatMap((count) => {
 fuzz(
   "damaged records of slots are refused, or read as ones that could have been written",
   damagedBytes(RECORDS),
-  { short: 60, long: 150_000 },
+  { short: 60, long: 1_000_000 },
   async (bytes) => {
     const read = await readOrRefused(() => unpackRecords(bytes));
     if ("refused" in read) return;
@@ -160,7 +160,7 @@ const reader = knownVectors();
 fuzz(
   "a damaged block of codes is refused, or holds a whole code for each of its slots",
   damagedBytes(CODE_BLOCKS),
-  { short: 30, long: 80_000 },
+  { short: 30, long: 1_000_000 },
   async (codes) => {
     const row = { space: 1, block: 0, changed: 1, codes };
     const bytes = codeBytes(DIMENSIONS);
@@ -179,7 +179,7 @@ fuzz(
 fuzz(
   "a damaged row of a vector is refused, or has a number for each dimension",
   damagedBytes([1, 2, 3].map((place) => rowOf(vectorAt(place)))),
-  { short: 60, long: 150_000 },
+  { short: 60, long: 1_000_000 },
   async (row) => {
     const kept = await readOrRefused(() => reader.known.keep([{ space: 1, slot: 3, row }]));
     if ("refused" in kept) return;

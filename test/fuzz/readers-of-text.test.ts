@@ -10,7 +10,7 @@ const texts = damagedText([...SAMPLES, ...Object.values(SECRETS).map(([text]) =>
 fuzz(
   "no text by others makes a reader of anchors, secrets, wishes or words fail",
   texts,
-  { short: 60, long: 60_000 },
+  { short: 60, long: 1_000_000 },
   (text) => {
     for (const { read } of Object.values(HOSTILE_TEXTS)) read(text);
   },

@@ -27,7 +27,7 @@ const requestOf = (name: keyof typeof OPERATIONS): Operation["request"] => OPERA
 fuzz(
   "a damaged request is refused with its fields, or goes over the wire and back unchanged",
   fc.tuple(operation, damagedJson(BODIES)),
-  { short: 40, long: 120_000 },
+  { short: 40, long: 1_000_000 },
   async ([name, body]) => {
     const request = requestOf(name);
     const read = await readOrRefused(() => parseRequest(request, fromWire(request, body)));
@@ -51,7 +51,7 @@ const QUERIES = [
 fuzz(
   "a damaged query of an address is refused, or means what it means when it is written again",
   fc.tuple(operation, damagedText(QUERIES)),
-  { short: 40, long: 60_000 },
+  { short: 40, long: 1_000_000 },
   async ([name, text]) => {
     const request = requestOf(name);
     const fields = readQuery(request, new URLSearchParams(text));
@@ -73,7 +73,7 @@ const LIMITS = { depth: 20, values: 60 };
 fuzz(
   "no JSON that passes the limits is deeper or has more values than they say",
   damagedBytes(BODIES.map((body) => new TextEncoder().encode(JSON.stringify(body)))),
-  { short: 40, long: 60_000 },
+  { short: 40, long: 1_000_000 },
   (bytes) => {
     const broken = brokenLimit(bytes, LIMITS);
     let value: unknown;

@@ -5,6 +5,12 @@ import fc from "fast-check";
 import { afterAll, expect } from "vitest";
 import type { PositionedEvent } from "../../src/core/event-store.ts";
 import { createSessionService } from "../../src/index.ts";
+import {
+  foldSessionFile,
+  readCheckpoint,
+  readIndex,
+  readSessionFile,
+} from "../../src/projections/session-file.ts";
 import { SessionFiles } from "../../src/projections/session-files.ts";
 import { EphemeralEventStore } from "../../src/stores/ephemeral/ephemeral-event-store.ts";
 import { EphemeralSessionStore } from "../../src/stores/ephemeral/ephemeral-session-store.ts";
@@ -86,5 +92,33 @@ fuzz(
     await again.startAgain();
     await project(again, log);
     expect(filesIn(place)).toEqual(filesIn(whole));
+  },
+);
+
+const [sessionId = ""] = log.map((event) => event.sessionId);
+const sessionText = written[join(sessionId, "session.json")] ?? "";
+const texts = Object.entries(written)
+  .filter(([name]) => !name.endsWith(".jsonl") || name === "index.jsonl")
+  .map(([, text]) => text);
+
+fuzz(
+  "a damaged text of a session's files is read as one that could have been written, or not at all",
+  fc.oneof(
+    damagedText(texts),
+    damagedJson([parsed(sessionText)]).map((value) => JSON.stringify(value) ?? ""),
+  ),
+  { short: 40, long: 1_000_000 },
+  (text) => {
+    const file = readSessionFile(text, sessionId);
+    if (file) {
+      const folded = log.reduce((before, { stored }) => foldSessionFile(before, stored), file);
+      expect(Number.isSafeInteger(folded.usage.input_tokens)).toBe(true);
+      expect(folded.seq).toBe(log.at(-1)?.stored.seq);
+    }
+    const checkpoint = readCheckpoint(text);
+    if (checkpoint) expect(Object.values(checkpoint).every(Number.isSafeInteger)).toBe(true);
+    const lines = readIndex(text);
+    expect(text.startsWith(lines.map(({ line }) => `${line}\n`).join(""))).toBe(true);
+    expect(lines.every((line) => typeof line.sessionId === "string")).toBe(true);
   },
 );

@@ -7,7 +7,10 @@ const SEED = Number(process.env.RKAT_SEED ?? 20_260_101);
 /** Gives every reader so many inputs. */
 const INPUTS = Number(process.env.RKAT_INPUTS ?? 0);
 
-/** How many inputs a reader gets: in `npm test`, and before a release. All readers together get a million. */
+/**
+ * How many inputs a reader gets: in `npm test`, and before a release. A reader of files or rows gets a million as
+ * texts, and fewer through a disk.
+ */
 export interface Inputs {
   readonly short: number;
   readonly long: number;
