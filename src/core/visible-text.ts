@@ -1,4 +1,5 @@
-import { NOTHING, unicodePattern } from "./unicode-pattern.ts";
+import { CharacterKinds } from "./character-kinds.ts";
+import { isAscii } from "./unicode-pattern.ts";
 
 /**
  * The text with every hidden character shown: `rm -rf <U+202E>`. Otherwise a text could read
@@ -8,13 +9,25 @@ import { NOTHING, unicodePattern } from "./unicode-pattern.ts";
  * Indic scripts.
  */
 export function visibleText(text: string): string {
-  return text.replace(HIDDEN(text), visibleCode);
+  if (isAscii(text)) return text;
+  const kinds = KINDS.of(text);
+  let shown = "";
+  let from = 0;
+  for (let at = 0; at < text.length; at += 1) {
+    const kind = kinds[at] as number;
+    if ((kind & HIDDEN) === 0 || mayStay(kind, kinds, at)) continue;
+    const point = text.codePointAt(at) as number;
+    if (from < at) shown += text.slice(from, at);
+    shown += codeOf(point);
+    if (point > 0xffff) at += 1;
+    from = at + 1;
+  }
+  return from === 0 ? text : shown + text.slice(from);
 }
 
 /** A character by its number: `<U+202E>`. */
 export function visibleCode(character: string): string {
-  const code = character.codePointAt(0) ?? 0;
-  return `<U+${code.toString(16).toUpperCase().padStart(4, "0")}>`;
+  return codeOf(character.codePointAt(0) ?? 0);
 }
 
 /** Whether a text has no control characters and no hidden ones. */
@@ -22,16 +35,57 @@ export function isPlain(text: string): boolean {
   return !/\p{Cc}/u.test(text) && visibleText(text) === text;
 }
 
-/** An emoji may also be cut at the edge of a text, because models send texts in parts. */
-const IN_EMOJI = String.raw`(?<=^|\p{Extended_Pictographic}|\p{Emoji_Modifier}|\uFE0F)\u200D(?=\p{Extended_Pictographic}|$)|(?<=\p{Extended_Pictographic}|[0-9#*])[\uFE0E\uFE0F]`;
-const JOINED_SCRIPTS = ["Arab", "Beng", "Deva", "Gujr", "Guru", "Knda", "Mlym", "Orya", "Sinh"]
-  .concat("Taml", "Telu")
-  .map((script) => String.raw`\p{scx=${script}}`)
-  .join("");
-const BETWEEN_LETTERS = String.raw`(?<=[${JOINED_SCRIPTS}])[\u200C\u200D]`;
-const UNSEEN = String.raw`[\p{Default_Ignorable_Code_Point}\p{Bidi_Control}\p{Zl}\p{Zp}\u2800\uFFF9-\uFFFB]`;
+function codeOf(point: number): string {
+  const known = CODES.get(point);
+  if (known !== undefined) return known;
+  const code = `<U+${point.toString(16).toUpperCase().padStart(4, "0")}>`;
+  CODES.set(point, code);
+  return code;
+}
 
-const HIDDEN = unicodePattern(NOTHING, {
-  source: `(?!${IN_EMOJI}|${BETWEEN_LETTERS})${UNSEEN}`,
-  flags: "gu",
+/** The codes that were asked for. There are some thousand hidden and control characters. */
+const CODES = new Map<number, string>();
+
+/** Whether a hidden character joins or styles what stands beside it. */
+function mayStay(kind: number, kinds: Uint8Array, at: number): boolean {
+  // An emoji may also be cut at the edge of a text, because models send texts in parts.
+  const before = at === 0 ? BEFORE_JOINER : (kinds[at - 1] as number);
+  if ((kind & STYLE) !== 0) return (before & STYLED) !== 0;
+  if ((kind & (JOINER | NON_JOINER)) === 0) return false;
+  if ((before & JOINED_LETTER) !== 0) return true;
+  if ((kind & JOINER) === 0 || (before & BEFORE_JOINER) === 0) return false;
+  return at + 1 === kinds.length || ((kinds[at + 1] as number) & PICTURE) === PICTURE;
+}
+
+/** What a character is. It may be several of these. */
+const KNOWN = 1;
+const HIDDEN = 2;
+/** Says whether the character before it is an emoji or a sign. */
+const STYLE = 4;
+/** Joins emoji or letters. */
+const JOINER = 8;
+/** Keeps letters apart. */
+const NON_JOINER = 16;
+/** Of a script whose letters are joined. */
+const JOINED_LETTER = 32;
+const STYLED = 64;
+const BEFORE_JOINER = 128;
+const PICTURE = STYLED | BEFORE_JOINER;
+
+const JOINED_SCRIPTS =
+  /[\p{scx=Arab}\p{scx=Beng}\p{scx=Deva}\p{scx=Gujr}\p{scx=Guru}\p{scx=Knda}\p{scx=Mlym}\p{scx=Orya}\p{scx=Sinh}\p{scx=Taml}\p{scx=Telu}]/u;
+const UNSEEN = /[\p{Default_Ignorable_Code_Point}\p{Bidi_Control}\p{Zl}\p{Zp}\u2800\uFFF9-\uFFFB]/u;
+
+const KINDS = new CharacterKinds((character) => {
+  const is = (pattern: RegExp, kind: number) => (pattern.test(character) ? kind : 0);
+  return (
+    KNOWN |
+    is(UNSEEN, HIDDEN) |
+    is(/[\uFE0E\uFE0F]/, STYLE) |
+    is(/\u200D/, JOINER) |
+    is(/\u200C/, NON_JOINER) |
+    is(JOINED_SCRIPTS, JOINED_LETTER) |
+    is(/[\p{Extended_Pictographic}0-9#*]/u, STYLED) |
+    is(/\p{Extended_Pictographic}|\p{Emoji_Modifier}|\uFE0F/u, BEFORE_JOINER)
+  );
 });

@@ -1,4 +1,5 @@
 import { visibleText } from "../core/visible-text.ts";
+import { controlTable, withoutControls } from "../core/without-controls.ts";
 import type { Quote } from "./handoff-source.ts";
 
 /**
@@ -23,11 +24,11 @@ export function quoteLine({ at, by, text }: Quote): string {
 
 /** A text whose only control characters are tabs and line feeds, and that hides no character. */
 export function quotable(text: string): string {
-  return visibleText(
-    text.replace(/\r\n?|[\u2028\u2029\u0085\v\f]/g, "\n").replace(/(?![\t\n])\p{Cc}/gu, "\u{FFFD}"),
-  );
+  return visibleText(withoutControls(text, CONTROLS));
 }
 
 export function inOneLine(text: string): string {
   return text.replace(/\s+/g, " ").trim();
 }
+
+const CONTROLS = controlTable("\r\u2028\u2029\u0085\v\f");

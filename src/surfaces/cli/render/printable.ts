@@ -1,13 +1,14 @@
 import { stripVTControlCharacters } from "node:util";
 import { NOTHING, unicodePattern } from "../../../core/unicode-pattern.ts";
 import { visibleText } from "../../../core/visible-text.ts";
+import { controlTable, withoutControls } from "../../../core/without-controls.ts";
 
 /**
  * Makes text of models, tools and files safe to show on a terminal. Control sequences in it could
  * move the cursor or fake output, and hidden characters could change what it seems to say.
  */
 export function printable(text: string): string {
-  return visibleText(text.replace(/\r\n/g, "\n").replace(CONTROLS, "\u{FFFD}"));
+  return visibleText(withoutControls(text, CONTROLS));
 }
 
 /** The same, on one line of at most `columnsMax` columns. */
@@ -58,8 +59,7 @@ function columnsOf(letter: string): 1 | 2 {
   return WIDE(letter).test(letter) ? 2 : 1;
 }
 
-/** All control characters except tab and line feed. */
-const CONTROLS = /(?![\t\n])\p{Cc}/gu;
+const CONTROLS = controlTable("");
 
 const ESCAPE = String.raw`\u001b\[`;
 const OWN = new RegExp(`^(?:${ESCAPE}\\d{1,2}m|\\r${ESCAPE}2K|\\r\\n)$`, "u");
