@@ -30,6 +30,7 @@ interface HostileKind {
 
 const SIGNS = [...'a A 1 _ - . / : @ + = , ~ " ` ( \\ é'.split(" "), " ", "\n"];
 const PROSE = [..."a A e 1 . ? ! , ' - é 東 🎉".split(" "), " ", "\n"];
+const HISTORY = ["getUser", "a_b-c", "it's", "aÉ", "東京", "ก", "1,000"];
 const forgotten = new ForgottenPhrases(["the number of the account at the bank is nine four two"]);
 
 /** Everything with a pattern that reads what a model, a tool, a file or another user wrote. */
@@ -182,8 +183,12 @@ export const HOSTILE_TEXTS: Readonly<Record<string, HostileKind>> = {
     pieces: { openers: ["\r\n", "\u2028", "\u0085", "> ", "```", "\u0007"], fillers: PROSE },
   },
   "words of a history": {
-    read: (text) => [wordsOf(text), indexedText(text)],
-    pieces: { openers: ["getUser", "a_b-c", "it's", "aÉ", "東京", "ก", "1,000"], fillers: PROSE },
+    read: indexedText,
+    pieces: { openers: HISTORY, fillers: PROSE },
+  },
+  "words of a searched event": {
+    read: wordsOf,
+    pieces: { openers: HISTORY, fillers: PROSE },
   },
   "commented JSON": {
     read: (text) => failing(() => parseJsonText(text, true)),

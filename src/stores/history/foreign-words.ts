@@ -1,8 +1,9 @@
+import { textOf } from "../../core/character-codes.ts";
 import { CharacterKinds, sizeAt } from "../../core/character-kinds.ts";
 import { isAscii, NOTHING, unicodePattern } from "../../core/unicode-pattern.ts";
 import { hashWith } from "../../search/text-units.ts";
 import { NAME_LENGTH_MAX } from "./plain-words.ts";
-import { bytesFor, WordSet } from "./word-bytes.ts";
+import { unitsFor, WordSet } from "./word-bytes.ts";
 
 export interface JoinedWords {
   /** What is part of a word. One space takes the place of everything else. */
@@ -15,80 +16,92 @@ export interface JoinedWords {
 
 /** The words of a text in any script, with one space between them. */
 export function joinedWords(text: string, { of, pairs, once = false }: JoinedWords): string {
-  const least = LEAST[of];
-  const kinds = KINDS.of(text);
-  const bytes = bytesFor(bytesMax(text));
-  const known = once ? new WordSet(bytes) : undefined;
+  const words = unitsFor(GROWTH_MAX * text.length + 1);
+  const known = once ? new WordSet(words) : undefined;
   let length = 0;
-  let start = 0;
-  let hash = 0;
-  let wasPair = false;
-  for (let at = 0; at <= text.length; at += 1) {
-    const kind = at < text.length ? (kinds[at] as number) : END;
-    const isPair = pairs && kind === UNSPACED_KIND;
-    if (length > start && (kind < least || isPair || wasPair)) {
-      length = known?.has(start, length, hash) ? start : put(bytes, length, SPACE_UNIT);
-      start = length;
-      hash = 0;
+  eachWord(text, LEAST[of], pairs, (from, to) => {
+    const start = length;
+    let hash = 0;
+    for (let at = from; at < to; at += 1) {
+      const unit = text.charCodeAt(at);
+      words[length++] = unit;
+      hash = hashWith(hash, unit);
     }
-    wasPair = isPair;
-    if (kind < least) continue;
-    const next = isPair ? at + sizeAt(text, at) : at + 1;
-    const hasSecond = isPair && next < text.length && kinds[next] === UNSPACED_KIND;
-    const end = hasSecond ? next + sizeAt(text, next) : next;
-    for (let place = at; place < end; place += 1) {
-      const unit = text.charCodeAt(place);
-      length = put(bytes, length, unit);
-      if (once) hash = hashWith(hash, unit);
+    if (known?.has(start, length, hash)) length = start;
+    else words[length++] = SPACE_UNIT;
+  });
+  return textOf(words, Math.max(0, length - 1));
+}
+
+/** The letters, marks and digits of a text, by words. With `pairs`, those of characters in scripts without spaces. */
+export function lettersIn(text: string, pairs: boolean): string[] {
+  const words: string[] = [];
+  eachWord(text, LETTER, pairs, (from, to) => words.push(text.slice(from, to)));
+  return words;
+}
+
+/** Calls `see` for each word of characters that have at least a kind. Pairs overlap. */
+function eachWord(
+  text: string,
+  least: number,
+  pairs: boolean,
+  see: (from: number, to: number) => void,
+): void {
+  const kinds = KINDS.of(text);
+  for (let at = 0; at < kinds.length; ) {
+    const start = at;
+    let kind = kinds[at] as number;
+    if (kind < least) at += 1;
+    else if (pairs && kind === UNSPACED_KIND) {
+      at += sizeAt(text, at);
+      const hasSecond = at < kinds.length && kinds[at] === UNSPACED_KIND;
+      see(start, hasSecond ? at + sizeAt(text, at) : at);
+    } else {
+      while (kind >= least && !(pairs && kind === UNSPACED_KIND)) {
+        at += 1;
+        kind = at < kinds.length ? (kinds[at] as number) : END;
+      }
+      see(start, at);
     }
-    at = next - 1;
   }
-  return bytes.toString("utf16le", 0, Math.max(0, length - 2));
 }
 
 /** The text with the parts of each name behind it: "userName" becomes "userName user Name". */
 export function withNameParts(text: string): string {
   const kinds = KINDS.of(text);
-  if (!kinds.some((_, at) => isHump(kinds, at))) return text;
-  const bytes = bytesFor(bytesMax(text));
+  let hump = nextHump(kinds, 1);
+  if (hump === kinds.length) return text;
+  const units = unitsFor(GROWTH_MAX * text.length + 1);
   let length = 0;
-  let start = 0;
-  let humps = 0;
-  for (let at = 0; at <= text.length; at += 1) {
-    const kind = at < text.length ? (kinds[at] as number) : END;
-    if (kind >= LETTER) {
-      if (isHump(kinds, at)) humps += 1;
-    } else {
-      const isName = humps > 0 && at - start <= NAME_LENGTH_MAX;
-      for (let place = start; isName && place < at; place += 1) {
-        const isPart = place === start || isHump(kinds, place);
-        if (isPart) length = put(bytes, length, SPACE_UNIT);
-        length = put(bytes, length, text.charCodeAt(place));
-      }
-      start = at + 1;
-      humps = 0;
+  let from = 0;
+  const copyUntil = (end: number) => {
+    for (; from < end; from += 1) units[length++] = text.charCodeAt(from);
+  };
+  while (hump < kinds.length) {
+    let start = hump;
+    while (start > 0 && (kinds[start - 1] as number) >= LETTER) start -= 1;
+    let end = hump;
+    while (end < kinds.length && (kinds[end] as number) >= LETTER) end += 1;
+    copyUntil(end);
+    for (from = end - start <= NAME_LENGTH_MAX ? start : end; from < end; ) {
+      units[length++] = SPACE_UNIT;
+      copyUntil(Math.min(end, nextHump(kinds, from + 1)));
     }
-    if (at < text.length) length = put(bytes, length, text.charCodeAt(at));
+    hump = nextHump(kinds, end);
   }
-  return bytes.toString("utf16le", 0, length);
+  copyUntil(kinds.length);
+  return textOf(units, length);
 }
 
-/** Whether a part of a name begins here, as at the N of "userName". */
-function isHump(kinds: Uint8Array, at: number): boolean {
-  return kinds[at] === CAPITAL && at > 0 && kinds[at - 1] === SMALL;
-}
-
-/** Writes a UTF-16 unit and returns the place behind it. */
-function put(bytes: Uint8Array, at: number, unit: number): number {
-  bytes[at] = unit;
-  bytes[at + 1] = unit >>> 8;
-  return at + 2;
+/** Where the next part of a name begins, as at the N of "userName"; the end when there is none. */
+function nextHump(kinds: Uint8Array, from: number): number {
+  let at = from;
+  while (at < kinds.length && (kinds[at] !== CAPITAL || kinds[at - 1] !== SMALL)) at += 1;
+  return at;
 }
 
 /** "aB" grows to "aB a B", and "東京" to "東京 京 ". */
-function bytesMax(text: string): number {
-  return 2 * (3 * text.length + 1);
-}
+const GROWTH_MAX = 3;
 
 const SPACE_UNIT = 32;
 
@@ -118,4 +131,4 @@ const KINDS = new CharacterKinds((character) => {
 });
 
 /** The least kind of a character that is part of a word. */
-const LEAST = { everything: SPACE, signs: SIGN, letters: LETTER } as const;
+const LEAST = { everything: SPACE, signs: SIGN } as const;

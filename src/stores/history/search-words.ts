@@ -1,5 +1,5 @@
 import { STOP_WORDS } from "../../search/stop-words.ts";
-import { joinedWords, UNSPACED, withNameParts } from "./foreign-words.ts";
+import { joinedWords, lettersIn, UNSPACED, withNameParts } from "./foreign-words.ts";
 import { plainWords } from "./plain-words.ts";
 
 /** A word to search for. With `whole: false` it is the beginning of a word. */
@@ -14,7 +14,7 @@ const WORDS_MAX = 64;
 /** The words to search for; empty when the query has none. */
 export function searchWords(query: string): SearchWord[] {
   const normal = query.normalize("NFKC");
-  const spaced = lowerWords(normal.replace(UNSPACED(normal), " ").toLowerCase(), false);
+  const spaced = lettersIn(normal.replace(UNSPACED(normal), " ").toLowerCase(), false);
   const unspaced = (normal.match(UNSPACED(normal)) ?? []).flatMap((run) =>
     [...run].length === 1 ? [{ word: run, whole: false }] : pairs(run).slice(0, -1).map(wholeWord),
   );
@@ -27,11 +27,11 @@ export function searchWords(query: string): SearchWord[] {
 /** All words of a text, in lower case. */
 export function wordsOf(text: string): string[] {
   const plain = plainWords(text, false);
-  if (plain !== undefined) return split(plain.toLowerCase());
+  if (plain !== undefined) return plain === "" ? [] : plain.toLowerCase().split(" ");
   const normal = normalized(text);
-  if (!normal.includes("Σ")) return lowerWords(normal.toLowerCase(), true);
+  if (!normal.includes("Σ")) return lettersIn(normal.toLowerCase(), true);
   // The lower case of this letter depends on what is beside it, so the pairs are made first.
-  return lowerWords(joinedWords(normal, { of: "everything", pairs: true }).toLowerCase(), false);
+  return lettersIn(joinedWords(normal, { of: "everything", pairs: true }).toLowerCase(), false);
 }
 
 /**
@@ -61,14 +61,6 @@ export function indexedText(text: string): string {
 
 function normalized(text: string): string {
   return withNameParts(text).normalize("NFKC");
-}
-
-function lowerWords(text: string, inPairs: boolean): string[] {
-  return split(joinedWords(text, { of: "letters", pairs: inPairs }));
-}
-
-function split(joined: string): string[] {
-  return joined === "" ? [] : joined.split(" ");
 }
 
 function pairs(run: string): string[] {

@@ -9,16 +9,21 @@ export function bytesFor(size: number): Buffer {
   return shared;
 }
 
-/** The words that were seen, by their places in the bytes of a text. */
+/** The same as UTF-16 units. */
+export function unitsFor(size: number): Uint16Array {
+  return new Uint16Array(bytesFor(2 * size).buffer, 0, size);
+}
+
+/** The words that were seen, by their places in the bytes or units of a text. */
 export class WordSet {
-  readonly #bytes: Uint8Array;
+  readonly #bytes: Uint8Array | Uint16Array;
   /** Three numbers a word: its hash, its start, its end. An end of 0 is a free place. */
   #words = new Int32Array(3 * 512);
   /** How many places there are: a power of two. */
   #places = 512;
   #size = 0;
 
-  constructor(bytes: Uint8Array) {
+  constructor(bytes: Uint8Array | Uint16Array) {
     this.#bytes = bytes;
   }
 
