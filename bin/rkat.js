@@ -4,16 +4,22 @@ const OLDEST = [22, 18];
 const [major, minor] = process.versions.node.split(".").map(Number);
 
 /** Memory for new objects, in MB. Node 22 has this limit, and Node 24 lets a server take four times as much. */
-const NEW_OBJECTS = "--max-semi-space-size";
-const NEW_OBJECTS_MAX = `${NEW_OBJECTS}=16`;
+const SERVER_FLAGS = ["--max-semi-space-size=16"];
+
+/**
+ * An import makes gigabytes of garbage and keeps little of it. V8 would let the heap grow to several times what is in
+ * use, and the C library would keep what each thread frees for this thread.
+ */
+const IMPORT_FLAGS = ["--max-semi-space-size=1", "--heap-growing-percent=30"];
+const IMPORT_ENV = { MALLOC_ARENA_MAX: "1" };
 
 const [command, event, mode] = process.argv.slice(2);
 
 if (major > OLDEST[0] || (major === OLDEST[0] && minor >= OLDEST[1])) {
   if (command === "hook" && event === "import" && mode !== "--now") handOver();
   else {
-    if (command === "serve") limitMemory();
-    if (process.argv.includes("import")) keepHeapSmall();
+    if (command === "serve") limitMemory(SERVER_FLAGS, {});
+    if (process.argv.includes("import")) limitMemory(IMPORT_FLAGS, IMPORT_ENV);
     start();
   }
 } else {
@@ -35,28 +41,28 @@ function start() {
     .catch((error) => fail(`rkat cannot start: ${String(error)}`));
 }
 
-/** Starts Node again with the limit, in the same process. It has no effect on a Node that is running. */
-function limitMemory() {
+/** Starts Node again with the limits, in the same process. They have no effect on a Node that is running. */
+function limitMemory(flags, limits) {
   const { argv, execArgv, execPath, env } = process;
   const given = [...execArgv, env.NODE_OPTIONS].join(" ");
-  if (process.platform === "win32" || process.send || given.includes(NEW_OBJECTS)) return;
-  process.execve(execPath, [execPath, ...execArgv, NEW_OBJECTS_MAX, ...argv.slice(1)], env);
-}
-
-/**
- * An import makes gigabytes of garbage and keeps little of it. V8 would let the heap grow to several times what is in
- * use. It heeds this only before the heap has grown.
- */
-function keepHeapSmall() {
-  const { setFlagsFromString } = process.getBuiltinModule("node:v8");
-  setFlagsFromString("--semi-space-growth-factor=1");
-  setFlagsFromString("--heap-growing-percent=30");
+  const isLimited = flags.some((flag) => given.includes(flag.split("=")[0]));
+  if (process.platform === "win32" || process.send || isLimited) return;
+  process.execve(execPath, [execPath, ...execArgv, ...flags, ...argv.slice(1)], {
+    ...limits,
+    ...env,
+  });
 }
 
 /** A coding agent does not wait for this: a process of its own reads what the agent tells, and does the work. */
 function handOver() {
-  const words = [...process.argv.slice(1, 4), "--now"];
-  const options = { detached: true, stdio: ["inherit", "ignore", "ignore"], windowsHide: true };
+  const words = [...IMPORT_FLAGS, ...process.argv.slice(1, 4), "--now"];
+  const env = { ...IMPORT_ENV, ...process.env };
+  const options = {
+    detached: true,
+    stdio: ["inherit", "ignore", "ignore"],
+    windowsHide: true,
+    env,
+  };
   import("node:child_process").then(({ spawn }) => {
     spawn(process.execPath, words, options)
       .on("error", () => {})

@@ -32,7 +32,7 @@ import { compoundEnd, goesOn, isPlain, joinsPlainly, scriptEnd } from "./word-bo
 const CLITICS: ReadonlySet<string> = new Set(["s", "t", "d", "m", "ll", "re", "ve"]);
 
 /** A vocabulary of more words is left, and another one begun. */
-const VOCABULARY_MAX = 1 << 18;
+const VOCABULARY_MAX = 1 << 16;
 /** Longer parts are not kept, since few of them come again. */
 const KEPT_UNITS = 24;
 /** What a long text has filled does not stay in memory. */

@@ -4,12 +4,14 @@ import {
   ANSWER,
   FLAGS,
   LINE,
-  LineRows,
+  LINE_COLUMNS,
   NEXT,
+  NumberRows,
   ORDINAL,
   PARENT,
+  PackedTexts,
   PROMPTS,
-  RowsByUuid,
+  RowsById,
 } from "./line-rows.ts";
 
 /** What to do with a line when the file is read for the second time. */
@@ -35,6 +37,11 @@ export interface Restart {
 interface Candidate extends Restart {
   readonly row: number;
 }
+
+/** What is known of an answer: how many lines it has so far, and the row of the first. */
+const LINES = 0;
+const FIRST_ROW = 1;
+const ANSWER_COLUMNS = 2;
 
 const NOWHERE = -1;
 /** A parent that is not in the file. */
@@ -64,8 +71,8 @@ const OPEN = 64;
  *     user ─ …                                 a prompt that was edited begins another branch
  */
 export class LineGraph {
-  readonly #rows = new LineRows();
-  readonly #byUuid = new RowsByUuid();
+  readonly #rows = new NumberRows(LINE_COLUMNS);
+  readonly #byUuid = new RowsById();
   /** Parents that come later in the file, or never. */
   readonly #unresolved = new Map<number, string>();
   /** Where the walk goes on at a boundary. */
@@ -73,12 +80,9 @@ export class LineGraph {
   /** The line that took the place of another one with its uuid. */
   readonly #replacements = new Map<number, number>();
   readonly #boundaries: number[] = [];
-  /** Ids of answers, and how many lines each has so far. */
-  readonly #answers: string[] = [];
-  readonly #answerLines: number[] = [];
-  readonly #answerNumbers = new Map<string, number>();
-  /** The row of each answer's first line. */
-  readonly #answerRows: number[] = [];
+  readonly #answers = new NumberRows(ANSWER_COLUMNS);
+  readonly #answerIds = new PackedTexts();
+  readonly #answersById = new RowsById();
   /** The answers of calls that have no result yet. */
   readonly #openCalls = new Map<string, number>();
   /** The last lines that begin a message. */
@@ -160,16 +164,15 @@ export class LineGraph {
     const message = objectOf(value.message);
     const blocks = listOf(message.content).map(objectOf);
     if (type === "assistant") {
-      const answer = this.#numberOf(nameOf(message.id) ?? uuid);
+      const answer = this.#answerWith(nameOf(message.id) ?? uuid, row);
       for (const { type: kind, id } of blocks) {
         if (kind === "tool_use") this.#openCalls.set(textOf(id), answer);
       }
       const before = this.#byUuid.get(uuid);
       const isAgain = before !== undefined && this.#rows.get(before, ANSWER) === answer;
-      const lines = this.#answerLines[answer] ?? 0;
+      const lines = this.#answers.get(answer, LINES);
       const ordinal = isAgain ? this.#rows.get(before, ORDINAL) : lines;
-      this.#answerLines[answer] = lines + (isAgain ? 0 : 1);
-      this.#answerRows[answer] ??= row;
+      this.#answers.set(answer, LINES, lines + (isAgain ? 0 : 1));
       return { answer, ordinal, isResult: false };
     }
     const result = type === "user" && blocks.find((block) => block.type === "tool_result");
@@ -183,11 +186,15 @@ export class LineGraph {
     return { answer: called ?? above, ordinal: 0, isResult: true };
   }
 
-  #numberOf(id: string): number {
-    const known = this.#answerNumbers.get(id);
+  /** The number of an answer, which is new when `row` is its first line. */
+  #answerWith(id: string, row: number): number {
+    const known = this.#answersById.get(id);
     if (known !== undefined) return known;
-    this.#answerNumbers.set(id, this.#answers.length);
-    return this.#answers.push(id) - 1;
+    const answer = this.#answers.add();
+    this.#answers.set(answer, FIRST_ROW, row);
+    this.#answersById.set(id, answer);
+    this.#answerIds.add(id);
+    return answer;
   }
 
   /**
@@ -223,9 +230,9 @@ export class LineGraph {
     return (line) => {
       while (row < rows.length && rows.get(row, LINE) < line) row += 1;
       if (rows.get(row, LINE) !== line || !this.#is(row, INCLUDED)) return undefined;
-      const next = this.#answers[rows.get(row, NEXT)];
+      const next = this.#answerIds.get(rows.get(row, NEXT));
       return {
-        answer: this.#answers[rows.get(row, ANSWER)],
+        answer: this.#answerIds.get(rows.get(row, ANSWER)),
         ordinal: rows.get(row, ORDINAL),
         isOpen: this.#is(row, OPEN),
         answeredBy: next === undefined ? undefined : `${next}:${rows.get(row, PROMPTS)}`,
@@ -254,7 +261,7 @@ export class LineGraph {
       const parent = this.#above(row);
       if (parent < first && parent !== above) return false;
       const answer = rows.get(row, ANSWER);
-      if (answer >= 0 && (this.#answerRows[answer] ?? NOWHERE) < first) return false;
+      if (answer >= 0 && this.#answers.get(answer, FIRST_ROW) < first) return false;
     }
     return true;
   }
