@@ -1,9 +1,9 @@
-import { spawn, spawnSync } from "node:child_process";
+import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { text } from "node:stream/consumers";
-import { stripTerminalSequences } from "@earendil-works/pi-tui";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
 import { RKAT } from "./support/built-package.ts";
+import { chatOnTerminal, hasScript, ON_TERMINAL } from "./support/on-terminal.ts";
 import { Project } from "./support/rkat-process.ts";
 import { scriptedProvider } from "./support/scripted-provider.ts";
 
@@ -180,43 +180,6 @@ test("a failure is printed, and the conversation goes on", async () => {
   expect(code).not.toBe(0);
 });
 
-/** `script` of util-linux runs a command on a terminal of its own. Other systems have other ones. */
-const hasScript = spawnSync("script", ["--version"]).stdout?.includes("util-linux") ?? false;
-
-const ON_TERMINAL = `"${process.execPath}" "${RKAT}"`;
-
-/** Starts a chat on a terminal of 80 columns. */
-async function chatOnTerminal(
-  project: Project,
-  env: Readonly<Record<string, string>> = {},
-  command = `${ON_TERMINAL} chat`,
-) {
-  const child = spawn("script", ["-qfec", `stty cols 80 rows 24; exec ${command}`, "/dev/null"], {
-    cwd: project.folder,
-    env: { ...project.env, TERM: "xterm-256color", ...env },
-  });
-  onTestFinished(() => void child.kill("SIGKILL"));
-  const closed = once(child, "close");
-  let written = "";
-  let read = 0;
-  child.stdout.setEncoding("utf8").on("data", (text: string) => {
-    written += text;
-  });
-  return {
-    /** Waits for a text after the last one that was waited for. */
-    async sees(text: string) {
-      const found = () => stripTerminalSequences(written).indexOf(text, read);
-      await expect.poll(found, { timeout: 20_000, message: text }).toBeGreaterThanOrEqual(0);
-      read = found() + text.length;
-    },
-    type: (keys: string) => void child.stdin.write(keys),
-    async ends(): Promise<{ readonly code: unknown; readonly written: string }> {
-      const [code] = await closed;
-      return { code, written };
-    },
-  };
-}
-
 test.skipIf(!hasScript)(
   "at a terminal: a first screen, Markdown, an approval, an interruption, and the way back",
   async () => {
@@ -228,7 +191,7 @@ test.skipIf(!hasScript)(
       slow,
     ]);
     const project = await Project.open({ provider, config: '[tools.datetime]\npolicy = "ask"' });
-    const chat = await chatOnTerminal(project);
+    const chat = chatOnTerminal(project);
     await chat.sees("openai/gpt-test");
     await chat.sees("Tools: ");
     await chat.sees("Nothing is remembered yet.");
@@ -265,7 +228,7 @@ test.skipIf(!hasScript)(
 );
 
 test.skipIf(!hasScript)("`rkat` alone prints the help", async () => {
-  const rkat = await chatOnTerminal(await Project.open(), {}, `"${process.execPath}" "${RKAT}"`);
+  const rkat = chatOnTerminal(await Project.open(), {}, `"${process.execPath}" "${RKAT}"`);
   await rkat.sees("Usage: rkat");
   expect((await rkat.ends()).code).toBe(0);
 });
@@ -278,7 +241,7 @@ test.skipIf(!hasScript)(
       { text: "More of *them*.", delayMs: 1500 },
     ]);
     const project = await Project.open({ provider });
-    const plain = await chatOnTerminal(project, { NO_COLOR: "1" });
+    const plain = chatOnTerminal(project, { NO_COLOR: "1" });
     await plain.sees("new session");
     plain.type("hello\r");
     await plain.sees("Some bold words");
@@ -289,7 +252,7 @@ test.skipIf(!hasScript)(
     expect((await plain.ends()).written).not.toMatch(
       new RegExp(String.raw`${ESC}\[[0-9;]*3\d(;\d+)*m`),
     );
-    const dumb = await chatOnTerminal(project, { TERM: "dumb" });
+    const dumb = chatOnTerminal(project, { TERM: "dumb" });
     await dumb.sees("›");
     dumb.type("hello\r");
     await dumb.sees("More of *them*.");
@@ -314,7 +277,7 @@ test.skipIf(!hasScript)("at a terminal, forgetting a session asks first", async 
     ["n", 1],
     ["y", 0],
   ] as const) {
-    const asked = await chatOnTerminal(project, {}, forget);
+    const asked = chatOnTerminal(project, {}, forget);
     await asked.sees("session notes (1 entry)? [y/N]");
     asked.type(`${answer}\r`);
     await asked.ends();
@@ -325,7 +288,7 @@ test.skipIf(!hasScript)("at a terminal, forgetting a session asks first", async 
 test.skipIf(!hasScript)("the way back into a chat carries the user", async () => {
   const provider = await scriptedProvider(["Hello."], async () => {});
   const project = await Project.open({ provider });
-  const chat = await chatOnTerminal(project, { TERM: "dumb" }, `${ON_TERMINAL} chat --user ada`);
+  const chat = chatOnTerminal(project, { TERM: "dumb" }, `${ON_TERMINAL} chat --user ada`);
   await chat.sees("›");
   chat.type("hi\r");
   await chat.sees("Hello.");

@@ -5,6 +5,7 @@ import { messageSchema } from "../core/message-schema.ts";
 import { type Chunks, type Line, lineProblem, readLines } from "../core/read-lines.ts";
 import { chatFormat } from "./chat-format.ts";
 import { eventsFormat } from "./events-format.ts";
+import { parsedJson } from "./json-fields.ts";
 import type { RecordedMessage, Recording, TranscriptFormat } from "./recording.ts";
 
 const FORMATS: readonly TranscriptFormat[] = [chatFormat, eventsFormat];
@@ -49,9 +50,10 @@ function badLine(name: string, number: number, problem: string): SessionError {
 
 function parseObject(line: Line): Readonly<Record<string, unknown>> {
   if (line.problem) throw new Error(`it ${lineProblem(line.problem, LINE_BYTES_MAX)}`);
-  const value: unknown = JSON.parse(line.text);
+  // The message of JSON.parse quotes the text, which may be of another file than the user thinks.
+  const value = parsedJson(line.text);
   if (isObject(value)) return value;
-  throw new Error("it is not a JSON object");
+  throw new Error(value === undefined ? "it is not JSON" : "it is not a JSON object");
 }
 
 function formatOf(first: Readonly<Record<string, unknown>>): TranscriptFormat {
