@@ -1,8 +1,8 @@
-import { existsSync, lstatSync } from "node:fs";
-import { dirname, join, resolve } from "node:path";
+import { existsSync } from "node:fs";
+import { join, resolve } from "node:path";
 import { policyOf, stricter } from "./agent/tool-policy.ts";
 import type { Config } from "./config/config.ts";
-import { isHome, shortPath, userStoreFile } from "./config/config-places.ts";
+import { isHome, userStoreFile } from "./config/config-places.ts";
 import { projectApprovals } from "./config/project-approvals.ts";
 import {
   compactionSettings,
@@ -13,12 +13,10 @@ import {
 import type { SearchScope } from "./config/settings.ts";
 import { switchedOffSettings } from "./config/unused-settings.ts";
 import {
-  folderForImport,
   hasCapability,
   hasStore,
   lookAtStore,
   openUserWorkspace,
-  openWorkspace,
   type Workspace,
 } from "./config/workspace.ts";
 import type { ToolPolicy } from "./core/approval.ts";
@@ -30,21 +28,19 @@ import type { Stores } from "./core/stores.ts";
 import { taskView } from "./core/task.ts";
 import type { Tool } from "./core/tool.ts";
 import { warn } from "./core/warn.ts";
-import type { ImportPlace, ImportPlaces } from "./import/import-places.ts";
-import type { ImportStores } from "./import/store-session.ts";
 import {
+  actingFor,
   closeAll,
   openEmbedderOf,
   openStores,
   requireUsearch,
   storeBesides,
-  storeName,
   storesAt,
 } from "./open-stores.ts";
 import { type MemoryOptions, openMemoryOperations } from "./session/memory-operations.ts";
 import type { ServiceOptions } from "./session/service-options.ts";
 import { type LibraryOptions, memoryWithLibrary, withLibrary } from "./session/with-library.ts";
-import type { Engine, Opened, StoreAccess } from "./surfaces/cli/cli-context.ts";
+import type { Engine, Opened } from "./surfaces/cli/cli-context.ts";
 
 /**
  * Opens what the settings of a project describe: SQLite stores, models, an embedder,
@@ -178,47 +174,9 @@ export const openProject: Engine = {
     };
   },
 
-  async openImport(workspace, { isTrial, isChosen }) {
-    const { importIntoPlaces, findImportable, isAnyImportable } = await import(
-      "./import-transcripts.ts"
-    );
-    const access = isTrial ? "existing" : "create";
-    const { env } = process;
-    const isOne = isChosen || workspace.storeAddress !== undefined;
-    const own = isOne ? workspace : await openUserWorkspace({ cwd: workspace.folder, env });
-    const name = storeName(own);
-    // Opened for the first import, because who finds nothing, or says no, needs no store.
-    let opening: Promise<Opened<ImportStores>> | undefined;
-    let projects: ImportProjects | undefined;
-    return {
-      value: {
-        destination: isOne
-          ? `Everything goes to ${name}.`
-          : `A session goes to the .rkat of its project, if there is one that you trust, and otherwise to ${name}.`,
-        find: findImportable,
-        async run(options) {
-          const isNeeded = hasStore(own) || (await isAnyImportable(options));
-          if (isNeeded) opening ??= openImportStores(own, access);
-          const { value: stores } = await (opening ?? openImportStores(own, "existing"));
-          if (!isOne && isNeeded) projects ??= new ImportProjects(stores, access);
-          const tally = await importIntoPlaces(
-            {
-              ...options,
-              stores,
-              model: own.config.get("model") ?? NO_MODEL.id,
-              memoryScope: own.config.get("memory.index"),
-            },
-            projects,
-          );
-          const added = tally.byPlace.map((each) => ({ ...each, place: each.place ?? name }));
-          return { report: tally.report(), added };
-        },
-      },
-      async close() {
-        const library = await opening?.catch(() => undefined);
-        await closeAll([projects, library].flatMap((one) => one ?? []));
-      },
-    };
+  async openImport(workspace, options) {
+    const { openImport } = await import("./open-import.ts");
+    return await openImport(workspace, options);
   },
 
   async projectSessions(workspace) {
@@ -367,86 +325,11 @@ async function openScope<Value>(
   }
 }
 
-/** @throws SessionError `SESSION_PERSISTENCE_DISABLED` */
-async function openImportStores(
-  workspace: Workspace,
-  access: StoreAccess,
-): Promise<Opened<ImportStores>> {
-  const { config } = workspace;
-  if (!hasCapability(config, "session-store")) {
-    throw new SessionError("SESSION_PERSISTENCE_DISABLED");
-  }
-  const opened = await openStores(workspace, access);
-  const { memory, ...stores } = actingFor(workspace, opened);
-  const value = { ...stores, ...(hasCapability(config, "memory-store") ? { memory } : {}) };
-  return { value, close: () => opened.close() };
-}
-
-/**
- * The stores of the projects that imported sessions were held in, opened when the first session comes.
- * A project without a `.rkat` that you trust has none: its sessions go to the library. So does what
- * comes later of a session that is there.
- */
-class ImportProjects implements ImportPlaces {
-  readonly #library: ImportStores;
-  readonly #access: StoreAccess;
-  readonly #opened = new Map<string, Promise<Opened<ImportPlace>>>();
-
-  constructor(library: ImportStores, access: StoreAccess) {
-    this.#library = library;
-    this.#access = access;
-  }
-
-  async placeOf({ id, project }: Parameters<ImportPlaces["placeOf"]>[0]) {
-    const folder = folderForImport(project, process.env);
-    if (isHome(folder, process.env)) return undefined;
-    if ((await this.#library.events.lastSeq(id)) > 0) return undefined;
-    const opening = this.#opened.get(folder) ?? this.#open(folder);
-    this.#opened.set(folder, opening);
-    return (await opening).value;
-  }
-
-  async #open(folder: string): Promise<Opened<ImportPlace>> {
-    const { knowing } = await import("./import/import-places.ts");
-    const { env } = process;
-    const workspace = await openWorkspace({ cwd: folder, env }, folder);
-    const { value, close } = await openImportStores(workspace, this.#access);
-    const stores = knowing(value, this.#library);
-    const name = shortPath(workspace.dataFolder, env);
-    return { value: { name, mark: markOf(workspace.storeFile), stores }, close };
-  }
-
-  isThere(mark: string): boolean {
-    const storeFile = mark.slice(mark.indexOf(" ") + 1);
-    const folder = dirname(dirname(storeFile));
-    return markOf(storeFile) === mark && folderForImport(folder, process.env) === folder;
-  }
-
-  async close(): Promise<void> {
-    const opened = await Promise.allSettled(this.#opened.values());
-    await closeAll(opened.flatMap((one) => (one.status === "fulfilled" ? [one.value] : [])));
-  }
-}
-
-/** Names a store's file: another file at the same path has another mark. */
-function markOf(storeFile: string): string {
-  const found = lstatSync(storeFile, { throwIfNoEntry: false });
-  return `${found?.dev ?? 0}-${found?.ino ?? 0} ${storeFile}`;
-}
-
 /** As many rules as a list shows that names no limit. */
 const RULES_MAX = 50;
 
 /** How long `rkat doctor` waits for an embedder. */
 const EMBEDDER_TIMEOUT_MS = 10_000;
-
-/** The same service or stores, for the user that the command names. */
-function actingFor<Acting extends { forUser(user: string): Acting }>(
-  { user }: Workspace,
-  acting: Acting,
-): Acting {
-  return user === undefined ? acting : acting.forUser(user);
-}
 
 /** The model when none is configured. Everything except a turn works without one. */
 const NO_MODEL: LanguageModel = {

@@ -192,3 +192,11 @@ function flooredMemory(memory: MemoryStore, minScore: number): MemoryStore {
     close: () => memory.close(),
   };
 }
+
+/** The same service or stores, for the user that the command names. */
+export function actingFor<Acting extends { forUser(user: string): Acting }>(
+  { user }: Workspace,
+  acting: Acting,
+): Acting {
+  return user === undefined ? acting : acting.forUser(user);
+}
