@@ -1,6 +1,8 @@
+import assert from "node:assert/strict";
 import type { SayProgress } from "../bench.ts";
+import { randomFrom } from "../data/random.ts";
 import { timedAtOnce } from "../measuring.ts";
-import { HOSTILE_TEXTS, hostileTexts } from "./hostile-texts.ts";
+import { HOSTILE_TEXTS, hostileTexts, withOtherLetters } from "./hostile-texts.ts";
 
 export interface HostileInput {
   readonly texts: number;
@@ -26,28 +28,46 @@ export async function hostileTask(
   say: SayProgress,
 ): Promise<HostileSpeed[]> {
   const speeds: HostileSpeed[] = [];
-  for (const [reader, { read, pieces }] of Object.entries(HOSTILE_TEXTS)) {
+  for (const [reader, { read, pieces, remembers }] of Object.entries(HOSTILE_TEXTS)) {
     await say(reader);
     const all = hostileTexts(pieces, texts, characters);
     for (const text of all) read(text.slice(0, characters / 5));
-    const timed = all.map((text) => ({ text, speed: speedOf(read, text, rounds) }));
-    const [worst] = timed.toSorted((one, other) => one.speed - other.speed);
-    if (!worst) continue;
-    speeds.push({
-      reader,
-      worst: worst.speed,
-      loop: speedOf(readPlainly, worst.text, rounds),
-      text: JSON.stringify(`${worst.text.slice(0, SHOWN_CHARACTERS)}…`),
-    });
+    const same = (text: string) => Array.from({ length: rounds }, () => text);
+    speeds.push(slowest(reader, read, all, same));
+    if (!remembers) continue;
+    const random = randomFrom(rounds);
+    const others = (text: string) => same(text).map((one) => withOtherLetters(one, random));
+    speeds.push(slowest(`${reader}, new each time`, read, all, others));
   }
   return speeds;
 }
 
-/** The best of some rounds. */
-function speedOf(read: (text: string) => unknown, text: string, rounds: number): number {
+/** The text that a reader is slowest on. It reads all `readings` of a text. */
+function slowest(
+  reader: string,
+  read: (text: string) => unknown,
+  texts: readonly string[],
+  readings: (text: string) => readonly string[],
+): HostileSpeed {
+  const timed = texts.map((text) => ({ text, speed: speedOf(read, readings(text)) }));
+  const [worst] = timed.toSorted((one, other) => one.speed - other.speed);
+  assert(worst);
+  return {
+    reader,
+    worst: worst.speed,
+    loop: speedOf(readPlainly, readings(worst.text)),
+    text: JSON.stringify(`${worst.text.slice(0, SHOWN_CHARACTERS)}…`),
+  };
+}
+
+/** The best of some readings. */
+function speedOf(read: (text: string) => unknown, readings: readonly string[]): number {
   const results: unknown[] = [];
-  const ms = Array.from({ length: rounds }, () => timedAtOnce(() => void results.push(read(text))));
-  return Buffer.byteLength(text) / 1000 / Math.max(0.001, Math.min(...ms));
+  const speeds = readings.map((text) => {
+    const ms = timedAtOnce(() => void results.push(read(text)));
+    return Buffer.byteLength(text) / 1000 / Math.max(0.001, ms);
+  });
+  return Math.max(...speeds);
 }
 
 function readPlainly(text: string): number {

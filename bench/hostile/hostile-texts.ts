@@ -26,6 +26,8 @@ import { below, oneOf, type Random, randomFrom } from "../data/random.ts";
 interface HostileKind {
   readonly read: (text: string) => unknown;
   readonly pieces: HostilePieces;
+  /** Whether it remembers the words that it has read. It is also timed on texts that are new at each reading. */
+  readonly remembers?: true;
 }
 
 const SIGNS = [...'a A 1 _ - . / : @ + = , ~ " ` ( \\ é'.split(" "), " ", "\n"];
@@ -85,6 +87,7 @@ export const HOSTILE_TEXTS: Readonly<Record<string, HostileKind>> = {
   },
   words: {
     read: words,
+    remembers: true,
     pieces: {
       openers: ["a.", "a'", "getUser", "HTTPServer", "1,000", "it's", "a_b-c", "aÉ", "a🎉"],
       fillers: PROSE,
@@ -93,6 +96,7 @@ export const HOSTILE_TEXTS: Readonly<Record<string, HostileKind>> = {
   questions: {
     // Another question comes after each, because the last one is kept.
     read: (text) => [readQuestion(text), readQuestion("")],
+    remembers: true,
     pieces: {
       openers: ["when ", "you a ", "A ", "a A", "in may ", "2024-01-", "two days ", "last "],
       fillers: PROSE,
@@ -100,6 +104,7 @@ export const HOSTILE_TEXTS: Readonly<Record<string, HostileKind>> = {
   },
   passages: {
     read: (content) => indexedPassages({ content }),
+    remembers: true,
     pieces: {
       openers: ["?", "a?", "a. ", "。", "?1", "A", "getUser", "1,000", "a_b-c", "it's"],
       fillers: PROSE,
@@ -280,6 +285,27 @@ function mixture({ openers, fillers }: HostilePieces, size: number, random: Rand
   while (unit.length < length) unit += oneOf(oneOf(pieces, random), random);
   return unit.repeat(Math.ceil(size / unit.length)).slice(0, size);
 }
+
+/** A text of the same form whose words are others: each letter is another one of its alphabet, by chance. */
+export function withOtherLetters(text: string, random: Random): string {
+  const codes = Uint16Array.from({ length: text.length }, (_, at) => {
+    const code = text.charCodeAt(at);
+    const alphabet = ALPHABETS.find(([first, last]) => code >= first && code <= last);
+    return alphabet ? alphabet[0] + below(alphabet[1] - alphabet[0] + 1, random) : code;
+  });
+  return flat(Buffer.from(codes.buffer).toString("utf16le"));
+}
+
+/** The first and the last of letters that belong together: Latin, Greek, Cyrillic, Thai, Han, Hangul. */
+const ALPHABETS: readonly (readonly [number, number])[] = [
+  [0x61, 0x7a],
+  [0x41, 0x5a],
+  [0x3b1, 0x3c9],
+  [0x430, 0x44f],
+  [0xe01, 0xe2e],
+  [0x4e00, 0x9fff],
+  [0xac00, 0xd7a3],
+];
 
 /** The text as one that arrives is kept. One that was repeated and cut is twice as slow to read by character. */
 function flat(text: string): string {

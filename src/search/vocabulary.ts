@@ -1,3 +1,4 @@
+import { textOf } from "../core/character-codes.ts";
 import { hashOf, hashOfKey, newRoom, unitsOf } from "./text-units.ts";
 
 /**
@@ -47,7 +48,8 @@ export class Vocabulary {
   textOf(number: number): string {
     const known = this.#texts[number];
     if (known !== undefined) return known;
-    const text = String.fromCharCode(...this.unitsOf(number));
+    const units = this.unitsOf(number);
+    const text = textOf(units, units.length);
     this.#texts[number] = text;
     return text;
   }

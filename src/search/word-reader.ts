@@ -35,6 +35,7 @@ const CLITICS: ReadonlySet<string> = new Set(["s", "t", "d", "m", "ll", "re", "v
 const VOCABULARY_MAX = 1 << 16;
 /** Longer parts are not kept, since few of them come again. */
 const KEPT_UNITS = 24;
+const FIRST_LISTS = 256;
 /** What a long text has filled does not stay in memory. */
 const KEPT_WORDS = 1 << 16;
 /** Behind so many letters of a word, folded one by one, nothing changes those that are kept. */
@@ -43,8 +44,12 @@ const BEGINNING_UNITS = WORD_LENGTH_MAX + 1;
 /** Reads the words of texts as numbers of a vocabulary. It is given the UTF-16 units of a text (`unitsOf`). */
 class WordReader {
   #vocabulary = newVocabulary();
-  /** For parts with several words: the number of each, and whether a question leaves it out. */
-  #lists: (readonly number[])[] = [];
+  /**
+   * For parts with several words: how many, and then the number of each, and whether a question leaves it out. One
+   * array for all of them: many small ones are much work for the garbage collector.
+   */
+  #lists = new Int32Array(FIRST_LISTS);
+  #listsEnd = 1;
   /** The words that were read since `begin`, in their order. */
   found = new Int32Array(256);
   count = 0;
@@ -63,7 +68,8 @@ class WordReader {
     if (this.found.length > KEPT_WORDS) this.found = new Int32Array(256);
     if (this.#vocabulary.size > VOCABULARY_MAX) {
       this.#vocabulary = newVocabulary();
-      this.#lists = [];
+      this.#lists = new Int32Array(FIRST_LISTS);
+      this.#listsEnd = 1;
     }
     return this.#vocabulary;
   }
@@ -164,12 +170,10 @@ class WordReader {
       return;
     }
     const part = this.#vocabulary.numberAt(units, start, end, hash);
-    const meaning = this.#meaningOf(part);
-    if (meaning > 0) this.#push(meaning - 1);
-    else
-      this.#pushAll(
-        this.#listOf(meaning) ?? this.#learn(part, this.#wordsOf(units, start, end, isForeign)),
-      );
+    const known = this.#meaningOf(part);
+    this.#pushKnown(
+      known === 0 ? this.#learn(part, this.#wordsOf(units, start, end, isForeign)) : known,
+    );
   }
 
   /** `hash` is the hash of the units up to `hashed`. */
@@ -186,31 +190,57 @@ class WordReader {
     }
     const whole = hashOf(units, hashed, end, hash);
     const chunk = this.#vocabulary.numberAt(units, start, end, whole);
-    const meaning = this.#meaningOf(chunk);
-    if (meaning > 0) this.#push(meaning - 1);
-    else
-      this.#pushAll(this.#listOf(meaning) ?? this.#learn(chunk, this.#compound(units, start, end)));
+    const known = this.#meaningOf(chunk);
+    this.#pushKnown(known === 0 ? this.#learn(chunk, this.#compound(units, start, end)) : known);
   }
 
-  /** What is known of a part or a compound. Where both are the same, they have the same words. */
+  /**
+   * What is known of a part or a compound: its only word and one more, or minus where its list is. Where both are the
+   * same, they have the same words.
+   */
   #meaningOf(number: number): number {
     return this.#vocabulary.rows[ROW * number + MEANING] as number;
   }
 
-  #listOf(meaning: number): readonly number[] | undefined {
-    return this.#lists[-meaning - 1];
-  }
-
-  #learn(number: number, list: readonly number[]): readonly number[] {
+  #learn(number: number, list: readonly number[]): number {
     const [only = 0] = list;
     const isOne = list.length === 1 && (only & LEFT_OUT) === 0;
-    const meaning = isOne ? 1 + (only >> 1) : -this.#lists.push(list);
+    const meaning = isOne ? 1 + (only >> 1) : -this.#keep(list);
     this.#vocabulary.rows[ROW * number + MEANING] = meaning;
-    return list;
+    return meaning;
+  }
+
+  /** Returns where the list is kept. */
+  #keep(list: readonly number[]): number {
+    const start = this.#listsEnd;
+    const end = start + 1 + list.length;
+    if (end > this.#lists.length) {
+      const lists = new Int32Array(2 * end);
+      lists.set(this.#lists);
+      this.#lists = lists;
+    }
+    this.#lists[start] = list.length;
+    for (let at = 0; at < list.length; at += 1) this.#lists[start + 1 + at] = list[at] as number;
+    this.#listsEnd = end;
+    return start;
+  }
+
+  #pushKnown(meaning: number): void {
+    if (meaning > 0) {
+      this.#push(meaning - 1);
+      return;
+    }
+    const end = 1 - meaning + (this.#lists[-meaning] as number);
+    for (let at = 1 - meaning; at < end; at += 1)
+      this.#pushUnlessLeftOut(this.#lists[at] as number);
   }
 
   #pushAll(list: readonly number[]): void {
-    for (const one of list) if (!this.#asks || (one & LEFT_OUT) === 0) this.#push(one >> 1);
+    for (const one of list) this.#pushUnlessLeftOut(one);
+  }
+
+  #pushUnlessLeftOut(one: number): void {
+    if (!this.#asks || (one & LEFT_OUT) === 0) this.#push(one >> 1);
   }
 
   /** The whole of a compound, unless it is a single part or has an apostrophe, and its parts. */
@@ -319,19 +349,19 @@ class WordReader {
     isForeign: boolean,
     list: number[],
   ): void {
-    const isKept = end - start <= KEPT_UNITS;
-    const part = isKept ? this.#vocabulary.numberAt(units, start, end, hash) : -1;
-    const meaning = isKept ? this.#meaningOf(part) : 0;
-    if (meaning > 0) {
-      list.push(2 * (meaning - 1));
+    if (end - start > KEPT_UNITS) {
+      for (const word of this.#wordsOf(units, start, end, isForeign)) list.push(word);
       return;
     }
-    let words = this.#listOf(meaning);
-    if (words === undefined) {
-      words = this.#wordsOf(units, start, end, isForeign);
-      if (isKept) this.#learn(part, words);
+    const part = this.#vocabulary.numberAt(units, start, end, hash);
+    const known = this.#meaningOf(part);
+    const meaning =
+      known === 0 ? this.#learn(part, this.#wordsOf(units, start, end, isForeign)) : known;
+    if (meaning > 0) list.push(2 * (meaning - 1));
+    else {
+      const last = this.#lists[-meaning] as number;
+      for (let at = 1; at <= last; at += 1) list.push(this.#lists[at - meaning] as number);
     }
-    for (const word of words) list.push(word);
   }
 
   /** The words of a part: the pairs of characters of scripts without spaces, and then the others. */
@@ -432,7 +462,7 @@ export function stemIn(vocabulary: Vocabulary, word: number): number {
   const units = vocabulary.unitsOf(word);
   // Most words are asked for by their stems only, so this text is not kept.
   const stem = isEnglish(units)
-    ? vocabulary.numberOf(stemEnglish(String.fromCharCode(...units)))
+    ? vocabulary.numberOf(stemEnglish(textOf(units, units.length)))
     : word;
   vocabulary.rows[ROW * word + STEM] = 1 + stem;
   return stem;
