@@ -1,4 +1,4 @@
-import { existsSync, globSync } from "node:fs";
+import { existsSync, globSync, readFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { describe, expect, test } from "vitest";
 import { SessionError } from "../../src/core/errors.ts";
@@ -9,8 +9,10 @@ import { LiveSessions } from "../../src/session/live-sessions.ts";
 import { ephemeralStores } from "../../src/stores/ephemeral/ephemeral-stores.ts";
 import { openPool } from "../../src/stores/postgres/postgres-pool.ts";
 import { scriptedModel } from "../../src/testing.ts";
+import { askServer } from "../support/ask-server.ts";
 import { type Answer, type Lies, lyingPostgres } from "../support/lying-postgres.ts";
 import { Project } from "../support/rkat-process.ts";
+import { LONG } from "../support/trials.ts";
 
 const PASSWORD = "hunter22-of-mine";
 const ESCAPES = "\u001b]0;yours\u0007\u001b[2J\u202e";
@@ -104,10 +106,15 @@ test.each(["require", "verify-full", "verify-ca", "prefer"])(
 
 test("wrong rows are refused, or read as harmless text", async () => {
   const settings = { model: "x", memory: true, labels: {} };
-  const good = { version: 1, id: "a", seq: 1, created_at_ms: 1, updated_at_ms: 1, settings };
+  const good = {
+    ...{ version: 1, id: "a", seq: 1, created_at_ms: 1, updated_at_ms: 1, settings },
+    ...{ archived: false, turns: 1, message_count: 1, compactions: 0, last_assistant_text: null },
+    usage: { input_tokens: 0, output_tokens: 0 },
+  };
   for (const snapshot of ["{", "null", "[]", '"x"', "{}", { ...good, id: 7 }].concat([
     { ...good, created_at_ms: 1e300 },
     { ...good, settings: null },
+    { ...good, usage: null },
   ] as never[])) {
     const row = { snapshot: typeof snapshot === "string" ? snapshot : JSON.stringify(snapshot) };
     const answer = (sql: string) => (sql.includes(".snapshot") ? { rows: [row] } : undefined);
@@ -228,3 +235,80 @@ describe("the command", () => {
     expect(made.filter((path) => !/^(project|\.config|\.rkat)\b/.test(path))).toEqual([]);
   });
 });
+
+describe("a server, and a move", () => {
+  const rowsOf = (row: Readonly<Record<string, string | number | boolean | null>>): Lies => ({
+    answer: afterStart({ rows: [row] }),
+  });
+  const nothing = {
+    ...{ seq: null, event: null, position: null, snapshot: null, number: null, id: null },
+    ...{ entry: null, approval: null, fields: null, part: null, count: null, more: null },
+  };
+  const strange = Object.fromEntries(Object.keys(nothing).map((name) => [name, ESCAPES]));
+  const servers: Readonly<Record<string, Lies>> = {
+    "rows without the columns": rowsOf({ other: 1 }),
+    "rows of nothing": rowsOf(nothing),
+    "rows of text": rowsOf(strange),
+    "rows of objects": rowsOf({ ...strange, event: "{}", snapshot: "{}", entry: "{}" }),
+    "an answer of 2 GB": { answer: afterStart({ bytes: message("D", "", 0x7fff_ffff) }) },
+    "half of an answer": { answer: afterStart({ bytes: message("T", "\0", 2) }) },
+    "an error with the password": { answer: afterStart({ error: `${ESCAPES} ${PASSWORD}` }) },
+    "tables of another version": { answer: () => ({ rows: [{ version: 99, usable: 99 }] }) },
+    "no login": { login: { error: `${ESCAPES} ${PASSWORD}`, code: "28P01" } },
+  };
+
+  test.each(Object.entries(servers))(
+    "%s: each answer is a sentence, and both end",
+    async (_, lies) => {
+      const server = await lyingPostgres(lies);
+      const address = addressOf(server.port);
+      const project = await Project.open({ ownProcesses: true });
+      await project.rkat(["sessions", "create", "--model", "ollama/tiny"]);
+      const requireSentence = (said: string) => {
+        expect(said).not.toMatch(/(?![\n\t])\p{Cc}|\u202e/u);
+        expect(said).not.toContain(PASSWORD);
+        expect(said).not.toMatch(/This is a bug|INTERNAL_ERROR|undefined|\[object| {4}at /);
+      };
+      for (const args of [
+        ["--to", address],
+        ["--from", address, "--to", "copy.db"],
+      ]) {
+        const { code, stdout, stderr } = await project.rkat(["move", ...args]);
+        requireSentence(stdout + stderr);
+        expect(code).toBe(1);
+        expect(stderr).toMatch(/^error: The store failed\. [^\n]+\nhint: [^\n]+\n$/);
+      }
+      const asked = await askServer(project, { RKAT_STORE: address });
+      expect(asked.code).not.toBeNull();
+      for (const said of [asked.stdout, asked.stderr, ...asked.answers]) requireSentence(said);
+    },
+  );
+
+  test("rows without an end cost a server and a move a bounded memory", async () => {
+    const server = await lyingPostgres({ answer: afterStart({ endless: { x: "" } }) });
+    const address = addressOf(server.port);
+    const project = await Project.open({ ownProcesses: true });
+    const move = project.start(["move", "--from", address, "--to", "copy.db"]);
+    let peak = 0;
+    const watch = setInterval(() => {
+      peak = Math.max(peak, peakBytes(move.child.pid));
+    }, 20);
+    const { code, stderr } = await move.ended;
+    clearInterval(watch);
+    expect([code, stderr]).toEqual([1, expect.stringContaining("more than 256 MB")]);
+    // Each of its requests reads up to the bound.
+    if (LONG) {
+      await askServer(project, { RKAT_STORE: address }, (pid) => {
+        peak = Math.max(peak, peakBytes(pid));
+      });
+    }
+    expect(peak).toBeLessThan(1_500_000_000);
+  }, 600_000);
+});
+
+/** The most memory that a process has held. 0 where the system does not tell. */
+function peakBytes(pid: number | undefined): number {
+  const file = `/proc/${pid}/status`;
+  if (!existsSync(file)) return 0;
+  return 1024 * Number(/VmHWM:\s+(\d+)/.exec(readFileSync(file, "utf8"))?.[1] ?? 0);
+}

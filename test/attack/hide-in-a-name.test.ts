@@ -6,6 +6,7 @@ import { createSessionService, type SessionService } from "../../src/index.ts";
 import { sqliteStores } from "../../src/sqlite.ts";
 import { OPERATIONS, type OperationName } from "../../src/surfaces/operations.ts";
 import { scriptedModel } from "../../src/testing.ts";
+import { ClaudeLines } from "../support/claude-lines.ts";
 import { Project } from "../support/rkat-process.ts";
 import { type Schema, valuesOf } from "../support/schema-values.ts";
 import { overJsonRpc, overMcp, overRest } from "../support/surfaces.ts";
@@ -132,3 +133,32 @@ test("no command draws a name on the terminal, or calls it a bug", async () => {
     }
   }
 }, 600_000);
+
+test.each([["\u202egnp.exe"], ["a\u200bb"], ["\u001b[2J"], ["a\u2066b\u2069"]])(
+  "an import leaves out a session whose id has hidden characters, and says so (%j)",
+  async (id) => {
+    const project = await Project.open();
+    const folder = ".claude/projects/-project";
+    const good = "0f3c2b1a-1111-4222-8333-444455556666";
+    project.write(
+      `${folder}/${id}.jsonl`,
+      String(new ClaudeLines(id).user("What is hidden here?")),
+    );
+    project.write(`${folder}/${good}.jsonl`, String(new ClaudeLines(good).user("And here?")));
+    const { code, stdout, stderr } = await project.rkat([
+      "import",
+      "claude-code",
+      ".claude",
+      "--yes",
+    ]);
+    expect([code, stdout + stderr]).toEqual([
+      0,
+      expect.stringContaining("Added 1 message of 1 session."),
+    ]);
+    expect(stdout + stderr).toContain("the id of a session has hidden characters");
+    expect(stdout + stderr).not.toMatch(SHOWS_CONTROLS);
+    const { stdout: listed } = await project.rkat(["memory", "list", "--scope", "all"]);
+    expect(listed).not.toContain("What is hidden here?");
+    expect(listed).not.toMatch(SHOWS_CONTROLS);
+  },
+);

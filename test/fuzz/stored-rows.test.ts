@@ -8,6 +8,9 @@ import { SessionState } from "../../src/core/session-state.ts";
 import { createSessionService } from "../../src/index.ts";
 import { LiveSessions } from "../../src/session/live-sessions.ts";
 import { sqliteStores } from "../../src/sqlite.ts";
+import { eventText } from "../../src/stores/history/event-text.ts";
+import { listedSnapshot, snapshotIn } from "../../src/stores/history/snapshot-text.ts";
+import { storedEvent } from "../../src/stores/history/stored-event.ts";
 import { scriptedModel } from "../../src/testing.ts";
 import { damagedJson, damagedText, fuzz, readOrRefused } from "../support/fuzz.ts";
 
@@ -49,11 +52,17 @@ async function opened(): Promise<SessionState> {
   return (await new LiveSessions(stores).open(sessionId)).state;
 }
 
+const someNumber = fc.oneof(fc.integer({ min: 1 }), fc.double(), fc.integer());
 const json = (value: fc.Arbitrary<unknown>) => value.map((some) => JSON.stringify(some) ?? "");
+
+const snapshotTexts = fc.oneof(
+  damagedText([JSON.stringify(snapshot)]),
+  json(damagedJson([snapshot])),
+);
 
 fuzz(
   "a damaged snapshot neither ends a session nor changes its history: the log is the truth",
-  fc.oneof(damagedText([JSON.stringify(snapshot)]), json(damagedJson([snapshot]))),
+  snapshotTexts,
   { short: 25, long: 10_000 },
   async (text) => {
     const put = db.prepare("UPDATE snapshot SET snapshot = ?");
@@ -87,6 +96,36 @@ fuzz(
       await readOrRefused(() => stores.events.readAll(0, 1000));
     } finally {
       put.run(rows[seq - 1]?.text ?? "", seq);
+    }
+  },
+);
+
+fuzz(
+  "a damaged text of a snapshot is refused, or has what a list of sessions shows",
+  snapshotTexts,
+  { short: 40, long: 1_000_000 },
+  async (text) => {
+    const found = await readOrRefused(() => listedSnapshot(text));
+    expect("value" in found).toBe(snapshotIn(text) !== undefined);
+    if ("refused" in found) return;
+    const { id, created_at_ms, updated_at_ms } = found.value;
+    expect(typeof id).toBe("string");
+    expect(new Date(created_at_ms).toISOString() + new Date(updated_at_ms).toISOString()).not.toBe(
+      "",
+    );
+  },
+);
+
+fuzz(
+  "a damaged text of an event is refused, or read as an event that a session takes",
+  fc.record({ text: damage.map(({ text }) => text), seq: someNumber, timestamp_ms: someNumber }),
+  { short: 40, long: 1_000_000 },
+  async ({ text, seq, timestamp_ms }) => {
+    const row = { seq, timestamp_ms, event_id: "e", event: text };
+    const found = await readOrRefused(() => storedEvent(row));
+    if ("value" in found) {
+      new SessionState(sessionId).apply(found.value);
+      eventText(found.value.event);
     }
   },
 );

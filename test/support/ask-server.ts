@@ -40,7 +40,8 @@ export async function askServer(
   await ask("/memory", { content: "a note" });
   for (const { http } of Object.values(OPERATIONS)) {
     const path = http.path.replace("{session_id}", id).replace("{knowledge_id}", "k");
-    if (http.method === "GET") await ask(`${path}?query=canary`);
+    const query = path.endsWith("/search") ? "?query=canary" : "";
+    if (http.method === "GET") await ask(path + query);
   }
   meanwhile(child.pid ?? 0);
   kill("SIGTERM");

@@ -1,11 +1,28 @@
-import { instant } from "../../core/instant.ts";
+import { SessionError } from "../../core/errors.ts";
+import { instant, isTime } from "../../core/instant.ts";
 import { MEMORY_KINDS, type MemoryEntry } from "../../core/memory-store.ts";
+import { fields, isNumber, isText, orNull } from "../../core/shape.ts";
 import type { EntryColumns } from "../columns/slot-records.ts";
 import type { EntryRow, NewEntry } from "../index-store.ts";
 import type { PlacedEntry } from "../words/entry-words.ts";
 import { fittedPassages } from "./entry-passages.ts";
 
+const isCount = orNull(isNumber);
+const isLabel = orNull(isText);
+const isRow = fields({
+  ...{ id: isText, sessionId: isText, content: isText, turn: isCount, kind: isNumber },
+  ...{ roleText: isLabel, speakerText: isLabel, sourceFrom: isCount, sourceTo: isCount },
+  time: orNull((time) => isText(time) || isTime(time)),
+});
+
+/** @throws SessionError `SESSION_STORE_ERROR` when the row is none that rkat wrote */
 export function entryOf(row: EntryRow): MemoryEntry {
+  if (!isRow(row)) {
+    throw new SessionError("SESSION_STORE_ERROR", {
+      detail: "An entry of memory has changed since it was stored.",
+      hint: "Restore the store from a backup. `rkat memory verify` checks memory.",
+    });
+  }
   const time = timeOf(row.time);
   return {
     id: row.id,

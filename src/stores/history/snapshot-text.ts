@@ -1,7 +1,8 @@
 import { SessionError } from "../../core/errors.ts";
-import { isObject } from "../../core/fields.ts";
+import { isSettings } from "../../core/event-shape.ts";
 import { isTime } from "../../core/instant.ts";
 import type { SessionSnapshot } from "../../core/session-snapshot.ts";
+import { fields, isFlag, isNumber, isText, orNull } from "../../core/shape.ts";
 import { hashOfKey } from "../../search/text-units.ts";
 
 /**
@@ -15,14 +16,14 @@ export function snapshotText(snapshot: SessionSnapshot): string {
 
 /** Undefined when the text has changed since it was stored. The log gives the same state again. */
 export function readSnapshot(text: string): SessionSnapshot | undefined {
-  const [json = "", checksum] = text.split("\n");
+  const [json = "", checksum] = String(text).split("\n");
   return checksum === String(hashOfKey(json)) ? JSON.parse(json) : undefined;
 }
 
 /** The snapshot in a text with or without a checksum; undefined when it is none. */
 export function snapshotIn(text: string): SessionSnapshot | undefined {
-  const [json = ""] = text.split("\n");
   try {
+    const [json = ""] = text.split("\n");
     const found: unknown = JSON.parse(json);
     return isListed(found) ? found : undefined;
   } catch {
@@ -39,8 +40,14 @@ export function listedSnapshot(text: string): SessionSnapshot {
   throw new SessionError("SESSION_STORE_ERROR", { detail, hint });
 }
 
+const isSnapshot = fields({
+  ...{ id: isText, seq: isNumber, settings: isSettings, created_at_ms: isTime },
+  ...{ updated_at_ms: isTime, turns: isNumber, message_count: isNumber, compactions: isNumber },
+  ...{ archived: isFlag, last_assistant_text: orNull(isText) },
+  usage: fields({ input_tokens: isNumber, output_tokens: isNumber }),
+});
+
 /** Whether a value has what a list of sessions shows. */
 function isListed(found: unknown): found is SessionSnapshot {
-  if (!isObject(found) || typeof found.id !== "string" || !isObject(found.settings)) return false;
-  return [found.created_at_ms, found.updated_at_ms].every(isTime);
+  return isSnapshot(found);
 }

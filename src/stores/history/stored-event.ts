@@ -1,7 +1,7 @@
 import { SessionError } from "../../core/errors.ts";
 import type { DurableEvent, StoredEvent } from "../../core/event.ts";
+import { isStoredEvent } from "../../core/event-shape.ts";
 import type { PositionedEvent } from "../../core/event-store.ts";
-import { isObject } from "../../core/fields.ts";
 import { isTime } from "../../core/instant.ts";
 
 /** An event as a row; `event` is JSON, so that the thread that wants it parses it. */
@@ -43,20 +43,21 @@ export function following(number: number, before: number): number {
   });
 }
 
-function eventIn(text: string, seq: number): DurableEvent {
+/** @throws SessionError `SESSION_STORE_ERROR` when the text is no event any more. */
+export function eventIn(text: string, seq: number): DurableEvent {
   let event: unknown;
   try {
     event = JSON.parse(text);
   } catch {
     // It has changed, as said below.
   }
-  if (isObject(event) && typeof event.type === "string") return event as unknown as DurableEvent;
+  if (isStoredEvent(event)) return event;
   throw changed(seq);
 }
 
 function changed(seq: number): SessionError {
   return new SessionError("SESSION_STORE_ERROR", {
-    detail: `Event ${seq} of a session has changed since it was stored.`,
+    detail: `${Number.isSafeInteger(seq) ? `Event ${seq}` : "An event"} of a session has changed since it was stored.`,
     hint: "Restore the store from a backup. `rkat doctor` lists the events that have changed.",
   });
 }

@@ -1,6 +1,7 @@
 import type { KnowledgeEntry, KnowledgeKind } from "../../core/knowledge.ts";
 import { KnowledgeMap } from "../knowledge/knowledge-map.ts";
 import type { Hashes, KnowledgeRow } from "../knowledge/knowledge-rows.ts";
+import { storedEntry, storedSignature } from "../stored-json.ts";
 import type { Statements } from "./statements.ts";
 
 /** What of a namespace's knowledge a change may need. */
@@ -212,8 +213,8 @@ function rowOf({ key, version, heard, signature, entry }: SqlRow): KnowledgeRow 
     key,
     version,
     heard,
-    entry: JSON.parse(entry),
-    ...(signature === null ? {} : { signature: JSON.parse(signature) }),
+    entry: storedEntry(entry),
+    ...(signature === null ? {} : { signature: storedSignature(signature) }),
   };
 }
 

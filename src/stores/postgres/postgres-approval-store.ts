@@ -1,5 +1,6 @@
 import type { ApprovalAnswer, PendingApproval } from "../../core/approval.ts";
 import type { ApprovalStore } from "../../core/approval-store.ts";
+import { storedAnswer, storedApproval } from "../stored-json.ts";
 import type { PostgresDatabase } from "./postgres-database.ts";
 
 /** Keeps what waits for approval in PostgreSQL, where a process of any machine may answer. */
@@ -45,7 +46,7 @@ export class PostgresApprovalStore implements ApprovalStore {
       this.#namespace,
       sessionId ?? null,
     );
-    return rows.map(({ approval }) => JSON.parse(approval));
+    return rows.map(({ approval }) => storedApproval(approval));
   }
 
   async answer(approvalId: string, sessionId: string, answer: ApprovalAnswer): Promise<boolean> {
@@ -71,7 +72,7 @@ export class PostgresApprovalStore implements ApprovalStore {
       this.#namespace,
       approvalIds,
     );
-    return new Map(rows.map(({ id, answer }) => [id, JSON.parse(answer)]));
+    return new Map(rows.map(({ id, answer }) => [id, storedAnswer(answer)]));
   }
 
   async remove(

@@ -291,6 +291,11 @@ export class PostgresDatabase {
     });
   }
 
+  /** The error for the caller, of anything thrown while working with rows of these tables. */
+  failure(error: unknown): unknown {
+    return postgresFailure(error, this.address, this.#password);
+  }
+
   /** Tries again what the server says can be tried again. */
   async #retried<Result>(
     work: (pool: PostgresPool, isAgain: boolean) => Promise<Result>,
@@ -311,7 +316,7 @@ export class PostgresDatabase {
         const isHopeless = again === "reconnect" && !this.#hasAnswered && !isFromServer(error);
         if (again === undefined || isHopeless || performance.now() > givesUpAt) {
           if (isMissing(error)) await this.#requireUsable();
-          throw postgresFailure(error, this.address, this.#password);
+          throw this.failure(error);
         }
         isAgain ||= again === "reconnect";
         await sleep(pauseMs(again, tries));

@@ -1,5 +1,6 @@
 import { errorText, SessionError } from "../../core/errors.ts";
 import { given } from "../../core/fields.ts";
+import { isOfRows } from "../unexpected-rows.ts";
 
 /** What went wrong, by PostgreSQL's error code or its class, and what to do about it. */
 const FAILURES: Readonly<Record<string, { readonly what: string; readonly hint: string }>> = {
@@ -168,6 +169,13 @@ export function postgresFailure(error: unknown, address: string, password = ""):
   const key = [code, code?.slice(0, 3), code?.slice(0, 2)].find((key) => key && key in FAILURES);
   const cause = said === reason ? error : undefined;
   if (key !== undefined) return ofTable(key, address, reason, cause);
+  if (isOfRows(error)) {
+    return new SessionError("SESSION_STORE_ERROR", {
+      detail: `${address} gave a row that rkat did not write (${reason}).`,
+      hint: "`rkat doctor` checks the server and rkat's tables. Restore them from a backup.",
+      cause: error,
+    });
+  }
   if (!isFromServer(error)) return error;
   return new SessionError("SESSION_STORE_ERROR", {
     detail: `${address} failed (${code}: ${reason}).`,

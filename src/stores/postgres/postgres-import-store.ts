@@ -6,6 +6,7 @@ import {
   type ImportStore,
   importKey,
 } from "../../core/import-store.ts";
+import { storedFile } from "../stored-json.ts";
 import { appendAll, appendRows, refuseAppend } from "./append-events.ts";
 import { furtherPositions } from "./event-positions.ts";
 import type { PostgresDatabase } from "./postgres-database.ts";
@@ -78,7 +79,7 @@ export class PostgresImportStore implements ImportStore, ImportKeys {
       "select path, state from rkat.imported_file where namespace = $1",
       this.#namespace,
     );
-    return new Map(rows.map(({ path, state }) => [path, JSON.parse(state) as ImportedFile]));
+    return new Map(rows.map(({ path, state }) => [path, storedFile(state)]));
   }
 
   async keys(after: string, limit: number): Promise<readonly string[]> {

@@ -16,6 +16,7 @@ import {
   replaceRules,
   restoreKnowledge,
 } from "../knowledge/merge-knowledge.ts";
+import { storedEntry, storedHashes, storedSignature } from "../stored-json.ts";
 import { COUNTS, LoadedKnowledge, lockKnowledge, type Wanted } from "./loaded-knowledge.ts";
 import type { PostgresDatabase } from "./postgres-database.ts";
 import type { Statements } from "./statements.ts";
@@ -68,7 +69,7 @@ export class PostgresKnowledgeStore implements KnowledgeStore {
         page.kind ?? null,
         PAGE,
       );
-      const entries = rows.map(({ entry }): KnowledgeEntry => JSON.parse(entry));
+      const entries = rows.map(({ entry }) => storedEntry(entry));
       found.push(...entries.filter(wanted));
       const last = rows.at(-1);
       if (!last || rows.length < PAGE) break;
@@ -96,7 +97,7 @@ export class PostgresKnowledgeStore implements KnowledgeStore {
       this.#namespace,
       ids,
     );
-    const entries = new Map(rows.map(({ id, entry }) => [id, JSON.parse(entry) as KnowledgeEntry]));
+    const entries = new Map(rows.map(({ id, entry }) => [id, storedEntry(entry)]));
     return ids.flatMap((id) => entries.get(id) ?? []);
   }
 
@@ -153,7 +154,7 @@ export class PostgresKnowledgeStore implements KnowledgeStore {
         this.#namespace,
       );
       const before = found
-        .map(({ entry }): KnowledgeEntry => JSON.parse(entry))
+        .map(({ entry }) => storedEntry(entry))
         .filter(({ origin }) => origin === "distilled");
       const loaded = await LoadedKnowledge.load(statements, this.#namespace, {
         ids: [...before, ...rules].map(({ id }) => id),
@@ -183,7 +184,7 @@ export class PostgresKnowledgeStore implements KnowledgeStore {
       limit,
     );
     return {
-      changed: changed.map(({ entry, version }) => ({ entry: JSON.parse(entry), version })),
+      changed: changed.map(({ entry, version }) => ({ entry: storedEntry(entry), version })),
       gone: gone.map(({ id }) => id),
     };
   }
@@ -226,11 +227,11 @@ export class PostgresKnowledgeStore implements KnowledgeStore {
       return {
         position: state?.position ?? 0,
         entries: rows.map(({ entry, signature, keys, bands }) => ({
-          entry: JSON.parse(entry),
-          keys: JSON.parse(keys),
+          entry: storedEntry(entry),
+          keys: storedHashes(keys),
           ...(signature === null
             ? {}
-            : { likeness: { bands: JSON.parse(bands), signature: JSON.parse(signature) } }),
+            : { likeness: { bands: storedHashes(bands), signature: storedSignature(signature) } }),
         })),
         forgotten: forgotten.map(({ hash }) => hash),
       };

@@ -253,7 +253,9 @@ export class PostgresMemoryStore implements MemoryStore {
   }
 
   #run<Result>(asking: Asking<Result>, onProgress?: (progress: Progress) => void): Promise<Result> {
-    return runAsync(asking, this.#store, onProgress);
+    return runAsync(asking, this.#store, onProgress).catch((error) => {
+      throw this.#db.failure(error);
+    });
   }
 
   /** One process at a time makes the vectors of an embedder. */

@@ -2,6 +2,7 @@ import type { SessionSnapshot } from "../../core/session-snapshot.ts";
 import type { LoggedSource, SourceConditions, SourceFilter } from "../../core/session-source.ts";
 import type { LeaseOwner, SessionQuery, SessionStore } from "../../core/session-store.ts";
 import { listedSnapshot, snapshotIn } from "../history/snapshot-text.ts";
+import { storedSource } from "../stored-json.ts";
 import type { PostgresDatabase } from "./postgres-database.ts";
 import type { Statements } from "./statements.ts";
 
@@ -76,7 +77,7 @@ export class PostgresSessionStore implements SessionStore {
       this.#namespace,
       sessionIds,
     );
-    return new Map(rows.map(({ id, source }) => [id, JSON.parse(source) as LoggedSource]));
+    return new Map(rows.map(({ id, source }) => [id, storedSource(source)]));
   }
 
   async withSource(filter: SourceFilter, passing: boolean): Promise<readonly string[]> {

@@ -3,7 +3,7 @@ import { eventText, shownText } from "../history/event-text.ts";
 import { hasWord, passage } from "../history/passage.ts";
 import { timeRange } from "../history/search-history.ts";
 import { type SearchWord, searchWords } from "../history/search-words.ts";
-import { storedEvent } from "../history/stored-event.ts";
+import { eventIn, storedEvent } from "../history/stored-event.ts";
 import { askedForWords } from "./history-words.ts";
 import type { PostgresDatabase } from "./postgres-database.ts";
 
@@ -93,7 +93,7 @@ export const SEARCH = `
 function hitOf(row: FoundRow, words: readonly SearchWord[]): HistoryHit[] {
   const { event } = storedEvent(row);
   const { before } = row;
-  const said = shownText(event, () => (before === null ? undefined : JSON.parse(before)));
+  const said = shownText(event, () => (before === null ? undefined : eventIn(before, row.seq - 1)));
   // The words that were found may be those of a search that the message also calls.
   if (!said || (said.text !== eventText(event)?.text && !hasWord(said.text, words))) return [];
   return [

@@ -4,6 +4,7 @@ import { eventText, shownText } from "../history/event-text.ts";
 import { hasWord, passage } from "../history/passage.ts";
 import { timeRange } from "../history/search-history.ts";
 import { type SearchWord, searchWords } from "../history/search-words.ts";
+import { eventIn, storedEvent } from "../history/stored-event.ts";
 import type { Connection } from "./connection.ts";
 
 /** How the database is searched for what was said. */
@@ -55,14 +56,15 @@ function hitAt(db: Connection, position: number, words: readonly SearchWord[]): 
     seq: number;
     turns: number;
     timestamp_ms: number;
+    event_id: string;
     event: string;
   }>(
-    `SELECT log, session_id, seq, turns, timestamp_ms, event
+    `SELECT log, session_id, seq, turns, timestamp_ms, event_id, event
      FROM event JOIN log ON key = log WHERE position = ?`,
     position,
   );
   if (!row) return [];
-  const event: DurableEvent = JSON.parse(row.event);
+  const { event } = storedEvent(row);
   const said = shownText(event, () => eventAt(db, row.log, row.seq - 1));
   // The words that were found may be those of a search that the message also calls.
   if (!said || (said.text !== eventText(event)?.text && !hasWord(said.text, words))) return [];
@@ -85,5 +87,5 @@ function eventAt(db: Connection, log: number, seq: number): DurableEvent | undef
     log,
     seq,
   );
-  return row && JSON.parse(row.event);
+  return row && eventIn(row.event, seq);
 }

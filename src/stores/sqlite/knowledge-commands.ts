@@ -15,6 +15,7 @@ import {
   replaceRules,
   restoreKnowledge,
 } from "../knowledge/merge-knowledge.ts";
+import { storedEntry, storedSignature } from "../stored-json.ts";
 import type { Connection } from "./connection.ts";
 import { KnowledgeTable } from "./knowledge-table.ts";
 
@@ -65,7 +66,7 @@ export const knowledgeCommands = {
     );
     for (const row of rows) {
       if (found.length >= page.limit) break;
-      const entry: KnowledgeEntry = JSON.parse(row.entry);
+      const entry = storedEntry(row.entry);
       if (wanted(entry)) found.push(entry);
     }
     return found;
@@ -166,7 +167,7 @@ export const knowledgeCommands = {
       limit,
     );
     return {
-      changed: changed.map(({ entry, version }) => ({ entry: JSON.parse(entry), version })),
+      changed: changed.map(({ entry, version }) => ({ entry: storedEntry(entry), version })),
       gone: gone.map(({ id }) => id),
     };
   },
@@ -200,14 +201,14 @@ export const knowledgeCommands = {
           namespace,
         )
         .map(({ key, signature, entry }) => ({
-          entry: JSON.parse(entry) as KnowledgeEntry,
+          entry: storedEntry(entry),
           keys: hashes(key, "knowledge_key"),
           ...(signature === null
             ? {}
             : {
                 likeness: {
                   bands: hashes(key, "knowledge_band"),
-                  signature: JSON.parse(signature) as readonly number[],
+                  signature: storedSignature(signature),
                 },
               }),
         }));

@@ -1,5 +1,6 @@
 import type { KnowledgeEntry, KnowledgeKind } from "../../core/knowledge.ts";
 import type { Hashes, KnowledgeRow, KnowledgeRows } from "../knowledge/knowledge-rows.ts";
+import { storedEntry, storedSignature } from "../stored-json.ts";
 import type { Connection } from "./connection.ts";
 
 /** Rows that are compared with a text that may be nearly the same. */
@@ -165,8 +166,8 @@ function rowOf({ key, version, heard, signature, entry }: SqlRow): KnowledgeRow 
     key,
     version,
     heard,
-    entry: JSON.parse(entry),
-    ...(signature === null ? {} : { signature: JSON.parse(signature) }),
+    entry: storedEntry(entry),
+    ...(signature === null ? {} : { signature: storedSignature(signature) }),
   };
 }
 

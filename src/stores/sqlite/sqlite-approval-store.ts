@@ -1,5 +1,6 @@
 import type { ApprovalAnswer, PendingApproval } from "../../core/approval.ts";
 import type { ApprovalStore } from "../../core/approval-store.ts";
+import { storedAnswer, storedApproval } from "../stored-json.ts";
 import type { Database } from "./database.ts";
 
 /** Keeps what waits for approval in a SQLite file, where every process may answer. */
@@ -23,7 +24,7 @@ export class SqliteApprovalStore implements ApprovalStore {
 
   async list({ sessionId }: { readonly sessionId?: string }): Promise<readonly PendingApproval[]> {
     const found = await this.#database.run("listApprovals", this.#namespace, sessionId ?? null);
-    return found.map((approval) => JSON.parse(approval));
+    return found.map(storedApproval);
   }
 
   answer(approvalId: string, sessionId: string, answer: ApprovalAnswer): Promise<boolean> {
@@ -32,7 +33,7 @@ export class SqliteApprovalStore implements ApprovalStore {
 
   async answers(approvalIds: readonly string[]): Promise<ReadonlyMap<string, ApprovalAnswer>> {
     const found = await this.#database.run("approvalAnswers", this.#namespace, approvalIds);
-    return new Map(found.map(({ id, answer }) => [id, JSON.parse(answer)]));
+    return new Map(found.map(({ id, answer }) => [id, storedAnswer(answer)]));
   }
 
   remove(

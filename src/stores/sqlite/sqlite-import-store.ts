@@ -4,6 +4,7 @@ import type {
   ImportKeys,
   ImportStore,
 } from "../../core/import-store.ts";
+import { storedFile } from "../stored-json.ts";
 import type { Database } from "./database.ts";
 import { eventRow } from "./event-commands.ts";
 
@@ -33,7 +34,7 @@ export class SqliteImportStore implements ImportStore, ImportKeys {
 
   async files(): Promise<ReadonlyMap<string, ImportedFile>> {
     const rows = await this.#database.run("importedFiles", this.#namespace);
-    return new Map(rows.map(({ path, state }) => [path, JSON.parse(state) as ImportedFile]));
+    return new Map(rows.map(({ path, state }) => [path, storedFile(state)]));
   }
 
   keys(after: string, limit: number): Promise<readonly string[]> {

@@ -2,6 +2,7 @@ import type { SessionSnapshot } from "../../core/session-snapshot.ts";
 import type { LoggedSource, SourceFilter } from "../../core/session-source.ts";
 import type { LeaseOwner, SessionQuery, SessionStore } from "../../core/session-store.ts";
 import { listedSnapshot, readSnapshot } from "../history/snapshot-text.ts";
+import { storedSource } from "../stored-json.ts";
 import type { Database } from "./database.ts";
 
 /** Keeps snapshots and leases in a SQLite file that several processes may have open at once. */
@@ -41,7 +42,7 @@ export class SqliteSessionStore implements SessionStore {
   async sources(sessionIds: readonly string[]): Promise<ReadonlyMap<string, LoggedSource>> {
     if (sessionIds.length === 0) return new Map();
     const rows = await this.#database.run("sessionSources", this.#namespace, sessionIds);
-    return new Map(rows.map(({ id, source }) => [id, JSON.parse(source) as LoggedSource]));
+    return new Map(rows.map(({ id, source }) => [id, storedSource(source)]));
   }
 
   withSource(filter: SourceFilter, passing: boolean): Promise<readonly string[]> {

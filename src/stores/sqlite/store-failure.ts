@@ -1,4 +1,5 @@
 import { SessionError } from "../../core/errors.ts";
+import { isOfRows } from "../unexpected-rows.ts";
 
 /** What went wrong, by SQLite's primary result code, and what to do about it. */
 const FAILURES: Readonly<Record<number, { readonly what: string; readonly hint: string }>> = {
@@ -25,8 +26,10 @@ export function storeFailure(error: unknown, path: string): unknown {
   if (SessionError.is(error)) return error;
   const known = FAILURES[resultCode(error) ?? -1];
   if (known) return failure(path, known.what, known.hint, error);
-  if (resultCode(error) !== undefined) return failure(path, "failed", undefined, error);
-  if (isSystemError(error)) return failure(path, "cannot be opened", FAILURES[14]?.hint, error);
+  if (resultCode(error) !== undefined) return failure(path, "failed", UNREADABLE[1], error);
+  if (isOfRows(error)) return failure(path, ...UNREADABLE, error);
+  if (isSystemError(error))
+    return failure(path, "cannot be opened", FAILURES[14]?.hint ?? "", error);
   return error;
 }
 
@@ -42,15 +45,20 @@ function resultCode(error: unknown): number | undefined {
   return Number(error.errcode) & 0xff;
 }
 
+const UNREADABLE = [
+  "has a row that rkat did not write",
+  "Restore it from a backup. `rkat doctor` and `rkat memory verify` check it, and `rkat memory reindex` makes the index again.",
+] as const;
+
 function isSystemError(error: unknown): error is NodeJS.ErrnoException {
   return error instanceof Error && "syscall" in error;
 }
 
-function failure(path: string, what: string, hint: string | undefined, cause: unknown) {
+function failure(path: string, what: string, hint: string, cause: unknown) {
   const reason = cause instanceof Error ? cause.message : String(cause);
   return new SessionError("SESSION_STORE_ERROR", {
     detail: `${path} ${what} (${reason}).`,
     cause,
-    ...(hint === undefined ? {} : { hint }),
+    hint,
   });
 }

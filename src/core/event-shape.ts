@@ -1,0 +1,122 @@
+import type { DurableEvent } from "./event.ts";
+import { isObject } from "./fields.ts";
+import {
+  byField,
+  fields,
+  isNumber,
+  isText,
+  listOf,
+  maybe,
+  orNull,
+  recordOf,
+  type Shape,
+} from "./shape.ts";
+
+const block = byField("type", {
+  text: fields({ text: isText }),
+  image: fields({ media_type: isText, data: isText }),
+  file: fields({ media_type: isText, data: isText }),
+});
+const content: Shape = (value) => isText(value) || listOf(block)(value);
+const call = fields({ id: isText, name: isText });
+
+/** Whether a value is a message, as far as those who read it from a store depend on it. */
+const message = byField("role", {
+  system: fields({ content: isText }),
+  user: fields({ content }),
+  assistant: fields({ content: isText, tool_calls: maybe(listOf(call)) }),
+  block_assistant: fields({
+    blocks: listOf(
+      byField("block_type", {
+        text: fields({ data: fields({ text: isText }) }),
+        reasoning: fields({ data: fields({ text: isText }) }),
+        tool_use: fields({ data: call }),
+      }),
+    ),
+  }),
+  tool_results: fields({ results: listOf(fields({ tool_use_id: isText, content: isText })) }),
+});
+
+const origin = maybe(
+  fields({ author: maybe(isText), speaker: maybe(isText), time: maybe(isText) }),
+);
+const instructions = maybe(
+  listOf(fields({ id: isNumber, text: isText, replaces: maybe(listOf(isNumber)) })),
+);
+const given = { origin, instructions, instructions_left_out: maybe(listOf(isNumber)) };
+const ids = listOf(isNumber);
+const usage = fields({ input_tokens: isNumber, output_tokens: isNumber });
+const pruned = listOf(fields({ message: isNumber, tool_use_id: isText, kept_bytes: isNumber }));
+
+/** Of a session that another program held. */
+export const isSource: Shape = fields({
+  ...{ agent: isText, native_id: isText, project: maybe(isText), branch: maybe(isText) },
+  ...{ title: maybe(isText), model: maybe(isText), started_at: maybe(isText) },
+  parent: maybe(fields({ id: isText, relation: isText })),
+});
+
+/** What a session was created with. */
+export const isSettings: Shape = fields({
+  ...{ model: isText, labels: recordOf(isText), user: maybe(isText), source: maybe(isSource) },
+  approvals: maybe(recordOf(isText)),
+  compaction: maybe(recordOf(isNumber)),
+});
+
+const approval = { approval_id: isText, id: isText, name: isText };
+
+/** What the events of a log have at least. Types that are not here have nothing that another part depends on. */
+const EVENTS: Readonly<Partial<Record<string, Shape>>> = {
+  session_created: fields({ settings: isSettings }),
+  message_added: fields({
+    ...{ message, ...given },
+    imported: maybe(fields({ ids: listOf(isText) })),
+    batch: maybe(fields({ key: isText, messages: isNumber })),
+  }),
+  host_items_changed: fields({
+    items: Array.isArray,
+    replaced: maybe(fields({ from: isNumber, count: isNumber })),
+    operation: maybe(fields({ id: isText, change: isText })),
+  }),
+  knowledge_applied: fields({ rules: listOf(isText) }),
+  run_started: fields({ prompt: isText, content: maybe(listOf(block)), ...given }),
+  run_completed: fields({ result: isText, usage }),
+  run_failed: fields({ error: isText }),
+  reasoning_complete: fields({ content: isText }),
+  text_complete: fields({ content: isText }),
+  tool_call_requested: call,
+  turn_completed: fields({ usage, origin, model: maybe(isText) }),
+  context_overflow: fields({ model: isText }),
+  tool_approval_requested: fields({ ...approval, goal: isText }),
+  tool_approval_resolved: fields({
+    ...{ ...approval, decision: isText, reason: maybe(isText) },
+    allows: maybe(fields({ tool: isText, command: maybe(isText), for: isText })),
+  }),
+  approval_revoked: fields({ tool: isText, command: maybe(isText) }),
+  tool_execution_started: call,
+  tool_execution_completed: fields({ id: isText, name: isText, result: isText }),
+  tool_execution_timed_out: call,
+  tool_result_received: call,
+  compaction_completed: fields({
+    discarded: listOf(fields({ from: isNumber, to: isNumber })),
+    ...{ summary: orNull(isText), pruned, usage },
+  }),
+  compaction_failed: fields({ error: isText, usage: maybe(usage) }),
+  tool_output_pruned: fields({ pruned }),
+  text_forgotten: fields({ messages: ids, shortened: maybe(ids), events: ids }),
+  task_updated: fields({
+    changed: fields({
+      goal: maybe(isText),
+      sub_tasks: maybe(listOf(fields({ id: isNumber, text: isText }))),
+      scratchpad: maybe(recordOf(isText)),
+      active_files: maybe(listOf(isText)),
+    }),
+  }),
+  message_pinned: fields({ message: isNumber }),
+  message_unpinned: fields({ message: isNumber }),
+};
+
+/** Whether a value from a store is an event that the rest of rkat can read. Events of later versions are. */
+export function isStoredEvent(value: unknown): value is DurableEvent {
+  if (!isObject(value) || typeof value.type !== "string") return false;
+  return Object.hasOwn(EVENTS, value.type) ? (EVENTS[value.type]?.(value) ?? false) : true;
+}

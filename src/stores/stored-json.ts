@@ -1,0 +1,84 @@
+import type { ApprovalAnswer, PendingApproval } from "../core/approval.ts";
+import { SessionError } from "../core/errors.ts";
+import { isSource } from "../core/event-shape.ts";
+import type { ImportedFile } from "../core/import-store.ts";
+import { KNOWLEDGE_KINDS, KNOWLEDGE_ORIGINS, type KnowledgeEntry } from "../core/knowledge.ts";
+import type { LoggedSource } from "../core/session-source.ts";
+import { fields, isFlag, isNumber, isText, listOf, maybe, type Shape } from "../core/shape.ts";
+
+/*
+ * What stores keep as JSON, read again. A disk, a person or a server may have changed it: what does not have the
+ * form in which rkat writes it is a `SESSION_STORE_ERROR`.
+ */
+
+export function storedEntry(text: string): KnowledgeEntry {
+  return storedJson(text, isEntry, "An entry of what the project has learned");
+}
+
+export function storedSignature(text: string): readonly number[] {
+  return storedJson(text, listOf(isNumber), "An entry of what the project has learned");
+}
+
+export function storedHashes(text: string): readonly string[] {
+  return storedJson(text, listOf(isText), "An entry of what the project has learned");
+}
+
+export function storedApproval(text: string): PendingApproval {
+  return storedJson(text, isApproval, "A call that waits for approval");
+}
+
+export function storedAnswer(text: string): ApprovalAnswer {
+  return storedJson(text, isAnswer, "The answer to a call that waits for approval");
+}
+
+export function storedSource(text: string): LoggedSource {
+  return storedJson(text, isSource, "The source of a session");
+}
+
+export function storedFile(text: string): ImportedFile {
+  return storedJson(text, isFile, "The state of an imported file");
+}
+
+const oneOf =
+  (names: readonly string[]): Shape =>
+  (value) =>
+    names.includes(String(value));
+
+const isEntry = fields({
+  ...{ id: isText, kind: oneOf(KNOWLEDGE_KINDS), content: isText, tags: listOf(isText) },
+  ...{ origin: oneOf(KNOWLEDGE_ORIGINS), sessionId: maybe(isText), time: isText },
+  source: maybe(fields({ from: isNumber, to: isNumber })),
+  ...{ lastTime: isText, count: isNumber, pinned: isFlag, edited: isFlag, usedAt: maybe(isText) },
+  ...{ tool: maybe(isText), args: maybe(isText), reason: maybe(isText), goal: maybe(isText) },
+  sources: maybe(listOf(isText)),
+});
+
+const isApproval = fields({
+  ...{ approvalId: isText, sessionId: isText, toolUseId: isText, tool: isText },
+  ...{ goal: isText, requestedAt: isText },
+});
+
+const isAnswer = fields({
+  ...{ decision: oneOf(["allow", "deny"]), reason: maybe(isText) },
+  ...{ by: maybe(isText), always: maybe(isText) },
+});
+
+const isFile = fields({
+  ...{ agent: isText, stamp: isText, sessions: isNumber, messages: isNumber },
+  places: maybe(listOf(isText)),
+  readOn: maybe(fields({ offset: isNumber, line: isNumber, messages: isNumber, hash: isText })),
+});
+
+function storedJson<Value>(text: string, isValue: Shape, what: string): Value {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    // It has changed, as said below.
+  }
+  if (isValue(value)) return value as Value;
+  throw new SessionError("SESSION_STORE_ERROR", {
+    detail: `${what} has changed since it was stored.`,
+    hint: "Restore the store from a backup. `rkat doctor` checks the store.",
+  });
+}
