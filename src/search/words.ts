@@ -29,6 +29,11 @@ export function stemmedWords(text: string): string[] {
   return read(text, { stems: true });
 }
 
+/** The stems of its words, each once. */
+export function stemsOf(text: string): string[] {
+  return read(text, { stems: true, once: true });
+}
+
 /** Whether a text has any words. One letter is enough to know, and nearly every text has one. */
 export function hasWords(text: string): boolean {
   return /[a-z]/.test(text) || words(text).length > 0;

@@ -1,6 +1,6 @@
 import type { DurableEvent } from "../../core/event.ts";
 import { STOP_WORDS } from "../../search/stop-words.ts";
-import { askedWords, isBeginning, stem, stemmedWords } from "../../search/words.ts";
+import { askedWords, isBeginning, stem, stemsOf } from "../../search/words.ts";
 import { eventText } from "../history/event-text.ts";
 
 /** A `tsvector` has room for a megabyte. What a longer text says last is not found. */
@@ -14,17 +14,24 @@ const VECTOR_BYTES_MAX = 900_000;
 export function eventWords(event: DurableEvent): string | null {
   const said = eventText(event);
   if (!said) return null;
-  const words = [...new Set(stemmedWords(said.text))];
-  let bytes = 0;
-  const kept = words.filter((word) => {
-    bytes += Buffer.byteLength(word) + ENTRY_BYTES;
-    return bytes <= VECTOR_BYTES_MAX;
-  });
-  return kept.length === 0 ? null : kept.map(quoted).join(" ");
+  const words = stemsOf(said.text);
+  const text = quotedAll(words);
+  // A character has at most three bytes for each unit of its length.
+  const isShort = 3 * text.length + ENTRY_BYTES * words.length <= VECTOR_BYTES_MAX;
+  return (isShort ? text : quotedAll(fitting(words))) || null;
 }
 
 /** What a `tsvector` has of each word beside it. */
 const ENTRY_BYTES = 8;
+
+/** The first of the words, as many as a `tsvector` has room for. */
+function fitting(words: readonly string[]): readonly string[] {
+  let bytes = 0;
+  return words.filter((word) => {
+    bytes += Buffer.byteLength(word) + ENTRY_BYTES;
+    return bytes <= VECTOR_BYTES_MAX;
+  });
+}
 
 /** More words make a search slower, but not better. */
 const WORDS_MAX = 64;
@@ -39,6 +46,11 @@ export function askedForWords(query: string): readonly string[] {
   return [...new Set(asked)].slice(0, WORDS_MAX);
 }
 
+function quotedAll(words: readonly string[]): string {
+  return words.map(quoted).join(" ");
+}
+
 function quoted(word: string): string {
+  if (!/['\\]/.test(word)) return `'${word}'`;
   return `'${word.replaceAll("\\", "\\\\").replaceAll("'", "''")}'`;
 }

@@ -62,13 +62,11 @@ export class StatementsOf implements Statements {
   }
 
   #query(sql: string, values: readonly unknown[], isPrepared = false): Promise<PostgresResult> {
-    const text = inSchema(sql, this.#server.schema);
-    const name = isPrepared ? { name: nameOf(text) } : {};
-    const query_timeout = this.#server.answerMs;
+    const { schema, answerMs: query_timeout } = this.#server;
+    const statement = isPrepared ? preparedIn(schema, sql) : { text: inSchema(sql, schema) };
     const query = () =>
       this.#asked.query({
-        ...name,
-        text,
+        ...statement,
         values: values.map(toPostgres),
         types: COLUMN_TYPES,
         query_timeout,
@@ -79,15 +77,23 @@ export class StatementsOf implements Statements {
   }
 }
 
-/** The same for the same text only, in every process: through a pooler, they share connections. */
-function nameOf(text: string): string {
-  const name = NAMES.get(text) ?? `rkat_${hash("sha256", text).slice(0, 32)}`;
-  NAMES.set(text, name);
-  return name;
+interface Prepared {
+  readonly name: string;
+  readonly text: string;
 }
 
-/** Few texts are prepared. */
-const NAMES = new Map<string, string>();
+/** The name is the same for the same text only, in every process: through a pooler, they share connections. */
+function preparedIn(schema: string, sql: string): Prepared {
+  const known = PREPARED.get(schema)?.get(sql);
+  if (known) return known;
+  const text = inSchema(sql, schema);
+  const prepared = { name: `rkat_${hash("sha256", text).slice(0, 32)}`, text };
+  PREPARED.set(schema, (PREPARED.get(schema) ?? new Map()).set(sql, prepared));
+  return prepared;
+}
+
+/** By schema and SQL. Few texts are prepared. */
+const PREPARED = new Map<string, Map<string, Prepared>>();
 
 /** Texts are constants with no data in them, so a name that looks like a table is one. */
 function inSchema(sql: string, schema: string): string {
