@@ -47,6 +47,22 @@ async function countingDatabase(schema: string) {
   return { db: new PostgresDatabase({ pool: counting, schema }), sent: () => count };
 }
 
+/** What the server has counted of the table of entries. */
+async function countedOfEntries(schema: string, counted: string): Promise<number> {
+  const client = new pg.Client({ connectionString: await postgresUrl() });
+  await client.connect();
+  const { rows } = await client.query(
+    `select (${counted})::float8 as count from pg_stat_user_tables
+     where schemaname = $1 and relname = 'memory_entry'`,
+    [schema],
+  );
+  await client.end();
+  return (rows[0] as { readonly count: number }).count;
+}
+
+const entriesRead = (schema: string) => countedOfEntries(schema, "seq_tup_read + idx_tup_fetch");
+const entriesAdded = (schema: string) => countedOfEntries(schema, "n_tup_ins");
+
 const WORDS =
   "dog greyhound doctor surgery money wages car sedan holiday trip heron weir kiln walrus 東京 café boat mast".split(
     " ",
@@ -308,6 +324,22 @@ describe.skipIf(!hasPostgres)("memory in PostgreSQL", () => {
     expect(await search(same)).toBeLessThanOrEqual(3);
     await search(same);
     expect(await search(same)).toBe(1);
+  });
+
+  test("adding looks up the ids that it adds, and reads no other entries of the namespace", async () => {
+    const schema = await freshSchema();
+    const add = async (from: number, count: number) => {
+      const memory = await openMemory(schema);
+      await memory.add(entries(1, from, count));
+      // The server counts what a connection has read when it ends.
+      await memory.close();
+    };
+    await add(0, 2000);
+    await expect.poll(() => entriesAdded(schema)).toBe(2000);
+    const before = await entriesRead(schema);
+    await add(2000, 100);
+    await expect.poll(() => entriesAdded(schema)).toBe(2100);
+    expect((await entriesRead(schema)) - before).toBeLessThan(200);
   });
 
   test("namespaces see nothing of each other", async () => {

@@ -255,8 +255,11 @@ export class PostgresIndexStore implements AsyncIndexStore {
       batch.rows(
         {
           fields: "e.id",
-          from: `from rkat.memory_entry e where e.namespace = ${NAMESPACE}
-            and e.id = any (${batch.bind(ids, "text[]")})`,
+          // With `any`, PostgreSQL would rather read all entries of a namespace than look up a hundred.
+          from: `from unnest(${batch.bind(ids, "text[]")}) as w (id) cross join lateral (
+              select e.id from rkat.memory_entry e
+              where e.namespace = ${NAMESPACE} and e.id = w.id offset 0
+            ) as e`,
         },
         questions.firstText,
       ),
@@ -437,12 +440,16 @@ export class PostgresIndexStore implements AsyncIndexStore {
     const within = this.#within;
     if (!within) return this.transact("write", (inside) => inside.save(changes));
     if (within.seen === undefined) await this.head();
-    const { sql, values } = new SaveStatement(this.#namespace, {
+    const { sql, values, removes } = new SaveStatement(this.#namespace, {
       saves: within.seen?.saves,
       isSynced: within.mode !== "write unsynced",
       changes,
     });
-    const saved = await within.statements.rows(this.#partition.of(sql), ...values);
+    const named = this.#partition.of(sql);
+    // What only puts rows has the same plan however many there are.
+    const saved = removes
+      ? await within.statements.rows(named, ...values)
+      : await within.statements.prepared(named, ...values);
     if (saved.length === 0) throw new Conflict();
     within.hasSaved = true;
   }

@@ -53,8 +53,11 @@ interface Save {
 export class SaveStatement {
   readonly sql: string;
   readonly values: unknown[] = [];
+  /** Whether it removes rows. */
+  readonly removes: boolean;
 
   constructor(namespace: string, { saves, isSynced, changes }: Save) {
+    this.removes = Object.values(changes.remove).some((keys) => keys.length > 0);
     const name = this.#bind(namespace, "text");
     // When a connection was lost, the statement is sent again, and finds by it that it was done.
     const id = this.#bind(newId(), "uuid");
