@@ -97,7 +97,7 @@ test("rkat handoff --to writes a new file and the command that starts the agent"
   const args = ["handoff", file, "--to", "codex"];
   const { code, stdout } = await project.rkat(args);
   expect(code).toBe(0);
-  const written = join(project.folder, `handoff-${`claude-code-${ID}`.slice(-40)}.md`);
+  const written = join(project.folder, `handoff-claude-code-${ID}.md`);
   expect(stdout).toContain(`  codex "$(cat -- ${written})"\n`);
   expect(readFileSync(written, "utf8")).toContain("\n> And the docs?\n");
   const again = await project.rkat([...args, "--json"]);
@@ -132,4 +132,35 @@ test("rkat handoff says what is wrong", async () => {
     code: "NOT_POSSIBLE",
     message: expect.stringMatching(/^No transcript was found in .*empty\.txt\.$/),
   });
+});
+
+test("rkat handoff shows the plan in its own order", async () => {
+  const project = await Project.open();
+  const todos = ["Tag it", "Publish it", "Tell them"].map((content, index) => ({
+    content,
+    status: index === 0 ? "in_progress" : "pending",
+  }));
+  const lines = new ClaudeLines(ID).user("Release it.").call("a1", "t1", "TodoWrite", { todos });
+  const file = project.write(`${ID}.jsonl`, lines.result("t1", "ok").toString());
+  const { stdout } = await project.rkat(["handoff", file]);
+  expect(stdout).toMatch(
+    /## Open tasks\n> \[[^\]]+\] Tag it\n> \[[^\]]+\] Publish it\n> \[[^\]]+\] Tell them\n/,
+  );
+});
+
+test("rkat handoff of a fork says which session has what was said before", async () => {
+  const project = await Project.open();
+  const parent = "99999999-2222-4333-8444-555555555555";
+  const line = { forkedFrom: { sessionId: parent } };
+  const lines = new ClaudeLines(ID).user("And the docs?", line).text("a1", "They are next.");
+  const file = project.write(`${ID}.jsonl`, lines.toString());
+  const read = await project.rkat(["handoff", file]);
+  await project.rkat(["import", file, "--yes"]);
+  const stored = await project.rkat(["handoff", "last"]);
+  for (const { stdout } of [read, stored]) {
+    expect(stdout).toContain(`> parent: claude-code:${parent} (fork)\n`);
+    expect(stdout).toContain(
+      `- What was said before this session: rkat memory search "what you look for" --session claude-code:${parent}\n`,
+    );
+  }
 });

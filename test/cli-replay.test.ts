@@ -179,3 +179,21 @@ test("rkat replay says what a compaction is worth where neither compacted", asyn
     /^Compacted now, without a model, it would take \d[\d ]* in place of \d[\d ]* tokens, and keep \d+ % of its \d+ paths, names and numbers\.$/m,
   );
 });
+
+test("rkat replay takes the chat files that rkat import takes: lists, blocks of Anthropic's API, a conversation a line", async () => {
+  const project = await Project.open();
+  const talk = [
+    { role: "user", content: [{ type: "text", text: "Read the file." }] },
+    { role: "assistant", content: [{ type: "tool_use", id: "t1", name: "read", input: {} }] },
+    { role: "user", content: [{ type: "tool_result", tool_use_id: "t1", content: "hello" }] },
+    { role: "assistant", content: "It says hello." },
+  ];
+  const lines = (values: readonly unknown[]) => values.map((each) => `${JSON.stringify(each)}\n`);
+  project.write("anthropic.jsonl", lines(talk).join(""));
+  project.write("list.json", JSON.stringify(talk, null, 2));
+  project.write("chats.jsonl", lines([{ messages: talk }, { messages: talk }]).join(""));
+  for (const file of ["anthropic.jsonl", "list.json", "chats.jsonl"]) {
+    expect(await project.json(["replay", file, "--json"])).toMatchObject({ turns: 1, messages: 4 });
+  }
+  expect(await project.json(["sessions", "list", "--json"])).toEqual([]);
+});

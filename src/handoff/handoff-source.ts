@@ -1,5 +1,6 @@
 import type { Origin } from "../core/event.ts";
 import { indexableText, isSummary, type Message, toolResults, toolUses } from "../core/message.ts";
+import type { ParentSession } from "../core/session-source.ts";
 
 /** A session that is handed over to another agent. */
 export interface HandoffSource {
@@ -10,6 +11,8 @@ export interface HandoffSource {
   /** The folder that it was held in. */
   readonly project?: string;
   readonly branch?: string;
+  /** The session that it was made from, which has what was said before. */
+  readonly parent?: ParentSession;
   readonly messages: readonly HandoffMessage[];
   /** The task record of a session of rkat. */
   readonly task?: { readonly goal: string; readonly open: readonly string[]; readonly at: number };

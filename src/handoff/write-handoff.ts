@@ -88,7 +88,7 @@ export function writeHandoff(session: HandoffSource, tokensMax: number): Handoff
   const sections = [
     ...(goal && goal.at !== request.at ? [room.section("Goal", [goal], 0.15, shortBlock)] : []),
     room.section("Standing instructions", standingInstructions(messages), 0.15, shortLine),
-    room.section("Open tasks", openTasks(source), 0.12, shortLine),
+    room.section("Open tasks", openTasks(source), 0.12, shortLine, "as given"),
     room.section("Decisions", decisions(messages), 0.12, shortLine),
     room.section("What the user asked in between", requestsBetween(messages), 0.12, shortLine),
     room.section("Files", filesOf(messages), 0.1, shortLine),
@@ -124,8 +124,18 @@ const LAST_TURNS = "\n## The last turns\n";
 const CLOSING = "\nContinue from here.\n";
 const GAP = "[… messages are left out here …]\n";
 
-function headOf({ agent, id, title, project, branch, messages }: HandoffSource): string {
-  const facts = Object.entries({ agent, id, title, project, branch, messages: messages.length });
+function headOf({ agent, id, title, project, branch, parent, messages }: HandoffSource): string {
+  const from = parent && `${parent.id} (${parent.relation})`;
+  const count = messages.length;
+  const facts = Object.entries({
+    agent,
+    id,
+    title,
+    project,
+    branch,
+    parent: from,
+    messages: count,
+  });
   const about = facts
     .filter(([, value]) => value !== undefined && value !== "")
     .map(
@@ -165,12 +175,13 @@ class Room {
     return true;
   }
 
-  /** As many of the quotes, from the first on, as a part of the whole has room for. They are shown in the order of the session. */
+  /** As many of the quotes, from the first on, as a part of the whole has room for. */
   section(
     title: string,
     quotes: readonly Quote[],
     part: number,
     show: (quote: Quote, bytesMax: number) => string,
+    order: "of the session" | "as given" = "of the session",
   ) {
     const nothing = { title, text: "", count: 0 };
     const heading = `## ${title}\n`;
@@ -183,7 +194,8 @@ class Room {
       shown.push({ at: quote.at, text });
     }
     if (shown.length === 0) return nothing;
-    const inOrder = shown.toReversed().sort((one, other) => one.at - other.at);
+    const inOrder =
+      order === "as given" ? shown : shown.toReversed().sort((one, other) => one.at - other.at);
     const text = `${heading}${inOrder.map((each) => each.text).join("")}\n`;
     return { title, text, count: shown.length };
   }

@@ -28,14 +28,21 @@ const FLAGS = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NO
 
 const REPLACED = "it was replaced while it was read";
 
-/** The small file that was read last: an import reads the same file several times, and then the next one. */
-let last: { readonly file: object; readonly bytes: Uint8Array } | undefined;
+/** The small file that was read last, for files that share it: an import reads one several times, and then the next. */
+export interface LastRead {
+  file?: DiskFile;
+  bytes?: Uint8Array;
+}
 
 /**
  * The file at a path: a regular file, and no link. What is read later is that file, up to the size that it has now,
  * whatever stands at the path then. One that grows without end would be read without end.
  */
-export function diskFile(path: string, others: () => Iterable<FoundFile>): DiskFile | undefined {
+export function diskFile(
+  path: string,
+  others: () => Iterable<FoundFile>,
+  last: LastRead = {},
+): DiskFile | undefined {
   const found = lstatSync(path, { throwIfNoEntry: false });
   if (!found?.isFile()) return undefined;
   const is = ({ dev, ino }: Pick<Stats, "dev" | "ino">) => dev === found.dev && ino === found.ino;
@@ -52,8 +59,8 @@ export function diskFile(path: string, others: () => Iterable<FoundFile>): DiskF
       if (found.size <= CHUNK_BYTES) {
         // So that you can stop an import of many small files.
         await setImmediate();
-        const bytes = last?.file === file ? last.bytes : wholeFile(file);
-        last = { file, bytes };
+        const bytes = (last.file === file ? last.bytes : undefined) ?? wholeFile(file);
+        Object.assign(last, { file, bytes });
         yield bytes.subarray(start, end);
         return;
       }

@@ -1,6 +1,6 @@
 import { type Dirent, readdirSync } from "node:fs";
 import { join } from "node:path";
-import { type DiskFile, diskFile } from "./disk-file.ts";
+import { type DiskFile, diskFile, type LastRead } from "./disk-file.ts";
 
 /** No agent nests its transcripts deeper than this. */
 const DEPTH_MAX = 12;
@@ -17,12 +17,13 @@ export function findFiles(
   onUnreadable: (folder: string, error: unknown) => void,
 ): readonly DiskFile[] {
   const found: DiskFile[] = [];
+  const last: LastRead = {};
   const visit = (below: string, depth: number): void => {
     for (const entry of entriesOf(join(folder, below), onUnreadable)) {
       const path = below === "" ? entry.name : `${below}/${entry.name}`;
       if (entry.isDirectory() && depth < DEPTH_MAX) visit(path, depth + 1);
       if (!entry.isFile() || !mayBe(path)) continue;
-      const file = diskFile(join(folder, path), () => found);
+      const file = diskFile(join(folder, path), () => found, last);
       if (file) found.push(file);
     }
   };

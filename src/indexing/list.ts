@@ -71,7 +71,7 @@ export function* memoryStats(sessionId: string | null): Asking<Omit<MemoryStats,
   if (!checked(head) || sessionId !== null) return { ...stats, index: "words" };
   return {
     ...stats,
-    index: `${postings} places of words of ${passages} passages, in ${segments} segments`,
+    index: `places of words: ${postings}, passages: ${passages}, segments: ${segments}`,
     diskBytes: textBytes + bytes + ENTRY_BYTES * entries,
   };
 }

@@ -179,6 +179,18 @@ test("ChatGPT: what was spoken is its transcription", async () => {
   ]);
 });
 
+test("a conversation without a title has the first line of its first prompt", async () => {
+  const untitled = [{ ...CHATGPT, title: "" }];
+  expect((await readImport(chatgptFormat, jsonFile(untitled))).sessions[0]?.title).toBe(
+    "Where is this?",
+  );
+  const said = { uuid: "m1", sender: "human", content: [], text: "And this?\nPlease." };
+  const ofClaude = [{ uuid: "c1", name: "", chat_messages: [said] }];
+  expect((await readImport(claudeAiFormat, jsonFile(ofClaude))).sessions[0]?.title).toBe(
+    "And this?",
+  );
+});
+
 test("ChatGPT: circles, lost parents and a lost current node do no harm", async () => {
   const circle = mapping([
     ["a", "b", "user", "A"],

@@ -2,7 +2,16 @@ import { given, isObject } from "../core/fields.ts";
 import type { Message } from "../core/message.ts";
 import { branchTo } from "./branch.ts";
 import type { ImportedMessage, ImportedSession, ImportNotes } from "./imported.ts";
-import { contentText, type Json, listOf, nameOf, objectOf, textOf, timeOf } from "./json-fields.ts";
+import {
+  contentText,
+  type Json,
+  listOf,
+  nameOf,
+  objectOf,
+  textOf,
+  timeOf,
+  titleOf,
+} from "./json-fields.ts";
 import { answerText, answerThinking, toolCall, toolResult } from "./one-block-messages.ts";
 
 /**
@@ -32,7 +41,7 @@ export function chatgptSession(
     agent: "chatgpt",
     nativeId: id,
     ...given({
-      title: nameOf(conversation.title),
+      title: nameOf(conversation.title) ?? promptIn(shown),
       model,
       startedAt: timeOf(conversation.create_time),
       updatedAt: timeOf(conversation.update_time),
@@ -81,6 +90,15 @@ function messageIn(node: Json | undefined): Json | undefined {
 
 function countShown(nodes: Nodes): number {
   return [...nodes.values()].filter((node) => messageIn(node) !== undefined).length;
+}
+
+/** How the first prompt begins, for a conversation without a title. */
+function promptIn(shown: readonly Json[]): string | undefined {
+  const prompt = shown.find(({ author }) => objectOf(author).role === "user");
+  const said = listOf(objectOf(prompt?.content).parts).filter(
+    (part) => typeof part === "string" || typeof objectOf(part).text === "string",
+  );
+  return titleOf(contentText(said));
 }
 
 function modelOf(shown: readonly Json[]): string | undefined {

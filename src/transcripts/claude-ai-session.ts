@@ -2,7 +2,16 @@ import { given, isObject } from "../core/fields.ts";
 import type { Message } from "../core/message.ts";
 import { branchTo } from "./branch.ts";
 import type { ImportedMessage, ImportedSession, ImportNotes } from "./imported.ts";
-import { contentText, type Json, listOf, nameOf, objectOf, textOf, timeOf } from "./json-fields.ts";
+import {
+  contentText,
+  type Json,
+  listOf,
+  nameOf,
+  objectOf,
+  textOf,
+  timeOf,
+  titleOf,
+} from "./json-fields.ts";
 import { answerText, answerThinking, toolCall, toolResult } from "./one-block-messages.ts";
 
 /**
@@ -18,12 +27,13 @@ export function claudeAiSession(
   const all = listOf(conversation.chat_messages).filter(isObject);
   const shown = branchOf(all);
   notes.otherBranch(all.length - shown.length);
+  const prompt = shown.find(({ sender }) => sender === "human");
   return {
     id: `claude-ai:${id}`,
     agent: "claude-ai",
     nativeId: id,
     ...given({
-      title: nameOf(conversation.name),
+      title: nameOf(conversation.name) ?? titleOf(saidIn(prompt ?? {})),
       model: nameOf(conversation.model),
       startedAt: timeOf(conversation.created_at),
       updatedAt: timeOf(conversation.updated_at),

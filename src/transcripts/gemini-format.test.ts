@@ -102,6 +102,36 @@ test("a checkpoint replaces all messages", async () => {
   expect(await texts(talk)).toEqual(["user: A, shorter", "text: B", "user: D"]);
 });
 
+test("messages that a checkpoint leaves out were taken back, and are counted", async () => {
+  const messages = [user("u2", "C")];
+  const talk = [HEAD, user("u1", "A"), answer("g1", "B"), { $set: { messages } }];
+  const { sessions, otherBranch } = await read(talk);
+  expect(sessions[0]?.messages.map(brief)).toEqual(["user: C"]);
+  expect([sessions[0]?.title, otherBranch]).toEqual(["C", 2]);
+});
+
+test("a checkpoint with a summary keeps what the summary tells of", async () => {
+  const summary = "<state_snapshot>A was asked.</state_snapshot>";
+  const messages = [user("u9", summary), user("u2", "C")];
+  const talk = [HEAD, user("u1", "A"), answer("g1", "B"), user("u2", "C"), { $set: { messages } }];
+  const { sessions, otherBranch } = await read([...talk, answer("g2", "D")]);
+  const [{ messages: found = [], title } = {}] = sessions;
+  expect(found.map(brief)).toEqual([
+    "user: A",
+    "text: B",
+    expect.stringContaining("A was asked."),
+    "user: C",
+    "text: D",
+  ]);
+  expect(found.map(({ boundary }) => boundary)[2]).toBe("compaction");
+  expect([title, otherBranch]).toEqual(["A", 0]);
+});
+
+test("the title is a prompt that was not taken back", async () => {
+  const talk = [HEAD, user("u1", "Wrong"), { $rewindTo: "u1" }, user("u2", "Right")];
+  expect((await read(talk)).sessions[0]?.title).toBe("Right");
+});
+
 test("a session before 2026 is one JSON object", async () => {
   const whole = { ...HEAD, messages: [user("u1", "A"), answer("g1", "B")] };
   const text = JSON.stringify(whole, null, 2);

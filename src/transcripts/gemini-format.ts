@@ -27,7 +27,8 @@ import { withoutBlocks } from "./without-blocks.ts";
  *     { sessionId, startTime, … }      the head
  *     { id, type, content, … }         a message; the same id again replaces it
  *     { $rewindTo: id }                this message and all after it are taken back
- *     { $set: { messages: […] } }      these are the messages from now on
+ *     { $set: { messages: […] } }      these are the messages from now on: the others are taken back, or, where
+ *                                      one is a summary, were compressed
  *
  * So a first reading finds where each message that stays was written last, and a second one reads those. Before 2026
  * a session was one JSON object.
@@ -56,7 +57,8 @@ export const geminiFormat: ImportFormat = {
       if (outline.head.sessionId === undefined) return await noteNoSession(file, notes);
       notes.otherBranch(outline.taken);
       const messages = writtenMessages(file, outline, notes);
-      yield sessionOf(outline.head, parentIn(file.path), messages, outline.prompt);
+      const prompt = outline.places.find((place) => place.prompt !== undefined)?.prompt;
+      yield sessionOf(outline.head, parentIn(file.path), messages, prompt);
     }
   },
 };
@@ -129,19 +131,19 @@ interface Outline {
   readonly places: readonly Place[];
   /** How many were taken back. */
   readonly taken: number;
-  readonly prompt: string | undefined;
 }
 
 /** A record that is a message, or has a list of them. */
 interface Place {
   readonly line: number;
   readonly index?: number;
+  /** How a prompt begins. */
+  readonly prompt?: string;
 }
 
 async function outlineOf(file: FoundFile): Promise<Outline> {
   let head: Json = {};
   let taken = 0;
-  let prompt: string | undefined;
   let places = new Map<string, Place>();
   let order: string[] = [];
   for await (const { value, line } of readRecords(file)) {
@@ -158,22 +160,32 @@ async function outlineOf(file: FoundFile): Promise<Outline> {
       const { messages, ...fields } = set;
       head = { ...head, ...fields };
       if (Array.isArray(messages)) {
-        places = listedPlaces(messages, line);
+        const listed = listedPlaces(messages, line);
+        const others = [...places].filter(([other]) => !listed.has(other));
+        const isSummary = messages.some((message) => summaryIn(objectOf(message)) !== undefined);
+        if (!isSummary) taken += others.length;
+        places = new Map([...(isSummary ? others : []), ...listed]);
         order = [...places.keys()];
       }
     } else if (id !== undefined) {
       if (!places.has(id)) order.push(id);
-      places.set(id, { line });
-      if (value.type === "user") prompt ||= typedText(value);
+      places.set(id, { line, ...promptOf(value) });
     } else if (isHead(value)) head = { ...head, ...value };
   }
-  return { head, places: [...places.values()], taken, prompt };
+  return { head, places: [...places.values()], taken };
 }
 
 function listedPlaces(messages: readonly unknown[], line: number): Map<string, Place> {
   return new Map(
-    messages.map((message, index) => [nameOf(objectOf(message).id) ?? `${index}`, { line, index }]),
+    messages.map((each, index) => {
+      const message = objectOf(each);
+      return [nameOf(message.id) ?? `${index}`, { line, index, ...promptOf(message) }];
+    }),
   );
+}
+
+function promptOf(message: Json): Pick<Place, "prompt"> {
+  return given({ prompt: message.type === "user" ? titleOf(typedText(message)) : undefined });
 }
 
 /** Reads the messages in their order. One that was replaced later waits for its last form. */
@@ -217,9 +229,9 @@ function* partsOf(record: Json, session: string, notes: ImportNotes): Generator<
   switch (record.type) {
     case "user": {
       const text = typedText(record);
-      const [, summary] = SUMMARY.exec(shownText(record).trim()) ?? [];
+      const summary = summaryIn(record);
       if (summary !== undefined) {
-        const message = summaryMessage(summary.replace("</state_snapshot>", "").trim());
+        const message = summaryMessage(summary);
         yield { sourceId, message, origin: given({ time }), memory: false, boundary: "compaction" };
       } else if (text !== "") {
         yield {
@@ -267,6 +279,12 @@ const ACKNOWLEDGED = /^Got it\. Thanks for the (?:additional )?context!$/;
 
 /** What stands in the place of a history that was compressed. */
 const SUMMARY = /^<state_snapshot>([\s\S]*)$/;
+
+function summaryIn(record: Json): string | undefined {
+  if (record.type !== "user") return undefined;
+  const [, summary] = SUMMARY.exec(shownText(record).trim()) ?? [];
+  return summary?.replace("</state_snapshot>", "").trim();
+}
 
 function withoutInjected(text: string): string {
   const rest = withoutEditors(withoutBlocks(text, INJECTED).trim());

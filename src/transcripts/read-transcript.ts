@@ -5,7 +5,8 @@ import { messageSchema } from "../core/message-schema.ts";
 import { type Chunks, type Line, lineProblem, readLines } from "../core/read-lines.ts";
 import { chatFormat } from "./chat-format.ts";
 import { eventsFormat } from "./events-format.ts";
-import { parsedJson } from "./json-fields.ts";
+import type { FoundFile } from "./found-file.ts";
+import { listOf, objectOf, parsedJson, textOf } from "./json-fields.ts";
 import type { RecordedMessage, Recording, TranscriptFormat } from "./recording.ts";
 
 const FORMATS: readonly TranscriptFormat[] = [chatFormat, eventsFormat];
@@ -40,6 +41,34 @@ export async function readTranscript(chunks: Chunks, name: string): Promise<Reco
     });
   return { name, messages };
 }
+
+/**
+ * Whether a file of chat messages is as `readTranscript` reads it: a message a line, as OpenAI's API has them. A list of
+ * messages, lines with a conversation each, and the blocks of Anthropic's API are not.
+ */
+export async function hasChatLines(file: FoundFile): Promise<boolean> {
+  for await (const line of readLines(file.read(), LINE_BYTES_MAX)) {
+    if (line.problem) return true;
+    const text = line.text.trim();
+    if (text.startsWith("[") || text === "{") return false;
+    const { role, messages, content } = objectOf(parsedJson(text));
+    if (role === undefined && Array.isArray(messages)) return false;
+    if (listOf(content).some((block) => isAnthropics(objectOf(block)))) return false;
+  }
+  return true;
+}
+
+function isAnthropics({ type, source }: Readonly<Record<string, unknown>>): boolean {
+  return ANTHROPICS.has(textOf(type)) || (type === "image" && isObject(source));
+}
+
+const ANTHROPICS = new Set([
+  "tool_use",
+  "tool_result",
+  "thinking",
+  "redacted_thinking",
+  "document",
+]);
 
 function badLine(name: string, number: number, problem: string): SessionError {
   return new SessionError("INVALID_PARAMS", {

@@ -293,6 +293,17 @@ test("records of types that nobody knows are counted by name", async () => {
   expect(messages.map(shown).at(-1)).toBe("text Still here.");
 });
 
+test("without a title the first prompt is it, also one that was typed while a tool ran", async () => {
+  const queued = (prompt: string, more: object = {}) =>
+    new ClaudeLines(ID).add("attachment", {
+      attachment: { type: "queued_command", prompt, ...more },
+    });
+  const titleIn = async (lines: ClaudeLines) => (await read(String(lines))).session?.title;
+  expect(await titleIn(queued("Run the tests."))).toBe("Run the tests.");
+  const notice = queued("It ended.", { commandMode: "task-notification" });
+  expect(await titleIn(notice.user("Go on."))).toBe("Go on.");
+});
+
 test("a title that was given wins over one that was made, and a summary of another session is none", async () => {
   const other = JSON.stringify({ type: "summary", summary: "Another", leafUuid: "nowhere" });
   const made = JSON.stringify({ type: "ai-title", aiTitle: "Made", sessionId: ID });

@@ -147,7 +147,7 @@ class Outline {
     setName(about, "updatedAt", time);
     const { model } = objectOf(value.message);
     if (model !== "<synthetic>") setName(about, "model", model);
-    if (type !== "user" || value.isMeta === true || about.prompt !== undefined) return;
+    if (type === "assistant" || value.isMeta === true || about.prompt !== undefined) return;
     setName(about, "prompt", this.#promptIn(value));
   }
 
@@ -168,7 +168,9 @@ class Outline {
 
   #promptIn(value: Json): string | undefined {
     if (value.isCompactSummary === true) return undefined;
-    const { content } = objectOf(value.message);
+    const { type, prompt, commandMode = "prompt" } = objectOf(value.attachment);
+    const isQueued = type === "queued_command" && commandMode === "prompt";
+    const content = isQueued ? prompt : objectOf(value.message).content;
     const blocks = typeof content === "string" ? [content] : listOf(content);
     for (const block of blocks) {
       const read = promptText(contentText(block));

@@ -38,6 +38,9 @@ const TOKENS_MAX = 1_000_000;
 /** A longer text does not fit into one argument of a command on Linux. */
 const ARGUMENT_BYTES_MAX = 100_000;
 
+/** Of the id of a session, in the name of a file. */
+const ID_IN_NAME_MAX = 120;
+
 const PROGRAMS = { "claude-code": "claude", codex: "codex" } as const;
 
 const HELP = `
@@ -121,14 +124,18 @@ async function sourceOfSession(
     if (seq >= lastSeq) break;
   }
   const open = task.sub_tasks.filter(({ done }) => !done).map(({ text }) => text);
-  const { agent, project, branch, title } = source;
+  const { agent, project, branch, title, parent } = source;
   return {
     agent,
     id: sessionId,
-    ...given({ project, branch, title }),
+    ...given({ project, branch, title, parent }),
     messages,
     ...(taskAt > 0 ? { task: { goal: task.goal, open, at: taskAt } } : {}),
-    search: [...searchesOf(sessionId, rkat), ...openingOf(source.open)],
+    search: [
+      ...searchesOf(sessionId, rkat),
+      ...parentSearch(parent, rkat),
+      ...openingOf(source.open),
+    ],
   };
 }
 
@@ -153,12 +160,12 @@ async function sourceOfFile(
     ({ message }, index) =>
       kept[index] === message || !indexableText(message).includes(session.title ?? ""),
   );
-  const { agent, project, branch } = session;
+  const { agent, project, branch, parent } = session;
   const title = isTitleKept ? session.title : undefined;
   return {
     agent,
     id: session.id,
-    ...given({ project, branch, title }),
+    ...given({ project, branch, title, parent }),
     messages: messages.map(({ message, origin }, index) => ({
       at: index + 1,
       message,
@@ -168,6 +175,7 @@ async function sourceOfFile(
     search: [
       `Once, so that it can be searched: ${rkat} import ${shellWord(path)}`,
       ...searchesOf(session.id, rkat),
+      ...parentSearch(parent, rkat),
       ...openingOf(openCommand({ ...session })),
     ],
   };
@@ -197,6 +205,13 @@ function searchesOf(id: string, rkat: string): readonly string[] {
   ];
 }
 
+function parentSearch(parent: HandoffSource["parent"], rkat: string): readonly string[] {
+  if (!parent) return [];
+  return [
+    `What was said before this session: ${rkat} memory search "what you look for" --session ${shellWord(parent.id)}`,
+  ];
+}
+
 function openingOf(open: string | undefined): readonly string[] {
   return open === undefined ? [] : [`The session in its own agent: ${open}`];
 }
@@ -209,7 +224,8 @@ async function show(
 ): Promise<void> {
   const isPrompt = to !== "markdown";
   const named =
-    output ?? (isPrompt ? `handoff-${id.replace(/[^\w-]/g, "-").slice(-40)}.md` : undefined);
+    output ??
+    (isPrompt ? `handoff-${id.replace(/[^\w-]/g, "-").slice(-ID_IN_NAME_MAX)}.md` : undefined);
   const file = named === undefined ? undefined : resolve(terminal.cwd, named);
   if (file !== undefined) writeNew(file, text);
   const start = isPrompt && file !== undefined ? startCommand(to, file, text, project) : undefined;

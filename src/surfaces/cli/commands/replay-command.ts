@@ -11,7 +11,7 @@ import { compactedNow, recordedCompactions } from "../../../replay/recorded-comp
 import { Replay, type ReplayWatcher } from "../../../replay/replay.ts";
 import { IMPORT_FORMATS } from "../../../transcripts/import-formats.ts";
 import { AGENTS } from "../../../transcripts/imported.ts";
-import { readTranscript } from "../../../transcripts/read-transcript.ts";
+import { hasChatLines, readTranscript } from "../../../transcripts/read-transcript.ts";
 import type { Recording } from "../../../transcripts/recording.ts";
 import type { CliContext } from "../cli-context.ts";
 import { oneLine } from "../render/printable.ts";
@@ -152,7 +152,8 @@ async function isTranscript(path: string): Promise<boolean> {
   const file = diskFile(path, () => []);
   if (!file) return statSync(path).isDirectory();
   const format = await recogniseFile(file, IMPORT_FORMATS);
-  return format !== undefined && format.agent !== "chat" && format.agent !== "rkat";
+  if (format?.agent === "chat") return !(await hasChatLines(file));
+  return format !== undefined && format.agent !== "rkat";
 }
 
 /** Shows the progress of a replay and, when verbose, its events. */

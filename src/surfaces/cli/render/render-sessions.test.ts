@@ -142,6 +142,15 @@ test("a session is shown with what the model sees of it", () => {
           ],
         },
       },
+      {
+        id: 90,
+        turn: 11,
+        message: {
+          role: "block_assistant",
+          blocks: [{ block_type: "reasoning", data: { text: "Hm." } }],
+          stop_reason: "end_turn",
+        },
+      },
     ],
   };
   expect(renderSession(view, NOW, PLAIN)).toMatchInlineSnapshot(`
@@ -149,7 +158,7 @@ test("a session is shown with what the model sees of it", () => {
     model        openai/gpt-5
     last used    3 hours ago, a turn is running
     turns        12 (40 messages)
-    history      5 messages, about 4 321 tokens
+    history      6 messages, about 4 321 tokens
     compactions  1
     used         1 234 567 tokens
 
@@ -199,6 +208,9 @@ test("a session is shown with what the model sees of it", () => {
       line 18
       line 19
       … 3 more lines
+
+    5 @90  assistant  turn 11
+      (only reasoning)
     "
   `);
 });

@@ -202,7 +202,8 @@ function textOf(message: Message, style: Style): string {
       const texts = message.blocks.flatMap((block) =>
         block.block_type === "text" ? [printable(block.data.text)] : [],
       );
-      return [...texts, ...calls].join("\n");
+      const shown = [...texts, ...calls].join("\n");
+      return shown === "" && message.blocks.length > 0 ? style.dim("(only reasoning)") : shown;
     }
     case "tool_results":
       return message.results.map(({ content }) => headOf(printable(content), style)).join("\n");
