@@ -161,6 +161,20 @@ test("the same page again and again ends the reading", async () => {
   await stores.close();
 });
 
+test("the same results again and again end a search", async () => {
+  const event = JSON.stringify({ type: "turn_started", turn_number: 0 });
+  const row = { session_id: "s", seq: 1, turns: 1, timestamp_ms: 1, event_id: "x", event };
+  const server = await lyingPostgres({
+    answer: (sql, values) =>
+      sql.includes("tsquery")
+        ? { rows: Array(Number(values[8])).fill({ ...row, before: null }) }
+        : undefined,
+  });
+  const stores = postgresStores({ connectionString: addressOf(server.port) });
+  expect(await stores.events.search({ query: "words", limit: 5 })).toEqual([]);
+  await stores.close();
+});
+
 test("a snapshot of another session, or of nonsense, is not believed: the log is the truth", async () => {
   const stores = ephemeralStores();
   const service = createSessionService({ model: scriptedModel(["Fine."]), stores });

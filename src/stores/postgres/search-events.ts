@@ -24,6 +24,7 @@ export async function searchEvents(
   const { sinceMs, untilMs } = timeRange(query);
   const { only, except } = { only: undefined, except: undefined, ...query.sessions };
   const hits: HistoryHit[] = [];
+  const seen = new Set<string>();
   for (let skip = 0; ; ) {
     // Some of those found may be searches, which are not shown.
     const count = 2 * query.limit + 10;
@@ -42,6 +43,11 @@ export async function searchEvents(
       only ?? null,
       except ?? null,
     );
+    // A database that gives the same page again and again would be asked for ever.
+    const last = rows.at(-1);
+    const place = `${last?.session_id} ${last?.seq}`;
+    if (seen.has(place)) return hits;
+    seen.add(place);
     for (const row of rows) {
       hits.push(...hitOf(row, words));
       if (hits.length === query.limit) return hits;
