@@ -1,3 +1,4 @@
+import { parse } from "smol-toml";
 import { policyOf } from "../../src/agent/tool-policy.ts";
 import { parseJsonText } from "../../src/coding-agents/json-text.ts";
 import { anchorsIn } from "../../src/compaction/anchors.ts";
@@ -18,8 +19,16 @@ import { indexedPassages } from "../../src/search/indexed-passages.ts";
 import { readQuestion } from "../../src/search/question.ts";
 import { words } from "../../src/search/words.ts";
 import { findSecrets } from "../../src/secrets/find-secrets.ts";
-import { indexedText, wordsOf } from "../../src/stores/history/search-words.ts";
+import { passage } from "../../src/stores/history/passage.ts";
+import { indexedText, searchWords, wordsOf } from "../../src/stores/history/search-words.ts";
 import { printable } from "../../src/surfaces/cli/render/printable.ts";
+import { PLAIN } from "../../src/surfaces/cli/render/style.ts";
+import { renderCall } from "../../src/surfaces/cli/terminal/approval-prompt.ts";
+import { brokenLimit } from "../../src/surfaces/http/json-shape.ts";
+import { promptText } from "../../src/transcripts/claude-code/prompt-text.ts";
+import { promptInCodex } from "../../src/transcripts/codex-format.ts";
+import { promptInGemini } from "../../src/transcripts/gemini-format.ts";
+import { promptInPi } from "../../src/transcripts/pi-format.ts";
 import { below, oneOf, type Random, randomFrom } from "../data/random.ts";
 
 /** A reader of texts by others, and what to make its hostile texts of. */
@@ -33,6 +42,7 @@ interface HostileKind {
 const SIGNS = [...'a A 1 _ - . / : @ + = , ~ " ` ( \\ é'.split(" "), " ", "\n"];
 const PROSE = [..."a A e 1 . ? ! , ' - é 東 🎉".split(" "), " ", "\n"];
 const HISTORY = ["getUser", "a_b-c", "it's", "aÉ", "東京", "ก", "1,000"];
+const ASKED = searchWords("Which user gets the name 東京 of a b c?");
 const forgotten = new ForgottenPhrases(["the number of the account at the bank is nine four two"]);
 
 /** Everything with a pattern that reads what a model, a tool, a file or another user wrote. */
@@ -199,6 +209,61 @@ export const HOSTILE_TEXTS: Readonly<Record<string, HostileKind>> = {
     read: (text) => failing(() => parseJsonText(text, true)),
     pieces: {
       openers: ["//", "/*", "/* */", '"a":', "[", "{", '{"a":[', '"\\u0041"', "1e5,"],
+      fillers: SIGNS,
+    },
+  },
+  "prompts of other programs": {
+    read: (text) => [promptText(text), promptInCodex(text), promptInGemini(text), promptInPi(text)],
+    pieces: {
+      openers: [
+        ..."<system-reminder> </system-reminder> <command-name> <command-args> <a_b> </a_b> <user_memory>".split(
+          " ",
+        ),
+        ...'# AGENTS.md |</INSTRUCTIONS>|# Context from my IDE setup:|<skill name="|<file name="a">|</file>'.split(
+          "|",
+        ),
+        "Here is the user's editor context\n```json\n",
+        "\n```",
+      ],
+      fillers: PROSE,
+    },
+  },
+  "passages of a found event": {
+    read: (text) => passage(text, ASKED),
+    pieces: { openers: ["user", "getUser", "it", "a_b-c", "東", "東京", "ก", "1"], fillers: PROSE },
+  },
+  "calls that wait for approval": {
+    read: (text) => [
+      renderCall({ tool: text, args: { command: text } }, PLAIN),
+      renderCall(
+        { tool: "edit_file", args: { path: "a.ts", old_text: text, new_text: "" } },
+        PLAIN,
+      ),
+    ],
+    pieces: {
+      openers: ["\r\n", "\u001b[2J", "\u202e", "\n\n", "rm -rf ", "a\u0301"],
+      fillers: PROSE,
+    },
+  },
+  "bodies of requests": {
+    read: (text) => brokenLimit(Buffer.from(text), { depth: 100_000, values: 100_000 }),
+    pieces: { openers: ["[", "{", '"', '\\"', '{"a":', "[[],", '"a",'], fillers: SIGNS },
+  },
+  settings: {
+    read: (text) => failing(() => parse(text)),
+    pieces: {
+      openers: [
+        "a = 1\n",
+        "[a]\n",
+        "[[a]]\n",
+        "a.b = ",
+        '"""',
+        "'''",
+        "a = [",
+        "a = {",
+        "# ",
+        "1979-05-27T",
+      ],
       fillers: SIGNS,
     },
   },

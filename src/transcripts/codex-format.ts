@@ -518,7 +518,7 @@ class Prompts {
   }
 
   #guess({ line, text }: { readonly line: number; readonly text: string }): void {
-    const typed = withoutInjected(text);
+    const typed = promptInCodex(text);
     if (typed !== "") this.#add(line, typed);
   }
 
@@ -556,7 +556,7 @@ function withoutEditor(text: string): string {
 }
 
 /** What a person typed of a text: all of it, what follows an injected text, or nothing. */
-function withoutInjected(text: string): string {
+export function promptInCodex(text: string): string {
   let rest = text.trim();
   if (rest.startsWith("# AGENTS.md")) {
     const end = rest.indexOf("</INSTRUCTIONS>");

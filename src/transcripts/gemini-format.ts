@@ -262,7 +262,7 @@ function typedText({ displayContent, content }: Json): string {
   const shown = contentText(displayContent) === "" ? content : displayContent;
   const parts = Array.isArray(shown) ? shown : [shown];
   const text = parts
-    .map((part) => withoutInjected(contentText(part)))
+    .map((part) => promptInGemini(contentText(part)))
     .filter(Boolean)
     .join("\n");
   return withoutFiles(text);
@@ -286,7 +286,8 @@ function summaryIn(record: Json): string | undefined {
   return summary?.replace("</state_snapshot>", "").trim();
 }
 
-function withoutInjected(text: string): string {
+/** What a person typed of a text: nothing of what was only injected. */
+export function promptInGemini(text: string): string {
   const rest = withoutEditors(withoutBlocks(text, INJECTED).trim());
   return WHOLE.test(rest) || SUMMARY.test(rest) ? "" : rest;
 }

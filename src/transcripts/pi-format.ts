@@ -101,7 +101,7 @@ async function outlineOf(file: FoundFile, from?: ReadOn): Promise<Outline | unde
     if (value.type === "title") about.title ??= nameOf(textOf(value.title).trim());
     if (value.type === "session_info") about.title = nameOf(value.name) ?? about.title;
     about.model = nameOf(value.type === "model_change" ? value.modelId : model) ?? about.model;
-    if (role === "user") about.prompt ||= typedIn(contentText(content));
+    if (role === "user") about.prompt ||= promptInPi(contentText(content));
     const id = nameOf(value.id);
     if (id === undefined) continue;
     const at = role === "user" ? { line, offset } : undefined;
@@ -222,7 +222,7 @@ function messageParts(message: Json, notes: ImportNotes): readonly Part[] {
   const text = contentText(message.content);
   switch (message.role) {
     case "user": {
-      const typed = typedIn(text);
+      const typed = promptInPi(text);
       return typed === ""
         ? []
         : [{ key: `user ${text}`, message: { role: "user", content: typed } }];
@@ -284,7 +284,7 @@ function answerParts(content: unknown, notes: ImportNotes): readonly Part[] {
  *     <skill name="review" location="…">…</skill>
  *     the last commit                               typed as: /skill:review the last commit
  */
-function typedIn(text: string): string {
+export function promptInPi(text: string): string {
   let rest = text.trim();
   let typed = "";
   for (;;) {

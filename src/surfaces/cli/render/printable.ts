@@ -1,4 +1,5 @@
 import { stripVTControlCharacters } from "node:util";
+import { CharacterKinds, sizeAt } from "../../../core/character-kinds.ts";
 import { NOTHING, unicodePattern } from "../../../core/unicode-pattern.ts";
 import { visibleText } from "../../../core/visible-text.ts";
 import { controlTable, withoutControls } from "../../../core/without-controls.ts";
@@ -31,29 +32,59 @@ export function withOwnControls(text: string): string {
  * colours none.
  */
 export function textWidth(text: string): number {
-  return lettersOf(stripVTControlCharacters(text)).reduce(
-    (width, letter) => width + columnsOf(letter),
-    0,
-  );
+  const shown = stripVTControlCharacters(text);
+  let width = 0;
+  for (let at = 0; at < shown.length; at += sizeAt(shown, at)) {
+    const kind = COLUMNS.at(shown, at);
+    if (kind === JOINS) return widthOfLetters(shown);
+    width += kind;
+  }
+  return width;
 }
 
+function widthOfLetters(text: string): number {
+  let width = 0;
+  for (const letter of lettersOf(text)) width += columnsOf(letter);
+  return width;
+}
+
+/** Is, or may be, one letter with the character before or behind it: an accent, half of a flag. */
+const JOINS = 3;
+/** The columns of characters that are letters of their own whatever is beside them. */
+const COLUMNS = new CharacterKinds((character) => {
+  if (/[\x20-\x7e]/.test(character)) return 1;
+  const isAlone =
+    !/\p{Cc}/u.test(character) && [...segmentsOf(`a${character}${character}a`)].length === 4;
+  return isAlone ? columnsOf(character) : JOINS;
+});
+
+/** Looks at no more of the text than has room. */
 function cutToWidth(text: string, columnsMax: number): string {
-  if (textWidth(text) <= columnsMax) return text;
-  let cut = "";
-  let width = 1;
+  let width = 0;
+  let at = 0;
+  let cut = 0;
   for (const letter of lettersOf(text)) {
     width += columnsOf(letter);
-    if (width > columnsMax) break;
-    cut += letter;
+    if (width > columnsMax) return `${text.slice(0, cut).trimEnd()}…`;
+    at += letter.length;
+    // The last column is for the ellipsis.
+    if (width < columnsMax) cut = at;
   }
-  return `${cut.trimEnd()}…`;
+  return text;
 }
 
-/** Letters as a reader sees them. The segmenter is created only when needed: it takes as long as Node's start. */
-function lettersOf(text: string): readonly string[] {
-  if (/^[\x20-\x7e]*$/.test(text)) return text.split("");
-  return Array.from(new Intl.Segmenter().segment(text), ({ segment }) => segment);
+/** Letters as a reader sees them. */
+function lettersOf(text: string): Iterable<string> {
+  return /^[\x20-\x7e]*$/.test(text) ? text : segmentsOf(text);
 }
+
+function* segmentsOf(text: string): Iterable<string> {
+  segmenter ??= new Intl.Segmenter();
+  for (const { segment } of segmenter.segment(text)) yield segment;
+}
+
+/** Created only when needed: it takes as long as Node's start. */
+let segmenter: Intl.Segmenter | undefined;
 
 function columnsOf(letter: string): 1 | 2 {
   return WIDE(letter).test(letter) ? 2 : 1;
