@@ -16,7 +16,7 @@ export interface DiskFile extends FoundFile {
   /** Its size, time and place on the disk. A file with the same stamp has the same bytes. */
   readonly stamp: string;
   /** Whether this is the file that was found. */
-  is(file: Pick<Stats, "dev" | "ino">): boolean;
+  is(file: Pick<Stats, "dev" | "ino" | "isFile">): boolean;
   /** Whether it is shorter than it was when it was found. */
   hasShrunk(): boolean;
 }
@@ -45,7 +45,9 @@ export function diskFile(
 ): DiskFile | undefined {
   const found = lstatSync(path, { throwIfNoEntry: false });
   if (!found?.isFile()) return undefined;
-  const is = ({ dev, ino }: Pick<Stats, "dev" | "ino">) => dev === found.dev && ino === found.ino;
+  // A pipe that took the place of a removed file can have its number.
+  const is: DiskFile["is"] = (other) =>
+    other.dev === found.dev && other.ino === found.ino && other.isFile();
   const file: DiskFile = {
     path,
     size: found.size,
