@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { contentText, isSummary } from "../src/core/message.ts";
 import { claudeCodeFormat } from "../src/transcripts/claude-code/claude-code-format.ts";
-import { codexFormat } from "../src/transcripts/codex-format.ts";
+import { codexFormat } from "../src/transcripts/codex/codex-format.ts";
 import { cursorFormat } from "../src/transcripts/cursor-format.ts";
 import { geminiFormat } from "../src/transcripts/gemini-format.ts";
 import type { ImportFormat } from "../src/transcripts/imported.ts";

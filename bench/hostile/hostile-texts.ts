@@ -26,7 +26,7 @@ import { PLAIN } from "../../src/surfaces/cli/render/style.ts";
 import { renderCall } from "../../src/surfaces/cli/terminal/approval-prompt.ts";
 import { brokenLimit } from "../../src/surfaces/http/json-shape.ts";
 import { promptText } from "../../src/transcripts/claude-code/prompt-text.ts";
-import { promptInCodex } from "../../src/transcripts/codex-format.ts";
+import { promptInCodex } from "../../src/transcripts/codex/typed-prompts.ts";
 import { promptInGemini } from "../../src/transcripts/gemini-format.ts";
 import { promptInPi } from "../../src/transcripts/pi-format.ts";
 import { below, oneOf, type Random, randomFrom } from "../data/random.ts";

@@ -1,7 +1,7 @@
 import { chatgptFormat, claudeAiFormat } from "./chat-exports.ts";
 import { aiSdkFormat, chatFileFormat, openaiAgentsFormat } from "./chat-files.ts";
 import { claudeCodeFormat } from "./claude-code/claude-code-format.ts";
-import { codexFormat } from "./codex-format.ts";
+import { codexFormat } from "./codex/codex-format.ts";
 import { cursorFormat } from "./cursor-format.ts";
 import { geminiFormat } from "./gemini-format.ts";
 import type { ImportFormat } from "./imported.ts";

@@ -13,7 +13,7 @@ import { Worker } from "node:worker_threads";
 import { expect, onTestFinished, test } from "vitest";
 import { SessionError } from "../../src/core/errors.ts";
 import { diskFile } from "../../src/import/disk-file.ts";
-import { findTranscripts } from "../../src/import/import-files.ts";
+import { findTranscripts } from "../../src/import/find-transcripts.ts";
 import { IMPORT_FORMATS } from "../../src/transcripts/import-formats.ts";
 import { temporaryFolder } from "../support/obey.ts";
 import { trials } from "../support/trials.ts";

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { chatgptFormat, claudeAiFormat } from "../../src/transcripts/chat-exports.ts";
-import { codexFormat } from "../../src/transcripts/codex-format.ts";
+import { codexFormat } from "../../src/transcripts/codex/codex-format.ts";
 import { geminiFormat } from "../../src/transcripts/gemini-format.ts";
 import type { ImportFormat } from "../../src/transcripts/imported.ts";
 import { piFormat } from "../../src/transcripts/pi-format.ts";

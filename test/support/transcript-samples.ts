@@ -4,7 +4,7 @@ import {
   chatFileFormat,
   openaiAgentsFormat,
 } from "../../src/transcripts/chat-files.ts";
-import { codexFormat } from "../../src/transcripts/codex-format.ts";
+import { codexFormat } from "../../src/transcripts/codex/codex-format.ts";
 import { cursorFormat } from "../../src/transcripts/cursor-format.ts";
 import { geminiFormat } from "../../src/transcripts/gemini-format.ts";
 import type { ImportFormat } from "../../src/transcripts/imported.ts";

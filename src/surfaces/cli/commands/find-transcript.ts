@@ -2,7 +2,7 @@ import { homedir } from "node:os";
 import { SessionError } from "../../../core/errors.ts";
 import { given } from "../../../core/fields.ts";
 import type { DiskFile } from "../../../import/disk-file.ts";
-import { findTranscripts } from "../../../import/import-files.ts";
+import { findTranscripts } from "../../../import/find-transcripts.ts";
 import { type FoundSession, findSessions } from "../../../import/read-sessions.ts";
 import { IMPORT_FORMATS } from "../../../transcripts/import-formats.ts";
 import type { AgentName } from "../../../transcripts/imported.ts";

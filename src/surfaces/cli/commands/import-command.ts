@@ -9,7 +9,7 @@ import { ERRORS, SessionError } from "../../../core/errors.ts";
 import { given } from "../../../core/fields.ts";
 import { nearestName } from "../../../core/nearest-name.ts";
 import { shellWord } from "../../../core/shell-word.ts";
-import type { FoundTranscripts } from "../../../import/import-files.ts";
+import type { FoundTranscripts } from "../../../import/find-transcripts.ts";
 import { AGENTS, type AgentName } from "../../../transcripts/imported.ts";
 import type { CliContext, Importer } from "../cli-context.ts";
 import { plural, thousands } from "../render/amounts.ts";

@@ -1,5 +1,5 @@
 import { SessionError } from "../../../core/errors.ts";
-import { findTranscripts } from "../../../import/import-files.ts";
+import { findTranscripts } from "../../../import/find-transcripts.ts";
 import { IMPORT_FORMATS } from "../../../transcripts/import-formats.ts";
 import type { AgentName, Machine } from "../../../transcripts/imported.ts";
 

@@ -1,5 +1,5 @@
 import type { ImportReport } from "../../../core/session-service.ts";
-import type { FoundTranscripts } from "../../../import/import-files.ts";
+import type { FoundTranscripts } from "../../../import/find-transcripts.ts";
 import type { AddedTo } from "../../../import/import-report.ts";
 import { plural, thousands, timeAgo } from "./amounts.ts";
 import { oneLine } from "./printable.ts";

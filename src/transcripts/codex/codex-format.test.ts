@@ -1,8 +1,8 @@
 import { zstdCompressSync } from "node:zlib";
 import { expect, test } from "vitest";
-import { brief, linesFile, readImport } from "../../test/support/read-import.ts";
+import { brief, linesFile, readImport } from "../../../test/support/read-import.ts";
+import { fileOfBytes } from "../found-file.ts";
 import { codexFormat } from "./codex-format.ts";
-import { fileOfBytes } from "./found-file.ts";
 
 const ID = "019a0c1e-1111-7222-8333-aaaaaaaaaaaa";
 const FORK = "019a0c1e-1111-7222-8333-bbbbbbbbbbbb";
