@@ -50,14 +50,22 @@ const pruned = listOf(fields({ message: isNumber, tool_use_id: isText, kept_byte
 
 /** Of a session that another program held. */
 export const isSource: Shape = fields({
-  ...{ agent: isText, native_id: isText, project: maybe(isText), branch: maybe(isText) },
-  ...{ title: maybe(isText), model: maybe(isText), started_at: maybe(isText) },
+  agent: isText,
+  native_id: isText,
+  project: maybe(isText),
+  branch: maybe(isText),
+  title: maybe(isText),
+  model: maybe(isText),
+  started_at: maybe(isText),
   parent: maybe(fields({ id: isText, relation: isText })),
 });
 
 /** What a session was created with. */
 export const isSettings: Shape = fields({
-  ...{ model: isText, labels: recordOf(isText), user: maybe(isText), source: maybe(isSource) },
+  model: isText,
+  labels: recordOf(isText),
+  user: maybe(isText),
+  source: maybe(isSource),
   approvals: maybe(recordOf(isText)),
   compaction: maybe(recordOf(isNumber)),
 });
@@ -68,7 +76,8 @@ const approval = { approval_id: isText, id: isText, name: isText };
 const EVENTS: Readonly<Partial<Record<string, Shape>>> = {
   session_created: fields({ settings: isSettings }),
   message_added: fields({
-    ...{ message, ...given },
+    message,
+    ...given,
     imported: maybe(fields({ ids: listOf(isText) })),
     batch: maybe(fields({ key: isText, messages: isNumber })),
   }),
@@ -88,7 +97,9 @@ const EVENTS: Readonly<Partial<Record<string, Shape>>> = {
   context_overflow: fields({ model: isText }),
   tool_approval_requested: fields({ ...approval, goal: isText }),
   tool_approval_resolved: fields({
-    ...{ ...approval, decision: isText, reason: maybe(isText) },
+    ...approval,
+    decision: isText,
+    reason: maybe(isText),
     allows: maybe(fields({ tool: isText, command: maybe(isText), for: isText })),
   }),
   approval_revoked: fields({ tool: isText, command: maybe(isText) }),
@@ -98,7 +109,9 @@ const EVENTS: Readonly<Partial<Record<string, Shape>>> = {
   tool_result_received: call,
   compaction_completed: fields({
     discarded: listOf(fields({ from: isNumber, to: isNumber })),
-    ...{ summary: orNull(isText), pruned, usage },
+    summary: orNull(isText),
+    pruned,
+    usage,
   }),
   compaction_failed: fields({ error: isText, usage: maybe(usage) }),
   tool_output_pruned: fields({ pruned }),

@@ -45,26 +45,47 @@ const oneOf =
     names.includes(String(value));
 
 const isEntry = fields({
-  ...{ id: isText, kind: oneOf(KNOWLEDGE_KINDS), content: isText, tags: listOf(isText) },
-  ...{ origin: oneOf(KNOWLEDGE_ORIGINS), sessionId: maybe(isText), time: isText },
+  id: isText,
+  kind: oneOf(KNOWLEDGE_KINDS),
+  content: isText,
+  tags: listOf(isText),
+  origin: oneOf(KNOWLEDGE_ORIGINS),
+  sessionId: maybe(isText),
+  time: isText,
   source: maybe(fields({ from: isNumber, to: isNumber })),
-  ...{ lastTime: isText, count: isNumber, pinned: isFlag, edited: isFlag, usedAt: maybe(isText) },
-  ...{ tool: maybe(isText), args: maybe(isText), reason: maybe(isText), goal: maybe(isText) },
+  lastTime: isText,
+  count: isNumber,
+  pinned: isFlag,
+  edited: isFlag,
+  usedAt: maybe(isText),
+  tool: maybe(isText),
+  args: maybe(isText),
+  reason: maybe(isText),
+  goal: maybe(isText),
   sources: maybe(listOf(isText)),
 });
 
 const isApproval = fields({
-  ...{ approvalId: isText, sessionId: isText, toolUseId: isText, tool: isText },
-  ...{ goal: isText, requestedAt: isText },
+  approvalId: isText,
+  sessionId: isText,
+  toolUseId: isText,
+  tool: isText,
+  goal: isText,
+  requestedAt: isText,
 });
 
 const isAnswer = fields({
-  ...{ decision: oneOf(["allow", "deny"]), reason: maybe(isText) },
-  ...{ by: maybe(isText), always: maybe(isText) },
+  decision: oneOf(["allow", "deny"]),
+  reason: maybe(isText),
+  by: maybe(isText),
+  always: maybe(isText),
 });
 
 const isFile = fields({
-  ...{ agent: isText, stamp: isText, sessions: isNumber, messages: isNumber },
+  agent: isText,
+  stamp: isText,
+  sessions: isNumber,
+  messages: isNumber,
   places: maybe(listOf(isText)),
   readOn: maybe(fields({ offset: isNumber, line: isNumber, messages: isNumber, hash: isText })),
 });

@@ -10,8 +10,15 @@ import { fittedPassages } from "./entry-passages.ts";
 const isCount = orNull(isNumber);
 const isLabel = orNull(isText);
 const isRow = fields({
-  ...{ id: isText, sessionId: isText, content: isText, turn: isCount, kind: isNumber },
-  ...{ roleText: isLabel, speakerText: isLabel, sourceFrom: isCount, sourceTo: isCount },
+  id: isText,
+  sessionId: isText,
+  content: isText,
+  turn: isCount,
+  kind: isNumber,
+  roleText: isLabel,
+  speakerText: isLabel,
+  sourceFrom: isCount,
+  sourceTo: isCount,
   time: orNull((time) => isText(time) || isTime(time)),
 });
 

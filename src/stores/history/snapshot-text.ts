@@ -41,9 +41,16 @@ export function listedSnapshot(text: string): SessionSnapshot {
 }
 
 const isSnapshot = fields({
-  ...{ id: isText, seq: isNumber, settings: isSettings, created_at_ms: isTime },
-  ...{ updated_at_ms: isTime, turns: isNumber, message_count: isNumber, compactions: isNumber },
-  ...{ archived: isFlag, last_assistant_text: orNull(isText) },
+  id: isText,
+  seq: isNumber,
+  settings: isSettings,
+  created_at_ms: isTime,
+  updated_at_ms: isTime,
+  turns: isNumber,
+  message_count: isNumber,
+  compactions: isNumber,
+  archived: isFlag,
+  last_assistant_text: orNull(isText),
   usage: fields({ input_tokens: isNumber, output_tokens: isNumber }),
 });
 
