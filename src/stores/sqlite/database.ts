@@ -80,8 +80,9 @@ function busyError(path: string, waitedMs: number): SessionError {
 const TRIES = 40;
 const PAUSE_MS = 25;
 
-/** Empties the write-ahead log, where deleted text can still be read. */
-export async function emptyLog(database: Database): Promise<void> {
+/** Takes deleted text out of the files: of the unused parts of a small one, and of the write-ahead log. */
+export async function wipe(database: Database): Promise<void> {
+  await database.run("rewriteSmallFile");
   for (let tries = 0; tries < TRIES; tries += 1) {
     if (await database.run("forgetDeleted")) return;
     await sleep(PAUSE_MS);

@@ -1,5 +1,6 @@
 import type { Connection } from "./connection.ts";
 import { deleteWordsAtOnce, page, unindexEvent } from "./event-commands.ts";
+import { rewriteSmallFile } from "./free-pages.ts";
 
 /** Pages of the word index that one step rewrites. */
 const MERGE_PAGES = 200;
@@ -60,6 +61,8 @@ export const deletionCommands = {
     // So SQLite says that there was nothing left to merge.
     return db.totalChanges() - before >= 2;
   },
+
+  rewriteSmallFile,
 
   /** Empties the write-ahead log, where deleted text can still be read. Returns false when another connection was reading it. */
   forgetDeleted(db: Connection): boolean {

@@ -8,7 +8,7 @@ import type {
 } from "../../core/event-store.ts";
 import type { HeldLease } from "../../core/session-store.ts";
 import { positionedEvent, storedEvent } from "../history/stored-event.ts";
-import { type Database, emptyLog } from "./database.ts";
+import { type Database, wipe } from "./database.ts";
 
 /** Keeps events in a SQLite file that several processes may have open at once. */
 export class SqliteEventStore implements EventStore {
@@ -100,6 +100,6 @@ export class SqliteEventStore implements EventStore {
   /** Takes what was deleted out of the files, too. */
   async #wipe(): Promise<void> {
     for (let first = true; await this.#database.run("mergeEventText", first); ) first = false;
-    await emptyLog(this.#database);
+    await wipe(this.#database);
   }
 }

@@ -15,7 +15,7 @@ import { EmbeddedMemory } from "../../indexing/vectors/embedded-memory.ts";
 import type { VectorQueueStatus } from "../../indexing/vectors/vector-queue.ts";
 import type { redactEntries } from "../../secrets/redact-secrets.ts";
 import { BackgroundMerger } from "./background-merger.ts";
-import { type Database, emptyLog, openDatabase } from "./database.ts";
+import { type Database, openDatabase, wipe } from "./database.ts";
 import { IN_MEMORY } from "./open-connection.ts";
 import { SqliteEventStore } from "./sqlite-event-store.ts";
 import { sqliteVectorWork } from "./sqlite-vector-work.ts";
@@ -127,7 +127,7 @@ export class SqliteMemoryStore implements MemoryStore {
     const count = await ("sessionId" in which
       ? this.#deleteSession(which.sessionId)
       : this.#deleteEntries([...new Set(which.ids)]));
-    if (count > 0) await emptyLog(this.#database);
+    if (count > 0) await wipe(this.#database);
     return count;
   }
 
