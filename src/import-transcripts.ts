@@ -1,8 +1,10 @@
 import { homedir } from "node:os";
 import { SessionError } from "./core/errors.ts";
+import type { PositionedEvent } from "./core/event-store.ts";
 import { given } from "./core/fields.ts";
 import type { ImportStore } from "./core/import-store.ts";
 import type { MemoryScope } from "./core/memory-store.ts";
+import { indexableText } from "./core/message.ts";
 import type { ImportReport } from "./core/session-service.ts";
 import { warn } from "./core/warn.ts";
 import { type FoundTranscripts, findTranscripts } from "./import/find-transcripts.ts";
@@ -14,6 +16,7 @@ import { withSpooled } from "./import/spooled-file.ts";
 import type { ImportStores } from "./import/store-session.ts";
 import { MemoryIndex } from "./projections/memory-index.ts";
 import { ProjectionRunner } from "./projections/projection-runner.ts";
+import { RecentEvents } from "./projections/recent-events.ts";
 import { IMPORT_FORMATS } from "./transcripts/import-formats.ts";
 import type { AgentName } from "./transcripts/imported.ts";
 
@@ -49,7 +52,7 @@ export interface ImportTranscriptsOptions {
 }
 
 /** Memory gets events in batches of so many. */
-const MEMORY_BATCH = 1000;
+const MEMORY_BATCH = 3000;
 
 /**
  * Imports conversations that other agents keep on this machine, or a file of them.
@@ -102,10 +105,10 @@ export async function importIntoPlaces(
     ...thisMachine(),
     model,
     ...given({ places, sinceMs: since === undefined ? undefined : requireTime(since) }),
-    async onStored(messages: number, to: ImportStores) {
+    async onStored(messages: number, events: readonly PositionedEvent[], to: ImportStores) {
       const memory = memories.get(to) ?? new MemoryCatchUp(to, memoryScope);
       memories.set(to, memory);
-      memory.takeOf(messages);
+      memory.takeOf(messages, events);
     },
   };
   // What an import that was killed stored is still missing in memory.
@@ -125,21 +128,26 @@ export async function importIntoPlaces(
  */
 class MemoryCatchUp {
   readonly #runner: ProjectionRunner;
+  readonly #recent: RecentEvents;
   /** How many messages memory does not have yet. */
   #waiting = 0;
   #running: Promise<void> | undefined;
   #failure: { readonly error: unknown } | undefined;
 
   constructor({ events, memory }: ImportStores, scope: MemoryScope | undefined) {
-    const index = memory && new MemoryIndex(events, memory, given({ scope }));
-    this.#runner = new ProjectionRunner(events, index ? [index] : [], warn, {
+    const recent = new RecentEvents(events);
+    const writtenTo = (sessionId: string, seq: number) => recent.writtenTo(sessionId, seq);
+    const index = memory && new MemoryIndex(events, memory, { ...given({ scope }), writtenTo });
+    this.#recent = recent;
+    this.#runner = new ProjectionRunner(recent, index ? [index] : [], warn, {
       batch: MEMORY_BATCH,
     });
   }
 
   /** Starts to work when there is a full batch. */
-  takeOf(messages: number): void {
+  takeOf(messages: number, events: readonly PositionedEvent[]): void {
     if (this.#failure) throw this.#failure.error;
+    this.#recent.add(events.map(asMemoryNeedsIt));
     this.#waiting += messages;
     if (this.#waiting < MEMORY_BATCH) return;
     this.#running ??= this.#takeFull()
@@ -162,6 +170,16 @@ class MemoryCatchUp {
     await this.#running;
     await this.#runner.flush();
   }
+}
+
+/** An event that waits for memory, without the tools' output, which is most of it. */
+function asMemoryNeedsIt(positioned: PositionedEvent): PositionedEvent {
+  const { stored } = positioned;
+  const { event } = stored;
+  if (event.type !== "message_added") return positioned;
+  const role = event.message.role === "user" ? "user" : "assistant";
+  const message = { role, content: indexableText(event.message) } as const;
+  return { ...positioned, stored: { ...stored, event: { ...event, message } } };
 }
 
 /** What can be imported from this machine, or from a path. */

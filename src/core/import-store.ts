@@ -18,10 +18,15 @@ export interface ImportStore {
    * Appends to the logs of sessions, one batch for each, and saves their snapshots and the states of files. A power
    * failure may undo the last commits, so that their files are imported again.
    *
+   * Returns the position of the first event in the log of all sessions, when the others have the positions behind it.
+   *
    * @throws SessionError `SESSION_CONFLICT` when a log has grown, or a message is known: another
    *   import was faster.
    */
-  commit(batches: readonly ImportBatch[], files?: ReadonlyMap<string, ImportedFile>): Promise<void>;
+  commit(
+    batches: readonly ImportBatch[],
+    files?: ReadonlyMap<string, ImportedFile>,
+  ): Promise<number | undefined>;
 
   /** The state of each file, by its path. */
   files(): Promise<ReadonlyMap<string, ImportedFile>>;

@@ -2,7 +2,7 @@ import type { ImportBatch, ImportedFile, ImportStore } from "../core/import-stor
 
 interface Waiting {
   readonly batch: ImportBatch;
-  readonly done: PromiseWithResolvers<void>;
+  readonly done: PromiseWithResolvers<number | undefined>;
 }
 
 export interface BatchOptions {
@@ -58,16 +58,22 @@ export class GroupCommit {
     this.#store = store;
   }
 
-  /** Resolves when the batch is stored: soon, or with `onWaiting` when the group is. */
-  async commit(batch: ImportBatch, { characters, onWaiting }: BatchOptions): Promise<void> {
-    const done = Promise.withResolvers<void>();
+  /**
+   * Resolves when the batch is stored: soon, or with `onWaiting` when the group is. Returns the position of its first
+   * event, if the store tells it.
+   */
+  async commit(
+    batch: ImportBatch,
+    { characters, onWaiting }: BatchOptions,
+  ): Promise<number | undefined> {
+    const done = Promise.withResolvers<number | undefined>();
     this.#waiting.push({ batch, done });
     this.#characters += characters;
     this.#sessions.add(batch.sessionId);
     for (const id of batch.ids) this.#ids.add(id);
     if (onWaiting) onWaiting();
     else await this.#flush();
-    await done.promise;
+    return await done.promise;
   }
 
   /** Saved with the group. */
@@ -96,11 +102,12 @@ export class GroupCommit {
     this.#files = new Map();
     this.#characters = 0;
     try {
-      await this.#send(
-        waiting.map(({ batch }) => batch),
-        files,
-      );
-      for (const { done } of waiting) done.resolve();
+      const batches = waiting.map(({ batch }) => batch);
+      let first = await this.#send(batches, files);
+      for (const { batch, done } of waiting) {
+        done.resolve(first);
+        if (first !== undefined) first += batch.events.length;
+      }
     } catch (error) {
       if (waiting.length === 0) throw error;
       for (const { done } of waiting) done.reject(error);
@@ -115,11 +122,13 @@ export class GroupCommit {
   async #send(
     batches: readonly ImportBatch[],
     files: ReadonlyMap<string, ImportedFile>,
-  ): Promise<void> {
+  ): Promise<number | undefined> {
     const isOwn = this.#store === this.#own;
     const [here, after] = isOwn ? [files, NO_FILES] : [NO_FILES, files];
-    if (batches.length + here.size > 0) await this.#store.commit(batches, here);
+    const isAny = batches.length + here.size > 0;
+    const first = isAny ? await this.#store.commit(batches, here) : undefined;
     if (after.size > 0) await this.#own.commit([], after);
+    return first;
   }
 }
 

@@ -2,6 +2,7 @@ import { hash } from "node:crypto";
 import { basename, sep } from "node:path";
 import { SessionError } from "../core/errors.ts";
 import type { SessionSettings } from "../core/event.ts";
+import type { PositionedEvent } from "../core/event-store.ts";
 import type { ImportedFile } from "../core/import-store.ts";
 import type { ImportReport } from "../core/session-service.ts";
 import { isPlain } from "../core/visible-text.ts";
@@ -45,7 +46,11 @@ export interface ImportOptions extends FindOptions {
   readonly signal?: AbortSignal;
   readonly onProgress?: (progress: ImportProgress) => void;
   /** Called after each batch, also when nothing of it is new, so that what follows the log can keep up with it. */
-  readonly onStored?: (messages: number, stores: ImportStores) => Promise<void>;
+  readonly onStored?: (
+    messages: number,
+    events: readonly PositionedEvent[],
+    stores: ImportStores,
+  ) => Promise<void>;
 }
 
 export interface ImportProgress {
@@ -283,10 +288,10 @@ class ImportWork {
       // A file system has parts of milliseconds, and the log has not.
       timeMs: Math.floor(file.mtimeMs),
       signal,
-      onStored: async (messages) => {
+      onStored: async (messages, events) => {
         this.#showProgress();
         this.#tally.addedTo(place?.name, session.id, messages);
-        if (!this.#trial) await onStored?.(messages, stores);
+        if (!this.#trial) await onStored?.(messages, events, stores);
       },
     });
   }

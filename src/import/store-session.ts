@@ -1,13 +1,15 @@
 import { SessionError } from "../core/errors.ts";
 import type { DurableEvent, NewEvent, SessionSettings } from "../core/event.ts";
+import type { PositionedEvent } from "../core/event-store.ts";
 import type { ForgottenTexts } from "../core/forgotten-texts.ts";
 import { newId } from "../core/ids.ts";
-import type { ImportStore } from "../core/import-store.ts";
+import type { ImportBatch, ImportStore } from "../core/import-store.ts";
 import type { MemoryStore } from "../core/memory-store.ts";
 import { indexableText } from "../core/message.ts";
 import type { SessionSnapshot } from "../core/session-snapshot.ts";
 import { SessionState } from "../core/session-state.ts";
 import type { Stores } from "../core/stores.ts";
+import { startsTurn } from "../core/turn.ts";
 import { redactMessage } from "../secrets/redact-message.ts";
 import { redactSecrets } from "../secrets/redact-secrets.ts";
 import type { ImportedMessage, ImportedSession } from "../transcripts/imported.ts";
@@ -44,8 +46,8 @@ export interface StoringOptions {
   readonly signal?: AbortSignal | undefined;
   /** Called with the messages that were read, old and new. */
   readonly onRead: (messages: readonly Parts[]) => void;
-  /** Called after each batch with the number of its messages. */
-  readonly onStored?: (messages: number) => Promise<void>;
+  /** Called after each batch with the number of its messages, and with its events if their positions are known. */
+  readonly onStored?: (messages: number, events: readonly PositionedEvent[]) => Promise<void>;
 }
 
 const BATCH_PARTS = 2000;
@@ -121,7 +123,8 @@ async function remember(session: ImportedSession, options: StoringOptions): Prom
     };
     const events = [stamped(event, before.updated_at_ms)];
     try {
-      return await stores.imports.commit([{ sessionId: id, lastSeq, events, snapshot, ids: [] }]);
+      await stores.imports.commit([{ sessionId: id, lastSeq, events, snapshot, ids: [] }]);
+      return;
     } catch (error) {
       if (!isConflict(error) || tries >= TRIES) throw error;
     }
@@ -144,16 +147,17 @@ async function storeBatch(
     const known = await stores.imports.known(ids);
     const seen = new Set([...known, ...ids.filter((id) => trial?.has(id) || group.hasMessage(id))]);
     const fresh = read.flatMap((message) => unseenOf(message, seen, filter));
+    let stored: readonly PositionedEvent[] = [];
     try {
       const onWaiting = tries === 1 ? size.onWaiting : undefined;
-      if (fresh.length > 0) await log.append(fresh, { ...size, onWaiting });
+      if (fresh.length > 0) stored = await log.append(fresh, { ...size, onWaiting });
     } catch (error) {
       if (isConflict(error) && tries < TRIES) continue;
       throw error;
     }
     tally.added += fresh.length;
     tally.alreadyThere += read.length - fresh.length;
-    await onStored?.(fresh.length);
+    await onStored?.(fresh.length, stored);
     return;
   }
 }
@@ -201,13 +205,19 @@ class SessionLog {
   readonly #options: StoringOptions;
   /** Unset before the first batch, and when another program may have written. */
   #snapshot: SessionSnapshot | undefined;
+  /** This import began the log, and nobody else has written to it. */
+  #isOwn = false;
 
   constructor(session: ImportedSession, options: StoringOptions) {
     this.#session = session;
     this.#options = options;
   }
 
-  async append(fresh: readonly ReadMessage[], size: BatchOptions): Promise<void> {
+  /** Returns what was appended, if its positions are known. */
+  async append(
+    fresh: readonly ReadMessage[],
+    size: BatchOptions,
+  ): Promise<readonly PositionedEvent[]> {
     const { stores, tally, trial } = this.#options;
     const { id, title = "" } = this.#session;
     const said = fresh.map(({ event }) => event);
@@ -228,9 +238,10 @@ class SessionLog {
       title: isTitleKept && title ? redactSecrets(title) : undefined,
     };
     const ids = fresh.flatMap(({ parts }) => parts.flatMap(idsOf));
-    if (trial) for (const id of ids) trial.add(id);
-    else await this.#commit(titled, events, ids, size);
+    for (const id of ids) trial?.add(id);
+    const stored = trial ? [] : await this.#commit(titled, events, ids, size);
     for (const { redacted } of fresh) for (const kind of redacted) tally.redacted(kind);
+    return stored;
   }
 
   async #commit(
@@ -238,12 +249,13 @@ class SessionLog {
     events: readonly MessageAdded[],
     ids: readonly string[],
     size: BatchOptions,
-  ): Promise<void> {
+  ): Promise<readonly PositionedEvent[]> {
     const { stores, group, settingsOf, timeMs } = this.#options;
     const { id } = titled;
     const known = this.#snapshot;
     this.#snapshot = undefined;
     const lastSeq = known?.seq ?? (await stores.events.lastSeq(id));
+    if (!known) this.#isOwn = lastSeq === 0;
     const startMs = timeOf(titled.startedAt) ?? timeOf(events[0]?.origin?.time) ?? timeMs;
     const created = () => ({
       type: "session_created" as const,
@@ -259,9 +271,25 @@ class SessionLog {
     }));
     const snapshot = extendSnapshot(before, appended satisfies readonly AppendedMessage[]);
     const batch = { sessionId: id, lastSeq, events: [...opening, ...added], snapshot, ids };
-    await group.commit(batch, size);
+    const first = await group.commit(batch, size);
     this.#snapshot = snapshot;
+    return first === undefined || !this.#isOwn ? [] : positioned(batch, first, before.turns);
   }
+}
+
+/** The events of a batch as the log has them. `turns` had begun before them. */
+function positioned(
+  { sessionId, lastSeq, events }: ImportBatch,
+  first: number,
+  turns: number,
+): readonly PositionedEvent[] {
+  let begun = turns;
+  return events.map((added, index) => {
+    const { event } = added;
+    if (event.type === "message_added" && startsTurn(event.message)) begun += 1;
+    const stored = { ...added, seq: lastSeq + 1 + index, schema_version: 1 as const };
+    return { position: first + index, sessionId, stored, turns: begun };
+  });
 }
 
 type MessageAdded = Extract<DurableEvent, { type: "message_added" }>;

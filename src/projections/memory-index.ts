@@ -19,6 +19,8 @@ export interface MemoryIndexOptions {
   readonly scope?: MemoryScope | undefined;
   /** A message that this process has read already, so that it is not read again. */
   readonly messageAt?: (sessionId: string, seq: number) => LoggedMessage | undefined;
+  /** The last event of a session, when this process wrote it and everything behind `seq`. */
+  readonly writtenTo?: (sessionId: string, seq: number) => number | undefined;
 }
 
 /** Events that are a whole message. */
@@ -38,17 +40,19 @@ export class MemoryIndex extends LogProjection {
   readonly #memory: MemoryStore;
   readonly #scope: MemoryScope;
   readonly #messageAt: NonNullable<MemoryIndexOptions["messageAt"]>;
+  readonly #writtenTo: NonNullable<MemoryIndexOptions["writtenTo"]>;
   readonly #readers = new Map<string, SessionReader>();
   /** Of imported sessions that did not begin in memory: whether they came into it later. */
   readonly #remembered = new Map<string, boolean>();
 
   constructor(events: EventStore, memory: MemoryStore, options: MemoryIndexOptions = {}) {
     super(events);
-    const { scope = "all", messageAt = () => undefined } = options;
+    const { scope = "all", messageAt = () => undefined, writtenTo = () => undefined } = options;
     this.name = MEMORY_INDEX[scope];
     this.#memory = memory;
     this.#scope = scope;
     this.#messageAt = messageAt;
+    this.#writtenTo = writtenTo;
   }
 
   protected async project(events: readonly PositionedEvent[]): Promise<void> {
@@ -63,10 +67,15 @@ export class MemoryIndex extends LogProjection {
     }
     if (entries.length === 0) return;
     await this.#memory.add(entries, this.events);
-    // Undoes what was forgotten while the entries were read.
+    // Undoes what was forgotten or deleted while the entries were read.
     const lastRead = new Map(events.map(({ sessionId, stored }) => [sessionId, stored.seq]));
     for (const sessionId of new Set(entries.map((entry) => entry.sessionId))) {
-      for await (const { event } of this.events.read(sessionId, lastRead.get(sessionId) ?? 0)) {
+      const last = lastRead.get(sessionId) ?? 0;
+      const end = await this.events.lastSeq(sessionId);
+      if (end < last) await this.#memory.delete({ sessionId });
+      // Who forgets appends to the log.
+      if (end === last || end === this.#writtenTo(sessionId, last)) continue;
+      for await (const { event } of this.events.read(sessionId, last)) {
         if (event.type === "text_forgotten") await this.#forget(sessionId, event);
       }
     }

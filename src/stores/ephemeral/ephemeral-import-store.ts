@@ -28,7 +28,7 @@ export class EphemeralImportStore implements ImportStore, ImportKeys {
   async commit(
     batches: readonly ImportBatch[],
     files: ReadonlyMap<string, ImportedFile> = new Map(),
-  ): Promise<void> {
+  ): Promise<undefined> {
     for (const { sessionId, lastSeq, ids } of batches) {
       if (ids.some((id) => this.#keys.has(importKey(id)))) throw conflict("A message");
       if ((await this.#events.lastSeq(sessionId)) !== lastSeq) throw conflict("The session");

@@ -37,7 +37,7 @@ export class PostgresImportStore implements ImportStore, ImportKeys {
   async commit(
     batches: readonly ImportBatch[],
     files: ReadonlyMap<string, ImportedFile> = new Map(),
-  ): Promise<void> {
+  ): Promise<undefined> {
     const namespace = this.#namespace;
     // Processes that lock rows in the same order do not wait for each other in a circle.
     const sorted = batches.toSorted((one, other) => (one.sessionId < other.sessionId ? -1 : 1));

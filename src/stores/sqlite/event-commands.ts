@@ -157,6 +157,12 @@ export function appendInTransaction(
   return seq;
 }
 
+/** The position of the next event: one more than the last that was ever given. */
+export function nextPosition(db: Connection): number {
+  const last = db.get<{ seq: number }>("SELECT seq FROM sqlite_sequence WHERE name = 'event'");
+  return (last?.seq ?? 0) + 1;
+}
+
 function logKey(db: Connection, namespace: string, sessionId: string): number | undefined {
   return db.get<{ key: number }>(
     "SELECT key FROM log WHERE namespace = ? AND session_id = ?",

@@ -1,7 +1,7 @@
 import { SessionError } from "../../core/errors.ts";
 import { type ImportBatch, importKey } from "../../core/import-store.ts";
 import type { Connection } from "./connection.ts";
-import { appendInTransaction, type NewEventRow } from "./event-commands.ts";
+import { appendInTransaction, type NewEventRow, nextPosition } from "./event-commands.ts";
 import { saveSnapshotInTransaction } from "./session-commands.ts";
 
 /** A batch whose events are text. */
@@ -21,9 +21,10 @@ export const importCommands = {
     namespace: string,
     batches: readonly ImportRows[],
     files: readonly (readonly [path: string, state: string])[],
-  ): void {
+  ): number {
     // The transcript has what a power failure takes away, and the file counts as read only after this.
-    db.writeUnsynced(() => {
+    return db.writeUnsynced(() => {
+      const first = nextPosition(db);
       if (batches.length > 0) expectManyWords(db);
       for (const { sessionId, lastSeq, events, snapshot, ids } of batches) {
         appendInTransaction(db, namespace, sessionId, lastSeq, events);
@@ -33,6 +34,7 @@ export const importCommands = {
       for (const [path, state] of files) {
         db.run("INSERT OR REPLACE INTO imported_file VALUES (?, ?, ?)", namespace, path, state);
       }
+      return first;
     });
   },
 

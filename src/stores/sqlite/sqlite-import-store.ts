@@ -26,7 +26,7 @@ export class SqliteImportStore implements ImportStore, ImportKeys {
   commit(
     batches: readonly ImportBatch[],
     files: ReadonlyMap<string, ImportedFile> = new Map(),
-  ): Promise<void> {
+  ): Promise<number> {
     const rows = batches.map((batch) => ({ ...batch, events: batch.events.map(eventRow) }));
     const states = [...files].map(([path, file]) => [path, JSON.stringify(file)] as const);
     return this.#database.run("commitImport", this.#namespace, rows, states);
