@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { ClaudeLines } from "./support/claude-lines.ts";
 import { Project } from "./support/rkat-process.ts";
 import { TRANSCRIPT_SAMPLES, transcriptBytes } from "./support/transcript-samples.ts";
@@ -52,6 +52,40 @@ test("rkat handoff writes the same for a transcript and for the session imported
   // Claude Code names it without "claude-code:".
   const { stdout } = await project.rkat(["handoff", ID.slice(0, 8)]);
   expect(quotes(stdout)).toBe(quotes(read.stdout));
+});
+
+describe("a message of 20 MB takes only a few times its size", () => {
+  const long = "the build of port 8080 failed, and we use pnpm instead of npm. ".repeat(320_000);
+  const env = { NODE_OPTIONS: "--max-old-space-size=160" };
+  const lines = () => new ClaudeLines(ID).user("Fix it.");
+
+  test("in rkat handoff", async () => {
+    const project = await Project.open();
+    const session = lines().text("a1", long).user("Go on.").text("a2", "OK.");
+    const file = project.write(`${ID}.jsonl`, session.toString());
+    const { code, stdout } = await project.start(["handoff", file], "", env).ended;
+    expect(code).toBe(0);
+    expect(stdout).toContain("> the build of port 8080 failed, and we use pnpm");
+    expect(stdout).toContain("[…]");
+    expect(stdout).toContain("[user #3]\n> Go on.\n");
+  });
+
+  test.each(["answer", "prompt", "result"])("in rkat replay: %s", async (kind) => {
+    const project = await Project.open();
+    const session = lines();
+    if (kind === "answer") session.text("a1", long);
+    else if (kind === "prompt") session.text("a1", "Of what?").user(long);
+    else session.call("a1", "t1").result("t1", long);
+    const file = project.write(
+      `${ID}.jsonl`,
+      session.text("a2", "OK.").user("Go on.").text("a3", "Done.").toString(),
+    );
+    const { code, stdout } = await project.start(["replay", file, "--json"], "", env).ended;
+    expect(code).toBe(0);
+    const report = JSON.parse(stdout);
+    expect(report.tokens_before).toBeGreaterThan(5_000_000);
+    expect(report.tokens_after).toBeLessThan(100_000);
+  });
 });
 
 test("rkat handoff reads every format, and stores nothing", async () => {

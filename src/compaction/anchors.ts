@@ -1,5 +1,6 @@
 import { asciiSet, asciiTable, isSpace } from "../core/character-codes.ts";
 import { ANCHOR_FORMS, ANCHOR_KINDS, type AnchorForm, type AnchorKind } from "./anchor-forms.ts";
+import { twoEnds } from "./cut-text.ts";
 
 /** A name or a number that cannot be said in other words. */
 export interface Anchor {
@@ -31,7 +32,7 @@ const ANCHORS_MAX = 6_000;
  * of a run only.
  */
 export function anchorsIn(text: string): Anchor[] {
-  const source = shortened(text);
+  const source = twoEnds(text, TEXT_CHARACTERS_MAX);
   const anchors: Anchor[] = [];
   let run = NO_RUN;
   let digits = NO_RUN;
@@ -75,12 +76,6 @@ function anchorOf(found: Found, source: string, at: number): Anchor | undefined 
   if (text === "" || text.length > CHARACTERS_MAX || isCredential(text)) return undefined;
   const shown = kind === "numbers" ? wordsBefore(source, at) + text : text;
   return { kind, text, shown };
-}
-
-function shortened(text: string): string {
-  if (text.length <= TEXT_CHARACTERS_MAX) return text;
-  const half = TEXT_CHARACTERS_MAX / 2;
-  return `${text.slice(0, half)} ${text.slice(-half)}`;
 }
 
 /** Characters that the wide forms take, from one place on. */

@@ -29,21 +29,20 @@ const NAMES_PART_MAX = 0.2;
  * script without spaces, every two characters are a word. It knows no language, except a list of
  * English words that say nothing.
  */
-export function contentWords(text: string): readonly string[] {
-  const words: string[] = [];
+export function* contentWords(text: string): Generator<string> {
   const plain = (isAscii(text) ? text : text.normalize("NFKC")).toLowerCase();
   const kinds = KINDS.of(plain);
   for (let at = 0; at < plain.length; ) {
     const kind = (kinds[at] as number) & (UNSPACED | LETTER | NUMBER);
     if ((kind & UNSPACED) !== 0) {
       const end = endOf(UNSPACED, kinds, at);
-      for (; at + 1 < end; at += 1) words.push(plain.slice(at, at + 2));
+      for (; at + 1 < end; at += 1) yield plain.slice(at, at + 2);
       at = end;
     } else if (kind !== 0) {
       const end = endOf(kind, kinds, at);
       if (hasCharacters(kind === LETTER ? LETTERS_MIN : DIGITS_MIN, plain, at, end)) {
         const word = plain.slice(at, end);
-        if (!FUNCTION_WORDS.has(word)) words.push(word.slice(0, STEM_LETTERS));
+        if (!FUNCTION_WORDS.has(word)) yield word.slice(0, STEM_LETTERS);
         at = end;
       } else {
         // A script without spaces may begin inside.
@@ -51,7 +50,6 @@ export function contentWords(text: string): readonly string[] {
       }
     } else at += 1;
   }
-  return words;
 }
 
 /**

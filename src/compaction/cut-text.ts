@@ -54,6 +54,13 @@ export function cutMiddle(text: string, bytesMax: number, mark = " […] "): str
   return head + mark + tail;
 }
 
+/** The text, or so many characters of it, half from its start and half from its end. */
+export function twoEnds(text: string, charactersMax: number): string {
+  if (text.length <= charactersMax) return text;
+  const half = Math.floor(charactersMax / 2);
+  return `${text.slice(0, half)} ${text.slice(-half)}`;
+}
+
 function headLength(text: string, bytesMax: number): number {
   let bytes = 0;
   let length = 0;

@@ -2,6 +2,7 @@ import { isSummary, type Message } from "../core/message.ts";
 import { startsTurn } from "../core/turn.ts";
 import { anchorsIn } from "./anchors.ts";
 import { contentWords, namesIn } from "./content-words.ts";
+import { twoEnds } from "./cut-text.ts";
 import { mentions } from "./keep-anchors.ts";
 import { rankAnchors, textsOf } from "./rank-anchors.ts";
 import { type Worthlessness, worthlessness } from "./worthless-text.ts";
@@ -22,6 +23,9 @@ const SCORE_MIN = 0.2;
 
 /** A shorter conversation does not show what its summary has to say. */
 const WORDS_TO_JUDGE_BY = 30;
+
+/** A longer text, such as a file that a tool has read, is searched for words at its two ends only. */
+const TEXT_CHARACTERS_MAX = 1_000_000;
 
 const ANCHORS_MAX = 16;
 const TERMS_MAX = 24;
@@ -55,17 +59,16 @@ export function scoreSummary(
   const problem = worthlessness(summary, asked, whole);
   if (problem) return { score: 0, problem };
   const said = new Set(contentWords(summary));
-  const rest = new Set(wordsIn(source.retained));
+  const rest = wordsIn(source.retained);
   const gone = source.discarded.filter((message) => !isSummary(message));
   const leaving = wordsIn(source.discarded);
-  const known = new Set(leaving);
-  if (known.size < WORDS_TO_JUDGE_BY) return { score: 1 };
+  if (leaving.size < WORDS_TO_JUDGE_BY) return { score: 1 };
 
   const anchors = anchorsOf(source);
   const named = specificsIn(summary);
   const parts = {
     names: partOf(named, (text) => mentions(whole, text)) ?? (anchors.length > 0 ? 0 : undefined),
-    about: partOf([...said], (word) => known.has(word) || rest.has(word)),
+    about: partOf([...said], (word) => leaving.has(word) || rest.has(word)),
     terms: partOf(mostSaid(leaving, rest), (word) => said.has(word)),
     requests: partOf(requestsIn(gone, rest), (words) => speaksOf(said, words)),
     anchors: partOf(anchors, (text) => mentions(summary, text)),
@@ -87,31 +90,33 @@ function partOf<Item>(items: readonly Item[], holds: (item: Item) => boolean): n
   return items.length === 0 ? undefined : items.filter(holds).length / items.length;
 }
 
-function wordsIn(messages: readonly Message[]): readonly string[] {
-  return messages.flatMap(textsOf).flatMap(({ text }) => contentWords(text));
+/** The words of messages, in the order in which each is said first, with how often it is said. */
+function wordsIn(messages: readonly Message[]): Words {
+  const counts = new Map<string, number>();
+  for (const { text } of messages.flatMap(textsOf)) {
+    for (const word of contentWords(twoEnds(text, TEXT_CHARACTERS_MAX)))
+      counts.set(word, (counts.get(word) ?? 0) + 1);
+  }
+  return counts;
 }
 
+type Words = ReadonlyMap<string, number>;
+
 /** The words that are said most often, and that what stays does not have. */
-function mostSaid(words: readonly string[], rest: ReadonlySet<string>): readonly string[] {
-  const counts = new Map<string, number>();
-  for (const word of words) {
-    if (!rest.has(word)) counts.set(word, (counts.get(word) ?? 0) + 1);
-  }
-  return [...counts]
+function mostSaid(words: Words, rest: Words): readonly string[] {
+  return [...words]
+    .filter(([word]) => !rest.has(word))
     .sort((a, b) => b[1] - a[1])
     .slice(0, TERMS_MAX)
     .map(([word]) => word);
 }
 
 /** The words of the last user messages, each without those that what stays has. */
-function requestsIn(
-  messages: readonly Message[],
-  rest: ReadonlySet<string>,
-): readonly (readonly string[])[] {
+function requestsIn(messages: readonly Message[], rest: Words): readonly (readonly string[])[] {
   return messages
     .filter(startsTurn)
     .slice(-REQUESTS_MAX)
-    .map((message) => [...new Set(wordsIn([message]))].filter((word) => !rest.has(word)))
+    .map((message) => [...wordsIn([message]).keys()].filter((word) => !rest.has(word)))
     .filter((words) => words.length > 0);
 }
 

@@ -48,6 +48,17 @@ test("with little room the start, the tools and the latest come first", () => {
   );
 });
 
+test("of a very long message, its beginning and its end are told", () => {
+  const content = `Begin here. ${"filler\n\n ".repeat(2_000_000)}And end there.`;
+  const told = smartFallbackSummary(
+    [{ role: "user", content: "Go." }, { role: "assistant", content }, ...conversation],
+    2000,
+  );
+  expect(told).toMatch(
+    /^\[Assistant\] Begin here\. filler filler .* \[…\] .* filler And end there\.$/m,
+  );
+});
+
 test("every tool is named, however often the others were called since", () => {
   const calls = ["deploy", ...Array.from({ length: 500 }, () => "read_file")];
   const messages = calls.map((name, index): Message => {

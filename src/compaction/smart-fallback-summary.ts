@@ -1,5 +1,5 @@
 import { indexableText, isSummary, type Message, toolResults, toolUses } from "../core/message.ts";
-import { cutEnd, cutMiddle, cutToSize, textSize } from "./cut-text.ts";
+import { cutEnd, cutMiddle, cutToSize, textSize, twoEnds } from "./cut-text.ts";
 import { withoutAnchors } from "./keep-anchors.ts";
 import { summaryText, userText } from "./render-transcript.ts";
 
@@ -36,7 +36,9 @@ export function smartFallbackSummary(messages: readonly Message[], bytesMax: num
     left -= bytes;
     return true;
   };
-  const lines = messages.flatMap(linesOf).map((line, order) => ({ ...line, order }));
+  const lines = messages
+    .flatMap((message) => linesOf(message, bytesMax))
+    .map((line, order) => ({ ...line, order }));
   const first = lines.find(({ kind }) => kind === "User");
   const latest = lines.findLast(({ kind }) => kind === "User" || kind === "Assistant");
   for (const line of lines.filter(({ kind }) => kind === "Earlier")) {
@@ -76,9 +78,9 @@ const LINE_BREAK_BYTES = 2;
 /** `[Latest] ` and its line break. */
 const TAG_BYTES = 11;
 
-function linesOf(message: Message): KindOfLine[] {
+function linesOf(message: Message, bytesMax: number): KindOfLine[] {
   if (isSummary(message)) return said("Earlier", withoutAnchors(summaryText(message)));
-  if (message.role === "user") return said("User", oneLine(userText(message.content)));
+  if (message.role === "user") return said("User", oneLine(userText(message.content), bytesMax));
   const calls = toolUses(message).map(({ name }) => ({
     kind: "Tool" as const,
     text: `[Tool: ${cutMiddle(name, RESULT_BYTES_MAX)}]`,
@@ -86,9 +88,9 @@ function linesOf(message: Message): KindOfLine[] {
   }));
   const results = toolResults(message).map(({ content }) => ({
     kind: "Tool" as const,
-    text: `[Result: ${cutEnd(oneLine(content), RESULT_BYTES_MAX)}]`,
+    text: `[Result: ${cutEnd(oneLine(content, RESULT_BYTES_MAX), RESULT_BYTES_MAX)}]`,
   }));
-  return [...said("Assistant", oneLine(indexableText(message))), ...calls, ...results];
+  return [...said("Assistant", oneLine(indexableText(message), bytesMax)), ...calls, ...results];
 }
 
 function said(kind: KindOfLine["kind"], text: string): KindOfLine[] {
@@ -115,6 +117,12 @@ function ends(text: string, sizeMax: number): string {
   return cutToSize(sizeMax, (bytes) => cutMiddle(text, bytes));
 }
 
-function oneLine(text: string): string {
-  return text.replace(/\s+/g, " ").trim();
+/** Of a text that is far longer than what is shown of it, only the two ends are looked at. */
+function oneLine(text: string, bytesMax: number): string {
+  return twoEnds(text, LOOK * bytesMax)
+    .replace(/\s+/g, " ")
+    .trim();
 }
+
+/** Characters that are looked at for each byte that there is room for. */
+const LOOK = 64;

@@ -12,8 +12,21 @@ export function jsonBytes(value: unknown): number {
 
 /** UTF-8 bytes of a text. Only for ASCII this is its length. */
 export function utf8Bytes(text: string): number {
-  return text.length < 64 && isAscii(text) ? text.length : encoder.encode(text).length;
+  if (text.length < 64 && isAscii(text)) return text.length;
+  let bytes = 0;
+  for (let at = 0; at < text.length; ) {
+    let end = Math.min(at + PIECE, text.length);
+    if (end < text.length && isHighSurrogate(text.charCodeAt(end - 1))) end -= 1;
+    bytes += encoder.encode(text.slice(at, end)).length;
+    at = end;
+  }
+  return bytes;
 }
+
+/** A long text is not copied whole to be measured. */
+const PIECE = 64 * 1024;
+
+const isHighSurrogate = (unit: number) => unit >= 0xd800 && unit <= 0xdbff;
 
 /**
  * The size of a message in quarter tokens. JSON counts its bytes, as the specification says. Texts

@@ -16,6 +16,7 @@ import {
   requestsBetween,
   standingInstructions,
 } from "./session-facts.ts";
+import { withinBounds } from "./within-bounds.ts";
 
 export interface Handoff {
   /** Markdown. */
@@ -45,6 +46,9 @@ export interface HandoffReport {
 /** Where two texts meet, they may weigh a little more together. */
 const SEAM = 6;
 
+/** Of a longer text of the session, the middle is not looked at. */
+const TEXT_BYTES_MAX = 1_000_000;
+
 const LINE_BYTES_MAX = 360;
 const TOOL_BYTES_MAX = 400;
 
@@ -62,10 +66,10 @@ const NAMES_SHOWN = 20;
  */
 export function writeHandoff(session: HandoffSource, tokensMax: number): Handoff {
   const redacted: Record<string, number> = {};
-  const source = withoutSecrets(session, (kind) => {
+  const whole = withoutSecrets(session, (kind) => {
     redacted[kind] = (redacted[kind] ?? 0) + 1;
   });
-  const request = lastRequest(source);
+  const request = lastRequest(whole);
   if (!request) {
     throw new SessionError("NOT_POSSIBLE", {
       message: "This session has no prompt, so there is nothing to hand over.",
@@ -73,8 +77,8 @@ export function writeHandoff(session: HandoffSource, tokensMax: number): Handoff
     });
   }
   const room = new Room(tokensMax * 4);
-  const head = headOf(source);
-  const search = `## Where the rest is\nWhat this text leaves out can be searched. Search it before you ask the user again:\n${source.search.map((line) => `- ${quotable(line).replaceAll("\n", "\u{FFFD}")}\n`).join("")}`;
+  const head = headOf(whole);
+  const search = `## Where the rest is\nWhat this text leaves out can be searched. Search it before you ask the user again:\n${whole.search.map((line) => `- ${quotable(line).replaceAll("\n", "\u{FFFD}")}\n`).join("")}`;
   room.take(head, search, LAST_TURNS, CLOSING, GAP, GAP, quoteBlock(request));
   if (room.left < 0) {
     const needed = Math.ceil((tokensMax * 4 - room.left) / 4);
@@ -83,8 +87,11 @@ export function writeHandoff(session: HandoffSource, tokensMax: number): Handoff
       hint: `Pass --max-tokens ${needed} or more.`,
     });
   }
+  // The request fits, so it stays whole.
+  const bytesMax = Math.max(TEXT_BYTES_MAX, 8 * tokensMax);
+  const messages = whole.messages.map((each) => withinBounds(each, bytesMax));
+  const source = { ...whole, messages };
   const goal = goalOf(source);
-  const messages = source.messages;
   const sections = [
     ...(goal && goal.at !== request.at ? [room.section("Goal", [goal], 0.15, shortBlock)] : []),
     room.section("Standing instructions", standingInstructions(messages), 0.15, shortLine),

@@ -43,7 +43,7 @@ export async function* findSessions(
       for await (const part of parts) {
         signal?.throwIfAborted();
         if (!last || !isPartOf(part, last)) messages += 1;
-        characters += JSON.stringify(part.message).length;
+        characters += charactersIn(part.message);
         last = part;
       }
       if (messages > 0) yield { file, format, session, messages, characters };
@@ -86,6 +86,13 @@ function messageOf(group: ReturnType<typeof groupParts>[number], filter: MemoryT
     origin,
     ...(boundary ? { boundary } : {}),
   };
+}
+
+/** In the texts of JSON. */
+function charactersIn(value: unknown): number {
+  if (typeof value === "string") return value.length;
+  if (typeof value !== "object" || value === null) return 0;
+  return Object.values(value).reduce<number>((sum, item) => sum + charactersIn(item), 0);
 }
 
 const NO_NOTES: ImportNotes = {

@@ -43,7 +43,8 @@ export function factOf({ name, args, result, sessionId, seq, index, time }: Tool
   if (isRecall(name) || NOT_RECORDED.has(name)) return { dropped: "not recorded" };
   if (result.includes(FORGOTTEN)) return { dropped: "forgotten" };
   const text = result.trim();
-  const length = [...text].length;
+  // A character takes at most two units, so more of them say nothing more.
+  const { length } = [...text.slice(0, 2 * RESULT.max + 1)];
   if (length < RESULT.min) return { dropped: "too short" };
   if (length > RESULT.max) return { dropped: "too long" };
   if (isTrivial(text)) return { dropped: "trivial" };

@@ -2,6 +2,7 @@ import { isObject } from "../core/fields.ts";
 import { decoded, lineProblem, readByteLines } from "../core/read-lines.ts";
 import type { FoundFile } from "./found-file.ts";
 import type { ImportNotes } from "./imported.ts";
+import { parsedJson } from "./json-fields.ts";
 import { plainBytes } from "./plain-bytes.ts";
 
 /** A line of a file of JSON Lines. */
@@ -41,13 +42,13 @@ export async function* readRecords(
       notes?.skip(file, line, `it ${lineProblem(found.problem, LINE_BYTES_MAX)}`);
       continue;
     }
-    const read = decoded(found);
+    const read = parsedLine(found);
     if (!read) continue;
-    const value = read.problem ? undefined : parsed(read.text);
+    const { value, problem } = read;
     if (isObject(value)) {
       const offset = start.offset + found.offset;
       yield { value, line, offset, end: offset + found.bytes.length + Number(found.ended) };
-    } else if (found.ended) notes?.skip(file, line, problemOf(read.problem, value));
+    } else if (found.ended) notes?.skip(file, line, problemOf(problem, value));
     else if (!isDamaged) notes?.unfinished(file);
   }
 }
@@ -105,10 +106,14 @@ function problemOf(problem: "too_long" | "not_utf8" | undefined, value: unknown)
   return value === undefined ? "it is not JSON" : "it is not a JSON object";
 }
 
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
+/** The value of a line; nothing for a blank one. Its text may be long, so nobody holds it afterwards. */
+function parsedLine(line: Parameters<typeof decoded>[0]): ParsedLine | undefined {
+  const read = decoded(line);
+  if (!read || read.problem) return read;
+  return { value: parsedJson(read.text) };
+}
+
+interface ParsedLine {
+  readonly value?: unknown;
+  readonly problem?: "not_utf8" | "too_long";
 }
