@@ -436,3 +436,25 @@ test("what was denied is listed from the user-wide store in a folder without a s
   expect(forgot.stderr).toBe(`Forgot ${id}.\n`);
   expect((await project.rkat(["knowledge", "list"])).stdout).toBe("");
 });
+
+test("a session is shown with the compactions that its agent made", async () => {
+  const { project, say } = await openHome();
+  const path = say(1, project.folder, "Fix the parser.");
+  const lines = new ClaudeLines(idOf(1)).user("Fix the parser.").text("a1", "Done.");
+  const compact = (summary: string) => {
+    lines.add("system", { subtype: "compact_boundary", content: "Compacted" });
+    lines.user(summary, { isCompactSummary: true });
+    writeFileSync(path, String(lines));
+  };
+  const show = async () => await project.rkat(["sessions", "show", "last"]);
+  const json = async () => await project.json(["sessions", "show", "last", "--json"]);
+
+  compact("They fixed the parser.");
+  await project.rkat(["import", "claude-code", "-y", "--scope", "project"]);
+  expect((await show()).stdout).toMatch(/^compactions +0, and 1 by claude-code$/m);
+  lines.user("And the docs?").text("a2", "They are next.");
+  compact("They wrote the docs.");
+  await project.rkat(["import", "claude-code", "-y", "--scope", "project"]);
+  expect((await show()).stdout).toMatch(/^compactions +0, and 2 by claude-code$/m);
+  expect(await json()).toMatchObject({ compactions: 0, recorded_compactions: 2 });
+});

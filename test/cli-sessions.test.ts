@@ -194,6 +194,7 @@ test("`sessions show` renders the history, or gives it as JSON", async () => {
       "last_assistant_text",
       "seq",
       "compactions",
+      "recorded_compactions",
       "history_tokens",
       "task",
       "instructions",

@@ -190,6 +190,7 @@ export const sessionView = shape<SessionView>()({
   lastAssistantText: z.string().nullable(),
   seq: count,
   compactions: count,
+  recordedCompactions: count,
   historyTokens: count,
   task: z.object(taskFields),
   instructions: z.array(z.object({ id: count, message: count, text: z.string() })),

@@ -349,6 +349,8 @@ export interface SessionView extends SessionSummary {
   /** `seq` of the last event. */
   readonly seq: number;
   readonly compactions: number;
+  /** Compactions that the agent had made, if the session was imported from one. */
+  readonly recordedCompactions: number;
   /** Estimated tokens of the history. */
   readonly historyTokens: number;
   readonly task: TaskView;

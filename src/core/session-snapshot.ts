@@ -33,6 +33,7 @@ export interface SessionSnapshot {
   readonly pruned: readonly PrunedOutput[];
   /** Missing in snapshots of earlier versions, like all that follow. */
   readonly token_counts?: TokenCountsSnapshot;
+  readonly recorded_compactions?: number;
   readonly allowed?: readonly AllowedCalls[];
   readonly appended?: readonly AppendedBatch[];
   readonly task?: TaskRecord;

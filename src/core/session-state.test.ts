@@ -51,7 +51,13 @@ function eventsOf(step: Step, state: SessionState): DurableEvent[] {
       return [{ type: "message_added", message: { role: "system", content: "rule" } }];
     case "summary":
       // The history of another session may begin with one.
-      return [{ type: "message_added", message: summaryMessage("what was elsewhere") }];
+      return [
+        {
+          type: "message_added",
+          message: summaryMessage("what was elsewhere"),
+          imported: { ids: [`elsewhere:${state.seq}`], boundary: "compaction" },
+        },
+      ];
     case "turn": {
       const calls = Array.from({ length: step.calls }, (_, index) => `call_${index}`);
       return [
@@ -296,8 +302,10 @@ test("the files of calls that succeeded are active, the last used last, and few"
 });
 
 test("a snapshot of an earlier version, without task and pins, is restored", async () => {
-  const { state, log } = play([{ does: "turn", text: "t", calls: 0 }]);
-  const { task: _, denied: __, pins: ___, shown_task: ____, ...old } = state.snapshot();
+  const { state, log } = play([{ does: "turn", text: "t", calls: 0 }, { does: "summary" }]);
+  const { task: _, denied: __, pins: ___, shown_task: ____, ...rest } = state.snapshot();
+  const { recorded_compactions, ...old } = rest;
+  expect(recorded_compactions).toBe(1);
   const restored = await SessionState.restore(old, reader(log));
   expect(restored.snapshot()).toEqual(state.snapshot());
 });

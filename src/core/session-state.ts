@@ -45,6 +45,8 @@ export class SessionState {
   /** `modelCalls` at the last attempt to compact, successful or not. */
   lastCompactionCall: number | undefined;
   compactions = 0;
+  /** Those of the agent that an imported session is from. */
+  recordedCompactions = 0;
   /** Input tokens of the last model call; 0 after a compaction or a pruning. */
   lastInputTokens = 0;
   turns = 0;
@@ -147,6 +149,9 @@ export class SessionState {
       case "session_created":
         this.settings = event.settings;
         this.createdAtMs = startOf(event.settings) ?? timestamp_ms;
+        return;
+      case "message_added":
+        this.recordedCompactions += Number(isRecordedCompaction(event));
         return;
       case "session_archived":
       case "session_unarchived":
@@ -292,6 +297,7 @@ export class SessionState {
       summary: index < 0 ? null : { seq: this.#history[index]?.id ?? 0, index },
       pruned: this.#pruned,
       token_counts: this.counts.snapshot(),
+      recorded_compactions: this.recordedCompactions,
       ...(this.allowed.length === 0 ? {} : { allowed: this.allowed }),
       ...(this.appended.all.length === 0 ? {} : { appended: this.appended.all }),
       ...this.working.snapshot(),
@@ -311,6 +317,7 @@ export class SessionState {
       for await (const stored of read(run.from - 1, run.to)) {
         const completed = state.#assembler.push(stored);
         if (completed) state.#append(completed);
+        state.recordedCompactions += Number(isRecordedCompaction(stored.event));
       }
     }
     state.#prune(snapshot.pruned);
@@ -323,7 +330,9 @@ export class SessionState {
         state.#replaceHistory(entries);
       }
     }
-    Object.assign(state, scalarsOf(snapshot));
+    // An earlier version did not count them.
+    const { recorded_compactions = state.recordedCompactions } = snapshot;
+    Object.assign(state, scalarsOf(snapshot), { recordedCompactions: recorded_compactions });
     state.working.restore(snapshot);
     if (snapshot.token_counts) state.counts.restore(snapshot.token_counts);
     if (snapshot.appended) state.appended.restore(snapshot.appended);
@@ -378,6 +387,11 @@ function scalarsOf(snapshot: SessionSnapshot) {
     lastAssistantText: snapshot.last_assistant_text,
     allowed: snapshot.allowed ?? [],
   };
+}
+
+/** Whether the message is the summary of a compaction of another agent. */
+function isRecordedCompaction(event: StoredEvent["event"]): boolean {
+  return event.type === "message_added" && event.imported?.boundary === "compaction";
 }
 
 /** Events that a session can have before it is used here. */

@@ -7,6 +7,8 @@ import { startsTurn } from "../core/turn.ts";
 /** A message that is one event at the end of the log. */
 export interface AppendedMessage {
   readonly message: Message;
+  /** It is the summary of a compaction of the agent. */
+  readonly isCompaction: boolean;
   readonly timestampMs: number;
 }
 
@@ -28,8 +30,13 @@ export function extendSnapshot(
     : { from, to, ordinal: before.message_count, turns_before: before.turns };
   const texts = added.flatMap(({ message }) => textOfModel(message));
   const weight = added.reduce((sum, { message }) => sum + messageWeight(message), 0);
+  const compactions = added.filter(({ isCompaction }) => isCompaction).length;
   return {
     ...before,
+    // Without a number, whoever opens the session counts them.
+    ...(before.recorded_compactions === undefined
+      ? {}
+      : { recorded_compactions: before.recorded_compactions + compactions }),
     seq: to,
     updated_at_ms: Math.max(before.updated_at_ms, ...added.map((one) => one.timestampMs)),
     turns: before.turns + added.filter(({ message }) => startsTurn(message)).length,

@@ -267,6 +267,7 @@ class SessionLog {
     const added = timed(events, Math.max(startMs, lastSeq > 0 ? before.updated_at_ms : startMs));
     const appended = added.map(({ event, timestamp_ms }) => ({
       message: event.message,
+      isCompaction: event.imported?.boundary === "compaction",
       timestampMs: timestamp_ms,
     }));
     const snapshot = extendSnapshot(before, appended satisfies readonly AppendedMessage[]);

@@ -49,6 +49,7 @@ export function sessionView(
     lastAssistantText: state.lastAssistantText,
     seq: state.seq,
     compactions: state.compactions,
+    recordedCompactions: state.recordedCompactions,
     historyTokens: state.historyTokens,
     task: taskView(state.working.task),
     instructions: state.working.instructions,

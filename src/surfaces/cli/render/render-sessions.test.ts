@@ -103,6 +103,7 @@ test("a session is shown with what the model sees of it", () => {
     lastAssistantText: "Done.",
     seq: 99,
     compactions: 1,
+    recordedCompactions: 0,
     historyTokens: 4321,
     instructions: [{ id: 1, message: 3, text: "Never use the network." }],
     task: { goal: "Look around.", subTasks: [], scratchpad: {}, activeFiles: ["a.ts"] },

@@ -116,7 +116,7 @@ export function renderSession(view: SessionView, now: number, style: Style): str
       ["last used", `${timeAgo(view.updatedAt, now)}${view.isActive ? ", a turn is running" : ""}`],
       ["turns", `${view.turns} (${view.messageCount} messages)`],
       ["history", `${view.history.length} messages, about ${thousands(view.historyTokens)} tokens`],
-      ["compactions", String(view.compactions)],
+      ["compactions", compactionsOf(view)],
       ["used", `${thousands(view.totalTokens)} tokens`],
       ["labels", labelList(view.labels).join(" ")],
       ["archived", view.archived ? "yes" : ""],
@@ -130,6 +130,12 @@ export function renderSession(view: SessionView, now: number, style: Style): str
     held.length === 0 ? "" : `\n${style.cyan("standing instructions")}\n${indent(held.join("\n"))}`;
   const body = view.history.map((entry, index) => renderMessage(entry, index, style)).join("");
   return `${style.bold(`Session ${printable(view.sessionId)}`)}\n${facts}${standing}${record}${body}`;
+}
+
+/** Of an imported session, also those that its agent had made: `0, and 2 by claude-code`. */
+function compactionsOf({ compactions, recordedCompactions, source }: SessionView): string {
+  if (recordedCompactions === 0) return String(compactions);
+  return `${compactions}, and ${recordedCompactions} by ${oneLine(source.agent, 40)}`;
 }
 
 /** A task record, in the words that the model reads. Empty text for an empty record. */
