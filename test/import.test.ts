@@ -209,6 +209,75 @@ test("copies of a session add only what is new in them, in any order of files", 
   expect(results[0]).toContain("Only in the fork.");
 });
 
+async function titles(of: SqliteStores = stores) {
+  const found = await of.sessions.list({});
+  return Object.fromEntries(found.map(({ id, settings }) => [id, settings.source?.title]));
+}
+
+test("a fork has the first prompt of its own as its title, unless it was given one", async () => {
+  const NAMED = "2f3c2b1a-1111-4222-8333-444455556666";
+  const fork = (id: string, prompt: string) => {
+    const lines = talk().user(prompt).text(`msg_${id}`, "Yes.");
+    return lines.lines.map((line) => ({ ...line, sessionId: id, forkedFrom: { sessionId: ID } }));
+  };
+  const text = (lines: readonly object[]) =>
+    lines.map((line) => `${JSON.stringify(line)}\n`).join("");
+  write(`x/${ID}.jsonl`, talk());
+  write(`x/${OTHER}.jsonl`, text(fork(OTHER, "Rewrite it\nin Rust.")));
+  const title = { type: "custom-title", customTitle: "The port", sessionId: NAMED };
+  write(`x/${NAMED}.jsonl`, text([...fork(NAMED, "Port it to Go."), title]));
+  await run({ path: join(folder, "x") });
+  expect(await titles()).toEqual({
+    [`claude-code:${ID}`]: "Why does the parser fail at umlauts?",
+    [`claude-code:${OTHER}`]: "Rewrite it",
+    [`claude-code:${NAMED}`]: "The port",
+  });
+});
+
+test("a fork of Codex is told from its parent by its title, and one without its parent keeps it", async () => {
+  const PARENT = "019a0c1e-1111-7222-8333-aaaaaaaaaaaa";
+  const FORK = "019a0c1e-1111-7222-8333-bbbbbbbbbbbb";
+  const line = (type: string, payload: object) => ({
+    timestamp: "2026-05-01T10:00:00.000Z",
+    type,
+    payload,
+  });
+  const head = (id: string, more: object = {}) =>
+    line("session_meta", { id, cwd: "/home/ada/shop", ...more });
+  const said = (id: string, text: string) => [
+    line("turn_context", { turn_id: id, cwd: "/home/ada/shop" }),
+    line("response_item", {
+      type: "message",
+      role: "user",
+      content: [{ type: "input_text", text }],
+    }),
+    line("event_msg", { type: "user_message", message: text, kind: "plain" }),
+  ];
+  const file = (id: string, lines: readonly object[]) =>
+    write(
+      `codex/rollout-2026-05-01T10-00-00-${id}.jsonl`,
+      lines.map((each) => `${JSON.stringify(each)}\n`).join(""),
+    );
+  const parent = [head(PARENT), ...said("t1", "Why does the cart test fail?")];
+  const own = said("t9", "Try another way.");
+  const fork = head(FORK, { forked_from_id: PARENT });
+  for (const copied of [parent, parent.slice(1)]) {
+    file(PARENT, parent);
+    file(FORK, [fork, ...copied, ...own]);
+    const both = sqliteStores({ path: ":memory:" });
+    await run({ stores: both, path: join(folder, "codex") });
+    expect(await titles(both)).toEqual({
+      [`codex:${PARENT}`]: "Why does the cart test fail?",
+      [`codex:${FORK}`]: "Try another way.",
+    });
+    await both.close();
+  }
+  rmSync(join(folder, "codex"), { recursive: true });
+  file(FORK, [fork, ...parent, ...own]);
+  await run({ path: join(folder, "codex") });
+  expect(await titles()).toEqual({ [`codex:${FORK}`]: "Why does the cart test fail?" });
+});
+
 test("of copies that do not name each other, the same one has the messages in any order of files", async () => {
   const said = [];
   for (const [one, two] of [

@@ -5,7 +5,7 @@ import type { ForgottenTexts } from "../core/forgotten-texts.ts";
 import { newId } from "../core/ids.ts";
 import type { ImportBatch, ImportStore } from "../core/import-store.ts";
 import type { MemoryStore } from "../core/memory-store.ts";
-import { indexableText } from "../core/message.ts";
+import { indexableText, isSummary } from "../core/message.ts";
 import type { SessionSnapshot } from "../core/session-snapshot.ts";
 import { SessionState } from "../core/session-state.ts";
 import type { Stores } from "../core/stores.ts";
@@ -13,6 +13,7 @@ import { startsTurn } from "../core/turn.ts";
 import { redactMessage } from "../secrets/redact-message.ts";
 import { redactSecrets } from "../secrets/redact-secrets.ts";
 import type { ImportedMessage, ImportedSession } from "../transcripts/imported.ts";
+import { titleOf } from "../transcripts/json-fields.ts";
 import { type AppendedMessage, extendSnapshot } from "./extend-snapshot.ts";
 import type { BatchOptions, GroupCommit } from "./group-commit.ts";
 import type { ImportTally } from "./import-report.ts";
@@ -143,6 +144,7 @@ async function storeBatch(
   size: BatchOptions,
 ): Promise<void> {
   const ids = read.flatMap(({ parts }) => parts.flatMap(idsOf));
+  log.note(read);
   for (let tries = 1; ; tries += 1) {
     const known = await stores.imports.known(ids);
     const seen = new Set([...known, ...ids.filter((id) => trial?.has(id) || group.hasMessage(id))]);
@@ -199,6 +201,17 @@ function idsOf({ sourceId, alias }: ImportedMessage): readonly string[] {
   return alias === undefined ? [sourceId] : [sourceId, alias];
 }
 
+/** What a person typed, and what a session may be called by. */
+function isPrompt({ event: { message, origin, memory } }: ReadMessage): boolean {
+  return (
+    message.role === "user" && !isSummary(message) && origin?.author === "user" && memory !== false
+  );
+}
+
+function titleIn({ parts }: ReadMessage): string | undefined {
+  return titleOf(indexableText(parts[0].message));
+}
+
 /** The log of a session, as this import last wrote it. */
 class SessionLog {
   readonly #session: ImportedSession;
@@ -207,10 +220,26 @@ class SessionLog {
   #snapshot: SessionSnapshot | undefined;
   /** This import began the log, and nobody else has written to it. */
   #isOwn = false;
+  /** The first thing that a person typed in it, or in the session that it is a fork of. */
+  #firstPrompt: ReadMessage | undefined;
 
   constructor(session: ImportedSession, options: StoringOptions) {
     this.#session = session;
     this.#options = options;
+  }
+
+  /** Takes messages that were read, old and new. */
+  note(read: readonly ReadMessage[]): void {
+    this.#firstPrompt ??= read.find(isPrompt);
+  }
+
+  /** A fork begins with its parent's prompt. It is told from the parent by the first one of its own. */
+  #title(fresh: readonly ReadMessage[]): string | undefined {
+    const { title } = this.#session;
+    const first = this.#firstPrompt;
+    if (!first || fresh.includes(first) || title !== titleIn(first)) return title;
+    const own = fresh.find(isPrompt);
+    return (own && titleIn(own)) ?? title;
   }
 
   /** Returns what was appended, if its positions are known. */
@@ -219,7 +248,8 @@ class SessionLog {
     size: BatchOptions,
   ): Promise<readonly PositionedEvent[]> {
     const { stores, tally, trial } = this.#options;
-    const { id, title = "" } = this.#session;
+    const { id } = this.#session;
+    const title = this.#title(fresh) ?? "";
     const said = fresh.map(({ event }) => event);
     const kept = await withoutForgotten(
       said.map(({ message }) => message),
