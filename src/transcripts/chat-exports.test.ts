@@ -1,6 +1,8 @@
 import { expect, test } from "vitest";
 import { brief, readImport } from "../../test/support/read-import.ts";
 import { zipOf } from "../../test/support/zip-of.ts";
+import { startsTurn } from "../core/turn.ts";
+import { groupParts, joinParts } from "../import/join-parts.ts";
 import { chatgptFormat, claudeAiFormat } from "./chat-exports.ts";
 import { fileOfBytes } from "./found-file.ts";
 
@@ -222,8 +224,9 @@ test("Claude.ai: attachments stay out of memory, and calls without ids find thei
   const [{ messages = [], ...session } = {}] = sessions;
   expect(session).toMatchObject({ id: "claude-ai:c-1", agent: "claude-ai", title: "Soup" });
   expect(messages.map(brief)).toEqual([
-    "-file: [file: soup.txt]\nLeeks.",
     "user: What is in it?\n[file: soup.png]",
+    'call: read_attachment {"file":"soup.txt"}',
+    "result: Leeks.",
     "-reasoning: Read it.",
     "text: I look.",
     'call: web_search {"query":"leeks"}',
@@ -231,7 +234,27 @@ test("Claude.ai: attachments stay out of memory, and calls without ids find thei
     "text: Leeks, green.",
     "user: New question",
   ]);
-  expect(messages[1]?.origin).toEqual({ author: "user", time: "2026-03-01T10:00:00.000Z" });
+  expect(messages[0]?.origin).toEqual({ author: "user", time: "2026-03-01T10:00:00.000Z" });
+});
+
+test("Claude.ai: a prompt with attachments is one turn, even if it has no other text", async () => {
+  const attachments = ["a.txt", "b.txt"].map((file_name, index) => ({
+    file_name,
+    extracted_content: `Part ${index}`,
+  }));
+  const chat_messages = [{ uuid: "1", sender: "human", text: "", content: [], attachments }];
+  const { sessions } = await readImport(claudeAiFormat, jsonFile([{ ...CLAUDE, chat_messages }]));
+  const { messages = [] } = sessions[0] ?? {};
+  expect(messages.map(brief)).toEqual([
+    "user: [file: a.txt]\n[file: b.txt]",
+    'call: read_attachment {"file":"a.txt"}',
+    'call: read_attachment {"file":"b.txt"}',
+    "result: Part 0",
+    "result: Part 1",
+  ]);
+  const joined = groupParts(messages).map(joinParts);
+  expect(joined.map(({ role }) => role)).toEqual(["user", "block_assistant", "tool_results"]);
+  expect(joined.filter(startsTurn)).toHaveLength(1);
 });
 
 test("Claude.ai: without parents the messages are in order", async () => {

@@ -63,33 +63,49 @@ async function* messagesOf(
   }
 }
 
+/**
+ * A prompt, and then the texts of its attachments as results of calls: they are what a file says, not what a person
+ * typed, and no turn of their own.
+ */
 function* userMessages(
   record: Json,
   sourceId: string,
   time: string | undefined,
 ): Generator<ImportedMessage> {
   const attachments = listOf(record.attachments).map(objectOf);
-  for (const [index, { file_name, extracted_content }] of attachments.entries()) {
-    const text = textOf(extracted_content);
-    if (text === "") continue;
-    const content = `[file: ${textOf(file_name) || "attachment"}]\n${text}`;
-    yield {
-      sourceId: `${sourceId}:file-${index}`,
-      message: { role: "user", content },
-      origin: given({ author: "file" as const, time }),
-      memory: false,
-    };
-  }
-  const names = [...listOf(record.files), ...attachments.filter((file) => !file.extracted_content)]
-    .map((file) => nameOf(objectOf(file).file_name))
-    .flatMap((name) => (name === undefined ? [] : [`[file: ${name}]`]));
-  const content = [saidIn(record), ...names].filter(Boolean).join("\n");
+  const unread = attachments.filter(({ extracted_content }) => textOf(extracted_content) === "");
+  const files = [...listOf(record.files).map(objectOf), ...unread].filter((file) => file.file_name);
+  // A prompt may have no text but what is attached.
+  const content =
+    [saidIn(record), ...files.map(placeholder)].filter(Boolean).join("\n") ||
+    attachments.map(placeholder).join("\n");
   if (content === "") return;
   yield {
     sourceId,
     message: { role: "user", content },
     origin: given({ author: "user" as const, time }),
   };
+  const read = attachments.flatMap(({ file_name, extracted_content }, index) => {
+    const text = textOf(extracted_content);
+    const file = nameOf(file_name) ?? ATTACHMENT;
+    return text === "" ? [] : [{ id: `${sourceId}:file-${index}`, file, text }];
+  });
+  const group = `${sourceId}:files`;
+  for (const { id, file } of read) {
+    const message = toolCall(id, "read_attachment", { file });
+    const origin = given({ author: "program" as const, time });
+    yield { sourceId: `${id}:call`, group, message, origin };
+  }
+  for (const { id, text } of read) {
+    const origin = given({ author: "file" as const, time });
+    yield { sourceId: id, group, message: toolResult(id, text), origin };
+  }
+}
+
+const ATTACHMENT = "attachment";
+
+function placeholder({ file_name }: Json): string {
+  return `[file: ${nameOf(file_name) ?? ATTACHMENT}]`;
 }
 
 /** Some exports have an empty `content`, and the text beside it. */
