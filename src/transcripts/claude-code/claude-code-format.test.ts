@@ -154,6 +154,22 @@ test("of a prompt that was edited only the last branch is the conversation", asy
   expect(told).toEqual(["2 on other branches"]);
 });
 
+test("what was said before a boundary is there, even if the boundary does not say what it follows", async () => {
+  for (const field of [{}, { logicalParentUuid: null }, { logicalParentUuid: "" }]) {
+    const lines = new ClaudeLines(ID).user("One.").text("msg_1", "Two.").goTo(null);
+    lines.add("system", { subtype: "compact_boundary", ...field });
+    lines.user("Summary.", { isCompactSummary: true }).user("Three.").text("msg_2", "Four.");
+    const { messages, told } = await read(String(lines));
+    expect(told).toEqual([]);
+    expect(messages.filter(({ memory }) => memory !== false).map(shown)).toEqual([
+      "user: One.",
+      "text Two.",
+      "user: Three.",
+      "text Four.",
+    ]);
+  }
+});
+
 test("a compaction is a boundary, and everything before it is there", async () => {
   const lines = new ClaudeLines(ID).user("Begin.").text("msg_1", "Begun.");
   const before = lines.last;

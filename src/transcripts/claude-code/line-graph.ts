@@ -58,6 +58,8 @@ const ASSISTANT = 2;
 const ELIGIBLE = 4;
 /** A person may have typed it. */
 const PROMPT = 8;
+/** A compaction ended here. */
+const BOUNDARY = 128;
 // What the walk finds out.
 const INCLUDED = 16;
 const HAS_CHILD = 32;
@@ -123,6 +125,7 @@ export class LineGraph {
     const isPrompt =
       attachment === "queued_command" ||
       (type === "user" && !isResult && !isSummary && value.isMeta !== true);
+    const isBoundary = value.subtype === "compact_boundary" || isSummary;
     rows.set(row, LINE, line);
     rows.set(row, PARENT, this.#parentOf(value, row));
     rows.set(row, ANSWER, answer);
@@ -133,7 +136,8 @@ export class LineGraph {
       (type === "user" ? USER : 0) |
         (type === "assistant" ? ASSISTANT : 0) |
         (isEligible ? ELIGIBLE : 0) |
-        (isPrompt ? PROMPT : 0),
+        (isPrompt ? PROMPT : 0) |
+        (isBoundary ? BOUNDARY : 0),
     );
     const before = this.#byUuid.get(uuid);
     if (before !== undefined) {
@@ -143,7 +147,7 @@ export class LineGraph {
     this.#byUuid.set(uuid, row);
     const logical = nameOf(value.logicalParentUuid);
     if (logical !== undefined) this.#logicalParents.set(row, logical);
-    if (value.subtype === "compact_boundary" || isSummary) this.#boundaries.push(row);
+    if (isBoundary) this.#boundaries.push(row);
     const above = nameOf(value.parentUuid) ?? logical;
     const isFirst = type === "user" ? isPrompt : type === "assistant" && ordinal === 0;
     if (isFirst && above !== undefined) {
@@ -310,9 +314,18 @@ export class LineGraph {
   /** The parent; at a boundary, what was said before the compaction. */
   #above(row: number): number {
     const parent = this.#rows.get(row, PARENT);
-    const logical = parent === NOWHERE ? this.#logicalParents.get(row) : undefined;
-    const next = logical === undefined ? parent : (this.#byUuid.get(logical) ?? MISSING);
+    const next = parent === NOWHERE ? this.#before(row) : parent;
     return this.#replacements.get(next) ?? next;
+  }
+
+  /** What a line without a parent follows. A boundary that does not say it follows the line before it in the file. */
+  #before(line: number): number {
+    const logical = this.#logicalParents.get(line);
+    if (logical !== undefined) return this.#byUuid.get(logical) ?? MISSING;
+    if (!this.#is(line, BOUNDARY)) return NOWHERE;
+    let row = line - 1;
+    while (row >= 0 && !this.#is(row, ELIGIBLE)) row -= 1;
+    return row;
   }
 
   #includeAll(): void {
