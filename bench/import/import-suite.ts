@@ -18,8 +18,9 @@ export async function importSuite(bench: Bench): Promise<BenchTable[]> {
     mkdirSync(folder);
     return inOwnProcess("import", { folder, ...amounts }, bench);
   };
-  const sessions = await measure("large", large);
-  const small = await measure("many", many);
+  const sessions = await measure("large", { ...large, thread: "main" });
+  const beside = await measure("beside", { ...large, thread: "worker" });
+  const small = await measure("many", { ...many, thread: "main" });
   const parsing = {
     name: "parsing the lines",
     value: sessions.megabytes / (sessions.parseMs / 1000),
@@ -31,6 +32,7 @@ export async function importSuite(bench: Bench): Promise<BenchTable[]> {
       method: `${large.files} transcripts of Claude Code with ${Math.round(sessions.megabytes)} MB in all, ${Math.round(100 * sessions.talk)} % of it talk, into an empty store: log, search of the log, and memory. The baseline reads the files and parses each line, and keeps nothing. A second import looks at ${many.files} files that have not changed.`,
       figures: [
         figure("transcripts", "MB/s", sessions.megabytes / (sessions.ms / 1000), parsing),
+        figure("store in its own thread", "MB/s", beside.megabytes / (beside.ms / 1000), parsing),
         figure("talk in them", "MB/s", (sessions.talk * sessions.megabytes) / (sessions.ms / 1000)),
         figure("processor time for a MB", "ms", sessions.cpuMs / sessions.megabytes, {
           name: "parsing the lines",
@@ -41,6 +43,10 @@ export async function importSuite(bench: Bench): Promise<BenchTable[]> {
         figure("memory at most", "MB", sessions.peakMb, {
           name: "before",
           value: sessions.beforeMb,
+        }),
+        figure("with the store's thread", "MB", beside.peakMb, {
+          name: "before",
+          value: beside.beforeMb,
         }),
       ],
     },

@@ -10,6 +10,8 @@ export interface ImportInput {
   readonly folder: string;
   readonly files: number;
   readonly bytes: number;
+  /** Where the store works. */
+  readonly thread: "main" | "worker";
 }
 
 export interface ImportSpeed {
@@ -31,7 +33,7 @@ export interface ImportSpeed {
 
 /** Writes transcripts of Claude Code, imports them, and imports them again. */
 export async function importTask(
-  { folder, files, bytes }: ImportInput,
+  { folder, files, bytes, thread }: ImportInput,
   say: SayProgress,
 ): Promise<ImportSpeed> {
   await say(`writing ${files} transcripts`);
@@ -40,7 +42,7 @@ export async function importTask(
   for (let number = 0; number < files; number += 1) writeTranscript(path, number, bytes);
   const beforeMb = process.resourceUsage().maxRSS / 1000;
   await say("importing");
-  const stores = sqliteStores({ path: join(folder, "rkat.db") });
+  const stores = sqliteStores({ path: join(folder, "rkat.db"), thread });
   const cpuBefore = process.cpuUsage();
   const ms = await timed(() => importTranscripts({ stores, path }));
   const { user, system } = process.cpuUsage(cpuBefore);

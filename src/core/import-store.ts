@@ -6,6 +6,7 @@ import type { SessionSnapshot } from "./session-snapshot.ts";
  *
  * Contract:
  * - A commit is stored whole or not at all, in the log too.
+ * - Commits are done in the order in which they are asked for. The next one need not wait for the one before.
  * - A message is stored once: a batch with one that is known is refused.
  * - What is forgotten or deleted stays known, so it is not imported again.
  * - The state of a file is read as it was saved.

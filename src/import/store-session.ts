@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { SessionError } from "../core/errors.ts";
 import type { DurableEvent, NewEvent, SessionSettings } from "../core/event.ts";
 import type { PositionedEvent } from "../core/event-store.ts";
@@ -57,12 +58,18 @@ const BATCH_CHARACTERS = 1_000_000;
 /** Two imports of the same file may run at the same time. */
 const TRIES = 5;
 
+/** So many batches may be on their way to a store in another thread, or behind a network. */
+const UNDER_WAY_MAX = 3;
+
 /**
  * Stores the messages of a session that are not stored yet, batch by batch, and the last ones with the group. Returns
  * the number of its messages, old and new.
  *
  *     read 1 │ read 2   │ read 3   │ …
  *            │ commit 1 │ commit 2 │      in the thread of the store, if it has one
+ *
+ * A batch is sent while the ones before it are being stored. It says after which event it comes, so when one of them
+ * is refused, it is refused too. Each then waits for the one before it and tries again.
  */
 export async function storeSession(
   session: ImportedSession,
@@ -76,7 +83,8 @@ export async function storeSession(
   let messages = 0;
   let batch: ImportedMessage[] = [];
   let characters = 0;
-  let storing = Promise.resolve();
+  let last: UnderWay = { sent: Promise.resolve(), stored: Promise.resolve() };
+  const underWay = new Set<Promise<void>>();
   const store = async (onWaiting?: () => void) => {
     options.signal?.throwIfAborted();
     const groups = groupParts(batch);
@@ -85,24 +93,36 @@ export async function storeSession(
     characters = 0;
     options.onRead(groups);
     const read = groups.map((parts) => readMessage(parts, filter));
-    await storing;
+    while (underWay.size >= UNDER_WAY_MAX) await Promise.race(underWay);
     messages += groups.length;
-    storing = storeBatch(read, log, filter, options, size);
+    const sent = Promise.withResolvers<void>();
+    const stored = storeBatch(read, log, filter, options, size, {
+      before: last,
+      onSent: sent.resolve,
+    });
+    underWay.add(stored);
     // The next batch, or the end of the session, gets the error.
-    storing.catch(() => {});
+    stored.finally(() => underWay.delete(stored)).catch(() => {});
+    last = { sent: Promise.race([sent.promise, stored]), stored };
+    last.sent.catch(() => {});
+    // A store in this thread is done by then.
+    await nextTurn();
   };
-  for await (const part of session.messages) {
-    const isFull = batch.length >= BATCH_PARTS || characters >= BATCH_CHARACTERS;
-    const last = batch.at(-1);
-    // The parts of a message stay together.
-    if (isFull && last && !isPartOf(part, last)) await store();
-    batch.push(part);
-    characters += charactersOf(part.message);
+  try {
+    for await (const part of session.messages) {
+      const isFull = batch.length >= BATCH_PARTS || characters >= BATCH_CHARACTERS;
+      const before = batch.at(-1);
+      // The parts of a message stay together.
+      if (isFull && before && !isPartOf(part, before)) await store();
+      batch.push(part);
+      characters += charactersOf(part.message);
+    }
+    const waiting = Promise.withResolvers<void>();
+    if (batch.length > 0) await store(waiting.resolve);
+    await Promise.race([waiting.promise, last.stored]);
+  } finally {
+    group.follow(last.stored);
   }
-  const waiting = Promise.withResolvers<void>();
-  if (batch.length > 0) await store(waiting.resolve);
-  await Promise.race([waiting.promise, storing]);
-  group.follow(storing);
   return messages;
 }
 
@@ -136,26 +156,48 @@ function isConflict(error: unknown): boolean {
   return error instanceof SessionError && error.code === "SESSION_CONFLICT";
 }
 
+/** A batch on its way to the store. */
+interface UnderWay {
+  /** Resolves when the next one may be sent: this one was, or is stored. */
+  readonly sent: Promise<void>;
+  readonly stored: Promise<void>;
+}
+
+/** Stores what is not stored yet of some messages, behind the batch before them. */
 async function storeBatch(
   read: readonly ReadMessage[],
   log: SessionLog,
   filter: MemoryToolFilter,
   { stores, tally, trial, group, onStored }: StoringOptions,
   size: BatchOptions,
+  { before, onSent }: { readonly before: UnderWay; readonly onSent: () => void },
 ): Promise<void> {
   const ids = read.flatMap(({ parts }) => parts.flatMap(idsOf));
   log.note(read);
-  for (let tries = 1; ; tries += 1) {
-    const known = await stores.imports.known(ids);
-    const seen = new Set([...known, ...ids.filter((id) => trial?.has(id) || group.hasMessage(id))]);
-    const fresh = read.flatMap((message) => unseenOf(message, seen, filter));
+  for (let tries = 1; ; ) {
+    const { isDisputed } = log;
+    if (isDisputed) await before.stored;
+    const [known, kept] = await Promise.all([
+      stores.imports.known(ids),
+      log.withoutForgotten(read),
+    ]);
+    await before.sent;
+    if (log.isDisputed !== isDisputed) continue;
+    const isThere = (id: string) => trial?.has(id) || group.hasMessage(id) || log.hasJust(id);
+    const seen = new Set([...known, ...ids.filter(isThere)]);
+    const unseen = kept.flatMap((message) => unseenOf(message, seen, filter));
+    // A part of a message may be what was forgotten.
+    const whole = new Set(kept);
+    const isCut = unseen.some((message) => !whole.has(message));
+    const fresh = isCut ? await log.withoutForgotten(unseen) : unseen;
     let stored: readonly PositionedEvent[] = [];
     try {
       const onWaiting = tries === 1 ? size.onWaiting : undefined;
-      if (fresh.length > 0) stored = await log.append(fresh, { ...size, onWaiting });
+      if (fresh.length > 0) stored = await log.append(fresh, { ...size, onWaiting, onSent });
     } catch (error) {
-      if (isConflict(error) && tries < TRIES) continue;
-      throw error;
+      if (!isConflict(error) || tries === TRIES) throw error;
+      tries += 1;
+      continue;
     }
     tally.added += fresh.length;
     tally.alreadyThere += read.length - fresh.length;
@@ -168,6 +210,8 @@ async function storeBatch(
 interface ReadMessage {
   readonly parts: Parts;
   readonly event: MessageAdded;
+  /** The session's title may repeat what was forgotten. */
+  readonly forgotten?: string;
   /** The kinds of its credentials, which were replaced. */
   readonly redacted: readonly string[];
 }
@@ -212,6 +256,11 @@ function titleIn({ parts }: ReadMessage): string | undefined {
   return titleOf(indexableText(parts[0].message));
 }
 
+interface AppendOptions extends BatchOptions {
+  /** Called when the batch was handed to the store. */
+  readonly onSent: () => void;
+}
+
 /** The log of a session, as this import last wrote it. */
 class SessionLog {
   readonly #session: ImportedSession;
@@ -222,6 +271,10 @@ class SessionLog {
   #isOwn = false;
   /** The first thing that a person typed in it, or in the session that it is a fork of. */
   #firstPrompt: ReadMessage | undefined;
+  /** Another program has written to the log. From then on one batch is sent after the other. */
+  isDisputed = false;
+  /** The ids of the batches that were sent last: the store may not have known them when it was asked. */
+  #sent: ReadonlySet<string>[] = [];
 
   constructor(session: ImportedSession, options: StoringOptions) {
     this.#session = session;
@@ -237,48 +290,61 @@ class SessionLog {
   #title(fresh: readonly ReadMessage[]): string | undefined {
     const { title } = this.#session;
     const first = this.#firstPrompt;
-    if (!first || fresh.includes(first) || title !== titleIn(first)) return title;
+    if (!first || title !== titleIn(first)) return title;
+    if (fresh.some(({ parts }) => parts === first.parts)) return title;
     const own = fresh.find(isPrompt);
     return (own && titleIn(own)) ?? title;
+  }
+
+  hasJust(id: string): boolean {
+    return this.#sent.some((ids) => ids.has(id));
+  }
+
+  /** The messages with a marker in the place of what was forgotten. One that has nothing of it stays the same object. */
+  async withoutForgotten(read: readonly ReadMessage[]): Promise<readonly ReadMessage[]> {
+    const said = read.map(({ event }) => event.message);
+    const kept = await withoutForgotten(said, this.#session.id, this.#options.stores.forgotten);
+    return read.map((one, index) => {
+      const { event } = one;
+      const message = kept[index] ?? event.message;
+      if (message === event.message) return one;
+      return { ...one, event: { ...event, message }, forgotten: indexableText(event.message) };
+    });
   }
 
   /** Returns what was appended, if its positions are known. */
   async append(
     fresh: readonly ReadMessage[],
-    size: BatchOptions,
+    size: AppendOptions,
   ): Promise<readonly PositionedEvent[]> {
-    const { stores, tally, trial } = this.#options;
-    const { id } = this.#session;
+    const { tally, trial } = this.#options;
     const title = this.#title(fresh) ?? "";
-    const said = fresh.map(({ event }) => event);
-    const kept = await withoutForgotten(
-      said.map(({ message }) => message),
-      id,
-      stores.forgotten,
-    );
-    const events = said.map((event, index) => ({
-      ...event,
-      message: kept[index] ?? event.message,
-    }));
-    const isTitleKept = said.every(
-      ({ message }, index) => kept[index] === message || !indexableText(message).includes(title),
-    );
+    const events = fresh.map(({ event }) => event);
+    const isTitleKept = fresh.every(({ forgotten = "" }) => !forgotten.includes(title));
     const titled = {
       ...this.#session,
       title: isTitleKept && title ? redactSecrets(title) : undefined,
     };
-    const ids = fresh.flatMap(({ parts }) => parts.flatMap(idsOf));
+    const ids = new Set(fresh.flatMap(({ parts }) => parts.flatMap(idsOf)));
     for (const id of ids) trial?.add(id);
-    const stored = trial ? [] : await this.#commit(titled, events, ids, size);
-    for (const { redacted } of fresh) for (const kind of redacted) tally.redacted(kind);
-    return stored;
+    this.#sent = [...this.#sent.slice(-UNDER_WAY_MAX), ids];
+    try {
+      const stored = trial ? [] : await this.#commit(titled, events, [...ids], size);
+      for (const { redacted } of fresh) for (const kind of redacted) tally.redacted(kind);
+      return stored;
+    } catch (error) {
+      this.isDisputed = true;
+      this.#snapshot = undefined;
+      this.#sent = this.#sent.filter((sent) => sent !== ids);
+      throw error;
+    }
   }
 
   async #commit(
     titled: TitledSession,
     events: readonly MessageAdded[],
     ids: readonly string[],
-    size: BatchOptions,
+    { onSent, ...size }: AppendOptions,
   ): Promise<readonly PositionedEvent[]> {
     const { stores, group, settingsOf, timeMs } = this.#options;
     const { id } = titled;
@@ -302,8 +368,10 @@ class SessionLog {
     }));
     const snapshot = extendSnapshot(before, appended satisfies readonly AppendedMessage[]);
     const batch = { sessionId: id, lastSeq, events: [...opening, ...added], snapshot, ids };
-    const first = await group.commit(batch, size);
+    const committing = group.commit(batch, size);
     this.#snapshot = snapshot;
+    onSent();
+    const first = await committing;
     return first === undefined || !this.#isOwn ? [] : positioned(batch, first, before.turns);
   }
 }

@@ -15,6 +15,8 @@ export class EphemeralImportStore implements ImportStore, ImportKeys {
   readonly #sessions: SessionStore;
   readonly #keys = new Set<string>();
   readonly #files = new Map<string, ImportedFile>();
+  /** The last commit. The next one waits for it. */
+  #last: Promise<unknown> = Promise.resolve();
 
   constructor(events: EventStore, sessions: SessionStore) {
     this.#events = events;
@@ -25,9 +27,18 @@ export class EphemeralImportStore implements ImportStore, ImportKeys {
     return new Set(ids.filter((id) => this.#keys.has(importKey(id))));
   }
 
-  async commit(
+  commit(
     batches: readonly ImportBatch[],
     files: ReadonlyMap<string, ImportedFile> = new Map(),
+  ): Promise<undefined> {
+    const done = this.#last.then(() => this.#commit(batches, files));
+    this.#last = done.catch(() => {});
+    return done;
+  }
+
+  async #commit(
+    batches: readonly ImportBatch[],
+    files: ReadonlyMap<string, ImportedFile>,
   ): Promise<undefined> {
     for (const { sessionId, lastSeq, ids } of batches) {
       if (ids.some((id) => this.#keys.has(importKey(id)))) throw conflict("A message");

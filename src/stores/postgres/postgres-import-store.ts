@@ -16,6 +16,8 @@ import { saveSnapshot } from "./postgres-session-store.ts";
 export class PostgresImportStore implements ImportStore, ImportKeys {
   readonly #database: PostgresDatabase;
   readonly #namespace: string;
+  /** The last commit. The next one waits for it, because each has a connection of its own. */
+  #last: Promise<unknown> = Promise.resolve();
 
   /** It does not close the database. */
   constructor(database: PostgresDatabase, options: { readonly namespace?: string } = {}) {
@@ -34,9 +36,18 @@ export class PostgresImportStore implements ImportStore, ImportKeys {
     return new Set(rows.flatMap(({ place }) => ids[place - 1] ?? []));
   }
 
-  async commit(
+  commit(
     batches: readonly ImportBatch[],
     files: ReadonlyMap<string, ImportedFile> = new Map(),
+  ): Promise<undefined> {
+    const done = this.#last.then(() => this.#commit(batches, files));
+    this.#last = done.catch(() => {});
+    return done;
+  }
+
+  async #commit(
+    batches: readonly ImportBatch[],
+    files: ReadonlyMap<string, ImportedFile>,
   ): Promise<undefined> {
     const namespace = this.#namespace;
     // Processes that lock rows in the same order do not wait for each other in a circle.

@@ -1,0 +1,213 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import fc from "fast-check";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { SessionError } from "../src/core/errors.ts";
+import type { NewEvent } from "../src/core/event.ts";
+import { newId } from "../src/core/ids.ts";
+import { SessionState } from "../src/core/session-state.ts";
+import type { ImportStores } from "../src/import/store-session.ts";
+import { importTranscripts } from "../src/import-transcripts.ts";
+import { postgresStores } from "../src/postgres.ts";
+import { sqliteStores } from "../src/sqlite.ts";
+import { ephemeralStores } from "../src/stores/ephemeral/ephemeral-stores.ts";
+import { ClaudeLines } from "./support/claude-lines.ts";
+import { freshSchema, hasPostgres, postgresUrl } from "./support/postgres.ts";
+import { trials } from "./support/trials.ts";
+
+const ID = "0f3c2b1a-1111-4222-8333-444455556666";
+const SESSION = `claude-code:${ID}`;
+
+type Opened = ImportStores & { close(): Promise<void> };
+
+/** Each call of what `place` returns opens the same store once more, as another process does. */
+const STORES: readonly {
+  readonly name: string;
+  readonly isHere: boolean;
+  place(folder: string): Promise<() => Opened>;
+}[] = [
+  {
+    name: "in memory",
+    isHere: true,
+    async place() {
+      const stores = ephemeralStores();
+      return () => stores;
+    },
+  },
+  {
+    name: "SQLite",
+    isHere: true,
+    place: async (folder) => () => sqliteStores({ path: join(folder, "rkat.db") }),
+  },
+  {
+    name: "SQLite in a thread of its own",
+    isHere: true,
+    place: async (folder) => () =>
+      sqliteStores({ path: join(folder, "rkat.db"), thread: "worker" }),
+  },
+  {
+    name: "PostgreSQL",
+    isHere: hasPostgres,
+    async place() {
+      const address = { connectionString: await postgresUrl(), schema: await freshSchema() };
+      return () => postgresStores(address);
+    },
+  },
+];
+
+let folder: string;
+let opened: Opened[];
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "rkat-import-"));
+  opened = [];
+});
+
+afterEach(async () => {
+  for (const stores of new Set(opened)) await stores.close();
+  rmSync(folder, { recursive: true });
+});
+
+/** Of five batches. */
+const MESSAGES = 9000;
+const QUESTIONS = Array.from({ length: MESSAGES }, (_, turn) => `Question ${turn}?`);
+
+function writeTalk(): string {
+  const path = join(folder, `${ID}.jsonl`);
+  const lines = new ClaudeLines(ID);
+  for (const question of QUESTIONS) lines.user(question);
+  writeFileSync(path, String(lines));
+  return path;
+}
+
+function saidIn(events: readonly { readonly event: NewEvent["event"] }[]): readonly unknown[] {
+  return events.flatMap(({ event }) =>
+    event.type === "message_added" && event.message.role === "user" ? [event.message.content] : [],
+  );
+}
+
+describe.each(STORES)("imports into a store $name", ({ isHere, place }) => {
+  const start = async (processes: number) => {
+    const open = await place(mkdtempSync(join(folder, "store-")));
+    const stores = Array.from({ length: processes }, open);
+    opened.push(...stores);
+    return stores;
+  };
+
+  test.skipIf(!isHere)(
+    "commits that do not wait for each other are done in their order",
+    async () => {
+      const [stores] = (await start(1)) as [Opened];
+      const state = new SessionState("a");
+      const settings = { model: "none", memory: true, labels: {} };
+      const events = Array.from(
+        { length: 9 },
+        (_, at): NewEvent => ({
+          event_id: newId(),
+          timestamp_ms: at,
+          event:
+            at === 0
+              ? { type: "session_created", session_id: "a", settings }
+              : { type: "message_added", message: { role: "user", content: `${at}` } },
+        }),
+      );
+      const commits = events.map((event, lastSeq) => {
+        state.apply({ ...event, seq: lastSeq + 1, schema_version: 1 });
+        const snapshot = state.snapshot();
+        return stores.imports.commit([
+          { sessionId: "a", lastSeq, events: [event], snapshot, ids: [`${lastSeq}`] },
+        ]);
+      });
+      const positions = await Promise.all(commits);
+      const stored = await stores.events.readAll(0, 100);
+      expect(stored.map(({ stored: { event_id } }) => event_id)).toEqual(
+        events.map(({ event_id }) => event_id),
+      );
+      for (const [at, position] of positions.entries()) {
+        if (position !== undefined) expect(position).toBe(stored[at]?.position);
+      }
+    },
+  );
+
+  test.skipIf(!isHere)(
+    "of imports of one long session at the same time, each message is stored once, in its order",
+    { timeout: 60_000 * trials(1, 20) },
+    async () => {
+      const path = writeTalk();
+      const delays = fc.array(fc.integer({ min: 0, max: 40 }), { minLength: 2, maxLength: 3 });
+      await fc.assert(
+        fc.asyncProperty(delays, async (all) => {
+          const importers = await start(all.length);
+          const reports = await Promise.all(
+            importers.map(async (stores, at) => {
+              await sleep(all[at]);
+              return await importTranscripts({ stores, path });
+            }),
+          );
+          const [{ events, sessions, memory }] = importers as [Opened];
+          const log = await Array.fromAsync(events.read(SESSION, 0));
+          expect(saidIn(log)).toEqual(QUESTIONS);
+          expect(reports.reduce((sum, { added }) => sum + added, 0)).toBe(MESSAGES);
+          const state = new SessionState(SESSION);
+          for (const event of log) state.apply(event);
+          const { message_count, turns, seq, history_tokens } = state.snapshot();
+          expect(await sessions.load(SESSION)).toMatchObject({
+            message_count,
+            turns,
+            seq,
+            history_tokens,
+          });
+          const { entries } = (await memory?.stats()) ?? {};
+          expect(entries).toBe(MESSAGES);
+        }),
+        { numRuns: trials(1, 20) },
+      );
+    },
+  );
+});
+
+test("a session is stored whole and in its order, whichever of its batches the store refuses at first", async () => {
+  const path = writeTalk();
+  const refusals = fc.array(fc.nat(7), { minLength: 1, maxLength: 3 });
+  const delays = fc.array(fc.integer({ min: 0, max: 12 }), { minLength: 1, maxLength: 8 });
+  await fc.assert(
+    fc.asyncProperty(refusals, delays, async (refused, waits) => {
+      const { events, sessions, imports, close } = sqliteStores({ path: ":memory:" });
+      let asked = 0;
+      const wait = () => sleep(waits[asked++ % waits.length]);
+      let commits = 0;
+      let last: Promise<unknown> = Promise.resolve();
+      const slow: ImportStores["imports"] = {
+        async known(ids) {
+          await wait();
+          return await imports.known(ids);
+        },
+        commit(...given) {
+          const done = last.then(async () => {
+            await wait();
+            commits += 1;
+            if (refused.includes(commits)) throw new SessionError("SESSION_CONFLICT");
+            return await imports.commit(...given);
+          });
+          last = done.catch(() => {});
+          return done;
+        },
+        files: () => imports.files(),
+      };
+      try {
+        const report = await importTranscripts({
+          stores: { events, sessions, imports: slow },
+          path,
+        });
+        expect([report.added, report.alreadyThere]).toEqual([MESSAGES, 0]);
+        const log = await Array.fromAsync(events.read(SESSION, 0));
+        expect(saidIn(log)).toEqual(QUESTIONS);
+      } finally {
+        await close();
+      }
+    }),
+    { numRuns: trials(8, 200) },
+  );
+});
