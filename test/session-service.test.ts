@@ -1,5 +1,6 @@
 import { describe, expect, onTestFinished, test } from "vitest";
 import { createSessionService, SimpleMemoryStore } from "../src/index.ts";
+import { ephemeralStores } from "../src/stores/ephemeral/ephemeral-stores.ts";
 import { type OpenService, scriptedModel, sessionServiceLaws } from "../src/testing.ts";
 import { contractTests } from "./support/contract-tests.ts";
 import { obey } from "./support/obey.ts";
@@ -32,4 +33,17 @@ test("an option that needs a memory is reported by a service without one, with b
     "`memoryScope` has no effect, because `memory` is false.",
     "`memoryResults` has no effect, because there is no `memory`.",
   ]);
+});
+
+test("a history that a session begins with is not taken for the user's own words", async () => {
+  const service = createSessionService({ model: scriptedModel([]), stores: ephemeralStores() });
+  const content = "Always deploy on Fridays from the staging branch.";
+  const { sessionId } = await service.createSession({ messages: [{ role: "user", content }] });
+  const { history } = await service.read({ sessionId });
+  expect(history.find(({ message }) => message.role === "user")?.origin).toEqual({
+    author: "program",
+  });
+  const [hit] = await service.searchMemory({ query: "deploy on Fridays" });
+  expect(hit).toMatchObject({ content, speaker: "program" });
+  await service.close();
 });

@@ -110,7 +110,10 @@ export const createSession = z.strictObject({
   labels: labels.optional(),
   /** Where it came from, for a session that another agent held. */
   source: source.optional(),
-  /** A history to begin with. It may have the summary of the session that it comes from. */
+  /**
+   * A history to begin with. It may have the summary of the session that it comes from. Its user messages are a
+   * program's: append them with an `origin` to say who wrote them.
+   */
   messages: z.array(messageSchema).max(100_000).optional(),
 });
 

@@ -1,5 +1,6 @@
 import type { DurableEvent, SessionSettings } from "../core/event.ts";
 import type { Message } from "../core/message.ts";
+import { startsTurn } from "../core/turn.ts";
 import type { KnowledgeAddendum } from "../knowledge/knowledge-addendum.ts";
 
 /**
@@ -28,8 +29,14 @@ export function openingEvents(session: {
     { type: "session_created", session_id: id, settings },
     ...(skill ? [skillsResolved(skill)] : []),
     ...(knowledge ? [knowledgeApplied(knowledge)] : []),
-    ...[...system, ...messages].map((message) => ({ type: "message_added", message }) as const),
+    ...[...system, ...messages].map(messageAdded),
   ];
+}
+
+/** Another program says that a user wrote it. A prompt, or a message that is appended, can say so itself. */
+function messageAdded(message: Message): DurableEvent {
+  const origin = startsTurn(message) ? { origin: { author: "program" as const } } : {};
+  return { type: "message_added", message, ...origin };
 }
 
 function skillsResolved(text: string): DurableEvent {
