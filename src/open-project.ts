@@ -140,6 +140,16 @@ export const openProject: Engine = {
     }
   },
 
+  async noteTask(workspace, sessionId, notes) {
+    const { noteTask } = await import("./session/note-task.ts");
+    const stores = await openStores(workspace, "existing");
+    try {
+      return await noteTask(actingFor(workspace, stores), sessionId, notes);
+    } finally {
+      await stores.close();
+    }
+  },
+
   async withoutForgotten(workspace, sessionId, messages) {
     if (!hasStore(workspace)) return messages;
     const { withoutForgotten } = await import("./import/without-forgotten.ts");

@@ -57,6 +57,12 @@ export interface Engine {
    * agent. Undefined when there is no such session.
    */
   readLatest(workspace: Workspace, sessionId: string): Promise<CarriedSession | undefined>;
+  /** Adds notes to a session's task record without loading the agent. False when only the service can do it. */
+  noteTask(
+    workspace: Workspace,
+    sessionId: string,
+    notes: Readonly<Record<string, string>>,
+  ): Promise<boolean>;
   /** The messages with a marker in the place of each text that was forgotten in this store. */
   withoutForgotten(
     workspace: Workspace,

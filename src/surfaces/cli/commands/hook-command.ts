@@ -146,14 +146,16 @@ async function importTranscript(context: CliContext, input: HookInput): Promise<
     const { INSTRUCTIONS_NOTE, instructionsNote, LOST_NOTE, lostNames, lostNote } =
       await carryOver();
     const latest = await context.engine.readLatest(workspace, sessionId);
-    // The first time, what was said before has no note yet.
-    const isNoted = latest?.task.scratchpad[INSTRUCTIONS_NOTE] !== undefined;
+    // The first time, what was said before has no note yet. Afterwards it may have no instruction to note.
+    const { scratchpad } = latest?.task ?? { scratchpad: {} };
+    const isNoted = [INSTRUCTIONS_NOTE, LOST_NOTE].some((name) => name in scratchpad);
     const session = isNoted ? latest : await sessionOf(service, input);
     if (!session) return;
     const notes = {
       [LOST_NOTE]: lostNote(lostNames(session.history, summary)),
       [INSTRUCTIONS_NOTE]: instructionsNote(session),
     };
+    if (await context.engine.noteTask(workspace, sessionId, notes)) return;
     await service.updateTask({ sessionId, notes });
   });
 }
