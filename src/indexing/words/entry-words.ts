@@ -19,7 +19,9 @@ export interface PlacedEntry {
 export function wordsOf(entries: readonly PlacedEntry[]): SortedWords {
   const [first] = entries;
   const vocabulary = first?.passages[0]?.vocabulary ?? wordReader.begin();
-  const places = new WordPlaces(vocabulary);
+  // And a mark for each entry.
+  const count = entries.reduce((sum, { passages }) => sum + wordCount(passages), entries.length);
+  const places = new WordPlaces(vocabulary, count);
   for (const { slot, passages, content } of entries.toSorted((a, b) => a.slot - b.slot)) {
     const stamp = vocabulary.newStamp();
     let hash = 0;
@@ -46,6 +48,10 @@ export function wordsOf(entries: readonly PlacedEntry[]): SortedWords {
     places.add(vocabulary.numberOf(mark.word), slot, mark.hits);
   }
   return places.sorted();
+}
+
+function wordCount(passages: readonly IndexedPassage[]): number {
+  return passages.reduce((sum, { words }) => sum + words.length, 0);
 }
 
 /**

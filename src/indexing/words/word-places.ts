@@ -33,13 +33,17 @@ export function pairsOf(sorted: SortedWords): (readonly [string, Postings])[] {
 export class WordPlaces {
   readonly vocabulary: Vocabulary;
   // Of every place that was added: its word, slot and hits.
-  #words = new Uint32Array(ROOM);
-  #slots = new Uint32Array(ROOM);
-  #hits = new Uint8Array(ROOM);
+  #words: Uint32Array;
+  #slots: Uint32Array;
+  #hits: Uint8Array;
   #length = 0;
 
-  constructor(vocabulary: Vocabulary) {
+  /** With as much room as is needed, nothing is copied into larger arrays. */
+  constructor(vocabulary: Vocabulary, room = ROOM) {
     this.vocabulary = vocabulary;
+    this.#words = new Uint32Array(room);
+    this.#slots = new Uint32Array(room);
+    this.#hits = new Uint8Array(room);
   }
 
   add(word: number, slot: number, hits: number): void {

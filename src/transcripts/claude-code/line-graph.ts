@@ -74,7 +74,7 @@ const OPEN = 64;
  */
 export class LineGraph {
   readonly #rows = new NumberRows(LINE_COLUMNS);
-  readonly #byUuid = new RowsById();
+  #byUuid = new RowsById();
   /** Parents that come later in the file, or never. */
   readonly #unresolved = new Map<number, string>();
   /** Where the walk goes on at a boundary. */
@@ -84,7 +84,7 @@ export class LineGraph {
   readonly #boundaries: number[] = [];
   readonly #answers = new NumberRows(ANSWER_COLUMNS);
   readonly #answerIds = new PackedTexts();
-  readonly #answersById = new RowsById();
+  #answersById = new RowsById();
   /** The answers of calls that have no result yet. */
   readonly #openCalls = new Map<string, number>();
   /** The last lines that begin a message. */
@@ -227,9 +227,15 @@ export class LineGraph {
     return others;
   }
 
-  /** The places of the lines of the conversation, in the order of the file. Ask for the lines in this order too. */
+  /**
+   * The places of the lines of the conversation, in the order of the file. Ask for the lines in this order too. Nothing
+   * can be added, or asked by its id, any more.
+   */
   places(): (line: number) => LinePlace | undefined {
     const rows = this.#rows;
+    // A third of the memory of a graph.
+    this.#byUuid = new RowsById();
+    this.#answersById = new RowsById();
     let row = 0;
     return (line) => {
       while (row < rows.length && rows.get(row, LINE) < line) row += 1;
