@@ -1,13 +1,13 @@
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { openProject } from "./open-project.ts";
+import type { CliContext } from "./surfaces/cli/cli-context.ts";
 import { main } from "./surfaces/cli/main.ts";
 import { printWarnings, processTerminal } from "./surfaces/cli/terminal/process-terminal.ts";
 
 /** Runs the command line of this process. */
 export async function runCli(): Promise<void> {
-  printWarnings();
-  const context = {
+  const context: CliContext = {
     terminal: processTerminal(),
     version: version(),
     engine: openProject,
@@ -15,6 +15,7 @@ export async function runCli(): Promise<void> {
     rkat: "rkat",
     program: fileURLToPath(new URL("../bin/rkat.js", import.meta.url)),
   };
+  printWarnings(() => context.failure);
   process.exitCode = await main(process.argv.slice(2), context);
 }
 

@@ -99,7 +99,7 @@ describe.skipIf(!hasPostgres)("the command on PostgreSQL", () => {
       expect(code).toBe(1);
       expect(stderr.match(/^error: .*$/gm)).toEqual([expect.stringContaining(said as string)]);
       expect(stderr.match(/^hint: .*$/gm)).toHaveLength(1);
-      expect(stderr.match(/^warning: .*$/gm) ?? []).toHaveLength(1);
+      expect(stderr).not.toContain("warning:");
       expect(stderr).not.toContain(PASSWORD);
     }
   });
@@ -109,7 +109,8 @@ describe.skipIf(!hasPostgres)("the command on PostgreSQL", () => {
     const RKAT_STORE = `postgres://rkat:${PASSWORD}@127.0.0.1:1/x`;
     const { code, stderr } = await project.rkat(["sessions", "list"], "", { RKAT_STORE });
     expect(code).toBe(1);
-    expect(stderr).toContain("cannot be reached: no server listens there (ECONNREFUSED).");
+    const said = "cannot be reached: no server listens there (ECONNREFUSED).";
+    expect(stderr.split(said)).toHaveLength(2);
     expect(stderr).not.toContain(PASSWORD);
     const doctor = await project.rkat(["doctor"], "", { RKAT_STORE });
     expect([doctor.code, doctor.stdout]).toEqual([1, expect.stringMatching(/^✗ store .*reached/m)]);

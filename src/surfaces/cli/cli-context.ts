@@ -2,6 +2,7 @@ import type { CarriedSession } from "../../coding-agents/carry-over.ts";
 import type { PROJECT_TOOLS, SearchScope } from "../../config/settings.ts";
 import type { Workspace } from "../../config/workspace.ts";
 import type { Approve } from "../../core/approval.ts";
+import type { SessionError } from "../../core/errors.ts";
 import type { KnowledgeEntry } from "../../core/knowledge.ts";
 import type { MemoryStore } from "../../core/memory-store.ts";
 import type { Message } from "../../core/message.ts";
@@ -20,6 +21,8 @@ export interface CliContext {
   readonly engine: Engine;
   /** A command that did its work but found a problem sets this. */
   exitCode: number;
+  /** What the command failed with. */
+  failure?: SessionError;
   /** The program's own file, for a command line that has to work everywhere. */
   readonly program: string;
   /** How to call rkat again: `rkat`, with the `--dir` and `--user` of this command line. */

@@ -25,6 +25,7 @@ export async function main(given: readonly string[], context: CliContext): Promi
     const error = isUsage
       ? usageError(thrown, namedCommand(program, args))
       : withCalls(SessionError.from(thrown), context.rkat);
+    context.failure = error;
     if (form === "jsonl") await printEnd(stdout, "error", failureJson(error));
     if (form) await stderr.write(`${jsonText(failureJson(error))}\n`);
     else await printFailure(context.terminal, error);

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { constants } from "node:os";
 import { setTimeout as sleep } from "node:timers/promises";
-import { ERRORS } from "../../../core/errors.ts";
+import { ERRORS, type SessionError } from "../../../core/errors.ts";
 import { WARNING_NAME } from "../../../core/warn.ts";
 import { printable, withOwnControls } from "../render/printable.ts";
 import { wrapText } from "../render/wrap-text.ts";
@@ -123,8 +123,11 @@ async function interruptible<Result>(
 /** Several parts of a program may notice the same failure. Within this time, one line says it. */
 const SAME_WARNING_MS = 10_000;
 
-/** Prints rkat's own warnings as `warning: …`. Node's format, with its process id, is for developers. */
-export function printWarnings(): void {
+/**
+ * Prints rkat's own warnings as `warning: …`. Node's format, with its process id, is for developers. What the command
+ * failed with is not said again.
+ */
+export function printWarnings(failure: () => SessionError | undefined): void {
   let last = { message: "", at: Number.NEGATIVE_INFINITY };
   const ofNode = process.listeners("warning");
   process.removeAllListeners("warning");
@@ -135,7 +138,10 @@ export function printWarnings(): void {
     }
     const message = printable(warning.message);
     const at = performance.now();
-    const isSaid = message === last.message && at - last.at < SAME_WARNING_MS;
+    const failed = failure();
+    const isSaid =
+      (message === last.message && at - last.at < SAME_WARNING_MS) ||
+      (failed !== undefined && message === printable(`${failed.message} ${failed.hint ?? ""}`));
     last = { message, at };
     if (isSaid) return;
     const { stderr } = process;
