@@ -13,7 +13,7 @@ import type { ImportPlaces } from "./import/import-places.ts";
 import { ImportTally } from "./import/import-report.ts";
 import { recogniseFile } from "./import/recognise-file.ts";
 import { withSpooled } from "./import/spooled-file.ts";
-import type { ImportStores } from "./import/store-session.ts";
+import type { ImportStores } from "./import/storing-options.ts";
 import { MemoryIndex } from "./projections/memory-index.ts";
 import { ProjectionRunner } from "./projections/projection-runner.ts";
 import { RecentEvents } from "./projections/recent-events.ts";

@@ -384,4 +384,4 @@ export class EphemeralSessionService extends LocalSessionService {
   }
 }
 export type { KeepDays } from "./forgetting/retention.ts";
-export type { ImportStores } from "./import/store-session.ts";
+export type { ImportStores } from "./import/storing-options.ts";

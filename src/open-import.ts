@@ -12,7 +12,7 @@ import {
 import { SessionError } from "./core/errors.ts";
 import { given } from "./core/fields.ts";
 import { type ImportPlace, type ImportPlaces, knowing } from "./import/import-places.ts";
-import type { ImportStores } from "./import/store-session.ts";
+import type { ImportStores } from "./import/storing-options.ts";
 import { findImportable, importIntoPlaces, isAnyImportable } from "./import-transcripts.ts";
 import { actingFor, closeAll, openStores, storeName } from "./open-stores.ts";
 import type { Engine, Opened, StoreAccess } from "./surfaces/cli/cli-context.ts";

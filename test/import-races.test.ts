@@ -8,7 +8,7 @@ import { SessionError } from "../src/core/errors.ts";
 import type { NewEvent } from "../src/core/event.ts";
 import { newId } from "../src/core/ids.ts";
 import { SessionState } from "../src/core/session-state.ts";
-import type { ImportStores } from "../src/import/store-session.ts";
+import type { ImportStores } from "../src/import/storing-options.ts";
 import { importTranscripts } from "../src/import-transcripts.ts";
 import { postgresStores } from "../src/postgres.ts";
 import { sqliteStores } from "../src/sqlite.ts";

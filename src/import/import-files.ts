@@ -22,12 +22,8 @@ import { ImportTally } from "./import-report.ts";
 import type { Parts } from "./join-parts.ts";
 import { isMemoryTools } from "./memory-tools.ts";
 import { recogniseFile } from "./recognise-file.ts";
-import {
-  type ImportStores,
-  type StoringOptions,
-  storeSession,
-  type TitledSession,
-} from "./store-session.ts";
+import { storeSession } from "./store-session.ts";
+import type { ImportStores, StoringOptions, TitledSession } from "./storing-options.ts";
 
 /** What is imported, and from where. */
 export interface ImportOptions extends FindOptions {

@@ -1,6 +1,6 @@
 import type { ForgottenTexts } from "../core/forgotten-texts.ts";
 import type { ImportedSession } from "../transcripts/imported.ts";
-import type { ImportStores } from "./store-session.ts";
+import type { ImportStores } from "./storing-options.ts";
 
 /** The stores of projects, beside the store of the import. */
 export interface ImportPlaces {

@@ -1,5 +1,6 @@
 import type { EventStore, PositionedEvent } from "../core/event-store.ts";
 import type { Projection } from "../core/projection.ts";
+import { WorkQueue } from "../core/work-queue.ts";
 
 /** Events per batch, so that a turn that ends meanwhile does not wait long. */
 const BATCH = 200;
@@ -48,8 +49,7 @@ export class ProjectionRunner {
   #isClosed = false;
   #following: Promise<void> | undefined;
   #endRest: () => void = () => {};
-  /** The last run. The next one waits for it. */
-  #last: Promise<unknown> = Promise.resolve();
+  readonly #runs = new WorkQueue();
   /** A run of all projections that has not begun. */
   #next: Promise<void> | undefined;
 
@@ -81,7 +81,7 @@ export class ProjectionRunner {
   /** Resolves when the projections have everything that is in the log now. */
   async flush(): Promise<void> {
     // A run that has begun may have read past the newest events.
-    this.#next ??= this.#inTurn(async () => {
+    this.#next ??= this.#runs.run(async () => {
       this.#next = undefined;
       await this.#run(this.#projections);
     });
@@ -126,7 +126,7 @@ export class ProjectionRunner {
         this.#isWoken = false;
         const isOurs = await this.#isOurs();
         const wasHeld = this.#lease?.isHeld;
-        await this.#inTurn(() =>
+        await this.#runs.run(() =>
           this.#run(
             this.#projections.filter(({ isLocal }) => isOurs || isLocal),
             "while held",
@@ -173,13 +173,6 @@ export class ProjectionRunner {
         resolve();
       };
     });
-  }
-
-  /** Runs when the run before has ended. */
-  #inTurn(work: () => Promise<void>): Promise<void> {
-    const run = this.#last.then(work);
-    this.#last = run.catch(() => {});
-    return run;
   }
 
   /** Moves projections on to the end of the log, or until another process has the lease. */

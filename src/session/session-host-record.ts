@@ -1,6 +1,7 @@
 import { SessionError } from "../core/errors.ts";
 import type { EventStore } from "../core/event-store.ts";
 import type { HostChange, HostItems, HostRecord, ReadHostItem } from "../core/host-record.ts";
+import { WorkQueue } from "../core/work-queue.ts";
 import { FoldedHostItems } from "./host-items.ts";
 import type { SessionWork } from "./session-work.ts";
 
@@ -18,7 +19,7 @@ export class SessionHostRecord implements HostRecord {
   readonly #deps: Deps;
   #items: FoldedHostItems;
   /** Changes and reads of this process come one after the other. */
-  #last: Promise<unknown> = Promise.resolve();
+  readonly #changes = new WorkQueue();
 
   constructor(sessionId: string, read: ReadHostItem, deps: Deps) {
     this.#sessionId = sessionId;
@@ -28,11 +29,11 @@ export class SessionHostRecord implements HostRecord {
   }
 
   read(): Promise<HostItems> {
-    return this.#next(() => this.#caughtUp());
+    return this.#changes.run(() => this.#caughtUp());
   }
 
   change(decide: (now: HostItems) => HostChange | undefined): Promise<void> {
-    return this.#next(async () => {
+    return this.#changes.run(async () => {
       if ((await this.#deps.events.lastSeq(this.#sessionId)) === 0) await this.#create();
       await this.#deps.work.runAfterTurn(this.#sessionId, async (session) => {
         const items = await this.#caughtUp();
@@ -40,13 +41,6 @@ export class SessionHostRecord implements HostRecord {
         if (change) await session.commit(items.eventsOf(change));
       });
     });
-  }
-
-  #next<T>(work: () => Promise<T>): Promise<T> {
-    const next = this.#last.then(work);
-    // Only the caller of failed work sees its error.
-    this.#last = next.catch(() => {});
-    return next;
   }
 
   async #caughtUp(): Promise<FoldedHostItems> {

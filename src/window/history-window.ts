@@ -13,6 +13,7 @@ import { engineCompactor } from "../compaction/engine-compactor.ts";
 import type { EngineCompactor } from "../core/compactor.ts";
 import { errorText, SessionError } from "../core/errors.ts";
 import type { HostRecord } from "../core/host-record.ts";
+import { WorkQueue } from "../core/work-queue.ts";
 import { CountedTokens } from "./counted-tokens.ts";
 import { FollowedHistory, type NewCut } from "./followed-history.ts";
 import type { MessageView } from "./message-view.ts";
@@ -133,7 +134,7 @@ class LocalHistoryWindow<HostMessage extends object> implements HistoryWindow<Ho
   /** Histories that were offered, and how many there were at the last attempt to compact one. */
   #calls = 0;
   #lastAttempt: number | undefined;
-  #queue: Promise<unknown> = Promise.resolve();
+  readonly #queue = new WorkQueue();
 
   constructor(options: HistoryWindowOptions<HostMessage>) {
     const { view, summarize, contextWindow, model, record, ...settings } = options;
@@ -151,13 +152,11 @@ class LocalHistoryWindow<HostMessage extends object> implements HistoryWindow<Ho
     history: readonly HostMessage[],
     options: ApplyOptions = {},
   ): Promise<AppliedWindow<HostMessage>> {
-    const applied = this.#queue.then(() => this.#apply(history, options));
-    this.#queue = applied.catch(() => {});
-    return applied;
+    return this.#queue.run(() => this.#apply(history, options));
   }
 
   async close(): Promise<void> {
-    await this.#queue;
+    await this.#queue.idle();
   }
 
   async #apply(

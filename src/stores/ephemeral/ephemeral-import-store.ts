@@ -8,6 +8,7 @@ import {
   importKey,
 } from "../../core/import-store.ts";
 import type { SessionStore } from "../../core/session-store.ts";
+import { WorkQueue } from "../../core/work-queue.ts";
 
 /** Keeps what was imported in this process only. */
 export class EphemeralImportStore implements ImportStore, ImportKeys {
@@ -15,8 +16,7 @@ export class EphemeralImportStore implements ImportStore, ImportKeys {
   readonly #sessions: SessionStore;
   readonly #keys = new Set<string>();
   readonly #files = new Map<string, ImportedFile>();
-  /** The last commit. The next one waits for it. */
-  #last: Promise<unknown> = Promise.resolve();
+  readonly #commits = new WorkQueue();
 
   constructor(events: EventStore, sessions: SessionStore) {
     this.#events = events;
@@ -31,9 +31,7 @@ export class EphemeralImportStore implements ImportStore, ImportKeys {
     batches: readonly ImportBatch[],
     files: ReadonlyMap<string, ImportedFile> = new Map(),
   ): Promise<undefined> {
-    const done = this.#last.then(() => this.#commit(batches, files));
-    this.#last = done.catch(() => {});
-    return done;
+    return this.#commits.run(() => this.#commit(batches, files));
   }
 
   async #commit(

@@ -14,6 +14,7 @@ import type {
   Watch,
 } from "../../core/memory-store.ts";
 import { warn } from "../../core/warn.ts";
+import { WorkQueue } from "../../core/work-queue.ts";
 import { BagOfWordsEmbedder } from "../../embedders/bag-of-words-embedder.ts";
 import { STOP_WORDS } from "../../search/stop-words.ts";
 import { words } from "../../search/words.ts";
@@ -65,7 +66,7 @@ export class HnswMemoryStore implements MemoryStore {
   #make: Promise<IndexMake> | undefined;
   #index: HnswIndex | undefined;
   /** Changes to the index, one after the other. */
-  #work: Promise<unknown> = Promise.resolve();
+  readonly #work = new WorkQueue();
   readonly #closing = new AbortController();
 
   constructor(options: HnswMemoryStoreOptions) {
@@ -133,7 +134,7 @@ export class HnswMemoryStore implements MemoryStore {
     const index = await this.#open();
     const ids = "ids" in which ? which.ids : await this.#idsOf(which.sessionId);
     const deleted = await this.#entries.delete(which);
-    await this.#queue(async () => {
+    await this.#work.run(async () => {
       for (const id of ids) index.remove(id);
     });
     return deleted;
@@ -155,7 +156,7 @@ export class HnswMemoryStore implements MemoryStore {
     await this.#entries.reindex(watch.signal === undefined ? {} : { signal: watch.signal });
     const fresh = new HnswIndex(await this.#made());
     await fillIndex(fresh, this.#entries, (texts, signal) => this.#embed(texts, signal), watch);
-    await this.#queue(async () => {
+    await this.#work.run(async () => {
       this.#index = fresh;
       this.#write(fresh);
     });
@@ -163,7 +164,7 @@ export class HnswMemoryStore implements MemoryStore {
 
   async close(): Promise<void> {
     this.#closing.abort();
-    await this.#work;
+    await this.#work.idle();
     if (this.#index && this.#index.changes > 0) this.#write(this.#index);
     this.#index = undefined;
     await this.#entries.close();
@@ -198,16 +199,18 @@ export class HnswMemoryStore implements MemoryStore {
   /** Returns whether the index has all entries now. It tries the rest again the next time. */
   #catchUp({ signal: given, ...options }: FillOptions = {}): Promise<boolean> {
     const { signal, release } = joinSignals([given, this.#closing.signal]);
-    return this.#queue(async () => {
-      const index = await this.#open();
-      try {
-        const fill = { ...options, signal };
-        return await fillIndex(index, this.#entries, this.#embedIfPossible, fill);
-      } finally {
-        // A killed process loses little, and writing costs little.
-        if (index.changes > Math.max(1000, index.size / 4)) this.#write(index);
-      }
-    }).finally(release);
+    return this.#work
+      .run(async () => {
+        const index = await this.#open();
+        try {
+          const fill = { ...options, signal };
+          return await fillIndex(index, this.#entries, this.#embedIfPossible, fill);
+        } finally {
+          // A killed process loses little, and writing costs little.
+          if (index.changes > Math.max(1000, index.size / 4)) this.#write(index);
+        }
+      })
+      .finally(release);
   }
 
   /** The same, but the search does not wait for long work, which goes on after it. */
@@ -266,12 +269,6 @@ export class HnswMemoryStore implements MemoryStore {
       after = page.at(-1)?.id;
       if (after === undefined) return;
     }
-  }
-
-  #queue<Result>(work: () => Promise<Result>): Promise<Result> {
-    const done = this.#work.then(work);
-    this.#work = done.catch(() => {});
-    return done;
   }
 
   #write(index: HnswIndex): void {

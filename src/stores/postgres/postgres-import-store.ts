@@ -6,6 +6,7 @@ import {
   type ImportStore,
   importKey,
 } from "../../core/import-store.ts";
+import { WorkQueue } from "../../core/work-queue.ts";
 import { storedFile } from "../stored-json.ts";
 import { appendAll, appendRows, refuseAppend } from "./append-events.ts";
 import { furtherPositions } from "./event-positions.ts";
@@ -16,8 +17,8 @@ import { saveSnapshot } from "./postgres-session-store.ts";
 export class PostgresImportStore implements ImportStore, ImportKeys {
   readonly #database: PostgresDatabase;
   readonly #namespace: string;
-  /** The last commit. The next one waits for it, because each has a connection of its own. */
-  #last: Promise<unknown> = Promise.resolve();
+  /** Each commit has a connection of its own. */
+  readonly #commits = new WorkQueue();
 
   /** It does not close the database. */
   constructor(database: PostgresDatabase, options: { readonly namespace?: string } = {}) {
@@ -40,9 +41,7 @@ export class PostgresImportStore implements ImportStore, ImportKeys {
     batches: readonly ImportBatch[],
     files: ReadonlyMap<string, ImportedFile> = new Map(),
   ): Promise<undefined> {
-    const done = this.#last.then(() => this.#commit(batches, files));
-    this.#last = done.catch(() => {});
-    return done;
+    return this.#commits.run(() => this.#commit(batches, files));
   }
 
   async #commit(

@@ -1,0 +1,189 @@
+import type { DurableEvent, NewEvent } from "../core/event.ts";
+import type { PositionedEvent } from "../core/event-store.ts";
+import { newId } from "../core/ids.ts";
+import type { ImportBatch } from "../core/import-store.ts";
+import { indexableText } from "../core/message.ts";
+import type { SessionSnapshot } from "../core/session-snapshot.ts";
+import { SessionState } from "../core/session-state.ts";
+import { startsTurn } from "../core/turn.ts";
+import { redactSecrets } from "../secrets/redact-secrets.ts";
+import type { ImportedSession } from "../transcripts/imported.ts";
+import { type AppendedMessage, extendSnapshot } from "./extend-snapshot.ts";
+import type { BatchOptions } from "./group-commit.ts";
+import { idsOf, isPrompt, type MessageAdded, type ReadMessage, titleIn } from "./read-message.ts";
+import type { ImportStores, StoringOptions, TitledSession } from "./storing-options.ts";
+import { withoutForgotten } from "./without-forgotten.ts";
+
+/** So many batches may be on their way to a store in another thread, or behind a network. */
+export const UNDER_WAY_MAX = 3;
+
+export interface AppendOptions extends BatchOptions {
+  /** Called when the batch was handed to the store. */
+  readonly onSent: () => void;
+}
+
+/** The log of a session, as this import last wrote it. */
+export class SessionLog {
+  readonly #session: ImportedSession;
+  readonly #options: StoringOptions;
+  /** Unset before the first batch, and when another program may have written. */
+  #snapshot: SessionSnapshot | undefined;
+  /** This import began the log, and nobody else has written to it. */
+  #isOwn = false;
+  /** The first thing that a person typed in it, or in the session that it is a fork of. */
+  #firstPrompt: ReadMessage | undefined;
+  /** Another program has written to the log. From then on one batch is sent after the other. */
+  isDisputed = false;
+  /** The ids of the batches that were sent last: the store may not have known them when it was asked. */
+  #sent: ReadonlySet<string>[] = [];
+
+  constructor(session: ImportedSession, options: StoringOptions) {
+    this.#session = session;
+    this.#options = options;
+  }
+
+  /** Takes messages that were read, old and new. */
+  note(read: readonly ReadMessage[]): void {
+    this.#firstPrompt ??= read.find(isPrompt);
+  }
+
+  /** A fork begins with its parent's prompt. It is told from the parent by the first one of its own. */
+  #title(fresh: readonly ReadMessage[]): string | undefined {
+    const { title } = this.#session;
+    const first = this.#firstPrompt;
+    if (!first || title !== titleIn(first)) return title;
+    if (fresh.some(({ parts }) => parts === first.parts)) return title;
+    const own = fresh.find(isPrompt);
+    return (own && titleIn(own)) ?? title;
+  }
+
+  hasJust(id: string): boolean {
+    return this.#sent.some((ids) => ids.has(id));
+  }
+
+  /** The messages with a marker in the place of what was forgotten. One that has nothing of it stays the same object. */
+  async withoutForgotten(read: readonly ReadMessage[]): Promise<readonly ReadMessage[]> {
+    const said = read.map(({ event }) => event.message);
+    const kept = await withoutForgotten(said, this.#session.id, this.#options.stores.forgotten);
+    return read.map((one, index) => {
+      const { event } = one;
+      const message = kept[index] ?? event.message;
+      if (message === event.message) return one;
+      return { ...one, event: { ...event, message }, forgotten: indexableText(event.message) };
+    });
+  }
+
+  /** Returns what was appended, if its positions are known. */
+  async append(
+    fresh: readonly ReadMessage[],
+    size: AppendOptions,
+  ): Promise<readonly PositionedEvent[]> {
+    const { tally, trial } = this.#options;
+    const title = this.#title(fresh) ?? "";
+    const events = fresh.map(({ event }) => event);
+    const isTitleKept = fresh.every(({ forgotten = "" }) => !forgotten.includes(title));
+    const titled = {
+      ...this.#session,
+      title: isTitleKept && title ? redactSecrets(title) : undefined,
+    };
+    const ids = new Set(fresh.flatMap(({ parts }) => parts.flatMap(idsOf)));
+    for (const id of ids) trial?.add(id);
+    this.#sent = [...this.#sent.slice(-UNDER_WAY_MAX), ids];
+    try {
+      const stored = trial ? [] : await this.#commit(titled, events, [...ids], size);
+      for (const { redacted } of fresh) for (const kind of redacted) tally.redacted(kind);
+      return stored;
+    } catch (error) {
+      this.isDisputed = true;
+      this.#snapshot = undefined;
+      this.#sent = this.#sent.filter((sent) => sent !== ids);
+      throw error;
+    }
+  }
+
+  async #commit(
+    titled: TitledSession,
+    events: readonly MessageAdded[],
+    ids: readonly string[],
+    { onSent, ...size }: AppendOptions,
+  ): Promise<readonly PositionedEvent[]> {
+    const { stores, group, settingsOf, timeMs } = this.#options;
+    const { id } = titled;
+    const known = this.#snapshot;
+    this.#snapshot = undefined;
+    const lastSeq = known?.seq ?? (await stores.events.lastSeq(id));
+    if (!known) this.#isOwn = lastSeq === 0;
+    const startMs = timeOf(titled.startedAt) ?? timeOf(events[0]?.origin?.time) ?? timeMs;
+    const created = () => ({
+      type: "session_created" as const,
+      session_id: id,
+      settings: settingsOf(titled),
+    });
+    const opening: NewEvent[] = lastSeq > 0 ? [] : [stamped(created(), startMs)];
+    const before = known ?? (await snapshotOf(id, lastSeq, opening, stores));
+    const added = timed(events, Math.max(startMs, lastSeq > 0 ? before.updated_at_ms : startMs));
+    const appended = added.map(({ event, timestamp_ms }) => ({
+      message: event.message,
+      isCompaction: event.imported?.boundary === "compaction",
+      timestampMs: timestamp_ms,
+    }));
+    const snapshot = extendSnapshot(before, appended satisfies readonly AppendedMessage[]);
+    const batch = { sessionId: id, lastSeq, events: [...opening, ...added], snapshot, ids };
+    const committing = group.commit(batch, size);
+    this.#snapshot = snapshot;
+    onSent();
+    const first = await committing;
+    return first === undefined || !this.#isOwn ? [] : positioned(batch, first, before.turns);
+  }
+}
+
+/** The events of a batch as the log has them. `turns` had begun before them. */
+function positioned(
+  { sessionId, lastSeq, events }: ImportBatch,
+  first: number,
+  turns: number,
+): readonly PositionedEvent[] {
+  let begun = turns;
+  return events.map((added, index) => {
+    const { event } = added;
+    if (event.type === "message_added" && startsTurn(event.message)) begun += 1;
+    const stored = { ...added, seq: lastSeq + 1 + index, schema_version: 1 as const };
+    return { position: first + index, sessionId, stored, turns: begun };
+  });
+}
+
+/** Events with the time at which each was said. One without a time has that of the one before. */
+function timed(events: readonly MessageAdded[], startMs: number) {
+  let lastMs = startMs;
+  return events.map((event) => {
+    lastMs = timeOf(event.origin?.time) ?? lastMs;
+    return stamped(event, lastMs);
+  });
+}
+
+export function stamped<Event extends DurableEvent>(event: Event, timestamp_ms: number) {
+  return { event_id: newId(), timestamp_ms, event };
+}
+
+function timeOf(time: string | undefined): number | undefined {
+  const ms = time === undefined ? Number.NaN : Date.parse(time);
+  return Number.isNaN(ms) ? undefined : ms;
+}
+
+/** The session as its log has it, and after `opening` if it is new. */
+export async function snapshotOf(
+  id: string,
+  lastSeq: number,
+  opening: readonly NewEvent[],
+  { events, sessions }: ImportStores,
+): Promise<SessionSnapshot> {
+  const saved = lastSeq > 0 ? await sessions.load(id) : undefined;
+  if (saved?.seq === lastSeq) return saved;
+  const read = (after: number, to?: number) => events.read(id, after, to);
+  const state = saved ? await SessionState.restore(saved, read) : new SessionState(id);
+  await state.catchUp(read);
+  for (const event of opening) {
+    state.apply({ ...event, seq: state.seq + 1, schema_version: 1 });
+  }
+  return state.snapshot();
+}
