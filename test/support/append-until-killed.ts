@@ -1,8 +1,8 @@
-import { writeSync } from "node:fs";
 import { parseArgs } from "node:util";
 import type { NewEvent } from "../../src/core/event.ts";
 import { openDatabase } from "../../src/stores/sqlite/database.ts";
 import { SqliteEventStore } from "../../src/stores/sqlite/sqlite-event-store.ts";
+import { say } from "./say.ts";
 
 /**
  * A program that appends to its own session and to one that all writers share,
@@ -24,7 +24,7 @@ for (let batch = 0; ; batch += 1) {
     const events = Array.from({ length: size }, (_, index) => event(session, last + 1 + index));
     try {
       const acknowledged = await store.append(session, last, events);
-      writeSync(1, `${session} ${acknowledged}\n`);
+      say(`${session} ${acknowledged}`);
     } catch (error) {
       if ((error as { code?: unknown }).code !== "SESSION_CONFLICT") throw error;
     }

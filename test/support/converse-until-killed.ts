@@ -1,10 +1,10 @@
-import { writeSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import { SessionError } from "../../src/core/errors.ts";
 import { createSessionService } from "../../src/index.ts";
 import { postgresStores } from "../../src/postgres.ts";
 import { scriptedModel } from "../../src/testing/scripted-model.ts";
+import { say } from "./say.ts";
 
 /**
  * A program that runs turns in its own session and in one that all writers share, for as long as it
@@ -34,7 +34,7 @@ for (let turn = 0; ; turn += 1) {
         { sessionId, prompt },
         {
           onEvent({ event_id, seq, payload }) {
-            if (payload.type !== "text_delta") writeSync(1, `${sessionId} ${seq} ${event_id}\n`);
+            if (payload.type !== "text_delta") say(`${sessionId} ${seq} ${event_id}`);
           },
         },
       );
@@ -42,7 +42,7 @@ for (let turn = 0; ; turn += 1) {
       const { code, message, retry } = SessionError.from(error);
       if (code === "SESSION_BUSY") continue;
       const line = `${code} ${message}`.replaceAll("\n", " ");
-      writeSync(1, `${retry || code === "SESSION_CONFLICT" ? "~" : "!"}${line}\n`);
+      say(`${retry || code === "SESSION_CONFLICT" ? "~" : "!"}${line}`);
     }
   }
 }

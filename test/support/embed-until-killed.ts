@@ -1,15 +1,15 @@
-import { writeSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { VectorQueue } from "../../src/indexing/vectors/vector-queue.ts";
 import { openDatabase } from "../../src/stores/sqlite/database.ts";
 import { sqliteVectorWork } from "../../src/stores/sqlite/sqlite-vector-work.ts";
 import { ConceptEmbedder } from "./concept-embedder.ts";
+import { say } from "./say.ts";
 
 /** A program that embeds what a store lacks, a few passages at a time. It prints each text that it was asked for. */
 const { values } = parseArgs({ options: { path: { type: "string" } } });
 const embedder = new ConceptEmbedder({
   spoil: (vectors, texts) => {
-    for (const text of texts) writeSync(1, `${text}\n`);
+    for (const text of texts) say(text);
     return vectors;
   },
 });

@@ -1,7 +1,7 @@
-import { writeSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { openDatabase } from "../../src/stores/sqlite/database.ts";
 import { SqliteMemoryStore } from "../../src/stores/sqlite/sqlite-memory-store.ts";
+import { say } from "./say.ts";
 
 /**
  * A program that adds to one memory, together with others, or searches it, for as long as it
@@ -40,26 +40,26 @@ async function write(): Promise<void> {
         role: index % 2 === 0 ? "user" : "assistant",
       })),
     );
-    writeSync(1, `${[...ids, shared].join("\n")}\n`);
+    say([...ids, shared].join("\n"));
     if (batch % 7 === 6) {
       const gone = ids.slice(0, 3);
-      writeSync(1, `${gone.map((id) => `?${id}`).join("\n")}\n`);
+      say(gone.map((id) => `?${id}`).join("\n"));
       await store.delete({ ids: gone });
-      writeSync(1, `${gone.map((id) => `-${id}`).join("\n")}\n`);
+      say(gone.map((id) => `-${id}`).join("\n"));
     }
     if (batch % 23 === 22) await store.reindex();
   }
 }
 
 async function search(): Promise<void> {
-  writeSync(1, "searching\n");
+  say("searching");
   for (let round = 0; ; round += 1) {
     const query = `word${round % 50} note`;
     const hits = await store.search({ query, limit: 20, minScore: 0, neighbours: round % 2 });
     const ids = hits.map(({ id }) => id);
-    if (new Set(ids).size < ids.length) writeSync(1, `!${query} finds an entry twice\n`);
+    if (new Set(ids).size < ids.length) say(`!${query} finds an entry twice`);
     for (const { id, content } of hits) {
-      if (!content.includes(id.replaceAll("-", "x"))) writeSync(1, `!${id} has another's text\n`);
+      if (!content.includes(id.replaceAll("-", "x"))) say(`!${id} has another's text`);
     }
   }
 }

@@ -1,8 +1,9 @@
-import { createReadStream, writeSync } from "node:fs";
+import { createReadStream } from "node:fs";
 import { buffer } from "node:stream/consumers";
 import { parseArgs } from "node:util";
 import { sqliteStores } from "../../src/sqlite.ts";
 import { replayChat } from "./replay-chat.ts";
+import { say } from "./say.ts";
 
 /**
  * A program that replays a conversation into a store, over and over. Each line
@@ -17,7 +18,7 @@ for (;;) {
     threshold: 2000,
     watch: {
       onEvent: ({ source_id, seq }) => {
-        writeSync(1, `${source_id.replace(/^session:/, "")} ${seq}\n`);
+        say(`${source_id.replace(/^session:/, "")} ${seq}`);
       },
     },
   });

@@ -1,6 +1,6 @@
-import { writeSync } from "node:fs";
 import { serveMcpHttp, serveMcpStdio } from "../../src/mcp.ts";
 import type { ServiceSetup } from "../../src/testing.ts";
+import { say } from "./say.ts";
 import { scriptedService } from "./scripted-service.ts";
 
 // Started by the tests: serves a scripted service on stores in a place, over this process's pipes,
@@ -14,7 +14,7 @@ const { mcpTools = ["all"] } = JSON.parse(setup) as { readonly mcpTools?: readon
 if (http === undefined) await serveMcpStdio({ service, tools: mcpTools, signal: stop.signal });
 else {
   const server = await serveMcpHttp({ service, tools: mcpTools, port: 0, ...JSON.parse(http) });
-  writeSync(1, `${server.url}\n`);
+  say(server.url);
   await new Promise((resolve) => stop.signal.addEventListener("abort", resolve));
   await server.close();
 }
