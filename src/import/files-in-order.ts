@@ -16,8 +16,8 @@ interface End {
   readonly file: DiskFile;
   /** Claude Code goes on in the background with a copy. */
   readonly isCopy: boolean;
-  /** ISO 8601. */
-  readonly time: string;
+  /** The last time that it names, in Unix milliseconds. */
+  readonly timeMs: number;
 }
 
 const END_BYTES = 64 * 1024;
@@ -30,17 +30,19 @@ async function endOf(file: DiskFile): Promise<End> {
   } catch {
     // The import says why it cannot be read.
   }
-  const changed = new Date(file.mtimeMs).toISOString();
   const said = text.matchAll(/"timestamp":"(\d{4}-\d\d-\d\dT[\d:.]{8,20}Z)"/g);
-  const time = Array.from(said, ([, at = ""]) => at).reduce(
-    (last, at) => (at > last ? at : last),
-    "",
-  );
-  return { file, isCopy: text.includes('"sessionKind":"bg"'), time: time || changed };
+  // Not the text of a time: it would keep all of the text that it is a part of.
+  const times = Array.from(said, ([, at = ""]) => Date.parse(at)).filter(Number.isFinite);
+  const timeMs = times.reduce((last, at) => Math.max(last, at), Number.NEGATIVE_INFINITY);
+  return {
+    file,
+    isCopy: text.includes('"sessionKind":"bg"'),
+    timeMs: times.length > 0 ? timeMs : file.mtimeMs,
+  };
 }
 
 function compared(one: End, other: End): number {
   if (one.isCopy !== other.isCopy) return one.isCopy ? 1 : -1;
-  if (one.time !== other.time) return one.time < other.time ? -1 : 1;
+  if (one.timeMs !== other.timeMs) return one.timeMs - other.timeMs;
   return one.file.path < other.file.path ? -1 : 1;
 }
