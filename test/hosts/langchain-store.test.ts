@@ -1,5 +1,3 @@
-import { mkdtempSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { tool } from "@langchain/core/tools";
 import {
@@ -16,6 +14,7 @@ import { sqliteStores } from "rkat/sqlite";
 import { expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
 import { startLocalProvider } from "../../examples/hosts/local-provider.ts";
+import { testFolder } from "./test-folder.ts";
 
 function openStore() {
   const stores = sqliteStores({ path: ":memory:" });
@@ -129,7 +128,7 @@ test("it answers as LangGraph's own store does, whatever is done", async () => {
 });
 
 test("an item comes back as it was given, in another process too", async () => {
-  const path = join(mkdtempSync(join(tmpdir(), "rkat-store-")), "rkat.db");
+  const path = join(testFolder(), "rkat.db");
   const given = {
     text: "a\u0000b \ud83d\ude00",
     deep: [{ n: -1.5, none: null, list: [[]] }],
@@ -187,7 +186,7 @@ test("a credential in an item stays in the item, and the item is found", async (
 });
 
 test("two stores over one file write one after the other", async () => {
-  const path = join(mkdtempSync(join(tmpdir(), "rkat-store-")), "rkat.db");
+  const path = join(testFolder(), "rkat.db");
   const opened = [0, 1].map(() => {
     const stores = sqliteStores({ path });
     return { stores, store: rkatStore({ stores }) };

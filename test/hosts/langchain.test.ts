@@ -1,5 +1,3 @@
-import { mkdtempSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { tool } from "@langchain/core/tools";
 import { Command, MemorySaver } from "@langchain/langgraph";
@@ -24,6 +22,7 @@ import { type AdaptedLoop, adapterLaws } from "../../src/testing/adapter-laws.ts
 import { CAMPAIGN_MS, keepsPromises } from "./random-script.ts";
 import { remembered, startScriptedServer } from "./scripted-server.ts";
 import { sentMessages } from "./sent-messages.ts";
+import { testFolder } from "./test-folder.ts";
 
 function modelAt(baseURL: string, useResponsesApi = false) {
   const configuration = { baseURL };
@@ -264,7 +263,7 @@ test("a summary is never streamed as the agent's answer", async () => {
 });
 
 test("two processes in one thread do not mix what they say", async () => {
-  const path = join(mkdtempSync(join(tmpdir(), "rkat-langchain-")), "rkat.db");
+  const path = join(testFolder(), "rkat.db");
   let steps = 8;
   const server = await startLocalProvider({ call: (step) => reads(steps)(step) });
   onTestFinished(() => server.close());

@@ -1,5 +1,3 @@
-import { mkdtempSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Agent } from "@mastra/core/agent";
 import { MockMemory } from "@mastra/core/memory";
@@ -16,6 +14,7 @@ import { type AdaptedLoop, adapterLaws } from "../../src/testing/adapter-laws.ts
 import { CAMPAIGN_MS, keepsPromises } from "./random-script.ts";
 import { remembered, startScriptedServer } from "./scripted-server.ts";
 import { sentMessages } from "./sent-messages.ts";
+import { testFolder } from "./test-folder.ts";
 
 function readTool(output: (path: string) => string) {
   return createTool({
@@ -181,7 +180,7 @@ test("the model finds in memory what left its prompt", async () => {
 });
 
 test("after a restart, a thread goes on with the summary that was paid for", async () => {
-  const path = join(mkdtempSync(join(tmpdir(), "rkat-mastra-")), "rkat.db");
+  const path = join(testFolder(), "rkat.db");
   let steps = 12;
   const server = await startLocalProvider({ call: (step) => reads(steps)(step) });
   onTestFinished(() => server.close());
