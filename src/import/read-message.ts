@@ -74,3 +74,12 @@ function eventOf(
     ...(isForMemory ? {} : { memory: false }),
   };
 }
+
+/** About how long the texts of a message are. */
+export function charactersOf(value: unknown): number {
+  if (typeof value === "string") return value.length;
+  if (typeof value !== "object" || value === null) return 8;
+  let sum = 0;
+  for (const item of Object.values(value)) sum += charactersOf(item);
+  return sum;
+}

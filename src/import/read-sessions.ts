@@ -10,6 +10,7 @@ import type { RecordedMessage } from "../transcripts/recording.ts";
 import type { DiskFile } from "./disk-file.ts";
 import { groupParts, isPartOf, joinParts } from "./join-parts.ts";
 import { isMemoryTools, MemoryToolFilter } from "./memory-tools.ts";
+import { charactersOf } from "./read-message.ts";
 import { recogniseFile } from "./recognise-file.ts";
 
 /** A session in a transcript file, before it is read whole. */
@@ -43,7 +44,7 @@ export async function* findSessions(
       for await (const part of parts) {
         signal?.throwIfAborted();
         if (!last || !isPartOf(part, last)) messages += 1;
-        characters += charactersIn(part.message);
+        characters += charactersOf(part.message);
         last = part;
       }
       if (messages > 0) yield { file, format, session, messages, characters };
@@ -86,13 +87,6 @@ function messageOf(group: ReturnType<typeof groupParts>[number], filter: MemoryT
     origin,
     ...(boundary ? { boundary } : {}),
   };
-}
-
-/** In the texts of JSON. */
-function charactersIn(value: unknown): number {
-  if (typeof value === "string") return value.length;
-  if (typeof value !== "object" || value === null) return 0;
-  return Object.values(value).reduce<number>((sum, item) => sum + charactersIn(item), 0);
 }
 
 const NO_NOTES: ImportNotes = {

@@ -6,7 +6,7 @@ import type { ImportedMessage, ImportedSession } from "../transcripts/imported.t
 import type { BatchOptions } from "./group-commit.ts";
 import { groupParts, isPartOf } from "./join-parts.ts";
 import { MemoryToolFilter } from "./memory-tools.ts";
-import { idsOf, type ReadMessage, readMessage, unseenOf } from "./read-message.ts";
+import { charactersOf, idsOf, type ReadMessage, readMessage, unseenOf } from "./read-message.ts";
 import { SessionLog, snapshotOf, stamped, UNDER_WAY_MAX } from "./session-log.ts";
 import type { StoringOptions } from "./storing-options.ts";
 
@@ -160,13 +160,4 @@ async function storeBatch(
     await onStored?.(fresh.length, stored);
     return;
   }
-}
-
-/** About how long the texts of a message are. */
-function charactersOf(value: unknown): number {
-  if (typeof value === "string") return value.length;
-  if (typeof value !== "object" || value === null) return 8;
-  let sum = 0;
-  for (const item of Object.values(value)) sum += charactersOf(item);
-  return sum;
 }
