@@ -10,9 +10,11 @@ const about = JSON.parse(readFileSync("package.json", "utf8")) as {
 
 /** Pure and small: bundled, so that they cost no installation. All else stays a dependency. */
 const AT_START = ["commander", "porter2", "smol-toml", "uuid"];
+/** Changes the settings of coding agents. Only `rkat install` and `rkat uninstall` load it. */
+const FOR_INSTALL = ["jsonc-parser"];
 /** What draws `rkat chat`. Only that loads it. */
 const FOR_CHAT = ["@earendil-works/pi-tui", "marked", "get-east-asian-width"];
-const INSIDE = [...AT_START, ...FOR_CHAT];
+const INSIDE = [...AT_START, ...FOR_INSTALL, ...FOR_CHAT];
 
 /** What users import, and the command. */
 const doors = [...Object.values(about.exports), "./dist/cli.js"]
@@ -111,6 +113,8 @@ export default defineConfig({
     ...programs.map((file) => [basename(file, ".ts"), file]),
   ]),
   platform: "node",
+  // The other main file of jsonc-parser loads its parts by names that a bundler cannot follow.
+  resolve: { mainFields: ["module", "main"] },
   transform: { target: "node22" },
   external: (id) => /^[@a-z]/.test(id) && !INSIDE.includes(id),
   plugins: [noSubprograms, builtins, licences],

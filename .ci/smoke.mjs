@@ -35,8 +35,10 @@ try {
   assert.equal(compacted.outcome, "compacted");
 
   const bin = join(process.cwd(), "node_modules", "rkat", "bin", "rkat.js");
+  // Nothing of the person who runs this: no store, no settings, no home.
+  const env = { PATH: process.env.PATH, HOME: folder };
   const rkat = (...args) =>
-    execFileSync(process.execPath, [bin, ...args, "--dir", folder], { encoding: "utf8" });
+    execFileSync(process.execPath, [bin, ...args, "--dir", folder], { encoding: "utf8", env });
   const lines = messages.map((message) => JSON.stringify(message)).join("\n");
   writeFileSync(join(folder, "chat.jsonl"), lines);
   const replay = ["replay", join(folder, "chat.jsonl"), "--compact-threshold", "3000", "--json"];
@@ -50,6 +52,7 @@ try {
   const request = { jsonrpc: "2.0", id: 1, method: "session/list", params: { limit: 5 } };
   const answer = execFileSync(process.execPath, [bin, "rpc", "--dir", folder], {
     encoding: "utf8",
+    env,
     input: `${JSON.stringify(request)}\n`,
   });
   assert.equal(JSON.parse(answer).result.sessions.length, 1);

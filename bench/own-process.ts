@@ -1,11 +1,9 @@
-import { fork } from "node:child_process";
 import { once } from "node:events";
 import { text } from "node:stream/consumers";
+import { fork } from "../test/support/start-process.ts";
 import type { BenchWatch } from "./bench.ts";
-import { programOf } from "./programs.ts";
+import { NODE_FLAGS, programOf } from "./programs.ts";
 import type { Answer, TaskInput, TaskName, TaskOutput } from "./tasks.ts";
-
-const NODE_FLAGS = ["--disable-warning=ExperimentalWarning"];
 
 /**
  * Runs a task in its own process: its memory is its own, and this process can be

@@ -1,7 +1,7 @@
-import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
+import { spawn } from "../test/support/start-process.ts";
 
 /** A file of the measured package: the build, as it is installed. */
 export function packageFile(path: string): string {
@@ -10,6 +10,9 @@ export function packageFile(path: string): string {
 
 /** The arguments for Node that start the measured `rkat` command. */
 export const RKAT = [packageFile("bin/rkat.js")] as const;
+
+/** The flags of Node for programs that import the measured package: tests say which package that is. */
+export const NODE_FLAGS = [...process.execArgv, "--disable-warning=ExperimentalWarning"];
 
 /** A file of this folder, to be run as a program. */
 export function programOf(name: string): string {
@@ -20,7 +23,7 @@ export function programOf(name: string): string {
 export async function timeOfNode(
   args: readonly string[],
   signal: AbortSignal,
-  env: NodeJS.ProcessEnv = process.env,
+  env: NodeJS.ProcessEnv = {},
 ): Promise<number> {
   const start = performance.now();
   const child = spawn(process.execPath, args, {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { PLAIN } from "../src/surfaces/cli/render/style.ts";
+import { PLAIN } from "../src/cli/render/style.ts";
 import { renderReport } from "./render-report.ts";
 import { type BenchReport, figure } from "./report.ts";
 

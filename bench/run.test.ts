@@ -1,10 +1,10 @@
-import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { readdirSync } from "node:fs";
 import { text } from "node:stream/consumers";
 import { expect, onTestFinished, test } from "vitest";
 import { IMPORTS_BUILT_PACKAGE } from "../test/support/built-package.ts";
 import { temporaryFolder } from "../test/support/obey.ts";
+import { type ChildProcess, spawn } from "../test/support/start-process.ts";
 import { trials } from "../test/support/trials.ts";
 
 interface Run {
@@ -17,8 +17,9 @@ interface Run {
 /** A run on the package that was built for the tests, with its own temporary folder. */
 async function bench(...args: readonly string[]): Promise<Run> {
   const temporary = await temporaryFolder();
-  const child = spawn(process.execPath, ["bench/run.ts", ...args], {
-    env: { ...process.env, ...IMPORTS_BUILT_PACKAGE, TMPDIR: temporary, TEMP: temporary },
+  const command = [...IMPORTS_BUILT_PACKAGE, "bench/run.ts", ...args];
+  const child = spawn(process.execPath, command, {
+    env: { TMPDIR: temporary, TEMP: temporary },
     stdio: ["ignore", "pipe", "pipe"],
   });
   onTestFinished(() => void child.kill("SIGKILL"));
@@ -60,6 +61,7 @@ const SUITES = [
   { suite: "import", figures: ["transcripts", "a second import"] },
 ].slice(0, trials(1, 6));
 
+// Takes over two seconds: the bench fills a store, in processes of its own.
 test.for(SUITES)(
   "$suite runs on a small store, and people get a table",
   async ({ suite, figures }) => {

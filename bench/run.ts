@@ -4,9 +4,9 @@
  *     npm run bench -- memory vectors --size 100000
  */
 import { parseArgs } from "node:util";
-import { styleFor } from "../src/surfaces/cli/render/style.ts";
-import { processTerminal } from "../src/surfaces/cli/terminal/process-terminal.ts";
-import { ProgressLine } from "../src/surfaces/cli/terminal/progress-line.ts";
+import { styleFor } from "../src/cli/render/style.ts";
+import { processTerminal } from "../src/cli/terminal/process-terminal.ts";
+import { ProgressLine } from "../src/cli/terminal/progress-line.ts";
 import { type BenchOptions, SUITES, type SuiteName, UsageError } from "./bench.ts";
 import { renderReport } from "./render-report.ts";
 import { runBench } from "./run-bench.ts";

@@ -1,5 +1,5 @@
+import { printable } from "../src/cli/render/printable.ts";
 import type { MemoryStore } from "../src/core/memory-store.ts";
-import { printable } from "../src/surfaces/cli/render/printable.ts";
 import { oneSpaced, passage } from "./passage.ts";
 import type { Stage } from "./stage.ts";
 

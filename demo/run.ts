@@ -5,12 +5,12 @@
  */
 import { createReadStream, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { thousands } from "../src/cli/render/amounts.ts";
 import { makeStore, openWorkspace } from "../src/config/workspace.ts";
 import { createSessionService } from "../src/index.ts";
 import { Replay } from "../src/replay/replay.ts";
-import type { ReplayReport } from "../src/replay/replay-report.ts";
+import type { ReplayReport } from "../src/replay/replayed-session.ts";
 import { sqliteStores } from "../src/sqlite.ts";
-import { thousands } from "../src/surfaces/cli/render/amounts.ts";
 import { readTranscript } from "../src/transcripts/read-transcript.ts";
 import { askMemory, type Question } from "./ask-memory.ts";
 import { showCompaction, showTurn } from "./show-replay.ts";

@@ -1,10 +1,10 @@
+import { thousands } from "../src/cli/render/amounts.ts";
+import { oneLine } from "../src/cli/render/printable.ts";
+import type { Style } from "../src/cli/render/style.ts";
 import { contentText, indexableText, type Message, type UserMessage } from "../src/core/message.ts";
 import type { SessionState } from "../src/core/session-state.ts";
 import { splitTurns, startsTurn } from "../src/core/turn.ts";
 import type { WitnessedCompaction } from "../src/replay/replayed-session.ts";
-import { thousands } from "../src/surfaces/cli/render/amounts.ts";
-import { oneLine } from "../src/surfaces/cli/render/printable.ts";
-import type { Style } from "../src/surfaces/cli/render/style.ts";
 import type { Stage } from "./stage.ts";
 
 /** A turn that is over: how full the window is, and what was asked. */

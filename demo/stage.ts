@@ -1,5 +1,5 @@
-import { type Style, styleFor } from "../src/surfaces/cli/render/style.ts";
-import { processTerminal } from "../src/surfaces/cli/terminal/process-terminal.ts";
+import { type Style, styleFor } from "../src/cli/render/style.ts";
+import { processTerminal } from "../src/cli/terminal/process-terminal.ts";
 
 /** Milliseconds that all pauses of a show may take together. */
 const PAUSES_MS_MAX = 1800;

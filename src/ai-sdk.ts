@@ -1,20 +1,20 @@
 /** Models and embedders of the AI SDK's providers, and compaction for arrays of the AI SDK's messages. */
+
+import { openHostService } from "./app/host-service.ts";
+import { chatMemory } from "./app/host-windows.ts";
 import { SessionError } from "./core/errors.ts";
 import type { Stores } from "./core/stores.ts";
-import { type MemoryTools, memoryToolsOf } from "./hosts/ai-sdk-memory-tools.ts";
+import type { Tool } from "./core/tool.ts";
+import { type MemoryTools, memoryToolsOf, type Recall } from "./hosts/ai-sdk-memory.ts";
 import { middlewareWith } from "./hosts/ai-sdk-middleware.ts";
 import {
   type PrepareStep,
   type PrepareStepOptions,
   prepareStepWith,
 } from "./hosts/ai-sdk-prepare-step.ts";
-import type { WindowOptions } from "./hosts/ai-sdk-windows.ts";
-import { chatRecords } from "./session/chat-records.ts";
-import { LocalSessionService } from "./session/local-session-service.ts";
-import { memorySearchTool } from "./tools/memory-search.ts";
-import { readWindowItem } from "./window/window-record.ts";
+import type { WindowOptions } from "./hosts/ai-sdk-requests.ts";
 
-export type { AiSdkTool, MemoryTools } from "./hosts/ai-sdk-memory-tools.ts";
+export type { AiSdkTool, MemoryTools } from "./hosts/ai-sdk-memory.ts";
 export type { AiSdkStep, PrepareStep, PrepareStepOptions } from "./hosts/ai-sdk-prepare-step.ts";
 export { aiSdkView } from "./hosts/ai-sdk-view.ts";
 export { type AiSdkModelsOptions, aiSdkModels } from "./models/ai-sdk-models.ts";
@@ -49,7 +49,7 @@ export function rkatPrepareStep({ stores, ...options }: RkatPrepareStepOptions =
       hint: "Pass `chatId`, a function that returns the id of the chat of a step.",
     });
   }
-  return prepareStepWith(options, chatRecords(stores, readWindowItem));
+  return prepareStepWith(options, chatMemory(stores));
 }
 
 export interface RkatMiddlewareOptions extends WindowOptions {
@@ -84,20 +84,23 @@ export function rkatMiddleware({
     });
   }
   if (!stores) return middlewareWith(options);
-  const records = chatRecords(stores, readWindowItem);
-  const search = memorySearchTool(({ queries, limit }) =>
-    records.searchMemory({ query: [...queries], limit }),
-  );
-  const recall = async (query: string, signal = new AbortController().signal) => {
-    const args = { query, max_tokens: memoryTokens };
-    const found = await search.execute(args, { sessionId: "", toolUseId: "", signal });
-    const text = typeof found === "string" ? found : found.content;
-    return text === "[]" ? undefined : text;
-  };
-  return middlewareWith(options, { records, ...(memoryTokens > 0 ? { recall } : {}) });
+  const { recordOf, tools, close } = chatMemory(stores);
+  const recall = recallWith(tools, memoryTokens);
+  return middlewareWith(options, { recordOf, close, ...(memoryTokens > 0 ? { recall } : {}) });
 }
 
 const MEMORY_TOKENS = 1_000;
+
+/** The results of `memory_search` for a text, in the form that the model gets. */
+function recallWith(tools: readonly Tool[], maxTokens: number): Recall {
+  const search = tools.find(({ definition }) => definition.name === "memory_search");
+  return async (query, signal = new AbortController().signal) => {
+    const args = { query, max_tokens: maxTokens };
+    const found = await search?.execute(args, { sessionId: "", toolUseId: "", signal });
+    const text = typeof found === "string" ? found : found?.content;
+    return text === "[]" ? undefined : text;
+  };
+}
 
 /**
  * `memory_search` and `search_project_history` as tools of the AI SDK, over the stores of a project:
@@ -110,11 +113,6 @@ export function memoryTools({ stores }: { readonly stores: Stores }): {
   readonly tools: MemoryTools;
   close(): Promise<void>;
 } {
-  const service = new LocalSessionService({
-    model: "none",
-    stores,
-    builtinTools: false,
-    persistent: true,
-  });
-  return { tools: memoryToolsOf(service), close: () => service.close() };
+  const { service, close } = openHostService(stores);
+  return { tools: memoryToolsOf(service), close };
 }

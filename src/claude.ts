@@ -1,17 +1,16 @@
 /** A session store and a memory for the Claude Agent SDK, in rkat's stores. */
-import type { HostRecord } from "./core/host-record.ts";
+import { createSessionService } from "./app/create-session-service.ts";
+import { openHostService } from "./app/host-service.ts";
 import type { SessionService } from "./core/session-service.ts";
 import type { Stores } from "./core/stores.ts";
 import { type ClaudeEntry, saidInEntry } from "./hosts/claude-entries.ts";
 import { type ClaudeSessionKey, RkatSessionStore } from "./hosts/claude-session-store.ts";
-import { createSessionService, PersistentSessionService } from "./index.ts";
 import { hashOf } from "./knowledge/hash-of.ts";
 import { createMcpServer } from "./mcp.ts";
 
 export type { ClaudeEntry } from "./hosts/claude-entries.ts";
 export type {
   ClaudeSessionKey,
-  ClaudeTranscripts,
   RkatSessionStore,
 } from "./hosts/claude-session-store.ts";
 
@@ -32,20 +31,14 @@ export function rkatSessionStore({
   stores,
   redact = "memory",
 }: RkatSessionStoreOptions): RkatSessionStore {
-  const service = new PersistentSessionService({
-    model: "none",
-    stores,
-    redact,
-    builtinTools: false,
-  });
-  const recordOf = (key: ClaudeSessionKey): HostRecord =>
-    service.hostRecord(
-      idOf(key),
-      { labels: labelsOf(key), ...(key.subpath === undefined ? {} : { memory: false }) },
-      (entry) => saidInEntry(entry as ClaudeEntry),
-    );
+  const { service, recordOf, close } = openHostService(stores, { redact });
   return new RkatSessionStore({
-    recordOf,
+    recordOf: (key) =>
+      recordOf(
+        idOf(key),
+        { labels: labelsOf(key), ...(key.subpath === undefined ? {} : { memory: false }) },
+        (entry) => saidInEntry(entry as ClaudeEntry),
+      ),
     async list(of) {
       const sessions = await stores.sessions.list({ labels: labelsOf(of), includeArchived: true });
       return sessions.map(({ settings: { labels }, updated_at_ms }) => ({
@@ -54,7 +47,7 @@ export function rkatSessionStore({
       }));
     },
     delete: (key) => service.delete({ sessionId: idOf(key) }),
-    close: () => service.close(),
+    close,
   });
 }
 

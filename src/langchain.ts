@@ -1,17 +1,17 @@
 /** rkat in the agents of LangChain and the graphs of LangGraph. */
+
+import { openHostService } from "./app/host-service.ts";
+import { type HostMemoryOptions, hostMemory } from "./app/host-windows.ts";
 import { SessionError } from "./core/errors.ts";
 import type { Stores } from "./core/stores.ts";
-import { type HostMemoryOptions, hostMemory } from "./host-memory.ts";
 import {
   type LangChainMiddlewareOptions,
   langChainMiddleware,
 } from "./hosts/langchain-middleware.ts";
 import { RkatStore, textOfStoredItem } from "./hosts/langchain-store.ts";
-import { PersistentSessionService } from "./index.ts";
 import { hashOf } from "./knowledge/hash-of.ts";
 import { redactSecrets } from "./secrets/redact-secrets.ts";
 
-export type { HostMemory } from "./hosts/host-memory.ts";
 export type { LangChainToolCall } from "./hosts/langchain-messages.ts";
 export type {
   RkatStore,
@@ -20,12 +20,10 @@ export type {
   RkatStoreNamespaces,
   RkatStoreOperation,
   RkatStoreSearch,
-  RkatStoreSessions,
-  RkatStoreText,
 } from "./hosts/langchain-store.ts";
 
 export interface RkatMiddlewareOptions
-  extends Omit<LangChainMiddlewareOptions, "memory">,
+  extends LangChainMiddlewareOptions,
     Partial<HostMemoryOptions> {}
 
 /**
@@ -40,7 +38,7 @@ export interface RkatMiddlewareOptions
  */
 export function rkatMiddleware({ stores, author, ...options }: RkatMiddlewareOptions) {
   const memory = stores && hostMemory("langchain", { stores, ...(author ? { author } : {}) });
-  return langChainMiddleware({ ...options, ...(memory ? { memory } : {}) });
+  return langChainMiddleware(options, memory);
 }
 
 export interface RkatStoreOptions {
@@ -67,10 +65,10 @@ export function rkatStore({ stores }: RkatStoreOptions): RkatStore {
       hint: 'Pass `stores`, such as `sqliteStores({ path: ".rkat/rkat.db" })`.',
     });
   }
-  const service = new PersistentSessionService({ model: "none", stores, builtinTools: false });
+  const { service, recordOf, close } = openHostService(stores);
   return new RkatStore({
     recordOf: (namespace) =>
-      service.hostRecord(idOf(namespace), { labels: labelsOf(namespace) }, (item) => {
+      recordOf(idOf(namespace), { labels: labelsOf(namespace) }, (item) => {
         const content = textOfStoredItem(item);
         if (content === "") return undefined;
         return { message: { role: "user", content }, origin: { author: "program" } };
@@ -93,7 +91,7 @@ export function rkatStore({ stores }: RkatStoreOptions): RkatStore {
       });
     },
     inMemory: redactSecrets,
-    close: () => service.close(),
+    close,
   });
 }
 

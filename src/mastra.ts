@@ -1,12 +1,8 @@
 /** rkat in the agents of Mastra. */
-import { type HostMemoryOptions, hostMemory } from "./host-memory.ts";
+import { type HostMemoryOptions, hostMemory } from "./app/host-windows.ts";
 import { type MastraProcessorOptions, mastraProcessor } from "./hosts/mastra-processor.ts";
 
-export type { HostMemory } from "./hosts/host-memory.ts";
-
-export interface RkatProcessorOptions
-  extends Omit<MastraProcessorOptions, "memory">,
-    Partial<HostMemoryOptions> {}
+export interface RkatProcessorOptions extends MastraProcessorOptions, Partial<HostMemoryOptions> {}
 
 /**
  * A processor for Mastra's `Agent`: compaction of what the model is sent, a second try when the
@@ -21,5 +17,5 @@ export interface RkatProcessorOptions
  */
 export function rkatProcessor({ stores, author, ...options }: RkatProcessorOptions) {
   const memory = stores && hostMemory("mastra", { stores, ...(author ? { author } : {}) });
-  return mastraProcessor({ ...options, ...(memory ? { memory } : {}) });
+  return mastraProcessor(options, memory);
 }

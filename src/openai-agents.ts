@@ -1,4 +1,5 @@
 /** Sessions and compaction for the OpenAI Agents SDK. */
+import { openHostService } from "./app/host-service.ts";
 import { SessionError } from "./core/errors.ts";
 import type { HostMessage } from "./core/host-record.ts";
 import { newId } from "./core/ids.ts";
@@ -12,16 +13,10 @@ import {
 } from "./hosts/openai-filter.ts";
 import { type OpenAIItem, saidInItem } from "./hosts/openai-items.ts";
 import { RkatSession } from "./hosts/openai-session.ts";
-import { PersistentSessionService } from "./index.ts";
 
-export type { OpenAICompaction, RkatFilter } from "./hosts/openai-filter.ts";
+export type { OpenAICompaction, OpenAIModel, RkatFilter } from "./hosts/openai-filter.ts";
 export type { OpenAIItem } from "./hosts/openai-items.ts";
-export type {
-  HistoryTransaction,
-  OpenAISessionWork,
-  RkatSession,
-} from "./hosts/openai-session.ts";
-export type { OpenAIModel } from "./hosts/openai-summary.ts";
+export type { RkatSession } from "./hosts/openai-session.ts";
 
 /**
  * Keeps what each model call of a run is sent within the window: `run(agent, input, { callModelInputFilter })`.
@@ -53,14 +48,9 @@ export function rkatSession<Item extends OpenAIItem = OpenAIItem>({
 }: RkatSessionOptions): RkatSession<Item> {
   const compacts = Object.keys(compaction).length > 0;
   if (compacts && !summarizerOf(compaction)) throw missingModel();
-  const service = new PersistentSessionService({
-    model: "none",
-    stores,
-    redact,
-    builtinTools: false,
-  });
+  const { recordOf, close } = openHostService(stores, { redact });
   const labels = { host: "openai-agents", host_session: sessionId };
-  const record = service.hostRecord(`openai-agents:${sessionId}`, { labels }, (item) =>
+  const record = recordOf(`openai-agents:${sessionId}`, { labels }, (item) =>
     said(item as OpenAIItem, author),
   );
   const window = itemWindow(compaction);
@@ -68,7 +58,7 @@ export function rkatSession<Item extends OpenAIItem = OpenAIItem>({
     compact: async (items, options) =>
       compacts ? ((await window.apply(items, options)).messages as readonly Item[]) : items,
     filter: inputFilter(compaction, window),
-    close: () => service.close(),
+    close,
   });
 }
 

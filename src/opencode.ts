@@ -1,12 +1,12 @@
 /** rkat in opencode. */
-import { AgentMemory, type AgentMemoryOptions } from "./agent-memory.ts";
+import { AgentMemory, type AgentMemoryOptions } from "./app/agent-memory.ts";
 import {
   type OpencodeHooks,
   type OpencodeInput,
   opencodePluginWith,
 } from "./hosts/opencode-plugin.ts";
 
-export type { AgentMemoryOptions } from "./agent-memory.ts";
+export type { AgentMemoryOptions } from "./app/agent-memory.ts";
 export type { OpencodeHooks, OpencodeInput, OpencodeLog } from "./hosts/opencode-plugin.ts";
 
 /**

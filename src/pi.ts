@@ -1,8 +1,8 @@
 /** rkat in pi. */
-import { AgentMemory, type AgentMemoryOptions } from "./agent-memory.ts";
+import { AgentMemory, type AgentMemoryOptions } from "./app/agent-memory.ts";
 import { type PiApi, piExtensionWith } from "./hosts/pi-extension.ts";
 
-export type { AgentMemoryOptions } from "./agent-memory.ts";
+export type { AgentMemoryOptions } from "./app/agent-memory.ts";
 export type { PiApi, PiEvent } from "./hosts/pi-extension.ts";
 
 /**

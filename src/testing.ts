@@ -14,12 +14,11 @@ export { eventStoreLaws } from "./testing/event-store-laws.ts";
 export { historySearchLaws } from "./testing/history-search-laws.ts";
 export { knowledgeStoreLaws } from "./testing/knowledge-store-laws.ts";
 export type { Law } from "./testing/law.ts";
-export { leaseLaws } from "./testing/lease-laws.ts";
 export { memoryStoreLaws } from "./testing/memory-store-laws.ts";
 export { type ScriptedModel, type ScriptedReply, scriptedModel } from "./testing/scripted-model.ts";
-export { BUILDS, type OpenService, type ServiceSetup } from "./testing/service/service-setup.ts";
+export { BUILDS, type OpenService, type ServiceSetup } from "./testing/service/service-scenes.ts";
 export { sessionServiceLaws } from "./testing/session-service-laws.ts";
-export { sessionStoreLaws } from "./testing/session-store-laws.ts";
+export { leaseLaws, sessionStoreLaws } from "./testing/session-store-laws.ts";
 export { usersLaws } from "./testing/users-laws.ts";
 export {
   type TestedWindow,

@@ -133,7 +133,7 @@ describe.each(MODEL_NAMES)("an agent with %s", (name) => {
         expect(server.problems).toEqual([]);
         await service.close();
       }),
-      { numRuns: trials(4, 100) },
+      { numRuns: trials(2, 100) },
     );
   });
 });

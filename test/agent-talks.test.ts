@@ -30,7 +30,7 @@ for (const writer of TALK_WRITERS) {
     fuzz(
       "what a person typed and did not take back is there once, and what was injected is not",
       talkSteps({ branches: true }),
-      { short: 120, long: 20_000 },
+      { short: 40, long: 20_000 },
       async (steps) => {
         const { values, typed, injected } = writer.write(steps);
         const found = await read(bytesOf(values));
@@ -48,7 +48,7 @@ for (const writer of TALK_WRITERS) {
     fuzz(
       "what another branch adds to an earlier reading is new, and nothing is there twice",
       fc.tuple(talkSteps({ branches: true }), fc.nat()),
-      { short: 80, long: 20_000 },
+      { short: 30, long: 20_000 },
       async ([steps, at]) => {
         const earlier = writer.write(steps.slice(0, 1 + (at % steps.length)));
         const later = writer.write(steps);
@@ -68,7 +68,7 @@ for (const writer of TALK_WRITERS) {
       talkSteps({ branches: true }).chain((steps) =>
         damagedBytes([bytesOf(writer.write(steps).values)]),
       ),
-      { short: 60, long: 20_000 },
+      { short: 25, long: 20_000 },
       async (bytes) => void (await read(bytes)),
     );
 
@@ -83,7 +83,7 @@ for (const writer of TALK_WRITERS) {
     fuzz(
       "going on with a file that has grown adds what reading it whole adds",
       fc.tuple(talkSteps({ branches: true }), cuts),
-      { short: 120, long: 20_000 },
+      { short: 40, long: 20_000 },
       async ([steps, at]) => {
         const pieces = piecesOf(bytesOf(writer.write(steps).values), at);
         const { whole, goneOn } = await readGrowing(format, path, pieces);
@@ -94,7 +94,7 @@ for (const writer of TALK_WRITERS) {
     fuzz(
       "read in pieces, it is the same as at once",
       fc.tuple(talkSteps({ branches: false }), cuts),
-      { short: 80, long: 20_000 },
+      { short: 30, long: 20_000 },
       async ([steps, at]) => {
         const { values, typed, injected } = writer.write(steps);
         const bytes = bytesOf(values);
@@ -114,7 +114,7 @@ for (const writer of TALK_WRITERS) {
     fuzz(
       "a file that is cut is its complete lines",
       fc.tuple(talkSteps({ branches: true }), fc.nat()),
-      { short: 60, long: 20_000 },
+      { short: 25, long: 20_000 },
       async ([steps, at]) => {
         const bytes = bytesOf(writer.write(steps).values);
         const cut = bytes.subarray(0, at % (bytes.length + 1));

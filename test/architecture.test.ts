@@ -3,45 +3,64 @@ import { dirname, join, sep } from "node:path";
 import { expect, test } from "vitest";
 
 /**
- * Who may import whom. A folder may always import itself; files directly under
- * `src/` wire the rest together and may import anything.
+ * The folders and packages that a folder may import, besides itself and the folders in it. A folder
+ * in another one has a row of its own, or shares the other's. Files directly under `src/` wire the rest
+ * together and may import anything.
  */
 const MAY_IMPORT: Record<string, readonly string[]> = {
-  core: ["zod", "uuid"],
-  compaction: ["core", "secrets"],
+  // Characters, lines, near names, the size of an image: knows nothing of sessions.
+  text: [],
+  core: ["text", "zod", "uuid"],
+  secrets: ["core", "text"],
+  compaction: ["core", "secrets", "text"],
   // Compaction for loops that are not rkat's.
   window: ["core", "compaction", "knowledge", "secrets"],
-  search: ["core", "porter2"],
-  kernels: [],
-  vectors: ["kernels"],
   embedders: ["core", "models", "onnxruntime-web", "@huggingface/tokenizers"],
-  // What an index is. It knows no database.
-  indexing: ["core", "search", "vectors"],
-  stores: [
+  // The index of memory. It knows no database. Each folder in it may import those above it here.
+  indexing: ["core", "text"],
+  "indexing/port": ["core"],
+  "indexing/words": ["text", "porter2"],
+  "indexing/passages": ["core", "text", "indexing/words"],
+  "indexing/score": ["core", "text", "indexing/passages", "indexing/words"],
+  "indexing/segments": [
     "core",
-    "files",
-    "search",
-    "indexing",
-    "embedders",
-    "secrets",
-    "pg",
-    "usearch",
-    "vectors",
+    "indexing/passages",
+    "indexing/port",
+    "indexing/score",
+    "indexing/words",
   ],
+  "indexing/vectors": [
+    "core",
+    "indexing/passages",
+    "indexing/port",
+    "indexing/score",
+    "indexing/words",
+  ],
+  "indexing/upkeep": [
+    "core",
+    "indexing/passages",
+    "indexing/port",
+    "indexing/segments",
+    "indexing/vectors",
+    "indexing/words",
+  ],
+  stores: ["core", "files", "indexing", "embedders", "secrets", "text", "pg"],
+  // Nearest neighbours over the memory of any other store.
+  "stores/hnsw": ["core", "files", "indexing", "embedders", "usearch"],
   models: [
     "core",
+    "text",
     "@ai-sdk/provider",
     "@ai-sdk/anthropic",
     "@ai-sdk/openai",
     "@ai-sdk/google",
     "@ai-sdk/openai-compatible",
   ],
-  secrets: ["core"],
-  knowledge: ["core", "secrets", "zod"],
-  tools: ["core", "files", "secrets", "zod"],
-  agent: ["core", "compaction"],
+  knowledge: ["core", "secrets", "text", "zod"],
+  tools: ["core", "files", "secrets", "text", "zod"],
+  agent: ["core", "compaction", "text"],
   projections: ["core", "files", "knowledge"],
-  forgetting: ["core", "compaction", "knowledge", "secrets"],
+  forgetting: ["core", "compaction", "knowledge", "secrets", "text"],
   session: [
     "core",
     "agent",
@@ -50,35 +69,73 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     "knowledge",
     "projections",
     "secrets",
+    "text",
     "tools",
   ],
   // Other packages' agent loops. Nothing of theirs is imported.
   hosts: ["core", "compaction", "window", "models", "tools", "transcripts"],
-  transcripts: ["core", "zod"],
+  transcripts: ["core", "text", "zod"],
   // From one set of stores to another.
   moving: ["core", "projections", "secrets"],
   replay: ["core", "compaction", "transcripts"],
-  import: ["core", "files", "secrets", "transcripts"],
+  import: ["core", "files", "secrets", "text", "transcripts"],
   // A session for another agent to continue, as a text.
-  handoff: ["core", "compaction", "knowledge", "secrets"],
+  handoff: ["core", "compaction", "knowledge", "secrets", "text"],
   files: ["core"],
-  config: ["core", "files", "smol-toml"],
+  config: ["core", "files", "text", "smol-toml"],
   // What rkat puts into the settings of coding agents, and what it tells them.
-  "coding-agents": ["core", "compaction", "config", "files", "knowledge", "secrets"],
-  surfaces: [
+  "coding-agents": [
+    "core",
+    "compaction",
+    "config",
+    "files",
+    "knowledge",
+    "secrets",
+    "text",
+    "jsonc-parser",
+  ],
+  // What a project is: its settings opened as stores, models, a service.
+  app: [
+    "agent",
     "coding-agents",
+    "config",
+    "core",
+    "embedders",
+    "hosts",
+    "import",
+    "knowledge",
+    "models",
+    "moving",
+    "projections",
+    "replay",
+    "session",
+    "stores",
+    "surfaces",
+    "tools",
+    "transcripts",
+    "window",
+  ],
+  // The command: an application, beside the wires.
+  cli: [
+    "app",
+    "coding-agents",
+    "config",
     "core",
     "files",
-    "config",
     "handoff",
     "import",
-    "moving",
     "replay",
+    "surfaces",
+    "text",
     "transcripts",
-    "zod",
     "@bomb.sh/tab/commander",
     "@earendil-works/pi-tui",
     "commander",
+  ],
+  surfaces: [
+    "core",
+    "text",
+    "zod",
     "hono",
     "hono/cors",
     "hono/http-exception",
@@ -92,42 +149,107 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   testing: ["core"],
 };
 
-const folderOf = (path: string) => path.split(sep)[1] ?? "";
+/** The folder of a file below `src/`, such as `indexing/words`; empty for a file directly under `src/`. */
+const folderOf = (path: string) => dirname(path).split(sep).slice(1).join("/");
 
 const isOwn = (specifier: string) => specifier.startsWith(".");
+
+const isIn = (folder: string, parent: string) =>
+  folder === parent || folder.startsWith(`${parent}/`);
+
+/** The row of a folder in `MAY_IMPORT`: its own, or that of the nearest folder around it. */
+function rowOf(folder: string): string {
+  return folder in MAY_IMPORT || !folder.includes("/") ? folder : rowOf(dirname(folder));
+}
+
+function mayImport(from: string, to: string): boolean {
+  const row = rowOf(from);
+  return isIn(to, row) || (MAY_IMPORT[row] ?? []).some((allowed) => isIn(to, allowed));
+}
 
 function specifiersIn(file: string): readonly string[] {
   const found = readFileSync(file, "utf8").matchAll(/(?:from|import)[ (]+"([^"]+)"/g);
   return Array.from(found, ([, specifier = ""]) => specifier);
 }
 
-function importsOf(file: string): readonly string[] {
-  return specifiersIn(file)
-    .filter((specifier) => !specifier.startsWith("node:"))
-    .map((specifier) => (isOwn(specifier) ? folderOf(join(dirname(file), specifier)) : specifier));
-}
+/** The files below `src/` without tests. */
+const FILES = globSync("src/**/*.ts")
+  .filter((file) => !file.endsWith(".test.ts"))
+  .sort();
+
+const ownImportsOf = (file: string) =>
+  specifiersIn(file)
+    .filter(isOwn)
+    .map((to) => join(dirname(file), to));
 
 test("every import follows an arrow in MAY_IMPORT", () => {
-  const files = globSync("src/*/**/*.ts").filter((file) => !file.endsWith(".test.ts"));
+  const strays = FILES.filter((file) => folderOf(file) !== "").flatMap((file) => {
+    const packages = specifiersIn(file).filter((to) => !isOwn(to) && !to.startsWith("node:"));
+    const allowed = MAY_IMPORT[rowOf(folderOf(file))] ?? [];
+    return [
+      ...packages.filter((to) => !allowed.includes(to)),
+      ...ownImportsOf(file).filter((to) => !mayImport(folderOf(file), folderOf(to))),
+    ].map((to) => `${file} imports ${to}`);
+  });
+  expect(strays).toEqual([]);
+});
+
+test("the stores of the plain tables know no database", () => {
+  const DATABASE =
+    /stores\/(?!sql\/|history\/|knowledge\/|namespaces\.ts|stored-json\.ts)|^(?:node:|pg$)/;
+  const files = globSync("src/stores/sql/*.ts").filter((file) => !file.endsWith(".test.ts"));
+  expect(files).not.toEqual([]);
   const strays = files.flatMap((file) =>
-    importsOf(file)
-      .filter((to) => to !== folderOf(file) && !MAY_IMPORT[folderOf(file)]?.includes(to))
+    specifiersIn(file)
+      .map((specifier) => (isOwn(specifier) ? join(dirname(file), specifier) : specifier))
+      .filter((to) => DATABASE.test(to.replaceAll(sep, "/")))
       .map((to) => `${file} imports ${to}`),
   );
   expect(strays).toEqual([]);
 });
 
-test("no files import each other in a circle, types included", () => {
-  const imports = new Map(
-    globSync("src/**/*.ts")
-      .filter((file) => !file.endsWith(".test.ts"))
-      .map((file) => [
-        file,
-        specifiersIn(file)
-          .filter(isOwn)
-          .map((to) => join(dirname(file), to)),
-      ]),
+test("a folder with a row of its own may import neither its parent nor a folder that its row lacks", () => {
+  expect(mayImport("indexing/words", "indexing")).toBe(false);
+  expect(mayImport("indexing/words", "indexing/score")).toBe(false);
+  expect(mayImport("indexing/score", "indexing/words")).toBe(true);
+  expect(mayImport("indexing", "indexing/score")).toBe(true);
+  expect(mayImport("stores/sqlite", "indexing/port")).toBe(true);
+  expect(mayImport("indexing/port", "stores/sqlite")).toBe(false);
+});
+
+test("only the door and the settings open the HNSW store", () => {
+  const openers = FILES.filter(
+    (file) =>
+      folderOf(file) !== "stores/hnsw" &&
+      ownImportsOf(file).some((to) => folderOf(to) === "stores/hnsw"),
   );
+  expect(openers).toEqual(["src/app/memory-stores.ts", "src/hnsw.ts"]);
+});
+
+test("no folders beside each other import each other in a circle, at any depth", () => {
+  const imports = new Map<string, Set<string>>();
+  for (const file of FILES) {
+    for (const to of ownImportsOf(file)) {
+      const [one, other] = foldersBeside(file, to);
+      if (one === undefined || other === undefined) continue;
+      imports.set(one, (imports.get(one) ?? new Set()).add(other));
+    }
+  }
+  const lists = Array.from(imports, ([folder, to]) => [folder, [...to]] as const);
+  expect(circlesIn(new Map(lists))).toEqual([]);
+});
+
+/** The folders with two files where their paths part; `undefined` for a file that is directly there. */
+function foldersBeside(...files: readonly [string, string]): readonly (string | undefined)[] {
+  const [one, other] = files.map((file) => file.split(sep));
+  const depth = one?.findIndex((part, at) => part !== other?.[at]) ?? 0;
+  return [one, other].map((parts = []) =>
+    depth < parts.length - 1 ? parts.slice(0, depth + 1).join("/") : undefined,
+  );
+}
+
+test("no files import each other in a circle, types included", () => {
+  const imports = new Map(FILES.map((file) => [file, ownImportsOf(file)]));
   expect(circlesIn(imports)).toEqual([]);
 });
 

@@ -1,6 +1,8 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
+import type { Operation as Described } from "../src/core/operations/operation.ts";
+import { OPERATIONS } from "../src/core/operations.ts";
 import {
   type Capability,
   createSessionService,
@@ -9,7 +11,6 @@ import {
 } from "../src/index.ts";
 import { sqliteStores } from "../src/sqlite.ts";
 import { SimpleMemoryStore } from "../src/stores/ephemeral/simple-memory-store.ts";
-import { type Operation as Described, OPERATIONS } from "../src/surfaces/operations.ts";
 import { BUILDS, scriptedModel } from "../src/testing.ts";
 import { temporaryFolder } from "./support/obey.ts";
 

@@ -1,9 +1,6 @@
 import { expect, onTestFinished, test, vi } from "vitest";
-import {
-  TerminalScreen,
-  type TerminalScreenOptions,
-} from "../src/surfaces/cli/chat/terminal-screen.ts";
-import { PLAIN } from "../src/surfaces/cli/render/style.ts";
+import { TerminalScreen, type TerminalScreenOptions } from "../src/cli/chat/terminal-screen.ts";
+import { PLAIN } from "../src/cli/render/style.ts";
 import { VirtualTerminal } from "./support/virtual-terminal.ts";
 
 const KEYS = {

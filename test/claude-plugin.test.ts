@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { claudeHooks } from "../src/coding-agents/claude-hooks.ts";
+import { claudeHooks } from "../src/coding-agents/agents.ts";
 
 const json = (path: string) => JSON.parse(readFileSync(path, "utf8"));
 

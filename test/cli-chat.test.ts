@@ -1,4 +1,3 @@
-import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { text } from "node:stream/consumers";
 import { expect, test } from "vitest";
@@ -6,6 +5,7 @@ import { RKAT } from "./support/built-package.ts";
 import { chatOnTerminal, hasScript, ON_TERMINAL } from "./support/on-terminal.ts";
 import { Project } from "./support/rkat-process.ts";
 import { scriptedProvider } from "./support/scripted-provider.ts";
+import { spawn } from "./support/start-process.ts";
 
 const asksForTime = { toolCalls: [{ id: "a", name: "datetime", args: {} }] };
 

@@ -4,6 +4,7 @@ import { describe, expect, test } from "vitest";
 import { ClaudeLines } from "./support/claude-lines.ts";
 import { Project } from "./support/rkat-process.ts";
 import { TRANSCRIPT_SAMPLES, transcriptBytes } from "./support/transcript-samples.ts";
+import { LONG } from "./support/trials.ts";
 
 const ID = "11111111-2222-4333-8444-555555555555";
 
@@ -54,9 +55,14 @@ test("rkat handoff writes the same for a transcript and for the session imported
   expect(quotes(stdout)).toBe(quotes(read.stdout));
 });
 
-describe("a message of 20 MB takes only a few times its size", () => {
-  const long = "the build of port 8080 failed, and we use pnpm instead of npm. ".repeat(320_000);
-  const env = { NODE_OPTIONS: "--max-old-space-size=160" };
+/** In MB: what a process may hold besides the message grows with it. */
+const [LONG_MESSAGE, HEAP] = LONG ? [20, 160] : [5, 60];
+
+describe(`a message of ${LONG_MESSAGE} MB takes only a few times its size`, () => {
+  const long = "the build of port 8080 failed, and we use pnpm instead of npm. ".repeat(
+    16_000 * LONG_MESSAGE,
+  );
+  const env = { NODE_OPTIONS: `--max-old-space-size=${HEAP}` };
   const lines = () => new ClaudeLines(ID).user("Fix it.");
 
   test("in rkat handoff", async () => {
@@ -83,7 +89,7 @@ describe("a message of 20 MB takes only a few times its size", () => {
     const { code, stdout } = await project.start(["replay", file, "--json"], "", env).ended;
     expect(code).toBe(0);
     const report = JSON.parse(stdout);
-    expect(report.tokens_before).toBeGreaterThan(5_000_000);
+    expect(report.tokens_before).toBeGreaterThan(250_000 * LONG_MESSAGE);
     expect(report.tokens_after).toBeLessThan(100_000);
   });
 });

@@ -1,4 +1,3 @@
-import { type ChildProcess, spawn } from "node:child_process";
 import { on, once } from "node:events";
 import {
   appendFileSync,
@@ -19,6 +18,7 @@ import { ERRORS } from "../src/core/errors.ts";
 import { RKAT } from "./support/built-package.ts";
 import { ClaudeLines } from "./support/claude-lines.ts";
 import { Project } from "./support/rkat-process.ts";
+import { type ChildProcess, spawn } from "./support/start-process.ts";
 
 const idOf = (number: number) => `${number}f3c2b1a-1111-4222-8333-444455556666`;
 
@@ -335,6 +335,7 @@ test.runIf(isLinux)(
   },
 );
 
+// Takes ten seconds: so long a command waits for a store that is locked.
 test("a store that another process keeps locked is named, and the next import goes on", async () => {
   const { project, home, say } = await openHome();
   const first = say(1, "/home/ada/app", "Why is the build slow?");
@@ -356,6 +357,7 @@ test("a store that another process keeps locked is named, and the next import go
   );
 }, 60_000);
 
+// Takes five seconds: so long an import waits for another program's database.
 test("a database of opencode that is locked is one sentence, and the next import gets it", async () => {
   const { project, home } = await openHome();
   const file = join(home, "opencode.db");

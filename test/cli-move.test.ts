@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { freshSchema, hasPostgres, postgresUrl } from "./support/postgres.ts";
+import { freshSchema, hasPostgres, NEEDS_POSTGRES, postgresUrl } from "./support/postgres.ts";
 import { providerForTest } from "./support/provider-for-test.ts";
 import { Project } from "./support/rkat-process.ts";
 
@@ -19,19 +19,23 @@ async function newAddress(): Promise<string> {
   return url.href;
 }
 
-test.skipIf(!hasPostgres)("a project goes to PostgreSQL and comes back", async () => {
-  const project = await Project.open({ provider: await providerForTest() });
-  await project.rkat(["run", "The harbour is closed on Mondays."]);
-  const address = await newAddress();
-  const there = await project.json(["move", "--to", address, "--json"]);
-  expect(there).toMatchObject({ sessions: 1, users: 0 });
-  const file = join(project.folder, "back.db");
-  const back = await project.rkat(["move", "--from", address, "--to", file]);
-  expect(back).toMatchObject({ code: 0 });
-  expect(back.stdout).toMatch(/^Both stores have the same: 1 session, /);
-  expect(await project.json(["move", "--to", file, "--json"])).toEqual(there);
-  expect(readFileSync(file).includes("harbour")).toBe(true);
-});
+test.skipIf(!hasPostgres)(
+  "a project goes to PostgreSQL and comes back",
+  NEEDS_POSTGRES,
+  async () => {
+    const project = await Project.open({ provider: await providerForTest() });
+    await project.rkat(["run", "The harbour is closed on Mondays."]);
+    const address = await newAddress();
+    const there = await project.json(["move", "--to", address, "--json"]);
+    expect(there).toMatchObject({ sessions: 1, users: 0 });
+    const file = join(project.folder, "back.db");
+    const back = await project.rkat(["move", "--from", address, "--to", file]);
+    expect(back).toMatchObject({ code: 0 });
+    expect(back.stdout).toMatch(/^Both stores have the same: 1 session, /);
+    expect(await project.json(["move", "--to", file, "--json"])).toEqual(there);
+    expect(readFileSync(file).includes("harbour")).toBe(true);
+  },
+);
 
 test("a store that is not there is not moved, and none is made", async () => {
   const project = await Project.open({ provider: await providerForTest() });

@@ -1,7 +1,13 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
-import { freshSchema, hasPostgres, postgresPool, postgresUrl } from "./support/postgres.ts";
+import {
+  freshSchema,
+  hasPostgres,
+  NEEDS_POSTGRES,
+  postgresPool,
+  postgresUrl,
+} from "./support/postgres.ts";
 import { providerForTest } from "./support/provider-for-test.ts";
 import { Project } from "./support/rkat-process.ts";
 
@@ -16,7 +22,7 @@ async function storeAddress(): Promise<string> {
   return url.href;
 }
 
-describe.skipIf(!hasPostgres)("the command on PostgreSQL", () => {
+describe.skipIf(!hasPostgres)("the command on PostgreSQL", NEEDS_POSTGRES, () => {
   // The server starts with the first test that asks for it.
   beforeAll(() => postgresUrl());
 
@@ -36,6 +42,14 @@ describe.skipIf(!hasPostgres)("the command on PostgreSQL", () => {
     expect(said.stdout).toContain("copper");
     expect(existsSync(join(here.folder, ".rkat/rkat.db"))).toBe(false);
     expect((await there.rkat(["history", "search", "kettle"])).stdout).not.toContain("copper");
+  });
+
+  test("what to type next names the same store, without its password", async () => {
+    const store = await storeAddress();
+    const project = await Project.open();
+    const { stderr } = await project.rkat(["--store", store, "sessions", "show", "nosuch"]);
+    expect(stderr).toContain(`rkat --store '${store.replace(PASSWORD, "***")}' sessions list`);
+    expect(stderr).not.toContain(PASSWORD);
   });
 
   test("`doctor` looks at the server, and neither it nor `config` shows the password", async () => {

@@ -1,4 +1,3 @@
-import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -7,6 +6,7 @@ import type { ScriptedReply } from "../src/testing.ts";
 import type { ProviderServer } from "./support/provider-server/provider-server.ts";
 import { Project } from "./support/rkat-process.ts";
 import { scriptedProvider } from "./support/scripted-provider.ts";
+import { spawnSync } from "./support/start-process.ts";
 
 let calls = 0;
 

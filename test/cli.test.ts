@@ -1,6 +1,5 @@
-import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { expect, test } from "vitest";
@@ -9,6 +8,7 @@ import { RKAT } from "./support/built-package.ts";
 import { temporaryFolder } from "./support/obey.ts";
 import { providerForTest } from "./support/provider-for-test.ts";
 import { Project } from "./support/rkat-process.ts";
+import { spawn, spawnSync } from "./support/start-process.ts";
 
 /** In this file a command is started as a user starts it, except where a test runs many that only differ in words. */
 const openProject: typeof Project.open = (options) =>
@@ -177,6 +177,8 @@ test("a missing capability is reported in the specification's words, and turns s
 test("`doctor` finds a damaged store and permissions that are too open, and fails", async () => {
   const project = await openProject();
   project.write(".rkat/rkat.db", "this is no database, and it is long enough to be looked at");
+  // Your umask may have made them private.
+  for (const path of [".rkat", ".rkat/rkat.db"]) chmodSync(join(project.folder, path), 0o755);
   const { code, stdout } = await project.rkat(["doctor"]);
   expect(code).toBe(1);
   expect(stdout).toMatch(/^✗ store .*rkat\.db: file is not a database/m);
@@ -257,13 +259,13 @@ test("a Node that is too old is reported in one line", async () => {
 });
 
 test("`completion` writes a script for each shell, and `complete --` says what can follow", async () => {
-  const project = await openProject();
+  const project = await Project.open();
   for (const shell of ["bash", "zsh", "fish"]) {
     const { code, stdout } = await project.rkat(["completion", shell]);
     expect(code).toBe(0);
     expect(stdout).toContain("rkat complete --");
   }
-  const { stdout: script } = await project.rkat(["completion", "bash"]);
+  const { stdout: script } = await project.start(["completion", "bash"]).ended;
   project.write("completion.bash", script);
   const twice = spawnSync("bash", ["-c", "source ./completion.bash; source ./completion.bash"], {
     cwd: project.folder,

@@ -22,7 +22,9 @@ import {
   arbitraryThreshold,
   type ScriptedSummary,
 } from "./support/arbitrary-histories.ts";
-import { trials } from "./support/trials.ts";
+import { GIVEN_SEED } from "./support/given-seed.ts";
+import { note } from "./support/running-test.ts";
+import { LONG, trials } from "./support/trials.ts";
 
 /** Each runs a history, and up to two continuations of what became of it. */
 const RUNS = trials(300, 5500);
@@ -280,10 +282,10 @@ test("every promise holds for every history, and for every continuation of it", 
       }
     },
   );
-  const seed = Number(process.env.RKAT_SEED ?? 20_260_101);
+  const seed = GIVEN_SEED ?? 20_260_101;
   // Shrinking such histories takes minutes; the outline of what failed says enough.
   await fc.assert(check, { numRuns: RUNS, seed, endOnFailure: true });
-  console.log(`seed ${seed}: ${compactions} compactions`, outcomes);
+  if (LONG) note(`seed ${seed}: ${compactions} compactions, ${JSON.stringify(outcomes)}`);
   expect(compactions).toBeGreaterThan(1.8 * RUNS);
 }, 120_000);
 
@@ -334,8 +336,7 @@ test(
   "every promise holds along real conversations",
   async (context) => {
     if (!existsSync(CONVERSATIONS)) {
-      console.log("skipped: the real conversations are not on this machine");
-      context.skip();
+      context.skip("the real conversations are not on this machine");
       return;
     }
     const config = { autoCompactThreshold: 4000 };
@@ -359,7 +360,7 @@ test(
         weight = history.reduce((sum, each) => sum + messageWeight(each), 0);
       }
     }
-    console.log(`${compactions} compactions of real conversations`);
+    if (LONG) note(`${compactions} compactions of real conversations`);
     expect(compactions).toBeGreaterThan(100);
   },
   trials(120_000, 600_000),

@@ -4,6 +4,7 @@ import { parse } from "smol-toml";
 import { expect, test } from "vitest";
 import { configTemplate } from "../src/config/config-template.ts";
 import { loadConfig } from "../src/config/load-config.ts";
+import { NOT_SETTINGS } from "../src/config/read-variables.ts";
 import { SETTING_KEYS, SETTINGS } from "../src/config/settings.ts";
 import { temporaryFolder } from "./support/obey.ts";
 
@@ -291,4 +292,18 @@ test("docs/configuration.md has the table of all settings", () => {
       `| \`${key}\` | ${kind.allowed} | ${shown} | ${project} | ${description} |`,
     );
   }
+});
+
+test("docs/configuration.md has the table of the variables that are no settings", () => {
+  const [docs = ""] = readFileSync("docs/configuration.md", "utf8").split("## All settings");
+  const rows = docs.matchAll(/^\| `(RKAT_[A-Z]+)` \| (.*) \|$/gm);
+  expect(Object.fromEntries(Array.from(rows, ([, name, does]) => [name, does]))).toEqual(
+    NOT_SETTINGS,
+  );
+});
+
+test.each(Object.keys(NOT_SETTINGS))("no file can set %s", async (name) => {
+  const text = `${name.slice("RKAT_".length).toLowerCase()} = "/theirs"\n`;
+  expect((await load({ project: text })).problem?.message).toContain("is not a setting");
+  expect((await load({ user: text })).problem?.message).toContain("is not a setting");
 });

@@ -1,18 +1,17 @@
-import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
 import { RKAT } from "./support/built-package.ts";
 import { temporaryFolder } from "./support/obey.ts";
+import { execFile } from "./support/start-process.ts";
 
 test("npm start compacts a conversation at least three times and finds what left, in under 20 seconds", async () => {
   const folder = await temporaryFolder();
-  const { PATH = "" } = process.env;
   const run = (...args: string[]) =>
     promisify(execFile)(process.execPath, args, {
       timeout: 20_000,
-      env: { PATH, HOME: join(folder, "home") },
+      env: { HOME: join(folder, "home") },
     });
   const { stdout } = await run("demo/run.ts", folder);
   expect(stdout.match(/ {2}compaction$/gm)?.length).toBeGreaterThanOrEqual(3);

@@ -1,35 +1,28 @@
-import { spawn } from "node:child_process";
 import { once } from "node:events";
-import {
-  chmodSync,
-  globSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from "node:fs";
+import { chmodSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { dirname, join, resolve } from "node:path";
 import { text } from "node:stream/consumers";
-import { fileURLToPath, pathToFileURL } from "node:url";
 import { expect, onTestFinished, test } from "vitest";
 import { IMPORTS_BUILT_PACKAGE, RKAT } from "./support/built-package.ts";
+import { CHATGPT } from "./support/chatgpt-export.ts";
+import {
+  type Block,
+  blocksOf,
+  DOCS_PAGES,
+  DOCS_PRELUDE,
+  isQuoted,
+  linesAt,
+  linesOf,
+} from "./support/docs-pages.ts";
 import { freshSchema, hasPostgres, postgresUrl } from "./support/postgres.ts";
 import { startProviderServer } from "./support/provider-server/provider-server.ts";
 import type { ProviderReply } from "./support/provider-server/reply.ts";
 import { Project } from "./support/rkat-process.ts";
+import { spawn } from "./support/start-process.ts";
 import { LONG } from "./support/trials.ts";
 import { startWarm } from "./support/warm-commands.ts";
-
-/**
- * The pages whose commands and programs are run. The decisions say what was considered, and contain no
- * instructions. The commands of benchmarks.md are `npm run bench`, which takes minutes; bench/ has its own tests.
- */
-const PAGES = ["README.md", ...globSync("docs/*.md")]
-  .filter((page) => page !== "docs/benchmarks.md")
-  .sort();
 
 /** An index, a map, and a generated table: they have no task to show. */
 const NO_GUIDES = ["docs/README.md", "docs/design.md", "docs/surfaces.md"];
@@ -87,27 +80,6 @@ const CODEX = [
 function codexMessage(role: string, type: string, text: string) {
   return { type: "message", role, content: [{ type, text }] };
 }
-
-const CHATGPT = JSON.stringify([
-  {
-    id: "c",
-    title: "Ports",
-    create_time: 1_770_000_000,
-    current_node: "1",
-    mapping: {
-      "1": {
-        id: "1",
-        parent: null,
-        children: [],
-        message: {
-          author: { role: "user" },
-          create_time: 1_770_000_000,
-          content: { content_type: "text", parts: ["Which port does staging use?"] },
-        },
-      },
-    },
-  },
-]);
 
 /** Files that the commands read. */
 const FILES: Readonly<Record<string, string>> = {
@@ -167,18 +139,7 @@ const EARLIER: readonly {
 
 const PROMPT = "The old password is swordfish.";
 
-const EXAMPLES = globSync("examples/*.ts").map((file) => readFileSync(file, "utf8"));
-
-const PRELUDE = pathToFileURL(resolve("test/support/docs-prelude.ts"));
-
-interface Block {
-  readonly language: string;
-  /** The line of its first line of code, from 1. */
-  readonly line: number;
-  readonly code: readonly string[];
-}
-
-test.each(PAGES.filter((page) => !NO_GUIDES.includes(page)))(
+test.each(DOCS_PAGES.filter((page) => !NO_GUIDES.includes(page)))(
   "%s starts with an example",
   (page) => {
     const example = blocksOf(page).find(({ language }) => ["sh", "ts"].includes(language));
@@ -190,7 +151,9 @@ test.each(PAGES.filter((page) => !NO_GUIDES.includes(page)))(
 );
 
 test.each(
-  PAGES.filter((page) => scriptOf(page).trim() !== "" && (page !== ON_POSTGRES || hasPostgres)),
+  DOCS_PAGES.filter(
+    (page) => scriptOf(page).trim() !== "" && (page !== ON_POSTGRES || hasPostgres),
+  ),
 )("the commands and the first program of %s run", async (page) => {
   const replies = FROM_NOTHING.includes(page) ? [] : EARLIER.flatMap(({ replies }) => replies);
   const server = await startProviderServer((_request, index) => replies[index] ?? ANSWER);
@@ -207,7 +170,7 @@ test.each(
     DOCS_RKAT: RKAT,
     DOCS_COMMANDS: LONG ? "" : await serveCommands(),
     DOCS_LOCAL_MODELS: server.urls["openai-compatible"],
-    DOCS_NODE_OPTIONS: `${IMPORTS_BUILT_PACKAGE.NODE_OPTIONS} --import=${PRELUDE.href}`,
+    DOCS_NODE_OPTIONS: [...IMPORTS_BUILT_PACKAGE, `--import=${DOCS_PRELUDE.href}`].join(" "),
   };
   for (const [path, content] of Object.entries(FILES)) project.write(path, content);
   for (const [name, script] of Object.entries(STAND_INS)) {
@@ -243,30 +206,6 @@ test.each(
   for (const words of PRINTED[page] ?? []) expect(printed).toContain(words);
 });
 
-test("every program of the docs fits the public types", async () => {
-  const folder = mkdtempSync(resolve("node_modules/.cache/docs-"));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
-  const declarations = ["-p", "tsconfig.build.json", "--noCheck", "--outDir", join(folder, "rkat")];
-  expect(await compile(...declarations)).toBe("");
-  const files = PAGES.flatMap((page) =>
-    blocksOf(page)
-      .filter((block) => block.language === "ts" && !isQuoted(block))
-      .map((block) => {
-        const name = `${page.replaceAll("/", "-")}-${block.line}.ts`;
-        writeFileSync(join(folder, name), `${linesAt([block])}\nexport {};\n`);
-        return name;
-      }),
-  );
-  const config = {
-    extends: resolve("tsconfig.json"),
-    compilerOptions: { paths: { rkat: ["./rkat/index.d.ts"], "rkat/*": ["./rkat/*.d.ts"] } },
-    files: [fileURLToPath(PRELUDE), resolve("test/support/ai-package.d.ts"), ...files],
-    include: [],
-  };
-  writeFileSync(join(folder, "tsconfig.json"), JSON.stringify(config));
-  expect(await compile("-p", folder)).toBe("");
-});
-
 /** An address whose tables no other test uses. */
 async function freshDatabase(): Promise<string> {
   const url = new URL(await postgresUrl());
@@ -299,15 +238,6 @@ async function serveCommands(): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-/** What the compiler says. */
-async function compile(...args: readonly string[]): Promise<string> {
-  const tsc = resolve("node_modules/typescript/bin/tsc");
-  const compiler = spawn(process.execPath, [tsc, ...args], {
-    stdio: ["ignore", "pipe", "inherit"],
-  });
-  return await text(compiler.stdout);
-}
-
 /** A page as a shell script. Everything but commands is an empty line, so that lines keep their numbers. */
 function scriptOf(page: string): string {
   const commands = blocksOf(page).filter(({ language }) => language === "sh");
@@ -326,37 +256,4 @@ function programOf(page: string): Block[] {
     .filter(({ language }) => language === "ts")
     .slice(0, 1)
     .filter((block) => !isQuoted(block));
-}
-
-/** The code of blocks, at the lines where it stands in the page. */
-function linesAt(blocks: readonly Block[]): string {
-  const lines: string[] = [];
-  for (const { line, code } of blocks) {
-    for (const [index, text] of code.entries()) lines[line - 1 + index] = text;
-  }
-  return `${Array.from(lines, (line) => line ?? "").join("\n")}\n`;
-}
-
-/** From an example, which test/examples.test.ts runs. */
-function isQuoted({ code }: Block): boolean {
-  return EXAMPLES.some((example) => example.includes(code.join("\n")));
-}
-
-function blocksOf(page: string): Block[] {
-  const blocks: (Block & { readonly code: string[] })[] = [];
-  let fenced = false;
-  for (const [index, text] of linesOf(page).entries()) {
-    const [, language] = /^```(\w*)/.exec(text) ?? [];
-    if (language === undefined) {
-      if (fenced) blocks.at(-1)?.code.push(text);
-      continue;
-    }
-    fenced = !fenced;
-    if (fenced) blocks.push({ language, line: index + 2, code: [] });
-  }
-  return blocks;
-}
-
-function linesOf(page: string): string[] {
-  return readFileSync(page, "utf8").split("\n");
 }

@@ -1,16 +1,12 @@
-import { execFileSync } from "node:child_process";
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, globSync, readFileSync, statSync } from "node:fs";
 import { basename, dirname, join, normalize } from "node:path";
 import { expect, test } from "vitest";
+import { OPERATIONS } from "../src/core/operations.ts";
 import { SESSION_EVENTS } from "../src/surfaces/mcp/session-events.ts";
-import { OPERATIONS } from "../src/surfaces/operations.ts";
+import { spawnSync } from "./support/start-process.ts";
 
 /** Every file of the repository. */
-const FILES = execFileSync("git", ["ls-files", "--cached", "--others", "--exclude-standard"], {
-  encoding: "utf8",
-})
-  .split("\n")
-  .filter((file) => file !== "" && existsSync(file));
+const FILES = filesOfGit() ?? filesOfArchive();
 const FOLDERS = new Set(FILES.flatMap(foldersOf));
 const BASENAMES = new Set(FILES.map((file) => basename(file)));
 
@@ -40,6 +36,25 @@ const NOT_OURS: ReadonlySet<string> = new Set([
   "pg_dump",
   "pg_type",
 ]);
+
+function filesOfGit(): string[] | undefined {
+  // An unpacked archive may lie in a repository that is not ours.
+  if (!existsSync(".git")) return undefined;
+  const args = ["ls-files", "--cached", "--others", "--exclude-standard"];
+  const { status, stdout } = spawnSync("git", args, { encoding: "utf8" });
+  // There may be no git, and it refuses a repository of another user.
+  if (status !== 0) return undefined;
+  return stdout.split("\n").filter((file) => file !== "" && existsSync(file));
+}
+
+function filesOfArchive(): string[] {
+  const made = readFileSync(".gitignore", "utf8").trim().split("\n");
+  const exclude = [".git", ".rkat", ".rkat-demo", ...made].flatMap((path) => [path, `**/${path}`]);
+  return globSync(
+    ["*", ".*"].flatMap((path) => [path, `${path}/**`]),
+    { exclude },
+  ).filter((path) => statSync(path).isFile());
+}
 
 interface Quoted {
   readonly text: string;

@@ -1,4 +1,3 @@
-import { execFile } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -6,8 +5,9 @@ import { expect, test } from "vitest";
 import { sessionStoreLaws } from "../src/testing.ts";
 import { IMPORTS_BUILT_PACKAGE } from "./support/built-package.ts";
 import { temporaryFolder } from "./support/obey.ts";
-import { freshSchema, hasPostgres } from "./support/postgres.ts";
+import { freshSchema, hasPostgres, NEEDS_POSTGRES } from "./support/postgres.ts";
 import { startProviderServer } from "./support/provider-server/provider-server.ts";
+import { execFile } from "./support/start-process.ts";
 
 const run = promisify(execFile);
 
@@ -17,9 +17,8 @@ async function example(
   env: NodeJS.ProcessEnv = {},
   stdin = "",
 ) {
-  const running = run(process.execPath, [join("examples", name), ...args], {
-    env: { ...process.env, ...IMPORTS_BUILT_PACKAGE, ...env },
-  });
+  const command = [...IMPORTS_BUILT_PACKAGE, join("examples", name), ...args];
+  const running = run(process.execPath, command, { env });
   running.child.stdin?.end(stdin);
   const { stdout } = await running;
   return stdout;
@@ -74,17 +73,21 @@ test("a store of your own keeps the laws, and the page about it shows that code"
   ]);
 });
 
-test.skipIf(!hasPostgres)("three servers on one PostgreSQL share a turn", async () => {
-  const given = process.env.RKAT_TEST_POSTGRES;
-  const store = given === undefined ? undefined : new URL(given);
-  store?.searchParams.set("schema", await freshSchema());
-  const output = await example("postgres/servers.ts", [], { RKAT_STORE: store?.href });
-  const servers = ["/sessions/…/messages", "/sessions/…/events", "/sessions/…?"].map(
-    (path) => output.split("\n").find((line) => line.includes(path))?.[7],
-  );
-  expect(servers.sort()).toEqual(["1", "2", "3"]);
-  expect(output).toMatch(/\nAll of them have the answer: It listens on port 4310\.\n$/);
-});
+test.skipIf(!hasPostgres)(
+  "three servers on one PostgreSQL share a turn",
+  NEEDS_POSTGRES,
+  async () => {
+    const given = process.env.RKAT_TEST_POSTGRES;
+    const store = given === undefined ? undefined : new URL(given);
+    store?.searchParams.set("schema", await freshSchema());
+    const output = await example("postgres/servers.ts", [], { RKAT_STORE: store?.href });
+    const servers = ["/sessions/…/messages", "/sessions/…/events", "/sessions/…?"].map(
+      (path) => output.split("\n").find((line) => line.includes(path))?.[7],
+    );
+    expect(servers.sort()).toEqual(["1", "2", "3"]);
+    expect(output).toMatch(/\nAll of them have the answer: It listens on port 4310\.\n$/);
+  },
+);
 
 test("the same in containers has pinned images, and no secret in a file that git has", () => {
   const compose = readFileSync("examples/postgres/compose.yaml", "utf8");
@@ -115,6 +118,7 @@ test("every example is run here, those with a framework in test/hosts", () => {
     "03-learn-from-a-refusal.ts",
     "04-write-a-store.ts",
     "05-many-users.ts",
+    "docker",
     "hosts",
     "postgres",
   ]);

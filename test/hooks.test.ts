@@ -1,4 +1,3 @@
-import { spawn } from "node:child_process";
 import { once } from "node:events";
 import {
   existsSync,
@@ -11,9 +10,10 @@ import {
 } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
-import { claudeHooks } from "../src/coding-agents/claude-hooks.ts";
+import { claudeHooks } from "../src/coding-agents/agents.ts";
 import { ClaudeLines } from "./support/claude-lines.ts";
 import { Project } from "./support/rkat-process.ts";
+import { spawn } from "./support/start-process.ts";
 
 const ID = "0f3c2b1a-1111-4222-8333-444455556666";
 

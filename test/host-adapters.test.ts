@@ -1,7 +1,8 @@
 import { expect, onTestFinished, test } from "vitest";
 import { rkatMiddleware as modelMiddleware, rkatPrepareStep } from "../src/ai-sdk.ts";
+import { aiSdkView } from "../src/hosts/ai-sdk-view.ts";
+import { HostChats } from "../src/hosts/host-chats.ts";
 import type { ModelRequest } from "../src/hosts/langchain-middleware.ts";
-import { RecentChats } from "../src/hosts/recent-chats.ts";
 import { createSessionService } from "../src/index.ts";
 import { rkatMiddleware, rkatStore } from "../src/langchain.ts";
 import { rkatProcessor } from "../src/mastra.ts";
@@ -15,22 +16,16 @@ const CARGO = "The crane lifts the cargo over the quay, and the pilot waits for 
 );
 
 test("a process keeps the windows of the chats that were used last, and no more", () => {
-  const chats = new RecentChats<{ readonly key: string }>();
-  for (const index of Array(5_000).keys()) {
-    const key = `${index}`;
-    chats.of(key, () => ({ key }));
-    chats.of("often", () => ({ key: "often" }));
-  }
+  const chats = new HostChats({ view: aiSdkView });
+  const often = chats.of({ id: "often" });
+  const windows = Array.from({ length: 5_000 }, (_, index) => {
+    chats.of({ id: "often" });
+    return chats.of({ id: `${index}` });
+  });
   expect(chats.size).toBe(200);
-  let opened = 0;
-  const open = (key: string) => () => {
-    opened += 1;
-    return { key };
-  };
-  for (const key of ["often", "4999", "4801"]) chats.of(key, open(key));
-  expect(opened).toBe(0);
-  chats.of("0", open("0"));
-  expect(opened).toBe(1);
+  expect(chats.of({ id: "often" })).toBe(often);
+  for (const index of [4_999, 4_801]) expect(chats.of({ id: `${index}` })).toBe(windows[index]);
+  expect(chats.of({ id: "0" })).not.toBe(windows[0]);
 });
 
 test("a chat whose window was dropped goes on with its summary", async () => {

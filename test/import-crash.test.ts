@@ -1,14 +1,14 @@
-import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
-import { importTranscripts } from "../src/import-transcripts.ts";
+import { importTranscripts } from "../src/app/import-transcripts.ts";
 import { type SqliteStores, sqliteStores } from "../src/sqlite.ts";
 import { builtProgram } from "./support/built-package.ts";
 import { ClaudeLines } from "./support/claude-lines.ts";
 import { temporaryFolder } from "./support/obey.ts";
+import { spawn } from "./support/start-process.ts";
 import { trials } from "./support/trials.ts";
 
 const PROGRAM = builtProgram("import-until-killed");

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { zstdCompressSync } from "node:zlib";
 import { expect, test } from "vitest";
-import { importTranscripts } from "../src/import-transcripts.ts";
+import { importTranscripts } from "../src/app/import-transcripts.ts";
 import { sqliteStores } from "../src/sqlite.ts";
 import { TRANSCRIPT_SAMPLES, transcriptBytes } from "./support/transcript-samples.ts";
 import { zipOf } from "./support/zip-of.ts";

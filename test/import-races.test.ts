@@ -4,18 +4,18 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { importIntoPlaces } from "../src/app/import-transcripts.ts";
 import { SessionError } from "../src/core/errors.ts";
 import type { NewEvent } from "../src/core/event.ts";
 import { newId } from "../src/core/ids.ts";
 import { SessionState } from "../src/core/session-state.ts";
-import type { ImportStores } from "../src/import/storing-options.ts";
-import { importTranscripts } from "../src/import-transcripts.ts";
+import type { ImportStores } from "../src/import/import-stores.ts";
 import { postgresStores } from "../src/postgres.ts";
 import { sqliteStores } from "../src/sqlite.ts";
 import { ephemeralStores } from "../src/stores/ephemeral/ephemeral-stores.ts";
 import { ClaudeLines } from "./support/claude-lines.ts";
 import { freshSchema, hasPostgres, postgresUrl } from "./support/postgres.ts";
-import { trials } from "./support/trials.ts";
+import { LONG, trials } from "./support/trials.ts";
 
 const ID = "0f3c2b1a-1111-4222-8333-444455556666";
 const SESSION = `claude-code:${ID}`;
@@ -70,8 +70,10 @@ afterEach(async () => {
   rmSync(folder, { recursive: true });
 });
 
-/** Of five batches. */
-const MESSAGES = 9000;
+/** Of five batches: of those that users get in the long form, and of a tenth of them in the short one. */
+const [MESSAGES, BATCH] = LONG ? [9000, {}] : [900, { batchParts: 200 }];
+/** The longest wait before an import begins, in milliseconds: about what a batch takes. */
+const DELAY_MAX = trials(8, 40);
 const QUESTIONS = Array.from({ length: MESSAGES }, (_, turn) => `Question ${turn}?`);
 
 function writeTalk(): string {
@@ -133,17 +135,20 @@ describe.each(STORES)("imports into a store $name", ({ isHere, place }) => {
 
   test.skipIf(!isHere)(
     "of imports of one long session at the same time, each message is stored once, in its order",
-    { timeout: 60_000 * trials(1, 20) },
+    { timeout: 60_000 * trials(3, 20) },
     async () => {
       const path = writeTalk();
-      const delays = fc.array(fc.integer({ min: 0, max: 40 }), { minLength: 2, maxLength: 3 });
+      const delays = fc.array(fc.integer({ min: 0, max: DELAY_MAX }), {
+        minLength: 2,
+        maxLength: 3,
+      });
       await fc.assert(
         fc.asyncProperty(delays, async (all) => {
           const importers = await start(all.length);
           const reports = await Promise.all(
             importers.map(async (stores, at) => {
               await sleep(all[at]);
-              return await importTranscripts({ stores, path });
+              return (await importIntoPlaces({ stores, path, ...BATCH })).report();
             }),
           );
           const [{ events, sessions, memory }] = importers as [Opened];
@@ -162,7 +167,7 @@ describe.each(STORES)("imports into a store $name", ({ isHere, place }) => {
           const { entries } = (await memory?.stats()) ?? {};
           expect(entries).toBe(MESSAGES);
         }),
-        { numRuns: trials(1, 20) },
+        { numRuns: trials(3, 20) },
       );
     },
   );
@@ -197,10 +202,8 @@ test("a session is stored whole and in its order, whichever of its batches the s
         files: () => imports.files(),
       };
       try {
-        const report = await importTranscripts({
-          stores: { events, sessions, imports: slow },
-          path,
-        });
+        const stores = { events, sessions, imports: slow };
+        const report = (await importIntoPlaces({ stores, path, ...BATCH })).report();
         expect([report.added, report.alreadyThere]).toEqual([MESSAGES, 0]);
         const log = await Array.fromAsync(events.read(SESSION, 0));
         expect(saidIn(log)).toEqual(QUESTIONS);

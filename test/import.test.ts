@@ -12,13 +12,14 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
 import { afterEach, beforeEach, expect, onTestFinished, test, vi } from "vitest";
+import { importTranscripts } from "../src/app/import-transcripts.ts";
 import { indexableText } from "../src/core/message.ts";
-import { importTranscripts } from "../src/import-transcripts.ts";
 import { createSessionService } from "../src/index.ts";
 import { MemoryIndex } from "../src/projections/memory-index.ts";
 import { type SqliteStores, sqliteStores } from "../src/sqlite.ts";
 import { scriptedModel } from "../src/testing/scripted-model.ts";
 import { ClaudeLines } from "./support/claude-lines.ts";
+import { trials } from "./support/trials.ts";
 import { zipOf } from "./support/zip-of.ts";
 
 const ID = "0f3c2b1a-1111-4222-8333-444455556666";
@@ -182,7 +183,7 @@ test("a file that grows in pieces gives what it gives at once", async () => {
       expect(await remembered(own)).toEqual(expected);
       await own.close();
     }),
-    { numRuns: 25 },
+    { numRuns: trials(8, 25) },
   );
 });
 
@@ -545,7 +546,7 @@ test("bytes of any kind are skipped, never an error", async () => {
       writeFileSync(join(folder, `${ID}.jsonl`), bytes);
       expect((await run()).added).toBe(0);
     }),
-    { numRuns: 50 },
+    { numRuns: trials(15, 50) },
   );
 });
 

@@ -4,9 +4,14 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { MemoryEntry, MemoryQuery } from "../src/core/memory-store.ts";
 import { addEntries } from "../src/indexing/add.ts";
-import { type Asking, type AsyncIndexStore, runAsync, runSync } from "../src/indexing/asking.ts";
 import { deleteEntries } from "../src/indexing/delete.ts";
 import { OpenIndex } from "../src/indexing/open-index.ts";
+import {
+  type Asking,
+  type AsyncIndexStore,
+  runAsync,
+  runSync,
+} from "../src/indexing/port/asking.ts";
 import { searchEntries } from "../src/indexing/search.ts";
 import { mergeSegments } from "../src/indexing/upkeep/merge.ts";
 import { verifyIndex } from "../src/indexing/upkeep/verify.ts";
@@ -16,13 +21,13 @@ import {
   saveCalibration,
   storeVectors,
 } from "../src/indexing/vectors/store-vectors.ts";
-import { EphemeralIndexStore } from "../src/stores/ephemeral/ephemeral-index-store.ts";
 import { PostgresDatabase } from "../src/stores/postgres/postgres-database.ts";
 import { PostgresIndexStore } from "../src/stores/postgres/postgres-index-store.ts";
 import type { Connection } from "../src/stores/sqlite/connection.ts";
 import { openConnection } from "../src/stores/sqlite/open-connection.ts";
 import { SqliteIndexStore } from "../src/stores/sqlite/sqlite-index-store.ts";
 import { ConceptEmbedder } from "./support/concept-embedder.ts";
+import { EphemeralIndexStore } from "./support/ephemeral-index-store.ts";
 import { hasPostgres, postgresUrl } from "./support/postgres.ts";
 
 const WORDS =
@@ -156,7 +161,7 @@ describe.each(others)("$name", ({ run, store }) => {
   });
 
   test("a check finds nothing wrong", async () => {
-    expect((await run(verifyIndex())).problems).toEqual([]);
+    expect((await run(verifyIndex(() => new OpenIndex()))).problems).toEqual([]);
   });
 });
 

@@ -1,18 +1,18 @@
-import { type ChildProcessByStdio, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, readFileSync } from "node:fs";
 import { createInterface } from "node:readline";
 import type { Readable, Writable } from "node:stream";
 import fc from "fast-check";
 import { expect, onTestFinished, test } from "vitest";
+import { OPERATIONS } from "../src/core/operations.ts";
 import { ERRORS } from "../src/index.ts";
-import { OPERATIONS } from "../src/surfaces/operations.ts";
 import { builtProgram } from "./support/built-package.ts";
 import { temporaryFolder } from "./support/obey.ts";
+import { type ChildProcessByStdio, spawn } from "./support/start-process.ts";
 import { trials } from "./support/trials.ts";
 
 const SERVER = builtProgram("serve-scripted-json-rpc");
-const FRAMES = trials(1000, 30_000);
+const FRAMES = trials(300, 30_000);
 const SEED = Number(process.env.RKAT_FUZZ_SEED ?? 20_251);
 const BLOCK = 500;
 const LINE_BYTES_MAX = 32 * 1024;

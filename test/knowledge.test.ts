@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
 import { newId } from "../src/core/ids.ts";
+import { Outages } from "../src/core/outages.ts";
 import {
   createSessionService,
   defineTool,
@@ -331,7 +332,10 @@ test("killed between any two steps, the recording counts everything once and mem
     const runner = (wrap: <Thing extends object>(thing: Thing) => Thing) => {
       const knowledge = new ProjectKnowledge(wrap(store), {}, { memory: wrap(memory) });
       const recorder = new KnowledgeRecorder(plain.events, knowledge);
-      return { runner: new ProjectionRunner(plain.events, [recorder], () => {}), knowledge };
+      return {
+        runner: new ProjectionRunner(plain.events, [recorder], new Outages(() => {})),
+        knowledge,
+      };
     };
     await runner(mortal)
       .runner.flush()

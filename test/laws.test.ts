@@ -12,16 +12,12 @@ import { EphemeralEventStore } from "../src/stores/ephemeral/ephemeral-event-sto
 import { EphemeralKnowledgeStore } from "../src/stores/ephemeral/ephemeral-knowledge-store.ts";
 import { EphemeralSessionStore } from "../src/stores/ephemeral/ephemeral-session-store.ts";
 import { ephemeralStores } from "../src/stores/ephemeral/ephemeral-stores.ts";
-import { PostgresApprovalStore } from "../src/stores/postgres/postgres-approval-store.ts";
 import type { PostgresDatabase } from "../src/stores/postgres/postgres-database.ts";
 import { PostgresEventStore } from "../src/stores/postgres/postgres-event-store.ts";
-import { PostgresKnowledgeStore } from "../src/stores/postgres/postgres-knowledge-store.ts";
-import { PostgresSessionStore } from "../src/stores/postgres/postgres-session-store.ts";
-import { type Database, openDatabase } from "../src/stores/sqlite/database.ts";
-import { SqliteApprovalStore } from "../src/stores/sqlite/sqlite-approval-store.ts";
+import { tasksOf as postgresTasks } from "../src/stores/postgres/postgres-tables.ts";
+import { sqlStore } from "../src/stores/sql/sql-stores.ts";
+import { type Database, openDatabase, tasksOf } from "../src/stores/sqlite/database.ts";
 import { SqliteEventStore } from "../src/stores/sqlite/sqlite-event-store.ts";
-import { SqliteKnowledgeStore } from "../src/stores/sqlite/sqlite-knowledge-store.ts";
-import { SqliteSessionStore } from "../src/stores/sqlite/sqlite-session-store.ts";
 import {
   approvalStoreLaws,
   eventStoreLaws,
@@ -34,9 +30,10 @@ import { copyingDatabase } from "./support/copying-database.ts";
 import { obey } from "./support/obey.ts";
 import {
   hasPostgres,
-  partitionedPlace,
+  NEEDS_POSTGRES,
+  partitionedAccess,
+  postgresAccess,
   postgresDatabase,
-  postgresPlace,
 } from "./support/postgres.ts";
 import { LONG, sampled } from "./support/trials.ts";
 
@@ -72,9 +69,9 @@ describe("EventStore", () => {
   ]);
 });
 
-describe.skipIf(!hasPostgres)("EventStore in partitions", () => {
+describe.skipIf(!hasPostgres)("EventStore in partitions", NEEDS_POSTGRES, () => {
   const open = async (namespace: string) => {
-    const stores = postgresStores({ ...(await partitionedPlace()), namespace });
+    const stores = postgresStores({ ...(await partitionedAccess()), namespace });
     onTestFinished(() => stores.close());
     return stores.events;
   };
@@ -87,9 +84,12 @@ describe("SessionStore", () => {
     ...THREADS.map(([thread, open]) => ({
       name: `sqlite (${thread})`,
       durable: true,
-      open: async (place: string) => new SqliteSessionStore(databaseIn(place, open)),
+      open: async (place: string) =>
+        sqlStore("sessions", "default", tasksOf(databaseIn(place, open))),
     })),
-    ...onPostgres((database, namespace) => new PostgresSessionStore(database, { namespace })),
+    ...onPostgres((database, namespace) =>
+      sqlStore("sessions", namespace, postgresTasks(database)),
+    ),
   ]);
 });
 
@@ -99,9 +99,12 @@ describe("ApprovalStore", () => {
     ...THREADS.map(([thread, open]) => ({
       name: `sqlite (${thread})`,
       durable: true,
-      open: async (place: string) => new SqliteApprovalStore(databaseIn(place, open)),
+      open: async (place: string) =>
+        sqlStore("approvals", "default", tasksOf(databaseIn(place, open))),
     })),
-    ...onPostgres((database, namespace) => new PostgresApprovalStore(database, { namespace })),
+    ...onPostgres((database, namespace) =>
+      sqlStore("approvals", namespace, postgresTasks(database)),
+    ),
   ]);
 });
 
@@ -112,9 +115,12 @@ describe("KnowledgeStore", () => {
     ...THREADS.map(([thread, open]) => ({
       name: `sqlite (${thread})`,
       durable: true,
-      open: async (place: string) => new SqliteKnowledgeStore(databaseIn(place, open)),
+      open: async (place: string) =>
+        sqlStore("knowledge", "default", tasksOf(databaseIn(place, open))),
     })),
-    ...onPostgres((database, namespace) => new PostgresKnowledgeStore(database, { namespace })),
+    ...onPostgres((database, namespace) =>
+      sqlStore("knowledge", namespace, postgresTasks(database)),
+    ),
   ]);
 });
 
@@ -169,7 +175,7 @@ describe("the stores of a user", () => {
 });
 
 async function openedOnPostgres(namespace: string): Promise<Stores> {
-  const stores = postgresStores({ ...(await postgresPlace()), namespace });
+  const stores = postgresStores({ ...(await postgresAccess()), namespace });
   onTestFinished(() => stores.close());
   return stores;
 }

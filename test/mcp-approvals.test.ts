@@ -40,10 +40,14 @@ async function connect(way: keyof typeof TRANSPORTS, elicitation: boolean) {
       versionNegotiation: { mode: way.endsWith("2026-07-28") ? { pin: "2026-07-28" } : "legacy" },
     },
   );
-  onTestFinished(() => client.close());
   return {
     client,
-    start: async () => client.connect(await TRANSPORTS[way](await temporaryFolder())),
+    async start() {
+      const place = await temporaryFolder();
+      // Before the folder goes, which the server may still write.
+      onTestFinished(() => client.close());
+      await client.connect(await TRANSPORTS[way](place));
+    },
   };
 }
 

@@ -1,4 +1,3 @@
-import { execFile, execFileSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -12,7 +11,8 @@ import { BUILDS, type ServiceSetup } from "../src/testing.ts";
 import { RKAT } from "./support/built-package.ts";
 import { temporaryFolder } from "./support/obey.ts";
 import { Project } from "./support/rkat-process.ts";
-import { scriptedMcpArgs } from "./support/scripted-mcp.ts";
+import { scriptedMcpProgram } from "./support/scripted-mcp.ts";
+import { execFile, execFileSync } from "./support/start-process.ts";
 
 const EVERYTHING = BUILDS.F ?? [];
 
@@ -21,10 +21,7 @@ async function officialClient(
   setup: ServiceSetup & { readonly mcpTools?: readonly string[] },
   place?: string,
 ): Promise<Client> {
-  return await connected({
-    command: process.execPath,
-    args: scriptedMcpArgs(place ?? (await temporaryFolder()), setup),
-  });
+  return await connected(await scriptedMcpProgram(place ?? (await temporaryFolder()), setup));
 }
 
 async function connected(program: {
@@ -450,13 +447,11 @@ test("`rkat mcp` searches a project in which no model is configured", async () =
 });
 
 const inspector = process.env.RKAT_TEST_INSPECTOR;
-if (!inspector) {
-  console.log("Not run: the MCP inspector; RKAT_TEST_INSPECTOR=1 lets npx fetch it (126 MB).");
-}
+const skipReason = "RKAT_TEST_INSPECTOR=1 lets npx fetch the MCP inspector (126 MB)";
 
 test.skipIf(!inspector)(
   "the MCP inspector's command line works with it",
-  { timeout: 300_000 },
+  { timeout: 300_000, meta: { skipReason } },
   async () => {
     const project = await Project.open();
     const inspect = async (...args: string[]) => {

@@ -1,4 +1,3 @@
-import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { createInterface } from "node:readline";
@@ -7,10 +6,12 @@ import { expect, onTestFinished, test } from "vitest";
 import { BUILDS } from "../src/testing.ts";
 import { temporaryFolder } from "./support/obey.ts";
 import { Project } from "./support/rkat-process.ts";
+import { note } from "./support/running-test.ts";
 import { scriptedMcpArgs } from "./support/scripted-mcp.ts";
-import { trials } from "./support/trials.ts";
+import { spawn } from "./support/start-process.ts";
+import { LONG, trials } from "./support/trials.ts";
 
-const FRAMES = trials(500, 20_000);
+const FRAMES = trials(200, 20_000);
 const AT_ONCE = 100;
 
 const json = fc.json({ maxDepth: 3 });
@@ -116,7 +117,7 @@ test(`${FRAMES} hostile frames are each answered as the protocol says, and the s
     const size = memory.length / 4;
     return Math.max(...memory.slice(quarter * size, (quarter + 1) * size));
   });
-  console.log(`Memory of the server, by quarters: ${quarters.map(megabytes).join(", ")}.`);
+  if (LONG) note(`Memory of the server, by quarters: ${quarters.map(megabytes).join(", ")}.`);
   expect(Math.max(...quarters)).toBeLessThan(600e6);
 });
 

@@ -6,26 +6,23 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { instant } from "../src/core/instant.ts";
 import { MEMORY_KINDS, type MemoryEntry } from "../src/core/memory-store.ts";
 import { addEntries } from "../src/indexing/add.ts";
-import { type Asking, ask, runAsync, runSync, transaction } from "../src/indexing/asking.ts";
 import { deleteEntries, deleteSession } from "../src/indexing/delete.ts";
-import { entryOf, placedEntry } from "../src/indexing/entries/entry-row.ts";
-import { linksOf } from "../src/indexing/entries/runs.ts";
-import type { EntryRow } from "../src/indexing/index-store.ts";
 import { OpenIndex } from "../src/indexing/open-index.ts";
+import type { PassageIndex } from "../src/indexing/passages/passage-index.ts";
+import { type Asking, ask, runAsync, runSync, transaction } from "../src/indexing/port/asking.ts";
+import type { EntryRow } from "../src/indexing/port/index-store.ts";
+import { findEntries } from "../src/indexing/score/find-entries.ts";
+import { readQuestion } from "../src/indexing/score/question.ts";
+import { entryOf, placedEntry, wordsOf } from "../src/indexing/segments/entries.ts";
+import { linksOf } from "../src/indexing/segments/runs.ts";
+import { pairsOf } from "../src/indexing/segments/sorted-words.ts";
 import { mergeSegments } from "../src/indexing/upkeep/merge.ts";
 import { reindex } from "../src/indexing/upkeep/reindex.ts";
 import { verifyIndex } from "../src/indexing/upkeep/verify.ts";
-import { wordsOf } from "../src/indexing/words/entry-words.ts";
-import { pairsOf } from "../src/indexing/words/word-places.ts";
-import { findEntries } from "../src/search/find-entries.ts";
-import type { PassageIndex } from "../src/search/passage-index.ts";
-import { readQuestion } from "../src/search/question.ts";
-import { EphemeralIndexStore } from "../src/stores/ephemeral/ephemeral-index-store.ts";
 import type { Connection } from "../src/stores/sqlite/connection.ts";
 import { openConnection } from "../src/stores/sqlite/open-connection.ts";
-
 import { SqliteIndexStore } from "../src/stores/sqlite/sqlite-index-store.ts";
-
+import { EphemeralIndexStore } from "./support/ephemeral-index-store.ts";
 import { trials } from "./support/trials.ts";
 
 const RUNS = trials(4, 200);
@@ -234,7 +231,7 @@ async function expectExact({ index, run }: Reader): Promise<void> {
     new Map(sessions.flatMap(({ runs }) => linksOf(runs)).map(({ slot, to }) => [slot, to])),
   );
   expectSameAsNew(index, fresh);
-  expect((await run(verifyIndex())).problems).toEqual([]);
+  expect((await run(verifyIndex(() => new OpenIndex()))).problems).toEqual([]);
 }
 
 /** What was kept in memory since earlier looks finds what a reader finds who reads all of it, the best alone too. */

@@ -4,11 +4,13 @@ import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
 import type { Embedder } from "../src/core/embedder.ts";
 import type { MemoryStore } from "../src/core/memory-store.ts";
-import { BagOfWordsEmbedder } from "../src/embedders/bag-of-words-embedder.ts";
-import { LocalEmbedder } from "../src/embedders/local-embedder.ts";
+import { BagOfWordsEmbedder, LocalEmbedder } from "../src/embedders/word-embedders.ts";
 import { HnswMemoryStore } from "../src/hnsw.ts";
 import { SimpleMemoryStore } from "../src/stores/ephemeral/simple-memory-store.ts";
-import { PostgresDatabase } from "../src/stores/postgres/postgres-database.ts";
+import {
+  PostgresDatabase,
+  type PostgresDatabaseOptions,
+} from "../src/stores/postgres/postgres-database.ts";
 import { PostgresMemoryStore } from "../src/stores/postgres/postgres-memory-store.ts";
 import { openDatabase } from "../src/stores/sqlite/database.ts";
 import { SqliteMemoryStore } from "../src/stores/sqlite/sqlite-memory-store.ts";
@@ -16,7 +18,8 @@ import { embedderLaws } from "../src/testing/embedder-laws.ts";
 import type { Law } from "../src/testing/law.ts";
 import { memoryStoreLaws } from "../src/testing/memory-store-laws.ts";
 import { copyingDatabase } from "./support/copying-database.ts";
-import { freshSchema, hasPostgres, postgresUrl } from "./support/postgres.ts";
+import { NOT_DURABLE } from "./support/obey.ts";
+import { hasPostgres, partitionedAccess, postgresAccess } from "./support/postgres.ts";
 import { LONG, sampled } from "./support/trials.ts";
 
 const sqlite = (thread: "main" | "worker") => async (folder: string) =>
@@ -28,20 +31,16 @@ const asInAWorker = async (folder: string) =>
 const inMemory = (thread: "main" | "worker") => async () =>
   new SqliteMemoryStore(openDatabase({ path: ":memory:", thread }));
 
-/** Each process has a pool of its own. */
-const postgres =
-  (options: { readonly partitions?: number } = {}) =>
-  async (_: string, schema: string) => {
-    const connectionString = await postgresUrl();
-    return new PostgresMemoryStore(new PostgresDatabase({ connectionString, schema, ...options }));
-  };
+/** The folder is a namespace. */
+const postgres = (access: () => Promise<PostgresDatabaseOptions>) => async (namespace: string) =>
+  new PostgresMemoryStore(new PostgresDatabase(await access()), { namespace });
 
 const STORES: readonly {
   readonly name: string;
   readonly durable: boolean;
   readonly laws?: readonly Law<MemoryStore>[];
-  /** What it keeps is in the folder, or in the schema of the database. */
-  open(folder: string, schema: string): Promise<MemoryStore>;
+  /** What it keeps is in the folder, or in a namespace that is called like it. */
+  open(folder: string): Promise<MemoryStore>;
 }[] = [
   { name: "simple", durable: false, open: async () => new SimpleMemoryStore() },
   { name: "sqlite", durable: true, open: sqlite("main") },
@@ -55,11 +54,11 @@ const STORES: readonly {
     : []),
   ...(hasPostgres
     ? [
-        { name: "postgres", durable: true, open: postgres() },
+        { name: "postgres", durable: true, open: postgres(postgresAccess) },
         {
           name: "postgres in partitions",
           durable: true,
-          open: postgres({ partitions: 4 }),
+          open: postgres(partitionedAccess),
           laws: sampled(memoryStoreLaws),
         },
       ]
@@ -92,14 +91,13 @@ afterAll(() => Promise.all(folders.map((folder) => rm(folder, { recursive: true 
 for (const { name, durable, open, laws = memoryStoreLaws } of STORES) {
   describe(`MemoryStore: ${name}`, () => {
     for (const law of laws) {
-      test.skipIf(law.durable && !durable)(law.name, async () => {
+      test.skipIf(law.durable && !durable)(law.name, NOT_DURABLE, async () => {
         const folder = await mkdtemp(join(tmpdir(), "rkat-"));
         folders.push(folder);
-        const schema = name.startsWith("postgres") ? await freshSchema() : "";
         const opened: MemoryStore[] = [];
         try {
           await law.holds(async () => {
-            const store = await open(folder, schema);
+            const store = await open(folder);
             opened.push(store);
             return store;
           });

@@ -23,7 +23,7 @@ test("a search without a service marks what was learned as used, as a search thr
     expect(entry.usedAt).toBeUndefined();
     const query = { query: "squash before merging" };
     if (way === "service") await service.searchMemory(query);
-    else await openMemoryOperations({ stores }).search(query);
+    else await openMemoryOperations({ stores }).searchMemory(query);
     const { usedAt } = await service.readKnowledge({ knowledgeId: entry.id });
     expect(usedAt).toBeDefined();
     await service.close();
@@ -53,7 +53,7 @@ test("memory without a service has what the log has for it, and what the project
       usage: NO_USAGE,
     }),
   ]);
-  const hits = await openMemoryOperations({ stores }).search({ query: "run the linter" });
+  const hits = await openMemoryOperations({ stores }).searchMemory({ query: "run the linter" });
   const found = hits.filter(({ content }) => content.includes("linter"));
   expect(found.map(({ kind }) => kind).sort()).toEqual(["message", "preference", "rule"]);
 });
@@ -89,12 +89,12 @@ test("memory that is off, or only filled, is not searched without a service eith
   const { stores, service } = await learned();
   await service.close();
   const off = openMemoryOperations({ stores, memory: false });
-  await expect(off.search({ query: "squash" })).rejects.toMatchObject({
+  await expect(off.searchMemory({ query: "squash" })).rejects.toMatchObject({
     code: "SESSION_MEMORY_DISABLED",
   });
   const filled = openMemoryOperations({ stores, searchableMemory: false });
-  await expect(filled.search({ query: "squash" })).rejects.toThrow("Memory is kept");
-  expect((await filled.stats({})).entries).toBeGreaterThan(0);
+  await expect(filled.searchMemory({ query: "squash" })).rejects.toThrow("Memory is kept");
+  expect((await filled.memoryStats({})).entries).toBeGreaterThan(0);
 });
 
 const at = (event: DurableEvent): NewEvent => ({ event_id: newId(), timestamp_ms: 0, event });

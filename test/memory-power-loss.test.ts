@@ -4,6 +4,7 @@ import { DatabaseSync } from "node:sqlite";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { newId } from "../src/core/ids.ts";
 import type { MemoryEntry } from "../src/core/memory-store.ts";
+import { Outages } from "../src/core/outages.ts";
 import { createSessionService } from "../src/index.ts";
 import { MEMORY_INDEX } from "../src/projections/memory-behind.ts";
 import { MemoryIndex } from "../src/projections/memory-index.ts";
@@ -85,7 +86,11 @@ async function record(stores: SqliteStores): Promise<void> {
 
 async function follow({ events, memory }: SqliteStores): Promise<void> {
   const index = new MemoryIndex(events, memory);
-  await new ProjectionRunner(events, [index], (error) => expect.fail(String(error))).flush();
+  await new ProjectionRunner(
+    events,
+    [index],
+    new Outages((error) => expect.fail(String(error))),
+  ).flush();
 }
 
 /** `verify` would start a thread for each image. */

@@ -1,4 +1,3 @@
-import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
@@ -9,14 +8,15 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { Embedder } from "../src/core/embedder.ts";
 import type { MemoryEntry, MemoryQuery } from "../src/core/memory-store.ts";
-import { VectorQueue, type VectorQueueOptions } from "../src/indexing/vectors/vector-queue.ts";
+import { VectorQueue, type VectorQueueOptions } from "../src/indexing/vectors/embedded-memory.ts";
+import { codeOf, rowOf } from "../src/indexing/vectors/vector-codes.ts";
+import { vectorWork } from "../src/stores/indexed-memory.ts";
 import { openDatabase } from "../src/stores/sqlite/database.ts";
-import { SqliteMemoryStore } from "../src/stores/sqlite/sqlite-memory-store.ts";
-import { sqliteVectorWork } from "../src/stores/sqlite/sqlite-vector-work.ts";
+import { SqliteMemory, SqliteMemoryStore } from "../src/stores/sqlite/sqlite-memory-store.ts";
 import { memoryStoreLaws } from "../src/testing/memory-store-laws.ts";
-import { codeOf, rowOf } from "../src/vectors/quantise.ts";
 import { builtProgram } from "./support/built-package.ts";
 import { ConceptEmbedder } from "./support/concept-embedder.ts";
+import { spawn } from "./support/start-process.ts";
 import { trials } from "./support/trials.ts";
 
 const PROGRAM = builtProgram("embed-until-killed");
@@ -55,7 +55,7 @@ class Embedded extends SqliteMemoryStore {
 
 function openQueue(embedder: Embedder, options: Partial<VectorQueueOptions> = {}): VectorQueue {
   const database = openDatabase({ path: path() });
-  const queue = new VectorQueue(sqliteVectorWork(database, "default", embedder.id), {
+  const queue = new VectorQueue(vectorWork(new SqliteMemory(database), embedder.id), {
     embedder,
     retryMs: 1,
     ...options,
@@ -200,7 +200,7 @@ describe("with a trained embedder", () => {
     opened.push(store);
     await store.add([entry("long", "A remark that goes on. ".repeat(10_000))]);
     const embedder = new ConceptEmbedder();
-    const work = sqliteVectorWork(database, "default", embedder.id);
+    const work = vectorWork(new SqliteMemory(database), embedder.id);
     let pages = 0;
     const pendingPassages: typeof work.pendingPassages = (...range) => {
       pages += 1;

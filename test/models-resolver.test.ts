@@ -1,10 +1,10 @@
-import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { describe, expect, test } from "vitest";
 import { type AiSdkModelsOptions, aiSdkModels, fromAiSdk } from "../src/ai-sdk.ts";
 import type { ModelResolver } from "../src/core/language-model.ts";
 import { ask, KEY, modelsOf, user } from "./support/model-under-test.ts";
 import { startProviderServer } from "./support/provider-server/provider-server.ts";
+import { execFile } from "./support/start-process.ts";
 
 const env = { ANTHROPIC_API_KEY: KEY, OPENAI_API_KEY: KEY, GEMINI_API_KEY: KEY };
 

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
-import { importTranscripts } from "../src/import-transcripts.ts";
+import { importTranscripts } from "../src/app/import-transcripts.ts";
 import { createSessionService, defineTool, type SessionService } from "../src/index.ts";
 import { moveStores } from "../src/moving/move-stores.ts";
 import { postgresStores } from "../src/postgres.ts";
@@ -12,7 +12,7 @@ import { ephemeralStores } from "../src/stores/ephemeral/ephemeral-stores.ts";
 import { scriptedModel } from "../src/testing.ts";
 import { ClaudeLines } from "./support/claude-lines.ts";
 import { temporaryFolder } from "./support/obey.ts";
-import { freshSchema, hasPostgres, postgresUrl } from "./support/postgres.ts";
+import { hasPostgres, postgresAccess } from "./support/postgres.ts";
 import { trials } from "./support/trials.ts";
 
 const LONG_TEXT = "The quick brown fox considers the merits of jumping. ".repeat(60);
@@ -22,9 +22,7 @@ type Open = () => Promise<Stores>;
 
 const sqlite: Open = async () => closedLater(sqliteStores({ path: await newFile() }));
 const postgres: Open = async () =>
-  closedLater(
-    postgresStores({ connectionString: await postgresUrl(), schema: await freshSchema() }),
-  );
+  closedLater(postgresStores({ ...(await postgresAccess()), namespace: crypto.randomUUID() }));
 const KINDS: readonly (readonly [string, Open])[] = [
   ["ephemeral", async () => ephemeralStores()],
   ["sqlite", sqlite],

@@ -16,7 +16,13 @@ import {
 } from "../src/stores/postgres/postgres-pool.ts";
 import { postgresAddress } from "../src/stores/postgres/server-address.ts";
 import { scriptedModel } from "../src/testing/scripted-model.ts";
-import { freshSchema, hasPostgres, postgresPool, postgresUrl } from "./support/postgres.ts";
+import {
+  freshSchema,
+  hasPostgres,
+  NEEDS_POSTGRES,
+  postgresPool,
+  postgresUrl,
+} from "./support/postgres.ts";
 
 async function openDatabase(options: Partial<PostgresDatabaseOptions> = {}) {
   const { schema = await freshSchema(), ...rest } = options;
@@ -52,7 +58,7 @@ async function failure(work: Promise<unknown>): Promise<SessionError> {
   return error;
 }
 
-describe.skipIf(!hasPostgres)("a PostgreSQL database", () => {
+describe.skipIf(!hasPostgres)("a PostgreSQL database", NEEDS_POSTGRES, () => {
   test("ten processes that start at once make the tables once", async () => {
     const schema = await freshSchema();
     const databases = await Promise.all(Array.from({ length: 10 }, () => openDatabase({ schema })));

@@ -7,8 +7,15 @@ import { EVENTS_PER_NUMBER } from "../src/stores/postgres/event-positions.ts";
 import { PostgresDatabase } from "../src/stores/postgres/postgres-database.ts";
 import { PostgresEventStore } from "../src/stores/postgres/postgres-event-store.ts";
 import type { PostgresPool } from "../src/stores/postgres/postgres-pool.ts";
-import { PostgresSessionStore } from "../src/stores/postgres/postgres-session-store.ts";
-import { hasPostgres, postgresDatabase, postgresPlace, postgresPool } from "./support/postgres.ts";
+import { tasksOf } from "../src/stores/postgres/postgres-tables.ts";
+import { sqlStore } from "../src/stores/sql/sql-stores.ts";
+import {
+  hasPostgres,
+  NEEDS_POSTGRES,
+  postgresDatabase,
+  postgresPlace,
+  postgresPool,
+} from "./support/postgres.ts";
 
 const WRITERS = 8;
 const APPENDS = 25;
@@ -21,7 +28,7 @@ function said(prompt: string): NewEvent {
   };
 }
 
-describe.skipIf(!hasPostgres)("the log on PostgreSQL", () => {
+describe.skipIf(!hasPostgres)("the log on PostgreSQL", NEEDS_POSTGRES, () => {
   test("a reader that follows many writers misses nothing and sees each session in order", async () => {
     const namespace = newId();
     const store = new PostgresEventStore(await postgresDatabase(), { namespace });
@@ -176,7 +183,7 @@ describe.skipIf(!hasPostgres)("the log on PostgreSQL", () => {
 
   test("of appends at the same time, the one whose lease another has taken is refused", async () => {
     const { store, database, namespace } = await countedStore();
-    const sessions = new PostgresSessionStore(database, { namespace });
+    const sessions = sqlStore("sessions", namespace, tasksOf(database));
     const [old, next] = [owner("old"), owner("next")];
     for (const key of ["a", "b"]) await sessions.acquire(key, old, 60_000);
     await sessions.release("b", old);

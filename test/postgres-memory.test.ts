@@ -4,8 +4,8 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { below, randomFrom } from "../bench/data/random.ts";
 import type { MemoryEntry, MemoryQuery } from "../src/core/memory-store.ts";
 import { addEntries } from "../src/indexing/add.ts";
-import { runAsync } from "../src/indexing/asking.ts";
 import { OpenIndex } from "../src/indexing/open-index.ts";
+import { runAsync } from "../src/indexing/port/asking.ts";
 import { searchEntries } from "../src/indexing/search.ts";
 import { PostgresDatabase } from "../src/stores/postgres/postgres-database.ts";
 import { PostgresIndexStore } from "../src/stores/postgres/postgres-index-store.ts";
@@ -14,7 +14,7 @@ import { SaveStatement } from "../src/stores/postgres/save-index-changes.ts";
 import { openDatabase } from "../src/stores/sqlite/database.ts";
 import { SqliteMemoryStore } from "../src/stores/sqlite/sqlite-memory-store.ts";
 import { ConceptEmbedder } from "./support/concept-embedder.ts";
-import { freshSchema, hasPostgres, postgresUrl } from "./support/postgres.ts";
+import { freshSchema, hasPostgres, NEEDS_POSTGRES, postgresUrl } from "./support/postgres.ts";
 import { LONG, trials } from "./support/trials.ts";
 
 const embedder = new ConceptEmbedder();
@@ -106,7 +106,7 @@ const QUERIES = [
   { query: "w344", limit: 20, minScore: 0 },
 ] as const;
 
-describe.skipIf(!hasPostgres)("memory in PostgreSQL", () => {
+describe.skipIf(!hasPostgres)("memory in PostgreSQL", NEEDS_POSTGRES, () => {
   test.each([
     ["words", false],
     ["words and meaning", true],

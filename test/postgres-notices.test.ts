@@ -5,7 +5,7 @@ import { postgresStores } from "../src/postgres.ts";
 import { scriptedModel } from "../src/testing/scripted-model.ts";
 import { eventStoreLaws } from "../src/testing.ts";
 import { obey } from "./support/obey.ts";
-import { hasPostgres, postgresPlace, postgresPool } from "./support/postgres.ts";
+import { hasPostgres, NEEDS_POSTGRES, postgresPlace, postgresPool } from "./support/postgres.ts";
 
 /** Stores as another process has them. */
 async function opened(namespace: string) {
@@ -14,7 +14,7 @@ async function opened(namespace: string) {
   return stores;
 }
 
-describe.skipIf(!hasPostgres)("stores that tell each other of events", () => {
+describe.skipIf(!hasPostgres)("stores that tell each other of events", NEEDS_POSTGRES, () => {
   obey(eventStoreLaws, [
     { name: "laws", durable: true, open: async (place) => (await opened(place)).events },
   ]);

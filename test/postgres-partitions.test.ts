@@ -9,7 +9,13 @@ import { PostgresDatabase } from "../src/stores/postgres/postgres-database.ts";
 import type { PostgresPool, PostgresStatement } from "../src/stores/postgres/postgres-pool.ts";
 import { postgresAddress } from "../src/stores/postgres/server-address.ts";
 import { ConceptEmbedder } from "./support/concept-embedder.ts";
-import { freshSchema, hasPostgres, postgresPool, postgresUrl } from "./support/postgres.ts";
+import {
+  freshSchema,
+  hasPostgres,
+  NEEDS_POSTGRES,
+  postgresPool,
+  postgresUrl,
+} from "./support/postgres.ts";
 
 const PARTITIONS = 4;
 const embedder = new ConceptEmbedder();
@@ -86,7 +92,7 @@ function entries(namespace: string, count: number): MemoryEntry[] {
   }));
 }
 
-describe.skipIf(!hasPostgres)("a PostgreSQL store with partitions", () => {
+describe.skipIf(!hasPostgres)("a PostgreSQL store with partitions", NEEDS_POSTGRES, () => {
   test("statements about a namespace touch one partition of each table", async () => {
     const schema = await freshSchema();
     const { watched, sent } = await watchedPool();

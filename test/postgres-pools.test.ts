@@ -14,7 +14,13 @@ import {
 import { ConversingCrowd } from "./support/conversing-crowd.ts";
 import { obey } from "./support/obey.ts";
 import { PREPARED_STATEMENTS, startPooler } from "./support/pooler.ts";
-import { freshSchema, hasPostgres, postgresPlace, postgresUrl } from "./support/postgres.ts";
+import {
+  freshSchema,
+  hasPostgres,
+  NEEDS_POSTGRES,
+  postgresPlace,
+  postgresUrl,
+} from "./support/postgres.ts";
 
 const TURNS = 20;
 
@@ -57,6 +63,7 @@ function obeyAll(open: Open): void {
 
 describe.skipIf(!hasPostgres).each(PREPARED_STATEMENTS)(
   "through PgBouncer in transaction mode, with %i prepared statements",
+  NEEDS_POSTGRES,
   (prepared) => {
     let started: Promise<string> | undefined;
     const pooler = () => {
@@ -84,7 +91,7 @@ describe.skipIf(!hasPostgres).each(PREPARED_STATEMENTS)(
   },
 );
 
-describe.skipIf(!hasPostgres)("on a pool of one connection", () => {
+describe.skipIf(!hasPostgres)("on a pool of one connection", NEEDS_POSTGRES, () => {
   obeyAll(async (place) => {
     const { connectionString, schema } = await postgresPlace();
     const pool = new pg.Pool({ connectionString, max: 1, connectionTimeoutMillis: 10_000 });

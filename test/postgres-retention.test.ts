@@ -4,14 +4,14 @@ import { createSessionService } from "../src/index.ts";
 import { postgresStores } from "../src/postgres.ts";
 import type { PostgresPool } from "../src/stores/postgres/postgres-pool.ts";
 import { scriptedModel } from "../src/testing/scripted-model.ts";
-import { hasPostgres, postgresPlace, postgresPool } from "./support/postgres.ts";
+import { hasPostgres, NEEDS_POSTGRES, postgresPlace, postgresPool } from "./support/postgres.ts";
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
 const DAYS = 30;
 
-describe.skipIf(!hasPostgres)("retention on PostgreSQL", () => {
+describe.skipIf(!hasPostgres)("retention on PostgreSQL", NEEDS_POSTGRES, () => {
   test("the hourly clean-up sends no statement about a user who has nothing old", async () => {
     vi.useFakeTimers({ toFake: ["Date", "setInterval", "clearInterval"] });
     onTestFinished(() => void vi.useRealTimers());

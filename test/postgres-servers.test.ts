@@ -2,78 +2,82 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { type EventEnvelope, SessionError, type SessionService } from "../src/index.ts";
 import { connectRest } from "../src/rest.ts";
-import { freshSchema, hasPostgres, postgresUrl } from "./support/postgres.ts";
+import { freshSchema, hasPostgres, NEEDS_POSTGRES, postgresUrl } from "./support/postgres.ts";
 import { type RestProcess, startProgram } from "./support/rest-process.ts";
 import { type RoundRobin, roundRobin } from "./support/round-robin.ts";
 
-describe.skipIf(!hasPostgres)("three servers on one PostgreSQL, behind a load balancer", () => {
-  test("a turn of one is watched at another, and interrupted and continued at others", async () => {
-    const { service, balancer } = await threeServers();
-    const { sessionId } = await service.createSession({});
-    const events = watch(service, sessionId);
-    await expect.poll(() => types(events)).toContain("session_created");
+describe.skipIf(!hasPostgres)(
+  "three servers on one PostgreSQL, behind a load balancer",
+  NEEDS_POSTGRES,
+  () => {
+    test("a turn of one is watched at another, and interrupted and continued at others", async () => {
+      const { service, balancer } = await threeServers();
+      const { sessionId } = await service.createSession({});
+      const events = watch(service, sessionId);
+      await expect.poll(() => types(events)).toContain("session_created");
 
-    const turn = failure(service.startTurn({ sessionId, prompt: "Wait for me." }));
-    await expect.poll(() => types(events)).toContain("run_started");
-    await expect(
-      failure(service.startTurn({ sessionId, prompt: "Me too." })),
-    ).resolves.toMatchObject({ code: "SESSION_BUSY" });
-    await service.interrupt({ sessionId });
-    expect(await turn).toMatchObject({ code: "TURN_INTERRUPTED" });
-    await expect.poll(() => types(events)).toContain("run_failed");
+      const turn = failure(service.startTurn({ sessionId, prompt: "Wait for me." }));
+      await expect.poll(() => types(events)).toContain("run_started");
+      await expect(
+        failure(service.startTurn({ sessionId, prompt: "Me too." })),
+      ).resolves.toMatchObject({ code: "SESSION_BUSY" });
+      await service.interrupt({ sessionId });
+      expect(await turn).toMatchObject({ code: "TURN_INTERRUPTED" });
+      await expect.poll(() => types(events)).toContain("run_failed");
 
-    const answers = await Promise.all([
-      service.startTurn({ sessionId, prompt: "Hello" }),
-      service.read({ sessionId }),
-    ]);
-    expect(answers[0].text).toBe('You said: "Hello"');
-    await expect.poll(() => types(events)).toContain("run_completed");
-    expect(events.map(({ seq }) => seq)).toEqual(events.map((_, index) => index + 1));
-    const [turn1] = balancer.serversOf("POST", "/messages");
-    expect(balancer.serversOf("POST", "/interrupt")).not.toContain(turn1);
-    expect(balancer.serversOf("GET", "/events")).not.toContain(turn1);
-  });
+      const answers = await Promise.all([
+        service.startTurn({ sessionId, prompt: "Hello" }),
+        service.read({ sessionId }),
+      ]);
+      expect(answers[0].text).toBe('You said: "Hello"');
+      await expect.poll(() => types(events)).toContain("run_completed");
+      expect(events.map(({ seq }) => seq)).toEqual(events.map((_, index) => index + 1));
+      const [turn1] = balancer.serversOf("POST", "/messages");
+      expect(balancer.serversOf("POST", "/interrupt")).not.toContain(turn1);
+      expect(balancer.serversOf("GET", "/events")).not.toContain(turn1);
+    });
 
-  test("a call of one is answered at another, and the turn goes on", async () => {
-    const { service, balancer } = await threeServers();
-    const { sessionId } = await service.createSession({});
-    const turn = service.startTurn({ sessionId, prompt: "What time is it?" });
-    const approvalId = await waitingCall(service, sessionId);
-    // Whichever server looks for calls, the next one gets the answer: it may be that of the turn.
-    const [asked] = balancer.serversOf("POST", "/messages");
-    while (balancer.next() === asked) await service.listApprovals({});
-    await service.answerApproval({ sessionId, approvalId, decision: "allow" });
-    expect((await turn).text).toBe("It is late.");
-    expect(balancer.serversOf("POST", `/approvals/${approvalId}`)).not.toContain(asked);
-  });
+    test("a call of one is answered at another, and the turn goes on", async () => {
+      const { service, balancer } = await threeServers();
+      const { sessionId } = await service.createSession({});
+      const turn = service.startTurn({ sessionId, prompt: "What time is it?" });
+      const approvalId = await waitingCall(service, sessionId);
+      // Whichever server looks for calls, the next one gets the answer: it may be that of the turn.
+      const [asked] = balancer.serversOf("POST", "/messages");
+      while (balancer.next() === asked) await service.listApprovals({});
+      await service.answerApproval({ sessionId, approvalId, decision: "allow" });
+      expect((await turn).text).toBe("It is late.");
+      expect(balancer.serversOf("POST", `/approvals/${approvalId}`)).not.toContain(asked);
+    });
 
-  test("what a killed one was doing goes on at another, within its lease", async () => {
-    const { service, balancer, servers } = await threeServers();
-    const made = await Promise.all([service.createSession({}), service.createSession({})]);
-    const [waits, asks] = made.map(({ sessionId }) => sessionId) as [string, string];
-    const events = watch(service, waits);
-    const turns = [
-      failure(service.startTurn({ sessionId: waits, prompt: "Wait for me." })),
-      failure(service.startTurn({ sessionId: asks, prompt: "What time is it?" })),
-    ];
-    await expect.poll(() => types(events)).toContain("turn_started");
-    const approvalId = await waitingCall(service, asks);
-    // Both that run a turn: one server is left.
-    const killed = new Set(balancer.serversOf("POST", "/messages"));
-    expect(killed.size).toBe(2);
-    await Promise.all([...killed].map((server) => servers[server]?.end("SIGKILL")));
-    await Promise.all(turns);
+    test("what a killed one was doing goes on at another, within its lease", async () => {
+      const { service, balancer, servers } = await threeServers();
+      const made = await Promise.all([service.createSession({}), service.createSession({})]);
+      const [waits, asks] = made.map(({ sessionId }) => sessionId) as [string, string];
+      const events = watch(service, waits);
+      const turns = [
+        failure(service.startTurn({ sessionId: waits, prompt: "Wait for me." })),
+        failure(service.startTurn({ sessionId: asks, prompt: "What time is it?" })),
+      ];
+      await expect.poll(() => types(events)).toContain("turn_started");
+      const approvalId = await waitingCall(service, asks);
+      // Both that run a turn: one server is left.
+      const killed = new Set(balancer.serversOf("POST", "/messages"));
+      expect(killed.size).toBe(2);
+      await Promise.all([...killed].map((server) => servers[server]?.end("SIGKILL")));
+      await Promise.all(turns);
 
-    await service.answerApproval({ sessionId: asks, approvalId, decision: "allow" });
-    const went = await Promise.all([
-      onceFree(() => service.startTurn({ sessionId: waits, prompt: "Hello" })),
-      onceFree(() => service.resume({ sessionId: asks })),
-    ]);
-    expect(went.map(({ text }) => text)).toEqual(['You said: "Hello"', "It is late."]);
-    await expect.poll(() => types(events)).toContain("run_completed");
-    expect(events.map(({ seq }) => seq)).toEqual(events.map((_, index) => index + 1));
-  });
-});
+      await service.answerApproval({ sessionId: asks, approvalId, decision: "allow" });
+      const went = await Promise.all([
+        onceFree(() => service.startTurn({ sessionId: waits, prompt: "Hello" })),
+        onceFree(() => service.resume({ sessionId: asks })),
+      ]);
+      expect(went.map(({ text }) => text)).toEqual(['You said: "Hello"', "It is late."]);
+      await expect.poll(() => types(events)).toContain("run_completed");
+      expect(events.map(({ seq }) => seq)).toEqual(events.map((_, index) => index + 1));
+    });
+  },
+);
 
 interface Servers {
   readonly service: SessionService;

@@ -6,7 +6,7 @@ import { type OpenService, type ServiceSetup, sessionServiceLaws } from "../src/
 import { cliService } from "./support/cli-service.ts";
 import { contractTests } from "./support/contract-tests.ts";
 import { obey } from "./support/obey.ts";
-import { hasPostgres, postgresPlace } from "./support/postgres.ts";
+import { hasPostgres, NEEDS_POSTGRES, postgresAccess, postgresPlace } from "./support/postgres.ts";
 import { expectSameEvents, type OpenSurface } from "./support/same-as-sdk.ts";
 import { scriptedService } from "./support/scripted-service.ts";
 import { sdkWithProvider } from "./support/sdk-with-provider.ts";
@@ -17,7 +17,7 @@ import { LONG } from "./support/trials.ts";
 async function opened(place: string, setup: ServiceSetup): Promise<OpenedService> {
   // For the files of sessions.
   mkdirSync(join(place, ".rkat"), { recursive: true });
-  const stores = postgresStores({ ...(await postgresPlace()), namespace: place });
+  const stores = postgresStores({ ...(await postgresAccess()), namespace: place });
   return scriptedService(place, setup, stores);
 }
 
@@ -42,16 +42,31 @@ const SURFACES: Readonly<Record<string, OpenSurface>> = {
 /** SQLite's tests show that a surface adds nothing to the laws, so all of them run over each only in the long form. */
 const LAWS_OVER: readonly string[] = LONG ? ["sdk", "json-rpc", "rest"] : ["sdk"];
 
-describe.skipIf(!hasPostgres).each(Object.entries(SURFACES))("%s on PostgreSQL", (name, open) => {
-  if (LAWS_OVER.includes(name)) {
-    obey<OpenService>(sessionServiceLaws, [
-      { name: "laws", durable: true, open: async (place) => async (setup) => open(place, setup) },
-    ]);
-  }
+/**
+ * For the same reason the SDK keeps the whole contract, 66 tests, and each of the others a quarter of it in the short
+ * form, together all of it, 132 tests. In the long form each keeps all of it, 330 tests.
+ */
+const WIRES = Object.keys(SURFACES).filter((name) => name !== "sdk");
 
-  describe("the contract", () =>
-    contractTests(open, name === "cli" ? { folder: "project/.rkat/sessions" } : {}));
+describe.skipIf(!hasPostgres).each(Object.entries(SURFACES))(
+  "%s on PostgreSQL",
+  NEEDS_POSTGRES,
+  (name, open) => {
+    if (LAWS_OVER.includes(name)) {
+      obey<OpenService>(sessionServiceLaws, [
+        { name: "laws", durable: true, open: async (place) => async (setup) => open(place, setup) },
+      ]);
+    }
 
-  test("a conversation gives the same events as over the SDK on SQLite", () =>
-    expectSameEvents(open, name === "cli" ? sdkWithProvider : undefined));
-});
+    const part = LONG || name === "sdk" ? undefined : { of: WIRES.length, at: WIRES.indexOf(name) };
+    describe(part ? `the contract, a part of ${part.of}` : "the contract", () =>
+      contractTests(open, {
+        ...(name === "cli" ? { folder: "project/.rkat/sessions" } : {}),
+        ...(part ? { part } : {}),
+      }),
+    );
+
+    test("a conversation gives the same events as over the SDK on SQLite", () =>
+      expectSameEvents(open, name === "cli" ? sdkWithProvider : undefined));
+  },
+);

@@ -4,6 +4,7 @@ import fc from "fast-check";
 import { expect, test, vi } from "vitest";
 import type { PositionedEvent } from "../src/core/event-store.ts";
 import { indexableText, isSummary } from "../src/core/message.ts";
+import { Outages } from "../src/core/outages.ts";
 import type { Projection } from "../src/core/projection.ts";
 import { SessionState } from "../src/core/session-state.ts";
 import { createSessionService } from "../src/index.ts";
@@ -376,7 +377,10 @@ test("a process goes on with the projections when the one that did them is gone"
     const [shared, local] = [new Noted("shared"), new Noted("local", true)];
     const lease = new GivenLease();
     lease.isFree = false;
-    const runner = new ProjectionRunner(events, [shared, local], () => {}, { lease, batch: 1000 });
+    const runner = new ProjectionRunner(events, [shared, local], new Outages(() => {}), {
+      lease,
+      batch: 1000,
+    });
     runner.wake();
     await vi.advanceTimersByTimeAsync(5000);
     expect([shared.batches, local.batches]).toEqual([0, 1]);
@@ -403,7 +407,10 @@ test("a process that loses the lease in a long run leaves the rest to the one th
         return await events.readAll(after, limit);
       },
     };
-    const runner = new ProjectionRunner(losing, [shared, local], () => {}, { lease, batch: 5 });
+    const runner = new ProjectionRunner(losing, [shared, local], new Outages(() => {}), {
+      lease,
+      batch: 5,
+    });
     runner.wake();
     await vi.advanceTimersByTimeAsync(100);
     expect(shared.batches).toBe(3);
@@ -422,7 +429,7 @@ test("the process that has the lease goes on while others append", async () => {
     const events = await someLog();
     const shared = new Noted("shared");
     const lease = new GivenLease();
-    const runner = new ProjectionRunner(events, [shared], () => {}, { lease });
+    const runner = new ProjectionRunner(events, [shared], new Outages(() => {}), { lease });
     runner.wake();
     await vi.advanceTimersByTimeAsync(100);
     for (let turn = 0; turn < 5; turn += 1) {
@@ -446,6 +453,6 @@ test("a flush does not wait for the process that has the lease", async () => {
   const shared = new Noted("shared");
   const lease = new GivenLease();
   lease.isFree = false;
-  await new ProjectionRunner(events, [shared], () => {}, { lease }).flush();
+  await new ProjectionRunner(events, [shared], new Outages(() => {}), { lease }).flush();
   expect(await events.readAll(shared.at, 1)).toEqual([]);
 });

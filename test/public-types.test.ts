@@ -1,50 +1,80 @@
-import { execFileSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { dirname, join, relative } from "node:path";
-import { expect, test } from "vitest";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { dirname, join, relative, resolve } from "node:path";
+import { text } from "node:stream/consumers";
+import { fileURLToPath } from "node:url";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { blocksOf, DOCS_PAGES, DOCS_PRELUDE, isQuoted, linesAt } from "./support/docs-pages.ts";
+import { spawn } from "./support/start-process.ts";
 
 /** Types that users only pass on. What is inside them needs no name. */
 const OPAQUE = ["SessionSnapshot"];
+
+/** Within reach of the dependencies. */
+let folder: string;
+/** The declarations of the package, as the compiler writes them: once, since that takes it two seconds and more. */
+let types: string;
+
+beforeAll(async () => {
+  folder = mkdtempSync(resolve("node_modules/.cache/types-"));
+  types = join(folder, "rkat");
+  expect(await compile("-p", "tsconfig.build.json", "--noCheck", "--outDir", types)).toBe("");
+});
+
+afterAll(() => rmSync(folder, { recursive: true }));
 
 /**
  * Users can only name a type if a door exports it. A base type needs no name, but the types that its
  * members mention do. An operator on types, such as `Given<T>`, needs no name either.
  */
 test("every type in a public declaration is exported from its door, or from rkat", () => {
-  const folder = mkdtempSync(join(tmpdir(), "rkat-types-"));
-  try {
-    const tsc = "node_modules/typescript/bin/tsc";
-    execFileSync(process.execPath, [
-      tsc,
-      "-p",
-      "tsconfig.build.json",
-      "--noCheck",
-      "--outDir",
-      folder,
-    ]);
-    const declarations = new Declarations();
-    const main = declarations.exportsOf(join(folder, "index.d.ts"));
-    const options = main.find(({ name }) => name === "CompactHistoryOptions") as Place;
-    const found = declarations.mentionedBy(options).map(({ name }) => name);
-    expect(found, "of its own and of its base").toEqual(
-      expect.arrayContaining(["Summarize", "EngineCompactor"]),
+  const declarations = new Declarations();
+  const main = declarations.exportsOf(join(types, "index.d.ts"));
+  const options = main.find(({ name }) => name === "CompactHistoryOptions") as Place;
+  const found = declarations.mentionedBy(options).map(({ name }) => name);
+  expect(found, "of its own and of its base").toEqual(
+    expect.arrayContaining(["Summarize", "EngineCompactor"]),
+  );
+  const missing = publicDoors().flatMap((door) => {
+    const own = declarations.exportsOf(join(types, `${door}.d.ts`));
+    const exported = new Set([...main, ...own].map(keyOf));
+    return own.flatMap((place) =>
+      declarations
+        .mentionedBy(place)
+        .filter((type) => !exported.has(keyOf(type)))
+        .map((type) => `${door}: ${place.name} mentions ${type.name}, of ${shown(type)}`),
     );
-    const missing = publicDoors().flatMap((door) => {
-      const own = declarations.exportsOf(join(folder, `${door}.d.ts`));
-      const exported = new Set([...main, ...own].map(keyOf));
-      return own.flatMap((place) =>
-        declarations
-          .mentionedBy(place)
-          .filter((type) => !exported.has(keyOf(type)))
-          .map((type) => `${door}: ${place.name} mentions ${type.name}, of ${shown(type, folder)}`),
-      );
-    });
-    expect([...new Set(missing)]).toEqual([]);
-  } finally {
-    rmSync(folder, { recursive: true });
-  }
+  });
+  expect([...new Set(missing)]).toEqual([]);
 });
+
+test("every program of the docs fits the public types", async () => {
+  const files = DOCS_PAGES.flatMap((page) =>
+    blocksOf(page)
+      .filter((block) => block.language === "ts" && !isQuoted(block))
+      .map((block) => {
+        const name = `${page.replaceAll("/", "-")}-${block.line}.ts`;
+        writeFileSync(join(folder, name), `${linesAt([block])}\nexport {};\n`);
+        return name;
+      }),
+  );
+  const config = {
+    extends: resolve("tsconfig.json"),
+    compilerOptions: { paths: { rkat: ["./rkat/index.d.ts"], "rkat/*": ["./rkat/*.d.ts"] } },
+    files: [fileURLToPath(DOCS_PRELUDE), resolve("test/support/ai-package.d.ts"), ...files],
+    include: [],
+  };
+  writeFileSync(join(folder, "tsconfig.json"), JSON.stringify(config));
+  expect(await compile("-p", folder)).toBe("");
+});
+
+/** What the compiler says. In more threads it does parts of the work twice, on the cores of other tests. */
+async function compile(...args: readonly string[]): Promise<string> {
+  const tsc = resolve("node_modules/typescript/bin/tsc");
+  const compiler = spawn(process.execPath, [tsc, "--singleThreaded", ...args], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  return await text(compiler.stdout);
+}
 
 /** A name and the file that declares it. */
 interface Place {
@@ -155,8 +185,8 @@ function keyOf({ file, name }: Place): string {
   return `${file} ${name}`;
 }
 
-function shown({ file }: Place, folder: string): string {
-  return relative(folder, file).replace(/\.d\.ts$/, ".ts");
+function shown({ file }: Place): string {
+  return relative(types, file).replace(/\.d\.ts$/, ".ts");
 }
 
 /** The doors that `package.json` exports, by the names of their files. */

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import type { PositionedEvent } from "../src/core/event-store.ts";
 import { newId } from "../src/core/ids.ts";
-import { RecentEvents } from "../src/projections/recent-events.ts";
+import { RecentEvents } from "../src/projections/log-projection.ts";
 import { EphemeralEventStore } from "../src/stores/ephemeral/ephemeral-event-store.ts";
 
 /** The whole log, with a count of how often it was read. */

@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -15,6 +14,7 @@ import { scriptedModel } from "../src/testing/scripted-model.ts";
 import { builtProgram } from "./support/built-package.ts";
 import { heldInMemory, inOrder, owedToMemory } from "./support/memory-account.ts";
 import { temporaryFolder } from "./support/obey.ts";
+import { spawn } from "./support/start-process.ts";
 import { trials } from "./support/trials.ts";
 
 const PROGRAM = builtProgram("replay-until-killed");

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { expect, onTestFinished, test } from "vitest";
 import { ToolSet } from "../src/agent/tool-set.ts";
 import type { StoredEvent } from "../src/core/event.ts";
-import type { SessionView } from "../src/core/session-service.ts";
+import type { SessionView } from "../src/core/operations/sessions.ts";
 import type { Stores } from "../src/core/stores.ts";
 import { createSessionService } from "../src/index.ts";
 import { Replay } from "../src/replay/replay.ts";
@@ -205,6 +205,6 @@ test("whatever a recording looks like, it replays, and each text is a message of
         if (said.content) expect(log).toContain(JSON.stringify(said.content));
       }
     }),
-    { numRuns: trials(20, 500) },
+    { numRuns: trials(8, 500) },
   );
 });

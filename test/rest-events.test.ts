@@ -1,4 +1,3 @@
-import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
@@ -10,8 +9,10 @@ import { type Frame, framesOf, idsOf, stalledReader } from "./support/event-stre
 import { eventsOf } from "./support/eventful-conversation.ts";
 import { temporaryFolder } from "./support/obey.ts";
 import { startProgram } from "./support/rest-process.ts";
+import { note } from "./support/running-test.ts";
 import { scriptedService } from "./support/scripted-service.ts";
-import { trials } from "./support/trials.ts";
+import { spawn } from "./support/start-process.ts";
+import { LONG, trials } from "./support/trials.ts";
 
 const EVERYTHING = BUILDS.F ?? [];
 const CROWD = Number(process.env.RKAT_CROWD ?? 40);
@@ -252,7 +253,8 @@ test("a crowd of sessions runs at once, loses and repeats no event, and leaves n
   const megabytes = used.map(({ rss, heapUsed }) =>
     [rss, heapUsed].map((n) => Math.round(n / 1e6)),
   );
-  console.info(`crowd of ${CROWD}, MB [rss, heap] after each round: ${JSON.stringify(megabytes)}`);
+  if (LONG)
+    note(`crowd of ${CROWD}, MB [rss, heap] after each round: ${JSON.stringify(megabytes)}`);
 
   async function watch(sessionId: string): Promise<EventEnvelope[]> {
     const events: EventEnvelope[] = [];

@@ -6,17 +6,19 @@ import { SessionError } from "../src/index.ts";
 import { connectRest, createRestApp, type RestOptions, serveRest } from "../src/rest.ts";
 import { BUILDS, type ScriptedReply } from "../src/testing.ts";
 import { framesOf } from "./support/event-stream.ts";
+import { GIVEN_SEED } from "./support/given-seed.ts";
 import { hostileRequest } from "./support/hostile-request.ts";
 import { temporaryFolder } from "./support/obey.ts";
 import { providerForTest } from "./support/provider-for-test.ts";
 import { startScriptedRest } from "./support/rest-process.ts";
 import { Project } from "./support/rkat-process.ts";
+import { note } from "./support/running-test.ts";
 import { scriptedService } from "./support/scripted-service.ts";
-import { trials } from "./support/trials.ts";
+import { LONG, trials } from "./support/trials.ts";
 
 const TOKEN = "correct-horse-battery-staple";
-const HOSTILE_REQUESTS = trials(150, 10_000);
-const SEED = Number(process.env.RKAT_SEED ?? 20_260_101);
+const HOSTILE_REQUESTS = trials(60, 10_000);
+const SEED = GIVEN_SEED ?? 20_260_101;
 
 describe("who may ask", () => {
   test.each(["0.0.0.0", "::", "192.0.2.1", "rkat.example"])(
@@ -333,11 +335,11 @@ describe("how much may be asked", () => {
     await Promise.all(Array.from({ length: 8 }, attack));
     expect(unanswered).toEqual([]);
     expect((await client.startTurn({ sessionId, prompt: "still there?" })).text).toBe("ok");
-    console.info(`answers: ${JSON.stringify(Object.fromEntries([...statuses].sort()))}`);
+    if (LONG) note(`answers: ${JSON.stringify(Object.fromEntries([...statuses].sort()))}`);
     const { rss, heapUsed } = await server.memory();
     expect(heapUsed).toBeLessThan(100e6);
     const megabytes = [rss, heapUsed].map((bytes) => Math.round(bytes / 1e6));
-    console.info(`MB [rss, heap] after ${HOSTILE_REQUESTS} hostile requests: ${megabytes}`);
+    if (LONG) note(`MB [rss, heap] after ${HOSTILE_REQUESTS} hostile requests: ${megabytes}`);
   });
 });
 

@@ -1,4 +1,3 @@
-import { execFileSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -6,6 +5,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { isMemoryBehind, MEMORY_INDEX } from "../src/projections/memory-behind.ts";
 import { EphemeralEventStore } from "../src/stores/ephemeral/ephemeral-event-store.ts";
 import { RKAT } from "./support/built-package.ts";
+import { execFileSync } from "./support/start-process.ts";
 
 let folder: string;
 beforeAll(() => {
@@ -94,6 +94,6 @@ function loadedBy(args: readonly string[], input: string): string {
     "test/support/run-cli.ts",
     ...[...args, "--dir", folder],
   ];
-  execFileSync(process.execPath, command, { input, env: { ...process.env, HOME: folder } });
+  execFileSync(process.execPath, command, { input, env: { HOME: folder }, stdio: "pipe" });
   return readFileSync(list, "utf8");
 }

@@ -1,8 +1,14 @@
 import { describe, expect, onTestFinished, test } from "vitest";
-import { createSessionService, SimpleMemoryStore } from "../src/index.ts";
-import { ephemeralStores } from "../src/stores/ephemeral/ephemeral-stores.ts";
+import {
+  createSessionService,
+  EphemeralSessionService,
+  ephemeralStores,
+  PersistentSessionService,
+  SimpleMemoryStore,
+} from "../src/index.ts";
 import { type OpenService, scriptedModel, sessionServiceLaws } from "../src/testing.ts";
 import { contractTests } from "./support/contract-tests.ts";
+import { expectWarning } from "./support/expect-warning.ts";
 import { obey } from "./support/obey.ts";
 import { openSdk } from "./support/same-as-sdk.ts";
 
@@ -19,6 +25,7 @@ describe("SessionService", () => {
 describe("the contract over the SDK", () => contractTests(openSdk));
 
 test("an option that needs a memory is reported by a service without one, with both names", async () => {
+  expectWarning(/has no effect/);
   const heard: string[] = [];
   const hear = ({ message }: Error) => void heard.push(message);
   process.on("warning", hear);
@@ -46,4 +53,27 @@ test("a history that a session begins with is not taken for the user's own words
   const [hit] = await service.searchMemory({ query: "deploy on Fridays" });
   expect(hit).toMatchObject({ content, speaker: "program" });
   await service.close();
+});
+
+test("a bad request is refused as such by a service that lacks the capability too", async () => {
+  const service = createSessionService({ model: scriptedModel([]) });
+  const bad = { sessionId: "" };
+  await expect(service.read(bad)).rejects.toMatchObject({ code: "INVALID_PARAMS" });
+  await expect(service.compact(bad)).rejects.toMatchObject({ code: "INVALID_PARAMS" });
+  await expect(service.forgetMemory({})).rejects.toMatchObject({ code: "INVALID_PARAMS" });
+  await service.close();
+});
+
+test("the specification's names are classes of the services that createSessionService makes", async () => {
+  const model = scriptedModel(["hello"]);
+  const persistent = createSessionService({ model, stores: ephemeralStores() });
+  const ephemeral = new EphemeralSessionService({ model });
+  expect(persistent).toBeInstanceOf(PersistentSessionService);
+  expect(createSessionService({ model })).toBeInstanceOf(EphemeralSessionService);
+  const { sessionId } = await ephemeral.createSession({});
+  // A service's methods need no object.
+  const { startTurn } = ephemeral;
+  expect((await startTurn({ sessionId, prompt: "hi" })).text).toBe("hello");
+  await ephemeral.close();
+  await persistent.close();
 });

@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
@@ -9,6 +8,7 @@ import { openDatabase } from "../src/stores/sqlite/database.ts";
 import { SqliteEventStore } from "../src/stores/sqlite/sqlite-event-store.ts";
 import { builtProgram } from "./support/built-package.ts";
 import { temporaryFolder } from "./support/obey.ts";
+import { type ChildProcess, spawn } from "./support/start-process.ts";
 import { trials } from "./support/trials.ts";
 
 const PROGRAM = builtProgram("append-until-killed");

@@ -1,4 +1,3 @@
-import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
 import { JSONRPCClient, JSONRPCServer, JSONRPCServerAndClient } from "json-rpc-2.0";
@@ -21,6 +20,7 @@ import {
   type OpenSurface,
 } from "./support/same-as-sdk.ts";
 import { scriptedService } from "./support/scripted-service.ts";
+import { type ChildProcess, spawn } from "./support/start-process.ts";
 import { overJsonRpc } from "./support/surfaces.ts";
 import { LONG } from "./support/trials.ts";
 

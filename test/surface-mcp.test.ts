@@ -32,7 +32,7 @@ const A_MODEL =
 const CANNOT = {
   "a denial tells the model why, and changes the system prompt of the next session": A_MODEL,
   "appended messages teach the project only when a user wrote them": A_MODEL,
-  "what the project has learned is taught, listed, read, edited, pinned, made rules of, and forgotten":
+  "the knowledge of a project is taught, listed, read, edited, pinned, made rules of, and forgotten":
     A_MODEL,
 };
 

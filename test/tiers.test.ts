@@ -10,7 +10,9 @@ import { MessageAssembler } from "../src/core/message-assembler.ts";
 import { createSessionService, SessionError, type SessionService } from "../src/index.ts";
 import { type Stores, sqliteStores } from "../src/sqlite.ts";
 import { type ScriptedReply, scriptedModel } from "../src/testing.ts";
-import { trials } from "./support/trials.ts";
+import { GIVEN_SEED } from "./support/given-seed.ts";
+import { note } from "./support/running-test.ts";
+import { LONG, trials } from "./support/trials.ts";
 
 const RUNS = trials(8, 100);
 
@@ -210,8 +212,8 @@ test("no message is ever outside all tiers, with every trigger, failure and rest
         }
       },
     ),
-    { numRuns: RUNS, seed: Number(process.env.RKAT_SEED ?? 20_260_101), endOnFailure: true },
+    { numRuns: RUNS, seed: GIVEN_SEED ?? 20_260_101, endOnFailure: true },
   );
-  console.log(`${compactions} compactions`);
+  if (LONG) note(`${compactions} compactions along the tiers`);
   expect(compactions).toBeGreaterThan(RUNS);
 }, 120_000);

@@ -6,6 +6,7 @@ import { folderForImport, openWorkspace } from "../src/config/workspace.ts";
 import { createSessionService, type SessionService, withLibrary } from "../src/index.ts";
 import { sqliteStores } from "../src/sqlite.ts";
 import { scriptedModel } from "../src/testing.ts";
+import { expectWarning } from "./support/expect-warning.ts";
 import { temporaryFolder } from "./support/obey.ts";
 import { Project } from "./support/rkat-process.ts";
 
@@ -199,6 +200,7 @@ test("a library that cannot forget says so, unless the project forgot something"
   const broken = createSessionService({ model: scriptedModel([]), memory: false });
   const sessionId = await say(own, "The port is 1.");
   const both = withLibrary(own, broken);
+  expectWarning(/Nothing was forgotten in the user-wide store/);
   expect(await both.forgetMemory({ sessionId })).toMatchObject({ forgotten: 1 });
   await expect(both.forgetMemory({ ids: ["none"] })).rejects.toThrow();
 });
@@ -208,6 +210,7 @@ test("a library that fails leaves the project's results", async () => {
   const broken = createSessionService({ model: scriptedModel([]), memory: false });
   await say(own, "The port is 1.");
   const both = withLibrary(own, broken);
+  expectWarning(/The user-wide store was not searched/);
   expect(await both.searchMemory({ query: "port" })).toHaveLength(1);
   expect(await both.list({})).toHaveLength(1);
 });

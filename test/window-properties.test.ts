@@ -113,7 +113,7 @@ const PROPERTIES: Record<string, (step: Step) => void> = {
       expect(isNewSummary || message.role === "tool_results").toBe(true);
     }
   },
-  "what is sent extends what was sent before, unless a compaction happened": (step) => {
+  "each sent history extends the previous one, unless a compaction happened": (step) => {
     if (step.applied.outcome !== "unchanged") return;
     expect(step.sent.slice(0, step.before.length)).toEqual(step.before);
   },

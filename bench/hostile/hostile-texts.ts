@@ -1,30 +1,29 @@
 import { parse } from "smol-toml";
 import { policyOf } from "../../src/agent/tool-policy.ts";
+import { printable } from "../../src/cli/render/printable.ts";
+import { PLAIN } from "../../src/cli/render/style.ts";
+import { renderCall } from "../../src/cli/terminal/approval-prompt.ts";
 import { parseJsonText } from "../../src/coding-agents/json-text.ts";
 import { anchorsIn } from "../../src/compaction/anchors.ts";
 import { contentWords, namesIn } from "../../src/compaction/content-words.ts";
-import { looksLikeError } from "../../src/compaction/looks-like-error.ts";
-import { worthlessness } from "../../src/compaction/worthless-text.ts";
-import { textWeight } from "../../src/core/text-weight.ts";
-import { unclosable } from "../../src/core/unclosable.ts";
-import { visibleText } from "../../src/core/visible-text.ts";
+import { looksLikeError, worthlessness } from "../../src/compaction/worthless-text.ts";
 import { ForgottenPhrases } from "../../src/forgetting/forgotten-phrases.ts";
-import { inOneLine, quotable } from "../../src/handoff/quote-form.ts";
+import { inOneLine, quotable } from "../../src/handoff/handoff-source.ts";
+import { indexedPassages } from "../../src/indexing/passages/indexed-passages.ts";
+import { readQuestion } from "../../src/indexing/score/question.ts";
+import { words } from "../../src/indexing/words/words.ts";
 import { statementOf } from "../../src/knowledge/contradicts.ts";
 import { isTrivial } from "../../src/knowledge/is-trivial.ts";
-import { preferencesIn } from "../../src/knowledge/preferences-in.ts";
+import { preferencesIn } from "../../src/knowledge/lasting-wishes.ts";
 import { withoutVolatile } from "../../src/knowledge/without-volatile.ts";
 import { providerFailure } from "../../src/models/provider-failure.ts";
-import { indexedPassages } from "../../src/search/indexed-passages.ts";
-import { readQuestion } from "../../src/search/question.ts";
-import { words } from "../../src/search/words.ts";
 import { findSecrets } from "../../src/secrets/find-secrets.ts";
 import { passage } from "../../src/stores/history/passage.ts";
 import { indexedText, searchWords, wordsOf } from "../../src/stores/history/search-words.ts";
-import { printable } from "../../src/surfaces/cli/render/printable.ts";
-import { PLAIN } from "../../src/surfaces/cli/render/style.ts";
-import { renderCall } from "../../src/surfaces/cli/terminal/approval-prompt.ts";
 import { brokenLimit } from "../../src/surfaces/http/json-shape.ts";
+import { textWeight } from "../../src/text/text-weight.ts";
+import { unclosable } from "../../src/text/unclosable.ts";
+import { visibleText } from "../../src/text/visible-text.ts";
 import { promptText } from "../../src/transcripts/claude-code/prompt-text.ts";
 import { promptInCodex } from "../../src/transcripts/codex/typed-prompts.ts";
 import { promptInGemini } from "../../src/transcripts/gemini-format.ts";
@@ -206,7 +205,7 @@ export const HOSTILE_TEXTS: Readonly<Record<string, HostileKind>> = {
     pieces: { openers: HISTORY, fillers: PROSE },
   },
   "commented JSON": {
-    read: (text) => failing(() => parseJsonText(text, true)),
+    read: (text) => failing(() => parseJsonText(text)),
     pieces: {
       openers: ["//", "/*", "/* */", '"a":', "[", "{", '{"a":[', '"\\u0041"', "1e5,"],
       fillers: SIGNS,

@@ -1,7 +1,7 @@
 import type { Bench } from "../bench.ts";
 import { madeUpQuestions } from "../data/entries.ts";
 import { median } from "../measuring.ts";
-import { programOf, RKAT, timeOfNode } from "../programs.ts";
+import { NODE_FLAGS, programOf, RKAT, timeOfNode } from "../programs.ts";
 import { storePath } from "./open-memory.ts";
 
 /** Milliseconds from the start of a process to its end, medians of alternating runs. */
@@ -24,12 +24,9 @@ export async function startTimes(
   }: { readonly size: number; readonly vectors: boolean; readonly runs: number },
 ): Promise<StartTimes> {
   const ms = { node: [] as number[], firstResult: [] as number[], command: [] as number[] };
-  const program = [
-    "--disable-warning=ExperimentalWarning",
-    programOf("memory/first-result-process.js"),
-  ];
+  const program = [...NODE_FLAGS, programOf("memory/first-result-process.js")];
   // The command believes no store that it did not make, and remembers in your own settings what you trust.
-  const env = { ...process.env, XDG_CONFIG_HOME: folder };
+  const env = { HOME: folder };
   await timeOfNode([...RKAT, "trust", "--dir", folder], signal, env);
   for (const [run, { text }] of madeUpQuestions(size, runs + 1).entries()) {
     onProgress(`starting, run ${run} of ${runs}`);

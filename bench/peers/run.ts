@@ -1,4 +1,4 @@
-import { fork } from "node:child_process";
+import { fork } from "../../test/support/start-process.ts";
 import "../../build.ts";
 import { once } from "node:events";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";

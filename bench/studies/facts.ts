@@ -5,18 +5,20 @@
 // sessions run twice more, with what such commands change by themselves: times, durations, process ids.
 //
 //   node bench/studies/facts.ts [--folder .] [--sessions 1000] [--calls 8] [--show 3] [--json]
-import { execFileSync } from "node:child_process";
+
 import { mkdtemp, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import type { DurableEvent } from "../../src/core/event.ts";
 import { newId } from "../../src/core/ids.ts";
-import { factOf } from "../../src/knowledge/fact-of.ts";
+import { Outages } from "../../src/core/outages.ts";
+import { factOf } from "../../src/knowledge/learned-entries.ts";
 import { ProjectKnowledge } from "../../src/knowledge/project-knowledge.ts";
 import { KnowledgeRecorder } from "../../src/projections/knowledge-recorder.ts";
 import { ProjectionRunner } from "../../src/projections/projection-runner.ts";
 import { sqliteStores } from "../../src/sqlite.ts";
+import { execFileSync } from "../../test/support/start-process.ts";
 
 const { values } = parseArgs({
   options: {
@@ -53,9 +55,13 @@ const path = join(folder, "rkat.db");
 const stores = sqliteStores({ path });
 const knowledge = new ProjectKnowledge(stores.knowledge, {}, { memory: stores.memory });
 const recorder = new KnowledgeRecorder(stores.events, knowledge);
-const runner = new ProjectionRunner(stores.events, [recorder], (error) => {
-  throw error;
-});
+const runner = new ProjectionRunner(
+  stores.events,
+  [recorder],
+  new Outages((error) => {
+    throw error;
+  }),
+);
 
 const dropped = new Map<string, { count: number; examples: Set<string> }>();
 const plan = Array.from({ length: SESSIONS }, () =>

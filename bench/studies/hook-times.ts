@@ -4,13 +4,14 @@
  *
  *     npm run build && node bench/studies/hook-times.ts [megabytes of the transcript] [runs]
  */
-import { spawn } from "node:child_process";
+
 import { once } from "node:events";
 import { appendFileSync, existsSync, mkdirSync, mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { ClaudeLines } from "../../test/support/claude-lines.ts";
+import { spawn } from "../../test/support/start-process.ts";
 import { median } from "../measuring.ts";
 import { RKAT } from "../programs.ts";
 
@@ -22,7 +23,7 @@ const home = mkdtempSync(join(tmpdir(), "rkat-hooks-"));
 const folder = join(home, "project");
 const projects = join(home, ".claude", "projects", "-project");
 const lock = join(home, ".config", "rkat", "hooks", `${ID}.pid`);
-const env = { PATH: process.env.PATH, HOME: home };
+const env = { HOME: home };
 
 async function timeOf(args: readonly string[], input: object): Promise<number> {
   const start = performance.now();

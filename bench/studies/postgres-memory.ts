@@ -1,4 +1,3 @@
-import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -10,6 +9,7 @@ import { PostgresDatabase } from "../../src/stores/postgres/postgres-database.ts
 import { PostgresMemoryStore } from "../../src/stores/postgres/postgres-memory-store.ts";
 import { openDatabase } from "../../src/stores/sqlite/database.ts";
 import { SqliteMemoryStore } from "../../src/stores/sqlite/sqlite-memory-store.ts";
+import { spawnSync } from "../../test/support/start-process.ts";
 import { clusteredEmbedder } from "../clustered-embedder.ts";
 import { madeUpBatches, madeUpQuestions } from "../data/entries.ts";
 import { contentWords } from "../data/vocabulary.ts";

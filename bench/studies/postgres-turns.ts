@@ -1,4 +1,3 @@
-import { execFileSync, fork } from "node:child_process";
 import { once } from "node:events";
 import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -9,6 +8,7 @@ import pg from "pg";
 import { createSessionService } from "rkat";
 import { type PostgresPool, postgresStores } from "rkat/postgres";
 import { scriptedModel } from "rkat/testing";
+import { execFileSync, fork } from "../../test/support/start-process.ts";
 import { madeUpBatches } from "../data/entries.ts";
 import { median, timed } from "../measuring.ts";
 

@@ -1,6 +1,6 @@
 import { parseArgs } from "node:util";
-import { findEntries } from "../../src/search/find-entries.ts";
-import { RANKING, type RankingWeights } from "../../src/search/ranking-weights.ts";
+import { findEntries } from "../../src/indexing/score/find-entries.ts";
+import { RANKING, type RankingWeights } from "../../src/indexing/score/ranking-weights.ts";
 import { indexedEntry, inMemoryIndex } from "../../test/support/in-memory-index.ts";
 import type { Conversation } from "../data/conversation.ts";
 import type { Dataset } from "../data/dataset.ts";

@@ -1,4 +1,3 @@
-import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { connect, type Socket } from "node:net";
@@ -6,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { parseArgs } from "node:util";
+import { spawn } from "../../test/support/start-process.ts";
 import { RKAT } from "../programs.ts";
 
 /**
@@ -38,7 +38,7 @@ const flags = values.flags === "" ? [] : values.flags.split(" ");
 const server = spawn(
   process.execPath,
   [...flags, ...RKAT, "serve", "--port", "0", "--dir", folder],
-  { stdio: ["ignore", "pipe", "pipe"], env: { ...process.env, HOME: folder } },
+  { stdio: ["ignore", "pipe", "pipe"], env: { HOME: folder } },
 );
 server.stderr.pipe(process.stderr);
 const url = await new Promise<string>((resolve) => {

@@ -12,9 +12,9 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { COMPACTION_PROMPT } from "../../src/compaction/compaction-prompt.ts";
 import { scoreSummary } from "../../src/compaction/score-summary.ts";
 import { smartFallbackSummary } from "../../src/compaction/smart-fallback-summary.ts";
+import { COMPACTION_PROMPT } from "../../src/compaction/summary-request.ts";
 import { indexableText, type Message } from "../../src/core/message.ts";
 import { readTranscript } from "../../src/transcripts/read-transcript.ts";
 

@@ -1,8 +1,8 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import type { Embedder } from "../../src/core/embedder.ts";
-import { passages } from "../../src/search/passages.ts";
-import { CALIBRATION_PAIRS } from "../../src/vectors/calibration.ts";
+import { passages } from "../../src/indexing/passages/passages.ts";
+import { CALIBRATION_PAIRS } from "../../src/indexing/vectors/calibration.ts";
 import type { Conversation } from "../data/conversation.ts";
 import { meanMeasures, measure } from "../recall/measures.ts";
 import {

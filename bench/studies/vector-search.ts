@@ -3,15 +3,15 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import type { Embedder } from "../../src/core/embedder.ts";
-import { runSync } from "../../src/indexing/asking.ts";
 import { OpenIndex } from "../../src/indexing/open-index.ts";
+import { runSync } from "../../src/indexing/port/asking.ts";
+import type { CodeTable, SlotBitmap } from "../../src/indexing/vectors/code-table.ts";
+import { compareRows, nearestVectors } from "../../src/indexing/vectors/search-vectors.ts";
 import type { Connection } from "../../src/stores/sqlite/connection.ts";
 import { openDatabase } from "../../src/stores/sqlite/database.ts";
 import { openConnection } from "../../src/stores/sqlite/open-connection.ts";
 import { SqliteIndexStore } from "../../src/stores/sqlite/sqlite-index-store.ts";
 import { SqliteMemoryStore } from "../../src/stores/sqlite/sqlite-memory-store.ts";
-import type { CodeTable, SlotBitmap } from "../../src/vectors/code-table.ts";
-import { compareRows, nearestVectors } from "../../src/vectors/nearest-vectors.ts";
 
 /**
  * The nearest ten vectors among many: how fast, and how many of the exact ten.

@@ -19,7 +19,7 @@ export async function commandTimes({ folder, signal }: Bench, runs: number): Pro
   const place = join(folder, "command");
   mkdirSync(place);
   const server = await startAnswerServer();
-  const env = { ...process.env, OLLAMA_HOST: server.url };
+  const env = { HOME: folder, OLLAMA_HOST: server.url };
   const turn = ["-m", "ollama/answers", "--dir", place, "go on"];
   const commands = [
     { name: "rkat --version, whole", args: ["--version"], ms: [] as number[] },

@@ -1,13 +1,13 @@
-import { fork } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
 import type { SessionService } from "rkat";
 import { connectJsonRpc } from "rkat/json-rpc";
 import { connectMcp } from "rkat/mcp";
 import { connectRest } from "rkat/rest";
+import { fork } from "../../test/support/start-process.ts";
 import type { SayProgress } from "../bench.ts";
 import { median } from "../measuring.ts";
-import { programOf } from "../programs.ts";
+import { NODE_FLAGS, programOf } from "../programs.ts";
 import { DELTAS, scriptedService } from "./scripted-service.ts";
 
 export interface SurfacesInput {
@@ -25,7 +25,6 @@ export interface SurfaceCost {
 
 const WARM_UP = 5;
 const PROGRAM = programOf("surfaces/serve-process.ts");
-const NODE_FLAGS = ["--disable-warning=ExperimentalWarning"];
 
 /**
  * Runs turns through each surface: the SDK in this process, the others in a process

@@ -4,12 +4,12 @@
 //   npm run test:hosts                      (once, to install what is in this folder)
 //   npx node examples/hosts/opencode.ts     (no key; 64-bit Linux only)
 import assert from "node:assert/strict";
-import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
 import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
+import { execFile } from "../../test/support/start-process.ts";
 import { findAgain } from "./find-again.ts";
 import { startLocalProvider } from "./local-provider.ts";
 
@@ -27,7 +27,6 @@ const project = join(home, "project");
 const folder = join(home, "config", "opencode");
 const settings = join(folder, "opencode.json");
 const env = {
-  PATH: process.env.PATH,
   HOME: home,
   XDG_CONFIG_HOME: join(home, "config"),
   XDG_DATA_HOME: join(home, "data"),

@@ -4,11 +4,11 @@
 //   npm run test:hosts              (once, to install what is in this folder)
 //   npx node examples/hosts/pi.ts   (no key)
 import assert from "node:assert/strict";
-import { execFile } from "node:child_process";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
+import { execFile } from "../../test/support/start-process.ts";
 import { findAgain } from "./find-again.ts";
 import { startLocalProvider } from "./local-provider.ts";
 
@@ -20,7 +20,7 @@ const FILES = 12;
 const home = await mkdtemp(join(tmpdir(), "rkat-pi-"));
 const project = join(home, "project");
 const settings = join(home, ".pi", "agent");
-const env = { PATH: process.env.PATH, HOME: home, PI_OFFLINE: "1" };
+const env = { HOME: home, PI_OFFLINE: "1" };
 const run = promisify(execFile);
 
 await mkdir(project);

@@ -4,7 +4,6 @@
 //   node examples/postgres/servers.ts            (no key; needs PostgreSQL's programs, or RKAT_STORE)
 //   node examples/postgres/servers.ts --keep     (the servers run until Ctrl-C)
 import assert from "node:assert/strict";
-import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { chownSync, existsSync, globSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { createServer, request as send } from "node:http";
@@ -14,6 +13,7 @@ import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { connectRest } from "rkat/rest";
 import { startProviderServer } from "../../test/support/provider-server/provider-server.ts";
+import { type ChildProcess, execFileSync, spawn } from "../../test/support/start-process.ts";
 
 const RKAT = fileURLToPath(new URL("../bin/rkat.js", import.meta.resolve("rkat")));
 const SERVERS = 3;
@@ -41,7 +41,6 @@ async function main(): Promise<void> {
   });
   stops.push(() => provider.close());
   const env = {
-    PATH: process.env.PATH,
     PGPASSWORD: process.env.PGPASSWORD,
     RKAT_STORE: store,
     RKAT_MODEL: "openai/local",
@@ -97,7 +96,7 @@ function startPostgres(): string {
       cwd: folder,
       stdio: ["ignore", "ignore", "inherit"],
     });
-  run("initdb", ["-U", "rkat", "-A", "trust", "-E", "UTF8"]);
+  run("initdb", ["-U", "rkat", "-A", "trust", "-E", "UTF8", "--no-locale"]);
   // It listens at a socket in the folder and at no port, so that no other port has to be free.
   const options = `-c listen_addresses= -c unix_socket_directories=${folder}`;
   run("pg_ctl", ["-w", "-l", join(folder, "log"), "-o", options, "start"]);

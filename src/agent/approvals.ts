@@ -12,8 +12,8 @@ import type { SessionState } from "../core/session-state.ts";
 import { headWithin } from "../core/tokens.ts";
 import { startsTurn } from "../core/turn.ts";
 import type { WaitingCall } from "../core/waiting-calls.ts";
-import { toolFailure } from "./execute-tool.ts";
 import { completed } from "./run-events.ts";
+import { toolFailure } from "./tool-set.ts";
 
 /** An answer, with the calls that it allows from now on. */
 export interface GivenAnswer extends ApprovalAnswer {

@@ -3,7 +3,6 @@ import type { Origin, TransientEvent } from "../core/event.ts";
 import type { LanguageModel, ModelChunk, ModelRequest } from "../core/language-model.ts";
 import type { AssistantBlock, StopReason } from "../core/message.ts";
 import type { Usage } from "../core/usage.ts";
-import { type RetryPolicy, retryDelay, wait } from "./retry.ts";
 
 /** All that a model said in one call. */
 export interface ModelReply {
@@ -65,7 +64,7 @@ async function readReply(
   });
 }
 
-/** Calls of one answer are told apart by their ids; some local servers give the same to all. */
+/** Calls of one answer need distinct ids; some local servers give the same id to all. */
 function withOwnIds(blocks: readonly AssistantBlock[]): readonly AssistantBlock[] {
   const seen = new Set<string>();
   return blocks.map((block) => {
@@ -74,5 +73,57 @@ function withOwnIds(blocks: readonly AssistantBlock[]): readonly AssistantBlock[
     for (let again = 2; seen.has(id); again += 1) id = `${block.data.id}-${again}`;
     seen.add(id);
     return id === block.data.id ? block : { ...block, data: { ...block.data, id } };
+  });
+}
+
+/** How often and how long a failed model call is tried again. */
+export interface RetryPolicy {
+  /** Retries after the first attempt. */
+  readonly maxRetries: number;
+  readonly initialDelayMs: number;
+  /** Longest wait, and the longest `retry-after` that is waited for. */
+  readonly maxDelayMs: number;
+  readonly multiplier: number;
+}
+
+export const DEFAULT_RETRY_POLICY: RetryPolicy = {
+  maxRetries: 3,
+  initialDelayMs: 500,
+  maxDelayMs: 30_000,
+  multiplier: 2,
+};
+
+/**
+ * The delay before retry `attempt` (from 1): `initial · multiplier^(attempt-1)`,
+ * give or take a tenth so that clients do not come back in step, or the delay that
+ * the provider asked for, if that is longer. `undefined`: do not try again.
+ */
+function retryDelay(
+  error: unknown,
+  attempt: number,
+  policy: RetryPolicy,
+  random: () => number = Math.random,
+): number | undefined {
+  if (!SessionError.is(error) || !error.retry || attempt > policy.maxRetries) return undefined;
+  const asked = error.retry.afterMs ?? 0;
+  if (asked > policy.maxDelayMs) return undefined;
+  const backoff = policy.initialDelayMs * policy.multiplier ** (attempt - 1);
+  const jittered = backoff * (0.9 + 0.2 * random());
+  return Math.round(Math.max(asked, Math.min(jittered, policy.maxDelayMs)));
+}
+
+/** Waits, unless the signal aborts first; then it throws the signal's reason. */
+function wait(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    if (signal.aborted) return reject(signal.reason);
+    const abort = () => {
+      clearTimeout(timer);
+      reject(signal.reason);
+    };
+    const timer = setTimeout(() => {
+      signal.removeEventListener("abort", abort);
+      resolve();
+    }, ms);
+    signal.addEventListener("abort", abort, { once: true });
   });
 }

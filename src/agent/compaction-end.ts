@@ -15,7 +15,7 @@ export type CompactionEnd = Extract<
   { type: "compaction_completed" | "tool_output_pruned" | "compaction_failed" }
 >;
 
-/** What the log is told of a compaction's end; nothing when there was nothing to do. */
+/** The event that ends a compaction. Undefined when there was nothing to do. */
 export function compactionEnd(
   compacted: CompactHistoryResult,
   made: {
@@ -78,7 +78,7 @@ function unlessPinned(
 /** Pins that a report names. */
 const PINS_MAX = 100;
 
-/** What a compaction of `entries` leaves in the window, and what it does not. */
+/** Counts the parts of `entries` that stay in the window and those that leave it. */
 function compactionReport(
   result: CompactedHistory,
   entries: readonly HistoryEntry[],

@@ -11,7 +11,7 @@ export function requestTokens(state: SessionState, tools: ToolSet): number {
   return state.historyTokens + state.working.shownTokens + tools.tokens;
 }
 
-/** What a compactor decides by whether it is time. */
+/** The figures by which a compactor decides whether a compaction is due. */
 export function compactionContext(
   state: SessionState,
   { config }: Pick<EngineCompactor, "config">,
@@ -35,11 +35,11 @@ export function compactionContext(
   };
 }
 
-/** What a compaction has to end below, in estimated tokens. */
+/** The limits that a compaction has to end below, in estimated tokens. */
 export interface HistoryRoom {
-  /** For the history alone. */
+  /** The limit of the history alone. */
   readonly targetTokens: number;
-  /** For a whole request, if it is known. */
+  /** The limit of a whole request, if it is known. */
   readonly contextWindow?: number;
   /** The next request does not fit the window. */
   readonly outgrown: boolean;

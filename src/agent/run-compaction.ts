@@ -8,14 +8,12 @@ import { indexableText, type Message } from "../core/message.ts";
 import type { SessionState } from "../core/session-state.ts";
 import { estimateTokens } from "../core/tokens.ts";
 import { addUsage, NO_USAGE, type Usage } from "../core/usage.ts";
-import { callModel } from "./call-model.ts";
+import { callModel, type RetryPolicy } from "./call-model.ts";
 import { type CompactionEnd, compactionEnd } from "./compaction-end.ts";
 import { compactionContext, historyRoom, requestTokens } from "./request-size.ts";
-import type { RetryPolicy } from "./retry.ts";
-import type { Prompt } from "./run-events.ts";
+import type { Prompt, TurnLog } from "./run-events.ts";
 import { supersededMessages } from "./superseded-messages.ts";
 import type { ToolSet } from "./tool-set.ts";
-import type { TurnLog } from "./turn-log.ts";
 
 /** How a session's history is compacted. */
 export interface AgentCompaction {
@@ -46,7 +44,7 @@ export type CompactionTrigger =
 export interface CompactionRun {
   /** Whether the history is another one now. */
   readonly changed: boolean;
-  /** What came of it, as the log has it; `undefined` when there was nothing to do. */
+  /** The event in the log. Undefined when there was nothing to do. */
   readonly event: CompactionEnd | undefined;
   /** Why the history is unchanged, in words; empty when it is not. */
   readonly detail: string;
@@ -218,7 +216,7 @@ function superseded({ history }: SessionState, { compactor }: AgentCompaction): 
   return supersededMessages(history, compactor.config.autoCompactThreshold * SYSTEM_SHARE);
 }
 
-/** What is left of a history that a provider called too long, as a share of its estimate. */
+/** A history that a provider called too long is cut to this share of its estimate. */
 const OVERFLOW_SHARE = 0.6;
 
 function startedEvent(state: SessionState, { why }: CompactionTrigger): DurableEvent {
@@ -236,7 +234,7 @@ function interruptedEvent(error: unknown, usage: Usage): DurableEvent {
   return { type: "compaction_failed", error: errorText(error), reason: "interrupted", usage };
 }
 
-/** What a refused request teaches: it had more tokens than the window, or than the threshold that was to prevent it. */
+/** The event of a refused request: it had more tokens than the window, or than the threshold that should have prevented it. */
 export function overflowEvent(
   state: SessionState,
   { model, tools, compaction }: CompactionDeps,
@@ -252,5 +250,5 @@ export function overflowEvent(
   };
 }
 
-/** Of a model whose window is not known, the next compaction comes at this share of what it refused. */
+/** With an unknown context window, the next compaction is due at this share of the refused size. */
 const REFUSED_SHARE = 0.8;

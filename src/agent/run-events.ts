@@ -4,11 +4,12 @@ import {
   type GivenInstructions,
   isUsersWord,
   type Origin,
+  type TransientEvent,
 } from "../core/event.ts";
 import { given } from "../core/fields.ts";
 import { contentText, type Message, type ToolUse, type UserMessage } from "../core/message.ts";
 import type { SessionState } from "../core/session-state.ts";
-import { toolFailure } from "./execute-tool.ts";
+import { toolFailure } from "./tool-set.ts";
 
 /** The prompt of a run. */
 export interface Prompt {
@@ -26,7 +27,7 @@ export function openingEvents(
 ): DurableEvent[] {
   return [
     ...context.map((message): DurableEvent => {
-      // The user typed the prompt at most. What else is in a request does not teach.
+      // At most the prompt was typed by the user. No knowledge is learned from the rest of a request.
       const others = message.role === "user" && !isUsersWord(origin) ? given({ origin }) : {};
       return { type: "message_added", message, ...others };
     }),
@@ -68,4 +69,15 @@ export function runFailed(sessionId: string, failure: SessionError): DurableEven
     error: errorText(failure),
     code: failure.code,
   };
+}
+
+/** The agent's view of a session: its state, and its log to append to. */
+export interface TurnLog {
+  readonly state: SessionState;
+  /** Appends events, all or none, then updates the state and notifies the listeners. */
+  commit(events: readonly DurableEvent[]): Promise<void>;
+  /** Appends the events that `decide` returns for the current state. */
+  update(decide: (state: SessionState) => readonly DurableEvent[]): Promise<void>;
+  /** Sends the listeners an event that is not stored. */
+  stream(event: TransientEvent): void;
 }

@@ -13,11 +13,9 @@ import {
   type GivenAnswer,
   refusedBySettings,
 } from "./approvals.ts";
-import type { RunBudget } from "./budget.ts";
-import { executeTool, toolFailure } from "./execute-tool.ts";
-import { completed } from "./run-events.ts";
-import type { ToolSet } from "./tool-set.ts";
-import type { TurnLog } from "./turn-log.ts";
+import type { RunBudget } from "./run-budget.ts";
+import { completed, type TurnLog } from "./run-events.ts";
+import { executeTool, type ToolSet, toolFailure } from "./tool-set.ts";
 
 export interface ToolsContext {
   readonly log: TurnLog;

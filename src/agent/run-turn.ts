@@ -4,14 +4,12 @@ import { type JoinedSignal, joinSignals } from "../core/join-signals.ts";
 import type { LanguageModel } from "../core/language-model.ts";
 import { type ToolUse, toolUses } from "../core/message.ts";
 import { eventOfBlock } from "../core/message-assembler.ts";
-import type { Budget } from "../core/requests.ts";
-import type { TurnEnd } from "../core/session-service.ts";
+import type { Budget, TurnEnd } from "../core/operations/turns.ts";
 import { addUsage, NO_USAGE, type TokenUsage, tokenUsage, type Usage } from "../core/usage.ts";
 import type { Approvals } from "./approvals.ts";
-import { RunBudget } from "./budget.ts";
-import { callModel, type ModelReply } from "./call-model.ts";
+import { callModel, type ModelReply, type RetryPolicy } from "./call-model.ts";
 import { requestTokens } from "./request-size.ts";
-import type { RetryPolicy } from "./retry.ts";
+import { RunBudget } from "./run-budget.ts";
 import {
   type AgentCompaction,
   compactIfDue,
@@ -26,10 +24,10 @@ import {
   openingEvents,
   type Prompt,
   runFailed,
+  type TurnLog,
 } from "./run-events.ts";
 import { announcedCalls, runTools, supersede, type ToolsContext } from "./run-tools.ts";
 import type { ToolSet } from "./tool-set.ts";
-import type { TurnLog } from "./turn-log.ts";
 
 /** Model calls of one run when nothing else is said. */
 const MODEL_CALLS_MAX = 100;
@@ -84,7 +82,7 @@ class Run {
   #usage: Usage = NO_USAGE;
   #calls = 0;
   #text = "";
-  /** What the model has said of an answer that is not complete yet. */
+  /** The text so far of an answer that is not complete. */
   #partial = "";
   /** Tokens that the last request was estimated at. */
   #estimated = 0;
@@ -199,7 +197,7 @@ class Run {
     return undefined;
   }
 
-  /** Tells what is due to be told of the budget, and whether it is used up. */
+  /** Emits the budget warnings that are due. Returns whether the budget is exhausted. */
   async #isSpent(): Promise<boolean> {
     const warnings = this.#budget.warnings();
     if (warnings.length > 0) await this.#options.log.commit(warnings);
@@ -207,7 +205,7 @@ class Run {
   }
 
   /**
-   * The model's answer; nothing when the budget ended before it came. A history
+   * The model's answer. Undefined when the budget ended before it. A history
    * that the provider calls too long gets smaller, again and again, until it
    * fits or nothing is left that may leave.
    */
@@ -302,13 +300,13 @@ class Run {
     };
   }
 
-  /** Leaves the session in order and says what the run failed of. */
+  /** Leaves the session in order and logs the run's failure. */
   async #fail(error: unknown): Promise<SessionError> {
     const { log, signal } = this.#options;
     const failure = signal.aborted
       ? new SessionError("TURN_INTERRUPTED", { cause: signal.reason })
       : SessionError.from(error, "AGENT_ERROR");
-    // A log that fails cannot be written to; the next turn closes what this one left open.
+    // A log that fails cannot be written to; the next turn closes this one's open calls.
     if (failure.code === "SESSION_STORE_ERROR" || failure.code === "SESSION_CONFLICT")
       return failure;
     if (signal.aborted && this.#partial.trim() !== "") {
@@ -342,4 +340,19 @@ function turnEnd({ stopReason }: ModelReply): TurnEnd {
     default:
       return "end_turn";
   }
+}
+
+/**
+ * Closes a run whose process was killed. Calls without a result get one that says so, and the run
+ * ends. Calls that wait for approval have had no effects, so they go on waiting.
+ */
+export async function recoverRun(log: TurnLog): Promise<void> {
+  const { state } = log;
+  const why = "The process ended before the call did; it may have had effects.";
+  const events = closingEvents(interruptedCalls(state), why);
+  if (state.running) {
+    const failure = new SessionError("TURN_INTERRUPTED", { detail: "Its process ended." });
+    events.push(runFailed(state.id, failure));
+  }
+  if (events.length > 0) await log.commit(events);
 }

@@ -22,13 +22,13 @@ function history(...parts: readonly (string | "U")[]): HistoryEntry[] {
   });
 }
 
-test("what the session began with is never superseded", () => {
+test("system messages that the session began with are never superseded", () => {
   expect(supersededMessages(history("Be brief.", "Be brief.", "U", "Be brief.", "U"), 0)).toEqual(
     [],
   );
 });
 
-test("a later message that begins alike, but for figures, takes the place of an earlier one", () => {
+test("a later message that begins the same, except for digits, supersedes an earlier one", () => {
   const entries = history(
     "Be brief.",
     "U",
@@ -42,7 +42,7 @@ test("a later message that begins alike, but for figures, takes the place of an 
   expect(supersededMessages(entries, 10_000)).toEqual([2]);
 });
 
-test("when they still take too much, the oldest that came with turns leave, but for the newest turn's", () => {
+test("when they still take too much, the oldest that came with turns leave, except those of the newest turn", () => {
   const entries = history("Be brief.", "U", "aa", "U", "bb", "U", "cc", "dd", "U");
   expect(supersededMessages(entries, 10_000)).toEqual([]);
   expect(supersededMessages(entries, 400)).toEqual([2]);

@@ -1,6 +1,6 @@
 import type { HistoryEntry } from "../core/history-entry.ts";
 
-/** System messages that begin with so many of the same characters, but for figures, are of one kind. */
+/** System messages whose first characters are the same, except for digits, are of one kind. */
 const KIND_CHARACTERS = 24;
 
 /**
@@ -11,7 +11,7 @@ const KIND_CHARACTERS = 24;
  *             └ superseded: a later one begins alike, or is the same
  *
  * When the others still take more than `tokensMax`, the oldest of them count as
- * superseded too, but for those of the newest turn that has any.
+ * superseded too, except those of the newest turn that has any.
  */
 export function supersededMessages(
   history: readonly HistoryEntry[],

@@ -1,6 +1,15 @@
-import { SessionError } from "../core/errors.ts";
-import { textWeight } from "../core/text-weight.ts";
-import type { Tool, ToolDefinition } from "../core/tool.ts";
+import { errorText, SessionError } from "../core/errors.ts";
+import { joinSignals } from "../core/join-signals.ts";
+import type { ToolUse } from "../core/message.ts";
+import {
+  type Tool,
+  type ToolContext,
+  type ToolDefinition,
+  ToolError,
+  type ToolErrorCode,
+  type ToolOutput,
+} from "../core/tool.ts";
+import { textWeight } from "../text/text-weight.ts";
 
 /** The tools of an agent, by name. */
 export class ToolSet {
@@ -35,4 +44,70 @@ export class ToolSet {
   get names(): readonly string[] {
     return [...this.#byName.keys()];
   }
+}
+
+interface ToolRun extends ToolOutput {
+  readonly durationMs: number;
+  /** Set when the call took too long: the limit that it ran into. */
+  readonly timedOutAfterMs?: number;
+}
+
+/**
+ * Runs one tool call. The model reads a failure as `{"error": code, "message": …}`. Only an
+ * interruption of the turn is thrown.
+ */
+export async function executeTool(
+  call: ToolUse,
+  tools: ToolSet,
+  options: Omit<ToolContext, "toolUseId"> & { readonly timeoutMs: number },
+): Promise<ToolRun> {
+  const { timeoutMs: usualMs, signal, ...context } = options;
+  const tool = tools.get(call.name);
+  const startedAt = performance.now();
+  const durationMs = () => Math.round(performance.now() - startedAt);
+  if (!tool) {
+    const known = tools.names.join(", ") || "none";
+    return {
+      ...toolFailure("tool_not_found", `There is no tool "${call.name}"; there is ${known}.`),
+      durationMs: 0,
+    };
+  }
+  const timeoutMs = tool.timeoutMs ?? usualMs;
+  const either = joinSignals([signal], timeoutMs);
+  try {
+    const output = await untilAborted(
+      tool.execute(call.args, { ...context, toolUseId: call.id, signal: either.signal }),
+      either.signal,
+    );
+    return {
+      ...(typeof output === "string" ? { content: output, is_error: false } : output),
+      durationMs: durationMs(),
+    };
+  } catch (error) {
+    signal.throwIfAborted();
+    if (either.timedOut) {
+      const failure = toolFailure("timeout", `The call took longer than ${timeoutMs} ms.`);
+      return { ...failure, durationMs: durationMs(), timedOutAfterMs: timeoutMs };
+    }
+    const code = error instanceof ToolError ? error.code : "execution_failed";
+    const message =
+      error instanceof ToolError ? error.message : `${call.name}: ${errorText(error)}`;
+    return { ...toolFailure(code, message), durationMs: durationMs() };
+  } finally {
+    either.release();
+  }
+}
+
+export function toolFailure(error: ToolErrorCode, message: string): ToolOutput {
+  return { content: JSON.stringify({ error, message }), is_error: true };
+}
+
+/** Stops waiting when `signal` aborts, even if the tool ignores it. */
+function untilAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const abort = () => reject(signal.reason);
+    if (signal.aborted) abort();
+    signal.addEventListener("abort", abort, { once: true });
+    promise.then(resolve, reject).finally(() => signal.removeEventListener("abort", abort));
+  });
 }

@@ -1,8 +1,8 @@
 import { existsSync } from "node:fs";
-import { join } from "node:path";
-import { homeFolder } from "../config/config-places.ts";
-import { claudeHooks } from "./claude-hooks.ts";
-import { opencodePlugin, piExtension } from "./extension-files.ts";
+import { dirname, join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { systemHome } from "../files/system-home.ts";
+import { shellWord } from "../text/shell-word.ts";
 import type { AgentFile } from "./installation.ts";
 import type { JsonEdit } from "./json-text.ts";
 
@@ -10,7 +10,7 @@ export const SCOPES = ["user", "project"] as const;
 
 export type Scope = (typeof SCOPES)[number];
 
-/** Where to install, and how the agents start rkat. */
+/** The folders to install into, and the command by which the agents start rkat. */
 export interface Target {
   readonly scope: Scope;
   /** The project, for the scope `project`. */
@@ -25,7 +25,7 @@ interface CodingAgent {
   readonly title: string;
   /** The first one is the default. */
   readonly scopes: readonly Scope[];
-  /** What it gets, for people. */
+  /** The parts that it gets, described for people. */
   readonly gets: string;
   files(target: Target): readonly AgentFile[];
 }
@@ -39,7 +39,7 @@ export const CODING_AGENTS = {
     files: (target) => {
       const { env, scope, folder, command } = target;
       const own = env.CLAUDE_CONFIG_DIR || undefined;
-      const home = homeFolder(env);
+      const home = systemHome(env);
       const server = { type: "stdio", ...mcpServer(target) };
       // A server of a project is in your own file, so that your paths do not get into the repository.
       const path = scope === "user" ? [] : ["projects", folder];
@@ -72,7 +72,7 @@ export const CODING_AGENTS = {
     files: (target) => {
       const { env } = target;
       const own = env.CODEX_HOME || undefined;
-      const home = homeFolder(env);
+      const home = systemHome(env);
       const content = {
         kind: "toml",
         table: ["mcp_servers", "rkat"],
@@ -142,7 +142,7 @@ export const CODING_AGENTS = {
     gets: "the summaries, the memory tools and the record of its sessions",
     files: ({ env, command }) => {
       const own = env.PI_CODING_AGENT_DIR || undefined;
-      const home = homeFolder(env);
+      const home = systemHome(env);
       const { path, text } = piExtension({ command, folder: own ?? join(home, ".pi", "agent") });
       return [{ root: own ?? home, path, content: { kind: "whole", text } }];
     },
@@ -166,5 +166,79 @@ function mcpArguments({ scope, folder }: Target): readonly string[] {
 }
 
 function rootOf({ scope, folder, env }: Target): string {
-  return scope === "project" ? folder : homeFolder(env);
+  return scope === "project" ? folder : systemHome(env);
+}
+
+/** A hook of Claude Code that runs `rkat hook …`. */
+interface ClaudeHook {
+  /** Claude Code's name of the event. */
+  readonly event: string;
+  readonly does: "SessionStart" | "PreCompact" | "import";
+  /** Claude Code goes on meanwhile. A version that does not know this waits, which takes little time. */
+  readonly async?: true;
+}
+
+/**
+ * The actions of rkat at each event. `import` hands its work to a process of its own and ends at once.
+ */
+const CLAUDE_HOOKS: readonly ClaudeHook[] = [
+  { event: "SessionStart", does: "SessionStart" },
+  { event: "PreCompact", does: "PreCompact" },
+  { event: "PreCompact", does: "import", async: true },
+  { event: "PostCompact", does: "import", async: true },
+  { event: "Stop", does: "import", async: true },
+  { event: "SessionEnd", does: "import" },
+];
+
+const TIMEOUT_SECONDS = 10;
+
+/** The hooks as Claude Code's settings have them. */
+export function claudeHooks(program: readonly string[]) {
+  return CLAUDE_HOOKS.map(({ event, does, async }) => {
+    const command = [...program, "hook", does].map(shellWord).join(" ");
+    const hook = { type: "command", command, timeout: TIMEOUT_SECONDS };
+    return { event, command, hook: async ? { ...hook, async } : hook };
+  });
+}
+
+/** The command and the folder by which a coding agent's extension finds rkat. */
+interface InstalledRkat {
+  /** The command line of rkat, with absolute paths. The last word is `bin/rkat.js` of the package. */
+  readonly command: readonly string[];
+  /** The folder of the agent's settings. */
+  readonly folder: string;
+}
+
+interface ExtensionFile {
+  readonly path: string;
+  readonly text: string;
+}
+
+/** The extension of pi, in the folder that pi loads extensions from. `folder` is `~/.pi/agent`. */
+export function piExtension({ command, folder }: InstalledRkat): ExtensionFile {
+  return {
+    path: join(folder, "extensions", "rkat.ts"),
+    text: `// Written by \`rkat install pi\`. \`rkat uninstall pi\` removes it.
+import { rkatExtension } from ${JSON.stringify(doorOf(command, "pi"))};
+
+export default rkatExtension({ command: ${JSON.stringify(command)} });
+`,
+  };
+}
+
+/** The plugin of opencode, in the folder that opencode loads plugins from. `folder` is `~/.config/opencode`. */
+export function opencodePlugin({ command, folder }: InstalledRkat): ExtensionFile {
+  return {
+    path: join(folder, "plugins", "rkat.js"),
+    text: `// Written by \`rkat install opencode\`. \`rkat uninstall opencode\` removes it.
+import { rkatPlugin } from ${JSON.stringify(doorOf(command, "opencode"))};
+
+export default rkatPlugin({ command: ${JSON.stringify(command)} });
+`,
+  };
+}
+
+function doorOf(command: readonly string[], name: string): string {
+  const packageFolder = dirname(dirname(command.at(-1) ?? ""));
+  return pathToFileURL(join(packageFolder, "dist", `${name}.js`)).href;
 }

@@ -1,11 +1,11 @@
-import { rankAnchors } from "../compaction/rank-anchors.ts";
+import { rankAnchors } from "../compaction/keep-anchors.ts";
 import { isUsersWord } from "../core/event.ts";
 import { contentText, isSummary, type Message } from "../core/message.ts";
+import type { SessionView } from "../core/operations/sessions.ts";
 import { refusalsIn } from "../core/refusal.ts";
-import type { SessionView } from "../core/session-service.ts";
-import { unclosable } from "../core/unclosable.ts";
-import { instructionsIn } from "../knowledge/instructions-in.ts";
+import { instructionsIn } from "../knowledge/lasting-wishes.ts";
 import { redactSecrets } from "../secrets/redact-secrets.ts";
+import { unclosable } from "../text/unclosable.ts";
 
 /** Claude Code cuts longer texts of a hook to their beginning. */
 const CHARACTERS_MAX = 8_000;
@@ -38,7 +38,7 @@ export interface CarriedSession {
 }
 
 /**
- * What must survive the compaction of a session, for the model that goes on after it. It is quoted as
+ * The record that must survive the compaction of a session, for the model that goes on after it. It is quoted as
  * a record. Undefined when there is nothing to keep.
  */
 export function recordForNextWindow(session: CarriedSession): string | undefined {
@@ -51,7 +51,7 @@ export function recordForNextWindow(session: CarriedSession): string | undefined
   );
 }
 
-/** What the summary of a session should keep, for the model that writes it. */
+/** The facts that the summary of a session should keep, for the model that writes it. */
 export function recordForSummary(session: CarriedSession): string | undefined {
   const lines = keptLines(session);
   if (lines.length === 0) return undefined;
@@ -108,7 +108,7 @@ function keptLines({ task, history }: CarriedSession): readonly string[] {
   ];
 }
 
-/** What the user said, word for word. */
+/** The user's messages, word for word. */
 function promptsIn(history: CarriedSession["history"]): readonly string[] {
   const said = history.filter(
     ({ message, origin }) => message.role === "user" && !isSummary(message) && isUsersWord(origin),

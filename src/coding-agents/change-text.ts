@@ -1,18 +1,19 @@
+import { getNodeValue } from "jsonc-parser";
 import { parseToml, type TomlTable } from "../config/parse-toml.ts";
 import {
   type Insertion,
   insertionOf,
   type JsonEdit,
   JsonTextError,
-  jsonValue,
   nodesAlong,
   parseJsonText,
+  partsOf,
   withoutJson,
 } from "./json-text.ts";
 
-/** What rkat puts into a file of another program, or the whole file. */
+/** The content that rkat puts into a file of another program, or the whole file. */
 export type Content =
-  | { readonly kind: "json"; readonly comments?: boolean; readonly edits: readonly JsonEdit[] }
+  | { readonly kind: "json"; readonly edits: readonly JsonEdit[] }
   | { readonly kind: "toml"; readonly table: readonly string[]; readonly values: TomlTable }
   | { readonly kind: "whole"; readonly text: string };
 
@@ -21,7 +22,7 @@ export interface ChangedText {
   readonly text: string;
   /** In the order in which they were made. */
   readonly insertions: readonly Insertion[];
-  /** What of the content was not there before. */
+  /** The part of the content that was not there before. */
   readonly added: Content;
 }
 
@@ -47,7 +48,7 @@ export async function withContent(
 }
 
 /**
- * A file's text without what was added, after others have changed the file too.
+ * A file's text without the added content, after others have changed the file too.
  *
  * @throws UnchangeableText
  */
@@ -76,7 +77,7 @@ type JsonContent = Content & { kind: "json" };
 type TomlContent = Content & { kind: "toml" };
 
 function withJson(before = "", content: JsonContent): ChangedText {
-  const { comments = false, edits } = content;
+  const { edits } = content;
   // Nothing was written into it yet.
   const isBlank = before.trim() === "";
   const insertions: Insertion[] = isBlank ? [{ at: before.length, text: "{}\n" }] : [];
@@ -84,7 +85,7 @@ function withJson(before = "", content: JsonContent): ChangedText {
   const made: JsonEdit[] = [];
   try {
     for (const wanted of edits) {
-      const root = parseJsonText(text, comments);
+      const root = parseJsonText(text);
       if (isThere(root, wanted)) continue;
       const { insertion, edit } = insertionOf(text, root, wanted);
       insertions.push(insertion);
@@ -103,13 +104,13 @@ function isThere(root: ReturnType<typeof parseJsonText>, edit: JsonEdit): boolea
   const found = nodes[edit.path.length];
   if (!found) return false;
   const value = JSON.stringify(edit.value);
-  const there = edit.isItem && found.kind === "array" ? found.items : [found];
-  return there.some((node) => JSON.stringify(jsonValue(node)) === value);
+  const there = edit.isItem && found.type === "array" ? partsOf(found) : [found];
+  return there.some((node) => JSON.stringify(getNodeValue(node)) === value);
 }
 
-function withoutEdits(before: string, { comments = false, edits }: JsonContent): string {
+function withoutEdits(before: string, { edits }: JsonContent): string {
   try {
-    return edits.reduceRight((text, edit) => withoutJson(text, comments, edit), before);
+    return edits.reduceRight((text, edit) => withoutJson(text, edit), before);
   } catch (error) {
     throw unchangeable(error);
   }

@@ -1,10 +1,10 @@
 import { realpathSync } from "node:fs";
-import { homedir } from "node:os";
 import { join, relative } from "node:path";
 import { isObject } from "../core/fields.ts";
 import { lookAtFile } from "../files/plain-files.ts";
+import { systemHome } from "../files/system-home.ts";
 
-/** What Claude Code tells a hook. */
+/** The input that Claude Code gives a hook. */
 export interface HookInput {
   /** Claude Code's id of the session. */
   readonly sessionId: string;
@@ -14,7 +14,7 @@ export interface HookInput {
   readonly cwd: string;
   /** The transcript, which is a regular file of yours in Claude Code's own folder. */
   readonly transcript: Transcript | undefined;
-  /** How the session began: `startup`, `resume`, `clear`, `compact` or `fork`. */
+  /** The start of the session: `startup`, `resume`, `clear`, `compact` or `fork`. */
   readonly source: string;
   /** The summary of a compaction that has ended. */
   readonly summary: string | undefined;
@@ -57,9 +57,9 @@ function textIn(value: unknown): string {
   return typeof value === "string" ? value : "";
 }
 
-/** The path, if it is that of a transcript. No other file is read, whatever the input names. */
+/** The path, if it is that of a transcript. No other file that the input names is read. */
 function transcriptAt(path: string, env: Environment): Transcript | undefined {
-  const home = env.HOME || env.USERPROFILE || homedir();
+  const home = systemHome(env);
   const folder = join(env.CLAUDE_CONFIG_DIR || join(home, ".claude"), "projects");
   if (!path.endsWith(".jsonl")) return undefined;
   try {

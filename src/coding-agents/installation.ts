@@ -1,8 +1,9 @@
 import { hash } from "node:crypto";
-import { mkdirSync, rmdirSync, rmSync } from "node:fs";
+import { rmdirSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { userConfigFile } from "../config/config-places.ts";
+import { ownFolder, requireHome } from "../config/config-places.ts";
 import { SessionError } from "../core/errors.ts";
+import { makeFolders } from "../files/make-folders.ts";
 import { lookAt, makeFolder, readSmallFile, replaceFile } from "../files/plain-files.ts";
 import {
   beforeInsertions,
@@ -21,7 +22,7 @@ export interface AgentFile {
   readonly content: Content;
 }
 
-/** A file, and what it becomes. `undefined` where there is no file. */
+/** A file before and after a change. `undefined` where there is no file. */
 export interface FileChange {
   readonly file: FilePlace;
   /** Folders to remove with the file, if they are empty then. */
@@ -30,11 +31,11 @@ export interface FileChange {
   readonly after: string | undefined;
 }
 
-/** What rkat did to a file, so that it can be undone. */
+/** The record of a change to a file, so that it can be undone. */
 interface Receipt extends Pick<ChangedText, "insertions" | "added"> {
-  /** Of the file as rkat wrote it. */
+  /** The hash of the file as rkat wrote it. */
   readonly sha256: string;
-  /** Set if there was no file before: how many folders were made for it. */
+  /** The number of folders that were made for the file. Set if there was no file before. */
   readonly madeFolders?: number;
 }
 
@@ -45,7 +46,7 @@ type Environment = Readonly<Record<string, string | undefined>>;
 const FILE_BYTES_MAX = 32 * 1024 * 1024;
 
 /**
- * What `rkat install` changes, and the receipts after it. What an earlier install wrote is taken out
+ * The changes that `rkat install` makes, and the receipts after it. Text of an earlier install is removed
  * first, so the second install changes nothing.
  *
  * @throws SessionError `NOT_POSSIBLE`, `UNSAFE_FILE`
@@ -63,7 +64,7 @@ export async function planInstall(files: readonly AgentFile[], env: Environment)
 }
 
 /**
- * What `rkat uninstall` changes.
+ * The changes that `rkat uninstall` makes.
  *
  * @throws SessionError `NOT_POSSIBLE`, `UNSAFE_FILE`
  */
@@ -124,7 +125,7 @@ async function plan<File extends FilePlace>(
   return { changes, receipts };
 }
 
-/** The file as it was, if rkat was the last to change it; otherwise without what is still there of rkat. */
+/** The file as it was, if rkat was the last to change it; otherwise without the remaining text of rkat. */
 async function withoutReceipt(
   text: string | undefined,
   receipt: Receipt | undefined,
@@ -139,10 +140,10 @@ async function withoutReceipt(
   return made && /^[\s{}]*$/.test(rest) ? undefined : rest;
 }
 
-/** Writes what was planned. Each file is written whole or not at all, and is private to you. */
+/** Writes the planned changes. Each file is written whole or not at all, and is private to you. */
 export function carryOut({ changes, receipts }: Plan, env: Environment): void {
   const open = changes.filter(({ before, after }) => before !== after);
-  // The receipts come first. If the process is killed between, they name what is not there, which does no harm.
+  // The receipts come first. If the process is killed between, they name missing files, which does no harm.
   writeReceipts(receipts, env);
   for (const { file, folders, after } of open) {
     const { root, path } = file;
@@ -151,7 +152,7 @@ export function carryOut({ changes, receipts }: Plan, env: Environment): void {
       removeEmptyFolders(dirname(path), folders);
       continue;
     }
-    mkdirSync(root, { recursive: true, mode: 0o700 });
+    makeFolders(root, 0o700);
     if (dirname(path) !== root) makeFolder(root, dirname(path));
     replaceFile(root, path, after);
   }
@@ -170,8 +171,9 @@ function removeEmptyFolders(folder: string, count: number): void {
 
 const RECEIPTS_BYTES_MAX = 4 * 1024 * 1024;
 
+/** @throws SessionError `NOT_POSSIBLE` without a home */
 function receiptsFile(env: Environment): { readonly folder: string; readonly file: string } {
-  const folder = dirname(userConfigFile(env));
+  const folder = ownFolder(env) ?? requireHome(env);
   return { folder, file: join(folder, "installed.json") };
 }
 
@@ -195,6 +197,6 @@ function writeReceipts(receipts: Receipts, env: Environment): void {
     if (lookAt(folder, file)) rmSync(file);
     return;
   }
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  makeFolders(folder, 0o700);
   replaceFile(folder, file, `${JSON.stringify(receipts, null, 2)}\n`);
 }

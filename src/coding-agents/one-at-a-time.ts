@@ -1,6 +1,7 @@
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { makeFolders } from "../files/make-folders.ts";
 
 const WAIT_MS = 200;
 const WAIT_MAX_MS = 60_000;
@@ -21,7 +22,7 @@ export async function oneAtATime(
   }: { readonly folder: string; readonly name: string; readonly waits: boolean },
   work: () => Promise<void>,
 ): Promise<void> {
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  makeFolders(folder, 0o700);
   const wanted = join(folder, `${name}.wanted`);
   const lock = join(folder, `${name}.pid`);
   writeFileSync(wanted, "", { mode: 0o600 });

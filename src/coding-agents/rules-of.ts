@@ -1,13 +1,13 @@
 import type { KnowledgeEntry } from "../core/knowledge.ts";
-import { unclosable } from "../core/unclosable.ts";
 import { knowledgeAddendum } from "../knowledge/knowledge-addendum.ts";
 import { redactSecrets } from "../secrets/redact-secrets.ts";
+import { unclosable } from "../text/unclosable.ts";
 
 const TAG = "rkat-rules";
 
 /**
  * The standing rules of a project, for a session that begins. With `sessions`, only those that rest on
- * what was said in one of them, or that you added by hand.
+ * messages of one of them, or that you added by hand.
  */
 export function rulesOf(
   rules: readonly KnowledgeEntry[],

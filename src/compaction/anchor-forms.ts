@@ -9,7 +9,7 @@ export interface AnchorForm {
   /** The characters that it can begin with, as a class of a regular expression. */
   readonly begins: string;
   /**
-   * What it needs, as a pattern over what the word has after its first character, in this order: `A` and
+   * A pattern over the kinds of characters after the first one, in this order: `A` and
    * `a` for letters, `0` for digits, `_`, and then the sign behind the word. Without it, the form is tried
    * at every word that begins so.
    */

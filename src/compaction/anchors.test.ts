@@ -64,7 +64,7 @@ const ordinaryText = fc
   )
   .map((pairs) => pairs.flat().join(""));
 
-test("finds what trying every form at every place finds", () => {
+test("finds the same anchors as trying every form at every place", () => {
   fc.assert(
     fc.property(ordinaryText, (text) => {
       const found = anchorsIn(text).map((anchor) => `${anchor.kind} ${anchor.text}`);

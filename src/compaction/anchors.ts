@@ -1,11 +1,11 @@
-import { asciiSet, asciiTable, isSpace } from "../core/character-codes.ts";
+import { asciiSet, asciiTable, isSpace } from "../text/character-codes.ts";
 import { ANCHOR_FORMS, ANCHOR_KINDS, type AnchorForm, type AnchorKind } from "./anchor-forms.ts";
 import { twoEnds } from "./cut-text.ts";
 
 /** A name or a number that cannot be said in other words. */
 export interface Anchor {
   readonly kind: AnchorKind;
-  /** What a reader would look for. */
+  /** The text that a reader would search for. */
   readonly text: string;
   /** A number with the words before it, because it says nothing alone: `port 7443`. */
   readonly shown: string;
@@ -86,7 +86,7 @@ interface Run {
   tries: number;
 }
 
-/** From how many places of a run the wide forms are tried. */
+/** The most places of a run at which the wide forms are tried. */
 const TRIES_MAX = 4;
 const NO_RUN: Run = { end: 0, lastMark: 0, tries: 0 };
 
@@ -105,7 +105,7 @@ function runAt(text: string, at: number): Run {
 /** The characters of an amount that a form looks at. */
 const AMOUNT_MAX = 24;
 
-/** Digits with dots and commas. Of a long list of small numbers the end is enough. */
+/** Digits with dots and commas. The end of a long list of small numbers is enough. */
 function digitsAt(text: string, at: number): Run {
   let end = at;
   while (end < text.length && IN_AMOUNT[text.charCodeAt(end)] === 1) end += 1;
@@ -116,11 +116,11 @@ function digitsAt(text: string, at: number): Run {
 interface Start {
   readonly forms: readonly AnchorForm[];
   readonly wide: Pattern | undefined;
-  /** By what a word has, as `narrowForms` counts it; `null` where nothing can fit. */
+  /** Patterns by the kinds of characters in a word, as `narrowForms` counts them; `null` when nothing can fit. */
   readonly narrow: (Pattern | null | undefined)[];
 }
 
-/** By the code of the first character. */
+/** The forms by the code of their first character. */
 const START: readonly (Start | undefined)[] = startsOf(
   Array.from({ length: 128 }, (_, code) => String.fromCharCode(code)),
 );
@@ -147,7 +147,7 @@ function startsOf(characters: readonly string[]): (Start | undefined)[] {
   });
 }
 
-/** What a word can have in it after its first character, and behind it: `?` is anything else. */
+/** Kinds of characters inside a word, after its first, and of the character behind it: `?` is anything else. */
 const INSIDE = ["A", "a", "0", "_"] as const;
 const BEHIND = ["?", ".", "-", ":", "(", ",", "#", " ", "%", "`"] as const;
 
@@ -197,7 +197,7 @@ function anyOf(forms: readonly AnchorForm[]): Pattern | undefined {
   return { expression: new RegExp(groups.join("|"), "y"), kinds };
 }
 
-/** What a pattern finds at a place, with its kind. */
+/** A match of a pattern, with its kind. */
 interface Found {
   readonly kind: AnchorKind;
   readonly text: string;
@@ -268,7 +268,7 @@ function trimmed(text: string): string {
 }
 
 /**
- * Forms in which keys are issued, links with a password, and what is too random to be a name. This is a
+ * Forms of issued keys, links with a password, and words that are too random to be names. This is a
  * second net: a compaction redacts messages before it looks for anchors, and `findSecrets` for each anchor
  * would take several times as long as the search itself.
  */
@@ -289,7 +289,7 @@ const AUTHORITY = /^[a-z][a-z0-9+.-]{0,30}:\/\/([^/@]{0,120})@/;
 const ISSUED = /^(?:sk|pk|rk|gh[pousr]|github_pat|glpat|xox\w|npm|AKIA|ASIA|AIza|eyJ)[-_\w]{12,}/;
 const RANDOM = /^[\w+/=-]{32,}$/;
 
-/** Up to two words before a place, on its line: they say what a number counts. */
+/** Up to two words before a number, on its line, which say what it counts. */
 function wordsBefore(text: string, at: number): string {
   if (at === 0 || BEFORE_NUMBER[text.charCodeAt(at - 1)] !== 1) return "";
   const before = text.slice(Math.max(0, at - 40), at);

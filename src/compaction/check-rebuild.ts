@@ -7,7 +7,7 @@ import { type MeasuredHistory, measureHistory, toolPairs } from "./measure-histo
 import { fixedGroups, weightBelow, weightOfFixed } from "./plan-rebuild.ts";
 import { withShortened } from "./prune-tool-output.ts";
 
-/** What a rebuilt history can get wrong, and how to say so. */
+/** The ways in which a rebuilt history can be wrong, each with its sentence. */
 const VIOLATIONS = {
   not_a_partition: "retained and discarded messages are not exactly the source, in its order",
   bad_summary: "what was put in is not one summary in the place of the first message that left",
@@ -30,7 +30,7 @@ export function describeViolation(violation: Violation): string {
 }
 
 /**
- * Names what is wrong with a rebuilt history. A sound one has no violations. The result of every
+ * Names the violations of a rebuilt history. A sound one has no violations. The result of every
  * compactor is checked before anything is stored.
  */
 export function checkRebuild(

@@ -3,7 +3,7 @@ import type { AnchorReport, CompactionFailure } from "../core/event.ts";
 import { isSummary, type Message } from "../core/message.ts";
 import { startsTurn } from "../core/turn.ts";
 
-/** What became of a history, and why. */
+/** The outcome of a compaction, and its reason. */
 export type CompactHistoryResult = CompactedHistory | PrunedHistory | UnchangedHistory;
 
 interface HistoryResult {
@@ -13,7 +13,7 @@ interface HistoryResult {
   readonly retained: readonly number[];
   /** Tool results that stayed with less of their text. */
   readonly pruned: readonly PrunedToolOutput[];
-  /** What the summary message says after its prefix; `null` when there is no new one. */
+  /** The text of the summary message after its prefix; `null` when there is no new summary. */
   readonly summary: string | null;
   readonly summarizedBy: "model" | "fallback" | "none";
   readonly tokensBefore: number;
@@ -22,9 +22,9 @@ interface HistoryResult {
 
 export interface CompactedHistory extends HistoryResult {
   readonly outcome: "compacted";
-  /** Where the paths, names and numbers of the discarded messages are now. Undefined when they were not looked for. */
+  /** The places where the paths, names and numbers of the discarded messages are now. Undefined when they were not looked for. */
   readonly anchors?: AnchorReport;
-  /** What the summary is worth, from 0 to 1; left out where none was written. */
+  /** The summary's score, from 0 to 1. Missing when no summary was written. */
   readonly score?: number;
   /** Why answers of the model were not taken, each in a word; left out where no model was asked. */
   readonly rejected?: readonly string[];

@@ -47,8 +47,8 @@ async function compact(
   return { result, requests };
 }
 
-describe("what becomes of a history", () => {
-  test("it says by position what stayed", async () => {
+describe("the outcome for a history", () => {
+  test("it gives the positions of the messages that stayed", async () => {
     const { result } = await compact("The story so far.");
     const stayed = result.messages.filter((message) => !isSummary(message));
     expect(result.retained.map((position) => source[position])).toEqual(stayed);
@@ -58,7 +58,7 @@ describe("what becomes of a history", () => {
     expect(same.result.retained).toEqual([...source.keys()]);
   });
 
-  test("what a message does not show counts for the message that it is sent with", async () => {
+  test("opaque tokens count for the message that they are sent with", async () => {
     const opaqueTokens = new Map([[4, 5_000]]);
     const { result } = await compact("Short.", { opaqueTokens }, { autoCompactThreshold: 6_000 });
     expect(result.tokensBefore).toBe(estimateTokens(source) + 5_000);
@@ -66,7 +66,7 @@ describe("what becomes of a history", () => {
     expect(result.tokensAfter).toBe(estimateTokens(result.messages));
   });
 
-  test("it is compacted: what left, why, and what the summary says", async () => {
+  test("it is compacted: the result has the discarded messages, the reasons and the summary", async () => {
     const { result, requests } = await compact("  The story so far.\n");
     expect(result).toMatchObject({
       outcome: "compacted",
@@ -86,7 +86,7 @@ describe("what becomes of a history", () => {
     expect(requests[0]?.maxTokens).toBeLessThanOrEqual(4096);
   });
 
-  test("what left earlier in the last turn is said to", async () => {
+  test("messages of the last turn that left are marked as such", async () => {
     const rounds = [..."abcdefghijklmnop"].flatMap((id) => round(id, filler));
     const { result } = await compact("S", { messages: [user("u"), ...rounds] });
     expect(new Set(result.discarded.map(({ why }) => why))).toEqual(
@@ -101,7 +101,7 @@ describe("what becomes of a history", () => {
     expect(requests).toEqual([]);
   });
 
-  test("when somebody asks it is compacted below the threshold", async () => {
+  test("with `force` it is compacted below the threshold", async () => {
     const { result } = await compact("S", { force: true }, {});
     expect(result.outcome).toBe("compacted");
     expect(result.messages.slice(2)).toEqual(turns(10).slice(-8));
@@ -169,7 +169,7 @@ describe("what becomes of a history", () => {
     expect(result.summary).toContain("[Start] u0");
   });
 
-  test("the discarded previous summary is told apart, so that nobody indexes it again", async () => {
+  test("the discarded previous summary is marked, so that it is not indexed again", async () => {
     const { result } = await compact("S");
     const summaries = result.discarded.filter(({ message }) => isSummary(message));
     expect(summaries.map(({ why }) => why)).toEqual(["previous_summary"]);
@@ -179,7 +179,7 @@ describe("what becomes of a history", () => {
 describe("the threshold", () => {
   const huge = turns(400);
 
-  test("is what is configured", async () => {
+  test("is the configured one", async () => {
     const { result } = await compact("S", { messages: huge, contextWindow: 1_000_000 });
     expect(result.tokensAfter).toBeLessThan(2000);
   });
@@ -202,7 +202,7 @@ describe("the threshold", () => {
     expect(await at(Math.floor(estimate / 0.8) - 10)).toBe("compacted");
   });
 
-  test("is 100 000 at the most when nothing is configured", async () => {
+  test("is at most 100 000 when nothing is configured", async () => {
     const { result } = await compact("S", { messages: [...huge, ...huge] }, {});
     expect(result).toMatchObject({ outcome: "compacted" });
     expect(result.tokensBefore).toBeGreaterThan(100_000);
@@ -236,7 +236,7 @@ describe("a summary that fails", () => {
     expect(result.summary).toContain("[Start] u0");
   });
 
-  test("is one that does not come in time; its request is aborted", async () => {
+  test("includes one that does not come in time; its request is aborted", async () => {
     let aborted = false;
     const { result } = await compact("S", {
       summaryTimeoutMs: 5,
@@ -263,14 +263,14 @@ describe("the caller's abort", () => {
     await expect(pending).rejects.toThrow("stop");
   });
 
-  test("rejects at once when it came before", async () => {
+  test("rejects at once when already aborted", async () => {
     await expect(compact("S", { signal: AbortSignal.abort(new Error("stop")) })).rejects.toThrow(
       "stop",
     );
   });
 });
 
-describe("another's compactor", () => {
+describe("a compactor of your own", () => {
   const own = new DefaultCompactor(config);
   const compactor = (rebuildHistory: EngineCompactor["rebuildHistory"]): EngineCompactor => ({
     config: own.config,
@@ -280,7 +280,7 @@ describe("another's compactor", () => {
     rebuildHistory,
   });
 
-  test("decides what stays and what is asked", async () => {
+  test("decides which messages stay and what the model is asked", async () => {
     const { requests, result } = await compact("S", {
       compactor: compactor((...request) => own.rebuildHistory(...request)),
     });
@@ -303,7 +303,7 @@ describe("another's compactor", () => {
     expect(requests).toEqual([]);
   });
 
-  test("changes nothing when it throws, or when what leaves depends on the summary", async () => {
+  test("changes nothing when it throws, or when its discarded messages depend on the summary", async () => {
     const throwing = compactor(() => {
       throw new Error("no idea");
     });
@@ -362,7 +362,7 @@ describe("the specification's compactor: four methods", () => {
     for (const must of [source[0], source[3], last]) expect(result.messages).toContain(must);
   });
 
-  test("what is missing, or in neither list, is named", async () => {
+  test("a message that is missing, or in neither list, is named", async () => {
     const { rebuildHistory: _, ...without } = specified();
     await expect(compact("S", { compactor: without as Compactor })).rejects.toMatchObject({
       code: "INVALID_PARAMS",
@@ -391,7 +391,7 @@ describe("the specification's compactor: four methods", () => {
   });
 });
 
-describe("what is not a history", () => {
+describe("a value that is not a history", () => {
   test.each([
     [{ messages: "no" }, "messages has to be an array"],
     [{ messages: [null] }, "messages[0] is not an object"],
@@ -424,7 +424,7 @@ test("a history of ten thousand messages is brought below the threshold at once"
   expect(result.messages).toHaveLength(1 + 4 * 4);
 });
 
-test("the provider's last count counts, for the trigger and for what has to leave", async () => {
+test("the provider's last count decides the trigger and how much has to leave", async () => {
   const talk = Array.from({ length: 20 }, (_, turn): Message[] => [
     { role: "user", content: `Question ${turn}${" and so on".repeat(60)}` },
     { role: "assistant", content: `Answer ${turn}${" and so on".repeat(60)}` },

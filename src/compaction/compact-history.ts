@@ -17,15 +17,13 @@ import {
   type UnchangedReason,
   unchangedResult,
 } from "./compact-history-result.ts";
-import { compactionThreshold } from "./compaction-threshold.ts";
-import { DefaultCompactor } from "./default-compactor.ts";
+import { compactionThreshold, DefaultCompactor } from "./default-compactor.ts";
 import { engineCompactor } from "./engine-compactor.ts";
 import { anchorBytes, keepAnchors } from "./keep-anchors.ts";
 import { countFactor, measureHistory } from "./measure-history.ts";
 import { fixedGroups, looseMessages } from "./plan-rebuild.ts";
 import { pruneMeasured, withShortened } from "./prune-tool-output.ts";
 import { summaryText } from "./render-transcript.ts";
-import { requireHistory } from "./require-history.ts";
 import { type Summarize, writeSummary } from "./write-summary.ts";
 
 export type { Summarize, SummaryRequest } from "./write-summary.ts";
@@ -66,7 +64,7 @@ export interface CompactHistoryOptions extends HistoryCompaction {
   readonly due?: boolean;
   /** Compacts down to the turn budget even if the history is below the threshold. */
   readonly force?: boolean;
-  /** What the summary should pay attention to, besides the prompt. */
+  /** Topics that the summary should pay attention to, added to the prompt. */
   readonly instructions?: string;
   /** Estimated tokens to end below. Default: the threshold. */
   readonly targetTokens?: number;
@@ -82,11 +80,11 @@ export interface CompactHistoryOptions extends HistoryCompaction {
   /** Positions of system messages that later ones replaced. They may be discarded. */
   readonly superseded?: readonly number[];
   /**
-   * By position: estimated tokens that the model is sent with a message and that the message does not
-   * show, such as a part that only its provider can read.
+   * Estimated tokens that are sent with a message but not visible in it, by the message's position. An example is
+   * a part that only its provider can read.
    */
   readonly opaqueTokens?: ReadonlyMap<number, number>;
-  /** Keeps only what must stay, without a summary. */
+  /** Keeps only the messages that must stay, without a summary. */
   readonly bare?: boolean;
   readonly signal?: AbortSignal;
 }
@@ -186,7 +184,7 @@ export async function compactHistory(
     return unchanged("nothing_to_discard", "Every message of the history has to stay.");
   }
   const { messages: retained, summaryBytesMax } = dry;
-  // The summary and the names after it outlast what they were made of. No credential gets into them.
+  // The summary and the names after it outlast their sources. No credential gets into them.
   const discarded = dry.discarded.map((message) => redactMessage(message));
   const anchored = options.keepAnchors !== false && summaryBytesMax > 0;
   const parts = { discarded, retained: retained.filter((message) => !isSummary(message)) };
@@ -297,4 +295,40 @@ function opaqueOf(
 
 function sameNumbers(a: readonly number[], b: readonly number[]): boolean {
   return a.length === b.length && a.every((number, index) => number === b[index]);
+}
+
+/** The field that every message of a role has, and the kinds of values in it. */
+const FIELDS: Record<
+  Message["role"],
+  { readonly name: string; readonly text: boolean; readonly list: boolean }
+> = {
+  system: { name: "content", text: true, list: false },
+  user: { name: "content", text: true, list: true },
+  assistant: { name: "content", text: true, list: false },
+  block_assistant: { name: "blocks", text: false, list: true },
+  tool_results: { name: "results", text: false, list: true },
+};
+
+/**
+ * Refuses a value that is not a history, such as messages in another library's shape.
+ * It looks at each message's outside only; `messageSchema` looks deeper.
+ *
+ * @throws SessionError `INVALID_PARAMS`
+ */
+export function requireHistory(messages: unknown): asserts messages is readonly Message[] {
+  if (!Array.isArray(messages)) refuse("messages has to be an array.");
+  for (const [index, message] of messages.entries()) {
+    if (typeof message !== "object" || message === null) {
+      refuse(`messages[${index}] is not an object.`);
+    }
+    const role = String(message.role);
+    const field = Object.hasOwn(FIELDS, role) ? FIELDS[role as Message["role"]] : undefined;
+    if (!field) {
+      refuse(`messages[${index}].role is "${role}"; it may be ${Object.keys(FIELDS).join(", ")}.`);
+    }
+    const value: unknown = message[field.name];
+    if ((field.text && typeof value === "string") || (field.list && Array.isArray(value))) continue;
+    const allowed = [field.text ? "a text" : "", field.list ? "an array" : ""].filter(Boolean);
+    refuse(`messages[${index}].${field.name} has to be ${allowed.join(" or ")}.`);
+  }
 }

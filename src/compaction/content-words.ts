@@ -1,19 +1,19 @@
-import { CharacterKinds, sizeAt } from "../core/character-kinds.ts";
-import { isAscii } from "../core/unicode-pattern.ts";
+import { isAscii } from "../text/character-codes.ts";
+import { CharacterKinds, sizeAt } from "../text/character-kinds.ts";
 
-/** Words that say nothing of what a text is about. Shorter ones do not count anyway. */
+/** English function words, which do not show a text's subject. Shorter words do not count anyway. */
 const FUNCTION_WORDS = new Set(
   "about above after again also although always another around because been before being below between both cannot could does doing done down during each either else even ever every from further gave give going have having here hers himself however into itself just less like likely made make many maybe might more most much must myself need neither never only other ours over own perhaps rather really same shall should since some still such than that their them then there these they thing things this those though through thus together under until upon used using very want well were what when where whether which while whom whose will with within without would your yours".split(
     " ",
   ),
 );
 
-/** Whether a word in small letters is one such as "because": it says nothing of what a text is about. */
+/** Whether a word in small letters is a function word, such as "because". */
 export function isFunctionWord(word: string): boolean {
   return FUNCTION_WORDS.has(word);
 }
 
-/** Letters by which forms of a word are told to be the same: `deploy`, `deployed`, `deployment`. */
+/** Forms of a word are the same when these first letters are: `deploy`, `deployed`, `deployment`. */
 const STEM_LETTERS = 5;
 
 /** Shorter words and numbers are left out, and so are shorter names. */
@@ -21,11 +21,11 @@ const LETTERS_MIN = 4;
 const DIGITS_MIN = 2;
 const NAME_LETTERS_MIN = 3;
 
-/** Where more of the words than this have a capital, a capital makes no name: German, headings. */
+/** When a larger share of the words has a capital, a capital makes no name: German, headings. */
 const NAMES_PART_MAX = 0.2;
 
 /**
- * What a text is about, as the beginnings of its words and as numbers, each as often as it is said. In a
+ * The content words of a text: the beginnings of its words, and its numbers, each as often as it occurs. In a
  * script without spaces, every two characters are a word. It knows no language, except a list of
  * English words that say nothing.
  */
@@ -77,14 +77,14 @@ export function namesIn(text: string): readonly string[] {
   return names.length > words * NAMES_PART_MAX ? [] : [...new Set(names)];
 }
 
-/** What a character is. It may be several of these. */
+/** The kinds of characters, as bits. A character may have several. */
 const KNOWN = 1;
-/** Of a script without spaces. */
+/** A letter of a script without spaces. */
 const UNSPACED = 2;
 const LETTER = 4;
 const NUMBER = 8;
 const CAPITAL = 16;
-/** What stands before the space before a name. */
+/** A character that may stand before the space before a name. */
 const BEFORE_NAME = 32;
 const KINDS = new CharacterKinds((character) => {
   const is = (pattern: RegExp, kind: number) => (pattern.test(character) ? kind : 0);
@@ -98,14 +98,14 @@ const KINDS = new CharacterKinds((character) => {
   );
 });
 
-/** Where the characters of a kind end that begin at a place. */
+/** The end of the characters of a kind that begin at `start`. */
 function endOf(kind: number, kinds: Uint8Array, start: number): number {
   let at = start + 1;
   while (at < kinds.length && ((kinds[at] as number) & kind) !== 0) at += 1;
   return at;
 }
 
-/** Whether at least so many characters stand between two places. */
+/** Whether at least `count` characters stand between two places. */
 function hasCharacters(count: number, text: string, start: number, end: number): boolean {
   let at = start;
   for (let found = 0; found < count; found += 1) {

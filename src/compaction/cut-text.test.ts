@@ -22,12 +22,12 @@ for (const [name, cut] of Object.entries({ cutEnd, cutMiddle })) {
   });
 }
 
-test("what is cut says so", () => {
+test("a cut text says that it is cut", () => {
   expect(cutEnd("abcdefghijklmnop", 12)).toBe("abcdef […]");
   expect(cutMiddle("abcdefghijklmnopqrst", 17)).toBe("abcde […] pqrst");
 });
 
-test("what a reader takes for one letter stays whole, in any script", () => {
+test("a grapheme stays whole, in any script", () => {
   const letters = ["e\u0301\u0302", "👩‍👩‍👧", "🇩🇪", "👍🏽", "नी", "กำ้", "한", "日", "a", " "];
   const segmenter = new Intl.Segmenter();
   const lettersOf = (text: string) => Array.from(segmenter.segment(text), ({ segment }) => segment);

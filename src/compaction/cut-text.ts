@@ -1,5 +1,5 @@
-import { textWeight } from "../core/text-weight.ts";
 import { jsonBytes } from "../core/tokens.ts";
+import { textWeight } from "../text/text-weight.ts";
 
 /*
  * Cutting a text to the bytes that it takes inside JSON. A quote takes two of
@@ -19,7 +19,7 @@ export function jsonTextBytes(text: string): number {
   return jsonBytes(text) - 2;
 }
 
-/** What `cut` leaves of a text within so many bytes, with so many that its size is no more than that either. */
+/** The longest result of `cut` that fits both limits: `sizeMax` bytes, and `sizeMax` as its weight. */
 export function cutToSize(sizeMax: number, cut: (bytesMax: number) => string): string {
   let bytesMax = sizeMax;
   for (;;) {
@@ -30,7 +30,7 @@ export function cutToSize(sizeMax: number, cut: (bytesMax: number) => string): s
   }
 }
 
-/** No unit of a text takes less than a byte, which spares measuring what is far too long. */
+/** Each unit takes at least a byte, so a text that is far too long need not be measured. */
 function fits(text: string, bytesMax: number): boolean {
   return text.length <= bytesMax && jsonTextBytes(text) <= bytesMax;
 }
@@ -54,7 +54,7 @@ export function cutMiddle(text: string, bytesMax: number, mark = " […] "): str
   return head + mark + tail;
 }
 
-/** The text, or so many characters of it, half from its start and half from its end. */
+/** The text, cut to a number of characters: half from its start and half from its end. */
 export function twoEnds(text: string, charactersMax: number): string {
   if (text.length <= charactersMax) return text;
   const half = Math.floor(charactersMax / 2);
@@ -85,7 +85,7 @@ function tailLength(text: string, bytesMax: number): number {
   return text.length - wholeLetters(text, start, 1);
 }
 
-/** As far as one looks for the ends of a letter; what goes on for longer is cut anywhere. */
+/** The longest letter in code units. Longer combinations are cut anywhere. */
 const LETTER_UNITS_MAX = 40;
 
 /** The nearest place from `index` on, forwards or backwards, that parts no letter. */
@@ -93,7 +93,7 @@ function wholeLetters(text: string, index: number, direction: -1 | 1): number {
   if (text.charCodeAt(index) < 0x80 && text.charCodeAt(index - 1) < 0x80) return index;
   const from = Math.max(0, index - LETTER_UNITS_MAX);
   const around = text.slice(from, index + LETTER_UNITS_MAX);
-  // Loading what it knows of the scripts takes as long as Node's start.
+  // Loading its tables of scripts takes as long as Node's start.
   segmenter ??= new Intl.Segmenter();
   const letter = segmenter.segment(around).containing(index - from);
   if (!letter || from + letter.index === index) return index;

@@ -67,7 +67,7 @@ describe("the decision to compact", () => {
     expect(compactor.maxSummaryTokens()).toBe(4096);
   });
 
-  test("refuses settings that cannot be meant", () => {
+  test("refuses nonsensical settings", () => {
     for (const config of [
       { autoCompactThreshold: 0 },
       { recentTurnBudget: -1 },
@@ -200,7 +200,7 @@ describe("the rebuilt history", () => {
     ]);
   });
 
-  test("a prior summary does not count as a turn, and leaves with what is discarded", () => {
+  test("a prior summary does not count as a turn, and is discarded with the old turns", () => {
     const old = summaryMessage(`The old story.${FILLER}`);
     const two = [system("S"), old, ...turns(2)];
     expect(compactor.rebuildHistory(two, "S", force).discarded).toEqual([]);
@@ -220,7 +220,7 @@ describe("the rebuilt history", () => {
     ]);
   });
 
-  test("what comes before the first turn leaves with the older turns", () => {
+  test("messages before the first turn leave with the older turns", () => {
     const source = [assistant("Hello!"), ...turns(3)];
     const { discarded } = compactor.rebuildHistory(source, "S", force);
     expect(discarded).toEqual([assistant("Hello!"), ...turns(1)]);
@@ -444,7 +444,7 @@ describe("a window of messages", () => {
         isSummary(message) ? "C" : String("content" in message ? message.content : "T").slice(0, 2),
       );
 
-  test("of its own, it keeps as many turns as the window has room for", () => {
+  test("without another trigger, it keeps as many turns as the window has room for", () => {
     expect(rebuild(talk(6))).toEqual(["C", "u4", "a4", "u5", "a5"]);
   });
 

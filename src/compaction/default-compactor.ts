@@ -8,12 +8,12 @@ import {
   type RebuildResult,
 } from "../core/compactor.ts";
 import { SessionError } from "../core/errors.ts";
-import type { Message } from "../core/message.ts";
+import { isSummary, type Message } from "../core/message.ts";
 import { estimateTokens } from "../core/tokens.ts";
+import { startsTurn } from "../core/turn.ts";
 import { applyPlan } from "./apply-plan.ts";
-import { COMPACTION_PROMPT } from "./compaction-prompt.ts";
-import { discardedAsSpecified } from "./discarded-as-specified.ts";
 import { planRebuild } from "./plan-rebuild.ts";
+import { COMPACTION_PROMPT } from "./summary-request.ts";
 
 /** The specification's compactor: it has old turns summarised and keeps recent ones. */
 export class DefaultCompactor implements EngineCompactor {
@@ -83,4 +83,29 @@ function requireSettings(config: CompactionConfig): void {
       message: `${key} is ${value}; it has to be a whole number from ${least}.`,
     });
   }
+}
+
+/** Part of a model's window at which a history is compacted. */
+const WINDOW_SHARE = 0.8;
+
+/** The threshold when none is configured: the default, or 80 % of the window if that is less. */
+export function compactionThreshold(contextWindow = Infinity): number {
+  const share = Math.floor(contextWindow * WINDOW_SHARE);
+  return Math.min(DEFAULT_COMPACTION_CONFIG.autoCompactThreshold, share);
+}
+
+/**
+ * The specification's algorithm: which messages it discards. It keeps system messages and the last
+ * `recentTurnBudget` turns, whatever their size. An older summary is never kept, and is no turn.
+ */
+function discardedAsSpecified(
+  messages: readonly Message[],
+  recentTurnBudget: number,
+): readonly number[] {
+  const starts = messages.flatMap((message, index) => (startsTurn(message) ? [index] : []));
+  const from =
+    recentTurnBudget === 0 ? messages.length : (starts[starts.length - recentTurnBudget] ?? 0);
+  return messages.flatMap((message, index) =>
+    message.role !== "system" && (isSummary(message) || index < from) ? [index] : [],
+  );
 }

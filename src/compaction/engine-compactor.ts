@@ -22,7 +22,7 @@ const METHODS = [
   "rebuildHistory",
 ] as const;
 
-/** @throws SessionError `INVALID_PARAMS` that names what is missing. */
+/** @throws SessionError `INVALID_PARAMS` that names the missing method. */
 function requireCompactor(given: unknown): void {
   const compactor = (typeof given === "object" && given !== null ? given : {}) as Record<
     string,
@@ -63,7 +63,7 @@ export function engineCompactor(
   };
 }
 
-/** What a rebuilt history of the specification means as a plan, and the text of its summary. */
+/** The plan that makes a rebuilt history of the specification, and the text of its summary. */
 function planOf(
   source: readonly Message[],
   { messages, discarded }: CompactionResult,

@@ -32,7 +32,7 @@ describe("anchors", () => {
     });
   });
 
-  test("are not plain words, and never what looks like a credential", () => {
+  test("are not plain words, and never look like a credential", () => {
     expect(kinds("Yes and/or no, e.g. this; i.e. that. Well-known, isn't it? Go on...")).toEqual(
       {},
     );
@@ -71,7 +71,7 @@ describe("keeping anchors", () => {
     user("Now src/server.ts, please."),
   ];
 
-  test("those that the summary and what stayed lack are appended, the weightiest first", () => {
+  test("those missing from the summary and the retained messages are appended, the weightiest first", () => {
     const retained = [assistant("src/server.ts is next.")];
     const { text, report } = keepAnchors("They set MAX_RETRIES.", { discarded, retained }, 4000);
     expect(text).toMatchInlineSnapshot(`
@@ -97,7 +97,7 @@ describe("keeping anchors", () => {
     expect(report.in_summary).toBe(0);
   });
 
-  test("where there is no room the report says what only a search brings back", () => {
+  test("without room for them, the report names the anchors that only a search brings back", () => {
     const { text, report } = keepAnchors("So far. ".repeat(20), { discarded, retained: [] }, 160);
     expect(jsonTextBytes(text)).toBeLessThanOrEqual(160);
     expect(report.only_in_memory).toBe(4);

@@ -1,26 +1,26 @@
 import type { AnchorReport } from "../core/event.ts";
-import type { Message } from "../core/message.ts";
+import { indexableText, isSummary, type Message, toolResults, toolUses } from "../core/message.ts";
 import type { AnchorKind } from "./anchor-forms.ts";
 import { type Anchor, anchorsIn } from "./anchors.ts";
 import { cutEnd, cutToSize, textSize } from "./cut-text.ts";
-import { rankAnchors, textsOf } from "./rank-anchors.ts";
+import { summaryText, userText } from "./render-transcript.ts";
 
-/** The line that stands before what is appended to a summary. */
+/** The heading of the anchors appended to a summary. */
 const HEADING = "[Also mentioned, word for word]";
 
-/** The part of a summary's room that is used where the summary leaves it, and that it leaves in any case. */
+/** The share of a summary's room for anchors: used if the summary leaves it, and always left by the summary. */
 const ROOM_PART = 1 / 4;
 const RESERVED_PART = 1 / 8;
 
-/** However many anchors a discarded part has, no more than these are looked for in the summary. */
+/** The most anchors of a discarded part that are looked for in the summary. */
 const SOUGHT_MAX = 2000;
 
 /** Anchors that a report names. */
 const NAMED_MAX = 20;
 
 /**
- * A summary with the anchors of what it stands for that are neither in it nor
- * in what stayed: the weightiest first, as far as there is room.
+ * A summary followed by the anchors of the discarded messages that neither it nor
+ * the retained messages have: the weightiest first, until the room is full.
  *
  *     … and the deployment is next.
  *
@@ -28,7 +28,7 @@ const NAMED_MAX = 20;
  *     paths: src/server.ts, deploy/staging.yaml
  *     numbers: port 7443, timeout of 30 s
  *
- * It takes `bytesMax` at the most, as JSON. The same input gives the same text.
+ * It takes at most `bytesMax`, as JSON. The same input gives the same text.
  */
 export function keepAnchors(
   summary: string,
@@ -64,12 +64,12 @@ export function keepAnchors(
   };
 }
 
-/** Bytes that the anchors of a discarded part would like to have, if nothing else says them. */
+/** Bytes that the anchors of a discarded part need, if no other text has them. */
 export function anchorBytes(source: Parameters<typeof keepAnchors>[1], bytesMax: number): number {
   return textSize(keepAnchors("", source, bytesMax).text);
 }
 
-/** A summary as it was written, without what was appended to it. */
+/** A summary as it was written, without the appended anchors. */
 export function withoutAnchors(summary: string): string {
   const at = summary.lastIndexOf(`\n\n${HEADING}\n`);
   return at < 0 ? summary : summary.slice(0, at);
@@ -89,7 +89,7 @@ export function mentions(text: string, anchor: string): boolean {
   return false;
 }
 
-/** As many as fit into `room` bytes of JSON, with their headings. */
+/** The anchors that fit into `room` bytes of JSON, with their headings. */
 function fitting(anchors: readonly Anchor[], room: number): Anchor[] {
   let left = room - textSize(`\n\n${HEADING}`);
   const kinds = new Set<AnchorKind>();
@@ -108,4 +108,63 @@ function sectionOf(anchors: readonly Anchor[]): string {
     ([kind, some]) => `\n${kind}: ${some.map(({ shown }) => shown).join(", ")}`,
   );
   return `\n\n${HEADING}${lines.join("")}`;
+}
+
+/** The weight of one mention. A tool's listing names many things that no one talks about. */
+const WEIGHTS = { user: 2, assistant: 1.5, call: 1, summary: 1, result: 0.5 } as const;
+
+/** A path says more than a number does. */
+const KIND_WEIGHTS: Readonly<Record<AnchorKind, number>> = {
+  paths: 1.2,
+  errors: 1.2,
+  links: 1,
+  names: 1,
+  numbers: 0.7,
+};
+
+/** The anchors of messages, each once. Anchors mentioned often, late and by people come first. */
+export function rankAnchors(messages: readonly Message[]): readonly Anchor[] {
+  const found = new Map<string, { readonly anchor: Anchor; weight: number; last: number }>();
+  messages.forEach((message, index) => {
+    for (const { text, weight } of textsOf(message)) {
+      for (const anchor of anchorsIn(text)) {
+        const known = found.get(anchor.text) ?? { anchor, weight: 0, last: 0 };
+        known.weight += weight;
+        known.last = index;
+        found.set(anchor.text, known);
+      }
+    }
+  });
+  const score = ({ anchor, weight, last }: { anchor: Anchor; weight: number; last: number }) =>
+    Math.log2(1 + weight) * (0.5 + last / messages.length) * KIND_WEIGHTS[anchor.kind];
+  // Sorting is stable: of equals, the one mentioned first comes first.
+  return [...found.values()]
+    .map((each) => ({ anchor: each.anchor, score: score(each) }))
+    .sort((one, other) => other.score - one.score)
+    .map(({ anchor }) => anchor);
+}
+
+/** The texts of a message, with the weight of a mention in each. Reasoning does not count. */
+export function textsOf(
+  message: Message,
+): readonly { readonly text: string; readonly weight: number }[] {
+  if (isSummary(message)) return [{ text: summaryText(message), weight: WEIGHTS.summary }];
+  if (message.role === "system") return [{ text: message.content, weight: WEIGHTS.user }];
+  if (message.role === "user") {
+    return [{ text: userText(message.content), weight: WEIGHTS.user }];
+  }
+  return [
+    { text: indexableText(message), weight: WEIGHTS.assistant },
+    ...toolUses(message).flatMap(({ args }) =>
+      stringsIn(args).map((text) => ({ text, weight: WEIGHTS.call })),
+    ),
+    ...toolResults(message).map(({ content }) => ({ text: content, weight: WEIGHTS.result })),
+  ];
+}
+
+/** The texts in a tool's arguments, however deep. */
+function stringsIn(value: unknown): readonly string[] {
+  if (typeof value === "string") return [value];
+  if (typeof value !== "object" || value === null) return [];
+  return Object.values(value).flatMap(stringsIn);
 }

@@ -7,8 +7,8 @@ import { startsTurn } from "../core/turn.ts";
 export interface MeasuredHistory {
   readonly messages: readonly Message[];
   /**
-   * What each message adds to the size of the history, in quarter tokens: its own
-   * weight, and one for the comma. With one more they sum up to the history's.
+   * The size that each message adds to the history, in quarter tokens: its own
+   * weight, and one for the comma. Their sum plus one is the history's weight.
    */
   readonly weights: readonly number[];
   readonly weight: number;
@@ -76,9 +76,9 @@ export function measureHistory(
 }
 
 /**
- * How many tokens a provider counts for each that is estimated, at least 1. Its
- * last count was of what came before the last answer; of a history without
- * one, it is taken for a count of all.
+ * The provider's tokens for each estimated one, at least 1. Its last count covers
+ * the messages before the last answer. In a history without an answer, it counts
+ * as a count of all.
  */
 export function countFactor(
   { messages, weights }: Pick<MeasuredHistory, "messages" | "weights">,
@@ -105,7 +105,7 @@ function turnsOf(messages: readonly Message[]) {
   return { turns, turnCount, lastUser };
 }
 
-/** Positions of messages that stay when those at `positions` do: what their calls and results join them with. */
+/** Positions of messages that stay when those at `positions` do, because a call and its result stay together. */
 export function joinedWith(
   messages: readonly Message[],
   positions: readonly number[],
@@ -126,7 +126,7 @@ export function countLooseMessages(
   ).length;
 }
 
-/** For each message one position that stands for all that its calls and results join it with. */
+/** The group of each message, as one position: calls and their results are in the same group. */
 function joinedByCalls(messages: readonly Message[]): number[] {
   const parents = messages.map((_, index) => index);
   const rootOf = (index: number): number => {

@@ -15,7 +15,7 @@ import {
   shortenToFit,
 } from "./shorten-group.ts";
 
-/** What a rebuild does, decided before anybody has written a summary. */
+/** The steps of a rebuild, decided before a summary is written. */
 export interface RebuildPlan {
   /** Ascending positions. */
   readonly discardedAt: readonly number[];
@@ -41,7 +41,7 @@ const LEAST_PART = 1 / 20;
 /** A summary that is cut shorter than this says nothing. */
 export const USEFUL_SUMMARY_BYTES = 128;
 
-/** What a summary message takes before its text, as a weight and in bytes. */
+/** The size of a summary message without its text, as a weight and in bytes. */
 const SUMMARY_WEIGHT = messageWeight(summaryMessage("")) + 1;
 const SUMMARY_BYTES = jsonBytes(summaryMessage("")) + 1;
 
@@ -59,9 +59,9 @@ const SUMMARY_BYTES = jsonBytes(summaryMessage("")) + 1;
  * System messages and pins stay through all of this. The summary takes what is
  * left, up to its share, and has no place when that is next to nothing.
  *
- * Where there is a `windowSize`, no step keeps more messages than that. When it
- * is their number alone that has become too large, they are all that counts:
- * step 1 then keeps as many turns as the window has room for.
+ * No step keeps more messages than `windowSize`, if it is set. When only the number of
+ * messages is too large, only that counts: step 1 then keeps as many turns as the window
+ * has room for.
  */
 export function planRebuild(
   messages: readonly Message[],
@@ -102,7 +102,7 @@ export function planRebuild(
   const kept = keepTurns(history, fixed, room, budget) ?? keepGroups(history, fixed, room, budget);
   const { shortened } = kept;
   const discardedAt = leaving(history, kept.groups);
-  // Nothing that was said would leave.
+  // No message of the conversation would leave.
   if (discardedAt.every((index) => isSummary(messages[index] as Message))) {
     const summaries = discardedAt.reduce((sum, index) => sum + (history.weights[index] ?? 0), 0);
     const withThem = kept.weight + summaries <= room.max;
@@ -110,11 +110,11 @@ export function planRebuild(
     if (shortened.length > 0 && (withThem || !attainable)) {
       return { discardedAt: [], shortened, summaryBytesMax: 0 };
     }
-    // Replacing a summary alone helps only when it is what makes the history too large.
+    // Replacing a summary alone helps only when the summary makes the history too large.
     if (withThem || !attainable) return NOTHING;
   }
 
-  // What stays in any case is the trouble, and little else is there to leave.
+  // The fixed messages are too large, and little else could leave.
   if (!attainable && history.weight - kept.weight < below * LEAST_PART) return NOTHING;
   const left = room.max - kept.weight - SUMMARY_WEIGHT;
   const price = summaryPrice(history, discardedAt, shortened);
@@ -125,12 +125,12 @@ export function planRebuild(
   return { discardedAt, shortened, summaryBytesMax };
 }
 
-/** The part of what leaves that a summary may take: less gained is not worth a model's call. */
+/** A summary may take this share of the discarded messages. A smaller gain is not worth a model's call. */
 const PRICE_PART = 2 / 3;
 
 /**
- * The longest summary of what leaves that is worth it: two thirds of what it
- * stands for, by weight, and fewer bytes than go with it.
+ * The longest summary that is worth its call: two thirds of the weight of the discarded
+ * text, and fewer bytes than that text has.
  */
 export function summaryPrice(
   { messages, weights }: MeasuredHistory,
@@ -149,24 +149,24 @@ export function summaryPrice(
 
 const NOTHING: RebuildPlan = { discardedAt: [], shortened: [], summaryBytesMax: 0 };
 
-/** What a plan has to do with, in weights but for the messages. */
+/** The limits of a plan. All are weights, except `messages`. */
 interface Room {
-  /** Of the rebuilt history. */
+  /** The rebuilt history. */
   readonly max: number;
-  /** Messages that stay, besides those that stay in any case. */
+  /** Messages that stay, besides the fixed ones. */
   readonly messages: number;
-  /** Of what stays in any case. */
+  /** The fixed messages, which always stay. */
   readonly fixed: number;
-  /** Of the summary, at its longest. */
+  /** The longest summary. */
   readonly summary: number;
-  /** Of the newest tool output that is not shortened, and of what a cut inside a turn leaves free. */
+  /** The newest tool output that is not shortened, and the room that a cut inside a turn leaves free. */
   readonly share: number;
 }
 
 interface Kept {
   readonly groups: ReadonlySet<number>;
   readonly shortened: readonly Shortened[];
-  /** Of everything that stays, without the summary. */
+  /** The weight of everything that stays, without the summary. */
   readonly weight: number;
 }
 
@@ -218,7 +218,7 @@ function keepTurns(
   room: Room,
   budget: number,
 ): Kept | undefined {
-  // By turn; what comes before the first turn counts as one before it.
+  // Groups by turn. Messages before the first turn count as a turn of their own.
   const weights = Array.from({ length: turnCount + 1 }, () => 0);
   const counts = [...weights];
   groups.forEach(({ turn, weight, members }, group) => {
@@ -244,7 +244,7 @@ function sumFrom(numbers: readonly number[], start: number): number {
   return numbers.slice(start).reduce((sum, each) => sum + each, 0);
 }
 
-/** Steps 3 to 5: of the last turn, what the room allows. */
+/** Steps 3 to 5: as much of the last turn as the room allows. */
 function keepGroups(
   history: MeasuredHistory,
   fixed: ReadonlySet<number>,
@@ -269,7 +269,7 @@ function keepGroups(
 interface FittingGroup {
   readonly group: number;
   readonly shortened: readonly Shortened[];
-  /** Of the history down to this group, with a summary. */
+  /** The weight of the history down to this group, with a summary. */
   readonly weight: number;
   /** It is the newest that has tool output, or newer still. */
   readonly newest: boolean;

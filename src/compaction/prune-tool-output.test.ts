@@ -31,7 +31,7 @@ const lengths = (messages: readonly Message[]) =>
 const long = "x".repeat(8000);
 const source = [user("u"), ...round("a", long), ...round("b", long, "short"), ...round("c", long)];
 
-test("old output is shortened, the newest group is not, nor is what is short", () => {
+test("old output is shortened; the newest group and short output are not", () => {
   const shortened = pruneToolOutput(source, { targetTokens: 5000 });
   const pruned = withShortened(source, shortened);
   expect(shortened.map(({ index }) => index)).toEqual([2, 4]);
@@ -65,7 +65,7 @@ test("below the target there is nothing to prune", () => {
   expect(pruneToolOutput(source, { targetTokens: 50_000 })).toEqual([]);
 });
 
-test("what would not free enough is left to a compaction", () => {
+test("pruning that would not free enough is left to a compaction", () => {
   expect(pruneToolOutput([user("z".repeat(40_000)), ...source], { targetTokens: 5000 })).toEqual(
     [],
   );

@@ -11,10 +11,10 @@ import { newestOutputs, outputWeight, shortenOldOutput, shortenToFit } from "./s
  */
 const HEADROOM = 0.8;
 
-/** Where so much of the target is freed, it is enough that the history is below it. */
+/** When this share of the target is freed, it is enough that the history is below the target. */
 const FREED = 1 - HEADROOM;
 
-/** What all but the newest output may take for that to be cut instead of the rest summarised. */
+/** The newest output is cut, instead of the rest summarised, when the rest takes at most this share. */
 const REST_PART = 0.4;
 
 export interface PruneOptions {
@@ -72,9 +72,8 @@ export function pruneMeasured(
 }
 
 /**
- * What is cut of the newest output where it alone takes most of the room, and
- * the rest is small: nothing while it fits and enough was freed, else what is
- * too much of it. `undefined` where a compaction would do better.
+ * Cuts the newest output when it alone takes most of the room and the rest is small.
+ * Cuts nothing while it fits and enough was freed. Undefined when a compaction would do better.
  */
 function cutNewest(
   history: MeasuredHistory,

@@ -8,7 +8,7 @@ import {
 } from "../core/message.ts";
 import { cutMiddle } from "./cut-text.ts";
 
-/** Of a tool's arguments or output, a summary needs how it began and how it ended. */
+/** Bytes shown of a tool's arguments or output: its beginning and its end, which a summary needs. */
 const TOOL_TEXT_BYTES_MAX = 2000;
 
 /**
@@ -58,7 +58,7 @@ export function renderTranscript(messages: readonly Message[], textBytesMax: num
   return messages.flatMap(render).join("\n");
 }
 
-/** What a summary says after its prefix. */
+/** The text of a summary after its prefix. */
 export function summaryText(message: Message): string {
   if (message.role !== "user") return "";
   const text = userText(message.content);

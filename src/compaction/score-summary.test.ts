@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { Message } from "../core/message.ts";
-import { COMPACTION_PROMPT } from "./compaction-prompt.ts";
 import { scoreSummary } from "./score-summary.ts";
 import { smartFallbackSummary } from "./smart-fallback-summary.ts";
+import { COMPACTION_PROMPT } from "./summary-request.ts";
 
 const TALK: readonly [string, string][] = [
   [
@@ -86,7 +86,7 @@ const WORTHLESS: Record<string, readonly string[]> = {
   ],
 };
 
-describe("a good summary is told from a worthless one", () => {
+describe("a good summary is distinguished from a worthless one", () => {
   for (const [language, summary] of Object.entries(GOOD)) {
     test(`good: ${language}`, () => {
       expect(scoreSummary(summary, source, COMPACTION_PROMPT)).not.toHaveProperty("problem");
@@ -108,14 +108,14 @@ describe("a good summary is told from a worthless one", () => {
     expect(scoreSummary(summary, source, COMPACTION_PROMPT).score).toBeGreaterThan(0.5);
   });
 
-  test("what stays needs no telling", () => {
+  test("the summary need not repeat messages that stay", () => {
     const short = "The nightly import into the warehouse fails with error 57014.";
     const alone = scoreSummary(short, source, COMPACTION_PROMPT).score;
     const stays = { discarded: messages, retained: messages.slice(2) };
     expect(scoreSummary(short, stays, COMPACTION_PROMPT).score).toBeGreaterThan(alone);
   });
 
-  test("of a conversation that says next to nothing, any words will do", () => {
+  test("for a conversation with almost no content, any words will do", () => {
     const little = {
       discarded: [{ role: "user" as const, content: "go on ".repeat(500) }],
       retained: [],

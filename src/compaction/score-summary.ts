@@ -3,16 +3,15 @@ import { startsTurn } from "../core/turn.ts";
 import { anchorsIn } from "./anchors.ts";
 import { contentWords, namesIn } from "./content-words.ts";
 import { twoEnds } from "./cut-text.ts";
-import { mentions } from "./keep-anchors.ts";
-import { rankAnchors, textsOf } from "./rank-anchors.ts";
+import { mentions, rankAnchors, textsOf } from "./keep-anchors.ts";
 import { type Worthlessness, worthlessness } from "./worthless-text.ts";
 
 /** Why a summary is worth nothing. */
 export type RejectedSummary = Worthlessness | "unrelated";
 
-/** What a summary is worth, told without a model. */
+/** The worth of a summary, measured without a model. */
 export interface SummaryScore {
-  /** From 0, nothing of what it should tell, to 1. */
+  /** From 0, useless, to 1, complete. */
   readonly score: number;
   /** Why it is not taken, if it is not. */
   readonly problem?: RejectedSummary;
@@ -21,7 +20,7 @@ export interface SummaryScore {
 /** A score below this is that of a text about something else, or about nothing. */
 const SCORE_MIN = 0.2;
 
-/** A shorter conversation does not show what its summary has to say. */
+/** A shorter conversation is too short to judge its summary by. */
 const WORDS_TO_JUDGE_BY = 30;
 
 /** A longer text, such as a file that a tool has read, is searched for words at its two ends only. */
@@ -31,20 +30,20 @@ const ANCHORS_MAX = 16;
 const TERMS_MAX = 24;
 const REQUESTS_MAX = 12;
 
-/** What each part counts for. */
+/** The weight of each part. They sum up to 1. */
 const WEIGHTS = { about: 0.25, names: 0.25, terms: 0.2, requests: 0.15, anchors: 0.15 } as const;
 
 /**
- * Scores a summary by what it has to tell: of what leaves, as far as what stays
- * does not say it too.
+ * Scores a summary by how much of the discarded messages it covers. Content that the
+ * retained messages repeat does not count.
  *
- *     about      part of its own words that the conversation has
- *     names      part of its own names, paths and numbers that the conversation has
- *     terms      of the words said most often, the part that it has
- *     requests   of the last things that were asked for, the part that it speaks of
- *     anchors    of the weightiest paths, names and numbers, the part that it has
+ *     about      share of the summary's words that the conversation has
+ *     names      share of the summary's names, paths and numbers that the conversation has
+ *     terms      share of the most frequent words that the summary has
+ *     requests   share of the last requests that the summary covers
+ *     anchors    share of the weightiest paths, names and numbers that the summary has
  *
- * An echo of what was asked, a refusal, a repetition or a text without words is
+ * An echo of the prompt, a refusal, a repetition or a text without words is
  * worth nothing, whatever the conversation.
  */
 export function scoreSummary(
@@ -102,7 +101,7 @@ function wordsIn(messages: readonly Message[]): Words {
 
 type Words = ReadonlyMap<string, number>;
 
-/** The words that are said most often, and that what stays does not have. */
+/** The most frequent words that the retained messages do not have. */
 function mostSaid(words: Words, rest: Words): readonly string[] {
   return [...words]
     .filter(([word]) => !rest.has(word))
@@ -111,7 +110,7 @@ function mostSaid(words: Words, rest: Words): readonly string[] {
     .map(([word]) => word);
 }
 
-/** The words of the last user messages, each without those that what stays has. */
+/** The words of the last user messages, each without the words of the retained messages. */
 function requestsIn(messages: readonly Message[], rest: Words): readonly (readonly string[])[] {
   return messages
     .filter(startsTurn)
@@ -126,12 +125,12 @@ function speaksOf(said: ReadonlySet<string>, words: readonly string[]): boolean 
   return shared >= Math.min(2, words.length);
 }
 
-/** What a text names that cannot be said in other words. */
+/** The names and anchors of a text, which cannot be paraphrased. */
 function specificsIn(text: string): readonly string[] {
   return [...new Set([...namesIn(text), ...anchorsIn(text).map((anchor) => anchor.text)])];
 }
 
-/** The weightiest anchors that what stays does not have. */
+/** The weightiest anchors that the retained messages do not have. */
 function anchorsOf(source: Parameters<typeof scoreSummary>[1]): readonly string[] {
   const kept = new Set(rankAnchors(source.retained).map(({ text }) => text));
   return rankAnchors(source.discarded)

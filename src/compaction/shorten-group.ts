@@ -1,17 +1,17 @@
 import type { Shortened } from "../core/compactor.ts";
 import { type ToolResult, toolResults } from "../core/message.ts";
-import { textWeight } from "../core/text-weight.ts";
 import { utf8Bytes } from "../core/tokens.ts";
 import { withShortenedOutput } from "../core/tool-output.ts";
+import { textWeight } from "../text/text-weight.ts";
 import type { Group, MeasuredHistory } from "./measure-history.ts";
 
-/** Shorter output is left alone: the note on what is missing would take what the cut frees. */
+/** Shorter output is left alone: the note on the missing text would be as long as the text. */
 const OUTPUT_WORTH_SHORTENING_BYTES = 1024;
 
-/** What stays of an old output: enough to recognise what was called and how it ended. */
+/** Bytes that stay of an old output: enough to recognise the call and how it ended. */
 const OLD_OUTPUT_KEPT_BYTES = 256;
 
-/** Less of an output than this tells a model nothing. */
+/** A shorter rest of an output is useless to a model. */
 const NEWEST_OUTPUT_KEPT_BYTES_MIN = 64;
 
 /** A group with less tool output in it. */
@@ -20,7 +20,7 @@ export interface ShortenedGroup {
   readonly shortened: readonly Shortened[];
 }
 
-/** The group with every output that is worth it cut down to what is kept of an old one. */
+/** The group with every long enough output cut down to the size of an old one. */
 export function shortenOldOutput(history: MeasuredHistory, group: Group): ShortenedGroup {
   return shorten(history, group, OUTPUT_WORTH_SHORTENING_BYTES, OLD_OUTPUT_KEPT_BYTES);
 }
@@ -40,7 +40,7 @@ export function shortenToFit(
   const weightTotal = outputs.reduce((sum, output) => sum + textWeight(output), 0);
   const room = weightMax - (group.weight - weightTotal) - outputs.length * NOTE_BYTES;
   let keptBytes = waterLevel(raw, (room * rawTotal) / Math.max(1, weightTotal));
-  // What stays may weigh more than what leaves, so the first level can be too high.
+  // The kept text may weigh more per byte than the removed text, so the first level can be too high.
   while (keptBytes >= NEWEST_OUTPUT_KEPT_BYTES_MIN) {
     const result = shorten(history, group, keptBytes + NOTE_BYTES, keptBytes);
     if (result.weight <= weightMax) return result;
@@ -50,8 +50,8 @@ export function shortenToFit(
 }
 
 /**
- * Tells, of groups from the newest to the oldest, whose output is spared: that
- * of the newest which has any, and more until `weightMax` is spared.
+ * A function that says whether a group's output is spared, when called from the newest group to the oldest:
+ * the newest output is spared, and more until their weight reaches `weightMax`.
  */
 export function newestOutputs(
   history: MeasuredHistory,
@@ -68,7 +68,7 @@ export function newestOutputs(
   };
 }
 
-/** What the tool output in a group weighs. */
+/** The weight of the tool output in a group. */
 export function outputWeight(history: MeasuredHistory, group: Group): number {
   return resultsOf(history, group).reduce((sum, result) => sum + textWeight(result.content), 0);
 }

@@ -22,7 +22,7 @@ const conversation: Message[] = [
   { role: "user", content: "Good. Now the tests." },
 ];
 
-test("it tells the start, the tools, what was said in between, and the latest", () => {
+test("it has the start, the tools, the messages in between, and the latest", () => {
   expect(smartFallbackSummary(conversation, 2000)).toBe(
     [
       "[Start] Fix the parser.",
@@ -48,7 +48,7 @@ test("with little room the start, the tools and the latest come first", () => {
   );
 });
 
-test("of a very long message, its beginning and its end are told", () => {
+test("a very long message is shown by its beginning and its end", () => {
   const content = `Begin here. ${"filler\n\n ".repeat(2_000_000)}And end there.`;
   const told = smartFallbackSummary(
     [{ role: "user", content: "Go." }, { role: "assistant", content }, ...conversation],
@@ -68,7 +68,7 @@ test("every tool is named, however often the others were called since", () => {
   expect(smartFallbackSummary([...conversation, ...messages], 1000)).toContain("[Tool: deploy]");
 });
 
-test("it takes up what the previous summary said, marked once", () => {
+test("it includes the previous summary, marked once", () => {
   const once = smartFallbackSummary([summaryMessage("Older."), ...conversation], 2000);
   expect(once).toMatch(/^\[Earlier\] Older\.\n\[Start\]/);
   const twice = smartFallbackSummary([summaryMessage(once), ...conversation], 2000);

@@ -3,18 +3,18 @@ import { cutEnd, cutMiddle, cutToSize, textSize, twoEnds } from "./cut-text.ts";
 import { withoutAnchors } from "./keep-anchors.ts";
 import { summaryText, userText } from "./render-transcript.ts";
 
-/** What is shown of one result. */
+/** Bytes shown of one result. */
 const RESULT_BYTES_MAX = 80;
 
-/** What is shown of one message in the middle, as a part of the whole. */
+/** Share of the summary for one message in the middle. */
 const MESSAGE_PART = 1 / 8;
 
 /**
- * A summary that no model writes: how the conversation began, which tools were
- * called and what they returned, where it stands, and as much as there is room
- * for of what was asked and answered in between.
+ * A summary without a model: the start of the conversation, the tools that were
+ * called and their results, the latest message, and as many of the messages in
+ * between as fit.
  *
- *     [Earlier] what the previous summary said
+ *     [Earlier] the previous summary
  *     [Start] Fix the parser.
  *     [Tool: read_file]
  *     [Result: export function parse(…]
@@ -22,7 +22,7 @@ const MESSAGE_PART = 1 / 8;
  *     [Assistant] Decided: the table stays …
  *     [Latest] All tests pass.
  *
- * It takes `bytesMax` at the most, in UTF-8, in JSON and in quarter tokens alike.
+ * It takes at most `bytesMax`, in UTF-8, in JSON and in quarter tokens alike.
  */
 export function smartFallbackSummary(messages: readonly Message[], bytesMax: number): string {
   if (messages.length === 0) return "";
@@ -51,7 +51,7 @@ export function smartFallbackSummary(messages: readonly Message[], bytesMax: num
     lines.flatMap((line) => (line.namesTool ? [[line.text, line] as const] : [])),
   );
   for (const line of [...lastCalls.values()].reverse()) take(line);
-  // What is newer counts more, so each kind is taken from its end, until one has no room.
+  // Newer lines count more, so each kind is taken from its end until a line has no room.
   for (const kind of ["Tool", "User", "Assistant"] as const) {
     const newestFirst = lines.filter((line) => line.kind === kind).reverse();
     newestFirst.every((line) => chosen.has(line.order) || take(shortLine(line, bytesMax)));
@@ -117,7 +117,7 @@ function ends(text: string, sizeMax: number): string {
   return cutToSize(sizeMax, (bytes) => cutMiddle(text, bytes));
 }
 
-/** Of a text that is far longer than what is shown of it, only the two ends are looked at. */
+/** Reads only the two ends of a text that is far longer than `bytesMax`. */
 function oneLine(text: string, bytesMax: number): string {
   return twoEnds(text, LOOK * bytesMax)
     .replace(/\s+/g, " ")

@@ -1,23 +1,23 @@
 import { contentText, type Message } from "../core/message.ts";
 import { estimateTokens, jsonBytes } from "../core/tokens.ts";
-import { unclosable } from "../core/unclosable.ts";
+import { unclosable } from "../text/unclosable.ts";
 import { cutMiddle, cutToSize, textSize } from "./cut-text.ts";
 import { renderTranscript } from "./render-transcript.ts";
 
 /** A record cut shorter than this is not worth a model's time. */
 const USEFUL_RECORD_BYTES = 256;
 
-/** Where texts meet, a word may weigh a little more than it did alone. */
+/** Slack for the seams: a word may weigh a little more where texts meet. */
 const SEAMS_WEIGHT = 16;
 
 /** No message takes more than this part of the record, and no instructions more of the request. */
 const PART = 1 / 4;
 
 /**
- * What a model is sent for a summary: the record of what leaves, as data inside
+ * The request for a summary: the record of the discarded messages, as data inside
  * one user message, and the prompt as another. It needs no tool definitions, no
  * signatures of another provider's reasoning and no media, and it takes
- * `tokensMax` at the most: a long record keeps its head and its tail.
+ * at most `tokensMax`: a long record keeps its head and its tail.
  *
  * Returns nothing when there is no room for a request that makes sense.
  */
@@ -26,7 +26,7 @@ export function summaryRequest(options: {
   readonly prompt: string;
   readonly instructions?: string;
   readonly tokensMax: number;
-  /** The room that the summary has, told to the model when it is given. */
+  /** The room of the summary. The prompt states it, if it is set. */
   readonly summaryBytesMax?: number;
 }): Message[] {
   const { discarded, prompt, summaryBytesMax } = options;
@@ -64,3 +64,15 @@ function framed(record: string, summaryBytesMax: number | undefined): string {
 function user(content: string): Message {
   return { role: "user", content };
 }
+
+/** The prompt for a summary: the specification's text, word for word. */
+export const COMPACTION_PROMPT = `You are performing a CONTEXT COMPACTION. Your job is to create a handoff summary so work can continue seamlessly.
+
+Include:
+- Current progress and key decisions made
+- Important context, constraints, or user preferences discovered
+- What remains to be done (clear next steps)
+- Any critical data, file paths, examples, or references needed to continue
+- Tool call patterns that worked or failed
+
+Be concise and structured. Prioritize information the next context needs to act, not narrate.`;

@@ -1,13 +1,12 @@
-import { CharacterKinds, sizeAt } from "../core/character-kinds.ts";
-import { NumberRuns } from "../core/number-runs.ts";
-import { mix, SEED, WordNumbers } from "../core/word-numbers.ts";
+import { CharacterKinds, sizeAt } from "../text/character-kinds.ts";
+import { mix, NumberRuns, SEED, WordNumbers } from "../text/word-numbers.ts";
 
-/** Why a text is no summary, whatever it is to be a summary of. */
+/** The reasons why a text cannot be a summary of anything. */
 export type Worthlessness = "wordless" | "echo" | "refusal" | "repetition";
 
 /**
- * How a text begins whose writer does not do what was asked, or asks for the
- * conversation that it was given. One line a language.
+ * Beginnings of texts that refuse the task, or ask for the conversation that was
+ * given. One line a language.
  */
 const REFUSALS: readonly RegExp[] = [
   /^(i['’]?m |i am |we are )?(so |very |truly )?(sorry|afraid)\b|^(my )?apologies|^unfortunately,? (i|there|no|the)\b|^as an? (ai|language model)|^(i|we) (can['’]?t|cannot|can not|could ?n['’]t|am (not able|unable)|do(n['’]t| not) (have|see)|won['’]t|will not|am not able|did not receive|didn['’]t receive)\b|^i['’]m (not able|unable)|^(it (looks|seems|appears)|there (is|was)|there['’]s|you (have ?n['’]t|have not|did ?n['’]t)) .{0,40}(no|provided?|missing|shared?|include|empty|attached?)|^(sure|certainly|of course|okay|ok|yes)?[,.! ]*(please|could you|can you|would you|kindly) .{0,30}(provide|share|paste|send|supply|give)|^no (conversation|text|record|content|messages?) (was|were|has|to|is|provided)/,
@@ -30,20 +29,20 @@ const REFUSALS: readonly RegExp[] = [
 /** A refusal longer than this may say something besides. */
 const REFUSAL_CHARACTERS_MAX = 700;
 
-/** Of what a text says in pieces of so many words, the part that has to be said once. */
+/** A text is repetitive when a smaller share of its n-grams is distinct. */
 const PIECE_WORDS = 3;
 const DISTINCT_PART = 0.4;
 const PIECES_MIN = 8;
 
-/** How much less a source may repeat itself than a text that only says what it does. */
+/** The distinct share of the source may be this many times that of the text. */
 const AS_REPETITIVE = 1.5;
 
-/** A text of which this part stands in what was asked is an echo. */
+/** A text is an echo when this share of it stands in the prompt. */
 const ECHO_PART = 0.5;
 
 /**
- * What is wrong with a text that was to be a summary of `source`, when one was
- * `asked` for in these words; nothing when it may be one.
+ * The reason why a text is no summary of `source`. `asked` is the prompt.
+ * Undefined when it may be one.
  */
 export function worthlessness(
   text: string,
@@ -61,7 +60,7 @@ export function worthlessness(
   return isEcho(pieces, new Words(asked, numbers)) ? "echo" : undefined;
 }
 
-/** Whether a text only says again and again what its source does. */
+/** Whether a text is repetitive only because its source is. */
 function isAsRepetitive(source: Words, pieces: NumberRuns): boolean {
   if (!isEcho(pieces, source)) return false;
   return (
@@ -73,7 +72,7 @@ function distinctPart(pieces: NumberRuns): number {
   return pieces.distinct / Math.max(1, pieces.count);
 }
 
-/** Whether another text has so many of the pieces. It is read until that is known. */
+/** Whether another text has enough of the pieces to be echoed. It is read until that is known. */
 function isEcho(pieces: NumberRuns, words: Words): boolean {
   const seen = new Set<number>();
   let common = 0;
@@ -95,7 +94,7 @@ function isRefusal(text: string): boolean {
   return REFUSALS.some((refusal) => refusal.test(start));
 }
 
-/** The words of a text as numbers, read as far as they are asked for. In a script without spaces each character is one. */
+/** The words of a text as numbers, read when they are asked for. In a script without spaces each character is a word. */
 class Words {
   /** No text has more words than characters. A list that grows is copied again and again. */
   readonly numbers: Uint32Array;
@@ -114,7 +113,7 @@ class Words {
     this.numbers = new Uint32Array(this.#text.length);
   }
 
-  /** Whether there are so many words. */
+  /** Whether there are at least `count` words. */
   has(count: number): boolean {
     if (count > this.#count) this.#read(count + WORDS_AT_ONCE);
     return count <= this.#count;
@@ -158,3 +157,29 @@ const KINDS = new CharacterKinds((character) => {
   if (UNSPACED.test(character)) return LONE;
   return /[\p{L}\p{M}\p{N}]/u.test(character) ? LETTER : OTHER;
 });
+
+/** An answer longer than this is not a bare error, however it begins. */
+const ERROR_TEXT_CHARACTERS_MAX = 1000;
+
+/** How a text begins that a failing program put in the place of an answer. */
+const ERROR_TEXTS: readonly RegExp[] = [
+  /^(\w*error|\w*exception|fatal|panic)\s*((\(.*?\)|\[.*?\]|code|\d+)\s*)?[:=]/i,
+  /^(an |unknown |unexpected |internal |api |http |server |network |request |model )*(error|exception) (\w+ ){0,2}(generating|creating|summari[sz]ing|while|during|occurred|has occurred|calling|from)\b/i,
+  /^(http |status |error )*(code )?[45]\d\d\b[\s:-]*(status|error|too many|bad|unauthorized|forbidden|not found|internal|service|gateway|request|overloaded|$)/i,
+  /^(the )?(request|call|summary|summari[sz]ation|compaction|generation)( generation)? (has )?(failed|timed out|was aborted|was cancelled|is unavailable|unavailable)\b/i,
+  /^(failed|unable|could not|cannot|can't) (to )?((generate|create|produce|write|complete|get|fetch) (an? |the )?(summary|response|answer|completion|request)|summari[sz]e)\b/i,
+  /^(rate limit( exceeded| reached)?|quota exceeded|too many requests|service unavailable|internal server error|bad gateway|gateway time-?out|connection (refused|reset|error)|timed? ?out|request timeout|overloaded|prompt is too long|invalid api key|unauthorized|forbidden)\s*([.:;!,(]|$)/i,
+  /^traceback \(most recent call last\)/i,
+  /^\{\s*"(error|errors|type"\s*:\s*"error|status"\s*:\s*"?(error|[45]\d\d))\b/i,
+  /^(undefined|null|nan|none|n\/a|object \w+\])\W*$/i,
+];
+
+/**
+ * Whether a text is an error's message instead of a summary. Programs that
+ * swallow exceptions return such texts as answers; taken for a summary, one
+ * would replace a whole history.
+ */
+export function looksLikeError(text: string): boolean {
+  const start = text.replace(/^[^\p{L}\p{N}{]+/u, "").trimEnd();
+  return text.length <= ERROR_TEXT_CHARACTERS_MAX && ERROR_TEXTS.some((error) => error.test(start));
+}

@@ -5,11 +5,11 @@ import { isSummary, type Message } from "../core/message.ts";
 import { redactSecrets } from "../secrets/redact-secrets.ts";
 import type { SummaryFailure } from "./compact-history-result.ts";
 import { cutEnd } from "./cut-text.ts";
-import { looksLikeError } from "./looks-like-error.ts";
 import { summaryText } from "./render-transcript.ts";
 import { type RejectedSummary, scoreSummary } from "./score-summary.ts";
 import { smartFallbackSummary } from "./smart-fallback-summary.ts";
 import { summaryRequest } from "./summary-request.ts";
+import { looksLikeError } from "./worthless-text.ts";
 
 export type Summarize = (request: SummaryRequest) => Promise<string>;
 
@@ -28,9 +28,9 @@ export interface SummaryOptions {
   readonly onSummaryFailure?: "keep" | "fallback";
   readonly summaryTimeoutMs?: number;
   readonly signal?: AbortSignal;
-  /** Bytes that the fallback leaves free for what is appended to it. */
+  /** Bytes that the fallback leaves free for appended anchors. */
   readonly reservedBytes?: () => number;
-  /** What stays, which a summary does not have to tell. */
+  /** The messages that stay. A summary does not have to repeat them. */
   readonly retained: readonly Message[];
 }
 
@@ -38,7 +38,7 @@ export type WrittenSummary =
   | {
       readonly text: string;
       readonly by: "model" | "fallback" | "none";
-      /** What it is worth; left out where no summary was written. */
+      /** The summary's score. Missing when no summary was written. */
       readonly score?: number;
       /** Why answers of the model were not taken. */
       readonly rejected?: readonly RejectedSummary[];
@@ -57,7 +57,7 @@ const TRIES = 2;
 const ASK_AGAIN =
   "An earlier answer to this was no summary of the record. Everything needed is in the record above. Write the summary itself, with the names, paths, numbers and requests that the record has.";
 
-/** Gets a text for what a rebuild discards, from the model where one is needed. */
+/** Gets a summary of the discarded messages, from the model if one is needed. */
 export async function writeSummary(
   { discarded, summaryBytesMax }: RebuildResult,
   options: SummaryOptions,
@@ -91,7 +91,7 @@ export async function writeSummary(
     if (problem === undefined) return { text: answer, by: "model", score, rejected };
     rejected.push(problem);
   }
-  // Nothing is down that could come up again: a model that does not do what it is asked will not do it later.
+  // This is no outage: a model that does not follow the prompt will not follow it later.
   const detail = `The model's answers are no summaries: ${rejected.join(", ")}.`;
   return { ...fallback(), failure: { reason: "worthless_summary", detail }, rejected };
 }
@@ -146,7 +146,7 @@ function judged(answer: unknown): string | SummaryFailure {
   return redactSecrets(answer.trim());
 }
 
-/** Nothing that a reader would see: white space, control and format characters. */
+/** Invisible characters: white space, control and format characters. */
 function isBlank(text: string): boolean {
   return /^[\s\p{Z}\p{Cc}\p{Cf}]*$/u.test(text);
 }

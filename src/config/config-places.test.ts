@@ -50,3 +50,22 @@ test("the user's file is where the system keeps settings", () => {
   );
   expect(userConfigFile({ APPDATA: "/roaming" }, "win32")).toBe("/roaming/rkat/config.toml");
 });
+
+test("RKAT_HOME names the place of the user's file, and a relative or empty home none", () => {
+  const other = { HOME: "/home/ada", XDG_CONFIG_HOME: "/etc/ada", APPDATA: "/roaming" };
+  for (const platform of ["linux", "win32"]) {
+    expect(userConfigFile({ ...other, RKAT_HOME: "/data" }, platform)).toBe(
+      "/data/.config/rkat/config.toml",
+    );
+  }
+  for (const HOME of ["/", ".", "home/ada"])
+    expect(userConfigFile({ HOME }, "linux")).toBeUndefined();
+  expect(() => userConfigFile({ HOME: "/home/ada", RKAT_HOME: "data" })).toThrow(
+    expect.objectContaining({ code: "INVALID_CONFIG" }),
+  );
+});
+
+test("without a home the search for a project ends below the root", async () => {
+  const root = await home("work/.rkat", "work/src");
+  expect(findProject(join(root, "work/src"), { HOME: "/" })).toBe(join(root, "work"));
+});

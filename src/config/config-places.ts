@@ -1,7 +1,11 @@
 import { type BigIntStats, existsSync, lstatSync, realpathSync } from "node:fs";
-import { homedir } from "node:os";
 import { dirname, isAbsolute, join, resolve, sep } from "node:path";
-import type { Environment } from "./read-variables.ts";
+import { SessionError } from "../core/errors.ts";
+import { writingProblem } from "../files/make-folders.ts";
+import { systemHome } from "../files/system-home.ts";
+import { type Environment, HOME_VARIABLE } from "./read-variables.ts";
+
+export { systemHome } from "../files/system-home.ts";
 
 /**
  * The project's folder: `start`, or the nearest folder above it with a `.rkat`.
@@ -11,8 +15,9 @@ import type { Environment } from "./read-variables.ts";
  */
 export function findProject(start: string, env: Environment): string {
   const first = resolve(start);
-  const home = homeFolder(env);
-  const homes = [home, existsSync(home) ? realpathSync(home) : home];
+  const homes = [systemHome(env), homeFolder(env)]
+    .filter((home) => home !== undefined)
+    .flatMap((home) => [home, existsSync(home) ? realpathSync(home) : home]);
   for (let folder = first; ; folder = dirname(folder)) {
     const candidate = join(folder, ".rkat");
     if (folder === first ? existsSync(candidate) : isYours(candidate)) return folder;
@@ -21,39 +26,116 @@ export function findProject(start: string, env: Environment): string {
   }
 }
 
-/** The user's own `config.toml`. */
-export function userConfigFile(env: Environment, platform: string = process.platform): string {
-  return join(configFolder(env, platform), "rkat", "config.toml");
+/** The user's own `config.toml`. Undefined without a home. */
+export function userConfigFile(
+  env: Environment,
+  platform: string = process.platform,
+): string | undefined {
+  const folder = ownFolder(env, platform);
+  return folder && join(folder, "config.toml");
 }
 
-function configFolder(env: Environment, platform: string): string {
-  if (platform === "win32" && env.APPDATA) return env.APPDATA;
-  const given = env.XDG_CONFIG_HOME;
-  return given && isAbsolute(given) ? given : join(homeFolder(env), ".config");
+/**
+ * The folder of your own files outside of projects: `config.toml`, your trust, your key. Undefined without
+ * a home.
+ */
+export function ownFolder(
+  env: Environment,
+  platform: string = process.platform,
+): string | undefined {
+  const folder = configFolder(env, platform);
+  return folder && join(folder, "rkat");
+}
+
+function configFolder(env: Environment, platform: string): string | undefined {
+  const home = homeFolder(env);
+  if (!env[HOME_VARIABLE]) {
+    if (platform === "win32" && env.APPDATA) return env.APPDATA;
+    const given = env.XDG_CONFIG_HOME;
+    if (given && isAbsolute(given)) return given;
+  }
+  return home && join(home, ".config");
+}
+
+/** The variable that names the place of `ownFolder`. Undefined where it is below the home of the system's account. */
+export function namedBy(env: Environment): string | undefined {
+  const names = [HOME_VARIABLE, process.platform === "win32" ? "APPDATA" : "XDG_CONFIG_HOME"];
+  return names.find((name) => isAbsolute(env[name] ?? ""));
 }
 
 /**
  * The user-wide store, `~/.rkat/rkat.db`. No setting names it, and no project can: only the
  * environment says where home is.
+ *
+ * @throws SessionError `NOT_POSSIBLE` without a home
  */
 export function userStoreFile(
   env: Readonly<Record<string, string | undefined>> = process.env,
 ): string {
-  return join(homeFolder(env), ".rkat", "rkat.db");
+  return storeFileIn(requireHome(env));
 }
 
-export function homeFolder(env: Environment): string {
-  return env.HOME || env.USERPROFILE || homedir();
+/** Whether there is a user-wide store. */
+export function hasUserStore(env: Environment): boolean {
+  const home = homeFolder(env);
+  return home !== undefined && existsSync(storeFileIn(home));
 }
+
+/**
+ * The reason why the system's account has no place for a user-wide store, in one sentence. A folder that `RKAT_HOME` names is
+ * taken at its word: if it cannot be used, the store says so.
+ */
+export function userStoreProblem(env: Environment): string | undefined {
+  if (env[HOME_VARIABLE] || hasUserStore(env)) return undefined;
+  const home = homeFolder(env);
+  return home === undefined ? "There is no home folder." : writingProblem(home);
+}
+
+function storeFileIn(home: string): string {
+  return join(home, ".rkat", "rkat.db");
+}
+
+/**
+ * The folder of your own settings, trust and store: the one that `RKAT_HOME` names, or your home folder.
+ * Undefined where the system knows none for you. The root is none: containers say so for an id without a name.
+ *
+ * @throws SessionError `INVALID_CONFIG` when the variable names no absolute path
+ */
+export function homeFolder(env: Environment): string | undefined {
+  const given = env[HOME_VARIABLE];
+  if (!given) {
+    const home = systemHome(env);
+    return dirname(home) === home ? undefined : home;
+  }
+  if (isAbsolute(given)) return given;
+  throw new SessionError("INVALID_CONFIG", {
+    message: `${HOME_VARIABLE} must be an absolute path, and is ${JSON.stringify(given)}.`,
+    hint: `Set ${HOME_VARIABLE} to a folder that you can write, such as /data.`,
+  });
+}
+
+/** @throws SessionError `NOT_POSSIBLE` without a home */
+export function requireHome(env: Environment): string {
+  const home = homeFolder(env);
+  if (home !== undefined) return home;
+  throw new SessionError("NOT_POSSIBLE", {
+    message: "There is no home folder for what is yours.",
+    hint: SET_HOME,
+  });
+}
+
+/** The way out where a home is missing, or cannot be written. */
+export const SET_HOME = `Set ${HOME_VARIABLE} to a folder that you can write.`;
 
 /** Whether `folder` is the one of the user-wide store. */
 export function isHome(folder: string, env: Environment): boolean {
-  return resolve(folder) === resolve(homeFolder(env));
+  const home = homeFolder(env);
+  return home !== undefined && resolve(folder) === resolve(home);
 }
 
 /** A path as you would type it: `~/src/app` below your home folder. */
 export function shortPath(path: string, env: Environment): string {
-  const home = `${resolve(homeFolder(env))}${sep}`;
+  const home = `${resolve(systemHome(env))}${sep}`;
   return path.startsWith(home) ? `~${sep}${path.slice(home.length)}` : path;
 }
 
@@ -64,11 +146,17 @@ export function isYours(path: string): boolean {
   return process.getuid === undefined || found.uid === BigInt(process.getuid());
 }
 
-/** What is at a path, without following a link at its end. Undefined where a part of the way is no folder. */
+/** The entry at a path, without following a link at its end. Undefined where a part of the path is no folder. */
 export function lookFrom(path: string): BigIntStats | undefined {
   try {
     return lstatSync(path, { bigint: true });
   } catch {
     return undefined;
   }
+}
+
+/** The reason why nothing of yours can be kept outside of projects, in one sentence; undefined if it can. */
+export function keepingProblem(env: Environment): string | undefined {
+  const folder = ownFolder(env);
+  return folder === undefined ? "There is no home folder." : writingProblem(folder);
 }

@@ -1,8 +1,8 @@
 import { shownAddress } from "../core/errors.ts";
-import { nearestName } from "../core/nearest-name.ts";
+import { nearestName } from "../text/nearest-name.ts";
 import { SETTING_KEYS, SETTING_PATTERNS, SETTINGS, type SettingKey } from "./settings.ts";
 
-/** Whose settings these are. Variables and flags count as the user's. */
+/** The owner of settings. Variables and flags count as the user's. */
 export type ConfigOwner = "user" | "project" | "trusted project";
 
 /** The settings of one file, or of the environment. */
@@ -11,9 +11,9 @@ export interface ConfigSource {
   /** The file's path, or `environment`. */
   readonly name: string;
   readonly settings: readonly FoundSetting[];
-  /** What is wrong in it, one sentence each. */
+  /** Its problems, one sentence each. */
   readonly problems: readonly string[];
-  /** What was read in another way than it was written, one sentence each. */
+  /** Notes on settings that were read in another way than they were written, one sentence each. */
   readonly notes?: readonly string[];
 }
 
@@ -22,7 +22,7 @@ export interface FoundSetting {
   /** The key with the user's names for `*`. */
   readonly path: readonly string[];
   readonly value: unknown;
-  /** Where it was found, as `rkat config` shows it. */
+  /** The place where it was found, as `rkat config` shows it. */
   readonly origin: string;
 }
 

@@ -7,8 +7,8 @@ import { SETTINGS } from "./settings.ts";
 import { listed, unusedSettings } from "./unused-settings.ts";
 
 export interface ConfigPlaces {
-  /** The user's own `config.toml`. */
-  readonly userFile: string;
+  /** The user's own `config.toml`. Missing without a home. */
+  readonly userFile?: string;
   /** The project's `.rkat/config.toml`. */
   readonly projectFile: string;
   /** Whether the user trusts the project's file. */
@@ -21,13 +21,13 @@ export interface LoadedConfig {
   readonly config: Config;
   /** All problems, as one `INVALID_CONFIG`. Wrong settings are not in `config`. */
   readonly problem: SessionError | undefined;
-  /** What the user should know about settings that were read differently or ignored. */
+  /** Notes for the user about settings that were read differently or ignored. */
   readonly notes: readonly string[];
 }
 
 export async function loadConfig(places: ConfigPlaces): Promise<LoadedConfig> {
   return configOf([
-    await readConfigFile(places.userFile, "user"),
+    ...(places.userFile === undefined ? [] : [await readConfigFile(places.userFile, "user")]),
     await readConfigFile(places.projectFile, places.isTrusted ? "trusted project" : "project"),
     readVariables(places.env),
   ]);

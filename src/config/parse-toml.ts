@@ -1,6 +1,6 @@
 export type TomlTable = Readonly<Record<string, unknown>>;
 
-/** Where a TOML text is wrong, and why. */
+/** The place of an error in a TOML text, and its reason. */
 export interface TomlProblem {
   readonly line: number;
   readonly column: number;

@@ -1,10 +1,13 @@
-import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { readFileSync, renameSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { type AllowedCalls, covers, type ProjectApprovals } from "../core/approval.ts";
+import { SessionError } from "../core/errors.ts";
+import { makeFolders } from "../files/make-folders.ts";
+import { SET_HOME } from "./config-places.ts";
 import type { Environment } from "./read-variables.ts";
 import { type TrustedPlaces, trustFolder } from "./trust.ts";
 
-/** What you allowed for good in a project, and can take back. */
+/** The calls that you allowed for good in a project, and can take back. */
 export interface OwnApprovals extends ProjectApprovals {
   /** Returns the calls that are no longer allowed. */
   revoke(calls: AllowedCalls): readonly AllowedCalls[];
@@ -19,11 +22,16 @@ export function projectApprovals(places: TrustedPlaces, env: Environment): OwnAp
   const file = folder && join(folder, "approvals.json");
   const list = () => (file === undefined ? [] : readList(file));
   const save = (allowed: readonly AllowedCalls[]) => {
-    if (file === undefined) throw new Error(`${places.folder} has no place for approvals.`);
-    mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+    if (file === undefined) throw notKept();
     const unfinished = `${file}.${crypto.randomUUID()}`;
-    writeFileSync(unfinished, `${JSON.stringify(allowed, null, 2)}\n`, { mode: 0o600, flag: "wx" });
-    renameSync(unfinished, file);
+    try {
+      makeFolders(dirname(file), 0o700);
+      const text = `${JSON.stringify(allowed, null, 2)}\n`;
+      writeFileSync(unfinished, text, { mode: 0o600, flag: "wx" });
+      renameSync(unfinished, file);
+    } catch (error) {
+      throw notKept(error);
+    }
   };
   return {
     list,
@@ -38,6 +46,15 @@ export function projectApprovals(places: TrustedPlaces, env: Environment): OwnAp
       return gone;
     },
   };
+}
+
+function notKept(cause?: unknown): SessionError {
+  const why = cause === undefined ? "There is no home folder." : SessionError.from(cause).message;
+  return new SessionError("NOT_POSSIBLE", {
+    message: `What you allow for good cannot be kept, so it holds for this session. ${why}`,
+    hint: SET_HOME,
+    cause,
+  });
 }
 
 /** A file that cannot be read allows nothing. */

@@ -11,8 +11,17 @@ export const TRUST_VARIABLE = "RKAT_TRUST";
 /** `RKAT_USER=ada` is the default of `--user`. */
 export const USER_VARIABLE = "RKAT_USER";
 
-/** Variables that cannot be in a file: the token of `rkat serve`, trust, and the user. */
-const NOT_SETTINGS = ["RKAT_TOKEN", TRUST_VARIABLE, USER_VARIABLE];
+/** `RKAT_HOME=/data` puts your own files there, instead of into your home folder. */
+export const HOME_VARIABLE = "RKAT_HOME";
+
+/** Variables that cannot be in a file, and what they do. */
+export const NOT_SETTINGS: Readonly<Record<string, string>> = {
+  [HOME_VARIABLE]:
+    "The folder that takes the place of your home folder: an absolute path. Your configuration and what you trust are in its `.config/rkat`, the user-wide store in its `.rkat`.",
+  [USER_VARIABLE]: "The default of `--user`.",
+  [TRUST_VARIABLE]: "`true` trusts the project for one command.",
+  RKAT_TOKEN: "The token that a server asks for.",
+};
 
 /** Reads `RKAT_MODEL`, `RKAT_COMPACTION__RECENT_TURN_BUDGET` and so on. Empty variables are ignored. */
 export function readVariables(env: Environment): ConfigSource {
@@ -20,7 +29,7 @@ export function readVariables(env: Environment): ConfigSource {
   const problems: string[] = [];
   for (const [name, value] of Object.entries(env)) {
     if (!name.startsWith(PREFIX) || value === undefined || value === "") continue;
-    if (NOT_SETTINGS.includes(name)) continue;
+    if (name in NOT_SETTINGS) continue;
     const path = name.slice(PREFIX.length).toLowerCase().split("__");
     const key = settingAt(path);
     if (key === undefined) {

@@ -25,7 +25,7 @@ export interface Setting<Value, Default extends Value | undefined = Value | unde
 }
 
 /**
- * What a project's `.rkat/config.toml` may do with a setting. The file comes with the project,
+ * The right of a project's `.rkat/config.toml` to change a setting. The file comes with the project,
  * perhaps from a stranger. It may tighten, never loosen, and it never decides where words or keys
  * go, unless you trust the project (`rkat trust`). A trusted project's value is used as it is.
  */
@@ -51,7 +51,7 @@ export type ProjectRule =
 export const PROJECT_TOOLS = ["all", "read", "none"] as const;
 
 /**
- * What a search looks at: this project, with what was said in its folder elsewhere; the user-wide
+ * The scope of a search: this project, with the sessions that other programs held in its folder; the user-wide
  * store; or all of that.
  */
 export const SEARCH_SCOPES = ["project", "user", "all"] as const;
@@ -146,7 +146,7 @@ export const SETTINGS = {
   "memory.cache_mb": optional(
     wholeNumber,
     "lowers",
-    "Megabytes of index to keep in memory (store sqlite). If not set, it grows with the store.",
+    "Megabytes of index to keep in memory (store sqlite). Less makes searches slower. If not set, 16 or more, as the store grows.",
   ),
   "memory.window_size": optional(
     wholeNumber,
@@ -169,7 +169,7 @@ export const SETTINGS = {
     text,
     ".rkat/search_index",
     "if trusted",
-    "The folder of the index (store hnsw), relative to the project's folder.",
+    "The folder of the graph that the store hnsw keeps, relative to the project's folder. The store sqlite has its index in the database.",
   ),
   "search.max_results": setting(
     wholeNumber,
@@ -301,7 +301,7 @@ export const SETTINGS = {
     oneOf("spare_used", "fifo"),
     "fifo",
     "sets",
-    "Which entry is removed when there are too many: the oldest unused one (spare_used), or the oldest. Pinned entries stay.",
+    "Which entry is removed beyond max_facts or max_corrections: the oldest (fifo), or the oldest that no search found and no prompt showed (spare_used). Pinned entries stay.",
   ),
   "knowledge.model": optional(
     modelName,

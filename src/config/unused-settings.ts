@@ -38,7 +38,7 @@ const OTHERS: readonly Need[] = [
   { settings: ["search.index_dir"], key: "memory.store", value: "hnsw" },
 ];
 
-/** What is configured for a capability that is switched off. A sentence names both settings. */
+/** The settings for a capability that is switched off. A sentence names both settings. */
 export function switchedOffSettings(config: Config): readonly string[] {
   return unmet(CAPABILITIES, config);
 }
@@ -61,7 +61,7 @@ export function unusedSettings(config: Config): readonly string[] {
 
 function unmet(needs: readonly Need[], config: Config): readonly string[] {
   const effective = config.effective();
-  // What a setting switches off needs nothing.
+  // A capability that is switched off needs nothing.
   const given = effective.filter(({ origin, value }) => origin !== "default" && value !== false);
   return needs.flatMap(({ settings, key, value }) => {
     if (config.get(key) === value) return [];

@@ -1,8 +1,9 @@
-import { existsSync, mkdirSync } from "node:fs";
+import { existsSync, statSync } from "node:fs";
 import { dirname, isAbsolute, join, resolve } from "node:path";
 import { SessionError } from "../core/errors.ts";
-import type { Capability } from "../core/session-service.ts";
-import { shellWord } from "../core/shell-word.ts";
+import { given } from "../core/fields.ts";
+import type { Capability } from "../core/operations/operation.ts";
+import { makeFolders } from "../files/make-folders.ts";
 import {
   lookAt,
   lookAtFile,
@@ -12,12 +13,31 @@ import {
   readText,
   replaceFile,
 } from "../files/plain-files.ts";
+import { shellWord } from "../text/shell-word.ts";
 import type { Config } from "./config.ts";
-import { findProject, homeFolder, isYours, userConfigFile } from "./config-places.ts";
+import {
+  findProject,
+  homeFolder,
+  isHome,
+  isYours,
+  keepingProblem,
+  namedBy,
+  requireHome,
+  SET_HOME,
+  userConfigFile,
+} from "./config-places.ts";
 import { loadConfig } from "./load-config.ts";
-import { type Environment, USER_VARIABLE } from "./read-variables.ts";
+import { type Environment, TRUST_VARIABLE, USER_VARIABLE } from "./read-variables.ts";
 import type { SettingKey } from "./settings.ts";
-import { settingsFile, type Trust, type TrustedPlaces, trust, trustIn } from "./trust.ts";
+import {
+  markAsMadeHere,
+  noteFolder,
+  settingsFile,
+  type Trust,
+  type TrustedPlaces,
+  trust,
+  trustIn,
+} from "./trust.ts";
 
 /** The project of a command: the folder that `--dir` names, or the one around the current folder. */
 export interface Workspace {
@@ -31,17 +51,18 @@ export interface Workspace {
   /** The user that the command acts for, if it names one. */
   readonly user: string | undefined;
   readonly config: Config;
-  /** What the user should know about the settings. */
+  /** Notes for the user about the settings. */
   readonly notes: readonly string[];
   readonly trust: Trust;
 }
 
 interface ConfigFiles {
-  readonly user: string;
+  /** Missing without a home. */
+  readonly user?: string;
   readonly project: string;
 }
 
-/** Where a command runs. */
+/** The surroundings in which a command runs. */
 interface Surroundings {
   readonly cwd: string;
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -69,11 +90,15 @@ export async function examineWorkspace(
 ): Promise<{ readonly workspace: Workspace; readonly problem: SessionError | undefined }> {
   const folder = dir === undefined ? findProject(cwd, env) : resolve(cwd, dir);
   const dataFolder = join(folder, ".rkat");
-  const files = { user: userConfigFile(env), project: settingsFile({ dataFolder }) };
+  const files = {
+    ...given({ user: reachableConfigFile(env) }),
+    project: settingsFile({ dataFolder }),
+  };
   const places = { folder, dataFolder, storeFile: join(dataFolder, "rkat.db") };
   const trusted = trustIn(places, env);
+  if (trusted.settings || trusted.store) noteFolder(places, env);
   const { config, problem, notes } = await loadConfig({
-    userFile: files.user,
+    ...given({ userFile: files.user }),
     projectFile: files.project,
     isTrusted: trusted.settings,
     env,
@@ -83,11 +108,24 @@ export async function examineWorkspace(
   return { workspace, problem };
 }
 
+/** The user's own file, unless it is in the home of another user, or nowhere. */
+function reachableConfigFile(env: Environment): string | undefined {
+  const file = userConfigFile(env);
+  if (file === undefined || namedBy(env) !== undefined) return file;
+  try {
+    statSync(file, { throwIfNoEntry: false });
+    return file;
+  } catch {
+    return undefined;
+  }
+}
+
 /**
  * The folder whose store takes a session that was held in `project`: that project's, if you trust its
- * `.rkat`, and otherwise your home folder, with the user-wide store. Open it as a workspace.
+ * `.rkat`, and otherwise your home folder, with the user-wide store. Undefined if there is neither. Open it as a
+ * workspace.
  */
-export function folderForImport(project: string | undefined, env: Environment): string {
+export function folderForImport(project: string | undefined, env: Environment): string | undefined {
   const home = homeFolder(env);
   if (project === undefined || !isAbsolute(project)) return home;
   const folder = findProject(project, env);
@@ -98,12 +136,16 @@ export function folderForImport(project: string | undefined, env: Environment): 
   return (lookAtFile(folder, storeFile) ? trusted.store : trusted.settings) ? folder : home;
 }
 
-/** The workspace of the user-wide store, which is a file. Nothing of a project has a part in it. */
+/**
+ * The workspace of the user-wide store, which is a file. Nothing of a project has a part in it.
+ *
+ * @throws SessionError `NOT_POSSIBLE` without a home
+ */
 export async function openUserWorkspace(
   surroundings: Surroundings,
   user?: string,
 ): Promise<Workspace> {
-  const workspace = await openWorkspace(surroundings, homeFolder(surroundings.env), user);
+  const workspace = await openWorkspace(surroundings, requireHome(surroundings.env), user);
   return { ...workspace, storeAddress: undefined };
 }
 
@@ -150,8 +192,7 @@ export function makeDataFolder(
   const { folder, dataFolder } = places;
   const made: string[] = [];
   if (!lookAt(folder, dataFolder)) {
-    mkdirSync(folder, { recursive: true });
-    makeFolder(folder, dataFolder);
+    makeFolderOf(places, env);
     trust("folder", dataFolder, places, env);
     made.push(dataFolder);
   }
@@ -161,6 +202,17 @@ export function makeDataFolder(
     replaceFile(folder, ignore, IGNORES_DATA);
   }
   return made;
+}
+
+function makeFolderOf({ folder, dataFolder }: TrustedPlaces, env: Environment): void {
+  try {
+    makeFolders(folder);
+    makeFolder(folder, dataFolder);
+  } catch (error) {
+    if (!isHome(folder, env) || SessionError.is(error)) throw error;
+    const { message } = SessionError.from(error);
+    throw new SessionError("SESSION_STORE_ERROR", { message, hint: SET_HOME, cause: error });
+  }
 }
 
 /**
@@ -176,7 +228,7 @@ export function makeStore(workspace: Workspace, env: Environment): void {
     // A name that no repository can guess: the file must be the one that is made here.
     const unseen = `${storeFile}.${crypto.randomUUID()}.new`;
     makeFile(folder, unseen, "");
-    trust("store", unseen, workspace, env);
+    if (!trust("store", unseen, workspace, env)) markAsMadeHere(workspace, unseen);
     publish(unseen, storeFile);
   }
   requireTrustedStore(workspace, env);
@@ -193,10 +245,18 @@ export function lookAtStore(storeFile: string): void {
 }
 
 /** The refusal of a store that was not made here. Its hint works from every folder. */
-export function storeNotTrusted({ folder, storeFile }: TrustedPlaces): SessionError {
+export function storeNotTrusted(
+  { folder, storeFile }: TrustedPlaces,
+  env: Environment,
+): SessionError {
+  const trusting = `\`rkat trust --dir ${shellWord(folder)}\``;
+  const use =
+    keepingProblem(env) === undefined
+      ? `Run ${trusting} to use it`
+      : `${SET_HOME.slice(0, -1)} and run ${trusting} to use it, or set ${TRUST_VARIABLE}=true for one command`;
   return new SessionError("STORE_NOT_TRUSTED", {
     detail: `It is ${storeFile}.`,
-    hint: `It may come from a stranger. Run \`rkat trust --dir ${shellWord(folder)}\` to use it, or move it away to start with an empty one.`,
+    hint: `It may come from a stranger. ${use}, or move it away to start with an empty one.`,
   });
 }
 
@@ -205,7 +265,7 @@ function requireTrustedStore(workspace: Workspace, env: Environment): void {
   const { storeFile } = workspace;
   lookAtStore(storeFile);
   if (!trustIn(workspace, env).store) {
-    throw storeNotTrusted(workspace);
+    throw storeNotTrusted(workspace, env);
   }
   const foreign = ["-wal", "-journal"].map((end) => storeFile + end).find(isForeign(workspace));
   if (foreign === undefined) return;

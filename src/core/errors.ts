@@ -1,5 +1,5 @@
+import { visibleCode, visibleText } from "../text/visible-text.ts";
 import { type Issue, issuesText } from "./issues.ts";
-import { visibleCode, visibleText } from "./visible-text.ts";
 
 /**
  * Every failure that a caller can act on, in one table.
@@ -322,11 +322,23 @@ const SYSTEM_FAILURES: Readonly<Record<string, string>> = {
   EMFILE: "too many files are open",
   ENFILE: "too many files are open",
   EIO: "the disk failed",
+  ENOTDIR: "a part of its path is not a folder",
+  ELOOP: "its path has too many links",
+  ENAMETOOLONG: "its path is too long",
+};
+
+/** What else they mean where a folder is made. */
+const MKDIR_FAILURES: Readonly<Record<string, string>> = {
+  ENOENT: "the system makes no folder there",
+  EEXIST: "something else has its name",
 };
 
 function systemFailure(error: unknown): string | undefined {
   if (!(error instanceof Error) || !("syscall" in error) || !("code" in error)) return undefined;
-  const reason = SYSTEM_FAILURES[String(error.code)];
+  const code = String(error.code);
+  const reason =
+    SYSTEM_FAILURES[code] ??
+    (/^mkd/.test(String(error.syscall)) ? MKDIR_FAILURES[code] : undefined);
   const file = "path" in error ? String(error.path) : "A file";
   return reason && `${file} could not be used: ${reason}.`;
 }
@@ -335,6 +347,17 @@ function systemFailure(error: unknown): string | undefined {
 export function errorText(error: unknown): string {
   const text = error instanceof Error ? error.message : String(error);
   return text.replace(/\s+/g, " ").trim() || "It gave no message.";
+}
+
+/** The text of a failure, the same for each part that meets it. Two failures with the same text have one cause. */
+export function causeText(thrown: unknown): string {
+  return SessionError.from(thrown).message;
+}
+
+/** The text of a failure, and of those that led to it. */
+export function causeTexts(error: SessionError): readonly string[] {
+  const { cause } = error;
+  return [causeText(error), ...(SessionError.is(cause) ? causeTexts(cause) : [])];
 }
 
 /**
@@ -346,4 +369,11 @@ export function shownAddress(address: string): string {
     .replace(/^(\w+:\/\/)?.*@/s, "$1***@")
     .replace(/[?#].*/s, "?***")
     .replace(/=.*/s, "=***");
+}
+
+/** An address to type again: `***` stands for a password. Any other text stays as it is. */
+export function withoutPassword(address: string): string {
+  return address
+    .replace(/^(\w+:\/\/[^:@]*):.*@/s, "$1:***@")
+    .replace(/([?&](?:ssl)?(?:password|key)=)[^&#]*/gi, "$1***");
 }

@@ -36,28 +36,28 @@ export function forgottenCopy(key: Uint8Array, kept: readonly string[]): readonl
 }
 
 /** For each text, the marks of it with the store's own key and with those of other stores. */
-export async function marksOfEach(
+export function marksOfEach(
   own: Uint8Array | undefined,
   kept: readonly string[],
   sessionId: string,
   texts: readonly string[],
-): Promise<readonly (readonly string[])[]> {
+): readonly (readonly string[])[] {
   const others = kept
     .filter((mark) => mark.startsWith(KEY))
     .map((mark) => Buffer.from(mark.slice(KEY.length), "base64url"));
   const keys = [...(own ? [own] : []), ...others];
-  const byKey = await Promise.all(keys.map((key) => forgottenMarks(key, sessionId, texts)));
+  const byKey = keys.map((key) => forgottenMarks(key, sessionId, texts));
   return texts.map((_, index) => byKey.flatMap((marks) => marks[index] ?? []));
 }
 
 /** What stands for each text; undefined for a blank one. */
-export async function forgottenMarks(
+export function forgottenMarks(
   key: Uint8Array,
   sessionId: string,
   texts: readonly string[],
-): Promise<readonly (string | undefined)[]> {
+): readonly (string | undefined)[] {
   // Loaded here, because most commands forget nothing.
-  const { createHmac } = await import("node:crypto");
+  const { createHmac } = process.getBuiltinModule("node:crypto");
   return texts.map((text) => {
     const words = text.normalize("NFC").split(/\s+/u).filter(Boolean).join(" ");
     if (words === "") return undefined;

@@ -1,5 +1,5 @@
+import { shellWord } from "../text/shell-word.ts";
 import { given } from "./fields.ts";
-import { shellWord } from "./shell-word.ts";
 
 export const PARENT_RELATIONS = ["fork", "subagent", "continuation"] as const;
 

@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import { trials } from "../../test/support/trials.ts";
 import type { DurableEvent, StoredEvent } from "./event.ts";
 import { spansOf } from "./history-entry.ts";
 import { isSummary, type Message, summaryMessage, toolResults, toolUses } from "./message.ts";
@@ -171,7 +172,7 @@ test("a session restored from its snapshot and its log is the session", async ()
         expect(restored.history).toEqual(state.history);
       },
     ),
-    { numRuns: 500 },
+    { numRuns: trials(100, 500) },
   );
 });
 

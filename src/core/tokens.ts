@@ -1,7 +1,6 @@
-import { fileTokens } from "./file-tokens.ts";
-import { imageTokens } from "./image-tokens.ts";
+import { fileTokens, imageTokens } from "../text/image-tokens.ts";
+import { textWeight } from "../text/text-weight.ts";
 import type { ContentBlock, Message } from "./message.ts";
-import { textWeight } from "./text-weight.ts";
 
 const encoder = new TextEncoder();
 

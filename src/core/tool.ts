@@ -79,9 +79,9 @@ export function defineTool<Input extends z.ZodType>(options: {
   readonly always?: NonNullable<Tool["always"]>;
   execute(input: z.output<Input>, context: ToolContext): Promise<unknown> | unknown;
 }): Tool {
-  const { $schema: _, ...input_schema } = z.toJSONSchema(options.input, { io: "input" });
+  const { name, description, input } = options;
   return {
-    definition: { name: options.name, description: options.description, input_schema },
+    definition: { name, description, input_schema: jsonSchemaOf(input) },
     ...(options.timeoutMs === undefined ? {} : { timeoutMs: options.timeoutMs }),
     ...(options.policy === undefined ? {} : { policy: options.policy }),
     ...(options.always === undefined ? {} : { always: options.always }),
@@ -94,4 +94,15 @@ export function defineTool<Input extends z.ZodType>(options: {
       return typeof result === "string" ? result : (JSON.stringify(result) ?? "null");
     },
   };
+}
+
+const JSON_SCHEMAS = new WeakMap<z.ZodType, JsonSchema>();
+
+/** Made once for each schema: making it takes longer than all else that opens a service. */
+function jsonSchemaOf(input: z.ZodType): JsonSchema {
+  const known = JSON_SCHEMAS.get(input);
+  if (known) return known;
+  const { $schema: _, ...made } = z.toJSONSchema(input, { io: "input" });
+  JSON_SCHEMAS.set(input, made);
+  return made;
 }

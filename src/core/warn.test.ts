@@ -1,9 +1,11 @@
 import { once } from "node:events";
 import { expect, test } from "vitest";
+import { expectWarning } from "../../test/support/expect-warning.ts";
 import { SessionError } from "./errors.ts";
 import { WARNING_NAME, warn } from "./warn.ts";
 
 async function warningOf(...args: Parameters<typeof warn>) {
+  expectWarning(/^RkatWarning/);
   const warned = once(process, "warning");
   warn(...args);
   const [warning] = await warned;

@@ -1,8 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { BagOfWordsEmbedder } from "./bag-of-words-embedder.ts";
-import { hashedWords } from "./hashed-words.ts";
-import { LocalEmbedder } from "./local-embedder.ts";
+import { BagOfWordsEmbedder, hashedWords, LocalEmbedder } from "./word-embedders.ts";
 
 async function bucketsOf(embedder: LocalEmbedder | BagOfWordsEmbedder, text: string) {
   const [vector = new Float32Array()] = await embedder.embed([text]);
@@ -20,7 +18,7 @@ describe("LocalEmbedder", () => {
     expect(await bucketsOf(new LocalEmbedder(), text)).toEqual(buckets);
   });
 
-  test("splits an identifier at what is neither a letter nor a digit", async () => {
+  test("splits an identifier at every character but letters and digits", async () => {
     const [whole, parts] = await new LocalEmbedder().embed(["memory_search", "memory search"]);
     expect(whole).toEqual(parts);
   });

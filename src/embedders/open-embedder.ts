@@ -18,7 +18,7 @@ export interface EmbedderSettings {
   readonly sendsKey?: boolean;
   /** Texts in one request to a server. Default 32. */
   readonly batchSize?: number;
-  /** How often a server is asked again after a temporary failure. Default 3. */
+  /** The number of retries after a temporary failure of a server. Default 3. */
   readonly maxRetries?: number;
   /** Default: the process's environment. */
   readonly env?: Readonly<Record<string, string | undefined>>;
@@ -46,10 +46,10 @@ const OPEN: Readonly<Record<EmbedderProvider, (settings: EmbedderSettings) => Pr
     async local({ model = "djb2", ...settings }) {
       const options = settings.dimensions === undefined ? {} : { dimensions: settings.dimensions };
       if (model === "djb2") {
-        return new (await import("./local-embedder.ts")).LocalEmbedder(options);
+        return new (await import("./word-embedders.ts")).LocalEmbedder(options);
       }
       if (model === "bag-of-words") {
-        return new (await import("./bag-of-words-embedder.ts")).BagOfWordsEmbedder(options);
+        return new (await import("./word-embedders.ts")).BagOfWordsEmbedder(options);
       }
       throw unknownModel("local", model, '"djb2" (128 dimensions) and "bag-of-words" (4096)');
     },

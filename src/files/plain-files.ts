@@ -32,7 +32,7 @@ import { SessionError } from "../core/errors.ts";
  * your `.bashrc`. So nothing below the root is opened, made, renamed or deleted through one.
  */
 
-/** Looks at each part of a path below `root`. Returns what is at its end, or `undefined` where nothing is. */
+/** Looks at each part of a path below `root`. Returns the entry at its end, or `undefined`. */
 export function lookAt(root: string, path: string): Stats | undefined {
   const parts = partsBelow(root, path);
   let at = resolve(root);
@@ -71,7 +71,7 @@ function openFile(root: string, path: string, flags: number, mode = 0o600): numb
   const descriptor = inFolder(root, path, (place) => openSync(place, all, mode));
   try {
     const opened = fstatSync(descriptor);
-    // Where nothing was before, a folder above it may have been a link while the file was opened.
+    // If the file is new, a folder above it may have been a link while it was opened.
     const isSeen = [before, lookAtFile(root, path)].some(
       (seen) => seen?.dev === opened.dev && seen.ino === opened.ino,
     );
@@ -112,7 +112,7 @@ export function readText(root: string, path: string): string {
   return withFile(root, path, constants.O_RDONLY, (descriptor) => readFileSync(descriptor, "utf8"));
 }
 
-/** Writes at a place of a file below `root`, and cuts off what is behind it. Makes the file where there is none. */
+/** Writes at a place of a file below `root`, and cuts off the rest. Makes the file if it is missing. */
 export function writeAt(
   root: string,
   path: string,
@@ -158,7 +158,7 @@ export function remove(root: string, path: string): void {
   else rmSync(path, { recursive: true, force: true });
 }
 
-/** Removes what is at a place in an open folder. */
+/** Removes the entry at a place in an open folder. */
 function removeAt(place: string): void {
   try {
     if (!lstatSync(place).isDirectory()) {
@@ -217,7 +217,7 @@ export function makeFolder(root: string, path: string, mode = 0o700): void {
   }
 }
 
-/** Where Linux shows the open files of a process. A path through it begins in a folder that is open already. */
+/** The folder in which Linux shows the open files of a process. A path through it begins in a folder that is open already. */
 const DESCRIPTORS =
   process.platform === "linux" && existsSync("/proc/self/fd") ? "/proc/self/fd" : undefined;
 

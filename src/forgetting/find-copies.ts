@@ -4,13 +4,13 @@ import { indexableText, type Message } from "../core/message.ts";
 import { MessageAssembler } from "../core/message-assembler.ts";
 import { quotesMemory } from "./forget-event.ts";
 import type { ForgottenPhrases } from "./forgotten-phrases.ts";
-import { logRedactor, type WhatGoes } from "./redact-log.ts";
+import { type IdentifyingName, NameFinder } from "./identifying-names.ts";
+import { logRedactor, type TextsToForget } from "./redact-log.ts";
 import { NO_SOURCE, type Sources } from "./sources.ts";
-import { NameFinder, type TellingName } from "./telling-names.ts";
 
 const PAGE = 500;
 
-/** Where one name is, besides the forgotten texts. */
+/** The places of one name, besides the forgotten texts. */
 interface Mentions {
   /** Messages of people, models and tools, by the ids that their memory entries have or would have. */
   readonly messages: Set<string>;
@@ -29,13 +29,13 @@ export interface Copies {
 }
 
 /**
- * Reads all logs for copies of what goes, for other messages that say one of `said`, and for those
+ * Reads all logs for copies of the forgotten texts, for other messages that say one of `said`, and for those
  * that have one of the names.
  */
 export async function findCopies(
-  what: WhatGoes,
+  what: TextsToForget,
   said: ForgottenPhrases,
-  names: readonly TellingName[],
+  names: readonly IdentifyingName[],
   sources: Sources,
   events: EventStore,
 ): Promise<Copies> {
@@ -80,11 +80,11 @@ const NO_MENTIONS = (): Mentions => ({
   isKnown: false,
 });
 
-/** Reads one session's log without what goes, message by message. */
+/** Reads one session's log without the forgotten texts, message by message. */
 class SessionReader {
   readonly #redact: (stored: StoredEvent) => DurableEvent;
   readonly #assembler = new MessageAssembler();
-  /** What tools returned that is no quotation from memory. */
+  /** Tool results that are not quotations from memory. */
   #results: string[] = [];
 
   constructor(redact: (stored: StoredEvent) => DurableEvent) {
@@ -125,14 +125,14 @@ function derivedText(event: DurableEvent): string {
 }
 
 /** A name at the beginning of a sentence may be a word that is written small elsewhere. */
-function spellings({ text, begins }: TellingName): readonly string[] {
+function spellings({ text, begins }: IdentifyingName): readonly string[] {
   return begins ? [text, text.toLowerCase()] : [text];
 }
 
 /** A name that more messages have belongs to the project, not to the forgotten text. */
 const COMMON_FROM = 20;
 
-/** What to do about the names of forgotten texts. */
+/** The names of forgotten texts, by the action for each. */
 interface NamesFound {
   /** No other message has them: they are cut out wherever they still are. */
   readonly lone: readonly string[];
@@ -144,7 +144,7 @@ interface NamesFound {
 
 /** `elsewhere` has the entries of knowledge and memory with each name. Those in `deleted` go. */
 export function namesFound(
-  names: readonly TellingName[],
+  names: readonly IdentifyingName[],
   { mentions }: Pick<Copies, "mentions">,
   elsewhere: ReadonlyMap<string, readonly string[]>,
   deleted: ReadonlySet<string>,

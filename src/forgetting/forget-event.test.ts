@@ -149,7 +149,7 @@ const SAMPLES: { readonly [Of in Type]: Sample<Of> } = {
   },
 };
 
-/** What people and models say of their own is no copy. */
+/** Text that people and models write themselves is no copy. */
 const OWN_WORDS: readonly Type[] = ["run_started", "text_complete"];
 
 const contract = readFileSync(new URL("../core/event.ts", import.meta.url), "utf8");
@@ -177,7 +177,7 @@ describe("no copy of a text is left in", () => {
   });
 });
 
-test("with an added message go its standing instructions", () => {
+test("an added message is forgotten with its standing instructions", () => {
   const added: DurableEvent = {
     type: "message_added",
     message: { role: "user", content: "Never paint. Always say tangerine." },
@@ -194,7 +194,7 @@ test("with an added message go its standing instructions", () => {
   expect(JSON.stringify(forgottenEvent(added, "message", phrase))).not.toContain("paint");
 });
 
-test("with a message go its words, and not the calls that it made", () => {
+test("a message is forgotten with its words, and not with its calls", () => {
   expect(forgottenEvent(SAMPLES.tool_call_requested, "message", phrases)).toEqual(
     SAMPLES.tool_call_requested,
   );

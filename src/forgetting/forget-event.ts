@@ -60,11 +60,11 @@ export function quotesMemory(tool: string): boolean {
 /** Has ids, numbers and tool names, but no text. */
 const NO_TEXT = {};
 
-/** Where each type of event has text, and how that is forgotten. */
+/** The texts in each type of event, and how they are forgotten. */
 export const FORGETTING: Rows = {
   session_created: {
     forgotten: (event, extent) => (extent === "everything" ? untitled(event) : event),
-    // An agent may make a title of what was said.
+    // An agent may make a title from the conversation.
     copies: (event, phrases) => {
       const { title = "" } = event.settings.source ?? {};
       return phrases.removeFrom(title, "part") === title ? event : untitled(event);
@@ -236,7 +236,7 @@ function heldWithout(instructions: readonly StandingInstruction[], phrases: Forg
   return instructions.filter(({ text }) => phrases.removeFrom(text, "whole") === text);
 }
 
-/** Fields that hold a host's items together. Their values are names and ids, not words of anybody. */
+/** Fields that hold a host's items together. Their values are names and ids, not anyone's words. */
 const STRUCTURE = /^(?:type|subtype|role|status|name|timestamp|id|uuid|\w*(?:Id|_id|Uuid|UUID))$/;
 
 /** Fields with data of tools, where any name may stand before a text. */

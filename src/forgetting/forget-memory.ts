@@ -1,19 +1,20 @@
+import type { ApprovalStore } from "../core/approval-store.ts";
 import { type Cleaned, sumCleaned } from "../core/event.ts";
 import type { EventStore } from "../core/event-store.ts";
 import type { ForgottenTexts } from "../core/forgotten-texts.ts";
 import type { KnowledgeEntry } from "../core/knowledge.ts";
 import type { MemoryStore } from "../core/memory-store.ts";
-import type { MemoryForgotten } from "../core/session-service.ts";
+import type { MemoryForgotten } from "../core/operations/memory.ts";
 import type { SessionState } from "../core/session-state.ts";
 import type { SessionStore } from "../core/session-store.ts";
+import { KnowledgeDistiller } from "../knowledge/knowledge-distiller.ts";
 import type { ProjectKnowledge } from "../knowledge/project-knowledge.ts";
 import { findCopies, namesFound } from "./find-copies.ts";
-import { learnedFrom, namedKnowledge, rulesMadeOf, saidBy, says } from "./forgotten-knowledge.ts";
 import { ForgottenPhrases } from "./forgotten-phrases.ts";
+import { type IdentifyingName, identifyingNames, NameFinder } from "./identifying-names.ts";
 import { cleanedKnowledge, NOT_CLEANED } from "./receipt.ts";
 import { redactLog } from "./redact-log.ts";
-import { forgettable, NO_SOURCE, sourcesOf, type WhatToForget } from "./sources.ts";
-import { NameFinder, type TellingName, tellingNames } from "./telling-names.ts";
+import { type ForgetTarget, forgettable, NO_SOURCE, type Sources, sourcesOf } from "./sources.ts";
 import type { Trash } from "./trash.ts";
 
 /** Entries deleted at once. */
@@ -27,7 +28,7 @@ export interface ForgettingDeps {
   readonly knowledge: ProjectKnowledge | undefined;
   readonly events: EventStore;
   readonly sessions: Pick<SessionStore, "save">;
-  /** What must not be imported again. */
+  /** Texts that must not be imported again. */
   readonly forgotten: ForgottenTexts | undefined;
   /** The files of sessions, where there are any. */
   readonly files: object | undefined;
@@ -57,7 +58,7 @@ export interface ForgettingDeps {
  * Other messages and entries that say the same, or have one of its names, stay. The answer lists them.
  */
 export async function forgetMemory(
-  what: WhatToForget,
+  what: ForgetTarget,
   deps: ForgettingDeps,
 ): Promise<MemoryForgotten> {
   const { memory, knowledge, events } = deps;
@@ -83,7 +84,7 @@ export async function forgetMemory(
   const goals = learned.flatMap(({ goal }) => goal ?? []);
   const said = new ForgottenPhrases([...texts, ...goals]);
   const outputs = new Set([...sources.values()].flatMap((source) => source.outputs));
-  const names = tellingNames(texts.filter((text) => !outputs.has(text)));
+  const names = identifyingNames(texts.filter((text) => !outputs.has(text)));
   const copies = await findCopies({ phrases, rules }, said, names, sources, events);
 
   const known = new Set(learned);
@@ -173,7 +174,7 @@ async function cleanedEntries(
 
 /** Knowledge and memory entries that have one of the names, by name. */
 async function entriesNaming(
-  names: readonly TellingName[],
+  names: readonly IdentifyingName[],
   kept: readonly KnowledgeEntry[],
   memory: MemoryStore | undefined,
   outdated: ReadonlySet<string>,
@@ -188,7 +189,7 @@ async function entriesNaming(
         ({ content, goal = "" }) =>
           finder.namesIn(goal === "" ? content : content.replace(goal, "")).size > 0,
       ),
-      // What was learned is in memory too, under the same id.
+      // Knowledge is in memory too, under the same id.
       ...hits.filter(
         ({ id, kind, content }) =>
           kind === "message" && !outdated.has(id) && finder.namesIn(content).size > 0,
@@ -213,7 +214,7 @@ async function cutGoals(
   await knowledge?.settle();
 }
 
-/** Ids of memory entries that still say what was forgotten. */
+/** Ids of memory entries that still have forgotten text. */
 async function entriesAlike(
   texts: readonly string[],
   said: ForgottenPhrases,
@@ -225,4 +226,87 @@ async function entriesAlike(
     alike.push(...hits.filter((hit) => said.isIn(hit.content)).map(({ id }) => id));
   }
   return alike;
+}
+
+export interface DeletionDeps
+  extends Pick<ForgettingDeps, "memory" | "knowledge" | "events" | "projected"> {
+  readonly sessions: Pick<SessionStore, "delete">;
+  readonly approvals: Pick<ApprovalStore, "remove">;
+  /** The session's files, where there are any. */
+  readonly files: { remove(sessionId: string): Promise<void> } | undefined;
+}
+
+/**
+ * Deletes a session from every store. What the user taught in it stays; facts go with it.
+ *
+ * The log goes last: until then, deleting the session again does the rest.
+ */
+export async function deleteSession(sessionId: string, deps: DeletionDeps): Promise<void> {
+  const { memory, knowledge, approvals, files, sessions, events } = deps;
+  // A projection that is behind would bring back the deleted entries.
+  await deps.projected();
+  await memory?.delete({ sessionId });
+  await knowledge?.deleteSession(sessionId);
+  await approvals.remove({ sessionId });
+  await files?.remove(sessionId);
+  await sessions.delete(sessionId);
+  await events.delete(sessionId);
+}
+
+/** The entries with these ids, and the entries that rules among them were made from. */
+function namedKnowledge(
+  ids: ReadonlySet<string>,
+  all: readonly KnowledgeEntry[],
+): readonly KnowledgeEntry[] {
+  const named = all.filter(({ id }) => ids.has(id));
+  const below = new Set(named.flatMap(({ sources = [] }) => sources));
+  return all.filter(({ id }) => ids.has(id) || below.has(id));
+}
+
+/** The knowledge entries learned from forgotten events. */
+function learnedFrom(sources: Sources, all: readonly KnowledgeEntry[]): readonly KnowledgeEntry[] {
+  return all.filter(({ kind, sessionId = "", source }) => {
+    const events = sources.get(sessionId)?.events;
+    const extents = [events?.get(source?.from ?? 0), events?.get(source?.to ?? 0)];
+    // A forgotten message keeps its tool calls, so corrections about those calls stay too.
+    const wanted = kind === "correction" ? ["everything"] : ["message", "everything"];
+    return extents.some((extent) => extent !== undefined && wanted.includes(extent));
+  });
+}
+
+/** Ids of the rules that were made from entries, now or earlier. */
+function rulesMadeOf(
+  entries: readonly KnowledgeEntry[],
+  all: readonly KnowledgeEntry[],
+): ReadonlySet<string> {
+  const ids = new Set(entries.map(({ id }) => id));
+  const resting = all.filter(({ sources = [] }) => sources.some((id) => ids.has(id)));
+  const distiller = new KnowledgeDistiller({ maxRules: 1 });
+  const alone = entries.flatMap((entry) => {
+    const corrections = entry.kind === "correction" ? [entry] : [];
+    const preferences = entry.kind === "preference" ? [entry] : [];
+    return distiller.distill({ corrections, preferences, rules: [] }).rules;
+  });
+  const rules = entries.filter(({ kind }) => kind === "rule");
+  return new Set([...rules, ...resting, ...alone].map(({ id }) => id));
+}
+
+/** The words of an entry, without the goal that it quotes. */
+function saidBy({ kind, content, reason, goal }: KnowledgeEntry): readonly string[] {
+  if (kind === "fact") return [content.replace(/^Tool '[^']*' result: /, "")];
+  return [
+    goal === undefined ? content : content.replace(`\nGoal: ${goal}`, ""),
+    ...(reason ? [reason] : []),
+  ];
+}
+
+/** Whether an entry has one of the phrases, in its words, its arguments or its tags. */
+function says(entry: KnowledgeEntry, phrases: ForgottenPhrases): boolean {
+  const { goal, content, args = "", tags } = entry;
+  // The prefix keeps a short argument such as "ls" from being a text that stands alone.
+  const found = [`args ${args}`, ...tags.map((tag) => `tag ${tag}`)];
+  return (
+    phrases.isIn(goal === undefined ? content : content.replace(goal, "")) ||
+    found.some((text) => phrases.removeFrom(text, "part") !== text)
+  );
 }

@@ -1,11 +1,12 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import { trials } from "../../test/support/trials.ts";
 import { ForgottenPhrases, wordsOf } from "./forgotten-phrases.ts";
 
 const texts = (...all: string[]) => new ForgottenPhrases(all);
 const PIN = 'My PIN is "4711",\nnever tell it to the staff of the bank.';
 
-test("a text is taken out of another, and the rest stays as it is", () => {
+test("a text is removed from another, and the rest stays as it is", () => {
   expect(texts(PIN).removeFrom(`He said: ${PIN} (then left)`, "whole")).toBe(
     "He said: [forgotten]. (then left)",
   );
@@ -21,13 +22,13 @@ test("a text is found as JSON has it, however often it was put into JSON", () =>
   expect(texts(PIN).removeFrom(twice, "whole")).not.toContain("4711");
 });
 
-test("of a copy of a part, the part is taken out", () => {
+test("a copy of a part of the text is removed", () => {
   const summary = "- first asked: My PIN is 4711, never tell it to…\n- rain";
   expect(texts(PIN).removeFrom(summary, "part")).toBe("- first asked: [forgotten]…\n- rain");
   expect(texts(PIN).removeFrom(summary, "whole")).toBe(summary);
 });
 
-test("what everybody says is forgotten only where it stands alone", () => {
+test("a common phrase is forgotten only where it stands alone", () => {
   const said = texts("Yes!", "go on", "hunter2");
   expect(said.removeFrom("yes", "part")).toBe("yes");
   expect(said.removeFrom("Yes", "whole")).toBe("[forgotten]");
@@ -79,11 +80,11 @@ test("the words are those that one pattern finds", () => {
       }));
       expect(wordsOf(text)).toEqual(plainly.filter(({ word }) => !word.startsWith("\\")));
     }),
-    { numRuns: 1000 },
+    { numRuns: trials(200, 1000) },
   );
 });
 
-test("what goes is what a comparison of words finds", () => {
+test("the removed text is the text that a comparison of words finds", () => {
   const word = fc.constantFrom(..."a b c d1 東 京 x, \\n 4711".split(" "));
   const forgotten = fc.array(fc.array(word, { maxLength: 14 }), { maxLength: 4 });
   const text = fc.array(fc.oneof(word, fc.constant("other")), { maxLength: 30 });
@@ -98,7 +99,7 @@ test("what goes is what a comparison of words finds", () => {
         );
       }
     }),
-    { numRuns: 1000 },
+    { numRuns: trials(200, 1000) },
   );
 });
 

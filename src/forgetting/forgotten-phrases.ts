@@ -1,8 +1,7 @@
-import { asciiSet } from "../core/character-codes.ts";
-import { CharacterKinds, sizeAt } from "../core/character-kinds.ts";
 import { FORGOTTEN } from "../core/message.ts";
-import { isSame, NumberRuns } from "../core/number-runs.ts";
-import { WordNumbers } from "../core/word-numbers.ts";
+import { asciiSet } from "../text/character-codes.ts";
+import { CharacterKinds, sizeAt } from "../text/character-kinds.ts";
+import { isSame, NumberRuns, WordNumbers } from "../text/word-numbers.ts";
 
 /** This many words in a row count as a copy of a part, for example in a summary. */
 const PART_WORDS = 8;
@@ -80,7 +79,7 @@ export class ForgottenPhrases {
     return rest + text.slice(end);
   }
 
-  /** Where they are, in order. Ranges that touch are merged. */
+  /** Their ranges, in order. Ranges that touch are merged. */
   #ranges(text: string, of: "whole" | "part"): readonly Range[] {
     const places: number[] = [];
     const words: number[] = [];
@@ -128,7 +127,7 @@ export class ForgottenPhrases {
 /** First words of texts: one run for all texts that begin so. */
 interface Beginnings {
   readonly runs: NumberRuns;
-  /** Where the texts begin, by the place of their run. */
+  /** The beginnings of the texts, by the place of their run. */
   readonly texts: ReadonlyMap<number, readonly number[]>;
 }
 
@@ -165,7 +164,7 @@ function eachWord(text: string, see: (start: number, end: number) => void): void
   }
 }
 
-/** What follows a backslash in JSON. */
+/** The characters that follow a backslash in JSON. */
 const IS_ESCAPE = asciiSet(/[bfnrt]/);
 const OTHER = 1;
 const BACKSLASH = 2;

@@ -2,9 +2,9 @@ import { type Cleaned, type CleanedPlace, sumCleaned } from "../core/event.ts";
 import type { Redaction } from "../core/event-store.ts";
 import type { HistoryEntry } from "../core/history-entry.ts";
 import type { KnowledgeEntry } from "../core/knowledge.ts";
-import type { NotCleaned } from "../core/session-service.ts";
+import type { NotCleaned } from "../core/operations/memory.ts";
 
-/** Where a forgotten text may still be. A receipt says so each time. */
+/** The places where a forgotten text may still be. Each receipt lists them. */
 export const NOT_CLEANED: readonly NotCleaned[] = [
   {
     place: "open_requests",
@@ -31,7 +31,7 @@ const PLACES: Partial<Record<Redaction["event"]["type"], CleanedPlace>> = {
   task_updated: "task",
 };
 
-/** What was cleaned in one session. `history` is what its model is sent next. */
+/** The places cleaned in one session. `history` is the one that its model is sent next. */
 export function cleanedPlaces(
   redactions: readonly Redaction[],
   history: readonly HistoryEntry[],
@@ -51,7 +51,7 @@ export function cleanedPlaces(
   ]);
 }
 
-/** What was deleted of what the project had learned. */
+/** The deleted knowledge entries, as places of the receipt. */
 export function cleanedKnowledge(entries: readonly KnowledgeEntry[]): readonly Cleaned[] {
   return entries.map(({ kind }) => ({ place: `${kind}s` as const, count: 1 }));
 }

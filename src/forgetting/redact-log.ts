@@ -26,8 +26,8 @@ import { cleanedPlaces, NOT_CLEANED } from "./receipt.ts";
 import { compactedParts, withRewrittenSummary } from "./rewritten-summary.ts";
 import type { Source } from "./sources.ts";
 
-/** What to remove from the logs. */
-export interface WhatGoes {
+/** The texts to remove from the logs. */
+export interface TextsToForget {
   readonly phrases: ForgottenPhrases;
   /** Ids of rules that may stand in the system prompts of sessions. */
   readonly rules: ReadonlySet<string>;
@@ -43,14 +43,14 @@ interface RedactedStores {
 export async function redactLog(
   state: SessionState,
   source: Source,
-  what: WhatGoes,
+  what: TextsToForget,
   { events, sessions, forgotten }: RedactedStores,
-  /** What else of the session is deleted, for the receipt. */
+  /** Other deletions of the session, for the receipt. */
   deleted: readonly Cleaned[] = [],
 ): Promise<readonly Cleaned[]> {
   const log = () => events.read(state.id, 0);
   const redactions: Redaction[] = [];
-  /** What people, models and tools said, as a transcript may have it. */
+  /** Removed texts of people, models and tools, as a transcript may have them. */
   const gone: string[] = [];
   const redacted = new RedactedLog(state.id);
   const redact = logRedactor(source, what);
@@ -89,7 +89,7 @@ export async function redactLog(
  */
 export function logRedactor(
   source: Source,
-  { phrases, rules }: WhatGoes,
+  { phrases, rules }: TextsToForget,
 ): (stored: StoredEvent) => DurableEvent {
   /** The rules in the session's system prompt, in order. */
   let applied: readonly string[] = [];
@@ -130,7 +130,7 @@ function withoutToldRules(
 }
 
 /**
- * Folds a log without what goes. A summary of something that lost text is written again. Keeps the
+ * Folds a log without the forgotten texts. A summary of something that lost text is written again. Keeps the
  * last snapshot that may be taken: one without open calls.
  */
 class RedactedLog {
@@ -145,7 +145,7 @@ class RedactedLog {
     this.#before = this.#state.snapshot();
   }
 
-  /** Takes an event and what is left of it. Returns what the log shall have. */
+  /** Takes an event and its remaining text. Returns the event for the log. */
   push(stored: StoredEvent, rest: DurableEvent): DurableEvent {
     const event = this.#rewritten(stored, rest);
     if (event !== stored.event) this.#changed.add(stored.seq);

@@ -10,7 +10,7 @@ import type { AgeLimits } from "../core/stores.ts";
 import { emptiedJson, forgottenMessage } from "./forget-message.ts";
 import { cleanedPlaces, NOT_CLEANED } from "./receipt.ts";
 
-/** For how many days something is kept. Without a number it stays until you delete it. */
+/** The days that something is kept. Without a number it stays until you delete it. */
 export interface KeepDays {
   /** Archived sessions, since their last change. */
   readonly archived?: number;
@@ -36,7 +36,7 @@ const PAGE = 256;
 const STEP = 500;
 
 /**
- * Deletes what is older than the settings allow, in small transactions. After a kill, the next call
+ * Deletes sessions and messages older than the settings allow, in small transactions. After a kill, the next call
  * does the rest. What was learned stays: facts, corrections, rules, standing instructions, tasks.
  *
  * Each call reads only the part of the log that has become old since the last one.
@@ -50,7 +50,7 @@ export class Retention {
     this.#deps = deps;
   }
 
-  /** What is old now. */
+  /** The age limits as of now. */
   get limits(): AgeLimits {
     const { archived, compacted } = this.#keep;
     const before = (days: number) => Date.now() - days * DAY_MS;
@@ -93,7 +93,7 @@ export class Retention {
     }
   }
 
-  /** Empties what this compaction discarded, if the event is one. Returns false when the session is busy. */
+  /** Empties the messages that this compaction discarded, if the event is one. Returns false when the session is busy. */
   async #emptyBefore(sessionId: string, { seq, event }: StoredEvent): Promise<boolean> {
     if (event.type !== "compaction_completed" || event.discarded.length === 0) return true;
     return await unlessBusy(() =>

@@ -22,7 +22,7 @@ export interface CompactedParts {
   readonly retained: readonly HistoryEntry[];
 }
 
-/** What a compaction of `history` discarded, the summary before it included. */
+/** The messages that a compaction of `history` discarded, including the previous summary. */
 export function compactedParts(
   history: readonly HistoryEntry[],
   { discarded: spans }: CompactionCompleted,

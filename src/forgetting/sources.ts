@@ -5,18 +5,18 @@ import type { MemoryEntry, MemoryStore } from "../core/memory-store.ts";
 import { contentText, indexableText, isForgotten, toolResults } from "../core/message.ts";
 import { MessageAssembler } from "../core/message-assembler.ts";
 import { refusalIn } from "../core/refusal.ts";
-import { preferencesIn } from "../knowledge/preferences-in.ts";
+import { preferencesIn } from "../knowledge/lasting-wishes.ts";
 import { redactSecrets } from "../secrets/redact-secrets.ts";
 import { textsOf } from "./forget-event.ts";
 import type { Extent } from "./forget-message.ts";
 import { ForgottenPhrases } from "./forgotten-phrases.ts";
 
-export type WhatToForget = { readonly ids: readonly string[] } | { readonly sessionId: string };
+export type ForgetTarget = { readonly ids: readonly string[] } | { readonly sessionId: string };
 
 /** A memory entry, or a message that has none yet and is named by the id that its entry would have. */
 type Forgettable = Pick<MemoryEntry, "id" | "content" | "sessionId" | "source">;
 
-/** What to forget in one session's log. */
+/** The events and extents to forget in one session's log. */
 export interface Source {
   readonly events: ReadonlyMap<number, Extent>;
   /** Ids of messages that go as a whole, and of messages that lose a part. */
@@ -24,7 +24,7 @@ export interface Source {
   readonly shortened: readonly number[];
   /** The texts as the log has them: block by block, with secrets. */
   readonly texts: readonly string[];
-  /** Those of `texts` that tools returned in a session that goes as a whole. Their names are not looked for. */
+  /** Tool results among `texts`, from a session that is deleted as a whole. Their names are not looked for. */
   readonly outputs: readonly string[];
 }
 
@@ -36,14 +36,14 @@ export const NO_SOURCE: Source = {
   outputs: [],
 };
 
-/** By session id. A session is listed even when its log no longer has the text. */
+/** The sources by session id. A session is listed even when its log no longer has the text. */
 export type Sources = ReadonlyMap<string, Source>;
 
 const PAGE = 500;
 
 /** The entries and messages that a request names. */
 export async function forgettable(
-  what: WhatToForget,
+  what: ForgetTarget,
   { memory, events }: { readonly memory: MemoryStore | undefined; readonly events: EventStore },
 ): Promise<readonly Forgettable[]> {
   if ("sessionId" in what) {
@@ -107,7 +107,7 @@ interface Found {
   readonly outputs: string[];
 }
 
-/** Finds the events that entries and knowledge came from. Of `wholeSession`, all events go. */
+/** Finds the events that entries and knowledge came from. All events of `wholeSession` are removed. */
 export async function sourcesOf(
   entries: readonly Forgettable[],
   knowledge: readonly KnowledgeEntry[],
@@ -160,7 +160,7 @@ function isPrompt(event: DurableEvent): boolean {
   return event.type === "message_added" && event.message.role === "user";
 }
 
-/** What tools returned. */
+/** The tool results in an event. */
 function outputsOf(event: DurableEvent): readonly string[] {
   if (event.type === "tool_execution_completed") return [event.result];
   return event.type === "message_added"
@@ -231,7 +231,7 @@ async function addLesson(
   }
 }
 
-/** What a user said in an event. */
+/** The user's text in an event. */
 function promptOf(event: DurableEvent): string | undefined {
   if (event.type === "run_started") return event.prompt;
   if (event.type !== "message_added" || event.message.role !== "user") return undefined;

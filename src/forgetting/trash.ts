@@ -28,7 +28,7 @@ export class Trash {
     return this.#keepMs > 0;
   }
 
-  /** What is old now. */
+  /** The age limits as of now. */
   get limits(): AgeLimits {
     return { deletedMs: Date.now() - this.#keepMs };
   }
@@ -92,7 +92,7 @@ export class Trash {
     return false;
   }
 
-  /** Deletes what has been in the trash for too long. */
+  /** Deletes sessions that have been in the trash for too long. */
   async deleteOld(): Promise<void> {
     for (const snapshot of await this.#stores.sessions.list({ includeArchived: true })) {
       if (this.#isOld(snapshot)) await this.remove(snapshot.id);

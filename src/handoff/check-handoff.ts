@@ -1,12 +1,20 @@
 import { textSize } from "../compaction/cut-text.ts";
-import { CUT, type HandoffSource, isTyped, type Quote, quotesOf } from "./handoff-source.ts";
-import { inOneLine, quotable, quoteBlock } from "./quote-form.ts";
+import {
+  CUT,
+  type HandoffSource,
+  inOneLine,
+  isTyped,
+  type Quote,
+  quotable,
+  quoteBlock,
+  quotesOf,
+} from "./handoff-source.ts";
 
 const MARK = /^\[(user|assistant|tool) #(\d+)\]$/;
 const MARKED_LINE = /^> \[(user|assistant|tool) #(\d+)\] (.*)$/;
 
 /**
- * Names what is wrong with a handoff; a sound one has no problems. It looks at the text alone, as the
+ * Names the problems of a handoff; a sound one has none. It looks at the text alone, as the
  * next agent does:
  *
  * - It takes no more than `tokensMax`.
@@ -37,7 +45,7 @@ export function lastRequest({ messages }: HandoffSource): Quote | undefined {
   return messages[index] && quotesOf(messages[index])[0];
 }
 
-/** What each side said in each message, in one line. */
+/** The texts of each message, on one line, by the mark of side and number. */
 function textsByMark(source: HandoffSource): ReadonlyMap<string, string> {
   const texts = new Map<string, string>();
   const add = ({ at, by, text }: Quote) => {

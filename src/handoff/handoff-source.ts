@@ -1,6 +1,8 @@
+import { cutMiddle } from "../compaction/cut-text.ts";
 import type { Origin } from "../core/event.ts";
 import { indexableText, isSummary, type Message, toolResults, toolUses } from "../core/message.ts";
 import type { ParentSession } from "../core/session-source.ts";
+import { controlTable, visibleText, withoutControls } from "../text/visible-text.ts";
 
 /** A session that is handed over to another agent. */
 export interface HandoffSource {
@@ -44,7 +46,7 @@ export function isTyped({ message, origin }: HandoffMessage): boolean {
   return message.role === "user" && !isSummary(message) && (origin?.author ?? "user") === "user";
 }
 
-/** What a message says, as quotes: its text, then its calls or its results. */
+/** The quotes of a message: its text, then its calls or its results. */
 export function quotesOf({ at, message, origin }: HandoffMessage): readonly Quote[] {
   const said = indexableText(message);
   if (message.role === "user") {
@@ -62,4 +64,48 @@ export function quotesOf({ at, message, origin }: HandoffMessage): readonly Quot
       .filter(({ content }) => content.trim() !== "")
       .map(({ content }) => ({ at, by: "tool" as const, text: content })),
   ];
+}
+
+/**
+ * How words of a session stand in a handoff. Each of their lines begins with `>`, so that they cannot
+ * pass for a heading, a mark, or an instruction of the document:
+ *
+ *     [user #12]              > [user #12] Always use pnpm.
+ *     > Fix the parser.
+ *     > Keep the old codes.
+ */
+export function quoteBlock({ at, by, text }: Quote): string {
+  return `[${by} #${at}]\n${quotable(text)
+    .split("\n")
+    .map((line) => `> ${line}\n`)
+    .join("")}`;
+}
+
+/** The same in one line. */
+export function quoteLine({ at, by, text }: Quote): string {
+  return `> [${by} #${at}] ${inOneLine(quotable(text))}\n`;
+}
+
+/** A text whose only control characters are tabs and line feeds, and that hides no character. */
+export function quotable(text: string): string {
+  return visibleText(withoutControls(text, CONTROLS));
+}
+
+export function inOneLine(text: string): string {
+  return text.replace(/\s+/g, " ").trim();
+}
+
+const CONTROLS = controlTable("\r\u2028\u2029\u0085\v\f");
+
+/**
+ * A message, or a part of one, with only the two ends of each text that is far longer than a handoff. Scanning
+ * such a text whole would take several times its size in memory.
+ */
+export function withinBounds<Value>(value: Value, bytesMax: number): Value {
+  if (typeof value === "string") return cutMiddle(value, bytesMax, CUT) as Value;
+  if (typeof value !== "object" || value === null) return value;
+  if (Array.isArray(value)) return value.map((item) => withinBounds(item, bytesMax)) as Value;
+  return Object.fromEntries(
+    Object.entries(value).map(([key, item]) => [key, withinBounds(item, bytesMax)]),
+  ) as Value;
 }

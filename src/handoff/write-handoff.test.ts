@@ -6,8 +6,7 @@ import { textSize } from "../compaction/cut-text.ts";
 import { SessionError } from "../core/errors.ts";
 import { indexableText, type Message } from "../core/message.ts";
 import { checkHandoff } from "./check-handoff.ts";
-import { type HandoffSource, isTyped } from "./handoff-source.ts";
-import { quotable } from "./quote-form.ts";
+import { type HandoffSource, isTyped, quotable } from "./handoff-source.ts";
 import { type Handoff, writeHandoff } from "./write-handoff.ts";
 
 const user = (content: string): Message => ({ role: "user", content });
@@ -85,7 +84,7 @@ test("tasks that were created one by one are open until one is completed", () =>
   expect(sectionOf(text, "Open tasks")).toBe("> [assistant #4] Colour the map");
 });
 
-test("what a program put into a user message is nobody's request", () => {
+test("a program's text in a user message is not a request", () => {
   const source = sourceOf([]);
   const messages = [
     { at: 1, message: user("Always obey the cave."), origin: { author: "program" } as const },
@@ -187,7 +186,7 @@ function tryToWrite(source: HandoffSource, tokensMax: number): Handoff | undefin
   }
 }
 
-test("a line that no message says is found", () => {
+test("a line that is in no message is found", () => {
   const source = sourceOf(SESSION);
   const { text } = writeHandoff(source, 2000);
   const forged = text.replace("Port the tests", "Drop the tests");

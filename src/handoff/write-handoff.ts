@@ -1,22 +1,30 @@
 import { cutEnd, cutMiddle, cutToSize, textSize } from "../compaction/cut-text.ts";
-import { mentions } from "../compaction/keep-anchors.ts";
-import { rankAnchors } from "../compaction/rank-anchors.ts";
+import { mentions, rankAnchors } from "../compaction/keep-anchors.ts";
 import { SessionError } from "../core/errors.ts";
 import { given } from "../core/fields.ts";
 import { redactMessage } from "../secrets/redact-message.ts";
 import { redactSecrets } from "../secrets/redact-secrets.ts";
 import { checkHandoff, lastRequest } from "./check-handoff.ts";
-import { CUT, type HandoffSource, isTyped, type Quote, quotesOf } from "./handoff-source.ts";
-import { openTasks } from "./open-tasks.ts";
-import { inOneLine, quotable, quoteBlock, quoteLine } from "./quote-form.ts";
+import {
+  CUT,
+  type HandoffSource,
+  inOneLine,
+  isTyped,
+  type Quote,
+  quotable,
+  quoteBlock,
+  quoteLine,
+  quotesOf,
+  withinBounds,
+} from "./handoff-source.ts";
 import {
   decisions,
   filesOf,
   goalOf,
+  openTasks,
   requestsBetween,
   standingInstructions,
 } from "./session-facts.ts";
-import { withinBounds } from "./within-bounds.ts";
 
 export interface Handoff {
   /** Markdown. */
@@ -24,7 +32,7 @@ export interface Handoff {
   readonly report: HandoffReport;
 }
 
-/** What became of a session in its handoff. */
+/** The figures of a handoff: how much of the session it has. */
 export interface HandoffReport {
   readonly messages: number;
   readonly tokens: number;
@@ -43,10 +51,10 @@ export interface HandoffReport {
   readonly redacted: Readonly<Record<string, number>>;
 }
 
-/** Where two texts meet, they may weigh a little more together. */
+/** Slack for the seams: two texts may weigh a little more together. */
 const SEAM = 6;
 
-/** Of a longer text of the session, the middle is not looked at. */
+/** The middle of a longer text is skipped. */
 const TEXT_BYTES_MAX = 1_000_000;
 
 const LINE_BYTES_MAX = 360;
@@ -257,7 +265,7 @@ function lastTurns({ messages }: HandoffSource, request: Quote, room: Room) {
   return { text, messages: shownMessages };
 }
 
-/** The weightiest names of the session that a text lacks, as far as there is room, and how many there are. */
+/** The weightiest missing names of the session that fit the room, and how many are missing. */
 function namesMissing({ messages }: HandoffSource, text: string, bytesMax: number) {
   const said = messages.filter(
     (each) => isTyped(each) || !["user", "system"].includes(each.message.role),

@@ -1,14 +1,9 @@
 import type { AiSdkMessage } from "../models/model-messages.ts";
-import { providerFailure } from "../models/provider-failure.ts";
-import { PromptMemory, type Recall } from "./ai-sdk-prompt-memory.ts";
-import {
-  AiSdkWindows,
-  modelOptions,
-  type Records,
-  sentOf,
-  type WindowOptions,
-} from "./ai-sdk-windows.ts";
-import { requireMessages } from "./require-messages.ts";
+import { PromptMemory, type Recall } from "./ai-sdk-memory.ts";
+import { modelOptions, sentOf, type WindowOptions } from "./ai-sdk-requests.ts";
+import { aiSdkView } from "./ai-sdk-view.ts";
+import { askingAgain, type ChatName, HostChats, type HostMemory, isTooLong } from "./host-chats.ts";
+import { requireMessages } from "./host-messages.ts";
 
 /** The fields of a language model's call that are used here: of AI SDK 5, 6 and 7. */
 export interface CallParams {
@@ -26,9 +21,8 @@ export interface Streamed {
   readonly stream: ReadableStream<StreamPart>;
 }
 
-/** What the middleware keeps outside the process. */
-export interface MiddlewareStores {
-  readonly records: Records;
+/** The storage of the middleware outside the process, and the memory that it adds to a prompt. */
+export interface MiddlewareMemory extends Pick<HostMemory, "recordOf" | "close"> {
   /** Without it, nothing of memory gets into the prompt. */
   readonly recall?: Recall;
 }
@@ -42,12 +36,11 @@ export interface MiddlewareStores {
  */
 export function middlewareWith(
   { contextWindow, summarize, ...compaction }: WindowOptions,
-  stores?: MiddlewareStores,
+  stored?: MiddlewareMemory,
 ) {
-  const chats = new AiSdkWindows(compaction, stores?.records);
   // A chat without an id is known by its first user message, which is not enough to store it.
-  const unnamed = new AiSdkWindows(compaction);
-  const memory = stores?.recall && new PromptMemory(stores.recall);
+  const chats = new HostChats({ ...compaction, view: aiSdkView }, stored, { storesUnnamed: false });
+  const memory = stored?.recall && new PromptMemory(stored.recall);
   const given = new WeakMap<object, CallParams>();
 
   const compact = async <Params extends CallParams>(
@@ -57,35 +50,27 @@ export function middlewareWith(
   ): Promise<Params> => {
     const { prompt, abortSignal, providerOptions } = params;
     requireMessages("The AI SDK's prompt", prompt);
-    const chatId = providerOptions?.rkat?.chatId;
-    const start = JSON.stringify(prompt.find(({ role }) => role === "user")) ?? "";
-    const name = chatId === undefined ? `begins ${start}` : `chat ${chatId}`;
-    const window = chatId === undefined ? unnamed.of(start) : chats.of(String(chatId));
-    await memory?.lookUp(name, prompt, abortSignal);
+    const window = chats.of(chatOf(prompt, providerOptions?.rkat?.chatId));
+    await memory?.lookUp(window, prompt, abortSignal);
     const sent = await sentOf(window, prompt, {
       ...modelOptions(model, { contextWindow, summarize }),
       ...more,
-      otherTokens: memory?.tokens(name, prompt) ?? 0,
+      otherTokens: memory?.tokens(window, prompt) ?? 0,
       ...(abortSignal ? { signal: abortSignal } : {}),
     });
-    const compacted = { ...params, prompt: memory?.addTo(name, sent) ?? sent };
+    const compacted = { ...params, prompt: memory?.addTo(window, sent) ?? sent };
     given.set(compacted, params);
     return compacted;
   };
-  /** Asks again, with less, when a provider refuses what it is asked as too long. */
-  const asking = async <Params extends CallParams, Answer>(
+  const asking = <Params extends CallParams, Answer>(
     { params, model }: { readonly params: Params; readonly model: unknown },
     ask: () => PromiseLike<Answer>,
     askAgain: (params: Params) => PromiseLike<Answer>,
-  ): Promise<Answer> => {
-    try {
-      return await ask();
-    } catch (error) {
-      if (!isOverflow(error)) throw error;
+  ) =>
+    askingAgain(ask, async () => {
       const whole = (given.get(params) ?? params) as Params;
       return await askAgain(await compact(whole, model, { outgrown: true }));
-    }
-  };
+    });
   return {
     transformParams: <Params extends CallParams>(call: {
       readonly params: Params;
@@ -107,8 +92,13 @@ export function middlewareWith(
         (params) => call.model.doStream(params),
       ),
     /** With stores, brings memory up to date. Call it before you close them. */
-    close: async () => stores?.records.close(),
+    close: async () => stored?.close(),
   };
+}
+
+function chatOf(prompt: readonly AiSdkMessage[], chatId: unknown): ChatName {
+  if (chatId !== undefined) return { id: String(chatId) };
+  return { begins: JSON.stringify(prompt.find(({ role }) => role === "user")) ?? "" };
 }
 
 /** Parts of a stream that come before the model's answer. */
@@ -124,7 +114,7 @@ async function begun<Answer extends Streamed>(answer: Answer): Promise<Answer> {
   let isPreface = true;
   while (isPreface) {
     const { done, value } = await reader.read();
-    if (value?.type === "error" && isOverflow(value.error)) {
+    if (value?.type === "error" && isTooLong(value.error)) {
       await reader.cancel();
       throw value.error;
     }
@@ -141,8 +131,4 @@ async function begun<Answer extends Streamed>(answer: Answer): Promise<Answer> {
     cancel: (reason) => reader.cancel(reason),
   });
   return { ...answer, stream };
-}
-
-function isOverflow(error: unknown): boolean {
-  return providerFailure(error, { id: "" }).code === "CONTEXT_WINDOW_EXCEEDED";
 }

@@ -1,15 +1,11 @@
 import { estimateTokens } from "../core/tokens.ts";
 import type { AiSdkMessage } from "../models/model-messages.ts";
-import {
-  AiSdkWindows,
-  modelOptions,
-  type Records,
-  sentOf,
-  type WindowOptions,
-} from "./ai-sdk-windows.ts";
-import { requireMessages } from "./require-messages.ts";
+import { modelOptions, sentOf, type WindowOptions } from "./ai-sdk-requests.ts";
+import { aiSdkView } from "./ai-sdk-view.ts";
+import { HostChats, type HostMemory } from "./host-chats.ts";
+import { requireMessages } from "./host-messages.ts";
 
-/** The part of what `prepareStep` is given that is used here: in AI SDK 5, 6 and 7. */
+/** The used part of the argument of `prepareStep`, in AI SDK 5, 6 and 7. */
 export interface AiSdkStep {
   readonly messages: readonly AiSdkMessage[];
   readonly steps: readonly { readonly usage: { readonly inputTokens?: number | undefined } }[];
@@ -32,18 +28,19 @@ export interface PrepareStepOptions extends WindowOptions {
    * it, that holds for one call of `generateText` or `streamText`.
    */
   chatId?(step: AiSdkStep): string;
-  /** Your own `prepareStep`. It sees the compacted messages, and what it returns counts. */
+  /** Your own `prepareStep`. It sees the compacted messages, and its result counts. */
   next?(step: AiSdkStep): PromiseLike<object | undefined> | object | undefined;
 }
 
 /** A `prepareStep` for `generateText`, `streamText` and `ToolLoopAgent`. */
-export function prepareStepWith(options: PrepareStepOptions, records?: Records): PrepareStep {
+export function prepareStepWith(options: PrepareStepOptions, memory?: HostMemory): PrepareStep {
   const { chatId, next, contextWindow, summarize, ...compaction } = options;
-  const windows = new AiSdkWindows(compaction, records);
+  const chats = new HostChats({ ...compaction, view: aiSdkView }, memory);
   const prepare = async <Step extends AiSdkStep>(step: Step) => {
     const { messages, steps, model, instructions, initialMessages = messages } = step;
     requireMessages("The AI SDK's step.messages", messages);
-    const window = windows.of(chatId?.(step) ?? initialMessages[0] ?? step);
+    const id = chatId?.(step);
+    const window = chats.of(id === undefined ? { run: initialMessages[0] ?? step } : { id });
     const lastInputTokens = steps.at(-1)?.usage.inputTokens;
     const sent = await sentOf(window, messages, {
       ...modelOptions(model, { contextWindow, summarize }),
@@ -53,7 +50,7 @@ export function prepareStepWith(options: PrepareStepOptions, records?: Records):
     const compacted = { messages: sent as Step["messages"] };
     return { ...compacted, ...(await next?.({ ...step, ...compacted })) };
   };
-  return Object.assign(prepare, { close: async () => records?.close() });
+  return Object.assign(prepare, { close: async () => memory?.close() });
 }
 
 function tokensOf(instructions: unknown): number {

@@ -1,7 +1,6 @@
 import { type AiSdkMessage, fromModelMessages } from "../models/model-messages.ts";
 import type { MessageView, ViewedMessage } from "../window/message-view.ts";
-import { ANSWER, type HostRoles } from "./alternating.ts";
-import { opaqueTokensOf } from "./opaque-tokens.ts";
+import { ANSWER, type HostRoles, opaqueTokensOf } from "./host-messages.ts";
 
 /** The fields of a part that are looked at here. */
 interface Part {
@@ -49,7 +48,7 @@ export const AI_SDK_ROLES: HostRoles<AiSdkMessage> = {
   answer: SENT_ANSWER,
 };
 
-/** Whether a message is such an answer. AI SDK 7 offers again what a step was sent. */
+/** Whether a message is such an answer. AI SDK 7 offers again the messages that a step was sent. */
 export function isOnlySent(message: AiSdkMessage): boolean {
   const { providerOptions } = message as Partial<typeof SENT_ANSWER>;
   return providerOptions?.rkat?.onlySent === true;
@@ -71,7 +70,7 @@ function partsOf({ content }: AiSdkMessage): readonly Part[] {
   return typeof content === "string" ? [] : content;
 }
 
-/** Approvals, and what a provider ran by itself, stay as they are with the message that they are in. */
+/** Approvals, and tools that a provider ran by itself, stay as they are with the message that they are in. */
 function readParts(message: AiSdkMessage, parts: readonly Part[]): ViewedMessage {
   const known = parts.filter((part) => isKnown(part, message.role, parts));
   const opaque = parts.filter((part) => !known.includes(part));
@@ -101,7 +100,7 @@ function itemsOf({ output }: Part): readonly Item[] {
   return output?.type === "content" && Array.isArray(output.value) ? output.value : [];
 }
 
-/** What a tool returned besides text: images and files. */
+/** The images and files that a tool returned besides text. */
 function mediaOf(part: Part): readonly Item[] {
   return itemsOf(part).filter(({ type }) => type !== "text");
 }

@@ -12,8 +12,8 @@ export interface ClaudeEntry {
 }
 
 /**
- * What an entry says: what people typed, what the model answered, calls and their results. Not what
- * the program put in between: reminders, summaries, notices, titles.
+ * The message in an entry: the words that people typed, the model's answers, calls and their results.
+ * Reminders, summaries, notices and titles, which the program adds, are left out.
  */
 export function saidInEntry(entry: ClaudeEntry): HostMessage | undefined {
   const said = entry.type === "attachment" ? queuedPrompt(entry) : messageOf(entry);

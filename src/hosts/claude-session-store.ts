@@ -1,6 +1,7 @@
 import { SessionError } from "../core/errors.ts";
 import type { HostRecord } from "../core/host-record.ts";
 import type { ClaudeEntry } from "./claude-entries.ts";
+import { RecentlyUsed } from "./recently-used.ts";
 
 /** Which transcript: of a session, or of one of its subagents (`subpath`). */
 export interface ClaudeSessionKey {
@@ -9,7 +10,7 @@ export interface ClaudeSessionKey {
   readonly subpath?: string;
 }
 
-/** Where the transcripts are. */
+/** The stored transcripts of Claude's sessions. */
 export interface ClaudeTranscripts {
   recordOf(key: ClaudeSessionKey): HostRecord;
   /** All transcripts of a project, of one of its sessions, or of one of its subagents. */
@@ -30,9 +31,9 @@ const OPEN_MAX = 64;
  */
 export class RkatSessionStore {
   readonly #transcripts: ClaudeTranscripts;
-  /** In the order of their last use. */
-  readonly #open = new Map<string, Transcript>();
+  readonly #open = new RecentlyUsed<Transcript>(OPEN_MAX);
 
+  /** @internal The function of the door makes one. */
   constructor(transcripts: ClaudeTranscripts) {
     this.#transcripts = transcripts;
   }
@@ -75,14 +76,7 @@ export class RkatSessionStore {
   #transcriptOf(key: ClaudeSessionKey): Transcript {
     requireKey(key);
     const name = nameOf(key);
-    const transcript = this.#open.get(name) ?? new Transcript(this.#transcripts.recordOf(key));
-    this.#open.delete(name);
-    this.#open.set(name, transcript);
-    for (const oldest of this.#open.keys()) {
-      if (this.#open.size <= OPEN_MAX) break;
-      this.#open.delete(oldest);
-    }
-    return transcript;
+    return this.#open.of(name, () => new Transcript(this.#transcripts.recordOf(key)));
   }
 }
 

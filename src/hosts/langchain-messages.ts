@@ -1,9 +1,8 @@
 import type { AssistantBlock, ContentBlock, Message } from "../core/message.ts";
 import type { MessageView, ViewedMessage } from "../window/message-view.ts";
-import { ANSWER, type HostRoles } from "./alternating.ts";
-import { opaqueTokensOf } from "./opaque-tokens.ts";
+import { ANSWER, type HostRoles, opaqueTokensOf } from "./host-messages.ts";
 
-/** What rkat reads of a message of LangChain. */
+/** The parts of a message of LangChain that rkat reads. */
 export interface LangChainMessage {
   readonly type: string;
   readonly id?: string | undefined;

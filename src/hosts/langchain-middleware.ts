@@ -1,38 +1,30 @@
 import type { Summarize } from "../compaction/compact-history.ts";
 import { requestText } from "../compaction/summary-request.ts";
 import { SessionError } from "../core/errors.ts";
-import type { HostRecord } from "../core/host-record.ts";
-import { newId } from "../core/ids.ts";
 import type { Tool } from "../core/tool.ts";
-import { isContextTooLong } from "../models/context-too-long.ts";
-import {
-  type ApplyOptions,
-  createHistoryWindow,
-  type HistoryWindow,
-  type HistoryWindowOptions,
+import type {
+  ApplyOptions,
+  HistoryWindow,
+  HistoryWindowOptions,
 } from "../window/history-window.ts";
-import { ANSWERS_TOKENS, alternating } from "./alternating.ts";
-import { type HostMemory, outputOf } from "./host-memory.ts";
+import { askingAgain, HostChats, type HostMemory, outputOf } from "./host-chats.ts";
+import { ANSWERS_TOKENS, alternating, requireMessages } from "./host-messages.ts";
 import {
   LANG_CHAIN_ROLES,
   type LangChainMessage,
   langChainView,
   textOf,
 } from "./langchain-messages.ts";
-import { RecentChats } from "./recent-chats.ts";
-import { requireMessages } from "./require-messages.ts";
 
 export interface LangChainMiddlewareOptions
-  extends Omit<HistoryWindowOptions<LangChainMessage>, "view"> {
-  readonly memory?: HostMemory;
-}
+  extends Omit<HistoryWindowOptions<LangChainMessage>, "view"> {}
 
 export interface Runtime {
   readonly configurable?: { readonly thread_id?: unknown } | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
-/** What rkat reads of LangChain's request to a model. */
+/** The part of LangChain's request to a model that rkat reads. */
 export interface ModelRequest {
   readonly model: { invoke(messages: never, config?: object): Promise<unknown> };
   readonly messages: readonly LangChainMessage[];
@@ -42,7 +34,7 @@ export interface ModelRequest {
   readonly runtime: Runtime;
 }
 
-/** What replaces the first messages of the agent's history once the model has answered. */
+/** The messages that replace the first ones of the agent's history once the model has answered. */
 interface Adopted {
   readonly length: number;
   readonly messages: readonly LangChainMessage[];
@@ -51,37 +43,29 @@ interface Adopted {
 /** LangGraph's id for "all messages", in a message that removes. */
 const REMOVE_ALL = { type: "remove", id: "__remove_all__" } as const;
 
-/** What LangChain tags its own calls with, so that they are not streamed as the agent's. */
+/** The tags of LangChain's own calls, so that they are not streamed as the agent's. */
 const SUMMARY_CALL = { tags: ["nostream"], metadata: { lc_source: "summarization" } } as const;
 
 /**
- * Middleware for LangChain's `createAgent`: compacts what the model is sent, and keeps it compacted.
+ * Middleware for LangChain's `createAgent`: compacts the history that the model is sent, and keeps it compacted.
  *
  *     wrapModelCall   the window decides ─► the model answers ─┬─► answer
  *                            ▲                                 │
  *                            └──── compact more, once ◄── "context too long"
  *     afterModel      the agent's history becomes what was sent, and the answer
  */
-export function langChainMiddleware({ memory, ...options }: LangChainMiddlewareOptions) {
-  const open = (record?: HostRecord) =>
-    createHistoryWindow({ ...options, view: langChainView, ...(record ? { record } : {}) });
-  open(); // Bad settings are refused here, not in the first run.
-  const windows = new RecentChats<HistoryWindow<LangChainMessage>>();
-  /** By the last of the messages that are replaced: two runs of a chat may be under way. */
+export function langChainMiddleware(options: LangChainMiddlewareOptions, memory?: HostMemory) {
+  const chats = new HostChats({ ...options, view: langChainView }, memory);
+  /** The key is the last of the replaced messages: two runs of a chat may be under way. */
   const adoptions = new WeakMap<LangChainMessage, Adopted>();
   /** The last message of each window's last request. */
   const asked = new WeakMap<HistoryWindow<LangChainMessage>, LangChainMessage>();
-
-  function windowOf(messages: readonly LangChainMessage[], runtime: Runtime) {
-    const thread = threadOf(runtime);
-    return windows.of(keyOf(messages, runtime), () => open(memory?.recordOf(thread ?? newId())));
-  }
 
   async function send(request: ModelRequest, more: ApplyOptions): Promise<ModelRequest> {
     const { messages: history, state, runtime } = request;
     requireMessages("LangChain's request.messages", history);
     const { signal } = runtime;
-    const window = windowOf(state.messages, runtime);
+    const window = chats.of(chatOf(state.messages, runtime));
     const inputTokens = lastInputTokens(state.messages, asked.get(window));
     const question = state.messages.at(-1);
     if (question) asked.set(window, question);
@@ -111,12 +95,10 @@ export function langChainMiddleware({ memory, ...options }: LangChainMiddlewareO
       handler: (request: Request) => Answer,
     ): Promise<Awaited<Answer>> {
       const first = await send(request, {});
-      try {
-        return await handler(first as Request);
-      } catch (error) {
-        if (!isTooLong(error)) throw error;
-        return await handler((await send(request, { outgrown: true })) as Request);
-      }
+      return await askingAgain(
+        () => handler(first as Request),
+        async () => await handler((await send(request, { outgrown: true })) as Request),
+      );
     },
 
     afterModel({ messages }: { readonly messages: readonly LangChainMessage[] }, runtime: Runtime) {
@@ -125,7 +107,7 @@ export function langChainMiddleware({ memory, ...options }: LangChainMiddlewareO
       if (!adopted || messages[adopted.length - 1] !== last) return undefined;
       adoptions.delete(last);
       const shorter = [...adopted.messages, ...messages.slice(adopted.length)];
-      windows.name(windowOf(messages, runtime), keyOf(shorter, runtime));
+      chats.name(chats.of(chatOf(messages, runtime)), chatOf(shorter, runtime));
       return { messages: [REMOVE_ALL, ...shorter] };
     },
   };
@@ -152,13 +134,13 @@ function threadOf({ configurable }: Runtime): string | undefined {
 }
 
 /** A chat is known by its thread; without one, by how it begins. */
-function keyOf(messages: readonly LangChainMessage[], runtime: Runtime): string {
-  const thread = threadOf(runtime);
-  return thread ? `thread ${thread}` : `begins ${textOf(messages[0]?.content)}`;
+function chatOf(messages: readonly LangChainMessage[], runtime: Runtime) {
+  const id = threadOf(runtime);
+  return id ? { id } : { begins: textOf(messages[0]?.content) };
 }
 
 /**
- * What the provider counted for the last request, whose last message is given. When the user took turns back,
+ * The provider's count of the last request, whose last message is given. When the user took turns back,
  * the answer to it is gone, and the count of an older answer says nothing about it: 0.
  */
 function lastInputTokens(
@@ -175,24 +157,13 @@ function isSame(one: LangChainMessage, other: LangChainMessage): boolean {
   return one === other || (one.id !== undefined && one.id === other.id);
 }
 
-/** Estimated tokens of the system prompt and of what tools say about themselves. */
+/** Estimated tokens of the system prompt and of the tools' definitions. */
 function otherTokens({ systemMessage, tools = [] }: ModelRequest): number {
   const described = tools.map((tool) => {
     const { name, description } = tool as { readonly name?: string; readonly description?: string };
     return { name, description };
   });
   return Math.ceil(JSON.stringify([systemMessage?.content ?? "", described]).length / 4);
-}
-
-function isTooLong(error: unknown): boolean {
-  if (!(error instanceof Error)) return false;
-  const {
-    status,
-    code = "",
-    message,
-    cause,
-  } = error as Error & { status?: number; code?: unknown };
-  return isContextTooLong(status, `${code} ${message}`) || isTooLong(cause);
 }
 
 /** A tool of rkat with what `createAgent` and the models ask of a tool. */

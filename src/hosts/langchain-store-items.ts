@@ -70,7 +70,7 @@ export function fitsConditions(
 }
 
 /**
- * The rules of LangGraph's own stores, so that what is stored here can move to another of them.
+ * The rules of LangGraph's own stores, so that items stored here can move to another of them.
  *
  * @throws SessionError `INVALID_PARAMS`
  */
@@ -119,7 +119,7 @@ export function jsonOf(key: string, value: unknown): StoredValue {
   }
 }
 
-/** What searches find of an item: its key, and a line for each text in it. Empty when it is not indexed. */
+/** The searchable text of an item: its key, and a line for each text in it. Empty when it is not indexed. */
 export function searchableText(key: string, value: StoredValue, index: IndexedFields): string {
   if (index === false) return "";
   const lines = index ? index.flatMap((path) => linesAt(value, path)) : linesIn(value, "");

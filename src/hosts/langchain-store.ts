@@ -9,7 +9,7 @@ import {
   type StoredValue,
   searchableText,
 } from "./langchain-store-items.ts";
-import { RecentChats } from "./recent-chats.ts";
+import { RecentlyUsed } from "./recently-used.ts";
 
 /** An item, as LangGraph's stores return it. */
 export interface RkatStoreItem {
@@ -72,7 +72,7 @@ interface StoredItem {
   readonly value: StoredValue;
   readonly createdAt: number;
   readonly updatedAt: number;
-  /** What memory has of it. Missing when it is not indexed. */
+  /** The text of the item in memory. Missing when it is not indexed. */
   readonly says?: string;
 }
 
@@ -88,7 +88,7 @@ export interface RkatStoreSessions {
     namespaces: readonly (readonly string[])[],
     limit: number,
   ): Promise<readonly RkatStoreText[]>;
-  /** How memory stores a text. */
+  /** The form in which memory stores a text. */
   inMemory(text: string): string;
   close(): Promise<void>;
 }
@@ -102,6 +102,8 @@ export interface RkatStoreText {
 
 const LIMIT_DEFAULT = 10;
 const NAMESPACES_DEFAULT = 100;
+/** Namespaces whose records a store keeps. */
+const RECORDS_MAX = 200;
 /** The most texts that memory is asked for in one search. */
 const FOUND_MAX = 1_000;
 
@@ -111,8 +113,9 @@ const FOUND_MAX = 1_000;
  */
 export class RkatStore {
   readonly #sessions: RkatStoreSessions;
-  readonly #records = new RecentChats<HostRecord>();
+  readonly #records = new RecentlyUsed<HostRecord>(RECORDS_MAX);
 
+  /** @internal The function of the door makes one. */
   constructor(sessions: RkatStoreSessions) {
     this.#sessions = sessions;
   }
@@ -279,7 +282,7 @@ interface Candidate {
   readonly score?: number;
 }
 
-/** What an item says, for memory. */
+/** The text of an item, for memory. */
 export function textOfStoredItem(item: unknown): string {
   return (item as StoredItem).says ?? "";
 }

@@ -1,24 +1,15 @@
-import type { HostRecord } from "../core/host-record.ts";
 import { newId } from "../core/ids.ts";
 import type { Tool } from "../core/tool.ts";
 import type { AiSdkMessage } from "../models/model-messages.ts";
-import { providerFailure } from "../models/provider-failure.ts";
-import {
-  createHistoryWindow,
-  type HistoryWindow,
-  type HistoryWindowOptions,
-} from "../window/history-window.ts";
+import type { HistoryWindowOptions } from "../window/history-window.ts";
+import { modelOptions, sentOf } from "./ai-sdk-requests.ts";
 import { aiSdkView } from "./ai-sdk-view.ts";
-import { modelOptions, sentOf } from "./ai-sdk-windows.ts";
-import { type HostMemory, outputOf } from "./host-memory.ts";
-import { RecentChats } from "./recent-chats.ts";
-import { requireMessages } from "./require-messages.ts";
+import { HostChats, type HostMemory, isTooLong, outputOf } from "./host-chats.ts";
+import { requireMessages } from "./host-messages.ts";
 
-export interface MastraProcessorOptions extends Omit<HistoryWindowOptions<AiSdkMessage>, "view"> {
-  readonly memory?: HostMemory;
-}
+export interface MastraProcessorOptions extends Omit<HistoryWindowOptions<AiSdkMessage>, "view"> {}
 
-/** What rkat reads of what Mastra gives its processors. */
+/** The part of the input of Mastra's processors that rkat reads. */
 export interface MastraStep {
   readonly requestContext?: { get(key: string): unknown } | undefined;
   readonly abortSignal?: AbortSignal | undefined;
@@ -28,7 +19,7 @@ export interface MastraRequest extends MastraStep {
   readonly prompt: readonly AiSdkMessage[];
   readonly model: unknown;
   readonly steps: readonly { readonly usage?: { readonly inputTokens?: number | undefined } }[];
-  /** Of one run of the agent. */
+  /** The state of one run of the agent. */
   readonly state: Record<string, unknown>;
 }
 
@@ -39,18 +30,15 @@ export interface MastraRejection extends MastraStep {
 }
 
 /**
- * A processor for Mastra's agents: compacts what the model is sent. What Mastra saves stays whole.
+ * A processor for Mastra's agents: compacts the history that the model is sent. The messages that Mastra saves stay whole.
  *
  *     processLLMRequest   the window decides ─► the model answers
  *                                ▲                    │
  *     processAPIError            └── compact more ◄───┘ "context too long"
  */
-export function mastraProcessor({ memory, ...options }: MastraProcessorOptions) {
+export function mastraProcessor(options: MastraProcessorOptions, memory?: HostMemory) {
   const { contextWindow, summarize } = options;
-  const open = (record?: HostRecord) =>
-    createHistoryWindow({ ...options, view: aiSdkView, ...(record ? { record } : {}) });
-  open(); // Bad settings are refused here, not in the first run.
-  const chats = new RecentChats<HistoryWindow<AiSdkMessage>>();
+  const chats = new HostChats({ ...options, view: aiSdkView }, memory);
   /** Runs whose last request was refused as too long. */
   const outgrown = new WeakSet<object>();
 
@@ -67,9 +55,8 @@ export function mastraProcessor({ memory, ...options }: MastraProcessorOptions) 
     ): Promise<{ prompt: Prompt }> {
       const { prompt, model, steps, state, abortSignal } = request;
       requireMessages("Mastra's prompt", prompt);
-      const thread = threadOf(request);
-      const key = thread ? `thread ${thread}` : `begins ${beginning(prompt)}`;
-      const window = chats.of(key, () => open(memory?.recordOf(thread ?? newId())));
+      const id = threadOf(request);
+      const window = chats.of(id ? { id } : { begins: beginning(prompt) });
       const lastInputTokens = steps.at(-1)?.usage?.inputTokens;
       const sent = await sentOf(window, prompt, {
         ...modelOptions(model, { contextWindow, summarize }),
@@ -85,8 +72,7 @@ export function mastraProcessor({ memory, ...options }: MastraProcessorOptions) 
       state,
       stepNumber,
     }: MastraRejection): Promise<{ retry: boolean } | undefined> {
-      const { code } = providerFailure(error, { id: "" });
-      if (code !== "CONTEXT_WINDOW_EXCEEDED" || state.refusedAt === stepNumber) return undefined;
+      if (!isTooLong(error) || state.refusedAt === stepNumber) return undefined;
       state.refusedAt = stepNumber;
       outgrown.add(state);
       return { retry: true };

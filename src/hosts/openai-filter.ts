@@ -1,16 +1,18 @@
 import type { HistoryCompaction, Summarize } from "../compaction/compact-history.ts";
+import { requestText } from "../compaction/summary-request.ts";
+import type { SummaryRequest } from "../compaction/write-summary.ts";
 import { SessionError } from "../core/errors.ts";
+import type { Message } from "../core/message.ts";
 import { createHistoryWindow, type HistoryWindow } from "../window/history-window.ts";
-import { itemView, type OpenAIItem } from "./openai-items.ts";
-import { type OpenAIModel, summarizeWith } from "./openai-summary.ts";
-import { requireMessages } from "./require-messages.ts";
+import { requireMessages } from "./host-messages.ts";
+import { itemView, messageOfItem, type OpenAIItem, userItem } from "./openai-items.ts";
 
 export interface OpenAICompaction extends HistoryCompaction {
   /** Tokens that the model takes. Without an `autoCompactThreshold`, 80 % of it is the threshold. */
   readonly contextWindow?: number;
   /** Writes summaries: a `Model` of the Agents SDK. Default for a filter: the agent's, if it is such an object. */
   readonly model?: OpenAIModel;
-  /** In the place of `model`: your own function, or `"fallback"` for summaries without a model. */
+  /** Replaces `model`: your own function, or `"fallback"` for summaries without a model. */
   readonly summarize?: Summarize | "fallback";
 }
 
@@ -26,7 +28,7 @@ interface FilteredCall<Item> {
   readonly agent: object;
 }
 
-/** The window behind a filter or a session, and who writes its summaries. */
+/** The window behind a filter or a session, and the writer of its summaries. */
 export function itemWindow(options: OpenAICompaction): HistoryWindow<OpenAIItem> {
   const { model: _, summarize, ...settings } = options;
   const summarizer = summarizerOf(options);
@@ -71,9 +73,37 @@ function modelOf(agent: object): OpenAIModel {
   });
 }
 
-/** What a request says of the agent's tools. */
+/** The agent's tools in a request. */
 function toolsOf(agent: object): readonly unknown[] {
   const tools: unknown = Reflect.get(agent, "tools");
   if (!Array.isArray(tools)) return [];
   return tools.map(({ name, description, parameters }) => ({ name, description, parameters }));
+}
+
+/** The part of a `Model` of the Agents SDK that a summary needs. */
+export interface OpenAIModel {
+  getResponse(request: never): Promise<{ readonly output: readonly OpenAIItem[] }>;
+}
+
+/** Asks a model of the Agents SDK for summaries. */
+function summarizeWith(model: OpenAIModel): Summarize {
+  return async ({ messages, maxTokens, signal }: SummaryRequest) => {
+    const request = {
+      input: [userItem(requestText(messages))],
+      // The answer is not asked for again.
+      modelSettings: { maxTokens, store: false },
+      tools: [],
+      outputType: "text",
+      handoffs: [],
+      tracing: false,
+      signal,
+    };
+    const { output } = await model.getResponse(request as never);
+    return output.map(messageOfItem).flatMap(answerText).join("\n");
+  };
+}
+
+function answerText(message: Message | undefined): readonly string[] {
+  if (message?.role !== "block_assistant") return [];
+  return message.blocks.flatMap((block) => (block.block_type === "text" ? [block.data.text] : []));
 }

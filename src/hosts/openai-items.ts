@@ -1,6 +1,6 @@
 import { type ContentBlock, type Message, SUMMARY_PREFIX } from "../core/message.ts";
 import type { MessageView } from "../window/message-view.ts";
-import { opaqueTokensOf } from "./opaque-tokens.ts";
+import { opaqueTokensOf } from "./host-messages.ts";
 
 /**
  * The part of an `AgentInputItem` that rkat reads. Everything else in it stays with it.
@@ -19,7 +19,7 @@ export interface OpenAIItem {
   readonly output?: unknown;
 }
 
-/** What rkat reads of an item; `undefined` for what it cannot read. */
+/** The message in an item; `undefined` for an item that rkat cannot read. */
 export function messageOfItem(item: OpenAIItem): Message | undefined {
   const { type = "message", role, content, callId } = item;
   if (type === "message") {
@@ -53,7 +53,7 @@ export function saidInItem(item: OpenAIItem): Message | undefined {
   return message.blocks.some(({ block_type }) => block_type !== "reasoning") ? message : undefined;
 }
 
-/** How a window reads and writes items. */
+/** The reader and writer of items for a window. */
 export const itemView: MessageView<OpenAIItem> = {
   read(item) {
     const message = summaries.has(item) ? summaryOf(item) : messageOfItem(item);
@@ -86,13 +86,13 @@ function summaryOf({ content }: OpenAIItem): Message {
   return { role: "user", kind: "compaction_summary", content: textOf(content) };
 }
 
-/** How a session stores a summary: as an item of a type that no host has. */
+/** The form in which a session stores a summary: an item of a type that no host has. */
 interface StoredSummary {
   readonly type: "rkat_summary";
   readonly summary: string;
 }
 
-/** An item as a session stores it. A summary is stored as what it is. */
+/** An item as a session stores it. A summary is marked as such. */
 export function storedItem(item: unknown): unknown {
   if (typeof item !== "object" || item === null || !summaries.has(item)) return item;
   const summary = textOf(Reflect.get(item, "content")).slice(SUMMARY_PREFIX.length);

@@ -13,7 +13,7 @@ export type HistoryTransaction<Item> =
       readonly replacement: readonly Item[];
     };
 
-/** What a session does besides keeping its items. */
+/** The work of a session besides keeping its items. */
 export interface OpenAISessionWork<Item> {
   /** The items to go on with, given those of now. The same items where there is nothing to do. */
   compact(items: readonly Item[], options: { readonly force: boolean }): Promise<readonly Item[]>;
@@ -24,8 +24,8 @@ export interface OpenAISessionWork<Item> {
 /**
  * A `Session` of the OpenAI Agents SDK in rkat's stores.
  *
- * Items come back as they were given. What is said in them is in memory, whatever `popItem`,
- * `clearSession` or a compaction take out of the list.
+ * Items come back as they were given. Memory keeps the texts of items that `popItem`,
+ * `clearSession` or a compaction removes from the list.
  */
 export class RkatSession<Item extends OpenAIItem> {
   /** A `callModelInputFilter` for runs with this session. What it compacts in a run, the session takes over after it. */
@@ -34,6 +34,7 @@ export class RkatSession<Item extends OpenAIItem> {
   readonly #record: HostRecord;
   readonly #work: OpenAISessionWork<Item>;
 
+  /** @internal The function of the door makes one. */
   constructor(id: string, record: HostRecord, work: OpenAISessionWork<Item>) {
     this.#id = id;
     this.#record = record;
@@ -202,7 +203,7 @@ function asJson(items: unknown, where: string): readonly unknown[] {
   }
 }
 
-/** Items as they are stored, a summary as what it is. */
+/** Items as they are stored, with summaries marked as such. */
 function asStored(items: unknown, where: string): readonly unknown[] {
   return asJson(Array.isArray(items) ? items.map(storedItem) : items, where);
 }

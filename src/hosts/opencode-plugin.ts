@@ -5,7 +5,7 @@ import { type Json, listOf, nameOf, objectOf } from "../transcripts/json-fields.
 import { messageParts } from "../transcripts/opencode/opencode-parts.ts";
 import { completeSummary, type SummaryReport, withoutQuotes } from "../window/summarize-leaving.ts";
 
-/** The part of what opencode gives its plugins that is used here. */
+/** The used part of the input that opencode gives its plugins. */
 export interface OpencodeInput {
   readonly directory: string;
   readonly client: {
@@ -23,9 +23,9 @@ export interface OpencodeLog {
   extra?: Record<string, unknown>;
 }
 
-/** What the plugin does outside opencode. */
+/** The work of the plugin outside opencode. */
 export interface OpencodeMemory {
-  /** Stores what was said since then in the sessions of a folder. Returns what went wrong. */
+  /** Stores the later messages of the sessions of a folder. Returns the problem, if there was one. */
   record(folder: string, since: string): Promise<string | undefined>;
   close(): Promise<void>;
 }
@@ -121,7 +121,7 @@ function lastSummary(records: readonly Json[]): readonly string[] {
   ];
 }
 
-/** What the summary in this message stands for. Undefined when there is no summary in it. */
+/** The messages that the summary in this message stands for. Undefined when it has no summary. */
 function beforeSummary(records: readonly Json[], messageID: string) {
   const at = indexOf(records, messageID);
   if (at < 0 || !isSummaryRecord(records[at])) return undefined;
@@ -134,7 +134,7 @@ function beforeSummary(records: readonly Json[], messageID: string) {
 }
 
 /**
- * What a model was sent before a compaction. opencode keeps the end of a history, and stores the summary after it:
+ * The messages that a model was sent before a compaction. opencode keeps the end of a history, and stores the summary after it:
  *
  *     stored   m0  m1  m2  summary  m3  m4
  *     sent     summary  m2  m3  m4             m2 is the end that was kept
@@ -146,7 +146,7 @@ function sentBefore(records: readonly Json[], at: number): readonly Json[] {
   return [...records.slice(last, last + 1), ...kept, ...records.slice(last + 1, at)];
 }
 
-/** Where the end that stays begins, for a summary at a position. */
+/** The start of the kept end, for a summary at a position. */
 function tailOf(records: readonly Json[], at: number): number {
   const request = indexOf(records, objectOf(records[at]?.info).parentID);
   const parts = listOf(records[request]?.parts).map(objectOf);

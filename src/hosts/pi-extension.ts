@@ -3,7 +3,7 @@ import type { Summarize } from "../compaction/write-summary.ts";
 import { type Message, summaryMessage } from "../core/message.ts";
 import type { Tool } from "../core/tool.ts";
 import { summarizeLeaving } from "../window/summarize-leaving.ts";
-import { outputOf } from "./host-memory.ts";
+import { outputOf } from "./host-chats.ts";
 import { answerText, fromPiMessages, type PiMessage, typedIn } from "./pi-messages.ts";
 
 export type PiEvent =
@@ -19,11 +19,11 @@ export interface PiApi {
   registerTool(tool: never): void;
 }
 
-/** What the extension does outside pi. */
+/** The work of the extension outside pi. */
 export interface PiMemory {
   /** The tools of rkat's memory, for a project's folder. */
   tools(folder: string): readonly Tool[];
-  /** Stores what is new in a session's file. Returns what went wrong. */
+  /** Stores the new messages of a session's file. Returns the problem, if there was one. */
   record(file: string, folder: string): Promise<string | undefined>;
   close(): Promise<void>;
 }
@@ -216,7 +216,7 @@ function piTool(
       const own = memory.tools(cwd).find(({ definition }) => definition.name === name) as Tool;
       const chatId = `pi:${sessionManager.getSessionId()}`;
       const { content, is_error } = await outputOf(own, args, { chatId, id, signal });
-      // pi takes a tool's error from what it throws.
+      // pi takes a tool's error from the value that it throws.
       if (is_error) throw new Error(content);
       return { content: [{ type: "text", text: content }], details: undefined };
     },

@@ -32,7 +32,7 @@ export function fromPiMessages(messages: readonly PiMessage[]): readonly Message
   });
 }
 
-/** What the user typed. */
+/** The texts that the user typed. */
 export function typedIn(messages: readonly PiMessage[]): readonly string[] {
   return messages.flatMap(({ role, content }) => (role === "user" ? [contentText(content)] : []));
 }

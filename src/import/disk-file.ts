@@ -1,17 +1,21 @@
 import {
   closeSync,
   constants,
+  createWriteStream,
   fstatSync,
   lstatSync,
   openSync,
   readSync,
   type Stats,
 } from "node:fs";
-import { open } from "node:fs/promises";
+import { open, rm } from "node:fs/promises";
+import { basename, join } from "node:path";
+import { pipeline } from "node:stream/promises";
 import { setImmediate } from "node:timers/promises";
-import type { FoundFile } from "../transcripts/found-file.ts";
+import { temporaryFolder } from "../files/make-folders.ts";
+import { copiedChunks, type FoundFile } from "../transcripts/found-file.ts";
 
-/** A file on this machine, and what tells whether it has changed. */
+/** A file on this machine, with the facts that show whether it has changed. */
 export interface DiskFile extends FoundFile {
   /** Its size, time and place on the disk. A file with the same stamp has the same bytes. */
   readonly stamp: string;
@@ -105,4 +109,35 @@ function logOf(path: string): Stats | undefined {
 function stampOf(path: string, { dev, ino, size, mtimeMs }: Stats): string {
   const log = logOf(path);
   return [dev, ino, size, mtimeMs, ...(log ? [log.size, log.mtimeMs] : [])].join(" ");
+}
+
+/**
+ * Writes a stream to a private file, works with the path, and deletes the file. Transcripts are not
+ * read from the stream itself: an archive has its table of contents at the end.
+ *
+ * Formats are recognised by `name`. Only its last part counts.
+ */
+export async function withSpooled<Result>(
+  bytes: AsyncIterable<Uint8Array>,
+  name: string,
+  signal: AbortSignal | undefined,
+  work: (path: string) => Promise<Result>,
+): Promise<Result> {
+  const folder = await temporaryFolder("rkat-import-");
+  try {
+    const path = join(folder, fileNameOf(name));
+    const file = createWriteStream(path, { flags: "wx", mode: 0o600 });
+    await pipeline(copiedChunks(bytes), file, signal ? { signal } : {});
+    return await work(path);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/** Formats look at how a name ends, and no file system takes a name of any length. */
+const NAME_CHARACTERS_MAX = 100;
+
+function fileNameOf(name: string): string {
+  const plain = basename(name).replaceAll(/[^\w.-]/g, "_");
+  return plain.slice(-NAME_CHARACTERS_MAX).replace(/^\.+/, "_") || "transcript";
 }

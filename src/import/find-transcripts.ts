@@ -1,14 +1,14 @@
-import { realpathSync } from "node:fs";
-import { resolve } from "node:path";
+import { type Dirent, readdirSync, realpathSync } from "node:fs";
+import { join, resolve } from "node:path";
 import { errorText, SessionError } from "../core/errors.ts";
 import { isObject } from "../core/fields.ts";
 import { lookAtFile } from "../files/plain-files.ts";
+import { bytesAt } from "../transcripts/found-file.ts";
 import type { AgentName, ImportFormat, Machine } from "../transcripts/imported.ts";
-import { type DiskFile, diskFile } from "./disk-file.ts";
-import { findFiles } from "./find-files.ts";
+import { type DiskFile, diskFile, type LastRead } from "./disk-file.ts";
 import { ImportTally } from "./import-report.ts";
 
-/** Where transcripts are looked for. */
+/** The places to search for transcripts. */
 export interface FindOptions {
   /** The folder that the file at `path` must be in, and not by a link. */
   readonly root?: string;
@@ -27,7 +27,7 @@ export interface FoundTranscripts {
 }
 
 /**
- * Finds what can be imported.
+ * Finds the transcripts that can be imported.
  *
  * @throws SessionError `INVALID_PARAMS` when the path does not exist or cannot be read
  */
@@ -120,4 +120,93 @@ export function reasonOf(error: unknown): string {
   }
   const code = isObject(error) && typeof error.code === "string" ? error.code : "";
   return REASONS[code] ?? errorText(error).replace(/\.$/, "");
+}
+
+/** No agent nests its transcripts deeper than this. */
+const DEPTH_MAX = 12;
+
+/**
+ * The files below a folder whose paths may be those of transcripts, the oldest first. So when two files
+ * begin with the same messages, the one that was written first has them.
+ *
+ * Links are not followed: they may lead out of the folder, or in a circle.
+ */
+function findFiles(
+  folder: string,
+  mayBe: (path: string) => boolean,
+  onUnreadable: (folder: string, error: unknown) => void,
+): readonly DiskFile[] {
+  const found: DiskFile[] = [];
+  const last: LastRead = {};
+  const visit = (below: string, depth: number): void => {
+    for (const entry of entriesOf(join(folder, below), onUnreadable)) {
+      const path = below === "" ? entry.name : `${below}/${entry.name}`;
+      if (entry.isDirectory() && depth < DEPTH_MAX) visit(path, depth + 1);
+      if (!entry.isFile() || !mayBe(path)) continue;
+      const file = diskFile(join(folder, path), () => found, last);
+      if (file) found.push(file);
+    }
+  };
+  visit("", 0);
+  return found.sort(
+    (one, other) => one.mtimeMs - other.mtimeMs || (one.path < other.path ? -1 : 1),
+  );
+}
+
+function entriesOf(
+  folder: string,
+  onUnreadable: (folder: string, error: unknown) => void,
+): readonly Dirent[] {
+  try {
+    return readdirSync(folder, { withFileTypes: true });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ENOENT") onUnreadable(folder, error);
+    return [];
+  }
+}
+
+/**
+ * Files in the order in which they were written, by the times in them: a copy or a restore changes a file's own time. So when
+ * two files begin with the same messages, the same one has them on every disk.
+ */
+export async function filesInOrder(files: readonly DiskFile[]): Promise<readonly DiskFile[]> {
+  if (files.length < 2) return files;
+  const ends: End[] = [];
+  for (const file of files) ends.push(await endOf(file));
+  return ends.sort(compared).map(({ file }) => file);
+}
+
+interface End {
+  readonly file: DiskFile;
+  /** Claude Code goes on in the background with a copy. */
+  readonly isCopy: boolean;
+  /** The last time that it names, in Unix milliseconds. */
+  readonly timeMs: number;
+}
+
+const END_BYTES = 64 * 1024;
+
+async function endOf(file: DiskFile): Promise<End> {
+  let text = "";
+  try {
+    const bytes = await bytesAt(file, Math.max(0, file.size - END_BYTES), file.size);
+    text = Buffer.from(bytes).toString("latin1");
+  } catch {
+    // The import says why it cannot be read.
+  }
+  const said = text.matchAll(/"timestamp":"(\d{4}-\d\d-\d\dT[\d:.]{8,20}Z)"/g);
+  // Numbers instead of substrings: a substring would keep the whole text in memory.
+  const times = Array.from(said, ([, at = ""]) => Date.parse(at)).filter(Number.isFinite);
+  const timeMs = times.reduce((last, at) => Math.max(last, at), Number.NEGATIVE_INFINITY);
+  return {
+    file,
+    isCopy: text.includes('"sessionKind":"bg"'),
+    timeMs: times.length > 0 ? timeMs : file.mtimeMs,
+  };
+}
+
+function compared(one: End, other: End): number {
+  if (one.isCopy !== other.isCopy) return one.isCopy ? 1 : -1;
+  if (one.timeMs !== other.timeMs) return one.timeMs - other.timeMs;
+  return one.file.path < other.file.path ? -1 : 1;
 }

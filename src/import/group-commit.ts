@@ -11,7 +11,7 @@ export interface BatchOptions {
   readonly onWaiting?: (() => void) | undefined;
 }
 
-/** A group with so much in it is committed. */
+/** A group of this size is committed. */
 const CHARACTERS_MAX = 1_000_000;
 const MESSAGES_MAX = 2000;
 
@@ -24,7 +24,7 @@ const MESSAGES_MAX = 2000;
 export class GroupCommit {
   /** Keeps how far each file was read. */
   readonly #own: ImportStore;
-  /** What the group goes to. */
+  /** The store that the group goes to. */
   #store: ImportStore;
   #waiting: Waiting[] = [];
   #files = new Map<string, ImportedFile>();
@@ -94,7 +94,7 @@ export class GroupCommit {
     this.#following = [];
   }
 
-  /** Who waits for a batch gets the error. Without its batches, a file is not saved. */
+  /** A caller that waits for a batch gets the error. Without its batches, a file is not saved. */
   async #flush(): Promise<void> {
     const waiting = this.#waiting;
     const files = this.#files;

@@ -4,8 +4,8 @@ import { SessionError } from "../core/errors.ts";
 import type { SessionSettings } from "../core/event.ts";
 import type { PositionedEvent } from "../core/event-store.ts";
 import type { ImportedFile } from "../core/import-store.ts";
-import type { ImportReport } from "../core/session-service.ts";
-import { isPlain } from "../core/visible-text.ts";
+import type { ImportReport } from "../core/operations/imports.ts";
+import { isPlain } from "../text/visible-text.ts";
 import { bytesAt } from "../transcripts/found-file.ts";
 import type {
   ImportedSession,
@@ -14,34 +14,47 @@ import type {
   ReadOn,
 } from "../transcripts/imported.ts";
 import type { DiskFile } from "./disk-file.ts";
-import { filesInOrder } from "./files-in-order.ts";
-import { type FindOptions, type FoundTranscripts, reasonOf } from "./find-transcripts.ts";
+import {
+  type FindOptions,
+  type FoundTranscripts,
+  filesInOrder,
+  reasonOf,
+} from "./find-transcripts.ts";
 import { GroupCommit } from "./group-commit.ts";
-import type { ImportPlace, ImportPlaces } from "./import-places.ts";
 import { ImportTally } from "./import-report.ts";
-import type { Parts } from "./join-parts.ts";
+import type {
+  ImportPlace,
+  ImportPlaces,
+  ImportStores,
+  StoringOptions,
+  TitledSession,
+} from "./import-stores.ts";
 import { isMemoryTools } from "./memory-tools.ts";
+import type { Parts } from "./read-message.ts";
 import { recogniseFile } from "./recognise-file.ts";
 import { storeSession } from "./store-session.ts";
-import type { ImportStores, StoringOptions, TitledSession } from "./storing-options.ts";
 
-/** What is imported, and from where. */
+const BATCH_PARTS = 2000;
+
+/** The sources of an import, and its conditions. */
 export interface ImportOptions extends FindOptions {
   /** Only sessions in which something was said since then, in Unix milliseconds. */
   readonly sinceMs?: number;
   /** Only sessions of this folder, or of one below it. */
   readonly project?: string;
-  /** Whether what subagents said is for memory. Default false. */
+  /** Whether subagents' messages go to memory. Default false. */
   readonly subagents?: boolean;
   /** Reads and counts everything, and stores nothing. */
   readonly dryRun?: boolean;
   /** The model of imported sessions that go on here, as `provider/model`. */
   readonly model: string;
-  /** Where sessions go that do not go to the import's own store. */
+  /** The parts in a batch of messages. Default 2000. */
+  readonly batchParts?: number;
+  /** The stores of sessions that do not go to the import's own store. */
   readonly places?: ImportPlaces;
   readonly signal?: AbortSignal;
   readonly onProgress?: (progress: ImportProgress) => void;
-  /** Called after each batch, also when nothing of it is new, so that what follows the log can keep up with it. */
+  /** Called after each batch, also when nothing of it is new, so that the log's followers can keep up. */
   readonly onStored?: (
     messages: number,
     events: readonly PositionedEvent[],
@@ -57,7 +70,7 @@ export interface ImportProgress {
   readonly added: number;
 }
 
-/** Imports what `findTranscripts` found. */
+/** Imports the files that `findTranscripts` found. */
 export async function importFiles(
   found: readonly FoundTranscripts[],
   stores: ImportStores,
@@ -138,7 +151,7 @@ class ImportWork {
     const known = isThere ? saved : undefined;
     const isAsRead = known?.stamp === file.stamp && (known.subagents || !subagents);
     const isOld = sinceMs !== undefined && file.mtimeMs < sinceMs;
-    // What was imported with conditions is not noted as read.
+    // A file that was imported with conditions is not noted as read.
     if (isAsRead && this.#isWhole) {
       this.#tally.sessions += known.sessions;
       this.#tally.alreadyThere += known.messages;
@@ -272,12 +285,13 @@ class ImportWork {
     place: ImportPlace | undefined,
     onRead: StoringOptions["onRead"],
   ): Promise<number> {
-    const { onStored, signal } = this.#options;
+    const { batchParts = BATCH_PARTS, onStored, signal } = this.#options;
     const stores = place?.stores ?? this.#stores;
     return await storeSession(session, {
       stores,
       tally: this.#tally,
       group: this.#group,
+      batchParts,
       onRead,
       settingsOf: (each) => this.#settingsOf(each),
       ...(this.#trial ? { trial: this.#trial } : {}),

@@ -1,6 +1,6 @@
-import type { ImportReport, Skipped } from "../core/session-service.ts";
+import type { ImportReport, Skipped } from "../core/operations/imports.ts";
 
-/** What one store got. */
+/** The messages and sessions added to one store. */
 export interface AddedTo {
   /** Such as `~/src/app/.rkat`. Undefined: the import's own store. */
   readonly place: string | undefined;
@@ -13,7 +13,7 @@ export interface AddedTo {
 const SKIPPED_MAX = 1000;
 const TYPES_MAX = 200;
 
-/** Adds up what happens during an import. */
+/** Adds up the figures of an import. */
 export class ImportTally {
   sessions = 0;
   added = 0;
@@ -55,7 +55,7 @@ export class ImportTally {
     this.#byPlace.set(place, sum);
   }
 
-  /** What each store got. */
+  /** The messages and sessions added to each store. */
   get byPlace(): readonly AddedTo[] {
     return [...this.#byPlace].map(([place, { messages, sessions }]) => ({
       place,

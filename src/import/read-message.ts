@@ -1,9 +1,15 @@
 import type { DurableEvent } from "../core/event.ts";
-import { indexableText, isSummary } from "../core/message.ts";
+import {
+  type AssistantBlock,
+  type ContentBlock,
+  indexableText,
+  isSummary,
+  type Message,
+  type UserMessage,
+} from "../core/message.ts";
 import { redactMessage } from "../secrets/redact-message.ts";
 import type { ImportedMessage } from "../transcripts/imported.ts";
 import { titleOf } from "../transcripts/json-fields.ts";
-import { joinParts, type Parts } from "./join-parts.ts";
 import type { MemoryToolFilter } from "./memory-tools.ts";
 
 export type MessageAdded = Extract<DurableEvent, { type: "message_added" }>;
@@ -12,7 +18,7 @@ export type MessageAdded = Extract<DurableEvent, { type: "message_added" }>;
 export interface ReadMessage {
   readonly parts: Parts;
   readonly event: MessageAdded;
-  /** The session's title may repeat what was forgotten. */
+  /** The session's title may repeat forgotten text. */
   readonly forgotten?: string;
   /** The kinds of its credentials, which were replaced. */
   readonly redacted: readonly string[];
@@ -24,10 +30,10 @@ export function readMessage(parts: Parts, filter: MemoryToolFilter): ReadMessage
 }
 
 /**
- * The parts of a message that were not seen yet. Now they are. They have the time of the message's first part, as
- * they would if all had come at once.
+ * Returns the parts of a message that were not seen before, and marks them as seen. They have the time of the
+ * message's first part, as if all had come at once.
  */
-export function unseenOf(
+export function unseenParts(
   message: ReadMessage,
   seen: Set<string>,
   filter: MemoryToolFilter,
@@ -47,7 +53,7 @@ export function idsOf({ sourceId, alias }: ImportedMessage): readonly string[] {
   return alias === undefined ? [sourceId] : [sourceId, alias];
 }
 
-/** What a person typed, and what a session may be called by. */
+/** Whether a person typed it. A session may be named after such a message. */
 export function isPrompt({ event: { message, origin, memory } }: ReadMessage): boolean {
   return (
     message.role === "user" && !isSummary(message) && origin?.author === "user" && memory !== false
@@ -82,4 +88,72 @@ export function charactersOf(value: unknown): number {
   let sum = 0;
   for (const item of Object.values(value)) sum += charactersOf(item);
   return sum;
+}
+
+/** Parts of one message, in order. */
+export type Parts = readonly [ImportedMessage, ...ImportedMessage[]];
+
+/** Puts the parts of each message together. */
+export function groupParts(parts: readonly ImportedMessage[]): readonly Parts[] {
+  const groups: [ImportedMessage, ...ImportedMessage[]][] = [];
+  for (const part of parts) {
+    const group = groups.at(-1);
+    if (group && isPartOf(part, group[0])) group.push(part);
+    else groups.push([part]);
+  }
+  return groups;
+}
+
+export function isPartOf(part: ImportedMessage, first: ImportedMessage): boolean {
+  return (
+    part.group !== undefined &&
+    part.group === first.group &&
+    part.message.role === first.message.role
+  );
+}
+
+/** One message of all its parts. */
+export function joinParts([first, ...more]: Parts): Message {
+  return more.reduce(
+    (one, { message, continues = false }) => joined(one, message, continues),
+    first.message,
+  );
+}
+
+function joined(one: Message, next: Message, continues: boolean): Message {
+  if (one.role === "block_assistant" && next.role === "block_assistant") {
+    const [first, ...more] = next.blocks;
+    const whole = continues && first ? wholeBlock(one.blocks.at(-1), first) : undefined;
+    if (whole) return { ...next, blocks: [...one.blocks.slice(0, -1), whole, ...more] };
+    return { ...next, blocks: [...one.blocks, ...next.blocks] };
+  }
+  if (one.role === "tool_results" && next.role === "tool_results") {
+    return { ...one, results: [...one.results, ...next.results] };
+  }
+  if (one.role === "assistant" && next.role === "assistant") {
+    const tool_calls = [...(one.tool_calls ?? []), ...(next.tool_calls ?? [])];
+    const content = [one.content, next.content].filter(Boolean).join("\n");
+    return { ...one, content, ...(tool_calls.length > 0 ? { tool_calls } : {}) };
+  }
+  if (one.role === "user" && next.role === "user") {
+    return { ...one, content: [...blocksOf(one), ...blocksOf(next)] };
+  }
+  if (one.role === "system" && next.role === "system") {
+    return { ...one, content: `${one.content}\n${next.content}` };
+  }
+  return one;
+}
+
+function wholeBlock(
+  start: AssistantBlock | undefined,
+  rest: AssistantBlock,
+): AssistantBlock | undefined {
+  if (!start || start.block_type === "tool_use" || rest.block_type !== start.block_type) {
+    return undefined;
+  }
+  return { ...start, data: { text: start.data.text + rest.data.text } };
+}
+
+function blocksOf({ content }: UserMessage): readonly ContentBlock[] {
+  return typeof content === "string" ? [{ type: "text", text: content }] : content;
 }

@@ -8,9 +8,8 @@ import type {
 } from "../transcripts/imported.ts";
 import type { RecordedMessage } from "../transcripts/recording.ts";
 import type { DiskFile } from "./disk-file.ts";
-import { groupParts, isPartOf, joinParts } from "./join-parts.ts";
 import { isMemoryTools, MemoryToolFilter } from "./memory-tools.ts";
-import { charactersOf } from "./read-message.ts";
+import { charactersOf, groupParts, isPartOf, joinParts } from "./read-message.ts";
 import { recogniseFile } from "./recognise-file.ts";
 
 /** A session in a transcript file, before it is read whole. */

@@ -16,7 +16,7 @@ const HEAD_BYTES = 64 * 1024;
 /** Some editors and shells write it before UTF-8. */
 const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
 
-/** What a file is recognised by. */
+/** The beginning of a file, by which it is recognised. */
 async function headOf(file: FoundFile): Promise<FileHead> {
   const chunks: Uint8Array[] = [];
   let size = 0;

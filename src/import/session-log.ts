@@ -2,19 +2,19 @@ import type { DurableEvent, NewEvent } from "../core/event.ts";
 import type { PositionedEvent } from "../core/event-store.ts";
 import { newId } from "../core/ids.ts";
 import type { ImportBatch } from "../core/import-store.ts";
-import { indexableText } from "../core/message.ts";
+import { indexableText, type Message } from "../core/message.ts";
 import type { SessionSnapshot } from "../core/session-snapshot.ts";
 import { SessionState } from "../core/session-state.ts";
+import { messageWeight, tokensOfWeight } from "../core/tokens.ts";
 import { startsTurn } from "../core/turn.ts";
 import { redactSecrets } from "../secrets/redact-secrets.ts";
 import type { ImportedSession } from "../transcripts/imported.ts";
-import { type AppendedMessage, extendSnapshot } from "./extend-snapshot.ts";
 import type { BatchOptions } from "./group-commit.ts";
+import type { ImportStores, StoringOptions, TitledSession } from "./import-stores.ts";
 import { idsOf, isPrompt, type MessageAdded, type ReadMessage, titleIn } from "./read-message.ts";
-import type { ImportStores, StoringOptions, TitledSession } from "./storing-options.ts";
 import { withoutForgotten } from "./without-forgotten.ts";
 
-/** So many batches may be on their way to a store in another thread, or behind a network. */
+/** The most batches on their way to a store in another thread, or behind a network. */
 export const UNDER_WAY_MAX = 3;
 
 export interface AppendOptions extends BatchOptions {
@@ -28,7 +28,7 @@ export class SessionLog {
   readonly #options: StoringOptions;
   /** Unset before the first batch, and when another program may have written. */
   #snapshot: SessionSnapshot | undefined;
-  /** This import began the log, and nobody else has written to it. */
+  /** This import began the log, and is its only writer. */
   #isOwn = false;
   /** The first thing that a person typed in it, or in the session that it is a fork of. */
   #firstPrompt: ReadMessage | undefined;
@@ -47,7 +47,7 @@ export class SessionLog {
     this.#firstPrompt ??= read.find(isPrompt);
   }
 
-  /** A fork begins with its parent's prompt. It is told from the parent by the first one of its own. */
+  /** A fork begins with its parent's prompt, so its title is its first own prompt. */
   #title(fresh: readonly ReadMessage[]): string | undefined {
     const { title } = this.#session;
     const first = this.#firstPrompt;
@@ -61,7 +61,7 @@ export class SessionLog {
     return this.#sent.some((ids) => ids.has(id));
   }
 
-  /** The messages with a marker in the place of what was forgotten. One that has nothing of it stays the same object. */
+  /** The messages with a marker in place of forgotten text. A message without forgotten text stays the same object. */
   async withoutForgotten(read: readonly ReadMessage[]): Promise<readonly ReadMessage[]> {
     const said = read.map(({ event }) => event.message);
     const kept = await withoutForgotten(said, this.#session.id, this.#options.stores.forgotten);
@@ -73,7 +73,7 @@ export class SessionLog {
     });
   }
 
-  /** Returns what was appended, if its positions are known. */
+  /** Returns the appended events, if their positions are known. */
   async append(
     fresh: readonly ReadMessage[],
     size: AppendOptions,
@@ -186,4 +186,53 @@ export async function snapshotOf(
     state.apply({ ...event, seq: state.seq + 1, schema_version: 1 });
   }
   return state.snapshot();
+}
+
+/** A message that is one event at the end of the log. */
+interface AppendedMessage {
+  readonly message: Message;
+  /** It is the summary of a compaction of the agent. */
+  readonly isCompaction: boolean;
+  readonly timestampMs: number;
+}
+
+/**
+ * The snapshot of a session after more messages. Other than `SessionState`, it needs none of the
+ * messages before, so that a session of a gigabyte is imported in little memory.
+ */
+function extendSnapshot(
+  before: SessionSnapshot,
+  added: readonly AppendedMessage[],
+): SessionSnapshot {
+  if (added.length === 0) return before;
+  const from = before.seq + 1;
+  const to = before.seq + added.length;
+  const last = before.history.at(-1);
+  const goesOn = last !== undefined && last.to === before.seq;
+  const run = goesOn
+    ? { ...last, to }
+    : { from, to, ordinal: before.message_count, turns_before: before.turns };
+  const texts = added.flatMap(({ message }) => textOfModel(message));
+  const weight = added.reduce((sum, { message }) => sum + messageWeight(message), 0);
+  const compactions = added.filter(({ isCompaction }) => isCompaction).length;
+  return {
+    ...before,
+    // Without a number, the process that opens the session counts them.
+    ...(before.recorded_compactions === undefined
+      ? {}
+      : { recorded_compactions: before.recorded_compactions + compactions }),
+    seq: to,
+    updated_at_ms: Math.max(before.updated_at_ms, ...added.map((one) => one.timestampMs)),
+    turns: before.turns + added.filter(({ message }) => startsTurn(message)).length,
+    message_count: before.message_count + added.length,
+    last_assistant_text: texts.at(-1) ?? before.last_assistant_text,
+    history_tokens: before.history_tokens + tokensOfWeight(weight, added.length),
+    history: [...(goesOn ? before.history.slice(0, -1) : before.history), run],
+  };
+}
+
+function textOfModel(message: Message): readonly string[] {
+  const isModels = message.role === "assistant" || message.role === "block_assistant";
+  const text = isModels ? indexableText(message) : "";
+  return text === "" ? [] : [text];
 }

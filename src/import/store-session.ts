@@ -4,13 +4,18 @@ import type { DurableEvent } from "../core/event.ts";
 import type { PositionedEvent } from "../core/event-store.ts";
 import type { ImportedMessage, ImportedSession } from "../transcripts/imported.ts";
 import type { BatchOptions } from "./group-commit.ts";
-import { groupParts, isPartOf } from "./join-parts.ts";
+import type { StoringOptions } from "./import-stores.ts";
 import { MemoryToolFilter } from "./memory-tools.ts";
-import { charactersOf, idsOf, type ReadMessage, readMessage, unseenOf } from "./read-message.ts";
+import {
+  charactersOf,
+  groupParts,
+  idsOf,
+  isPartOf,
+  type ReadMessage,
+  readMessage,
+  unseenParts,
+} from "./read-message.ts";
 import { SessionLog, snapshotOf, stamped, UNDER_WAY_MAX } from "./session-log.ts";
-import type { StoringOptions } from "./storing-options.ts";
-
-const BATCH_PARTS = 2000;
 
 const BATCH_CHARACTERS = 1_000_000;
 
@@ -31,7 +36,7 @@ export async function storeSession(
   session: ImportedSession,
   options: StoringOptions,
 ): Promise<number> {
-  const { group } = options;
+  const { group, batchParts } = options;
   await group.goTo(options.stores.imports);
   await remember(session, options);
   const filter = new MemoryToolFilter();
@@ -66,7 +71,7 @@ export async function storeSession(
   };
   try {
     for await (const part of session.messages) {
-      const isFull = batch.length >= BATCH_PARTS || characters >= BATCH_CHARACTERS;
+      const isFull = batch.length >= batchParts || characters >= BATCH_CHARACTERS;
       const before = batch.at(-1);
       // The parts of a message stay together.
       if (isFull && before && !isPartOf(part, before)) await store();
@@ -119,7 +124,7 @@ interface UnderWay {
   readonly stored: Promise<void>;
 }
 
-/** Stores what is not stored yet of some messages, behind the batch before them. */
+/** Stores the new ones of some messages, after the batch before them. */
 async function storeBatch(
   read: readonly ReadMessage[],
   log: SessionLog,
@@ -141,8 +146,8 @@ async function storeBatch(
     if (log.isDisputed !== isDisputed) continue;
     const isThere = (id: string) => trial?.has(id) || group.hasMessage(id) || log.hasJust(id);
     const seen = new Set([...known, ...ids.filter(isThere)]);
-    const unseen = kept.flatMap((message) => unseenOf(message, seen, filter));
-    // A part of a message may be what was forgotten.
+    const unseen = kept.flatMap((message) => unseenParts(message, seen, filter));
+    // The forgotten text may be a part of a message.
     const whole = new Set(kept);
     const isCut = unseen.some((message) => !whole.has(message));
     const fresh = isCut ? await log.withoutForgotten(unseen) : unseen;

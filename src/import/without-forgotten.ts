@@ -23,7 +23,7 @@ export async function withoutForgotten(
   return gone.size === 0 ? messages : messages.map((message) => without(message, gone));
 }
 
-/** What may have been forgotten of a message: the whole, and its parts. */
+/** The texts of a message that may have been forgotten: the whole, and its parts. */
 function textsOf(message: Message): readonly string[] {
   const parts =
     message.role === "block_assistant"

@@ -1,6 +1,6 @@
 import { instant } from "../core/instant.ts";
 import { MEMORY_KINDS, type MemoryEntry } from "../core/memory-store.ts";
-import type { IndexedPassage } from "../search/indexed-passages.ts";
+import { type IndexedPassage, passagesOf } from "./passages/indexed-passages.ts";
 import {
   type Asking,
   ask,
@@ -8,15 +8,13 @@ import {
   type TransactionMode,
   together,
   transaction,
-} from "./asking.ts";
-import { recordsOf } from "./columns/slot-records.ts";
-import { passagesOf } from "./entries/entry-passages.ts";
-import { storedTime } from "./entries/entry-row.ts";
-import { GrowingSession, LabelUses, takeRuns } from "./entries/placing.ts";
-import { checked, Draft, NEW_HEAD } from "./head.ts";
-import type { FreeRun, LastNumbers, SessionRow } from "./index-store.ts";
+} from "./port/asking.ts";
+import { checked, Draft, NEW_HEAD } from "./port/head.ts";
+import type { FreeRun, LastNumbers, SessionRow } from "./port/index-store.ts";
+import { recordsOf } from "./segments/columns.ts";
+import { LabelUses, storedTime, wordsOf } from "./segments/entries.ts";
+import { GrowingSession, takeRuns } from "./segments/runs.ts";
 import { isMergeDue, writeSegment } from "./segments/segments.ts";
-import { wordsOf } from "./words/entry-words.ts";
 
 export interface Added {
   /** How many entries were new. */

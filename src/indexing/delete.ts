@@ -1,18 +1,16 @@
-import { type Asking, ask, question, together, transaction } from "./asking.ts";
-import { blocksOf, changedBlocks, joinRecords } from "./columns/slot-records.ts";
-import { placedEntry } from "./entries/entry-row.ts";
-import { LabelUses } from "./entries/placing.ts";
-import { linksOf } from "./entries/runs.ts";
-import { Draft, openHead } from "./head.ts";
-import type { EntryRow, Head, Segment, SessionRow } from "./index-store.ts";
 import { rangesOf } from "./list.ts";
+import { type Asking, ask, question, together, transaction } from "./port/asking.ts";
+import { Draft, openHead } from "./port/head.ts";
+import type { EntryRow, Head, Segment, SessionRow } from "./port/index-store.ts";
+import { blocksOf, changedBlocks, joinRecords } from "./segments/columns.ts";
+import { LabelUses, placedEntry, wordsOf } from "./segments/entries.ts";
+import { blocksWithWords, removeFromBlocks, removeFromSmall } from "./segments/remove-postings.ts";
+import { linksOf } from "./segments/runs.ts";
 import { foldSmall, putColumns } from "./segments/segments.ts";
-import { takeOutVectors } from "./vectors/store-vectors.ts";
-import { wordsOf } from "./words/entry-words.ts";
-import { blocksWithWords, takeOutOfBlocks, takeOutOfSmall } from "./words/take-out.ts";
-import { pairsOf } from "./words/word-places.ts";
+import { pairsOf } from "./segments/sorted-words.ts";
+import { removeVectors } from "./vectors/store-vectors.ts";
 
-/** What one step deletes, so that no other writer waits long. */
+/** The limits of one step, so that no other writer waits long. */
 const STEP_ENTRIES = 250;
 const STEP_PASSAGES = 1000;
 
@@ -98,20 +96,20 @@ function* remove(before: Head, rows: readonly EntryRow[]): Asking<void> {
   );
   for (const [at, segment] of large.entries()) {
     const own = blocks.slice(at * words.length, (at + 1) * words.length);
-    takeOutOfBlocks(draft, segment, words, own);
+    removeFromBlocks(draft, segment, words, own);
   }
   const blobOf = new Map(blobs.map((blob) => [blob.number, blob]));
   for (const segment of small) {
     const blob = blobOf.get(segment.number);
     if (!blob) continue;
-    takeOutOfSmall(draft, segment, blob, holding.includes(segment) ? words : []);
+    removeFromSmall(draft, segment, blob, holding.includes(segment) ? words : []);
   }
   const links = leaveSessions(draft, sessions, rows);
   leaveLabels(draft, labels, rows);
   draft.remove("entries", ...rows);
   head.passages -= rows.reduce((sum, { passages }) => sum + passages, 0);
   yield* emptyColumns(draft, segments, foldSmall(small, blobs), [...slots, ...links]);
-  yield* takeOutVectors(draft, spaces, vectors);
+  yield* removeVectors(draft, spaces, vectors);
   yield* draft.save();
 }
 

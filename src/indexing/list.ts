@@ -1,9 +1,9 @@
 import { memoryFilter } from "../core/memory-filter.ts";
 import type { MemoryEntry, MemoryPage, MemoryStats } from "../core/memory-store.ts";
-import { type Asking, ask, question, together, transaction } from "./asking.ts";
-import { entryOf } from "./entries/entry-row.ts";
-import { checked, openHead } from "./head.ts";
-import type { EntryRow } from "./index-store.ts";
+import { type Asking, ask, question, together, transaction } from "./port/asking.ts";
+import { checked, openHead } from "./port/head.ts";
+import type { EntryRow } from "./port/index-store.ts";
+import { entryOf } from "./segments/entries.ts";
 
 /** The entries with these ids, in the order of the ids. */
 export function* readEntries(ids: readonly string[]): Asking<readonly MemoryEntry[]> {
@@ -19,7 +19,7 @@ export function listEntries(page: MemoryPage): Asking<readonly MemoryEntry[]> {
   return transaction("read", function* () {
     if (!(yield* openHead())) return [];
     const after = page.after === undefined ? -1 : yield* keyOf(page.after);
-    // What came after an entry that is gone is not known.
+    // The place of a deleted entry is not known.
     if (after === undefined) return [];
     const { sessionId, limit, after: _, ...rest } = page;
     const isWanted = memoryFilter(rest);
@@ -60,10 +60,10 @@ function* keyOf(id: string): Asking<number | undefined> {
   return row?.key;
 }
 
-/** What the row of an entry and its places in the keys take besides the text, about. */
+/** Bytes of an entry's row and its keys besides the text, about. */
 const ENTRY_BYTES = 120;
 
-/** Of one session, or of all with `null`. */
+/** The statistics of one session, or of all with `null`. */
 export function* memoryStats(sessionId: string | null): Asking<Omit<MemoryStats, "vectors">> {
   const [head, found] = yield* together(question("head"), question("stats", sessionId));
   const { entries, sessions, textBytes, segments, postings, passages, bytes } = found;

@@ -1,30 +1,25 @@
 import type { MemoryFilter } from "../core/memory-store.ts";
-import { passOnSummary } from "../search/bounds/word-summaries.ts";
-import type {
-  DetailColumns,
-  LinkChanges,
-  PassageColumns,
-  PassageIndex,
-  Postings,
-} from "../search/passage-index.ts";
-import { Scratch } from "../search/scratch.ts";
-import { type Asking, ask, question, together } from "./asking.ts";
-import { ColumnRoom } from "./columns/column-room.ts";
-import { unpackRecords } from "./columns/slot-records.ts";
-import { checked } from "./head.ts";
 import {
-  type EntryRow,
-  type Head,
-  type Known,
-  type News,
-  type Segment,
-  stillKnown,
-} from "./index-store.ts";
+  type DetailColumns,
+  type LinkChanges,
+  NOWHERE,
+  type PassageColumns,
+  type PassageIndex,
+  type Postings,
+  postingsBesides,
+  unitePostings,
+  withPostings,
+} from "./passages/passage-index.ts";
+import { type Asking, ask, question, together } from "./port/asking.ts";
+import { checked, stillKnown } from "./port/head.ts";
+import type { EntryRow, Head, Known, News, Segment } from "./port/index-store.ts";
+import { blockOf } from "./score/word-amounts.ts";
+import { passOnSummary } from "./score/word-summaries.ts";
+import { unpackRecords } from "./segments/columns.ts";
+import { LoadedColumns } from "./segments/loaded-columns.ts";
+import { wordBytes } from "./segments/word-block.ts";
+import { WordBlocks } from "./segments/word-blocks.ts";
 import { KnownVectors } from "./vectors/known-vectors.ts";
-import { NOWHERE, postingsBesides, unitePostings, withPostings } from "./words/postings.ts";
-import { PostingsCache, type WordRange } from "./words/postings-cache.ts";
-import { WordBlocks } from "./words/word-blocks.ts";
-import { wordBytes } from "./words/word-order.ts";
 
 /**
  * Segments up to this level are read whole, at most some 64 000 postings each. While others add, small
@@ -51,8 +46,8 @@ export interface CaughtUp {
 }
 
 /**
- * The index of a namespace in memory: what was read of it stays until it changes. `catchUp` comes first
- * in every search, and brings what the search will look at.
+ * The index of a namespace in memory: loaded lazily, cached until it changes. Every search calls `catchUp`
+ * first, which loads everything that the search will look at.
  */
 export class OpenIndex implements PassageIndex {
   #head: Head | undefined;
@@ -61,17 +56,16 @@ export class OpenIndex implements PassageIndex {
   readonly #loaded = new Map<number, WordBlocks>();
   readonly #cacheBytes: number | undefined;
   readonly #cache: PostingsCache;
-  readonly #room = new ColumnRoom();
-  readonly scratch = new Scratch();
+  readonly #room = new LoadedColumns();
   #columns: PassageColumns;
   #sessions = { count: 0, last: 0 };
   readonly #labels = new Map<number, string>();
   readonly #labelNumbers = new Map<string, number>();
   #lastLabel = 0;
-  readonly vectors: KnownVectors;
+  #vectors: KnownVectors | undefined;
   /** The last `catchUp` brought nothing new. */
   #isQuiet = false;
-  /** What the last `catchUp` brought for the search at hand. */
+  /** The postings that the last `catchUp` loaded for the search at hand. */
   #postings = new Map<string, Postings>();
   #sessionNumbers: ReadonlyMap<string, number | undefined> = new Map();
 
@@ -79,13 +73,12 @@ export class OpenIndex implements PassageIndex {
   constructor(cacheBytes?: number) {
     this.#cacheBytes = cacheBytes;
     this.#cache = new PostingsCache(cacheBytes ?? CACHE_BYTES);
-    this.vectors = new KnownVectors(cacheBytes);
     this.#columns = this.#room.upTo(0);
   }
 
   /**
-   * Takes what is known of the wanted words, and returns whether that is all and probably true: nothing had
-   * changed at the last search. `catchUp` tells whether it is.
+   * Uses the cached postings of the words. Returns whether they are complete and probably current: nothing had
+   * changed at the last search. `catchUp` tells whether they are.
    */
   recall(words: readonly string[]): boolean {
     const changes = this.#head?.changes;
@@ -97,8 +90,8 @@ export class OpenIndex implements PassageIndex {
   }
 
   /**
-   * Reads what was written since, and what is wanted; `undefined` when the namespace has no memory yet.
-   * Reads the entries of some slots along.
+   * Loads the changes since the last call and everything in `wanted`; `undefined` when the namespace has no
+   * memory yet. Reads the entries of `slots` in the same round trip.
    */
   *catchUp(wanted: Wanted, slots: readonly number[] = []): Asking<CaughtUp | undefined> {
     const words = [...new Set(wanted.words)].map((word) => {
@@ -114,7 +107,7 @@ export class OpenIndex implements PassageIndex {
       lastLabel: this.#lastLabel,
       words,
       sessionId: wanted.sessionId,
-      vectors: this.vectors.known(wanted.embedder),
+      vectors: wanted.embedder === undefined ? undefined : this.vectors.known(wanted.embedder),
     };
     const [news, entries] = yield* together(
       question("catchUp", known),
@@ -127,7 +120,7 @@ export class OpenIndex implements PassageIndex {
     this.#postings = new Map(
       words.map((asked, at) => [asked.word, this.#unite(asked, news.words[at] ?? [])]),
     );
-    this.vectors.take(wanted.embedder, news);
+    if (wanted.embedder !== undefined) this.vectors.take(news);
     this.#isQuiet = news.segments === undefined;
     return { isSame: this.#isQuiet, entries };
   }
@@ -140,10 +133,20 @@ export class OpenIndex implements PassageIndex {
     this.#sessionNumbers = new Map([...this.#sessionNumbers, ...found]);
   }
 
-  /** Bytes of memory that it takes. */
+  /** Bytes of memory that the words and columns take. */
   get bytes(): number {
     const loaded = [...this.#loaded.values()].reduce((sum, { bytes }) => sum + bytes, 0);
     return loaded + this.#cache.bytes + BYTES_OF_SLOT * this.#room.slots;
+  }
+
+  /** The vectors of the last embedder that a search named. */
+  get vectors(): KnownVectors {
+    this.#vectors ??= new KnownVectors(this.#cacheBytes);
+    return this.#vectors;
+  }
+
+  get vectorBytes(): number {
+    return this.#vectors?.bytes ?? 0;
   }
 
   get slots(): number {
@@ -234,7 +237,7 @@ export class OpenIndex implements PassageIndex {
     this.#known = { changes, removedAt, generation };
   }
 
-  /** After a removal nothing is true of words that were read before. */
+  /** Drops all words that were read before a removal: they may name removed entries. */
   #forgetWords(): void {
     this.#loaded.clear();
     this.#cache.clear();
@@ -251,7 +254,7 @@ export class OpenIndex implements PassageIndex {
     if (known?.at === changes) return known.postings;
     const read = (some: WordBlocks) =>
       isRange(word) ? [...some.postingsOfBeginning(word.slice(0, -1))] : some.postings(from);
-    // A merged segment may have what is known besides what is new.
+    // A merged segment may have known postings beside new ones.
     const unread = this.#segments.filter(({ lastChange }) => lastChange > (known?.at ?? -1));
     const found = unread.flatMap(({ number }) => {
       const loaded = this.#loaded.get(number);
@@ -268,7 +271,7 @@ export class OpenIndex implements PassageIndex {
 
 type AskedWord = WordRange & { readonly word: string };
 
-/** The same object when nothing is new: what is known about it stays true. */
+/** The same object when nothing is new, so that the summary of its postings stays valid. */
 function grown(known: Postings, found: readonly Postings[]): Postings {
   const added = postingsBesides(known, unitePostings(found));
   if (added.slots.length === 0) return known;
@@ -289,11 +292,86 @@ function rangeOf(word: string): WordRange {
 /** No character begins with this byte in UTF-8. */
 const LAST = Uint8Array.of(255);
 
-/** What stays in memory of postings, unless another size is given: so much, … */
+/** Where a word can be in blocks, in UTF-8. One array is both ends for a single word. */
+interface WordRange {
+  readonly from: Uint8Array;
+  readonly to: Uint8Array;
+}
+
+interface CachedWord {
+  readonly postings: Postings;
+  /** The change of the namespace up to which they are complete. */
+  readonly at: number;
+  readonly range: WordRange;
+}
+
+/** Bytes of a list and its summary besides their numbers: objects, mostly. */
+const OVERHEAD_BYTES = 1300;
+const POSTING_BYTES = 5;
+/** Bytes of a summary for each block of slots. */
+const BLOCK_BYTES = 12;
+
+/** A cache of postings by word, with a limit in bytes. The least recently used go first. */
+class PostingsCache {
+  #bytesMax: number;
+  #bytes = 0;
+  readonly #known = new Map<string, CachedWord>();
+
+  constructor(bytesMax: number) {
+    this.#bytesMax = bytesMax;
+  }
+
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  get(word: string): CachedWord | undefined {
+    const known = this.#known.get(word);
+    if (!known) return undefined;
+    this.#known.delete(word);
+    this.#known.set(word, known);
+    return known;
+  }
+
+  set(word: string, known: CachedWord): void {
+    this.#drop(word);
+    this.#known.set(word, known);
+    this.#bytes += bytesOf(known);
+    for (const oldest of this.#known.keys()) {
+      if (this.#bytes <= this.#bytesMax) break;
+      this.#drop(oldest);
+    }
+  }
+
+  clear(): void {
+    this.#known.clear();
+    this.#bytes = 0;
+  }
+
+  limitTo(bytesMax: number): void {
+    this.#bytesMax = bytesMax;
+  }
+
+  #drop(word: string): void {
+    const known = this.#known.get(word);
+    if (!known) return;
+    this.#known.delete(word);
+    this.#bytes -= bytesOf(known);
+  }
+}
+
+function bytesOf({ postings: { slots } }: CachedWord): number {
+  const blocks = blockOf(slots.at(-1) ?? 0) - blockOf(slots[0] ?? 0) + 1;
+  return (
+    OVERHEAD_BYTES + POSTING_BYTES * slots.length + BLOCK_BYTES * Math.min(slots.length, blocks)
+  );
+}
+
+/** Maximum bytes of postings in memory, unless another size is given. */
 const CACHE_BYTES = 16_000_000;
-/** … or so much for each passage, when that is more: words of a question are in more places of a large index. */
+/** Bytes for each passage, when that is more: words of a question are in more places of a large index. */
 const PASSAGE_BYTES = 64;
-/** What stays of the vectors of all namespaces. */
+/** Maximum bytes of vectors in memory, those of all namespaces together. */
 const VECTOR_BYTES_MAX = 64 * 2 ** 20;
 
 /** The indexes that a process has in memory, by namespace. Those searched last stay. */
@@ -314,11 +392,11 @@ export class OpenIndexes {
     if (this.#open.size === 1) return;
     const all = [...this.#open];
     let bytes = all.reduce((sum, [, index]) => sum + index.bytes, 0);
-    let vectorBytes = all.reduce((sum, [, index]) => sum + index.vectors.bytes, 0);
+    let vectorBytes = all.reduce((sum, [, index]) => sum + index.vectorBytes, 0);
     for (const [namespace, index] of all.slice(0, -1)) {
       if (bytes <= bytesMax && vectorBytes <= VECTOR_BYTES_MAX) return;
       bytes -= index.bytes;
-      vectorBytes -= index.vectors.bytes;
+      vectorBytes -= index.vectorBytes;
       this.#open.delete(namespace);
     }
   }

@@ -1,27 +1,30 @@
 import { memoryFilter } from "../core/memory-filter.ts";
 import type { MemoryHit, MemoryQuery } from "../core/memory-store.ts";
-import type { FoundEntry } from "../search/find-entries.ts";
-import type { Postings } from "../search/passage-index.ts";
-import { readQuestion } from "../search/question.ts";
-import { reportedScore, unreportedScore } from "../search/score.ts";
-import { textKey } from "../search/text-key.ts";
-import type { SlotRow } from "../vectors/nearest-vectors.ts";
-import { type Asking, ask, question, together, transaction } from "./asking.ts";
-import { entryOf } from "./entries/entry-row.ts";
-import { type NeighbourSlots, neighbourSlots } from "./entries/neighbours.ts";
-import type { EntryRow, SessionRow } from "./index-store.ts";
 import type { OpenIndex } from "./open-index.ts";
-import { type EmbeddedSearch, type Finding, findByMeaning } from "./vectors/search-vectors.ts";
-import { type TextMark, textMark } from "./words/entry-words.ts";
+import type { Postings } from "./passages/passage-index.ts";
+import { type Asking, ask, question, together, transaction } from "./port/asking.ts";
+import type { EntryRow, SessionRow } from "./port/index-store.ts";
+import { type EntryQuery, type FoundEntry, findEntries } from "./score/find-entries.ts";
+import { readQuestion } from "./score/question.ts";
+import { reportedScore, unreportedScore } from "./score/score.ts";
+import { entryOf, type TextMark, textMark } from "./segments/entries.ts";
+import { type NeighbourSlots, neighbourSlots } from "./segments/runs.ts";
+import {
+  type EmbeddedSearch,
+  type Finding,
+  findByMeaning,
+  type SlotRow,
+} from "./vectors/search-vectors.ts";
+import { textKey } from "./words/words.ts";
 
 /**
  * Finds entries, best first. Entries whose text is the query come before all others.
  *
- *     1  catch up      what was written since, postings of the query's words, new codes of vectors
+ *     1  catch up      new segments and columns, postings of the query's words, new codes of vectors
  *     2  look closer   rows of the nearest vectors, entries that may have the query's own text
  *     3  read          the results, and their neighbours
  *
- * Each is one round trip; the second is left out when nothing needs it. No text is read but that of results.
+ * Each is one round trip, and the second is skipped when nothing needs it. Only the texts of results are read.
  *
  * When the words are known and nothing had changed at the last search, the results of what is known are read in
  * the first round trip, and are those of the search unless something was written meanwhile.
@@ -47,14 +50,14 @@ function* search(
   const words = [...forms, ...marks.map(({ word }) => word)];
   const { minScore } = query;
   const floor = minScore === undefined ? {} : { minScore: unreportedScore(minScore) };
-  const find = (): Found => ({
-    finding: findByMeaning(index, { ...query, ...floor, texts }, embedded),
+  const findNow = (): Found => ({
+    finding: find(index, { ...query, ...floor, texts }, embedded),
     marked: texts.map((text, at): MarkedText => {
       const mark = marks[at] as TextMark;
       return { key: textKey(text), slots: slotsWith(mark, index.postings(mark.word)) };
     }),
   });
-  const guess = isByWords(query, embedded) && index.recall(words) ? find() : undefined;
+  const guess = isByWords(query, embedded) && index.recall(words) ? findNow() : undefined;
   const caughtUp = yield* index.catchUp(
     {
       words,
@@ -66,7 +69,7 @@ function* search(
   if (!caughtUp) return [];
   if (query.sessions) yield* index.findSessions(query.sessions);
   const isRight = guess !== undefined && caughtUp.isSame;
-  const { finding, marked } = isRight ? guess : find();
+  const { finding, marked } = isRight ? guess : findNow();
   const read = bySlot(isRight ? caughtUp.entries : []);
   const seen = isRight
     ? { rows: [], entries: read, sessions: [] }
@@ -81,6 +84,20 @@ function* search(
   const explanation = query.explain ? SAME_TEXT : {};
   const found = [...same.map(({ slot }) => ({ slot, score: 1, ...explanation })), ...others];
   return yield* hitsOf(index, query, found, { entries: read, sessions: seen.sessions });
+}
+
+/** Finds entries by their words, and by their meaning if the questions have vectors. */
+function find(index: OpenIndex, query: EntryQuery, embedded: EmbeddedSearch | undefined): Finding {
+  if (embedded && "vectors" in embedded) return findByMeaning(index, query, embedded.vectors);
+  const found = findEntries(index, query);
+  const isExplained = embedded && query.explain;
+  const all = isExplained ? found.map((entry) => withoutVectors(entry, embedded.problem)) : found;
+  return { near: [], likely: all.map(({ slot }) => slot), finish: () => all };
+}
+
+function withoutVectors(entry: FoundEntry, problem: string): FoundEntry {
+  const parts = [...(entry.explanation?.parts ?? []), { name: "vector", of: problem, adds: 0 }];
+  return { ...entry, explanation: { parts } };
 }
 
 /** A search whose results need no more than the postings of its words. */
@@ -132,9 +149,8 @@ function* lookCloser(
   { near, likely }: Finding,
   marked: readonly MarkedText[],
 ): Asking<Seen> {
-  const { vectors } = index;
   const known = near.flatMap((slot) => {
-    const row = vectors.row(slot);
+    const row = index.vectors.row(slot);
     return row ? [{ slot, row }] : [];
   });
   const inMemory = new Set(known.map(({ slot }) => slot));
@@ -145,11 +161,11 @@ function* lookCloser(
     return { rows: known, entries: new Map(), sessions: [] };
   }
   const [read, entries, sessionRows] = yield* together(
-    question("vectorRows", vectors.space?.number ?? 0, unread),
+    question("vectorRows", index.vectors.space?.number ?? 0, unread),
     question("entries", { slots: mayBeSame }),
     question("sessions", { numbers: sessions }),
   );
-  vectors.keep(read);
+  index.vectors.keep(read);
   return {
     rows: [...known, ...read.flatMap(({ slot, row }) => (row ? [{ slot, row }] : []))],
     entries: bySlot(entries),
@@ -157,7 +173,7 @@ function* lookCloser(
   };
 }
 
-/** Entries that are read at once of those that may have the text of a query. */
+/** Entries that are read at once when they may have the text of a query. */
 const PAGE = 100;
 
 /** The entries whose text is one of the queries, the oldest first. */

@@ -60,7 +60,7 @@ export function contradicts(one: Statement, other: Statement): boolean {
 }
 
 /**
- * "Deploy with Terraform." and "Deploy with Pulumi.": the same words but for one thing, which the same
+ * "Deploy with Terraform." and "Deploy with Pulumi.": the same words except for one thing, which the same
  * preposition chooses. "In" chooses a language: "Put tests in test." and "Put tests in lib." can both hold.
  */
 function choosesOtherwise(one: Statement, other: Statement): boolean {

@@ -8,8 +8,7 @@ import { contentText, type UserMessage } from "../core/message.ts";
 import type { SessionState } from "../core/session-state.ts";
 import { utf8Bytes } from "../core/tokens.ts";
 import { contradicts, statementOf } from "./contradicts.ts";
-import { instructionsIn } from "./instructions-in.ts";
-import { preferencesIn } from "./preferences-in.ts";
+import { instructionsIn, preferencesIn } from "./lasting-wishes.ts";
 
 /**
  * The standing instructions in a user's message. A later one replaces an earlier one that it contradicts or
@@ -39,7 +38,7 @@ export function givenInstructions(
   return { instructions, ...(leftOut.length > 0 ? { instructions_left_out: leftOut } : {}) };
 }
 
-/** Whether what was said later repeats or contradicts an instruction. */
+/** Whether a later statement repeats or contradicts an instruction. */
 function cannotStay(earlier: string, later: string): boolean {
   return (
     earlier.toLowerCase() === later.toLowerCase() ||

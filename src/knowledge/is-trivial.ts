@@ -1,4 +1,4 @@
-import { asciiSet, codesOf, isDigit, isSpace, textOf } from "../core/character-codes.ts";
+import { asciiSet, codesOf, isDigit, isSpace, textOf } from "../text/character-codes.ts";
 
 /** Texts that only say that something was done, or that there is nothing. */
 const ACKNOWLEDGEMENTS = new RegExp(

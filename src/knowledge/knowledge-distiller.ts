@@ -4,7 +4,7 @@ import { contradicts, statementOf } from "./contradicts.ts";
 import { hashOf } from "./hash-of.ts";
 import { oneLine } from "./one-line.ts";
 
-/** What rules are made from, newest first. */
+/** The entries that rules are made from, newest first. */
 export interface Evidence {
   readonly corrections: readonly KnowledgeEntry[];
   readonly preferences: readonly KnowledgeEntry[];

@@ -4,14 +4,13 @@ import { newId } from "../core/ids.ts";
 import type { KnowledgeEntry, KnowledgeKind, NewKnowledge } from "../core/knowledge.ts";
 import type { KnowledgeLimits, KnowledgePage, KnowledgeStore } from "../core/knowledge-store.ts";
 import { type MemoryEntry, type MemoryStore, NO_SESSION } from "../core/memory-store.ts";
-import type { AddKnowledge, EditKnowledge } from "../core/requests.ts";
-import type { Distillation } from "../core/session-service.ts";
+import type { AddKnowledge, Distillation, EditKnowledge } from "../core/operations/knowledge.ts";
 import { redactSecrets } from "../secrets/redact-secrets.ts";
 import { type AskModel, distillWithModel } from "./distill-with-model.ts";
 import { hashOf } from "./hash-of.ts";
 import { type KnowledgeAddendum, knowledgeAddendum, rankRules } from "./knowledge-addendum.ts";
 import { type Evidence, KnowledgeDistiller } from "./knowledge-distiller.ts";
-import { statementKey } from "./preference-of.ts";
+import { statementKey } from "./learned-entries.ts";
 import { withGrounds } from "./with-grounds.ts";
 
 export interface KnowledgeSettings {
@@ -23,7 +22,7 @@ export interface KnowledgeSettings {
   readonly maxRules?: number;
   /** Corrections and preferences needed before rules are made. Default 1. */
   readonly minEntries?: number;
-  /** What is evicted at the limit: the oldest entry (default), or the oldest not used yet. Never a pinned one. */
+  /** The entry evicted at the limit: the oldest (default), or the oldest that was never used. Never a pinned one. */
   readonly eviction?: "fifo" | "spare_used";
 }
 
@@ -37,7 +36,7 @@ interface ProjectParts {
   readonly shared?: ProjectKnowledge | undefined;
 }
 
-/** What a project, or one user of it, has learned. Every change also reaches the memory and the rules. */
+/** The knowledge of a project, or of one user of it. Every change also reaches the memory and the rules. */
 export class ProjectKnowledge {
   readonly store: KnowledgeStore;
   readonly limits: KnowledgeLimits;
@@ -103,7 +102,7 @@ export class ProjectKnowledge {
       tags: tags ?? [kind],
       origin: isUsers ? "added" : "model",
       time: new Date().toISOString(),
-      // What a model adds is never merged with what the user says.
+      // A model's entry is never merged with the user's.
       keys: [isUsers ? key : hashOf("model", key)],
       ...(pinned === undefined ? {} : { pinned }),
     };
@@ -174,14 +173,14 @@ export class ProjectKnowledge {
     return { rules, contradictions, addendum: (await this.addendum())?.text ?? "", madeBy };
   }
 
-  /** What a new session is told. */
+  /** The rules for the system prompt of a new session. */
   async addendum(): Promise<KnowledgeAddendum | undefined> {
     const own = await this.store.list({ kind: "rule", limit: ALL });
     const rules = [...own, ...((await this.#shared?.addedRules()) ?? [])];
     return knowledgeAddendum(rules.filter(mayRule), this.#rules.maxRules);
   }
 
-  /** What was added by hand and holds. No word of a session is in it. */
+  /** Valid rules that were added by hand. They contain no words of a session. */
   async addedRules(): Promise<readonly KnowledgeEntry[]> {
     const { preferences, rules } = await this.#evidence();
     const isAdded = ({ origin }: KnowledgeEntry) => origin === "added";

@@ -1,7 +1,7 @@
 import type { Ground, KnowledgeEntry } from "../core/knowledge.ts";
 import type { KnowledgeStore } from "../core/knowledge-store.ts";
 
-/** The entries, where each rule says whose words it rests on, and when they were said. */
+/** The entries, each rule with its grounds: the author and time of the words that it rests on. */
 export async function withGrounds(
   entries: readonly KnowledgeEntry[],
   store: Pick<KnowledgeStore, "read">,

@@ -1,4 +1,4 @@
-import { asciiSet, codesOf, isDigit, isSpace, textOf } from "../core/character-codes.ts";
+import { asciiSet, codesOf, isDigit, isSpace, textOf } from "../text/character-codes.ts";
 
 /** Escape sequences of terminals. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they begin so.
@@ -23,10 +23,10 @@ export function withoutVolatile(text: string): string {
   return textOf(codes, length).trim();
 }
 
-/** Where something ends that begins at a place; that place when nothing does. */
+/** The end of a match that begins at a place. Without a match, the place itself. */
 type EndOf = (codes: Uint16Array, start: number, length: number) => number;
 
-/** Replaces what `endOf` finds at the beginnings of words, `before` units before a dash. Returns the new length. */
+/** Replaces the matches of `endOf` at the beginnings of words, `before` units before a dash. Returns the new length. */
 function replaceByDash(codes: Uint16Array, length: number, before: number, endOf: EndOf): number {
   let from = 0;
   let to = 0;
@@ -40,7 +40,7 @@ function replaceByDash(codes: Uint16Array, length: number, before: number, endOf
     to += start - from;
     codes[to++] = SIGN;
     from = end;
-    // The next dash that counts is behind what was replaced.
+    // The next dash that counts is after the replaced part.
     dash = end + before - 1;
   }
   if (from === 0) return length;
@@ -81,7 +81,7 @@ function timeEnd(codes: Uint16Array, start: number, length: number): number {
   return zoneEnd(codes, hasFraction ? digitsEnd(codes, fraction, length) : second, length);
 }
 
-/** Where a sign and two digits end; -1 when there is something else. */
+/** The end of a sign and two digits; -1 without a match. */
 function afterPart(codes: Uint16Array, at: number, sign: number, length: number): number {
   if (at < 0 || codes[at] !== sign) return -1;
   return areDigits(codes, at + 1, at + 3, length) ? at + 3 : -1;

@@ -1,8 +1,8 @@
 import type { ProviderV4 } from "@ai-sdk/provider";
+import { bypassProxy } from "../core/bypass-proxy.ts";
 import { SessionError, shownAddress } from "../core/errors.ts";
-import { nearestName } from "../core/nearest-name.ts";
+import { nearestName } from "../text/nearest-name.ts";
 import { openAiCompatible, PROVIDERS, type Provider, type ProviderSettings } from "./providers.ts";
-import { withoutRedirects } from "./without-redirects.ts";
 
 export interface FindProviderOptions {
   /** Keys by provider. They override the environment. */
@@ -36,9 +36,11 @@ export interface FoundProvider {
 export function findProvider(name: string, options: FindProviderOptions): FoundProvider {
   const provider = providerNamed(name, options);
   const key = findKey(provider, name, options);
+  const baseURL = findBaseUrl(provider, name, options);
+  if (options.fetch === undefined) bypassProxy(baseURL);
   const settings = {
     name,
-    baseURL: findBaseUrl(provider, name, options),
+    baseURL,
     ...(key.secrets ? { apiKey: key.secrets[0] } : {}),
     fetch: withoutRedirects(options.fetch ?? globalThis.fetch),
   };
@@ -149,4 +151,26 @@ function normalizeBaseUrl(text: string, usual: string | undefined): string {
   if (url.port === "" && withScheme !== address) url.port = new URL(usual).port;
   if (url.pathname === "/") url.pathname = new URL(usual).pathname;
   return url.href.replace(/(?<!\/)\/+$/, "");
+}
+
+const REDIRECTS = new Set([301, 302, 303, 307, 308]);
+
+/**
+ * A `fetch` that never follows a redirect: the key would go along, because `fetch` takes headers
+ * such as `x-api-key` to another origin.
+ *
+ * It throws `PROVIDER_ERROR`. A retry would get the same answer, so there is none.
+ */
+function withoutRedirects(send: typeof globalThis.fetch): typeof globalThis.fetch {
+  return async (input, init) => {
+    const response = await send(input, { ...init, redirect: "manual" });
+    if (!REDIRECTS.has(response.status)) return response;
+    await response.body?.cancel();
+    const asked = input instanceof Request ? input.url : String(input);
+    const target = URL.parse(response.headers.get("location") ?? "", asked);
+    throw new SessionError("PROVIDER_ERROR", {
+      detail: `${new URL(asked).origin} redirects to ${target?.origin ?? "another address"} (HTTP ${response.status}). Redirects are not followed, because your key would go there.`,
+      hint: "Check the provider's base URL. If the provider has moved, set the new address yourself.",
+    });
+  };
 }

@@ -6,8 +6,7 @@ import type {
 } from "@ai-sdk/provider";
 import type { LanguageModel, ModelChunk, ModelRequest } from "../core/language-model.ts";
 import type { ToolDefinition } from "../core/tool.ts";
-import { contextWindowOf } from "./context-windows.ts";
-import { familyOf } from "./model-family.ts";
+import { contextWindowOf, familyOf } from "./model-family.ts";
 import { type FailureContext, providerFailure } from "./provider-failure.ts";
 import { readStream } from "./read-stream.ts";
 import { toPrompt } from "./to-prompt.ts";
@@ -15,7 +14,7 @@ import { toPrompt } from "./to-prompt.ts";
 export interface AiSdkModelOptions {
   /** `provider/model`. Default: from the model's own names. */
   readonly id?: string;
-  /** In tokens. Known for current models of Anthropic, OpenAI and Google. */
+  /** The context window in tokens. Known for current models of Anthropic, OpenAI and Google. */
   readonly contextWindow?: number;
   /** Sent to the provider with every request, such as `{ anthropic: { effort: "low" } }`. */
   readonly providerOptions?: SharedV4ProviderOptions;

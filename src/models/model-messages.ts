@@ -15,7 +15,7 @@ export interface AiSdkMessage {
   readonly content: string | readonly { readonly type: string }[];
 }
 
-/** Where a message came from, so that it can be returned unchanged. */
+/** The origin of a message, so that it can be returned unchanged. */
 interface Original {
   readonly group: readonly AiSdkMessage[];
   /** The array that it came in, and its place there. */

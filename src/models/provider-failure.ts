@@ -1,8 +1,6 @@
 import { errorText, SessionError } from "../core/errors.ts";
-import { isContextTooLong } from "./context-too-long.ts";
-import { type FailureFacts, failureFacts } from "./failure-facts.ts";
 
-/** What the message of a failure names, and what it must not contain. */
+/** The names in the message of a failure, and the secrets that it must not contain. */
 export interface FailureContext {
   /** `provider/model`. */
   readonly id: string;
@@ -109,7 +107,7 @@ function withoutKeys(text: string): string {
   return kept + text.slice(from);
 }
 
-/** Where the next digit is, or the end of the text. */
+/** The position of the next digit, or the end of the text. */
 function nextDigit(text: string, from: number): number {
   let at = from;
   while (at < text.length && !isDigit(text.charCodeAt(at))) at += 1;
@@ -138,7 +136,7 @@ function bounded(text: string): string {
   return text.length <= MESSAGE_LENGTH_MAX ? text : `${text.slice(0, MESSAGE_LENGTH_MAX)}…`;
 }
 
-/** How long a provider asks to wait: from the headers, or from the body (Google). */
+/** The time that a provider asks to wait: from the headers, or from the body (Google). */
 function retryAfterMs({
   headers,
   body,
@@ -160,4 +158,147 @@ function headerMs(value: unknown): number | undefined {
 function bodyMs(body: string): number | undefined {
   const seconds = /"retryDelay":\s*"([\d.]+)s"/.exec(body)?.[1];
   return seconds === undefined ? undefined : Math.ceil(Number(seconds) * 1000);
+}
+
+/** The error texts of providers for a request that is too long for the model. */
+const TOO_LONG: readonly RegExp[] = [
+  // OpenAI's code (also Groq, Azure, DeepSeek), llama.cpp's, Z.ai's, Anthropic's for bytes, OpenAI's for one long text.
+  /context_length_exceeded|exceed_context_size|model_context_window_exceeded|request_too_large|string_above_max_length/i,
+  // Anthropic: "prompt is too long: 205361 tokens > 200000 maximum"; Bedrock: "Input is too long for requested model".
+  /(prompt|input) (is )?too long/i,
+  // The other order of the first pair below.
+  /context window exceeds/i,
+  /context[ -](window|limit|length|size)( has been| was)? exceeded/i,
+  // OpenAI, vLLM, DeepSeek, OpenRouter, Mistral: "maximum context length is 131072 tokens"; xAI: "maximum prompt length is".
+  /maximum (context|prompt) length/i,
+  // Groq: "Please reduce the length of the messages or completion"; vLLM: "… of the input prompt".
+  /reduce the length of the (messages|input|prompt)/i,
+  // LM Studio, in several versions.
+  /when context the overflows|greater than the context length/i,
+  // Together, vLLM: "is longer than the model's context length", "… than the maximum model length of 4096".
+  /longer than the (model'?s context|maximum model) length/i,
+  // Poolside; Kimi; DashScope; ds4; vLLM, when nothing is left for the answer.
+  /maximum allowed input length|exceeded model token limit|range of input length should be/i,
+  /but the configured context size is|max_tokens must be at least 1, got -/i,
+];
+
+/** Two texts in this order, with at most `within` characters of the line between them. */
+interface Pair {
+  /** Finds both. The first one is the group. */
+  readonly pattern: RegExp;
+  readonly within: number;
+}
+
+/**
+ * More such texts. Each half is looked for once, because `a.{0,100}b` reads a hundred characters behind
+ * every `a`.
+ */
+const TOO_LONG_PAIRS: readonly Pair[] = [
+  // OpenAI, Anthropic with max_tokens, llama.cpp, Ollama, MiniMax: "exceeds the context window", "exceed context limit", …
+  { pattern: /(exceed(?:s|ed)?\b)|\bcontext[ -](?:window|limit|length|size)/gi, within: 60 },
+  // Google: "The input token count (1200000) exceeds the maximum number of tokens allowed (1048576)".
+  { pattern: /((?:input|prompt) token count)|exceeds the (?:maximum|limit)/gi, within: 100 },
+  // LM Studio.
+  { pattern: /(n_keep\b)|n_ctx/gi, within: 100 },
+];
+
+function hasPair(text: string, { pattern, within }: Pair): boolean {
+  let end = -1;
+  pattern.lastIndex = 0;
+  for (let match = pattern.exec(text); match; match = pattern.exec(text)) {
+    if (match[1] !== undefined) end = pattern.lastIndex;
+    else if (end >= 0 && match.index - end <= within && isOneLine(text, end, match.index)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+function isOneLine(text: string, start: number, end: number): boolean {
+  return !/[\n\r\u2028\u2029]/.test(text.slice(start, end));
+}
+
+/** Rate limits. Waiting helps, and a shorter history may not. */
+const RATE_LIMIT = /rate.?limit|per.?min(ute)?\b|\bTPM\b|throttl|too many requests|quota/i;
+
+/** Whether a provider's error means that the request is too long for the model. */
+export function isContextTooLong(status: number | undefined, text: string): boolean {
+  if (status === 429) return false;
+  // "Payload too large": only a shorter request helps.
+  if (status === 413) return true;
+  if (RATE_LIMIT.test(text)) return false;
+  return (
+    TOO_LONG.some((pattern) => pattern.test(text)) ||
+    TOO_LONG_PAIRS.some((pair) => hasPair(text, pair))
+  );
+}
+
+/** The facts of an error of the AI SDK, of the network, or within a stream. */
+interface FailureFacts {
+  readonly name: string;
+  /** The provider's own message, if it has one. */
+  readonly message: string;
+  readonly status: number | undefined;
+  /** The provider's own code and type. */
+  readonly code: string;
+  readonly headers: Fields;
+  readonly body: string;
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/**
+ * Reads an error by its fields, not by its class: the AI SDK's packages are
+ * optional, and there may be several copies of them.
+ */
+function failureFacts(error: unknown): FailureFacts {
+  const fields = fieldsOf(error);
+  const body = typeof fields.responseBody === "string" ? fields.responseBody : "";
+  // An error within a stream may be the provider's own object.
+  const data = fieldsOf(fields.data ?? parsed(body) ?? (error instanceof Error ? {} : error));
+  const details = fieldsOf(fieldsOf(data.response).error ?? data.error ?? data);
+  const words = [details.message, data.message, data.error, data.detail].find(isWord);
+  const codes = [details.code, details.type, details.status, fields.code, fields.type];
+  return {
+    name: String(fields.name ?? ""),
+    message: words ? errorText(words) : fallbackMessage(error, body),
+    status:
+      statusOf(fields.statusCode) ??
+      statusOf(fields.status) ??
+      statusOf(details.code) ??
+      statusOf(data.code),
+    code: codes.filter(isWord).join(" "),
+    headers: fieldsOf(fields.responseHeaders),
+    body,
+  };
+}
+
+function fallbackMessage(error: unknown, body: string): string {
+  const isPage = /^\s*</.test(body);
+  if (body !== "" && !isPage) return errorText(body);
+  if (!(error instanceof Error)) return errorText(JSON.stringify(error));
+  // `fetch failed` and `terminated` mean nothing without their cause.
+  const cause = error.cause instanceof Error ? error.cause.message : "";
+  return errorText(error.message.includes(cause) ? error.message : `${error.message} (${cause})`);
+}
+
+function statusOf(value: unknown): number | undefined {
+  const status = typeof value === "string" && /^\d{3}$/.test(value) ? Number(value) : value;
+  return typeof status === "number" && status >= 400 && status <= 599 ? status : undefined;
+}
+
+function isWord(value: unknown): value is string {
+  return typeof value === "string" && value.trim() !== "";
+}
+
+function parsed(body: string): unknown {
+  try {
+    return JSON.parse(body);
+  } catch {
+    return undefined;
+  }
+}
+
+function fieldsOf(value: unknown): Fields {
+  return typeof value === "object" && value !== null ? (value as Fields) : {};
 }

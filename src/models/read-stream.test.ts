@@ -58,7 +58,7 @@ test("a block comes as soon as it is whole", async () => {
   ]);
 });
 
-test("blocks come in the order in which they began, whatever ends first", async () => {
+test("blocks come in the order in which they began, not in that in which they ended", async () => {
   const chunks = await read(
     { type: "text-start", id: "0" },
     { type: "text-delta", id: "0", delta: "Let me look." },
@@ -76,7 +76,7 @@ test("blocks come in the order in which they began, whatever ends first", async 
   ]);
 });
 
-test("what was begun and not ended is there when the answer is finished", async () => {
+test("a block that began and did not end is there when the answer is finished", async () => {
   const chunks = await read(
     { type: "text-delta", id: "0", delta: "So" },
     { type: "tool-input-start", id: "call_1", toolName: "read" },
@@ -106,7 +106,7 @@ test("blocks without anything in them are left out", async () => {
   expect(chunks).toHaveLength(1);
 });
 
-test("what the provider has executed itself is no call", async () => {
+test("a tool that the provider ran itself is no call", async () => {
   const chunks = await read({ ...CALL, providerExecuted: true }, finish("stop"));
   expect(chunks).toMatchObject([{ type: "finish", stopReason: "end_turn" }]);
 });

@@ -158,7 +158,7 @@ function addMetadata(block: OpenBlock, { providerMetadata }: WithMetadata): void
   }
 }
 
-/** Invalid JSON stays a text. The tool's own check then tells the model what is wrong. */
+/** Invalid JSON stays a text. The tool's own check then tells the model the problem. */
 function parseArguments(input: string): unknown {
   if (input.trim() === "") return {};
   try {

@@ -8,7 +8,7 @@ export interface MoveReport extends MoveCounts {
 
 export interface MoveOptions {
   readonly signal?: AbortSignal;
-  /** Is told how many entries were looked at, of the log and of memory together. */
+  /** Called with the number of entries processed, of the log and of memory together. */
   readonly onProgress?: (done: number) => void;
 }
 

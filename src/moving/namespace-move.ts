@@ -4,15 +4,15 @@ import { SessionError } from "../core/errors.ts";
 import type { StoredEvent } from "../core/event.ts";
 import type { PositionedEvent } from "../core/event-store.ts";
 import { given } from "../core/fields.ts";
-import type { KnowledgeCopy } from "../core/knowledge-store.ts";
+import type { KnowledgeCopy, KnowledgeStore } from "../core/knowledge-store.ts";
+import type { MemoryEntry, MemoryStore } from "../core/memory-store.ts";
 import type { Stores, TrashStores } from "../core/stores.ts";
 import { pendingApproval } from "../projections/approval-index.ts";
 import { MEMORY_INDEX } from "../projections/memory-behind.ts";
-import { compareLogs } from "./compare-logs.ts";
-import { copyMemory } from "./copy-memory.ts";
-import { LogCopy } from "./log-copy.ts";
+import { redactEntries } from "../secrets/redact-secrets.ts";
+import { compareLogs, LogCopy } from "./copy-log.ts";
 
-/** What both stores have now. */
+/** The contents of both stores after a move. */
 export interface MoveCounts {
   readonly sessions: number;
   readonly events: number;
@@ -30,18 +30,18 @@ interface NamespaceMoveOptions {
   readonly advance: (entries: number) => void;
 }
 
-/** A source that never rests is moved up to where it was then. */
+/** A source that keeps growing is copied in at most this many rounds. */
 const ROUNDS_MAX = 10;
 const PAGE = 1000;
 
-/** Beyond every position, so no process records knowledge from what arrives. */
+/** A position beyond every event, so no process records knowledge from events that arrive. */
 const UNDER_WAY = Number.MAX_SAFE_INTEGER;
 
-/** Keeps, while a move is under way, what the knowledge store's position was before; 1 for an empty store. */
+/** The checkpoint that keeps the knowledge store's position while a move is under way; 1 for an empty store. */
 const MOVE_MARK = "move";
 const EMPTY = 1;
 
-/** What has a checkpoint in the log of the stores. Doing its work twice changes nothing. */
+/** Projections with a checkpoint in the log. Doing their work twice changes nothing. */
 const PROJECTIONS = [MEMORY_INDEX.all, MEMORY_INDEX.discarded, "approvals", "retention"];
 
 /** Copies the stores of one namespace, and compares both at the end. */
@@ -51,7 +51,7 @@ export class NamespaceMove {
   readonly #signal: AbortSignal | undefined;
   readonly #advance: (entries: number) => void;
   readonly #log: LogCopy;
-  /** Where each call that waits was asked for, by its approval id. */
+  /** The event that requested each waiting call, by approval id. */
   readonly #waiting = new Map<string, { readonly sessionId: string; readonly seq: number }>();
 
   constructor(from: NamespaceStores, to: NamespaceStores, options: NamespaceMoveOptions) {
@@ -68,7 +68,7 @@ export class NamespaceMove {
   async run(): Promise<MoveCounts> {
     const mark = await this.#begin();
     for (let round = 1; ; round += 1) {
-      // Before the log, so that all they have seen of it is copied.
+      // Read before the log, so that every event they have seen is copied.
       const knowledge = await this.#from.knowledge.copy();
       const checkpoints = await this.#checkpoints();
       const { changed, counts } = await this.#copy(knowledge);
@@ -115,7 +115,7 @@ export class NamespaceMove {
     }
   }
 
-  /** Of a session that is here, or in the trash. */
+  /** The last sequence number of a session of the source, or of its trash. */
   async #lastSeqOf(sessionId: string): Promise<number> {
     const { events, trash } = this.#from;
     return (await events.lastSeq(sessionId)) || ((await trash?.events.lastSeq(sessionId)) ?? 0);
@@ -191,14 +191,14 @@ export class NamespaceMove {
     }
   }
 
-  /** Deletes the entries of memory that are about to lose text. What is left of them is copied again. */
+  /** Deletes the entries of memory that are about to lose text. Their remaining text is copied again. */
   async #forget(sessionId: string, event: StoredEvent["event"]): Promise<void> {
     if (event.type !== "text_forgotten") return;
     const ids = [...event.messages, ...(event.shortened ?? [])].map((seq) => `${sessionId}:${seq}`);
     await this.#to.memory.delete({ ids });
   }
 
-  /** Also deletes and restores in the other store what was deleted and restored here since an earlier move. */
+  /** Also repeats in the other store the deletions and restorations made here since an earlier move. */
   async #copyTrash(from: TrashStores, to: TrashStores): Promise<number> {
     const deleted = await from.sessions.list({ includeArchived: true });
     const ids = new Set(deleted.map(({ id }) => id));
@@ -248,7 +248,7 @@ export class NamespaceMove {
     return count;
   }
 
-  /** Compares both, and lets the other store's projections go on behind what was moved. */
+  /** Compares both, and lets the other store's projections go on after the moved events. */
   async #finish(
     mark: number,
     knowledge: KnowledgeCopy,
@@ -300,4 +300,50 @@ function notTheSame(detail: string): SessionError {
     detail,
     hint: "Run the same command again. If it fails again, nothing is lost: the first store is unchanged.",
   });
+}
+
+const MEMORY_PAGE = 200;
+
+interface MemoryCopy {
+  /** Entries that both memories have now. */
+  readonly entries: number;
+  /** How many of them were missing there, or different. */
+  readonly changed: number;
+}
+
+/**
+ * Copies the entries of a memory, with their ids. Those of the knowledge store are left out: the other
+ * store adds its own when it hears of its knowledge.
+ */
+async function copyMemory(
+  from: { readonly memory: MemoryStore; readonly knowledge: KnowledgeStore },
+  to: MemoryStore,
+  { signal, copied }: { readonly signal?: AbortSignal; readonly copied: (entries: number) => void },
+): Promise<MemoryCopy> {
+  let entries = 0;
+  let changed = 0;
+  for (let after: string | undefined; ; ) {
+    signal?.throwIfAborted();
+    const page = await from.memory.list({ limit: MEMORY_PAGE, ...given({ after }) });
+    if (page.length === 0) return { entries, changed };
+    after = page.at(-1)?.id;
+    const own = redactEntries(await withoutKnowledge(page, from.knowledge));
+    const there = new Map((await to.read(own.map(({ id }) => id))).map((one) => [one.id, one]));
+    const missing = own.filter((entry) => !isDeepStrictEqual(there.get(entry.id), entry));
+    const old = missing.filter(({ id }) => there.has(id));
+    if (old.length > 0) await to.delete({ ids: old.map(({ id }) => id) });
+    if (missing.length > 0) await to.add(missing);
+    entries += own.length;
+    changed += missing.length;
+    copied(own.length);
+  }
+}
+
+async function withoutKnowledge(
+  page: readonly MemoryEntry[],
+  knowledge: KnowledgeStore,
+): Promise<readonly MemoryEntry[]> {
+  const learned = page.filter(({ kind }) => kind !== "message").map(({ id }) => id);
+  const known = new Set((await knowledge.read(learned)).map(({ id }) => id));
+  return page.filter(({ id }) => !known.has(id));
 }

@@ -5,8 +5,8 @@ import type { EventStore, PositionedEvent } from "../core/event-store.ts";
 import { LogProjection } from "./log-projection.ts";
 
 /**
- * Keeps the list of waiting tool calls up to date with the log. It repairs what a process left
- * that was killed between the event and the list.
+ * Keeps the list of waiting tool calls up to date with the log. It repairs the list after a
+ * process was killed between the event and the list.
  */
 export class ApprovalIndex extends LogProjection {
   readonly name = "approvals";

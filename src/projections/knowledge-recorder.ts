@@ -12,20 +12,18 @@ import {
   toolUses,
 } from "../core/message.ts";
 import { refusalsIn } from "../core/refusal.ts";
-import { correctionOf } from "../knowledge/correction-of.ts";
-import { factOf } from "../knowledge/fact-of.ts";
-import { preferenceOf } from "../knowledge/preference-of.ts";
-import { preferencesIn } from "../knowledge/preferences-in.ts";
+import { preferencesIn } from "../knowledge/lasting-wishes.ts";
+import { correctionOf, factOf, preferenceOf } from "../knowledge/learned-entries.ts";
 import type { ProjectKnowledge } from "../knowledge/project-knowledge.ts";
 import { LogProjection, remember } from "./log-projection.ts";
 
 /** How many events before a result to look for its call, when the call was not in a batch before. */
 const CALL_DISTANCE = 200;
 
-/** How many messages, such as system messages, may stand between a refused call and what the user says next. */
+/** How many messages, such as system messages, may stand between a refused call and the user's next message. */
 const REASON_DISTANCE = 4;
 
-/** What the user said after a call that was refused without a reason. */
+/** The user's words after a call that was refused without a reason. */
 interface Reason {
   readonly text: string;
   readonly seq: number;
@@ -82,7 +80,7 @@ export class KnowledgeRecorder extends LogProjection {
     await this.#knowledge.settle();
   }
 
-  /** Ids of entries whose events no longer teach them. The process that forgot may have been killed before it deleted them. */
+  /** Ids of entries that their events no longer support. The process that forgot may have been killed before it deleted them. */
   async #unlearned(sessionId: string, seqs: readonly number[]): Promise<readonly string[]> {
     const changed = new Set(seqs);
     const entries = (await this.#knowledge.all()).filter(
@@ -114,7 +112,7 @@ export class KnowledgeRecorder extends LogProjection {
       case "run_started":
         return isUsersWord(event.origin) ? preferences(event.prompt) : [];
       case "message_added":
-        // A transcript is a file. All it teaches is what was denied, and that makes no rule.
+        // A transcript is a file. Only its denials are recorded, and they make no rule.
         if (event.imported) {
           const denied = await this.#deniedIn(event.message, { sessionId, seq, time });
           return [...denied, ...(await this.#explainedBy(stored, { sessionId, seq, time }))];

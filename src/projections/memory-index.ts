@@ -26,7 +26,7 @@ export interface MemoryIndexOptions {
 /** Events that are a whole message. */
 const WHOLE_MESSAGES = new Set(["run_started", "message_added"]);
 
-/** How far back the first look for the beginning of a model's answer goes, in events. */
+/** Events read back in the first search for the beginning of a model's answer. */
 const ANSWER_EVENTS = 32;
 
 /**
@@ -42,7 +42,7 @@ export class MemoryIndex extends LogProjection {
   readonly #messageAt: NonNullable<MemoryIndexOptions["messageAt"]>;
   readonly #writtenTo: NonNullable<MemoryIndexOptions["writtenTo"]>;
   readonly #readers = new Map<string, SessionReader>();
-  /** Of imported sessions that did not begin in memory: whether they came into it later. */
+  /** Whether an imported session that did not begin in memory came into it later. */
   readonly #remembered = new Map<string, boolean>();
 
   constructor(events: EventStore, memory: MemoryStore, options: MemoryIndexOptions = {}) {
@@ -67,13 +67,13 @@ export class MemoryIndex extends LogProjection {
     }
     if (entries.length === 0) return;
     await this.#memory.add(entries, this.events);
-    // Undoes what was forgotten or deleted while the entries were read.
+    // Removes entries that were forgotten or deleted while they were read.
     const lastRead = new Map(events.map(({ sessionId, stored }) => [sessionId, stored.seq]));
     for (const sessionId of new Set(entries.map((entry) => entry.sessionId))) {
       const last = lastRead.get(sessionId) ?? 0;
       const end = await this.events.lastSeq(sessionId);
       if (end < last) await this.#memory.delete({ sessionId });
-      // Who forgets appends to the log.
+      // Forgetting appends to the log.
       if (end === last || end === this.#writtenTo(sessionId, last)) continue;
       for await (const { event } of this.events.read(sessionId, last)) {
         if (event.type === "text_forgotten") await this.#forget(sessionId, event);

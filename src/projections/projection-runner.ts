@@ -1,4 +1,5 @@
 import type { EventStore, PositionedEvent } from "../core/event-store.ts";
+import type { Outages } from "../core/outages.ts";
 import type { Projection } from "../core/projection.ts";
 import { WorkQueue } from "../core/work-queue.ts";
 
@@ -13,7 +14,7 @@ const REST_MS = 500;
 
 /** When all processes close at once, one projects and the others look so often whether it moves on. */
 const LOOK_MS = 50;
-/** After so many looks without a change, this process does the work without the lease. */
+/** After this many checks without a change, this process does the work without the lease. */
 const LOOKS_MAX = 20;
 
 /** Lets one process at a time move projections on in the background. */
@@ -33,16 +34,16 @@ interface RunnerOptions {
 /**
  * Keeps projections up to date with the log, in the background.
  *
- * Of several processes, the one that has the lease does the work of all, so a turn costs the same however many
- * processes there are. It gives the lease back when nothing was appended for a while. The others look
+ * One process, which has the lease, does the work of all, so a turn costs the same with any number of
+ * processes. It gives the lease back when nothing was appended for a while. The others look
  * again until it has projected what they appended. A flush does not wait for it.
  *
- * A failure is reported and retried after the next append. Nothing is lost: the log has everything.
+ * A failure is reported once per outage, and retried after the next append. Nothing is lost: the log has everything.
  */
 export class ProjectionRunner {
   readonly #events: Pick<EventStore, "readAll">;
   readonly #projections: readonly Projection[];
-  readonly #onError: (error: unknown) => void;
+  readonly #outages: Outages;
   readonly #lease: ProjectionLease | undefined;
   readonly #batch: number;
   #isWoken = false;
@@ -56,12 +57,12 @@ export class ProjectionRunner {
   constructor(
     events: Pick<EventStore, "readAll">,
     projections: readonly Projection[],
-    onError: (error: unknown) => void,
+    outages: Outages,
     { lease, batch = BATCH }: RunnerOptions = {},
   ) {
     this.#events = events;
     this.#projections = projections;
-    this.#onError = onError;
+    this.#outages = outages;
     this.#lease = lease;
     this.#batch = batch;
   }
@@ -71,7 +72,7 @@ export class ProjectionRunner {
     if (this.#projections.length === 0 || this.#isClosed) return;
     this.#isWoken = true;
     this.#following ??= this.#follow()
-      .catch(this.#onError)
+      .catch((error) => this.#outages.failed(this, error))
       .finally(() => {
         this.#following = undefined;
         if (this.#isWoken) this.wake();
@@ -83,7 +84,7 @@ export class ProjectionRunner {
     // A run that has begun may have read past the newest events.
     this.#next ??= this.#runs.run(async () => {
       this.#next = undefined;
-      await this.#run(this.#projections);
+      await this.#outages.watch(this, () => this.#run(this.#projections));
     });
     await this.#next;
   }
@@ -104,11 +105,11 @@ export class ProjectionRunner {
       await this.flush();
       if (this.#lease?.isHeld) await this.#lease.release();
     } catch (error) {
-      this.#onError(error);
+      this.#outages.failed(this, error);
     }
   }
 
-  /** Resolves when nothing is to be done, or this process has to do it. */
+  /** Resolves when there is no work, or when this process has to do it. */
   async #leaveToOthers(): Promise<void> {
     let looks = 0;
     for (let last = -1; looks < LOOKS_MAX && !(await this.#isOurs()); looks += 1) {
@@ -126,12 +127,8 @@ export class ProjectionRunner {
         this.#isWoken = false;
         const isOurs = await this.#isOurs();
         const wasHeld = this.#lease?.isHeld;
-        await this.#runs.run(() =>
-          this.#run(
-            this.#projections.filter(({ isLocal }) => isOurs || isLocal),
-            "while held",
-          ),
-        );
+        const ours = this.#projections.filter(({ isLocal }) => isOurs || isLocal);
+        await this.#runs.run(() => this.#outages.watch(this, () => this.#run(ours, "while held")));
         this.#isWoken ||= !isOurs || wasHeld !== this.#lease?.isHeld;
         await this.#rest(isOurs ? REST_MS : REST_MS * (0.5 + Math.random()));
       }
@@ -158,7 +155,7 @@ export class ProjectionRunner {
     return position < Infinity && (await this.#events.readAll(position, 1)).length > 0;
   }
 
-  /** How far the last of the shared projections has come. */
+  /** The lowest position of the shared projections. */
   async #position(): Promise<number> {
     const shared = this.#projections.filter(({ isLocal }) => !isLocal);
     return Math.min(...(await Promise.all(shared.map((projection) => projection.position()))));
@@ -190,7 +187,7 @@ export class ProjectionRunner {
     for (const failure of failed) throw failure;
   }
 
-  /** One batch more. Projections that have come equally far share what is read. */
+  /** Projects one more batch. Projections at the same position share the read events. */
   async #round(projections: readonly Projection[]) {
     const reads = new Map<number, Promise<readonly PositionedEvent[]>>();
     const next = async (projection: Projection) => {

@@ -39,7 +39,7 @@ export function newSessionFile(sessionId: string): SessionFile {
   };
 }
 
-/** What `session.json` says; undefined when it cannot be the fold of the session's log. */
+/** The contents of `session.json`. Undefined when it cannot be the fold of the session's log. */
 export function readSessionFile(text: string, sessionId: string): SessionFile | undefined {
   const value = parsed(text);
   return isSessionFile(value, sessionId) ? value : undefined;
@@ -62,14 +62,14 @@ function isSessionFile(value: unknown, sessionId: string): value is SessionFile 
   );
 }
 
-/** Where one session's files stand. */
+/** The progress of one session's files. */
 export interface Checkpoint {
   readonly last_seq: number;
   /** Length of `events.jsonl` in bytes when it had reached `last_seq`. */
   readonly events_len: number;
 }
 
-/** Where a session's files stand; undefined when the text does not say so. */
+/** The progress of a session's files. Undefined when the text does not have it. */
 export function readCheckpoint(text: string): Checkpoint | undefined {
   const value = parsed(text);
   if (!isObject(value)) return undefined;

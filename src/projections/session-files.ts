@@ -164,7 +164,7 @@ export class SessionFiles implements Projection {
     this.#replace(join(sessionId, "checkpoint"), `${JSON.stringify(reached)}\n`);
   }
 
-  /** Removes what an interrupted write left and, when text was forgotten, all that may still have it. */
+  /** Removes the remains of an interrupted write and, when text was forgotten, all files that may still have it. */
   #clear(sessionId: string, forgets: boolean): void {
     const folder = join(this.#folder, sessionId);
     for (const name of readdirSync(folder)) {
@@ -174,7 +174,7 @@ export class SessionFiles implements Projection {
   }
 
   /**
-   * Where a session's files stand. Events beyond the checkpoint are cut off; the files start again
+   * The progress of a session's files. Events beyond the checkpoint are cut off; the files start again
    * when the events fall short of it.
    */
   #checkpointOf(sessionId: string): Checkpoint {
@@ -244,7 +244,7 @@ export class SessionFiles implements Projection {
   }
 }
 
-/** The files of a session with what was said in it. */
+/** The files of a session that have its messages. */
 const OF_TEXTS: readonly string[] = ["checkpoint", "events.jsonl", "summary.txt"];
 
 /** An id as rkat makes them. Another one in a store could lead out of the folder. */

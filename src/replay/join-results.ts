@@ -22,7 +22,7 @@ export type ReplayEntry =
 export interface RecordedAnswer {
   readonly message: BlockAssistantMessage;
   readonly origin?: Origin;
-  /** By the id of the call. Every call has one. */
+  /** The results by the id of their call. Every call has one. */
   readonly results: ReadonlyMap<string, ToolOutput>;
 }
 

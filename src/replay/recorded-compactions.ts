@@ -1,6 +1,5 @@
 import { compactHistory } from "../compaction/compact-history.ts";
-import { mentions } from "../compaction/keep-anchors.ts";
-import { rankAnchors, textsOf } from "../compaction/rank-anchors.ts";
+import { mentions, rankAnchors, textsOf } from "../compaction/keep-anchors.ts";
 import type { Message } from "../core/message.ts";
 import { estimateTokens } from "../core/tokens.ts";
 import type { RecordedMessage } from "../transcripts/recording.ts";
@@ -52,7 +51,7 @@ export async function recordedCompactions(
   return found;
 }
 
-/** What rkat's compaction of a whole session keeps, without a model. */
+/** The anchors that rkat's compaction of a whole session keeps, without a model. */
 export async function compactedNow(messages: readonly RecordedMessage[]): Promise<CompactedNow> {
   const before = messages.map(({ message }) => message);
   const names = rankAnchors(before).slice(0, NAMES_MAX);

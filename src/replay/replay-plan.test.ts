@@ -51,7 +51,7 @@ function textOf(message: Message): string {
   );
 }
 
-test("a turn is a user line and what answers it; what comes before the first is the seed", async () => {
+test("a turn is a user line and its answers; messages before the first turn are the seed", async () => {
   expect(
     outline(
       await plan(
@@ -108,7 +108,7 @@ test("a call without a result gets one that says so", async () => {
   ]);
 });
 
-test("an id that is used again is told apart, and its result stays with the right call", async () => {
+test("an id that is used again gets a number, and its result stays with the right call", async () => {
   expect(
     outline(
       await plan(
@@ -123,7 +123,7 @@ test("an id that is used again is told apart, and its result stays with the righ
   ).toEqual([[], ["one", " (tool_use)", "a: first", "a-2: second", " (tool_use)", "a-3: third"]]);
 });
 
-test("lines that say nothing are left out", async () => {
+test("empty lines of a recording are left out", async () => {
   const empty = [
     system(""),
     user(""),

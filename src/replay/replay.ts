@@ -1,17 +1,22 @@
 import { setImmediate } from "node:timers/promises";
 import { SessionError } from "../core/errors.ts";
 import type { EventEnvelope } from "../core/event.ts";
-import type { LanguageModel } from "../core/language-model.ts";
+import type { LanguageModel, ModelChunk } from "../core/language-model.ts";
 import type { MemoryStore } from "../core/memory-store.ts";
-import type { CompactionSettings, StartTurn } from "../core/requests.ts";
+import type { CompactionSettings } from "../core/operations/request-fields.ts";
+import type { StartTurn } from "../core/operations/turns.ts";
 import type { SessionService } from "../core/session-service.ts";
 import type { SessionState } from "../core/session-state.ts";
-import type { Tool } from "../core/tool.ts";
+import type { Tool, ToolOutput } from "../core/tool.ts";
+import { NO_USAGE } from "../core/usage.ts";
 import type { Recording } from "../transcripts/recording.ts";
-import { RecordingModel, recordedTools } from "./recording-model.ts";
+import type { RecordedAnswer } from "./join-results.ts";
 import { planReplay, type ReplayPlan, type ReplayTurn } from "./replay-plan.ts";
-import type { ReplayReport } from "./replay-report.ts";
-import { ReplayedSession, type WitnessedCompaction } from "./replayed-session.ts";
+import {
+  ReplayedSession,
+  type ReplayReport,
+  type WitnessedCompaction,
+} from "./replayed-session.ts";
 
 export interface ReplayOptions {
   /** The service's memory. Its entries are counted at the end. */
@@ -136,4 +141,53 @@ function requestOf(
     // Always set, so that no rule is made from a recorded prompt.
     origin,
   };
+}
+
+/**
+ * Replaces the recorded model: it gives the recorded answers in order, whatever it is
+ * sent. After the last answer it gives empty ones.
+ */
+class RecordingModel implements LanguageModel {
+  readonly id: string;
+  #answers: readonly RecordedAnswer[] = [];
+  #given = 0;
+
+  constructor(recordingName: string) {
+    this.id = `recording/${recordingName}`;
+  }
+
+  /** Starts with the answers of this turn. */
+  begin(turn: ReplayTurn): void {
+    this.#answers = turn.answers;
+    this.#given = 0;
+  }
+
+  async *stream(): AsyncGenerator<ModelChunk> {
+    const answer = this.#answers[this.#given];
+    this.#given += 1;
+    for (const block of answer?.message.blocks ?? []) yield { type: "block", block };
+    yield {
+      type: "finish",
+      stopReason: answer?.message.stop_reason ?? "end_turn",
+      usage: NO_USAGE,
+      ...(answer?.origin ? { origin: answer.origin } : {}),
+    };
+  }
+
+  /** The recorded result of a call in the last answer. */
+  resultOf(toolUseId: string): ToolOutput | undefined {
+    return this.#answers[this.#given - 1]?.results.get(toolUseId);
+  }
+}
+
+/** Tools that return the recorded results. */
+function recordedTools(
+  names: readonly string[],
+  resultOf: (toolUseId: string) => ToolOutput | undefined,
+): readonly Tool[] {
+  return names.map((name) => ({
+    definition: { name, description: "Recorded.", input_schema: { type: "object" } },
+    execute: async (_args, { toolUseId }) =>
+      resultOf(toolUseId) ?? { content: "The recording has no such call.", is_error: true },
+  }));
 }

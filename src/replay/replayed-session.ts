@@ -1,5 +1,7 @@
 import {
+  type AnchorReport,
   type CompactionCompleted,
+  type CompactionFailure,
   type DurableEvent,
   type EventEnvelope,
   isTransient,
@@ -7,7 +9,7 @@ import {
 } from "../core/event.ts";
 import { indexableText, isSummary, type Message } from "../core/message.ts";
 import { SessionState } from "../core/session-state.ts";
-import type { ReplayedCompaction, ReplayedFailure } from "./replay-report.ts";
+import type { CompactedNow, RecordedCompaction } from "./recorded-compactions.ts";
 
 /** A compaction with the messages that it affected. */
 export interface WitnessedCompaction extends ReplayedCompaction {
@@ -17,7 +19,7 @@ export interface WitnessedCompaction extends ReplayedCompaction {
   readonly stayed: readonly Message[];
 }
 
-/** Follows a session's events and counts what compactions did to it. */
+/** Follows a session's events and counts the effects of compactions. */
 export class ReplayedSession {
   readonly state: SessionState;
   readonly #compactions: ReplayedCompaction[] = [];
@@ -103,4 +105,56 @@ export class ReplayedSession {
 
 function holds(id: number): (span: Span) => boolean {
   return ({ from, to }) => from <= id && id <= to;
+}
+
+/** The result of a replay, as `rkat replay --json` prints it. */
+export interface ReplayReport {
+  readonly file: string;
+  readonly session_id: string;
+  /** Replayed turns. */
+  readonly turns: number;
+  /** All messages, those that left the history included. */
+  readonly messages: number;
+  /** Messages that compactions removed from the history. */
+  readonly discarded_messages: number;
+  /** The discarded messages with text, which memory can find. */
+  readonly discarded_with_text: number;
+  /** Estimated tokens of all messages, and of the remaining history. */
+  readonly tokens_before: number;
+  readonly tokens_after: number;
+  readonly compactions: readonly ReplayedCompaction[];
+  /** Failed compactions. They left the history as it was. */
+  readonly failures: readonly ReplayedFailure[];
+  /** Memory entries of this session. */
+  readonly indexed_messages: number;
+  readonly duration_ms: number;
+  /** True when it was stopped before the end of the recording. */
+  readonly interrupted: boolean;
+  /** Compactions that the transcript recorded, beside rkat's of the same messages. */
+  readonly recorded?: readonly RecordedCompaction[];
+  /** The result of compacting now, for a transcript without any compaction. */
+  readonly compacted_now?: CompactedNow;
+}
+
+export interface ReplayedCompaction {
+  /** Model calls of the session before it. */
+  readonly call: number;
+  /** The turn in which it happened, from 0. */
+  readonly turn: number;
+  readonly tokens_before: number;
+  readonly tokens_after: number;
+  readonly messages_before: number;
+  readonly messages_after: number;
+  readonly discarded: number;
+  /** Tool results that were shortened. */
+  readonly pruned: number;
+  readonly summarised_by: CompactionCompleted["summarised_by"];
+  /** The places where the names of the discarded messages are now; `null` without a summary. */
+  readonly anchors: AnchorReport | null;
+}
+
+interface ReplayedFailure {
+  readonly turn: number;
+  readonly reason: CompactionFailure;
+  readonly error: string;
 }

@@ -17,7 +17,7 @@ for (const [name, [text, secret]] of Object.entries(SECRETS)) {
   });
 }
 
-test("keeps what stands around a credential", () => {
+test("keeps the text around a credential", () => {
   expect(redactSecrets("postgres://app:hunter2x@db:5432/shop")).toBe(
     "postgres://app:[redacted password]@db:5432/shop",
   );
@@ -70,7 +70,7 @@ test("counts by kind", () => {
   expect(countSecrets(texts)).toEqual({ "GitHub token": 2, password: 1 });
 });
 
-test("what is found is apart, in order and inside, and redacting twice is redacting once", () => {
+test("findings are disjoint, in order and inside the text, and redacting twice is redacting once", () => {
   const pieces = [
     ...Object.values(SECRETS).map(([text]) => text),
     ...HARMLESS,

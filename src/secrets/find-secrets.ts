@@ -1,22 +1,22 @@
-import { asciiSet, isSpace, spacedTable } from "../core/character-codes.ts";
-import { seeIssued } from "./issued-secrets.ts";
-import { isPlaceholder, isRandom, isSecretValue, type ValueStyle } from "./secret-values.ts";
+import { asciiSet, isSpace, spacedTable } from "../text/character-codes.ts";
 import {
   AUTHORIZATION,
   BEARER,
   COOKIE,
   CURL,
   HOOK,
+  identifyingWords,
   MYSQL,
   OF_NAME,
   SIGNATURE,
   SSHPASS,
-  tellingWords,
-} from "./telling-words.ts";
+} from "./identifying-words.ts";
+import { findIssuedSecrets } from "./issued-secrets.ts";
+import { isPlaceholder, isRandom, isSecretValue, type ValueStyle } from "./secret-values.ts";
 
 /** A credential in a text: from the character `start` up to `end`. */
 export interface FoundSecret {
-  /** What it is, in words: `GitHub token`, `password`. */
+  /** The kind in words: `GitHub token`, `password`. */
   readonly kind: string;
   readonly start: number;
   readonly end: number;
@@ -40,9 +40,9 @@ export interface FoundSecret {
 export function findSecrets(text: string): FoundSecret[] {
   const found: FoundSecret[] = [];
   addPrivateKeys(text, found);
-  seeIssued(text, (kind, start, end) => found.push({ kind, start, end }));
+  findIssuedSecrets(text, (kind, start, end) => found.push({ kind, start, end }));
   addFromAddresses(text, found);
-  const words = tellingWords(text);
+  const words = identifyingWords(text);
   if (words !== 0) addBesideWords(text, words, found);
   if ((words & OF_NAME) !== 0 && MAY_NAME.test(text)) {
     addNamed(text, found);
@@ -52,7 +52,7 @@ export function findSecrets(text: string): FoundSecret[] {
 }
 
 /**
- * The first of each that overlap, and the longest of those that begin together. Each kind of search adds its own in
+ * When findings overlap, the first one counts, and of those that begin together the longest. Each kind of search adds its own in
  * order, so a few ordered lists are merged.
  */
 function apart(found: readonly FoundSecret[]): FoundSecret[] {
@@ -167,7 +167,7 @@ function addFromAddresses(text: string, found: FoundSecret[]): void {
   }
 }
 
-/** Looks only for what is announced by one of the words that the text has. */
+/** Runs only the searches for which the text has an announcing word. */
 function addBesideWords(text: string, words: number, found: FoundSecret[]): void {
   const has = (kinds: number) => (words & kinds) !== 0;
   if (has(HOOK)) eachMatch(HOOKS, text, (match) => addLastGroup(match, "webhook", found));
@@ -270,7 +270,7 @@ function addNamed(text: string, found: FoundSecret[]): void {
 const LOGIN = /^login/i;
 const LOOKS_MAX = 2;
 
-/** Where the next white space is, or the longest value would end. */
+/** The place of the next white space, or the end of the longest value. */
 function endOfWord(text: string, start: number): number {
   const last = Math.min(text.length, start + BARE.max);
   let end = start;
@@ -328,7 +328,7 @@ function valueAfter(
   return { kind: kindOf(announced, isPassword), start, end };
 }
 
-/** Where a bare value ends. What the previous name has read is not read again. */
+/** The end of a bare value. Text that the previous name has read is not read again. */
 function endOfBare(named: NamedText, start: number): number {
   const { text, bareStart, bareEnd } = named;
   const last = Math.min(text.length, start + BARE.max);
@@ -402,7 +402,7 @@ function isRandomRun(run: string): boolean {
 /** The last name that stands closely before a place, on its line. */
 function nameNear(text: string, at: number): string | undefined {
   const before = text.slice(Math.max(0, at - NEAR), at);
-  // A name before a note has its value there, so it does not count for what follows the note.
+  // A name before a note has its value there, so it does not count for the text after the note.
   const line = before.slice(Math.max(before.lastIndexOf("\n"), before.lastIndexOf("]")) + 1);
   return line.match(NAME)?.at(-1);
 }

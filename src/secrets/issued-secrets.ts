@@ -1,11 +1,11 @@
-import { asciiSet } from "../core/character-codes.ts";
+import { asciiSet } from "../text/character-codes.ts";
 import { SECRET_FORMS, type SecretForm } from "./secret-forms.ts";
 
 /**
  * Calls `see` for each credential of a text that has a form which an issuer publishes. A form is tried
  * where no word goes on, or right behind another, if the first three characters fit.
  */
-export function seeIssued(
+export function findIssuedSecrets(
   text: string,
   see: (kind: string, start: number, end: number) => void,
 ): void {
@@ -53,7 +53,7 @@ export function seeIssued(
   }
 }
 
-/** The shortest form has so many characters. */
+/** The characters of the shortest form. */
 const RUN_MIN = 15;
 /** The characters that forms consist of. */
 const IN_RUN = asciiSet(/[\w./+=:~-]/);
@@ -117,7 +117,7 @@ interface Try {
 interface Beginnings {
   /** The first characters of forms, each with a 1. */
   readonly firsts: Uint8Array;
-  /** By the codes of two ASCII characters, at `first * 128 + second`. */
+  /** Entries by the codes of two ASCII characters, at `first * 128 + second`. */
   readonly byPair: readonly (Beginning | undefined)[];
 }
 
@@ -156,7 +156,7 @@ function isPlaced({ mark, dot }: SecretForm): boolean {
   return mark !== undefined || dot !== undefined;
 }
 
-/** What a form has at least: its groups are not counted. */
+/** The minimum length of a form. Its groups are not counted. */
 function sizeMinOf(form: string): number {
   const alone = form.replace(/\((?:[^()]|\([^()]*\))*\)\??/g, "").replaceAll("\\b", "");
   const atoms = alone.matchAll(/(?:\[[^\]]{1,60}\]|\\.|.)(?:\{(\d{1,5})[,\d]{0,6}\}|(\?))?/g);
@@ -200,7 +200,7 @@ function codesIn(set: Uint8Array): readonly number[] {
   return [...set.keys()].filter((code) => set[code] === 1);
 }
 
-/** What the first three characters of each alternative of a form can be: literals and classes. */
+/** The possible first three characters of each alternative of a form: literals and classes. */
 function beginningsOf(form: string): readonly (readonly [Uint8Array, Uint8Array, Uint8Array])[] {
   const alternatives = /^\(\?:([^()]+)\)/.exec(form)?.[1]?.split("|") ?? [form];
   return alternatives.map((alternative) => {

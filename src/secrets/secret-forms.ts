@@ -12,7 +12,7 @@ export interface SecretForm {
    * them is not searched for the form, and the form is tried only where they are in their place.
    */
   readonly mark?: { readonly text: string; readonly at?: number };
-  /** Where its first full stop is, counted from its beginning. The form is tried only where one is there. */
+  /** The place of its first full stop, counted from its beginning. The form is tried only where one is there. */
   readonly dot?: { readonly min: number; readonly max: number };
 }
 

@@ -1,6 +1,6 @@
-import { spacedTable } from "../core/character-codes.ts";
+import { spacedTable } from "../text/character-codes.ts";
 
-/** How a value stands beside the name that says what it is. */
+/** The ways in which a value stands beside the name of its kind. */
 export type ValueStyle =
   /** `DB_PASSWORD=swordfish`, `--password swordfish`: nothing but a value can stand there. */
   | "tight"
@@ -39,7 +39,7 @@ function mayBeSecret(
   return isRandom(value, kinds);
 }
 
-/** What documentation and templates write where a secret goes. */
+/** Whether a value is a placeholder of documentation or templates. */
 export function isPlaceholder(value: string): boolean {
   return PLACEHOLDER.test(value);
 }
@@ -97,10 +97,10 @@ function entropy(text: string): number {
   return Math.log2(text.length) - bits / text.length;
 }
 
-/** For one call of `entropy` at a time: a new array takes as long as counting. */
+/** Counts of one call of `entropy`, reused: a new array takes as long as counting. */
 const COUNTS = new Uint8Array(128);
 
-/** Of a longer run, the beginning shows whether it is random. */
+/** The characters looked at: the beginning of a run shows whether it is random. */
 const ENTROPY_CHARACTERS = 64;
 const LOG2 = Float64Array.from({ length: ENTROPY_CHARACTERS + 1 }, (_, count) => Math.log2(count));
 
@@ -122,7 +122,7 @@ const PLACEHOLDER = new RegExp(
 );
 const DATE = /^\d{4}-\d{2}-\d{2}/;
 const VERSION = /^v?\d+(?:\.\d+){1,3}(?:[-+][\w.]{1,20})?$/;
-/** A value that repeats what it is: `password=db_password`. */
+/** A value that repeats its name: `password=db_password`. */
 const TELLING = /pass|pwd|secret|token|cred|prompt|input|field|value/i;
 /** snake_case or camelCase without digits. */
 const VARIABLE = /^(?:[A-Za-z]+(?:_[A-Za-z]+)+|[a-z]+(?:[A-Z][a-z]+)+)$/;

@@ -1,7 +1,8 @@
 import { speakerOf } from "../core/event.ts";
 import { given } from "../core/fields.ts";
 import { type MemoryEntry, NO_SESSION } from "../core/memory-store.ts";
-import type { AddMemory, Given } from "../core/requests.ts";
+import type { AddMemory } from "../core/operations/memory.ts";
+import type { Given } from "../core/operations/parse-request.ts";
 import { hashOf } from "../knowledge/hash-of.ts";
 
 /** The memory entry of an added text. The same text by the same author has the same id. */

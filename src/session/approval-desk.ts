@@ -13,8 +13,9 @@ import {
 import type { ApprovalStore } from "../core/approval-store.ts";
 import { joinSignals } from "../core/join-signals.ts";
 import type { ToolUse } from "../core/message.ts";
+import type { Outages } from "../core/outages.ts";
 import type { SessionState } from "../core/session-state.ts";
-import type { LiveSession } from "./live-session.ts";
+import type { LiveSession } from "./live-sessions.ts";
 
 export interface ApprovalOptions {
   /**
@@ -41,16 +42,16 @@ const POLL_MS = 250;
 export class ApprovalDesk {
   readonly #store: ApprovalStore;
   readonly #options: ApprovalOptions;
-  readonly #onError: (error: unknown) => void;
+  readonly #outages: Outages;
   /** Wakes the waiting calls of this process, by approval id. */
   readonly #waiting = new Map<string, () => void>();
   /** The callback is asked about one call at a time. */
   #lastAsked: Promise<unknown> = Promise.resolve();
 
-  constructor(store: ApprovalStore, options: ApprovalOptions, onError: (error: unknown) => void) {
+  constructor(store: ApprovalStore, options: ApprovalOptions, outages: Outages) {
     this.#store = store;
     this.#options = options;
-    this.#onError = onError;
+    this.#outages = outages;
   }
 
   /** The approvals of a session. Its own policies can only be stricter than the service's. */
@@ -155,9 +156,9 @@ export class ApprovalDesk {
     const forever = new Promise<never>(() => {});
     if (!this.#options.approve) return await forever;
     const asked = this.#lastAsked
-      .then(() => this.#askUser(question, signal))
+      .then(() => this.#outages.watch(this, () => this.#askUser(question, signal)))
       .catch((error: unknown) => {
-        if (!signal.aborted) this.#onError(error);
+        if (!signal.aborted) this.#outages.failed(this, error);
         return "left to others" as const;
       });
     this.#lastAsked = asked;
@@ -184,20 +185,18 @@ export class ApprovalDesk {
     }
     if (!howLong || !always || plain.decision === "deny") return plain;
     allow(always);
-    return { ...plain, allows: { ...always, for: this.#remember(always, howLong) } };
+    return { ...plain, allows: { ...always, for: await this.#remember(always, howLong) } };
   }
 
   /** Returns how long the calls stay allowed. What cannot be stored holds for the session. */
-  #remember(calls: AllowedCalls, howLong: AllowedFor): AllowedFor {
+  async #remember(calls: AllowedCalls, howLong: AllowedFor): Promise<AllowedFor> {
     const { allowed } = this.#options;
     if (howLong === "session" || !allowed) return "session";
-    try {
+    const kept = await this.#outages.attempt(allowed, async () => {
       allowed.add(calls);
-      return "project";
-    } catch (error) {
-      this.#onError(error);
-      return "session";
-    }
+      return "project" as const;
+    });
+    return kept ?? "session";
   }
 }
 

@@ -9,10 +9,10 @@ import type {
   ContextPartName,
   ContextView,
   NextCompaction,
-} from "../core/session-service.ts";
+} from "../core/operations/working-memory.ts";
 import type { SessionState } from "../core/session-state.ts";
-import { textWeight } from "../core/text-weight.ts";
 import { ADDENDUM_HEADING } from "../knowledge/knowledge-addendum.ts";
+import { textWeight } from "../text/text-weight.ts";
 import type { SessionWindow } from "./turn-settings.ts";
 
 /** What the session's next model call consists of, in tokens. */

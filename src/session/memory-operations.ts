@@ -1,5 +1,6 @@
 import { SessionError } from "../core/errors.ts";
 import type { SessionChoice } from "../core/event-store.ts";
+import { given } from "../core/fields.ts";
 import { memoryFilter, sessionTest } from "../core/memory-filter.ts";
 import {
   type MemoryEntry,
@@ -8,15 +9,21 @@ import {
   type MemoryStore,
   NO_SESSION,
 } from "../core/memory-store.ts";
-import type { ListMemory } from "../core/requests.ts";
-import type { MemoryOperations } from "../core/session-service.ts";
-import { warn } from "../core/warn.ts";
+import type { ListMemory, OpenMemory } from "../core/operations/memory.ts";
+import type { Outages } from "../core/outages.ts";
+import {
+  type SourceConditions,
+  type SourceView,
+  sourceFilter,
+  sourceView,
+} from "../core/session-source.ts";
+import type { SessionStore } from "../core/session-store.ts";
 import { withinTokens } from "../core/within-tokens.ts";
 import { isMemoryBehind } from "../projections/memory-behind.ts";
-import { ofSource, withSources } from "./of-source.ts";
 import {
   learningOf,
   memoryOf,
+  outagesOf,
   requireSearchableMemory,
   type ServiceOptions,
 } from "./service-options.ts";
@@ -38,19 +45,20 @@ export type MemoryOptions = Pick<
 >;
 
 /**
- * The memory operations of a service. `projected` resolves when memory has everything that the
+ * The operations of memory. `projected` resolves when memory has everything that the
  * log has for it.
  */
 export function memoryOperations(
   options: MemoryOptions,
   projected: () => Promise<void>,
-): MemoryOperations {
+  outages: Outages,
+): OpenMemory {
   const store = memoryOf(options);
   const knowledge = learningOf(options)?.store;
-  const { onBackgroundError = warn } = options;
 
   /** On a full disk, for example, memory answers with what it has. */
-  const projectedIfPossible = () => projected().catch(onBackgroundError);
+  const projectedIfPossible = () => outages.attempt(projected, projected);
+  const markUsed = {};
 
   async function upToDate(): Promise<MemoryStore> {
     if (!store) throw new SessionError("SESSION_MEMORY_DISABLED");
@@ -61,7 +69,7 @@ export function memoryOperations(
   const sessions = options.stores?.sessions;
 
   return {
-    async search({ maxTokens, ...request }) {
+    async searchMemory({ maxTokens, ...request }) {
       const memory = requireSearchableMemory(options);
       await projectedIfPossible();
       const query = await ofSource(request, sessions, options);
@@ -72,12 +80,13 @@ export function memoryOperations(
       const learned = hits.flatMap(({ id, kind }) => (kind === "message" ? [] : [id]));
       // What was found is evicted last. A failure to note that must not fail the search.
       if (learned.length > 0) {
-        await knowledge?.markUsed(learned, new Date().toISOString()).catch(onBackgroundError);
+        const now = new Date().toISOString();
+        await outages.attempt(markUsed, async () => await knowledge?.markUsed(learned, now));
       }
       const kept = maxTokens === undefined ? hits : withinTokens(hits, maxTokens);
       return await withSources(kept, sessions);
     },
-    async list({ id, ...request }) {
+    async listMemory({ id, ...request }) {
       const memory = await upToDate();
       const page = await ofSource(request, sessions, options);
       const entries =
@@ -88,7 +97,7 @@ export function memoryOperations(
       const { redactEntries } = await import("../secrets/redact-secrets.ts");
       return redactEntries(entries);
     },
-    async stats(request) {
+    async memoryStats(request) {
       const memory = await upToDate();
       const { sessionId, sessions: choice } = await ofSource(request, sessions, options);
       if (sessionId === undefined) {
@@ -98,13 +107,13 @@ export function memoryOperations(
       if (choice === undefined) return await memory.stats({ sessionId });
       return await statsOf({ only: [sessionId].filter(sessionTest(choice)) }, memory);
     },
-    async add(entries) {
+    async addEntries(entries) {
       const added = await (await upToDate()).add(entries);
       // A search does not need it, and starts sooner without.
       const { countSecrets } = await import("../secrets/redact-secrets.ts");
       return { added, redacted: countSecrets(entries.map(({ content }) => content)) };
     },
-    async addText(request) {
+    async addMemory(request) {
       const store = await upToDate();
       const { addedEntry } = await import("./added-entry.ts");
       const entry = addedEntry(request);
@@ -192,15 +201,17 @@ const ARTICLES: ReadonlySet<string> = new Set(["", "a", "an", "the"]);
  * The same operations without a service, for a command that only works with memory. It loads
  * neither the agent nor the projections, unless the log has something that memory lacks.
  */
-export function openMemoryOperations(options: MemoryOptions): MemoryOperations {
+export function openMemoryOperations(options: MemoryOptions): OpenMemory {
   let caughtUp: Promise<void> | undefined;
-  return memoryOperations(options, () => {
-    caughtUp ??= catchUp(options);
+  const outages = outagesOf(options);
+  const projected = () => {
+    caughtUp ??= catchUp(options, outages);
     return caughtUp;
-  });
+  };
+  return memoryOperations(options, projected, outages);
 }
 
-async function catchUp(options: MemoryOptions): Promise<void> {
+async function catchUp(options: MemoryOptions, outages: Outages): Promise<void> {
   const { stores, memoryScope: scope = "all" } = options;
   const memory = memoryOf(options);
   const learning = learningOf(options);
@@ -219,5 +230,34 @@ async function catchUp(options: MemoryOptions): Promise<void> {
       ? [new KnowledgeRecorder(events, new ProjectKnowledge(learning.store, learning, { memory }))]
       : []),
   ];
-  await new ProjectionRunner(events, projections, () => {}).flush();
+  await new ProjectionRunner(events, projections, outages).flush();
+}
+
+type Sources = Pick<SessionStore, "sources" | "withSource"> | undefined;
+
+/** A request as a log or a memory takes it: they know sessions by their ids only. */
+export async function ofSource<Request extends SourceConditions>(
+  request: Request,
+  sessions: Sources,
+  { project: own }: { readonly project?: string | undefined },
+): Promise<Omit<Request, keyof SourceConditions> & { readonly sessions?: SessionChoice }> {
+  const { agent, project, branch, ...rest } = request;
+  const source = sourceFilter(given({ agent, project, branch }), own);
+  if (!source) return rest;
+  const ids = (await sessions?.withSource(source, !source.own)) ?? [];
+  return { ...rest, sessions: source.own ? { except: ids } : { only: ids } };
+}
+
+/** Adds where the session of each hit came from, if another agent held it. */
+export async function withSources<Hit extends { readonly sessionId: string }>(
+  hits: readonly Hit[],
+  sessions: Sources,
+): Promise<readonly (Hit & { readonly from?: SourceView })[]> {
+  const ids = new Set(hits.map(({ sessionId }) => sessionId));
+  const found = await sessions?.sources([...ids]);
+  if (!found || found.size === 0) return hits;
+  return hits.map((hit) => {
+    const source = found.get(hit.sessionId);
+    return source ? { ...hit, from: sourceView(source, hit.sessionId, undefined) } : hit;
+  });
 }

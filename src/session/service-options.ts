@@ -1,4 +1,4 @@
-import type { RetryPolicy } from "../agent/retry.ts";
+import type { RetryPolicy } from "../agent/call-model.ts";
 import type { HistoryCompaction } from "../compaction/compact-history.ts";
 import type { ApprovalStore } from "../core/approval-store.ts";
 import { SessionError } from "../core/errors.ts";
@@ -9,10 +9,12 @@ import type { ImportStore } from "../core/import-store.ts";
 import type { KnowledgeStore } from "../core/knowledge-store.ts";
 import type { LanguageModel, ModelResolver } from "../core/language-model.ts";
 import type { MemoryScope, MemoryStore } from "../core/memory-store.ts";
-import type { ImportReport } from "../core/session-service.ts";
+import type { ImportReport } from "../core/operations/imports.ts";
+import { Outages } from "../core/outages.ts";
 import type { SessionStore } from "../core/session-store.ts";
 import type { AgeLimits, Stores, TrashStores } from "../core/stores.ts";
 import type { Tool } from "../core/tool.ts";
+import { warnedOutages } from "../core/warn.ts";
 import type { KeepDays } from "../forgetting/retention.ts";
 import type { KnowledgeSettings } from "../knowledge/project-knowledge.ts";
 import type { ApprovalOptions } from "./approval-desk.ts";
@@ -96,7 +98,10 @@ export interface ServiceOptions {
   readonly retry?: Partial<RetryPolicy>;
   /** Time limit of a tool call, for tools without their own. Default 120 000. */
   readonly toolTimeoutMs?: number;
-  /** Called when background work fails. It is retried. Default: a process warning. */
+  /**
+   * Called when background work fails, once per outage with the same message. The work is retried. Default: a process
+   * warning.
+   */
   readonly onBackgroundError?: (error: unknown) => void;
 }
 
@@ -147,6 +152,13 @@ export function requireSearchableMemory(
     detail: "Memory is kept, but not searched.",
     hint: "Leave `searchableMemory` out; for a command, set enabled = true under [search].",
   });
+}
+
+/** What is told of work in the background. All services that warn share it: one store may be open several times. */
+export function outagesOf({
+  onBackgroundError,
+}: Pick<ServiceOptions, "onBackgroundError">): Outages {
+  return onBackgroundError ? new Outages((error) => onBackgroundError(error)) : warnedOutages;
 }
 
 /** How a service learns, and where it keeps what it has learned; `undefined` when it does not learn. */

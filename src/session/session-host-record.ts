@@ -1,8 +1,16 @@
 import { SessionError } from "../core/errors.ts";
+import type { DurableEvent, HostItemsChanged, StoredEvent } from "../core/event.ts";
 import type { EventStore } from "../core/event-store.ts";
-import type { HostChange, HostItems, HostRecord, ReadHostItem } from "../core/host-record.ts";
+import type {
+  HostChange,
+  HostItems,
+  HostOperation,
+  HostRecord,
+  ReadHostItem,
+} from "../core/host-record.ts";
+import { type Message, type ToolUse, toolResults, toolUses } from "../core/message.ts";
 import { WorkQueue } from "../core/work-queue.ts";
-import { FoldedHostItems } from "./host-items.ts";
+import { hashOf } from "../knowledge/hash-of.ts";
 import type { SessionWork } from "./session-work.ts";
 
 interface Deps {
@@ -65,4 +73,136 @@ export class SessionHostRecord implements HostRecord {
       if (!SessionError.is(error) || error.code !== "SESSION_CONFLICT") throw error;
     }
   }
+}
+
+type MessageAdded = Extract<DurableEvent, { type: "message_added" }>;
+
+/** The fold of a session's log into the list of items that a host keeps in it. */
+class FoldedHostItems implements HostItems {
+  /** The last event that was read. */
+  seq = 0;
+  changedAtMs = 0;
+  /** Texts were forgotten, so the log has to be read again. */
+  isOutdated = false;
+  readonly #read: ReadHostItem;
+  #items: unknown[] = [];
+  /** Of each item. */
+  #hashes: string[] = [];
+  readonly #operations = new Map<string, string>();
+  /** By hash: how many equal items stand in the list, and how many once stood in it together. */
+  readonly #counts = new Map<string, { now: number; most: number }>();
+  /** Calls of items whose results have not come. */
+  readonly #openCalls = new Map<string, ToolUse>();
+
+  constructor(read: ReadHostItem) {
+    this.#read = read;
+  }
+
+  get items(): readonly unknown[] {
+    return this.#items;
+  }
+
+  done({ id, change }: HostOperation): "same" | "other" | "no" {
+    const known = this.#operations.get(hashOf(id));
+    if (known === undefined) return "no";
+    return known === hashOf(change) ? "same" : "other";
+  }
+
+  apply({ seq, timestamp_ms, event }: StoredEvent): void {
+    this.seq = seq;
+    if (event.type === "text_forgotten") this.isOutdated = true;
+    if (event.type !== "host_items_changed") return;
+    this.changedAtMs = timestamp_ms;
+    if (event.restarts) this.#operations.clear();
+    for (const item of this.#newOf(event)) takeCalls(this.#read(item)?.message, this.#openCalls);
+    const { from, count } = event.replaced ?? { from: this.#items.length, count: 0 };
+    const hashes = event.items.map((item) => hashOf(item));
+    for (const hash of this.#hashes.slice(from, from + count)) this.#count(hash, -1);
+    for (const hash of hashes) this.#count(hash, 1);
+    this.#items = spliced(this.#items, from, count, event.items);
+    this.#hashes = spliced(this.#hashes, from, count, hashes);
+    if (event.operation) this.#operations.set(event.operation.id, event.operation.change);
+  }
+
+  #count(hash: string, by: number): void {
+    const counts = this.#counts.get(hash) ?? { now: 0, most: 0 };
+    counts.now += by;
+    counts.most = Math.max(counts.most, counts.now);
+    this.#counts.set(hash, counts);
+  }
+
+  /** The events of a change: the items, and the messages that they say. */
+  eventsOf({ operation, ...change }: HostChange): readonly DurableEvent[] {
+    const hashes = operation && { id: hashOf(operation.id), change: hashOf(operation.change) };
+    const changed: HostItemsChanged = {
+      type: "host_items_changed",
+      ...change,
+      ...(hashes ? { operation: hashes } : {}),
+    };
+    const open = new Map(this.#openCalls);
+    return [changed, ...this.#newOf(changed).flatMap((item) => this.#messagesOf(item, open))];
+  }
+
+  /** The items that were not in the list before. One that is put back, or moved, is not new. */
+  #newOf({ replaced, items }: HostItemsChanged): readonly unknown[] {
+    const counts = new Map<string, number>();
+    const countOf = (hash: string) => counts.get(hash) ?? this.#counts.get(hash)?.now ?? 0;
+    const { from, count } = replaced ?? { from: 0, count: 0 };
+    for (const hash of this.#hashes.slice(from, from + count)) counts.set(hash, countOf(hash) - 1);
+    return items.filter((item) => {
+      const hash = hashOf(item);
+      counts.set(hash, countOf(hash) + 1);
+      return countOf(hash) > (this.#counts.get(hash)?.most ?? 0);
+    });
+  }
+
+  #messagesOf(item: unknown, open: Map<string, ToolUse>): readonly MessageAdded[] {
+    const said = this.#read(item);
+    if (!said) return [];
+    const origin = said.origin ? { origin: said.origin } : {};
+    return takeCalls(said.message, open).map((message) => ({
+      type: "message_added",
+      message,
+      ...origin,
+    }));
+  }
+}
+
+/**
+ * The messages by which a message gets into a history. A tool call waits in `open` for its result,
+ * because no provider takes a history with a call that has none. What they say comes at once.
+ */
+function takeCalls(message: Message | undefined, open: Map<string, ToolUse>): readonly Message[] {
+  if (!message) return [];
+  for (const call of toolUses(message)) open.set(call.id, call);
+  if (message.role === "assistant") return message.content === "" ? [] : [withoutCalls(message)];
+  if (message.role === "block_assistant") {
+    const blocks = message.blocks.filter(({ block_type }) => block_type !== "tool_use");
+    return blocks.length === 0 ? [] : [{ ...message, blocks, stop_reason: "end_turn" }];
+  }
+  if (message.role !== "tool_results") return [message];
+  const answered = toolResults(message).flatMap((result) => {
+    const call = open.get(result.tool_use_id);
+    open.delete(result.tool_use_id);
+    return call ? [{ call, result }] : [];
+  });
+  if (answered.length === 0) return [];
+  const blocks = answered.map(({ call }) => ({ block_type: "tool_use", data: call }) as const);
+  return [
+    { role: "block_assistant", blocks, stop_reason: "tool_use" },
+    { role: "tool_results", results: answered.map(({ result }) => result) },
+  ];
+}
+
+function withoutCalls(message: Extract<Message, { role: "assistant" }>): Message {
+  return { role: "assistant", content: message.content };
+}
+
+function spliced<T>(list: T[], from: number, count: number, added: readonly T[]): T[] {
+  // Most changes add at the end, and that must not cost what the list has.
+  if (from === list.length && count === 0) {
+    for (const item of added) list.push(item);
+    return list;
+  }
+  return [...list.slice(0, from), ...added, ...list.slice(from + count)];
 }

@@ -1,42 +1,57 @@
 import { ToolSet } from "../agent/tool-set.ts";
-import type { SessionSettings } from "../core/event.ts";
-import type { HistoryHit } from "../core/event-store.ts";
-import type { SearchHistory } from "../core/requests.ts";
-import type { TaskChange, TaskRecord } from "../core/task.ts";
+import type { MemoryHit } from "../core/memory-store.ts";
+import {
+  type OpenMemory,
+  searchHistory as searchHistoryRequest,
+} from "../core/operations/memory.ts";
+import { parseRequest } from "../core/operations/parse-request.ts";
 import { datetimeTool } from "../tools/datetime.ts";
-import { memorySearchTool, type SearchForModel } from "../tools/memory-search.ts";
-import { searchProjectHistoryTool } from "../tools/search-project-history.ts";
+import {
+  memorySearchTool,
+  type SearchForModel,
+  searchProjectHistoryTool,
+} from "../tools/memory-search.ts";
 import { updateTaskTool } from "../tools/update-task.ts";
-import type { ServiceOptions } from "./service-options.ts";
-
-/** What the built-in tools call. */
-interface BuiltinWork {
-  /** Left out where models cannot search memory. */
-  readonly searchMemory: SearchForModel | undefined;
-  /** Left out where logs are not kept. */
-  readonly searchHistory: ((request: SearchHistory) => Promise<readonly HistoryHit[]>) | undefined;
-  updateTask(sessionId: string, change: TaskChange): Promise<TaskRecord>;
-}
+import { searchHistory } from "./log-operations.ts";
+import { searchFor } from "./memory-operations.ts";
+import type { ServiceCore, ToolsOf } from "./service-core.ts";
+import { changeTask } from "./working-memory-operations.ts";
 
 /**
  * The tools of each session: the caller's and rkat's own. `memory_search` needs a memory, and
  * `search_project_history` needs logs that are kept.
  */
-export function sessionTools(
-  {
-    tools = [],
-    builtinTools = true,
-    memoryScope,
-  }: Pick<ServiceOptions, "tools" | "builtinTools" | "memoryScope">,
-  { searchMemory, searchHistory, updateTask }: BuiltinWork,
-): (settings: SessionSettings) => ToolSet {
-  const history = searchHistory ? [searchProjectHistoryTool(searchHistory)] : [];
-  const builtin = builtinTools ? [...history, updateTaskTool(updateTask), datetimeTool()] : [];
-  const search = builtinTools && searchMemory ? [memorySearchTool(searchMemory, memoryScope)] : [];
+export function sessionTools(core: ServiceCore, memory: Pick<OpenMemory, "searchMemory">): ToolsOf {
+  const { tools = [], builtinTools = true, memoryScope } = core.options;
+  const history = core.capabilities.includes("session-store")
+    ? [
+        searchProjectHistoryTool((request) =>
+          searchHistory(core, parseRequest(searchHistoryRequest, request)),
+        ),
+      ]
+    : [];
+  const task = updateTaskTool((sessionId, change) => changeTask(core, sessionId, change, "agent"));
+  const builtin = builtinTools ? [...history, task, datetimeTool()] : [];
+  const search =
+    builtinTools && core.searchesMemory
+      ? [memorySearchTool(searchUnseen(core, memory), memoryScope)]
+      : [];
   const withMemory = [...search, ...builtin];
   const sets = {
     withMemory: new ToolSet([...tools, ...withMemory], withMemory),
     withoutMemory: new ToolSet([...tools, ...builtin], builtin),
   };
   return ({ memory }) => (memory ? sets.withMemory : sets.withoutMemory);
+}
+
+/** Searches memory for what the model does not see in its history. */
+function searchUnseen(
+  { live }: ServiceCore,
+  { searchMemory }: Pick<OpenMemory, "searchMemory">,
+): SearchForModel {
+  return ({ queries, limit: count }, sessionId) => {
+    const shown = new Set(live.historyOf(sessionId).map(({ id }) => `${sessionId}:${id}`));
+    const unseen = (hits: readonly MemoryHit[]) => hits.filter(({ id }) => !shown.has(id));
+    return searchFor(count, unseen, (limit) => searchMemory({ query: [...queries], limit }));
+  };
 }

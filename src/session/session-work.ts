@@ -1,15 +1,15 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { recoverRun } from "../agent/recover-run.ts";
+import { recoverRun } from "../agent/run-turn.ts";
 import { SessionError } from "../core/errors.ts";
 import type { DurableEvent } from "../core/event.ts";
 import type { EventStore } from "../core/event-store.ts";
 import { harmlessListener } from "../core/harmless-listener.ts";
 import { joinSignals } from "../core/join-signals.ts";
-import type { TurnOptions } from "../core/session-service.ts";
+import type { TurnOptions } from "../core/operations/turns.ts";
 import type { SessionState } from "../core/session-state.ts";
 import type { HeldLease, SessionStore } from "../core/session-store.ts";
 import type { ApprovalDesk } from "./approval-desk.ts";
-import type { LiveSession } from "./live-session.ts";
+import type { LiveSession } from "./live-sessions.ts";
 import { type LiveSessions, notFound } from "./live-sessions.ts";
 import { newOwner, stopElsewhere, stoppedSessions, withLease } from "./session-lease.ts";
 

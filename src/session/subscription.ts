@@ -1,6 +1,6 @@
 import { type EventEnvelope, isTransient, passing } from "../core/event.ts";
 import type { ReaderQueues } from "../core/reader-queues.ts";
-import type { LiveSession } from "./live-session.ts";
+import type { LiveSession } from "./live-sessions.ts";
 
 /** How often to look in the log for events of other processes. */
 const POLL_MS = 500;

@@ -1,13 +1,13 @@
-import { DEFAULT_RETRY_POLICY } from "../agent/retry.ts";
+import { DEFAULT_RETRY_POLICY } from "../agent/call-model.ts";
 import type { AgentCompaction } from "../agent/run-compaction.ts";
 import type { RunOptions } from "../agent/run-turn.ts";
-import { compactionThreshold } from "../compaction/compaction-threshold.ts";
-import { DefaultCompactor } from "../compaction/default-compactor.ts";
+import { compactionThreshold, DefaultCompactor } from "../compaction/default-compactor.ts";
 import { engineCompactor } from "../compaction/engine-compactor.ts";
 import { SessionError } from "../core/errors.ts";
 import type { SessionSettings } from "../core/event.ts";
 import type { LanguageModel } from "../core/language-model.ts";
-import { type Budget, type CompactionSettings, compactionSettings } from "../core/requests.ts";
+import { type CompactionSettings, compactionSettings } from "../core/operations/request-fields.ts";
+import type { Budget } from "../core/operations/turns.ts";
 import { TASK_LIMITS } from "../core/task.ts";
 import { fromWire, toWire } from "../core/wire.ts";
 import type { ServiceOptions } from "./service-options.ts";

@@ -3,14 +3,17 @@ import { sumCleaned } from "../core/event.ts";
 import type { HistoryHit } from "../core/event-store.ts";
 import { given } from "../core/fields.ts";
 import type { MemoryHit, MemoryStats, ShownEntry } from "../core/memory-store.ts";
-import type { ForgetMemory, Given, ListMemory, SearchMemory } from "../core/requests.ts";
 import type {
+  ForgetMemory,
+  ListMemory,
   MemoryForgotten,
-  MemoryOperations,
-  SessionService,
-  SessionSummary,
-} from "../core/session-service.ts";
-import { warn } from "../core/warn.ts";
+  OpenMemory,
+  SearchMemory,
+} from "../core/operations/memory.ts";
+import type { Given } from "../core/operations/parse-request.ts";
+import type { SessionSummary } from "../core/operations/sessions.ts";
+import type { SessionService } from "../core/session-service.ts";
+import { warn, warnedOutages } from "../core/warn.ts";
 import { withinTokens } from "../core/within-tokens.ts";
 
 export interface LibraryOptions {
@@ -44,7 +47,7 @@ export function withLibrary(
   library: SessionService,
   options: LibraryOptions = {},
 ): SessionService {
-  const memory = memoryWithLibrary(memoryReads(own), memoryReads(library), options);
+  const memory = memoryReads(own, library, options);
   const ofEither = async <Result>(
     sessionId: string,
     read: (service: SessionService) => Promise<Result>,
@@ -57,13 +60,15 @@ export function withLibrary(
     }
   };
   const methods: Partial<SessionService> = {
-    searchMemory: (request) => memory.search(given(request) as Given<SearchMemory>),
-    listMemory: (request) => memory.list(given(request)),
-    memoryStats: (request) => memory.stats(given(request)),
+    searchMemory: (request) => memory.searchMemory(given(request) as Given<SearchMemory>),
+    listMemory: (request) => memory.listMemory(given(request)),
+    memoryStats: (request) => memory.memoryStats(given(request)),
     async searchHistory(request) {
       const first = await own.searchHistory(request);
       const narrowed = narrow(request, options);
-      const second = narrowed ? await library.searchHistory(narrowed).catch(notSearched) : [];
+      const second = narrowed
+        ? await ifSearched(library, () => library.searchHistory(narrowed))
+        : [];
       const known = new Set(first.map(eventOf));
       const marked = ofUser(second).filter((hit) => !known.has(eventOf(hit)));
       return inTurn(first, marked).slice(0, request.limit ?? SEARCH_LIMIT_DEFAULT);
@@ -74,7 +79,7 @@ export function withLibrary(
       const { offset = 0, limit = LIST_LIMIT_DEFAULT } = request;
       const page = { offset: 0, limit: Math.min(offset + limit, LIST_LIMIT_MAX) };
       const first = await own.list({ ...request, ...page });
-      const second = await library.list({ ...narrowed, ...page }).catch(notSearched);
+      const second = await ifSearched(library, () => library.list({ ...narrowed, ...page }));
       return mergeSessions(first, second).slice(offset, offset + limit);
     },
     async read(request) {
@@ -122,15 +127,7 @@ export function withLibrary(
   });
 }
 
-type MemoryReads = Pick<MemoryOperations, "search" | "list" | "stats">;
-
-function memoryReads(service: SessionService): MemoryReads {
-  return {
-    search: (request) => service.searchMemory(request),
-    list: (request) => service.listMemory(request),
-    stats: (request) => service.memoryStats(request),
-  };
-}
+type MemoryReads = Pick<OpenMemory, "searchMemory" | "listMemory" | "memoryStats">;
 
 /** The same for memory without a service. */
 export function memoryWithLibrary<Own extends MemoryReads>(
@@ -138,32 +135,37 @@ export function memoryWithLibrary<Own extends MemoryReads>(
   library: MemoryReads,
   options: LibraryOptions = {},
 ): Own {
-  const reads: MemoryReads = {
-    async search(request) {
-      const first = await own.search(request);
+  return { ...own, ...memoryReads(own, library, options) };
+}
+
+function memoryReads(own: MemoryReads, library: MemoryReads, options: LibraryOptions): MemoryReads {
+  return {
+    async searchMemory(request) {
+      const first = await own.searchMemory(request);
       const narrowed = narrow(request, options);
-      const second = narrowed ? await library.search(narrowed).catch(notSearched) : [];
+      const second = narrowed
+        ? await ifSearched(library, () => library.searchMemory(narrowed))
+        : [];
       return bestOf(first, second, request, options);
     },
-    async list(request) {
-      const first = await own.list(request);
+    async listMemory(request) {
+      const first = await own.listMemory(request);
       const narrowed = narrow(request, options);
       if (!narrowed) return first;
       const { after: _, ...filters } = narrowed;
       return await listBoth(first, request, own, (page) =>
-        library.list({ ...filters, ...page }).catch(notSearched),
+        ifSearched(library, () => library.listMemory({ ...filters, ...page })),
       );
     },
-    async stats(request) {
-      const first = await own.stats(request);
+    async memoryStats(request) {
+      const first = await own.memoryStats(request);
       const narrowed = narrow(request, options);
       const [second] = narrowed
-        ? await library.stats(narrowed).then((stats) => [stats], notSearched)
+        ? await ifSearched(library, async () => [await library.memoryStats(narrowed)])
         : [];
       return second ? bothStats(first, second) : first;
     },
   };
-  return { ...own, ...reads };
 }
 
 /** The entries of the first, and after its last one those of the library. */
@@ -174,7 +176,9 @@ async function listBoth(
   library: (page: Pick<Given<ListMemory>, "after" | "limit">) => Promise<readonly ShownEntry[]>,
 ): Promise<readonly ShownEntry[]> {
   const ofOwn = async (ids: readonly string[]) =>
-    new Set((ids.length > 0 ? await own.list({ id: [...ids], limit: ids.length }) : []).map(idOf));
+    new Set(
+      (ids.length > 0 ? await own.listMemory({ id: [...ids], limit: ids.length }) : []).map(idOf),
+    );
   const missing = async (entries: readonly ShownEntry[]) => {
     const known = await ofOwn(entries.map(idOf));
     return ofUser(entries).filter((entry) => !known.has(entry.id));
@@ -264,10 +268,13 @@ function isNotFound(error: unknown): boolean {
   return error instanceof SessionError && error.code === "SESSION_NOT_FOUND";
 }
 
-/** The project's results are worth something without the others. */
-function notSearched(error: unknown): readonly [] {
-  warn(SessionError.from(error), "The user-wide store was not searched.");
-  return [];
+/** What the library has. The project's results are worth something without it. */
+async function ifSearched<Found>(
+  library: object,
+  search: () => Promise<readonly Found[]>,
+): Promise<readonly Found[]> {
+  const told = "The user-wide store was not searched.";
+  return (await warnedOutages.attempt(library, search, told)) ?? [];
 }
 
 /** The request for the library; undefined when none of its sessions can pass. */

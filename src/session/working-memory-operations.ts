@@ -1,88 +1,93 @@
+import { joinedWith } from "../compaction/measure-history.ts";
 import { SessionError } from "../core/errors.ts";
 import type { HistoryEntry } from "../core/history-entry.ts";
-import * as requests from "../core/requests.ts";
-import type { Pins } from "../core/session-service.ts";
+import {
+  contentText,
+  indexableText,
+  isSummary,
+  type Message,
+  toolResults,
+  toolUses,
+} from "../core/message.ts";
+import type {
+  PinnedMessage,
+  Pins,
+  WorkingMemoryOperations,
+} from "../core/operations/working-memory.ts";
 import type { SessionState } from "../core/session-state.ts";
 import {
   changedTask,
   type TaskChange,
   type TaskRecord,
-  type TaskView,
   taskDifference,
   taskView,
 } from "../core/task.ts";
-import type { LiveSessions } from "./live-sessions.ts";
-import { pinnable, pinsView, pinTokens } from "./pins-view.ts";
-import type { SessionWork } from "./session-work.ts";
-import type { TurnSettings } from "./turn-settings.ts";
+import { headWithin } from "../core/tokens.ts";
+import type { Part } from "./checked-operations.ts";
+import { contextView } from "./context-view.ts";
+import type { ServiceCore, ToolsOf } from "./service-core.ts";
 
-/** The operations of a service on a session's task record and pins. */
-export class WorkingMemoryOperations {
-  readonly #live: LiveSessions;
-  readonly #work: SessionWork;
-  readonly #settings: TurnSettings;
+/** Changes a session's task record and pins, and says what fills its context window. */
+export function workingMemoryOperations(
+  core: ServiceCore,
+  toolsOf: ToolsOf,
+): Part<keyof WorkingMemoryOperations> {
+  const { live, work, settings } = core;
 
-  constructor(live: LiveSessions, work: SessionWork, settings: TurnSettings) {
-    this.#live = live;
-    this.#work = work;
-    this.#settings = settings;
+  async function tokensMax(sessionId: string): Promise<number> {
+    const { state } = await live.open(sessionId);
+    return (await settings.window(state.settings)).pinTokensMax;
   }
 
-  async updateTask(request: requests.UpdateTask): Promise<TaskView> {
-    const { sessionId, ...change } = requests.parseRequest(requests.updateTask, request);
-    return taskView(await this.changeTask(sessionId, change, "user"));
-  }
+  return {
+    updateTask: async ({ sessionId, ...change }) =>
+      taskView(await changeTask(core, sessionId, change, "user")),
+    async pin({ sessionId, ...which }) {
+      const max = await tokensMax(sessionId);
+      const state = await work.change(sessionId, (state) => {
+        const { id } = pinnable(entryAt(state, which));
+        if (state.working.isPinned(id)) return [];
+        requireRoom(state, id, max);
+        return [{ type: "message_pinned", message: id }];
+      });
+      return pinsView(state, max);
+    },
+    async unpin({ sessionId, ...which }) {
+      const state = await work.change(sessionId, (state) => {
+        const { id } = entryAt(state, which);
+        return state.working.isPinned(id) ? [{ type: "message_unpinned", message: id }] : [];
+      });
+      return pinsView(state, await tokensMax(sessionId));
+    },
+    async pins({ sessionId }) {
+      const { state } = await live.open(sessionId);
+      return pinsView(state, await tokensMax(sessionId));
+    },
+    async context({ sessionId }) {
+      const { state } = await live.open(sessionId);
+      return contextView(state, toolsOf(state.settings), await settings.window(state.settings));
+    },
+  };
+}
 
-  /** Also called by the model's tool `update_task`. */
-  async changeTask(
-    sessionId: string,
-    change: TaskChange,
-    by: "agent" | "user",
-  ): Promise<TaskRecord> {
-    const before = (await this.#live.open(sessionId)).state;
-    if (Object.keys(change).length === 0) return before.working.task;
-    const { taskBytesMax } = await this.#settings.window(before.settings);
-    const state = await this.#work.change(sessionId, ({ working }) => {
-      const after = changedTask(working.task, change, taskBytesMax);
-      const changed = taskDifference(working.task, after);
-      const begins = change.newTask === undefined ? {} : ({ new_task: true } as const);
-      if (Object.keys({ ...changed, ...begins }).length === 0) return [];
-      return [{ type: "task_updated", changed, ...begins, by }];
-    });
-    return state.working.task;
-  }
-
-  async pin(request: requests.MessageRequest): Promise<Pins> {
-    const { sessionId, ...which } = requests.parseRequest(requests.messageRequest, request);
-    const tokensMax = await this.#tokensMax(sessionId);
-    const state = await this.#work.change(sessionId, (state) => {
-      const { id } = pinnable(entryAt(state, which));
-      if (state.working.isPinned(id)) return [];
-      requireRoom(state, id, tokensMax);
-      return [{ type: "message_pinned", message: id }];
-    });
-    return pinsView(state, tokensMax);
-  }
-
-  async unpin(request: requests.MessageRequest): Promise<Pins> {
-    const { sessionId, ...which } = requests.parseRequest(requests.messageRequest, request);
-    const state = await this.#work.change(sessionId, (state) => {
-      const { id } = entryAt(state, which);
-      return state.working.isPinned(id) ? [{ type: "message_unpinned", message: id }] : [];
-    });
-    return pinsView(state, await this.#tokensMax(sessionId));
-  }
-
-  async pins(request: requests.SessionRequest): Promise<Pins> {
-    const { sessionId } = requests.parseRequest(requests.sessionRequest, request);
-    const { state } = await this.#live.open(sessionId);
-    return pinsView(state, await this.#tokensMax(sessionId));
-  }
-
-  async #tokensMax(sessionId: string): Promise<number> {
-    const { state } = await this.#live.open(sessionId);
-    return (await this.#settings.window(state.settings)).pinTokensMax;
-  }
+/** Changes a session's task record. Also called by the model's tool `update_task`. */
+export async function changeTask(
+  { live, work, settings }: ServiceCore,
+  sessionId: string,
+  change: TaskChange,
+  by: "agent" | "user",
+): Promise<TaskRecord> {
+  const before = (await live.open(sessionId)).state;
+  if (Object.keys(change).length === 0) return before.working.task;
+  const { taskBytesMax } = await settings.window(before.settings);
+  const state = await work.change(sessionId, ({ working }) => {
+    const after = changedTask(working.task, change, taskBytesMax);
+    const changed = taskDifference(working.task, after);
+    const begins = change.newTask === undefined ? {} : ({ new_task: true } as const);
+    if (Object.keys({ ...changed, ...begins }).length === 0) return [];
+    return [{ type: "task_updated", changed, ...begins, by }];
+  });
+  return state.working.task;
 }
 
 /** @throws SessionError `PIN_BUDGET_EXCEEDED`: a compaction never touches pins, so they must leave it room. */
@@ -111,4 +116,63 @@ function entryAt(
     message: `Message ${message} is not in the history. A compaction may have removed it.`,
     hint: `Search for its words: memory_search, search_project_history or \`rkat history search --session ${id}\`.`,
   });
+}
+
+/** UTF-8 bytes of each message in the list of pins. */
+const SHOWN_BYTES = 200;
+
+/** The pinned messages in the history of a session. */
+function pinsView(state: SessionState, tokensMax: number): Pins {
+  const pins = state.pinnedPositions.map((position): PinnedMessage => {
+    const { id, message } = state.history[position] as HistoryEntry;
+    return { message: id, position, role: roleOf(message), text: startOf(message) };
+  });
+  return { pins, tokens: pinTokens(state), tokensMax };
+}
+
+/** Estimated tokens of everything that pins keep, if `more` messages were pinned too. */
+function pinTokens(state: SessionState, more: readonly number[] = []): number {
+  const pinned = state.history.flatMap(({ id }, index) =>
+    state.working.isPinned(id) || more.includes(id) ? [index] : [],
+  );
+  const weight = [...joinedWith(state.messages, pinned)].reduce(
+    (sum, index) => sum + (state.history[index]?.weight ?? 0) + 1,
+    0,
+  );
+  return Math.ceil(weight / 4);
+}
+
+/**
+ * Returns the entry if it can be pinned.
+ *
+ * @throws SessionError `NOT_POSSIBLE`
+ */
+function pinnable(entry: HistoryEntry): HistoryEntry {
+  if (entry.message.role === "system") {
+    refuse("A system message needs no pin: every compaction keeps it as it is.");
+  }
+  if (isSummary(entry.message)) {
+    refuse(
+      "A summary cannot be pinned: the next compaction replaces it. Pin a message, or put what matters into the task record.",
+    );
+  }
+  return entry;
+}
+
+function refuse(message: string): never {
+  throw new SessionError("NOT_POSSIBLE", { message });
+}
+
+function roleOf({ role }: Message): PinnedMessage["role"] {
+  if (role === "tool_results") return "tool";
+  return role === "user" ? "user" : "assistant";
+}
+
+/** The start of a message, on one line. */
+function startOf(message: Message): string {
+  const calls = toolUses(message).map(({ name }) => `[calls ${name}]`);
+  const results = toolResults(message).map(({ content }) => content);
+  const said = message.role === "user" ? contentText(message.content) : indexableText(message);
+  const line = [said, ...calls, ...results].join(" ").replace(/\s+/g, " ").trim();
+  return headWithin(line, SHOWN_BYTES);
 }

@@ -7,7 +7,7 @@ import type { LoggedSource } from "../core/session-source.ts";
 import { fields, isFlag, isNumber, isText, listOf, maybe, type Shape } from "../core/shape.ts";
 
 /*
- * What stores keep as JSON, read again. A disk, a person or a server may have changed it: what does not have the
+ * Readers of the JSON that stores keep. A disk, a person or a server may have changed it: what does not have the
  * form in which rkat writes it is a `SESSION_STORE_ERROR`.
  */
 
@@ -17,10 +17,6 @@ export function storedEntry(text: string): KnowledgeEntry {
 
 export function storedSignature(text: string): readonly number[] {
   return storedJson(text, listOf(isNumber), "An entry of what the project has learned");
-}
-
-export function storedHashes(text: string): readonly string[] {
-  return storedJson(text, listOf(isText), "An entry of what the project has learned");
 }
 
 export function storedApproval(text: string): PendingApproval {
@@ -102,4 +98,12 @@ function storedJson<Value>(text: string, isValue: Shape, what: string): Value {
     detail: `${what} has changed since it was stored.`,
     hint: "Restore the store from a backup. `rkat doctor` checks the store.",
   });
+}
+
+/**
+ * Whether an error of a command that works on rows is one of the language: then a row lacks a column, or has a value of
+ * another kind than rkat writes.
+ */
+export function isWrongRow(error: unknown): boolean {
+  return error instanceof TypeError || error instanceof SyntaxError || error instanceof RangeError;
 }

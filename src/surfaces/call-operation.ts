@@ -2,9 +2,11 @@ import { SessionError } from "../core/errors.ts";
 import type { Author } from "../core/event.ts";
 import { isObject } from "../core/fields.ts";
 import type { Issue } from "../core/issues.ts";
-import type { SessionService, TurnOptions } from "../core/session-service.ts";
+import type { Operation } from "../core/operations/operation.ts";
+import type { TurnOptions } from "../core/operations/turns.ts";
+import { OPERATIONS, type OperationName } from "../core/operations.ts";
+import type { SessionService } from "../core/session-service.ts";
 import { errorToWire, fromWire, toWire } from "../core/wire.ts";
-import { OPERATIONS, type Operation, type OperationName } from "./operations.ts";
 
 /**
  * Runs an operation for a surface, from the wire's names to a JSON object.

@@ -4,22 +4,23 @@ import { harmlessListener } from "../core/harmless-listener.ts";
 import type { Issue } from "../core/issues.ts";
 import {
   type ImportStream,
-  parseRequest,
+  type ImportTranscripts,
   streamOf,
-  subscribe as subscribeRequest,
   UPLOAD_CHARACTERS_MAX,
+} from "../core/operations/imports.ts";
+import type { Operation } from "../core/operations/operation.ts";
+import { parseRequest } from "../core/operations/parse-request.ts";
+import { nothing } from "../core/operations/result-schema.ts";
+import {
+  type SubscribeOptions,
+  subscribe as subscribeRequest,
   userRequest,
-} from "../core/requests.ts";
-import { importReport } from "../core/results.ts";
-import type {
-  ImportReport,
-  SessionService,
-  SubscribeOptions,
-  TurnOptions,
-} from "../core/session-service.ts";
+} from "../core/operations/sessions.ts";
+import type { TurnOptions } from "../core/operations/turns.ts";
+import { OPERATIONS, type OperationName } from "../core/operations.ts";
+import type { SessionService } from "../core/session-service.ts";
 import { errorFromWire, fromWire, toWire } from "../core/wire.ts";
 import type { WireError } from "./call-operation.ts";
-import { OPERATIONS, type Operation, type OperationName } from "./operations.ts";
 
 /** The user that a request is for, if any. */
 export interface ForUser {
@@ -47,59 +48,27 @@ export interface ServiceConnection {
 export function serviceOver(connection: ServiceConnection, by: ForUser = {}): SessionService {
   async function call(name: OperationName, request: unknown, options: TurnOptions = {}) {
     const operation: Operation = OPERATIONS[name];
-    const params = toWire(operation.request, request) as Record<string, unknown>;
+    const streamed = operation.uploads && streamOf(request);
+    if (streamed && connection.upload) {
+      return fromWire(operation.result, await connection.upload(streamed, by));
+    }
+    const sent = streamed ? await inOneMessage(streamed) : request;
+    const params = toWire(operation.request, sent) as Record<string, unknown>;
     const { onEvent } = options;
     const harmless = onEvent ? { ...options, onEvent: harmlessListener(onEvent) } : options;
     const asked = { ...harmless, ...by };
     const wire = await connection.call(name, params, asked).catch((error: unknown) => {
       throw errorFromWire(operation.request, SessionError.from(error));
     });
-    const value = operation.resultKey ? wire[operation.resultKey] : wire;
-    return fromWire(operation.result, value) as never;
+    if (operation.result === nothing) return undefined;
+    return fromWire(operation.result, operation.resultKey ? wire[operation.resultKey] : wire);
   }
+  const methods = (Object.keys(OPERATIONS) as OperationName[]).map((name) => [
+    name,
+    (request: unknown = {}, options?: TurnOptions) => call(name, request, options),
+  ]);
   return {
-    createSession: (request) => call("createSession", request),
-    startTurn: (request, options) => call("startTurn", request, options),
-    resume: (request, options) => call("resume", request, options),
-    appendMessages: (request) => call("appendMessages", request),
-    listApprovals: (request) => call("listApprovals", request),
-    answerApproval: (request) => call("answerApproval", request),
-    allowedCalls: (request) => call("allowedCalls", request),
-    revokeAllowed: (request) => call("revokeAllowed", request),
-    listKnowledge: (request) => call("listKnowledge", request),
-    readKnowledge: (request) => call("readKnowledge", request),
-    addKnowledge: (request) => call("addKnowledge", request),
-    editKnowledge: (request) => call("editKnowledge", request),
-    forgetKnowledge: async (request) => void (await call("forgetKnowledge", request)),
-    distillKnowledge: (request) => call("distillKnowledge", request),
-    async importTranscripts(request) {
-      const streamed = streamOf(request);
-      if (!streamed) return await call("importTranscripts", request);
-      const { bytes, ...named } = streamed;
-      if (connection.upload)
-        return fromWire(importReport, await connection.upload(streamed, by)) as ImportReport;
-      return await call("importTranscripts", { ...named, base64: await inOneMessage(bytes) });
-    },
-    interrupt: async (request) => void (await call("interrupt", request)),
-    compact: (request, options) => call("compact", request, options),
-    updateTask: (request) => call("updateTask", request),
-    pin: (request) => call("pin", request),
-    unpin: (request) => call("unpin", request),
-    pins: (request) => call("pins", request),
-    context: (request) => call("context", request),
-    read: (request) => call("read", request),
-    list: (request) => call("list", request),
-    archive: async (request) => void (await call("archive", request)),
-    unarchive: async (request) => void (await call("unarchive", request)),
-    delete: async (request) => void (await call("delete", request)),
-    restore: async (request) => void (await call("restore", request)),
-    searchMemory: (request) => call("searchMemory", request),
-    addMemory: (request) => call("addMemory", request),
-    listMemory: (request) => call("listMemory", request),
-    memoryStats: (request) => call("memoryStats", request),
-    forgetMemory: (request) => call("forgetMemory", request),
-    searchHistory: (request) => call("searchHistory", request),
-    capabilities: () => call("capabilities", {}),
+    ...(Object.fromEntries(methods) as Pick<SessionService, OperationName>),
     async *subscribe(request, options = {}) {
       const params = toWire(subscribeRequest, request) as Record<string, unknown>;
       try {
@@ -124,8 +93,12 @@ export function serviceOver(connection: ServiceConnection, by: ForUser = {}): Se
 
 const MESSAGE_BYTES_MAX = (UPLOAD_CHARACTERS_MAX / 4) * 3;
 
-/** @throws SessionError `INVALID_PARAMS` when it is more than a message takes */
-async function inOneMessage(bytes: AsyncIterable<Uint8Array>): Promise<string> {
+/**
+ * The request without a stream.
+ *
+ * @throws SessionError `INVALID_PARAMS` when it is more than a message takes
+ */
+async function inOneMessage({ bytes, ...named }: ImportStream): Promise<ImportTranscripts> {
   const chunks: Uint8Array[] = [];
   let size = 0;
   for await (const chunk of bytes) {
@@ -139,7 +112,7 @@ async function inOneMessage(bytes: AsyncIterable<Uint8Array>): Promise<string> {
     // A reader may use its buffer again.
     chunks.push(chunk.slice());
   }
-  return Buffer.concat(chunks, size).toString("base64");
+  return { ...named, base64: Buffer.concat(chunks, size).toString("base64") };
 }
 
 /** The error that the other side threw. */

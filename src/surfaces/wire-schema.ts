@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { snakeCase } from "../core/fields.ts";
-import type { Operation } from "./operations.ts";
+import type { Operation } from "../core/operations/operation.ts";
 
 /** A JSON Schema of an object. */
 export interface ObjectSchema {

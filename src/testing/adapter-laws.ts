@@ -19,7 +19,7 @@ export interface LoopScript {
   readonly contextWindow: number;
   /** Tokens that the provider really takes, when it refuses requests that `contextWindow` allows. */
   readonly refusedAbove?: number;
-  /** What becomes of a request for a summary. */
+  /** The outcome of a request for a summary. */
   readonly summaries: "written" | "failing";
 }
 
@@ -30,7 +30,7 @@ export interface LoopTurn {
   readonly image?: string;
   /** A system message before the prompt, in the middle of the history. */
   readonly system?: string;
-  /** How many turns the user takes back before this one, in a loop whose application keeps the list. */
+  /** The number of turns that the user takes back before this one, in a loop whose application keeps the list. */
   readonly takesBack?: number;
   /** The user words the prompt before this one in another way, and keeps what came after it. */
   readonly rewords?: string;
@@ -38,7 +38,7 @@ export interface LoopTurn {
   readonly steps: readonly LoopStep[];
   /** The last answer, without calls. */
   readonly answer: string;
-  /** What happens in the place of the last answer: an error of the provider, or the user stops the run. */
+  /** The event in place of the last answer: the provider fails, or the user stops the run. */
   readonly ends?: "failed" | "stopped";
 }
 
@@ -56,7 +56,7 @@ export interface LoopCall {
   readonly fails?: boolean;
 }
 
-/** What a loop did with a script. */
+/** The record of a loop that ran a script. */
 export interface LoopRecord {
   /** The messages of each request to the model, in order, without those that were refused or for summaries. */
   readonly requests: readonly (readonly Message[])[];
@@ -128,7 +128,7 @@ const PROMISES: readonly Promised[] = [
     },
   },
   {
-    name: "reasoning stays with what it led to",
+    name: "reasoning stays with the answer or the calls that it led to",
     check(script, { requests }) {
       const reasoned = new Set(
         script.turns.flatMap(({ steps }) =>
@@ -157,7 +157,7 @@ const PROMISES: readonly Promised[] = [
     },
   },
   {
-    name: "what is sent extends what was sent before, unless a compaction happened",
+    name: "each request extends the previous one, unless a compaction happened",
     check(script, { requests }) {
       let rewritten = 0;
       for (const [index, messages] of requests.entries()) {
@@ -165,7 +165,7 @@ const PROMISES: readonly Promised[] = [
         const start = messages.slice(0, before.length);
         const { isFirst = false, turn } = turnOf(script, index) ?? {};
         if (isFirst && (turn?.takesBack || turn?.rewords)) continue;
-        // Hosts differ in what they keep of a turn that has no answer.
+        // Hosts keep different parts of a turn that has no answer.
         if (isFirst && turnOf(script, index - 1)?.turn.ends) continue;
         if (JSON.stringify(start) === JSON.stringify(before)) continue;
         const step = stepsOf(script)[index - 1];
@@ -211,7 +211,7 @@ const PROMISES: readonly Promised[] = [
     },
   },
   {
-    name: "what is sent fits the context window",
+    name: "each request fits the context window",
     check(script, { requests }) {
       for (const messages of requests) {
         const tokens = estimateTokens(messages);
@@ -223,7 +223,7 @@ const PROMISES: readonly Promised[] = [
 ];
 
 /**
- * What every adapter promises, over random conversations. Give it a loop with your adapter and a
+ * The promises of every adapter, over random conversations. Give it a loop with your adapter and a
  * scripted model:
  *
  *     for (const law of adapterLaws) test(law.name, () => law.holds(async () => myLoop));
@@ -255,10 +255,10 @@ export function requirePromises(script: LoopScript, record: LoopRecord): void {
   }
 }
 
-/** Two estimates of one request differ: of the host's messages, and of what the provider is sent. */
+/** Two estimates of one request differ: of the host's messages, and of the provider's request. */
 const ESTIMATE_ERROR = 1.02;
 
-/** Tokens of what a host adds to what a step says. */
+/** Tokens that a host adds to a step. */
 const ENVELOPE = 500;
 
 /** A compaction is due at 80 % of the window, which the instructions and an error of the estimate lower. */
@@ -301,7 +301,7 @@ function roomOf({ contextWindow, refusedAbove = contextWindow }: LoopScript): nu
   return Math.min(contextWindow, refusedAbove);
 }
 
-/** What each request of a script adds: a step, or an answer. */
+/** The addition of each request of a script: a step, or an answer. */
 function stepsOf({ turns }: LoopScript): readonly unknown[] {
   return turns.flatMap(({ steps, answer }) => [...steps, answer]);
 }

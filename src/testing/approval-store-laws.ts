@@ -3,10 +3,10 @@ import type { PendingApproval } from "../core/approval.ts";
 import type { ApprovalStore } from "../core/approval-store.ts";
 import { inWords, type Law } from "./law.ts";
 
-/** What every approval store promises. A law that opens twice expects two stores on the same approvals. */
+/** The promises of every approval store. A law that opens twice expects two stores on the same approvals. */
 export const approvalStoreLaws: readonly Law<ApprovalStore>[] = inWords([
   {
-    name: "what is added is listed until it is answered or removed, oldest first",
+    name: "an added approval is listed until it is answered or removed, oldest first",
     async holds(open) {
       const store = await open();
       const all = [approval("b", "one"), approval("a", "two"), approval("c", "one")];
@@ -48,7 +48,7 @@ export const approvalStoreLaws: readonly Law<ApprovalStore>[] = inWords([
     },
   },
   {
-    name: "what is replaced keeps its place and its answer; what is not there is not added",
+    name: "a replaced approval keeps its place and its answer; a missing one is not added",
     async holds(open) {
       const store = await open();
       const all = [approval("a", "one"), approval("b", "one"), approval("c", "one")];
@@ -61,7 +61,7 @@ export const approvalStoreLaws: readonly Law<ApprovalStore>[] = inWords([
     },
   },
   {
-    name: "another process sees what waits, and its answer is seen here",
+    name: "another process sees the waiting approvals, and its answer is seen here",
     durable: true,
     async holds(open) {
       const here = await open();

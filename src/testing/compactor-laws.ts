@@ -6,7 +6,7 @@ import { startsTurn } from "../core/turn.ts";
 import { expects, inWords, type Law } from "./law.ts";
 
 /**
- * What every compactor promises. `open` returns one with its default settings; the laws read them from
+ * The promises of every compactor. `open` returns one with its default settings; the laws read them from
  * `config`.
  */
 export const compactorLaws: readonly Law<EngineCompactor>[] = inWords([
@@ -57,7 +57,7 @@ export const compactorLaws: readonly Law<EngineCompactor>[] = inWords([
     },
   },
   {
-    name: "it does not depend on the clock or on chance, and discards the same messages whatever the summary says",
+    name: "it does not depend on the clock or on chance, and discards the same messages for every summary",
     async holds(open) {
       const compactor = await open();
       for (const { messages, targetTokens } of SITUATIONS) {

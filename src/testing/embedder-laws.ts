@@ -9,7 +9,7 @@ const TEXTS = [
   "a",
 ];
 
-/** What every embedder promises. */
+/** The promises of every embedder. */
 export const embedderLaws: readonly Law<Embedder>[] = inWords([
   {
     name: "vectors have as many numbers as the embedder says",

@@ -6,7 +6,7 @@ import { FORGOTTEN } from "../core/message.ts";
 import { historySearchLaws } from "./history-search-laws.ts";
 import { expects, inWords, type Law } from "./law.ts";
 
-/** What every event store promises. */
+/** The promises of every event store. */
 export const eventStoreLaws: readonly Law<EventStore>[] = inWords([
   {
     name: "an unknown session reads as empty",
@@ -122,7 +122,7 @@ export const eventStoreLaws: readonly Law<EventStore>[] = inWords([
     },
   },
   {
-    name: "a batch is whole for those who read while others write, in other stores on the same data",
+    name: "a batch is whole for readers while others write, in other stores on the same data",
     durable: true,
     async holds(open) {
       const stores = await Promise.all(upTo(4).map(() => open()));
@@ -262,7 +262,7 @@ export const eventStoreLaws: readonly Law<EventStore>[] = inWords([
     },
   },
   {
-    name: "several stores on the same data see at once what one of them appended",
+    name: "several stores on the same data see an append of one of them at once",
     durable: true,
     async holds(open) {
       const [one, other] = [await open(), await open()];
@@ -297,7 +297,7 @@ export const eventStoreLaws: readonly Law<EventStore>[] = inWords([
     },
   },
   {
-    name: "what a redacted event said is found no more, and what it says now is",
+    name: "the old text of a redacted event is found no more, and its new text is",
     async holds(open) {
       const store = await open();
       await store.append("s", 0, [prompt("the periwinkle"), prompt("another periwinkle")]);
@@ -332,7 +332,7 @@ export const eventStoreLaws: readonly Law<EventStore>[] = inWords([
     },
   },
   {
-    name: "several stores on the same data see at once what one of them redacted",
+    name: "several stores on the same data see a redaction of one of them at once",
     durable: true,
     async holds(open) {
       const [one, other] = [await open(), await open()];
@@ -368,7 +368,7 @@ async function seqs(store: EventStore, afterSeq = 0, toSeq?: number): Promise<nu
   return (await Array.fromAsync(store.read("s", afterSeq, toSeq))).map((stored) => stored.seq);
 }
 
-/** Appends five batches of three to one session, as one of several who do. */
+/** Appends five batches of three to one session, as one of several writers. */
 async function writeBatches(store: EventStore, writer: number): Promise<void> {
   for (let batch = 0; batch < 5; ) {
     const name = `${writer}/${batch}`;

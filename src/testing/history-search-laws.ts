@@ -6,10 +6,10 @@ import type { Message } from "../core/message.ts";
 import { NO_USAGE } from "../core/usage.ts";
 import { expects, inWords, type Law } from "./law.ts";
 
-/** What `EventStore.search` promises. */
+/** The promises of `EventStore.search`. */
 export const historySearchLaws: readonly Law<EventStore>[] = inWords([
   {
-    name: "a search finds text of the whole log, whatever compaction did to the history",
+    name: "a search finds text of the whole log, also text that compaction removed from the history",
     async holds(open) {
       const store = await conversation(open);
       await store.append("s", 7, [at(8, COMPACTED)]);
@@ -34,7 +34,7 @@ export const historySearchLaws: readonly Law<EventStore>[] = inWords([
     },
   },
   {
-    name: "a hit says where, when and what",
+    name: "a hit has its place, time and text",
     async holds(open) {
       const store = await conversation(open);
       assert.deepEqual(await store.search({ query: "MARMALADE!", limit: 10 }), [
@@ -151,7 +151,7 @@ export const historySearchLaws: readonly Law<EventStore>[] = inWords([
     },
   },
   {
-    name: "any text can be searched for, and what has no word in it finds nothing",
+    name: "any text can be searched for, and a text without words finds nothing",
     async holds(open) {
       const store = await conversation(open);
       for (const query of [

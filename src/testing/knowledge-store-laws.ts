@@ -8,10 +8,10 @@ const LIMITS: KnowledgeLimits = {
   eviction: "spare_used",
 };
 
-/** What every knowledge store promises. A law that opens twice expects two stores on the same knowledge. */
+/** The promises of every knowledge store. A law that opens twice expects two stores on the same knowledge. */
 export const knowledgeStoreLaws: readonly Law<KnowledgeStore>[] = inWords([
   {
-    name: "what is recorded is listed, newest first, and read by its id",
+    name: "a recorded entry is listed, newest first, and read by its id",
     async holds(open) {
       const store = await open();
       await store.record(batch(0, 5, [fact("1"), fact("2"), preference("p", "Use tabs.")]));
@@ -134,7 +134,7 @@ export const knowledgeStoreLaws: readonly Law<KnowledgeStore>[] = inWords([
     },
   },
   {
-    name: "what was forgotten is not recorded again, unless it is added by hand",
+    name: "a forgotten entry is not recorded again, unless it is added by hand",
     async holds(open) {
       const store = await open();
       await store.record(batch(0, 1, [preference("1", "secret", ["k"])]));
@@ -215,7 +215,7 @@ export const knowledgeStoreLaws: readonly Law<KnowledgeStore>[] = inWords([
     },
   },
   {
-    name: "facts of a deleted session go with it; what the user taught stays",
+    name: "facts of a deleted session go with it; entries that the user taught stay",
     async holds(open) {
       const store = await open();
       const taught = { ...preference("p", "x"), sessionId: "session" };
@@ -228,7 +228,7 @@ export const knowledgeStoreLaws: readonly Law<KnowledgeStore>[] = inWords([
     },
   },
   {
-    name: "what is restored is merged, evicted and kept out like what it was copied from",
+    name: "a restored entry is merged, evicted and kept out like its original",
     async holds(open) {
       const store = await open();
       await store.restore(COPY);
@@ -247,7 +247,7 @@ export const knowledgeStoreLaws: readonly Law<KnowledgeStore>[] = inWords([
     },
   },
   {
-    name: "restoring a copy again changes nothing, and forgets what was forgotten since",
+    name: "restoring a copy again changes nothing, and forgets entries that were forgotten since",
     async holds(open) {
       const store = await open();
       await store.add([fact("own", { keys: ["key of a"] }), fact("x", { keys: ["y"] })], LIMITS);

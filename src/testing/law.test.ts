@@ -15,7 +15,7 @@ async function failure(holds: () => void): Promise<string> {
   }
 }
 
-test("a broken law says in words what it expected and what it found", async () => {
+test("a broken law states the expected and the found value in words", async () => {
   const start = 'The law "two is two" does not hold: ';
   expect(await failure(() => assert.equal(3, 2))).toBe(`${start}expected 2, found 3`);
   expect(await failure(() => assert.deepEqual([{ id: "a" }], []))).toBe(

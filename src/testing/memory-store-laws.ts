@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import type { MemoryEntry, MemoryPage, MemoryQuery, MemoryStore } from "../core/memory-store.ts";
 import { expects, inWords, type Law } from "./law.ts";
 
-/** What every memory store promises. A law that opens twice expects two stores on the same memory. */
+/** The promises of every memory store. A law that opens twice expects two stores on the same memory. */
 export const memoryStoreLaws: readonly Law<MemoryStore>[] = inWords([
   {
-    name: "what is added is found by its own words",
+    name: "an added entry is found by its own words",
     async holds(open) {
       const store = await open();
       const entries = [
@@ -74,7 +74,7 @@ export const memoryStoreLaws: readonly Law<MemoryStore>[] = inWords([
     },
   },
   {
-    name: "two stores on one memory store an id once, and what one adds the other finds at its next search",
+    name: "two stores on one memory store an id once, and the other finds an added entry at its next search",
     durable: true,
     async holds(open) {
       const [one, other] = [await open(), await open()];
@@ -313,7 +313,7 @@ export const memoryStoreLaws: readonly Law<MemoryStore>[] = inWords([
     },
   },
   {
-    name: "what is deleted is found no more",
+    name: "a deleted entry is found no more",
     async holds(open) {
       const store = await open();
       await store.add([
@@ -338,7 +338,7 @@ export const memoryStoreLaws: readonly Law<MemoryStore>[] = inWords([
     },
   },
   {
-    name: "what was deleted can be added again",
+    name: "a deleted entry can be added again",
     async holds(open) {
       const store = await open();
       for (const round of ["first", "second"]) {
@@ -480,7 +480,7 @@ export const memoryStoreLaws: readonly Law<MemoryStore>[] = inWords([
     },
   },
   {
-    name: "the neighbours of a result are what was said around it in its session, in order",
+    name: "the neighbours of a result are the entries around it in its session, in order",
     async holds(open) {
       const store = await open();
       for (let index = 0; index < 12; index += 1) {
@@ -520,7 +520,7 @@ export const memoryStoreLaws: readonly Law<MemoryStore>[] = inWords([
     },
   },
   {
-    name: "a check finds nothing wrong with what was added and deleted",
+    name: "a check finds no problem after additions and deletions",
     async holds(open) {
       const store = await open();
       assert.deepEqual(await store.verify(), { entries: 0, problems: [] });
@@ -537,7 +537,7 @@ export const memoryStoreLaws: readonly Law<MemoryStore>[] = inWords([
     },
   },
   {
-    name: "a rebuilt index finds what the old one found",
+    name: "a rebuilt index has the same results as the old one",
     async holds(open) {
       const store = await open();
       const all = Array.from({ length: 120 }, (_, index) =>

@@ -2,11 +2,11 @@ import { inWords, type Law } from "./law.ts";
 import { compactionLaws } from "./service/compaction-laws.ts";
 import { learningLaws } from "./service/learning-laws.ts";
 import { memoryLaws } from "./service/memory-laws.ts";
-import type { OpenService } from "./service/service-setup.ts";
+import type { OpenService } from "./service/service-scenes.ts";
 import { sessionLaws } from "./service/session-laws.ts";
 import { turnLaws } from "./service/turn-laws.ts";
 
-/** What every session service promises, on every surface. */
+/** The promises of every session service, on every surface. */
 export const sessionServiceLaws: readonly Law<OpenService>[] = inWords([
   ...sessionLaws,
   ...turnLaws,

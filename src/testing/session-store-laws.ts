@@ -1,12 +1,16 @@
 import assert from "node:assert/strict";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { NewEvent } from "../core/event.ts";
 import { given } from "../core/fields.ts";
+import { newId } from "../core/ids.ts";
 import type { SessionSnapshot } from "../core/session-snapshot.ts";
 import type { LoggedSource, SourceFilter } from "../core/session-source.ts";
 import { SessionState } from "../core/session-state.ts";
 import type { LeaseOwner, SessionQuery, SessionStore } from "../core/session-store.ts";
-import { inWords, type Law } from "./law.ts";
+import type { Stores } from "../core/stores.ts";
+import { expects, inWords, type Law } from "./law.ts";
 
-/** What every session store promises. */
+/** The promises of every session store. */
 export const sessionStoreLaws: readonly Law<SessionStore>[] = inWords([
   {
     name: "an unknown session is neither loaded nor listed",
@@ -182,7 +186,7 @@ export const sessionStoreLaws: readonly Law<SessionStore>[] = inWords([
     },
   },
   {
-    name: "of those who reach for a lease at once, one gets it",
+    name: "one of several processes that ask for a lease at once gets it",
     async holds(open) {
       const store = await open();
       const owners = ["1", "2", "3", "4"].map(owner);
@@ -256,7 +260,7 @@ export const sessionStoreLaws: readonly Law<SessionStore>[] = inWords([
     },
   },
   {
-    name: "a lease excludes those who come through another store on the same data",
+    name: "a lease excludes processes that use another store on the same data",
     durable: true,
     async holds(open) {
       const [one, other] = [await open(), await open()];
@@ -273,7 +277,7 @@ export const sessionStoreLaws: readonly Law<SessionStore>[] = inWords([
 
 const HOUR_MS = 3_600_000;
 
-/** Of another machine, so that no store takes it for a process of this one that is gone. */
+/** An owner on another machine, so that no store takes it for a dead process of this one. */
 function owner(id: string): LeaseOwner {
   return { id, host: "elsewhere.example", pid: 1 };
 }
@@ -287,4 +291,42 @@ function snapshot(id: string, changes: Partial<SessionSnapshot> = {}): SessionSn
 
 async function ids(store: SessionStore, query: SessionQuery): Promise<string[]> {
   return (await store.list(query)).map((listed) => listed.id);
+}
+
+/** The promises of leases to writers. A law that opens twice expects two sets of stores on the same data. */
+export const leaseLaws: readonly Law<Pick<Stores, "events" | "sessions">>[] = inWords([
+  {
+    name: "an append under a lease is refused when another owner has taken the lease",
+    durable: true,
+    async holds(open) {
+      const [here, there] = [await open(), await open()];
+      const key = "session:s";
+      const [paused, next] = [ownerOf("paused"), ownerOf("next")];
+      await here.sessions.acquire(key, paused, LENGTH_MS);
+      await here.events.append("s", 0, [said("one")], { key, owner: paused });
+      await sleep(2 * LENGTH_MS);
+      const isTaken = await there.sessions.acquire(key, next, 60_000);
+      expects(isTaken, "a lease that can be taken after its time", isTaken);
+      await assert.rejects(here.events.append("s", 1, [said("late")], { key, owner: paused }), {
+        code: "SESSION_CONFLICT",
+      });
+      assert.equal(await there.events.lastSeq("s"), 1);
+      await there.events.append("s", 1, [said("two")], { key, owner: next });
+      assert.equal(await here.events.lastSeq("s"), 2);
+    },
+  },
+]);
+
+const LENGTH_MS = 50;
+
+function ownerOf(id: string): LeaseOwner {
+  return { id, host: `host of ${id}`, pid: 1 };
+}
+
+function said(prompt: string): NewEvent {
+  return {
+    event_id: newId(),
+    timestamp_ms: Date.now(),
+    event: { type: "run_started", session_id: "s", prompt },
+  };
 }

@@ -4,10 +4,10 @@ import { SessionState } from "../core/session-state.ts";
 import type { AgeLimits, Stores } from "../core/stores.ts";
 import { expects, inWords, type Law } from "./law.ts";
 
-/** What `forUser` of stores promises. A law that opens twice expects two sets of stores on the same data. */
+/** The promises of `forUser`. A law that opens twice expects two sets of stores on the same data. */
 export const usersLaws: readonly Law<Stores>[] = inWords([
   {
-    name: "what is stored for one user is in no store of another user, nor in the shared one",
+    name: "data stored for one user is in no store of another user, nor in the shared one",
     async holds(open) {
       const stores = await open();
       await fill(stores.forUser("ada"));
@@ -18,7 +18,7 @@ export const usersLaws: readonly Law<Stores>[] = inWords([
     },
   },
   {
-    name: "what is stored without a user is in no store of a user",
+    name: "data stored without a user is in no store of a user",
     async holds(open) {
       const stores = await open();
       await fill(stores);
@@ -74,7 +74,7 @@ export const usersLaws: readonly Law<Stores>[] = inWords([
     },
   },
   {
-    name: "the users are those who have a session",
+    name: "the listed users are those with a session",
     async holds(open) {
       const stores = await open();
       assert.deepEqual(await stores.users(), []);
@@ -123,7 +123,7 @@ export const usersLaws: readonly Law<Stores>[] = inWords([
     },
   },
   {
-    name: "what is stored for a user is there when the stores are opened again",
+    name: "data stored for a user is there when the stores are opened again",
     durable: true,
     async holds(open) {
       const first = await open();

@@ -25,7 +25,7 @@ export interface TestedWindow {
   readonly window: WindowInUse;
   /** The host's messages that say this. */
   write(message: Message): readonly object[];
-  /** What a message of the host says, as the window's view reads it. */
+  /** The message that the window's view reads in a message of the host. */
   read(message: object): Message | undefined;
   /** The texts that a search of memory and of logs finds, for a window with stores. */
   search?(query: string): Promise<readonly string[]>;
@@ -44,14 +44,14 @@ export interface WindowMaker {
 }
 
 /**
- * What every window promises, over random histories that grow. Give them a function that makes windows
+ * The promises of every window, over random histories that grow. Give them a function that makes windows
  * with your view:
  *
  *     for (const law of windowLaws) test(law.name, () => law.holds(async () => myWindows));
  */
 export const windowLaws: readonly Law<WindowMaker>[] = inWords([
   {
-    name: "what stays are the host's own objects, in their order",
+    name: "the messages that stay are the host's own objects, in their order",
     holds: (open) =>
       inEveryRun(open, {}, ({ offered, sent, written }) => {
         const places = sent.map((each) => offered.indexOf(each)).filter((place) => place >= 0);
@@ -77,7 +77,7 @@ export const windowLaws: readonly Law<WindowMaker>[] = inWords([
       }),
   },
   {
-    name: "reasoning stays with what it led to",
+    name: "reasoning stays with the answer or the calls that it led to",
     holds: (open) =>
       inEveryRun(open, {}, ({ said }) => {
         const thoughts = said.flatMap(blocksOf).filter(({ type }) => type === "reasoning");
@@ -102,7 +102,7 @@ export const windowLaws: readonly Law<WindowMaker>[] = inWords([
       }),
   },
   {
-    name: "what is sent extends what was sent before, unless a compaction happened",
+    name: "each sent history extends the previous one, unless a compaction happened",
     holds: (open) =>
       inEveryRun(open, {}, ({ sent, before, outcome }) => {
         if (outcome === "unchanged") assert.deepEqual(sent.slice(0, before.length), before);
@@ -216,11 +216,11 @@ const SETUP: WindowSetup = {
 };
 
 interface Step {
-  /** What the host offered, and what is sent of it: as the host's messages, and as rkat reads them. */
+  /** The offered history, and the part that is sent: as the host's messages, and as rkat reads them. */
   readonly offered: readonly object[];
   readonly sent: readonly object[];
   readonly said: readonly Message[];
-  /** What was sent by the call before. */
+  /** The messages that the previous call sent. */
   readonly before: readonly object[];
   readonly outcome: string;
   readonly prompt: string;
@@ -228,7 +228,7 @@ interface Step {
 }
 
 interface RunOptions {
-  /** `repeating`: it says again what it was given, and more. */
+  /** `repeating`: it repeats its input, and adds to it. */
   readonly summary?: "failing" | "hanging" | "repeating";
   /** Each history is offered three times. */
   readonly again?: boolean;

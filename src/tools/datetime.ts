@@ -1,17 +1,19 @@
 import { z } from "zod";
 import { defineTool, type Tool, ToolError } from "../core/tool.ts";
 
-/** Tells the model the current date and time. */
+const INPUT = z.object({
+  time_zone: z
+    .string()
+    .optional()
+    .describe("IANA name such as Europe/Berlin; the machine's own when left out."),
+});
+
+/** Gives the model the current date and time. */
 export function datetimeTool(now: () => Date = () => new Date()): Tool {
   return defineTool({
     name: "datetime",
     description: "The current date and time, in UTC and in a time zone.",
-    input: z.object({
-      time_zone: z
-        .string()
-        .optional()
-        .describe("IANA name such as Europe/Berlin; the machine's own when left out."),
-    }),
+    input: INPUT,
     execute({ time_zone }) {
       const date = now();
       try {

@@ -22,7 +22,7 @@ async function ask(found: readonly MemoryHit[], args: object) {
   );
 }
 
-test("a result is what the specification shows", async () => {
+test("a result has the specification's shape", async () => {
   expect(await ask(hits(9, "text"), { limit: 1 })).toEqual([
     { content: "text", score: 0.912, session_id: "s", turn: 0, said_by: "unknown" },
   ]);
@@ -50,7 +50,7 @@ test("the description says that other sessions are in memory, where they are", (
   expect(about("discarded")).not.toContain(more);
 });
 
-test("what is recalled never floods a window, unless the model asks for more", async () => {
+test("recalled text never floods a window, unless the model asks for more", async () => {
   const long = hits(20, "x".repeat(7000));
   expect(await ask(long, { limit: 20 })).toHaveLength(2);
   expect(await ask(long, { limit: 20, max_tokens: 8000 })).toHaveLength(4);

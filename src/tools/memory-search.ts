@@ -1,8 +1,9 @@
 import { z } from "zod";
-import type { MemoryHit, MemoryScope } from "../core/memory-store.ts";
+import type { HistoryHit } from "../core/event-store.ts";
+import type { MemoryEntry, MemoryHit, MemoryScope } from "../core/memory-store.ts";
+import type { SearchHistory } from "../core/operations/memory.ts";
 import { defineTool, type Tool } from "../core/tool.ts";
 import { withinTokens } from "../core/within-tokens.ts";
-import { saidBy } from "./said-by.ts";
 
 const LIMIT_DEFAULT = 5;
 const LIMIT_MAX = 20;
@@ -14,7 +15,27 @@ const TOKENS_MAX = 16_000;
 
 const PHRASINGS_MAX = 5;
 
-/** Finds what the session's window does not show. */
+const MEMORY_INPUT = z.object({
+  query: z
+    .union([z.string(), z.array(z.string()).min(1).max(PHRASINGS_MAX)])
+    .describe(
+      'What you want to recall. Better than one question are 2 to 5 phrasings of it in an array, each with other words that may have been used: ["which port does staging use", "staging server address", "test environment listens on"].',
+    ),
+  limit: z
+    .int()
+    .min(0)
+    .nullish()
+    .describe("Maximum number of results to return. Default 5, at most 20."),
+  max_tokens: z
+    .int()
+    .positive()
+    .nullish()
+    .describe(
+      "Tokens that the texts of all results may take together; the best come first. Default 4000, at most 16000.",
+    ),
+});
+
+/** Searches for text that the session's window does not show. */
 export type SearchForModel = (
   request: { readonly queries: readonly string[]; readonly limit: number },
   sessionId: string,
@@ -25,25 +46,7 @@ export function memorySearchTool(search: SearchForModel, scope: MemoryScope = "a
   return defineTool({
     name: "memory_search",
     description: `Search semantic memory for past conversation content. Memory contains text from earlier conversation turns that were compacted away to save context space. ${scope === "all" ? "It also has what was said in other sessions. " : ""}It compares words; it compares meaning only if the project has an embedder.`,
-    input: z.object({
-      query: z
-        .union([z.string(), z.array(z.string()).min(1).max(PHRASINGS_MAX)])
-        .describe(
-          'What you want to recall. Better than one question are 2 to 5 phrasings of it in an array, each with other words that may have been used: ["which port does staging use", "staging server address", "test environment listens on"].',
-        ),
-      limit: z
-        .int()
-        .min(0)
-        .nullish()
-        .describe("Maximum number of results to return. Default 5, at most 20."),
-      max_tokens: z
-        .int()
-        .positive()
-        .nullish()
-        .describe(
-          "Tokens that the texts of all results may take together; the best come first. Default 4000, at most 16000.",
-        ),
-    }),
+    input: MEMORY_INPUT,
     async execute({ query, limit, max_tokens }, { sessionId }) {
       const most = Math.min(limit ?? LIMIT_DEFAULT, LIMIT_MAX);
       const hits = await search({ queries: [query].flat(), limit: most }, sessionId);
@@ -53,7 +56,7 @@ export function memorySearchTool(search: SearchForModel, scope: MemoryScope = "a
   });
 }
 
-/** A hit as the specification's JSON shows it, and who said it. */
+/** A hit in the specification's JSON, with its author. */
 function specifiedResult(hit: MemoryHit) {
   return {
     content: hit.content,
@@ -64,4 +67,55 @@ function specifiedResult(hit: MemoryHit) {
     // Another agent's session: it may be of another project.
     ...(hit.from ? { agent: hit.from.agent } : {}),
   };
+}
+
+/**
+ * The author of a recalled text, in words that a model cannot take for its own conversation: `user` for
+ * the user's own words, `model`, `tool`, `file` or `program` for others', a name in a recording.
+ */
+function saidBy({ role, speaker }: Pick<MemoryEntry, "role" | "speaker">): string {
+  if (role === "assistant") return "model";
+  if (role === "user") return speaker ?? "user";
+  return role ?? "unknown";
+}
+
+const HISTORY_INPUT = z.object({
+  query: z.string().min(1).describe("Words to look for; results contain some or all of them."),
+  limit: z.int().min(0).nullish().describe("Results at the most. Default 5, at most 20."),
+  session_id: z.string().nullish().describe("Only this session."),
+  from_turn: z.int().min(0).nullish().describe("Only this turn and later ones; the first is 0."),
+  to_turn: z.int().min(0).nullish().describe("Only this turn and earlier ones."),
+  since: z.string().nullish().describe("Only from this day or time on, ISO 8601."),
+  until: z.string().nullish().describe("Only up to this time, ISO 8601. A day includes all of it."),
+});
+
+/** Searches the complete logs of this project's sessions, including tool output and pruned text. */
+export function searchProjectHistoryTool(
+  search: (request: SearchHistory) => Promise<readonly HistoryHit[]>,
+): Tool {
+  return defineTool({
+    name: "search_project_history",
+    description:
+      "Search the complete logs of this project's sessions by words: prompts, answers, tool calls and tool results, whether they are still in your context or not. Use it for exact words, file contents and command output; it also has tool output that was pruned.",
+    input: HISTORY_INPUT,
+    async execute({ query, limit, session_id, from_turn, to_turn, since, until }) {
+      const hits = await search({
+        query,
+        limit: Math.min(limit ?? LIMIT_DEFAULT, LIMIT_MAX),
+        ...(session_id == null ? {} : { sessionId: session_id }),
+        ...(from_turn == null ? {} : { fromTurn: from_turn }),
+        ...(to_turn == null ? {} : { toTurn: to_turn }),
+        ...(since == null ? {} : { since }),
+        ...(until == null ? {} : { until }),
+      });
+      return hits.map((hit) => ({
+        content: hit.content,
+        session_id: hit.sessionId,
+        turn: hit.turn,
+        seq: hit.seq,
+        said_by: saidBy(hit),
+        time: hit.time,
+      }));
+    },
+  });
 }

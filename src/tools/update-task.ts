@@ -1,8 +1,22 @@
 import { z } from "zod";
 import { type ErrorCode, SessionError } from "../core/errors.ts";
-import { parseRequest, taskChange } from "../core/requests.ts";
+import { parseRequest } from "../core/operations/parse-request.ts";
+import { taskChange } from "../core/operations/working-memory.ts";
 import { renderTask, type TaskChange, type TaskRecord } from "../core/task.ts";
 import { defineTool, type Tool, ToolError } from "../core/tool.ts";
+
+/** The limits are checked below. In this schema they would cost tokens in every call. */
+const INPUT = z.strictObject({
+  new_task: z.string().optional().describe("Goal of a new task; clears the record."),
+  goal: z.string().optional(),
+  add: z.array(z.string()).optional().describe("Sub-tasks."),
+  done: z.array(z.number()).optional().describe("Numbers of sub-tasks."),
+  drop: z.array(z.number()).optional(),
+  notes: z
+    .record(z.string(), z.string())
+    .optional()
+    .describe("By name; an empty text removes one."),
+});
 
 /** Lets the model keep its session's task record. Files named in tool calls are added without it. */
 export function updateTaskTool(
@@ -12,18 +26,7 @@ export function updateTaskTool(
     name: "update_task",
     description:
       "Keep the task record of this session: goal, sub-tasks, notes. It stays word for word when older messages are replaced by a summary. Use it for work of several steps, and note what must not be lost: decisions, names, numbers. Without arguments it shows the record.",
-    // The limits are checked below. In this schema they would cost tokens in every call.
-    input: z.strictObject({
-      new_task: z.string().optional().describe("Goal of a new task; clears the record."),
-      goal: z.string().optional(),
-      add: z.array(z.string()).optional().describe("Sub-tasks."),
-      done: z.array(z.number()).optional().describe("Numbers of sub-tasks."),
-      drop: z.array(z.number()).optional(),
-      notes: z
-        .record(z.string(), z.string())
-        .optional()
-        .describe("By name; an empty text removes one."),
-    }),
+    input: INPUT,
     async execute({ new_task: newTask, ...rest }, { sessionId }) {
       try {
         const change = parseRequest(z.strictObject(taskChange), { newTask, ...rest });

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { brief, readImport } from "../../test/support/read-import.ts";
 import { zipOf } from "../../test/support/zip-of.ts";
 import { startsTurn } from "../core/turn.ts";
-import { groupParts, joinParts } from "../import/join-parts.ts";
+import { groupParts, joinParts } from "../import/read-message.ts";
 import { chatgptFormat, claudeAiFormat } from "./chat-exports.ts";
 import { fileOfBytes } from "./found-file.ts";
 
@@ -154,7 +154,7 @@ test("ChatGPT: the branch that the user saw is the conversation, and others are 
   expect(times.at(-1)).toBe(times.at(-2));
 });
 
-test("ChatGPT: what was spoken is its transcription", async () => {
+test("ChatGPT: a voice message is read as its transcription", async () => {
   const message = (id: string, role: string, parts: readonly object[]) => ({
     ...{ id, author: { role } },
     content: { content_type: "multimodal_text", parts },
@@ -295,7 +295,7 @@ test("an archive without conversations, or a damaged one, is told", async () => 
 
 const NEVER_HELD = { id: "y", title: "New chat", create_time: 1_770_000_000, mapping: null };
 
-test("what is no conversation is told by its number, and a file that is cut off gives the whole ones", async () => {
+test("an entry that is no conversation is named by its number, and a truncated file gives the complete ones", async () => {
   const text = JSON.stringify([CLAUDE, 3, { id: "x" }, NEVER_HELD, CHATGPT]);
   const all = await readImport(chatgptFormat, fileOfBytes("conversations.json", Buffer.from(text)));
   expect(all.skipped).toEqual([
@@ -312,7 +312,7 @@ test("what is no conversation is told by its number, and a file that is cut off 
   ]);
 });
 
-test("each export is recognised by what it is", () => {
+test("each export is recognised by its content", () => {
   const head = (text: string | Buffer) => ({
     ...{ path: "a", first: undefined },
     head: Buffer.from(text),

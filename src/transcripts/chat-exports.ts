@@ -1,5 +1,5 @@
 import { isObject } from "../core/fields.ts";
-import type { Chunks } from "../core/read-lines.ts";
+import type { Chunks } from "../text/read-lines.ts";
 import { chatgptSession } from "./chatgpt-session.ts";
 import { claudeAiSession } from "./claude-ai-session.ts";
 import { bytesAt, type FoundFile } from "./found-file.ts";
@@ -9,7 +9,7 @@ import { readListedObjects } from "./read-objects.ts";
 import { listZip, readZipEntry } from "./zip.ts";
 
 /**
- * What ChatGPT and Claude.ai give when a user exports all data: a list of conversations, alone or in a ZIP archive.
+ * The exports of all data from ChatGPT and Claude.ai: a list of conversations, alone or in a ZIP archive.
  * Both archives have it as `conversations.json`, large accounts of ChatGPT as `conversations-000.json` and so on.
  */
 export const chatgptFormat: ImportFormat = {
@@ -19,7 +19,7 @@ export const chatgptFormat: ImportFormat = {
 
 export const claudeAiFormat: ImportFormat = {
   ...exportsOf("claude-ai"),
-  // Only a look inside tells the two archives apart, so the reader of ChatGPT's takes both.
+  // The two archives differ only inside, so the reader of ChatGPT's takes both.
   recognises: (found) => startsLike(found, '"chat_messages"'),
 };
 
@@ -58,7 +58,7 @@ async function* readExport(file: FoundFile, notes: ImportNotes): AsyncGenerator<
     }
     for (const entry of entries) yield* conversationsIn(readZipEntry(file, entry), file, notes);
   } catch (error) {
-    // A damaged archive is told. A file that cannot be read at all is its caller's matter.
+    // A damaged archive is reported. A file that cannot be read at all is left to the caller.
     if (!(error instanceof Error) || "syscall" in error) throw error;
     notes.skip(file, undefined, error.message);
   }

@@ -153,7 +153,7 @@ test("AI SDK: a call that the user denied has the reason as its result", async (
   expect(denied).toEqual([{ toolUseId: "c1", reason: "Not on Fridays." }, { toolUseId: "c2" }]);
 });
 
-test("OpenAI Agents: what was spoken is its transcript", async () => {
+test("OpenAI Agents: a voice message is read as its transcript", async () => {
   const file = jsonFile([
     { type: "message", role: "user", content: [{ type: "input_audio", transcript: "Hello" }] },
     { type: "function_call", callId: "c", name: "wave", arguments: "{}" },

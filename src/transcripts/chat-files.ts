@@ -1,6 +1,7 @@
 import { hash } from "node:crypto";
 import { errorText } from "../core/errors.ts";
 import { given } from "../core/fields.ts";
+import { isAgentItem, isUiMessage, partsOfMessage } from "./chat-message-parts.ts";
 import type { FoundFile } from "./found-file.ts";
 import type {
   FileHead,
@@ -18,9 +19,7 @@ import {
   timeOf,
   titleOf,
 } from "./json-fields.ts";
-import { firstJsonObject } from "./json-values.ts";
-import { isAgentItem, isUiMessage, partsOfMessage } from "./message-parts.ts";
-import { type FileObject, readObjects } from "./read-objects.ts";
+import { type FileObject, firstJsonObject, readObjects } from "./read-objects.ts";
 
 /**
  * Messages as libraries have them: a list of them, one a line, or an object with a list `messages` for each
@@ -72,7 +71,7 @@ async function* readChats(
 ): AsyncGenerator<ImportedSession> {
   const outline = await outlineOf(file);
   if (!outline) {
-    // Reading it tells what is wrong with it.
+    // Reading the file reports its fault.
     for await (const _ of readObjects(file, notes));
     return;
   }
@@ -118,7 +117,7 @@ function outlineOfChat(chat: Json): Outline {
   };
 }
 
-/** What the file begins with; nothing for a file without a prompt or an answer. */
+/** The opening of a file. Undefined for a file without a prompt or an answer. */
 async function outlineOf(file: FoundFile): Promise<Outline | undefined> {
   const opening = new Opening();
   for await (const { value } of readObjects(file)) {
@@ -167,7 +166,7 @@ async function* messagesOf(
   notes: ImportNotes,
 ): AsyncGenerator<ImportedMessage> {
   const ids = new MessageIds();
-  /** Of all messages so far. A message without an id is known by it. */
+  /** The digest of all messages so far, which identifies a message without an id. */
   let content = "";
   for await (const { value, line } of objects) {
     try {

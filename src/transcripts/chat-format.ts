@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { Origin } from "../core/event.ts";
 import { issuesOf, issuesText } from "../core/issues.ts";
 import type { AssistantBlock, ContentBlock, Message, ToolUse } from "../core/message.ts";
-import { origin } from "../core/requests.ts";
+import { origin } from "../core/operations/request-fields.ts";
 import { toolArguments } from "./one-block-messages.ts";
 import type { RecordedMessage, TranscriptFormat } from "./recording.ts";
 
@@ -109,7 +109,7 @@ function image(url: string): ContentBlock {
     : { type: "text", text: url };
 }
 
-/** For messages that contain only text. */
+/** The text of messages that contain only text. */
 function plainText(blocks: readonly ContentBlock[]): string {
   return blocks
     .map((block) => (block.type === "text" ? block.text : `[image: ${block.media_type}]`))

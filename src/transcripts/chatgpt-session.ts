@@ -1,6 +1,6 @@
 import { given, isObject } from "../core/fields.ts";
 import type { Message } from "../core/message.ts";
-import { branchTo } from "./branch.ts";
+import { branchTo } from "./branch-to.ts";
 import type { ImportedMessage, ImportedSession, ImportNotes } from "./imported.ts";
 import {
   contentText,
@@ -178,7 +178,7 @@ function argumentsIn(text: string): unknown {
   return text.trimStart().startsWith("{") ? text : { input: text };
 }
 
-/** Nothing for what is no text of the conversation. */
+/** Undefined for parts that are no text of the conversation. */
 function textIn({ content, metadata }: Json, notes: ImportNotes): string | undefined {
   const { content_type, ...fields } = objectOf(content);
   switch (content_type) {
@@ -205,7 +205,7 @@ function textIn({ content, metadata }: Json, notes: ImportNotes): string | undef
       return [fields.name, fields.text].map(textOf).filter(Boolean).join(": ");
     case "computer_output":
       return "[screenshot]";
-    // What the user set for all conversations, and what ChatGPT remembered: not of this one.
+    // The user's settings for all conversations, and ChatGPT's memories: no part of this one.
     case "user_editable_context":
     case "model_editable_context":
       return undefined;

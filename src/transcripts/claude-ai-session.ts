@@ -1,6 +1,6 @@
 import { given, isObject } from "../core/fields.ts";
 import type { Message } from "../core/message.ts";
-import { branchTo } from "./branch.ts";
+import { branchTo } from "./branch-to.ts";
 import type { ImportedMessage, ImportedSession, ImportNotes } from "./imported.ts";
 import {
   contentText,
@@ -64,7 +64,7 @@ async function* messagesOf(
 }
 
 /**
- * A prompt, and then the texts of its attachments as results of calls: they are what a file says, not what a person
+ * A prompt, and then the texts of its attachments as results of calls: they are the text of a file, not what a person
  * typed, and no turn of their own.
  */
 function* userMessages(
@@ -75,7 +75,7 @@ function* userMessages(
   const attachments = listOf(record.attachments).map(objectOf);
   const unread = attachments.filter(({ extracted_content }) => textOf(extracted_content) === "");
   const files = [...listOf(record.files).map(objectOf), ...unread].filter((file) => file.file_name);
-  // A prompt may have no text but what is attached.
+  // A prompt may have no text except its attachments.
   const content =
     [saidIn(record), ...files.map(placeholder)].filter(Boolean).join("\n") ||
     attachments.map(placeholder).join("\n");

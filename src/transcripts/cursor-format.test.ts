@@ -7,7 +7,7 @@ const ID = "5d0c8f9e-0000-4000-8000-000000000000";
 const FOLDER = `projects/home-ada-shop/agent-transcripts/${ID}`;
 const line = (role: string, content: unknown) => ({ role, message: { content } });
 
-test("what a person typed is the query, and other tags were injected", async () => {
+test("the query is the typed text, and other tags were injected", async () => {
   const { sessions, unknown } = await readImport(
     cursorFormat,
     linesFile(`${FOLDER}.jsonl`, [

@@ -1,16 +1,16 @@
 import { basename, join } from "node:path";
 import { given } from "../core/fields.ts";
-import { readLines } from "../core/read-lines.ts";
+import { readLines } from "../text/read-lines.ts";
+import { blockParts, type MessagePart } from "./chat-message-parts.ts";
 import type { FoundFile } from "./found-file.ts";
 import type { ImportedMessage, ImportFormat, ImportNotes } from "./imported.ts";
 import { contentText, type Json, listOf, objectOf, textOf, titleOf } from "./json-fields.ts";
-import { blockParts, type MessagePart } from "./message-parts.ts";
 import { answerText } from "./one-block-messages.ts";
 import { readRecords } from "./read-records.ts";
 
 /**
  * The transcripts that Cursor writes for its agents: lines of `{ role, message: { content } }`, or a text in which
- * `user:` and `assistant:` stand above what was said. They have no times.
+ * `user:` and `assistant:` stand above each message. They have no times.
  */
 export const cursorFormat: ImportFormat = {
   agent: "cursor",
@@ -120,7 +120,7 @@ async function* textParts(file: FoundFile, notes?: ImportNotes): AsyncGenerator<
   yield* section();
 }
 
-/** What a person typed: it stands in `<user_query>`. A text that begins with another tag was injected. */
+/** The typed text, which stands in `<user_query>`. A text that begins with another tag was injected. */
 function promptOf({ message }: MessagePart): string | undefined {
   if (message.role !== "user") return undefined;
   const text = contentText(message.content);

@@ -47,7 +47,7 @@ export async function bytesAt(
   return chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks);
 }
 
-/** For streams of Node, which read ahead: a file may overwrite a chunk when the next one is asked for. */
+/** Copies of the chunks, for Node's streams, which read ahead: a file may overwrite a chunk when the next one is asked for. */
 export async function* copiedChunks(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   for await (const chunk of chunks) yield Uint8Array.from(chunk);
 }

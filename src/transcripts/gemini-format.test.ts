@@ -69,7 +69,7 @@ test("thoughts, calls and results are parts of an answer", async () => {
   ]);
 });
 
-test("a part of an answer that is a thought is not said", async () => {
+test("a thought in an answer is not part of its text", async () => {
   const content = [{ text: "The user greets me.", thought: true }, { text: "Hello." }];
   expect(await texts([HEAD, user("u1", "Hi"), answer("g1", content)])).toEqual([
     "user: Hi",
@@ -110,7 +110,7 @@ test("messages that a checkpoint leaves out were taken back, and are counted", a
   expect([sessions[0]?.title, otherBranch]).toEqual(["C", 2]);
 });
 
-test("a checkpoint with a summary keeps what the summary tells of", async () => {
+test("a checkpoint with a summary keeps the summarised messages", async () => {
   const summary = "<state_snapshot>A was asked.</state_snapshot>";
   const messages = [user("u9", summary), user("u2", "C")];
   const talk = [HEAD, user("u1", "A"), answer("g1", "B"), user("u2", "C"), { $set: { messages } }];

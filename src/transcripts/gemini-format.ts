@@ -2,7 +2,13 @@ import { join } from "node:path";
 import { given, isObject } from "../core/fields.ts";
 import { summaryMessage } from "../core/message.ts";
 import type { FoundFile } from "./found-file.ts";
-import type { ImportedMessage, ImportedSession, ImportFormat, ImportNotes } from "./imported.ts";
+import {
+  type ImportedMessage,
+  type ImportedSession,
+  type ImportFormat,
+  type ImportNotes,
+  messagesFor,
+} from "./imported.ts";
 import {
   contentText,
   type Json,
@@ -14,15 +20,13 @@ import {
   timeOf,
   titleOf,
 } from "./json-fields.ts";
-import { readJsonValues } from "./json-values.ts";
-import { messagesFor } from "./messages-for.ts";
 import { answerText, answerThinking, toolCall, toolResult } from "./one-block-messages.ts";
-import { CUT_OFF } from "./read-objects.ts";
+import { CUT_OFF, readJsonValues } from "./read-objects.ts";
 import { noteNoSession, readRecords } from "./read-records.ts";
 import { withoutBlocks } from "./without-blocks.ts";
 
 /**
- * The sessions of Gemini CLI. Its records change what came before them:
+ * The sessions of Gemini CLI. Its records change earlier ones:
  *
  *     { sessionId, startTime, … }      the head
  *     { id, type, content, … }         a message; the same id again replaces it
@@ -247,7 +251,7 @@ function* partsOf(record: Json, session: string, notes: ImportNotes): Generator<
       yield* answerParts(record, sourceId, ACKNOWLEDGED.test(text) ? "" : text, time);
       return;
     }
-    // What the program showed, such as that a new version is there.
+    // Notices of the program, such as a new version.
     case "info":
     case "error":
     case "warning":
@@ -257,7 +261,7 @@ function* partsOf(record: Json, session: string, notes: ImportNotes): Generator<
   }
 }
 
-/** What a person typed: what the user saw, without what the program put before or after it. */
+/** The typed text: the shown text without the parts that the program put before or after it. */
 function typedText({ displayContent, content }: Json): string {
   const shown = contentText(displayContent) === "" ? content : displayContent;
   const parts = Array.isArray(shown) ? shown : [shown];
@@ -274,10 +278,10 @@ const EDITORS =
   /^Here is (?:the user's editor context|a summary of changes in the user's editor context)[^\n]*\n```json\n/;
 const WHOLE = /^(?:This is the Gemini CLI\. We are setting up|System: Please continue\.)/;
 
-/** The answer of older versions to what they injected first. No model gave it. */
+/** The answer of older versions to their first injected text. No model gave it. */
 const ACKNOWLEDGED = /^Got it\. Thanks for the (?:additional )?context!$/;
 
-/** What stands in the place of a history that was compressed. */
+/** The text that replaces a compressed history. */
 const SUMMARY = /^<state_snapshot>([\s\S]*)$/;
 
 function summaryIn(record: Json): string | undefined {
@@ -286,7 +290,7 @@ function summaryIn(record: Json): string | undefined {
   return summary?.replace("</state_snapshot>", "").trim();
 }
 
-/** What a person typed of a text: nothing of what was only injected. */
+/** The typed part of a text, without injected text. */
 export function promptInGemini(text: string): string {
   const rest = withoutEditors(withoutBlocks(text, INJECTED).trim());
   return WHOLE.test(rest) || SUMMARY.test(rest) ? "" : rest;
@@ -297,7 +301,7 @@ function withoutEditors(text: string): string {
   return end < 0 ? text : text.slice(end + "\n```".length).trim();
 }
 
-/** What the user saw: a prompt without the files that it names. */
+/** The text that the user saw: a prompt without the files that it names. */
 function shownText({ displayContent, content }: Json): string {
   const isThought = (part: unknown) => objectOf(part).thought === true;
   const said = Array.isArray(content) ? content.filter((part) => !isThought(part)) : content;

@@ -41,7 +41,7 @@ export interface ImportedSession {
   readonly startedAt?: string;
   /** When something was last said, ISO 8601. Default: when the file was last changed. */
   readonly updatedAt?: string;
-  /** Only what follows the place that an earlier reading left with `readOn` is read. */
+  /** Only the part after an earlier reading's `readOn` is read. */
   readonly isRest?: true;
   /** They are read once, in order. The next session is asked for after they were read, or left. */
   readonly messages: AsyncIterable<ImportedMessage>;
@@ -64,9 +64,9 @@ export interface ImportedMessage {
   /** The first block is the rest of the last one of the part before. */
   readonly continues?: true;
   readonly message: Message;
-  /** The author is `user` only for what a person typed, and `program` for what was injected. */
+  /** The author is `user` only for typed text, and `program` for injected text. */
   readonly origin: Origin;
-  /** What was said before it left the window of its program here. */
+  /** The program's window was cleared or compacted here. */
   readonly boundary?: "compaction" | "clear";
   /** Not for memory: summaries, thinking, injected texts. */
   readonly memory?: false;
@@ -74,7 +74,7 @@ export interface ImportedMessage {
   readonly line?: number;
 }
 
-/** What a reader tells of a file, beside its messages. */
+/** The notes of a reader about a file. */
 export interface ImportNotes {
   /** Counts something that cannot be read, with the reason as a clause: "it is not JSON". */
   skip(file: FoundFile, line: number | undefined, reason: string): void;
@@ -85,7 +85,7 @@ export interface ImportNotes {
   /** The last line is still being written. The next import reads it. */
   unfinished(file: FoundFile): void;
   /**
-   * Where the next import can begin when the file has grown, told before the messages are read. That import gives
+   * The place where the next import can begin when the file has grown, reported before the messages are read. That import gives
    * it back, if the bytes before `offset` are the same.
    */
   readOn(file: FoundFile, from: ReadOn): void;
@@ -93,14 +93,14 @@ export interface ImportNotes {
 
 /** A place in a file from which on it may change. All before it was read. */
 export interface ReadOn {
-  /** Where its line starts, and the number of that line. */
+  /** The start of its line, and the number of that line. */
   readonly offset: number;
   readonly line: number;
-  /** What the reader has to know of the lines before, as JSON. */
+  /** The reader's state after the lines before, as JSON. */
   readonly state?: unknown;
 }
 
-/** What a file is recognised by. */
+/** The beginning of a file, by which it is recognised. */
 export interface FileHead {
   readonly path: string;
   /** The first line, or the whole file, if it is a JSON object. */
@@ -109,7 +109,7 @@ export interface FileHead {
   readonly head: Uint8Array;
 }
 
-/** Where to look on this machine. */
+/** The folders to search on this machine. */
 export interface Machine {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** The user's folder. */
@@ -133,6 +133,24 @@ export interface ImportFormat {
   /** Whether a file of such a folder may be a transcript, by its path below the folder, with `/`. */
   mayBe(path: string): boolean;
   recognises(found: FileHead): boolean;
-  /** `from` is what an earlier reading of this file left with `readOn`, if the file has only grown. */
+  /** `from` is the `readOn` of an earlier reading of this file, if the file has only grown. */
   read(file: FoundFile, notes: ImportNotes, from?: ReadOn): AsyncIterable<ImportedSession>;
+}
+
+/** The messages of a session. The prompts of a subagent are a model's, not a person's. */
+export function messagesFor(
+  parent: ImportedSession["parent"],
+  messages: AsyncIterable<ImportedMessage>,
+): AsyncIterable<ImportedMessage> {
+  return parent?.relation === "subagent" ? promptsOfModel(messages) : messages;
+}
+
+async function* promptsOfModel(
+  messages: AsyncIterable<ImportedMessage>,
+): AsyncGenerator<ImportedMessage> {
+  for await (const message of messages) {
+    const { origin } = message;
+    const isPrompt = origin.author === "user";
+    yield isPrompt ? { ...message, origin: { ...origin, author: "model" } } : message;
+  }
 }

@@ -40,7 +40,7 @@ export function titleOf(prompt: string): string | undefined {
   return nameOf(line.slice(0, TITLE_MAX).toWellFormed());
 }
 
-/** The value of a JSON text; nothing when it is none. */
+/** The value of a JSON text. Undefined for any other text. */
 export function parsedJson(text: string): unknown {
   try {
     return JSON.parse(text);

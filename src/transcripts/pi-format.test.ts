@@ -135,7 +135,7 @@ test("several roots, circles and lost parents do no harm", async () => {
   expect(sessions[0]?.messages.map(brief)).toEqual(["user: C"]);
 });
 
-test("what is not known is counted by name", async () => {
+test("unknown records are counted by name", async () => {
   const { unknown } = await read([
     head("s1"),
     entry("a", null, "telepathy", {}),

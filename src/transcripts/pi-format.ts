@@ -2,7 +2,7 @@ import { hash } from "node:crypto";
 import { basename, join } from "node:path";
 import { given } from "../core/fields.ts";
 import { isSummary, type Message, summaryMessage } from "../core/message.ts";
-import { branchTo } from "./branch.ts";
+import { branchTo } from "./branch-to.ts";
 import type { FoundFile } from "./found-file.ts";
 import type { ImportedMessage, ImportFormat, ImportNotes, ReadOn } from "./imported.ts";
 import {
@@ -60,7 +60,7 @@ export const piFormat: ImportFormat = {
   },
 };
 
-/** What is known of a session, beside its messages. */
+/** The metadata of a session. */
 interface About {
   head: Json;
   title?: string | undefined;
@@ -73,20 +73,20 @@ interface Outline {
   readonly about: About;
   /** The entries of the branch; all, if they have no ids. */
   readonly branch: ReadonlySet<string> | undefined;
-  /** Where the file was read from, if not from its start. */
+  /** The place from which the file was read, if not its start. */
   readonly from: ReadOn | undefined;
-  /** Where the next reading may begin. */
+  /** The place where the next reading may begin. */
   readonly next: ReadOn | undefined;
 }
 
 interface Entry {
   readonly id: string;
   readonly parent: string | undefined;
-  /** Where a prompt is. */
+  /** The place of a prompt. */
   readonly at: Pick<ReadOn, "line" | "offset"> | undefined;
 }
 
-/** Reads the file, or its end, for the first time. Nothing if that has no session, or the end alone is not enough. */
+/** Reads the file, or its end, for the first time. Undefined if it has no session, or the end alone is not enough. */
 async function outlineOf(file: FoundFile, from?: ReadOn): Promise<Outline | undefined> {
   const before = objectOf(from?.state);
   const about: About = { head: {}, ...objectOf(before.about) };
@@ -125,7 +125,7 @@ async function outlineOf(file: FoundFile, from?: ReadOn): Promise<Outline | unde
 /** The last prompts, one of which is where a later reading may begin. */
 const PROMPTS_TRIED = 16;
 
-/** The last prompt of the branch below whose parent all later entries hang. */
+/** The last prompt of the branch that all later entries belong to. */
 function restartIn(entries: readonly Entry[], branch: ReadonlySet<string>) {
   const later = new Set<string>();
   const parents = new Set<string | undefined>();
@@ -237,7 +237,7 @@ function messageParts(message: Json, notes: ImportNotes): readonly Part[] {
       const id = textOf(message.toolCallId);
       return [{ key: `result ${id}`, message: toolResult(id, text, message.isError === true) }];
     }
-    // A command that the user ran beside the conversation, and what extensions put into it.
+    // Commands that the user ran beside the conversation, and texts of extensions.
     case "bashExecution":
     case "custom":
     case "hookMessage":
@@ -279,7 +279,7 @@ function answerParts(content: unknown, notes: ImportNotes): readonly Part[] {
 }
 
 /**
- * What a person typed. pi puts the text of a skill, and files of its command line, before it:
+ * The text that a person typed. pi puts the text of a skill, and files of its command line, before it:
  *
  *     <skill name="review" location="…">…</skill>
  *     the last commit                               typed as: /skill:review the last commit

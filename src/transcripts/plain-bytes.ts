@@ -10,7 +10,7 @@ const RATIO_FREE = 16 * 1024 * 1024;
 
 /**
  * The bytes of a file, unpacked if its name ends in `.zst`. A file that is cut or damaged gives what
- * comes before, and `onDamage` is told why the rest is missing.
+ * comes before, and `onDamage` is called with the reason why the rest is missing.
  *
  * A file may consist of several frames of zstd, one for each time that its writer was started. Node
  * unpacks the first and drops what follows in the same chunk, so each frame gets a stream of its own.
@@ -34,7 +34,7 @@ export async function* plainBytes(
   }
 }
 
-/** Returns what is wrong with the frame, if its bytes are not those of zstd, or more than the file may hold. */
+/** Returns the fault of the frame, if its bytes are not those of zstd, or more than the file may hold. */
 async function* unpacked(
   file: FoundFile,
   start: number,
@@ -56,7 +56,7 @@ async function* unpacked(
   } catch (error) {
     const code = isObject(error) && typeof error.code === "string" ? error.code : "";
     if (!code.startsWith("ZSTD_") && code !== "Z_BUF_ERROR") throw error;
-    // The stream still has what it unpacked before.
+    // The stream still has the bytes that it unpacked before.
     const rest: Uint8Array | null = frame.read();
     if (rest) yield rest;
     return { isEnd: code === "Z_BUF_ERROR", text: errorText(error) };
@@ -67,7 +67,7 @@ async function* unpacked(
 const MAGIC = 0xfd2fb528;
 const SKIPPABLE = 0x184d2a50;
 
-/** Where a frame ends. See RFC 8878, section 3.1. */
+/** The end of a frame. See RFC 8878, section 3.1. */
 async function frameAt(
   file: FoundFile,
   start: number,
@@ -79,7 +79,7 @@ async function frameAt(
   if ((magic ^ SKIPPABLE) >>> 4 === 0) {
     return head.length < 8 ? cut : { end: start + 8 + head.readUInt32LE(4), skip: true };
   }
-  // The decompressor says what is wrong with it.
+  // The decompressor reports its fault.
   if (magic !== MAGIC) return { end: file.size, skip: false };
   const flags = head[4] ?? 0;
   const isSingle = (flags & 0x20) !== 0;

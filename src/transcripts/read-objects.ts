@@ -1,9 +1,14 @@
 import { isObject } from "../core/fields.ts";
-import { type Chunks, lineProblem } from "../core/read-lines.ts";
+import {
+  type Chunks,
+  decoded,
+  type Line,
+  lineProblem,
+  UnfinishedLine,
+} from "../text/read-lines.ts";
 import { bytesAt, type FoundFile } from "./found-file.ts";
 import type { ImportNotes } from "./imported.ts";
 import { type Json, parsedJson } from "./json-fields.ts";
-import { readJsonValues } from "./json-values.ts";
 import { readRecords } from "./read-records.ts";
 
 /** An object of a file, with its line, or its number in a list. */
@@ -61,4 +66,118 @@ async function startsWithObjectLine(file: FoundFile): Promise<boolean> {
   const text = new TextDecoder().decode(await bytesAt(file, 0, HEAD_BYTES)).trimStart();
   const [line = ""] = text.split("\n", 1);
   return line.startsWith("{") && (line.length > HEAD_BYTES / 2 || isObject(parsedJson(line)));
+}
+
+/**
+ * Reads a stream of JSON one value at a time, without parsing it. In `[{"a":1}, {"b":2}]` the values are the two
+ * objects. Outside an array each value counts: `{"a":1} {"b":2}` has the same two.
+ *
+ * A value longer than `bytesMax` is reported and skipped, as `readLines` does with a long line. A value that the
+ * stream cuts off is given up to the cut, so parsing it fails.
+ */
+export async function* readJsonValues(chunks: Chunks, bytesMax: number): AsyncGenerator<Line> {
+  const unfinished = new UnfinishedLine(bytesMax);
+  const scan = new ValueScan();
+  let number = 1;
+  for await (const chunk of chunks) {
+    let at = 0;
+    while (at < chunk.length) {
+      const { start, end, ended } = scan.next(chunk, at);
+      at = end;
+      if (ended) {
+        const value = lineOf(number, unfinished.end(chunk.subarray(start, end)));
+        if (value) yield value;
+        number += 1;
+      } else if (unfinished.add(chunk.subarray(start, end))) {
+        yield { number, problem: "too_long" };
+      }
+    }
+  }
+  const last = lineOf(number, unfinished.end(new Uint8Array()));
+  if (last) yield last;
+}
+
+/** The first object of a stream, from its first bytes. Undefined when it does not end in them. */
+export function firstJsonObject(head: Uint8Array): Readonly<Record<string, unknown>> | undefined {
+  const { start, end, ended } = new ValueScan().next(head, 0);
+  const value = ended ? parsedJson(new TextDecoder().decode(head.subarray(start, end))) : undefined;
+  return isObject(value) ? value : undefined;
+}
+
+function lineOf(number: number, bytes: Uint8Array | "too_long" | undefined): Line | undefined {
+  if (bytes === undefined) return undefined;
+  return bytes === "too_long" ? { number, problem: bytes } : decoded({ number, bytes });
+}
+
+/** Finds the beginning and the end of a value. It counts brackets, and knows when it is inside a string. */
+class ValueScan {
+  #depth = 0;
+  /** 1 inside the array that holds the values. */
+  #base = 0;
+  #seenFirst = false;
+  #inValue = false;
+  #inString = false;
+  #escaped = false;
+
+  /** Reads on from `at` to the end of the value, or of the chunk. */
+  next(chunk: Uint8Array, at: number): { start: number; end: number; ended: boolean } {
+    let start = this.#inValue ? at : chunk.length;
+    for (let index = at; index < chunk.length; index += 1) {
+      const byte = chunk[index] as number;
+      if (this.#inString) {
+        if (this.#escaped) this.#escaped = false;
+        else if (byte === BACKSLASH) this.#escaped = true;
+        else if (byte === QUOTE) {
+          this.#inString = false;
+          if (this.#depth === this.#base) return this.#end(start, index + 1);
+        }
+        continue;
+      }
+      if (!this.#inValue) {
+        if (isBetween(byte)) continue;
+        if (byte === OPEN_LIST && !this.#seenFirst) {
+          this.#seenFirst = true;
+          this.#base = 1;
+          this.#depth = 1;
+          continue;
+        }
+        this.#seenFirst = true;
+        // The end of the list. What follows it is read as values outside a list.
+        if (byte === CLOSE_LIST && this.#base === 1) {
+          this.#base = 0;
+          this.#depth = 0;
+          continue;
+        }
+        this.#inValue = true;
+        start = index;
+      } else if (this.#depth === this.#base && (isBetween(byte) || byte === CLOSE_LIST)) {
+        // The end of a number, or of a word such as `true`.
+        return this.#end(start, index);
+      }
+      if (byte === QUOTE) this.#inString = true;
+      else if (byte === OPEN_LIST || byte === OPEN_OBJECT) this.#depth += 1;
+      else if (byte === CLOSE_LIST || byte === CLOSE_OBJECT) {
+        this.#depth = Math.max(this.#base, this.#depth - 1);
+        if (this.#depth === this.#base) return this.#end(start, index + 1);
+      }
+    }
+    return { start, end: chunk.length, ended: false };
+  }
+
+  #end(start: number, end: number): { start: number; end: number; ended: boolean } {
+    this.#inValue = false;
+    return { start, end, ended: true };
+  }
+}
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const OPEN_LIST = 0x5b;
+const CLOSE_LIST = 0x5d;
+const OPEN_OBJECT = 0x7b;
+const CLOSE_OBJECT = 0x7d;
+
+/** White space, a comma, or a byte of the mark that some programs put at the start of a file. */
+function isBetween(byte: number): boolean {
+  return byte <= 0x20 || byte === 0x2c || byte === 0xef || byte === 0xbb || byte === 0xbf;
 }

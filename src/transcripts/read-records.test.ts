@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import { zstdCompressSync } from "node:zlib";
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import { trials } from "../../test/support/trials.ts";
 import { type FoundFile, fileOfBytes } from "./found-file.ts";
 import type { ImportNotes } from "./imported.ts";
 import { type FileRecord, readRecords } from "./read-records.ts";
@@ -69,7 +70,7 @@ test("a file of several frames of zstd is read to its end, wherever it is cut", 
       expect(records).toEqual(whole.records.slice(0, records.length));
       expect(told).toEqual(ends.has(size) ? [] : ["line undefined: it is cut off"]);
     }),
-    { numRuns: 30 },
+    { numRuns: trials(10, 30) },
   );
 });
 

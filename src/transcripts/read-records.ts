@@ -1,5 +1,5 @@
 import { isObject } from "../core/fields.ts";
-import { decoded, lineProblem, readByteLines } from "../core/read-lines.ts";
+import { decoded, lineProblem, readByteLines } from "../text/read-lines.ts";
 import type { FoundFile } from "./found-file.ts";
 import type { ImportNotes } from "./imported.ts";
 import { parsedJson } from "./json-fields.ts";
@@ -9,12 +9,12 @@ import { plainBytes } from "./plain-bytes.ts";
 export interface FileRecord {
   readonly value: Readonly<Record<string, unknown>>;
   readonly line: number;
-  /** Where the line starts, and where the next one does. In the unpacked bytes, if the file is compressed. */
+  /** The start of the line, and of the next one, in the unpacked bytes if the file is compressed. */
   readonly offset: number;
   readonly end: number;
 }
 
-/** Where reading starts. `line` is the number of the line there. */
+/** The place where reading starts. `line` is the number of the line there. */
 interface Start {
   readonly offset: number;
   readonly line: number;
@@ -23,7 +23,7 @@ interface Start {
 const LINE_BYTES_MAX = 64 * 1024 * 1024;
 
 /**
- * Reads a file of JSON Lines as a stream. A line that is no JSON object is told to `notes`, with its
+ * Reads a file of JSON Lines as a stream. A line that is no JSON object is reported to `notes`, with its
  * number, and so is a last line that is still being written. A reader that goes through a file twice gives them once.
  */
 export async function* readRecords(
@@ -60,7 +60,7 @@ const KEPT_BYTES = 2 * 1024 * 1024;
 export class TwiceReadRecords {
   readonly #file: FoundFile;
   readonly #start: Start;
-  /** What the first reading gave and told. */
+  /** The records and notes of the first reading. */
   #kept: { readonly records: FileRecord[]; readonly told: Told[] } | undefined;
 
   constructor(file: FoundFile, start: Start) {
@@ -82,7 +82,7 @@ export class TwiceReadRecords {
     }
   }
 
-  /** The same records, after `first` has given all. What is wrong with the others is told now. */
+  /** The same records, after `first` has given all. Bad lines are reported now. */
   async *again(notes: RecordNotes): AsyncGenerator<FileRecord> {
     const kept = this.#kept;
     this.#kept = undefined;
@@ -94,7 +94,7 @@ export class TwiceReadRecords {
 type RecordNotes = Pick<ImportNotes, "skip" | "unfinished">;
 type Told = (to: RecordNotes) => void;
 
-/** Tells why a file gives no session: it is empty or damaged, or its records do not say which session it is. */
+/** Reports why a file gives no session: it is empty or damaged, or its records do not say which session it is. */
 export async function noteNoSession(file: FoundFile, notes: ImportNotes): Promise<void> {
   let records = 0;
   for await (const _ of readRecords(file, notes)) records += 1;
@@ -106,7 +106,7 @@ function problemOf(problem: "too_long" | "not_utf8" | undefined, value: unknown)
   return value === undefined ? "it is not JSON" : "it is not a JSON object";
 }
 
-/** The value of a line; nothing for a blank one. Its text may be long, so nobody holds it afterwards. */
+/** The value of a line. Undefined for a blank one. Its text may be long, so it is not kept. */
 function parsedLine(line: Parameters<typeof decoded>[0]): ParsedLine | undefined {
   const read = decoded(line);
   if (!read || read.problem) return read;

@@ -11,7 +11,7 @@ const problemOf = (text: string) =>
     (error: Error) => error.message,
   );
 
-test("a line of chat is one message, with who said it, when and where", async () => {
+test("a line of chat is one message, with its author, time and place", async () => {
   const { name, messages } = await read(
     { role: "system", content: "Be brief." },
     { role: "user", content: "Hi", speaker: "Ada", time: "2026-01-02T03:04:05Z", session: "S1" },
@@ -51,7 +51,7 @@ test("tool calls come in OpenAI's form, arguments as text", async () => {
       role: "block_assistant",
       blocks: [
         { block_type: "tool_use", data: { id: "a", name: "add", args: { x: 1 } } },
-        // What the model got wrong stays readable.
+        // The model's invalid JSON stays readable.
         { block_type: "tool_use", data: { id: "b", name: "add", args: { arguments: '{"x":' } } },
       ],
       stop_reason: "end_turn",
@@ -122,7 +122,7 @@ test("a log of rkat's own gives the conversation without its compactions", async
   ]);
 });
 
-test("a bad line is named by its number, and what is wrong with it", async () => {
+test("a bad line is named by its number and its fault", async () => {
   const good = '{"role":"user","content":"Hi"}\n\n';
   expect(await problemOf(`${good}{"role":`)).toMatch(/talk\.jsonl, line 3: .*JSON/);
   expect(await problemOf(`${good}[]`)).toMatch(/line 3: it is not a JSON object/);

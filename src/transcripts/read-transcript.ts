@@ -2,12 +2,12 @@ import { errorText, SessionError } from "../core/errors.ts";
 import { isObject } from "../core/fields.ts";
 import { issuesOf, issuesText } from "../core/issues.ts";
 import { messageSchema } from "../core/message-schema.ts";
-import { type Chunks, type Line, lineProblem, readLines } from "../core/read-lines.ts";
+import { type Chunks, type Line, lineProblem, readLines } from "../text/read-lines.ts";
 import { chatFormat } from "./chat-format.ts";
-import { eventsFormat } from "./events-format.ts";
 import type { FoundFile } from "./found-file.ts";
 import { listOf, objectOf, parsedJson, textOf } from "./json-fields.ts";
 import type { RecordedMessage, Recording, TranscriptFormat } from "./recording.ts";
+import { eventsFormat } from "./rkat-format.ts";
 
 const FORMATS: readonly TranscriptFormat[] = [chatFormat, eventsFormat];
 

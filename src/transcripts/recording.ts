@@ -17,7 +17,7 @@ export interface RecordedMessage {
   readonly origin?: Origin;
   /** The tool that a result names. */
   readonly toolName?: string;
-  /** What was said before it left the window of its program here. A compaction's message is its summary. */
+  /** The program's window was cleared or compacted here. A compaction's message is its summary. */
   readonly boundary?: "compaction" | "clear";
 }
 

@@ -42,7 +42,7 @@ test("a provider that counts less than the estimate is believed, down to 80 % of
   expect(counts([10_000, 7_000]).expected(10_000)).toBe(8_000);
 });
 
-test("a count without what was cached teaches nothing", () => {
+test("a count without the cached tokens teaches nothing", () => {
   expect(counts([10_000, 900], [12_000, 300]).expected(12_000)).toBe(12_000);
 });
 

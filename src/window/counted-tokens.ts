@@ -1,7 +1,7 @@
 /** A shorter growth says little about a kind of text. */
 const GROWTH_WORTH_LEARNING = 500;
 
-/** Counts below this part of the estimate come from servers that leave out what they had cached. */
+/** Counts below this part of the estimate come from servers that leave out cached tokens. */
 const PLAUSIBLE_MIN = 0.6;
 
 /**
@@ -10,7 +10,7 @@ const PLAUSIBLE_MIN = 0.6;
  */
 const EACH_MIN = 0.8;
 
-/** No kind of text is counted so wrongly. What is above comes from elsewhere. */
+/** The highest factor. No kind of text is estimated so wrongly; a larger difference has another cause. */
 const EACH_MAX = 4;
 
 /** A window may be far smaller than its owner says, which refused requests show. */
@@ -19,7 +19,7 @@ const REFUSED_MAX = 64;
 /** A provider refused a request without a count. The factor rises at least by this. */
 const REFUSED_STEP = 1.1;
 
-/** How much of the way the factor goes back when less is counted than it says. */
+/** The part of the way that the factor goes back when the provider counts less than expected. */
 const FALL = 1 / 8;
 
 interface Count {
@@ -28,8 +28,8 @@ interface Count {
 }
 
 /**
- * How a provider counts the requests of one conversation: what the estimate does not see, such as tools, and a
- * factor for what it sees.
+ * A model of how a provider counts the requests of one conversation: the tokens that the estimate does
+ * not see, such as tools, and a factor for the estimated ones.
  *
  *     500 estimated      1 100 counted    600 unseen
  *     2 500 estimated    3 500 counted    2 000 more are 2 400: factor 1.2
@@ -40,7 +40,7 @@ interface Count {
 export class CountedTokens {
   /** The last count of the history as it is now. */
   #last: Count | undefined;
-  /** Where the growth began that the factor is learned from next. */
+  /** The start of the growth that the factor is learned from next. */
   #grewFrom: Count | undefined;
   #unseen = 0;
   #factor = 1;
@@ -74,7 +74,7 @@ export class CountedTokens {
     this.#grewFrom = undefined;
   }
 
-  /** What the provider will count for a request that is estimated at so many tokens. */
+  /** The expected count of the provider for a request of `estimated` tokens. */
   expected(estimated: number): number {
     const last = this.#last;
     const all =

@@ -1,5 +1,5 @@
+import { requireHistory } from "../compaction/compact-history.ts";
 import type { CompactHistoryResult } from "../compaction/compact-history-result.ts";
-import { requireHistory } from "../compaction/require-history.ts";
 import { errorText, SessionError } from "../core/errors.ts";
 import {
   contentText,
@@ -10,20 +10,21 @@ import {
 } from "../core/message.ts";
 import { messageWeight } from "../core/tokens.ts";
 import { withShortenedOutput } from "../core/tool-output.ts";
+import { chained, keyOf } from "./message-keys.ts";
+import type { MessageView, ViewedMessage } from "./message-view.ts";
+import { addToUnits, messageOf, type Unit, type WeighedView } from "./units.ts";
 import {
   type Cut,
   isSummarySlot,
   type KeptOutput,
+  type Known,
   type MarkOf,
   offeredAt,
+  type RecordedMessage,
   recognise,
   type Slot,
   type SummarySlot,
-} from "./cut.ts";
-import { chained, keyOf } from "./message-keys.ts";
-import type { MessageView, ViewedMessage } from "./message-view.ts";
-import { addToUnits, messageOf, type Unit, type WeighedView } from "./units.ts";
-import type { Known, RecordedMessage } from "./window-record.ts";
+} from "./window-record.ts";
 
 /** Older compactions are forgotten. A history that goes back further is compacted again. */
 const CUTS_MAX = 64;
@@ -31,7 +32,7 @@ const CUTS_MAX = 64;
 /** Messages in a part of a long history that one call compares. */
 const COMPARED = 128;
 
-/** What a compaction changed. */
+/** The result of a compaction that changed the history. */
 type Changed = Exclude<CompactHistoryResult, { outcome: "unchanged" }>;
 
 /** A compaction that is not yet in force. */
@@ -49,7 +50,7 @@ interface Sent<HostMessage> {
 }
 
 /**
- * A host's history from call to call, and what is sent of it. A history that has grown costs what was
+ * A host's history from call to call, and the part of it that is sent. A history that has grown costs what was
  * added to it.
  */
 export class FollowedHistory<HostMessage extends object> {
@@ -64,14 +65,14 @@ export class FollowedHistory<HostMessage extends object> {
   /** Those of them that the offered history has. A second message with one of these texts is the user's. */
   #foundTexts = new Set<string>();
   #cuts: Cut[] = [];
-  /** What is left of messages with a forgotten text, by the keys of their units. */
+  /** Messages after their forgotten texts were removed, by the keys of their units. */
   #forgotten: Known["forgotten"] = new Map();
 
-  /** As the host offered it last. */
+  /** The history as the host offered it last. */
   #offered: HostMessage[] = [];
-  /** Where the comparison of a long history goes on with the next call. */
+  /** The position where the next call continues to compare a long history. */
   #compared = 0;
-  /** Whether what is sent is what the host offers, message by message. */
+  /** Whether the sent history equals the offered one, message by message. */
   #isAsOffered = true;
   /** The last compaction of this history. */
   #cut: Cut | undefined;
@@ -125,7 +126,7 @@ export class FollowedHistory<HostMessage extends object> {
     return Math.floor(this.#systemWeight / 4);
   }
 
-  /** Tokens of what came before the last answer; of all, when there is none. */
+  /** Tokens of the messages before the last answer; of all, when there is none. */
   get tokensBeforeAnswer(): number {
     const answer = this.#units.findLastIndex(({ pieces }) => pieces.some(isAnswer));
     const counted = answer < 1 ? this.#units : this.#units.slice(0, answer);
@@ -133,7 +134,7 @@ export class FollowedHistory<HostMessage extends object> {
   }
 
   /**
-   * Takes the history as the host offers it now. Returns what it is, compared with the last. Of a long
+   * Takes the history as the host offers it now. Returns how it compares with the last one. Of a long
    * history that has grown it compares a part, unless you ask for the whole.
    */
   follow(
@@ -191,7 +192,7 @@ export class FollowedHistory<HostMessage extends object> {
     };
   }
 
-  /** Takes what is known of the chat from now on. */
+  /** Uses the facts known about the chat from now on. */
   know({ cuts, forgotten }: Known): void {
     this.#cuts = cuts.slice(-CUTS_MAX);
     this.#forgotten = forgotten;
@@ -207,7 +208,7 @@ export class FollowedHistory<HostMessage extends object> {
     this.#clearSent();
   }
 
-  /** What a compaction makes of the history. Nothing is changed yet. */
+  /** The cut that a compaction makes in the history. Nothing is changed yet. */
   cutOf(result: Changed): NewCut<HostMessage> {
     const { head, end } = this.#headOf(result);
     const length = this.#slots
@@ -224,7 +225,7 @@ export class FollowedHistory<HostMessage extends object> {
     return { cut, messages, sent: [...head, ...this.#sentBetween(end, this.#sent.length)] };
   }
 
-  /** Sends what a compaction made from now on. */
+  /** Sends the result of a compaction from now on. */
   take({ cut, sent }: NewCut<HostMessage>): void {
     for (const { slot, message } of sent) {
       if (isSummarySlot(slot)) this.#summaries.set(slot, message);
@@ -236,7 +237,7 @@ export class FollowedHistory<HostMessage extends object> {
     for (const { message, slot, offeredAt } of sent) this.#send(message, slot, offeredAt);
   }
 
-  /** The host has taken over what was sent, and offers that from now on. */
+  /** The host has taken over the sent messages, and offers these from now on. */
   #adopt(): void {
     this.#offered = [...this.#sent];
     this.#offeredAt = this.#sent.map((_, index) => index);
@@ -281,7 +282,7 @@ export class FollowedHistory<HostMessage extends object> {
     };
   }
 
-  /** What is sent for a slot, given the message that the host offers for it. */
+  /** The message that is sent for a slot, given the one that the host offers for it. */
   #messageFor(slot: Slot, offered: HostMessage | undefined, adopted: Cut | undefined): HostMessage {
     if (isSummarySlot(slot)) {
       const known = offered ?? this.#summaries.get(slot) ?? this.#view.summary(summaryText(slot));
@@ -296,7 +297,7 @@ export class FollowedHistory<HostMessage extends object> {
     return outputs.length > 0 ? this.#withShortened(message, outputs) : message;
   }
 
-  /** What a compaction makes of the sent messages up to the last that it changes, and where that ends. */
+  /** The slots of the sent messages up to the last one that a compaction changes, and the end of that part. */
   #headOf({ discarded, pruned, summary }: Changed) {
     const left = new Set(discarded.map(({ index }) => index));
     const outputs = Map.groupBy(pruned, ({ index }) => index);

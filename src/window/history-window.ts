@@ -7,8 +7,7 @@ import type {
   CompactHistoryResult,
   UnchangedReason,
 } from "../compaction/compact-history-result.ts";
-import { compactionThreshold } from "../compaction/compaction-threshold.ts";
-import { DefaultCompactor } from "../compaction/default-compactor.ts";
+import { compactionThreshold, DefaultCompactor } from "../compaction/default-compactor.ts";
 import { engineCompactor } from "../compaction/engine-compactor.ts";
 import type { EngineCompactor } from "../core/compactor.ts";
 import { errorText, SessionError } from "../core/errors.ts";
@@ -17,7 +16,7 @@ import { WorkQueue } from "../core/work-queue.ts";
 import { CountedTokens } from "./counted-tokens.ts";
 import { FollowedHistory, type NewCut } from "./followed-history.ts";
 import type { MessageView } from "./message-view.ts";
-import { pinnedUnits } from "./pinned-units.ts";
+import { pinnedUnits } from "./units.ts";
 import { WindowRecord } from "./window-record.ts";
 
 export interface HistoryWindowOptions<HostMessage extends object> extends HistoryCompaction {
@@ -32,38 +31,38 @@ export interface HistoryWindowOptions<HostMessage extends object> extends Histor
   /** The name of the model as `provider/model`. Its rules say how many tokens an image has. */
   readonly model?: string;
   /**
-   * Where the window keeps its compactions and the messages that it compacted, so that they outlive
+   * The record of the window's compactions and of the messages that it compacted, so that they outlive
    * the process and searches find them.
    */
   readonly record?: HostRecord;
 }
 
 export interface ApplyOptions {
-  /** In the place of the window's own. */
+  /** Replaces the window's own, for this call. */
   readonly summarize?: Summarize | "fallback";
-  /** In the place of the window's own, for a loop that changes its model. */
+  /** Replaces the window's own, for a loop that changes its model. */
   readonly contextWindow?: number;
   /**
    * Input tokens of the last request, as the provider counted them. They correct the estimate. Leave them out
    * when the history has only answers to older requests, because the user took turns back.
    */
   readonly lastInputTokens?: number;
-  /** Estimated tokens of what is sent besides the history: instructions and tools. */
+  /** Estimated tokens of the rest of a request besides the history: instructions and tools. */
   readonly otherTokens?: number;
-  /** The provider refused the history as too long: make it smaller, whatever the estimate says. */
+  /** The provider refused the history as too long: make it smaller, even if the estimate fits. */
   readonly outgrown?: boolean;
-  /** Compact down to the turn budget, whatever the estimate says. */
+  /** Compact down to the turn budget, even if the estimate fits. */
   readonly force?: boolean;
   /** Only this signal makes `apply` throw. */
   readonly signal?: AbortSignal;
 }
 
 export interface AppliedWindow<HostMessage> {
-  /** What to send: the host's own objects, except for the summary and for shortened tool output. */
+  /** The messages to send: the host's own objects, except for the summary and for shortened tool output. */
   readonly messages: readonly HostMessage[];
-  /** What this call did. A history that an earlier call compacted is sent as that call left it: `unchanged`. */
+  /** The effect of this call. A history that an earlier call compacted is sent as that call left it: `unchanged`. */
   readonly outcome: "unchanged" | "pruned" | "compacted";
-  /** Why a due compaction changed nothing. */
+  /** The reason why a due compaction changed nothing. */
   readonly failure?: {
     readonly reason: UnchangedReason | "not_recorded";
     readonly detail: string;
@@ -80,17 +79,17 @@ export interface AppliedWindow<HostMessage> {
 
 /**
  * Compaction for a loop that is not rkat's. Give it the whole history before each model call, and send
- * what it returns:
+ * its result:
  *
  *     const window = createHistoryWindow({ view, summarize, contextWindow: 200_000 });
  *     const { messages } = await window.apply(history, { lastInputTokens });
  *
  * Contract:
  * - No tool call is sent without its result, and no result without its call.
- * - Reasoning stays with what it led to.
+ * - Reasoning stays with the answer or the calls that it led to.
  * - The last user messages, system messages and standing instructions stay word for word.
- * - What stays are the host's own objects, in their order.
- * - What is sent extends what was sent before, unless a compaction happened.
+ * - The messages that stay are the host's own objects, in their order.
+ * - Each sent history extends the previous one, unless a compaction happened.
  * - A compaction pays for one summary, however often the host offers the history again.
  * - A history that was edited is compacted from its longest part that is still the same. A replaced message far
  *   back in a long history is noticed before the next compaction.
@@ -120,7 +119,7 @@ export function createHistoryWindow<HostMessage extends object>(
   return new LocalHistoryWindow(options);
 }
 
-/** What is left of a history that a provider refused, as a part of its estimate. */
+/** The target size of a history that a provider refused, as a part of its estimate. */
 const OVERFLOW_SHARE = 0.6;
 
 class LocalHistoryWindow<HostMessage extends object> implements HistoryWindow<HostMessage> {
@@ -175,7 +174,7 @@ class LocalHistoryWindow<HostMessage extends object> implements HistoryWindow<Ho
     const known = await this.#record?.changed();
     if (known) followed.know(known);
     const change = followed.follow(history);
-    // What was sent last may be of another conversation.
+    // The last request may belong to another conversation.
     if (change === "another") this.#sentTokens = undefined;
     if (change !== "the same") this.#learn(lastInputTokens, otherTokens);
     const compactor = this.#compactor(contextWindow);
@@ -264,7 +263,7 @@ class LocalHistoryWindow<HostMessage extends object> implements HistoryWindow<Ho
     this.#lastAttempt = this.#calls;
     const { units, tokens } = this.#history;
     const estimated = tokens + otherTokens;
-    // How many tokens the provider counts for each that is estimated.
+    // The provider's tokens per estimated token.
     const factor = this.#counts.expected(estimated) / Math.max(1, estimated);
     const room = (most: number, each = factor) =>
       Math.max(1, Math.floor(most / each) - otherTokens);
@@ -297,7 +296,7 @@ class LocalHistoryWindow<HostMessage extends object> implements HistoryWindow<Ho
     return await compactHistory({ ...options, bare: true });
   }
 
-  /** What the provider will count. Where the estimate alone fills the window, no lower count is believed. */
+  /** The expected count of the provider. Where the estimate alone fills the window, no lower count is believed. */
   #expected(estimated: number, contextWindow = Infinity): number {
     const expected = this.#counts.expected(estimated);
     return estimated < contextWindow ? expected : Math.max(estimated, expected);

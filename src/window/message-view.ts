@@ -1,7 +1,7 @@
 import type { Message } from "../core/message.ts";
 
 /**
- * How rkat reads the messages of another loop, and the two kinds of message that it writes there.
+ * The reader of another loop's messages, and the writer of the two kinds of message that rkat adds there.
  *
  *     const view: MessageView<ChatMessage> = {
  *       read: ({ role, content }) => ({ message: { role, content } }),
@@ -30,7 +30,7 @@ export interface MessageView<HostMessage extends object> {
   shorten(message: HostMessage, outputs: ReadonlyMap<string, string>): HostMessage;
 }
 
-/** What rkat can read of one message of a host. */
+/** The parts of a host's message that rkat can read. */
 export interface ViewedMessage {
   /**
    * The message, or the piece of one. Pieces of one answer (reasoning, text, calls) are joined, and so
@@ -39,6 +39,6 @@ export interface ViewedMessage {
   readonly message?: Message;
   /** Estimated tokens of the parts that `message` does not show: a quarter of the bytes of their JSON. */
   readonly opaqueTokens?: number;
-  /** The message stays and leaves with the one after it, as reasoning does with what it led to. */
+  /** The message stays and leaves with the one after it, as reasoning does with the answer or the calls that it led to. */
   readonly joins?: "next";
 }

@@ -7,21 +7,21 @@ import { cutMiddle, textSize } from "../compaction/cut-text.ts";
 import { keepAnchors } from "../compaction/keep-anchors.ts";
 import type { AnchorReport } from "../core/event.ts";
 import { isSummary, type Message } from "../core/message.ts";
-import { instructionsIn } from "../knowledge/instructions-in.ts";
+import { instructionsIn } from "../knowledge/lasting-wishes.ts";
 import { redactMessage } from "../secrets/redact-message.ts";
 import { redactSecrets } from "../secrets/redact-secrets.ts";
 
-/** What a host takes out of its window, where the host alone decides what that is. */
+/** The messages that a host takes out of its window, where the host alone chooses them. */
 export interface Leaving extends Omit<HistoryCompaction, "compactor"> {
   /** From the oldest on. The summary of the compaction before, if there is one, is the first. */
   readonly leaving: readonly Message[];
-  /** What the window still has after them. The summary need not say it. */
+  /** The messages that the window still has after them. The summary need not say them. */
   readonly staying: readonly Message[];
-  /** All that the user typed in the conversation before what stays, from the oldest on. */
+  /** All texts that the user typed before the messages that stay, from the oldest on. */
   readonly typed: readonly string[];
   readonly summarize: Summarize;
   readonly contextWindow: number;
-  /** What the summary should pay attention to, besides the prompt. */
+  /** Extra instructions for the summary, besides the prompt. */
   readonly instructions?: string;
   readonly signal?: AbortSignal;
 }
@@ -42,9 +42,9 @@ export interface LeavingSummary {
 
 export interface SummaryReport {
   readonly summarizedBy: "model" | "fallback" | "none";
-  /** What the summary is worth, from 0 to 1. */
+  /** The score of the summary, from 0 to 1. */
   readonly score?: number;
-  /** Where the paths, names and numbers of the messages that left are now. */
+  /** The new places of the paths, names and numbers of the messages that left. */
   readonly anchors?: AnchorReport;
   readonly quoted: Quoted;
 }
@@ -54,7 +54,7 @@ export interface SummaryReport {
  *
  *     left:  summary  U A T A T │ stays:  A T A      the turn is cut: the summary quotes its request
  *
- * Nothing is returned when no summary could be written. The host then compacts as it always did.
+ * Returns nothing when no summary could be written. The host then compacts as it always did.
  *
  * @throws SessionError `INVALID_PARAMS`
  * @throws the reason of `signal` when it aborts
@@ -88,7 +88,7 @@ export async function summarizeLeaving(options: Leaving): Promise<LeavingSummary
   };
 }
 
-/** Adds to a summary that the host's own model wrote what it lost, within so many bytes. */
+/** Adds the lost facts to a summary that the host's own model wrote, within a limit of bytes. */
 export function completeSummary(
   summary: string,
   { leaving, staying, typed }: Pick<Leaving, "leaving" | "staying" | "typed">,

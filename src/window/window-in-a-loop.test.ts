@@ -1,10 +1,11 @@
 import { describe, test } from "vitest";
 import { messageView } from "../../test/support/message-view.ts";
+import { rememberedLoop } from "../../test/support/remembered-loop.ts";
 import type { Message } from "../core/message.ts";
 import { type AdaptedLoop, adapterLaws } from "../testing/adapter-laws.ts";
 import { createHistoryWindow } from "./history-window.ts";
 
-/** How a loop takes what a window returns. */
+/** The way a loop takes a window's result. */
 const LOOPS = {
   "takes over what was sent": { adopts: true, copies: false },
   "takes over copies of what was sent": { adopts: true, copies: true },
@@ -56,5 +57,6 @@ function loopThat({ adopts, copies }: { adopts: boolean; copies: boolean }): Ada
 }
 
 describe.each(Object.entries(LOOPS))("in a loop that %s", (_, how) => {
-  for (const law of adapterLaws) test(law.name, () => law.holds(async () => loopThat(how)));
+  const loop = rememberedLoop(loopThat(how));
+  for (const law of adapterLaws) test(law.name, () => law.holds(async () => loop));
 });

@@ -1,6 +1,5 @@
 import type { HostRecord, ReadHostItem } from "../core/host-record.ts";
 import { FORGOTTEN, type Message, summaryMessage } from "../core/message.ts";
-import { type Cut, isSummarySlot } from "./cut.ts";
 
 /** A message of a compacted history, with the key of the history up to it, and its own. */
 export interface RecordedMessage {
@@ -15,15 +14,15 @@ interface RecordedCut {
   readonly cut: Cut;
 }
 
-/** What a record says of a chat. */
+/** The facts that a record has about a chat. */
 export interface Known {
   /** All compactions, oldest first. One whose summary was forgotten does not count. */
   readonly cuts: readonly Cut[];
-  /** What is left of messages and summaries with a forgotten text, by their keys. */
+  /** Messages and summaries after their forgotten texts were removed, by their keys. */
   readonly forgotten: ReadonlyMap<string, Message>;
 }
 
-/** What a window's items say: the messages of the histories that it compacted. */
+/** Reads the messages in a window's items: those of the histories that it compacted. */
 export const readWindowItem: ReadHostItem = (item) => {
   const { kind, message } = item as RecordedMessage | (RecordedCut & { message?: undefined });
   if (kind !== "message" || !message) return undefined;
@@ -39,7 +38,7 @@ export class WindowRecord {
     this.#record = record;
   }
 
-  /** `undefined` when it is what was read the last time. */
+  /** `undefined` when nothing has changed since the last read. */
   async changed(): Promise<Known | undefined> {
     const { items } = await this.#record.read();
     const known = this.#items;
@@ -91,4 +90,97 @@ function forgottenIn(items: readonly unknown[]) {
 
 function hasForgotten(value: unknown): boolean {
   return JSON.stringify(value).includes(FORGOTTEN);
+}
+
+/**
+ * A compaction of a host's history: which of its first messages stay, and what stands for the others.
+ *
+ *     history   m0  m1  m2  m3  m4  m5  m6 …      length 5
+ *     sent      m0  summary     m3' m4  m5  m6 …   m3' has shortened tool output
+ *               └───── head ──────┘
+ *
+ * Positions are those of the whole history, also when the host has taken over the messages that were sent before.
+ * So a history is recognised in both forms, and no summary is made twice.
+ */
+export interface Cut {
+  /** Messages of the history that the head stands for. */
+  readonly length: number;
+  /** The key of these messages (`chained`). */
+  readonly mark: string;
+  readonly head: readonly Slot[];
+  /** The key of the head's messages. */
+  readonly headMark: string;
+}
+
+/** One message that is sent: the host's own at a position, or a summary. */
+export type Slot = { readonly at: number; readonly outputs?: readonly KeptOutput[] } | SummarySlot;
+
+export interface SummarySlot {
+  readonly at: -1;
+  readonly summary: string;
+  /** The key of the message with the summary (`keyOf`), by which it is known after it was forgotten. */
+  readonly key: string;
+}
+
+/** A shortened tool output. */
+export interface KeptOutput {
+  readonly toolUseId: string;
+  readonly keptBytes: number;
+}
+
+/** A host's history seen through a cut. */
+interface Recognised {
+  readonly cut: Cut;
+  /** The compaction that the host took over: it offers the messages that were sent then, and the later ones. */
+  readonly adopted?: Cut;
+}
+
+/**
+ * The newest of the cuts, which are in order, that was made of a history that begins as this one.
+ *
+ * A host that took over one cut may not have taken over the next. Its history then begins with the head
+ * of the first, and the messages after it lead to the second.
+ */
+export function recognise(cuts: readonly Cut[], markOf: MarkOf): Recognised | undefined {
+  const own = cuts.findLast(({ length, mark }) => markOf({ length }) === mark);
+  if (own) return { cut: own };
+  const adopted = cuts.findLast(
+    ({ head, headMark }) =>
+      head.some(isSummarySlot) && markOf({ length: head.length }) === headMark,
+  );
+  if (!adopted) return undefined;
+  const after = { from: adopted.head.length, start: adopted.mark };
+  const cut = cuts.findLast(
+    ({ length, mark, head }) =>
+      length >= adopted.length &&
+      markOf({ ...after, length: length - adopted.length }) === mark &&
+      head.every((slot) => isSummarySlot(slot) || offeredAt(slot, adopted) >= 0),
+  );
+  return { cut: cut ?? adopted, adopted };
+}
+
+/**
+ * The key of messages of a history, chained to `start`, the key of those before. `undefined` when the
+ * history has fewer.
+ */
+export type MarkOf = (part: {
+  readonly from?: number;
+  readonly length: number;
+  readonly start?: string;
+}) => string | undefined;
+
+/** The position of a slot's message in a history that begins with the head of `adopted`; -1: none. */
+export function offeredAt(slot: Slot, adopted: Cut | undefined): number {
+  if (!adopted) return slot.at;
+  const { head, length } = adopted;
+  if (!isSummarySlot(slot) && slot.at >= length) return head.length + slot.at - length;
+  return head.findIndex((one) =>
+    isSummarySlot(slot) || isSummarySlot(one)
+      ? isSummarySlot(slot) && isSummarySlot(one) && one.summary === slot.summary
+      : one.at === slot.at,
+  );
+}
+
+export function isSummarySlot(slot: Slot): slot is SummarySlot {
+  return "summary" in slot;
 }

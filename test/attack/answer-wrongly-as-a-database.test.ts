@@ -277,7 +277,8 @@ describe("a server, and a move", () => {
       const server = await lyingPostgres(lies);
       const address = addressOf(server.port);
       const project = await Project.open({ ownProcesses: true });
-      await project.rkat(["sessions", "create", "--model", "ollama/tiny"]);
+      const warm = await Project.open({ root: dirname(project.folder) });
+      await warm.rkat(["sessions", "create", "--model", "ollama/tiny"]);
       const requireSentence = (said: string) => {
         expect(said).not.toMatch(/(?![\n\t])\p{Cc}|\u202e/u);
         expect(said).not.toContain(PASSWORD);

@@ -1,4 +1,3 @@
-import { execFileSync } from "node:child_process";
 import {
   cpSync,
   existsSync,
@@ -17,6 +16,7 @@ import { findProject } from "../../src/config/config-places.ts";
 import { trust, trustIn } from "../../src/config/trust.ts";
 import { examineWorkspace } from "../../src/config/workspace.ts";
 import { temporaryFolder } from "../support/obey.ts";
+import { execFileSync } from "../support/start-process.ts";
 import { trials } from "../support/trials.ts";
 
 const RKATS = ["none", "folder", "file", "link out", "broken link"] as const;
@@ -126,7 +126,7 @@ test("worktrees, submodules and bare repositories of git are projects of their o
   const git = (cwd: string, ...args: string[]) =>
     execFileSync("git", [...GIT, ...args], {
       cwd,
-      env: { PATH: process.env.PATH, HOME, GIT_CONFIG_NOSYSTEM: "1" },
+      env: { HOME },
       stdio: "ignore",
     });
   mkdirSync(join(main, ".rkat"), { recursive: true });

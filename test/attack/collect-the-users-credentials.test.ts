@@ -110,7 +110,7 @@ describe.each(KINDS)("$kind", ({ text, secret }) => {
     const stores = sqliteStores({ path: ":memory:" });
     onTestFinished(() => stores.close());
     const entry = { id: "1", content: text, sessionId: "s", turn: null, kind: "message" } as const;
-    const { added, redacted } = await openMemoryOperations({ stores }).add([entry]);
+    const { added, redacted } = await openMemoryOperations({ stores }).addEntries([entry]);
     expect(added).toBe(1);
     expect(Object.values(redacted)).toEqual([1]);
     await stores.memory.add([{ ...entry, id: "2" }]);
@@ -134,7 +134,7 @@ test("an export has none that a store kept", async () => {
   class RawStore extends SimpleMemoryStore {
     override list = async () => stored;
   }
-  const listed = await openMemoryOperations({ memory: new RawStore() }).list({ limit: 1000 });
+  const listed = await openMemoryOperations({ memory: new RawStore() }).listMemory({ limit: 1000 });
   expect(listed).toHaveLength(KINDS.length);
   for (const { kind, secret } of KINDS) {
     expect(JSON.stringify(listed), kind).not.toContain(traceOf(secret));

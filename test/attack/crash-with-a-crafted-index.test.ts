@@ -13,7 +13,7 @@ import fc from "fast-check";
 import { expect, onTestFinished, test } from "vitest";
 import { ownKey } from "../../src/config/trust.ts";
 import type { Embedder } from "../../src/core/embedder.ts";
-import { BagOfWordsEmbedder } from "../../src/embedders/bag-of-words-embedder.ts";
+import { BagOfWordsEmbedder } from "../../src/embedders/word-embedders.ts";
 import { HnswMemoryStore, type HnswMemoryStoreOptions } from "../../src/hnsw.ts";
 import { sqliteStores } from "../../src/sqlite.ts";
 import { temporaryFolder } from "../support/obey.ts";

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { TerminalScreen } from "../../src/surfaces/cli/chat/terminal-screen.ts";
-import { styleFor } from "../../src/surfaces/cli/render/style.ts";
+import { TerminalScreen } from "../../src/cli/chat/terminal-screen.ts";
+import { styleFor } from "../../src/cli/render/style.ts";
 import { Project } from "../support/rkat-process.ts";
 import { VirtualTerminal } from "../support/virtual-terminal.ts";
 

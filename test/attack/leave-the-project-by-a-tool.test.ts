@@ -1,9 +1,9 @@
-import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { projectForTools } from "../support/project-for-tools.ts";
+import { spawnSync } from "../support/start-process.ts";
 
 const ON_POSIX = process.platform !== "win32";
 

@@ -1,4 +1,3 @@
-import { execFileSync } from "node:child_process";
 import { copyFileSync, existsSync, mkdirSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
@@ -8,7 +7,9 @@ import { createSessionService, SessionError } from "../../src/index.ts";
 import { serveRest } from "../../src/rest.ts";
 import { type SqliteStores, sqliteStores } from "../../src/sqlite.ts";
 import { scriptedModel } from "../../src/testing/scripted-model.ts";
+import { expectWarning } from "../support/expect-warning.ts";
 import { temporaryFolder } from "../support/obey.ts";
+import { execFileSync } from "../support/start-process.ts";
 
 const GONE = { code: "SESSION_STORE_ERROR", message: /was removed or replaced/ } as const;
 
@@ -83,6 +84,7 @@ test("a thread that is started later makes no new store in the place of the lost
 });
 
 test("`git clean -xfd` under a running server: the next turn fails and says why", async () => {
+  expectWarning(/was removed or replaced while it was open/);
   const folder = await temporaryFolder();
   const git = (...args: string[]) => execFileSync("git", args, { cwd: folder, stdio: "pipe" });
   git("init");

@@ -1,4 +1,3 @@
-import { fork } from "node:child_process";
 import { once } from "node:events";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -6,13 +5,15 @@ import { expect, test } from "vitest";
 import { createSessionService } from "../../src/index.ts";
 import { sqliteStores } from "../../src/sqlite.ts";
 import { scriptedModel } from "../../src/testing/scripted-model.ts";
+import { builtProgram } from "../support/built-package.ts";
 import { temporaryFolder } from "../support/obey.ts";
+import { fork } from "../support/start-process.ts";
 import { trials } from "../support/trials.ts";
 
 test("whatever processes work at once, each file has each line once, whole and in order", async () => {
   const folder = await temporaryFolder();
   const children = Array.from({ length: trials(4, 8) }, () =>
-    fork("test/support/project-files.ts", [folder, String(trials(6, 30))], { stdio: "inherit" }),
+    fork(builtProgram("project-files"), [folder, String(trials(6, 30))], { stdio: "inherit" }),
   );
   const codes = await Promise.all(children.map(async (child) => (await once(child, "exit"))[0]));
   expect(codes.every((code) => code === 0)).toBe(true);

@@ -1,9 +1,9 @@
-import { execFileSync } from "node:child_process";
 import { mkdirSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { loadConfig } from "../../src/config/load-config.ts";
 import { temporaryFolder } from "../support/obey.ts";
+import { execFileSync } from "../support/start-process.ts";
 
 const isUnix = process.platform !== "win32";
 

@@ -1,9 +1,10 @@
-import { fork } from "node:child_process";
 import { once } from "node:events";
 import { text } from "node:stream/consumers";
 import { expect, onTestFinished, test } from "vitest";
 import { SessionError } from "../../src/index.ts";
+import { builtProgram } from "../support/built-package.ts";
 import { temporaryFolder } from "../support/obey.ts";
+import { fork } from "../support/start-process.ts";
 
 interface Answer {
   readonly method: string;
@@ -14,7 +15,7 @@ interface Answer {
 
 /** The answers of a server that cannot write any more, and what its process printed. */
 async function answers(...args: readonly string[]) {
-  const child = fork("test/support/on-a-full-disk.ts", args, { silent: true });
+  const child = fork(builtProgram("on-a-full-disk"), args, { silent: true });
   onTestFinished(() => void child.kill("SIGKILL"));
   const found: Answer[] = [];
   child.on("message", (answer: Answer) => found.push(answer));

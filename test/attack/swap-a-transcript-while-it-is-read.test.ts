@@ -1,4 +1,3 @@
-import { execFileSync } from "node:child_process";
 import {
   appendFileSync,
   mkdirSync,
@@ -16,6 +15,7 @@ import { diskFile } from "../../src/import/disk-file.ts";
 import { findTranscripts } from "../../src/import/find-transcripts.ts";
 import { IMPORT_FORMATS } from "../../src/transcripts/import-formats.ts";
 import { temporaryFolder } from "../support/obey.ts";
+import { execFileSync } from "../support/start-process.ts";
 import { trials } from "../support/trials.ts";
 
 const TRIES = trials(300, 20_000);

@@ -1,4 +1,3 @@
-import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { once } from "node:events";
 import {
@@ -26,6 +25,7 @@ import { ClaudeLines } from "../support/claude-lines.ts";
 import { temporaryFolder } from "../support/obey.ts";
 import { chatOnTerminal, hasScript } from "../support/on-terminal.ts";
 import { Project } from "../support/rkat-process.ts";
+import { execFileSync } from "../support/start-process.ts";
 import { LONG, trials } from "../support/trials.ts";
 
 const SECRET = "canary-of-mine-7f3a";

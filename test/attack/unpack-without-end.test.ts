@@ -2,7 +2,7 @@ import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { deflateRawSync } from "node:zlib";
 import { expect, test } from "vitest";
-import { importTranscripts } from "../../src/import-transcripts.ts";
+import { importTranscripts } from "../../src/app/import-transcripts.ts";
 import { sqliteStores } from "../../src/sqlite.ts";
 import { temporaryFolder } from "../support/obey.ts";
 import { zipOf } from "../support/zip-of.ts";

@@ -1,23 +1,35 @@
 import { expect } from "vitest";
-import { COLUMNS, newColumns, packColumns } from "../../src/indexing/columns/column-format.ts";
-import { ColumnRoom } from "../../src/indexing/columns/column-room.ts";
+import type { Postings } from "../../src/indexing/passages/passage-index.ts";
+import type { CodeBlockRow, News } from "../../src/indexing/port/index-store.ts";
 import {
   BLOCK_SLOTS,
+  COLUMNS,
   changedBlocks,
+  newColumns,
+  packColumns,
   packRecords,
   unpackRecords,
-} from "../../src/indexing/columns/slot-records.ts";
-import type { CodeBlockRow, News } from "../../src/indexing/index-store.ts";
-import { changedCodes, codedSlots } from "../../src/indexing/vectors/code-blocks.ts";
+} from "../../src/indexing/segments/columns.ts";
+import { LoadedColumns } from "../../src/indexing/segments/loaded-columns.ts";
+import { compareWords, pairsOf, WordPlaces } from "../../src/indexing/segments/sorted-words.ts";
+import {
+  packWords,
+  WordBlock,
+  WordWriter,
+  wordBytes,
+} from "../../src/indexing/segments/word-block.ts";
+import { blockWords } from "../../src/indexing/segments/word-blocks.ts";
 import { KnownVectors } from "../../src/indexing/vectors/known-vectors.ts";
-import { WordBlock } from "../../src/indexing/words/word-block.ts";
-import { blockWords } from "../../src/indexing/words/word-blocks.ts";
-import { compareWords, wordBytes } from "../../src/indexing/words/word-order.ts";
-import { pairsOf, WordPlaces } from "../../src/indexing/words/word-places.ts";
-import { packWords, WordWriter } from "../../src/indexing/words/word-writer.ts";
-import type { Postings } from "../../src/search/passage-index.ts";
-import { Vocabulary } from "../../src/search/vocabulary.ts";
-import { codeBytes, codeOf, numbersOf, rowBytes, rowOf } from "../../src/vectors/quantise.ts";
+import {
+  changedCodes,
+  codeBytes,
+  codedSlots,
+  codeOf,
+  numbersOf,
+  rowBytes,
+  rowOf,
+} from "../../src/indexing/vectors/vector-codes.ts";
+import { Vocabulary } from "../../src/indexing/words/vocabulary.ts";
 import { damagedBytes, fuzz, readOrRefused } from "../support/fuzz.ts";
 
 const WORDS = ["", "a", "fox", "東京", "z".repeat(150), ..."the quick brown dog".split(" ")].sort(
@@ -98,7 +110,7 @@ fuzz(
   { short: 30, long: 1_000_000 },
   async (data) => {
     const inRoom = await readOrRefused(() => {
-      const room = new ColumnRoom();
+      const room = new LoadedColumns();
       room.clear(BLOCK_SLOTS);
       room.putBlock(0, data);
       return { ...room.upTo(BLOCK_SLOTS), ...room.details(0, BLOCK_SLOTS) };
@@ -145,7 +157,7 @@ const SPACE = {
 function knownVectors() {
   const known = new KnownVectors(10 * rowBytes(DIMENSIONS));
   const take = (...codes: readonly CodeBlockRow[]) =>
-    known.take("e", { space: SPACE, codes } as unknown as News);
+    known.take({ space: SPACE, codes } as unknown as News);
   take();
   return { known, take };
 }

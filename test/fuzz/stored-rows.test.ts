@@ -9,8 +9,8 @@ import { createSessionService } from "../../src/index.ts";
 import { LiveSessions } from "../../src/session/live-sessions.ts";
 import { sqliteStores } from "../../src/sqlite.ts";
 import { eventText } from "../../src/stores/history/event-text.ts";
-import { listedSnapshot, snapshotIn } from "../../src/stores/history/snapshot-text.ts";
 import { storedEvent } from "../../src/stores/history/stored-event.ts";
+import { listedSnapshot, snapshotIn } from "../../src/stores/sql/sql-session-store.ts";
 import { scriptedModel } from "../../src/testing.ts";
 import { damagedJson, damagedText, fuzz, readOrRefused } from "../support/fuzz.ts";
 

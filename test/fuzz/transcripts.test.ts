@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect } from "vitest";
 import { messageSchema } from "../../src/core/message-schema.ts";
-import { origin } from "../../src/core/requests.ts";
+import { origin } from "../../src/core/operations/request-fields.ts";
 import { readTranscript } from "../../src/transcripts/read-transcript.ts";
 import { damagedBytes, damagedJson, fuzz, readOrRefused } from "../support/fuzz.ts";
 

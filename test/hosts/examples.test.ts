@@ -1,8 +1,8 @@
-import { execFile } from "node:child_process";
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
+import { execFile } from "../support/start-process.ts";
 
 const run = promisify(execFile);
 const FOLDER = "examples/hosts";

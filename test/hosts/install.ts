@@ -1,8 +1,8 @@
-import { execFileSync } from "node:child_process";
 import { cpSync, existsSync, readFileSync, rmSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { type BuildOptions, build } from "rolldown";
 import config from "../../rolldown.config.ts";
+import { execFileSync } from "../support/start-process.ts";
 
 // Prepares `npm run test:hosts`: the frameworks' own packages, as pinned in examples/hosts, and beside
 // them rkat as it is built now. Tests and examples then find both as a user's program does.
@@ -29,6 +29,7 @@ function install(folder: string): void {
   const isSame = existsSync(installed) && readFileSync(installed).equals(readFileSync(lock));
   if (isSame) return;
   const args = ["ci", "--prefix", folder, "--no-audit", "--no-fund", "--silent"];
-  execFileSync("npm", args, { stdio: "inherit" });
+  // It needs the contributor's registry and certificates.
+  execFileSync("npm", args, { stdio: "inherit", env: process.env });
   cpSync(lock, installed, { force: true });
 }

@@ -1,4 +1,3 @@
-import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer, type Server } from "node:http";
@@ -6,7 +5,8 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
-import { opencodePlugin } from "../../src/coding-agents/extension-files.ts";
+import { opencodePlugin } from "../../src/coding-agents/agents.ts";
+import { type ChildProcess, spawn } from "../support/start-process.ts";
 
 const MODULES = resolve("examples/hosts/node_modules");
 const RKAT = join(MODULES, "rkat/bin/rkat.js");
@@ -59,7 +59,6 @@ export async function startOpencode({ withRkat = true } = {}): Promise<OpencodeP
   await once(files, "listening");
   writeSettings(join(home, "config", "opencode"), addressOf(files), withRkat);
   const env = {
-    PATH: process.env.PATH,
     HOME: home,
     XDG_CONFIG_HOME: join(home, "config"),
     XDG_DATA_HOME: join(home, "data"),

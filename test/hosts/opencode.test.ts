@@ -277,7 +277,7 @@ describe.skipIf(!hasOpencode)("opencode's own program (64-bit Linux)", { timeout
           "opencode itself asks until it gets a summary",
         "a compaction pays for one summary, however often the host offers the history again":
           "opencode also compacts after the last answer, and sends that summary to no model",
-        "what is sent fits the context window": "opencode decides when to compact",
+        "each request fits the context window": "opencode decides when to compact",
       },
       open: async () => loop,
     },

@@ -16,7 +16,7 @@ import {
   type LocalProviderOptions,
   startLocalProvider,
 } from "../../examples/hosts/local-provider.ts";
-import { piExtension } from "../../src/coding-agents/extension-files.ts";
+import { piExtension } from "../../src/coding-agents/agents.ts";
 import { contentText, type Message } from "../../src/core/message.ts";
 import { answerText } from "../../src/hosts/pi-messages.ts";
 import { type AdaptedLoop, adapterLaws } from "../../src/testing/adapter-laws.ts";
@@ -225,7 +225,7 @@ obey(adapterLaws, [
       "system messages stay word for word": "pi has a system prompt of its own",
       "a compaction pays for one summary, however often the host offers the history again":
         "pi also compacts after the last answer, and sends that summary to no model",
-      "what is sent fits the context window": "pi decides when to compact",
+      "each request fits the context window": "pi decides when to compact",
     },
     open: async () => loop,
   },

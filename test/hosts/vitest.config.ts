@@ -3,6 +3,9 @@ import { defineConfig } from "vitest/config";
 
 const RKAT = resolve("examples/hosts/node_modules/rkat/dist");
 
+// Vitest keeps a token there, before any test starts. It is not to be in your home.
+process.env.XDG_DATA_HOME = resolve("node_modules/.cache");
+
 /** `npm run test:hosts`: the adapters with the frameworks' own packages. `npm test` has none of these. */
 export default defineConfig(({ mode }) => ({
   // From here, "rkat" is the checkout itself. These tests take the package beside the frameworks.
@@ -14,9 +17,14 @@ export default defineConfig(({ mode }) => ({
   },
   test: {
     include: ["test/hosts/*.test.ts"],
-    setupFiles: "./test/support/same-inputs.ts",
-    reporters: ["default", "./test/support/closing-line.ts"],
+    globalSetup: "./test/support/own-environment.ts",
+    setupFiles: ["./test/support/clean-environment.ts", "./test/support/same-inputs.ts"],
+    reporters: ["./test/support/run-reporter.ts", "./test/support/closing-line.ts"],
     testTimeout: 60_000,
-    provide: { long: mode === "long" },
+    provide: {
+      long: mode === "long",
+      seed: process.env.RKAT_SEED,
+      path: process.env.RKAT_PATH,
+    },
   },
 }));

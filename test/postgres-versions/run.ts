@@ -1,6 +1,6 @@
-import { execFileSync, spawnSync } from "node:child_process";
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
+import { execFileSync, spawnSync } from "../support/start-process.ts";
 
 // `npm run test:postgres`: the laws on each PostgreSQL of package.json beside this file. Debian's own runs in
 // `npm test`. The packages need no scripts: the links that one of them would make are made here.
@@ -17,7 +17,8 @@ const FILES = [
 ];
 
 const npm = ["ci", "--prefix", FOLDER, "--ignore-scripts", "--no-audit", "--no-fund", "--silent"];
-execFileSync("npm", npm, { stdio: "inherit" });
+// It needs the contributor's registry and certificates.
+execFileSync("npm", npm, { stdio: "inherit", env: process.env });
 const { dependencies } = JSON.parse(readFileSync(join(FOLDER, "package.json"), "utf8"));
 for (const name of Object.keys(dependencies)) {
   // The user who runs the server may not be allowed to enter the checkout.
@@ -30,7 +31,7 @@ for (const name of Object.keys(dependencies)) {
     process.stdout.write(execFileSync(join(bin, "postgres"), ["--version"]));
     const vitest = ["vitest", "run", ...FILES, "-t", "postgres|PostgreSQL"];
     const { status } = spawnSync("npx", vitest, {
-      env: { ...process.env, RKAT_TEST_POSTGRES: undefined, RKAT_TEST_POSTGRES_PROGRAMS: bin },
+      env: { RKAT_TEST_POSTGRES_PROGRAMS: bin },
       stdio: "inherit",
     });
     if (status !== 0) process.exitCode = 1;

@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { COMPACTION_PROMPT } from "../../src/compaction/compaction-prompt.ts";
+import { COMPACTION_PROMPT } from "../../src/compaction/summary-request.ts";
 import { type Message, summaryMessage, type ToolUse } from "../../src/core/message.ts";
 
 /** Texts of many scripts, some of which take six times their length in JSON. */

@@ -1,6 +1,6 @@
+import type { OperationName } from "../../src/core/operations.ts";
 import type { EventEnvelope, SessionService } from "../../src/index.ts";
 import { SessionError } from "../../src/index.ts";
-import type { OperationName } from "../../src/surfaces/operations.ts";
 
 /** What somebody may have learned of another user: ids, and words that the user's secrets stand beside. */
 export interface Known {

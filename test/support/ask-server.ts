@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { createInterface } from "node:readline";
-import { OPERATIONS } from "../../src/surfaces/operations.ts";
+import { OPERATIONS } from "../../src/core/operations.ts";
 import type { Project } from "./rkat-process.ts";
 import type { Ended } from "./warm-commands.ts";
 

@@ -1,6 +1,6 @@
-import { cpSync, existsSync, globSync, mkdirSync, mkdtempSync, rmSync, statfsSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { chmodSync, cpSync, globSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
+import { pathToFileURL } from "node:url";
 import { build } from "rolldown";
 import type { TestProject } from "vitest/node";
 import config from "../../rolldown.config.ts";
@@ -14,7 +14,9 @@ declare module "vitest" {
 }
 
 /** Programs that tests start: beside the doors of the package, they share its chunks. */
-const PROGRAMS = globSync("test/support/{serve-*,*-until-killed}.ts");
+const PROGRAMS = globSync(
+  "test/support/{serve-*,*-until-killed,soak,idle-subscriber,project-files,on-a-full-disk}.ts",
+);
 
 /**
  * Builds the package anew before the tests of a run, in a folder of that run. Tests start processes
@@ -26,32 +28,18 @@ export default async function buildPackage(project: TestProject): Promise<() => 
   const cache = resolve("node_modules/.cache");
   mkdirSync(cache, { recursive: true });
   const folder = mkdtempSync(join(cache, "rkat-test-"));
+  // A test runs it under another id.
+  chmodSync(folder, 0o755);
   for (const part of ["bin", "package.json"]) cpSync(part, join(folder, part), { recursive: true });
   await bundle(folder);
   project.onTestsRerun(() => bundle(folder));
   project.provide("packageFolder", folder);
-  const long = project.vite.config.mode === "long";
-  project.provide("long", long);
-  const temporary = mkdtempSync(join(long ? tmpdir() : fastFolder(), "rkat-tests-"));
+  // The code under test starts its threads from here.
+  process.env.BUILT_FOR_TESTS = `${pathToFileURL(folder)}/`;
+  project.provide("long", project.vite.config.mode === "long");
   // Workers inherit it, and what they start: threads, which begin with sources, strip them once.
   process.env.NODE_COMPILE_CACHE = join(folder, "compile-cache");
-  process.env.TMPDIR = temporary;
-  return () => {
-    for (const made of [folder, temporary]) rmSync(made, { recursive: true, force: true });
-  };
-}
-
-const MEMORY = "/dev/shm";
-const MEMORY_BYTES_MIN = 2 ** 30;
-
-/**
- * Where the daily tests keep their files: in memory, if Linux offers enough of it. Each commit waits for a
- * disk otherwise, thousands of times. Files in memory outlive a killed process just as well.
- */
-function fastFolder(): string {
-  if (!existsSync(MEMORY)) return tmpdir();
-  const { bavail, bsize } = statfsSync(MEMORY);
-  return bavail * bsize < MEMORY_BYTES_MIN ? tmpdir() : MEMORY;
+  return () => rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
 }
 
 async function bundle(folder: string): Promise<void> {

@@ -15,7 +15,8 @@ export function builtProgram(name: string): string {
 const HOOK = pathToFileURL(resolve("test/support/rkat-from-package.ts"));
 HOOK.searchParams.set("dist", `${pathToFileURL(FOLDER).href}/dist/`);
 
-/** With this environment, a program and its children that import "rkat" get the built package. */
-export const IMPORTS_BUILT_PACKAGE = {
-  NODE_OPTIONS: `--import=${HOOK.href} --disable-warning=ExperimentalWarning`,
-} as const;
+/** With these flags of Node, a program that imports "rkat" gets the built package. */
+export const IMPORTS_BUILT_PACKAGE = [
+  `--import=${HOOK.href}`,
+  "--disable-warning=ExperimentalWarning",
+] as const;

@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, onTestFinished } from "vitest";
@@ -8,6 +7,7 @@ import { createSessionService } from "../../src/index.ts";
 import { type PostgresStores, postgresStores } from "../../src/postgres.ts";
 import { scriptedModel } from "../../src/testing/scripted-model.ts";
 import { builtProgram } from "./built-package.ts";
+import { type ChildProcess, spawn } from "./start-process.ts";
 
 const PROGRAM = builtProgram("converse-until-killed");
 

@@ -1,6 +1,6 @@
 import type { CommandArguments, CommandName } from "../../src/stores/sqlite/commands.ts";
 import type { Database } from "../../src/stores/sqlite/database.ts";
-import { packError, unpackError } from "../../src/stores/sqlite/portable-error.ts";
+import { packError, unpackError } from "../../src/stores/sqlite/store-failure.ts";
 
 /**
  * A database in this thread that copies what goes in and out, as one in a worker does. Starting a worker

@@ -6,8 +6,8 @@ import * as testing from "rkat/testing";
 import { z } from "zod";
 
 // What the programs of the docs leave to the reader, or have from an earlier program of their page. A name that
-// a program declares itself hides the one here. test/docs-commands.test.ts compiles every program with this file,
-// and runs the first program of each page with it.
+// a program declares itself hides the one here. test/public-types.test.ts compiles every program with this file,
+// and test/docs-commands.test.ts runs the first program of each page with it.
 
 declare global {
   type Tool = RkatTool;

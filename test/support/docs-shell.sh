@@ -22,7 +22,6 @@ rkat() {
     chat*) echo "Hello" | command_line "$@" ;;
     "sessions delete"*) echo y | at_a_terminal "$@" ;;
     "memory forget --query"*) echo all | at_a_terminal "$@" ;;
-    mcp* | rpc*) node "$DOCS_RKAT" "$@" ;;
     *) command_line "$@" ;;
   esac
 }
@@ -53,21 +52,26 @@ docs_address=
 
 # Serves at a free port until stop_server.
 serve() {
-  local said=$DOCS_HOME/serving
+  local said=$DOCS_HOME/serving line
   stop_server
-  : > "$said"
+  rm -f "$said"
+  mkfifo "$said"
   node "$DOCS_RKAT" "$@" --port 0 2> "$said" &
   docs_server=$!
-  until grep -q "^Serving" "$said"; do
-    if ! kill -0 "$docs_server" 2> /dev/null; then
-      cat "$said"
-      docs_server=
-      return 1
-    fi
-    sleep 0.05
+  # It stays open: what the server says later has a reader.
+  exec 9< "$said"
+  while read -r line <&9; do
+    echo "$line"
+    case $line in
+      Serving*)
+        docs_address=${line#* at http://}
+        docs_address=${docs_address%%[/ ]*}
+        return
+        ;;
+    esac
   done
-  cat "$said"
-  docs_address=$(sed -n 's|.* at http://\([^/ ]*\).*|\1|p' "$said")
+  docs_server=
+  return 1
 }
 
 stop_server() {

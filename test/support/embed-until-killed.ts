@@ -1,7 +1,8 @@
 import { parseArgs } from "node:util";
-import { VectorQueue } from "../../src/indexing/vectors/vector-queue.ts";
+import { VectorQueue } from "../../src/indexing/vectors/embedded-memory.ts";
+import { vectorWork } from "../../src/stores/indexed-memory.ts";
 import { openDatabase } from "../../src/stores/sqlite/database.ts";
-import { sqliteVectorWork } from "../../src/stores/sqlite/sqlite-vector-work.ts";
+import { SqliteMemory } from "../../src/stores/sqlite/sqlite-memory-store.ts";
 import { ConceptEmbedder } from "./concept-embedder.ts";
 import { say } from "./say.ts";
 
@@ -14,7 +15,7 @@ const embedder = new ConceptEmbedder({
   },
 });
 const database = openDatabase({ path: values.path ?? "" });
-const queue = new VectorQueue(sqliteVectorWork(database, "default", embedder.id), {
+const queue = new VectorQueue(vectorWork(new SqliteMemory(database), embedder.id), {
   embedder,
   batchSize: 4,
   retryMs: 2,

@@ -1,9 +1,10 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { SessionError } from "../../src/index.ts";
+import { GIVEN_SEED } from "./given-seed.ts";
 import { trials } from "./trials.ts";
 
-const SEED = Number(process.env.RKAT_SEED ?? 20_260_101);
+const SEED = GIVEN_SEED ?? 20_260_101;
 /** Gives every reader so many inputs. */
 const INPUTS = Number(process.env.RKAT_INPUTS ?? 0);
 

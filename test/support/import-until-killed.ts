@@ -1,5 +1,5 @@
 import { parseArgs } from "node:util";
-import { importTranscripts } from "../../src/import-transcripts.ts";
+import { importTranscripts } from "../../src/app/import-transcripts.ts";
 import { sqliteStores } from "../../src/sqlite.ts";
 import { say } from "./say.ts";
 

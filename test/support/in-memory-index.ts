@@ -1,13 +1,16 @@
 import { instant } from "../../src/core/instant.ts";
 import { MEMORY_KINDS, type MemoryEntry } from "../../src/core/memory-store.ts";
-import { HITS, type IndexedPassage, indexedPassages } from "../../src/search/indexed-passages.ts";
+import {
+  HITS,
+  type IndexedPassage,
+  indexedPassages,
+} from "../../src/indexing/passages/indexed-passages.ts";
 import type {
   DetailColumns,
   PassageColumns,
   PassageIndex,
   Postings,
-} from "../../src/search/passage-index.ts";
-import { Scratch } from "../../src/search/scratch.ts";
+} from "../../src/indexing/passages/passage-index.ts";
 
 /** Empty slots before and after each run. */
 const PADS = 2;
@@ -85,7 +88,6 @@ export function inMemoryIndex(entries: readonly IndexedEntry[]): InMemoryIndex {
     details: () => details,
     sessions: slotsOfSession.size,
     lastSession: slotsOfSession.size,
-    scratch: new Scratch(),
     links: { version: 0, changedSince: () => [] },
     postings: (word) =>
       word.endsWith("*")

@@ -13,6 +13,9 @@ export interface Subject<T> {
   open(place: string): Promise<T>;
 }
 
+/** The reason for skipping a law that needs a disk. */
+export const NOT_DURABLE = { meta: { skipReason: "is about what outlives a store in memory" } };
+
 /** Runs every law against every subject. */
 export function obey<T>(laws: readonly Law<T>[], subjects: readonly Subject<T>[]): void {
   for (const { name, durable, cannot = {}, open } of subjects) {
@@ -26,7 +29,7 @@ export function obey<T>(laws: readonly Law<T>[], subjects: readonly Subject<T>[]
           test.skip(`${law.name} (cannot: ${reason})`);
           continue;
         }
-        test.skipIf(law.durable && !durable)(law.name, async () => {
+        test.skipIf(law.durable && !durable)(law.name, NOT_DURABLE, async () => {
           const place = await temporaryFolder();
           await law.holds(() => open(place));
         });

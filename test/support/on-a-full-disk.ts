@@ -1,9 +1,9 @@
-import { execFileSync } from "node:child_process";
 import { join } from "node:path";
 import { createSessionService, SessionError } from "../../src/index.ts";
 import { serveRest } from "../../src/rest.ts";
 import { sqliteStores } from "../../src/sqlite.ts";
 import { scriptedModel } from "../../src/testing/scripted-model.ts";
+import { execFileSync } from "./start-process.ts";
 
 // Serves a project, and sends the answer to each request. No file of this process can grow after the
 // first turn, or the files of sessions cannot be written at all.

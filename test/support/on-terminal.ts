@@ -1,9 +1,9 @@
-import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { stripTerminalSequences } from "@earendil-works/pi-tui";
 import { expect, onTestFinished } from "vitest";
 import { RKAT } from "./built-package.ts";
 import type { Project } from "./rkat-process.ts";
+import { spawn, spawnSync } from "./start-process.ts";
 
 /** `script` of util-linux runs a command on a terminal of its own. Other systems have other ones. */
 export const hasScript = spawnSync("script", ["--version"]).stdout?.includes("util-linux") ?? false;

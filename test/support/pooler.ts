@@ -1,7 +1,8 @@
-import { execFileSync } from "node:child_process";
 import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { answers, freePort, postgresUrl, serverFolder, startServer } from "./postgres.ts";
+import { note, timed } from "./running-test.ts";
+import { execFileSync } from "./start-process.ts";
 
 /** Where PgBouncer is: what you name, or where Debian puts it. */
 const PROGRAM = process.env.RKAT_TEST_PGBOUNCER ?? "/usr/sbin/pgbouncer";
@@ -13,7 +14,7 @@ export const PREPARED_STATEMENTS: readonly number[] =
 
 if (VERSION === undefined) {
   if (process.env.REQUIRE_PGBOUNCER) throw new Error("PgBouncer is not installed.");
-  console.log("Tests through PgBouncer are skipped: it is not installed.");
+  note("Tests through PgBouncer are skipped: it is not installed.");
 }
 
 /** Fewer than a test has clients, so that each transaction may get another connection. */
@@ -25,6 +26,10 @@ const SERVER_CONNECTIONS = 3;
  */
 export async function startPooler(preparedStatements: number): Promise<string> {
   const url = new URL(await postgresUrl());
+  return await timed("servers", () => startedPooler(url, preparedStatements));
+}
+
+async function startedPooler(url: URL, preparedStatements: number): Promise<string> {
   const run = serverFolder("rkat-pooler-");
   const port = await freePort();
   const settings = [

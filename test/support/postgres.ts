@@ -1,12 +1,25 @@
-import { type ChildProcess, execFileSync, spawn } from "node:child_process";
-import { chownSync, globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  chownSync,
+  existsSync,
+  globSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { createServer } from "node:net";
-import { userInfo } from "node:os";
+import { tmpdir, userInfo } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
 import { expect, onTestFinished } from "vitest";
 import { PostgresDatabase } from "../../src/stores/postgres/postgres-database.ts";
+import { openPool, type PostgresPool } from "../../src/stores/postgres/postgres-pool.ts";
+import { note, timed } from "./running-test.ts";
+import { type ChildProcess, execFileSync, spawn } from "./start-process.ts";
+import { LONG } from "./trials.ts";
 
 /** Where `initdb` and `postgres` are: in the folder that you name, or where Debian puts them. */
 const PROGRAMS =
@@ -18,10 +31,13 @@ export const hasPostgres = GIVEN !== undefined || PROGRAMS !== undefined;
 
 if (!hasPostgres) {
   if (process.env.REQUIRE_POSTGRES) throw new Error("PostgreSQL is not installed.");
-  console.log(
+  note(
     "Tests on PostgreSQL are skipped: install PostgreSQL, or set RKAT_TEST_POSTGRES to the address of a database.",
   );
 }
+
+/** The reason for skipping a test or a group of them without it. */
+export const NEEDS_POSTGRES = { meta: { skipReason: "PostgreSQL is not installed" } };
 
 /** A server of the tests. */
 export interface TestCluster {
@@ -52,13 +68,36 @@ export async function postgresPool(url?: string): Promise<InstanceType<typeof pg
 
 const SCHEMA = `tests of ${process.pid}`;
 
+let warm: Promise<PostgresPool> | undefined;
+
+/**
+ * A pool that the stores of this process share, one made as rkat makes its own. A connection costs the server
+ * over 10 ms: it starts a process, which reads its catalogues. In the long form stores open their own.
+ */
+function warmPool(): Promise<PostgresPool> {
+  warm ??= postgresUrl().then((url) => openPool(url));
+  return warm;
+}
+
+/** How stores reach the place of this process. */
+export async function postgresAccess() {
+  if (LONG) return await postgresPlace();
+  return { pool: await warmPool(), schema: SCHEMA };
+}
+
+/** How stores reach the tables with partitions. */
+export async function partitionedAccess() {
+  const { connectionString, ...place } = await partitionedPlace();
+  return LONG ? { connectionString, ...place } : { pool: await warmPool(), ...place };
+}
+
 /** Where rkat's tables of this process are. Tests keep apart by their namespaces. */
 export async function postgresPlace() {
   return { connectionString: await postgresUrl(), schema: SCHEMA };
 }
 
 /** Tables with partitions. The first test that opens them makes them. */
-export async function partitionedPlace() {
+async function partitionedPlace() {
   return {
     connectionString: await postgresUrl(),
     schema: `${SCHEMA} in partitions`,
@@ -68,7 +107,7 @@ export async function partitionedPlace() {
 
 /** They, open until the test ends. */
 export async function postgresDatabase(): Promise<PostgresDatabase> {
-  const database = new PostgresDatabase(await postgresPlace());
+  const database = new PostgresDatabase(await postgresAccess());
   onTestFinished(() => database.close());
   return database;
 }
@@ -92,15 +131,16 @@ export async function freshSchema(): Promise<string> {
 const FAST = ["fsync=off", "synchronous_commit=on", "full_page_writes=off"];
 
 /** Starts a server of its own. It ends with this process, whatever kills that, and its files with it. */
-export async function startCluster(settings: readonly string[] = FAST): Promise<TestCluster> {
+export function startCluster(settings: readonly string[] = FAST): Promise<TestCluster> {
+  return timed("servers", () => startedCluster(settings));
+}
+
+async function startedCluster(settings: readonly string[]): Promise<TestCluster> {
   if (PROGRAMS === undefined) throw new Error("PostgreSQL is not installed.");
   const run = serverFolder("rkat-postgres-");
   const folder = run.cwd;
   const data = join(folder, "data");
-  // Names sort otherwise than by their bytes, as in a database of a user.
-  const locale = ["--locale=C.UTF-8", "--locale-provider=icu", "--icu-locale=en-US"];
-  const initdb = ["-D", data, "-U", "rkat", "-A", "trust", "-E", "UTF8", "--no-sync", ...locale];
-  execFileSync(join(PROGRAMS, "initdb"), initdb, { ...run, stdio: "ignore" });
+  await copyInitialised(data);
   const rules = join(data, "pg_hba.conf");
   // Everybody is trusted but this one.
   writeFileSync(rules, `host all guarded all scram-sha-256\n${readFileSync(rules, "utf8")}`);
@@ -118,6 +158,34 @@ export async function startCluster(settings: readonly string[] = FAST): Promise<
   return { url, folder, port, keeper, crash };
 }
 
+/** An empty database cluster, which the workers of a run share. */
+const INITIALISED = join(tmpdir(), "postgres-data");
+
+/** Puts an empty database cluster there. `initdb` takes over a second of a core, so one worker runs it for all. */
+async function copyInitialised(data: string): Promise<void> {
+  const isFirst = mkdirSync(`${INITIALISED}.lock`, { recursive: true }) !== undefined;
+  if (isFirst) initialise();
+  else while (!existsSync(INITIALISED)) await sleep(50);
+  execFileSync("cp", ["-a", INITIALISED, data]);
+}
+
+function initialise(): void {
+  if (PROGRAMS === undefined) throw new Error("PostgreSQL is not installed.");
+  const run = serverFolder("rkat-initdb-");
+  const data = join(run.cwd, "data");
+  // Names sort otherwise than by their bytes, as in a database of a user.
+  const locale = ["--locale=C.UTF-8", "--locale-provider=icu", "--icu-locale=en-US"];
+  const initdb = ["-D", data, "-U", "rkat", "-A", "trust", "-E", "UTF8", "--no-sync", ...locale];
+  try {
+    execFileSync(join(PROGRAMS, "initdb"), initdb, { ...run, stdio: "ignore" });
+    execFileSync("cp", ["-a", data, `${INITIALISED}.part`]);
+    // The others see it when it is whole.
+    renameSync(`${INITIALISED}.part`, INITIALISED);
+  } finally {
+    rmSync(run.cwd, { recursive: true, force: true });
+  }
+}
+
 /** How a server runs: in a folder of its own, as a user that may run one. */
 export interface ServerFolder {
   readonly cwd: string;
@@ -131,7 +199,7 @@ export function serverFolder(prefix: string): ServerFolder {
   // Not below the folder of the tests, which only their user may enter.
   const cwd = mkdtempSync(join("/tmp", prefix));
   if (owner) chownSync(cwd, owner.uid, owner.gid);
-  return { ...owner, cwd, env: { PATH: process.env.PATH, TZ: "UTC" } };
+  return { ...owner, cwd, env: { TZ: "UTC" } };
 }
 
 /** Starts a server, and returns the process that holds it. Its files go with it. */

@@ -3,6 +3,7 @@ import { dirname, join } from "node:path";
 import type { Tool } from "../../src/core/tool.ts";
 import { projectTools } from "../../src/tools/project/project-tools.ts";
 import { temporaryFolder } from "./obey.ts";
+import { systemEnvironment } from "./system-environment.ts";
 
 /** A folder with files, the tools that a model has in it, and a folder beside it. */
 export async function projectForTools(files: Readonly<Record<string, string>> = {}) {
@@ -15,7 +16,7 @@ export async function projectForTools(files: Readonly<Record<string, string>> = 
     mkdirSync(dirname(join(folder, path)), { recursive: true });
     writeFileSync(join(folder, path), text);
   }
-  const env = { PATH: process.env.PATH, HOME: place, OPENAI_API_KEY: "k" };
+  const env = { ...systemEnvironment(), HOME: place, OPENAI_API_KEY: "k" };
   const tools = projectTools(folder, "all", env);
   const named = (name: string) => {
     const tool = tools.find(({ definition }) => definition.name === name);

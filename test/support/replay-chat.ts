@@ -1,7 +1,7 @@
 import type { Stores } from "../../src/core/stores.ts";
 import { createSessionService } from "../../src/index.ts";
 import { Replay, type ReplayOptions } from "../../src/replay/replay.ts";
-import type { ReplayReport } from "../../src/replay/replay-report.ts";
+import type { ReplayReport } from "../../src/replay/replayed-session.ts";
 import type { CompactionOptions } from "../../src/session/service-options.ts";
 import { readTranscript } from "../../src/transcripts/read-transcript.ts";
 

@@ -1,10 +1,11 @@
-import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
 import { onTestFinished } from "vitest";
 import type { ServeRestOptions } from "../../src/rest.ts";
 import type { ServiceSetup } from "../../src/testing.ts";
 import { builtProgram } from "./built-package.ts";
+import { timed } from "./running-test.ts";
+import { type ChildProcess, spawn } from "./start-process.ts";
 
 /** A server in a process of its own. */
 export interface RestProcess {
@@ -17,10 +18,18 @@ export interface RestProcess {
 }
 
 /** Serves what the program of that name serves, until the test ends. `before` is code that runs before it. */
-export async function startProgram(
+export function startProgram(
   name: string,
   args: readonly string[],
   before = "",
+): Promise<RestProcess> {
+  return timed("servers", () => startedProgram(name, args, before));
+}
+
+async function startedProgram(
+  name: string,
+  args: readonly string[],
+  before: string,
 ): Promise<RestProcess> {
   const child = spawn(
     process.execPath,

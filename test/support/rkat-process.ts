@@ -1,4 +1,3 @@
-import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -7,6 +6,8 @@ import { onTestFinished } from "vitest";
 import { RKAT } from "./built-package.ts";
 import { temporaryFolder } from "./obey.ts";
 import type { ProviderServer } from "./provider-server/provider-server.ts";
+import { type ChildProcess, spawn } from "./start-process.ts";
+import { systemEnvironment } from "./system-environment.ts";
 import { LONG } from "./trials.ts";
 import { type Ended, type RunningCommand, startWarm } from "./warm-commands.ts";
 
@@ -49,11 +50,10 @@ export class Project {
     const root = options.root ?? (await temporaryFolder());
     const folder = join(root, "project");
     mkdirSync(folder, { recursive: true });
-    const { PATH = "", NODE_COMPILE_CACHE = "" } = process.env;
     // What a test puts into the project is as good as its own.
     const own = { HOME: root, RKAT_TRUST: "true" };
     const store = options.store === undefined ? {} : { RKAT_STORE: options.store };
-    const env = { PATH, NODE_COMPILE_CACHE, ...own, ...store, ...providerEnv(options.provider) };
+    const env = { ...systemEnvironment(), ...own, ...store, ...providerEnv(options.provider) };
     const project = new Project(folder, env, options.ownProcesses ?? LONG);
     if (options.config !== undefined) project.write(".rkat/config.toml", options.config);
     return project;

@@ -1,5 +1,11 @@
 import * as fc from "fast-check";
+import { GIVEN_PATH, GIVEN_SEED } from "./given-seed.ts";
 import { LONG } from "./trials.ts";
 
 // The short run gives the same answer for the same commit. The long run tries new inputs each time.
-if (!LONG) fc.configureGlobal({ seed: 20_260 });
+const seed = GIVEN_SEED ?? (LONG ? undefined : 20_260);
+fc.configureGlobal({
+  ...(seed === undefined ? {} : { seed }),
+  // Of a failed property: the smallest input that was found, and no other.
+  ...(GIVEN_PATH === undefined ? {} : { path: GIVEN_PATH, endOnFailure: true }),
+});

@@ -1,4 +1,3 @@
-import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { type AddressInfo, createServer, type Socket } from "node:net";
 import { onTestFinished } from "vitest";
@@ -7,10 +6,19 @@ import { connectMcp, serveMcpStdio } from "../../src/mcp.ts";
 import type { ServiceSetup } from "../../src/testing.ts";
 import { builtProgram } from "./built-package.ts";
 import { scriptedService } from "./scripted-service.ts";
+import { spawn } from "./start-process.ts";
 import { closingWith, overMcp } from "./surfaces.ts";
 import { LONG } from "./trials.ts";
 
 const SERVER = builtProgram("serve-scripted-mcp");
+
+type McpSetup = ServiceSetup & { readonly mcpTools?: readonly string[] };
+
+interface McpProgram {
+  readonly command: string;
+  readonly args: string[];
+  readonly env: Record<string, string>;
+}
 
 /** The command line of a server for a scripted service in a place. */
 export function scriptedMcpArgs(place: string, setup: ServiceSetup, http?: object): string[] {
@@ -35,6 +43,17 @@ export async function overStdio(place: string, setup: ServiceSetup): Promise<Ses
   return closingWith(client, async () => await server?.stop());
 }
 
+/** The same as a program for the official client. It ends with the test, after its client. */
+export async function scriptedMcpProgram(place: string, setup: McpSetup): Promise<McpProgram> {
+  // The client hands none of its environment on, and Node keeps the compiled code there.
+  const { NODE_COMPILE_CACHE = "" } = process.env;
+  const program = { command: process.execPath, env: { NODE_COMPILE_CACHE } };
+  if (LONG) return { ...program, args: scriptedMcpArgs(place, setup) };
+  const server = await serveSocket(place, setup);
+  onTestFinished(server.stop);
+  return { ...program, args: ["-e", RELAY, String(server.port)] };
+}
+
 /** The same over HTTP. */
 export async function overHttp(
   place: string,
@@ -47,7 +66,7 @@ export async function overHttp(
 }
 
 /** Serves the first client that connects to a port of this machine. */
-async function serveSocket(place: string, setup: ServiceSetup) {
+async function serveSocket(place: string, { mcpTools = ["all"], ...setup }: McpSetup) {
   const { service, close } = scriptedService(place, setup);
   const listener = createServer().listen(0, "127.0.0.1");
   await once(listener, "listening");
@@ -56,7 +75,7 @@ async function serveSocket(place: string, setup: ServiceSetup) {
     listener.close();
     return serveMcpStdio({
       service,
-      tools: ["all"],
+      tools: mcpTools,
       input: socket as Socket,
       output: socket as Socket,
     });

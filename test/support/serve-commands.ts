@@ -1,6 +1,7 @@
 import { Readable, Writable } from "node:stream";
 import { setImmediate as nextTick } from "node:timers/promises";
 import { runCli } from "../../src/cli.ts";
+import { inOrder, type Order } from "./in-order.ts";
 
 /** A command line, and what it finds around it. */
 export interface CommandRequest {
@@ -8,6 +9,7 @@ export interface CommandRequest {
   readonly folder: string;
   readonly env: Readonly<Record<string, string>>;
   readonly stdin: string;
+  readonly order?: Order;
 }
 
 export type CommandAnswer =
@@ -24,6 +26,7 @@ let running = false;
 process.on("message", async (request: CommandRequest) => {
   running = true;
   prepare(request);
+  const end = inOrder(request.order);
   try {
     await runCli();
   } catch (error) {
@@ -32,6 +35,7 @@ process.on("message", async (request: CommandRequest) => {
     );
     process.exitCode = 1;
   }
+  end();
   // Warnings that the command caused are emitted a tick later.
   await nextTick();
   running = false;

@@ -1,8 +1,8 @@
-import { type ChildProcess, fork } from "node:child_process";
 import { PassThrough, type Readable } from "node:stream";
 import { onTestFinished } from "vitest";
 import { builtProgram } from "./built-package.ts";
 import type { CommandAnswer, CommandRequest } from "./serve-commands.ts";
+import { type ChildProcess, fork } from "./start-process.ts";
 
 export interface Ended {
   readonly code: number | null;
@@ -59,9 +59,7 @@ export function startWarm(request: CommandRequest): RunningCommand {
 }
 
 function startHost(): ChildProcess {
-  const { PATH = "", NODE_COMPILE_CACHE = "" } = process.env;
   const child = fork(builtProgram("serve-commands"), [], {
-    env: { PATH, NODE_COMPILE_CACHE },
     execArgv: ["--disable-warning=ExperimentalWarning"],
   });
   child.once("close", () => idle.delete(child));

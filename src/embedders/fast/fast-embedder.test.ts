@@ -1,9 +1,9 @@
-import { execFile } from "node:child_process";
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { describe, expect, test } from "vitest";
 import { temporaryFolder } from "../../../test/support/obey.ts";
+import { execFile } from "../../../test/support/start-process.ts";
 import {
   meanVector,
   SIZE,
@@ -48,7 +48,7 @@ test("where the model says so, it is the vector of the first token", async () =>
   expect(one).toEqual(other);
 });
 
-test("a text is cut at what the model reads, and still ends as a text does", async () => {
+test("a text is cut at the model's limit, and still ends as a text does", async () => {
   const embedder = new FastEmbedder({ model: await tinyModel({ tokensMax: 6 }) });
   const [whole, longer] = await embedder.embed([
     "first word word word",
@@ -86,7 +86,7 @@ test("a question does not wait until many texts are done", async () => {
   expect(order).toEqual(["question", "many"]);
 });
 
-test("a model that cannot be read is an error, and the next is asked anew", async () => {
+test("a model that cannot be read is an error, and the next call loads it again", async () => {
   const model = await tinyModel();
   const embedder = new FastEmbedder({ model });
   writeFileSync(join(model, "onnx", "model.onnx"), "not a model");

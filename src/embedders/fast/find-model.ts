@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { homedir } from "node:os";
-import { isAbsolute, join, resolve } from "node:path";
+import { isAbsolute, join, resolve, sep } from "node:path";
 import { SessionError } from "../../core/errors.ts";
 
 /** A model's files, and how its vectors are made. */
@@ -63,8 +63,17 @@ export function findModel(model: string, env: Environment = process.env): FoundM
 function cacheFolder(env: Environment): string {
   if (env.HF_HUB_CACHE) return env.HF_HUB_CACHE;
   const home =
-    env.HF_HOME ?? join(env.XDG_CACHE_HOME ?? join(env.HOME ?? homedir(), ".cache"), "huggingface");
+    env.HF_HOME ?? join(env.XDG_CACHE_HOME ?? join(homeOf(env), ".cache"), "huggingface");
   return join(home, "hub");
+}
+
+/** Without a home nothing is in the cache. */
+function homeOf(env: Environment): string {
+  try {
+    return env.HOME || homedir() || sep;
+  } catch {
+    return sep;
+  }
 }
 
 /** The versions of a repository in the cache, the current one first. */

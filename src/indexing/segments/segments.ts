@@ -1,4 +1,6 @@
-import { type Asking, ask } from "../asking.ts";
+import { type Asking, ask } from "../port/asking.ts";
+import type { Draft } from "../port/head.ts";
+import type { Segment, SmallSegment } from "../port/index-store.ts";
 import {
   blocksOf,
   changedBlocks,
@@ -6,16 +8,13 @@ import {
   packRecords,
   type SlotRecords,
   unpackRecords,
-} from "../columns/slot-records.ts";
-import type { Draft } from "../head.ts";
-import type { Head, Segment, SmallSegment } from "../index-store.ts";
-import { WordBlock } from "../words/word-block.ts";
-import { type SortedWords, WordPlaces } from "../words/word-places.ts";
-import { type PackedBlock, WordWriter } from "../words/word-writer.ts";
+} from "./columns.ts";
+import { type SortedWords, WordPlaces } from "./sorted-words.ts";
+import { type PackedBlock, WordBlock, WordWriter } from "./word-block.ts";
 
 /** Postings of a segment that is one blob, at most. */
 const SMALL_POSTINGS = 4096;
-/** A level has segments that are so many times as large as those of the level before. */
+/** The segments of a level are this many times as large as those of the level before. */
 const LEVEL_FACTOR = 4;
 /** The writer that makes the sixteenth small segment merges them. */
 const SMALL_MAX = 16;
@@ -25,14 +24,7 @@ export function levelOf(postings: number): number {
   return 1 + Math.floor(Math.log(postings / SMALL_POSTINGS) / Math.log(LEVEL_FACTOR));
 }
 
-/** The segments that a search reads. */
-export function searchedOf(head: Head, segments: readonly Segment[]): readonly Segment[] {
-  return segments.filter(
-    ({ generation, state }) => generation === head.generation && state === "whole",
-  );
-}
-
-/** What a new segment covers. */
+/** The entries and changes that a new segment covers. */
 export type Extent = Pick<
   Segment,
   "generation" | "firstEntry" | "lastEntry" | "firstChange" | "lastChange"
@@ -105,7 +97,7 @@ export function* writeSegment(
   const segment = newSegment(draft, extent, { state: "whole", level, postings, bytes });
   draft.put("segments", segment);
   draft.put("wordBlocks", ...blocks.map((block) => ({ ...block, segment: segment.number })));
-  // What is written to column blocks next is newer than the columns of small segments.
+  // The column blocks that are written next are newer than the columns of small segments.
   const older = merges ? [] : foldSmall(small, blobs);
   for (const blob of merges ? [] : blobs) {
     const own = small.find(({ number }) => number === blob.number);

@@ -1,6 +1,7 @@
-import { type Asking, ask, question, together, transaction } from "../asking.ts";
-import { Draft, openHead } from "../head.ts";
-import type { Head, Segment, WantedBlocks } from "../index-store.ts";
+import { type Postings, unitePostings } from "../passages/passage-index.ts";
+import { type Asking, ask, question, together, transaction } from "../port/asking.ts";
+import { Draft, openHead } from "../port/head.ts";
+import type { Head, Segment, WantedBlocks } from "../port/index-store.ts";
 import {
   bytesOf,
   extentOf,
@@ -9,17 +10,16 @@ import {
   mergeable,
   newSegment,
 } from "../segments/segments.ts";
-import { mergeWords } from "../words/merge-words.ts";
-import { BlockPage, endOf } from "../words/word-blocks.ts";
-import { compareWords, wordBytes } from "../words/word-order.ts";
-import { type PackedBlock, WordWriter } from "../words/word-writer.ts";
+import { compareWords } from "../segments/sorted-words.ts";
+import { type PackedBlock, WordWriter, wordBytes } from "../segments/word-block.ts";
+import { BlockPage, endOf } from "../segments/word-blocks.ts";
 
-/** What one step adds to a segment, about. It is read and packed before other writers have to wait. */
+/** Bytes that one step adds to a segment, about. They are read and packed before other writers have to wait. */
 const STEP_BYTES = 400_000;
 /** Blocks that one step deletes. */
 const STEP_BLOCKS = 250;
 
-/** One short step of merging what waits; returns whether there may be more. */
+/** Takes one short step of merging. Returns whether there may be more. */
 export function* mergeSegments(stepBytes = STEP_BYTES): Asking<boolean> {
   const head = yield* openHead();
   if (!head) return false;
@@ -95,7 +95,7 @@ interface Growth {
   readonly postings: number;
   /** The last word of the blocks; `undefined` when no words are left. */
   readonly lastWord: string | undefined;
-  /** What it was read from. */
+  /** The head when the blocks were read. */
   readonly head: Head;
   readonly grown: Uint8Array | null;
 }
@@ -106,7 +106,7 @@ function* grow(number: number, stepBytes: number): Asking<void> {
   yield* transaction("write unsynced", function* () {
     const [head, segments] = yield* together(question("head"), question("segments"));
     const now = segments.find((segment) => segment.number === number);
-    // Another process has continued it, or deleted some of what was read: the next step reads again.
+    // Another process has continued it, or deleted entries that were read: the next step reads again.
     if (!head || now?.state !== "growing" || !isSame(now.grown, growth.grown)) return;
     if (head.removedAt !== growth.head.removedAt) return;
     const draft = new Draft(head);
@@ -169,7 +169,7 @@ function* growthOf(number: number, stepBytes: number): Asking<Growth | undefined
 /** Bytes of a block, about. */
 const BLOCK_BYTES = 3500;
 
-/** How many blocks of an input are read: all inputs together about so many bytes, each as much as it is large. */
+/** The number of blocks that are read of an input: its share of `bytes`, by its size. */
 function blocksIn(inputs: readonly Segment[], at: number, bytes: number): number {
   const all = inputs.reduce((sum, input) => sum + input.bytes, 1);
   const share = (inputs[at]?.bytes ?? 0) / all;
@@ -207,4 +207,91 @@ function deleteSome({ number }: Segment): Asking<void> {
     if (blocks.length < STEP_BLOCKS) draft.remove("segments", gone);
     yield* draft.save();
   });
+}
+
+type Word = readonly [string, Postings];
+
+/** Merges inputs that each give their words in order: each word once, with all its postings. */
+function* mergeWords(inputs: readonly Iterator<Word>[]): Generator<Word> {
+  const heap = new WordHeap();
+  for (const words of inputs) heap.push(words);
+  while (heap.first) {
+    const { word, postings } = heap.first;
+    heap.advance();
+    if (heap.first?.word !== word) {
+      yield [word, postings];
+      continue;
+    }
+    const found = [postings];
+    while (heap.first?.word === word) {
+      found.push(heap.first.postings);
+      heap.advance();
+    }
+    yield [word, unitePostings(found)];
+  }
+}
+
+interface NextWord {
+  word: string;
+  postings: Postings;
+  readonly words: Iterator<Word>;
+}
+
+/** The next word of each input, the least first. */
+class WordHeap {
+  readonly #heads: NextWord[] = [];
+
+  get first(): NextWord | undefined {
+    return this.#heads[0];
+  }
+
+  push(words: Iterator<Word>): void {
+    const next = words.next();
+    if (next.done) return;
+    const [word, postings] = next.value;
+    const heads = this.#heads;
+    let at = heads.push({ word, postings, words }) - 1;
+    while (at > 0) {
+      const parent = (at - 1) >> 1;
+      if (!this.#isBefore(at, parent)) return;
+      this.#swap(at, parent);
+      at = parent;
+    }
+  }
+
+  /** Moves the first input on to its next word. */
+  advance(): void {
+    const heads = this.#heads;
+    const head = heads[0] as NextWord;
+    const next = head.words.next();
+    if (next.done) {
+      const last = heads.pop() as NextWord;
+      if (heads.length === 0) return;
+      heads[0] = last;
+    } else {
+      head.word = next.value[0];
+      head.postings = next.value[1];
+    }
+    for (let at = 0; ; ) {
+      const left = 2 * at + 1;
+      if (left >= heads.length) return;
+      const right = left + 1;
+      const least = right < heads.length && this.#isBefore(right, left) ? right : left;
+      if (!this.#isBefore(least, at)) return;
+      this.#swap(least, at);
+      at = least;
+    }
+  }
+
+  #isBefore(one: number, other: number): boolean {
+    return (
+      compareWords((this.#heads[one] as NextWord).word, (this.#heads[other] as NextWord).word) < 0
+    );
+  }
+
+  #swap(one: number, other: number): void {
+    const head = this.#heads[one] as NextWord;
+    this.#heads[one] = this.#heads[other] as NextWord;
+    this.#heads[other] = head;
+  }
 }

@@ -1,12 +1,17 @@
-import { INDEX_VERSION } from "../../search/indexed-passages.ts";
-import { type Asking, ask, type Progress, question, together, transaction } from "../asking.ts";
-import { recordsOf } from "../columns/slot-records.ts";
-import { columnsOf, placedEntry } from "../entries/entry-row.ts";
-import { linksOf } from "../entries/runs.ts";
-import { Draft } from "../head.ts";
-import type { Counts, Head } from "../index-store.ts";
+import {
+  type Asking,
+  ask,
+  type Progress,
+  question,
+  together,
+  transaction,
+} from "../port/asking.ts";
+import { Draft, INDEX_VERSION } from "../port/head.ts";
+import type { Counts, Head } from "../port/index-store.ts";
+import { recordsOf } from "../segments/columns.ts";
+import { columnsOf, placedEntry, wordsOf } from "../segments/entries.ts";
+import { linksOf } from "../segments/runs.ts";
 import { isMergeDue, writeSegment } from "../segments/segments.ts";
-import { wordsOf } from "../words/entry-words.ts";
 import { deleteColumns, mergeStep } from "./merge.ts";
 
 export interface RebuildStep extends Progress {
@@ -29,7 +34,7 @@ export function* prepareIndex(): Asking<RebuildStep> {
 
 /**
  * One step of rebuilding the index. The next generation grows beside the one that is searched: a page of
- * entries at a time, in the order of storing, so that those added meanwhile come last. When none is left,
+ * entries at a time, in the order of storing, so that those added meanwhile come last. When all are indexed,
  * it replaces the other in one short transaction. Entries keep their slots. After a kill the next step
  * continues where the last one ended.
  */
@@ -49,7 +54,7 @@ function progressOf(head: Head | undefined): RebuildStep {
   return { done: head.rebuilt + 1, total, more: true };
 }
 
-/** Removes what another version has begun, step by step. */
+/** Removes an unfinished index of another version, step by step. */
 function begin(): Asking<RebuildStep> {
   return transaction("write unsynced", function* () {
     const [head, segments] = yield* together(question("head"), question("segments"));
@@ -82,7 +87,7 @@ function* indexPage(): Asking<void> {
       question("sessions", { numbers: [...new Set(read.rows.map(({ session }) => session))] }),
       question("entries", { after: read.head.rebuilt ?? -1, limit: 1 }),
     );
-    // Another process has continued, or deleted some of what was read: the next step reads again.
+    // Another process has continued, or deleted entries that were read: the next step reads again.
     if (!head || head.rebuilt !== read.head.rebuilt || head.removedAt !== read.head.removedAt)
       return;
     const draft = new Draft(head);

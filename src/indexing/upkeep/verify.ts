@@ -1,30 +1,41 @@
 import { SessionError } from "../../core/errors.ts";
 import type { MemoryCheck } from "../../core/memory-store.ts";
-import type { Postings } from "../../search/passage-index.ts";
-import { hashOfKey } from "../../search/text-units.ts";
-import { type Asking, ask, question, report, together, transaction } from "../asking.ts";
-import { COLUMNS, newColumns } from "../columns/column-format.ts";
-import { recordsOf } from "../columns/slot-records.ts";
-import { columnsOf, placedEntry } from "../entries/entry-row.ts";
-import { linksOf } from "../entries/runs.ts";
-import { checked } from "../head.ts";
-import type { Counts, EntryRow, Head, Segment } from "../index-store.ts";
-import { OpenIndex } from "../open-index.ts";
-import { searchedOf } from "../segments/segments.ts";
-import { vectorProblems } from "../vectors/check-vectors.ts";
-import { wordsOf } from "../words/entry-words.ts";
-import { BlockPage, WordBlocks } from "../words/word-blocks.ts";
-import { compareWords, wordBytes } from "../words/word-order.ts";
-import { pairsOf } from "../words/word-places.ts";
+import type { PassageIndex, Postings } from "../passages/passage-index.ts";
+import { type Asking, ask, question, report, together, transaction } from "../port/asking.ts";
+import { checked, Draft, searchedOf } from "../port/head.ts";
+import type {
+  CodeBlockRow,
+  Counts,
+  EntryRow,
+  Head,
+  Segment,
+  VectorSpace,
+} from "../port/index-store.ts";
+import { COLUMNS, newColumns, recordsOf } from "../segments/columns.ts";
+import { columnsOf, placedEntry, wordsOf } from "../segments/entries.ts";
+import { linksOf } from "../segments/runs.ts";
+import { compareWords, pairsOf } from "../segments/sorted-words.ts";
+import { wordBytes } from "../segments/word-block.ts";
+import { BlockPage, WordBlocks } from "../segments/word-blocks.ts";
+import { changedCodes, codeBytes, codedSlots, emptyBlock } from "../vectors/vector-codes.ts";
+import { hashOfKey } from "../words/text-units.ts";
 
 const PROBLEMS_MAX = 100;
 /** Entries, and blocks of words, that one step reads. */
 const STEP = 500;
 const STEP_BLOCKS = 250;
 
-/** Compares the index with the entries, and says what is wrong. It reports how far it has come. */
-export function verifyIndex(): Asking<MemoryCheck> {
-  return transaction("read", () => new Verification().run());
+/** The part of an open index that the check reads. */
+interface CheckedIndex extends Pick<PassageIndex, "columns" | "details" | "postings"> {
+  catchUp(wanted: { readonly words: readonly string[] }): Asking<unknown>;
+}
+
+/**
+ * Compares the index with the entries, and lists the problems. It reports its progress. `open` returns an
+ * index that has read nothing yet.
+ */
+export function verifyIndex(open: () => CheckedIndex): Asking<MemoryCheck> {
+  return transaction("read", () => new Verification(open()).run());
 }
 
 /**
@@ -32,13 +43,17 @@ export function verifyIndex(): Asking<MemoryCheck> {
  * looks more closely only where they differ.
  */
 class Verification {
-  readonly #index = new OpenIndex(1_000_000);
+  readonly #index: CheckedIndex;
   readonly #problems: string[] = [];
   #expected = new Uint32Array();
   #found = new Uint32Array();
   /** The first slot of each slot's entry, plus 1; 0 for a slot without an entry. */
   #taken = new Uint32Array();
   #passages = 0;
+
+  constructor(index: CheckedIndex) {
+    this.#index = index;
+  }
 
   *run(): Asking<MemoryCheck> {
     const [found, counts] = yield* together(question("head"), question("recount"));
@@ -168,7 +183,7 @@ class Verification {
     }
   }
 
-  /** How the index differs from the text of an entry. */
+  /** Reports the difference between the index and the text of an entry. */
   *#describe(row: EntryRow): Asking<void> {
     const words = pairsOf(wordsOf([placedEntry(row)]));
     yield* this.#index.catchUp({ words: words.map(([word]) => word) });
@@ -210,7 +225,7 @@ interface WordPage {
   readonly next: Uint8Array | undefined;
 }
 
-/** The words of a segment from `start` on, as many as are in some blocks. */
+/** The words of a segment from `start` on, those of some blocks. */
 function* readPage(segment: Segment, start: Uint8Array): Asking<WordPage> {
   if (segment.level === 0) {
     const [blob] = yield* ask("smallSegments", [segment.number]);
@@ -235,4 +250,134 @@ function addWord(sums: Uint32Array, word: string, slots: Uint32Array, hits: Uint
     const mixed = Math.imul(hash ^ Math.imul((hits[at] as number) + 1, 0x9e3779b1), 0x85ebca6b);
     sums[slot] = (sums[slot] as number) + (mixed ^ (mixed >>> 15));
   }
+}
+
+/** Vectors that are read at once. */
+const PAGE = 5000;
+/** Entries that are read at once. */
+const ENTRIES = 500;
+
+/** The problems of vectors, in words. A passage without a vector is no problem. `taken` is 0 for slots without a passage. */
+function* vectorProblems(taken: Uint32Array): Asking<readonly string[]> {
+  const problems: string[] = [];
+  for (const space of yield* ask("spaces")) problems.push(...(yield* check(space, taken)).problems);
+  return problems;
+}
+
+/** Removes vectors that do not fit their passages or their codes. They are pending then, and are made again. */
+export function* mendVectors(): Asking<void> {
+  const found = yield* transaction("read", findWrong);
+  for (const { space, wrong } of found) {
+    yield* transaction("write", () => removeWrong(space.number, wrong));
+  }
+}
+
+interface Found {
+  readonly problems: readonly string[];
+  /** Slots whose vector or code is wrong. */
+  readonly wrong: ReadonlySet<number>;
+}
+
+function* check(space: VectorSpace, taken: Uint32Array): Asking<Found> {
+  const { number, embedder } = space;
+  const problems: string[] = [];
+  const wrong = new Set<number>();
+  const coded = new Set<number>();
+  for (const block of yield* ask("codeBlocks", number, { changedAfter: -1 })) {
+    const slots = slotsOf(block, space);
+    if (!slots) problems.push(`${embedder} has a damaged block of codes (${block.block}).`);
+    for (const slot of slots ?? []) coded.add(slot);
+  }
+  let count = 0;
+  for (let after = -1; ; ) {
+    const page = yield* ask("vectorPage", number, after, PAGE);
+    for (const { slot, isBlank } of page) {
+      count += 1;
+      after = slot;
+      if (coded.delete(slot) === isBlank) {
+        problems.push(`${embedder} has ${isBlank ? "only a code" : "no code"} for slot ${slot}.`);
+        wrong.add(slot);
+      }
+      if (!taken[slot]) {
+        problems.push(`${embedder} has a vector for slot ${slot}, which has no passage.`);
+        wrong.add(slot);
+      }
+    }
+    if (page.length < PAGE) break;
+  }
+  if (count !== space.passages) {
+    problems.push(`${embedder} has ${count} vectors and counts ${space.passages}.`);
+  }
+  for (const slot of coded) {
+    problems.push(`${embedder} has a code and no row for slot ${slot}.`);
+    wrong.add(slot);
+  }
+  return { problems, wrong };
+}
+
+/** The slots with a code; `undefined` for a damaged block. */
+function slotsOf(block: CodeBlockRow, { dimensions }: VectorSpace): number[] | undefined {
+  try {
+    return codedSlots(block, codeBytes(dimensions));
+  } catch (error) {
+    if (!SessionError.is(error)) throw error;
+    return undefined;
+  }
+}
+
+function* findWrong(): Asking<
+  readonly { readonly space: VectorSpace; readonly wrong: ReadonlySet<number> }[]
+> {
+  const [head, spaces] = yield* together(question("head"), question("spaces"));
+  if (!head || spaces.length === 0) return [];
+  /** The first slot of each slot's entry, plus 1; 0 for a slot without an entry. */
+  const taken = new Uint32Array(head.slots);
+  for (let after = -1; ; ) {
+    const rows = yield* ask("entries", { after, limit: ENTRIES });
+    for (const { slot, passages } of rows) taken.fill(slot + 1, slot, slot + passages);
+    const last = rows.at(-1);
+    if (!last) break;
+    after = last.key;
+  }
+  const found = [];
+  for (const space of spaces) {
+    const { problems, wrong } = yield* check(space, taken);
+    if (problems.length === 0) continue;
+    // An entry is pending as long as its last passage has no vector, so its vectors go together.
+    const entries = new Set([...wrong].flatMap((slot) => (taken[slot] ? taken[slot] - 1 : [])));
+    const all = new Set(wrong);
+    for (const { slot, passages } of yield* ask("entries", { slots: [...entries] })) {
+      for (let at = slot; at < slot + passages; at += 1) all.add(at);
+    }
+    found.push({ space, wrong: all });
+  }
+  return found;
+}
+
+function* removeWrong(spaceNumber: number, wrong: ReadonlySet<number>): Asking<void> {
+  const [head, spaces] = yield* together(question("head"), question("spaces"));
+  const before = spaces.find(({ number }) => number === spaceNumber);
+  if (!head || !before) return;
+  const draft = new Draft(head);
+  let passages = 0;
+  for (let after = -1; ; ) {
+    const page = yield* ask("vectorPage", spaceNumber, after, PAGE);
+    const gone = page.filter(({ slot }) => wrong.has(slot));
+    draft.remove("vectors", ...gone.map(({ slot }) => ({ space: spaceNumber, slot })));
+    passages += page.length - gone.length;
+    after = page.at(-1)?.slot ?? after;
+    if (page.length < PAGE) break;
+  }
+  const space = { ...before, changes: before.changes + 1, passages };
+  draft.put("spaces", space);
+  for (const block of yield* ask("codeBlocks", spaceNumber, { changedAfter: -1 })) {
+    const slots = slotsOf(block, space);
+    const gone = slots?.filter((slot) => wrong.has(slot)) ?? [];
+    if (!slots) draft.put("codeBlocks", emptyBlock(space, block.block));
+    else if (gone.length > 0) {
+      const codes = new Map(gone.map((slot) => [slot, undefined]));
+      draft.put("codeBlocks", ...changedCodes([block], space, codeBytes(space.dimensions), codes));
+    }
+  }
+  yield* draft.save();
 }

@@ -1,9 +1,7 @@
-import { CodeTable } from "../../vectors/code-table.ts";
-import { codeBytes, isRow, rowBytes } from "../../vectors/quantise.ts";
-import { RowCache } from "../../vectors/row-cache.ts";
-import { damagedIndex } from "../head.ts";
-import type { Known, News, VectorRow, VectorSpace } from "../index-store.ts";
-import { CODE_BLOCK_SLOTS, codesIn } from "./code-blocks.ts";
+import { damagedIndex } from "../port/head.ts";
+import type { Known, News, VectorRow, VectorSpace } from "../port/index-store.ts";
+import { CodeTable } from "./code-table.ts";
+import { CODE_BLOCK_SLOTS, codeBytes, codesIn, isRow, rowBytes } from "./vector-codes.ts";
 
 /** Rows of this many bytes stay in memory: those of 30 000 passages at 384 dimensions. */
 const ROW_BYTES_MAX = 12_000_000;
@@ -23,17 +21,15 @@ export class KnownVectors {
     return this.#loaded ? this.#loaded.table.bytes + this.#loaded.rows.bytes : 0;
   }
 
-  /** What it knows of an embedder's codes. */
-  known(embedder: string | undefined): Known["vectors"] {
-    if (embedder === undefined) return undefined;
+  /** The space and the change up to which the codes of an embedder are known. */
+  known(embedder: string): NonNullable<Known["vectors"]> {
     const space = this.#loaded?.space;
     return space?.embedder === embedder
       ? { embedder, space: space.number, changes: space.changes }
       : { embedder, space: 0, changes: -1 };
   }
 
-  take(embedder: string | undefined, { space, codes }: News): void {
-    if (embedder === undefined) return;
+  take({ space, codes }: News): void {
     if (!space) {
       this.#loaded = undefined;
       return;
@@ -78,3 +74,47 @@ export class KnownVectors {
     return { table: new CodeTable(dimensions), rows };
   }
 }
+
+/** A cache of rows with a limit in bytes. Each slot has one place, and shares it with others. */
+export class RowCache {
+  readonly #rowBytes: number;
+  readonly #slots: Float64Array;
+  readonly #rows: Uint8Array;
+  #used = 0;
+
+  constructor(rowBytes: number, bytesMax: number) {
+    const places = Math.max(1, Math.floor(bytesMax / rowBytes));
+    this.#rowBytes = rowBytes;
+    this.#slots = new Float64Array(places).fill(NEVER_USED);
+    this.#rows = new Uint8Array(places * rowBytes);
+  }
+
+  /** Bytes of the rows that it has ever had at once: room that was never used takes none. */
+  get bytes(): number {
+    return this.#used * this.#rowBytes;
+  }
+
+  /** A copy: its place may be given to another at any time. */
+  get(slot: number): Uint8Array | undefined {
+    const place = slot % this.#slots.length;
+    if (this.#slots[place] !== slot) return undefined;
+    return this.#rows.slice(place * this.#rowBytes, (place + 1) * this.#rowBytes);
+  }
+
+  set(slot: number, row: Uint8Array): void {
+    const place = slot % this.#slots.length;
+    if (this.#slots[place] === NEVER_USED) this.#used += 1;
+    this.#slots[place] = slot;
+    this.#rows.set(row, place * this.#rowBytes);
+  }
+
+  forget(first: number, count: number): void {
+    for (let slot = first; slot < first + count; slot += 1) {
+      const place = slot % this.#slots.length;
+      if (this.#slots[place] === slot) this.#slots[place] = FORGOTTEN;
+    }
+  }
+}
+
+const NEVER_USED = -1;
+const FORGOTTEN = -2;

@@ -1,10 +1,14 @@
-import { type EntryQuery, type FoundEntry, findEntries } from "../../search/find-entries.ts";
-import { fuseLikeness } from "../../search/fuse-likeness.ts";
-import { wantedSlots } from "../../search/slot-filter.ts";
-import { likeness } from "../../vectors/calibration.ts";
-import type { SimilarSlot } from "../../vectors/code-table.ts";
-import { compareRows, nearestVectors, type SlotRow } from "../../vectors/nearest-vectors.ts";
-import type { OpenIndex } from "../open-index.ts";
+import type { PassageIndex } from "../passages/passage-index.ts";
+import {
+  type EntryQuery,
+  type FoundEntry,
+  findEntries,
+  wantedSlots,
+} from "../score/find-entries.ts";
+import { fuseLikeness } from "../score/fuse-likeness.ts";
+import { likeness } from "./calibration.ts";
+import type { SimilarSlot, SlotBitmap, VectorQuestion } from "./code-table.ts";
+import type { KnownVectors } from "./known-vectors.ts";
 import { calibrationOf } from "./store-vectors.ts";
 
 /** The vectors of questions in their order, or why there are none. Only vectors of the same embedder are compared. */
@@ -22,21 +26,20 @@ export interface Finding {
   finish(rows: readonly SlotRow[]): readonly FoundEntry[];
 }
 
-/** Finds entries by words, and by meaning where there are vectors of the embedder. */
+/** The passages of a namespace and their vectors. */
+interface VectorIndex extends PassageIndex {
+  readonly vectors: Pick<KnownVectors, "space" | "table">;
+}
+
+/** Finds entries by words, and by meaning where the index has vectors of the embedder. */
 export function findByMeaning(
-  index: OpenIndex,
+  index: VectorIndex,
   query: EntryQuery,
-  embedded: EmbeddedSearch | undefined,
+  vectors: readonly Float32Array[],
 ): Finding {
-  if (!embedded || "problem" in embedded) {
-    const found = findEntries(index, query);
-    const isExplained = embedded && query.explain;
-    const all = isExplained ? found.map((entry) => withoutVectors(entry, embedded.problem)) : found;
-    return { near: [], likely: slotsOf(all), finish: () => all };
-  }
   const wanted = wantedSlots(index, query);
   const findings = query.texts.map((text, at): Finding => {
-    const vector = embedded.vectors[at];
+    const vector = vectors[at];
     const asked = vector && likenessesTo(index, vector, wanted);
     if (!asked) {
       const found = findEntries(index, { ...query, texts: [text] });
@@ -71,13 +74,8 @@ function bestOf(found: readonly FoundEntry[]): FoundEntry[] {
   return [...best.values()].sort((one, other) => other.score - one.score || one.slot - other.slot);
 }
 
-function withoutVectors(entry: FoundEntry, problem: string): FoundEntry {
-  const parts = [...(entry.explanation?.parts ?? []), { name: "vector", of: problem, adds: 0 }];
-  return { ...entry, explanation: { parts } };
-}
-
 /** `undefined` when the embedder has embedded nothing yet. `wanted` leaves out all other slots. */
-function likenessesTo(index: OpenIndex, vector: Float32Array, wanted: Uint32Array | undefined) {
+function likenessesTo(index: VectorIndex, vector: Float32Array, wanted: Uint32Array | undefined) {
   const { space, table } = index.vectors;
   const calibration = space && calibrationOf(space);
   if (!table || !calibration || space.dimensions !== vector.length) return undefined;
@@ -95,3 +93,39 @@ function likenessesTo(index: OpenIndex, vector: Float32Array, wanted: Uint32Arra
     compare: (rows: readonly SlotRow[]) => compareRows(question, rows).map(calibrated),
   };
 }
+
+export interface SlotRow {
+  readonly slot: number;
+  readonly row: Uint8Array;
+}
+
+/**
+ * The slots whose vectors are likely to be most like the question's, the likeliest first; of those in
+ * `wanted`, when it is given.
+ *
+ *     all codes ─► 300 with the fewest bits that differ ─► 128 that are likest
+ *                  judged by their codes ─► compared by their rows
+ */
+export function nearestVectors(
+  question: VectorQuestion,
+  options: { readonly wanted?: SlotBitmap | undefined; readonly among: number },
+): readonly number[] {
+  const amounts = options.among <= MANY ? USUAL : OF_MANY;
+  return question.nearest({ ...amounts, wanted: options.wanted }).map(({ slot }) => slot);
+}
+
+/** The cosines of rows, most alike first. */
+export function compareRows(
+  question: VectorQuestion,
+  rows: readonly SlotRow[],
+): readonly SimilarSlot[] {
+  const similarities = question.compare(rows.map(({ row }) => row));
+  return rows
+    .map(({ slot }, index) => ({ slot, similarity: similarities[index] ?? 0 }))
+    .sort((one, other) => other.similarity - one.similarity || one.slot - other.slot);
+}
+
+/** In a larger store, more codes have nearly as many bits in common with the query as the nearest has. */
+const MANY = 200_000;
+const USUAL = { scanned: 300, best: 128 };
+const OF_MANY = { scanned: 1000, best: 200 };

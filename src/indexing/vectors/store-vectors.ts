@@ -1,11 +1,10 @@
-import { passages } from "../../search/passages.ts";
-import { hasWords } from "../../search/words.ts";
-import type { Calibration } from "../../vectors/calibration.ts";
-import { codeBytes, codeOf, rowOf } from "../../vectors/quantise.ts";
-import { type Asking, ask, question, together, transaction } from "../asking.ts";
-import { Draft } from "../head.ts";
-import type { Head, LackingEntry, VectorSpace } from "../index-store.ts";
-import { changedCodes, codeBlocksOf } from "./code-blocks.ts";
+import { passages } from "../passages/passages.ts";
+import { type Asking, ask, question, together, transaction } from "../port/asking.ts";
+import { Draft } from "../port/head.ts";
+import type { Head, LackingEntry, VectorSpace } from "../port/index-store.ts";
+import { hasWords } from "../words/words.ts";
+import type { Calibration } from "./calibration.ts";
+import { changedCodes, codeBlocksOf, codeBytes, codeOf, rowOf } from "./vector-codes.ts";
 
 export function calibrationOf({ unrelated, related }: VectorSpace): Calibration | undefined {
   return unrelated === null || related === null ? undefined : { unrelated, related };
@@ -60,7 +59,7 @@ function* createSpace(embedder: {
   return (yield* find()) as VectorSpace;
 }
 
-/** Removes so many of a space's vectors and, when they were the last, the space. */
+/** Removes up to `limit` of a space's vectors and, when they were the last, the space. */
 function* removeSpace(draft: Draft, { number }: VectorSpace, limit: number): Asking<void> {
   const vectors = yield* ask("vectorPage", number, -1, limit);
   draft.remove("vectors", ...vectors.map(({ slot }) => ({ space: number, slot })));
@@ -245,7 +244,7 @@ export function* vectorStats(
 }
 
 /** Removes the vectors of passages that are deleted, in every space. */
-export function* takeOutVectors(
+export function* removeVectors(
   draft: Draft,
   spaces: readonly VectorSpace[],
   vectors: readonly { readonly space: number; readonly slot: number }[],

@@ -1,9 +1,16 @@
 import { SessionError } from "../../core/errors.ts";
+import {
+  type ForgottenMarks,
+  type ForgottenTexts,
+  forgottenCopy,
+  forgottenMarks,
+  marksOfEach,
+  newForgettingKey,
+} from "../../core/forgotten-texts.ts";
 import type { Stores } from "../../core/stores.ts";
 import { requireUserName } from "../../core/user-name.ts";
 import { EphemeralApprovalStore } from "./ephemeral-approval-store.ts";
 import { EphemeralEventStore } from "./ephemeral-event-store.ts";
-import { EphemeralForgottenTexts } from "./ephemeral-forgotten-texts.ts";
 import { EphemeralImportStore } from "./ephemeral-import-store.ts";
 import { EphemeralKnowledgeStore } from "./ephemeral-knowledge-store.ts";
 import { EphemeralSessionStore } from "./ephemeral-session-store.ts";
@@ -55,4 +62,30 @@ function newStores(): Omit<Stores, "forUser" | "users"> {
     trash: { events: new EphemeralEventStore(), sessions: new EphemeralSessionStore() },
     async close() {},
   };
+}
+
+/** Keeps the marks of forgotten texts in this process only. */
+export class EphemeralForgottenTexts implements ForgottenTexts, ForgottenMarks {
+  readonly #key = newForgettingKey();
+  readonly #marks = new Set<string>();
+
+  async add(sessionId: string, texts: readonly string[]): Promise<void> {
+    for (const mark of forgottenMarks(this.#key, sessionId, texts)) {
+      if (mark !== undefined) this.#marks.add(mark);
+    }
+  }
+
+  async has(sessionId: string, texts: readonly string[]): Promise<readonly boolean[]> {
+    if (this.#marks.size === 0) return texts.map(() => false);
+    const each = marksOfEach(this.#key, [...this.#marks], sessionId, texts);
+    return each.map((marks) => marks.some((mark) => this.#marks.has(mark)));
+  }
+
+  async copy(): Promise<readonly string[]> {
+    return this.#marks.size === 0 ? [] : forgottenCopy(this.#key, [...this.#marks]);
+  }
+
+  async restore(copy: readonly string[]): Promise<void> {
+    for (const mark of copy) this.#marks.add(mark);
+  }
 }

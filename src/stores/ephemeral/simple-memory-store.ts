@@ -10,8 +10,8 @@ import type {
   ScorePart,
 } from "../../core/memory-store.ts";
 import { utf8Bytes } from "../../core/tokens.ts";
-import { reportedScore } from "../../search/score.ts";
-import { textKey } from "../../search/text-key.ts";
+import { reportedScore } from "../../indexing/score/score.ts";
+import { textKey } from "../../indexing/words/words.ts";
 import { redactEntries } from "../../secrets/redact-secrets.ts";
 
 /**

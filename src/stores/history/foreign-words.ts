@@ -1,12 +1,10 @@
-import { textOf } from "../../core/character-codes.ts";
-import { CharacterKinds, sizeAt } from "../../core/character-kinds.ts";
-import { isAscii, NOTHING, unicodePattern } from "../../core/unicode-pattern.ts";
-import { hashWith } from "../../search/text-units.ts";
-import { NAME_LENGTH_MAX } from "./plain-words.ts";
-import { unitsFor, WordSet } from "./word-bytes.ts";
+import { hashWith } from "../../indexing/words/text-units.ts";
+import { isAscii, NOTHING, textOf, unicodePattern } from "../../text/character-codes.ts";
+import { CharacterKinds, sizeAt } from "../../text/character-kinds.ts";
+import { NAME_LENGTH_MAX, unitsFor, WordSet } from "./plain-words.ts";
 
 export interface JoinedWords {
-  /** What is part of a word. One space takes the place of everything else. */
+  /** The characters of words. One space takes the place of everything else. */
   readonly of: keyof typeof LEAST;
   /** Makes words of the pairs of characters in scripts without spaces: "東京都" becomes "東京 京都 都". */
   readonly pairs: boolean;
@@ -93,7 +91,7 @@ export function withNameParts(text: string): string {
   return textOf(units, length);
 }
 
-/** Where the next part of a name begins, as at the N of "userName"; the end when there is none. */
+/** The start of the next part of a name, as at the N of "userName"; the end when there is none. */
 function nextHump(kinds: Uint8Array, from: number): number {
   let at = from;
   while (at < kinds.length && (kinds[at] !== CAPITAL || kinds[at - 1] !== SMALL)) at += 1;
@@ -111,7 +109,7 @@ export const UNSPACED = unicodePattern(NOTHING, {
   flags: "gv",
 });
 
-/** What a character is. The numbers are in order: from `LETTER` on it is a letter, a mark or a digit. */
+/** The kind of a character. The numbers are in order: from `LETTER` on it is a letter, a mark or a digit. */
 const END = 0;
 const SPACE = 1;
 const SIGN = 2;

@@ -1,4 +1,4 @@
-import { unicodePattern } from "../../core/unicode-pattern.ts";
+import { unicodePattern } from "../../text/character-codes.ts";
 import type { SearchWord } from "./search-words.ts";
 
 /** Characters of a passage, without ellipses. */

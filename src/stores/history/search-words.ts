@@ -1,4 +1,4 @@
-import { STOP_WORDS } from "../../search/stop-words.ts";
+import { STOP_WORDS } from "../../indexing/words/english.ts";
 import { joinedWords, lettersIn, UNSPACED, withNameParts } from "./foreign-words.ts";
 import { plainWords } from "./plain-words.ts";
 
@@ -18,8 +18,8 @@ export function searchWords(query: string): SearchWord[] {
   const unspaced = (normal.match(UNSPACED(normal)) ?? []).flatMap((run) =>
     [...run].length === 1 ? [{ word: run, whole: false }] : pairs(run).slice(0, -1).map(wholeWord),
   );
-  const telling = spaced.filter((word) => !STOP_WORDS.has(word));
-  const useful = telling.length + unspaced.length > 0 ? telling : spaced;
+  const meaningful = spaced.filter((word) => !STOP_WORDS.has(word));
+  const useful = meaningful.length + unspaced.length > 0 ? meaningful : spaced;
   const byWord = [...useful.map(wholeWord), ...unspaced].map((item) => [item.word, item] as const);
   return [...new Map(byWord).values()].slice(0, WORDS_MAX);
 }

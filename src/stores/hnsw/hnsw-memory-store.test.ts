@@ -1,4 +1,3 @@
-import { execFile, spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { readFileSync, rmSync, statSync, truncateSync, writeFileSync } from "node:fs";
@@ -9,11 +8,11 @@ import { promisify } from "node:util";
 import { expect, onTestFinished, test } from "vitest";
 import { builtProgram } from "../../../test/support/built-package.ts";
 import { temporaryFolder } from "../../../test/support/obey.ts";
+import { execFile, spawn } from "../../../test/support/start-process.ts";
 import { LONG } from "../../../test/support/trials.ts";
 import type { Embedder } from "../../core/embedder.ts";
 import type { MemoryEntry } from "../../core/memory-store.ts";
-import { BagOfWordsEmbedder } from "../../embedders/bag-of-words-embedder.ts";
-import { LocalEmbedder } from "../../embedders/local-embedder.ts";
+import { BagOfWordsEmbedder, LocalEmbedder } from "../../embedders/word-embedders.ts";
 import { openDatabase } from "../sqlite/database.ts";
 import { SqliteMemoryStore } from "../sqlite/sqlite-memory-store.ts";
 import { HnswMemoryStore, type HnswMemoryStoreOptions } from "./hnsw-memory-store.ts";
@@ -113,7 +112,7 @@ test.each<[string, (file: string) => void]>([
   ["lost a bit", (file) => flipBit(file, 1000)],
   ["lost a bit of its notes", (file) => flipBit(file, statSync(file).size - 60)],
   ["is another program's", (file) => writeFileSync(file, "RKATHNS1".repeat(9000))],
-])("an index that %s is made anew from the entries", async (_, damage) => {
+])("an index that %s is rebuilt from the entries", async (_, damage) => {
   const folder = await temporaryFolder();
   const before = open(folder);
   await before.add(entries(40));
@@ -146,7 +145,7 @@ test("an index that fell behind gets what is missing, and nothing else", async (
   expect(await ids(store, "otter pond 16")).not.toContain("16");
 });
 
-test("an index of another embedder is made anew", async () => {
+test("an index of another embedder is rebuilt", async () => {
   const folder = await temporaryFolder();
   const before = open(folder);
   await before.add(entries(20));
@@ -199,7 +198,7 @@ test("a result has its neighbours in order, and several questions are asked at o
   expect(hits.map(({ id }) => id).sort()).toEqual(["0", "7"]);
 });
 
-test("building the index anew can be watched and stopped, and search goes on meanwhile", async () => {
+test("rebuilding the index can be watched and stopped, and search goes on meanwhile", async () => {
   const store = open(await temporaryFolder());
   await store.add(entries(300));
   const found = await ids(store, "otter pond 16");

@@ -13,25 +13,30 @@ import type {
   MemoryStore,
   Watch,
 } from "../../core/memory-store.ts";
-import { warn } from "../../core/warn.ts";
+import { Outages } from "../../core/outages.ts";
+import { warnedOutages } from "../../core/warn.ts";
 import { WorkQueue } from "../../core/work-queue.ts";
-import { BagOfWordsEmbedder } from "../../embedders/bag-of-words-embedder.ts";
-import { STOP_WORDS } from "../../search/stop-words.ts";
-import { words } from "../../search/words.ts";
+import { BagOfWordsEmbedder } from "../../embedders/word-embedders.ts";
+import { STOP_WORDS } from "../../indexing/words/english.ts";
+import { words } from "../../indexing/words/words.ts";
 import { type Embed, type FillOptions, fillIndex, textHash } from "./fill-index.ts";
-import { HnswIndex, type IndexMake } from "./hnsw-index.ts";
+import {
+  CONNECTIVITY,
+  EXPANSION_ADD,
+  HnswIndex,
+  type IndexMake,
+  loadUsearch,
+} from "./hnsw-index.ts";
 import type { IndexPlace } from "./index-file.ts";
-import { CONNECTIVITY, EXPANSION_ADD, loadUsearch } from "./load-usearch.ts";
-import { byScore, nearestEntries } from "./nearest-entries.ts";
-import { withNeighbours } from "./with-neighbours.ts";
+import { byScore, nearestEntries, withNeighbours } from "./nearest-entries.ts";
 
 export interface HnswMemoryStoreOptions {
-  /** Where entries are kept. Entries that are in it already are indexed too. */
+  /** The store of the entries. Entries that are in it already are indexed too. */
   readonly entries: MemoryStore;
-  /** Where the index is kept. Without a file, each process makes its own. */
+  /** The file of the index. Without a file, each process makes its own. */
   readonly file?: string;
   /**
-   * Where others may write the file, a secret of the user's. An index that was written without it
+   * A secret of the user's, for a file that others may write. An index that was written without it
    * is made again, and never loaded: a crafted one could end the process.
    */
   readonly key?: Uint8Array;
@@ -43,16 +48,16 @@ export interface HnswMemoryStoreOptions {
   readonly onBackgroundError?: (error: unknown) => void;
 }
 
-/** How long a search waits for entries to get their vectors. */
+/** The time that a search waits for entries to get their vectors. */
 const SEARCH_WAITS_MS = 1000;
-/** How many entries of other processes `add` embeds besides its own. */
+/** Maximum entries of other processes that `add` embeds besides its own. */
 const OTHERS_MAX = 1024;
 
 /**
  * The specification's memory store: the nearest neighbours of a question's vector, found in a graph
  * (HNSW, cosine, M 16, efConstruction 200).
  *
- * Another store keeps the entries. The graph is an index of it, and takes in what any process has
+ * Another store keeps the entries. The graph is an index of it, and takes in the entries that any process has
  * added. While the embedder fails, or many entries have no vector yet, the other store's search
  * finds those.
  *
@@ -62,7 +67,7 @@ export class HnswMemoryStore implements MemoryStore {
   readonly #entries: MemoryStore;
   readonly #place: IndexPlace | undefined;
   readonly #embedder: Embedder;
-  readonly #onBackgroundError: (error: unknown) => void;
+  readonly #outages: Outages;
   #make: Promise<IndexMake> | undefined;
   #index: HnswIndex | undefined;
   /** Changes to the index, one after the other. */
@@ -74,8 +79,10 @@ export class HnswMemoryStore implements MemoryStore {
     const { file, key = new Uint8Array(), root = file && dirname(file) } = options;
     this.#place = file === undefined || root === undefined ? undefined : { file, key, root };
     this.#embedder = options.embedder ?? new BagOfWordsEmbedder();
-    this.#onBackgroundError =
-      options.onBackgroundError ?? ((error) => warn(error, "Some memory has no vectors yet."));
+    const { onBackgroundError } = options;
+    this.#outages = onBackgroundError
+      ? new Outages((error) => onBackgroundError(error))
+      : warnedOutages;
   }
 
   /** @throws SessionError `SESSION_STORE_ERROR` when the library is not installed. Then nothing is stored. */
@@ -158,14 +165,14 @@ export class HnswMemoryStore implements MemoryStore {
     await fillIndex(fresh, this.#entries, (texts, signal) => this.#embed(texts, signal), watch);
     await this.#work.run(async () => {
       this.#index = fresh;
-      this.#write(fresh);
+      await this.#write(fresh);
     });
   }
 
   async close(): Promise<void> {
     this.#closing.abort();
     await this.#work.idle();
-    if (this.#index && this.#index.changes > 0) this.#write(this.#index);
+    if (this.#index && this.#index.changes > 0) await this.#write(this.#index);
     this.#index = undefined;
     await this.#entries.close();
   }
@@ -181,7 +188,7 @@ export class HnswMemoryStore implements MemoryStore {
     try {
       return this.#place && HnswIndex.read(this.#place, make);
     } catch (error) {
-      this.#onBackgroundError(error);
+      this.#outages.failed(this, error, NO_VECTORS);
       return undefined;
     }
   }
@@ -207,7 +214,7 @@ export class HnswMemoryStore implements MemoryStore {
           return await fillIndex(index, this.#entries, this.#embedIfPossible, fill);
         } finally {
           // A killed process loses little, and writing costs little.
-          if (index.changes > Math.max(1000, index.size / 4)) this.#write(index);
+          if (index.changes > Math.max(1000, index.size / 4)) await this.#write(index);
         }
       })
       .finally(release);
@@ -226,10 +233,10 @@ export class HnswMemoryStore implements MemoryStore {
 
   readonly #embedIfPossible: Embed = async (texts, signal) => {
     try {
-      return await this.#embed(texts, signal);
+      return await this.#outages.watch(this.#embedder, () => this.#embed(texts, signal));
     } catch (error) {
       signal?.throwIfAborted();
-      this.#onBackgroundError(error);
+      this.#outages.failed(this.#embedder, error, NO_VECTORS);
       return undefined;
     }
   };
@@ -271,23 +278,24 @@ export class HnswMemoryStore implements MemoryStore {
     }
   }
 
-  #write(index: HnswIndex): void {
-    try {
-      if (this.#place) index.write(this.#place);
-    } catch (error) {
-      this.#onBackgroundError(error);
+  async #write(index: HnswIndex): Promise<void> {
+    const place = this.#place;
+    if (place) {
+      await this.#outages.attempt(this.#work, async () => index.write(place), NO_VECTORS);
     }
   }
 }
 
+const NO_VECTORS = "Some memory has no vectors yet.";
+
 /**
- * What an embedder is given of a text. A model reads the text. An embedder that counts words gets
+ * The input of an embedder for a text. A model reads the text. An embedder that counts words gets
  * the words as the word index cuts them, without stop words. It would only split at spaces itself.
  */
 function embeddableText(text: string, { trained }: Embedder): string {
   if (trained) return text;
-  const telling = words(text).filter((word) => !STOP_WORDS.has(word));
-  return telling.join(" ") || text;
+  const meaningful = words(text).filter((word) => !STOP_WORDS.has(word));
+  return meaningful.join(" ") || text;
 }
 
 /** Names the embedder and how texts are cut. Vectors of different sources cannot be compared. */

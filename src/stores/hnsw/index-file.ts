@@ -5,7 +5,6 @@ import {
   fstatSync,
   fsyncSync,
   lstatSync,
-  mkdirSync,
   openSync,
   readdirSync,
   readSync,
@@ -15,14 +14,15 @@ import {
 } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import type { Index } from "usearch";
+import { makeFolders } from "../../files/make-folders.ts";
 import { lookAtFile, makeFile, makeFolder, withFile } from "../../files/plain-files.ts";
 
-/** Where an index is kept. */
+/** The place of an index on disk. */
 export interface IndexPlace {
   readonly file: string;
   /** Below this folder no part of the path may be a link. */
   readonly root: string;
-  /** Who knows this key may write the index. */
+  /** The owner of this key may write the index. */
   readonly key: Uint8Array;
 }
 
@@ -43,7 +43,7 @@ const CHUNK_BYTES = 1 << 20;
 /** Writes the file whole or not at all, whenever the process is killed. */
 export function writeIndexFile(place: IndexPlace, graph: Index, notes: unknown): void {
   const { file, root } = place;
-  mkdirSync(root, { recursive: true, mode: 0o700 });
+  makeFolders(root, 0o700);
   if (resolve(dirname(file)) !== resolve(root)) makeFolder(root, dirname(file));
   removeLeftovers(file);
   const unfinished = `${file}.${crypto.randomUUID()}${UNFINISHED}`;

@@ -1,8 +1,8 @@
 import type { Embedder } from "../../core/embedder.ts";
 import { memoryFilter } from "../../core/memory-filter.ts";
 import type { MemoryEntry, MemoryHit, MemoryQuery, MemoryStore } from "../../core/memory-store.ts";
-import { reportedScore, unreportedScore } from "../../search/score.ts";
-import { textKey } from "../../search/text-key.ts";
+import { reportedScore, unreportedScore } from "../../indexing/score/score.ts";
+import { textKey } from "../../indexing/words/words.ts";
 import type { HnswIndex, Neighbour } from "./hnsw-index.ts";
 
 /** The floor of queries that set none. Results below it are noise. */
@@ -84,4 +84,43 @@ async function entriesOf(
     // It may have been deleted since the index was filled.
     return entry ? [{ ...entry, distance }] : [];
   });
+}
+
+/** The hits, each with `count` entries before and after it of the same session. */
+export async function withNeighbours(
+  hits: readonly MemoryHit[],
+  store: MemoryStore,
+  count: number,
+): Promise<readonly MemoryHit[]> {
+  if (count <= 0) return hits;
+  const found: MemoryHit[] = [];
+  for (const hit of hits) {
+    const before = await entriesBefore(hit, store, count);
+    const { sessionId, id } = hit;
+    const after = await store.list({ sessionId, limit: count, after: id });
+    found.push({ ...hit, neighbours: { before, after } });
+  }
+  return found;
+}
+
+/** A store lists forwards only, so its session is walked up to the entry. */
+async function entriesBefore(
+  { id, sessionId }: MemoryEntry,
+  store: MemoryStore,
+  count: number,
+): Promise<readonly MemoryEntry[]> {
+  let last: readonly MemoryEntry[] = [];
+  for (;;) {
+    const after = last.at(-1)?.id;
+    const page = await store.list({
+      sessionId,
+      limit: 500,
+      ...(after === undefined ? {} : { after }),
+    });
+    const place = page.findIndex((entry) => entry.id === id);
+    if (place >= 0) return [...last, ...page.slice(0, place)].slice(-count);
+    // It went while it was looked for.
+    if (page.length === 0) return [];
+    last = page.slice(-Math.max(count, 1));
+  }
 }

@@ -1,20 +1,25 @@
 import type { KnowledgeEntry, KnowledgeKind } from "../../core/knowledge.ts";
-import type { Hashes, KnowledgeRow, KnowledgeRows } from "./knowledge-rows.ts";
+import type { Hashes, KnowledgeRow, KnowledgeRows } from "./merge-knowledge.ts";
 
-/** Rows in the memory of this process. */
+/** Rows in the memory of this process, in the order in which they were put first. */
 export class KnowledgeMap implements KnowledgeRows {
   revision = 0;
   readonly goneIds = new Set<string>();
+  /** The row that each hash belongs to. */
+  readonly hashes = new Map<string, number | "forgotten">();
+  /** The number of the last inserted row. */
+  protected lastKey = 0;
   readonly #rows = new Map<number, KnowledgeRow>();
   readonly #ids = new Map<string, number>();
-  readonly #hashes = new Map<string, number | "forgotten">();
   readonly #bands = new Map<string, Set<number>>();
   readonly #hashesOf = new Map<number, Hashes>();
-  /** Of the last inserted row. */
-  protected lastKey = 0;
 
   get all(): readonly KnowledgeRow[] {
     return [...this.#rows.values()];
+  }
+
+  byKey(key: number): KnowledgeRow | undefined {
+    return this.#rows.get(key);
   }
 
   byId(id: string): KnowledgeRow | undefined {
@@ -22,7 +27,7 @@ export class KnowledgeMap implements KnowledgeRows {
   }
 
   byHash(hash: string): KnowledgeRow | "forgotten" | undefined {
-    const found = this.#hashes.get(hash);
+    const found = this.hashes.get(hash);
     return found === "forgotten" ? found : this.#rows.get(found ?? -1);
   }
 
@@ -40,32 +45,23 @@ export class KnowledgeMap implements KnowledgeRows {
   }
 
   save(row: KnowledgeRow, hashes?: Hashes): void {
-    this.put(row, hashes);
-  }
-
-  /** Rows come in the order in which they were put first. */
-  protected put(row: KnowledgeRow, hashes?: Hashes): void {
     this.#rows.set(row.key, row);
     this.#ids.set(row.entry.id, row.key);
     if (!hashes) return;
     this.#unhash(row.key, false);
     this.#hashesOf.set(row.key, hashes);
-    for (const key of hashes.keys) this.#hashes.set(key, row.key);
+    for (const key of hashes.keys) this.hashes.set(key, row.key);
     for (const band of hashes.likeness?.bands ?? []) {
       this.#bands.set(band, (this.#bands.get(band) ?? new Set()).add(row.key));
     }
   }
 
-  protected putForgotten(hash: string): void {
-    this.#hashes.set(hash, "forgotten");
-  }
-
   forgetHash(hash: string): void {
-    this.putForgotten(hash);
+    this.hashes.set(hash, "forgotten");
   }
 
   get forgottenHashes(): readonly string[] {
-    return [...this.#hashes].flatMap(([hash, row]) => (row === "forgotten" ? hash : []));
+    return [...this.hashes].flatMap(([hash, row]) => (row === "forgotten" ? hash : []));
   }
 
   hashesOf({ key }: KnowledgeRow): Hashes | undefined {
@@ -80,7 +76,7 @@ export class KnowledgeMap implements KnowledgeRows {
 
   allow(hashes: readonly string[]): void {
     for (const hash of hashes) {
-      if (this.#hashes.get(hash) === "forgotten") this.#hashes.delete(hash);
+      if (this.hashes.get(hash) === "forgotten") this.hashes.delete(hash);
     }
   }
 
@@ -106,9 +102,9 @@ export class KnowledgeMap implements KnowledgeRows {
   #unhash(key: number, forget: boolean): void {
     const { keys = [], likeness } = this.#hashesOf.get(key) ?? {};
     for (const hash of keys) {
-      if (this.#hashes.get(hash) !== key) continue;
-      if (forget) this.#hashes.set(hash, "forgotten");
-      else this.#hashes.delete(hash);
+      if (this.hashes.get(hash) !== key) continue;
+      if (forget) this.hashes.set(hash, "forgotten");
+      else this.hashes.delete(hash);
     }
     for (const band of likeness?.bands ?? []) this.#bands.get(band)?.delete(key);
     this.#hashesOf.delete(key);

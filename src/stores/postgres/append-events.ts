@@ -3,7 +3,7 @@ import type { NewEvent } from "../../core/event.ts";
 import type { HeldLease } from "../../core/session-store.ts";
 import { beginsTurn } from "../history/event-text.ts";
 import { EVENTS_PER_NUMBER, FIRST_POSITION } from "./event-positions.ts";
-import { eventWords } from "./history-words.ts";
+import { eventWords } from "./search-events.ts";
 import type { Statements } from "./statements.ts";
 
 export interface Append {
@@ -22,7 +22,7 @@ export interface AppendRows {
   readonly words: readonly (string | null)[];
   /** User messages of the append up to each event. */
   readonly turns: readonly number[];
-  /** Of the JSON of all. */
+  /** The length of the JSON of all events. */
   readonly characters: number;
 }
 

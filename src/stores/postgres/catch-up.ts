@@ -1,8 +1,9 @@
-import type { Head, Known, News } from "../../indexing/index-store.ts";
+import type { Head, Known, News } from "../../indexing/port/index-store.ts";
 import { blocksBetween } from "./find-word-blocks.ts";
 import * as questions from "./index-questions.ts";
 import { NAMESPACE } from "./index-questions.ts";
 import type { QuestionBatch } from "./question-batch.ts";
+import { spaceAndCodes } from "./vector-questions.ts";
 
 /**
  * Asks for all that a reader lacks, in one statement. The server compares what is known with the head
@@ -29,7 +30,7 @@ export function askCatchUp(batch: QuestionBatch, known: Known): (head: Head) => 
   );
   const changed = askChanged(batch, known, level);
   const words = askWords(batch, known, level);
-  const [session, vectors] = [askSession(batch, known), askVectors(batch, known)];
+  const [session, vectors] = [askSession(batch, known), spaceAndCodes(batch, known.vectors)];
   return (head) => {
     const isNew = head.changes !== known.changes;
     return {
@@ -124,25 +125,4 @@ function askSession(batch: QuestionBatch, { sessionId }: Known): readonly number
   if (sessionId === undefined) return [];
   const from = questions.sessions(`s.id = ${batch.bind(sessionId, "text")}`).from;
   return batch.rows({ fields: "s.number", from }, ([number = 0]) => number);
-}
-
-function askVectors(batch: QuestionBatch, { vectors }: Known) {
-  if (!vectors) return { spaces: [], codes: [] };
-  const space = questions.spaces(`v.embedder = ${batch.bind(vectors.embedder, "text")}`);
-  const known = batch.bind(vectors.space, "integer");
-  const changes = batch.bind(vectors.changes, "bigint");
-  return {
-    spaces: batch.rows(space, questions.spaceOf),
-    codes: batch.rows(
-      questions.codeBlocks(
-        `from (select v.number, v.changes,
-             case when v.number = ${known} then ${changes} else -1 end as after ${space.from}) as v
-           cross join lateral (
-             select c.space, c.block, c.changed, c.codes from rkat.memory_code_block c
-             where c.space = v.number and c.changed > v.after offset 0
-           ) as c where v.changes > v.after`,
-      ),
-      questions.codeBlockOf,
-    ),
-  };
 }

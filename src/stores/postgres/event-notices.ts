@@ -4,7 +4,7 @@ import type { PostgresClient } from "./postgres-pool.ts";
 
 /** Appends within this time are told in one statement: the server tells them one after the other. */
 const SETTLE_MS = 20;
-/** How long to wait after a connection was lost. Readers look by themselves meanwhile. */
+/** The pause after a connection was lost. Readers look by themselves meanwhile. */
 const AGAIN_MS = 1000;
 /** PostgreSQL takes fewer than 8000. */
 const PAYLOAD_BYTES_MAX = 7900;

@@ -1,4 +1,4 @@
-import type { WantedBlocks, WordBlockRow } from "../../indexing/index-store.ts";
+import type { WantedBlocks, WordBlockRow } from "../../indexing/port/index-store.ts";
 import { type FoundBlock, NAMESPACE, wordBlockOf, wordBlocks } from "./index-questions.ts";
 import type { QuestionBatch } from "./question-batch.ts";
 

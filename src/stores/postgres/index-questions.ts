@@ -1,27 +1,24 @@
 import type {
-  CodeBlockRow,
   ColumnBlockRow,
   EntryRow,
   Head,
   LabelRow,
-  LackingEntry,
+  LastNumbers,
   Segment,
   SessionRow,
   SmallSegment,
-  VectorRow,
-  VectorSpace,
   WordBlockRow,
-} from "../../indexing/index-store.ts";
-import { fromPostgres } from "./portable-text.ts";
+} from "../../indexing/port/index-store.ts";
 import type { PartSql, ReadRow } from "./question-batch.ts";
+import { fromPostgres } from "./statements.ts";
 
-// What the index asks of its tables, and how the rows of an answer are read.
+// The statements of the index, and readers of their rows.
 
 /** The number of the namespace. */
 export const NAMESPACE = "(select number from head)";
 
 /** Reads fields in this order. */
-function reader<Row>(...names: readonly (keyof Row)[]): (fields: readonly unknown[]) => Row {
+export function reader<Row>(...names: readonly (keyof Row)[]): (fields: readonly unknown[]) => Row {
   return (fields) => {
     const row: { [Name in keyof Row]?: unknown } = {};
     for (let at = 0; at < names.length; at += 1) row[names[at] as keyof Row] = fields[at];
@@ -57,7 +54,7 @@ export const headOf = reader<StoredHead>(
   "rebuiltVersion",
 );
 
-/** What the port calls the head. */
+/** The stored head as the port has it. */
 export function portHead({ number: _, saves: __, removals: ___, ...head }: StoredHead): Head {
   return head;
 }
@@ -102,10 +99,10 @@ export const wordBlockOf: ReadRow<FoundBlock> = ([at = 0, segment = 0, slot = 0]
   at,
   segment,
   slot,
-  first: first ?? NOTHING,
-  data: data ?? NOTHING,
+  first: first ?? NO_BYTES,
+  data: data ?? NO_BYTES,
 });
-const NOTHING = new Uint8Array();
+export const NO_BYTES = new Uint8Array();
 
 export function columnBlocks(from: string): PartSql {
   return { fields: "c.block, c.changed", one: "c.data", from };
@@ -115,7 +112,7 @@ export function columnBlockOf(generation: number): ReadRow<ColumnBlockRow> {
     generation,
     block,
     changed,
-    data: data ?? NOTHING,
+    data: data ?? NO_BYTES,
   });
 }
 
@@ -188,55 +185,23 @@ export const labelOf: ReadRow<LabelRow> = (fields) => {
   return { ...row, text: fromPostgres(row.text) };
 };
 
-export function spaces(condition = "true"): PartSql {
-  return {
-    fields: "v.number, v.embedder, v.dimensions, v.changes, v.passages, v.unrelated, v.related",
-    from: `from rkat.memory_vector_space v where v.namespace = ${NAMESPACE} and ${condition}`,
-  };
-}
-const storedSpace = reader<VectorSpace>(
-  "number",
-  "embedder",
-  "dimensions",
-  "changes",
-  "passages",
-  "unrelated",
-  "related",
-);
-export const spaceOf: ReadRow<VectorSpace> = (fields) => {
-  const row = storedSpace(fields);
-  return { ...row, embedder: fromPostgres(row.embedder) };
-};
-
-export function vectorRowOf(space: number): ReadRow<VectorRow> {
-  return ([slot = 0], row) => ({ space, slot, row });
-}
-
-export function codeBlocks(from: string): PartSql {
-  return { fields: "c.space, c.block, c.changed", one: "c.codes", from };
-}
-export const codeBlockOf: ReadRow<CodeBlockRow> = ([space = 0, block = 0, changed = 0], codes) => ({
-  space,
-  block,
-  changed,
-  codes: codes ?? NOTHING,
-});
-
-const storedLacking = reader<LackingEntry>("key", "slot", "passages", "content", "have");
-export const lackingOf: ReadRow<LackingEntry> = (fields) => {
-  const row = storedLacking(fields);
-  return { ...row, content: fromPostgres(row.content) };
-};
-
 export const firstNumber: ReadRow<number> = ([number = 0]) => number;
 export const firstText: ReadRow<string> = ([text = ""]) => fromPostgres(text);
+
+export const LAST_NUMBERS: PartSql = {
+  fields: `(select coalesce(max(s.number), 0) from rkat.memory_session s where s.namespace = ${NAMESPACE}),
+    (select coalesce(max(l.number), 0) from rkat.memory_label l where l.namespace = ${NAMESPACE}),
+    exists (select 1 from rkat.memory_free_run r where r.namespace = ${NAMESPACE})`,
+  from: "",
+};
+export const lastNumbersOf = reader<LastNumbers>("session", "label", "hasFreeRuns");
 
 export const COUNTS: PartSql = {
   fields: "count(*), coalesce(sum(e.passages), 0)",
   from: `from rkat.memory_entry e where e.namespace = ${NAMESPACE}`,
 };
 
-/** What counts the bytes of texts leaves out what `toPostgres` has added. */
+/** The sessions with wrong counts. Bytes are counted without the additions of `toPostgres`. */
 export const WRONG_SESSIONS: PartSql = {
   fields: "s.number, s.id, coalesce(c.entries, 0), coalesce(c.text_bytes, 0), s.runs",
   from: `from rkat.memory_session s left join (
@@ -257,7 +222,7 @@ export const WRONG_LABELS: PartSql = {
     where l.namespace = ${NAMESPACE} and l.uses <> coalesce(c.uses, 0)`,
 };
 
-/** Of the session with an id, or of all when it is null. */
+/** The statistics of the session with an id, or of all when it is null. */
 export function stats(id: string): PartSql {
   return {
     fields: "a.entries, a.sessions, a.text_bytes, b.segments, b.postings, b.bytes + c.bytes",

@@ -1,9 +1,8 @@
 import { SessionError } from "../../core/errors.ts";
 import { followServer } from "./event-positions.ts";
 import { indexSchema } from "./index-schema.ts";
-import { KNOWLEDGE_TABLES } from "./knowledge-schema.ts";
-import { LOG_TABLES } from "./log-schema.ts";
 import { COUNT_PARTITIONS, withPartitions } from "./partitions.ts";
+import { KNOWLEDGE_TABLES, LOG_TABLES } from "./plain-schema.ts";
 import { isMissing } from "./postgres-failure.ts";
 import { quoted, type Statements } from "./statements.ts";
 
@@ -22,7 +21,7 @@ interface Migration {
   readonly statements: readonly string[];
 }
 
-/** What made the tables, in order. A released row is never changed. */
+/** The steps that made the tables, in order. A released row is never changed. */
 const MIGRATIONS: readonly Migration[] = [
   { version: 1, usableFrom: 1, statements: [...LOG_TABLES, ...KNOWLEDGE_TABLES, ...indexSchema] },
 ];
@@ -42,7 +41,7 @@ const MIGRATION_TABLE = `
 interface Server {
   readonly address: string;
   readonly schema: string;
-  /** How many partitions new tables get, and what tables that are there have to have. */
+  /** The number of partitions that new tables get and existing tables must have. */
   readonly partitions: number | undefined;
   transaction<Result>(work: (statements: Statements) => Promise<Result>): Promise<Result>;
 }
@@ -103,7 +102,7 @@ interface State {
   readonly partitions: number;
 }
 
-/** What the tables are; `undefined` when there are none. */
+/** The state of the tables; `undefined` when there are none. */
 async function stateOf(
   statements: Statements,
   { schema }: Pick<Server, "schema">,

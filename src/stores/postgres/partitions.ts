@@ -11,7 +11,7 @@ import type { Statements } from "./statements.ts";
  * finds the partition of each row.
  */
 
-/** What decides the partition: the name of a namespace, its number in memory, or the number of a vector space. */
+/** The key that decides the partition: the name of a namespace, its number in memory, or the number of a vector space. */
 const PARTITIONED = {
   events: { key: "namespace", type: 'text collate "C"', tables: ["event"] },
   memory: {
@@ -68,7 +68,7 @@ export function withPartitions(
   });
 }
 
-/** How many partitions the tables of a schema have. 0 without partitions. */
+/** The number of partitions of a schema's tables. 0 without partitions. */
 export const COUNT_PARTITIONS = `(
   select count(*)::integer from pg_inherits
   where inhparent = (
@@ -79,10 +79,10 @@ export const COUNT_PARTITIONS = `(
 export type InPartition = (sql: string) => string;
 
 /** Without partitions, or when the partition is not known yet. */
-export const IN_TABLES: InPartition = (sql) => sql;
+const IN_TABLES: InPartition = (sql) => sql;
 
 /** One partition of the tables of a part. */
-export function inPartition(part: PartitionedPart, number: number): InPartition {
+function inPartition(part: PartitionedPart, number: number): InPartition {
   const names = new RegExp(`\\brkat\\.(${PARTITIONED[part].tables.join("|")})\\b`, "g");
   return (sql) => sql.replace(names, `rkat.$1_${number}`);
 }
@@ -94,7 +94,7 @@ interface PartitionedDatabase extends Pick<Statements, "rows"> {
 }
 
 /** The number of the partition of each of the keys that `keys` selects, whose first value is `$3`. */
-export async function partitionsOf(
+async function partitionsOf(
   database: PartitionedDatabase,
   part: PartitionedPart,
   keys: string,
@@ -114,4 +114,70 @@ export async function partitionsOf(
     ...values,
   );
   return rows.map(({ number }) => number);
+}
+
+/** The partitions of the events of namespaces. Stores of one database share what was found. */
+export class EventPartitions {
+  readonly #database: PartitionedDatabase;
+  /** The number of the partition of each namespace. */
+  readonly #found = new Map<string, number>();
+
+  constructor(database: PartitionedDatabase) {
+    this.#database = database;
+  }
+
+  async of(namespace: string): Promise<InPartition> {
+    if ((await this.#database.partitions()) === 0) return IN_TABLES;
+    const known = this.#found.get(namespace);
+    if (known !== undefined) return inPartition("events", known);
+    const keys = "select $3::text";
+    const [number = 0] = await partitionsOf(this.#database, "events", keys, namespace);
+    this.#found.set(namespace, number);
+    return inPartition("events", number);
+  }
+}
+
+const NUMBER = "select number from rkat.memory_namespace where name = $3";
+
+const SPACES = `
+  select v.number from rkat.memory_vector_space v join rkat.memory_namespace n on n.number = v.namespace
+  where n.name = $3`;
+
+/** The partitions of the memory of a namespace. Without partitions, it costs nothing. */
+export class MemoryPartition {
+  readonly #db: PartitionedDatabase;
+  readonly #namespace: string;
+  #found: InPartition | undefined;
+
+  constructor(db: PartitionedDatabase, namespace: string) {
+    this.#db = db;
+    this.#namespace = namespace;
+  }
+
+  /** Looks where it is, outside of a transaction: a pool may have one connection only. */
+  async find(): Promise<void> {
+    if (this.#found) return;
+    if ((await this.#db.partitions()) === 0) {
+      this.#found = IN_TABLES;
+      return;
+    }
+    const [number] = await partitionsOf(this.#db, "memory", NUMBER, this.#namespace);
+    // Before its first save, a namespace has no number.
+    if (number !== undefined) this.#found = inPartition("memory", number);
+  }
+
+  /** A statement about the namespace, with the names of its partitions once they were found. */
+  of(sql: string): string {
+    return this.#found?.(sql) ?? sql;
+  }
+
+  /** The parts of these tables that have something of the namespace. */
+  async ofTables(tables: readonly string[]): Promise<readonly string[]> {
+    await this.find();
+    const spaces = await partitionsOf(this.#db, "vectors", SPACES, this.#namespace);
+    const own = tables.map((table) => this.of(table));
+    if (spaces.length === 0) return own;
+    const each = spaces.flatMap((number) => own.map(inPartition("vectors", number)));
+    return [...new Set(each)];
+  }
 }

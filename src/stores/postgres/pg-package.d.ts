@@ -1,4 +1,4 @@
-// What rkat uses of the package `pg`, which brings no types.
+// The part of the package `pg` that rkat uses. The package brings no types.
 declare module "pg" {
   interface Connection {
     query(statement: string | object, values?: unknown[]): Promise<{ rows: unknown[] }>;

@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { SessionError } from "../../core/errors.ts";
-import { COLUMN_TYPES } from "./column-types.ts";
 import { requireSchema, requireUsableTables } from "./migrations.ts";
 import { requirePartitions } from "./partitions.ts";
 import { isFromServer, isMissing, postgresFailure, whetherAgain } from "./postgres-failure.ts";
@@ -11,7 +10,7 @@ import {
   type PostgresResult,
 } from "./postgres-pool.ts";
 import { passwordOf, serverAddress } from "./server-address.ts";
-import { type Statements, StatementsOf } from "./statements.ts";
+import { COLUMN_TYPES, type Statements, StatementsOf } from "./statements.ts";
 
 export interface PostgresDatabaseOptions {
   /** `postgres://user:password@host:5432/database`. The stores open and close a pool of their own. */
@@ -37,7 +36,7 @@ const ANSWER_MS = 60_000;
 const FIRST_ANSWER_MS = 15_000;
 /** To make the tables of a new version, and to vacuum, may take this long. */
 const UPKEEP_MS = 60 * 60_000;
-/** Of other transactions. Waiting longer would queue everybody behind us. */
+/** The longest wait for locks of other transactions. All others would queue behind a longer one. */
 const LOCK_TIMEOUT_MS = 5_000;
 
 /** The server ends a transaction whose process was cut off, with its locks. */
@@ -79,7 +78,7 @@ export class PostgresDatabase {
   /** For messages: without user and password. */
   readonly address: string;
   readonly schema: string;
-  /** How long an answer may take. */
+  /** The longest time for an answer. */
   readonly answerMs: number;
   /** Whether connections keep prepared statements. It is found out. */
   prepares = true;
@@ -89,7 +88,7 @@ export class PostgresDatabase {
   readonly #partitions: number | undefined;
   readonly #retryMs: number;
   #pool: Promise<PostgresPool> | undefined;
-  /** How many partitions the tables have. */
+  /** The number of partitions of the tables. */
   #ready: Promise<number> | undefined;
   #hasAnswered = false;
   /** Tables that were vacuumed a moment ago, and whether they have to be again. */
@@ -116,7 +115,7 @@ export class PostgresDatabase {
     this.#pool = pool && Promise.resolve(pool);
   }
 
-  /** How many partitions the large tables have. 0 without partitions. */
+  /** The number of partitions of the large tables. 0 without partitions. */
   partitions(): Promise<number> {
     return this.#requireReady();
   }
@@ -208,7 +207,7 @@ export class PostgresDatabase {
   /** Closes the pool that it opened. One that it was given stays open. */
   async close(): Promise<void> {
     if (this.#closed) return;
-    // What fails here is done by autovacuum later.
+    // Autovacuum does later what fails here.
     for (const tables of [...this.#rests.keys()]) await this.#endRest(tables).catch(() => {});
     for (const { timer } of this.#rests.values()) clearTimeout(timer);
     this.#closed = true;

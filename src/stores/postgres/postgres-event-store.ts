@@ -17,12 +17,11 @@ import {
 } from "../history/stored-event.ts";
 import { appendEvents, lastSeqOf, refuseAppend } from "./append-events.ts";
 import type { EventNotices } from "./event-notices.ts";
-import { EventPartitions } from "./event-partitions.ts";
 import { EVENTS_PER_NUMBER, furtherPositions, HORIZON } from "./event-positions.ts";
 import { GroupedAppends } from "./grouped-appends.ts";
-import { eventWords } from "./history-words.ts";
+import { EventPartitions } from "./partitions.ts";
 import type { PostgresDatabase } from "./postgres-database.ts";
-import { SEARCH, searchEvents } from "./search-events.ts";
+import { eventWords, SEARCH, searchEvents } from "./search-events.ts";
 import type { Statements } from "./statements.ts";
 
 /** Characters of JSON that one statement reads: enough to be fast, and over soon. */

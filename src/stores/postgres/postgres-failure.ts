@@ -1,8 +1,8 @@
 import { errorText, SessionError } from "../../core/errors.ts";
 import { given } from "../../core/fields.ts";
-import { isOfRows } from "../unexpected-rows.ts";
+import { isWrongRow } from "../stored-json.ts";
 
-/** What went wrong, by PostgreSQL's error code or its class, and what to do about it. */
+/** The problem by PostgreSQL's error code or its class, and what to do about it. */
 const FAILURES: Readonly<Record<string, { readonly what: string; readonly hint: string }>> = {
   "08": {
     what: "lost the connection",
@@ -55,17 +55,17 @@ const UNREACHABLE: Readonly<Record<string, string>> = {
   EPIPE: "the connection was cut",
 };
 
-/** What `pg` says when it has no code for it. */
+/** The texts of `pg` for errors without a code. */
 const LOST = /connection terminated|client has encountered a connection error|connection error/i;
 const NO_CONNECTION_FREE = /timeout exceeded when trying to connect/i;
 const NO_ANSWER = /query read timeout/i;
 
-/** What `pg` says of a server that has no TLS. It has sent no password then. */
+/** The text of `pg` about a server without TLS. It has sent no password then. */
 const NO_TLS = /SSL connection/i;
 /** Node's codes of a certificate that does not hold. */
 const BAD_CERTIFICATE =
   /^(?:CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|ERR_TLS_|ERR_SSL_|ERR_OSSL_|EPROTO|HOSTNAME_MISMATCH)/;
-/** What `pg` says of an answer that it cannot read. */
+/** The text of `pg` about an answer that it cannot read. */
 const NO_POSTGRES = /invalid response|unexpected \w+ message|^SASL|authenticationOk message/i;
 
 /**
@@ -169,7 +169,7 @@ export function postgresFailure(error: unknown, address: string, password = ""):
   const key = [code, code?.slice(0, 3), code?.slice(0, 2)].find((key) => key && key in FAILURES);
   const cause = said === reason ? error : undefined;
   if (key !== undefined) return ofTable(key, address, reason, cause);
-  if (isOfRows(error)) {
+  if (isWrongRow(error)) {
     return new SessionError("SESSION_STORE_ERROR", {
       detail: `${address} gave a row that rkat did not write (${reason}).`,
       hint: "`rkat doctor` checks the server and rkat's tables. Restore them from a backup.",

@@ -1,4 +1,4 @@
-import type { AsyncIndexStore, TransactionMode } from "../../indexing/asking.ts";
+import type { AsyncIndexStore, TransactionMode } from "../../indexing/port/asking.ts";
 import type {
   Changes,
   Counts,
@@ -9,18 +9,20 @@ import type {
   Known,
   WantedBlocks,
   WantedEntries,
-} from "../../indexing/index-store.ts";
+} from "../../indexing/port/index-store.ts";
 import { askCatchUp } from "./catch-up.ts";
 import { findWordBlocks } from "./find-word-blocks.ts";
 import * as questions from "./index-questions.ts";
 import { NAMESPACE } from "./index-questions.ts";
-import { MemoryPartition } from "./memory-partition.ts";
+import { MemoryPartition } from "./partitions.ts";
 import type { PostgresDatabase } from "./postgres-database.ts";
-import { type AnswerRow, QuestionBatch } from "./question-batch.ts";
+import { type AnswerRow, type QuestionBatch, QuestionsTogether } from "./question-batch.ts";
 import { SaveStatement } from "./save-index-changes.ts";
 import type { Statements } from "./statements.ts";
+import type { LackingPage, WantedCodes } from "./vector-questions.ts";
+import * as vectors from "./vector-questions.ts";
 
-/** How often work is tried before it gets a real transaction. A read may be long. */
+/** The number of attempts before work gets a real transaction. A read may be long. */
 const TRIES = { read: 1, search: 3, write: 3, "write unsynced": 3 } as const;
 
 const LOCK = "select 1 from rkat.memory_namespace where name = $1 for update";
@@ -37,8 +39,7 @@ export class PostgresIndexStore implements AsyncIndexStore {
   readonly #namespace: string;
   readonly #within: Within | undefined;
   readonly #partition: MemoryPartition;
-  /** What was asked in this turn of the event loop. */
-  #asked: Asked | undefined;
+  readonly #questions: QuestionsTogether<Head | undefined>;
   /** The last write. The next one waits for it: one of two that run at once would have to begin again. */
   #writing: Promise<unknown> = Promise.resolve();
 
@@ -52,6 +53,7 @@ export class PostgresIndexStore implements AsyncIndexStore {
     this.#namespace = namespace;
     this.#partition = partition;
     this.#within = within;
+    this.#questions = new QuestionsTogether(namespace, (batch) => this.#begin(batch));
   }
 
   async transact<Result>(
@@ -101,28 +103,26 @@ export class PostgresIndexStore implements AsyncIndexStore {
     });
   }
 
-  /** Asks together with everything else that is asked before the event loop goes on. */
-  async #ask<Answer>(
-    ask: (batch: QuestionBatch) => (head: Head | undefined) => Answer,
-  ): Promise<Answer> {
-    this.#asked ??= this.#newBatch();
-    const { batch, head } = this.#asked;
-    const answer = ask(batch);
-    return answer(await head);
+  #ask<Answer>(ask: (batch: QuestionBatch) => (head: Head | undefined) => Answer): Promise<Answer> {
+    return this.#questions.ask(ask);
   }
 
-  #newBatch(): Asked {
-    const batch = new QuestionBatch(this.#namespace);
+  /** A question with one kind of rows. */
+  #rows<Row>(ask: (batch: QuestionBatch) => readonly Row[]): Promise<readonly Row[]> {
+    return this.#questions.ask((batch) => {
+      const rows = ask(batch);
+      return () => rows;
+    });
+  }
+
+  /** Puts the head first into a batch. The result sends the batch. */
+  #begin(batch: QuestionBatch): () => Promise<Head | undefined> {
     const heads = batch.rows(questions.HEAD, questions.headOf);
-    const send = async () => {
-      // Until then, others join.
-      await undefined;
-      this.#asked = undefined;
+    return async () => {
       batch.take(await this.#send(batch.statement));
       this.#within?.check(heads[0]);
       return heads[0] && questions.portHead(heads[0]);
     };
-    return { batch, head: send() };
   }
 
   async #send(batch: QuestionBatch["statement"]): Promise<readonly AnswerRow[]> {
@@ -154,14 +154,6 @@ export class PostgresIndexStore implements AsyncIndexStore {
         questions.segmentOf,
       ),
     );
-  }
-
-  /** A question with one kind of rows. */
-  #rows<Row>(ask: (batch: QuestionBatch) => readonly Row[]): Promise<readonly Row[]> {
-    return this.#ask((batch) => {
-      const rows = ask(batch);
-      return () => rows;
-    });
   }
 
   async smallSegments(numbers: readonly number[]) {
@@ -298,15 +290,7 @@ export class PostgresIndexStore implements AsyncIndexStore {
 
   async lastNumbers() {
     const rows = await this.#rows((batch) =>
-      batch.rows(
-        {
-          fields: `(select coalesce(max(s.number), 0) from rkat.memory_session s where s.namespace = ${NAMESPACE}),
-            (select coalesce(max(l.number), 0) from rkat.memory_label l where l.namespace = ${NAMESPACE}),
-            exists (select 1 from rkat.memory_free_run r where r.namespace = ${NAMESPACE})`,
-          from: "",
-        },
-        ([session = 0, label = 0, hasFreeRuns = false]) => ({ session, label, hasFreeRuns }),
-      ),
+      batch.rows(questions.LAST_NUMBERS, questions.lastNumbersOf),
     );
     return rows[0] ?? { session: 0, label: 0, hasFreeRuns: false };
   }
@@ -354,86 +338,27 @@ export class PostgresIndexStore implements AsyncIndexStore {
   }
 
   spaces() {
-    return this.#rows((batch) => batch.rows(questions.spaces(), questions.spaceOf));
+    return this.#rows((batch) => vectors.spaces(batch));
   }
 
   async vectorSlots(slots: readonly number[]) {
-    if (slots.length === 0) return [];
-    return this.#rows((batch) =>
-      batch.rows(
-        {
-          fields: "x.space, x.slot",
-          from: `from rkat.memory_vector_space v cross join lateral (
-              select x.space, x.slot from rkat.memory_vector x
-              where x.space = v.number and x.slot = any (${batch.bind(slots, "bigint[]")}) offset 0
-            ) as x where v.namespace = ${NAMESPACE}`,
-        },
-        ([space = 0, slot = 0]) => ({ space, slot }),
-      ),
-    );
+    return slots.length === 0 ? [] : this.#rows((batch) => vectors.vectorSlots(batch, slots));
   }
 
   vectorPage(space: number, after: number, limit: number) {
-    return this.#rows((batch) =>
-      batch.rows(
-        {
-          fields: "x.slot, x.row is null",
-          from: `from rkat.memory_vector x where x.space = ${batch.bind(space, "integer")}
-            and x.slot > ${batch.bind(after, "bigint")} order by x.slot limit ${batch.bind(limit, "bigint")}`,
-        },
-        ([slot = 0, isBlank = false]) => ({ slot, isBlank }),
-      ),
-    );
+    return this.#rows((batch) => vectors.vectorPage(batch, space, after, limit));
   }
 
   async vectorRows(space: number, slots: readonly number[]) {
-    if (slots.length === 0) return [];
-    return this.#rows((batch) =>
-      batch.rows(
-        {
-          fields: "x.slot",
-          one: "x.row",
-          from: `from rkat.memory_vector x where x.space = ${batch.bind(space, "integer")}
-            and x.slot = any (${batch.bind(slots, "bigint[]")}) and x.row is not null`,
-        },
-        questions.vectorRowOf(space),
-      ),
-    );
+    return slots.length === 0 ? [] : this.#rows((batch) => vectors.vectorRows(batch, space, slots));
   }
 
-  codeBlocks(
-    space: number,
-    which: { readonly blocks: readonly number[] } | { readonly changedAfter: number },
-  ) {
-    return this.#rows((batch) => {
-      const wanted =
-        "blocks" in which
-          ? `c.block = any (${batch.bind(which.blocks, "integer[]")})`
-          : `c.changed > ${batch.bind(which.changedAfter, "bigint")}`;
-      const from = `from rkat.memory_code_block c where c.space = ${batch.bind(space, "integer")} and ${wanted}`;
-      return batch.rows(questions.codeBlocks(from), questions.codeBlockOf);
-    });
+  codeBlocks(space: number, which: WantedCodes) {
+    return this.#rows((batch) => vectors.codeBlocks(batch, space, which));
   }
 
-  entriesLacking(
-    space: number,
-    { oldest, before, limit }: { oldest: number; before: number; limit: number },
-  ) {
-    return this.#rows((batch) => {
-      const own = `x.space = ${batch.bind(space, "integer")}`;
-      return batch.rows(
-        {
-          fields: `e.key, e.slot, e.passages, e.content, (
-              select coalesce(json_agg(x.slot), '[]') from rkat.memory_vector x
-              where ${own} and x.slot >= e.slot and x.slot < e.slot + e.passages)`,
-          from: `from rkat.memory_entry e where e.namespace = ${NAMESPACE}
-            and e.key >= ${batch.bind(oldest, "bigint")} and e.key < ${batch.bind(before, "bigint")}
-            and not exists (select 1 from rkat.memory_vector x where ${own} and x.slot = e.slot + e.passages - 1)
-            order by e.key desc limit ${batch.bind(limit, "bigint")}`,
-        },
-        questions.lackingOf,
-      );
-    });
+  entriesLacking(space: number, page: LackingPage) {
+    return this.#rows((batch) => vectors.entriesLacking(batch, space, page));
   }
 
   async save(changes: Changes): Promise<void> {
@@ -446,19 +371,13 @@ export class PostgresIndexStore implements AsyncIndexStore {
       changes,
     });
     const named = this.#partition.of(sql);
-    // What only puts rows has the same plan however many there are.
+    // A statement that only puts rows has the same plan for any number of them.
     const saved = removes
       ? await within.statements.rows(named, ...values)
       : await within.statements.prepared(named, ...values);
     if (saved.length === 0) throw new Conflict();
     within.hasSaved = true;
   }
-}
-
-/** Questions that will be one statement, and the head that it answers. */
-interface Asked {
-  readonly batch: QuestionBatch;
-  readonly head: Promise<Head | undefined>;
 }
 
 /** A transaction: where its statements run, and the state that it has seen. */

@@ -86,9 +86,42 @@ export class QuestionBatch {
   }
 }
 
+/** Questions that are asked before the event loop goes on are one batch, which also answers `Head`. */
+export class QuestionsTogether<Head> {
+  readonly #namespace: string;
+  readonly #begin: (batch: QuestionBatch) => () => Promise<Head>;
+  /** The questions of this turn of the event loop. */
+  #asked: { readonly batch: QuestionBatch; readonly head: Promise<Head> } | undefined;
+
+  /** `begin` asks for the head, and returns what sends the batch. */
+  constructor(namespace: string, begin: (batch: QuestionBatch) => () => Promise<Head>) {
+    this.#namespace = namespace;
+    this.#begin = begin;
+  }
+
+  async ask<Answer>(ask: (batch: QuestionBatch) => (head: Head) => Answer): Promise<Answer> {
+    this.#asked ??= this.#newBatch();
+    const { batch, head } = this.#asked;
+    const answer = ask(batch);
+    return answer(await head);
+  }
+
+  #newBatch() {
+    const batch = new QuestionBatch(this.#namespace);
+    const send = this.#begin(batch);
+    const answered = async () => {
+      // Until then, others join.
+      await undefined;
+      this.#asked = undefined;
+      return send();
+    };
+    return { batch, head: answered() };
+  }
+}
+
 const HEAD = `head as materialized (select * from rkat.memory_namespace where name = $1::text)`;
 
-/** What one part selects. */
+/** The SQL of one part. */
 export interface PartSql {
   /** Expressions, separated by commas. */
   readonly fields: string;

@@ -6,7 +6,7 @@ import {
   type KeyOf,
   type TableName,
   type Tables,
-} from "../../indexing/index-store.ts";
+} from "../../indexing/port/index-store.ts";
 
 type Type =
   | "uuid"
@@ -21,7 +21,7 @@ type Type =
 /** A field of a row, whose column has the same name in snake_case. */
 type Fields = Readonly<Record<string, Type>>;
 
-/** How the rows of a table are written. */
+/** The columns of a table, for the statements that write its rows. */
 interface Written<Name extends TableName> {
   readonly table: string;
   readonly key: Fields;
@@ -33,7 +33,7 @@ interface Written<Name extends TableName> {
 }
 
 interface Save {
-  /** How often the namespace was saved when it was read; `undefined` when it is new. */
+  /** The number of saves of the namespace when it was read; `undefined` when it is new. */
   readonly saves: number | undefined;
   /** Otherwise a power failure may undo it. */
   readonly isSynced: boolean;
@@ -152,7 +152,7 @@ interface HeadParts {
   readonly changes: Changes;
 }
 
-/** What a search that is under way may read again. */
+/** Rows that a search under way may read again. */
 const SEARCHED: readonly TableName[] = ["entries", "sessions", "vectors", "spaces"];
 
 const HEAD: { readonly [Name in keyof Head]: Type } = {

@@ -1,6 +1,6 @@
 import { SessionError } from "../../core/errors.ts";
 import { given } from "../../core/fields.ts";
-import { nearestName } from "../../core/nearest-name.ts";
+import { nearestName } from "../../text/nearest-name.ts";
 import { requirePartitions } from "./partitions.ts";
 
 /**
@@ -44,7 +44,7 @@ export function passwordOf(connectionString: string): string {
   }
 }
 
-/** Where a store is, of an address that may name a schema and a namespace beside the database. */
+/** The place of a store, from an address that may name a schema and a namespace beside the database. */
 export interface PostgresAddress {
   readonly connectionString: string;
   readonly schema?: string;
@@ -94,7 +94,7 @@ export function postgresAddress(address: string): PostgresAddress {
 
 const OWN = ["schema", "namespace", "notify", "partitions"];
 
-/** What is not rkat's is for `pg` or the service, such as `application_name`. A slip would store things elsewhere. */
+/** Other parameters are for `pg` or the service, such as `application_name`. A slip would store things elsewhere. */
 function requireRightName(name: string, times: number): void {
   const near = nearestName(name, OWN);
   if (OWN.includes(name)) {

@@ -1,6 +1,4 @@
 import { hash } from "node:crypto";
-import { COLUMN_TYPES } from "./column-types.ts";
-import { toPostgres } from "./portable-text.ts";
 import { isNotPrepared } from "./postgres-failure.ts";
 import type { PostgresResult, PostgresStatement } from "./postgres-pool.ts";
 
@@ -19,10 +17,10 @@ interface Asked {
   query(statement: PostgresStatement): Promise<PostgresResult>;
 }
 
-/** What statements have to know of the server. */
+/** The facts about the server that statements need. */
 interface Server {
   readonly schema: string;
-  /** How long an answer may take. */
+  /** The longest time for an answer. */
   readonly answerMs: number;
   /** False once a pooler has given a prepared statement to a connection that does not know it. */
   prepares: boolean;
@@ -104,3 +102,50 @@ function inSchema(sql: string, schema: string): string {
 export function quoted(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
 }
+
+/**
+ * How rkat reads PostgreSQL's columns, whatever the parsers of the pool's owner are: numbers as
+ * numbers, bytes as bytes, everything else as text. rkat stores no integer beyond 2^53.
+ */
+export const COLUMN_TYPES = {
+  getTypeParser: (oid: number) => PARSERS[oid] ?? fromPostgres,
+};
+
+/** By the number of the type in `pg_type`, which is the same on every server. */
+const PARSERS: Readonly<Record<number, (text: string) => unknown>> = {
+  16: (text) => text === "t", // bool
+  17: bytesOf, // bytea
+  20: Number, // int8
+  21: Number, // int2
+  23: Number, // int4
+  26: Number, // oid
+  700: Number, // float4
+  701: Number, // float8
+  1700: Number, // numeric
+};
+
+/** The format that PostgreSQL uses since version 9: `\x` and hexadecimal digits. */
+function bytesOf(text: string): Uint8Array {
+  return Buffer.from(text.slice(2), "hex");
+}
+
+/**
+ * PostgreSQL's texts cannot have the character U+0000. It is stored as two characters, U+0001 and "0",
+ * and U+0001 as U+0001 and "1".
+ */
+function toPostgres(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(toPostgres);
+  if (typeof value !== "string") return value;
+  return value.includes(NONE) || value.includes(ESCAPE)
+    ? value.replaceAll(ESCAPE, `${ESCAPE}1`).replaceAll(NONE, `${ESCAPE}0`)
+    : value;
+}
+
+/** The opposite. */
+export function fromPostgres(text: string): string {
+  if (!text.includes(ESCAPE)) return text;
+  return text.replaceAll(`${ESCAPE}0`, NONE).replaceAll(`${ESCAPE}1`, ESCAPE);
+}
+
+const NONE = "\0";
+const ESCAPE = "\u0001";

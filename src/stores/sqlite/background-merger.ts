@@ -4,7 +4,7 @@ import type { Worker } from "node:worker_threads";
 import type { Database } from "./database.ts";
 import { IN_MEMORY } from "./open-connection.ts";
 
-/** What the thread is given. */
+/** The data that the thread gets. */
 export interface MergeWork {
   readonly path: string;
   readonly namespace: string;
@@ -36,7 +36,7 @@ export class BackgroundMerger {
   #last: Promise<void> = Promise.resolve();
   #merging: string | undefined;
   #worker: Worker | undefined;
-  /** How many callers wait for the end of a merge. */
+  /** The number of callers that wait for the end of a merge. */
   #awaited = 0;
   #closed = false;
   /** Adds that wait for the next merge, and what starts it. */
@@ -63,7 +63,7 @@ export class BackgroundMerger {
 
   #start(namespace: string): void {
     this.#postponed.delete(namespace);
-    // What is added while it is merged is taken too, or waits for another.
+    // The merge takes entries that are added meanwhile too, or they wait for another.
     if (this.#merging !== namespace) void this.#queue(namespace);
   }
 

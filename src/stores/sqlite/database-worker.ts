@@ -1,7 +1,7 @@
 import { parentPort, workerData } from "node:worker_threads";
-import { CommandRunner } from "./command-runner.ts";
-import type { Answer, Request } from "./database-thread.ts";
-import { packError } from "./portable-error.ts";
+import { CommandRunner } from "./commands.ts";
+import type { Answer, Request } from "./database.ts";
+import { packError } from "./store-failure.ts";
 
 /** The thread that commands run in when they must not hold up a server. */
 const runner = new CommandRunner(workerData.path);

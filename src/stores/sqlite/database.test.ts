@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
-import { execFile } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { promisify } from "node:util";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { execFile } from "../../../test/support/start-process.ts";
 import { SessionError } from "../../core/errors.ts";
 import { openDatabase } from "./database.ts";
 import { openConnection } from "./open-connection.ts";

@@ -1,8 +1,10 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import type { Worker } from "node:worker_threads";
 import { SessionError } from "../../core/errors.ts";
-import { CommandRunner, type Outcome } from "./command-runner.ts";
-import type { CommandArguments, CommandName, CommandResult } from "./commands.ts";
-import { DatabaseThread } from "./database-thread.ts";
+import type { TaskRunner } from "../sql/sql-stores.ts";
+import type { CommandName, Outcome } from "./commands.ts";
+import { type CommandArguments, type CommandResult, CommandRunner } from "./commands.ts";
+import { type PortableError, unpackError } from "./store-failure.ts";
 
 /** A SQLite file that several processes may use at once, asked by named commands. */
 export interface Database {
@@ -64,6 +66,14 @@ export function openDatabase(options: DatabaseOptions): Database {
   };
 }
 
+/** The file for the stores of the plain tables. */
+export function tasksOf(database: Database): TaskRunner {
+  return {
+    run: (task) => database.run("doTask", task),
+    close: () => database.close(),
+  };
+}
+
 function storeError(detail: string): SessionError {
   return new SessionError("SESSION_STORE_ERROR", { detail });
 }
@@ -86,5 +96,91 @@ export async function wipe(database: Database): Promise<void> {
   for (let tries = 0; tries < TRIES; tries += 1) {
     if (await database.run("forgetDeleted")) return;
     await sleep(PAUSE_MS);
+  }
+}
+
+export interface Request {
+  readonly id: number;
+  readonly command: "close" | { readonly name: CommandName; readonly values: readonly unknown[] };
+}
+
+export type Answer = { readonly id: number } & (
+  | Exclude<Outcome, { type: "failed" }>
+  | { readonly type: "failed"; readonly error: PortableError }
+);
+
+// The same file as TypeScript in a checkout and as JavaScript in the package.
+const SCRIPT = new URL(
+  import.meta.url.endsWith(".ts") ? "./database-worker.ts" : "./database-worker.js",
+  import.meta.url,
+);
+
+/**
+ * Runs commands in a thread of its own, one after the other. The first command
+ * starts it. It keeps the process alive only while a caller waits for an answer.
+ */
+export class DatabaseThread {
+  readonly #path: string;
+  readonly #waiting = new Map<number, PromiseWithResolvers<Outcome>>();
+  #worker: Worker | undefined;
+  #lastId = 0;
+
+  constructor(path: string) {
+    this.#path = path;
+  }
+
+  run(name: CommandName, values: readonly unknown[]): Promise<Outcome> {
+    return this.#ask({ name, values });
+  }
+
+  async close(): Promise<void> {
+    if (!this.#worker) return;
+    const worker = this.#worker;
+    await this.#ask("close");
+    this.#worker = undefined;
+    await worker.terminate();
+  }
+
+  #ask(command: Request["command"]): Promise<Outcome> {
+    this.#worker ??= this.#start();
+    const id = ++this.#lastId;
+    const waiting = Promise.withResolvers<Outcome>();
+    this.#waiting.set(id, waiting);
+    this.#worker.ref();
+    this.#worker.postMessage({ id, command } satisfies Request);
+    return waiting.promise;
+  }
+
+  #start(): Worker {
+    // Not imported: loading it takes 2 ms, and a single search starts no thread.
+    const { Worker } = process.getBuiltinModule("node:worker_threads");
+    const worker = new Worker(SCRIPT, {
+      workerData: { path: this.#path },
+      // Not the process's own flags, of which some are about its main script only.
+      execArgv: ["--disable-warning=ExperimentalWarning"],
+    });
+    worker.on("message", (answer: Answer) => this.#settle(worker, answer));
+    worker.on("error", (error) => this.#fail(worker, error));
+    worker.on("exit", () => this.#fail(worker, new Error("The thread ended.")));
+    return worker;
+  }
+
+  #settle(worker: Worker, { id, ...answer }: Answer): void {
+    const outcome: Outcome =
+      answer.type === "failed" ? { type: "failed", error: unpackError(answer.error) } : answer;
+    this.#waiting.get(id)?.resolve(outcome);
+    this.#waiting.delete(id);
+    if (this.#waiting.size === 0) worker.unref();
+  }
+
+  /** Fails the waiting commands. The next command starts another thread. */
+  #fail(worker: Worker, cause: Error): void {
+    if (this.#worker !== worker) return;
+    this.#worker = undefined;
+    const detail = `The database thread of ${this.#path} failed (${cause.message}).`;
+    for (const { reject } of this.#waiting.values()) {
+      reject(new SessionError("SESSION_STORE_ERROR", { detail, cause }));
+    }
+    this.#waiting.clear();
   }
 }

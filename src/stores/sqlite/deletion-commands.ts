@@ -1,16 +1,16 @@
 import type { Connection } from "./connection.ts";
+import { rewriteSmallFile } from "./connection.ts";
 import { deleteWordsAtOnce, page, unindexEvent } from "./event-commands.ts";
-import { rewriteSmallFile } from "./free-pages.ts";
 
 /** Pages of the word index that one step rewrites. */
 const MERGE_PAGES = 200;
 
 /**
- * How a session's events leave the database: hidden at once, then deleted
+ * The deletion of a session's events: hidden at once, then deleted
  * little by little, so that no other writer waits long.
  */
 export const deletionCommands = {
-  /** Takes a session's log out of everybody's sight, in one step however long it is; returns whether there was one. */
+  /** Hides a session's log from all readers, in one step however long it is; returns whether there was one. */
   hideEvents(db: Connection, namespace: string, sessionId: string): boolean {
     return db.write(
       () =>

@@ -5,9 +5,10 @@ import type { HeldLease } from "../../core/session-store.ts";
 import { beginsTurn, eventText } from "../history/event-text.ts";
 import { indexedText } from "../history/search-words.ts";
 import { type EventRow, eventIn, type PositionedEventRow } from "../history/stored-event.ts";
+import type { Append } from "../sql/sql.ts";
 import type { Connection } from "./connection.ts";
 
-/** What the event store asks of the database. */
+/** The commands of the event store. */
 export const eventCommands = {
   appendEvents(
     db: Connection,
@@ -19,7 +20,7 @@ export const eventCommands = {
   ): number {
     return db.write(() => {
       if (held) requireNotTaken(db, namespace, held);
-      return appendInTransaction(db, namespace, sessionId, lastSeq, events.map(eventRow));
+      return appendInTransaction(db, namespace, sessionId, lastSeq, events);
     });
   },
 
@@ -32,7 +33,7 @@ export const eventCommands = {
     told: NewEvent,
   ): number {
     return db.write(() => {
-      const last = appendInTransaction(db, namespace, sessionId, lastSeq, [eventRow(told)]);
+      const last = appendInTransaction(db, namespace, sessionId, lastSeq, [told]);
       const log = logKey(db, namespace, sessionId);
       deleteWordsAtOnce(db);
       for (const redaction of redactions) redactEvent(db, log ?? -1, redaction);
@@ -111,34 +112,38 @@ function requireNotTaken(db: Connection, namespace: string, { key, owner }: Held
   throw new SessionError("SESSION_CONFLICT", { detail: "Another process has taken the session." });
 }
 
-/** An event as text. It is much quicker to send to another thread than its object. */
-export interface NewEventRow {
-  readonly event_id: string;
-  readonly timestamp_ms: number;
-  readonly event: string;
-  /** What a search finds it by. */
-  readonly words: string | undefined;
-  readonly beginsTurn: boolean;
+/** Part of a transaction. Returns the position of the first event; the others follow it. */
+export function appendImported(
+  db: Connection,
+  namespace: string,
+  appends: readonly Append[],
+): number {
+  const first = nextPosition(db);
+  if (appends.length > 0) expectManyWords(db);
+  for (const { sessionId, lastSeq, events } of appends) {
+    appendInTransaction(db, namespace, sessionId, lastSeq, events);
+  }
+  return first;
 }
 
-export function eventRow({ event_id, timestamp_ms, event }: NewEvent): NewEventRow {
-  const said = eventText(event);
-  return {
-    event_id,
-    timestamp_ms,
-    event: JSON.stringify(event),
-    words: said && indexedText(said.text),
-    beginsTurn: beginsTurn(event),
-  };
+/**
+ * Makes the word index merge its parts 16 at a time instead of 4, and hold a whole batch in memory until its commit.
+ * The index keeps that. A search reads a few more parts.
+ */
+function expectManyWords(db: Connection): void {
+  const isSet = db.get("SELECT 1 FROM event_text_config WHERE k = 'automerge'") !== undefined;
+  if (isSet) return;
+  db.run("INSERT INTO event_text (event_text, rank) VALUES ('automerge', 16)");
+  db.run("INSERT INTO event_text (event_text, rank) VALUES ('hashsize', 16000000)");
 }
 
 /** Part of a transaction. Returns the new last sequence number. */
-export function appendInTransaction(
+function appendInTransaction(
   db: Connection,
   namespace: string,
   sessionId: string,
   lastSeq: number,
-  events: readonly NewEventRow[],
+  events: readonly NewEvent[],
 ): number {
   const key = logKey(db, namespace, sessionId);
   let { seq, turns } = lastEvent(db, key);
@@ -151,14 +156,14 @@ export function appendInTransaction(
   const log = key ?? insertLog(db, namespace, sessionId);
   for (const added of events) {
     seq += 1;
-    if (added.beginsTurn) turns += 1;
+    if (beginsTurn(added.event)) turns += 1;
     insertEvent(db, log, seq, turns, added);
   }
   return seq;
 }
 
 /** The position of the next event: one more than the last that was ever given. */
-export function nextPosition(db: Connection): number {
+function nextPosition(db: Connection): number {
   const last = db.get<{ seq: number }>("SELECT seq FROM sqlite_sequence WHERE name = 'event'");
   return (last?.seq ?? 0) + 1;
 }
@@ -194,8 +199,9 @@ function insertEvent(
   log: number,
   seq: number,
   turns: number,
-  { event_id, timestamp_ms, event, words }: NewEventRow,
+  { event_id, timestamp_ms, event }: NewEvent,
 ): void {
+  const text = JSON.stringify(event);
   const position = db.insert(
     `INSERT INTO event (log, seq, turns, timestamp_ms, event_id, event, checksum)
      VALUES (?, ?, ?, ?, ?, ?, ?)`,
@@ -204,10 +210,10 @@ function insertEvent(
     turns,
     timestamp_ms,
     event_id,
-    event,
-    checksumOf(event),
+    text,
+    checksumOf(text),
   );
-  if (words !== undefined) indexWords(db, position, words);
+  indexEvent(db, position, event);
 }
 
 /** CRC-32. Loaded when it is used: a search appends nothing. */
@@ -274,11 +280,8 @@ export function page<Row extends { readonly event: string }>(
 /** Lets an event be found by its words. */
 function indexEvent(db: Connection, position: number, event: DurableEvent): void {
   const said = eventText(event);
-  if (said) indexWords(db, position, indexedText(said.text));
-}
-
-function indexWords(db: Connection, position: number, words: string): void {
-  db.run("INSERT INTO event_text (rowid, text) VALUES (?, ?)", position, words);
+  if (!said) return;
+  db.run("INSERT INTO event_text (rowid, text) VALUES (?, ?)", position, indexedText(said.text));
 }
 
 /**

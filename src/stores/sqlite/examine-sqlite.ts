@@ -1,8 +1,7 @@
 import { DatabaseSync } from "node:sqlite";
 import { errorText, SessionError } from "../../core/errors.ts";
 import { changedEvents } from "./event-commands.ts";
-import { versionOf } from "./open-connection.ts";
-import { requireSqlite, sqliteVersion } from "./require-sqlite.ts";
+import { requireSqlite, sqliteVersion, versionOf } from "./open-connection.ts";
 
 /** The version of Node's SQLite, and the problem when rkat cannot use it. */
 export function examineSqlite(): { readonly version: string; readonly problem?: string } {

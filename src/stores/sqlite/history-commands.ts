@@ -7,7 +7,7 @@ import { type SearchWord, searchWords } from "../history/search-words.ts";
 import { eventIn, storedEvent } from "../history/stored-event.ts";
 import type { Connection } from "./connection.ts";
 
-/** How the database is searched for what was said. */
+/** The search of the log. */
 export const historyCommands = {
   searchEvents(db: Connection, namespace: string, query: HistoryQuery): readonly HistoryHit[] {
     const words = searchWords(query.query);

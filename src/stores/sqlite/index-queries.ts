@@ -6,9 +6,9 @@ import type {
   Run,
   Segment,
   SessionRow,
-} from "../../indexing/index-store.ts";
+} from "../../indexing/port/index-store.ts";
 
-// What the index asks of its tables, and how the rows are read that come as arrays of their columns.
+// The statements of the index, and readers of their rows, which come as arrays of their columns.
 
 type Values = readonly SQLOutputValue[];
 

@@ -1,6 +1,6 @@
 import { workerData } from "node:worker_threads";
 import type { MergeWork } from "./background-merger.ts";
-import { giveFreePagesBack } from "./free-pages.ts";
+import { giveFreePagesBack } from "./connection.ts";
 import { indexCommands } from "./index-commands.ts";
 import { openConnection } from "./open-connection.ts";
 import { isBusy } from "./store-failure.ts";

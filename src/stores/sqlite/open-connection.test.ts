@@ -1,12 +1,21 @@
 import assert from "node:assert/strict";
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { SessionState } from "../../core/session-state.ts";
 import { openDatabase } from "./database.ts";
-import { openConnection, SCHEMA_VERSION } from "./open-connection.ts";
-import { requireSqlite } from "./require-sqlite.ts";
+import { openConnection, requireSqlite, SCHEMA_VERSION } from "./open-connection.ts";
+import { sqliteStores } from "./sqlite-stores.ts";
 
 let folder = "";
 let path = "";
@@ -26,7 +35,9 @@ test("a store and its folder are private to the user", () => {
 });
 
 test("a folder that was there keeps its mode", () => {
-  mkdirSync(join(folder, ".rkat"), { mode: 0o755 });
+  mkdirSync(join(folder, ".rkat"));
+  // Your umask would take from the mode of a folder that is made.
+  chmodSync(join(folder, ".rkat"), 0o755);
   openConnection(path).close();
   expect(statSync(join(folder, ".rkat")).mode & 0o777).toBe(0o755);
 });
@@ -73,6 +84,7 @@ test("a store of a newer rkat is refused and left as it is", () => {
 
 test("a store of schema 7 becomes one of today, by whatever process opens it first", async () => {
   openConnection(path).close();
+  const snapshot = new SessionState("old").snapshot();
   const older = new DatabaseSync(path);
   older.exec(`
     DROP TABLE forgotten_text;
@@ -85,17 +97,17 @@ test("a store of schema 7 becomes one of today, by whatever process opens it fir
     ALTER TABLE snapshot DROP COLUMN project;
     ALTER TABLE snapshot DROP COLUMN branch;
     ALTER TABLE snapshot DROP COLUMN source;
-    INSERT INTO snapshot VALUES ('default', 'old', 1, 2, 0, '{}', '{"id":"old"}');
+    INSERT INTO snapshot VALUES ('default', 'old', 1, 2, 0, '{}', '${JSON.stringify(snapshot)}');
     PRAGMA user_version = 7;
   `);
   older.close();
-  const databases = [1, 2, 3, 4].map(() => openDatabase({ path, thread: "worker" }));
-  for (const db of databases) {
-    expect(await db.run("listSnapshots", "default", {})).toEqual(['{"id":"old"}']);
+  const stores = [1, 2, 3, 4].map(() => sqliteStores({ path, thread: "worker" }));
+  for (const { sessions } of stores) {
+    expect(await sessions.list({})).toEqual([snapshot]);
     const own = { source: { agent: "rkat", own: true } };
-    expect(await db.run("listSnapshots", "default", own)).toHaveLength(1);
+    expect(await sessions.list(own)).toHaveLength(1);
   }
-  await Promise.all(databases.map((db) => db.close()));
+  await Promise.all(stores.map((one) => one.close()));
   const db = openConnection(path);
   expect(db.get("PRAGMA user_version")).toEqual({ user_version: SCHEMA_VERSION });
   db.close();

@@ -1,14 +1,19 @@
-import { chmodSync, mkdirSync } from "node:fs";
+import { chmodSync } from "node:fs";
 import { dirname } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { SessionError } from "../../core/errors.ts";
+import { makeFolders } from "../../files/make-folders.ts";
 import { Connection } from "./connection.ts";
-import { forgottenSchema } from "./forgotten-commands.ts";
-import { importSchema } from "./import-schema.ts";
 import { indexSchema } from "./index-schema.ts";
-import { knowledgeSchema } from "./knowledge-schema.ts";
 import { OpenFiles } from "./open-files.ts";
-import { requireSqlite } from "./require-sqlite.ts";
-import { SOURCE_OF_SNAPSHOT, STOP_OF_LEASE, sessionSchema } from "./session-schema.ts";
+import {
+  forgottenSchema,
+  importSchema,
+  knowledgeSchema,
+  SOURCE_OF_SNAPSHOT,
+  STOP_OF_LEASE,
+  sessionSchema,
+} from "./plain-schema.ts";
 
 /** The path of a database that is in the memory of one connection, and gone with it. */
 export const IN_MEMORY = ":memory:";
@@ -25,14 +30,14 @@ const APPLICATION_ID = 0x726b6174;
 export function openConnection(path: string): Connection {
   requireSqlite();
   const isFile = path !== IN_MEMORY;
-  if (isFile) mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  if (isFile) makeFolders(dirname(path), 0o700);
   const db = new Connection(path);
   try {
     // In one transaction: another process may be making the store right now.
     const version = db.read(() => versionOf(db));
     // Now, while it is empty: SQLite gives the WAL and its index the mode of the file.
     if (version === 0 && isFile) chmodSync(path, 0o600);
-    // As early as that too: a file keeps what it began with. `free-pages.ts` makes use of it.
+    // As early as that too: a file keeps what it began with. `giveFreePagesBack` makes use of it.
     if (version === 0) db.exec("PRAGMA auto_vacuum = INCREMENTAL");
     db.exec(`
       PRAGMA journal_mode = WAL;
@@ -118,3 +123,35 @@ export const SCHEMA_VERSION = 11;
 const SCHEMA = [sessionSchema, importSchema, indexSchema, knowledgeSchema, forgottenSchema].join(
   "\n",
 );
+
+/** Older libraries may corrupt a WAL file that several processes use: https://sqlite.org/wal.html#walresetbug */
+const OLDEST = "3.51.3";
+
+/**
+ * Makes sure that Node's SQLite library can be trusted with a store.
+ *
+ * @throws SessionError `SESSION_STORE_ERROR` when it is too old.
+ */
+export function requireSqlite(version: string = sqliteVersion()): void {
+  if (compareVersions(version, OLDEST) >= 0) return;
+  throw new SessionError("SESSION_STORE_ERROR", {
+    detail: `This Node brings SQLite ${version}, whose WAL reset bug corrupts stores that several processes use; install a Node that brings SQLite ${OLDEST} or newer, such as the latest 22, 24 or 26.`,
+    hint: "Install the latest Node 22, 24 or 26.",
+  });
+}
+
+/** The version of Node's SQLite library. */
+export function sqliteVersion(): string {
+  const db = new DatabaseSync(":memory:");
+  try {
+    return String(db.prepare("SELECT sqlite_version() AS version").get()?.version);
+  } finally {
+    db.close();
+  }
+}
+
+function compareVersions(one: string, other: string): number {
+  const [left, right] = [one, other].map((version) => version.split(".").map(Number));
+  const differing = left?.findIndex((part, index) => part !== right?.[index]) ?? -1;
+  return differing < 0 ? 0 : (left?.[differing] ?? 0) - (right?.[differing] ?? 0);
+}

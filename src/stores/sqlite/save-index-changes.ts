@@ -1,9 +1,9 @@
 import type { SQLInputValue } from "node:sqlite";
-import type { Changes, KeyOf, TableName, Tables } from "../../indexing/index-store.ts";
+import type { Changes, KeyOf, TableName, Tables } from "../../indexing/port/index-store.ts";
 import type { Connection } from "./connection.ts";
 import { GENERATION_KEYS, KEYS } from "./index-schema.ts";
 
-/** How the rows of a table are written; values come after the number of the namespace. */
+/** The statements that write the rows of a table. Values come after the number of the namespace. */
 interface Written<Name extends TableName> {
   readonly put: string;
   readonly remove: string;

@@ -4,43 +4,42 @@ import {
   type Progress,
   type SyncIndexStore,
   type TransactionMode,
-} from "../../indexing/asking.ts";
-import {
-  type Changes,
-  type CodeBlockRow,
-  type ColumnBlockRow,
-  type Counts,
-  type EntryRow,
-  type FreeRun,
-  type Head,
-  type IndexStats,
-  type Known,
-  type LabelRow,
-  type LackingEntry,
-  type LastNumbers,
-  type News,
-  type Segment,
-  type SessionRow,
-  type SmallSegment,
-  stillKnown,
-  type VectorRow,
-  type VectorSpace,
-  type WantedBlocks,
-  type WantedEntries,
-  type WordBlockRow,
-} from "../../indexing/index-store.ts";
-import { searchedOf } from "../../indexing/segments/segments.ts";
+} from "../../indexing/port/asking.ts";
+import { searchedOf, stillKnown } from "../../indexing/port/head.ts";
+import type {
+  Changes,
+  ColumnBlockRow,
+  Counts,
+  EntryRow,
+  FreeRun,
+  Head,
+  IndexStats,
+  Known,
+  LabelRow,
+  LastNumbers,
+  News,
+  Segment,
+  SessionRow,
+  SmallSegment,
+  VectorSpace,
+  WantedBlocks,
+  WantedEntries,
+  WordBlockRow,
+} from "../../indexing/port/index-store.ts";
 import type { Connection } from "./connection.ts";
 import * as sql from "./index-queries.ts";
 import { GENERATION_KEYS, KEYS } from "./index-schema.ts";
+import type { LackingPage, WantedCodes } from "./index-vectors.ts";
+import * as vectors from "./index-vectors.ts";
 import { saveIndexChanges } from "./save-index-changes.ts";
+import { WordBlocks } from "./word-blocks.ts";
 
 /** The index of a namespace in SQLite. */
 export class SqliteIndexStore implements SyncIndexStore {
   readonly #db: Connection;
   readonly #name: string;
   #known = -1;
-  /** What was read, and what was saved since. It holds until another connection writes. */
+  /** Rows that were read or saved. They are valid until another connection writes. */
   #kept: Kept = newKept(-1);
 
   constructor(db: Connection, namespace: string) {
@@ -57,7 +56,7 @@ export class SqliteIndexStore implements SyncIndexStore {
     try {
       return mode === "write" ? this.#db.write(whole) : this.#db.writeUnsynced(whole);
     } catch (error) {
-      // What was saved was undone.
+      // The transaction was undone.
       this.#kept = newKept(-1);
       throw error;
     }
@@ -95,7 +94,7 @@ export class SqliteIndexStore implements SyncIndexStore {
       segments: isNew ? segments : undefined,
       small: this.smallSegments(numbersOf(toLoad, (level) => level === 0)),
       blocks: numbersOf(toLoad, (level) => level > 0).flatMap((segment) =>
-        this.#allBlocks(segment),
+        this.#blocks.all(segment),
       ),
       columns:
         isNew && head.columnsAt > still.columns
@@ -125,17 +124,13 @@ export class SqliteIndexStore implements SyncIndexStore {
     return known.words.map(({ from, to, after }) =>
       large
         .filter(({ lastChange }) => lastChange > (still < 0 ? -1 : after))
-        .flatMap(({ number }) => this.#blocksBetween(number, from, to)),
+        .flatMap(({ number }) => this.#blocks.between(number, from, to)),
     );
   }
 
   #codesOf(known: Known["vectors"]): Pick<News, "space" | "codes"> {
     if (!known) return { space: undefined, codes: [] };
-    const space = this.#db.get<VectorSpace>(
-      `${sql.SPACE} AND embedder = ?`,
-      this.#number,
-      known.embedder,
-    );
+    const space = vectors.spaceOfEmbedder(this.#db, this.#number, known.embedder);
     const changedAfter = space?.number === known.space ? known.changes : -1;
     const codes =
       space && space.changes > changedAfter ? this.codeBlocks(space.number, { changedAfter }) : [];
@@ -165,46 +160,7 @@ export class SqliteIndexStore implements SyncIndexStore {
   }
 
   wordBlocks(wanted: readonly WantedBlocks[]): readonly (readonly WordBlockRow[])[] {
-    return wanted.map((one) => {
-      if ("from" in one) return this.#blocksBetween(one.segment, one.from, one.to);
-      if ("slots" in one) return this.#blocksOfSlots(one.segment, one.word, one.slots);
-      const key = this.#key(one.segment);
-      const first = this.#db.get<BlockRow>(sql.LAST_BLOCK, key, one.start)?.first ?? NOTHING;
-      return this.#blocks(one.segment, sql.BLOCKS_FROM, key, first, one.limit);
-    });
-  }
-
-  #blocks(segment: number, query: string, ...values: SQLInputValue[]): WordBlockRow[] {
-    return this.#db.all<BlockRow>(query, ...values).map((row) => ({ ...row, segment }));
-  }
-
-  #allBlocks(segment: number): WordBlockRow[] {
-    return this.#blocks(segment, sql.ALL_BLOCKS, this.#key(segment));
-  }
-
-  #blocksBetween(segment: number, from: Uint8Array, to: Uint8Array): WordBlockRow[] {
-    const key = this.#key(segment);
-    const block = this.#db.get<BlockRow>(sql.LAST_BLOCK, key, from);
-    const found: WordBlockRow[] = [];
-    if (block && block.slot > 0 && Buffer.compare(block.first, from) === 0) {
-      found.push(...this.#blocks(segment, sql.PARTS, key, from));
-    } else if (block) found.push({ ...block, segment });
-    if (to !== from) found.push(...this.#blocks(segment, sql.BLOCKS_BETWEEN, key, from, to));
-    return found;
-  }
-
-  #blocksOfSlots(segment: number, word: Uint8Array, slots: Uint32Array): WordBlockRow[] {
-    const found: WordBlockRow[] = [];
-    for (const slot of slots) {
-      const row = this.#db.get<BlockRow>(sql.BLOCK_OF_SLOT, this.#key(segment), word, slot);
-      const last = found.at(-1);
-      if (!row || (last?.slot === row.slot && Buffer.compare(last.first, row.first) === 0))
-        continue;
-      found.push({ ...row, segment });
-      // All places of a word are in one block, unless it is a frequent one.
-      if (row.slot === 0 && Buffer.compare(row.first, word) !== 0) break;
-    }
-    return found;
+    return wanted.map((one) => this.#blocks.find(one));
   }
 
   columnBlocks(generation: number, blocks: readonly number[]): readonly ColumnBlockRow[] {
@@ -337,73 +293,27 @@ export class SqliteIndexStore implements SyncIndexStore {
   }
 
   spaces(): readonly VectorSpace[] {
-    return this.#db.all<VectorSpace>(sql.SPACE, this.#number);
+    return vectors.spaces(this.#db, this.#number);
   }
 
-  vectorSlots(
-    slots: readonly number[],
-  ): readonly { readonly space: number; readonly slot: number }[] {
-    return this.spaces().flatMap(({ number: space }) =>
-      slots
-        .filter((slot) => this.#db.get(sql.HAS_VECTOR, space * KEYS + slot) !== undefined)
-        .map((slot) => ({ space, slot })),
-    );
+  vectorSlots(slots: readonly number[]) {
+    return vectors.vectorSlots(this.#db, this.#number, slots);
   }
 
-  vectorPage(
-    space: number,
-    after: number,
-    limit: number,
-  ): readonly { readonly slot: number; readonly isBlank: boolean }[] {
-    const first = space * KEYS;
-    return this.#db
-      .all<{ key: number; blank: number }>(sql.VECTORS, first + after, first + KEYS - 1, limit)
-      .map(({ key, blank }) => ({ slot: key - first, isBlank: blank === 1 }));
+  vectorPage(space: number, after: number, limit: number) {
+    return vectors.vectorPage(this.#db, space, after, limit);
   }
 
-  vectorRows(space: number, slots: readonly number[]): readonly VectorRow[] {
-    if (slots.length === 0) return [];
-    const first = space * KEYS;
-    // One statement for all takes a third of the time of one for each.
-    const keys = JSON.stringify(slots.map((slot) => first + slot));
-    return this.#db.arrays(sql.VECTOR_ROWS, keys).map((row) => ({
-      space,
-      slot: (row[0] as number) - first,
-      row: row[1] as Uint8Array | null,
-    }));
+  vectorRows(space: number, slots: readonly number[]) {
+    return vectors.vectorRows(this.#db, space, slots);
   }
 
-  codeBlocks(
-    space: number,
-    which: { readonly blocks: readonly number[] } | { readonly changedAfter: number },
-  ): readonly CodeBlockRow[] {
-    const first = space * KEYS;
-    const rows =
-      "blocks" in which
-        ? which.blocks.flatMap((block) => this.#db.all<StoredCodes>(sql.CODE_BLOCK, first + block))
-        : this.#db.all<StoredCodes>(sql.CODE_BLOCKS, first, first + KEYS - 1, which.changedAfter);
-    return rows.map(({ key, ...row }) => ({ ...row, space, block: key - first }));
+  codeBlocks(space: number, which: WantedCodes) {
+    return vectors.codeBlocks(this.#db, space, which);
   }
 
-  entriesLacking(
-    space: number,
-    { oldest, before, limit }: { oldest: number; before: number; limit: number },
-  ): readonly LackingEntry[] {
-    const first = space * KEYS;
-    const rows = this.#db.iterate<Omit<LackingEntry, "have">>(
-      sql.LACKING,
-      this.#key(oldest),
-      this.#key(before) - 1,
-      first,
-      limit,
-    );
-    return [...rows].map((row) => ({
-      ...row,
-      key: row.key - this.#key(0),
-      have: Array.from({ length: row.passages }, (_, index) => row.slot + index).filter(
-        (slot) => this.#db.get(sql.HAS_VECTOR, first + slot) !== undefined,
-      ),
-    }));
+  entriesLacking(space: number, page: LackingPage) {
+    return vectors.entriesLacking(this.#db, this.#number, space, page);
   }
 
   save(changes: Changes): void {
@@ -426,6 +336,10 @@ export class SqliteIndexStore implements SyncIndexStore {
     return this.#known;
   }
 
+  get #blocks(): WordBlocks {
+    return new WordBlocks(this.#db, this.#number);
+  }
+
   #key(number: number): number {
     return this.#number * KEYS + number;
   }
@@ -439,7 +353,7 @@ export class SqliteIndexStore implements SyncIndexStore {
   }
 }
 
-/** What is known of a namespace without asking for it again. */
+/** The rows of a namespace that were read before. */
 interface Kept {
   /** `Connection.dataVersion` when it was read. */
   readonly version: number;
@@ -451,8 +365,6 @@ interface Kept {
 function newKept(version: number): Kept {
   return { version, labels: new Map() };
 }
-
-const NOTHING = new Uint8Array();
 
 const NO_NEWS: Omit<News, "head"> = {
   segments: undefined,
@@ -466,9 +378,6 @@ const NO_NEWS: Omit<News, "head"> = {
   space: undefined,
   codes: [],
 };
-
-type BlockRow = Omit<WordBlockRow, "segment">;
-type StoredCodes = Omit<CodeBlockRow, "space" | "block"> & { readonly key: number };
 
 function numbersOf(segments: readonly Segment[], isWanted: (level: number) => boolean): number[] {
   return segments.filter(({ level }) => isWanted(level)).map(({ number }) => number);

@@ -8,8 +8,9 @@ import { ConceptEmbedder } from "../../../test/support/concept-embedder.ts";
 import { LONG } from "../../../test/support/trials.ts";
 import type { MemoryEntry } from "../../core/memory-store.ts";
 import { sqliteStores } from "../../sqlite.ts";
+import type { IndexedMemoryOptions } from "../indexed-memory.ts";
 import { openDatabase } from "./database.ts";
-import { SqliteMemoryStore, type SqliteMemoryStoreOptions } from "./sqlite-memory-store.ts";
+import { SqliteMemoryStore } from "./sqlite-memory-store.ts";
 
 let folder: string;
 let opened: SqliteMemoryStore[];
@@ -26,7 +27,7 @@ afterEach(async () => {
 
 const path = () => join(folder, "rkat.db");
 
-function open(options: SqliteMemoryStoreOptions = {}): SqliteMemoryStore {
+function open(options: IndexedMemoryOptions = {}): SqliteMemoryStore {
   const store = new SqliteMemoryStore(openDatabase({ path: path() }), options);
   opened.push(store);
   return store;
@@ -187,7 +188,7 @@ test("segments are merged in the background, also after a store was closed in be
   const store = open();
   await store.finishMerging();
   expect(segments()).toBe(1);
-  // What those that were merged took is given back.
+  // The space of merged segments is given back.
   expect(freePages()).toBeLessThan(100);
   expect(await found(store, "plover 4321")).toContain("4-721");
   expect((await store.verify()).problems).toEqual([]);

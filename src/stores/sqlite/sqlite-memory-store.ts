@@ -1,189 +1,80 @@
-import type { Embedder } from "../../core/embedder.ts";
+import { readlinkSync } from "node:fs";
+import { hostname } from "node:os";
 import type { EventStore } from "../../core/event-store.ts";
-import type {
-  MemoryCheck,
-  MemoryEntry,
-  MemoryHit,
-  MemoryPage,
-  MemoryQuery,
-  MemoryStats,
-  MemoryStore,
-  Watch,
-} from "../../core/memory-store.ts";
-import type { RebuildStep } from "../../indexing/upkeep/reindex.ts";
-import { EmbeddedMemory } from "../../indexing/vectors/embedded-memory.ts";
-import type { VectorQueueStatus } from "../../indexing/vectors/vector-queue.ts";
-import type { redactEntries } from "../../secrets/redact-secrets.ts";
+import { newId } from "../../core/ids.ts";
+import type { MemoryCheck, MemoryHit, MemoryQuery, Watch } from "../../core/memory-store.ts";
+import type { EmbeddedSearch } from "../../indexing/vectors/search-vectors.ts";
+import {
+  type IndexedMemoryOptions,
+  IndexedMemoryStore,
+  type MemoryDatabase,
+  type RunTask,
+} from "../indexed-memory.ts";
+import type { MemoryTask } from "../memory-tasks.ts";
+import { sqlStore } from "../sql/sql-stores.ts";
 import { BackgroundMerger } from "./background-merger.ts";
-import { type Database, openDatabase, wipe } from "./database.ts";
+import { type Database, openDatabase, tasksOf, wipe } from "./database.ts";
 import { IN_MEMORY } from "./open-connection.ts";
 import { SqliteEventStore } from "./sqlite-event-store.ts";
-import { sqliteVectorWork } from "./sqlite-vector-work.ts";
 
-export interface SqliteMemoryStoreOptions {
-  /** What it adds and finds is in this namespace only. */
-  readonly namespace?: string;
-  /**
-   * A trained one makes vectors of all that is added, in the background, and entries are found by
-   * what they mean as well as by their words. One that is not trained makes no difference.
-   */
-  readonly embedder?: Embedder;
-  /**
-   * Of the index, so many bytes stay in memory at the most, besides 20 to 27 for each passage, and of rows of
-   * vectors as many again, up to 12 000 000. Default 16 000 000, or 64 for each passage when that is more.
-   */
-  readonly cacheBytes?: number;
+/** A memory in a SQLite file that several processes may have open at once. */
+export class SqliteMemoryStore extends IndexedMemoryStore {
+  /** Closing the store closes the database. */
+  constructor(database: Database, { namespace, embedder, cacheBytes }: IndexedMemoryOptions = {}) {
+    super(new SqliteMemory(database, namespace, cacheBytes), embedder);
+  }
 }
 
-/** Ids that one command deletes. */
-const STEP = 1000;
-
-/**
- * Keeps memory in a SQLite file that several processes may have open at once, and finds it by
- * its words, with an index of its own in that file (`src/indexing`).
- */
-export class SqliteMemoryStore implements MemoryStore {
+/** The memory of a namespace in a SQLite file. */
+export class SqliteMemory implements MemoryDatabase {
   readonly #database: Database;
-  readonly #options: SqliteMemoryStoreOptions;
   readonly #namespace: string;
+  readonly #cacheBytes: number | undefined;
   readonly #merger: BackgroundMerger;
-  readonly #vectors: EmbeddedMemory | undefined;
-  /** By namespace. */
-  readonly #others = new Map<string, SqliteMemoryStore>();
-  #ready: Promise<void> | undefined;
-  #redact: typeof redactEntries | undefined;
+  readonly run: RunTask;
 
-  /** Closing the store closes the database and `merger`. */
   constructor(
     database: Database,
-    options: SqliteMemoryStoreOptions = {},
+    namespace = "default",
+    cacheBytes?: number,
     merger = new BackgroundMerger(database),
   ) {
     this.#database = database;
-    this.#options = options;
-    this.#namespace = options.namespace ?? "default";
+    this.#namespace = namespace;
+    this.#cacheBytes = cacheBytes;
     this.#merger = merger;
-    const { embedder } = options;
-    this.#vectors = embedder?.trained
-      ? new EmbeddedMemory(sqliteVectorWork(database, this.#namespace, embedder.id), embedder)
-      : undefined;
+    this.run = tasksIn(database, namespace);
   }
 
-  /** The memory of another namespace of the same file, with the same options. It ends with this one. */
-  inNamespace(namespace: string): SqliteMemoryStore {
-    const known = this.#others.get(namespace);
-    if (known) return known;
-    const options = { ...this.#options, namespace };
-    const other = new SqliteMemoryStore(this.#database, options, this.#merger);
-    this.#others.set(namespace, other);
-    return other;
+  get closed(): boolean {
+    return this.#database.closed;
   }
 
-  async add(added: readonly MemoryEntry[], log?: EventStore): Promise<number> {
-    // A search does not need it, and starts sooner without. A second `import` would take longer than the work.
-    this.#redact ??= (await import("../../secrets/redact-secrets.ts")).redactEntries;
-    await this.#prepare();
-    const { added: count, mergeDue } = await this.#database.run(
-      "addMemories",
-      this.#namespace,
-      this.#redact(added),
-      log instanceof SqliteEventStore && log.isIn(this.#database) ? "write unsynced" : "write",
-    );
-    if (mergeDue) this.#merger.wake(this.#namespace);
-    if (count > 0) this.#vectors?.wake();
-    return count;
+  inNamespace(namespace: string): SqliteMemory {
+    return new SqliteMemory(this.#database, namespace, this.#cacheBytes, this.#merger);
   }
 
-  async search(query: MemoryQuery): Promise<readonly MemoryHit[]> {
-    await this.#prepare();
-    const { cacheBytes } = this.#options;
-    const texts = [query.query].flat().filter((text) => text.trim() !== "");
-    const embedded =
-      texts.length > 0 && query.limit > 0 ? await this.#vectors?.embed(texts) : undefined;
-    return this.#database.run("searchMemories", this.#namespace, query, cacheBytes, embedded);
+  search(query: MemoryQuery, embedded?: EmbeddedSearch): Promise<readonly MemoryHit[]> {
+    const values = [this.#namespace, query, this.#cacheBytes, embedded] as const;
+    return this.#database.run("searchMemories", ...values);
   }
 
-  async read(ids: readonly string[]): Promise<readonly MemoryEntry[]> {
-    await this.#prepare();
-    return this.#database.run("readMemories", this.#namespace, ids);
-  }
-
-  async list(page: MemoryPage): Promise<readonly MemoryEntry[]> {
-    await this.#prepare();
-    return this.#database.run("listMemories", this.#namespace, page);
-  }
-
-  async stats(of?: { readonly sessionId: string }): Promise<MemoryStats> {
-    await this.#prepare();
-    const stats = await this.#database.run("memoryStats", this.#namespace, of?.sessionId ?? null);
-    if (!this.#vectors || of) return stats;
-    return { ...stats, vectors: await this.#vectors.stats() };
-  }
-
-  async delete(
-    which: { readonly ids: readonly string[] } | { readonly sessionId: string },
-  ): Promise<number> {
-    await this.#prepare();
-    const count = await ("sessionId" in which
-      ? this.#deleteSession(which.sessionId)
-      : this.#deleteEntries([...new Set(which.ids)]));
-    if (count > 0) await wipe(this.#database);
-    return count;
-  }
-
-  #deleteSession(sessionId: string): Promise<number> {
-    return this.#deleteAll(() =>
-      this.#database.run("deleteSessionMemories", this.#namespace, sessionId),
-    );
-  }
-
-  async #deleteEntries(ids: readonly string[]): Promise<number> {
-    let count = 0;
-    for (let start = 0; start < ids.length; start += STEP) {
-      const some = ids.slice(start, start + STEP);
-      count += await this.#deleteAll(() =>
-        this.#database.run("deleteMemories", this.#namespace, some),
-      );
-    }
-    return count;
-  }
-
-  async #deleteAll(step: () => Promise<{ deleted: number; more: boolean }>): Promise<number> {
-    for (let count = 0; ; ) {
-      const { deleted, more } = await step();
-      count += deleted;
-      if (!more) return count;
-    }
-  }
-
-  /** Runs in a thread of its own, and sees one state of the memory, whatever is written meanwhile. */
-  async verify(watch: Watch = {}): Promise<MemoryCheck> {
-    await this.#prepare();
+  verify({ signal, onProgress }: Watch): Promise<MemoryCheck> {
     return this.#aside(async (database) => {
       // Steps keep a transaction open, in which other commands must not run.
       const isShared = database === this.#database;
       for (;;) {
-        watch.signal?.throwIfAborted();
-        const { check, ...progress } = await database.run(
-          "verifyMemories",
-          this.#namespace,
-          isShared,
-        );
-        watch.onProgress?.(progress);
+        signal?.throwIfAborted();
+        const values = [this.#namespace, isShared] as const;
+        const { check, ...progress } = await database.run("verifyMemories", ...values);
+        onProgress?.(progress);
         if (check) return check;
       }
     });
   }
 
-  /** Runs in a thread of its own, in short steps. When it is stopped, the next one goes on there. */
-  async reindex(watch: Watch = {}): Promise<void> {
-    await this.#prepare();
-    await this.#aside(async (database) => {
-      await this.#rebuild(() => database.run("reindexMemories", this.#namespace), watch);
-      await database.run("mendVectors", this.#namespace);
-    });
-    await this.#merger.finish(this.#namespace);
-    this.#vectors?.wake();
+  aside<Result>(work: (run: RunTask) => Promise<Result>): Promise<Result> {
+    return this.#aside((database) => work(tasksIn(database, this.#namespace)));
   }
 
   /** Works in a thread of its own, unless no other thread can see the database. */
@@ -200,45 +91,52 @@ export class SqliteMemoryStore implements MemoryStore {
     }
   }
 
-  /** Resolves when nothing waits to be merged in the background. A search is a little faster then. */
-  async finishMerging(): Promise<void> {
-    await this.#prepare();
-    await this.#merger.finish(this.#namespace);
+  restoresFrom(log: EventStore): boolean {
+    return log instanceof SqliteEventStore && log.isIn(this.#database);
   }
 
-  /**
-   * Resolves when every passage has its vector, or those that are left keep failing; at once
-   * without a trained embedder.
-   */
-  async finishEmbedding(): Promise<VectorQueueStatus | undefined> {
-    await this.#prepare();
-    return this.#vectors?.done();
+  wipe(): Promise<void> {
+    return wipe(this.#database);
+  }
+
+  wakeMerging(): void {
+    this.#merger.wake(this.#namespace);
+  }
+
+  finishMerging(): Promise<void> {
+    return this.#merger.finish(this.#namespace);
+  }
+
+  lease(work: string) {
+    const owner = { id: newId(), host: thisHost(), pid: process.pid };
+    const leases = sqlStore("sessions", this.#namespace, tasksOf(this.#database));
+    return {
+      lease: (ttlMs: number) => leases.acquire(work, owner, ttlMs),
+      release: () => leases.release(work, owner),
+    };
   }
 
   async close(): Promise<void> {
-    const memories = [this, ...this.#others.values()];
-    await Promise.all(memories.map((memory) => memory.#vectors?.close()));
     await this.#merger.close();
     await this.#database.close();
   }
+}
 
-  /** Once: what another version of rkat left is made into what this one searches. */
-  #prepare(): Promise<void> {
-    this.#ready ??= this.#rebuild(() =>
-      this.#database.run("prepareMemories", this.#namespace),
-    ).catch((error) => {
-      this.#ready = undefined;
-      throw error;
-    });
-    return this.#ready;
-  }
+function tasksIn(database: Database, namespace: string): RunTask {
+  // TypeScript does not see that each task is the command of its name.
+  const commands = database as { run(name: MemoryTask, ...values: readonly unknown[]): unknown };
+  return ((name, ...values) => commands.run(name, namespace, ...values)) as RunTask;
+}
 
-  async #rebuild(step: () => Promise<RebuildStep>, watch: Watch = {}): Promise<void> {
-    for (;;) {
-      watch.signal?.throwIfAborted();
-      const { more, ...progress } = await step();
-      watch.onProgress?.(progress);
-      if (!more) return;
-    }
+/**
+ * The place where process ids are unique: the lease of a process of the same place that is gone can be taken at
+ * once. Containers may share a host name and not their processes.
+ */
+function thisHost(): string {
+  try {
+    return `${hostname()} ${readlinkSync("/proc/self/ns/pid")}`;
+  } catch {
+    // Not Linux: all processes of the host share their ids.
+    return hostname();
   }
 }

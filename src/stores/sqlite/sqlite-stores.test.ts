@@ -1,13 +1,13 @@
-import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { spawn } from "../../../test/support/start-process.ts";
 import { SessionState } from "../../core/session-state.ts";
-import { type Database, openDatabase } from "./database.ts";
+import { sqlStore } from "../sql/sql-stores.ts";
+import { type Database, openDatabase, tasksOf } from "./database.ts";
 import { SqliteEventStore } from "./sqlite-event-store.ts";
-import { SqliteSessionStore } from "./sqlite-session-store.ts";
 
 let folder = "";
 let path = "";
@@ -18,6 +18,7 @@ beforeEach(() => {
   database = openDatabase({ path });
 });
 afterEach(async () => {
+  vi.useRealTimers();
   await database.close();
   rmSync(folder, { recursive: true });
 });
@@ -25,7 +26,7 @@ afterEach(async () => {
 test("namespaces never see each other", async () => {
   const [one, other] = ["one", "other"].map((namespace) => ({
     events: new SqliteEventStore(database, { namespace }),
-    sessions: new SqliteSessionStore(database, { namespace }),
+    sessions: sessionsIn(namespace),
   }));
   if (!one || !other) throw new Error("unreachable");
   await one.events.append("s", 0, [said("the heliotrope")]);
@@ -51,7 +52,7 @@ test("namespaces never see each other", async () => {
 
 test("nothing of a deleted session's text stays in the file, however large the word index is", async () => {
   const events = new SqliteEventStore(database);
-  const sessions = new SqliteSessionStore(database);
+  const sessions = sessionsIn("default");
   const secret = "Zanzibarsecret";
   const filler = (event: number) =>
     said(Array.from({ length: 400 }, (_, index) => `w${event * 400 + index}`).join(" "));
@@ -75,6 +76,10 @@ test("nothing of a deleted session's text stays in the file, however large the w
   expect(filesHold('"id":"s"')).toBe(false);
 });
 
+function sessionsIn(namespace: string) {
+  return sqlStore("sessions", namespace, tasksOf(database));
+}
+
 function filesHold(text: string): boolean {
   return [path, `${path}-wal`]
     .filter((file) => existsSync(file))
@@ -82,32 +87,32 @@ function filesHold(text: string): boolean {
 }
 
 test("a lease ends exactly at its time", async () => {
-  let now = 1000;
-  const sessions = new SqliteSessionStore(database, { now: () => now });
+  vi.useFakeTimers({ now: 1000, toFake: ["Date"] });
+  const sessions = sessionsIn("default");
   const other = { ...OWNER, id: "b" };
   expect(await sessions.acquire("k", OWNER, 50)).toBe(true);
-  now = 1049;
+  vi.setSystemTime(1049);
   expect(await sessions.acquire("k", other, 50)).toBe(false);
   expect(await sessions.acquire("k", OWNER, 50)).toBe(true);
-  now = 1098;
+  vi.setSystemTime(1098);
   expect(await sessions.acquire("k", other, 50)).toBe(false);
-  now = 1099;
+  vi.setSystemTime(1099);
   expect(await sessions.acquire("k", other, 50)).toBe(true);
 });
 
 test("a lease that was taken by a clock a day ahead is void", async () => {
   const DAY_MS = 86_400_000;
-  let now = DAY_MS;
-  const sessions = new SqliteSessionStore(database, { now: () => now });
+  vi.useFakeTimers({ now: DAY_MS, toFake: ["Date"] });
+  const sessions = sessionsIn("default");
   const other = { ...OWNER, id: "b" };
   expect(await sessions.acquire("k", OWNER, 15_000)).toBe(true);
-  now = 10_000;
+  vi.setSystemTime(10_000);
   expect(await sessions.acquire("k", other, 15_000)).toBe(true);
   expect(await sessions.acquire("k", OWNER, 15_000)).toBe(false);
 });
 
 test("the lease of a process of this host that is gone can be taken at once", async () => {
-  const sessions = new SqliteSessionStore(database);
+  const sessions = sessionsIn("default");
   const child = spawn(process.execPath, ["--eval", ""]);
   await once(child, "close");
   const gone = { id: "gone", host: "here", pid: child.pid ?? 0 };

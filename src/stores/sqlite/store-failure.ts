@@ -1,7 +1,7 @@
-import { SessionError } from "../../core/errors.ts";
-import { isOfRows } from "../unexpected-rows.ts";
+import { type ErrorCode, SessionError } from "../../core/errors.ts";
+import { isWrongRow } from "../stored-json.ts";
 
-/** What went wrong, by SQLite's primary result code, and what to do about it. */
+/** The problem by SQLite's primary result code, and what to do about it. */
 const FAILURES: Readonly<Record<number, { readonly what: string; readonly hint: string }>> = {
   3: { what: "may not be opened", hint: "Check the permissions of the file and its folder." },
   8: {
@@ -27,7 +27,7 @@ export function storeFailure(error: unknown, path: string): unknown {
   const known = FAILURES[resultCode(error) ?? -1];
   if (known) return failure(path, known.what, known.hint, error);
   if (resultCode(error) !== undefined) return failure(path, "failed", UNREADABLE[1], error);
-  if (isOfRows(error)) return failure(path, ...UNREADABLE, error);
+  if (isWrongRow(error)) return failure(path, ...UNREADABLE, error);
   if (isSystemError(error))
     return failure(path, "cannot be opened", FAILURES[14]?.hint ?? "", error);
   return error;
@@ -61,4 +61,26 @@ function failure(path: string, what: string, hint: string, cause: unknown) {
     cause,
     hint,
   });
+}
+
+/** An error as plain data: a class does not survive the way to another thread. */
+export type PortableError =
+  | {
+      readonly code: ErrorCode;
+      readonly message: string;
+      readonly hint: string;
+      readonly cause: unknown;
+    }
+  | { readonly code: undefined; readonly cause: unknown };
+
+export function packError(error: unknown): PortableError {
+  if (!SessionError.is(error)) return { code: undefined, cause: error };
+  const { code, message, hint, cause } = error;
+  return { code, message, hint, cause };
+}
+
+export function unpackError(packed: PortableError): unknown {
+  if (packed.code === undefined) return packed.cause;
+  const { code, message, hint, cause } = packed;
+  return new SessionError(code, { message, hint, ...(cause === undefined ? {} : { cause }) });
 }

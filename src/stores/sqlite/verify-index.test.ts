@@ -93,12 +93,12 @@ const DAMAGES: readonly {
     says: /should have \d+ places of words, and has/,
   },
   {
-    what: "blocks of words that nobody wrote",
+    what: "blocks of words that rkat did not write",
     damage: "UPDATE memory_word_block SET data = CAST(x'02ffff' || randomblob(500) AS BLOB)",
     says: /words of it cannot be read/,
   },
   {
-    what: "a small segment that nobody wrote",
+    what: "a small segment that rkat did not write",
     damage: `UPDATE memory_segment SET words = x'${WORDS_WITHOUT_END}' WHERE level = 0`,
     says: /words of it cannot be read/,
   },
@@ -134,7 +134,7 @@ test.each([
   { what: "words and counts", damage: WORDS_AND_COUNTS, problems: 50 },
   // Columns that cannot be read end the check.
   { what: "columns", damage: `${WORDS_AND_COUNTS}; ${COLUMNS}`, problems: 0 },
-])("building the index anew mends $what", async ({ damage, problems }) => {
+])("rebuilding the index mends $what", async ({ damage, problems }) => {
   const expected = await store.search({ query: "number1x17", limit: 3 });
   inFile((db) => db.exec(damage));
   expect((await store.verify()).problems.length).toBeGreaterThan(problems);

@@ -1,5 +1,6 @@
 import { isIP } from "node:net";
 import type { MiddlewareHandler } from "hono";
+import { LOOPBACK_NAME } from "../../core/bypass-proxy.ts";
 import { SessionError } from "../../core/errors.ts";
 
 export interface NameOptions {
@@ -58,8 +59,7 @@ function isOwnOrigin(origin: string, host: string): boolean {
 
 /** Whether a name or address means this machine. */
 export function isLoopback(host: string): boolean {
-  const name = hostName(host) ?? "";
-  return name === "localhost" || name === "[::1]" || /^127\.\d+\.\d+\.\d+$/.test(name);
+  return LOOPBACK_NAME.test(hostName(host) ?? "");
 }
 
 function isAddress(name: string): boolean {

@@ -2,8 +2,8 @@ import type { Readable, Writable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import { SessionError } from "../../core/errors.ts";
 import { joinSignals } from "../../core/join-signals.ts";
-import { type Line, lineProblem, readLines } from "../../core/read-lines.ts";
 import type { SessionService } from "../../core/session-service.ts";
+import { type Line, lineProblem, readLines } from "../../text/read-lines.ts";
 import { LineWriter } from "../line-writer.ts";
 import {
   BadCall,

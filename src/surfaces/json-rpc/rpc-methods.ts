@@ -1,10 +1,11 @@
 import { z } from "zod";
 import type { EventEnvelope } from "../../core/event.ts";
 import { isObject } from "../../core/fields.ts";
-import { parseRequest } from "../../core/requests.ts";
+import type { Operation } from "../../core/operations/operation.ts";
+import { parseRequest } from "../../core/operations/parse-request.ts";
+import { CONTRACT_VERSION, OPERATIONS, type OperationName } from "../../core/operations.ts";
 import type { SessionService } from "../../core/session-service.ts";
 import { actingFor, callOperation } from "../call-operation.ts";
-import { CONTRACT_VERSION, OPERATIONS, type Operation, type OperationName } from "../operations.ts";
 import { streamTurn } from "../turn-events.ts";
 import type { RpcId } from "./rpc-message.ts";
 import type { Notify, Subscriptions } from "./subscriptions.ts";

@@ -1,6 +1,6 @@
 import { SessionError } from "../../core/errors.ts";
 import { isObject } from "../../core/fields.ts";
-import { type Subscribe, subscribe as subscribeRequest } from "../../core/requests.ts";
+import { type Subscribe, subscribe as subscribeRequest } from "../../core/operations/sessions.ts";
 import type { SessionService } from "../../core/session-service.ts";
 import { errorToWire, fromWire } from "../../core/wire.ts";
 import { actingFor, type WireError, wireError } from "../call-operation.ts";

@@ -2,7 +2,7 @@ import type { ElicitRequestFormParams, ElicitResult } from "@modelcontextprotoco
 import type { ApprovalAnswer } from "../../core/approval.ts";
 import type { EventEnvelope, ToolApprovalRequested } from "../../core/event.ts";
 import type { SessionService } from "../../core/session-service.ts";
-import { visibleText } from "../../core/visible-text.ts";
+import { visibleText } from "../../text/visible-text.ts";
 
 /** Shows the host's user a form and returns the filled form. */
 export type Elicit = (

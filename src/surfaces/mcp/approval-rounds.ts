@@ -1,9 +1,9 @@
 import { type InputRequiredResult, inputRequired } from "@modelcontextprotocol/server";
 import { SessionError } from "../../core/errors.ts";
 import type { EventEnvelope, ToolApprovalRequested } from "../../core/event.ts";
+import type { OperationName } from "../../core/operations.ts";
 import type { SessionService } from "../../core/session-service.ts";
 import { callOperation } from "../call-operation.ts";
-import type { OperationName } from "../operations.ts";
 import { streamTurn } from "../turn-events.ts";
 import { answerOf, formFor } from "./approval-forms.ts";
 

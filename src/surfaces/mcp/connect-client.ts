@@ -1,4 +1,5 @@
 import type { ClientOptions, Transport } from "@modelcontextprotocol/client";
+import { bypassProxy } from "../../core/bypass-proxy.ts";
 import { SessionError } from "../../core/errors.ts";
 import { McpConnection } from "./mcp-connection.ts";
 
@@ -43,6 +44,7 @@ export async function connectClient(to: McpProgram | McpAddress): Promise<McpCon
     return client;
   };
   if ("url" in to) {
+    bypassProxy(to.url);
     const headers = to.token === undefined ? {} : { authorization: `Bearer ${to.token}` };
     const transport = new StreamableHTTPClientTransport(new URL(to.url), {
       requestInit: { headers, redirect: "error" },

@@ -4,9 +4,11 @@ import type { EventEnvelope } from "../../core/event.ts";
 import { given, isObject } from "../../core/fields.ts";
 import { newId } from "../../core/ids.ts";
 import { joinSignals } from "../../core/join-signals.ts";
-import { parseRequest } from "../../core/requests.ts";
-import type { SubscribeOptions, TurnOptions } from "../../core/session-service.ts";
-import { OPERATIONS, type Operation, type OperationName } from "../operations.ts";
+import type { Operation } from "../../core/operations/operation.ts";
+import { parseRequest } from "../../core/operations/parse-request.ts";
+import type { SubscribeOptions } from "../../core/operations/sessions.ts";
+import type { TurnOptions } from "../../core/operations/turns.ts";
+import { OPERATIONS, type OperationName } from "../../core/operations.ts";
 import { RemoteSubscription } from "../remote-subscription.ts";
 import { type ForUser, remoteError, type ServiceConnection } from "../service-client.ts";
 import {

@@ -1,8 +1,8 @@
 import type { Tool } from "@modelcontextprotocol/server";
 import { SessionError } from "../../core/errors.ts";
-import { nearestName } from "../../core/nearest-name.ts";
-import type { Capability } from "../../core/session-service.ts";
-import { OPERATIONS, type Operation, type OperationName } from "../operations.ts";
+import type { Capability, Operation } from "../../core/operations/operation.ts";
+import { OPERATIONS, type OperationName } from "../../core/operations.ts";
+import { nearestName } from "../../text/nearest-name.ts";
 import { type ObjectSchema, resultSchema, wireSchema } from "../wire-schema.ts";
 import { SEARCH_FIELDS, searchOutput } from "./search-budget.ts";
 import { SESSION_EVENTS } from "./session-events.ts";

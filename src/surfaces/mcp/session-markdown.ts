@@ -1,5 +1,5 @@
 import { contentText, type Message, toolResults, toolUses } from "../../core/message.ts";
-import type { HistoryMessage, SessionView } from "../../core/session-service.ts";
+import type { HistoryMessage, SessionView } from "../../core/operations/sessions.ts";
 import { headWithin } from "../../core/tokens.ts";
 
 /** UTF-8 bytes of one message, and of the whole text. */

@@ -5,7 +5,7 @@ import {
   ResourceNotFoundError,
 } from "@modelcontextprotocol/server";
 import { SessionError } from "../../core/errors.ts";
-import { sessionView } from "../../core/results.ts";
+import { sessionView } from "../../core/operations/sessions.ts";
 import type { SessionService } from "../../core/session-service.ts";
 import { fromWire } from "../../core/wire.ts";
 import { callOperation, wireError } from "../call-operation.ts";

@@ -7,7 +7,7 @@ import {
   type RequestId,
   type Transport,
 } from "@modelcontextprotocol/server";
-import { type Line, lineProblem, readLines } from "../../core/read-lines.ts";
+import { type Line, lineProblem, readLines } from "../../text/read-lines.ts";
 import { LineWriter } from "../line-writer.ts";
 
 /** Bytes of one message. A longer one is skipped and answered with an error. */

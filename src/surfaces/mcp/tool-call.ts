@@ -7,9 +7,10 @@ import {
 import { SessionError } from "../../core/errors.ts";
 import { type EventEnvelope, isTransient } from "../../core/event.ts";
 import { isObject } from "../../core/fields.ts";
+import type { Operation } from "../../core/operations/operation.ts";
+import { OPERATIONS, type OperationName } from "../../core/operations.ts";
 import type { SessionService } from "../../core/session-service.ts";
 import { callOperation, wireError, withAuthor } from "../call-operation.ts";
-import { OPERATIONS, type Operation, type OperationName } from "../operations.ts";
 import { streamTurn } from "../turn-events.ts";
 import { ApprovalForms, type Elicit } from "./approval-forms.ts";
 import type { ApprovalRounds } from "./approval-rounds.ts";

@@ -1,4 +1,4 @@
-import type { OperationName } from "../operations.ts";
+import type { OperationName } from "../../core/operations.ts";
 
 /** The server's instructions, which a host may show its model. They name only offered tools. */
 export function instructionsFor(tools: ReadonlySet<string>): string {

@@ -5,18 +5,20 @@ import {
   EventSourceParserStream,
   ParseError,
 } from "eventsource-parser/stream";
+import { bypassProxy } from "../../core/bypass-proxy.ts";
 import { SessionError, shownAddress } from "../../core/errors.ts";
 import type { EventEnvelope } from "../../core/event.ts";
 import { joinSignals } from "../../core/join-signals.ts";
-import {
-  type ImportStream,
-  parseRequest,
-  subscribe as subscribeRequest,
-} from "../../core/requests.ts";
-import type { SessionService, SubscribeOptions, TurnOptions } from "../../core/session-service.ts";
+import type { ImportStream } from "../../core/operations/imports.ts";
+import type { Operation } from "../../core/operations/operation.ts";
+import { parseRequest } from "../../core/operations/parse-request.ts";
+import type { SubscribeOptions } from "../../core/operations/sessions.ts";
+import { subscribe as subscribeRequest } from "../../core/operations/sessions.ts";
+import type { TurnOptions } from "../../core/operations/turns.ts";
+import { OPERATIONS } from "../../core/operations.ts";
+import type { SessionService } from "../../core/session-service.ts";
 import { fromWire } from "../../core/wire.ts";
 import { USER_HEADER } from "../http/acting-service.ts";
-import { OPERATIONS, type Operation } from "../operations.ts";
 import {
   type ForUser,
   remoteError,
@@ -59,6 +61,7 @@ class RestConnection implements ServiceConnection {
 
   constructor(options: ConnectRestOptions) {
     this.#options = options;
+    if (options.fetch === undefined) bypassProxy(options.url);
   }
 
   async call(

@@ -1,8 +1,10 @@
 import type { z } from "zod";
 import { ERRORS } from "../../core/errors.ts";
 import { snakeCase } from "../../core/fields.ts";
-import { EITHER_OF, subscribe as subscribeRequest } from "../../core/requests.ts";
-import { OPERATIONS, type Operation } from "../operations.ts";
+import type { Operation } from "../../core/operations/operation.ts";
+import { EITHER_OF } from "../../core/operations/request-fields.ts";
+import { subscribe as subscribeRequest } from "../../core/operations/sessions.ts";
+import { OPERATIONS } from "../../core/operations.ts";
 import { type ObjectSchema, resultSchema, wireSchema } from "../wire-schema.ts";
 import { kindOf } from "./query-params.ts";
 

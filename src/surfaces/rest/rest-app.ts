@@ -2,14 +2,16 @@ import { type Context, Hono } from "hono";
 import { cors } from "hono/cors";
 import { HTTPException } from "hono/http-exception";
 import { SessionError } from "../../core/errors.ts";
-import { parseRequest, streamedImport } from "../../core/requests.ts";
+import { streamedImport } from "../../core/operations/imports.ts";
+import type { Operation } from "../../core/operations/operation.ts";
+import { parseRequest } from "../../core/operations/parse-request.ts";
+import { OPERATIONS, type OperationName } from "../../core/operations.ts";
 import { warn } from "../../core/warn.ts";
 import { callOperation, wireResult } from "../call-operation.ts";
 import { type Acting, actingService, callers } from "../http/acting-service.ts";
 import { BodyReader, isJson } from "../http/body-reader.ts";
 import { errorResponse, notValid, shuttingDown, unavailable } from "../http/error-response.ts";
 import { guardNames } from "../http/guard-names.ts";
-import { OPERATIONS, type Operation, type OperationName } from "../operations.ts";
 import { TurnEvents } from "../turn-events.ts";
 import { OpenStreams } from "./open-streams.ts";
 import { openApiDocument } from "./openapi-document.ts";
@@ -37,7 +39,6 @@ export function createRestApp(options: RestOptions): RestApp {
   const bodies = new BodyReader(limits);
   const turns = new RunningTurns(limits.turnsMax);
   const streams = new OpenStreams(limits.streamsMax);
-  const openApi = openApiDocument({ version, token: (token ?? userTokens) !== undefined });
   let draining = false;
   let importing = 0;
 
@@ -60,6 +61,12 @@ export function createRestApp(options: RestOptions): RestApp {
   }
   const callerOf = callers(service, options);
   const needsToken = (token ?? userTokens) !== undefined;
+  // Few clients ask for it, and it takes longer than all else that starts a server.
+  let openApi: object | undefined;
+  const document = () => {
+    openApi ??= openApiDocument({ version, token: needsToken });
+    return openApi;
+  };
   const versionFor = (context: Context) => (callerOf(context) ? version : undefined);
   app.get("/", (context) => startPage(context, { version: versionFor(context), needsToken }));
   app.get("/health", (context) => {
@@ -67,7 +74,7 @@ export function createRestApp(options: RestOptions): RestApp {
     return context.json({ status: "ok", ...(shown === undefined ? {} : { version: shown }) });
   });
   app.use(actingService(callerOf));
-  app.get("/openapi.json", (context) => context.json(openApi));
+  app.get("/openapi.json", (context) => context.json(document()));
   app.get("/sessions/:session_id/events", (context) =>
     sessionEvents(context, context.get("service"), streams, limits),
   );

@@ -1,7 +1,7 @@
 import type { Context } from "hono";
 import { SessionError } from "../../core/errors.ts";
 import type { EventEnvelope } from "../../core/event.ts";
-import { subscribe as subscribeRequest } from "../../core/requests.ts";
+import { subscribe as subscribeRequest } from "../../core/operations/sessions.ts";
 import type { SessionService } from "../../core/session-service.ts";
 import { errorToWire, fromWire } from "../../core/wire.ts";
 import { wireError } from "../call-operation.ts";

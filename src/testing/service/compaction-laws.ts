@@ -17,11 +17,11 @@ import {
   EAGER,
   EVERYTHING,
   LONG,
+  type OpenService,
   replay,
 } from "./service-scenes.ts";
-import type { OpenService } from "./service-setup.ts";
 
-/** What compaction keeps: summaries, the task record, pins, and everything that leaves. */
+/** The promises of compaction: it keeps summaries, the task record, pins, and everything that leaves. */
 export const compactionLaws: readonly Law<OpenService>[] = [
   {
     name: "a session that begins with the summary of another keeps it after everything was closed, until it is compacted",
@@ -125,7 +125,7 @@ export const compactionLaws: readonly Law<OpenService>[] = [
     },
   },
   {
-    name: "what compaction discarded is found in memory, from any session of the project",
+    name: "messages that compaction discarded are found in memory, from any session of the project",
     async holds(open) {
       const replies = [`The staging port is 7443. ${LONG}`, LONG, "The summary.", "done"];
       const service = await (await open())({
@@ -176,7 +176,7 @@ export const compactionLaws: readonly Law<OpenService>[] = [
     },
   },
   {
-    name: "a task record is changed by name, refuses what is not there, and goes with a new task",
+    name: "a task record is changed by name, refuses unknown names, and goes with a new task",
     async holds(open) {
       const service = await (await open())({ capabilities: EVERYTHING });
       const { sessionId } = await service.createSession({});
@@ -208,7 +208,7 @@ export const compactionLaws: readonly Law<OpenService>[] = [
     },
   },
   {
-    name: "the task record, pins and what they keep survive compaction and everything being closed",
+    name: "the task record, the pins and the pinned messages survive compaction and everything being closed",
     durable: true,
     async holds(open) {
       const call = { id: "c1", name: "datetime", args: {} };
@@ -298,7 +298,7 @@ export const compactionLaws: readonly Law<OpenService>[] = [
     },
   },
   {
-    name: "pins have a budget; what needs none, or is gone, is refused with the reason",
+    name: "pins have a budget; a pin of a message that needs none, or is gone, is refused with the reason",
     async holds(open) {
       const replies = [LONG, LONG, "The summary.", "done"];
       const service = await (await open())({

@@ -4,10 +4,15 @@ import { toolResults } from "../../core/message.ts";
 import type { SessionService } from "../../core/session-service.ts";
 import { expects, type Law } from "../law.ts";
 import type { ScriptedReply } from "../scripted-model.ts";
-import { assertCode, assertWholeCalls, EVERYTHING, systemPrompt } from "./service-scenes.ts";
-import type { OpenService } from "./service-setup.ts";
+import {
+  assertCode,
+  assertWholeCalls,
+  EVERYTHING,
+  type OpenService,
+  systemPrompt,
+} from "./service-scenes.ts";
 
-/** Approvals, and what a project learns. */
+/** Approvals, and the knowledge that a project gains. */
 export const learningLaws: readonly Law<OpenService>[] = [
   {
     name: "a call that needs approval waits, is answered after everything was closed, and its turn goes on",
@@ -117,7 +122,23 @@ export const learningLaws: readonly Law<OpenService>[] = [
     },
   },
   {
-    name: "what the project has learned is taught, listed, read, edited, pinned, made rules of, and forgotten",
+    name: "an answer to one call allows no other call, so there is nothing to take back",
+    async holds(open) {
+      const setup = { capabilities: EVERYTHING, approvals: ASKS_AT_ONCE };
+      const service = await (await open())({ ...setup, replies: [asksForTime("a"), "it is late"] });
+      const { sessionId } = await service.createSession({});
+      await service.startTurn({ sessionId, prompt: "what time is it?" });
+      const [approval] = await service.listApprovals({ sessionId });
+      expects(approval, "a call that waits for approval", approval);
+      const { approvalId } = approval;
+      await service.answerApproval({ sessionId, approvalId, decision: "allow" });
+      assert.deepEqual(await service.allowedCalls({ sessionId }), { allowed: [] });
+      const revoked = await service.revokeAllowed({ sessionId, tool: "datetime" });
+      assert.deepEqual(revoked, { allowed: [] });
+    },
+  },
+  {
+    name: "the knowledge of a project is taught, listed, read, edited, pinned, made rules of, and forgotten",
     async holds(open) {
       const service = await (await open())({ capabilities: EVERYTHING });
       const content = "Always use pnpm.";

@@ -1,9 +1,14 @@
 import assert from "node:assert/strict";
-import type { SearchMemory } from "../../core/requests.ts";
+import type { SearchMemory } from "../../core/operations/memory.ts";
 import type { SessionService } from "../../core/session-service.ts";
 import { expects, type Law } from "../law.ts";
-import { assertCompacts, EVERYTHING, LONG, systemPrompt } from "./service-scenes.ts";
-import type { OpenService } from "./service-setup.ts";
+import {
+  assertCompacts,
+  EVERYTHING,
+  LONG,
+  type OpenService,
+  systemPrompt,
+} from "./service-scenes.ts";
 
 /** Memory: adding, searching, listing, forgetting. */
 export const memoryLaws: readonly Law<OpenService>[] = [
@@ -42,7 +47,7 @@ export const memoryLaws: readonly Law<OpenService>[] = [
       assert.deepEqual(await found({ project: "/a" }), ["burrow", "den"]);
       assert.deepEqual(await found({ agent: "codex", project: "/a", branch: "main" }), ["den"]);
       assert.deepEqual(await found({ agent: "codex", project: "/b" }), []);
-      // What rkat itself held, and what was added by hand.
+      // Messages of rkat's own sessions, and entries that were added by hand.
       assert.deepEqual(await found({ agent: "rkat" }), ["note", "sun"]);
       const [den] = await service.searchMemory({ query: "vixen den", limit: 1 });
       assert.deepEqual(den?.from, { ...sources[0], open: "codex resume 'c 1'" });
@@ -103,7 +108,7 @@ export const memoryLaws: readonly Law<OpenService>[] = [
     },
   },
   {
-    name: "memory says what was said around a result, and how its score came about",
+    name: "memory returns the messages around a result, and the parts of its score",
     async holds(open) {
       const { service } = await remembering(await open());
       const query = REMEMBERED[1];
@@ -144,7 +149,7 @@ export const memoryLaws: readonly Law<OpenService>[] = [
     },
   },
   {
-    name: "what is forgotten is found no more, by any search, and nothing else is gone",
+    name: "a forgotten text is found no more, by any search, and nothing else is gone",
     async holds(open) {
       const { service, sessionId } = await remembering(await open());
       const [, port] = await service.listMemory({});
@@ -176,7 +181,7 @@ export const memoryLaws: readonly Law<OpenService>[] = [
     },
   },
   {
-    name: "a summary that told of what is forgotten is written again, and the receipt names every place",
+    name: "a summary that told of a forgotten text is written again, and the receipt names every place",
     async holds(open) {
       const replies = [
         "Noted.",
@@ -229,7 +234,7 @@ export const memoryLaws: readonly Law<OpenService>[] = [
 /** The id of no session. */
 const UNKNOWN_ID = "00000000-0000-7000-8000-000000000000";
 
-/** What `remembering` compacts away, in its order: long enough that a summary is shorter. */
+/** The messages that `remembering` compacts away, in order: long enough that a summary is shorter. */
 const REMEMBERED = [
   "which port does staging use?",
   "The staging port is 7443.",

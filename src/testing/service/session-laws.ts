@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import type { SessionService } from "../../core/session-service.ts";
 import { expects, type Law } from "../law.ts";
-import { ASKED, assertCode, EVERYTHING } from "./service-scenes.ts";
-import { BUILDS, type OpenService } from "./service-setup.ts";
+import { ASKED, assertCode, BUILDS, EVERYTHING, type OpenService } from "./service-scenes.ts";
 
 /** Sessions: made, looked up, kept, deleted, and apart for each user. */
 export const sessionLaws: readonly Law<OpenService>[] = [
@@ -28,7 +27,7 @@ export const sessionLaws: readonly Law<OpenService>[] = [
     }),
   ),
   {
-    name: "what belongs to one user is not found, listed, searched or changed for another, nor without a user",
+    name: "data of one user is not found, listed, searched or changed for another, nor without a user",
     async holds(open) {
       const service = await (await open())({ capabilities: EVERYTHING, replies: ["ok"] });
       const ada = service.forUser("ada");
@@ -50,7 +49,7 @@ export const sessionLaws: readonly Law<OpenService>[] = [
     },
   },
   {
-    name: "a transcript is imported once, for one user, and what was forgotten of it stays forgotten",
+    name: "a transcript is imported once, for one user, and its forgotten texts stay forgotten",
     async holds(open) {
       const service = await (await open())({ capabilities: EVERYTHING });
       const ada = service.forUser("ada");

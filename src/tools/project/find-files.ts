@@ -2,10 +2,9 @@ import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
 import { defineTool, type Tool, ToolError } from "../../core/tool.ts";
-import { lookAt } from "../../files/plain-files.ts";
+import { lookAt, readSmallFile } from "../../files/plain-files.ts";
 import { globMatcher } from "./glob.ts";
-import { IgnoredFiles } from "./ignored-files.ts";
-import { isClosed, looksSecret, type ProjectFolder, plainly } from "./project-folder.ts";
+import { isClosed, mayHoldCredentials, type ProjectFolder, plainly } from "./project-folder.ts";
 
 /** Files and folders that one call looks at. */
 const ENTRIES_MAX = 50_000;
@@ -55,7 +54,7 @@ export function findTools(folder: ProjectFolder): readonly Tool[] {
         const found: string[] = [];
         let secrets = 0;
         for await (const path of filesIn(folder, glob, signal)) {
-          if (looksSecret(path)) {
+          if (mayHoldCredentials(path)) {
             secrets += 1;
             continue;
           }
@@ -127,4 +126,66 @@ async function* filesIn(
     for (const { entry, path } of paths) if (entry.isFile() && fits(path)) yield path;
     for (const { entry, path } of paths.toReversed()) if (entry.isDirectory()) waiting.push(path);
   }
+}
+
+const BYTES_MAX = 100_000;
+const RULES_MAX = 1_000;
+
+interface IgnoreRule {
+  readonly isIgnored: boolean;
+  readonly foldersOnly: boolean;
+  fits(path: string): boolean;
+}
+
+/**
+ * Whether a path is left out of lists and searches, by the `.gitignore` files above it. The last
+ * rule that fits decides, as in git. git itself is not asked: its settings can run commands, and they
+ * may have come with the project.
+ */
+class IgnoredFiles {
+  readonly #root: string;
+  readonly #rules: IgnoreRule[] = [];
+
+  constructor(root: string) {
+    this.#root = root;
+  }
+
+  /** Reads the `.gitignore` of a folder. */
+  enter(folder: string): void {
+    const text = this.#read(folder === "" ? ".gitignore" : `${folder}/.gitignore`);
+    for (const line of text.split("\n").slice(0, RULES_MAX)) {
+      const rule = ruleOf(line.trim(), folder);
+      if (rule) this.#rules.push(rule);
+    }
+  }
+
+  has(path: string, isFolder: boolean): boolean {
+    const rule = this.#rules.findLast(
+      ({ foldersOnly, fits }) => (isFolder || !foldersOnly) && fits(path),
+    );
+    return rule?.isIgnored ?? false;
+  }
+
+  #read(path: string): string {
+    try {
+      return readSmallFile(this.#root, join(this.#root, path), BYTES_MAX) ?? "";
+    } catch {
+      // A link, or too large: it hides nothing.
+      return "";
+    }
+  }
+}
+
+function ruleOf(line: string, folder: string): IgnoreRule | undefined {
+  if (line === "" || line.startsWith("#")) return undefined;
+  const isIgnored = !line.startsWith("!");
+  const foldersOnly = line.endsWith("/");
+  const glob = line.slice(isIgnored ? 0 : 1, foldersOnly ? -1 : undefined);
+  const fitsBelow = globMatcher(glob);
+  const above = folder === "" ? "" : `${folder}/`;
+  return {
+    isIgnored,
+    foldersOnly,
+    fits: (path) => path.startsWith(above) && fitsBelow(path.slice(above.length)),
+  };
 }

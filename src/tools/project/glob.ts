@@ -48,7 +48,7 @@ function fits<Pattern, Item>(
       at += 1;
       item += 1;
     } else {
-      // Only the last "any" can take one more item: what an earlier one takes changes nothing.
+      // Only the last "any" can take one more item: items of an earlier one change nothing.
       if (afterAny < 0) return false;
       tried += 1;
       [at, item] = [afterAny, tried];

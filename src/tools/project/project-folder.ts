@@ -84,7 +84,7 @@ export function isClosed(part: string): boolean {
 const CLOSED = [".git", ".rkat"];
 
 /** Whether a file's name says that it may hold credentials. `path` is relative, with `/`. */
-export function looksSecret(path: string): boolean {
+export function mayHoldCredentials(path: string): boolean {
   const parts = path.split("/").map(withoutEnd);
   const name = parts.at(-1) ?? "";
   if (PUBLIC.some((fits) => fits(name))) return false;

@@ -1,11 +1,11 @@
-import { realpathSync } from "node:fs";
-import { homedir } from "node:os";
+import { existsSync, realpathSync } from "node:fs";
 import { dirname } from "node:path";
-import type { Tool } from "../../core/tool.ts";
-import { editTools } from "./edit-files.ts";
+import { z } from "zod";
+import { headWithin, utf8Bytes } from "../../core/tokens.ts";
+import { defineTool, type Tool, ToolError } from "../../core/tool.ts";
+import { systemHome } from "../../files/system-home.ts";
 import { findTools } from "./find-files.ts";
-import { ProjectFolder } from "./project-folder.ts";
-import { readFileTool } from "./read-file.ts";
+import { mayHoldCredentials, ProjectFolder } from "./project-folder.ts";
 import { runCommandTool } from "./run-command.ts";
 
 /**
@@ -17,7 +17,9 @@ export function projectTools(
   which: "all" | "read" | "none",
   env: Readonly<Record<string, string | undefined>>,
 ): readonly Tool[] {
-  if (which === "none" || holdsHome(path, env.HOME || homedir())) return [];
+  // The list of trusted folders is in the folder of this variable.
+  const homes = [systemHome(env), env.RKAT_HOME].filter((home) => home !== undefined);
+  if (which === "none" || homes.some((home) => holdsHome(path, home))) return [];
   const folder = new ProjectFolder(path);
   const reading = [...findTools(folder), readFileTool(folder)];
   return which === "read"
@@ -26,8 +28,116 @@ export function projectTools(
 }
 
 function holdsHome(path: string, home: string): boolean {
+  if (!existsSync(home)) return false;
   const folder = realpathSync(path);
   let above = realpathSync(home);
   while (above !== folder && above !== dirname(above)) above = dirname(above);
   return above === folder;
+}
+
+const TEXT_MAX = 500_000;
+
+/** The tools that change files of the project. Every call needs approval. */
+function editTools(folder: ProjectFolder): readonly Tool[] {
+  const path = z.string().min(1).max(1_000).describe("Relative to the project's folder.");
+  const approvalOf = (tool: string) => ({
+    policy: "ask" as const,
+    always: (args: unknown) => (isSecretPath(args, folder) ? undefined : { tool }),
+  });
+  return [
+    defineTool({
+      name: "edit_file",
+      description:
+        "Replace a text in a file of the project. old_text must be in the file exactly once, with its indentation.",
+      input: z.object({
+        path,
+        old_text: z.string().min(1).max(TEXT_MAX),
+        new_text: z.string().max(TEXT_MAX),
+        every: z.boolean().nullish().describe("Replace each place where old_text is."),
+      }),
+      ...approvalOf("edit_file"),
+      execute({ path, old_text, new_text, every }) {
+        const before = folder.read(path);
+        const usesCrLf = before.includes("\r\n") && !old_text.includes("\r");
+        const [old, fresh] = [old_text, new_text].map((text) =>
+          usesCrLf ? text.replaceAll("\n", "\r\n") : text,
+        ) as [string, string];
+        const parts = before.split(old);
+        const places = parts.length - 1;
+        if (places === 0) {
+          throw new ToolError(
+            "invalid_arguments",
+            `old_text is not in ${path}. Read the file again, and copy the text exactly.`,
+          );
+        }
+        if (places > 1 && !every) {
+          throw new ToolError(
+            "invalid_arguments",
+            `old_text is in ${path} ${places} times. Give more of its surroundings, or set every.`,
+          );
+        }
+        folder.write(path, parts.join(fresh));
+        return `Changed ${path} in ${places === 1 ? "one place" : `${places} places`}.`;
+      },
+    }),
+    defineTool({
+      name: "write_file",
+      description: "Make a file in the project, or replace all of its text. Prefer edit_file.",
+      input: z.object({ path, content: z.string().max(TEXT_MAX) }),
+      ...approvalOf("write_file"),
+      execute({ path, content }) {
+        return `${folder.write(path, content) ? "Made" : "Replaced"} ${path}.`;
+      },
+    }),
+  ];
+}
+
+const LINES_DEFAULT = 1_000;
+const LINES_MAX = 5_000;
+const OUTPUT_BYTES_MAX = 60_000;
+const LINE_BYTES_MAX = 4_000;
+
+/** Shows the model a text file of the project. A file that may hold credentials needs approval. */
+function readFileTool(folder: ProjectFolder): Tool {
+  return defineTool({
+    name: "read_file",
+    description: "Read a text file of the project.",
+    input: z.object({
+      path: z.string().min(1).max(1_000).describe("Relative to the project's folder."),
+      from_line: z.int().min(1).nullish().describe("The first line to read. Default 1."),
+      lines: z.int().min(1).nullish().describe(`Default ${LINES_DEFAULT}, at most ${LINES_MAX}.`),
+    }),
+    policy: (args) => (isSecretPath(args, folder) ? "ask" : undefined),
+    always: (args) => (isSecretPath(args, folder) ? undefined : { tool: "read_file" }),
+    execute({ path, from_line, lines }) {
+      const all = folder.read(path).split("\n");
+      if (all.at(-1) === "") all.pop();
+      const from = (from_line ?? 1) - 1;
+      const shown: string[] = [];
+      let bytes = 0;
+      for (const line of all.slice(from, from + Math.min(lines ?? LINES_DEFAULT, LINES_MAX))) {
+        const head = headWithin(line, LINE_BYTES_MAX);
+        const text = head === line ? line : `${head} [line cut]`;
+        bytes += utf8Bytes(text) + 1;
+        if (bytes > OUTPUT_BYTES_MAX) break;
+        shown.push(text);
+      }
+      const next = from + shown.length + 1;
+      const isWhole = from === 0 && next > all.length;
+      const note = `[lines ${from + 1} to ${next - 1} of ${all.length}${next > all.length ? "" : `; continue with from_line ${next}`}]`;
+      return isWhole ? shown.join("\n") || "[empty]" : [...shown, note].join("\n");
+    },
+  });
+}
+
+/** Whether the arguments of a call name a file that may hold credentials. */
+function isSecretPath(args: unknown, folder: ProjectFolder): boolean {
+  const { path } = (args ?? {}) as { readonly path?: unknown };
+  if (typeof path !== "string") return false;
+  try {
+    return mayHoldCredentials(folder.pathOf(path));
+  } catch {
+    // The call fails without any question.
+    return false;
+  }
 }

@@ -1,8 +1,8 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { z } from "zod";
 import { defineTool, type Tool } from "../../core/tool.ts";
-import { visibleText } from "../../core/visible-text.ts";
 import { redactSecrets } from "../../secrets/redact-secrets.ts";
+import { visibleText } from "../../text/visible-text.ts";
 import type { ProjectFolder } from "./project-folder.ts";
 
 const TIMEOUT_S = 120;
@@ -127,7 +127,7 @@ function runCommand(
     });
     child.on("exit", (code, by) => {
       if (end === "") end = by ? `killed by ${by}` : `exit code ${code}`;
-      // What it left behind would keep its output open, and run on without approval.
+      // A process that it left behind would keep its output open, and run on without approval.
       kill();
     });
     child.on("close", () => {

@@ -4,9 +4,10 @@ import { ClaudeLines } from "../../../test/support/claude-lines.ts";
 import { claudeTalks } from "../../../test/support/claude-talks.ts";
 import { fuzz } from "../../../test/support/fuzz.ts";
 import { piecesOf, readGrowing, readImport } from "../../../test/support/read-import.ts";
+import { trials } from "../../../test/support/trials.ts";
 import { contentText, type Message } from "../../core/message.ts";
 import { refusalsIn } from "../../core/refusal.ts";
-import { groupParts, joinParts } from "../../import/join-parts.ts";
+import { groupParts, joinParts } from "../../import/read-message.ts";
 import { fileOfBytes } from "../found-file.ts";
 import type { ImportedMessage, ImportNotes } from "../imported.ts";
 import { claudeCodeFormat } from "./claude-code-format.ts";
@@ -95,7 +96,7 @@ test("the lines of an answer are one group, and thinking is not for memory", asy
   expect(groups).toEqual([undefined, one, one, one, "results msg_1", "answer msg_2"]);
 });
 
-test("lines that write an answer again add only what is new in them", async () => {
+test("lines that repeat an answer add only their new blocks", async () => {
   const answer = (lines: ClaudeLines, ...content: readonly object[]) =>
     lines.add("assistant", {
       message: { id: "msg_1", role: "assistant", model: "claude-opus-4", content },
@@ -139,7 +140,7 @@ test("results of parallel calls come after the answer, however their lines hang 
   ]);
 });
 
-test("of a prompt that was edited only the last branch is the conversation", async () => {
+test("when a prompt was edited, only the last branch is the conversation", async () => {
   const lines = new ClaudeLines(ID).user("Hello.").text("msg_1", "Hi.");
   const answer = lines.last;
   lines.user("Use tabs.").text("msg_2", "Tabs it is.");
@@ -154,7 +155,7 @@ test("of a prompt that was edited only the last branch is the conversation", asy
   expect(told).toEqual(["2 on other branches"]);
 });
 
-test("what was said before a boundary is there, even if the boundary does not say what it follows", async () => {
+test("messages before a boundary are read, even if the boundary names no parent", async () => {
   for (const field of [{}, { logicalParentUuid: null }, { logicalParentUuid: "" }]) {
     const lines = new ClaudeLines(ID).user("One.").text("msg_1", "Two.").goTo(null);
     lines.add("system", { subtype: "compact_boundary", ...field });
@@ -216,7 +217,7 @@ test("preserved messages do not make the walk circular, and none is lost", async
   expect(messages.some(({ boundary }) => boundary === "compaction")).toBe(true);
 });
 
-test("what the program injected is told from what a person typed", async () => {
+test("injected text is separated from typed text", async () => {
   const lines = new ClaudeLines(ID)
     .user("<local-command-caveat>Caveat: …</local-command-caveat>", { isMeta: true })
     .user("<command-name>/review</command-name>\n<command-args>the diff</command-args>")
@@ -302,14 +303,14 @@ test("images and copies of files stay out", async () => {
   expect(messages.map(shown)[0]).toBe("user: [image]\nWhat is this?");
 });
 
-test("records of types that nobody knows are counted by name", async () => {
+test("records of unknown types are counted by name", async () => {
   const lines = talk().add("hologram").text("msg_3", "Still here.");
   const { told, messages } = await read(String(lines));
   expect(told).toEqual(["unknown hologram"]);
   expect(messages.map(shown).at(-1)).toBe("text Still here.");
 });
 
-test("without a title the first prompt is it, also one that was typed while a tool ran", async () => {
+test("without a title the first prompt is the title, even one typed while a tool ran", async () => {
   const queued = (prompt: string, more: object = {}) =>
     new ClaudeLines(ID).add("attachment", {
       attachment: { type: "queued_command", prompt, ...more },
@@ -320,7 +321,7 @@ test("without a title the first prompt is it, also one that was typed while a to
   expect(await titleIn(notice.user("Go on."))).toBe("Go on.");
 });
 
-test("a title that was given wins over one that was made, and a summary of another session is none", async () => {
+test("a title given by the user wins over a generated one, and a summary of another session is no title", async () => {
   const other = JSON.stringify({ type: "summary", summary: "Another", leafUuid: "nowhere" });
   const made = JSON.stringify({ type: "ai-title", aiTitle: "Made", sessionId: ID });
   const given = JSON.stringify({ type: "custom-title", customTitle: "Given", sessionId: ID });
@@ -369,7 +370,7 @@ test("no bytes make it throw", async () => {
     fc.asyncProperty(fc.array(odd), async (lines) => {
       await read(lines.join("\n"));
     }),
-    { numRuns: 300 },
+    { numRuns: trials(60, 300) },
   );
 });
 
@@ -377,7 +378,7 @@ const file = `/projects/app/${ID}.jsonl`;
 const linesOf = (lines: readonly object[]) =>
   lines.map((line) => Buffer.from(`${JSON.stringify(line)}\n`));
 
-test("of a file that has grown only the end is read", async () => {
+test("when a file has grown, only its end is read", async () => {
   const lines = talk().user("Now the lexer.").text("msg_3", "Done, too.");
   const before = linesOf(lines.lines);
   const grown = [...before, ...linesOf(lines.user("Thanks.").lines.slice(before.length))];
@@ -414,7 +415,7 @@ const cuts = fc.array(fc.nat(), { maxLength: 12 });
 fuzz(
   "going on with a file that has grown adds what reading it whole adds",
   fc.tuple(claudeTalks({ branches: true }), cuts),
-  { short: 300, long: 20_000 },
+  { short: 80, long: 20_000 },
   async ([{ lines }, at]) => {
     const pieces = piecesOf(Buffer.concat(linesOf(lines)), at);
     const { whole, goneOn } = await readGrowing(claudeCodeFormat, file, pieces);
@@ -425,7 +426,7 @@ fuzz(
 fuzz(
   "read in pieces, what a person typed is there once, and what was injected is not",
   fc.tuple(claudeTalks({ branches: false }), cuts),
-  { short: 200, long: 20_000 },
+  { short: 60, long: 20_000 },
   async ([{ lines, typed, injected }, at]) => {
     const pieces = piecesOf(Buffer.concat(linesOf(lines)), at);
     const { goneOn } = await readGrowing(claudeCodeFormat, file, pieces);

@@ -1,12 +1,14 @@
 import { basename, dirname, join } from "node:path";
 import { given } from "../../core/fields.ts";
+import type { AssistantBlock } from "../../core/message.ts";
 import type { FoundFile } from "../found-file.ts";
-import type {
-  ImportedMessage,
-  ImportedSession,
-  ImportFormat,
-  ImportNotes,
-  ReadOn,
+import {
+  type ImportedMessage,
+  type ImportedSession,
+  type ImportFormat,
+  type ImportNotes,
+  messagesFor,
+  type ReadOn,
 } from "../imported.ts";
 import {
   contentText,
@@ -17,11 +19,9 @@ import {
   textOf,
   timeOf,
 } from "../json-fields.ts";
-import { messagesFor } from "../messages-for.ts";
 import { type FileRecord, readRecords, TwiceReadRecords } from "../read-records.ts";
-import { AddedBlocks } from "./added-blocks.ts";
+import { messageParts } from "./claude-code-message-parts.ts";
 import { LineGraph } from "./line-graph.ts";
-import { messageParts } from "./message-parts.ts";
 import { promptText } from "./prompt-text.ts";
 
 /**
@@ -42,7 +42,7 @@ export const claudeCodeFormat: ImportFormat = {
   async *read(file, notes, from) {
     const outline = (from && (await outlineOf(file, from))) ?? (await outlineOf(file));
     if (!outline) {
-      // Says what is wrong with the lines.
+      // Reports the bad lines.
       for await (const { value } of readRecords(file, notes)) noteUnknown(value, notes);
       return;
     }
@@ -55,7 +55,7 @@ export const claudeCodeFormat: ImportFormat = {
   },
 };
 
-/** Reads the file, or its end, for the first time. Nothing if that has no message, or the end alone is not enough. */
+/** Reads the file, or its end, for the first time. Undefined if it has no message, or the end alone is not enough. */
 async function outlineOf(file: FoundFile, from?: ReadOn): Promise<Outline | undefined> {
   const outline = new Outline(file, from);
   for await (const record of outline.records.first()) outline.add(record);
@@ -84,7 +84,7 @@ function noteUnknown({ type }: Json, notes: ImportNotes): void {
 
 const TITLE_MAX = 100;
 
-/** What is known of a session, beside its messages. */
+/** The metadata of a session. */
 interface About {
   sessionId?: string;
   forkedFrom?: string;
@@ -99,7 +99,7 @@ interface About {
   updatedAt?: string;
 }
 
-/** What the first reading finds out. */
+/** The outline of a file, from its first reading. */
 class Outline {
   readonly graph: LineGraph;
   readonly isSubagents: boolean;
@@ -158,7 +158,7 @@ class Outline {
     return others !== undefined;
   }
 
-  /** Where the next reading may begin, after the file has grown. */
+  /** The place where the next reading may begin, after the file has grown. */
   next(): ReadOn | undefined {
     const found = this.graph.restart();
     if (!found) return undefined;
@@ -254,7 +254,7 @@ function queuedWithoutUuid(value: Json) {
 }
 
 /**
- * The messages in their order: an answer, the results of its calls, and what was typed meanwhile. A tool may be done
+ * The messages in their order: an answer, the results of its calls, and the prompts typed meanwhile. A tool may be done
  * before the answer that calls it is. A result that comes after the next answer began stays where it is.
  */
 async function* inOrder(lines: AsyncIterable<LineParts>): AsyncGenerator<ImportedMessage> {
@@ -281,4 +281,67 @@ async function* inOrder(lines: AsyncIterable<LineParts>): AsyncGenerator<Importe
     open = undefined;
   }
   yield* [...results, ...others];
+}
+
+/** The part that a line adds to its answer. */
+interface Added {
+  readonly blocks: readonly AssistantBlock[];
+  /** Whether the first block is the rest of the last one before. */
+  readonly continues: boolean;
+}
+
+/**
+ * Finds the blocks that each line adds to its answer. Most lines have one new block. Some versions write again what they wrote
+ * before: all blocks of the answer so far, or its last block with more text.
+ */
+class AddedBlocks {
+  readonly #answers = new Map<string, readonly AssistantBlock[]>();
+
+  /** Takes the next line of an answer. */
+  next(answer: string, blocks: readonly AssistantBlock[]): Added {
+    const known = this.#answers.get(answer) ?? [];
+    const start = [0, known.length - 1].find((from) => repeats(known, from, blocks));
+    const all = [...known.slice(0, start ?? known.length), ...blocks];
+    this.#answers.set(answer, all);
+    const last = known.at(-1);
+    const again = all[known.length - 1];
+    const rest = start === undefined || !last || !again ? undefined : restOf(last, again);
+    const added = all.slice(known.length);
+    return { blocks: rest ? [rest, ...added] : added, continues: rest !== undefined };
+  }
+
+  /** No more lines of this answer follow. */
+  end(answer: string): void {
+    this.#answers.delete(answer);
+  }
+}
+
+/** Whether the blocks are those of the answer from `start` on. The last of these may have grown. */
+function repeats(
+  known: readonly AssistantBlock[],
+  start: number,
+  blocks: readonly AssistantBlock[],
+): boolean {
+  const again = known.slice(Math.max(0, start));
+  if (again.length === 0 || again.length > blocks.length) return false;
+  return again.every((block, index) => {
+    const other = blocks[index];
+    const isLast = index === again.length - 1;
+    return other !== undefined && goesOn(block, other) && (isLast || !restOf(block, other));
+  });
+}
+
+function goesOn(block: AssistantBlock, later: AssistantBlock): boolean {
+  if (block.block_type === "tool_use") {
+    return later.block_type === "tool_use" && block.data.id === later.data.id;
+  }
+  if (later.block_type === "tool_use") return false;
+  return block.block_type === later.block_type && later.data.text.startsWith(block.data.text);
+}
+
+/** The text that a block has more than before. */
+function restOf(block: AssistantBlock, later: AssistantBlock): AssistantBlock | undefined {
+  if (block.block_type === "tool_use" || later.block_type === "tool_use") return undefined;
+  const text = later.data.text.slice(block.data.text.length);
+  return text === "" ? undefined : { ...later, data: { text } };
 }

@@ -14,7 +14,7 @@ import {
   RowsById,
 } from "./line-rows.ts";
 
-/** What to do with a line when the file is read for the second time. */
+/** The instructions for a line in the second reading of the file. */
 export interface LinePlace {
   /** The answer that the line is part of, or whose results it has. */
   readonly answer: string | undefined;
@@ -38,7 +38,7 @@ interface Candidate extends Restart {
   readonly row: number;
 }
 
-/** What is known of an answer: how many lines it has so far, and the row of the first. */
+/** The columns of an answer: how many lines it has so far, and the row of the first. */
 const LINES = 0;
 const FIRST_ROW = 1;
 const ANSWER_COLUMNS = 2;
@@ -51,7 +51,7 @@ const ABOVE = 0;
 /** How many of the last messages a later reading may begin with. */
 const CANDIDATES_MAX = 64;
 
-// What a line is.
+// The flags of a line: its kind.
 const USER = 1;
 const ASSISTANT = 2;
 /** The walk may begin here: it is no line of a subagent, and no later line replaces it. */
@@ -60,7 +60,7 @@ const ELIGIBLE = 4;
 const PROMPT = 8;
 /** A compaction ended here. */
 const BOUNDARY = 128;
-// What the walk finds out.
+// The flags that the walk sets.
 const INCLUDED = 16;
 const HAS_CHILD = 32;
 const OPEN = 64;
@@ -77,7 +77,7 @@ export class LineGraph {
   #byUuid = new RowsById();
   /** Parents that come later in the file, or never. */
   readonly #unresolved = new Map<number, string>();
-  /** Where the walk goes on at a boundary. */
+  /** The line at which the walk goes on from a boundary. */
   readonly #logicalParents = new Map<number, string>();
   /** The line that took the place of another one with its uuid. */
   readonly #replacements = new Map<number, number>();
@@ -303,7 +303,7 @@ export class LineGraph {
     return false;
   }
 
-  /** The rows from a leaf to the first line; nothing when a parent is missing. */
+  /** The rows from a leaf to the first line. Undefined when a parent is missing. */
   #walk(leaf: number): readonly number[] | undefined {
     const walked: number[] = [];
     const seen = new Uint8Array(this.#rows.length);
@@ -317,14 +317,14 @@ export class LineGraph {
     return walked;
   }
 
-  /** The parent; at a boundary, what was said before the compaction. */
+  /** The parent; at a boundary, the last line before the compaction. */
   #above(row: number): number {
     const parent = this.#rows.get(row, PARENT);
     const next = parent === NOWHERE ? this.#before(row) : parent;
     return this.#replacements.get(next) ?? next;
   }
 
-  /** What a line without a parent follows. A boundary that does not say it follows the line before it in the file. */
+  /** The line before a line without a parent. A boundary that names none follows the previous line of the file. */
   #before(line: number): number {
     const logical = this.#logicalParents.get(line);
     if (logical !== undefined) return this.#byUuid.get(logical) ?? MISSING;
@@ -340,7 +340,7 @@ export class LineGraph {
     }
   }
 
-  /** Includes all lines of each answer, all results of its calls, and what was typed meanwhile. */
+  /** Includes all lines of each answer, all results of its calls, and the prompts typed meanwhile. */
   #includeAnswers(): void {
     const rows = this.#rows;
     const answers = new Uint8Array(this.#answers.length);

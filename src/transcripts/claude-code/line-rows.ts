@@ -50,7 +50,7 @@ export class NumberRows {
  * files.
  */
 export class RowsById {
-  /** What is kept of each id, at its place or behind it. 0 for an empty place. */
+  /** The key of each id, at its place or behind it. 0 for an empty place. */
   #keys = new Float64Array(FIRST_SIZE);
   #rows = new Int32Array(FIRST_SIZE);
   #size = 0;

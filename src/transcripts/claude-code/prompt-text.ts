@@ -1,6 +1,6 @@
 import { withoutBlocks } from "../without-blocks.ts";
 
-/** What a person typed. */
+/** The text that a person typed. */
 export interface PromptText {
   readonly text: string;
   /** Whether it is worth remembering. */
@@ -18,9 +18,9 @@ const NOTE =
 const INTERRUPTED = /^\[Request interrupted by user(?: for tool use)?\]/;
 
 /**
- * What a person typed of a text, without what the program injected: `<system-reminder>` and its kind are cut out, and a
- * command becomes `/name arguments`. Nothing is left of a text that was only injected, of a shell command, and of a
- * command that sets up the program, such as `/model`.
+ * The typed part of a text: `<system-reminder>` and other injected blocks are cut out, and a command becomes
+ * `/name arguments`. Undefined for a text that was only injected, a shell command, and a command that sets up the
+ * program, such as `/model`.
  */
 export function promptText(given: string): PromptText | undefined {
   const text = withoutBlocks(given, INJECTED).trim().replace(INTERRUPTED, "").trim();

@@ -85,7 +85,7 @@ const TALK = [
 const read = (values: readonly unknown[], path = PATH) =>
   readImport(codexFormat, linesFile(path, values));
 
-test("what a person typed is told from what was injected, and calls have their results", async () => {
+test("typed text is separated from injected text, and calls have their results", async () => {
   const { sessions, unknown, skipped } = await read(TALK);
   expect([unknown, skipped]).toEqual([[], []]);
   const [{ messages = [], ...session } = {}] = sessions;
@@ -121,7 +121,7 @@ test("a packed file of several frames reads like a plain one", async () => {
   expect((await readImport(codexFormat, packed)).sessions).toEqual(plain.sessions);
 });
 
-test("a compaction is a boundary, and what was said before it stays", async () => {
+test("a compaction is a boundary, and the messages before it stay", async () => {
   const { sessions } = await read([
     ...TALK,
     line("compacted", {
@@ -183,7 +183,7 @@ test("a subagent names the session that started it", async () => {
   expect(sessions[0]?.parent).toEqual({ id: `codex:${ID}`, relation: "subagent" });
 });
 
-test("a review is a subagent's session, although it says only what it was forked from", async () => {
+test("a review is a subagent's session, although it names only the session that it was forked from", async () => {
   const head = meta(FORK, { source: { subagent: "review" }, forked_from_id: ID });
   const { sessions } = await read([head, ...TALK.slice(1)], FORK_PATH);
   expect(sessions[0]?.parent).toEqual({ id: `codex:${ID}`, relation: "subagent" });

@@ -1,14 +1,27 @@
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { given } from "../../core/fields.ts";
 import { isSummary } from "../../core/message.ts";
-import type { ImportedMessage, ImportFormat } from "../imported.ts";
-import { textOf } from "../json-fields.ts";
-import { messagesFor } from "../messages-for.ts";
+import type { FoundFile } from "../found-file.ts";
+import {
+  type ImportedMessage,
+  type ImportedSession,
+  type ImportFormat,
+  messagesFor,
+  type ReadOn,
+} from "../imported.ts";
+import { type Json, nameOf, objectOf, textOf, timeOf } from "../json-fields.ts";
 import { noteNoSession, readRecords } from "../read-records.ts";
-import { MessageKeys } from "./message-keys.ts";
-import { type Part, partOf, unknownName } from "./message-parts.ts";
-import { ENVELOPES, isBareHead, isEnvelope, opened } from "./opened-line.ts";
-import { outlineOf, stateOf } from "./outline.ts";
+import {
+  type Copied,
+  ENVELOPES,
+  isBareHead,
+  isEnvelope,
+  type KeyPlace,
+  MessageKeys,
+  openLine,
+} from "./codex-lines.ts";
+import { type Part, partOf, unknownName } from "./codex-message-parts.ts";
+import { Prompts, type PromptsState } from "./typed-prompts.ts";
 
 /**
  * The rollouts of Codex, one file a session:
@@ -39,7 +52,7 @@ export const codexFormat: ImportFormat = {
     const messages = async function* (): AsyncGenerator<ImportedMessage> {
       const keys = new MessageKeys(id, outline.copied, stateOf(from)?.place);
       for await (const { value, line } of readRecords(file, notes, from)) {
-        const { type, payload, time } = opened(value);
+        const { type, payload, time } = openLine(value);
         keys.follow(type, payload);
         const part = partOf(type, payload, outline.typed.get(line));
         if (part === "unknown") notes.unknown(unknownName(type, payload));
@@ -78,4 +91,123 @@ function messageOf(
 function originOf({ message }: Part, time: string | undefined): ImportedMessage["origin"] {
   const isPrompt = message.role === "user" && !isSummary(message);
   return given({ author: isPrompt ? ("user" as const) : undefined, time });
+}
+
+/** The outline of a file, from a first reading, so that the second one can stream. */
+interface Outline {
+  readonly session: Omit<ImportedSession, "id" | "agent" | "nativeId" | "messages"> & {
+    readonly id: string;
+  };
+  /** The typed prompts, by the line of their items. */
+  readonly typed: ReadonlyMap<number, string>;
+  /** Lines of turns that the user took back. */
+  readonly dropped: readonly { readonly from: number; readonly to: number }[];
+  readonly copied: Copied | undefined;
+  /** The place where the next reading may begin. */
+  readonly next: ReadOn | undefined;
+}
+
+/** The state that a later reading needs of the lines before a turn. */
+interface RestState {
+  readonly session: Outline["session"];
+  readonly place: KeyPlace;
+  readonly prompts: PromptsState;
+}
+
+function stateOf(from: ReadOn | undefined): RestState | undefined {
+  return from?.state as RestState | undefined;
+}
+
+/** Reads the file, or its end, for the first time. Faults are reported by the second reading. */
+async function outlineOf(file: FoundFile, from?: ReadOn): Promise<Outline | undefined> {
+  const before = stateOf(from);
+  let head: Json | undefined;
+  let heads = 0;
+  let { model, project, updatedAt } = before?.session ?? {};
+  let keys: MessageKeys | undefined;
+  let turn: (Omit<RestState, "session"> & { readonly at: Omit<ReadOn, "state"> }) | undefined;
+  const prompts = new Prompts(before?.prompts);
+  for await (const { value, line, offset } of readRecords(file, undefined, from)) {
+    const { type, payload, time } = openLine(value);
+    updatedAt = time ?? updatedAt;
+    if (type === "session_meta") {
+      heads += 1;
+      head ??= payload;
+    }
+    if (type === "turn_context") {
+      model ??= nameOf(payload.model);
+      project ??= nameOf(payload.cwd);
+    }
+    const own = before?.session.id ?? nameOf(head?.id) ?? idInName(file.path) ?? "";
+    keys ??= new MessageKeys(own, undefined, before?.place);
+    const { place } = keys;
+    keys.follow(type, payload);
+    if (keys.place.turn !== place.turn && prompts.isSettled) {
+      turn = { at: { line, offset }, place, prompts: prompts.state };
+    }
+    prompts.follow(type, payload, line, !isEnvelope(value));
+  }
+  prompts.end();
+  const about = before?.session ?? aboutIn(head ?? {}, file);
+  if (!about) return undefined;
+  const found = { title: about.title ?? prompts.title, model, updatedAt };
+  const session = { ...about, ...given({ ...found, project: about.project ?? project }) };
+  const { parent } = session;
+  const parentId = parent?.id.slice("codex:".length);
+  const copied =
+    parentId !== undefined && !before && heads < 2 ? await copiedFrom(parentId, file) : undefined;
+  // The copied part of a fork depends on another file, and positions in a packed file are not those of its bytes.
+  const canReadOn = !parent && !file.path.endsWith(".zst");
+  const next =
+    turn && canReadOn
+      ? { ...turn.at, state: { session, place: turn.place, prompts: turn.prompts } }
+      : from;
+  return { session, typed: prompts.typed, dropped: prompts.dropped, copied, next };
+}
+
+function aboutIn(head: Json, file: FoundFile): Outline["session"] | undefined {
+  const id = nameOf(head.id) ?? idInName(file.path);
+  if (id === undefined) return undefined;
+  const parent = parentOf(head);
+  return {
+    id,
+    ...given({
+      parent: parent && { id: `codex:${parent.id}`, relation: parent.relation },
+      project: nameOf(head.cwd),
+      branch: nameOf(objectOf(head.git).branch),
+      startedAt: timeOf(head.timestamp),
+    }),
+  };
+}
+
+function parentOf(
+  head: Json,
+): { readonly id: string; readonly relation: "fork" | "subagent" } | undefined {
+  // `{ thread_spawn: { parent_thread_id } }`, or a name such as "review"
+  const { subagent } = objectOf(head.source);
+  const spawn = objectOf(objectOf(subagent).thread_spawn);
+  const forked = nameOf(head.forked_from_id);
+  const spawnedBy = nameOf(spawn.parent_thread_id) ?? (subagent === undefined ? undefined : forked);
+  if (spawnedBy !== undefined) return { id: spawnedBy, relation: "subagent" };
+  return forked === undefined ? undefined : { id: forked, relation: "fork" };
+}
+
+function idInName(path: string): string | undefined {
+  return /([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\.jsonl(?:\.zst)?$/.exec(
+    basename(path),
+  )?.[1];
+}
+
+/** The parent is looked for among the files of the import, by the id at the end of its name. */
+async function copiedFrom(parent: string, child: FoundFile): Promise<Copied | undefined> {
+  for (const file of child.others()) {
+    if (file.path === child.path || idInName(file.path) !== parent) continue;
+    const turns = new Set<string>();
+    for await (const { value } of readRecords(file)) {
+      const turn = nameOf(openLine(value).payload.turn_id);
+      if (turn !== undefined) turns.add(turn);
+    }
+    return { parent, turns };
+  }
+  return undefined;
 }

@@ -63,7 +63,7 @@ export class Prompts {
 
   /** Decides about the items that wait for an event, when the answer begins. */
   end(): void {
-    // A file without events cannot tell. Then the marks of injected texts do.
+    // A file without events does not show it. The marks of injected texts do.
     if (!this.#hasEvents) for (const item of this.#waiting) this.#guess(item);
     this.#waiting = [];
     this.#announced = [];
@@ -99,7 +99,7 @@ export class Prompts {
   }
 }
 
-/** Whether an item is the one that an event tells of. An item has images and files besides. */
+/** Whether an item is the one that an event repeats. An item also has images and files. */
 function says(item: string, event: string): boolean {
   return event.trim() === "" ? /^\[|^$/.test(item.trim()) : item.includes(event.trim());
 }
@@ -118,7 +118,7 @@ function withoutEditor(text: string): string {
   return at < 0 ? text : text.slice(at + heading.length).trim();
 }
 
-/** What a person typed of a text: all of it, what follows an injected text, or nothing. */
+/** The typed part of a text: all of it, the part after an injected text, or nothing. */
 export function promptInCodex(text: string): string {
   let rest = text.trim();
   if (rest.startsWith("# AGENTS.md")) {

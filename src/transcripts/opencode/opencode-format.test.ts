@@ -92,7 +92,7 @@ const READ = [
   "user: Fix it",
 ];
 
-/** What is read, with the introduction of a summary cut off. */
+/** The messages that are read, with the introduction of a summary cut off. */
 const brieflyRead = (
   messages: Parameters<typeof brief>[0][] | readonly Parameters<typeof brief>[0][] = [],
 ) => messages.map((part) => brief(part).replace(/(summary: ).*\n/s, "$1"));
@@ -137,7 +137,7 @@ function database(): string {
 
 const fileAt = (path: string) => ({ ...fileOfBytes(path, Buffer.from("SQLite format 3\0")), path });
 
-test("the database is read: sessions, their parts, what was reverted", async () => {
+test("the database is read: sessions, their parts, reverted messages", async () => {
   const { sessions, unknown, otherBranch, skipped } = await readImport(
     opencodeFormat,
     fileAt(database()),

@@ -1,12 +1,20 @@
 import { basename, join } from "node:path";
 import { given } from "../../core/fields.ts";
-import type { ImportedMessage, ImportedSession, ImportFormat, ImportNotes } from "../imported.ts";
+import {
+  type ImportedMessage,
+  type ImportedSession,
+  type ImportFormat,
+  type ImportNotes,
+  messagesFor,
+} from "../imported.ts";
 import { type Json, nameOf, objectOf, timeOf } from "../json-fields.ts";
-import { messagesFor } from "../messages-for.ts";
-import { readDatabase } from "./opencode-database.ts";
 import { messageParts, newMessageParts } from "./opencode-parts.ts";
-import { readTree } from "./opencode-tree.ts";
-import type { StoredMessage, StoredSession } from "./stored-session.ts";
+import {
+  readDatabase,
+  readTree,
+  type StoredMessage,
+  type StoredSession,
+} from "./opencode-stores.ts";
 
 /**
  * The sessions of opencode: a database, which is only read. Before it there was a tree of JSON files, with the same

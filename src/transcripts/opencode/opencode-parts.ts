@@ -12,7 +12,7 @@ import {
 } from "../json-fields.ts";
 import { answerText, answerThinking, toolCall, toolResult } from "../one-block-messages.ts";
 
-/** Parts without text of their own: the steps, and what the program keeps beside them. */
+/** Parts without text of their own: the steps, and the program's bookkeeping. */
 const SILENT_PARTS = new Set(
   "step-start step-finish snapshot patch agent retry compaction subtask".split(" "),
 );
@@ -61,7 +61,7 @@ export function* newMessageParts(
     case "compaction":
       yield* summary(textOf(record.summary), sourceId, time);
       return;
-    // What the program said to the model, commands that the user ran beside the conversation, and changes of settings.
+    // Texts of the program for the model, commands that the user ran beside the conversation, and changes of settings.
     case "shell":
     case "synthetic":
     case "system":

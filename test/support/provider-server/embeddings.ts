@@ -1,4 +1,4 @@
-import { hashedWords } from "../../../src/embedders/hashed-words.ts";
+import { hashedWords } from "../../../src/embedders/word-embedders.ts";
 import { embeddingDimensions } from "../../../src/models/embedder-from-ai-sdk.ts";
 import type { Failure, Json } from "./reply.ts";
 

@@ -1,0 +1,81 @@
+import { given } from "../core/fields.ts";
+import type { SessionService } from "../core/session-service.ts";
+import { openService } from "../session/open-service.ts";
+import type {
+  ServiceOptions,
+  ServiceStores,
+  SessionOptions,
+  SessionStores,
+} from "../session/service-options.ts";
+import { EphemeralApprovalStore } from "../stores/ephemeral/ephemeral-approval-store.ts";
+import { ephemeralStores } from "../stores/ephemeral/ephemeral-stores.ts";
+import { importTranscripts } from "./import-transcripts.ts";
+
+/**
+ * A session service with the capabilities whose parts you pass:
+ *
+ *     stores       session-store        sessions outlive the process
+ *     memory       memory-store         what was said can be searched; comes with `stores`
+ *     compaction   session-compaction   histories are compacted in time
+ *
+ * `stores` that have a memory and a knowledge store bring both: the project remembers and learns.
+ * `memory: false` and `knowledge: false` switch that off. `approvals` asks before a tool runs.
+ *
+ * Close it when done. The stores stay open, because they are yours.
+ */
+export function createSessionService({ stores, ...options }: ServiceOptions): SessionService {
+  return stores
+    ? new PersistentSessionService({ ...options, stores })
+    : new EphemeralSessionService(options);
+}
+
+/** A service as a class. Its methods are those of the parts, so nothing is passed on. */
+const ServiceClass = class {
+  constructor(options: SessionOptions) {
+    Object.assign(this, openService(options).service);
+  }
+} as new (
+  options: SessionOptions,
+) => SessionService;
+
+/** Sessions that outlive the process, in stores that several processes may share. */
+export class PersistentSessionService extends ServiceClass {
+  constructor(options: ServiceOptions & { readonly stores: ServiceStores }) {
+    super({
+      ...options,
+      stores: withApprovals(options.stores),
+      persistent: true,
+      importer: importTranscripts,
+    });
+  }
+}
+
+/** The same stores. Without an approval store, only this process sees the calls that wait. */
+function withApprovals(stores: ServiceStores): SessionStores {
+  const {
+    approvals = new EphemeralApprovalStore(),
+    forUser: _,
+    users: __,
+    usersWithOld: ___,
+    ...others
+  } = stores;
+  const forUser = stores.forUser?.bind(stores);
+  const users = stores.users?.bind(stores);
+  const usersWithOld = stores.usersWithOld?.bind(stores);
+  if (!forUser) return { ...others, approvals };
+  return {
+    ...others,
+    approvals,
+    forUser: (user) => withApprovals(forUser(user)),
+    ...given({ users, usersWithOld }),
+  };
+}
+
+/** Sessions that end with the process. What looks up old ones is `SESSION_PERSISTENCE_DISABLED`. */
+export class EphemeralSessionService extends ServiceClass {
+  constructor(options: Omit<ServiceOptions, "stores">) {
+    const { events, sessions, approvals, forUser } = ephemeralStores();
+    const stores = { events, sessions, approvals, forUser };
+    super({ ...options, stores, persistent: false });
+  }
+}

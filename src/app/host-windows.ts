@@ -1,0 +1,105 @@
+import { SessionError } from "../core/errors.ts";
+import type { HostMessage } from "../core/host-record.ts";
+import type { Stores } from "../core/stores.ts";
+import type { HostMemory } from "../hosts/host-chats.ts";
+import { memorySearchTool, searchProjectHistoryTool } from "../tools/memory-search.ts";
+import {
+  createHistoryWindow as createWindow,
+  type HistoryWindow,
+  type HistoryWindowOptions as WindowOptions,
+} from "../window/history-window.ts";
+import { readWindowItem } from "../window/window-record.ts";
+import { openHostService } from "./host-service.ts";
+
+export interface HostMemoryOptions {
+  /** Such as `sqliteStores({ path })`; for one user of many, `stores.forUser(name)`. */
+  readonly stores: Stores;
+  /** `"user"`: a person typed the user messages. Without it they count as a program's, and teach nothing. */
+  readonly author?: "user";
+}
+
+/** Keeps the windows of a host's chats in `stores`, in a session for each chat. */
+export function hostMemory(
+  host: string,
+  { stores, author = undefined }: HostMemoryOptions,
+): HostMemory {
+  const origin = { author: author ?? ("program" as const) };
+  return memoryWith(
+    stores,
+    (chatId) => ({ id: `${host}:${chatId}`, labels: { host, host_session: chatId } }),
+    (item) => {
+      const said = readWindowItem(item);
+      return said?.origin ? { ...said, origin } : said;
+    },
+  );
+}
+
+/** The same for chats that a program names itself. */
+export function chatMemory(stores: Stores): HostMemory {
+  return memoryWith(
+    stores,
+    (chatId) => ({ id: `chat:${chatId}`, labels: { chat: chatId } }),
+    readWindowItem,
+  );
+}
+
+function memoryWith(
+  stores: Stores,
+  sessionOf: (chatId: string) => {
+    readonly id: string;
+    readonly labels: Readonly<Record<string, string>>;
+  },
+  read: (item: unknown) => HostMessage | undefined,
+): HostMemory {
+  const { service, recordOf, close } = openHostService(stores);
+  return {
+    tools: [
+      memorySearchTool(({ queries, limit }) =>
+        service.searchMemory({ query: [...queries], limit }),
+      ),
+      searchProjectHistoryTool((request) => service.searchHistory(request)),
+    ],
+    recordOf(chatId) {
+      const { id, labels } = sessionOf(chatId);
+      return recordOf(id, { labels }, read);
+    },
+    close,
+  };
+}
+
+export interface HistoryWindowOptions<HostMessage extends object>
+  extends Omit<WindowOptions<HostMessage>, "record"> {
+  /** Such as `sqliteStores({ path })`; for one user of many, `stores.forUser(name)`. Needs a `chatId`. */
+  readonly stores?: Stores;
+  /** Your id of the conversation. Its session has the id `chat:<chatId>`. */
+  readonly chatId?: string;
+}
+
+/**
+ * Compaction for a loop that is not rkat's. With `stores` and a `chatId`, a later process goes on where
+ * this one ends, and searches find the compacted messages.
+ *
+ * @throws SessionError `INVALID_PARAMS`
+ */
+export function createHistoryWindow<HostMessage extends object>({
+  stores,
+  chatId,
+  ...options
+}: HistoryWindowOptions<HostMessage>): HistoryWindow<HostMessage> {
+  if (!stores) return createWindow(options);
+  if (!chatId) {
+    throw new SessionError("INVALID_PARAMS", {
+      message: "The window has stores, but no chatId.",
+      hint: "Pass your id of the conversation as `chatId`.",
+    });
+  }
+  const memory = chatMemory(stores);
+  const window = createWindow({ ...options, record: memory.recordOf(chatId) });
+  return {
+    apply: (history, applied) => window.apply(history, applied),
+    async close() {
+      await window.close();
+      await memory.close();
+    },
+  };
+}

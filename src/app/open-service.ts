@@ -1,0 +1,203 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { policyOf, stricter } from "../agent/tool-policy.ts";
+import type { Config } from "../config/config.ts";
+import { projectApprovals } from "../config/project-approvals.ts";
+import {
+  compactionSettings,
+  providerSettings,
+  requireProviderKey,
+} from "../config/service-settings.ts";
+import type { PROJECT_TOOLS, SearchScope } from "../config/settings.ts";
+import { switchedOffSettings } from "../config/unused-settings.ts";
+import { hasCapability, type Workspace } from "../config/workspace.ts";
+import type { Approve, ToolPolicy } from "../core/approval.ts";
+import { SessionError } from "../core/errors.ts";
+import { given } from "../core/fields.ts";
+import type { LanguageModel } from "../core/language-model.ts";
+import type { MemoryStore } from "../core/memory-store.ts";
+import type { SessionService } from "../core/session-service.ts";
+import type { Stores } from "../core/stores.ts";
+import type { Tool } from "../core/tool.ts";
+import { warn } from "../core/warn.ts";
+import type { Replay } from "../replay/replay.ts";
+import type { ServiceOptions } from "../session/service-options.ts";
+import { withLibrary } from "../session/with-library.ts";
+import { memoryOptions } from "./open-memory.ts";
+import { actingFor, openStores } from "./open-stores.ts";
+import { closeAll, type Opened, openScope, type StoreAccess } from "./opened.ts";
+
+/** The approver of a turn's tool calls, and the tools that its model has in the project's folder. */
+export interface Asking {
+  readonly approve?: Approve;
+  /** The time that a turn waits for an answer. Default: as the settings say. */
+  readonly timeoutMs?: number;
+  /** The tools for the project's folder. Default: none, so that a server gives none to its clients. */
+  readonly tools?: (typeof PROJECT_TOOLS)[number];
+  /** Tools whose calls need no approval. */
+  readonly allow?: readonly string[];
+}
+
+export interface OpenedService extends Opened<SessionService> {
+  /** Which tools for the project's folder there are, for the user; undefined where none were asked for. */
+  readonly toolsNote: string | undefined;
+}
+
+/**
+ * Opens the service that a project's settings describe. Without `asking`, the settings say
+ * how long calls wait for approval.
+ */
+export async function openService(
+  workspace: Workspace,
+  access: StoreAccess,
+  { tools: which, allow = [], ...asking }: Asking = {},
+): Promise<OpenedService> {
+  const { config } = workspace;
+  // A command that only reads does not depend on them.
+  if (access !== "existing") for (const text of switchedOffSettings(config)) warn(text);
+  const stores = await openStores(workspace, access);
+  const own = projectApprovals(workspace, process.env);
+  const allowed = allow.map((tool) => ({ tool }));
+  const tools = which === undefined ? [] : await toolsOf(workspace, which);
+  const service = await createService(workspace, stores, {
+    tools,
+    model: config.get("model") ?? NO_MODEL,
+    models: modelsOf(config),
+    compaction: compactionSettings(config),
+    approvals: {
+      policies: config.toolPolicies,
+      atLeast: config.toolPoliciesAtLeast,
+      timeoutMs: config.get("approvals.timeout"),
+      // A server's clients are not the user who allowed it.
+      ...(which === undefined
+        ? {}
+        : { allowed: { ...own, list: () => [...allowed, ...own.list()] } }),
+      ...asking,
+    },
+    ...given({
+      systemPrompt: config.get("system_prompt"),
+      maxTokens: config.get("max_tokens"),
+    }),
+  });
+  return {
+    value: actingFor(workspace, service),
+    toolsNote: which === undefined ? undefined : toolsNote(tools, which, config),
+    close: () => closeAll([service, stores]),
+  };
+}
+
+/** Like `openService`, for searches and lists within a scope. */
+export function openServiceOf(
+  scope: SearchScope,
+  workspace: Workspace,
+  access: StoreAccess,
+): Promise<Opened<SessionService>> {
+  return openScope(scope, workspace, (one) => openService(one, access), withLibrary);
+}
+
+/** A service over stores, with the settings of the project. */
+async function createService(
+  workspace: Workspace,
+  stores: Stores,
+  { compaction, ...options }: ServiceOptions,
+): Promise<SessionService> {
+  const { config, dataFolder } = workspace;
+  const { createSessionService } = await import("./create-session-service.ts");
+  const keepsFiles = hasCapability(config, "session-store") && existsSync(dataFolder);
+  return createSessionService({
+    ...options,
+    ...memoryOptions(workspace, stores),
+    redact: config.get("privacy.redact"),
+    keepDeletedDays: config.get("sessions.keep_deleted_days"),
+    keepDays: given({
+      archived: config.get("sessions.keep_archived_days"),
+      compacted: config.get("sessions.keep_compacted_days"),
+    }),
+    ...(hasCapability(config, "session-compaction") && compaction ? { compaction } : {}),
+    ...(keepsFiles ? { sessionFiles: join(dataFolder, "sessions") } : {}),
+  });
+}
+
+/** The tools for the project's folder. Commands do not see the keys that the settings name. */
+async function toolsOf({ config, folder }: Workspace, which: "all" | "read" | "none") {
+  const { projectTools } = await import("../tools/project/project-tools.ts");
+  const keys = Object.values(config.providers).map(({ api_key_env }) => api_key_env);
+  const hidden = [...keys, config.get("embeddings.api_key_env")];
+  const env = Object.entries(process.env).filter(([name]) => !hidden.includes(name));
+  return projectTools(folder, which, Object.fromEntries(env));
+}
+
+/** One line about the tools that the model has in the project's folder. */
+function toolsNote(tools: readonly Tool[], which: string, config: Config): string {
+  if (which === "none") return "Tools for files and commands: none.";
+  if (tools.length === 0) {
+    return "Tools for files and commands: none in your home folder. Start rkat in a project's folder.";
+  }
+  const named = (wanted: ToolPolicy) =>
+    tools
+      .filter(({ definition: { name }, policy: own }) => {
+        const policy = typeof own === "function" ? undefined : own;
+        const tool = { name, policy, builtin: false };
+        const policies = policyOf(tool, config.toolPolicies);
+        const { toolPoliciesAtLeast: atLeast } = config;
+        return stricter(policies, policyOf({ name, builtin: false }, atLeast)) === wanted;
+      })
+      .map(({ definition }) => definition.name)
+      .join(", ");
+  const parts = [named("allow"), named("ask") && `with your approval ${named("ask")}`];
+  return `Tools: ${parts.filter(Boolean).join("; ")}. Without them: --tools none.`;
+}
+
+/** The models that the settings and the environment give access to, by their names. */
+function modelsOf(config: Config): NonNullable<ServiceOptions["models"]> {
+  return async (name) => {
+    requireProviderKey(name.split("/")[0] ?? "", config, process.env);
+    const { aiSdkModels } = await import("../models/ai-sdk-models.ts");
+    return await aiSdkModels(providerSettings(config, process.env))(name);
+  };
+}
+
+/** @throws SessionError `INVALID_PARAMS` or `MODEL_UNAVAILABLE` when the name of a model names no known provider. */
+export async function requireModelOf(config: Config, model: string): Promise<void> {
+  const { requireKnownProvider } = await import("../models/ai-sdk-models.ts");
+  requireKnownProvider(model, providerSettings(config, process.env));
+}
+
+/** The model when none is configured. Everything except a turn works without one. */
+const NO_MODEL: LanguageModel = {
+  id: "none",
+  // biome-ignore lint/correctness/useYield: it only throws.
+  async *stream() {
+    throw new SessionError("MODEL_UNAVAILABLE", { message: "No model is configured." });
+  },
+};
+
+/**
+ * Opens a service over the project's stores in which a recording gives the
+ * answers. `summarizer` names the model that writes summaries. A trial stores nothing.
+ */
+export async function openReplay(
+  workspace: Workspace,
+  { model, tools }: Pick<Replay, "model" | "tools">,
+  { summarizer, isTrial = false }: { readonly summarizer?: string; readonly isTrial?: boolean },
+): Promise<Opened<{ readonly service: SessionService; readonly memory?: MemoryStore }>> {
+  const { config } = workspace;
+  const stores = isTrial
+    ? (await import("../stores/ephemeral/ephemeral-stores.ts")).ephemeralStores()
+    : await openStores(workspace, "create");
+  const service = await createService(workspace, stores, {
+    model,
+    tools,
+    builtinTools: false,
+    compaction: {
+      ...compactionSettings(config),
+      summarizer: summarizer === undefined ? "fallback" : await modelsOf(config)(summarizer),
+    },
+  });
+  const { memory } = actingFor(workspace, stores);
+  const remembering = hasCapability(config, "memory-store") ? { memory } : {};
+  return {
+    value: { service: actingFor(workspace, service), ...remembering },
+    close: () => closeAll([service, stores]),
+  };
+}

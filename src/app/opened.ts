@@ -1,0 +1,68 @@
+import { hasUserStore, isHome } from "../config/config-places.ts";
+import type { SearchScope } from "../config/settings.ts";
+import { openUserWorkspace, type Workspace } from "../config/workspace.ts";
+import { SessionError } from "../core/errors.ts";
+import { warn } from "../core/warn.ts";
+import type { LibraryOptions } from "../session/with-library.ts";
+
+/**
+ * The way a command uses the store of a project:
+ *
+ *     existing   reads; a missing store is empty, and is not created
+ *     create     creates a missing store
+ *     serve      creates it too, and queries it on a worker thread, so that one
+ *                slow query does not block the other clients
+ */
+export type StoreAccess = "existing" | "create" | "serve";
+
+export interface Opened<Value> {
+  readonly value: Value;
+  close(): Promise<void>;
+}
+
+/** Works with something that was opened, and closes it. */
+export async function useOpened<Value, Result>(
+  opened: Opened<Value>,
+  work: (value: Value) => Promise<Result>,
+): Promise<Result> {
+  try {
+    return await work(opened.value);
+  } finally {
+    await opened.close();
+  }
+}
+
+/** Closes things one after the other: each may use those after it. */
+export async function closeAll(things: readonly { close(): Promise<void> }[]): Promise<void> {
+  for (const thing of things) await thing.close();
+}
+
+/**
+ * Opens the project, the user-wide store, or both together. A user of a project sees only the
+ * project. In your home folder both are the same.
+ */
+export async function openScope<Value>(
+  scope: SearchScope,
+  workspace: Workspace,
+  open: (workspace: Workspace) => Promise<Opened<Value>>,
+  unite: (own: Value, library: Value, options: LibraryOptions) => Value,
+): Promise<Opened<Value>> {
+  const { config, folder, user } = workspace;
+  const { env } = process;
+  const surroundings = { cwd: folder, env };
+  if (scope === "user") return await open(await openUserWorkspace(surroundings, user));
+  const own = await open(workspace);
+  const isAlone = user !== undefined || isHome(folder, env) || !hasUserStore(env);
+  if (isAlone) return own;
+  try {
+    const library = await open(await openUserWorkspace(surroundings));
+    const memoryResults = config.get("search.max_results");
+    const which = { memoryResults, ...(scope === "all" ? {} : { project: folder }) };
+    const value = unite(own.value, library.value, which);
+    return { value, close: () => closeAll([own, library]) };
+  } catch (error) {
+    // The project is there all the same.
+    warn(SessionError.from(error), "The user-wide store was not searched.");
+    return own;
+  }
+}

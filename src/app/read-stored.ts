@@ -1,0 +1,102 @@
+import type { CarriedSession } from "../coding-agents/carry-over.ts";
+import { hasCapability, hasStore, type Workspace } from "../config/workspace.ts";
+import type { KnowledgeEntry } from "../core/knowledge.ts";
+import type { Message } from "../core/message.ts";
+import { taskView } from "../core/task.ts";
+import { actingFor, openStores } from "./open-stores.ts";
+
+// The reads and notes of a coding agent's hook, without loading the agent: people wait for it.
+
+export interface StoredRules {
+  readonly rules: readonly KnowledgeEntry[];
+  readonly sessions: readonly string[];
+}
+
+/**
+ * The rules of a project as they are stored, and the sessions that were held in `folder`.
+ * Undefined when the log has something that could change the rules: then the service makes them.
+ */
+export async function readRules(
+  workspace: Workspace,
+  folder: string,
+): Promise<StoredRules | undefined> {
+  const [{ isMemoryBehind }, { withGrounds }] = await Promise.all([
+    import("../projections/memory-behind.ts"),
+    import("../knowledge/with-grounds.ts"),
+  ]);
+  const stores = await openStores(workspace, "existing");
+  try {
+    const { events, knowledge, sessions } = actingFor(workspace, stores);
+    if (await isMemoryBehind(events, workspace.config.get("memory.index"), knowledge)) {
+      return undefined;
+    }
+    const { current, distilled } = await knowledge.revision();
+    if (current !== distilled) return undefined;
+    const rules = await knowledge.list({ kind: "rule", limit: RULES_MAX });
+    return {
+      rules: await withGrounds(rules, knowledge),
+      sessions: await sessions.withSource({ project: folder, own: false }, true),
+    };
+  } finally {
+    await stores.close();
+  }
+}
+
+/**
+ * The task record of a session, and the beginning and the end of its history. Undefined when there is
+ * no such session.
+ */
+export async function readLatest(
+  workspace: Workspace,
+  sessionId: string,
+): Promise<CarriedSession | undefined> {
+  if (!hasCapability(workspace.config, "session-store")) return undefined;
+  const { latestState } = await import("../session/latest-state.ts");
+  const stores = await openStores(workspace, "existing");
+  try {
+    const { events, sessions } = actingFor(workspace, stores);
+    const snapshot = await sessions.load(sessionId);
+    if (!snapshot) return undefined;
+    const { working, history } = await latestState(snapshot, (after, to) =>
+      events.read(sessionId, after, to),
+    );
+    return { task: taskView(working.task), history };
+  } finally {
+    await stores.close();
+  }
+}
+
+/** Adds notes to a session's task record. False when only the service can do it. */
+export async function noteTask(
+  workspace: Workspace,
+  sessionId: string,
+  notes: Readonly<Record<string, string>>,
+): Promise<boolean> {
+  const { noteTask } = await import("../session/note-task.ts");
+  const stores = await openStores(workspace, "existing");
+  try {
+    return await noteTask(actingFor(workspace, stores), sessionId, notes);
+  } finally {
+    await stores.close();
+  }
+}
+
+/** The messages with a marker in the place of each text that was forgotten in this store. */
+export async function withoutForgotten(
+  workspace: Workspace,
+  sessionId: string,
+  messages: readonly Message[],
+): Promise<readonly Message[]> {
+  if (!hasStore(workspace)) return messages;
+  const { withoutForgotten } = await import("../import/without-forgotten.ts");
+  const stores = await openStores(workspace, "existing");
+  try {
+    const { forgotten } = actingFor(workspace, stores);
+    return await withoutForgotten(messages, sessionId, forgotten);
+  } finally {
+    await stores.close();
+  }
+}
+
+/** As many rules as a list shows that names no limit. */
+const RULES_MAX = 50;

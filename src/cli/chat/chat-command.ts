@@ -1,0 +1,86 @@
+import type { Command } from "commander";
+import { openService, requireModelOf } from "../../app/open-service.ts";
+import { useOpened } from "../../app/opened.ts";
+import { hasCapability } from "../../config/workspace.ts";
+import type { Approve } from "../../core/approval.ts";
+import { contentText, isSummary } from "../../core/message.ts";
+import type { SessionService } from "../../core/session-service.ts";
+import type { CliContext } from "../cli-context.ts";
+import { findExisting } from "../commands/find-session.ts";
+import { addRunFlags, addSessionFlags, toolsOf } from "../commands/run-flags.ts";
+import { workspaceOf } from "../commands/with-service.ts";
+import type { Terminal } from "../terminal/terminal.ts";
+import { Chat, type ChatFlags } from "./chat.ts";
+import type { ChatScreen } from "./conversation.ts";
+import { PlainScreen } from "./plain-screen.ts";
+import { completeCommand } from "./slash-commands.ts";
+import type { TerminalScreenOptions } from "./terminal-screen.ts";
+
+/** `rkat chat`. */
+export function chatCommand(program: Command, context: CliContext): void {
+  const command = program
+    .command("chat")
+    .description("talk in a session; type /help for its commands")
+    .option("-r, --resume <session>", "continue an earlier session: its id, `last`, or ~N");
+  addSessionFlags(addRunFlags(command)).action(
+    async ({ resume, ...flags }: ChatFlags & { readonly resume?: string }) => {
+      const workspace = await workspaceOf(context, command);
+      const { model } = flags;
+      if (model !== undefined) await requireModelOf(workspace.config, model);
+      let chat: Chat | undefined;
+      const approve: Approve = (call, options) => chat?.approve(call, options);
+      const asking = { approve, ...toolsOf(flags, workspace.config) };
+      const opened = await openService(workspace, "create", asking);
+      await useOpened(opened, async (service) => {
+        // A session that does not exist ends the command before the screen opens.
+        const sessionId = resume === undefined ? undefined : await findExisting(service, resume);
+        const isKept = hasCapability(workspace.config, "session-store");
+        const history = isKept ? await earlierPrompts(service) : [];
+        const screen = await openScreen(context.terminal, {
+          history,
+          complete: async (line) =>
+            chat ? completeCommand(chat, line) : { options: [], replaced: line },
+        });
+        const { toolsNote } = opened;
+        chat = new Chat({ context, workspace, service, flags, screen, toolsNote });
+        await chat.run(sessionId);
+      });
+    },
+  );
+}
+
+/** A terminal that cannot move its cursor is used like a pipe. */
+async function openScreen(
+  terminal: Terminal,
+  options: Pick<TerminalScreenOptions, "history" | "complete">,
+): Promise<ChatScreen> {
+  const { stdin, stdout, env } = terminal;
+  if (!stdin.isTerminal || !stdout.isTerminal || env.TERM === "dumb") {
+    return new PlainScreen(terminal);
+  }
+  // Loaded lazily: nothing else of the command needs it.
+  const { openTerminalScreen } = await import("./terminal-screen.ts");
+  return openTerminalScreen(terminal, options);
+}
+
+const SESSIONS = 5;
+const PROMPTS_MAX = 100;
+
+/**
+ * The prompts of the last sessions, the last one first. They are read from the logs, so there is
+ * no second file to keep, or to forget.
+ */
+export async function earlierPrompts(
+  service: Pick<SessionService, "list" | "read">,
+): Promise<readonly string[]> {
+  const sessions = await service.list({ limit: SESSIONS });
+  const views = await Promise.all(sessions.map(({ sessionId }) => service.read({ sessionId })));
+  const prompts = views.flatMap(({ history }) =>
+    history
+      .flatMap(({ message }) =>
+        message.role === "user" && !isSummary(message) ? [contentText(message.content)] : [],
+      )
+      .reverse(),
+  );
+  return prompts.slice(0, PROMPTS_MAX);
+}

@@ -1,0 +1,192 @@
+import { accessSync, constants, existsSync, readFileSync, statSync } from "node:fs";
+import type { Command } from "commander";
+import {
+  examineEmbedder,
+  examineMemory,
+  examineProviders,
+  examineServer,
+  examineSqlite,
+  examineStore,
+  type Finding,
+} from "../../app/examine.ts";
+import { keepingProblem, namedBy, ownFolder, SET_HOME } from "../../config/config-places.ts";
+import { storeNotTrusted, type Workspace } from "../../config/workspace.ts";
+import { SessionError } from "../../core/errors.ts";
+import { writingProblem } from "../../files/make-folders.ts";
+import { lookAt, lookAtFile } from "../../files/plain-files.ts";
+import type { CliContext } from "../cli-context.ts";
+import { printable } from "../render/printable.ts";
+import { type Style, styleFor } from "../render/style.ts";
+import { printJson } from "../terminal/print.ts";
+import { ProgressLine } from "../terminal/progress-line.ts";
+import type { Terminal } from "../terminal/terminal.ts";
+import { failedFile } from "./hook-command.ts";
+import { workspaceOf } from "./with-service.ts";
+
+/** `rkat doctor`: checks that rkat has everything that it needs. */
+export function doctorCommand(program: Command, context: CliContext): void {
+  const { terminal } = context;
+  const command = program
+    .command("doctor")
+    .description("check that rkat can work here")
+    .option("--json", "for scripts")
+    .action(async ({ json }: { json?: true }) => {
+      const progress = new ProgressLine(terminal.stderr);
+      progress.show("checking");
+      const findings = [
+        { name: "node", state: "good", detail: process.version } as const,
+        await sqliteFinding(),
+        ...(await projectFindings(context, command)),
+      ];
+      progress.clear();
+      const ok = findings.every(({ state }) => state !== "wrong");
+      if (!ok) context.exitCode = 1;
+      if (json) return await printJson(terminal.stdout, { ok, findings });
+      const style = styleFor(terminal.stdout, terminal.env);
+      await terminal.stdout.write(findings.map((one) => renderFinding(one, style)).join(""));
+    });
+}
+
+async function sqliteFinding(): Promise<Finding> {
+  const { version, problem } = await examineSqlite();
+  return problem === undefined
+    ? { name: "sqlite", state: "good", detail: version }
+    : { name: "sqlite", state: "wrong", detail: problem };
+}
+
+/** A hook works unseen, so its last failure is shown here. */
+function hookFindings({ terminal }: CliContext): readonly Finding[] {
+  const failed = failedFile(terminal.env);
+  if (failed === undefined || !existsSync(failed)) return [];
+  const detail = `the last import failed: ${readFileSync(failed, "utf8")}`;
+  return [{ name: "hooks", state: "wrong", detail }];
+}
+
+async function projectFindings(context: CliContext, command: Command): Promise<Finding[]> {
+  const { env } = context.terminal;
+  const home: Finding[] = [];
+  let workspace: Workspace;
+  try {
+    home.push(...hookFindings(context), homeFinding(env));
+    workspace = await workspaceOf(context, command);
+  } catch (error) {
+    return [...home, { name: "config", state: "wrong", detail: SessionError.from(error).message }];
+  }
+  return [
+    ...home,
+    { name: "config", state: "good", detail: givenFiles(workspace) },
+    ...workspace.notes.map((detail): Finding => ({ name: "config", state: "note", detail })),
+    ...(await storeFindings(workspace, env)),
+    modelFinding(workspace),
+    ...(await providerFindings(workspace)),
+    ...(await memoryFindings(workspace)),
+    ...(await embedderFindings(workspace)),
+  ];
+}
+
+/** The folder of your own settings and trust, or one line about what is missing on a machine without it. */
+function homeFinding(env: Terminal["env"]): Finding {
+  const problem = keepingProblem(env);
+  if (problem === undefined) return { name: "home", state: "good", detail: ownFolder(env) ?? "" };
+  const detail = `none. ${problem} So there is no configuration of your own, no trust that lasts and no user-wide store. ${SET_HOME}`;
+  return namedBy(env) === undefined
+    ? { name: "home", state: "note", detail }
+    : { name: "home", state: "wrong", detail: `${problem} ${SET_HOME}` };
+}
+
+function givenFiles({ files }: Workspace): string {
+  const there = Object.values(files).filter((file) => existsSync(file));
+  return there.length > 0 ? there.join(", ") : "defaults (no config.toml)";
+}
+
+async function storeFindings(workspace: Workspace, env: Terminal["env"]): Promise<Finding[]> {
+  const { storeAddress, storeFile, dataFolder } = workspace;
+  if (storeAddress !== undefined) return [...(await examineServer(workspace, storeAddress))];
+  if (!existsSync(storeFile)) {
+    const problem = placeProblem(workspace);
+    const detail = `none yet at ${storeFile}`;
+    return problem === undefined
+      ? [{ name: "store", state: "good", detail }]
+      : [{ name: "store", state: "wrong", detail: `${detail}. ${problem}` }];
+  }
+  const found = await examineStore(storeFile);
+  const unwritable = found.length > 0 ? undefined : placeProblem(workspace);
+  const problems = unwritable === undefined ? found : [unwritable];
+  const store: Finding =
+    problems.length === 0
+      ? { name: "store", state: "good", detail: storeFile }
+      : { name: "store", state: "wrong", detail: `${storeFile}: ${problems.join("; ")}` };
+  const { message, hint } = storeNotTrusted(workspace, env);
+  const trust: Finding[] = workspace.trust.store
+    ? []
+    : [{ name: "trust", state: "wrong", detail: `${message} ${hint}` }];
+  if (process.platform === "win32") return [store, ...trust];
+  const open = [dataFolder, storeFile].filter((path) => (statSync(path).mode & 0o077) !== 0);
+  const permissions: Finding =
+    open.length === 0
+      ? { name: "permissions", state: "good", detail: "private to you" }
+      : {
+          name: "permissions",
+          state: "wrong",
+          detail: `other users can read ${open.join(" and ")}. Run: chmod go= ${open.join(" ")}`,
+        };
+  return [store, ...trust, permissions];
+}
+
+/** The reason why a store cannot be made or changed, in one sentence. */
+function placeProblem({ folder, dataFolder, storeFile }: Workspace): string | undefined {
+  try {
+    if (!lookAt(folder, dataFolder)) return writingProblem(folder);
+    if (lookAtFile(folder, storeFile)) accessSync(storeFile, constants.R_OK | constants.W_OK);
+    return writingProblem(dataFolder);
+  } catch (error) {
+    return SessionError.from(error).message;
+  }
+}
+
+function modelFinding({ config }: Workspace): Finding {
+  const model = config.get("model");
+  return model === undefined
+    ? { name: "model", state: "note", detail: "none is set. Name one with -m, or set `model`" }
+    : { name: "model", state: "good", detail: model };
+}
+
+/** Names variables, never their values. */
+async function providerFindings(workspace: Workspace): Promise<Finding[]> {
+  const model = workspace.config.get("model");
+  const providers = await examineProviders(workspace);
+  return providers.map(({ name, package: packageName, installed, keyVariable, hasKey }) => {
+    const lacks = [
+      ...(installed ? [] : [`npm install ${packageName}`]),
+      ...(hasKey || keyVariable === undefined ? [] : [`set ${keyVariable}`]),
+    ];
+    const wanted = model?.startsWith(`${name}/`) === true;
+    if (lacks.length > 0) {
+      const state = wanted ? "wrong" : "note";
+      return { name, state, detail: `to use it: ${lacks.join(", ")}` };
+    }
+    const key = keyVariable === undefined ? "needs no key" : `${keyVariable} is set`;
+    return { name, state: "good", detail: `${packageName}, ${key}` };
+  });
+}
+
+async function memoryFindings(workspace: Workspace): Promise<Finding[]> {
+  const found = await examineMemory(workspace);
+  if (!found) return [{ name: "memory", state: "note", detail: "off: memory_store = false" }];
+  return "store" in found
+    ? [{ name: "memory", state: "good", detail: `store = "${found.store}"` }]
+    : [{ name: "memory", state: "wrong", detail: found.problem }];
+}
+
+async function embedderFindings(workspace: Workspace): Promise<Finding[]> {
+  const found = await examineEmbedder(workspace);
+  if (!found) return [];
+  return "id" in found
+    ? [{ name: "embeddings", state: "good", detail: found.id }]
+    : [{ name: "embeddings", state: "wrong", detail: found.problem }];
+}
+
+function renderFinding({ name, state, detail }: Finding, style: Style): string {
+  const mark = { good: style.green("✓"), note: style.dim("·"), wrong: style.red("✗") }[state];
+  return `${mark} ${name.padEnd(19)}${printable(detail).replaceAll("\n", "\n  ")}\n`;
+}

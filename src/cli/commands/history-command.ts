@@ -1,0 +1,67 @@
+import type { Command } from "commander";
+import type { SearchScope } from "../../config/settings.ts";
+import { given } from "../../core/fields.ts";
+import { historyHit } from "../../core/operations/memory.ts";
+import type { SessionService } from "../../core/session-service.ts";
+import type { SourceConditions } from "../../core/session-source.ts";
+import { toWire } from "../../core/wire.ts";
+import type { CliContext } from "../cli-context.ts";
+import { renderHistoryHits } from "../render/render-memory.ts";
+import { styleFor } from "../render/style.ts";
+import { printJson, printPlaces } from "../terminal/print.ts";
+import { findExisting } from "./find-session.ts";
+import { addSourceFlags, countFlag, SESSION_ARGUMENT, scopeFlag, sourceOf } from "./flags.ts";
+import { withService } from "./with-service.ts";
+
+interface SearchFlags extends SourceConditions {
+  readonly scope: SearchScope;
+  readonly session?: string;
+  readonly fromTurn?: number;
+  readonly toTurn?: number;
+  readonly since?: string;
+  readonly until?: string;
+  readonly limit: number;
+  readonly json?: true;
+}
+
+const LIMIT_DEFAULT = 10;
+const turn = countFlag(Number.MAX_SAFE_INTEGER);
+
+/** `rkat history …`. None of it needs a model. */
+export function historyCommand(program: Command, context: CliContext): void {
+  const { terminal } = context;
+  const style = styleFor(terminal.stdout, terminal.env);
+  const history = program
+    .command("history")
+    .description("search the complete logs of the project's sessions")
+    .helpCommand(false);
+
+  const search = addSourceFlags(history.command("search"))
+    .description("find words in messages and tool output, pruned text included")
+    .argument("[query...]", "the words to look for")
+    .option("-n, --limit <n>", "limit of results", countFlag(200), LIMIT_DEFAULT)
+    .option("--session <session>", `only this session: ${SESSION_ARGUMENT}`)
+    .option("--from-turn <n>", "from this turn on; the first is 0", turn)
+    .option("--to-turn <n>", "up to this turn", turn)
+    .option("--since <time>", "from this day or time on (ISO 8601)")
+    .option("--until <time>", "up to this time (ISO 8601); a day includes all of that day")
+    .addOption(
+      scopeFlag("search this project, the user-wide store ~/.rkat, or both").default("all"),
+    )
+    .option("--json", "for scripts")
+    .action((words: string[], { session, scope, json, ...flags }: SearchFlags) => {
+      const find = async (service: SessionService) => {
+        const query = words.join(" ");
+        const sessionId = session === undefined ? undefined : await findExisting(service, session);
+        const filters = { ...flags, ...sourceOf(flags, terminal), ...given({ sessionId }) };
+        const hits = await service.searchHistory({ query, ...filters });
+        if (json) {
+          const found = hits.map((hit) => toWire(historyHit, hit));
+          return await printJson(terminal.stdout, found);
+        }
+        if (hits.length === 0) return await terminal.stderr.write("No matching messages.\n");
+        await printPlaces(terminal.stdout, renderHistoryHits(hits, style));
+      };
+      return withService(context, search, find, { scope });
+    });
+}

@@ -1,0 +1,147 @@
+import { Argument, type Command, Option } from "commander";
+import {
+  CODING_AGENTS,
+  type CodingAgentName,
+  SCOPES,
+  type Scope,
+  type Target,
+} from "../../coding-agents/agents.ts";
+import {
+  type AgentFile,
+  carryOut,
+  type FileChange,
+  type Plan,
+  planInstall,
+  planUninstall,
+} from "../../coding-agents/installation.ts";
+import { findProject } from "../../config/config-places.ts";
+import { SessionError } from "../../core/errors.ts";
+import type { CliContext } from "../cli-context.ts";
+import { renderChange } from "../render/render-change.ts";
+import { styleFor } from "../render/style.ts";
+import { printJson, printText } from "../terminal/print.ts";
+
+interface InstallFlags {
+  readonly scope?: Scope;
+  readonly print?: true;
+  readonly json?: true;
+}
+
+/** Lines of a planned change that a terminal shows, so that both files of an agent are on one screen. */
+const LINES_ON_SCREEN = 12;
+
+const NAMES = Object.keys(CODING_AGENTS) as readonly CodingAgentName[];
+
+/** `rkat install`: puts rkat into the settings of a coding agent. */
+export function installCommand(program: Command, context: CliContext): void {
+  addCommand(program, context, {
+    name: "install",
+    description: "give a coding agent this memory: its MCP server, and hooks where it has them",
+    plan: planInstall,
+    done: (title, gets) => `${title} now has ${gets}. Restart ${title}.`,
+    nothing: (title) => `${title} has all of it already.`,
+  });
+}
+
+/** `rkat uninstall`: takes back what `rkat install` wrote. */
+export function uninstallCommand(program: Command, context: CliContext): void {
+  addCommand(program, context, {
+    name: "uninstall",
+    description: "take back what `rkat install` wrote; memory stays",
+    plan: planUninstall,
+    done: (title) => `${title} no longer uses rkat. Its memory is still there.`,
+    nothing: (title) => `Nothing of rkat is installed for ${title}.`,
+  });
+}
+
+interface Work {
+  readonly name: string;
+  readonly description: string;
+  plan(files: readonly AgentFile[], env: Target["env"]): Promise<Plan>;
+  done(title: string, gets: string): string;
+  nothing(title: string): string;
+}
+
+function addCommand(program: Command, context: CliContext, work: Work): void {
+  const { terminal } = context;
+  const { env, stdout, stderr } = terminal;
+  const command = program
+    .command(work.name)
+    .description(work.description)
+    .addArgument(new Argument("<agent>", "the coding agent").choices(NAMES))
+    .addOption(
+      new Option(
+        "--scope <scope>",
+        "for you in every project (user), or for you in this project",
+      ).choices(SCOPES),
+    )
+    .option("--print", "show what each file would become, and write nothing")
+    .option("--json", "for scripts")
+    .action(async (name: CodingAgentName, { scope, print, json }: InstallFlags) => {
+      const { title, gets, scopes, files } = CODING_AGENTS[name];
+      const target: Target = {
+        scope: requireScope(name, scope ?? scopes[0]),
+        folder: projectFolder(context, command),
+        env,
+        command: [process.execPath, context.program],
+      };
+      const plan = await work.plan(files(target), env);
+      const changes = plan.changes.filter(({ before, after }) => before !== after);
+      if (!print) carryOut(plan, env);
+      if (json) {
+        const shown = plan.changes.map((change) => changeJson(change, print ?? false));
+        return await printJson(stdout, { agent: name, scope: target.scope, files: shown });
+      }
+      const style = styleFor(stdout, env);
+      const linesMax = stdout.isTerminal ? LINES_ON_SCREEN : undefined;
+      for (const change of changes) {
+        await stdout.write(renderChange(change, print ?? false, style, linesMax));
+      }
+      await warnAboutCache(context, work.name);
+      if (changes.length === 0) await stdout.write(`${work.nothing(title)}\n`);
+      else if (!print) await printText(stdout, `${work.done(title, gets)}\n`);
+      else {
+        const all = `rkat ${work.name} ${name} --print | less`;
+        const more = stdout.isTerminal ? `All lines: \`${all}\`\n` : "";
+        await stderr.write(
+          `${more}Nothing was written. \`rkat ${work.name} ${name}\` writes this.\n`,
+        );
+      }
+    });
+}
+
+function requireScope(name: CodingAgentName, scope: Scope): Scope {
+  const { title, scopes } = CODING_AGENTS[name];
+  if ((scopes as readonly Scope[]).includes(scope)) return scope;
+  throw new SessionError("INVALID_PARAMS", {
+    message: `${title} has no settings for one project.`,
+    hint: "Leave --scope out.",
+  });
+}
+
+function projectFolder({ terminal }: CliContext, command: Command): string {
+  const { dir } = command.optsWithGlobals<{ dir?: string }>();
+  return findProject(dir ?? terminal.cwd, terminal.env);
+}
+
+function changeJson({ file, before, after }: FileChange, hasText: boolean) {
+  return {
+    path: file.path,
+    change: changeOf(before, after),
+    ...(hasText ? { text: after ?? null } : {}),
+  };
+}
+
+function changeOf(before: string | undefined, after: string | undefined) {
+  if (before === after) return "none";
+  if (before === undefined) return "made";
+  return after === undefined ? "removed" : "changed";
+}
+
+/** npm may clear its cache, and the paths in the settings would lead nowhere. */
+async function warnAboutCache({ program, terminal }: CliContext, work: string): Promise<void> {
+  if (work !== "install" || !/[/\\]_npx[/\\]/.test(program)) return;
+  await terminal.stderr.write(
+    "warning: this rkat is in the cache of npx, which npm may clear. Run `npm install -g rkat`, and then `rkat install` again.\n",
+  );
+}

@@ -1,0 +1,194 @@
+import type { Command } from "commander";
+import type { SearchScope } from "../../../config/settings.ts";
+import { SessionError } from "../../../core/errors.ts";
+import { sumCleaned } from "../../../core/event.ts";
+import { given } from "../../../core/fields.ts";
+import type { MemoryForgotten } from "../../../core/operations/memory.ts";
+import { memoryForgotten } from "../../../core/operations/memory.ts";
+import type { SessionService } from "../../../core/session-service.ts";
+import { toWire } from "../../../core/wire.ts";
+import { shellWord } from "../../../text/shell-word.ts";
+import type { CliContext } from "../../cli-context.ts";
+import { plural } from "../../render/amounts.ts";
+import { oneLine, printable } from "../../render/printable.ts";
+import { renderNumberedHits } from "../../render/render-memory.ts";
+import { styleFor } from "../../render/style.ts";
+import { confirm, pick } from "../../terminal/ask.ts";
+import { printJson } from "../../terminal/print.ts";
+import { ProgressLine } from "../../terminal/progress-line.ts";
+import { findExisting } from "../find-session.ts";
+import { countFlag, SESSION_ARGUMENT, scopeFlag, shareFlag } from "../flags.ts";
+import { withService } from "../with-service.ts";
+
+const LIMIT_DEFAULT = 10;
+/** The most ids in one request. */
+const IDS_MAX = 1000;
+
+interface ForgetFlags {
+  readonly session?: string;
+  readonly query?: string;
+  readonly limit: number;
+  readonly minScore?: number;
+  readonly scope: SearchScope;
+  readonly yes?: true;
+  readonly json?: true;
+}
+
+/** `rkat memory forget`: deletes texts from memory and from the logs they came from. */
+export function forgetCommand(memory: Command, context: CliContext): void {
+  const { terminal } = context;
+  const forget = memory
+    .command("forget")
+    .description("delete entries from memory, and their texts from the logs they came from")
+    .argument("[ids...]", "ids of entries, as `search` and `list` show them")
+    .option("--session <session>", `everything that was said in a session: ${SESSION_ARGUMENT}`)
+    .option(
+      "--query <text>",
+      "search, then pick from the results; with --yes, all that have this exact phrase",
+    )
+    .option("-n, --limit <n>", "with --query: limit of results", countFlag(1000), LIMIT_DEFAULT)
+    .option("--min-score <score>", "with --query: only results with at least this score", shareFlag)
+    .addOption(
+      scopeFlag("forget in this project, the user-wide store ~/.rkat, or both").default("all"),
+    )
+    .option("-y, --yes", "do not ask; without a terminal --session asks nothing")
+    .option("--json", "for scripts")
+    .addHelpText("after", WHAT_GOES)
+    .action(async (ids: string[], flags: ForgetFlags) => {
+      requireOneWay(ids, flags);
+      const work = async (service: SessionService) => {
+        const named = flags.query === undefined ? ids : await found(context, service, flags);
+        const sessionId =
+          flags.session === undefined ? undefined : await inMemory(service, flags.session);
+        const agreed =
+          sessionId === undefined || (await agrees(context, service, sessionId, flags));
+        if (!named || !agreed) return await terminal.stderr.write("Nothing was forgotten.\n");
+        const progress = new ProgressLine(terminal.stderr);
+        progress.show("forgetting");
+        const outcome = await forgetAll(service, named, sessionId).finally(() => progress.clear());
+        if (flags.json) await printJson(terminal.stdout, toWire(memoryForgotten, outcome));
+        else {
+          const texts = await textsOf(outcome.remaining, service);
+          await terminal.stdout.write(sentences(outcome, texts, terminal.stdout.columns));
+        }
+      };
+      await withService(context, forget, work, { scope: flags.scope });
+    });
+}
+
+const WHAT_GOES = `
+The text is deleted from memory, from the logs (a marker takes its place), from summaries,
+task records and recalled results, from what the project has learned, from the rules made of
+that, and from .rkat/sessions. Other messages that say the same are listed, and are kept.
+This cannot be undone.
+`;
+
+/**
+ * The ids of the results that the user picks. Searching is a loose match, so with `--yes`
+ * only entries that have the exact phrase go.
+ */
+async function found(
+  { terminal }: CliContext,
+  service: SessionService,
+  { query = "", limit, minScore, yes, json }: ForgetFlags,
+): Promise<readonly string[] | undefined> {
+  const all = await service.searchMemory({ query, limit, ...given({ minScore }) });
+  const phrase = query.toLowerCase();
+  const hits = yes ? all.filter(({ content }) => content.toLowerCase().includes(phrase)) : all;
+  if (hits.length === 0) return json ? [] : undefined;
+  const { stderr, env } = terminal;
+  if (!json) await stderr.write(renderNumberedHits(hits, styleFor(stderr, env), stderr.columns));
+  const otherwise = `Give ids, or pass --yes to forget what has the exact phrase "${query}".`;
+  const picked = yes ? [...hits.keys()] : await pick(hits.length, otherwise, terminal);
+  return picked.length === 0 ? undefined : picked.flatMap((position) => hits[position]?.id ?? []);
+}
+
+/** The session that is named. Texts can be added under any name, and a deleted session can still be forgotten. */
+async function inMemory(service: SessionService, name: string): Promise<string> {
+  const { entries } = await service.memoryStats({ sessionId: name });
+  return entries > 0 ? name : await findExisting(service, name, { includeDeleted: true });
+}
+
+/** Asks a person whether everything of a session is to be forgotten. */
+async function agrees(
+  { terminal }: CliContext,
+  service: SessionService,
+  sessionId: string,
+  { yes, json }: ForgetFlags,
+): Promise<boolean> {
+  if (yes || json || !terminal.stdin.isTerminal) return true;
+  const { entries } = await service.memoryStats({ sessionId });
+  return await confirm(
+    `forget everything that was said in session ${printable(sessionId)} (${plural(entries, "entry", "entries")})`,
+    terminal,
+  );
+}
+
+async function forgetAll(
+  service: SessionService,
+  ids: readonly string[],
+  sessionId: string | undefined,
+): Promise<MemoryForgotten> {
+  if (sessionId !== undefined) return await service.forgetMemory({ sessionId });
+  const outcomes: MemoryForgotten[] = [];
+  for (let at = 0; at < ids.length; at += IDS_MAX) {
+    outcomes.push(await service.forgetMemory({ ids: ids.slice(at, at + IDS_MAX) }));
+  }
+  const remaining = new Set(outcomes.flatMap((outcome) => outcome.remaining));
+  return {
+    forgotten: outcomes.reduce((sum, outcome) => sum + outcome.forgotten, 0),
+    remaining: [...remaining].filter((id) => !ids.includes(id)),
+    cleaned: sumCleaned(outcomes.flatMap((outcome) => outcome.cleaned)),
+    notCleaned: outcomes.find((outcome) => outcome.forgotten > 0)?.notCleaned ?? [],
+  };
+}
+
+/** The texts of entries, by id. A message that is not in memory yet has none. */
+async function textsOf(
+  ids: readonly string[],
+  service: SessionService,
+): Promise<ReadonlyMap<string, string>> {
+  if (ids.length === 0) return new Map();
+  const named = ids.slice(0, IDS_MAX);
+  // The texts are gone by now, even if this fails.
+  const found = await service.listMemory({ id: named, limit: named.length }).catch(() => []);
+  return new Map(found.map(({ id, content }) => [id, content]));
+}
+
+function sentences(
+  { forgotten, remaining, cleaned, notCleaned }: MemoryForgotten,
+  texts: ReadonlyMap<string, string>,
+  columns: number,
+): string {
+  if (forgotten === 0) return "Nothing was forgotten: no matching entries.\n";
+  const places = cleaned.map(({ place, count }) => `${place.replaceAll("_", " ")} ${count}`);
+  const receipt = [
+    `Forgot ${plural(forgotten, "entry", "entries")}. Deleted from: ${places.join(", ")}.`,
+    ...notCleaned.map(({ why }) => `Not deleted: ${why}`),
+  ];
+  if (remaining.length > 0) {
+    receipt.push(
+      "These say the same or have one of its names. They are kept until you forget them too:",
+    );
+    receipt.push(
+      ...remaining.map((id) => {
+        const start = oneLine(texts.get(id) ?? "", Math.max(20, columns - id.length - 4));
+        return `  ${printable(id)}${start && `  ${start}`}`;
+      }),
+      `To forget them too: rkat memory forget ${remaining.map((id) => printable(shellWord(id))).join(" ")}`,
+    );
+  }
+  return `${receipt.join("\n")}\n`;
+}
+
+function requireOneWay(ids: readonly string[], { session, query }: ForgetFlags): void {
+  const ways = [ids.length > 0, session !== undefined, query !== undefined].filter(Boolean);
+  if (ways.length === 1) return;
+  throw new SessionError("INVALID_PARAMS", {
+    message:
+      ways.length === 0
+        ? "Nothing to forget is named."
+        : "Ids, --session and --query exclude each other.",
+    hint: "Give ids of entries, a session with --session, or a query with --query.",
+  });
+}

@@ -1,0 +1,154 @@
+import { open, rename, rm } from "node:fs/promises";
+import { resolve } from "node:path";
+import type { Command } from "commander";
+import type { SearchScope } from "../../../config/settings.ts";
+import { errorText, SessionError } from "../../../core/errors.ts";
+import { given } from "../../../core/fields.ts";
+import type { ShownEntry } from "../../../core/memory-store.ts";
+import type { OpenMemory } from "../../../core/operations/memory.ts";
+import type { CliContext } from "../../cli-context.ts";
+import { plural, thousands } from "../../render/amounts.ts";
+import { memoryJson, renderMemoryEntries, renderMemoryStats } from "../../render/render-memory.ts";
+import { styleFor } from "../../render/style.ts";
+import { printJson, printPlaces } from "../../terminal/print.ts";
+import { ProgressLine } from "../../terminal/progress-line.ts";
+import {
+  addFilterFlags,
+  addSourceFlags,
+  countFlag,
+  type FilterFlags,
+  type Filters,
+  listFlag,
+  SESSION_ARGUMENT,
+  scopeFlag,
+} from "../flags.ts";
+import { withFilteredMemory } from "./search-command.ts";
+
+interface ListFlags extends FilterFlags {
+  readonly id?: readonly string[];
+  readonly scope: SearchScope;
+  readonly limit: number;
+  readonly after?: string;
+  readonly json?: true;
+}
+
+/** `rkat memory list`. */
+export function listCommand(memory: Command, context: CliContext): void {
+  const { stdout, stderr, env } = context.terminal;
+  const list = memory
+    .command("list")
+    .description("the entries of memory, oldest first")
+    .option("-n, --limit <n>", "limit of entries", countFlag(1000), 20)
+    .option("--after <id>", "continue the list after this entry")
+    .option("--id <id>", "only this entry (repeatable)", listFlag)
+    .addOption(scopeFlag("list this project, the user-wide store ~/.rkat, or both").default("all"))
+    .option("--json", "for scripts");
+  addFilterFlags(list).action(async ({ limit, after, id, json, ...flags }: ListFlags) => {
+    await withFilteredMemory(context, list, flags, async (operations, filters) => {
+      const which = given({ after, id: id && [...id] });
+      const entries = await operations.listMemory({ limit, ...filters, ...which });
+      if (json) return await printJson(stdout, memoryJson(entries));
+      if (entries.length === 0) return await stderr.write("No matching entries.\n");
+      await printPlaces(stdout, renderMemoryEntries(entries, styleFor(stdout, env)));
+      const last = entries.at(-1);
+      if (last && entries.length === limit) {
+        await stderr.write(`For more: --after ${JSON.stringify(last.id)}\n`);
+      }
+    });
+  });
+}
+
+/** `rkat memory stats`. */
+export function statsCommand(memory: Command, context: CliContext): void {
+  const { stdout, env } = context.terminal;
+  const stats = memory
+    .command("stats")
+    .description("how much is in memory")
+    .option("--session <session>", `only this session: ${SESSION_ARGUMENT}`)
+    .addOption(scopeFlag("count this project, the user-wide store ~/.rkat, or both").default("all"))
+    .option("--json", "for scripts");
+  addSourceFlags(stats).action(async ({ json, ...flags }: StatsFlags) => {
+    await withFilteredMemory(context, stats, flags, async (operations, filters) => {
+      const found = await operations.memoryStats(filters);
+      if (json) return await printJson(stdout, memoryJson(found));
+      await stdout.write(renderMemoryStats(found, styleFor(stdout, env)));
+    });
+  });
+}
+
+type StatsFlags = Pick<ListFlags, "session" | "agent" | "project" | "branch" | "scope" | "json">;
+
+interface ExportFlags extends FilterFlags {
+  readonly scope?: SearchScope;
+  readonly jsonl?: string;
+}
+
+/** `rkat memory export`: writes memory in the format that `rkat memory add --jsonl` reads. */
+export function exportCommand(memory: Command, context: CliContext): void {
+  const { terminal } = context;
+  const exports = memory
+    .command("export")
+    .description("write memory as JSON Lines, which `rkat memory add --jsonl` reads")
+    .option("--jsonl <file>", "write to this file, all or nothing (default: stdout)")
+    .addOption(scopeFlag("write this project, the user-wide store ~/.rkat, or both"));
+  addFilterFlags(exports).action(async ({ jsonl, ...flags }: ExportFlags) => {
+    await withFilteredMemory(context, exports, flags, async (operations, filters) => {
+      if (jsonl === undefined || jsonl === "-") {
+        for await (const text of linesOf(operations, filters)) await terminal.stdout.write(text);
+        return;
+      }
+      const progress = new ProgressLine(terminal.stderr);
+      let written = 0;
+      const counted = async function* () {
+        for await (const text of linesOf(operations, filters)) {
+          yield text;
+          written += text.split("\n").length - 1;
+          progress.show(`writing: ${thousands(written)} entries`);
+        }
+      };
+      await writeNewFile(jsonl, terminal.cwd, counted()).finally(() => progress.clear());
+      await terminal.stderr.write(`Wrote ${plural(written, "entry", "entries")} to ${jsonl}.\n`);
+    });
+  });
+}
+
+/** The number of entries that are held in memory at once. */
+const PAGE = 200;
+
+/** The lines of one page at a time. */
+async function* linesOf(memory: OpenMemory, filters: Filters): AsyncIterable<string> {
+  for (let last: ShownEntry | undefined; ; ) {
+    const after = given({ after: last?.id });
+    const page = await memory.listMemory({ ...filters, limit: PAGE, ...after });
+    last = page.at(-1);
+    if (!last) return;
+    yield page.map(({ store: _, ...entry }) => `${JSON.stringify(memoryJson(entry))}\n`).join("");
+  }
+}
+
+/** Writes a private file, all or nothing. Replaces a file of this name. */
+async function writeNewFile(
+  file: string,
+  cwd: string,
+  texts: AsyncIterable<string>,
+): Promise<void> {
+  const path = resolve(cwd, file);
+  const temporary = `${path}.${process.pid}.tmp`;
+  const handle = await open(temporary, "wx", 0o600).catch((cause) => {
+    throw new SessionError("INVALID_PARAMS", {
+      message: `Cannot write ${file}: ${errorText(cause)}.`,
+      hint: "Name a file in a folder that you may write to.",
+      cause,
+    });
+  });
+  try {
+    for await (const text of texts) await handle.writeFile(text);
+    await handle.sync();
+    await handle.close();
+    await rename(temporary, path);
+  } catch (error) {
+    await handle.close().catch(() => {});
+    await rm(temporary, { force: true });
+    throw error;
+  }
+}

@@ -1,0 +1,217 @@
+import type { Command } from "commander";
+import { openService } from "../../app/open-service.ts";
+import { useOpened } from "../../app/opened.ts";
+import type { Config } from "../../config/config.ts";
+import { hasCapability } from "../../config/workspace.ts";
+import { ERRORS, SessionError } from "../../core/errors.ts";
+import type { EventEnvelope } from "../../core/event.ts";
+import { given } from "../../core/fields.ts";
+import {
+  type ResumeTurn,
+  type TurnEnd,
+  type TurnOptions,
+  type TurnResult,
+  turnResult,
+} from "../../core/operations/turns.ts";
+import type { SessionService } from "../../core/session-service.ts";
+import { toWire } from "../../core/wire.ts";
+import { nearestName } from "../../text/nearest-name.ts";
+import type { CliContext } from "../cli-context.ts";
+import { printable } from "../render/printable.ts";
+import { renderEvent } from "../render/render-event.ts";
+import { shortId } from "../render/render-sessions.ts";
+import { styleFor } from "../render/style.ts";
+import { LearnedRules } from "../terminal/learned-rules.ts";
+import { printEnd, printEvent, printJson } from "../terminal/print.ts";
+import { readPrompt } from "../terminal/read-prompt.ts";
+import { TurnView } from "../terminal/turn-view.ts";
+import { findSession, hasWaitingCall } from "./find-session.ts";
+import { SESSION_ARGUMENT } from "./flags.ts";
+import {
+  addSessionFlags,
+  addTurnFlags,
+  askingOf,
+  budgetOf,
+  compactionOf,
+  promptSource,
+  type SessionFlags,
+  sessionOf,
+  type TurnFlags,
+} from "./run-flags.ts";
+import { sayTools, withService, workspaceOf } from "./with-service.ts";
+
+/** `rkat run`, and `rkat "prompt"`. */
+export function runCommand(program: Command, context: CliContext): void {
+  const { terminal } = context;
+  const command = program
+    .command("run", { isDefault: true })
+    .description('run a turn in a new session; also `rkat "prompt"`')
+    .argument("[prompt...]", "the prompt; piped input comes before it");
+  addSessionFlags(addTurnFlags(command)).action(
+    async (words: string[], flags: TurnFlags & SessionFlags) => {
+      refuseTypo(program, words);
+      const workspace = await workspaceOf(context, command);
+      const { config } = workspace;
+      const session = sessionOf(flags, workspace);
+      const prompt = await readPrompt(words, promptSource(terminal, flags.onApproval));
+      const asking = askingOf(terminal, flags, config);
+      const opened = await openService(workspace, "create", asking);
+      await sayTools(terminal, opened);
+      await useOpened(opened, async (service) => {
+        const { sessionId } = await service.createSession(session);
+        const request = { sessionId, ...prompt, budget: budgetOf(flags, config) };
+        await showTurn(context, config, flags, request, service, (...turn) =>
+          service.startTurn(...turn),
+        );
+      });
+    },
+  );
+}
+
+/** `rkat resume` and `rkat continue`. */
+export function resumeCommands(program: Command, context: CliContext): void {
+  const resume = program
+    .command("resume")
+    .description("run a turn in an earlier session")
+    .argument("<session>", SESSION_ARGUMENT)
+    .argument("[prompt...]", "the prompt; optional when a tool call waited for approval");
+  addTurnFlags(resume).action((session: string, words: string[], flags: TurnFlags) =>
+    resumeSession(context, resume, session, words, flags),
+  );
+
+  const next = program
+    .command("continue")
+    .alias("c")
+    .description("run a turn in the last session")
+    .argument("[prompt...]", "the prompt (default: Continue.)");
+  addTurnFlags(next).action((words: string[], flags: TurnFlags) =>
+    resumeSession(context, next, "last", words, flags, "Continue."),
+  );
+}
+
+function resumeSession(
+  context: CliContext,
+  command: Command,
+  session: string,
+  words: readonly string[],
+  flags: TurnFlags,
+  fallback?: string,
+): Promise<void> {
+  const { terminal } = context;
+  return withService(
+    context,
+    command,
+    async (service, { config }) => {
+      const sessionId = await findSession(service, session);
+      const source = promptSource(terminal, flags.onApproval);
+      // A prompt denies a waiting call. Without a prompt, the turn of that call continues.
+      const waits = fallback === undefined || (await hasWaitingCall(service, sessionId));
+      const prompt = await readPrompt(words, source, waits ? null : fallback);
+      const { model, maxTokens } = flags;
+      const request = {
+        sessionId,
+        budget: budgetOf(flags, config),
+        ...prompt,
+        ...given({ model, maxTokens, compaction: compactionOf(flags) }),
+      };
+      await showTurn(context, config, flags, request, service, (...turn) =>
+        service.resume(...turn),
+      );
+    },
+    { asking: ({ config }) => askingOf(terminal, flags, config) },
+  );
+}
+
+/**
+ * `rkat sesions list` is a typo, which must not be sent to a model as a prompt. A text with spaces,
+ * capitals or punctuation is a prompt.
+ */
+function refuseTypo(program: Command, words: readonly string[]): void {
+  const [first = ""] = words;
+  const names = program.commands.map((command) => command.name());
+  const asked = program.args[0] === "run";
+  const near = nearestName(first, names);
+  const isName = /^[a-z-]+$/.test(first);
+  if (asked || !isName || words.length > 3 || near === undefined || near === first) return;
+  throw new SessionError("INVALID_PARAMS", {
+    message: `"${first}" is not a command.`,
+    hint: `Did you mean \`rkat ${near}\`? To send it as a prompt: rkat run "${words.join(" ")}".`,
+  });
+}
+
+/** Runs one turn and shows how it goes and how it ended. Ctrl-C interrupts it. */
+async function showTurn<Request extends ResumeTurn>(
+  context: CliContext,
+  config: Config,
+  flags: TurnFlags,
+  request: Request,
+  service: Pick<SessionService, "listKnowledge">,
+  run: (request: Request, options: TurnOptions) => Promise<TurnResult>,
+): Promise<void> {
+  const { terminal, rkat } = context;
+  const isKept = hasCapability(config, "session-store");
+  const stream = flags.output === "text" && (flags.stream ?? terminal.stdout.isTerminal);
+  const view = new TurnView(terminal, { stream, shown: flags.verbose ? renderEvent : () => "" });
+  const learned = new LearnedRules(request.sessionId);
+  const onEvent = (event: EventEnvelope) => {
+    learned.onEvent(event);
+    if (flags.output === "jsonl") printEvent(terminal.stdout, event);
+    view.onEvent(event);
+  };
+  view.waiting();
+  const result = await terminal
+    .interruptible((signal) => run(request, { signal, onEvent }))
+    .catch((error: unknown) => {
+      throw isKept ? withHint(error, request.sessionId) : error;
+    })
+    .finally(() => view.end());
+
+  if (flags.output === "json") await printJson(terminal.stdout, toWire(turnResult, result));
+  else if (flags.output === "jsonl") {
+    await printEnd(terminal.stdout, "result", toWire(turnResult, result));
+  } else {
+    if (!stream && result.text !== "") {
+      await terminal.stdout.write(`${shown(result.text, terminal.stdout.isTerminal)}\n`);
+    }
+    await terminal.stderr.write(styleFor(terminal.stderr, terminal.env).dim(footer(result)));
+  }
+  for (const line of await learned.notes(service)) await terminal.stderr.write(`${line}\n`);
+  const note = NOTES[result.stopReason];
+  const way = isKept ? ` To continue: \`${rkat} continue\`.` : "";
+  if (note) await terminal.stderr.write(`note: ${note}${way}\n`);
+  if (result.stopReason === "approval_required") {
+    await terminal.stderr.write(waitingNote(rkat));
+    context.exitCode = ERRORS.APPROVAL_REQUIRED.exitCode;
+  }
+  if (result.stopReason === "budget_exhausted") {
+    context.exitCode = ERRORS.BUDGET_EXHAUSTED.exitCode;
+  }
+}
+
+function waitingNote(rkat: string): string {
+  return `note: a tool call waits for approval. See it with \`${rkat} approvals list\`, answer it with \`${rkat} approvals allow\` or \`${rkat} approvals deny --reason …\`, then continue with \`${rkat} continue\`. To run calls of a tool without approval: \`--allow TOOL\`.\n`;
+}
+
+/** The reason why an answer may be incomplete. */
+const NOTES: Partial<Record<TurnEnd, string>> = {
+  max_tokens: "the answer is incomplete: it reached the output tokens of one call.",
+  content_filter: "the answer is incomplete: the provider's content filter stopped it.",
+  turn_limit: "the run reached its limit of model calls.",
+  budget_exhausted: "the budget of the run is used up.",
+};
+
+function footer({ sessionId, turns, usage }: TurnResult): string {
+  const tokens = `${usage.inputTokens} in / ${usage.outputTokens} out`;
+  return `[Session: ${shortId(sessionId)} | Turns: ${turns} | Tokens: ${tokens}]\n`;
+}
+
+/** An interrupted turn can be continued: the hint says how. */
+function withHint(error: unknown, sessionId: string): unknown {
+  if (!SessionError.is(error) || error.code !== "TURN_INTERRUPTED") return error;
+  const hint = `The session is kept. Continue with \`rkat continue\` or \`rkat resume ${sessionId} "…"\`.`;
+  return new SessionError("TURN_INTERRUPTED", { hint, cause: error });
+}
+
+function shown(text: string, onTerminal: boolean): string {
+  return onTerminal ? printable(text) : text;
+}

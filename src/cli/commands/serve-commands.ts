@@ -1,0 +1,214 @@
+import { type Command, InvalidArgumentError } from "commander";
+import { textList, wholeNumber } from "../../config/setting-kind.ts";
+import type { SearchScope } from "../../config/settings.ts";
+import { errorText, SessionError } from "../../core/errors.ts";
+import { given, isObject } from "../../core/fields.ts";
+import type { CliContext } from "../cli-context.ts";
+import { oneLine } from "../render/printable.ts";
+import { printFailure } from "../terminal/print.ts";
+import { countFlag, flagOf, listFlag, scopeFlag } from "./flags.ts";
+import { settingsJson } from "./settings-commands.ts";
+import { withService } from "./with-service.ts";
+
+interface HttpFlags {
+  readonly port: number;
+  readonly host: string;
+  readonly userTokens?: string;
+  readonly allowHost?: readonly string[];
+}
+
+interface McpFlags {
+  readonly http?: true;
+  readonly tools?: readonly string[];
+  readonly scope?: SearchScope;
+}
+
+interface ServeFlags extends HttpFlags {
+  readonly scope?: SearchScope;
+  readonly token?: string;
+  readonly cors?: readonly string[];
+  readonly maxTurns?: number;
+}
+
+/** `rkat serve`. The first Ctrl-C lets running turns end; the second one does not. */
+export function serveCommand(program: Command, context: CliContext): void {
+  const { terminal, version } = context;
+  const serve = program
+    .command("serve")
+    .description("serve the project's sessions over HTTP (REST and server-sent events)");
+  addHttpFlags(serve, 8080)
+    .option("--token <text>", "the token that clients must send (safer: set RKAT_TOKEN)")
+    .option(
+      "--cors <origin>",
+      "a web page that may call it: https://app.example (repeatable)",
+      origins,
+    )
+    .option("--max-turns <n>", "limit of turns that run at once", flagOf(wholeNumber))
+    .addOption(scopeFlag(READABLE))
+    .action(async ({ port, host, allowHost, cors, maxTurns, scope, ...flags }: ServeFlags) => {
+      const userTokens = await userTokensIn(flags.userTokens);
+      const { serveRest } = await import("../../surfaces/rest/serve-rest.ts");
+      const token = flags.token ?? (terminal.env.RKAT_TOKEN || undefined);
+      await withService(
+        context,
+        serve,
+        (service, { folder }) =>
+          terminal.interruptible(async (signal) => {
+            const server = await serveRest({
+              service,
+              version,
+              port,
+              host,
+              limits: given({ turnsMax: maxTurns }),
+              ...given({ token, userTokens, hosts: allowHost, cors }),
+              onError: (error) => void printFailure(terminal, SessionError.from(error)),
+            });
+            context.warnings.goOn();
+            const guarded = (token ?? userTokens) === undefined ? "no token" : "with a token";
+            await terminal.stderr.write(
+              `Serving ${oneLine(folder, 200)} at ${server.url} (${guarded}). Press Ctrl-C to stop.\n`,
+            );
+            await aborted(signal);
+            await terminal.stderr.write("Stopping. Running turns have 10 seconds to end.\n");
+            await server.close({ graceMs: 10_000 });
+          }),
+        { access: "serve", ...given({ scope }) },
+      );
+    });
+}
+
+const READABLE =
+  "what clients can also read: what you said in this folder (project), the user-wide store ~/.rkat, or all of it (default: this project's store only)";
+
+/** `rkat mcp`. Without `--http`, standard output carries the protocol and nothing else. */
+export function mcpCommand(program: Command, context: CliContext): void {
+  const { terminal, version } = context;
+  const mcp = program
+    .command("mcp")
+    .description("serve the project's memory and sessions to MCP clients, such as coding agents")
+    .option(
+      "--tools <names>",
+      "the tools to offer: all, default, or names with commas (default: mcp.tools)",
+      flagOf(textList),
+    )
+    .addOption(
+      scopeFlag(
+        "what clients can search: this project, the user-wide store ~/.rkat, or all (default: mcp.scope)",
+      ),
+    )
+    .option("--http", "serve over HTTP instead of standard input and output");
+  addHttpFlags(mcp, 8081).action(
+    async ({ http, port, host, allowHost, ...flags }: HttpFlags & McpFlags) => {
+      await withService(
+        context,
+        mcp,
+        (service, { config }) =>
+          terminal.interruptible(async (signal) => {
+            const tools = flags.tools ?? config.get("mcp.tools");
+            context.warnings.goOn();
+            if (!http) {
+              if (terminal.stdin.isTerminal) await terminal.stderr.write(WAITING);
+              const { serveMcpStdio } = await import("../../surfaces/mcp/serve-mcp-stdio.ts");
+              return await serveMcpStdio({
+                service,
+                version,
+                signal,
+                tools,
+                ...terminal.takeStreams(),
+              });
+            }
+            const { serveMcpHttp } = await import("../../surfaces/mcp/serve-mcp-http.ts");
+            const token = terminal.env.RKAT_TOKEN || undefined;
+            const userTokens = await userTokensIn(flags.userTokens);
+            const names = given({ token, userTokens, hosts: allowHost });
+            const options = { service, version, port, host, tools, ...names };
+            const server = await serveMcpHttp(options);
+            await terminal.stderr.write(`Serving MCP at ${server.url}. Press Ctrl-C to stop.\n`);
+            await aborted(signal);
+            await server.close();
+          }),
+        {
+          access: http ? "serve" : "create",
+          // A coding agent starts it in every folder that it works in.
+          makesStore: http ? "at once" : "when changed",
+          scope: ({ config }) => flags.scope ?? config.get("mcp.scope"),
+        },
+      );
+    },
+  );
+}
+
+const WAITING =
+  "Waiting for an MCP client on standard input. MCP clients start this command themselves.\n";
+
+/** `rkat rpc`. Standard output carries the protocol and nothing else. */
+export function rpcCommand(program: Command, context: CliContext): void {
+  const { terminal, version } = context;
+  const rpc = program
+    .command("rpc")
+    .description("serve the project's sessions to another program: JSON-RPC, one message per line")
+    .addOption(scopeFlag(READABLE))
+    .action(async ({ scope }: { scope?: SearchScope }) => {
+      const { JsonRpcServer } = await import("../../surfaces/json-rpc/json-rpc-server.ts");
+      const { input, output, release } = terminal.takeStreams();
+      await withService(
+        context,
+        rpc,
+        (service, workspace) =>
+          terminal.interruptible((signal) => {
+            context.warnings.goOn();
+            const config = async () => settingsJson(workspace);
+            return new JsonRpcServer({ service, version, config, signal, input, output }).serve();
+          }),
+        { access: "create", ...given({ scope }) },
+      );
+      release();
+    });
+}
+
+function addHttpFlags(command: Command, port: number): Command {
+  return command
+    .option("--port <n>", "the port to listen on; 0 takes a free one", countFlag(65_535), port)
+    .option(
+      "--host <address>",
+      "the address to listen on; other than loopback needs RKAT_TOKEN",
+      "127.0.0.1",
+    )
+    .option("--user-tokens <file>", 'tokens that act for one user each: {"ada": "9f2c…"} (JSON)')
+    .option("--allow-host <name>", "another host name of this server (repeatable)", listFlag);
+}
+
+/** @throws SessionError `INVALID_CONFIG` */
+async function userTokensIn(
+  file: string | undefined,
+): Promise<Readonly<Record<string, string>> | undefined> {
+  if (file === undefined) return undefined;
+  const { readFile } = await import("node:fs/promises");
+  const hint = 'Write a JSON object with a token for each user: {"ada": "9f2c…"}.';
+  let tokens: unknown;
+  try {
+    tokens = JSON.parse(await readFile(file, "utf8"));
+  } catch (error) {
+    // The parser's message may quote a token.
+    const problem = error instanceof SyntaxError ? "It is not JSON." : errorText(error);
+    const detail = `The tokens of users cannot be read from ${file}. ${problem}`;
+    throw new SessionError("INVALID_CONFIG", { detail, hint });
+  }
+  if (isObject(tokens) && Object.values(tokens).every((token) => typeof token === "string")) {
+    return tokens as Readonly<Record<string, string>>;
+  }
+  const detail = `${file} has something else than users and their tokens.`;
+  throw new SessionError("INVALID_CONFIG", { detail, hint });
+}
+
+function origins(text: string, before?: readonly string[]): readonly string[] {
+  if (URL.parse(text)?.origin === text) return listFlag(text, before);
+  throw new InvalidArgumentError("It must be an origin, such as https://app.example.");
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    signal.addEventListener("abort", () => resolve(), { once: true });
+    if (signal.aborted) resolve();
+  });
+}

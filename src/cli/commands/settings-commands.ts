@@ -1,0 +1,174 @@
+import { existsSync } from "node:fs";
+import { join, relative, resolve } from "node:path";
+import type { Command } from "commander";
+import type { EffectiveSetting } from "../../config/config.ts";
+import { keepingProblem, SET_HOME } from "../../config/config-places.ts";
+import { configTemplate } from "../../config/config-template.ts";
+import { TRUST_VARIABLE } from "../../config/read-variables.ts";
+import { distrust, settingsFile, trust, trustIn } from "../../config/trust.ts";
+import {
+  examineWorkspace,
+  hasCapability,
+  makeDataFolder,
+  type Workspace,
+} from "../../config/workspace.ts";
+import { SessionError } from "../../core/errors.ts";
+import { CAPABILITIES, CAPABILITY_DESCRIPTIONS } from "../../core/operations/operation.ts";
+import { lookAt, lookAtFile, makeFile } from "../../files/plain-files.ts";
+import type { CliContext } from "../cli-context.ts";
+import { oneLine } from "../render/printable.ts";
+import { type Style, styleFor } from "../render/style.ts";
+import { renderTable } from "../render/table.ts";
+import { printJson, printText } from "../terminal/print.ts";
+import type { Terminal } from "../terminal/terminal.ts";
+import { workspaceOf } from "./with-service.ts";
+
+/** `rkat init`: creates `.rkat` and never changes existing files. */
+export function initCommand(program: Command, { terminal }: CliContext): void {
+  const init = program
+    .command("init")
+    .description("create .rkat here, with a commented config.toml")
+    .action(async () => {
+      const folder = resolve(terminal.cwd, init.optsWithGlobals<{ dir?: string }>().dir ?? "");
+      const dataFolder = join(folder, ".rkat");
+      const places = { folder, dataFolder, storeFile: join(dataFolder, "rkat.db") };
+      const config = settingsFile(places);
+      const made = [...makeDataFolder(places, terminal.env, { isShared: true })];
+      if (makeFile(folder, config, configTemplate())) {
+        trust("settings", config, places, terminal.env);
+        made.push(config);
+      }
+      const shown = (path: string) => relative(terminal.cwd, path) || ".";
+      const lines =
+        made.length > 0
+          ? made.map((path) => `created  ${shown(path)}\n`)
+          : [`${shown(dataFolder)} exists already. Nothing was changed.\n`];
+      await terminal.stdout.write(lines.join(""));
+      if (made.includes(config)) {
+        await terminal.stderr.write(`Set \`model\` in ${shown(config)}, then: rkat "hello"\n`);
+      }
+    });
+}
+
+/** `rkat config`: every setting in force, and where it comes from. */
+export function configCommand(program: Command, { terminal }: CliContext): void {
+  const command = program
+    .command("config")
+    .description("show every setting in force, and where it comes from")
+    .option("--json", "for scripts")
+    .action(async ({ json }: { json?: true }) => {
+      const { dir } = command.optsWithGlobals<{ dir?: string }>();
+      const { workspace, problem } = await examineWorkspace(terminal, dir);
+      if (json) await printJson(terminal.stdout, settingsJson(workspace));
+      else await printSettings(terminal, workspace);
+      if (problem) throw problem;
+    });
+}
+
+/** `rkat capabilities`. */
+export function capabilitiesCommand(program: Command, context: CliContext): void {
+  const { terminal } = context;
+  const command = program
+    .command("capabilities")
+    .description("show what rkat can do in this project")
+    .option("--json", "for scripts")
+    .action(async ({ json }: { json?: true }) => {
+      const { config } = await workspaceOf(context, command);
+      const capabilities = CAPABILITIES.map((id) => ({
+        id,
+        description: CAPABILITY_DESCRIPTIONS[id],
+        available: hasCapability(config, id),
+      }));
+      if (json) return await printJson(terminal.stdout, { capabilities });
+      const style = styleFor(terminal.stdout, terminal.env);
+      const lines = capabilities.map(({ id, description, available }) => {
+        const state = available ? style.green("on ") : style.red("off");
+        return `${state}  ${id.padEnd(20)}${description}\n`;
+      });
+      await printText(terminal.stdout, lines.join(""));
+    });
+}
+
+/** The settings in force, for scripts and for JSON-RPC clients. */
+export function settingsJson({ config, files, notes }: Workspace) {
+  return {
+    files: Object.entries(files).map(([owner, path]) => ({
+      owner,
+      path,
+      exists: existsSync(path),
+    })),
+    settings: config.effective().map(({ key, value, origin }) => ({ key, value, origin })),
+    notes,
+  };
+}
+
+async function printSettings(
+  { stdout, stderr, env }: Terminal,
+  { config, files, notes }: Workspace,
+): Promise<void> {
+  await stdout.write(renderSettings(config.effective(), styleFor(stdout, env)));
+  const places = Object.values(files).map(
+    (path) => `  ${path}${existsSync(path) ? "" : " (missing)"}\n`,
+  );
+  await stderr.write(`\nFiles, later ones win:\n${places.join("")}`);
+  if (notes.length > 0)
+    await stderr.write(`\nNotes:\n${notes.map((note) => `  ${note}\n`).join("")}`);
+}
+
+const VALUE_COLUMNS_MAX = 50;
+
+function renderSettings(settings: readonly EffectiveSetting[], style: Style): string {
+  const rows = settings.map(({ key, written, origin }) => [
+    key,
+    written === "" ? "-" : oneLine(written, VALUE_COLUMNS_MAX),
+    origin,
+  ]);
+  return renderTable([{ title: "SETTING" }, { title: "VALUE" }, { title: "FROM" }], rows, style);
+}
+
+/** `rkat trust`: believe the settings and the store of a project that you did not make here. */
+export function trustCommand(program: Command, context: CliContext): void {
+  const { terminal } = context;
+  const command = program
+    .command("trust")
+    .description("use this project's settings and store although you did not make them here")
+    .option("--revoke", "no longer trust the project")
+    .option("--show", "show what is trusted, and change nothing")
+    .option("--json", "for scripts")
+    .action(async ({ revoke, show, json }: { revoke?: true; show?: true; json?: true }) => {
+      const { dir } = command.optsWithGlobals<{ dir?: string }>();
+      const { workspace } = await examineWorkspace(terminal, dir);
+      const { folder, dataFolder, storeFile } = workspace;
+      if (!lookAt(folder, dataFolder)) {
+        throw new SessionError("INVALID_PARAMS", {
+          message: `There is no .rkat in ${folder}.`,
+          hint: "Name the project's folder with --dir.",
+        });
+      }
+      if (revoke) distrust(workspace, terminal.env);
+      else if (!show) {
+        lookAtFile(folder, storeFile);
+        if (!trust("folder", dataFolder, workspace, terminal.env)) throw notKept(terminal.env);
+        trust("settings", settingsFile(workspace), workspace, terminal.env);
+        trust("store", storeFile, workspace, terminal.env);
+      }
+      const now = trustIn(workspace, terminal.env);
+      if (json)
+        return await printJson(terminal.stdout, {
+          folder,
+          settings: now.settings,
+          store: now.store,
+        });
+      const word = (is: boolean) => (is ? "trusted" : "not trusted");
+      await terminal.stdout.write(
+        `${folder}\n  settings  ${word(now.settings)}\n  store     ${word(now.store)}\n`,
+      );
+    });
+}
+
+function notKept(env: Terminal["env"]): SessionError {
+  return new SessionError("NOT_POSSIBLE", {
+    message: `Trust cannot be kept. ${keepingProblem(env) ?? ""}`.trimEnd(),
+    hint: `${SET_HOME.slice(0, -1)}, or set ${TRUST_VARIABLE}=true for one command.`,
+  });
+}

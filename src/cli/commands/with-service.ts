@@ -1,0 +1,133 @@
+import { existsSync } from "node:fs";
+import type { Command } from "commander";
+import { openMemory, openMemoryOf } from "../../app/open-memory.ts";
+import {
+  type Asking,
+  type OpenedService,
+  openService,
+  openServiceOf,
+} from "../../app/open-service.ts";
+import { type Opened, type StoreAccess, useOpened } from "../../app/opened.ts";
+import type { SearchScope } from "../../config/settings.ts";
+import { openUserWorkspace, openWorkspace, type Workspace } from "../../config/workspace.ts";
+import { SessionError } from "../../core/errors.ts";
+import type { OpenMemory } from "../../core/operations/memory.ts";
+import type { Operation } from "../../core/operations/operation.ts";
+import type { SessionService } from "../../core/session-service.ts";
+import type { CliContext } from "../cli-context.ts";
+import { styleFor } from "../render/style.ts";
+import { printText } from "../terminal/print.ts";
+import type { Terminal } from "../terminal/terminal.ts";
+
+/** The project that the command line names, or with the scope `user` the folder of the user-wide store. */
+export function workspaceOf(
+  { terminal }: Pick<CliContext, "terminal">,
+  command: Command,
+  scope?: unknown,
+): Promise<Workspace> {
+  const { dir, user, store } =
+    command.optsWithGlobals<Readonly<Partial<Record<"dir" | "user" | "store", string>>>>();
+  if (scope === "user") return openUserWorkspace(terminal, user);
+  return openWorkspace(terminal, dir, user, store);
+}
+
+/** A folder that is not there has nothing to read. It may only be misspelt. */
+function requireFolder({ folder }: Workspace, access: StoreAccess): void {
+  if (access !== "existing" || existsSync(folder)) return;
+  throw new SessionError("INVALID_PARAMS", {
+    message: `There is no folder ${folder}.`,
+    hint: "Name the project's folder with --dir.",
+  });
+}
+
+interface ServiceAccess {
+  readonly access?: StoreAccess;
+  /** The stores that are searched and listed. Default: the store of the project alone. */
+  readonly scope?: SearchScope | ((workspace: Workspace) => SearchScope);
+  /** The moment when a missing store is made, with a scope. Default: at once, if the access creates it. */
+  readonly makesStore?: "at once" | "when changed";
+  /** The approver of tool calls, made once the settings are known. */
+  readonly asking?: (workspace: Workspace) => Asking;
+}
+
+/** Opens the service of the project that the command line names, and closes it after the work. */
+export async function withService<Result>(
+  context: CliContext,
+  command: Command,
+  work: (service: SessionService, workspace: Workspace) => Promise<Result>,
+  { access = "existing", scope, asking, makesStore = "at once" }: ServiceAccess = {},
+): Promise<Result> {
+  const workspace = await workspaceOf(context, command, scope);
+  requireFolder(workspace, access);
+  if (scope !== undefined) {
+    const which = typeof scope === "function" ? scope(workspace) : scope;
+    const open = (how: StoreAccess) => openServiceOf(which, workspace, how);
+    const isLazy = makesStore === "when changed" && !existsSync(workspace.dataFolder);
+    const opened = isLazy ? await storedWhenChanged(open) : await open(access);
+    return await useOpened(opened, (value) => work(value, workspace));
+  }
+  const opened = await openService(workspace, access, asking?.(workspace));
+  await sayTools(context.terminal, opened);
+  return await useOpened(opened, (value) => work(value, workspace));
+}
+
+/** Opens the memory of the project that the command line names. Does not load the agent. */
+export async function withMemory(
+  context: CliContext,
+  command: Command,
+  work: (memory: OpenMemory) => Promise<void>,
+  { access = "existing", scope }: Pick<ServiceAccess, "access"> & { scope?: SearchScope } = {},
+): Promise<void> {
+  const workspace = await workspaceOf(context, command);
+  requireFolder(workspace, access);
+  const opened = scope ? openMemoryOf(scope, workspace) : openMemory(workspace, access);
+  await useOpened(await opened, work);
+}
+
+/** Tells a person which tools the model has. */
+export async function sayTools(
+  { stderr, env }: Pick<Terminal, "stderr" | "env">,
+  { toolsNote }: OpenedService,
+): Promise<void> {
+  if (toolsNote === undefined || !stderr.isTerminal) return;
+  await printText(stderr, styleFor(stderr, env).dim(`${toolsNote}\n`));
+}
+
+/**
+ * A service that makes the store of its project with the first request that changes something. So a
+ * server that only answers leaves nothing in the folder that it was started in.
+ */
+async function storedWhenChanged(
+  open: (access: StoreAccess) => Promise<Opened<SessionService>>,
+): Promise<Opened<SessionService>> {
+  const { OPERATIONS } = await import("../../core/operations.ts");
+  const reading = await open("existing");
+  let current = reading.value;
+  let changing: Promise<Opened<SessionService>> | undefined;
+  const change = async () => {
+    changing ??= open("create");
+    try {
+      current = (await changing).value;
+    } catch (error) {
+      changing = undefined;
+      throw error;
+    }
+  };
+  const value = new Proxy(reading.value, {
+    get(_, name) {
+      const method = Reflect.get(current, name);
+      if (typeof method !== "function") return method;
+      const operation = Reflect.get(OPERATIONS, name) as Operation | undefined;
+      if (operation === undefined || operation.effect === "reads") return method.bind(current);
+      return async (...args: unknown[]) => {
+        await change();
+        return await Reflect.get(current, name).apply(current, args);
+      };
+    },
+  });
+  const close = async () => {
+    await reading.close();
+    await (await changing)?.close();
+  };
+  return { value, close };
+}

@@ -1,0 +1,239 @@
+import { parseArgs } from "node:util";
+import { Command, CommanderError } from "commander";
+import { causeTexts, ERRORS, SessionError, withoutPassword } from "../core/errors.ts";
+import { given } from "../core/fields.ts";
+import { shellWord } from "../text/shell-word.ts";
+import type { CliContext } from "./cli-context.ts";
+import { loadMemoryCommand } from "./commands/memory/memory-command.ts";
+import { exitCodeOf, failureJson, jsonText, printEnd, printFailure } from "./terminal/print.ts";
+
+/** Runs one command line and returns the exit code of the process. */
+export async function main(given: readonly string[], context: CliContext): Promise<number> {
+  const { stdin, stdout, stderr } = context.terminal;
+  // A person who types `rkat` alone looks for what it can do. A script pipes a prompt in.
+  const args = given.length === 0 && stdin.isTerminal ? ["--help"] : given;
+  const form = scriptForm(args);
+  const program = await createProgram(args, context);
+  try {
+    await program.parseAsync(args, { from: "user" });
+    context.warnings.end();
+    return context.exitCode;
+  } catch (thrown) {
+    const isUsage = thrown instanceof CommanderError;
+    if (isUsage && thrown.exitCode === 0) return 0;
+    // `rkat memory` alone prints its help.
+    if (isUsage && thrown.code === "commander.help" && !form) return ERRORS.INVALID_PARAMS.exitCode;
+    const error = isUsage
+      ? usageError(thrown, namedCommand(program, args))
+      : withCalls(SessionError.from(thrown), context.rkat);
+    context.warnings.end(...causeTexts(error));
+    if (form === "jsonl") await printEnd(stdout, "error", failureJson(error));
+    if (form) await stderr.write(`${jsonText(failureJson(error))}\n`);
+    else await printFailure(context.terminal, error);
+    return exitCodeOf(error);
+  }
+}
+
+/**
+ * The form in which a script wants its answer; undefined for people. Read from
+ * the bare arguments, because wrong arguments are answered in this form too.
+ */
+function scriptForm(args: readonly string[]): "json" | "jsonl" | undefined {
+  const { values } = parseArgs({
+    args: [...args],
+    strict: false,
+    options: { json: { type: "boolean" }, output: { type: "string" } },
+  });
+  if (values.output === "json" || values.output === "jsonl") return values.output;
+  return values.json === true ? "json" : undefined;
+}
+
+/** The commands in the hint get the flags of this command line, unless the hint names the project itself. */
+function withCalls(error: SessionError, rkat: string): SessionError {
+  const { code, message, hint, retry } = error;
+  if (rkat === "rkat" || hint === undefined || hint.includes(" --dir ")) return error;
+  const called = hint.replaceAll("`rkat ", () => `\`${rkat} `);
+  return new SessionError(code, { message, hint: called, cause: error, ...given({ retry }) });
+}
+
+/** The command line that calls rkat again, with the flags that came before the command: `rkat --dir 'my notes' --user ada`. */
+function calledAs(program: Command): string {
+  const words = program.options.flatMap((option) => {
+    const value: unknown = program.getOptionValue(option.attributeName());
+    if (!option.required || typeof value !== "string") return [];
+    return [`${option.long} ${shellWord(withoutPassword(value))}`];
+  });
+  return ["rkat", ...words].join(" ");
+}
+
+/** Reads "error: unknown command 'serch'\n(Did you mean search?)". */
+function usageError({ code, message }: CommanderError, command: string): SessionError {
+  const text = code === "commander.help" ? "a subcommand is missing" : plainly(message);
+  const [said = "", guess] = text.replace(/^error: /, "").split("\n");
+  const hint = `\`${command} --help\` lists what it takes.`;
+  return new SessionError("INVALID_PARAMS", {
+    message: `${said.charAt(0).toUpperCase()}${said.slice(1)}${said.endsWith(".") ? "" : "."}`,
+    hint: guess ? `${guess.slice(1, -1)} ${hint}` : hint,
+  });
+}
+
+/** Rewords messages of commander: "Command-argument value 'x' is invalid for argument 'agent'." */
+function plainly(message: string): string {
+  const [, argument, name] =
+    /^error: [Cc]ommand-argument value '(.*?)' is invalid for argument '(.*?)'\./s.exec(message) ??
+    [];
+  const [, flag, value] =
+    /^error: [Oo]ption '(.*?)' argument '(.*?)' is invalid\./s.exec(message) ?? [];
+  const start = message.indexOf("' is invalid");
+  const rest = start < 0 ? "" : message.slice(message.indexOf(".", start) + 1);
+  if (argument !== undefined) return `"${argument}" is not valid for <${name}>.${rest}`;
+  return flag === undefined ? message : `"${value}" is not valid for ${flag}.${rest}`;
+}
+
+/** The command that the arguments name: `rkat memory search`. */
+function namedCommand(program: Command, args: readonly string[]): string {
+  const names = [program.name()];
+  let command: Command | undefined = program;
+  for (const arg of args) {
+    command = command.commands.find((each) => each.name() === arg || each.aliases().includes(arg));
+    if (!command) break;
+    names.push(command.name());
+  }
+  return names.join(" ");
+}
+
+type Register = (program: Command, context: CliContext) => void;
+
+/** Loads a command. `next` is the argument after its name. */
+type Load = (next: string | undefined) => Promise<Register>;
+
+const runCommands = () => import("./commands/run-commands.ts");
+const serveCommands = () => import("./commands/serve-commands.ts");
+const installCommands = () => import("./commands/install-commands.ts");
+const settingsCommands = () => import("./commands/settings-commands.ts");
+
+/**
+ * The commands by name, in the order of the help. They are loaded lazily: the one that is
+ * named, or all when the help needs them. `memory search` is loaded at once, because
+ * people wait for it.
+ */
+const COMMANDS: Readonly<Record<string, Load>> = {
+  run: async () => (await runCommands()).runCommand,
+  "resume continue c": async () => (await runCommands()).resumeCommands,
+  chat: async () => (await import("./chat/chat-command.ts")).chatCommand,
+  sessions: async () => (await import("./commands/sessions/sessions-command.ts")).sessionsCommand,
+  history: async () => (await import("./commands/history-command.ts")).historyCommand,
+  memory: loadMemoryCommand,
+  approvals: async () => (await import("./commands/approvals-command.ts")).approvalsCommand,
+  knowledge: async () => (await import("./commands/knowledge-command.ts")).knowledgeCommand,
+  import: async () => (await import("./commands/import-command.ts")).importCommand,
+  install: async () => (await installCommands()).installCommand,
+  uninstall: async () => (await installCommands()).uninstallCommand,
+  hook: async () => (await import("./commands/hook-command.ts")).hookCommand,
+  handoff: async () => (await import("./commands/handoff-command.ts")).handoffCommand,
+  replay: async () => (await import("./commands/replay-command.ts")).replayCommand,
+  rpc: async () => (await serveCommands()).rpcCommand,
+  serve: async () => (await serveCommands()).serveCommand,
+  mcp: async () => (await serveCommands()).mcpCommand,
+  init: async () => (await settingsCommands()).initCommand,
+  trust: async () => (await settingsCommands()).trustCommand,
+  move: async () => (await import("./commands/move-command.ts")).moveCommand,
+  config: async () => (await settingsCommands()).configCommand,
+  capabilities: async () => (await settingsCommands()).capabilitiesCommand,
+  doctor: async () => (await import("./commands/doctor-command.ts")).doctorCommand,
+};
+
+/** The `rkat` command with the subcommands that the arguments need. */
+async function createProgram(args: readonly string[], context: CliContext): Promise<Command> {
+  const { stdout, stderr } = context.terminal;
+  const program = new Command("rkat")
+    .description("Sessions that remember: an agent that outlives its context window.")
+    .version(context.version, "-V, --version", "print the version")
+    .option("--dir <path>", "the project's folder (default: the one around the current folder)")
+    .option("--user <name>", "act for this user, and see nothing of others (default: RKAT_USER)")
+    .option("--store <address>", "a PostgreSQL database instead of the file (default: RKAT_STORE)")
+    .helpOption("-h, --help", "print this help")
+    .helpCommand(false)
+    .configureHelp({ showGlobalOptions: true, sortSubcommands: false, minWidthToWrap: 30 })
+    .configureOutput({
+      writeOut: (text) => void stdout.write(text),
+      writeErr: (text) => void stderr.write(text),
+      // `main` prints the error.
+      outputError: () => {},
+      getOutHelpWidth: () => stdout.columns,
+      getErrHelpWidth: () => stderr.columns,
+    })
+    .hook("preAction", (called) => {
+      context.rkat = calledAs(called);
+    })
+    .exitOverride();
+  for (const register of await commandsFor(args)) register(program, context);
+  program
+    .command("help")
+    .description("print the help of a command, for example `rkat help memory search`")
+    .argument("[command...]")
+    .action((names: string[]) => helpOf(program, names).help());
+  if (needsCompletion(args)) {
+    const { default: tab } = await import("@bomb.sh/tab/commander");
+    tab(program, { completionCommandName: "completion" });
+    makeSourceable(program, context);
+  }
+  return program.addHelpText("after", EXAMPLES);
+}
+
+/**
+ * `rkat completion bash` prints a script for the shell, which calls `rkat complete -- …`. The help lists it.
+ * `rkat complete the function` is a prompt.
+ */
+function needsCompletion([first = "help", next]: readonly string[]): boolean {
+  if (first === "complete") return next === "--";
+  return ["completion", "help", "-h", "--help"].includes(first);
+}
+
+/** The library's script has `readonly` variables, with which a shell that reads it twice reports errors. */
+function makeSourceable(program: Command, { terminal }: CliContext): void {
+  const { log } = console;
+  const completion = program.commands.find((command) => command.name() === "completion");
+  completion
+    ?.hook("preAction", () => {
+      console.log = (script: string) =>
+        void terminal.stdout.write(`${script.replaceAll(/^readonly /gm, "")}\n`);
+    })
+    .hook("postAction", () => {
+      console.log = log;
+    });
+}
+
+function helpOf(program: Command, names: readonly string[]): Command {
+  return names.reduce((command, name) => {
+    const found = command.commands.find(
+      (each) => each.name() === name || each.aliases().includes(name),
+    );
+    if (found) return found;
+    throw new SessionError("INVALID_PARAMS", {
+      message: `\`${command.name()}\` has no command "${name}".`,
+      hint: "`rkat help` lists the commands.",
+    });
+  }, program);
+}
+
+const EXAMPLES = `
+Examples:
+  rkat -m anthropic/claude-sonnet-4-5 "what does this project do?"
+  git diff | rkat "review this"
+  rkat continue "and the tests?"
+  rkat memory search "why did we choose SQLite"
+`;
+
+/** An option before the command that takes a value. */
+const GLOBAL_OPTION = /^--(?:dir|user|store)(?:=|$)/;
+
+function commandsFor(args: readonly string[]): Promise<readonly Register[]> {
+  const rest = [...args];
+  while (GLOBAL_OPTION.test(rest[0] ?? "")) rest.splice(0, rest[0]?.includes("=") ? 1 : 2);
+  const [first = "", next] = rest;
+  if (first === "-V" || first === "--version") return Promise.resolve([]);
+  const all = Object.entries(COMMANDS);
+  const found = all.filter(([names]) => names.split(" ").includes(first));
+  return Promise.all((found.length > 0 ? found : all).map(([, load]) => load(next)));
+}

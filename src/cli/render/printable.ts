@@ -1,0 +1,101 @@
+import { stripVTControlCharacters } from "node:util";
+import { NOTHING, unicodePattern } from "../../text/character-codes.ts";
+import { CharacterKinds, sizeAt } from "../../text/character-kinds.ts";
+import { controlTable, visibleText, withoutControls } from "../../text/visible-text.ts";
+
+/**
+ * Makes text of models, tools and files safe to show on a terminal. Control sequences in it could
+ * move the cursor or fake output, and hidden characters could change what it seems to say.
+ */
+export function printable(text: string): string {
+  return visibleText(withoutControls(text, CONTROLS));
+}
+
+/** The same, on one line of at most `columnsMax` columns. */
+export function oneLine(text: string, columnsMax: number): string {
+  // First, because some hidden characters count as spaces.
+  const visible = visibleText(text);
+  return cutToWidth(printable(visible.replace(/\s+/g, " ").trim()), columnsMax);
+}
+
+/**
+ * Takes out every control character but the ones that rkat writes itself: colours, and the line that shows progress.
+ * It stands before the terminal, for what `printable` was forgotten for.
+ */
+export function withOwnControls(text: string): string {
+  return text.replace(OWN_OR_CONTROLS, (found) => (OWN.test(found) ? found : "\u{FFFD}"));
+}
+
+/**
+ * The width of a text in terminal columns, approximately: East Asian letters and emoji take two, and
+ * colours none.
+ */
+export function textWidth(text: string): number {
+  const shown = stripVTControlCharacters(text);
+  let width = 0;
+  for (let at = 0; at < shown.length; at += sizeAt(shown, at)) {
+    const kind = COLUMNS.at(shown, at);
+    if (kind === JOINS) return widthOfLetters(shown);
+    width += kind;
+  }
+  return width;
+}
+
+function widthOfLetters(text: string): number {
+  let width = 0;
+  for (const letter of lettersOf(text)) width += columnsOf(letter);
+  return width;
+}
+
+/** Is, or may be, one letter with the character before or behind it: an accent, half of a flag. */
+const JOINS = 3;
+/** The columns of characters that are letters of their own next to any character. */
+const COLUMNS = new CharacterKinds((character) => {
+  if (/[\x20-\x7e]/.test(character)) return 1;
+  const isAlone =
+    !/\p{Cc}/u.test(character) && [...segmentsOf(`a${character}${character}a`)].length === 4;
+  return isAlone ? columnsOf(character) : JOINS;
+});
+
+/** Looks at no more of the text than has room. */
+function cutToWidth(text: string, columnsMax: number): string {
+  let width = 0;
+  let at = 0;
+  let cut = 0;
+  for (const letter of lettersOf(text)) {
+    width += columnsOf(letter);
+    if (width > columnsMax) return `${text.slice(0, cut).trimEnd()}…`;
+    at += letter.length;
+    // The last column is for the ellipsis.
+    if (width < columnsMax) cut = at;
+  }
+  return text;
+}
+
+/** Letters as a reader sees them. */
+function lettersOf(text: string): Iterable<string> {
+  return /^[\x20-\x7e]*$/.test(text) ? text : segmentsOf(text);
+}
+
+function* segmentsOf(text: string): Iterable<string> {
+  segmenter ??= new Intl.Segmenter();
+  for (const { segment } of segmenter.segment(text)) yield segment;
+}
+
+/** Created only when needed: it takes as long as Node's start. */
+let segmenter: Intl.Segmenter | undefined;
+
+function columnsOf(letter: string): 1 | 2 {
+  return WIDE(letter).test(letter) ? 2 : 1;
+}
+
+const CONTROLS = controlTable("");
+
+const ESCAPE = String.raw`\u001b\[`;
+const OWN = new RegExp(`^(?:${ESCAPE}\\d{1,2}m|\\r${ESCAPE}2K|\\r\\n)$`, "u");
+const OWN_OR_CONTROLS = new RegExp(`${OWN.source.slice(1, -1)}|(?![\\t\\n])\\p{Cc}`, "gu");
+
+const WIDE = unicodePattern(NOTHING, {
+  source: String.raw`\p{Script=Han}|\p{Script=Hiragana}|\p{Script=Katakana}|\p{Script=Hangul}|[\uFF01-\uFF60]|\p{Emoji_Presentation}`,
+  flags: "u",
+});

@@ -1,0 +1,111 @@
+import type { SessionEvent, StandingInstruction } from "../../core/event.ts";
+import { headWithin } from "../../core/tokens.ts";
+import { printable } from "./printable.ts";
+
+/** Limits in UTF-8 bytes. */
+const SHOWN = { args: 100, result: 200, text: 500 } as const;
+
+/** The text that `--verbose` prints for an event. Empty for most events. */
+export function renderEvent(event: SessionEvent): string {
+  switch (event.type) {
+    case "run_started":
+      return (event.instructions ?? []).map(renderInstruction).join("");
+    case "turn_started":
+      return `\n── Turn ${event.turn_number + 1} ──\n`;
+    case "text_complete":
+      return `  text: ${cut(event.content, SHOWN.text)}\n`;
+    case "tool_call_requested":
+      return `  → ${event.name} ${cut(JSON.stringify(event.args) ?? "", SHOWN.args)}\n`;
+    case "tool_approval_requested":
+      return `  ? ${event.name} waits for approval\n`;
+    case "tool_approval_resolved":
+      return `  ${event.decision === "allow" ? "allowed" : "denied"}: ${event.name}${event.reason === undefined ? "" : ` (${cut(event.reason, SHOWN.result)})`}\n`;
+    case "knowledge_applied":
+      return `  rules in the prompt: ${event.rules.length}\n`;
+    case "tool_execution_completed":
+      return renderResult(event);
+    case "tool_execution_timed_out":
+      return `  ✗ ${event.name} timed out after ${event.timeout_ms} ms\n`;
+    case "compaction_started":
+      return `  ⟳ Compaction started: ${event.input_tokens} input tokens, ~${event.estimated_history_tokens} history tokens, ${event.message_count} messages\n`;
+    case "compaction_completed":
+      return `  ✓ Compaction complete: ${event.messages_before} → ${event.messages_after} messages, ${event.summary_tokens} summary tokens\n`;
+    case "compaction_failed":
+      return `  ✗ Compaction failed (continuing): ${event.error}\n`;
+    case "tool_output_pruned":
+      return `  ✂ Old tool output pruned: ${event.tokens_before} → ${event.tokens_after} tokens\n`;
+    case "task_updated":
+      return `  ✎ Task record: ${Object.keys(event.changed).join(", ").replaceAll("_", " ")}\n`;
+    case "message_pinned":
+      return `  📌 Pinned message @${event.message}\n`;
+    case "message_unpinned":
+      return `  📌 Unpinned message @${event.message}\n`;
+    case "budget_warning":
+      return `  ! Budget of ${event.budget_type.replace("_", " ")}: ${event.used} of ${event.limit} used\n`;
+    case "retrying":
+      return `  ↻ Retrying (${event.attempt} of ${event.max_attempts}) in ${event.delay_ms} ms: ${event.error}\n`;
+    default:
+      return "";
+  }
+}
+
+/** The same without the events that a chat shows with `--verbose` only. */
+export function renderWork(event: SessionEvent): string {
+  return WORK.includes(event.type) ? renderEvent(event) : "";
+}
+
+const WORK: readonly SessionEvent["type"][] = [
+  "tool_execution_completed",
+  "tool_execution_timed_out",
+  "compaction_completed",
+  "compaction_failed",
+  "tool_output_pruned",
+  "budget_warning",
+  "retrying",
+];
+
+function renderResult({
+  name,
+  result,
+  is_error,
+  duration_ms,
+}: Extract<SessionEvent, { type: "tool_execution_completed" }>): string {
+  const { error, message } = is_error ? failureIn(result) : { message: result };
+  const text = cut(message, SHOWN.result);
+  if (error === "denied") {
+    const reason = text.replace(DENIED_BY_USER, "");
+    return `  ✗ ${name} denied${reason === "" ? "" : `: ${reason}`}\n`;
+  }
+  // The event does not say how long the call ran.
+  if (error === "interrupted") return `  ✗ ${name} interrupted: ${text}\n`;
+  const failed = is_error || (name === "run_command" && COMMAND_FAILED.test(result));
+  return `  ${failed ? "✗" : "✓"} ${name} (${duration_ms} ms): ${text}\n`;
+}
+
+/** The beginning of a result when the user denied the call. The rest is the reason, or meant for the model. */
+const DENIED_BY_USER = /^The user denied this call(?:: | and gave no reason\..*)/;
+
+/** The beginning of the result of `run_command` when the command failed. */
+const COMMAND_FAILED = /^\[(?:killed |exit code (?!0\]))/;
+
+/** A failure as the model reads it is JSON. A tool may word its own. */
+function failureIn(result: string): { readonly error?: string; readonly message: string } {
+  try {
+    const { error, message } = JSON.parse(result);
+    if (typeof error === "string" && typeof message === "string") return { error, message };
+  } catch {
+    // The tool's own words.
+  }
+  return { message: result };
+}
+
+function renderInstruction({ text, replaces }: StandingInstruction): string {
+  const earlier = replaces ? " (replaces an earlier one)" : "";
+  return `  holds from now on: ${cut(text, SHOWN.text)}${earlier}\n`;
+}
+
+function cut(text: string, bytesMax: number): string {
+  const line = printable(text.replace(/\s+/g, " ").trim());
+  const head = headWithin(line, bytesMax);
+  return head === line ? line : `${head}...`;
+}

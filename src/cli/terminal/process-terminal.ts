@@ -1,0 +1,143 @@
+import { once } from "node:events";
+import { constants } from "node:os";
+import { setTimeout as sleep } from "node:timers/promises";
+import { ERRORS } from "../../core/errors.ts";
+import { type RkatWarning, WARNING_NAME, warnedOutages } from "../../core/warn.ts";
+import { printable, withOwnControls } from "../render/printable.ts";
+import { wrapText } from "../render/wrap-text.ts";
+import { HeldWarnings } from "./held-warnings.ts";
+import type { Output, ScreenOwner, TakenScreen, Terminal } from "./terminal.ts";
+
+/** The terminal of this process. */
+export function processTerminal(): Terminal {
+  return {
+    stdin: {
+      get isTerminal() {
+        return process.stdin.isTTY === true;
+      },
+      [Symbol.asyncIterator]: () => process.stdin[Symbol.asyncIterator](),
+    },
+    stdout: outputOf(process.stdout),
+    stderr: outputOf(process.stderr),
+    env: process.env,
+    cwd: process.cwd(),
+    interruptible,
+    takeStreams() {
+      process.stdout.off("error", exitOnError);
+      for (const name of ["log", "info", "debug"] as const) console[name] = console.error;
+      return {
+        input: process.stdin,
+        output: process.stdout,
+        release: () => void (process.stdout.writableLength > 0 && process.exit()),
+      };
+    },
+    takeChat: () => ({
+      input: process.stdin,
+      output: process.stdout,
+      isTerminal: process.stdin.isTTY === true && process.stdout.isTTY === true,
+      onInterrupt(listener) {
+        process.on("SIGINT", listener);
+        return () => process.off("SIGINT", listener);
+      },
+      release() {
+        // A file has no `unref`, and does not keep the process running.
+        if ("unref" in process.stdin) process.stdin.unref();
+      },
+    }),
+    takeScreen,
+  };
+}
+
+/** While a screen is drawn, other output would end up in the middle of it. */
+function takeScreen({ onStray, restore }: ScreenOwner): TakenScreen {
+  const { write } = process.stderr;
+  const { log, info, debug } = console;
+  process.stderr.write = (chunk: string | Uint8Array) => {
+    onStray(String(chunk));
+    return true;
+  };
+  Object.assign(console, { log: console.error, info: console.error, debug: console.error });
+  const endings = (["SIGTERM", "SIGHUP"] as const).map((signal) => {
+    // A turn that runs has its own listener, which ends the turn first.
+    const end = () => {
+      if (process.listenerCount(signal) === 1) process.exit(128 + constants.signals[signal]);
+    };
+    process.on(signal, end);
+    return () => process.off(signal, end);
+  });
+  process.once("exit", restore);
+  return {
+    interrupt: () => process.emit("SIGINT"),
+    ...(process.platform === "win32" ? {} : { suspend }),
+    release() {
+      process.off("exit", restore);
+      for (const stop of endings) stop();
+      Object.assign(console, { log, info, debug });
+      process.stderr.write = write;
+    },
+  };
+}
+
+async function suspend(): Promise<void> {
+  process.kill(process.pid, "SIGTSTP");
+  // The process stops above, and goes on here. Without a shell that stops programs, it goes on at once.
+  await sleep(50);
+}
+
+function outputOf(stream: NodeJS.WriteStream): Output {
+  stream.on("error", exitOnError);
+  return {
+    isTerminal: stream.isTTY === true,
+    rewrites: stream.isTTY === true && process.env.TERM !== "dumb",
+    get columns() {
+      // A terminal without a window has 0.
+      return stream.columns || 80;
+    },
+    async write(text) {
+      if (!stream.write(withOwnControls(text))) await once(stream, "drain");
+    },
+  };
+}
+
+/** `rkat … | head` closes the pipe early. That is not a failure. */
+function exitOnError(error: NodeJS.ErrnoException): void {
+  process.exit(error.code === "EPIPE" ? 0 : 1);
+}
+
+async function interruptible<Result>(
+  work: (signal: AbortSignal) => Promise<Result>,
+): Promise<Result> {
+  const controller = new AbortController();
+  const interrupt = () => {
+    if (controller.signal.aborted) process.exit(ERRORS.TURN_INTERRUPTED.exitCode);
+    controller.abort();
+  };
+  const signals = ["SIGINT", "SIGTERM"] as const;
+  for (const signal of signals) process.on(signal, interrupt);
+  try {
+    return await work(controller.signal);
+  } finally {
+    for (const signal of signals) process.off(signal, interrupt);
+  }
+}
+
+/**
+ * Prints rkat's own warnings as `warning: …`, when they are due. Node's format, with its process id, is for
+ * developers.
+ */
+export function printWarnings(): HeldWarnings {
+  // Another command line of this process has told its own.
+  warnedOutages.forget();
+  const held = new HeldWarnings((message) => {
+    const { stderr } = process;
+    const line = `warning: ${printable(message)}\n`;
+    stderr.write(stderr.isTTY ? wrapText(line, stderr.columns || 80) : line);
+  });
+  const ofNode = process.listeners("warning");
+  process.removeAllListeners("warning");
+  process.on("warning", (warning) => {
+    if (warning.name === WARNING_NAME) held.add(warning as RkatWarning);
+    else for (const listener of ofNode) listener.call(process, warning);
+  });
+  return held;
+}

@@ -1,0 +1,299 @@
+import { z } from "zod";
+import { CLEANED_PLACES, type Cleaned, NOT_CLEANED_PLACES } from "../event.ts";
+import type { HistoryHit } from "../event-store.ts";
+import {
+  MEMORY_KINDS,
+  type MemoryCheck,
+  type MemoryEntry,
+  type MemoryHit,
+  type MemoryStats,
+  type ShownEntry,
+  type Watch,
+} from "../memory-store.ts";
+import type { Operation } from "./operation.ts";
+import type { Given } from "./parse-request.ts";
+import {
+  eitherOf,
+  origin,
+  positive,
+  sessionId,
+  sourceFilters,
+  timeFilters,
+} from "./request-fields.ts";
+import { count, type Result, shape, sourceView, store } from "./result-schema.ts";
+
+const memoryId = z.string().min(1).max(400);
+
+const memoryQuestion = z.string().max(100_000);
+
+const memoryFilters = {
+  sessionId: sessionId.optional(),
+  role: z.string().optional(),
+  kind: z.enum(MEMORY_KINDS).optional(),
+  ...sourceFilters,
+  ...timeFilters,
+};
+
+export const searchMemory = z.strictObject({
+  /** Several queries are one search. Each entry is one result, with its best score. */
+  query: z.union([memoryQuestion, z.array(memoryQuestion).min(1).max(20)]),
+  limit: z.int().min(0).max(1000).optional(),
+  ...memoryFilters,
+  minScore: z.number().min(0).max(1).optional(),
+  /** Number of entries to show before and after each result. */
+  neighbours: z.int().min(0).max(20).optional(),
+  explain: z.boolean().optional(),
+  /** Token limit of all result texts together, neighbours included. */
+  maxTokens: positive.optional(),
+});
+
+export const addMemory = z.strictObject({
+  content: z.string().max(20_000).regex(/\S/, "must not be empty"),
+  /** The author. Default: the user; over JSON-RPC and REST a program. It never makes a rule. */
+  origin: origin.optional(),
+});
+
+export const listMemory = z.strictObject({
+  limit: z.int().min(0).max(1000).optional(),
+  /** The id of the last entry of the page before. */
+  after: memoryId.optional(),
+  /** Only the entry with this id, or those with these ids, in the order of the ids. */
+  id: z.union([memoryId, z.array(memoryId).min(1).max(1000)]).optional(),
+  ...memoryFilters,
+});
+
+export const memoryStatsRequest = z.strictObject({
+  sessionId: sessionId.optional(),
+  ...sourceFilters,
+});
+
+/** Either `ids` or `sessionId`, which means everything that was said in it. */
+export const forgetMemory = eitherOf(
+  ["ids", "sessionId"],
+  z.strictObject({
+    /** Ids of entries, or of messages that are not in memory yet: `<session id>:<message id>`. */
+    ids: z.array(memoryId).min(1).max(1000).optional(),
+    sessionId: sessionId.optional(),
+  }),
+  "give either the ids of entries or a session",
+);
+
+export const searchHistory = z.strictObject({
+  query: z.string().min(1).max(10_000),
+  limit: z.int().min(0).max(200).optional(),
+  sessionId: sessionId.optional(),
+  fromTurn: z.int().min(0).optional(),
+  toTurn: z.int().min(0).optional(),
+  ...sourceFilters,
+  ...timeFilters,
+});
+
+export type SearchMemory = z.infer<typeof searchMemory>;
+
+export type AddMemory = z.infer<typeof addMemory>;
+
+export type ListMemory = z.infer<typeof listMemory>;
+
+export type MemoryStatsRequest = z.infer<typeof memoryStatsRequest>;
+
+export type ForgetMemory = z.infer<typeof forgetMemory>;
+
+export type SearchHistory = z.infer<typeof searchHistory>;
+
+export interface MemoryAdded {
+  readonly id: string;
+  /** False when memory has it already. */
+  readonly added: boolean;
+}
+
+export interface MemoryForgotten {
+  /** Number of forgotten entries, knowledge, and messages that were not in memory yet. */
+  readonly forgotten: number;
+  /** Ids of other entries and messages that say the same, or have one of its names, at most a hundred. */
+  readonly remaining: readonly string[];
+  /** Where the texts were. They are there no more. */
+  readonly cleaned: readonly Cleaned[];
+  /** Where the texts may still be, because rkat cannot delete them there. */
+  readonly notCleaned: readonly NotCleaned[];
+}
+
+const memoryEntryFields = {
+  content: z.string(),
+  sessionId: z.string(),
+  turn: count.nullable(),
+  id: z.string(),
+  kind: z.enum(MEMORY_KINDS),
+  time: z.string().optional(),
+  role: z.string().optional(),
+  speaker: z.string().optional(),
+  source: z.object({ from: count, to: count }).optional(),
+};
+
+const neighbour = shape<MemoryEntry>()(memoryEntryFields);
+
+const memoryEntry = shape<ShownEntry>()({ ...memoryEntryFields, store });
+
+export const memoryHit = shape<MemoryHit>()({
+  ...memoryEntryFields,
+  score: z.number().min(0).max(1),
+  from: sourceView.optional(),
+  store,
+  neighbours: z.object({ before: z.array(neighbour), after: z.array(neighbour) }).optional(),
+  explanation: z
+    .object({
+      parts: z.array(
+        z.object({
+          name: z.string(),
+          of: z.string().optional(),
+          adds: z.number().optional(),
+          times: z.number().optional(),
+        }),
+      ),
+    })
+    .optional(),
+});
+
+export const memoryStats = shape<MemoryStats>()({
+  entries: count,
+  sessions: count,
+  textBytes: count,
+  index: z.string(),
+  diskBytes: count.optional(),
+  vectors: z.object({ embedder: z.string(), embedded: count, pending: count }).optional(),
+});
+
+const memoryAdded = shape<MemoryAdded>()({ id: z.string(), added: z.boolean() });
+
+const notCleaned = z.object({ place: z.enum(NOT_CLEANED_PLACES), why: z.string() });
+
+/** A place where a forgotten text may still be, and why, in a sentence. */
+export type NotCleaned = Result<typeof notCleaned>;
+
+export const memoryForgotten = shape<MemoryForgotten>()({
+  forgotten: count,
+  remaining: z.array(z.string()),
+  cleaned: z.array(z.object({ place: z.enum(CLEANED_PLACES), count })),
+  notCleaned: z.array(notCleaned),
+});
+
+export const historyHit = shape<HistoryHit>()({
+  content: z.string(),
+  sessionId: z.string(),
+  turn: count,
+  seq: count,
+  role: z.enum(["user", "assistant", "tool"]),
+  speaker: z.string().optional(),
+  time: z.string(),
+  from: sourceView.optional(),
+  store,
+});
+
+/** Semantic memory, and the complete logs. */
+export interface MemoryOperations {
+  searchMemory(request: SearchMemory): Promise<readonly MemoryHit[]>;
+  /** Adds a text to memory. Searches find it; it makes no rule. The same text is added once. */
+  addMemory(request: AddMemory): Promise<MemoryAdded>;
+  /** Memory entries page by page, in the order in which they were stored. */
+  listMemory(request: ListMemory): Promise<readonly ShownEntry[]>;
+  memoryStats(request: MemoryStatsRequest): Promise<MemoryStats>;
+  /**
+   * Forgets memory entries: deletes them, deletes what was learned from them, and removes their texts
+   * from all logs (messages, summaries, tool results, task records, rules in system prompts).
+   * `SESSION_BUSY` while a turn runs in one of those sessions.
+   */
+  forgetMemory(request: ForgetMemory): Promise<MemoryForgotten>;
+  searchHistory(request: SearchHistory): Promise<readonly HistoryHit[]>;
+}
+
+export const MEMORY_OPERATIONS = {
+  searchMemory: {
+    description: "Search semantic memory for past conversation content.",
+    request: searchMemory,
+    result: z.array(memoryHit),
+    resultKey: "results",
+    rpc: "memory/search",
+    http: { method: "GET", path: "/memory/search" },
+    tool: "memory_search",
+    command: "memory search",
+    effect: "reads",
+    needs: "memory-store",
+  },
+  addMemory: {
+    description: "Add a text to semantic memory. Searches find it; it makes no rule.",
+    request: addMemory,
+    result: memoryAdded,
+    rpc: "memory/add",
+    http: { method: "POST", path: "/memory" },
+    tool: "memory_add",
+    command: "memory add",
+    effect: "adds",
+    needs: "memory-store",
+  },
+  listMemory: {
+    description:
+      "List the entries of semantic memory, page by page, in the order they were stored.",
+    request: listMemory,
+    result: z.array(memoryEntry),
+    resultKey: "entries",
+    rpc: "memory/list",
+    http: { method: "GET", path: "/memory" },
+    tool: "memory_list",
+    command: "memory list",
+    effect: "reads",
+    needs: "memory-store",
+  },
+  memoryStats: {
+    description: "Count the entries of semantic memory, of the project or of one session.",
+    request: memoryStatsRequest,
+    result: memoryStats,
+    rpc: "memory/stats",
+    http: { method: "GET", path: "/memory/stats" },
+    tool: "memory_stats",
+    command: "memory stats",
+    effect: "reads",
+    needs: "memory-store",
+  },
+  forgetMemory: {
+    description:
+      "Forget entries of memory. Their texts are deleted from memory and from the logs they came from.",
+    request: forgetMemory,
+    result: memoryForgotten,
+    rpc: "memory/forget",
+    http: { method: "POST", path: "/memory/forget" },
+    tool: "memory_forget",
+    command: "memory forget",
+    effect: "destroys",
+    needs: "memory-store",
+  },
+  searchHistory: {
+    description:
+      "Search the complete logs of the project's sessions by words, including tool output and pruned text.",
+    request: searchHistory,
+    result: z.array(historyHit),
+    resultKey: "results",
+    rpc: "history/search",
+    http: { method: "GET", path: "/history/search" },
+    tool: "search_project_history",
+    command: "history search",
+    effect: "reads",
+    needs: "session-store",
+  },
+} as const satisfies Record<keyof MemoryOperations, Operation>;
+
+/**
+ * Memory that is open without a service, for a program that needs nothing else. It has checked the requests. What is
+ * read and added is as through a service.
+ */
+export interface OpenMemory {
+  searchMemory(request: Given<SearchMemory>): Promise<readonly MemoryHit[]>;
+  addMemory(request: Given<AddMemory>): Promise<MemoryAdded>;
+  listMemory(request: Given<ListMemory>): Promise<readonly ShownEntry[]>;
+  memoryStats(request: Given<MemoryStatsRequest>): Promise<MemoryStats>;
+  /** Credentials in the texts are replaced. Returns how many entries were new, and what was replaced. */
+  addEntries(entries: readonly MemoryEntry[]): Promise<{
+    readonly added: number;
+    readonly redacted: Readonly<Record<string, number>>;
+  }>;
+  verify(watch?: Watch): Promise<MemoryCheck>;
+  reindex(watch?: Watch): Promise<void>;
+}

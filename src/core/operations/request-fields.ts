@@ -1,0 +1,91 @@
+import { z } from "zod";
+import { TOOL_POLICIES } from "../approval.ts";
+import { AUTHORS } from "../event.ts";
+import type { Given } from "./parse-request.ts";
+
+export const sessionId = z.string().min(1).max(200);
+
+export const labels = z.record(z.string().min(1).max(100), z.string().max(500));
+
+export const positive = z.int().positive();
+
+const DAY = z.regexes.date.source.replace(/^\^|\$$/g, "");
+
+const HOUR = "(?:[01]\\d|2[0-3])";
+
+const CLOCK = `${HOUR}:[0-5]\\d(?::[0-5]\\d(?:\\.\\d{1,9})?)?(?:Z|[+-]${HOUR}:?[0-5]\\d)?`;
+
+/** A pattern, so that the OpenAPI document says exactly what is accepted. */
+export const isoTime = z
+  .string()
+  .regex(
+    new RegExp(`^${DAY}(?:T${CLOCK})?$`),
+    "expected an ISO 8601 time, such as 2025-01-20 or 2025-01-20T14:30:00Z",
+  );
+
+/** Filters of time, both included. A time without a zone is in UTC. A day in `until` includes all of that day. */
+export const timeFilters = {
+  since: isoTime.describe("From this day or time on (ISO 8601, in UTC without a zone).").optional(),
+  until: isoTime
+    .describe("Up to this time (ISO 8601, in UTC without a zone). A day includes all of that day.")
+    .optional(),
+};
+
+export const page = {
+  limit: z.int().min(0).max(1000).optional(),
+  offset: z.int().min(0).optional(),
+};
+
+export const origin = z.strictObject({
+  /** `user`: a person typed the prompt, so the project learns from it, and its instructions stay. */
+  author: z.enum(AUTHORS).optional(),
+  speaker: z.string().max(200).optional(),
+  time: isoTime.optional(),
+  session: z.string().max(200).optional(),
+});
+
+/** The settings of the specification. A missing one keeps its default. */
+export const compactionSettings = z.strictObject({
+  autoCompactThreshold: positive.optional(),
+  recentTurnBudget: positive.optional(),
+  maxSummaryTokens: positive.optional(),
+  minTurnsBetweenCompactions: positive.optional(),
+  /** Twice this many messages trigger a compaction, which keeps this many. Without it, only tokens count. */
+  windowSize: positive.optional(),
+});
+
+/** By the name of a tool, or a pattern in which `*` stands for any text. */
+export const toolPolicies = z.record(z.string().min(1).max(100), z.enum(TOOL_POLICIES));
+
+export const sourceName = z.string().min(1).max(4096);
+
+/** The conditions on where a session came from. */
+export const sourceFilters = {
+  agent: z
+    .string()
+    .min(1)
+    .max(100)
+    .optional()
+    .describe("Only sessions of this agent, such as claude-code. rkat's own have the agent rkat."),
+  project: sourceName.optional().describe("Only sessions of this project folder."),
+  branch: sourceName.optional().describe("Only sessions of this git branch."),
+};
+
+export const sessionRequest = z.strictObject({ sessionId });
+
+/** A request with exactly one of two fields. A schema of fields alone cannot say that, so it is also noted here. */
+export const EITHER_OF = z.registry<{ readonly fields: readonly [string, string] }>();
+
+export function eitherOf<Shape extends z.ZodRawShape>(
+  fields: readonly [keyof Shape & string, keyof Shape & string],
+  request: z.ZodObject<Shape, z.core.$strict>,
+  message: string,
+): z.ZodObject<Shape, z.core.$strict> {
+  const count = (given: Readonly<Record<string, unknown>>) =>
+    fields.filter((field) => given[field] !== undefined).length;
+  return request.refine((given) => count(given) === 1, message).register(EITHER_OF, { fields });
+}
+
+export type CompactionSettings = Given<z.infer<typeof compactionSettings>>;
+
+export type SessionRequest = z.infer<typeof sessionRequest>;

@@ -1,0 +1,86 @@
+import type { HistoryCompaction, Summarize } from "../compaction/compact-history.ts";
+import { SessionError } from "../core/errors.ts";
+import { estimateTokens } from "../core/tokens.ts";
+import { contextWindowOf, familyOf } from "../models/model-family.ts";
+import { type AiSdkMessage, fromModelMessages } from "../models/model-messages.ts";
+import { toPrompt } from "../models/to-prompt.ts";
+import type { ApplyOptions, HistoryWindow } from "../window/history-window.ts";
+import { AI_SDK_ROLES, isOnlySent } from "./ai-sdk-view.ts";
+import { ANSWERS_TOKENS, alternating } from "./host-messages.ts";
+
+export interface WindowOptions extends HistoryCompaction {
+  /** Tokens that the model takes. Known for current models of Anthropic, OpenAI and Google. */
+  readonly contextWindow?: number;
+  /** Writes summaries. Default: the model of the step. `"fallback"` needs no model. */
+  readonly summarize?: Summarize | "fallback";
+}
+
+/**
+ * The part of a prompt to send. System messages at its beginning are sent as they are and are no part of the history:
+ * many programs write new ones for each request, with the time in them.
+ */
+export async function sentOf(
+  window: HistoryWindow<AiSdkMessage>,
+  prompt: readonly AiSdkMessage[],
+  { otherTokens = 0, ...options }: ApplyOptions,
+): Promise<readonly AiSdkMessage[]> {
+  const start = prompt.findIndex(({ role }) => role !== "system");
+  const system = start < 0 ? prompt : prompt.slice(0, start);
+  const history = prompt.slice(system.length).filter((message) => !isOnlySent(message));
+  const { messages } = await window.apply(history, {
+    ...options,
+    otherTokens: otherTokens + estimateTokens(fromModelMessages(system)) + ANSWERS_TOKENS,
+  });
+  return [...system, ...alternating(messages, AI_SDK_ROLES)];
+}
+
+interface Model {
+  readonly provider: string;
+  readonly modelId: string;
+  doGenerate(request: object): PromiseLike<{
+    readonly content: readonly { readonly type: string; readonly text?: string }[];
+  }>;
+}
+
+/** The window's size and the writer of summaries, where the caller left them to the model. */
+export function modelOptions(
+  model: unknown,
+  {
+    contextWindow,
+    summarize,
+  }: {
+    readonly contextWindow: number | undefined;
+    readonly summarize: Summarize | "fallback" | undefined;
+  },
+) {
+  const own = isModel(model) ? model : undefined;
+  const id = own ? `${own.provider.split(".")[0]}/${own.modelId}` : String(model);
+  const size = contextWindow ?? contextWindowOf(id);
+  if (summarize === undefined && !own) {
+    throw new SessionError("INVALID_PARAMS", {
+      message: `The model ${JSON.stringify(model)} is a name, which cannot be asked for a summary.`,
+      hint: "Pass the model as an object, or pass `summarize`.",
+    });
+  }
+  return {
+    ...(size === undefined ? {} : { contextWindow: size }),
+    summarize: summarize ?? summaryOf(own as Model),
+  };
+}
+
+function isModel(model: unknown): model is Model {
+  return typeof model === "object" && model !== null && "doGenerate" in model;
+}
+
+function summaryOf(model: Model): Summarize {
+  return async ({ messages, maxTokens, signal }) => {
+    const { content } = await model.doGenerate({
+      prompt: toPrompt(messages, familyOf(model.provider)),
+      maxOutputTokens: maxTokens,
+      // OpenAI's own models store requests, unless they are told not to.
+      providerOptions: { openai: { store: false } },
+      abortSignal: signal,
+    });
+    return content.flatMap((part) => (part.type === "text" ? [part.text ?? ""] : [])).join("");
+  };
+}

@@ -1,0 +1,143 @@
+import type { HostRecord } from "../core/host-record.ts";
+import { newId } from "../core/ids.ts";
+import type { Tool, ToolOutput } from "../core/tool.ts";
+import { providerFailure } from "../models/provider-failure.ts";
+import {
+  createHistoryWindow,
+  type HistoryWindow,
+  type HistoryWindowOptions,
+} from "../window/history-window.ts";
+import { RecentlyUsed } from "./recently-used.ts";
+
+/** The way a host tells its chats apart: by an id of its own, by their first messages, or as one run of its loop. */
+export type ChatName =
+  | { readonly id: string }
+  | { readonly begins: string }
+  | { readonly run: object };
+
+/** The place where the windows of chats keep their compactions. */
+export interface ChatRecords {
+  recordOf(chatId: string): HostRecord;
+}
+
+/** Chats whose windows a process keeps. */
+const CHATS_MAX = 200;
+
+/** Levels of causes that are looked at: hosts wrap the errors of providers. */
+const CAUSES_MAX = 8;
+
+/**
+ * The windows of a host's chats, and what happens when a provider refuses what one of them sends:
+ *
+ *     request ─► of(chat).apply ─► the model ─┬─► answer
+ *                      ▲                      │
+ *                      └── once more, less ◄──┘ "context too long"
+ *
+ * A process keeps the chats that were used last. A chat with an id comes back from its record. A chat that is
+ * known by its beginning only is stored under a new id if `storesUnnamed` says so, and otherwise not at all.
+ *
+ * @throws SessionError `INVALID_PARAMS` for bad settings, when it is made and not with the first request
+ */
+export class HostChats<HostMessage extends object> {
+  readonly #options: HistoryWindowOptions<HostMessage>;
+  readonly #records: ChatRecords | undefined;
+  readonly #storesUnnamed: boolean;
+  readonly #byName = new RecentlyUsed<HistoryWindow<HostMessage>>(CHATS_MAX);
+  readonly #byRun = new WeakMap<object, HistoryWindow<HostMessage>>();
+
+  constructor(
+    options: HistoryWindowOptions<HostMessage>,
+    records?: ChatRecords,
+    { storesUnnamed = true }: { readonly storesUnnamed?: boolean } = {},
+  ) {
+    this.#options = options;
+    this.#records = records;
+    this.#storesUnnamed = storesUnnamed;
+    this.#open(undefined);
+  }
+
+  /** The maximum number of chats that are kept by their names. */
+  get size(): number {
+    return this.#byName.size;
+  }
+
+  /** The window of a chat. */
+  of(chat: ChatName): HistoryWindow<HostMessage> {
+    if ("run" in chat) {
+      const window = this.#byRun.get(chat.run) ?? this.#open(undefined);
+      this.#byRun.set(chat.run, window);
+      return window;
+    }
+    return this.#byName.of(keyOf(chat), () => this.#open(this.#recordOf(chat)));
+  }
+
+  /** From now on the window is found by this name too. */
+  name(
+    window: HistoryWindow<HostMessage>,
+    chat: Exclude<ChatName, { readonly run: object }>,
+  ): void {
+    this.#byName.set(keyOf(chat), window);
+  }
+
+  #recordOf(chat: Exclude<ChatName, { readonly run: object }>): HostRecord | undefined {
+    if ("id" in chat) return this.#records?.recordOf(chat.id);
+    return this.#storesUnnamed ? this.#records?.recordOf(newId()) : undefined;
+  }
+
+  #open(record: HostRecord | undefined): HistoryWindow<HostMessage> {
+    return createHistoryWindow({ ...this.#options, ...(record ? { record } : {}) });
+  }
+}
+
+function keyOf(chat: { readonly id: string } | { readonly begins: string }): string {
+  return "id" in chat ? `id ${chat.id}` : `begins ${chat.begins}`;
+}
+
+/** Asks a provider, and once more with less when it refuses the request as too long. */
+export async function askingAgain<Answer>(
+  ask: () => PromiseLike<Answer> | Answer,
+  askWithLess: () => Promise<Answer>,
+): Promise<Awaited<Answer>> {
+  try {
+    return await ask();
+  } catch (error) {
+    if (!isTooLong(error)) throw error;
+    return await askWithLess();
+  }
+}
+
+/** Whether a provider refused a request as too long for the model. */
+export function isTooLong(error: unknown): boolean {
+  let at = error;
+  for (let level = 0; level < CAUSES_MAX && at !== undefined; level += 1) {
+    if (providerFailure(at, { id: "" }).code === "CONTEXT_WINDOW_EXCEEDED") return true;
+    at = at instanceof Error ? at.cause : undefined;
+  }
+  return false;
+}
+
+/** The services of rkat's stores for the loop of another package: its tools, and the records of its chats. */
+export interface HostMemory {
+  /** Tools for the model: search messages, search outputs of tools. */
+  readonly tools: readonly Tool[];
+  /** The record of a chat's window: its compactions, and the messages that it compacted. */
+  recordOf(chatId: string): HostRecord;
+  /** Finishes the work on recorded messages. The stores stay open. */
+  close(): Promise<void>;
+}
+
+/** Runs a tool. A failure becomes a result that the model reads. */
+export async function outputOf(
+  tool: Tool,
+  args: unknown,
+  call: { readonly chatId: string; readonly id: string; readonly signal?: AbortSignal | undefined },
+): Promise<ToolOutput> {
+  const signal = call.signal ?? new AbortController().signal;
+  try {
+    const output = await tool.execute(args, { sessionId: call.chatId, toolUseId: call.id, signal });
+    return typeof output === "string" ? { content: output, is_error: false } : output;
+  } catch (error) {
+    signal.throwIfAborted();
+    return { content: `${tool.definition.name} failed: ${String(error)}`, is_error: true };
+  }
+}

@@ -1,0 +1,73 @@
+import { SessionError } from "../core/errors.ts";
+import { SUMMARY_PREFIX } from "../core/message.ts";
+import { utf8Bytes } from "../core/tokens.ts";
+
+/**
+ * Refuses a value that is no list of messages. `name` is the host's name for it.
+ *
+ * @throws SessionError `INVALID_PARAMS`
+ */
+export function requireMessages(name: string, messages: unknown): void {
+  if (!Array.isArray(messages)) throw notMessages(`${name} is ${kindOf(messages)}, not an array.`);
+  const wrong = messages.findIndex((each) => typeof each !== "object" || each === null);
+  if (wrong < 0) return;
+  throw notMessages(`${name}[${wrong}] is ${kindOf(messages[wrong])}, not a message.`);
+}
+
+function notMessages(message: string): SessionError {
+  const hint = "Pass the messages of the conversation, oldest first.";
+  return new SessionError("INVALID_PARAMS", { message, hint });
+}
+
+function kindOf(value: unknown): string {
+  return value === null || value === undefined ? String(value) : `a ${typeof value}`;
+}
+
+/** A part with a file in it counts as an image of middling size. */
+const FILE_TOKENS = 1_000;
+const FILE_BYTES_MIN = 8_000;
+const FILE = /"type":"[a-z_-]*(?:file|image|media|audio|video|document|screenshot)/;
+
+/** Estimated tokens of parts of a host's message that rkat does not read: a quarter of the bytes of their JSON. */
+export function opaqueTokensOf(parts: readonly unknown[]): number {
+  return parts.reduce<number>((sum, part) => sum + tokensOf(part), 0);
+}
+
+function tokensOf(part: unknown): number {
+  const json = JSON.stringify(part) ?? "";
+  const bytes = utf8Bytes(json);
+  return bytes >= FILE_BYTES_MIN && FILE.test(json) ? FILE_TOKENS : Math.ceil(bytes / 4);
+}
+
+/** The facts about a host's messages that `alternating` needs. */
+export interface HostRoles<HostMessage> {
+  /** The text of a user's message, or its beginning; `undefined` for other messages. */
+  userText(message: HostMessage): string | undefined;
+  /** A message of the model that says `ANSWER`. */
+  readonly answer: HostMessage;
+}
+
+export const ANSWER = "Noted.";
+
+/** Room for the answers of a request, which no window counts. */
+export const ANSWERS_TOKENS = 50;
+
+/**
+ * Puts an answer between user messages that a compaction brought together. Templates of many local
+ * servers refuse two in a row:
+ *
+ *     C U A     →   C (Noted.) U A      C is the summary
+ *
+ * It depends on nothing but the messages, so a request begins as the one before it did. A history
+ * without a summary stays as it is. The answers are only sent: no host keeps them.
+ */
+export function alternating<HostMessage>(
+  messages: readonly HostMessage[],
+  { userText, answer }: HostRoles<HostMessage>,
+): readonly HostMessage[] {
+  const texts = messages.map(userText);
+  if (!texts.some((text) => text?.startsWith(SUMMARY_PREFIX))) return messages;
+  return messages.flatMap((message, index) =>
+    texts[index] !== undefined && texts[index - 1] !== undefined ? [answer, message] : [message],
+  );
+}

@@ -1,0 +1,318 @@
+import { timeSpan } from "../../core/instant.ts";
+import {
+  MEMORY_KINDS,
+  type MemoryFilter,
+  type ScoreExplanation,
+  type ScorePart,
+} from "../../core/memory-store.ts";
+import {
+  BY_SPEAKER,
+  type DetailColumns,
+  ON_DATE,
+  PASSAGE_ASKS,
+  type PassageIndex,
+  placeOf,
+  SAID_MASK,
+} from "../passages/passage-index.ts";
+import { BestEntries } from "./best-entries.ts";
+import { type Likelihood, likelihoodOf } from "./likelihood.ts";
+import { readQuestion } from "./question.ts";
+import {
+  type AskedWord,
+  BlockShares,
+  OwnWords,
+  QuestionBounds,
+  type QuestionEvidence,
+  questionEvidence,
+  type ScratchArrays,
+  scratchOf,
+} from "./question-evidence.ts";
+import { RANKING, type RankingWeights } from "./ranking-weights.ts";
+import { completeRelevance, confidenceOf, floorOf, scoreOf } from "./score.ts";
+import { BLOCK, blockOf, REACH, saturated } from "./word-amounts.ts";
+
+export interface EntryQuery extends MemoryFilter {
+  readonly texts: readonly string[];
+  readonly limit: number;
+  readonly minScore?: number;
+  readonly explain?: boolean;
+}
+
+/** A result. */
+export interface FoundEntry {
+  /** The first slot of the entry. */
+  readonly slot: number;
+  readonly score: number;
+  readonly explanation?: ScoreExplanation;
+}
+
+/**
+ * Finds entries that answer any of the questions, best first. Of two with the same score, the older
+ * comes first. An entry is as relevant as its best passage:
+ *
+ *     relevance = (share + 0.45 · share of its session) · likelihood
+ *
+ *     share        how many of the question's words are in the passage and around it, by their rarity
+ *     likelihood   larger for a speaker whom the question names, smaller for the assistant, …
+ *
+ * `scoreOf` turns the relevance into a score from 0 to 1. An entry that has all words of the question
+ * scores `COMPLETE_SCORE` at least. An entry that has none of them is a result only as the answer to a
+ * question that has some.
+ */
+export function findEntries(
+  index: PassageIndex,
+  query: EntryQuery,
+  weights: RankingWeights = RANKING,
+): readonly FoundEntry[] {
+  if (query.limit <= 0) return [];
+  const found = new Map<number, FoundEntry>();
+  for (const text of query.texts) {
+    for (const entry of findAnswers(index, text, query, weights)) {
+      if (entry.score > (found.get(entry.slot)?.score ?? 0)) found.set(entry.slot, entry);
+    }
+  }
+  return [...found.values()].sort((one, other) => other.score - one.score).slice(0, query.limit);
+}
+
+function findAnswers(
+  index: PassageIndex,
+  text: string,
+  query: EntryQuery,
+  weights: RankingWeights,
+): readonly FoundEntry[] {
+  return scratchOf(index).lend(index.lastSession + 1, blockOf(index.slots) + 1, (arrays) =>
+    findWith(arrays, index, text, query, weights),
+  );
+}
+
+function findWith(
+  arrays: ScratchArrays,
+  index: PassageIndex,
+  text: string,
+  query: EntryQuery,
+  weights: RankingWeights,
+): readonly FoundEntry[] {
+  const question = readQuestion(text);
+  const evidence = questionEvidence(index, question, weights, arrays);
+  const bounds = new QuestionBounds(index, question, evidence, weights, arrays);
+  const likelihood = likelihoodOf(index, question, weights);
+  const own = new OwnWords(index, evidence.words);
+  const confidence = confidenceOf(evidence);
+  const answers = bestAnswers({ index, bounds, evidence, likelihood, own, query, weights });
+  const best = withComplete(answers, index, own, query, completeRelevance(question) / confidence);
+  const floor = query.minScore ?? floorOf(index);
+  return [...best].flatMap(({ entry: first, slot, value }) => {
+    const relevance = value * confidence;
+    const score = scoreOf(relevance, question);
+    if (score === 0 || score < floor) return [];
+    const explanation = query.explain
+      ? { explanation: explainScore(index, evidence, likelihood, { slot, relevance }, weights) }
+      : {};
+    return [{ slot: first, score, ...explanation }];
+  });
+}
+
+interface Search {
+  readonly index: PassageIndex;
+  readonly bounds: QuestionBounds;
+  readonly evidence: QuestionEvidence;
+  readonly likelihood: Likelihood;
+  readonly own: OwnWords;
+  readonly query: EntryQuery;
+  readonly weights: RankingWeights;
+}
+
+function bestAnswers({
+  index,
+  bounds,
+  evidence,
+  likelihood,
+  own,
+  query,
+  weights,
+}: Search): BestEntries {
+  const { entry, session, flags } = index.columns;
+  const best = new BestEntries(index, query.limit);
+  const wanted = slotFilter(index, query);
+  const blockShares = new BlockShares(index, evidence.words, weights);
+  const answers = (slot: number) => {
+    const before = session[slot - 1] ? slot - 1 : (entry[slot - 1] as number);
+    return ((flags[before] as number) & PASSAGE_ASKS) !== 0;
+  };
+  for (const block of bounds.order) {
+    if (!bounds.anyCanReach(block, best.least)) break;
+    if (!bounds.canReach(block, best.least)) continue;
+    const shares = blockShares.read(block);
+    const likely = bounds.likelihood(block);
+    for (let at = 0; at < BLOCK; at += 1) {
+      const slot = block * BLOCK + at;
+      const share = shares[at] as number;
+      const number = session[slot];
+      if (share === 0 || !number) continue;
+      const relevance = share + weights.session * (evidence.sessionShares[number] as number);
+      if (relevance * likely < best.least || !wanted(slot)) continue;
+      const value = relevance * likelihood(slot);
+      if (value < best.least || !(own.hasAny(entry[slot] as number) || answers(slot))) continue;
+      best.offer(entry[slot] as number, slot, value);
+    }
+  }
+  return best;
+}
+
+/** The best, when entries that have all words of the question have this value at least. */
+function withComplete(
+  best: BestEntries,
+  index: PassageIndex,
+  own: OwnWords,
+  query: EntryQuery,
+  value: number,
+): BestEntries {
+  if (best.least >= value) return best;
+  const complete = own.complete();
+  if (complete.size === 0) return best;
+  const wanted = slotFilter(index, query);
+  const all = new BestEntries(index, query.limit);
+  for (const found of best) {
+    const isRaised = found.value < value && complete.has(found.entry);
+    all.offer(found.entry, found.slot, isRaised ? value : found.value);
+    complete.delete(found.entry);
+  }
+  for (const entry of complete) if (wanted(entry)) all.offer(entry, entry, value);
+  return all;
+}
+
+/** Tells whether the entry of a slot passes a filter. */
+function slotFilter(index: PassageIndex, filter: MemoryFilter): (slot: number) => boolean {
+  const tests = slotTests(index, filter, (slot) => index.details(slot));
+  if (tests.length === 0) return () => true;
+  return (slot) => tests.every((test) => test(slot));
+}
+
+/**
+ * The slots that pass a filter, as a bitmap with the lowest bit first; `undefined` when all of
+ * them pass. It runs one test over all slots before the next, because most slots fail the first.
+ */
+export function wantedSlots(index: PassageIndex, filter: MemoryFilter): Uint32Array | undefined {
+  let all: DetailColumns | undefined;
+  const tests = slotTests(index, filter, () => {
+    all ??= index.details(0, index.slots);
+    return all;
+  });
+  if (tests.length === 0) return undefined;
+  const wanted = new Uint32Array(Math.ceil(index.slots / 32)).fill(0xffffffff);
+  for (const test of tests) {
+    for (let word = 0; word < wanted.length; word += 1) {
+      let left = wanted[word] ?? 0;
+      for (let rest = left; rest !== 0; rest &= rest - 1) {
+        const bit = rest & -rest;
+        if (!test(32 * word + 31 - Math.clz32(bit))) left &= ~bit;
+      }
+      wanted[word] = left;
+    }
+  }
+  return wanted;
+}
+
+/** One test for each condition of a filter. A slot has to pass all of them. */
+function slotTests(
+  index: PassageIndex,
+  filter: MemoryFilter,
+  details: (slot: number) => DetailColumns,
+): readonly ((slot: number) => boolean)[] {
+  const { columns } = index;
+  const { sessionId, sessions, role, kind } = filter;
+  const tests: ((slot: number) => boolean)[] = [];
+  if (sessionId !== undefined) {
+    const number = index.sessionNumber(sessionId);
+    tests.push((slot) => columns.session[slot] === number);
+  }
+  if (sessions !== undefined) {
+    const isOnly = "only" in sessions;
+    const ids = isOnly ? sessions.only : sessions.except;
+    const numbers = new Set(ids.map((id) => index.sessionNumber(id)));
+    tests.push((slot) => numbers.has(columns.session[slot]) === isOnly);
+  }
+  if (role !== undefined) {
+    const number = index.labelNumber(role);
+    tests.push((slot) => details(slot).role[slot] === number);
+  }
+  if (kind !== undefined) {
+    const number = MEMORY_KINDS.indexOf(kind);
+    tests.push((slot) => details(slot).kind[slot] === number);
+  }
+  if (filter.since !== undefined || filter.until !== undefined) {
+    const { since, until } = timeSpan(filter);
+    tests.push((slot) => {
+      const time = details(slot).time[slot] ?? Number.NaN;
+      return since <= time && time <= until;
+    });
+  }
+  return tests;
+}
+
+/**
+ * The parts of a score. The sum of their additions, times the factors of the other parts, is the
+ * relevance that `scoreOf` turns into the score.
+ */
+function explainScore(
+  index: PassageIndex,
+  evidence: QuestionEvidence,
+  likelihood: Likelihood,
+  { slot, relevance }: { readonly slot: number; readonly relevance: number },
+  weights: RankingWeights,
+): ScoreExplanation {
+  const { length, session } = index.columns;
+  const words = evidence.words.flatMap((asked): ScorePart[] => {
+    const amounts = amountsAt(index, asked, slot, weights);
+    const amount = amounts.reduce((sum, part) => sum + part.amount, 0);
+    const adds = asked.share * saturated(amount, length[slot] ?? 0, weights);
+    return amounts
+      .filter((part) => part.amount > 0)
+      .map((part) => ({ name: part.name, of: asked.word, adds: (adds * part.amount) / amount }));
+  });
+  const ofSession = weights.session * (evidence.sessionShares[session[slot] ?? 0] ?? 0);
+  const added = [...words, ...(ofSession > 0 ? [{ name: "session", adds: ofSession }] : [])];
+  const factors = [...likelihood.parts(slot), { name: "question", times: confidenceOf(evidence) }];
+  const times = factors.reduce((product, factor) => product * (factor.times ?? 1), 1);
+  const missing = relevance / times - added.reduce((sum, part) => sum + (part.adds ?? 0), 0);
+  const raised = missing > ROUNDING ? [{ name: "all words", adds: missing }] : [];
+  return { parts: [...added, ...raised, ...factors] };
+}
+
+/** Sums of the same numbers differ a little. */
+const ROUNDING = 1e-4;
+
+/** The parts of the amount of a word in a slot, as `WordAmounts` adds them up. */
+function amountsAt(
+  index: PassageIndex,
+  { postings }: AskedWord,
+  slot: number,
+  weights: RankingWeights,
+): readonly { readonly name: string; readonly amount: number }[] {
+  const { session, entry } = index.columns;
+  const hitsAt = (where: number) => {
+    const there = session[where] ? where : (entry[where] ?? 0);
+    const place = placeOf(postings.slots, there);
+    return {
+      said: (postings.hits[place] ?? 0) & SAID_MASK,
+      flags: index.columns.flags[there] ?? 0,
+      hits: postings.hits[place] ?? 0,
+    };
+  };
+  const { said, hits } = hitsAt(slot);
+  let near = 0;
+  for (let away = 1; away <= REACH; away += 1) {
+    near += hitsAt(slot - away).said + hitsAt(slot + away).said;
+  }
+  const before = hitsAt(slot - 1);
+  return [
+    { name: "word", amount: said },
+    { name: "speaker", amount: (hits & BY_SPEAKER) !== 0 ? weights.speaker : 0 },
+    { name: "date", amount: (hits & ON_DATE) !== 0 ? weights.date : 0 },
+    { name: "neighbour", amount: near * weights.neighbour },
+    {
+      name: "answers",
+      amount: (before.flags & PASSAGE_ASKS) !== 0 ? before.said * weights.answer : 0,
+    },
+  ];
+}

@@ -1,0 +1,347 @@
+import { type PassageIndex, type Postings, placeFrom, placeOf } from "../passages/passage-index.ts";
+import { maxLikelihood } from "./likelihood.ts";
+import type { Question } from "./question.ts";
+import type { RankingWeights } from "./ranking-weights.ts";
+import { BLOCK, halvesAt, WordAmounts } from "./word-amounts.ts";
+import { BOUND_MAX, type WordSummary, wordSummary } from "./word-summaries.ts";
+
+/** A word of the question, with its postings and summary in the index. */
+export interface AskedWord {
+  readonly word: string;
+  readonly postings: Postings;
+  readonly summary: WordSummary;
+  /** How much of the question it is, by its rarity. The shares of all words add up to 1. */
+  readonly share: number;
+}
+
+/** A session that says a word this often gets half of the most that the word can add. */
+const SESSION_SATURATION = 1.2;
+
+/** The question's words in the index, before a search looks at passages. */
+export interface QuestionEvidence {
+  readonly words: readonly AskedWord[];
+  /** By number of a session, how much of the question it has. */
+  readonly sessionShares: Float32Array;
+  readonly bestSessionShare: number;
+  /** The largest share of the question's words that one session has, names of speakers and dates included. */
+  readonly bestCovered: number;
+  /** Whether the question names a speaker. */
+  readonly namesSpeaker: boolean;
+}
+
+export function questionEvidence(
+  index: PassageIndex,
+  question: Question,
+  weights: RankingWeights,
+  arrays: ScratchArrays,
+): QuestionEvidence {
+  const found = [...question.forms].map(([form, word]) => {
+    const postings = index.postings(form);
+    const summary = wordSummary(index, postings, weights);
+    const times = question.names.has(word) ? weights.name : 1;
+    return {
+      word,
+      postings,
+      summary,
+      rarity: times * rarity(postings.slots.length, index.passages),
+    };
+  });
+  const rarities = found.reduce((sum, { rarity }) => sum + rarity, 0);
+  const words = found.map(({ rarity, ...rest }) => ({ ...rest, share: rarity / rarities }));
+  const namesSpeaker = words.some(({ summary }) => summary.named.includes(1));
+  return { words, namesSpeaker, ...sessionShares(index, words, rarities, arrays) };
+}
+
+/** Smaller, the more passages have the word. Never 0, so that a store with one entry works. */
+function rarity(having: number, passages: number): number {
+  return Math.log(1 + (Math.max(passages, having) - having + 0.5) / (having + 0.5));
+}
+
+/** How much of the question each session has. Here a word counts by how few sessions have it. */
+function sessionShares(
+  index: PassageIndex,
+  words: readonly AskedWord[],
+  rarities: number,
+  { sessionShares: shares, covered }: ScratchArrays,
+): Pick<QuestionEvidence, "sessionShares" | "bestSessionShare" | "bestCovered"> {
+  let [bestSessionShare, bestCovered] = [0, 0];
+  for (const { summary, share } of words) {
+    const { sessions, said } = summary;
+    const most = ((1 + SESSION_SATURATION) * rarity(sessions.length, index.sessions)) / rarities;
+    for (let at = 0; at < sessions.length; at += 1) {
+      const session = sessions[at] as number;
+      const times = said[at] as number;
+      (shares[session] as number) += (most * times) / (times + SESSION_SATURATION);
+      (covered[session] as number) += share;
+      if ((shares[session] as number) > bestSessionShare)
+        bestSessionShare = shares[session] as number;
+      if ((covered[session] as number) > bestCovered) bestCovered = covered[session] as number;
+    }
+  }
+  return { sessionShares: shares, bestSessionShare, bestCovered };
+}
+
+/** Arrays for one question. They begin with zeros, except `reached`, and may be longer than needed. */
+export interface ScratchArrays {
+  /** By number of a session. */
+  readonly sessionShares: Float32Array;
+  readonly covered: Float32Array;
+  /** By block. */
+  readonly bounds: Float32Array;
+  readonly named: Uint8Array;
+  readonly reached: Uint32Array;
+}
+
+/** The scratch arrays of an index, which live as long as it does. */
+export function scratchOf(index: PassageIndex): Scratch {
+  const known = SCRATCH.get(index);
+  if (known) return known;
+  const scratch = new Scratch();
+  SCRATCH.set(index, scratch);
+  return scratch;
+}
+
+/**
+ * Keeps the arrays of an index from one question to the next. A question borrows them for its time.
+ * Another one in between gets arrays of its own.
+ */
+class Scratch {
+  #free: ScratchArrays | undefined;
+
+  /** Lends arrays for `sessions` and `blocks` to `work`. They are not valid after it. */
+  lend<Result>(sessions: number, blocks: number, work: (arrays: ScratchArrays) => Result): Result {
+    const arrays =
+      cleared(this.#free, sessions, blocks) ?? newArrays(grown(sessions), grown(blocks));
+    this.#free = undefined;
+    try {
+      return work(arrays);
+    } finally {
+      this.#free = arrays;
+    }
+  }
+}
+
+const SCRATCH = new WeakMap<PassageIndex, Scratch>();
+
+function cleared(
+  arrays: ScratchArrays | undefined,
+  sessions: number,
+  blocks: number,
+): ScratchArrays | undefined {
+  if (!arrays || arrays.covered.length < sessions || arrays.named.length < blocks) return undefined;
+  arrays.sessionShares.fill(0, 0, sessions);
+  arrays.covered.fill(0, 0, sessions);
+  arrays.bounds.fill(0, 0, blocks);
+  arrays.named.fill(0, 0, blocks);
+  return arrays;
+}
+
+/** So that an index that grows does not need new ones each time. */
+function grown(length: number): number {
+  return Math.ceil(1.25 * length);
+}
+
+function newArrays(sessions: number, blocks: number): ScratchArrays {
+  return {
+    sessionShares: new Float32Array(sessions),
+    covered: new Float32Array(sessions),
+    bounds: new Float32Array(blocks),
+    named: new Uint8Array(blocks),
+    reached: new Uint32Array(blocks),
+  };
+}
+
+/** How much of a question each slot of a block has, its neighbours included. */
+export class BlockShares {
+  readonly #words: readonly AskedWord[];
+  readonly #weights: RankingWeights;
+  readonly #lengths: Uint8Array;
+  readonly #wordAmounts: WordAmounts;
+  readonly #shares = new Float32Array(BLOCK);
+
+  constructor(index: PassageIndex, words: readonly AskedWord[], weights: RankingWeights) {
+    this.#words = words;
+    this.#weights = weights;
+    this.#lengths = index.columns.length;
+    this.#wordAmounts = new WordAmounts(index, weights);
+  }
+
+  /** By slot of the block. The next call overwrites it. */
+  read(block: number): Float32Array {
+    const { amounts } = this.#wordAmounts;
+    const shares = this.#shares.fill(0);
+    const halves = halvesAt(this.#weights);
+    const start = block * BLOCK;
+    this.#wordAmounts.moveTo(block);
+    for (const { postings, summary, share } of this.#words) {
+      if (placeOf(summary.blocks, block) < 0) continue;
+      this.#wordAmounts.read(postings);
+      const most = share * (1 + this.#weights.saturation);
+      const { from, until } = this.#wordAmounts;
+      for (let at = from; at < until; at += 1) {
+        const amount = amounts[at] as number;
+        if (amount === 0) continue;
+        const half = halves[this.#lengths[start + at] as number] as number;
+        (shares[at] as number) += (most * amount) / (amount + half);
+      }
+    }
+    return shares;
+  }
+}
+
+/**
+ * The words of a question that an entry itself has: in its text, in the name of its speaker, or in its
+ * date. Words around it do not count. An entry is named by its first slot.
+ */
+export class OwnWords {
+  readonly #index: PassageIndex;
+  /** The rarest first. */
+  readonly #words: readonly AskedWord[];
+
+  constructor(index: PassageIndex, words: readonly AskedWord[]) {
+    this.#index = index;
+    this.#words = words.toSorted(
+      (one, other) => one.postings.slots.length - other.postings.slots.length,
+    );
+  }
+
+  hasAny(entry: number): boolean {
+    return this.#words.some((word) => this.#has(entry, word));
+  }
+
+  hasAll(entry: number): boolean {
+    return this.#words.every((word) => this.#has(entry, word));
+  }
+
+  /** The entries that have all words. */
+  complete(): Set<number> {
+    const { entry, session } = this.#index.columns;
+    const found = new Set<number>();
+    for (const slot of this.#words[0]?.postings.slots ?? []) {
+      const first = entry[slot] as number;
+      if (session[slot] !== 0 && !found.has(first) && this.hasAll(first)) found.add(first);
+    }
+    return found;
+  }
+
+  #has(entry: number, { postings: { slots } }: AskedWord): boolean {
+    const slot = slots[placeFrom(slots, entry)];
+    return slot !== undefined && this.#index.columns.entry[slot] === entry;
+  }
+}
+
+/** Sums of the same numbers differ a little when they are added in another order. */
+const ROUNDING = 1e-5;
+const GROUPS = 64;
+
+/**
+ * Upper bounds of a question: no passage in a block has a larger relevance.
+ *
+ *     bound = (Σ share · bound of the word + 0.45 · share of the best session) · likelihood
+ *
+ * A search that has enough results with a larger relevance skips the block, and loses nothing.
+ */
+export class QuestionBounds {
+  /** The blocks that have any word of the question, best bounds first, but for differences below `#groupWidth`. */
+  readonly order: Uint32Array;
+  #groupWidth = 0;
+  readonly #sessions: Uint32Array;
+  readonly #evidence: QuestionEvidence;
+  readonly #session: number;
+  /** By block, the sum of the words' upper bounds. */
+  readonly #words: Float32Array;
+  /** By block, 1 where the question names a speaker. */
+  readonly #named: Uint8Array;
+  readonly #likely: number;
+  /** `#likely` in a block where the question names a speaker. */
+  readonly #likelyNamed: number;
+
+  constructor(
+    index: PassageIndex,
+    question: Question,
+    evidence: QuestionEvidence,
+    weights: RankingWeights,
+    { bounds: words, named, reached }: ScratchArrays,
+  ) {
+    this.#sessions = index.columns.session;
+    this.#evidence = evidence;
+    this.#session = weights.session;
+    this.#likely = maxLikelihood(question, false, weights);
+    this.#likelyNamed = maxLikelihood(question, true, weights);
+    let count = 0;
+    for (const { summary, share } of evidence.words) {
+      const unit = (share * (1 + weights.saturation)) / BOUND_MAX;
+      for (let at = 0; at < summary.blocks.length; at += 1) {
+        const block = summary.blocks[at] as number;
+        if (words[block] === 0) reached[count++] = block;
+        (words[block] as number) += unit * (summary.upperBounds[at] as number);
+        if (summary.named[at] === 1) named[block] = 1;
+      }
+    }
+    this.#words = words;
+    this.#named = named;
+    this.order = this.#ordered(reached.subarray(0, count));
+  }
+
+  /** Whether a passage in the block, or in a later one of `order`, can have this relevance. */
+  anyCanReach(block: number, relevance: number): boolean {
+    return this.#boundInAnySession(block) + this.#groupWidth >= relevance;
+  }
+
+  /** Whether a passage in the block can have this relevance. */
+  canReach(block: number, relevance: number): boolean {
+    if (this.#boundInAnySession(block) < relevance) return false;
+    const { sessionShares } = this.#evidence;
+    const sessions = this.#sessions;
+    let before = 0;
+    for (let slot = block * BLOCK; slot < (block + 1) * BLOCK; slot += 1) {
+      const session = sessions[slot] ?? 0;
+      if (session === before || session === 0) continue;
+      if (this.#bound(block, sessionShares[session] as number) >= relevance) return true;
+      before = session;
+    }
+    return false;
+  }
+
+  /** The largest likelihood of a passage in the block. */
+  likelihood(block: number): number {
+    return this.#named[block] === 1 ? this.#likelyNamed : this.#likely;
+  }
+
+  #boundInAnySession(block: number): number {
+    return this.#bound(block, this.#evidence.bestSessionShare);
+  }
+
+  #bound(block: number, sessionShare: number): number {
+    const relevance = (this.#words[block] as number) + this.#session * sessionShare;
+    return ROUNDING + relevance * this.likelihood(block);
+  }
+
+  /** Puts blocks into groups by counting: sorting by the bounds themselves takes longer than it saves. */
+  #ordered(blocks: Uint32Array): Uint32Array {
+    let best = 0;
+    for (let at = 0; at < blocks.length; at += 1) {
+      best = Math.max(best, this.#boundInAnySession(blocks[at] as number));
+    }
+    this.#groupWidth = best / (GROUPS - 1);
+    const groupOf = new Uint8Array(blocks.length);
+    const places = new Uint32Array(GROUPS + 1);
+    for (let at = 0; at < blocks.length; at += 1) {
+      const group = Math.floor(
+        (best - this.#boundInAnySession(blocks[at] as number)) / this.#groupWidth,
+      );
+      groupOf[at] = group;
+      (places[group + 1] as number) += 1;
+    }
+    for (let group = 1; group < GROUPS; group += 1) {
+      (places[group] as number) += places[group - 1] as number;
+    }
+    const order = new Uint32Array(blocks.length);
+    for (let at = 0; at < blocks.length; at += 1) {
+      const group = groupOf[at] as number;
+      order[places[group] as number] = blocks[at] as number;
+      (places[group] as number) += 1;
+    }
+    return order;
+  }
+}

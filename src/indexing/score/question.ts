@@ -1,0 +1,107 @@
+import { CharacterKinds, sizeIn } from "../../text/character-kinds.ts";
+import { STOP_WORDS } from "../words/english.ts";
+import { monthIn, type NamedTime, namedTime } from "../words/named-time.ts";
+import { newRoom, unitsOf } from "../words/text-units.ts";
+import { askedWords, isBeginning, stem } from "../words/words.ts";
+
+/** The words, names and times of a query. */
+export interface Question {
+  /** Its words without stop words, or with them if it has no others. Each once, at most 64. */
+  readonly words: readonly string[];
+  /** The same words by their forms in the index. */
+  readonly forms: ReadonlyMap<string, string>;
+  /** Words that are written like names: with a capital inside a sentence. */
+  readonly names: ReadonlySet<string>;
+  /** Whether it asks for a time. Texts that name one are likelier answers. */
+  readonly asksWhen: boolean;
+  /** Whether it asks for the assistant's words. Otherwise those are less likely answers. */
+  readonly asksForAnswers: boolean;
+  /** The time that it names. */
+  readonly time: NamedTime | undefined;
+}
+
+/** More words make a search slower, and no better. */
+const WORDS_MAX = 64;
+
+/** The last question: a search reads its own several times. */
+let last: { readonly query: string; readonly question: Question } | undefined;
+
+export function readQuestion(query: string): Question {
+  if (last?.query !== query) last = { query, question: read(query) };
+  return last.question;
+}
+
+function read(query: string): Question {
+  const all = askedWords(query);
+  const month = monthIn(query);
+  const meaningful: string[] = [];
+  for (const word of all) {
+    if (STOP_WORDS.has(word) && !(word === "may" && month === "may")) continue;
+    if (meaningful.push(word) === WORDS_MAX) break;
+  }
+  const words = meaningful.length > 0 ? meaningful : all.slice(0, WORDS_MAX);
+  return {
+    words,
+    forms: new Map(words.map((word) => [formOf(word), word])),
+    names: new Set(askedWords(query, capitalised(query))),
+    asksWhen: WHEN.test(query),
+    asksForAnswers: ANSWERS.test(query),
+    time: namedTime(query, month),
+  };
+}
+
+/** The form of a word in the index; `東*` is all words that begin so. */
+function formOf(word: string): string {
+  return isBeginning(word) ? `${word}*` : stem(word);
+}
+
+/**
+ * Where the words with a capital begin and end that do not begin a sentence: `Jo's` and `York` of
+ * "Did Jo's cat go to York? Yes". A quote or a bracket may stand before the capital.
+ */
+function capitalised(text: string): number[] {
+  const units = unitsOf(text, ROOM);
+  const found: number[] = [];
+  for (let at = 0; at < text.length; at += 1) {
+    if ((KINDS.in(units, at) & CAPITAL) === 0 || !isInside(units, at)) continue;
+    const start = at;
+    do at += sizeIn(units, at);
+    while (at < text.length && (KINDS.in(units, at) & IN_WORD) !== 0);
+    found.push(start, at);
+  }
+  return found;
+}
+
+const ROOM = newRoom();
+
+/** Whether a space and no end of a sentence is before a place, or before the quote in front of it. */
+function isInside(units: Uint16Array, start: number): boolean {
+  let at = start - 1;
+  if (at >= 0 && (KINDS.in(units, at) & QUOTE) !== 0) at -= 1;
+  if (at < 0 || (KINDS.in(units, at) & SPACE) === 0) return false;
+  while (at >= 0 && (KINDS.in(units, at) & SPACE) !== 0) at -= 1;
+  return at >= 0 && (KINDS.in(units, at) & STOP) === 0;
+}
+
+/** A character has one or more of these kinds. */
+const SPACE = 1;
+const STOP = 2;
+const QUOTE = 4;
+const CAPITAL = 8;
+const IN_WORD = 16;
+const OTHER = 32;
+const KINDS = new CharacterKinds((character) => {
+  let kind = OTHER;
+  if (/\s/.test(character)) kind |= SPACE;
+  if (/[.!?。！？]/.test(character)) kind |= STOP;
+  if (/["'“‘(]/.test(character)) kind |= QUOTE;
+  if (/\p{Lu}/u.test(character)) kind |= CAPITAL;
+  if (/[\p{L}\p{N}\p{M}'’._-]/u.test(character)) kind |= IN_WORD;
+  return kind;
+});
+
+const WHEN =
+  /^\W*(when|since when|how long|how (many|much) (hours|days|weeks|months|years|time)|(in |on |at )?(what|which) (date|day|week|month|year|season|time))\b/i;
+
+const ANSWERS =
+  /\b(you|the assistant|your) (\w+ )?(said|say|told|tell|suggest|recommend|advise|propose|mention|explain|list|g[ia]ve|write|wrote|recommendation|suggestion|advice|answer)/i;

@@ -1,0 +1,93 @@
+import type { PassageIndex } from "../passages/passage-index.ts";
+import type { Question } from "./question.ts";
+import type { QuestionEvidence } from "./question-evidence.ts";
+
+/**
+ * The least score of a result, unless the query sets another floor. A large store has some words of any
+ * question, and one of many sessions has many of them in one session, so their floor is higher.
+ * `docs/decisions/0004-ranking.md` has the measurements.
+ *
+ *     passages   10     30     100    250 and more
+ *     floor      0.08   0.16   0.24   0.30
+ *
+ *     sessions   30     50     75 and more
+ *     floor      0.30   0.32   0.34
+ */
+export function floorOf({
+  passages,
+  sessions,
+}: Pick<PassageIndex, "passages" | "sessions">): number {
+  const byPassages = Math.min(USUAL_FLOOR, LEAST_FLOOR + 0.16 * tenfold(passages, 10));
+  return Math.min(MOST_FLOOR, byPassages + 0.1 * tenfold(sessions, 30));
+}
+
+const LEAST_FLOOR = 0.08;
+const USUAL_FLOOR = 0.3;
+const MOST_FLOOR = 0.34;
+
+/** How many times `count` is ten times as much as `start`. */
+function tenfold(count: number, start: number): number {
+  return Math.log10(Math.max(1, count / start));
+}
+
+/** The steepness of the score. A passage with all words of the question, and nothing else for it, scores 0.8. */
+const STEEPNESS = 1.6;
+/** The power of a long question, and the addition for a short one. */
+const LONG = 0.75;
+const SHORT = 1.5;
+/** A question that names a speaker of this store is likely about this store. */
+const SPEAKER_KNOWN = 1.5;
+
+/**
+ * A score from 0 to 1 that grows with the relevance. Scores of different questions are comparable.
+ *
+ *     score = 1 - e^(-1.6 · relevance^(0.75 + 1.5 / words))
+ *
+ * The relevance is about the share of the question's words that a passage has. One word of two is
+ * there by chance more often than four of eight, so the same share of a shorter question scores less.
+ */
+export function scoreOf(relevance: number, question: Question): number {
+  return 1 - Math.exp(-STEEPNESS * relevance ** power(question));
+}
+
+/** The least score of an entry that has all words of the question: more than any floor. */
+const COMPLETE_SCORE = 0.5;
+
+/** The relevance of which `scoreOf` makes `COMPLETE_SCORE`. */
+export function completeRelevance(question: Question): number {
+  return (-Math.log(1 - COMPLETE_SCORE) / STEEPNESS) ** (1 / power(question));
+}
+
+function power(question: Question): number {
+  return LONG + SHORT / Math.max(1, question.words.length);
+}
+
+/**
+ * The likelihood that the question is about anything in this store: 1 when one session has all
+ * of its words, more when it names a speaker. It is the same for all entries, so it decides
+ * whether there are results, and not their order.
+ */
+export function confidenceOf(
+  evidence: Pick<QuestionEvidence, "bestCovered" | "namesSpeaker">,
+): number {
+  return Math.sqrt(evidence.bestCovered) * (evidence.namesSpeaker ? SPEAKER_KNOWN : 1);
+}
+
+/** Scores up to this are reported as they are. Above it, they are pressed together below 1. */
+const REPORTED_AS_IS = 0.8;
+/** The most that any text scores except the question's own. */
+const NOT_THE_SAME_MAX = 0.95;
+
+/** The score that a store reports for a text that is not the question's own, which scores 1. Order is kept. */
+export function reportedScore(score: number): number {
+  if (score <= REPORTED_AS_IS) return score;
+  const part = (Math.min(score, 1) - REPORTED_AS_IS) / (1 - REPORTED_AS_IS);
+  return REPORTED_AS_IS + part * (NOT_THE_SAME_MAX - REPORTED_AS_IS);
+}
+
+/** The least score that is reported as `reported` or more; above 1 where only the same text is. */
+export function unreportedScore(reported: number): number {
+  if (reported <= REPORTED_AS_IS) return reported;
+  const part = (reported - REPORTED_AS_IS) / (NOT_THE_SAME_MAX - REPORTED_AS_IS);
+  return REPORTED_AS_IS + part * (1 - REPORTED_AS_IS);
+}

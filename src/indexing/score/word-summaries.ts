@@ -1,0 +1,220 @@
+import { type PassageIndex, type Postings, placeOf, SAID_MASK } from "../passages/passage-index.ts";
+import type { RankingWeights } from "./ranking-weights.ts";
+import { BLOCK, blockOf, halvesAt, REACH, WordAmounts } from "./word-amounts.ts";
+
+/** The bounds and counts of a word, which a search reads before it looks at passages. */
+export interface WordSummary extends WordBounds, SessionCounts {}
+
+interface Known {
+  readonly summary: WordSummary;
+  readonly weights: RankingWeights;
+  /** The version of the index's links that the summary is true for. */
+  readonly linksVersion: number;
+  /** Postings that are not in the summary yet. */
+  readonly added: Postings;
+}
+
+/**
+ * The summary of a word. It is made at the first search for the word and kept as long as its
+ * postings are. When postings were added or links changed, only the blocks that this reaches are
+ * made again.
+ */
+export function wordSummary(
+  index: PassageIndex,
+  postings: Postings,
+  weights: RankingWeights,
+): WordSummary {
+  const known = KNOWN.get(postings);
+  const pads =
+    known?.weights === weights ? index.links.changedSince(known.linksVersion) : undefined;
+  if (known && pads?.length === 0 && known.added.slots.length === 0) return known.summary;
+  const isGrown = known && pads && FEW * known.added.slots.length < postings.slots.length;
+  const summary = isGrown
+    ? withChanges(index, postings, weights, known.summary, known.added, pads)
+    : withChanges(index, postings, weights, NO_SUMMARY, postings, []);
+  KNOWN.set(postings, { summary, weights, linksVersion: index.links.version, added: NOTHING });
+  return summary;
+}
+
+/** Passes the summary of a word on to its new postings, which are `from` and `added`. */
+export function passOnSummary(from: Postings, to: Postings, added: Postings): void {
+  const known = KNOWN.get(from);
+  if (known?.added === NOTHING) KNOWN.set(to, { ...known, added });
+}
+
+function withChanges(
+  index: PassageIndex,
+  postings: Postings,
+  weights: RankingWeights,
+  summary: WordSummary,
+  added: Postings,
+  pads: readonly number[],
+): WordSummary {
+  const blocks = blocksReached(index, added, blocksLinked(index, postings, pads));
+  return {
+    ...mergeBounds(summary, boundsIn(index, postings, weights, blocks)),
+    ...withCounts(index, summary, added),
+  };
+}
+
+const KNOWN = new WeakMap<Postings, Known>();
+/** When more than a fourth of the postings is new, all of the summary is made again. */
+const FEW = 4;
+const NOTHING: Postings = { slots: new Uint32Array(), hits: new Uint8Array() };
+const NO_SUMMARY: WordSummary = {
+  blocks: new Uint32Array(),
+  upperBounds: new Uint8Array(),
+  named: new Uint8Array(),
+  sessions: new Uint32Array(),
+  said: new Uint16Array(),
+};
+
+/** An upper bound per block of a word's share in one of its slots. */
+export interface WordBounds {
+  /** The blocks that the word reaches, ascending. */
+  readonly blocks: Uint32Array;
+  /** For each of them the upper bound, above 0. `BOUND_MAX` stands for all that a word can add. */
+  readonly upperBounds: Uint8Array;
+  /** For each of them 1 where a speaker's name has the word, else 0. */
+  readonly named: Uint8Array;
+}
+
+export const BOUND_MAX = 255;
+
+/** The bounds in some blocks. */
+function boundsIn(
+  index: PassageIndex,
+  postings: Postings,
+  weights: RankingWeights,
+  blocks: Uint32Array,
+): WordBounds {
+  const { length } = index.columns;
+  const halves = halvesAt(weights);
+  const word = new WordAmounts(index, weights);
+  const { amounts } = word;
+  const upperBounds = new Uint8Array(blocks.length);
+  const named = new Uint8Array(blocks.length);
+  for (let place = 0; place < blocks.length; place += 1) {
+    const block = blocks[place] as number;
+    const start = block * BLOCK;
+    word.moveTo(block);
+    word.read(postings);
+    let best = 0;
+    for (let at = word.from; at < word.until; at += 1) {
+      const amount = amounts[at] as number;
+      // An empty slot has length 0. A passage that comes there is longer, so the word adds less to it.
+      const share = amount / (amount + (halves[length[start + at] ?? 0] as number));
+      if (share > best) best = share;
+    }
+    upperBounds[place] = Math.ceil(best * BOUND_MAX);
+    named[place] = word.isNamed ? 1 : 0;
+  }
+  return { blocks, upperBounds, named };
+}
+
+/** The blocks that postings reach, ascending, and those of `more`. */
+function blocksReached(
+  { columns: { session, entry }, slots: end }: PassageIndex,
+  { slots }: Postings,
+  more: readonly number[] = [],
+): Uint32Array {
+  const isReached = new Uint8Array(blockOf(end + REACH) + 1);
+  for (const block of more) isReached[block] = 1;
+  for (let at = 0; at < slots.length; at += 1) {
+    const slot = slots[at] as number;
+    isReached[blockOf(slot - REACH)] = 1;
+    isReached[blockOf(slot + REACH)] = 1;
+    for (let near = slot - REACH; near <= slot + REACH; near += 1) {
+      const to = session[near] === 0 ? (entry[near] as number) : 0;
+      if (to !== 0) isReached[blockOf(to)] = 1;
+    }
+  }
+  let count = 0;
+  for (let block = 0; block < isReached.length; block += 1) count += isReached[block] as number;
+  const blocks = new Uint32Array(count);
+  for (let block = 0, at = 0; at < count; block += 1) {
+    if (isReached[block] === 1) blocks[at++] = block;
+  }
+  return blocks;
+}
+
+/** The blocks around empty slots that stand for a slot with the word. */
+function blocksLinked(
+  { columns: { session, entry } }: PassageIndex,
+  { slots }: Postings,
+  pads: readonly number[],
+): number[] {
+  return pads.flatMap((pad) => {
+    const to = session[pad] === 0 ? (entry[pad] as number) : 0;
+    if (to === 0 || placeOf(slots, to) < 0) return [];
+    return [blockOf(pad - REACH), blockOf(pad + REACH)];
+  });
+}
+
+/** Puts bounds of the same word together. Where both have a block, `newer` counts. Bounds of 0 go. */
+function mergeBounds(older: WordBounds, newer: WordBounds): WordBounds {
+  if (older.blocks.length === 0 && !newer.upperBounds.includes(0)) return newer;
+  const size = older.blocks.length + newer.blocks.length;
+  const blocks = new Uint32Array(size);
+  const upperBounds = new Uint8Array(size);
+  const named = new Uint8Array(size);
+  const blockAt = (from: WordBounds, place: number) =>
+    from.blocks[place] ?? Number.POSITIVE_INFINITY;
+  let count = 0;
+  for (let [old, fresh] = [0, 0]; old < older.blocks.length || fresh < newer.blocks.length; ) {
+    const isNewer = blockAt(newer, fresh) <= blockAt(older, old);
+    if (blockAt(newer, fresh) === blockAt(older, old)) old += 1;
+    const from = isNewer ? newer : older;
+    const place = isNewer ? fresh++ : old++;
+    // A speaker's name does not reach the passages around its own.
+    if (from.upperBounds[place] === 0) continue;
+    blocks[count] = from.blocks[place] as number;
+    upperBounds[count] = from.upperBounds[place] as number;
+    named[count] = from.named[place] as number;
+    count += 1;
+  }
+  return {
+    blocks: blocks.slice(0, count),
+    upperBounds: upperBounds.slice(0, count),
+    named: named.slice(0, count),
+  };
+}
+
+/** The number of times that each session says a word. */
+export interface SessionCounts {
+  /** Numbers of the sessions that have the word. */
+  readonly sessions: Uint32Array;
+  /** For each of them, how often it says it: 0 where only a speaker's name or a date has it. */
+  readonly said: Uint16Array;
+}
+
+/** Larger counts make no difference to a score. */
+const SAID_MAX = 65_535;
+
+/** The counts with those of more postings added. */
+function withCounts(
+  { columns, lastSession }: PassageIndex,
+  { sessions, said }: SessionCounts,
+  { slots, hits }: Postings,
+): SessionCounts {
+  // By session, its place in the result plus 1; 0 where it has none yet.
+  const places = new Uint32Array(lastSession + 1);
+  let count = 0;
+  for (; count < sessions.length; count += 1) places[sessions[count] as number] = count + 1;
+  for (let at = 0; at < slots.length; at += 1) {
+    const number = columns.session[slots[at] as number] as number;
+    if (places[number] === 0) places[number] = count += 1;
+  }
+  const allSessions = new Uint32Array(count);
+  const allSaid = new Uint16Array(count);
+  allSessions.set(sessions);
+  allSaid.set(said);
+  for (let at = 0; at < slots.length; at += 1) {
+    const number = columns.session[slots[at] as number] as number;
+    const place = (places[number] as number) - 1;
+    const times = (allSaid[place] as number) + ((hits[at] as number) & SAID_MASK);
+    allSessions[place] = number;
+    allSaid[place] = Math.min(times, SAID_MAX);
+  }
+  return { sessions: allSessions, said: allSaid };
+}

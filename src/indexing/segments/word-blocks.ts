@@ -1,0 +1,130 @@
+import { NOWHERE, type Postings } from "../passages/passage-index.ts";
+import { compareWords } from "./sorted-words.ts";
+import { type PackedBlock, WordBlock } from "./word-block.ts";
+
+type Words = Generator<readonly [string, Postings]>;
+
+/** Consecutive blocks of a segment, in memory. */
+export class WordBlocks {
+  /** In the order of their first words. */
+  readonly #rows: readonly PackedBlock[];
+  readonly #blocks: readonly WordBlock[];
+
+  constructor(rows: readonly PackedBlock[]) {
+    this.#rows = rows;
+    this.#blocks = rows.map(({ data }) => new WordBlock(data));
+  }
+
+  /** The one block of a small segment. */
+  static ofSmall(words: Uint8Array | null): WordBlocks {
+    return new WordBlocks(words ? [{ first: NOTHING, slot: 0, data: words }] : []);
+  }
+
+  get bytes(): number {
+    return this.#rows.reduce((sum, { data }) => sum + data.length, 0);
+  }
+
+  /** The postings of a word, a part from each block that has some. */
+  postings(word: Uint8Array): readonly Postings[] {
+    const last = this.#lastFrom(word);
+    const block = this.#blocks[last];
+    const index = block?.search(word) ?? 0;
+    if (!block?.has(index, word)) return [];
+    // A word that does not fit a block fills several, and begins each of them.
+    const first = this.#firstPart(last);
+    if (first === last) return [block.postings(index)];
+    return this.#blocks.slice(first, last + 1).map((part) => part.postings(0));
+  }
+
+  /** Words with their postings, beginning with `from` or the first word behind it. */
+  *words(from: Uint8Array = NOTHING): Words {
+    let word = "";
+    let parts: Postings[] = [];
+    const start = this.#firstPart(Math.max(0, this.#lastFrom(from)));
+    for (let at = start; at < this.#blocks.length; at += 1) {
+      for (const [next, postings] of blockWords(this.#blocks[at] as WordBlock, from)) {
+        if (parts.length > 0 && next === word) {
+          parts.push(postings);
+          continue;
+        }
+        if (parts.length > 0) yield [word, joined(parts)];
+        word = next;
+        parts = [postings];
+      }
+    }
+    if (parts.length > 0) yield [word, joined(parts)];
+  }
+
+  /** The postings of all words that begin with `beginning`. */
+  *postingsOfBeginning(beginning: string): Generator<Postings> {
+    for (const [word, postings] of this.words(Buffer.from(beginning))) {
+      if (!word.startsWith(beginning)) return;
+      yield postings;
+    }
+  }
+
+  /** The last block that begins with a word or one before it; -1 when there is none. */
+  #lastFrom(word: Uint8Array): number {
+    let [from, until] = [0, this.#rows.length];
+    while (from < until) {
+      const middle = (from + until) >> 1;
+      const { first } = this.#rows[middle] as PackedBlock;
+      if (Buffer.compare(first, word) <= 0) from = middle + 1;
+      else until = middle;
+    }
+    return from - 1;
+  }
+
+  /** The first of the blocks that begin with the same word as the one at `index`. */
+  #firstPart(index: number): number {
+    let first = index;
+    while (first > 0 && this.#isSameWord(first - 1, first)) first -= 1;
+    return first;
+  }
+
+  #isSameWord(one: number, other: number): boolean {
+    const [a, b] = [this.#rows[one], this.#rows[other]];
+    return a !== undefined && b !== undefined && Buffer.compare(a.first, b.first) === 0;
+  }
+}
+
+const NOTHING = new Uint8Array();
+
+/** The words of one block, beginning with `from` or the first word behind it. */
+export function* blockWords(block: WordBlock, from: Uint8Array = NOTHING): Words {
+  for (let index = block.search(from); index < block.count; index += 1) {
+    yield [block.word(index), block.postings(index)];
+  }
+}
+
+function joined(parts: readonly Postings[]): Postings {
+  if (parts.length === 1) return parts[0] ?? NOWHERE;
+  const size = parts.reduce((sum, { slots }) => sum + slots.length, 0);
+  const all = { slots: new Uint32Array(size), hits: new Uint8Array(size) };
+  let at = 0;
+  for (const { slots, hits } of parts) {
+    all.slots.set(slots, at);
+    all.hits.set(hits, at);
+    at += slots.length;
+  }
+  return all;
+}
+
+/** Some consecutive blocks of a segment, of which at most `limit` were asked for. */
+export class BlockPage extends WordBlocks {
+  /** The word that may continue behind the page; `undefined` when nothing is behind it. */
+  readonly end: string | undefined;
+
+  constructor(rows: readonly PackedBlock[], limit: number) {
+    super(rows);
+    const last = rows.length < limit ? undefined : rows.at(-1);
+    const block = last && new WordBlock(last.data);
+    this.end = block && block.count > 0 ? block.word(block.count - 1) : undefined;
+  }
+}
+
+/** The first word that some page may not have whole; `undefined` when every page is the last of its segment. */
+export function endOf(pages: readonly BlockPage[]): string | undefined {
+  const ends = pages.flatMap(({ end }) => end ?? []);
+  return ends.length === 0 ? undefined : ends.reduce((a, b) => (compareWords(a, b) < 0 ? a : b));
+}

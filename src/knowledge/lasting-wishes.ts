@@ -1,0 +1,199 @@
+import { FORGOTTEN } from "../core/message.ts";
+import { oneLine } from "./one-line.ts";
+
+/** Quotation marks of any script. */
+const QUOTES = /["“”„‟«»‹›「」『』《》〈〉〝〟＂❝❞]/gu;
+
+/** Code in a line, when it has more than one sentence. */
+const LONG_CODE = /`[^`\n]*[.!?]\s[^`\n]*`/g;
+
+/** The tag that `rkat` puts around piped input. The words of the command line come after it. */
+const PIPED = /^<stdin>[\s\S]*<\/stdin>/;
+
+/** A quoted line, and the lines that continue it up to an empty one. */
+const QUOTED_LINES = /^[ \t]*[>＞|].*(?:\n(?![ \t]*\n).+)*/gm;
+
+/** A sentence of the user, or a whole item of a list. */
+export interface OwnWords {
+  readonly text: string;
+  /** Whether it is an item of a list under a heading. */
+  readonly isListed: boolean;
+}
+
+/** The user's own sentences in a message. */
+function ownSentences(message: string): readonly string[] {
+  return ownWords(message).map(({ text }) => text);
+}
+
+/**
+ * The user's own sentences in a message, and the items of lists under a line such as "Rules:" that
+ * `headings` matches. Quotes, code, tags and everything after another announcing colon
+ * ("Summarise this:") may be by others, so they are left out.
+ *
+ * This errs on the safe side: it is better to miss a wish than to obey a document.
+ */
+function ownWords(message: string, headings?: RegExp): readonly OwnWords[] {
+  const typed = message.replace(PIPED, "\n");
+  const text = withoutTags(withoutQuotes(aroundCode(typed).replace(QUOTED_LINES, "\n")))
+    .replace(LONG_CODE, '"')
+    .replace(/^(?: {4}|\t).*$/gm, "");
+  return wordsOf(untilAnnounced(text, headings).split("\n"), headings).filter(
+    ({ text }) => !NOT_OWN.test(text) && !text.includes(FORGOTTEN),
+  );
+}
+
+/** Nothing, a quoted item, or a sentence with a place of code or a quote. */
+const NOT_OWN = /^$|^[>＞]|"/;
+const LIST_MARK = /^\s*(?:[-*•]|\d+[.)])\s+/;
+
+function wordsOf(lines: readonly string[], headings: RegExp | undefined): readonly OwnWords[] {
+  let isUnderHeading = false;
+  return lines.flatMap((line): readonly OwnWords[] => {
+    const text = line.replace(LIST_MARK, "").trim();
+    const isListed = isUnderHeading && LIST_MARK.test(line);
+    if (isListed) return [{ text, isListed }];
+    // Empty lines between the items do not end a list.
+    if (text !== "") isUnderHeading = isHeading(text, headings);
+    return text.split(/(?<=[.!?])\s+/).map((sentence) => ({ text: sentence.trim(), isListed }));
+  });
+}
+
+function isHeading(line: string, headings: RegExp | undefined): boolean {
+  if (line.length > HEADING_MAX || headings === undefined) return false;
+  const [, heading] = /^(.*)[:：][*_ ]*$/.exec(line) ?? [];
+  return heading !== undefined && headings.test(heading.trim());
+}
+
+/** The text before the first code block and after the last. Between two, it may be pasted. */
+function aroundCode(message: string): string {
+  const parts = message.split(/```|~~~/);
+  const last = parts.length % 2 === 1 && parts.length > 1 ? parts.at(-1) : "";
+  return `${parts[0]}\n${last}`;
+}
+
+/**
+ * The text before the first quotation mark and after the last. Between two quotes, it may be quoted
+ * too: some scripts open with the mark that others close with. After a quote that is not closed,
+ * everything is quoted.
+ */
+function withoutQuotes(text: string): string {
+  const marks = Array.from(text.matchAll(QUOTES), ({ index }) => index);
+  const [first] = marks;
+  if (first === undefined) return text;
+  const before = text.slice(0, endOfLastSentence(text.slice(0, first)));
+  if (marks.length % 2 === 1) return before;
+  const after = text.slice((marks.at(-1) ?? 0) + 1);
+  const rest = after.search(/[.!?\n]/);
+  return `${before}\n${rest < 0 ? "" : after.slice(rest + 1)}`;
+}
+
+/**
+ * The text before the first tag and after the last closing one, because pasted text may have closing
+ * tags of its own. Without an opening tag everything before a closing one may be pasted, and without a
+ * closing tag everything after an opening one.
+ */
+function withoutTags(text: string): string {
+  const opening = text.search(OPENING_TAG);
+  const [closing, ...more] = text.matchAll(CLOSING_TAG);
+  if (!closing) return opening < 0 ? text : text.slice(0, opening);
+  const last = more.at(-1) ?? closing;
+  const before = opening >= 0 && opening < closing.index ? text.slice(0, opening) : "";
+  const after = text.slice(last.index + last[0].length);
+  const again = after.search(OPENING_TAG);
+  return `${before}\n${again < 0 ? after : after.slice(0, again)}`;
+}
+
+const OPENING_TAG = /<[a-z][^<>]*>/i;
+const CLOSING_TAG = /<\/[a-z][\w-]*>/gi;
+
+const HEADING_MAX = 100;
+
+function untilAnnounced(text: string, headings: RegExp | undefined): string {
+  for (const { index } of text.matchAll(/[:：][ \t]*(?:\n|$)/g)) {
+    // A heading is short. To look back further for each colon would take quadratic time.
+    const near = text.slice(Math.max(0, index - HEADING_MAX), index);
+    if (headings?.test(near.slice(endOfLastSentence(near)).trim())) continue;
+    return text.slice(0, endOfLastSentence(text.slice(0, index)));
+  }
+  return text;
+}
+
+/** The place after the last full stop or line end; 0 when there is none. */
+function endOfLastSentence(text: string): number {
+  const last = Math.max(...[".", "!", "?", "\n"].map((mark) => text.lastIndexOf(mark)));
+  return last + 1;
+}
+
+/** A longer message was probably pasted, so its words may not be the user's. */
+const PREFERENCE_MESSAGE_MAX = 1500;
+const PREFERENCE = { min: 8, max: 300 } as const;
+
+/** Beginnings of sentences that state a lasting wish. */
+const LASTING =
+  /^(?:(?:please|and|also|but|so|ok(?:ay)?|note|remember)[,:]? )*(?:(?:always|never) (?<always>[\p{L}'’-]+)|prefer|from now on|in (?:the )?future|going forward|by default|i (?:always |would |'d )?prefer|i (?:never|always) want you to|(?:do not|don't|don’t) ever|(?:do not|don't|don’t)\b.*\b(?:again|any ?more|in (?:the )?future|ever))\b/iu;
+
+/** "Always here to help", "Never had the chance": a description, not a request. */
+const NO_REQUEST =
+  /^(?!(?:embed|exceed|feed|proceed|seed|shed|speed|bring|ping|string)$)(?:an?|the|my|your|his|her|our|their|its?|this|that|here|there|up|down|in|on|at|for|of|to|with|about|around|ready|good|great|nice|happy|glad|fun|better|best|more|too|so|very|really|quite|had|has|been|was|were|is|are|am|will|would|could|can|did|does|saw|thought|knew|felt|heard|mind|say|ever|again|\p{L}+ing|\p{L}+ed)$/iu;
+
+/**
+ * The lasting wishes in a user's message: "Always …", "Never …", "Prefer …", "From now on …". Only
+ * the user's own sentences count, and a long message is skipped.
+ */
+export function preferencesIn(message: string): readonly string[] {
+  if (message.length > PREFERENCE_MESSAGE_MAX) return [];
+  return ownSentences(message)
+    .filter(isLasting)
+    .map((sentence) => oneLine(sentence, PREFERENCE.max));
+}
+
+/** Whether a sentence states a lasting wish. */
+function isLasting(sentence: string): boolean {
+  if (sentence.length < PREFERENCE.min || sentence.length > PREFERENCE.max) return false;
+  if (/\?$|^never give up/i.test(sentence)) return false;
+  const found = LASTING.exec(sentence);
+  return found !== null && !NO_REQUEST.test(found.groups?.always ?? "");
+}
+
+/** A longer message was probably pasted, so its words may not be the user's. */
+const INSTRUCTION_MESSAGE_MAX = 20_000;
+const INSTRUCTION = { min: 8, max: 500 } as const;
+/** No session has room for more. The last ones count. */
+const INSTRUCTIONS_MAX = 400;
+
+/** "Constraints:" or "Follow these rules:" before a list, or "Constraint:" before a sentence. */
+const HEADING =
+  /^(?:[#*_ ]*(?:(?:please )?(?:follow|obey|respect|keep to|stick to|here are) )?(?:the |these |my |our |following |some |hard |strict |important |standing |ground )*(?:constraints?|rules?|requirements?|restrictions?|limits|limitations?|guidelines?|standing instructions?)(?: (?:for|of) (?:you|this (?:session|task|project)))?[*_ ]*)$/i;
+
+/** The start of a sentence that holds for the rest of a session. */
+const STANDING =
+  /^(?:(?:please|and|also|but|so|ok(?:ay)?|note|remember|important)[,:]? )*(?:(?:constraint|rule|requirement|restriction|limit|guideline)s?: |(?:do not|don't|don’t|never|only|under no circumstances|at no (?:time|point)|in no case|no longer|stop|you (?:must|may|can|are (?:not )?allowed to|should (?:never|always|not|only))|make sure|be sure to|keep in mind|as of now|for the rest of|(?:in|for|during) this (?:session|conversation|chat)|until (?:i|we) (?:say|tell)|it(?:'s| is|’s) (?:now )?ok(?:ay)? to|feel free to) \S)/i;
+
+/** A sentence about this moment, which is no instruction. */
+const PASSING =
+  /^(?:please )?(?:(?:do not|don't|don’t) (?:worry|mind|bother|panic|thank|know|think|understand|see|care|remember|believe|like|want|need|have|get|you|we|they|i)\b|never mind|stop (?:it|that|here|now|there)?[.!]?$|only (?:then|now|if|when|because|one|two|three|a|an|the|some|after|recently|today|yesterday)\b|you can (?:see|find|also see|read|tell|imagine|check|look)\b)/i;
+
+/**
+ * The standing instructions in a user's message, word for word: its lasting wishes, and what holds for
+ * the rest of the session ("Never use the network.", "Constraint: only edit files under src/"), and the
+ * items of a list under "Constraints:" or "Rules:".
+ *
+ * Only the user's own sentences count, as for `preferencesIn`.
+ */
+export function instructionsIn(message: string): readonly string[] {
+  if (message.length > INSTRUCTION_MESSAGE_MAX) return [];
+  const found = ownWords(message, HEADING).filter(isInstruction);
+  const last = found.slice(-INSTRUCTIONS_MAX);
+  return [...new Set(last.map(({ text }) => oneLine(text, INSTRUCTION.max)))];
+}
+
+/** A listed item is one in any wording and language. */
+function isInstruction({ text, isListed }: OwnWords): boolean {
+  if (isListed) return text.length <= INSTRUCTION.max && !text.endsWith("?");
+  return isLasting(text) || isStanding(text);
+}
+
+function isStanding(sentence: string): boolean {
+  if (sentence.length < INSTRUCTION.min || sentence.length > INSTRUCTION.max) return false;
+  return STANDING.test(sentence) && !PASSING.test(sentence) && !sentence.endsWith("?");
+}

@@ -1,0 +1,212 @@
+import type { ToolApprovalRequested, ToolApprovalResolved } from "../core/event.ts";
+import type { Likeness, NewKnowledge } from "../core/knowledge.ts";
+import { FORGOTTEN, isRecall } from "../core/message.ts";
+import { redactSecrets } from "../secrets/redact-secrets.ts";
+import { shapeTags } from "./call-shape.ts";
+import { hashOf } from "./hash-of.ts";
+import { isTrivial } from "./is-trivial.ts";
+import { oneLine } from "./one-line.ts";
+import { withoutVolatile } from "./without-volatile.ts";
+
+/** Characters of a result that becomes a fact. */
+const RESULT = { min: 10, max: 5000 } as const;
+const ARGS_MAX = 200;
+
+/** Tools of rkat whose results are stored elsewhere, or are soon out of date. */
+const NOT_RECORDED: ReadonlySet<string> = new Set(["datetime", "update_task"]);
+
+export interface ToolSuccess {
+  readonly name: string;
+  /** `undefined` when the call was not found. */
+  readonly args: unknown;
+  readonly result: string;
+  readonly sessionId: string;
+  /** `seq` of the result. */
+  readonly seq: number;
+  /** Place of the result in a message with several. Missing when it has an event of its own. */
+  readonly index?: number;
+  /** ISO 8601. */
+  readonly time: string;
+}
+
+/** The fact, or why there is none. */
+export type FactOf =
+  | { readonly fact: NewKnowledge }
+  | { readonly dropped: "not recorded" | "too short" | "too long" | "trivial" | "forgotten" };
+
+/**
+ * The fact for a successful tool result of 10 to 5 000 characters.
+ *
+ * Results with the same text are the same fact, whatever the call. Results of the same call are the
+ * same fact when they differ only in numbers, times and ids, or very little.
+ */
+export function factOf({ name, args, result, sessionId, seq, index, time }: ToolSuccess): FactOf {
+  if (isRecall(name) || NOT_RECORDED.has(name)) return { dropped: "not recorded" };
+  if (result.includes(FORGOTTEN)) return { dropped: "forgotten" };
+  const text = result.trim();
+  // A character takes at most two units, so more of them say nothing more.
+  const { length } = [...text.slice(0, 2 * RESULT.max + 1)];
+  if (length < RESULT.min) return { dropped: "too short" };
+  if (length > RESULT.max) return { dropped: "too long" };
+  if (isTrivial(text)) return { dropped: "trivial" };
+  const content = redactSecrets(text);
+  const call = hashOf("call", name, args ?? null);
+  const likeness = likenessOf(content, call);
+  return {
+    fact: {
+      id: `fact:${sessionId}:${seq}${index === undefined ? "" : `:${index}`}`,
+      kind: "fact",
+      content: `Tool '${name}' result: ${content}`,
+      tags: ["tool_result", name],
+      origin: "tool",
+      sessionId,
+      source: { from: seq, to: seq },
+      time,
+      tool: name,
+      ...(args === undefined ? {} : { args: oneLine(JSON.stringify(args) ?? "", ARGS_MAX) }),
+      keys: [hashOf("fact", name, content), hashOf("fact", call, withoutVolatile(content))],
+      ...(likeness ? { likeness } : {}),
+    },
+  };
+}
+
+const SIGNATURE = 32;
+const BANDS = 8;
+/** Words of a shingle. */
+const SHINGLE = 3;
+/** Shorter texts get no sketch. Only equal ones are merged. */
+const WORDS_MIN = 12;
+
+/**
+ * A sketch of a text by its shingles (MinHash). The share of equal values in two sketches estimates
+ * the share of common shingles. Texts that share five of six shingles share a band in 99 of 100 cases.
+ */
+export function likenessOf(text: string, about: string): Likeness | undefined {
+  const words = withoutVolatile(text).split(" ");
+  if (words.length < WORDS_MIN) return undefined;
+  const signature = new Array<number>(SIGNATURE).fill(0xffffffff);
+  for (let index = 0; index + SHINGLE <= words.length; index += 1) {
+    const hash = hash32(words.slice(index, index + SHINGLE).join(" "));
+    for (let which = 0; which < SIGNATURE; which += 1) {
+      const value = mix(hash ^ Math.imul(which + 1, 0x9e3779b1));
+      if (value < (signature[which] ?? 0)) signature[which] = value;
+    }
+  }
+  const rows = SIGNATURE / BANDS;
+  const bands = Array.from({ length: BANDS }, (_, band) =>
+    hashOf(about, band, signature.slice(band * rows, (band + 1) * rows)),
+  );
+  return { bands, signature };
+}
+
+/** FNV-1a. */
+function hash32(text: string): number {
+  let hash = 0x811c9dc5;
+  for (let index = 0; index < text.length; index += 1) {
+    hash = Math.imul(hash ^ text.charCodeAt(index), 0x01000193);
+  }
+  return hash >>> 0;
+}
+
+function mix(value: number): number {
+  let mixed = Math.imul(value ^ (value >>> 16), 0x85ebca6b);
+  mixed = Math.imul(mixed ^ (mixed >>> 13), 0xc2b2ae35);
+  return (mixed ^ (mixed >>> 16)) >>> 0;
+}
+
+const SAID_MAX = 500;
+
+interface Denial {
+  readonly requested: Pick<ToolApprovalRequested, "name" | "args" | "goal">;
+  readonly resolved: Pick<ToolApprovalResolved, "reason">;
+  /** Its index among the denials of an imported message. Such a denial is never merged with one that was made here. */
+  readonly importedAs?: number;
+  /** `seq` of the prompt after it that has the reason. The denial was counted before. */
+  readonly explainedAt?: number;
+  readonly sessionId: string;
+  /** `seq` of the request and of the answer. */
+  readonly from: number;
+  readonly seq: number;
+  /** ISO 8601. */
+  readonly time: string;
+}
+
+/** The correction for a denial: the denied call, the reason and the user's goal. */
+export function correctionOf({
+  requested,
+  resolved,
+  sessionId,
+  from,
+  seq,
+  time,
+  importedAs,
+  explainedAt,
+}: Denial): NewKnowledge {
+  const { name, args } = requested;
+  const shown = oneLine(JSON.stringify(args) ?? "", ARGS_MAX);
+  const reason = oneLine(resolved.reason ?? "", SAID_MAX);
+  const goal = oneLine(requested.goal, SAID_MAX);
+  const said = reason === "" ? "The user denied this." : `The user denied this: ${reason}`;
+  const isImported = importedAs !== undefined;
+  return {
+    id: `correction:${sessionId}:${seq}${importedAs ? `:${importedAs}` : ""}`,
+    kind: "correction",
+    content: [
+      `Attempted tool '${name}' with args: ${shown}`,
+      said,
+      ...(goal === "" ? [] : [`Goal: ${goal}`]),
+    ].join("\n"),
+    tags: ["correction", name, ...shapeTags(args)],
+    origin: isImported ? "imported" : "user",
+    sessionId,
+    source: { from, to: explainedAt ?? seq },
+    ...(explainedAt === undefined ? {} : { count: 0 }),
+    time,
+    tool: name,
+    args: shown,
+    ...(reason === "" ? {} : { reason }),
+    ...(goal === "" ? {} : { goal }),
+    keys: [
+      hashOf(
+        ...(isImported ? ["imported"] : []),
+        "correction",
+        name,
+        args ?? null,
+        reason.toLowerCase(),
+      ),
+    ],
+  };
+}
+
+/** A key that ignores case and punctuation. */
+export function statementKey(kind: "preference" | "rule" | "fact", text: string): string {
+  const words = text
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N}]+/gu, " ")
+    .trim();
+  return hashOf(kind, words === "" ? text : words);
+}
+
+/** The preference for a sentence of a user. */
+export function preferenceOf(
+  text: string,
+  at: {
+    readonly sessionId: string;
+    readonly seq: number;
+    readonly index: number;
+    readonly time: string;
+  },
+): NewKnowledge {
+  const { sessionId, seq, index, time } = at;
+  return {
+    id: `preference:${sessionId}:${seq}:${index}`,
+    kind: "preference",
+    content: text,
+    tags: ["preference"],
+    origin: "user",
+    sessionId,
+    source: { from: seq, to: seq },
+    time,
+    keys: [statementKey("preference", text)],
+  };
+}

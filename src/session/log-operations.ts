@@ -1,0 +1,34 @@
+import type { HistoryHit } from "../core/event-store.ts";
+import type { CheckedRequest } from "../core/operations.ts";
+import { forgetMemory } from "../forgetting/forget-memory.ts";
+import type { Part } from "./checked-operations.ts";
+import { ofSource, withSources } from "./memory-operations.ts";
+import type { ServiceCore } from "./service-core.ts";
+
+const SEARCH_LIMIT_DEFAULT = 10;
+
+/** Searches the logs of all sessions, and forgets what is in them. */
+export function logOperations(
+  core: ServiceCore,
+  { readKnowledge }: Part<"readKnowledge">,
+): Part<"searchHistory" | "forgetMemory" | "forgetKnowledge"> {
+  return {
+    searchHistory: (request) => searchHistory(core, request),
+    forgetMemory: ({ ids, sessionId = "" }) =>
+      forgetMemory(ids ? { ids } : { sessionId }, core.forgetting),
+    async forgetKnowledge(request, options) {
+      const { id } = await readKnowledge(request, options);
+      await forgetMemory({ ids: [id] }, core.forgetting);
+    },
+  };
+}
+
+/** Also called by the model's tool `search_project_history`. */
+export async function searchHistory(
+  { options }: ServiceCore,
+  request: CheckedRequest<"searchHistory">,
+): Promise<readonly HistoryHit[]> {
+  const { events, sessions } = options.stores;
+  const { limit = SEARCH_LIMIT_DEFAULT, ...query } = await ofSource(request, sessions, options);
+  return await withSources(await events.search({ ...query, limit }), sessions);
+}

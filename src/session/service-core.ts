@@ -1,0 +1,193 @@
+import { callModel, DEFAULT_RETRY_POLICY } from "../agent/call-model.ts";
+import type { ToolSet } from "../agent/tool-set.ts";
+import type { SessionSettings } from "../core/event.ts";
+import type { LanguageModel } from "../core/language-model.ts";
+import type { MemoryStore } from "../core/memory-store.ts";
+import type { Capability } from "../core/operations/operation.ts";
+import type { Outages } from "../core/outages.ts";
+import type { SessionService } from "../core/session-service.ts";
+import { warn } from "../core/warn.ts";
+import type { DeletionDeps, ForgettingDeps } from "../forgetting/forget-memory.ts";
+import { Trash } from "../forgetting/trash.ts";
+import type { AskModel } from "../knowledge/distill-with-model.ts";
+import { ProjectKnowledge } from "../knowledge/project-knowledge.ts";
+import { ApprovalIndex } from "../projections/approval-index.ts";
+import { KnowledgeRecorder } from "../projections/knowledge-recorder.ts";
+import { MemoryIndex } from "../projections/memory-index.ts";
+import { ProjectionRunner } from "../projections/projection-runner.ts";
+import { SessionFiles } from "../projections/session-files.ts";
+import { ApprovalDesk } from "./approval-desk.ts";
+import { LiveSessions } from "./live-sessions.ts";
+import { redactingStores } from "./redacting-stores.ts";
+import {
+  learningOf,
+  memoryOf,
+  outagesOf,
+  type SessionOptions,
+  switchedOffOptions,
+} from "./service-options.ts";
+import { KeptProjectionLease, newOwner, withFilesLease } from "./session-lease.ts";
+import { SessionWork } from "./session-work.ts";
+import { TurnSettings } from "./turn-settings.ts";
+
+const ANSWER_TOKENS_MAX = 4096;
+const ANSWER_TIMEOUT_MS = 120_000;
+
+/** The user that a service acts for. */
+export interface ServedUser {
+  readonly name: string;
+  /** What the project has learned. Its users are told what was added to it by hand. */
+  readonly project: ProjectKnowledge | undefined;
+  /** What is told of the failures of all users' services. */
+  readonly outages: Outages;
+}
+
+/** What the parts of a service share. */
+export interface ServiceCore {
+  /** With stores that redact, if they have to. */
+  readonly options: SessionOptions;
+  readonly user: string | undefined;
+  readonly capabilities: readonly Capability[];
+  /** Whether models and callers can search memory. */
+  readonly searchesMemory: boolean;
+  readonly settings: TurnSettings;
+  readonly outages: Outages;
+  /** What the project has learned; undefined in a service that does not learn. */
+  readonly project: ProjectKnowledge | undefined;
+  readonly live: LiveSessions;
+  readonly desk: ApprovalDesk;
+  readonly work: SessionWork;
+  readonly projections: ProjectionRunner;
+  readonly trash: Trash | undefined;
+  readonly forgetting: ForgettingDeps & DeletionDeps;
+  /** Resolves when all projections have what the log has for them. */
+  projected(): Promise<void>;
+  /** The service made of the parts. A turn that runs keeps it, so `forUser` finds it until the turn has ended. */
+  service?: SessionService;
+}
+
+/** The tools of a session. */
+export type ToolsOf = (settings: SessionSettings) => ToolSet;
+
+export function serviceCore(given: SessionOptions, user?: ServedUser): ServiceCore {
+  const options =
+    given.redact === "log" ? { ...given, stores: redactingStores(given.stores) } : given;
+  const { stores } = options;
+  const { events, sessions, approvals } = stores;
+  const outages = user?.outages ?? outagesOf(options);
+  const memory = memoryOf(options);
+  for (const text of switchedOffOptions(options)) warn(text);
+  const settings = new TurnSettings(options);
+
+  // What the project has learned. A service that does not learn can still forget it.
+  const learning = learningOf(options);
+  const ask = askerOf(learning?.model, settings);
+  const shared = user?.project;
+  const project =
+    learning && new ProjectKnowledge(learning.store, learning, { memory, ask, shared });
+  const knowledge =
+    project ?? (stores.knowledge && new ProjectKnowledge(stores.knowledge, {}, { memory }));
+
+  const live = new LiveSessions(stores);
+  const { files, projections } = followers(options, { live, memory, project, outages });
+  const projected = () => projections.flush();
+  const desk = new ApprovalDesk(approvals, options.approvals ?? {}, outages);
+  const work = new SessionWork(stores, { live, desk, projections });
+  const trash = stores.trash && new Trash(stores.trash, options.keepDeletedDays);
+  return {
+    options,
+    user: user?.name,
+    capabilities: capabilitiesOf(options, memory),
+    searchesMemory: memory !== undefined && options.searchableMemory !== false,
+    settings,
+    outages,
+    project,
+    live,
+    desk,
+    work,
+    projections,
+    trash,
+    forgetting: {
+      trash,
+      forgotten: stores.forgotten,
+      memory,
+      knowledge,
+      events,
+      sessions,
+      approvals,
+      files,
+      withSession: (id, redact) => work.runAfterTurn(id, ({ state }) => redact(state)),
+      projected,
+    },
+    projected,
+  };
+}
+
+function capabilitiesOf(
+  { persistent, compaction }: SessionOptions,
+  memory: MemoryStore | undefined,
+): readonly Capability[] {
+  return [
+    ...(persistent ? (["session-store"] as const) : []),
+    ...(memory ? (["memory-store"] as const) : []),
+    ...(compaction ? (["session-compaction"] as const) : []),
+  ];
+}
+
+/** What follows the log. */
+function followers(
+  { stores, memoryScope: scope, sessionFiles }: SessionOptions,
+  {
+    live,
+    memory,
+    project,
+    outages,
+  }: Pick<ServiceCore, "live" | "project" | "outages"> & {
+    readonly memory: MemoryStore | undefined;
+  },
+) {
+  const { events, sessions, approvals } = stores;
+  const owner = newOwner();
+  const messageAt = (sessionId: string, seq: number) =>
+    live.historyOf(sessionId).findLast(({ id }) => id === seq);
+  const files = sessionFiles
+    ? new SessionFiles(events, sessionFiles, (work) => withFilesLease(sessions, owner, work))
+    : undefined;
+  const projections = new ProjectionRunner(
+    events,
+    [
+      ...(memory ? [new MemoryIndex(events, memory, { scope, messageAt })] : []),
+      ...(project ? [new KnowledgeRecorder(events, project)] : []),
+      new ApprovalIndex(events, approvals),
+      ...(files ? [files] : []),
+    ],
+    outages,
+    { lease: new KeptProjectionLease(sessions, owner) },
+  );
+  return { files, projections };
+}
+
+/** A way to ask a model for rules. `undefined` when no model is configured for that. */
+function askerOf(
+  model: LanguageModel | string | undefined,
+  settings: Pick<TurnSettings, "model">,
+): AskModel | undefined {
+  if (model === undefined) return undefined;
+  return async (content) => {
+    const found = typeof model === "string" ? await settings.model(model) : model;
+    const reply = await callModel(
+      found,
+      {
+        messages: [{ role: "user", content }],
+        tools: [],
+        maxTokens: ANSWER_TOKENS_MAX,
+        signal: AbortSignal.timeout(ANSWER_TIMEOUT_MS),
+      },
+      { retry: DEFAULT_RETRY_POLICY },
+    );
+    const texts = reply.blocks.flatMap((block) =>
+      block.block_type === "text" ? [block.data.text] : [],
+    );
+    return texts.join("\n");
+  };
+}

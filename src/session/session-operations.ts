@@ -1,0 +1,208 @@
+import { supersededEvents } from "../agent/approvals.ts";
+import type { EventEnvelope } from "../core/event.ts";
+import { given } from "../core/fields.ts";
+import { newId } from "../core/ids.ts";
+import { parseRequest } from "../core/operations/parse-request.ts";
+import {
+  type SessionCreated,
+  type SessionOperations,
+  type SessionSummary,
+  type SessionView,
+  type Subscribe,
+  type SubscribeOptions,
+  subscribe as subscribeRequest,
+} from "../core/operations/sessions.ts";
+import type { CheckedRequest } from "../core/operations.ts";
+import { readerQueues } from "../core/reader-queues.ts";
+import type { SessionSnapshot } from "../core/session-snapshot.ts";
+import { loggedSource, sourceFilter, sourceView } from "../core/session-source.ts";
+import { SessionState } from "../core/session-state.ts";
+import { taskView } from "../core/task.ts";
+import { tokenUsage, totalTokens } from "../core/usage.ts";
+import { deleteSession } from "../forgetting/forget-memory.ts";
+import { notInTrash } from "../forgetting/trash.ts";
+import type { Part } from "./checked-operations.ts";
+import type { ToldRules } from "./knowledge-operations.ts";
+import { LiveSession } from "./live-sessions.ts";
+import { openingEvents } from "./opening-events.ts";
+import type { ServiceCore } from "./service-core.ts";
+import { openedLazily, subscription } from "./subscription.ts";
+
+const LIST_LIMIT_DEFAULT = 20;
+
+interface Lifecycle {
+  /** Creates the session that has this id. */
+  create(id: string, request: CheckedRequest<"createSession">): Promise<SessionCreated>;
+  /** Deletes a session that exists. */
+  remove(sessionId: string, when: { readonly now: boolean }): Promise<void>;
+  subscribe(request: Subscribe, options?: SubscribeOptions): AsyncIterable<EventEnvelope>;
+}
+
+/** Creates, reads, lists, archives, deletes and restores sessions. */
+export function sessionOperations(
+  core: ServiceCore,
+  rules: ToldRules,
+): Part<keyof SessionOperations> & Lifecycle {
+  const { options, settings, live, work, projections, trash } = core;
+  const { stores, project: ownProject } = options;
+  const { events, sessions } = stores;
+  const isPersistent = core.capabilities.includes("session-store");
+  const hasMemory = core.capabilities.includes("memory-store");
+
+  async function create(
+    id: string,
+    request: CheckedRequest<"createSession">,
+  ): Promise<SessionCreated> {
+    const { model, systemPrompt, maxTokens, compaction, messages = [], labels = {} } = request;
+    const { source, approvals } = request;
+    if (model !== undefined) await settings.model(model);
+    const memory = hasMemory && request.memory !== false;
+    const limit = maxTokens ?? options.maxTokens;
+    const learns = core.project !== undefined && (request.knowledge ?? request.memory !== false);
+    const knowledge = learns ? await rules.addendum() : undefined;
+    const opening = openingEvents({
+      id,
+      settings: {
+        model: model ?? settings.defaultModelName,
+        memory,
+        labels,
+        ...given({ user: core.user }),
+        ...(source ? { source: loggedSource(source) } : {}),
+        ...(learns ? { knowledge: true } : {}),
+        ...(approvals ? { approvals } : {}),
+        ...(limit === undefined ? {} : { max_tokens: limit }),
+        ...(compaction ? { compaction: settings.wireCompaction(compaction) } : {}),
+      },
+      systemPrompt: systemPrompt ?? options.systemPrompt,
+      searchesMemory: memory && core.searchesMemory && options.builtinTools !== false,
+      searchesHistory: isPersistent,
+      knowledge,
+      messages,
+    });
+    const session = new LiveSession(new SessionState(id), events);
+    await session.commit(opening);
+    await sessions.save(session.state.snapshot());
+    live.add(session);
+    if (knowledge) await rules.rulesUsed(knowledge.rules);
+    projections.wake();
+    return { sessionId: id };
+  }
+
+  async function remove(sessionId: string, { now }: { readonly now: boolean }): Promise<void> {
+    await work.alone(sessionId, async () => {
+      if (trash?.keeps && !now) {
+        const { state } = await live.open(sessionId);
+        await trash.put((await sessions.load(sessionId)) ?? state.snapshot(), events);
+      }
+      await deleteSession(sessionId, core.forgetting);
+    });
+    live.forget(sessionId);
+  }
+
+  return {
+    create,
+    remove,
+    createSession: (request) => create(newId(), request),
+    async read({ sessionId }) {
+      const session = await live.open(sessionId);
+      const isActive = session.running !== undefined || (await work.runsElsewhere(session));
+      return sessionView(session.state, isActive, ownProject);
+    },
+    async list({ limit = LIST_LIMIT_DEFAULT, deleted, agent, project, branch, ...rest }) {
+      const source = sourceFilter(given({ agent, project, branch }), ownProject);
+      const query = { limit, ...rest, ...given({ source }) };
+      if (deleted) {
+        const found = (await trash?.list(query)) ?? [];
+        return found.map((snapshot) => deletedSummary(snapshot, ownProject));
+      }
+      return (await sessions.list(query)).map((snapshot) => sessionSummary(snapshot, ownProject));
+    },
+    async archive({ sessionId }) {
+      await work.run(sessionId, {}, (session) =>
+        session.commit([
+          ...supersededEvents(session.state),
+          { type: "session_archived", session_id: sessionId },
+        ]),
+      );
+      live.forget(sessionId);
+    },
+    async unarchive({ sessionId }) {
+      await work.run(sessionId, { archivedToo: true }, async (session) => {
+        if (!session.state.archived) return;
+        await session.commit([{ type: "session_unarchived", session_id: sessionId }]);
+      });
+    },
+    async delete({ sessionId, now = false }) {
+      const isGone = now && (await trash?.remove(sessionId));
+      if (isGone && (await events.lastSeq(sessionId)) === 0) return;
+      await live.open(sessionId);
+      await remove(sessionId, { now });
+    },
+    async restore({ sessionId }) {
+      if (!trash) throw notInTrash(sessionId);
+      await work.alone(sessionId, async () => {
+        await sessions.save(await trash.copyBack(sessionId, events));
+        await trash.remove(sessionId);
+      });
+      projections.wake();
+    },
+    subscribe: (request, { signal = new AbortController().signal, onOpen } = {}) =>
+      openedLazily(async () => {
+        const { sessionId, afterSeq } = parseRequest(subscribeRequest, request);
+        const session = await live.open(sessionId);
+        const from = afterSeq ?? session.state.seq;
+        onOpen?.(from);
+        return subscription(session, from, readerQueues, signal);
+      }),
+  };
+}
+
+/** A snapshot as an entry of a list. `project` is the project that the store belongs to. */
+function sessionSummary(snapshot: SessionSnapshot, project: string | undefined): SessionSummary {
+  return {
+    sessionId: snapshot.id,
+    createdAt: new Date(snapshot.created_at_ms).toISOString(),
+    updatedAt: new Date(snapshot.updated_at_ms).toISOString(),
+    model: snapshot.settings.model,
+    turns: snapshot.turns,
+    messageCount: snapshot.message_count,
+    totalTokens: totalTokens(snapshot.usage),
+    archived: snapshot.archived,
+    labels: snapshot.settings.labels,
+    ...given({ user: snapshot.settings.user }),
+    source: sourceView(snapshot.settings.source, snapshot.id, project),
+  };
+}
+
+/** A snapshot in the trash. Its time is that of the deletion. */
+function deletedSummary(snapshot: SessionSnapshot, project: string | undefined): SessionSummary {
+  const summary = sessionSummary(snapshot, project);
+  return { ...summary, deletedAt: summary.updatedAt };
+}
+
+/** The result of `read`. */
+function sessionView(
+  state: SessionState,
+  isActive: boolean,
+  project: string | undefined,
+): SessionView {
+  return {
+    ...sessionSummary(state.snapshot(), project),
+    isActive,
+    usage: tokenUsage(state.usage),
+    lastAssistantText: state.lastAssistantText,
+    seq: state.seq,
+    compactions: state.compactions,
+    recordedCompactions: state.recordedCompactions,
+    historyTokens: state.historyTokens,
+    task: taskView(state.working.task),
+    instructions: state.working.instructions,
+    history: state.history.map(({ id, turn, message, origin }) => ({
+      id,
+      turn: Math.max(0, turn),
+      message,
+      ...(origin ? { origin } : {}),
+      ...(state.working.isPinned(id) ? { pinned: true as const } : {}),
+    })),
+  };
+}

@@ -1,0 +1,183 @@
+/**
+ * Tables of sessions, their events, and the leases on them. Names compare by their bytes, whatever the
+ * language of the database is.
+ *
+ * An event's place among those of all sessions is made of the number of its transaction
+ * (`event-positions.ts`), because a sequence would not be in the order of the commits.
+ */
+export const LOG_TABLES: readonly string[] = [
+  // The log of a session. One that was deleted has no namespace, until its events are gone.
+  `create table rkat.log (
+    key bigint generated always as identity primary key,
+    namespace text collate "C",
+    session_id text collate "C" not null,
+    last_seq integer not null,
+    -- User messages so far.
+    turns integer not null,
+    unique (namespace, session_id)
+  ) with (fillfactor = 70)`,
+
+  // No foreign key: an append would lock the row of the log a second time.
+  `create table rkat.event (
+    log bigint not null,
+    seq integer not null,
+    namespace text collate "C" not null,
+    position bigint not null,
+    -- User messages of the session up to this event.
+    turns integer not null,
+    timestamp_ms bigint not null,
+    event_id text not null,
+    -- JSON as text: nothing is asked of its inside, and jsonb would reorder its keys.
+    event text not null,
+    -- The stems of its words, for searches in the log.
+    words tsvector,
+    primary key (log, seq)
+  )`,
+  "create index event_by_position on rkat.event (namespace, position)",
+  "create index event_by_word on rkat.event using gin (words)",
+
+  `create table rkat.position_shift (
+    only_one boolean primary key default true check (only_one),
+    -- Added to the number of a transaction.
+    shift bigint not null,
+    -- The server that counts the transactions.
+    server text not null
+  )`,
+
+  `create table rkat.snapshot (
+    namespace text collate "C" not null,
+    session_id text collate "C" not null,
+    seq integer not null,
+    updated_at_ms bigint not null,
+    archived boolean not null,
+    -- Each is the JSON of a key and a value.
+    labels text[] not null,
+    snapshot text not null,
+    source text,
+    agent text collate "C",
+    project text collate "C",
+    branch text collate "C",
+    primary key (namespace, session_id)
+  ) with (fillfactor = 70)`,
+  "create index snapshot_by_update on rkat.snapshot (namespace, updated_at_ms desc, session_id desc)",
+  `create index snapshot_by_source on rkat.snapshot (namespace, agent, project, branch, session_id)
+    where agent is not null`,
+
+  `create table rkat.projection_checkpoint (
+    namespace text collate "C" not null,
+    projection text collate "C" not null,
+    position bigint not null,
+    primary key (namespace, projection)
+  ) with (fillfactor = 50)`,
+
+  // A lease that was released keeps its last owner: what that one still appends is refused.
+  `create table rkat.lease (
+    namespace text collate "C" not null,
+    key text collate "C" not null,
+    owner text not null,
+    host text not null,
+    pid bigint not null,
+    expires_at timestamptz not null,
+    -- How long it was asked for.
+    length interval not null,
+    -- Its owner was asked to stop.
+    stop boolean not null,
+    primary key (namespace, key)
+  ) with (fillfactor = 50)`,
+
+  `create table rkat.approval (
+    key bigint generated always as identity primary key,
+    namespace text collate "C" not null,
+    id text collate "C" not null,
+    session_id text collate "C" not null,
+    approval text not null,
+    -- On its way to the process that runs the turn.
+    answer text,
+    unique (namespace, id)
+  )`,
+  "create index approval_by_session on rkat.approval (namespace, session_id)",
+
+  `create table rkat.forgotten_text (
+    namespace text collate "C" not null,
+    mark text collate "C" not null,
+    primary key (namespace, mark)
+  )`,
+  // The key of the marks. Without it, a guessed text cannot be tested.
+  `create table rkat.forgetting_key (
+    only_one boolean primary key default true check (only_one),
+    key bytea not null
+  )`,
+
+  // The start of the SHA-256 of a message's id in its source. It stays when the message is forgotten.
+  `create table rkat.imported_message (
+    namespace text collate "C" not null,
+    id bytea not null,
+    primary key (namespace, id)
+  )`,
+  `create table rkat.imported_file (
+    namespace text collate "C" not null,
+    path text collate "C" not null,
+    state text not null,
+    primary key (namespace, path)
+  )`,
+];
+
+/**
+ * Tables of what a project has learned.
+ *
+ * An entry is found by hashes: `knowledge_key` says which texts are the same, `knowledge_band` which are
+ * much alike. A key without an entry was forgotten: what has it is not learned again.
+ */
+export const KNOWLEDGE_TABLES: readonly string[] = [
+  `create table rkat.knowledge_entry (
+    -- The order in which entries came.
+    key bigint generated always as identity primary key,
+    namespace text collate "C" not null,
+    id text collate "C" not null,
+    kind text not null,
+    session_id text collate "C",
+    pinned boolean not null,
+    used boolean not null,
+    -- Grows with each change; memory has heard of all but the last when the other is smaller.
+    version integer not null,
+    heard integer not null,
+    signature text,
+    entry text not null,
+    unique (namespace, id)
+  )`,
+  "create index knowledge_entry_by_kind on rkat.knowledge_entry (namespace, kind, pinned, used, key)",
+  "create index knowledge_entry_by_session on rkat.knowledge_entry (namespace, session_id)",
+  "create index knowledge_entry_unheard on rkat.knowledge_entry (namespace) where heard < version",
+
+  `create table rkat.knowledge_key (
+    namespace text collate "C" not null,
+    hash text collate "C" not null,
+    entry bigint,
+    primary key (namespace, hash)
+  )`,
+  "create index knowledge_key_by_entry on rkat.knowledge_key (entry)",
+
+  `create table rkat.knowledge_band (
+    namespace text collate "C" not null,
+    hash text collate "C" not null,
+    entry bigint not null,
+    primary key (namespace, hash, entry)
+  )`,
+  "create index knowledge_band_by_entry on rkat.knowledge_band (entry)",
+
+  // Ids that memory has yet to delete.
+  `create table rkat.knowledge_gone (
+    namespace text collate "C" not null,
+    id text collate "C" not null,
+    primary key (namespace, id)
+  )`,
+
+  // A change of knowledge locks this row first.
+  `create table rkat.knowledge_state (
+    namespace text collate "C" primary key,
+    position bigint not null default 0,
+    revision bigint not null default 0,
+    -- What it was when rules were last made.
+    distilled bigint not null default 0
+  ) with (fillfactor = 50)`,
+];

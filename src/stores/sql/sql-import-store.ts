@@ -1,0 +1,92 @@
+import { SessionError } from "../../core/errors.ts";
+import {
+  type ImportBatch,
+  type ImportedFile,
+  type ImportKeys,
+  type ImportStore,
+  importKey,
+} from "../../core/import-store.ts";
+import { storedFile } from "../stored-json.ts";
+import { type Asking, append, change, rows, type Sql, transaction } from "./sql.ts";
+import { saveSnapshot } from "./sql-session-store.ts";
+import { type Columns, insertAll, sql, table } from "./statement.ts";
+
+const IS_KNOWN = sql`on conflict do nothing`;
+
+/** Keeps what was imported beside the log, so that both are right after a kill. */
+export class SqlImportStore implements Asking<ImportStore & ImportKeys> {
+  readonly #namespace: string;
+
+  constructor(namespace: string) {
+    this.#namespace = namespace;
+  }
+
+  *known(ids: readonly string[]): Sql<ReadonlySet<string>> {
+    const found = yield* rows<{ place: number }>(sql`select place
+      from ${table("asked", keysOf(ids.map(importKey)))}
+      where exists (select 1 from rkat.imported_message as known
+        where known.namespace = ${this.#namespace} and known.id = asked.id)`);
+    return new Set(found.flatMap(({ place }) => ids[place - 1] ?? []));
+  }
+
+  *commit(
+    batches: readonly ImportBatch[],
+    files: ReadonlyMap<string, ImportedFile> = new Map(),
+  ): Sql<number | undefined> {
+    const ids = batches.flatMap((batch) => batch.ids);
+    const states = [...files.values()].map((file) => JSON.stringify(file));
+    // The transcript has what a power failure takes away, and the file counts as read only after this.
+    return yield* transaction("write unsynced", () =>
+      this.#commit(batches, ids, [...files.keys()], states),
+    );
+  }
+
+  *#commit(
+    batches: readonly ImportBatch[],
+    ids: readonly string[],
+    paths: readonly string[],
+    states: readonly string[],
+  ): Sql<number | undefined> {
+    const first = yield* append(this.#namespace, batches);
+    if ((yield* this.#add(ids.map(importKey))) < ids.length) {
+      throw new SessionError("SESSION_CONFLICT", { detail: "A message was imported meanwhile." });
+    }
+    for (const { snapshot } of batches) yield* saveSnapshot(this.#namespace, snapshot);
+    if (paths.length > 0) {
+      const columns: Columns = { path: ["text", paths], state: ["text", states] };
+      const isKnown = sql`on conflict (namespace, path) do update set state = excluded.state`;
+      yield* change(insertAll("rkat.imported_file", this.#namespace, columns, isKnown));
+    }
+    return first;
+  }
+
+  *files(): Sql<ReadonlyMap<string, ImportedFile>> {
+    const found = yield* rows<{ path: string; state: string }>(
+      sql`select path, state from rkat.imported_file where namespace = ${this.#namespace}`,
+    );
+    return new Map(found.map(({ path, state }) => [path, storedFile(state)]));
+  }
+
+  *keys(after: string, limit: number): Sql<readonly string[]> {
+    const found = yield* rows<{ id: Uint8Array }>(sql`select id from rkat.imported_message
+      where namespace = ${this.#namespace} and id > ${Buffer.from(after, "hex")}
+      order by id limit ${limit}`);
+    return found.map(({ id }) => Buffer.from(id).toString("hex"));
+  }
+
+  *restore(keys: readonly string[]): Sql<void> {
+    yield* this.#add(keys);
+  }
+
+  /** Returns how many were not known. */
+  *#add(keys: readonly string[]): Sql<number> {
+    if (keys.length === 0) return 0;
+    return yield* change(
+      insertAll("rkat.imported_message", this.#namespace, keysOf(keys), IS_KNOWN),
+    );
+  }
+}
+
+function keysOf(keys: readonly string[]): Columns {
+  return { id: ["bytea", keys.map((key) => Buffer.from(key, "hex"))] };
+}

@@ -1,0 +1,255 @@
+import { SessionError } from "../../core/errors.ts";
+import { isSettings } from "../../core/event-shape.ts";
+import { isTime } from "../../core/instant.ts";
+import type { SessionSnapshot } from "../../core/session-snapshot.ts";
+import type { LoggedSource, SourceConditions, SourceFilter } from "../../core/session-source.ts";
+import type { LeaseOwner, SessionQuery, SessionStore } from "../../core/session-store.ts";
+import { fields, isFlag, isNumber, isText, orNull } from "../../core/shape.ts";
+import { hashOfKey } from "../../indexing/words/text-units.ts";
+import { storedSource } from "../stored-json.ts";
+import { type Asking, change, clean, row, rows, type Sql } from "./sql.ts";
+import { type Dialect, isIn, joined, type Statement, sql, words } from "./statement.ts";
+
+/** How often a release deletes the leases of long ago. */
+const CLEANS_UP = 0.01;
+const DAY_MS = 86_400_000;
+
+/** Keeps snapshots and leases. */
+export class SqlSessionStore implements Asking<SessionStore> {
+  readonly #namespace: string;
+
+  constructor(namespace: string) {
+    this.#namespace = namespace;
+  }
+
+  *save(snapshot: SessionSnapshot): Sql<void> {
+    yield* saveSnapshot(this.#namespace, snapshot);
+  }
+
+  *load(sessionId: string): Sql<SessionSnapshot | undefined> {
+    const found = yield* row<{ snapshot: string }>(sql`select snapshot from rkat.snapshot
+      where namespace = ${this.#namespace} and session_id = ${sessionId}`);
+    // The log gives the same state again.
+    return found && readSnapshot(found.snapshot);
+  }
+
+  *list(query: SessionQuery): Sql<readonly SessionSnapshot[]> {
+    const { idPrefix, labels, source, archivedBefore, limit, offset = 0 } = query;
+    const conditions = [sql`namespace = ${this.#namespace}`];
+    if (archivedBefore !== undefined) {
+      conditions.push(sql`archived = true and updated_at_ms < ${archivedBefore}`);
+    } else if (!query.includeArchived) conditions.push(sql`archived = false`);
+    if (idPrefix) conditions.push(sql`substr(session_id, 1, length(${idPrefix})) = ${idPrefix}`);
+    if (labels && Object.keys(labels).length > 0) {
+      conditions.push(sql`${({ hasLabels }: Dialect) => hasLabels(labels)}`);
+    }
+    if (source) {
+      const others = idsWithSource(this.#namespace, source, !source.own);
+      conditions.push(sql`session_id ${words(source.own ? "not in" : "in")} (${others})`);
+    }
+    const found = yield* rows<{ snapshot: string }>(sql`select snapshot from rkat.snapshot
+      where ${joined(conditions, " and ")} order by updated_at_ms desc, session_id desc
+      limit ${limit ?? Number.MAX_SAFE_INTEGER} offset ${offset}`);
+    return found.map(({ snapshot }) => listedSnapshot(snapshot));
+  }
+
+  *delete(sessionId: string): Sql<void> {
+    yield* change(sql`delete from rkat.snapshot
+      where namespace = ${this.#namespace} and session_id = ${sessionId}`);
+    yield* clean("rkat.snapshot");
+  }
+
+  *sources(sessionIds: readonly string[]): Sql<ReadonlyMap<string, LoggedSource>> {
+    if (sessionIds.length === 0) return new Map();
+    const found = yield* rows<{ id: string; source: string }>(sql`select session_id as id, source
+      from rkat.snapshot
+      where namespace = ${this.#namespace} and source is not null
+        and session_id ${isIn(sessionIds)}`);
+    return new Map(found.map(({ id, source }) => [id, storedSource(source)]));
+  }
+
+  *withSource(filter: SourceFilter, passing: boolean): Sql<readonly string[]> {
+    const found = yield* rows<{ session_id: string }>(
+      idsWithSource(this.#namespace, filter, passing),
+    );
+    return found.map(({ session_id }) => session_id);
+  }
+
+  *acquire(key: string, owner: LeaseOwner, ttlMs: number): Sql<boolean> {
+    if (yield* this.#take(key, owner, ttlMs)) return true;
+    const held = yield* row<LeaseOwner>(sql`select owner as id, host, pid from rkat.lease
+      where namespace = ${this.#namespace} and key = ${key}`);
+    if (!held || !isGone(held, owner.host)) return false;
+    return yield* this.#take(key, owner, ttlMs, held.id);
+  }
+
+  /** Takes a lease that is free, that the same owner has, or that an owner has who is gone. */
+  *#take(key: string, { id, host, pid }: LeaseOwner, ttlMs: number, gone = id): Sql<boolean> {
+    const taken = yield* change(
+      lease(
+        ({ until, length, now, span }) => sql`insert into rkat.lease as held
+          values (${this.#namespace}, ${key}, ${id}, ${host}, ${pid}, ${now()} + ${span(ttlMs)},
+            ${span(ttlMs)}, false)
+          on conflict (namespace, key) do update set owner = excluded.owner, host = excluded.host,
+            pid = excluded.pid, ${until} = excluded.${until}, ${length} = excluded.${length},
+            stop = case when held.owner = excluded.owner then held.stop else false end
+          where held.owner in (${id}, ${gone}) or not (${IN_FORCE})`,
+      ),
+      "write unsynced",
+    );
+    return taken > 0;
+  }
+
+  /** The row keeps its last owner: what an owner before still appends is refused. */
+  *release(key: string, owner: LeaseOwner): Sql<void> {
+    yield* change(
+      lease(
+        ({ until, ended }) => sql`update rkat.lease set ${until} = ${ended}, stop = false
+          where namespace = ${this.#namespace} and key = ${key} and owner = ${owner.id}`,
+      ),
+      "write unsynced",
+    );
+    if (Math.random() < CLEANS_UP) yield* change(CLEAN_UP, "write unsynced");
+  }
+
+  *askToStop(key: string): Sql<boolean> {
+    const asked = yield* change(
+      sql`update rkat.lease as held set stop = true
+        where namespace = ${this.#namespace} and key = ${key} and ${IN_FORCE}`,
+      "write unsynced",
+    );
+    return asked > 0;
+  }
+
+  *askedToStop(owner: LeaseOwner): Sql<readonly string[]> {
+    const found = yield* rows<{ key: string }>(sql`select key from rkat.lease
+      where namespace = ${this.#namespace} and owner = ${owner.id} and stop = true`);
+    return found.map(({ key }) => key);
+  }
+}
+
+/** An older snapshot never replaces a newer one. */
+export function* saveSnapshot(namespace: string, snapshot: SessionSnapshot): Sql<void> {
+  yield* change(
+    sql`${(dialect: Dialect) => savedBy(dialect, namespace, snapshot)}`,
+    "write unsynced",
+  );
+}
+
+function savedBy(dialect: Dialect, namespace: string, snapshot: SessionSnapshot): Statement {
+  const { id, seq, updated_at_ms, archived, settings } = snapshot;
+  const { labels, source } = settings;
+  const columns: Record<string, Statement> = {
+    seq: sql`${seq}`,
+    updated_at_ms: sql`${updated_at_ms}`,
+    archived: sql`${archived}`,
+    labels: dialect.labels(labels),
+    snapshot: sql`${snapshotText(snapshot)}`,
+    source: sql`${source ? JSON.stringify(source) : null}`,
+  };
+  if (!dialect.readsSource) {
+    for (const name of CONDITIONS) columns[name] = sql`${source?.[name] ?? null}`;
+  }
+  const names = Object.keys(columns);
+  const set = names.map((name) => `${name} = excluded.${name}`).join(", ");
+  return sql`insert into rkat.snapshot as saved (namespace, session_id, ${words(names.join(", "))})
+    values (${namespace}, ${id}, ${joined(Object.values(columns), ", ")})
+    on conflict (namespace, session_id) do update set ${words(set)}
+    where excluded.seq >= saved.seq`;
+}
+
+const CONDITIONS = ["agent", "project", "branch"] as const;
+
+/** Reads the index of sources only. */
+function idsWithSource(namespace: string, wanted: SourceConditions, passing: boolean): Statement {
+  const met = CONDITIONS.flatMap((name) =>
+    wanted[name] === undefined ? [] : [sql`${words(name)} = ${wanted[name]}`],
+  );
+  const all = met.length > 0 ? joined(met, " and ") : words("true");
+  return sql`select session_id from rkat.snapshot where namespace = ${namespace}
+    and agent is not null and (${all}) ${words(passing ? "is true" : "is not true")}`;
+}
+
+function lease(write: (lease: Dialect["lease"]) => Statement): Statement {
+  return sql`${(dialect: Dialect) => write(dialect.lease)}`;
+}
+
+/** Whether a lease excludes others: `isInForce`. */
+const IN_FORCE = lease(
+  ({ until, length, now }) =>
+    sql`held.${until} > ${now()} and held.${until} <= ${now()} + 2 * held.${length}`,
+);
+
+const CLEAN_UP = lease(
+  ({ until, length, now, span }) => sql`delete from rkat.lease
+    where ${until} < ${now()} - ${span(DAY_MS)} and ${until} < ${now()} - 2 * ${length}`,
+);
+
+/** Whether the owner was a process of this host that no longer runs. */
+function isGone(owner: LeaseOwner, thisHost: string): boolean {
+  if (owner.host !== thisHost) return false;
+  try {
+    process.kill(owner.pid, 0);
+    return false;
+  } catch (error) {
+    return error instanceof Error && "code" in error && error.code === "ESRCH";
+  }
+}
+
+/**
+ * A snapshot as a store keeps it: its JSON, and a line with a checksum of it. SQLite does not notice a
+ * byte that flips on the disk.
+ */
+function snapshotText(snapshot: SessionSnapshot): string {
+  const json = JSON.stringify(snapshot);
+  return `${json}\n${hashOfKey(json)}`;
+}
+
+/**
+ * Undefined when the text has changed since it was stored. The log gives the same state again. Texts of earlier
+ * versions in PostgreSQL have no checksum.
+ */
+function readSnapshot(text: string): SessionSnapshot | undefined {
+  const [json = "", checksum] = String(text).split("\n");
+  const isSame = checksum === undefined || checksum === String(hashOfKey(json));
+  return isSame ? snapshotIn(json) : undefined;
+}
+
+/** The snapshot in a text with or without a checksum; undefined when it is none. */
+export function snapshotIn(text: string): SessionSnapshot | undefined {
+  try {
+    const [json = ""] = text.split("\n");
+    const found: unknown = JSON.parse(json);
+    return isListed(found) ? found : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** @throws SessionError `SESSION_STORE_ERROR` when the text has changed so much that it is no snapshot. */
+export function listedSnapshot(text: string): SessionSnapshot {
+  const found = snapshotIn(text);
+  if (found) return found;
+  const detail = "The snapshot of a session has changed since it was stored.";
+  const hint = "Run a turn in the session (`rkat resume`), which stores its snapshot again.";
+  throw new SessionError("SESSION_STORE_ERROR", { detail, hint });
+}
+
+const isSnapshot = fields({
+  id: isText,
+  seq: isNumber,
+  settings: isSettings,
+  created_at_ms: isTime,
+  updated_at_ms: isTime,
+  turns: isNumber,
+  message_count: isNumber,
+  compactions: isNumber,
+  archived: isFlag,
+  last_assistant_text: orNull(isText),
+  usage: fields({ input_tokens: isNumber, output_tokens: isNumber }),
+});
+
+/** Whether a value has what a list of sessions shows. */
+function isListed(found: unknown): found is SessionSnapshot {
+  return isSnapshot(found);
+}

@@ -1,0 +1,94 @@
+import type { Stores } from "../../core/stores.ts";
+import { WorkQueue } from "../../core/work-queue.ts";
+import type { Sql } from "./sql.ts";
+import { rows } from "./sql.ts";
+import { SqlApprovalStore } from "./sql-approval-store.ts";
+import { SqlForgottenTexts } from "./sql-forgotten-texts.ts";
+import { SqlImportStore } from "./sql-import-store.ts";
+import { SqlKnowledgeStore } from "./sql-knowledge-store.ts";
+import { SqlSessionStore } from "./sql-session-store.ts";
+import { joined, type Statement, sql, words } from "./statement.ts";
+
+const CLASSES = {
+  approvals: SqlApprovalStore,
+  forgotten: SqlForgottenTexts,
+  imports: SqlImportStore,
+  knowledge: SqlKnowledgeStore,
+  sessions: SqlSessionStore,
+};
+type Classes = typeof CLASSES;
+
+/** A call of a store's method as plain data, so that it can be sent to the thread of the database. */
+export interface Task {
+  readonly store: keyof Classes;
+  readonly namespace: string;
+  readonly method: string;
+  readonly args: readonly unknown[];
+}
+
+/** The code of a task. */
+export function codeOf({ store, namespace, method, args }: Task): Sql<unknown> {
+  const methods = new CLASSES[store](namespace) as unknown as Methods;
+  return (methods[method] as Methods[string])(...args);
+}
+type Methods = Readonly<Record<string, (...args: readonly unknown[]) => Sql<unknown>>>;
+
+/** A database as the stores of the plain tables need it. */
+export interface TaskRunner {
+  run(task: Task): Promise<unknown>;
+  close(): Promise<void>;
+}
+
+/** A store of one namespace. Closing it closes the database. */
+export function sqlStore<Name extends keyof Classes>(
+  store: Name,
+  namespace: string,
+  database: TaskRunner,
+): Required<Stores>[Name] {
+  const names = Object.getOwnPropertyNames(CLASSES[store].prototype);
+  const methods = names
+    .filter((name) => name !== "constructor")
+    .map((method) => [
+      method,
+      (...args: readonly unknown[]) => database.run({ store, namespace, method, args }),
+    ]);
+  return { ...Object.fromEntries(methods), close: () => database.close() };
+}
+
+/** The stores of all plain tables. */
+export function sqlStores(namespace: string, database: TaskRunner) {
+  const imports = sqlStore("imports", namespace, database);
+  const commits = new WorkQueue();
+  return {
+    sessions: sqlStore("sessions", namespace, database),
+    approvals: sqlStore("approvals", namespace, database),
+    knowledge: sqlStore("knowledge", namespace, database),
+    forgotten: sqlStore("forgotten", namespace, database),
+    imports: {
+      ...imports,
+      // In their order, and on one connection.
+      commit: (...args: Parameters<typeof imports.commit>) =>
+        commits.run(() => imports.commit(...args)),
+    },
+  };
+}
+
+/** The namespaces that begin with `start` and have a session or knowledge. */
+export function* namespacesBelow(start: string): Sql<readonly string[]> {
+  const tables = ["rkat.log", "rkat.snapshot", "rkat.knowledge_entry"];
+  const all = tables.map((table) => sql`select name from (${namespacesIn(table, start)}) as found`);
+  const found = yield* rows<{ name: string }>(joined(all, " union "));
+  return found.map(({ name }) => name);
+}
+
+/** Each namespace is one step in an index, so rows are not counted through. */
+export function namespacesIn(table: string, start: string): Statement {
+  const next = (than: Statement) =>
+    sql`select min(namespace) from ${words(table)} where namespace > ${than}`;
+  const isBelow = sql`substr(name, 1, length(${start})) = ${start}`;
+  return sql`with recursive step (name) as (
+      ${next(sql`${start}`)} union all
+      select (${next(words("step.name"))}) from step where ${isBelow}
+    )
+    select name from step where ${isBelow}`;
+}

@@ -1,0 +1,90 @@
+import type { SQLInputValue } from "node:sqlite";
+import type { Changed, Mode, SyncTables } from "../sql/sql.ts";
+import {
+  type Dialect,
+  isReturning,
+  type Statement,
+  sql,
+  type Value,
+  words,
+  written,
+} from "../sql/statement.ts";
+import type { Connection } from "./connection.ts";
+import { appendImported } from "./event-commands.ts";
+
+/** The plain tables in a SQLite file. */
+export function sqliteTables(db: Connection): SyncTables {
+  const within: SyncTables = {
+    rows(statement) {
+      const { text, values } = write(statement);
+      return db.all(text, ...values);
+    },
+    change: (statements) => statements.map((statement) => changed(db, statement)).at(-1) as Changed,
+    append: (namespace, appends) => appendImported(db, namespace, appends),
+    clean: () => void db.emptyLog(),
+    transact: (_, work) => work(within),
+  };
+  const transact = <Result>(mode: Mode, work: (within: SyncTables) => Result): Result => {
+    if (mode === "read") return db.read(() => work(within));
+    const run = () => work(within);
+    return mode === "write" ? db.write(run) : db.writeUnsynced(run);
+  };
+  const change: SyncTables["change"] = (statements, mode = "write") =>
+    transact(mode, () => within.change(statements));
+  return { ...within, change, transact };
+}
+
+function changed(db: Connection, statement: Statement): Changed {
+  const { text, values } = write(statement);
+  if (!isReturning(text)) {
+    return { count: db.run(text, ...values), rows: [], isAgain: false };
+  }
+  const rows = db.all(text, ...values);
+  return { count: rows.length, rows, isAgain: false };
+}
+
+function write(statement: Statement) {
+  const { text, values } = written(statement, SQLITE);
+  return {
+    text: text.replaceAll("rkat.", ""),
+    values: values.map((value) =>
+      typeof value === "boolean" ? Number(value) : value,
+    ) as SQLInputValue[],
+  };
+}
+
+const SQLITE: Dialect = {
+  parameter: (number) => `?${number}`,
+  isIn: (values, type) => {
+    const value = words(type === "bytea" ? "unhex(value)" : "value");
+    return sql`in (select ${value} from json_each(${JSON.stringify(values.map(portable))}))`;
+  },
+  table(name, columns) {
+    const lists = Object.values(columns);
+    const rows = lists[0]?.[1].map((_, at) => lists.map(([, values]) => portable(values[at])));
+    const names = Object.entries(columns).map(([column, [type]], at) =>
+      type === "bytea" ? `unhex(value ->> ${at}) as ${column}` : `value ->> ${at} as ${column}`,
+    );
+    return sql`(select ${words(names.join(", "))}, key + 1 as place
+      from json_each(${JSON.stringify(rows)})) as ${words(name)}`;
+  },
+  labels: (labels) => sql`${JSON.stringify(labels)}`,
+  hasLabels: (labels) => sql`not exists (
+    select 1 from json_each(${JSON.stringify(labels)}) as wanted where not exists (
+      select 1 from json_each(labels) as label
+      where label.key = wanted.key and label.value = wanted.value))`,
+  readsSource: true,
+  lease: {
+    until: words("expires_at_ms"),
+    length: words("length_ms"),
+    now: () => sql`${Date.now()}`,
+    span: (ms) => sql`${ms}`,
+    ended: words("0"),
+  },
+};
+
+/** A value in JSON. Texts are made well formed, as SQLite does with those that it is given alone. */
+function portable(value: Value | undefined): Exclude<Value, Uint8Array> | undefined {
+  if (typeof value === "string") return value.toWellFormed();
+  return value instanceof Uint8Array ? Buffer.from(value).toString("hex") : value;
+}

@@ -1,0 +1,133 @@
+import { isObject } from "../../core/fields.ts";
+import { type Message, summaryMessage } from "../../core/message.ts";
+import { refusalIn } from "../../core/refusal.ts";
+import { contentText, type Json, nameOf, objectOf, textOf } from "../json-fields.ts";
+import { answerText, answerThinking, toolCall, toolResult } from "../one-block-messages.ts";
+import { ENVELOPES } from "./codex-lines.ts";
+
+/** A message before it has an id. */
+export interface Part {
+  readonly key: string;
+  readonly message: Message;
+  readonly memory?: false;
+  readonly boundary?: "compaction";
+}
+
+const EVENTS = new Set(
+  `user_message agent_message agent_reasoning agent_reasoning_raw_content token_count context_compacted
+  thread_rolled_back turn_aborted task_started task_complete turn_started turn_complete entered_review_mode
+  exited_review_mode patch_apply_end mcp_tool_call_end web_search_end image_generation_end sub_agent_activity
+  thread_goal_updated item_completed exec_command_end view_image_tool_call error`.split(/\s+/),
+);
+
+/** Items that have nothing to read: encrypted, repeated elsewhere, or about the program itself. */
+const SILENT_ITEMS = new Set(
+  `web_search_call tool_search_call tool_search_output image_generation_call agent_message compaction
+  compaction_summary context_compaction additional_tools ghost_snapshot other`.split(/\s+/),
+);
+
+export function partOf(
+  type: string,
+  payload: Json,
+  typed: string | undefined,
+): Part | "unknown" | "none" {
+  if (type === "compacted") {
+    const summary =
+      textOf(payload.message) || "Codex keeps this summary where only it can read it.";
+    return {
+      key: `compacted ${summary}`,
+      message: summaryMessage(summary),
+      memory: false,
+      boundary: "compaction",
+    };
+  }
+  if (type === "response_item") return itemPart(payload, typed);
+  if (type === "event_msg") return EVENTS.has(textOf(payload.type)) ? "none" : "unknown";
+  return ENVELOPES.has(type) || type === "state" ? "none" : "unknown";
+}
+
+export function unknownName(type: string, payload: Json): string {
+  const inner = nameOf(payload.type);
+  return type !== "response_item" && type !== "event_msg" ? type : `${type}.${inner ?? "?"}`;
+}
+
+function itemPart(item: Json, typed: string | undefined): Part | "unknown" | "none" {
+  const type = textOf(item.type);
+  const callId = nameOf(item.call_id) ?? nameOf(item.id) ?? "";
+  switch (type) {
+    case "message":
+      return textPart(item, typed);
+    case "reasoning": {
+      const text = [contentText(item.summary), contentText(item.content)]
+        .filter(Boolean)
+        .join("\n");
+      if (text === "") return "none";
+      return { key: `reasoning ${text}`, message: answerThinking(text), memory: false };
+    }
+    case "function_call":
+      return callPart(callId, callName(item), item.arguments);
+    case "custom_tool_call":
+      return callPart(callId, textOf(item.name), { input: item.input });
+    case "local_shell_call":
+      return callPart(callId, "local_shell", item.action);
+    case "function_call_output":
+    case "custom_tool_call_output": {
+      const { content, isError: hasFailed } = outputOf(item.output);
+      const isError = hasFailed || refusalIn(content) !== undefined;
+      return {
+        key: `result ${callId} ${content}`,
+        message: toolResult(callId, content, isError),
+      };
+    }
+    default:
+      return SILENT_ITEMS.has(type) ? "none" : "unknown";
+  }
+}
+
+function textPart(item: Json, typed: string | undefined): Part | "unknown" | "none" {
+  const text = contentText(item.content);
+  if (text === "") return "none";
+  const key = `${textOf(item.role)} ${text}`;
+  switch (item.role) {
+    case "assistant":
+      return { key, message: answerText(text) };
+    case "system":
+    case "developer":
+      return { key, message: { role: "system", content: text }, memory: false };
+    case "user":
+      return typed === undefined ? "none" : { key, message: { role: "user", content: typed } };
+    default:
+      return "unknown";
+  }
+}
+
+function callPart(id: string, name: string, args: unknown): Part {
+  return { key: `call ${id}`, message: toolCall(id, name || "unknown_tool", args) };
+}
+
+/** A tool of a server has the server's name before its own: `mcp__docs__` and `search`. */
+function callName({ name, namespace }: Json): string {
+  const before = textOf(namespace);
+  return before === "" || before.endsWith("__")
+    ? before + textOf(name)
+    : `${before}__${textOf(name)}`;
+}
+
+/** Older versions put JSON in the text: `{"output": "…", "metadata": {"exit_code": 0}}`. */
+function outputOf(output: unknown): { readonly content: string; readonly isError: boolean } {
+  if (isObject(output) && output.content !== undefined) {
+    return { content: contentText(output.content), isError: output.success === false };
+  }
+  const content = contentText(output);
+  if (!content.startsWith("{")) return { content, isError: false };
+  try {
+    const inner = objectOf(JSON.parse(content));
+    if (typeof inner.output !== "string" || !isObject(inner.metadata)) {
+      return { content, isError: false };
+    }
+    const code = inner.metadata.exit_code;
+    return { content: inner.output, isError: typeof code === "number" && code !== 0 };
+  } catch {
+    return { content, isError: false };
+  }
+}

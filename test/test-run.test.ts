@@ -1,0 +1,43 @@
+import { once } from "node:events";
+import { text } from "node:stream/consumers";
+import { expect, test } from "vitest";
+import { spawn } from "./support/start-process.ts";
+
+/** Runs a command of a shell, and returns what it prints. */
+async function shell(command: string): Promise<string> {
+  const child = spawn("sh", ["-c", `${command} 2>&1`], { stdio: ["ignore", "pipe", "ignore"] });
+  const [printed, [code]] = await Promise.all([text(child.stdout), once(child, "close")]);
+  expect(code).toBe(1);
+  return printed;
+}
+
+const FILE = "test/support/failing-tests/failing.ts";
+const RUN = "npx vitest run --config test/support/failing-tests/vitest.config.ts";
+
+test("a red run ends with each failure and the command that repeats it, then the closing line", async () => {
+  const printed = await shell(RUN);
+  const blocks = printed.split(/\n(?=✗ )/);
+  const [before = "", ...failures] = blocks;
+  expect(before).toContain("Skipped: 1\n  1 this is not that machine (a test of another machine)");
+  expect(before).toContain("Slowest:\n");
+  expect(printed.trimEnd().split("\n").at(-1)).toBe("2 passed, 7 failed, 1 skipped");
+  const found = (title: string) =>
+    failures.find((block) => block.startsWith(`✗ ${FILE}${title}\n`));
+  expect(found(` > it's a group > a "difference" of $HOME`)).toMatch(
+    /port.: 2.*failing.ts:12:\d+/s,
+  );
+  const property = found(" > it's a group > a property") ?? "";
+  expect(property).toContain("Counterexample: [100]");
+  expect(found(" > a line on the console")).toContain("A line.");
+  expect(found(" > a warning that nothing expects")).toMatch(/Mind the gap.*failing.ts:19:\d+/s);
+  expect(found(" > a warning that does not come")).toContain("/the train/");
+  expect(found(" > a child that prints where the tests print")).toContain("A child fell.");
+  expect(found("")).toContain(
+    'Too late.\n    (after the end of "a warning that comes after the end")',
+  );
+  const repeat = /Repeat: (.*)/.exec(property)?.[1] ?? "";
+  expect(repeat).toMatch(/^RKAT_SEED=20260 RKAT_PATH=[\d:]+ npx vitest run /);
+  const again = await shell(repeat);
+  expect(again).toContain("Property failed after 1 tests");
+  expect(again.trimEnd().split("\n").at(-1)).toBe("0 passed, 1 failed, 8 skipped");
+});
