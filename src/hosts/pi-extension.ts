@@ -2,7 +2,8 @@ import { requestText } from "../compaction/summary-request.ts";
 import type { Summarize } from "../compaction/write-summary.ts";
 import { type Message, summaryMessage } from "../core/message.ts";
 import type { Tool } from "../core/tool.ts";
-import { summarizeLeaving } from "../window/summarize-leaving.ts";
+import { contentText, listOf, objectOf } from "../transcripts/json-fields.ts";
+import { isQuotedWhole, summarizeLeaving } from "../window/summarize-leaving.ts";
 import { outputOf } from "./host-chats.ts";
 import { answerText, fromPiMessages, type PiMessage, typedIn } from "./pi-messages.ts";
 
@@ -135,8 +136,11 @@ async function compaction(
 ) {
   if (!model) return undefined;
   const { messagesToSummarize, turnPrefixMessages, previousSummary } = preparation;
-  const { firstKeptEntryId, tokensBefore } = preparation;
-  const leaving = [...messagesToSummarize, ...turnPrefixMessages];
+  const { tokensBefore } = preparation;
+  const planned = branchEntries.findIndex(({ id }) => id === preparation.firstKeptEntryId);
+  const { kept, quoted } = cutAfterRequest(branchEntries, planned, model.contextWindow);
+  const firstKeptEntryId = branchEntries[kept]?.id ?? preparation.firstKeptEntryId;
+  const leaving = [...messagesToSummarize, ...turnPrefixMessages, ...quoted];
   const usages: PiUsage[] = [];
   const summarize: Summarize = async (request) => {
     const answer = await modelRegistry.complete(model, asked(request.messages), {
@@ -147,8 +151,6 @@ async function compaction(
     usages.push(answer.usage);
     return textOfAnswer(answer);
   };
-  const first = branchEntries.findIndex(({ id }) => id === firstKeptEntryId);
-  const kept = first < 0 ? branchEntries.length : first;
   const written = await summarizeLeaving({
     leaving: [...summaryOf(previousSummary), ...fromPiMessages(leaving)],
     staying: fromPiMessages(messagesIn(branchEntries.slice(kept))),
@@ -163,6 +165,38 @@ async function compaction(
   const [used, ...more] = usages;
   const usage = used && more.reduce(sum, used);
   return { compaction: { summary, firstKeptEntryId, tokensBefore, usage, details } };
+}
+
+/**
+ * Where the history goes on after the summary. For the model a summary is a user message, and many local
+ * servers refuse two of these in a row. A request that would follow it leaves too, and the summary quotes it:
+ *
+ *     pi's cut:  summary │ U A T A      rkat's:  summary with U │ A T A
+ */
+function cutAfterRequest(entries: readonly PiEntry[], planned: number, contextWindow: number) {
+  if (planned < 0) return { kept: entries.length, quoted: [] };
+  const asPlanned = { kept: planned, quoted: [] };
+  const request = entries[planned]?.message;
+  if (request?.role !== "user" || !isText(request.content)) return asPlanned;
+  const next = entries.findIndex(({ type }, index) => index > planned && IN_HISTORY.has(type));
+  if (entries[next]?.message?.role !== "assistant") return asPlanned;
+  if (!isQuotedWhole(contentText(request.content), contextWindow)) return asPlanned;
+  return { kept: next, quoted: [request] };
+}
+
+/** The types of pi's entries that its model sees, or that change what it sees. */
+const IN_HISTORY: ReadonlySet<string> = new Set([
+  "message",
+  "custom_message",
+  "branch_summary",
+  "compaction",
+  "context_edit",
+]);
+
+function isText(content: unknown): boolean {
+  return (
+    typeof content === "string" || listOf(content).every((part) => objectOf(part).type === "text")
+  );
 }
 
 function summaryOf(text: string | undefined): readonly Message[] {

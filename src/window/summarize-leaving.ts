@@ -112,7 +112,7 @@ function quotesOf({
   staying,
   contextWindow,
 }: Pick<Leaving, "typed" | "staying" | "contextWindow">): Quoted {
-  const bytesMax = Math.min(QUOTES_BYTES_MAX, Math.floor(4 * contextWindow * QUOTES_PART));
+  const bytesMax = quotesMax(contextWindow);
   const found = new Set(typed.flatMap(instructionsIn));
   const instructions: string[] = [];
   let room = bytesMax;
@@ -127,6 +127,15 @@ function quotesOf({
     instructions,
     ...(request === undefined ? {} : { request: cutMiddle(redactSecrets(request), bytesMax) }),
   };
+}
+
+function quotesMax(contextWindow: number): number {
+  return Math.min(QUOTES_BYTES_MAX, Math.floor(4 * contextWindow * QUOTES_PART));
+}
+
+/** Whether a summary quotes a request to its last letter. */
+export function isQuotedWhole(request: string, contextWindow: number): boolean {
+  return textSize(request) <= quotesMax(contextWindow) && redactSecrets(request) === request;
 }
 
 const INSTRUCTIONS = "Standing instructions of the user, word for word:";

@@ -36,11 +36,15 @@ async function openPi(provider: LocalProviderOptions, isKept = false) {
     `part-${part}.ts`,
     `part-${part}.ts has the port ${4000 + part}. ${LONG}`,
   ]);
-  return await piAt(server, new Map(parts), isKept);
+  return await piAt(server, new Map(parts), { isKept });
 }
 
 /** pi as its command runs it, with the file that `rkat install pi` writes and a model on this machine. */
-async function piAt(server: LocalProvider, files: ReadonlyMap<string, string>, isKept = false) {
+async function piAt(
+  server: LocalProvider,
+  files: ReadonlyMap<string, string>,
+  { isKept = false, reserveTokens = 19_500 } = {},
+) {
   onTestFinished(() => server.close());
   const home = mkdtempSync(join(tmpdir(), "rkat-pi-"));
   onTestFinished(() => rmSync(home, { recursive: true, force: true, maxRetries: 5 }));
@@ -59,7 +63,7 @@ async function piAt(server: LocalProvider, files: ReadonlyMap<string, string>, i
     models: [{ id: "sailor", contextWindow: 24_000, maxTokens: 4_000 }],
   };
   writeFileSync(join(agentDir, "models.json"), JSON.stringify({ providers: { local } }));
-  const compaction = { enabled: true, reserveTokens: 19_500, keepRecentTokens: 1_500 };
+  const compaction = { enabled: true, reserveTokens, keepRecentTokens: 1_500 };
   const settingsManager = SettingsManager.inMemory({ compaction, retry: { enabled: false } });
   const resourceLoader = new DefaultResourceLoader({ cwd, agentDir, settingsManager });
   await resourceLoader.reload();
@@ -194,15 +198,15 @@ function withQuotes(message: Message): readonly Message[] {
   ];
 }
 
-/** pi's own loop, in which the extension writes the summaries. */
-const loop: AdaptedLoop = remembered({
+/** pi's own loop, in which the extension writes the summaries. Its reserve moves the places of its cuts. */
+const loop = (reserveTokens: number): AdaptedLoop => ({
   async run(script) {
     const { server, read, record } = await startScriptedServer(script);
     const paths = script.turns.flatMap(({ steps }) =>
       steps.flatMap(({ calls }) => calls.map(({ path }) => path)),
     );
     const files = new Map(paths.map((path) => [path, read(path)]));
-    const { session, errors } = await piAt(server, files);
+    const { session, errors } = await piAt(server, files, { reserveTokens });
     const answers: string[] = [];
     for (const { prompt } of script.turns) {
       await session.prompt(prompt);
@@ -217,16 +221,18 @@ const loop: AdaptedLoop = remembered({
   },
 });
 
-obey(adapterLaws, [
-  {
-    name: "in pi's loop",
-    durable: false,
-    cannot: {
-      "system messages stay word for word": "pi has a system prompt of its own",
-      "a compaction pays for one summary, however often the host offers the history again":
-        "pi also compacts after the last answer, and sends that summary to no model",
-      "each request fits the context window": "pi decides when to compact",
-    },
-    open: async () => loop,
-  },
-]);
+const CANNOT = {
+  "system messages stay word for word": "pi has a system prompt of its own",
+  "a compaction pays for one summary, however often the host offers the history again":
+    "pi also compacts after the last answer, and sends that summary to no model",
+  "each request fits the context window": "pi decides when to compact",
+};
+
+obey(
+  adapterLaws,
+  [19_500, 19_700].map((reserveTokens) => {
+    const shared = remembered(loop(reserveTokens));
+    const name = `in pi's loop, with ${reserveTokens} tokens in reserve`;
+    return { name, durable: false, cannot: CANNOT, open: async () => shared };
+  }),
+);
