@@ -12,6 +12,7 @@ export { compactorLaws } from "./testing/compactor-laws.ts";
 export { embedderLaws } from "./testing/embedder-laws.ts";
 export { eventStoreLaws } from "./testing/event-store-laws.ts";
 export { historySearchLaws } from "./testing/history-search-laws.ts";
+export { importStoreLaws, type StoresOfImports } from "./testing/import-store-laws.ts";
 export { knowledgeStoreLaws } from "./testing/knowledge-store-laws.ts";
 export type { Law } from "./testing/law.ts";
 export { memoryStoreLaws } from "./testing/memory-store-laws.ts";

@@ -7,7 +7,6 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { importIntoPlaces } from "../src/app/import-transcripts.ts";
 import { SessionError } from "../src/core/errors.ts";
 import type { NewEvent } from "../src/core/event.ts";
-import { newId } from "../src/core/ids.ts";
 import { SessionState } from "../src/core/session-state.ts";
 import type { ImportStores } from "../src/import/import-stores.ts";
 import { postgresStores } from "../src/postgres.ts";
@@ -97,41 +96,6 @@ describe.each(STORES)("imports into a store $name", ({ isHere, place }) => {
     opened.push(...stores);
     return stores;
   };
-
-  test.skipIf(!isHere)(
-    "commits that do not wait for each other are done in their order",
-    async () => {
-      const [stores] = (await start(1)) as [Opened];
-      const state = new SessionState("a");
-      const settings = { model: "none", memory: true, labels: {} };
-      const events = Array.from(
-        { length: 9 },
-        (_, at): NewEvent => ({
-          event_id: newId(),
-          timestamp_ms: at,
-          event:
-            at === 0
-              ? { type: "session_created", session_id: "a", settings }
-              : { type: "message_added", message: { role: "user", content: `${at}` } },
-        }),
-      );
-      const commits = events.map((event, lastSeq) => {
-        state.apply({ ...event, seq: lastSeq + 1, schema_version: 1 });
-        const snapshot = state.snapshot();
-        return stores.imports.commit([
-          { sessionId: "a", lastSeq, events: [event], snapshot, ids: [`${lastSeq}`] },
-        ]);
-      });
-      const positions = await Promise.all(commits);
-      const stored = await stores.events.readAll(0, 100);
-      expect(stored.map(({ stored: { event_id } }) => event_id)).toEqual(
-        events.map(({ event_id }) => event_id),
-      );
-      for (const [at, position] of positions.entries()) {
-        if (position !== undefined) expect(position).toBe(stored[at]?.position);
-      }
-    },
-  );
 
   test.skipIf(!isHere)(
     "of imports of one long session at the same time, each message is stored once, in its order",

@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { describe, onTestFinished } from "vitest";
+import { openHostService } from "../src/app/host-service.ts";
 import type { ApprovalStore } from "../src/core/approval-store.ts";
 import type { EventStore } from "../src/core/event-store.ts";
 import type { KnowledgeStore } from "../src/core/knowledge-store.ts";
@@ -21,12 +22,15 @@ import { SqliteEventStore } from "../src/stores/sqlite/sqlite-event-store.ts";
 import {
   approvalStoreLaws,
   eventStoreLaws,
+  importStoreLaws,
   knowledgeStoreLaws,
   leaseLaws,
+  type StoresOfImports,
   sessionStoreLaws,
   usersLaws,
 } from "../src/testing.ts";
 import { copyingDatabase } from "./support/copying-database.ts";
+import { type ForgettableRecord, hostRecordLaws } from "./support/host-record-laws.ts";
 import { obey } from "./support/obey.ts";
 import {
   hasPostgres,
@@ -124,6 +128,36 @@ describe("KnowledgeStore", () => {
   ]);
 });
 
+describe("ImportStore", () => {
+  obey<StoresOfImports>(importStoreLaws, [
+    { name: "ephemeral", durable: false, open: async () => ephemeralStores() },
+    { name: "sqlite without a file", durable: false, open: async () => inMemory() },
+    { name: "sqlite", durable: true, open: async (place) => openedIn(place) },
+    {
+      name: "sqlite in a thread of its own",
+      durable: true,
+      open: async (place) => openedIn(place, "worker"),
+    },
+    ...(hasPostgres ? [{ name: "postgres", durable: true, open: openedOnPostgres }] : []),
+  ]);
+});
+
+describe("HostRecord", () => {
+  obey<ForgettableRecord>(hostRecordLaws, [
+    { name: "ephemeral", durable: false, open: async () => recordIn(ephemeralStores()) },
+    { name: "sqlite", durable: true, open: async (place) => recordIn(openedIn(place)) },
+    ...(hasPostgres
+      ? [
+          {
+            name: "postgres",
+            durable: true,
+            open: async (place: string) => recordIn(await openedOnPostgres(place)),
+          },
+        ]
+      : []),
+  ]);
+});
+
 describe("leases", () => {
   obey<Stores>(leaseLaws, [
     { name: "sqlite", durable: true, open: async (place) => openedIn(place) },
@@ -180,8 +214,24 @@ async function openedOnPostgres(namespace: string): Promise<Stores> {
   return stores;
 }
 
-function openedIn(place: string) {
-  const stores = sqliteStores({ path: join(place, "rkat.db") });
+/** The list that a host keeps in a session of these stores. */
+function recordIn(stores: Stores): ForgettableRecord {
+  const { service, recordOf, close } = openHostService(stores);
+  onTestFinished(close);
+  const record = recordOf("host:chat", {}, (item) => {
+    const { text } = item as { readonly text?: unknown };
+    return typeof text === "string" ? { message: { role: "user", content: text } } : undefined;
+  });
+  const forget = async (text: string) => {
+    const found = await service.searchMemory({ query: text });
+    const ids = found.filter(({ content }) => content === text).map(({ id }) => id);
+    await service.forgetMemory({ ids });
+  };
+  return { record, forget };
+}
+
+function openedIn(place: string, thread: "main" | "worker" = "main") {
+  const stores = sqliteStores({ path: join(place, "rkat.db"), thread });
   onTestFinished(() => stores.close());
   return stores;
 }

@@ -104,6 +104,21 @@ export const turnLaws: readonly Law<OpenService>[] = [
     },
   },
   {
+    name: "an event is in the log before a listener sees it",
+    async holds(open) {
+      const service = await (await open())({ capabilities: EVERYTHING, replies: ["one"] });
+      const { sessionId } = await service.createSession({});
+      const told: Promise<readonly [EventEnvelope, EventEnvelope | undefined]>[] = [];
+      const onEvent = (event: EventEnvelope) => {
+        if (event.payload.type.endsWith("_delta")) return;
+        told.push(replay(service, sessionId, event.seq - 1, 1).then(([stored]) => [event, stored]));
+      };
+      await service.startTurn({ sessionId, prompt: "a" }, { onEvent });
+      expects(told.length > 2, "several events", told.length);
+      for (const [event, stored] of await Promise.all(told)) assert.deepEqual(stored, event);
+    },
+  },
+  {
     name: "events have consecutive numbers, and a subscriber can have them again from any of them",
     async holds(open) {
       const service = await (await open())({ capabilities: EVERYTHING, replies: ["one", "two"] });
