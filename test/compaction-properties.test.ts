@@ -4,6 +4,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { compactHistory } from "../src/compaction/compact-history.ts";
 import type { CompactHistoryResult } from "../src/compaction/compact-history-result.ts";
+import { splitWords } from "../src/compaction/kept-words.ts";
 import { countLooseMessages, measureHistory } from "../src/compaction/measure-history.ts";
 import { type CompactionConfig, DEFAULT_COMPACTION_CONFIG } from "../src/core/compactor.ts";
 import {
@@ -191,7 +192,10 @@ const PROMISES: Record<string, (compaction: Compaction) => void> = {
   },
   "a summary takes no more than its room": ({ scenario, result }) => {
     const max = scenario.config.maxSummaryTokens ?? DEFAULT_COMPACTION_CONFIG.maxSummaryTokens;
-    assert.ok(Buffer.byteLength(result.summary ?? "") <= max * 4);
+    const { summary } = splitWords(result.summary ?? "");
+    assert.ok(Buffer.byteLength(summary) <= max * 4);
+    const words = Buffer.byteLength(result.summary ?? "") - Buffer.byteLength(summary);
+    assert.ok(words <= scenario.config.autoCompactThreshold);
   },
   "a summary takes no more than two thirds of what it stands for": ({ result }) => {
     const summary = result.messages.find(isSummary);

@@ -44,6 +44,8 @@ class Session {
           autoCompactThreshold,
           minTurnsBetweenCompactions: 1,
           recentTurnBudget: 1,
+          // What people said stands below the summary anyway. These tests are about what outlasts that.
+          userWordsTokens: 0,
           summarizer: scriptedModel(() => "The fox was considered, and so was the dog."),
         },
       });

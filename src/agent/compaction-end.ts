@@ -109,6 +109,7 @@ function compactionReport(
     only_in_memory: { messages: remembered },
     only_in_log: { messages: gone.length - remembered },
     ...(result.anchors ? { anchors: result.anchors } : {}),
+    ...(result.words ? { words: result.words } : {}),
     ...(result.summary === null
       ? {}
       : {

@@ -2,7 +2,7 @@ import { type CompactHistoryOptions, compactHistory } from "../compaction/compac
 import { DefaultCompactor } from "../compaction/default-compactor.ts";
 import type { EngineCompactor } from "../core/compactor.ts";
 import { errorText, SessionError } from "../core/errors.ts";
-import type { DurableEvent } from "../core/event.ts";
+import { type DurableEvent, isUsersWord } from "../core/event.ts";
 import type { LanguageModel } from "../core/language-model.ts";
 import { indexableText, type Message } from "../core/message.ts";
 import type { SessionState } from "../core/session-state.ts";
@@ -23,6 +23,8 @@ export interface AgentCompaction {
   readonly onSummaryFailure: "keep" | "fallback";
   readonly pruneToolOutput: boolean;
   readonly keepAnchors: boolean;
+  /** See `HistoryCompaction`. */
+  readonly userWordsTokens?: number;
   readonly summaryTimeoutMs: number;
 }
 
@@ -146,6 +148,10 @@ export async function runCompaction(
     onSummaryFailure: compaction.onSummaryFailure,
     pruneToolOutput: compaction.pruneToolOutput,
     keepAnchors: compaction.keepAnchors,
+    ...(compaction.userWordsTokens === undefined
+      ? {}
+      : { userWordsTokens: compaction.userWordsTokens }),
+    injected: entries.flatMap(({ origin }, index) => (isUsersWord(origin) ? [] : [index])),
     summaryTimeoutMs: compaction.summaryTimeoutMs,
     signal,
     ...(summarizer === "fallback"

@@ -1,5 +1,5 @@
 import type { Shortened } from "../core/compactor.ts";
-import type { AnchorReport, CompactionFailure } from "../core/event.ts";
+import type { AnchorReport, CompactionFailure, WordsReport } from "../core/event.ts";
 import { isSummary, type Message } from "../core/message.ts";
 import { startsTurn } from "../core/turn.ts";
 
@@ -24,6 +24,8 @@ export interface CompactedHistory extends HistoryResult {
   readonly outcome: "compacted";
   /** The places where the paths, names and numbers of the discarded messages are now. Undefined when they were not looked for. */
   readonly anchors?: AnchorReport;
+  /** What the summary has of the words of people. Undefined when no person said anything that left. */
+  readonly words?: WordsReport;
   /** The summary's score, from 0 to 1. Missing when no summary was written. */
   readonly score?: number;
   /** Why answers of the model were not taken, each in a word; left out where no model was asked. */

@@ -67,7 +67,7 @@ describe("the outcome for a history", () => {
   });
 
   test("it is compacted: the result has the discarded messages, the reasons and the summary", async () => {
-    const { result, requests } = await compact("  The story so far.\n");
+    const { result, requests } = await compact("  The story so far.\n", { userWordsTokens: 0 });
     expect(result).toMatchObject({
       outcome: "compacted",
       summary: "The story so far.",
@@ -420,8 +420,12 @@ test("a history of ten thousand messages is brought below the threshold at once"
     ...round(`c${index}`, filler),
     assistant("a"),
   ]).flat();
-  const { result } = await compact("S", { messages, autoCompactThreshold: 100_000 });
+  const options = { messages, autoCompactThreshold: 100_000 };
+  const { result } = await compact("S", { ...options, recentTurnBudget: 4 });
   expect(result.messages).toHaveLength(1 + 4 * 4);
+  const more = (await compact("S", options)).result;
+  expect(more.messages.length).toBeGreaterThan(1 + 4 * 4);
+  expect(more.tokensAfter).toBeLessThanOrEqual(50_000);
 });
 
 test("the provider's last count decides the trigger and how much has to leave", async () => {

@@ -17,11 +17,13 @@ import {
   type UnchangedReason,
   unchangedResult,
 } from "./compact-history-result.ts";
+import { cutEnd, cutToSize, textSize } from "./cut-text.ts";
 import { compactionThreshold, DefaultCompactor } from "./default-compactor.ts";
 import { engineCompactor } from "./engine-compactor.ts";
 import { anchorBytes, keepAnchors } from "./keep-anchors.ts";
+import { splitWords, withoutWords, wordsBytes, wordsIn, wordsSection } from "./kept-words.ts";
 import { countFactor, measureHistory } from "./measure-history.ts";
-import { fixedGroups, looseMessages } from "./plan-rebuild.ts";
+import { fixedGroups, looseMessages, USEFUL_SUMMARY_BYTES } from "./plan-rebuild.ts";
 import { pruneMeasured, withShortened } from "./prune-tool-output.ts";
 import { summaryText } from "./render-transcript.ts";
 import { type Summarize, writeSummary } from "./write-summary.ts";
@@ -48,6 +50,11 @@ export interface HistoryCompaction extends Partial<CompactionConfig> {
   readonly pruneToolOutput?: boolean;
   /** Whether to append paths, names and numbers that a summary lost. Default true. */
   readonly keepAnchors?: boolean;
+  /**
+   * Tokens that the words of people may take below a summary, where they stand as they were typed. Default: a
+   * quarter of the threshold. 0 keeps none.
+   */
+  readonly userWordsTokens?: number;
   /** Time limit of a summary. Default 120 000. */
   readonly summaryTimeoutMs?: number;
 }
@@ -58,6 +65,8 @@ export interface CompactHistoryOptions extends HistoryCompaction {
   readonly summarize?: Summarize;
   /** Tokens that the model takes. Without an `autoCompactThreshold`, 80 % of it is the threshold. */
   readonly contextWindow?: number;
+  /** Positions of user messages that no person typed. A summary does not carry their words on. */
+  readonly injected?: readonly number[];
   /** Positions of messages that stay, with the tool calls or results that belong to them. */
   readonly pins?: readonly number[];
   /** Whether your compactor's `shouldCompact` was true. It counts for a compactor that ignores the target. */
@@ -157,9 +166,13 @@ export async function compactHistory(
     if (shortened.length > 0) return pruned(shortened);
   }
 
+  const injected = new Set((options.injected ?? []).flatMap((index) => messages[index] ?? []));
+  const wordsMax = 4 * (options.userWordsTokens ?? Math.floor(targetTokens * WORDS_PART));
+  const needed = wordsMax === 0 ? 0 : wordsBytes(wordsIn(messages, injected));
   const constraints = {
     pinned,
     targetTokens,
+    wordsTokens: Math.ceil(Math.min(wordsMax, needed) / 4),
     force,
     superseded,
     bare,
@@ -185,27 +198,37 @@ export async function compactHistory(
   }
   const { messages: retained, summaryBytesMax } = dry;
   // The summary and the names after it outlast their sources. No credential gets into them.
-  const discarded = dry.discarded.map((message) => redactMessage(message));
-  const anchored = options.keepAnchors !== false && summaryBytesMax > 0;
-  const parts = { discarded, retained: retained.filter((message) => !isSummary(message)) };
+  const redacted = dry.discarded.map((message) => redactMessage(message));
+  const notTyped = new Set(redacted.filter((_, at) => injected.has(dry.discarded[at] as Message)));
+  const least = Math.max(summaryBytesMax * SUMMARY_PART, USEFUL_SUMMARY_BYTES);
+  const summaryMax = Math.min(Math.floor(least), 4 * compactor.maxSummaryTokens());
+  const said = wordsSection(
+    wordsIn(redacted, notTyped),
+    Math.min(wordsMax, summaryBytesMax - summaryMax),
+  );
+  const discarded = redacted.map(withoutWords);
+  const room = Math.min(summaryBytesMax - textSize(said.text), 4 * compactor.maxSummaryTokens());
+  const anchored = options.keepAnchors !== false && room > 0;
+  const stays = retained.filter((message) => !isSummary(message));
+  const parts = { discarded, retained: [...stays, { role: "user", content: said.text } as const] };
   const written = await writeSummary(
-    { ...dry, discarded },
+    { ...dry, discarded, summaryBytesMax: room },
     {
       ...options,
       compactor,
       contextWindow,
       onSummaryFailure: outgrown ? "fallback" : (options.onSummaryFailure ?? "keep"),
       retained: parts.retained,
-      reservedBytes: () => (anchored ? anchorBytes(parts, summaryBytesMax) : 0),
+      reservedBytes: () => (anchored ? anchorBytes(parts, room) : 0),
     },
   );
   if (written.text === undefined) return unchanged(written.failure.reason, written.failure.detail);
-  const kept =
-    anchored && written.by !== "none"
-      ? keepAnchors(written.text, parts, summaryBytesMax)
-      : undefined;
+  // No model puts words into people's mouths.
+  const answer = splitWords(written.text).summary;
+  const kept = anchored && written.by !== "none" ? keepAnchors(answer, parts, room) : undefined;
+  const summary = kept?.text ?? cutToSize(room, (bytes) => cutEnd(answer, bytes));
 
-  const result = rebuild(kept?.text ?? written.text);
+  const result = rebuild(summary + said.text);
   if (typeof result === "string") return unchanged("invalid_rebuild", result);
   if (!sameNumbers(result.discardedAt, dry.discardedAt)) {
     return unchanged("invalid_rebuild", "what left depends on the summary");
@@ -229,9 +252,16 @@ export async function compactHistory(
       ? { lastStep: true }
       : {}),
     ...(kept ? { anchors: kept.report } : {}),
+    ...(said.report.kept + said.report.left > 0 ? { words: said.report } : {}),
     ...(written.failure ? { failure: written.failure } : {}),
   };
 }
+
+/** The part of the threshold that people's words may take below a summary, where no setting says otherwise. */
+const WORDS_PART = 1 / 4;
+
+/** The part of its room that a summary keeps, however much people said. */
+const SUMMARY_PART = 1 / 3;
 
 /** Every option without another meaning is a setting, so that a misspelt one is refused. */
 function defaultCompactor(options: CompactHistoryOptions): EngineCompactor {
@@ -240,6 +270,8 @@ function defaultCompactor(options: CompactHistoryOptions): EngineCompactor {
     summarize,
     contextWindow,
     pins,
+    injected,
+    userWordsTokens,
     compactor,
     due,
     force,

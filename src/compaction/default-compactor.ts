@@ -9,7 +9,6 @@ import {
 } from "../core/compactor.ts";
 import { SessionError } from "../core/errors.ts";
 import { isSummary, type Message } from "../core/message.ts";
-import { estimateTokens } from "../core/tokens.ts";
 import { startsTurn } from "../core/turn.ts";
 import { applyPlan } from "./apply-plan.ts";
 import { planRebuild } from "./plan-rebuild.ts";
@@ -18,12 +17,15 @@ import { COMPACTION_PROMPT } from "./summary-request.ts";
 /** The specification's compactor: it has old turns summarised and keeps recent ones. */
 export class DefaultCompactor implements EngineCompactor {
   readonly config: CompactionConfig;
+  readonly #keepsMoreTurns: boolean;
 
   /** @throws SessionError `INVALID_PARAMS` */
   constructor(config: Partial<CompactionConfig> = {}) {
     const given = Object.entries(config).filter(([, value]) => value !== undefined);
     this.config = Object.freeze({ ...DEFAULT_COMPACTION_CONFIG, ...Object.fromEntries(given) });
     requireSettings(this.config);
+    // A number that was given means that number.
+    this.#keepsMoreTurns = config.recentTurnBudget === undefined;
   }
 
   shouldCompact(context: CompactionContext): boolean {
@@ -49,14 +51,11 @@ export class DefaultCompactor implements EngineCompactor {
     summary: string,
     constraints?: RebuildConstraints,
   ): RebuildResult {
-    if (constraints)
-      return applyPlan(messages, planRebuild(messages, this.config, constraints), summary);
-    const { recentTurnBudget, autoCompactThreshold } = this.config;
-    const discardedAt = discardedAsSpecified(messages, recentTurnBudget);
-    // Turns that are too large for the threshold leave although there are few of them.
-    if (discardedAt.length === 0 && estimateTokens(messages) >= autoCompactThreshold) {
-      return this.rebuildHistory(messages, summary, {});
+    if (constraints) {
+      const limits = { ...constraints, keepsMoreTurns: this.#keepsMoreTurns };
+      return applyPlan(messages, planRebuild(messages, this.config, limits), summary);
     }
+    const discardedAt = discardedAsSpecified(messages, this.config.recentTurnBudget);
     return applyPlan(messages, { discardedAt, shortened: [], summaryBytesMax: Infinity }, summary);
   }
 }
@@ -96,7 +95,7 @@ export function compactionThreshold(contextWindow = Infinity): number {
 
 /**
  * The specification's algorithm: which messages it discards. It keeps system messages and the last
- * `recentTurnBudget` turns, whatever their size. An older summary is never kept, and is no turn.
+ * `recentTurnBudget` turns, whatever their size; of 0, none. An older summary is never kept, and is no turn.
  */
 function discardedAsSpecified(
   messages: readonly Message[],

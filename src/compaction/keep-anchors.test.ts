@@ -168,7 +168,8 @@ describe("a compaction", () => {
   });
 
   test("leaves summaries alone when asked to", async () => {
-    const options = { messages, ...config, summarize: async () => "They talked." };
+    const own = { messages, ...config, userWordsTokens: 0 };
+    const options = { ...own, summarize: async () => "They talked." };
     const result = await compactHistory({ ...options, keepAnchors: false });
     expect(result.summary).toBe("They talked.");
     expect(summaryMessage("They talked.")).toEqual(result.messages[0]);

@@ -35,6 +35,12 @@ export function weightBelow(targetTokens: number): number {
  */
 export const SHARE = 1 / 4;
 
+/**
+ * The part of the target that recent turns, the summary and all that always stays may take together when no
+ * number of turns was given. A history that grows from there to the threshold is three quarters of it on average.
+ */
+const RECENT_PART = 1 / 2;
+
 /** The part of a target out of reach that has to be won for anything to leave. */
 const LEAST_PART = 1 / 20;
 
@@ -49,7 +55,8 @@ const SUMMARY_BYTES = jsonBytes(summaryMessage("")) + 1;
  * Decides what stays. In this order, until the history is below the target with
  * room for a summary:
  *
- *     1  the recent turns that the budget asks for    S ·········· U A  U A T  U A T A T
+ *     1  the recent turns that the budget asks for,   S ·········· U A  U A T  U A T A T
+ *        or more where it is only a default
  *     2  fewer of them, down to the last              S ····················· U A T A T
  *     3  the last with its old tool output shortened  S ····················· U A t A T
  *     4  of the last, its user message and the newest
@@ -66,7 +73,7 @@ const SUMMARY_BYTES = jsonBytes(summaryMessage("")) + 1;
 export function planRebuild(
   messages: readonly Message[],
   config: CompactionConfig,
-  constraints: RebuildConstraints,
+  constraints: RebuildConstraints & { readonly keepsMoreTurns?: boolean },
 ): RebuildPlan {
   const targetTokens = constraints.targetTokens ?? config.autoCompactThreshold;
   const below = weightBelow(targetTokens);
@@ -86,7 +93,9 @@ export function planRebuild(
 
   const fixedWeight = weightOfFixed(history, fixed);
   const attainable = fixedWeight <= below;
-  const reserve = 4 * Math.min(config.maxSummaryTokens, Math.floor(targetTokens * SHARE));
+  const { wordsTokens = 0 } = constraints;
+  const summaryTokens = Math.min(config.maxSummaryTokens, Math.floor(targetTokens * SHARE));
+  const reserve = 4 * (summaryTokens + wordsTokens);
   const summaryWeight = reserve < USEFUL_SUMMARY_BYTES ? 0 : SUMMARY_WEIGHT + reserve;
   const share = Math.floor(below * SHARE);
   const room: Room = {
@@ -97,6 +106,7 @@ export function planRebuild(
     fixed: fixedWeight,
     summary: summaryWeight,
     share,
+    recent: over && constraints.keepsMoreTurns === true ? Math.floor(below * RECENT_PART) : 0,
   };
 
   const kept = keepTurns(history, fixed, room, budget) ?? keepGroups(history, fixed, room, budget);
@@ -159,6 +169,8 @@ interface Room {
   readonly fixed: number;
   /** The longest summary. */
   readonly summary: number;
+  /** The rebuilt history with more turns than the budget asks for. */
+  readonly recent: number;
   /** The newest tool output that is not shortened, and the room that a cut inside a turn leaves free. */
   readonly share: number;
 }
@@ -226,11 +238,13 @@ function keepTurns(
     weights[turn + 1] = (weights[turn + 1] ?? 0) + weight;
     counts[turn + 1] = (counts[turn + 1] ?? 0) + members.length;
   });
-  const first = turnCount <= budget ? -1 : turnCount - budget;
+  const asked = turnCount <= budget ? -1 : turnCount - budget;
+  const first = room.recent > 0 ? -1 : asked;
   let weight = sumFrom(weights, first + 1) + room.fixed;
   let messages = sumFrom(counts, first + 1);
   for (let from = first; from < turnCount || from === -1; from += 1) {
-    if (weight + room.summary <= room.max && messages <= room.messages) {
+    const max = from < asked ? Math.min(room.recent, room.max) : room.max;
+    if (weight + room.summary <= max && messages <= room.messages) {
       const stay = groups.flatMap(({ turn }, group) => (turn >= from ? [group] : []));
       return { groups: new Set([...fixed, ...stay]), shortened: [], weight };
     }

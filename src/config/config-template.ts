@@ -23,6 +23,7 @@ const EXAMPLES: Partial<Record<SettingKey, string>> = {
   model: '"anthropic/claude-sonnet-4-5"',
   max_tokens: "8192",
   system_prompt: '"You are a careful engineer."',
+  "compaction.user_words_tokens": "20000",
   "sessions.keep_archived_days": "365",
   "sessions.keep_compacted_days": "90",
   "memory.min_score": "0.3",

@@ -15,6 +15,7 @@ export function compactionSettings(config: Config) {
     pruneToolOutput: config.given("compaction.prune_tool_output"),
     summaryTimeoutMs: config.given("compaction.summary_timeout_ms"),
     keepAnchors: config.given("compaction.keep_anchors"),
+    userWordsTokens: config.given("compaction.user_words_tokens"),
     windowSize: config.given("memory.window_size"),
     pinBudget: config.given("memory.pin_budget"),
   });

@@ -82,10 +82,10 @@ export const SETTINGS = {
     "Tokens at which a history is compacted. If not set, at most 80 % of the model's window.",
   ),
   "compaction.recent_turn_budget": setting(
-    wholeNumber,
+    wholeNumberOrNone,
     DEFAULT_COMPACTION_CONFIG.recentTurnBudget,
     "sets",
-    "Recent turns that a compaction keeps if they fit.",
+    "Recent turns that a compaction keeps if they fit. If not set, more stay while they take half of the threshold.",
   ),
   "compaction.max_summary_tokens": setting(
     wholeNumber,
@@ -123,6 +123,12 @@ export const SETTINGS = {
     true,
     "sets",
     "Append paths, names and numbers that a summary lost, if it has room.",
+  ),
+
+  "compaction.user_words_tokens": optional(
+    wholeNumberOrNone,
+    "sets",
+    "Tokens that the words of people may take below a summary. If not set, a quarter of the threshold; 0 keeps none.",
   ),
 
   "memory.enabled": setting(truth, true, "switches off", "Whether new sessions can search memory."),

@@ -59,6 +59,8 @@ export interface RebuildConstraints {
   readonly force?: boolean;
   /** Positions of system messages that later ones replaced. They may be discarded. */
   readonly superseded?: ReadonlySet<number>;
+  /** Tokens of people's words that stand below the summary. */
+  readonly wordsTokens?: number;
   /** Keep only what must stay, without a summary, because the provider refused anything larger. */
   readonly bare?: boolean;
   /** The `provider/model` that sets how many tokens an image counts. */

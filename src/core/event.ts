@@ -363,8 +363,20 @@ export interface CompactionReport {
    * `keepAnchors` is off.
    */
   readonly anchors?: AnchorReport;
+  /** Where the words of people are now. Logs of earlier versions do not say so. */
+  readonly words?: WordsReport;
   /** How the summary came about; left out where there is none. */
   readonly summary?: SummaryReport;
+}
+
+/** What a summary has of the words of people. */
+export interface WordsReport {
+  /** Messages that stand below the summary, whole or cut in the middle. */
+  readonly kept: number;
+  /** Those of them that are cut. */
+  readonly cut: number;
+  /** Messages that only a search finds, over all compactions of the session. */
+  readonly left: number;
 }
 
 /** How a summary came about. */

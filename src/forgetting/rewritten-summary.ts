@@ -1,8 +1,9 @@
 import { textSize } from "../compaction/cut-text.ts";
 import { anchorBytes, keepAnchors } from "../compaction/keep-anchors.ts";
+import { type Words, withoutWords, wordsIn, wordsSection } from "../compaction/kept-words.ts";
 import { scoreSummary } from "../compaction/score-summary.ts";
 import { smartFallbackSummary } from "../compaction/smart-fallback-summary.ts";
-import type { CompactionCompleted } from "../core/event.ts";
+import { type CompactionCompleted, isUsersWord } from "../core/event.ts";
 import type { HistoryEntry } from "../core/history-entry.ts";
 import {
   FORGOTTEN,
@@ -44,16 +45,19 @@ export function withRewrittenSummary(
   parts: CompactedParts,
 ): CompactionCompleted {
   if (event.summary === null) return event;
-  const discarded = parts.discarded.map(({ message }) => message).filter(hasText);
+  const entries = parts.discarded.filter(({ message }) => hasText(message));
+  const discarded = entries.map(({ message }) => withoutWords(message));
   const source = { discarded, retained: parts.retained.map(({ message }) => message) };
   const saved = event.tokens_before - event.tokens_after;
   const before = textSize(event.summary);
   const bytesMax = Math.max(before, Math.min(BYTES_MIN, before + 2 * saved));
+  const said = event.report?.words ? wordsSection(wordsOf(entries), bytesMax * WORDS_PART) : NONE;
+  const room = bytesMax - textSize(said.text);
   const anchors = event.report?.anchors;
-  const reserved = anchors ? anchorBytes(source, bytesMax) : 0;
-  const written = smartFallbackSummary(discarded, bytesMax - reserved);
-  const kept = anchors ? keepAnchors(written, source, bytesMax) : undefined;
-  const summary = discarded.length === 0 ? FORGOTTEN : (kept?.text ?? written);
+  const reserved = anchors ? anchorBytes(source, room) : 0;
+  const written = smartFallbackSummary(discarded, room - reserved);
+  const kept = anchors ? keepAnchors(written, source, room) : undefined;
+  const summary = discarded.length === 0 ? FORGOTTEN : (kept?.text ?? written) + said.text;
   const { score } = scoreSummary(summary, source, "");
   const { report } = event;
   return {
@@ -67,11 +71,25 @@ export function withRewrittenSummary(
           report: {
             ...report,
             ...(kept ? { anchors: kept.report } : {}),
+            ...(said.report ? { words: said.report } : {}),
             ...(report.summary ? { summary: { ...report.summary, score } } : {}),
           },
         }
       : {}),
   };
+}
+
+/** The part of a rewritten summary that people's words may take. */
+const WORDS_PART = 2 / 3;
+
+const NONE = { text: "", report: undefined };
+
+function wordsOf(entries: readonly HistoryEntry[]): Words {
+  const injected = entries.flatMap(({ message, origin }) => (isUsersWord(origin) ? [] : [message]));
+  return wordsIn(
+    entries.map(({ message }) => message),
+    new Set(injected),
+  );
 }
 
 /** Whether a message has more than the marker. */

@@ -127,6 +127,7 @@ export class TurnSettings {
       onSummaryFailure = "keep",
       pruneToolOutput = true,
       keepAnchors = true,
+      userWordsTokens,
       summaryTimeoutMs = SUMMARY_TIMEOUT_MS,
       pinBudget: _,
       ...own
@@ -141,6 +142,7 @@ export class TurnSettings {
       onSummaryFailure,
       pruneToolOutput,
       keepAnchors,
+      ...(userWordsTokens === undefined ? {} : { userWordsTokens }),
       summaryTimeoutMs,
     };
   }

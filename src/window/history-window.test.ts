@@ -272,6 +272,21 @@ test("calls that wait for a result stay, and so do several questions in a row", 
   expect(messages.slice(-3)).toEqual(last);
 });
 
+test("a group chat, in which nobody answers, is compacted too", async () => {
+  const { window } = counting({ contextWindow: 8_000 });
+  const said = Array.from(
+    { length: 300 },
+    (_, at): Note => ({
+      from: "user",
+      text: `Message ${at} of the group. ${"And so on. ".repeat(40)}`,
+    }),
+  );
+  const { messages, outcome } = await window.apply(said);
+  expect(outcome).toBe("compacted");
+  expect(JSON.stringify(messages).length / 4).toBeLessThan(6_400);
+  expect(messages.slice(-2)).toEqual(said.slice(-2));
+});
+
 test("a standing instruction of an old turn stays word for word", async () => {
   const { window } = counting();
   const rule: Note = { from: "user", text: "Never use the network." };

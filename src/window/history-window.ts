@@ -316,6 +316,7 @@ class LocalHistoryWindow<HostMessage extends object> implements HistoryWindow<Ho
       onSummaryFailure,
       pruneToolOutput,
       keepAnchors,
+      userWordsTokens,
       summaryTimeoutMs,
       ...config
     } = this.#settings;

@@ -115,7 +115,7 @@ const INSTRUCTIONS_PART = 1 / 10;
  * end, calls that still wait for a result, and user messages with standing instructions.
  */
 export function pinnedUnits(units: readonly Unit[], targetTokens: number): readonly number[] {
-  const pins = new Set([...lastUsers(units), ...openCalls(units)]);
+  const pins = new Set([...lastUsers(units, targetTokens), ...openCalls(units)]);
   let room = 4 * targetTokens * INSTRUCTIONS_PART;
   for (const [index, unit] of [...units.entries()].reverse()) {
     if (pins.has(index) || !hasInstructions(unit)) continue;
@@ -130,11 +130,23 @@ function isUser({ pieces: [message] }: Unit): boolean {
   return message?.role === "user" && !isSummary(message);
 }
 
-/** The last user message, and those in a row with it: a user may have said several things at once. */
-function lastUsers(units: readonly Unit[]): readonly number[] {
+/** The part of a compacted history that the last user messages may take together. */
+const LAST_USERS_PART = 1 / 4;
+
+/**
+ * The last user message, and the newest of those in a row with it: a user may have said several things at once. In
+ * a group chat, or where a bot only listens, all messages are in a row.
+ */
+function lastUsers(units: readonly Unit[], targetTokens: number): readonly number[] {
   const last = units.findLastIndex(isUser);
-  const before = units.findLastIndex((unit, index) => index < last && !isUser(unit));
-  return units.flatMap((_, index) => (index > before && index <= last ? [index] : []));
+  const users: number[] = [];
+  let room = 4 * targetTokens * LAST_USERS_PART;
+  for (let index = last; index >= 0 && isUser(units[index] as Unit); index -= 1) {
+    room -= units[index]?.weight ?? 0;
+    if (room < 0 && index < last) break;
+    users.push(index);
+  }
+  return users;
 }
 
 /** Calls since the last user message without a result. Someone is asked for approval, or a tool runs. */

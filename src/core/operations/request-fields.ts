@@ -47,9 +47,10 @@ export const origin = z.strictObject({
 /** The settings of the specification. A missing one keeps its default. */
 export const compactionSettings = z.strictObject({
   autoCompactThreshold: positive.optional(),
-  recentTurnBudget: positive.optional(),
+  /** 0 keeps only the last user message. */
+  recentTurnBudget: z.int().min(0).optional(),
   maxSummaryTokens: positive.optional(),
-  minTurnsBetweenCompactions: positive.optional(),
+  minTurnsBetweenCompactions: z.int().min(0).optional(),
   /** Twice this many messages trigger a compaction, which keeps this many. Without it, only tokens count. */
   windowSize: positive.optional(),
 });

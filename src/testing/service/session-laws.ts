@@ -291,7 +291,7 @@ export const sessionLaws: readonly Law<OpenService>[] = [
           () => service.startTurn({ sessionId, prompt: "hi", budget: { maxToolCalls: -1 } }),
         ],
         ["colour", () => service.startTurn({ sessionId, prompt: "hi", colour: "red" } as never)],
-        ["recentTurnBudget", () => service.createSession({ compaction: { recentTurnBudget: 0 } })],
+        ["recentTurnBudget", () => service.createSession({ compaction: { recentTurnBudget: -1 } })],
         ["labels", () => service.createSession({ labels: { a: 1 } } as never)],
         ["messages", () => service.createSession({ messages: [{ role: "nobody" }] } as never)],
         ["limit", () => service.list({ limit: -1 })],
