@@ -6,11 +6,11 @@ import { RKAT } from "./support/built-package.ts";
 import { temporaryFolder } from "./support/obey.ts";
 import { execFile } from "./support/start-process.ts";
 
-test("npm start compacts a conversation at least three times and finds what left, in under 20 seconds", async () => {
+test("npm start compacts a conversation at least three times and finds what left", async () => {
   const folder = await temporaryFolder();
   const run = (...args: string[]) =>
     promisify(execFile)(process.execPath, args, {
-      timeout: 20_000,
+      timeout: 60_000,
       env: { HOME: join(folder, "home") },
     });
   const { stdout } = await run("demo/run.ts", folder);
