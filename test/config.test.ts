@@ -285,11 +285,11 @@ test("the template of `rkat init` names every setting that a project may have, a
 test("docs/configuration.md has the table of all settings", () => {
   const docs = readFileSync("docs/configuration.md", "utf8");
   for (const key of SETTING_KEYS) {
-    const { kind, default: value, project, description } = SETTINGS[key];
+    const { kind, default: value, project, removes, description } = SETTINGS[key];
     const shown =
       value === undefined ? "" : `\`${(kind.write as (value: unknown) => string)(value)}\``;
     expect(docs).toContain(
-      `| \`${key}\` | ${kind.allowed} | ${shown} | ${project} | ${description} |`,
+      `| \`${key}\` | ${kind.allowed} | ${shown} | ${project} | ${removes} | ${description} |`,
     );
   }
 });

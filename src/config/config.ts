@@ -35,7 +35,8 @@ export interface ProviderSettings {
 
 /**
  * The settings in force. Later sources win, key by key. For a project that you do not trust,
- * the setting's `project` rule decides.
+ * the setting's `project` rule decides. In a store that projects share, a project's file, trusted or not, decides
+ * nothing that removes rows of the others.
  */
 export class Config {
   readonly #found = new Map<string, FoundSetting>();
@@ -45,9 +46,18 @@ export class Config {
   /** Settings in force that a project's file made. */
   readonly #ofProject = new Set<string>();
 
-  constructor(sources: readonly ConfigSource[]) {
+  /** `store` is the address of a database that a flag named. */
+  constructor(sources: readonly ConfigSource[], store?: string) {
+    const isStore = ({ key }: FoundSetting) => key === "store";
+    const sharesStore =
+      store !== undefined ||
+      sources.some(({ owner, settings }) => owner === "user" && settings.some(isStore));
     for (const { owner, settings } of sources) {
-      for (const found of settings) this.#add(found, owner);
+      for (const found of settings) {
+        if (owner === "trusted project" && sharesStore && reachesOthers(found.key)) {
+          this.#ignored.push(found);
+        } else this.#add(found, owner);
+      }
     }
   }
 
@@ -65,7 +75,7 @@ export class Config {
     else (rule === "tightens" ? this.#atLeast : this.#found).set(name, found);
   }
 
-  /** The settings of an untrusted project that were not allowed. */
+  /** The settings of a project's file that were not allowed. */
   get ignored(): readonly FoundSetting[] {
     return this.#ignored;
   }
@@ -128,11 +138,14 @@ export class Config {
   }
 }
 
+/** Whether a setting can remove what others have in the same store. */
+function reachesOthers(key: SettingKey): boolean {
+  return SETTINGS[key].removes.startsWith("everyone's");
+}
+
 /** Whether an untrusted project's value may replace `before`. */
 function isTighter(rule: ProjectRule, value: unknown, before: unknown): boolean {
   switch (rule) {
-    case "sets":
-      return true;
     case "lowers":
       return before === undefined || (value as number) <= (before as number);
     case "switches off":
@@ -141,8 +154,6 @@ function isTighter(rule: ProjectRule, value: unknown, before: unknown): boolean 
       return value !== "allow";
     case "narrows":
       return rankOf(value) >= rankOf(before);
-    case "redacts more":
-      return value === "log";
     case "if trusted":
     case "never":
       return false;

@@ -13,6 +13,8 @@ export interface ConfigPlaces {
   readonly projectFile: string;
   /** Whether the user trusts the project's file. */
   readonly isTrusted: boolean;
+  /** The address of a database that a flag named. */
+  readonly store?: string;
   readonly env: Environment;
 }
 
@@ -26,30 +28,39 @@ export interface LoadedConfig {
 }
 
 export async function loadConfig(places: ConfigPlaces): Promise<LoadedConfig> {
-  return configOf([
+  const sources = [
     ...(places.userFile === undefined ? [] : [await readConfigFile(places.userFile, "user")]),
     await readConfigFile(places.projectFile, places.isTrusted ? "trusted project" : "project"),
     readVariables(places.env),
-  ]);
+  ];
+  return configOf(sources, places.store);
 }
 
 /** The settings of all sources, of which later ones win. */
-export function configOf(sources: readonly ConfigSource[]): LoadedConfig {
+export function configOf(sources: readonly ConfigSource[], store?: string): LoadedConfig {
   const problems = sources.flatMap((source) => source.problems);
   const notes = sources.flatMap((source) => source.notes ?? []);
-  const config = new Config(sources);
+  const config = new Config(sources, store);
   return {
     config,
     problem: problemOf(problems),
-    notes: [...notes, ...ignoredNotes(config), ...unusedSettings(config)],
+    notes: [
+      ...notes,
+      ...ignoredNotes(
+        config,
+        sources.some(({ owner }) => owner === "trusted project"),
+      ),
+      ...unusedSettings(config),
+    ],
   };
 }
 
-function ignoredNotes({ ignored }: Config): readonly string[] {
+function ignoredNotes({ ignored }: Config, isTrusted: boolean): readonly string[] {
   const note = (some: Config["ignored"], why: string) => {
     const keys = [...new Set(some.map(({ path }) => dotted(path)))];
     return some.length === 0 ? [] : [`${some[0]?.origin}: ignored ${listed(keys)}, because ${why}`];
   };
+  if (isTrusted) return note(ignored, SHARED);
   const isNever = ({ key }: Config["ignored"][number]) => SETTINGS[key].project === "never";
   return [
     ...note(
@@ -62,6 +73,9 @@ function ignoredNotes({ ignored }: Config): readonly string[] {
     ),
   ];
 }
+
+const SHARED =
+  "the store is a database that other projects may share, and it would delete what they keep. Only your own config.toml or a variable can set it.";
 
 function problemOf(problems: readonly string[]): SessionError | undefined {
   if (problems.length === 0) return undefined;

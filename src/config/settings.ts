@@ -21,8 +21,21 @@ export interface Setting<Value, Default extends Value | undefined = Value | unde
   readonly kind: SettingKind<Value>;
   readonly default: Default;
   readonly project: ProjectRule;
+  readonly removes: Removed;
   readonly description: string;
 }
+
+/**
+ * What some value of a setting can make rkat delete, evict, or keep for a shorter time, now or later. A lower
+ * limit deletes what is beyond it, so lowering is not harmless by itself.
+ *
+ * `its own` is of the sessions that run with the setting; `everyone's` is of all who use the same store. A
+ * project's file sets neither before you trust it, and never the second in a store that projects share.
+ */
+export type Removed = "nothing" | `its own ${string}` | `everyone's ${string}`;
+
+/** Whatever leaves the window sooner, or with a worse summary, is deleted sooner too. */
+const COMPACTED = "its own messages, if keep_compacted_days is set";
 
 /**
  * The right of a project's `.rkat/config.toml` to change a setting. The file comes with the project,
@@ -30,8 +43,6 @@ export interface Setting<Value, Default extends Value | undefined = Value | unde
  * go, unless you trust the project (`rkat trust`). A trusted project's value is used as it is.
  */
 export type ProjectRule =
-  /** It is used in the place of yours. */
-  | "sets"
   /** The smaller number of yours, or of the default, and the project's. */
   | "lowers"
   /** `false` is used, `true` is not. */
@@ -40,8 +51,6 @@ export type ProjectRule =
   | "tightens"
   /** The value with fewer tools, of yours and the project's. */
   | "narrows"
-  /** `"log"` is used, another value is not. */
-  | "redacts more"
   /** It is ignored before you trust the project. */
   | "if trusted"
   /** It is ignored, and in a project that you trust it is an error. */
@@ -66,102 +75,129 @@ export type SearchScope = (typeof SEARCH_SCOPES)[number];
  * Loading a schema library takes longer than starting Node.
  */
 export const SETTINGS = {
-  model: optional(modelName, "if trusted", "The model, as provider/model."),
-  max_tokens: optional(wholeNumber, "lowers", "Maximum output tokens of one model call."),
-  system_prompt: optional(text, "if trusted", "The system prompt of new sessions."),
+  model: optional(modelName, "if trusted", "nothing", "The model, as provider/model."),
+  max_tokens: optional(
+    wholeNumber,
+    "lowers",
+    "nothing",
+    "Maximum output tokens of one model call.",
+  ),
+  system_prompt: optional(text, "if trusted", "nothing", "The system prompt of new sessions."),
   store: optional(
     storeAddress,
     "never",
+    "nothing",
     "The PostgreSQL database that keeps everything, in the place of a file.",
   ),
 
   "compaction.auto_compact_threshold": setting(
     wholeNumber,
     DEFAULT_COMPACTION_CONFIG.autoCompactThreshold,
-    "sets",
+    "if trusted",
+    COMPACTED,
     "Tokens at which a history is compacted. If not set, at most 80 % of the model's window.",
   ),
   "compaction.recent_turn_budget": setting(
     wholeNumberOrNone,
     DEFAULT_COMPACTION_CONFIG.recentTurnBudget,
-    "sets",
+    "if trusted",
+    COMPACTED,
     "Recent turns that a compaction keeps if they fit. If not set, more stay while they take half of the threshold.",
   ),
   "compaction.max_summary_tokens": setting(
     wholeNumber,
     DEFAULT_COMPACTION_CONFIG.maxSummaryTokens,
-    "sets",
+    "if trusted",
+    COMPACTED,
     "Maximum tokens of a summary.",
   ),
   "compaction.min_turns_between_compactions": setting(
     wholeNumber,
     DEFAULT_COMPACTION_CONFIG.minTurnsBetweenCompactions,
-    "sets",
+    "if trusted",
+    COMPACTED,
     "Minimum number of model calls between two compactions.",
   ),
   "compaction.on_summary_failure": setting(
     oneOf("keep", "fallback"),
     "keep",
-    "sets",
+    "if trusted",
+    COMPACTED,
     "If a summary fails: keep the history as it is, or summarise without a model.",
   ),
   "compaction.prune_tool_output": setting(
     truth,
     true,
-    "sets",
+    "if trusted",
+    COMPACTED,
     "Shorten old tool output before anything is summarised.",
   ),
   "compaction.summary_timeout_ms": setting(
     wholeNumber,
     120_000,
-    "lowers",
+    "if trusted",
+    COMPACTED,
     "Milliseconds until a summary request is given up.",
   ),
 
   "compaction.keep_anchors": setting(
     truth,
     true,
-    "sets",
+    "if trusted",
+    COMPACTED,
     "Append paths, names and numbers that a summary lost, if it has room.",
   ),
 
   "compaction.user_words_tokens": optional(
     wholeNumberOrNone,
-    "sets",
+    "if trusted",
+    COMPACTED,
     "Tokens that the words of people may take below a summary. If not set, a quarter of the threshold; 0 keeps none.",
   ),
 
-  "memory.enabled": setting(truth, true, "switches off", "Whether new sessions can search memory."),
+  "memory.enabled": setting(
+    truth,
+    true,
+    "switches off",
+    "nothing",
+    "Whether new sessions can search memory.",
+  ),
   "memory.store": setting(
     oneOf("sqlite", "hnsw"),
     "sqlite",
     "if trusted",
+    "nothing",
     "How memory is searched: by the index in the database, or by nearest neighbours (needs the package usearch).",
   ),
   "memory.index": setting(
     oneOf("all", "discarded"),
     "all",
     "if trusted",
+    "everyone's messages, from memory",
     "Which messages get into memory: all, turn by turn, or only those that a compaction removed.",
   ),
   "memory.min_score": optional(
     share,
-    "sets",
+    "if trusted",
+    "nothing",
     "Results with a lower score are left out. Each store has its own default.",
   ),
   "memory.cache_mb": optional(
     wholeNumber,
     "lowers",
+    "nothing",
     "Megabytes of index to keep in memory (store sqlite). Less makes searches slower. If not set, 16 or more, as the store grows.",
   ),
   "memory.window_size": optional(
     wholeNumber,
-    "sets",
+    "if trusted",
+    COMPACTED,
     "Messages of short-term memory, such as 12. At twice as many, older ones are summarised. If not set, only tokens count.",
   ),
   "memory.pin_budget": optional(
     wholeNumber,
-    "sets",
+    "if trusted",
+    COMPACTED,
     "Maximum tokens of pinned messages. If not set, a quarter of auto_compact_threshold; never more than half of it.",
   ),
 
@@ -169,18 +205,21 @@ export const SETTINGS = {
     truth,
     true,
     "switches off",
+    "nothing",
     "Whether memory can be searched. If false, memory is still filled, but no model can search it.",
   ),
   "search.index_dir": setting(
     text,
     ".rkat/search_index",
     "if trusted",
+    "nothing",
     "The folder of the graph that the store hnsw keeps, relative to the project's folder. The store sqlite has its index in the database.",
   ),
   "search.max_results": setting(
     wholeNumber,
     20,
     "lowers",
+    "nothing",
     "Results of a search without a limit. A model's memory_search returns 5, and at most 20.",
   ),
 
@@ -188,79 +227,93 @@ export const SETTINGS = {
     oneOf("local", "fast", "openai", "ollama"),
     "local",
     "if trusted",
+    "nothing",
     "What makes vectors: counted words, a model on this machine, or a server.",
   ),
   "embeddings.model": optional(
     text,
     "if trusted",
+    "nothing",
     "The embedding model. Each provider has a default.",
   ),
   "embeddings.dimensions": optional(
     wholeNumber,
     "if trusted",
+    "nothing",
     "Dimensions of a vector, for models that do not report them or can shorten them.",
   ),
   "embeddings.base_url": optional(
     webAddress,
     "if trusted",
+    "nothing",
     "The address of openai or ollama. A project's file may only name this machine.",
   ),
   "embeddings.api_key_env": optional(
     variableName,
     "if trusted",
+    "nothing",
     "The environment variable with the key for embeddings.",
   ),
   "embeddings.batch_size": setting(
     wholeNumber,
     32,
     "lowers",
+    "nothing",
     "Texts in one request to an embedding server.",
   ),
   "approvals.default": optional(
     oneOf(...TOOL_POLICIES),
     "tightens",
+    "nothing",
     "What happens to calls of tools that [tools] does not name: run, ask first, or refuse. It does not apply to rkat's own tools.",
   ),
   "approvals.timeout": setting(
     duration,
     600_000,
     "lowers",
+    "nothing",
     "How long a turn waits for an answer. Then the turn ends, and the call keeps waiting. A command without a terminal waits only if this is set.",
   ),
   "tools.project": setting(
     oneOf(...PROJECT_TOOLS),
     "all",
     "narrows",
+    "nothing",
     "The tools for the project's folder that `rkat run` and `rkat chat` give the model: all, those that only read, or none.",
   ),
   "tools.*.policy": optional(
     oneOf(...TOOL_POLICIES),
     "tightens",
+    "nothing",
     'What happens to calls of this tool, or of all tools that match a pattern such as [tools."shell_*"].',
   ),
 
   "privacy.redact": setting(
     oneOf("memory", "log"),
     "memory",
-    "redacts more",
+    "if trusted",
+    "its own credentials in what is said from then on",
     "What credentials are kept out of: memory, summaries and knowledge, or everything that is written, the log included.",
   ),
 
   "sessions.keep_deleted_days": setting(
     wholeNumberOrNone,
     7,
-    "lowers",
+    "if trusted",
+    "everyone's deleted sessions",
     "For how many days you can restore a deleted session. 0 deletes at once.",
   ),
 
   "sessions.keep_archived_days": optional(
     wholeNumberOrNone,
     "if trusted",
+    "everyone's archived sessions",
     "For how many days an archived session is kept after its last change. If not set, until you delete it.",
   ),
   "sessions.keep_compacted_days": optional(
     wholeNumberOrNone,
     "if trusted",
+    "everyone's messages that were compacted",
     "For how many days log and memory keep the words of messages that a compaction took out of the window. If not set, as long as the session.",
   ),
 
@@ -268,6 +321,7 @@ export const SETTINGS = {
     textList,
     ["default"],
     "if trusted",
+    "its own entries, if a model asks",
     'The tools that `rkat mcp` offers: names, "all", or "default" for those that a coding agent needs.',
   ),
 
@@ -275,6 +329,7 @@ export const SETTINGS = {
     oneOf(...SEARCH_SCOPES),
     "project",
     "if trusted",
+    "nothing",
     "What the clients of `rkat mcp` can search: this project, with what you said in its folder to any agent; the user-wide store ~/.rkat; or all of that.",
   ),
 
@@ -282,80 +337,104 @@ export const SETTINGS = {
     truth,
     true,
     "switches off",
+    "nothing",
     "Whether the project learns from its sessions, and new sessions from the project.",
   ),
   "knowledge.max_rules": setting(
     wholeNumber,
     20,
-    "lowers",
+    "if trusted",
+    "everyone's rules",
     "Maximum number of rules in a system prompt.",
   ),
   "knowledge.min_entries": setting(
     wholeNumber,
     1,
-    "sets",
+    "if trusted",
+    "everyone's rules",
     "Corrections and preferences needed before rules are made.",
   ),
-  "knowledge.max_facts": setting(wholeNumber, 10_000, "lowers", "Maximum number of facts."),
+  "knowledge.max_facts": setting(
+    wholeNumber,
+    10_000,
+    "if trusted",
+    "everyone's facts",
+    "Maximum number of facts.",
+  ),
   "knowledge.max_corrections": setting(
     wholeNumber,
     1_000,
-    "lowers",
+    "if trusted",
+    "everyone's corrections and preferences",
     "Maximum number of corrections, and of preferences.",
   ),
   "knowledge.eviction": setting(
     oneOf("spare_used", "fifo"),
     "fifo",
-    "sets",
+    "if trusted",
+    "everyone's facts, corrections and preferences",
     "Which entry is removed beyond max_facts or max_corrections: the oldest (fifo), or the oldest that no search found and no prompt showed (spare_used). Pinned entries stay.",
   ),
   "knowledge.model": optional(
     modelName,
     "if trusted",
+    "its own rules, when you distill",
     "The model that `rkat knowledge distill` uses to write rules. If not set, rules are made without a model.",
   ),
 
   "budget.max_total_tokens": optional(
     wholeNumber,
     "lowers",
+    "nothing",
     "Maximum input and output tokens of one run.",
   ),
-  "budget.max_duration": optional(duration, "lowers", "Maximum duration of one run."),
-  "budget.max_tool_calls": optional(wholeNumber, "lowers", "Maximum tool calls of one run."),
+  "budget.max_duration": optional(duration, "lowers", "nothing", "Maximum duration of one run."),
+  "budget.max_tool_calls": optional(
+    wholeNumber,
+    "lowers",
+    "nothing",
+    "Maximum tool calls of one run.",
+  ),
 
   "capabilities.session_store": setting(
     truth,
     true,
-    "switches off",
+    "if trusted",
+    "its own sessions, when the process ends",
     "Sessions outlive the process.",
   ),
   "capabilities.memory_store": setting(
     truth,
     true,
     "switches off",
+    "nothing",
     "Memory is kept and can be searched.",
   ),
   "capabilities.session_compaction": setting(
     truth,
     true,
     "switches off",
+    "nothing",
     "Histories are compacted.",
   ),
 
   "providers.*.base_url": optional(
     webAddress,
     "if trusted",
+    "nothing",
     "The provider's address. A project's file may only name this machine.",
   ),
   "providers.*.api_key_env": optional(
     variableName,
     "if trusted",
+    "nothing",
     "The environment variable with the provider's key.",
   ),
 
   "context_windows.*": optional(
     wholeNumber,
-    "lowers",
+    "if trusted",
+    COMPACTED,
     'Context window of a "provider/model", in tokens.',
   ),
 } as const;
@@ -382,19 +461,24 @@ export const SETTING_KEYS = Object.keys(SETTINGS) as readonly SettingKey[];
 /** The same keys in parts. A `*` stands for a name that the user chooses. */
 export const SETTING_PATTERNS = SETTING_KEYS.map((key): readonly string[] => key.split("."));
 
-function setting<Value>(
+/** Only a file that you trust sets what can remove something. */
+type Removing = "if trusted" | "never";
+
+function setting<Value, Removes extends Removed>(
   kind: SettingKind<Value>,
   value: NoInfer<Value>,
-  project: ProjectRule,
+  project: Removes extends "nothing" ? ProjectRule : Removing,
+  removes: Removes,
   description: string,
 ): Setting<Value, Value> {
-  return { kind, default: value, project, description };
+  return { kind, default: value, project, removes, description };
 }
 
-function optional<Value>(
+function optional<Value, Removes extends Removed>(
   kind: SettingKind<Value>,
-  project: ProjectRule,
+  project: Removes extends "nothing" ? ProjectRule : Removing,
+  removes: Removes,
   description: string,
 ): Setting<Value, undefined> {
-  return { kind, default: undefined, project, description };
+  return { kind, default: undefined, project, removes, description };
 }

@@ -101,6 +101,7 @@ export async function examineWorkspace(
     ...given({ userFile: files.user }),
     projectFile: files.project,
     isTrusted: trusted.settings,
+    ...given({ store }),
     env,
   });
   const storeAddress = store ?? config.get("store");

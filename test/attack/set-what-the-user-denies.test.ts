@@ -77,7 +77,6 @@ async function inForce(key: SettingKey, told: Told, isTrusted = false): Promise<
 
 /** What the rule promises, said a second time and in other words. */
 const PROMISES: Readonly<Record<ProjectRule, (yours: unknown, theirs: unknown) => unknown>> = {
-  sets: (_, theirs) => theirs,
   lowers: (yours, theirs) =>
     yours === undefined ? theirs : Math.min(Number(yours), Number(theirs)),
   "switches off": (yours, theirs) => yours !== false && theirs !== false,
@@ -87,7 +86,6 @@ const PROMISES: Readonly<Record<ProjectRule, (yours: unknown, theirs: unknown) =
   },
   narrows: (yours, theirs) =>
     ["none", "read", "all"].find((fewest) => fewest === yours || fewest === theirs),
-  "redacts more": (yours, theirs) => (theirs === "log" ? "log" : yours),
   "if trusted": (yours) => yours,
   never: (yours) => yours,
 };
