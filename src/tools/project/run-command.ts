@@ -1,15 +1,20 @@
-import { type ChildProcess, spawn } from "node:child_process";
+import type { ChildProcess } from "node:child_process";
+import { setTimeout as sleep } from "node:timers/promises";
 import { z } from "zod";
 import { defineTool, type Tool } from "../../core/tool.ts";
 import { redactSecrets } from "../../secrets/redact-secrets.ts";
 import { visibleText } from "../../text/visible-text.ts";
 import type { ProjectFolder } from "./project-folder.ts";
+import { newCgroup, StartedProcesses } from "./started-processes.ts";
 
 const TIMEOUT_S = 120;
 const TIMEOUT_S_MAX = 1_200;
 /** Bytes of output that are kept from its start, and from its end. */
 const KEPT_BYTES = 15_000;
 const COMMAND_MAX = 2_000;
+/** How long the last output may take, after everything has ended. */
+const CLOSING_MS = 500;
+const ROUNDS_AT_EXIT = 10;
 
 /**
  * Runs a command of the shell in the project's folder. It can do all that you can, so every command
@@ -80,75 +85,63 @@ const FOR_PROGRAMS = {
 };
 
 /** Commands that run now. */
-const running = new Set<ChildProcess>();
+const running = new Set<StartedProcesses>();
 
-function runCommand(
-  command: string,
-  options: {
-    readonly folder: string;
-    readonly env: Readonly<Record<string, string>>;
-    readonly timeoutMs: number;
-    readonly signal: AbortSignal;
-  },
-): Promise<string> {
-  const { folder, env, timeoutMs, signal } = options;
-  return new Promise((resolve, reject) => {
-    // A group of its own, so that everything it starts can be killed with it.
-    const child = spawn(command, {
-      shell: true,
-      cwd: folder,
-      env,
-      detached: process.platform !== "win32",
-      stdio: ["ignore", "pipe", "pipe"],
-      windowsHide: true,
-    });
-    const output = new Ends(KEPT_BYTES);
-    child.stdout.on("data", (bytes: Buffer) => output.push(bytes));
-    child.stderr.on("data", (bytes: Buffer) => output.push(bytes));
-    if (running.size === 0) process.on("exit", killAll);
-    running.add(child);
-    let end = "";
-    const kill = () => killGroup(child);
-    const timer = setTimeout(() => {
-      end = `killed after ${timeoutMs / 1000} s`;
-      kill();
-    }, timeoutMs);
-    signal.addEventListener("abort", kill, { once: true });
-    if (signal.aborted) kill();
-    const done = () => {
-      clearTimeout(timer);
-      signal.removeEventListener("abort", kill);
-      running.delete(child);
-      if (running.size === 0) process.off("exit", killAll);
-    };
-    child.on("error", (error) => {
-      done();
-      reject(error);
-    });
-    child.on("exit", (code, by) => {
-      if (end === "") end = by ? `killed by ${by}` : `exit code ${code}`;
-      // A process that it left behind would keep its output open, and run on without approval.
-      kill();
-    });
-    child.on("close", () => {
-      done();
-      const text = output.text();
-      resolve(`[${end}]${text === "" ? "" : `\n${text}`}`);
-    });
-  });
+interface RunOptions {
+  readonly folder: string;
+  readonly env: Readonly<Record<string, string>>;
+  readonly timeoutMs: number;
+  readonly signal: AbortSignal;
 }
 
-function killAll(): void {
-  for (const child of running) killGroup(child);
-}
-
-function killGroup({ pid }: ChildProcess): void {
-  if (pid === undefined) return;
+/** Runs a command to its end, its limit, or the end of the turn, and ends all that it started. */
+async function runCommand(command: string, { folder, env, ...until }: RunOptions): Promise<string> {
+  const started = new StartedProcesses(command, { folder, env, cgroup: newCgroup() });
+  const { child } = started;
+  const output = new Ends(KEPT_BYTES);
+  child.stdout.on("data", (bytes: Buffer) => output.push(bytes));
+  child.stderr.on("data", (bytes: Buffer) => output.push(bytes));
+  if (running.size === 0) process.on("exit", endAll);
+  running.add(started);
   try {
-    if (process.platform !== "win32") process.kill(-pid, "SIGKILL");
-    else spawn("taskkill", ["/pid", String(pid), "/T", "/F"], { windowsHide: true });
-  } catch {
-    // The group has ended.
+    const closed = new Promise((resolve) => child.on("close", resolve));
+    const end = await endOf(child, until);
+    const left = await started.end();
+    // What goes on may hold its pipes open for ever.
+    await Promise.race([closed, sleep(CLOSING_MS, undefined, { ref: false })]);
+    const note = left === 0 ? "" : `; ${left} processes that it started could not be ended`;
+    const text = output.text();
+    return `[${end}${note}]${text === "" ? "" : `\n${text}`}`;
+  } finally {
+    child.stdout.destroy();
+    child.stderr.destroy();
+    child.unref();
+    running.delete(started);
+    if (running.size === 0) process.off("exit", endAll);
+  }
+}
+
+/** Why the command is over: its own end, its limit, or the turn's. */
+async function endOf(
+  child: ChildProcess,
+  { timeoutMs, signal }: Pick<RunOptions, "timeoutMs" | "signal">,
+): Promise<string> {
+  const over = new AbortController();
+  const first = new Promise<string>((resolve, reject) => {
+    const timer = setTimeout(() => resolve(`killed after ${timeoutMs / 1000} s`), timeoutMs);
+    over.signal.addEventListener("abort", () => clearTimeout(timer));
+    signal.addEventListener("abort", () => resolve("stopped"), { signal: over.signal });
+    if (signal.aborted) resolve("stopped");
+    child.on("error", reject);
+    child.on("exit", (code, by) => resolve(by ? `killed by ${by}` : `exit code ${code}`));
+  });
+  return await first.finally(() => over.abort());
+}
+
+/** This process ends, and nothing asynchronous is done any more. */
+function endAll(): void {
+  for (const started of running) {
+    for (let round = 0; started.endNow() > 0 && round < ROUNDS_AT_EXIT; round += 1);
   }
 }
 

@@ -1,0 +1,222 @@
+import { type ChildProcessByStdio, spawn } from "node:child_process";
+import { randomBytes, randomInt } from "node:crypto";
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmdirSync,
+  writeFileSync,
+} from "node:fs";
+import { join, relative } from "node:path";
+import type { Readable } from "node:stream";
+import { setTimeout as sleep } from "node:timers/promises";
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/**
+ * A command of the shell and everything that it started, however that detached itself.
+ *
+ * On Linux each of its processes has four marks, and hands them to those that it starts:
+ *
+ *     a cgroup       where this user may make one: one write ends all in it
+ *     a session      until a process begins one of its own       ┐
+ *     a variable     until a process removes its environment     ├ found in /proc
+ *     a limit        of locks: Linux ignores it since 2.4,       ┘
+ *                    and only root can raise it again
+ *
+ * Elsewhere it is what the system knows as one: the process group, or on Windows the tree of processes.
+ */
+export class StartedProcesses {
+  /** The shell. */
+  readonly child: ChildProcessByStdio<null, Readable, Readable>;
+  readonly #mark = randomBytes(12).toString("hex");
+  readonly #limit = ON_LINUX ? newLimit() : "";
+  readonly #cgroup: string | undefined;
+  /** When the shell started, in ticks of the system. */
+  readonly #since: number;
+
+  /** Starts the command. `cgroup` is an empty one, from `newCgroup`. */
+  constructor(
+    command: string,
+    {
+      folder: cwd,
+      env,
+      cgroup,
+    }: { readonly folder: string; readonly env: Environment; readonly cgroup?: string | undefined },
+  ) {
+    this.#cgroup = cgroup;
+    const marks = [process.env[VARIABLE], this.#mark].filter(Boolean).join(" ");
+    const options = {
+      cwd,
+      env: { ...env, [VARIABLE]: marks },
+      // A group and a session of its own.
+      detached: process.platform !== "win32",
+      stdio: ["ignore", "pipe", "pipe"] as ["ignore", "pipe", "pipe"],
+      windowsHide: true,
+    };
+    const procs = cgroup === undefined ? "" : join(cgroup, "cgroup.procs");
+    this.child = ON_LINUX
+      ? spawn("/bin/sh", ["-c", MARKED, "/bin/sh", procs, this.#limit, command], options)
+      : spawn(command, { ...options, shell: true });
+    // Until its exit is read, the process has this number, even if it has ended.
+    this.#since = statusOf(this.child.pid ?? 0)?.startedAt ?? 0;
+  }
+
+  /** Ends all of them. Resolves with how many go on: another user's, or those that the system holds. */
+  async end(): Promise<number> {
+    let left = this.endNow();
+    for (let round = 0; left > 0 && round < ROUNDS_MAX; round += 1) {
+      await sleep(Math.min(2 ** round, ROUND_MS_MAX));
+      left = this.endNow();
+    }
+    if (this.#cgroup !== undefined) removeCgroup(this.#cgroup);
+    return left;
+  }
+
+  /** Ends those that there are now. Returns how many had not ended before. */
+  endNow(): number {
+    const { pid } = this.child;
+    if (pid === undefined) return 0;
+    if (process.platform === "win32") {
+      spawn("taskkill", ["/pid", String(pid), "/T", "/F"], { windowsHide: true }).unref();
+      return 0;
+    }
+    if (this.#cgroup !== undefined) endCgroup(this.#cgroup);
+    kill(-pid);
+    if (!ON_LINUX) return 0;
+    let found = 0;
+    for (const name of readdirSync("/proc")) {
+      if (!/^\d+$/.test(name) || !this.#has(Number(name), pid)) continue;
+      kill(Number(name));
+      found += 1;
+    }
+    return found === 0 && this.#cgroup !== undefined && isPopulated(this.#cgroup) ? 1 : found;
+  }
+
+  /** Whether a process was started by the command, and has not ended. */
+  #has(pid: number, shell: number): boolean {
+    const status = statusOf(pid);
+    if (!status || status.hasEnded || status.startedAt < this.#since) return false;
+    return (
+      status.session === shell ||
+      (this.#limit !== "" && limitIn(`/proc/${pid}/limits`) === this.#limit) ||
+      readOf(`/proc/${pid}/environ`).includes(this.#mark)
+    );
+  }
+}
+
+const ON_LINUX = process.platform === "linux";
+/** Marks of the commands around this one, and its own. */
+const VARIABLE = "STARTED_BY_RKAT";
+/** About two seconds. */
+const ROUNDS_MAX = 40;
+const ROUND_MS_MAX = 50;
+
+/** Gives itself the marks, and becomes the shell of the command. Shells write the limit with -w or -x. */
+const MARKED = `{ [ -z "$1" ] || echo $$ >"$1"; ulimit -w "$2" || ulimit -x "$2"; } 2>/dev/null
+exec /bin/sh -c "$3"`;
+
+function kill(pid: number): void {
+  try {
+    process.kill(pid, "SIGKILL");
+  } catch {
+    // It has ended, or is another user's.
+  }
+}
+
+function statusOf(pid: number) {
+  const line = readOf(`/proc/${pid}/stat`);
+  // The name of the program stands in brackets, and may have any character.
+  const fields = line.slice(line.lastIndexOf(")") + 2).split(" ");
+  if (fields.length < 20) return undefined;
+  const [state = ""] = fields;
+  return {
+    hasEnded: state === "Z" || state === "X",
+    session: Number(fields[3]),
+    startedAt: Number(fields[19]),
+  };
+}
+
+/** A file of the system; empty when there is none, or this user may not read it. */
+function readOf(path: string): string {
+  try {
+    return readFileSync(path, "latin1");
+  } catch {
+    return "";
+  }
+}
+
+/** The hard limit of locks. */
+function limitIn(path: string): string | undefined {
+  return /^Max file locks\s+\S+\s+(\S+)/m.exec(readOf(path))?.[1];
+}
+
+/** A number that no other process has. Within a command of rkat it has to be below that command's. */
+function newLimit(): string {
+  const own = limitIn("/proc/self/limits");
+  const most = Math.min(own === "unlimited" ? 2 ** 52 : Number(own ?? 0), 2 ** 52);
+  const half = Math.floor(most / 2);
+  return half < 2 ** 20 ? "" : String(half + randomInt(Math.min(half, 2 ** 47)));
+}
+
+let cgroups = 0;
+
+/** Makes a cgroup below this process's own; undefined where this user may not. */
+export function newCgroup(): string | undefined {
+  const own = /^0::(\/.*)$/m.exec(readOf("/proc/self/cgroup"))?.[1];
+  const mount = readOf("/proc/self/mountinfo")
+    .split("\n")
+    .find((line) => line.includes(" - cgroup2 "))
+    ?.split(" ");
+  const [root, at] = [mount?.[3], mount?.[4]];
+  if (own === undefined || root === undefined || at === undefined) return undefined;
+  const inside = relative(root, own);
+  if (inside.startsWith("..")) return undefined;
+  cgroups += 1;
+  try {
+    removeAbandoned(join(at, inside));
+    const made = join(at, inside, `${CGROUP}${process.pid}-${cgroups}`);
+    mkdirSync(made);
+    // Since Linux 5.14.
+    if (existsSync(join(made, "cgroup.kill"))) return made;
+    removeCgroup(made);
+  } catch {
+    // It is read-only, or another user's.
+  }
+  return undefined;
+}
+
+const CGROUP = "rkat-";
+
+/** A process that was killed could not remove its cgroups. */
+function removeAbandoned(parent: string): void {
+  for (const name of readdirSync(parent)) {
+    const [, pid] = /^rkat-(\d+)-\d+$/.exec(name) ?? [];
+    if (pid !== undefined && !existsSync(`/proc/${pid}`)) removeCgroup(join(parent, name));
+  }
+}
+
+function endCgroup(path: string): void {
+  try {
+    writeFileSync(join(path, "cgroup.kill"), "1");
+  } catch {
+    // The processes in it are found by their other marks.
+  }
+}
+
+function isPopulated(path: string): boolean {
+  return readOf(join(path, "cgroup.events")).includes("populated 1");
+}
+
+/** Removes a cgroup and those in it, unless it has processes. */
+function removeCgroup(path: string): void {
+  try {
+    for (const entry of readdirSync(path, { withFileTypes: true })) {
+      if (entry.isDirectory()) removeCgroup(join(path, entry.name));
+    }
+    rmdirSync(path);
+  } catch {
+    // The next command removes it.
+  }
+}
