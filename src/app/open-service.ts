@@ -118,13 +118,10 @@ async function createService(
   });
 }
 
-/** The tools for the project's folder. Commands do not see the keys that the settings name. */
+/** The tools for the project's folder. */
 async function toolsOf({ config, folder }: Workspace, which: "all" | "read" | "none") {
   const { projectTools } = await import("../tools/project/project-tools.ts");
-  const keys = Object.values(config.providers).map(({ api_key_env }) => api_key_env);
-  const hidden = [...keys, config.get("embeddings.api_key_env")];
-  const env = Object.entries(process.env).filter(([name]) => !hidden.includes(name));
-  return projectTools(folder, which, Object.fromEntries(env));
+  return projectTools(folder, which, process.env, config.get("tools.run_command.environment"));
 }
 
 /** One line about the tools that the model has in the project's folder. */

@@ -40,6 +40,7 @@ const EXAMPLES: Partial<Record<SettingKey, string>> = {
   "context_windows.*": "131072",
   "approvals.default": '"ask"',
   "tools.*.policy": '"ask"',
+  "tools.run_command.environment": '["SSH_AUTH_SOCK"]',
   "memory.window_size": "12",
   "memory.pin_budget": "20000",
   "knowledge.model": '"anthropic/claude-haiku-4-5"',

@@ -19,15 +19,7 @@ export const text: SettingKind<string> = {
 };
 
 /** A list. As the text of a variable or a flag, it has commas. */
-export const textList: SettingKind<readonly string[]> = {
-  allowed: 'a list of texts, such as ["all"]',
-  read: (value) =>
-    Array.isArray(value) && value.length > 0 && value.every((each) => text.read(each) !== undefined)
-      ? value
-      : undefined,
-  readText: (value) => textList.read(value.split(",").map((each) => each.trim())),
-  write: (value) => `[${value.map((each) => text.write(each)).join(", ")}]`,
-};
+export const textList = listOf(text, 'a list of texts, such as ["all"]');
 
 /** Limited to safe characters, because the name is written into files and shown in terminals. */
 export const modelName: SettingKind<string> = matching(
@@ -39,6 +31,12 @@ export const modelName: SettingKind<string> = matching(
 export const variableName: SettingKind<string> = matching(
   /^[A-Z_][A-Z0-9_]{0,100}$/,
   'the name of an environment variable, such as "OPENAI_API_KEY" (never the key itself)',
+);
+
+/** Other programs also use small letters. */
+export const variableNames = listOf(
+  matching(/^[A-Za-z_][A-Za-z0-9_]{0,100}$/, ""),
+  'a list of names of environment variables, such as ["SSH_AUTH_SOCK"] (never their values)',
 );
 
 export const webAddress: SettingKind<string> = {
@@ -104,6 +102,19 @@ export function oneOf<const Choice extends string>(
     read,
     readText: read,
     write: (value) => JSON.stringify(value),
+  };
+}
+
+function listOf(kind: SettingKind<string>, allowed: string): SettingKind<readonly string[]> {
+  const read = (value: unknown) =>
+    Array.isArray(value) && value.length > 0 && value.every((each) => kind.read(each) !== undefined)
+      ? value
+      : undefined;
+  return {
+    allowed,
+    read,
+    readText: (value) => read(value.split(",").map((each) => each.trim())),
+    write: (value) => `[${value.map((each) => text.write(each)).join(", ")}]`,
   };
 }
 

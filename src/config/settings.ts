@@ -11,6 +11,7 @@ import {
   textList,
   truth,
   variableName,
+  variableNames,
   webAddress,
   wholeNumber,
   wholeNumberOrNone,
@@ -286,6 +287,12 @@ export const SETTINGS = {
     "tightens",
     "nothing",
     'What happens to calls of this tool, or of all tools that match a pattern such as [tools."shell_*"].',
+  ),
+  "tools.run_command.environment": optional(
+    variableNames,
+    "if trusted",
+    "nothing",
+    "Environment variables that commands of run_command see, besides those that are known to be harmless.",
   ),
 
   "privacy.redact": setting(

@@ -1,7 +1,9 @@
 import { existsSync, mkdirSync, readFileSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import fc from "fast-check";
 import { expect, test } from "vitest";
+import { commandEnvironment } from "../../src/tools/project/command-environment.ts";
 import { projectForTools } from "../support/project-for-tools.ts";
 import { spawnSync } from "../support/start-process.ts";
 
@@ -134,7 +136,41 @@ test('"always" for a command allows that command, and none that begins like it',
   expect(named("write_file").policy).toBe("ask");
 });
 
-test.runIf(ON_POSIX)("a command sees no key of yours", async () => {
+/** Variables in which people and programs keep credentials. No list of them is complete. */
+const WITH_CREDENTIALS = [
+  ...["DB_PASS", "MYSQL_PWD", "SSHPASS", "GH_PAT", "REDIS_AUTH", "CREDS", "DOCKER_AUTH_CONFIG"],
+  ...["npm_config__auth", "NETRC", "DATABASE_URL", "SENTRY_DSN", "KUBECONFIG_DATA", "AWS_SESSION"],
+  ...["OPENAI_API_KEY", "RKAT_MODEL", "RKAT_STORE", "SSH_AUTH_SOCK", "GIT_ASKPASS", "MY_LICENSE"],
+];
+
+test("a command sees harmless variables, those that you name, and no others of any name", () => {
+  const words = ["PASS", "AUTH", "PAT", "DSN", "LC_ALL", "HOME", "PATH", "XDG", "lc_all", "X"];
+  const name = fc.oneof(
+    fc.constantFrom(...WITH_CREDENTIALS),
+    fc.array(fc.constantFrom(...words), { minLength: 2, maxLength: 3 }).map((all) => all.join("_")),
+    fc.stringMatching(/^[A-Za-z_][A-Za-z0-9_]{0,8}_[a-z0-9]{1,8}$/),
+  );
+  const proxy = { HTTPS_PROXY: "http://me:x@proxy:8080", http_proxy: "http://proxy:8080" };
+  fc.assert(
+    fc.property(fc.uniqueArray(name, { maxLength: 20 }), (names) => {
+      const others = names.filter(
+        (each) => !(each in proxy) && !/^(no|all|https)_proxy$/.test(each),
+      );
+      const given = { ...Object.fromEntries(others.map((each) => [each, "hunter"])), ...proxy };
+      const env = { ...given, HOME: "/home/me", PATH: "/bin", MY_OWN: "mine", LC_TIME: "C" };
+      const { NO_COLOR, TERM, PAGER, GIT_PAGER, GIT_TERMINAL_PROMPT, ...seen } = commandEnvironment(
+        env,
+        ["MY_OWN", "NOT_SET"],
+      );
+      expect(seen).toEqual({
+        ...{ HOME: "/home/me", PATH: "/bin", MY_OWN: "mine", LC_TIME: "C" },
+        http_proxy: "http://proxy:8080",
+      });
+    }),
+  );
+});
+
+test.runIf(ON_POSIX)("a command that runs sees no key of yours", async () => {
   const { call } = await projectForTools();
   const seen = await call("run_command", { command: "env" });
   expect(seen).toContain("HOME=");

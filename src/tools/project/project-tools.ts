@@ -4,6 +4,7 @@ import { z } from "zod";
 import { headWithin, utf8Bytes } from "../../core/tokens.ts";
 import { defineTool, type Tool, ToolError } from "../../core/tool.ts";
 import { systemHome } from "../../files/system-home.ts";
+import { commandEnvironment } from "./command-environment.ts";
 import { findTools } from "./find-files.ts";
 import { mayHoldCredentials, ProjectFolder } from "./project-folder.ts";
 import { runCommandTool } from "./run-command.ts";
@@ -16,6 +17,8 @@ export function projectTools(
   path: string,
   which: "all" | "read" | "none",
   env: Readonly<Record<string, string | undefined>>,
+  /** Names of variables that commands see besides the harmless ones. */
+  named: readonly string[] = [],
 ): readonly Tool[] {
   // The list of trusted folders is in the folder of this variable.
   const homes = [systemHome(env), env.RKAT_HOME].filter((home) => home !== undefined);
@@ -24,7 +27,7 @@ export function projectTools(
   const reading = [...findTools(folder), readFileTool(folder)];
   return which === "read"
     ? reading
-    : [...reading, ...editTools(folder), runCommandTool(folder, env)];
+    : [...reading, ...editTools(folder), runCommandTool(folder, commandEnvironment(env, named))];
 }
 
 function holdsHome(path: string, home: string): boolean {

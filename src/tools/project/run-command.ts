@@ -21,10 +21,7 @@ const ROUNDS_AT_EXIT = 10;
  * needs approval, and "always" allows that one command only: `npm install` must not allow
  * `npm install anything`.
  */
-export function runCommandTool(
-  folder: ProjectFolder,
-  env: Readonly<Record<string, string | undefined>>,
-): Tool {
+export function runCommandTool(folder: ProjectFolder, env: Readonly<Record<string, string>>): Tool {
   return defineTool({
     name: "run_command",
     description:
@@ -49,7 +46,7 @@ export function runCommandTool(
     execute({ command, timeout_s }, { signal }) {
       return runCommand(command, {
         folder: folder.root,
-        env: environmentOf(env),
+        env,
         timeoutMs: (timeout_s ?? TIMEOUT_S) * 1_000,
         signal,
       });
@@ -62,27 +59,6 @@ function canBeKept(command: string): boolean {
   const hasControls = /(?![\t\n])\p{Cc}/u.test(command);
   return !hasControls && visibleText(command) === command && redactSecrets(command) === command;
 }
-
-/** The variables of a command: yours, without those that hold credentials, and without a pager. */
-function environmentOf(
-  env: Readonly<Record<string, string | undefined>>,
-): Readonly<Record<string, string>> {
-  const kept = Object.entries(env).filter((entry): entry is [string, string] => {
-    const [name, value = ""] = entry;
-    return !HOLDS_CREDENTIALS.test(name) && redactSecrets(value) === value;
-  });
-  return { ...Object.fromEntries(kept), ...FOR_PROGRAMS };
-}
-
-const HOLDS_CREDENTIALS = /key|token|secret|passw|credential|^rkat_/i;
-
-const FOR_PROGRAMS = {
-  NO_COLOR: "1",
-  TERM: "dumb",
-  PAGER: "cat",
-  GIT_PAGER: "cat",
-  GIT_TERMINAL_PROMPT: "0",
-};
 
 /** Commands that run now. */
 const running = new Set<StartedProcesses>();
