@@ -77,7 +77,8 @@ export function defineTool<Input extends z.ZodType>(options: {
   readonly timeoutMs?: number;
   readonly policy?: Tool["policy"];
   readonly always?: NonNullable<Tool["always"]>;
-  execute(input: z.output<Input>, context: ToolContext): Promise<unknown> | unknown;
+  /** `args` are what `policy` was given. */
+  execute(input: z.output<Input>, context: ToolContext, args: unknown): Promise<unknown> | unknown;
 }): Tool {
   const { name, description, input } = options;
   return {
@@ -90,7 +91,7 @@ export function defineTool<Input extends z.ZodType>(options: {
       if (!parsed.success) {
         throw new ToolError("invalid_arguments", issuesText(issuesOf(parsed.error)));
       }
-      const result = await options.execute(parsed.data, context);
+      const result = await options.execute(parsed.data, context, args);
       return typeof result === "string" ? result : (JSON.stringify(result) ?? "null");
     },
   };

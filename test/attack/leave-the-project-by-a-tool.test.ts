@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readFileSync, symlinkSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import fc from "fast-check";
@@ -100,6 +100,28 @@ test.each([
   "credentials.json",
   "config/secrets.yml",
   "infra/terraform.tfvars",
+  "infra/prod.auto.tfvars.json",
+  "terraform.tfstate.backup",
+  ...[".env~", ".env-prod", ".env_staging.bak", ".env.local.2024-01-02", "env.production"],
+  ...[".dev.vars", "prod.vars", ".flaskenv", ".envs/.local/.postgres", "..env.swp", ".env (1)"],
+  ...["secrets/prod.yaml", "k8s/app-secrets/db.yml", "deploy/keys/signing.txt", "creds/a"],
+  ...["serviceAccountKey.json", "service-account.prod.json", "my-firebase-adminsdk-x1.json"],
+  ...[
+    ".vault-token",
+    ".vault_pass.txt",
+    ".yarnrc.yml",
+    ".pgpass.old",
+    ".bash_history",
+    "id_rsa.bak",
+  ],
+  ...[
+    "clientSecret.json",
+    "db-password.txt",
+    "token.json",
+    "auth.json",
+    "master.key",
+    "wp-config.php",
+  ],
 ])("%s asks before it is read, each time, and no search shows it", async (path) => {
   const { call, policy, named } = await projectForTools({ [path]: "PASSWORD=tangerine" });
   expect(policy("read_file", { path })).toBe("ask");
@@ -111,13 +133,49 @@ test.each([
   expect(searched).not.toContain("PASSWORD");
 });
 
-test.each(["src/a.ts", ".env.example", "id_ed25519.pub", "src/credentials.ts", "key.ts"])(
-  "%s is read without a question",
-  async (path) => {
-    const { policy } = await projectForTools();
-    expect(policy("read_file", { path })).toBe("allow");
-  },
-);
+test.each([
+  ...["src/a.ts", ".env.example", "id_ed25519.pub", "src/credentials.ts", "key.ts", "package.json"],
+  ...["src/secrets/find-secrets.ts", "docs/secrets.md", "secrets.schema.json", "environment.yml"],
+  ...["keyboard.json", "design/tokens/colors.json", "tsconfig.json", "pyvenv.cfg", ".gitignore"],
+])("%s is read without a question", async (path) => {
+  const { policy } = await projectForTools();
+  expect(policy("read_file", { path })).toBe("allow");
+});
+
+/** Made here, so that this file has none in it. */
+const TOKEN = `ghp_${"a1B2".repeat(9)}`;
+
+test("a file with a credential in it asks before it is read, whatever its name and the part", async () => {
+  const lines = Array.from({ length: 1_000 }, (_, index) => `line ${index}`);
+  const long = Array.from({ length: 200_000 }, (_, index) => `line ${index}`);
+  const { policy, named, call } = await projectForTools({
+    "notes.md": `Staging:\n${TOKEN}\n`,
+    "long.txt": [...lines, TOKEN].join("\n"),
+    "huge.txt": [TOKEN, ...long].join("\n"),
+    "plain.txt": "nothing",
+  });
+  const args = { path: "notes.md" };
+  expect(policy("read_file", args)).toBe("ask");
+  expect(named("read_file").always?.(args)).toBeUndefined();
+  // The user approved it.
+  expect(await call("read_file", args)).toContain(TOKEN);
+  expect(policy("read_file", { path: "long.txt", lines: 10 })).toBe("ask");
+  expect(policy("read_file", { path: "huge.txt", from_line: 200, lines: 10 })).toBe("ask");
+  expect(policy("read_file", { path: "huge.txt", from_line: 100_000 })).toBe("allow");
+  expect(policy("read_file", { path: "plain.txt" })).toBe("allow");
+  expect(await call("search_files", { texts: ["ghp_", "staging", "nothing"] })).toBe(
+    "plain.txt:1: nothing\n[not searched: 3 files that may hold credentials]",
+  );
+});
+
+test("a file that gets a credential between the question and the answer is not shown unasked", async () => {
+  const { policy, call, folder } = await projectForTools({ "a.txt": "nothing" });
+  const args = { path: "a.txt" };
+  expect(policy("read_file", args)).toBe("allow");
+  writeFileSync(join(folder, "a.txt"), TOKEN);
+  expect(await call("read_file", args)).toMatch(/^denied: a\.txt has changed since/);
+  expect(policy("read_file", { ...args })).toBe("ask");
+});
 
 test('"always" for a command allows that command, and none that begins like it', async () => {
   const { named } = await projectForTools();

@@ -1,10 +1,12 @@
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
+import { setImmediate as immediate } from "node:timers/promises";
 import { z } from "zod";
 import { defineTool, type Tool, ToolError } from "../../core/tool.ts";
 import { lookAt, readSmallFile } from "../../files/plain-files.ts";
+import { hasCredentials, mayHoldCredentials } from "./credential-files.ts";
 import { globMatcher } from "./glob.ts";
-import { isClosed, mayHoldCredentials, type ProjectFolder, plainly } from "./project-folder.ts";
+import { isClosed, type ProjectFolder, plainly } from "./project-folder.ts";
 
 /** Files and folders that one call looks at. */
 const ENTRIES_MAX = 50_000;
@@ -60,13 +62,11 @@ export function findTools(folder: ProjectFolder): readonly Tool[] {
           }
           const text = textOf(path, folder);
           if (!wanted.some((text_) => spelled(text).includes(text_))) continue;
-          for (const [index, line] of text.split("\n").entries()) {
-            const at = firstOf(wanted, spelled(line));
-            if (at < 0) continue;
-            const start = Math.max(0, at - AROUND.before);
-            found.push(`${path}:${index + 1}: ${line.slice(start, at + AROUND.after).trim()}`);
-            if (found.length > LINES_MAX) break;
-          }
+          const lines = linesWith(wanted, text, spelled, LINES_MAX + 1 - found.length);
+          // Ctrl-C is heard between two files.
+          await immediate();
+          if (lines.some(({ start, end }) => hasCredentials(text, start, end))) secrets += 1;
+          else found.push(...lines.map(({ number, shown }) => `${path}:${number}: ${shown}`));
           if (found.length > LINES_MAX) break;
         }
         const notes = [
@@ -78,6 +78,27 @@ export function findTools(folder: ProjectFolder): readonly Tool[] {
       },
     }),
   ];
+}
+
+/** The lines with one of these texts, and where in the text they are. */
+function linesWith(
+  wanted: readonly string[],
+  text: string,
+  spelled: (text: string) => string,
+  linesMax: number,
+) {
+  const found: { number: number; start: number; end: number; shown: string }[] = [];
+  let start = 0;
+  for (const [index, line] of text.split("\n").entries()) {
+    const at = firstOf(wanted, spelled(line));
+    if (at >= 0) {
+      const shown = line.slice(Math.max(0, at - AROUND.before), at + AROUND.after).trim();
+      found.push({ number: index + 1, start: start + at, end: start + at + AROUND.after, shown });
+    }
+    if (found.length === linesMax) break;
+    start += line.length + 1;
+  }
+  return found;
 }
 
 /** The place of the first of these texts in a line; -1 where there is none. */

@@ -3,7 +3,6 @@ import { dirname, relative, resolve, sep } from "node:path";
 import { SessionError } from "../../core/errors.ts";
 import { ToolError } from "../../core/tool.ts";
 import { lookAtFile, makeFolder, withFile, writeAt } from "../../files/plain-files.ts";
-import { globMatcher } from "./glob.ts";
 
 /** Larger files are neither read nor edited. */
 const FILE_BYTES_MAX = 5_000_000;
@@ -83,31 +82,8 @@ export function isClosed(part: string): boolean {
 
 const CLOSED = [".git", ".rkat"];
 
-/** Whether a file's name says that it may hold credentials. `path` is relative, with `/`. */
-export function mayHoldCredentials(path: string): boolean {
-  const parts = path.split("/").map(withoutEnd);
-  const name = parts.at(-1) ?? "";
-  if (PUBLIC.some((fits) => fits(name))) return false;
-  return parts.some((part) => SECRET_FOLDERS.includes(part)) || SECRET.some((fits) => fits(name));
-}
-
-const PUBLIC = ["*.{example,sample,template,dist,pub}", "*.{example,sample,template}.*"].map(
-  globMatcher,
-);
-
-const SECRET = [
-  "{.env,.envrc,.env.*,*.env}",
-  "*.{pem,key,p8,p12,pfx,jks,keystore,kdbx,ppk,asc,gpg,tfstate,tfvars}",
-  "id_{rsa,dsa,ecdsa,ed25519}*",
-  "{.netrc,_netrc,.npmrc,.pypirc,.pgpass,.my.cnf,.git-credentials,.htpasswd,.dockercfg}",
-  "{credential,credentials,secret,secrets}{,.json,.yml,.yaml,.toml,.ini,.txt,.xml,.properties}",
-  "{service-account*,client_secret*,*credentials}.json",
-].map(globMatcher);
-
-const SECRET_FOLDERS = [".ssh", ".aws", ".gnupg", ".kube", ".azure", ".docker"];
-
 /** Some file systems take letters of any case, and drop dots and spaces at the end of a name. */
-function withoutEnd(name: string): string {
+export function withoutEnd(name: string): string {
   let end = name.length;
   while (end > 1 && (name[end - 1] === "." || name[end - 1] === " ")) end -= 1;
   return name.slice(0, end).toLowerCase();

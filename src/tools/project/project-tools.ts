@@ -5,8 +5,9 @@ import { headWithin, utf8Bytes } from "../../core/tokens.ts";
 import { defineTool, type Tool, ToolError } from "../../core/tool.ts";
 import { systemHome } from "../../files/system-home.ts";
 import { commandEnvironment } from "./command-environment.ts";
+import { hasCredentials, mayHoldCredentials } from "./credential-files.ts";
 import { findTools } from "./find-files.ts";
-import { mayHoldCredentials, ProjectFolder } from "./project-folder.ts";
+import { ProjectFolder } from "./project-folder.ts";
 import { runCommandTool } from "./run-command.ts";
 
 /**
@@ -100,37 +101,78 @@ const LINES_MAX = 5_000;
 const OUTPUT_BYTES_MAX = 60_000;
 const LINE_BYTES_MAX = 4_000;
 
+const READ_FILE = z.object({
+  path: z.string().min(1).max(1_000).describe("Relative to the project's folder."),
+  from_line: z.int().min(1).nullish().describe("The first line to read. Default 1."),
+  lines: z.int().min(1).nullish().describe(`Default ${LINES_DEFAULT}, at most ${LINES_MAX}.`),
+});
+
 /** Shows the model a text file of the project. A file that may hold credentials needs approval. */
 function readFileTool(folder: ProjectFolder): Tool {
+  // One call is judged once, by the arguments that the model sent.
+  const judged = new WeakMap<object, boolean>();
+  const needsApproval = (args: unknown) => {
+    const { success, data } = READ_FILE.safeParse(args);
+    if (!success || typeof args !== "object" || args === null) return false;
+    const known = judged.get(args);
+    if (known !== undefined) return known;
+    const needs = isSecretPath(args, folder) || hasSecrets(data, folder);
+    judged.set(args, needs);
+    return needs;
+  };
   return defineTool({
     name: "read_file",
     description: "Read a text file of the project.",
-    input: z.object({
-      path: z.string().min(1).max(1_000).describe("Relative to the project's folder."),
-      from_line: z.int().min(1).nullish().describe("The first line to read. Default 1."),
-      lines: z.int().min(1).nullish().describe(`Default ${LINES_DEFAULT}, at most ${LINES_MAX}.`),
-    }),
-    policy: (args) => (isSecretPath(args, folder) ? "ask" : undefined),
-    always: (args) => (isSecretPath(args, folder) ? undefined : { tool: "read_file" }),
-    execute({ path, from_line, lines }) {
-      const all = folder.read(path).split("\n");
-      if (all.at(-1) === "") all.pop();
-      const from = (from_line ?? 1) - 1;
-      const shown: string[] = [];
-      let bytes = 0;
-      for (const line of all.slice(from, from + Math.min(lines ?? LINES_DEFAULT, LINES_MAX))) {
-        const head = headWithin(line, LINE_BYTES_MAX);
-        const text = head === line ? line : `${head} [line cut]`;
-        bytes += utf8Bytes(text) + 1;
-        if (bytes > OUTPUT_BYTES_MAX) break;
-        shown.push(text);
+    input: READ_FILE,
+    policy: (args) => (needsApproval(args) ? "ask" : undefined),
+    always: (args) => (needsApproval(args) ? undefined : { tool: "read_file" }),
+    execute(input, _, args) {
+      const { output, isSecret } = partOf(folder.read(input.path), input);
+      if (judged.get(args as object) === false && isSecret()) {
+        throw new ToolError(
+          "denied",
+          `${input.path} has changed since the call was checked, and may hold credentials now. Read it again.`,
+        );
       }
-      const next = from + shown.length + 1;
-      const isWhole = from === 0 && next > all.length;
-      const note = `[lines ${from + 1} to ${next - 1} of ${all.length}${next > all.length ? "" : `; continue with from_line ${next}`}]`;
-      return isWhole ? shown.join("\n") || "[empty]" : [...shown, note].join("\n");
+      return output;
     },
   });
+}
+
+/** What a call reads of a text, and whether credentials are in it or near it. */
+function partOf(text: string, { from_line, lines }: z.output<typeof READ_FILE>) {
+  const all = text.split("\n");
+  if (all.at(-1) === "") all.pop();
+  const from = (from_line ?? 1) - 1;
+  const shown: string[] = [];
+  let bytes = 0;
+  for (const line of all.slice(from, from + Math.min(lines ?? LINES_DEFAULT, LINES_MAX))) {
+    const head = headWithin(line, LINE_BYTES_MAX);
+    const text = head === line ? line : `${head} [line cut]`;
+    bytes += utf8Bytes(text) + 1;
+    if (bytes > OUTPUT_BYTES_MAX) break;
+    shown.push(text);
+  }
+  const next = from + shown.length + 1;
+  const isWhole = from === 0 && next > all.length;
+  const note = `[lines ${from + 1} to ${next - 1} of ${all.length}${next > all.length ? "" : `; continue with from_line ${next}`}]`;
+  return {
+    output: isWhole ? shown.join("\n") || "[empty]" : [...shown, note].join("\n"),
+    isSecret() {
+      const before = all.slice(0, from).reduce((length, line) => length + line.length + 1, 0);
+      const length = all.slice(from, next - 1).reduce((sum, line) => sum + line.length + 1, 0);
+      return hasCredentials(text, before, before + length);
+    },
+  };
+}
+
+/** Whether a call would show credentials. One that fails asks no question. */
+function hasSecrets(input: z.output<typeof READ_FILE>, folder: ProjectFolder): boolean {
+  try {
+    return partOf(folder.read(input.path), input).isSecret();
+  } catch {
+    return false;
+  }
 }
 
 /** Whether the arguments of a call name a file that may hold credentials. */
