@@ -77,6 +77,18 @@ export interface EventStore {
   close(): Promise<void>;
 }
 
+/** Whether a session has no log, or one that says that it is deleted. */
+export async function isDeleted(
+  sessionId: string,
+  events: Pick<EventStore, "lastSeq" | "read">,
+): Promise<boolean> {
+  const last = await events.lastSeq(sessionId);
+  for await (const { event } of events.read(sessionId, Math.max(0, last - 1), last)) {
+    return event.type === "session_deleted";
+  }
+  return true;
+}
+
 /** An event without its forgotten text. */
 export interface Redaction {
   readonly seq: number;

@@ -32,6 +32,8 @@ export type DurableEvent =
     }
   | { readonly type: "session_archived"; readonly session_id: string }
   | { readonly type: "session_unarchived"; readonly session_id: string }
+  /** The session is deleted. What was made from its log goes now, and the log last. */
+  | { readonly type: "session_deleted"; readonly session_id: string }
   /** The session was not for memory. From now on it is, with all that was said in it. */
   | { readonly type: "session_remembered"; readonly session_id: string }
   /** A message from outside of turns: a system prompt, the history that a session was created with, or one that was appended. */

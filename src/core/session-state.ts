@@ -39,6 +39,8 @@ export class SessionState {
   createdAtMs = 0;
   updatedAtMs = 0;
   archived = false;
+  /** Whether its deletion has begun. It has no way back, so nothing is added any more. */
+  deleted = false;
   usage: Usage = NO_USAGE;
   /** Model calls so far. Compaction counts with them. */
   modelCalls = 0;
@@ -156,6 +158,9 @@ export class SessionState {
       case "session_archived":
       case "session_unarchived":
         this.archived = event.type === "session_archived";
+        return;
+      case "session_deleted":
+        this.deleted = true;
         return;
       case "session_remembered":
         this.settings = { ...this.settings, memory: true };

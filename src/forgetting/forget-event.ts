@@ -72,6 +72,7 @@ export const FORGETTING: Rows = {
   },
   session_archived: NO_TEXT,
   session_unarchived: NO_TEXT,
+  session_deleted: NO_TEXT,
   session_remembered: NO_TEXT,
   message_added: {
     said: ({ message }) => [

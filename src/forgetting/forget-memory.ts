@@ -228,8 +228,7 @@ async function entriesAlike(
   return alike;
 }
 
-export interface DeletionDeps
-  extends Pick<ForgettingDeps, "memory" | "knowledge" | "events" | "projected"> {
+export interface DeletionDeps extends Pick<ForgettingDeps, "memory" | "knowledge" | "events"> {
   readonly sessions: Pick<SessionStore, "delete">;
   readonly approvals: Pick<ApprovalStore, "remove">;
   /** The session's files, where there are any. */
@@ -237,19 +236,18 @@ export interface DeletionDeps
 }
 
 /**
- * Deletes a session from every store. What the user taught in it stays; facts go with it.
+ * Deletes a session from every store, after its log has said that it is deleted. What the user taught in it stays;
+ * facts go with it.
  *
- * The log goes last: until then, deleting the session again does the rest.
+ * The log goes last: until then, doing it again does the rest.
  */
 export async function deleteSession(sessionId: string, deps: DeletionDeps): Promise<void> {
   const { memory, knowledge, approvals, files, sessions, events } = deps;
-  // A projection that is behind would bring back the deleted entries.
-  await deps.projected();
+  await sessions.delete(sessionId);
   await memory?.delete({ sessionId });
   await knowledge?.deleteSession(sessionId);
   await approvals.remove({ sessionId });
   await files?.remove(sessionId);
-  await sessions.delete(sessionId);
   await events.delete(sessionId);
 }
 

@@ -1,5 +1,5 @@
 import { SessionError } from "../core/errors.ts";
-import type { EventStore } from "../core/event-store.ts";
+import { type EventStore, isDeleted } from "../core/event-store.ts";
 import type { SessionSnapshot } from "../core/session-snapshot.ts";
 import type { SessionQuery } from "../core/session-store.ts";
 import type { AgeLimits, TrashStores } from "../core/stores.ts";
@@ -37,14 +37,16 @@ export class Trash {
   async put(snapshot: SessionSnapshot, log: EventStore): Promise<void> {
     const { events, sessions } = this.#stores;
     const { id } = snapshot;
-    // A process was killed while it restored the session.
+    // A process was killed while it deleted or restored the session.
     if ((await events.lastSeq(id)) > 0) await events.delete(id);
-    await events.append(id, 0, await Array.fromAsync(log.read(id, 0)));
+    // The snapshot comes first and goes last: no log is here that nobody would find, and delete for good.
     await sessions.save({ ...snapshot, updated_at_ms: Date.now() });
+    await events.append(id, 0, await Array.fromAsync(log.read(id, 0)));
   }
 
   /**
-   * Copies a session's log back, and returns its snapshot. The caller then removes it from the trash.
+   * Copies a session's log back, and returns its snapshot. The caller then removes it from the trash. It is
+   * in both places when a process was killed before the deletion, or after this.
    *
    * @throws SessionError `SESSION_NOT_FOUND` when it is not in the trash
    */
@@ -52,16 +54,22 @@ export class Trash {
     const { events, sessions } = this.#stores;
     const snapshot = await sessions.load(sessionId);
     if (!snapshot || this.#isOld(snapshot)) throw notInTrash(sessionId);
-    if ((await log.lastSeq(sessionId)) === 0) {
+    const isThere = (await log.lastSeq(sessionId)) > 0;
+    if (isThere && (await isDeleted(sessionId, log))) throw new SessionError("SESSION_BUSY");
+    if (!isThere) {
       await log.append(sessionId, 0, await Array.fromAsync(events.read(sessionId, 0)));
     }
     return snapshot;
   }
 
   /** The sessions that can be restored, the last deleted first. */
-  async list(query: SessionQuery): Promise<readonly SessionSnapshot[]> {
+  async list(query: SessionQuery, log: EventStore): Promise<readonly SessionSnapshot[]> {
     const found = await this.#stores.sessions.list({ ...query, includeArchived: true });
-    return found.filter((snapshot) => !this.#isOld(snapshot));
+    const kept: SessionSnapshot[] = [];
+    for (const snapshot of found.filter((each) => !this.#isOld(each))) {
+      if (await isDeleted(snapshot.id, log)) kept.push(snapshot);
+    }
+    return kept;
   }
 
   /** Deletes a session for good. Returns its snapshot if it was there. */

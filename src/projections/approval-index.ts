@@ -1,7 +1,7 @@
 import type { PendingApproval } from "../core/approval.ts";
 import type { ApprovalStore } from "../core/approval-store.ts";
 import type { ToolApprovalRequested } from "../core/event.ts";
-import type { EventStore, PositionedEvent } from "../core/event-store.ts";
+import { type EventStore, isDeleted, type PositionedEvent } from "../core/event-store.ts";
 import { LogProjection } from "./log-projection.ts";
 
 /**
@@ -20,6 +20,7 @@ export class ApprovalIndex extends LogProjection {
   protected async project(events: readonly PositionedEvent[]): Promise<void> {
     const waiting = new Map<string, PendingApproval>();
     const resolved: string[] = [];
+    const deleted = new Set<string>();
     for (const { sessionId, stored } of events) {
       const { event, timestamp_ms } = stored;
       if (event.type === "text_forgotten") await this.#replace(sessionId, event.events);
@@ -28,10 +29,13 @@ export class ApprovalIndex extends LogProjection {
       } else if (event.type === "tool_approval_resolved") {
         waiting.delete(event.approval_id);
         resolved.push(event.approval_id);
-      }
+      } else if (event.type === "session_deleted") deleted.add(sessionId);
     }
     if (waiting.size > 0) await this.#approvals.add([...waiting.values()]);
     if (resolved.length > 0) await this.#approvals.remove({ approvalIds: resolved });
+    for (const sessionId of deleted) {
+      if (await isDeleted(sessionId, this.events)) await this.#approvals.remove({ sessionId });
+    }
   }
 
   /** Updates the listed calls whose texts were forgotten. */

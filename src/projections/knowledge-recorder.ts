@@ -1,5 +1,5 @@
 import { isUsersWord, type StoredEvent, type ToolApprovalResolved } from "../core/event.ts";
-import type { EventStore, PositionedEvent } from "../core/event-store.ts";
+import { type EventStore, isDeleted, type PositionedEvent } from "../core/event-store.ts";
 import { given } from "../core/fields.ts";
 import type { NewKnowledge } from "../core/knowledge.ts";
 import {
@@ -77,6 +77,12 @@ export class KnowledgeRecorder extends LogProjection {
     // Refused when another process was first. It has recorded the same.
     await store.record({ from: this.#from, to: position, entries, limits });
     this.#from = position;
+    const taught = entries.flatMap(({ kind, sessionId }) => (kind === "fact" ? sessionId : []));
+    const marked = events.filter(({ stored }) => stored.event.type === "session_deleted");
+    // The session may have been deleted while its events were read.
+    for (const id of new Set([...marked.map(({ sessionId }) => sessionId), ...taught])) {
+      if (id && (await isDeleted(id, this.events))) await store.deleteSession(id);
+    }
     await this.#knowledge.settle();
   }
 

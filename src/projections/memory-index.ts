@@ -4,7 +4,7 @@ import {
   speakerOf,
   type TextForgotten,
 } from "../core/event.ts";
-import type { EventStore, PositionedEvent } from "../core/event-store.ts";
+import { type EventStore, isDeleted, type PositionedEvent } from "../core/event-store.ts";
 import type { MemoryEntry, MemoryScope, MemoryStore } from "../core/memory-store.ts";
 import { indexableText, isForgotten } from "../core/message.ts";
 import { type LoggedMessage, MessageAssembler } from "../core/message-assembler.ts";
@@ -57,28 +57,41 @@ export class MemoryIndex extends LogProjection {
 
   protected async project(events: readonly PositionedEvent[]): Promise<void> {
     let entries: MemoryEntry[] = [];
+    const changed = new Set<string>();
     for (const positioned of events) {
       const { sessionId, stored } = positioned;
-      entries.push(...(await this.#entriesAt(positioned)));
+      const added = await this.#entriesAt(positioned);
+      entries.push(...added);
+      if (added.length > 0 || stored.event.type === "session_deleted") changed.add(sessionId);
       if (stored.event.type !== "text_forgotten") continue;
       await this.#memory.add(entries, this.events);
       entries = [];
       await this.#forget(sessionId, stored.event);
     }
-    if (entries.length === 0) return;
-    await this.#memory.add(entries, this.events);
+    if (entries.length > 0) await this.#memory.add(entries, this.events);
     // Removes entries that were forgotten or deleted while they were read.
-    const lastRead = new Map(events.map(({ sessionId, stored }) => [sessionId, stored.seq]));
-    for (const sessionId of new Set(entries.map((entry) => entry.sessionId))) {
-      const last = lastRead.get(sessionId) ?? 0;
+    const lastRead = new Map(events.map(({ sessionId, stored }) => [sessionId, stored]));
+    for (const sessionId of changed) {
+      const read = lastRead.get(sessionId);
+      const last = read?.seq ?? 0;
       const end = await this.events.lastSeq(sessionId);
-      if (end < last) await this.#memory.delete({ sessionId });
+      if (end < last || read?.event.type === "session_deleted") await this.#again(sessionId);
       // Forgetting appends to the log.
       if (end === last || end === this.#writtenTo(sessionId, last)) continue;
       for await (const { event } of this.events.read(sessionId, last)) {
         if (event.type === "text_forgotten") await this.#forget(sessionId, event);
+        if (event.type === "session_deleted") await this.#again(sessionId);
       }
     }
+  }
+
+  /** Makes the entries of a session as its log is now: none of a deleted one, and all of one that was restored since. */
+  async #again(sessionId: string): Promise<void> {
+    await this.#memory.delete({ sessionId });
+    if (await isDeleted(sessionId, this.events)) return;
+    if (!(await this.#isForMemory(sessionId))) return;
+    const spans = await this.#spansUpTo(sessionId, await this.events.lastSeq(sessionId));
+    await this.#memory.add(await this.#entriesIn(sessionId, spans), this.events);
   }
 
   /** The entries that an event adds. */

@@ -115,6 +115,7 @@ type WithoutText = Extract<
     readonly type:
       | "session_archived"
       | "session_unarchived"
+      | "session_deleted"
       | "session_remembered"
       | "skills_resolved"
       | "knowledge_applied"

@@ -62,6 +62,7 @@ export class LiveSessions {
     const session = known ?? (await this.#load(sessionId));
     await session.state.catchUp((after, to) => this.#events.read(sessionId, after, to));
     this.#byId.delete(sessionId);
+    if (session.state.deleted) throw notFound(sessionId);
     this.add(session);
     return session;
   }

@@ -7,7 +7,7 @@ import type { Capability } from "../core/operations/operation.ts";
 import type { Outages } from "../core/outages.ts";
 import type { SessionService } from "../core/session-service.ts";
 import { warn } from "../core/warn.ts";
-import type { DeletionDeps, ForgettingDeps } from "../forgetting/forget-memory.ts";
+import type { ForgettingDeps } from "../forgetting/forget-memory.ts";
 import { Trash } from "../forgetting/trash.ts";
 import type { AskModel } from "../knowledge/distill-with-model.ts";
 import { ProjectKnowledge } from "../knowledge/project-knowledge.ts";
@@ -17,6 +17,7 @@ import { MemoryIndex } from "../projections/memory-index.ts";
 import { ProjectionRunner } from "../projections/projection-runner.ts";
 import { SessionFiles } from "../projections/session-files.ts";
 import { ApprovalDesk } from "./approval-desk.ts";
+import { Deletions } from "./deletions.ts";
 import { LiveSessions } from "./live-sessions.ts";
 import { redactingStores } from "./redacting-stores.ts";
 import {
@@ -59,7 +60,8 @@ export interface ServiceCore {
   readonly work: SessionWork;
   readonly projections: ProjectionRunner;
   readonly trash: Trash | undefined;
-  readonly forgetting: ForgettingDeps & DeletionDeps;
+  readonly deletions: Deletions;
+  readonly forgetting: ForgettingDeps;
   /** Resolves when all projections have what the log has for them. */
   projected(): Promise<void>;
   /** The service made of the parts. A turn that runs keeps it, so `forUser` finds it until the turn has ended. */
@@ -89,7 +91,14 @@ export function serviceCore(given: SessionOptions, user?: ServedUser): ServiceCo
     project ?? (stores.knowledge && new ProjectKnowledge(stores.knowledge, {}, { memory }));
 
   const live = new LiveSessions(stores);
-  const { files, projections } = followers(options, { live, memory, project, outages });
+  const { files, projections, deletions } = followers(options, {
+    live,
+    memory,
+    project,
+    knowledge,
+    outages,
+    alone: (id, end) => work.alone(id, end),
+  });
   const projected = () => projections.flush();
   const desk = new ApprovalDesk(approvals, options.approvals ?? {}, outages);
   const work = new SessionWork(stores, { live, desk, projections });
@@ -107,6 +116,7 @@ export function serviceCore(given: SessionOptions, user?: ServedUser): ServiceCo
     work,
     projections,
     trash,
+    deletions,
     forgetting: {
       trash,
       forgotten: stores.forgotten,
@@ -114,7 +124,6 @@ export function serviceCore(given: SessionOptions, user?: ServedUser): ServiceCo
       knowledge,
       events,
       sessions,
-      approvals,
       files,
       withSession: (id, redact) => work.runAfterTurn(id, ({ state }) => redact(state)),
       projected,
@@ -141,9 +150,13 @@ function followers(
     live,
     memory,
     project,
+    knowledge,
     outages,
+    alone,
   }: Pick<ServiceCore, "live" | "project" | "outages"> & {
     readonly memory: MemoryStore | undefined;
+    readonly knowledge: ProjectKnowledge | undefined;
+    readonly alone: SessionWork["alone"];
   },
 ) {
   const { events, sessions, approvals } = stores;
@@ -153,6 +166,9 @@ function followers(
   const files = sessionFiles
     ? new SessionFiles(events, sessionFiles, (work) => withFilesLease(sessions, owner, work))
     : undefined;
+  const drop = (id: string) => live.forget(id);
+  const made = { events, sessions, approvals, memory, knowledge, files };
+  const deletions = new Deletions({ ...made, alone, drop });
   const projections = new ProjectionRunner(
     events,
     [
@@ -160,11 +176,12 @@ function followers(
       ...(project ? [new KnowledgeRecorder(events, project)] : []),
       new ApprovalIndex(events, approvals),
       ...(files ? [files] : []),
+      deletions,
     ],
     outages,
     { lease: new KeptProjectionLease(sessions, owner) },
   );
-  return { files, projections };
+  return { files, projections, deletions };
 }
 
 /** A way to ask a model for rules. `undefined` when no model is configured for that. */

@@ -19,7 +19,6 @@ import { loggedSource, sourceFilter, sourceView } from "../core/session-source.t
 import { SessionState } from "../core/session-state.ts";
 import { taskView } from "../core/task.ts";
 import { tokenUsage, totalTokens } from "../core/usage.ts";
-import { deleteSession } from "../forgetting/forget-memory.ts";
 import { notInTrash } from "../forgetting/trash.ts";
 import type { Part } from "./checked-operations.ts";
 import type { ToldRules } from "./knowledge-operations.ts";
@@ -43,7 +42,7 @@ export function sessionOperations(
   core: ServiceCore,
   rules: ToldRules,
 ): Part<keyof SessionOperations> & Lifecycle {
-  const { options, settings, live, work, projections, trash } = core;
+  const { options, settings, live, work, projections, trash, deletions } = core;
   const { stores, project: ownProject } = options;
   const { events, sessions } = stores;
   const isPersistent = core.capabilities.includes("session-store");
@@ -89,13 +88,17 @@ export function sessionOperations(
   }
 
   async function remove(sessionId: string, { now }: { readonly now: boolean }): Promise<void> {
+    // What the user taught in it stays, so it is learned first.
+    await core.projected();
     await work.alone(sessionId, async () => {
+      const session = await live.open(sessionId);
       if (trash?.keeps && !now) {
-        const { state } = await live.open(sessionId);
+        const { state } = session;
         await trash.put((await sessions.load(sessionId)) ?? state.snapshot(), events);
       }
-      await deleteSession(sessionId, core.forgetting);
+      await session.commit([{ type: "session_deleted", session_id: sessionId }]);
     });
+    await deletions.end(sessionId);
     live.forget(sessionId);
   }
 
@@ -112,7 +115,7 @@ export function sessionOperations(
       const source = sourceFilter(given({ agent, project, branch }), ownProject);
       const query = { limit, ...rest, ...given({ source }) };
       if (deleted) {
-        const found = (await trash?.list(query)) ?? [];
+        const found = (await trash?.list(query, events)) ?? [];
         return found.map((snapshot) => deletedSummary(snapshot, ownProject));
       }
       return (await sessions.list(query)).map((snapshot) => sessionSummary(snapshot, ownProject));
@@ -133,13 +136,16 @@ export function sessionOperations(
       });
     },
     async delete({ sessionId, now = false }) {
+      // An earlier deletion was interrupted, by a kill or a full disk.
+      const isEnded = await deletions.end(sessionId);
       const isGone = now && (await trash?.remove(sessionId));
-      if (isGone && (await events.lastSeq(sessionId)) === 0) return;
+      if ((isEnded || isGone) && (await events.lastSeq(sessionId)) === 0) return;
       await live.open(sessionId);
       await remove(sessionId, { now });
     },
     async restore({ sessionId }) {
       if (!trash) throw notInTrash(sessionId);
+      await deletions.end(sessionId);
       await work.alone(sessionId, async () => {
         await sessions.save(await trash.copyBack(sessionId, events));
         await trash.remove(sessionId);

@@ -190,7 +190,7 @@ export class SessionWork {
     return this.#withLease(state.id, async (held) => {
       session.held = held;
       await state.catchUp((after, to) => this.#events.read(state.id, after, to));
-      if (state.seq === 0) throw notFound(state.id);
+      if (state.seq === 0 || state.deleted) throw notFound(state.id);
       if (state.archived && !archivedToo) throw isArchived(state.id);
       await recoverRun(session);
       await this.#deps.desk.takeAnswers(session);
