@@ -2,8 +2,9 @@ import { isDeepStrictEqual } from "node:util";
 import type { ApprovalAnswer } from "../core/approval.ts";
 import { SessionError } from "../core/errors.ts";
 import type { StoredEvent } from "../core/event.ts";
-import type { PositionedEvent } from "../core/event-store.ts";
+import { isDeleted, type PositionedEvent } from "../core/event-store.ts";
 import { given } from "../core/fields.ts";
+import { newId } from "../core/ids.ts";
 import type { KnowledgeCopy, KnowledgeStore } from "../core/knowledge-store.ts";
 import type { MemoryEntry, MemoryStore } from "../core/memory-store.ts";
 import type { Stores, TrashStores } from "../core/stores.ts";
@@ -221,10 +222,15 @@ export class NamespaceMove {
 
   async #deleteThere(sessionId: string): Promise<void> {
     const { memory, knowledge, approvals, sessions, events } = this.#to;
+    const last = await events.lastSeq(sessionId);
+    const event = { type: "session_deleted" as const, session_id: sessionId };
+    const told = { event_id: newId(), timestamp_ms: Date.now(), event };
+    // From here on the other store does the rest, if this move is stopped.
+    if (!(await isDeleted(sessionId, events))) await events.append(sessionId, last, [told]);
+    await sessions.delete(sessionId);
     await memory.delete({ sessionId });
     await knowledge.deleteSession(sessionId);
     await approvals.remove({ sessionId });
-    await sessions.delete(sessionId);
     await events.delete(sessionId);
   }
 

@@ -1,0 +1,254 @@
+import { once } from "node:events";
+import { cpSync, existsSync, readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { text } from "node:stream/consumers";
+import { afterAll, describe, expect, test } from "vitest";
+import { indexableText, isForgotten } from "../src/core/message.ts";
+import { MessageAssembler } from "../src/core/message-assembler.ts";
+import type { Stores } from "../src/sqlite.ts";
+import { builtProgram } from "./support/built-package.ts";
+import {
+  openStoresAt,
+  otherStore,
+  type Prepared,
+  prepare,
+  serviceOver,
+  WORK,
+  type WorkPlace,
+} from "./support/interrupted-work.ts";
+import { temporaryFolder } from "./support/obey.ts";
+import { hasPostgres, NEEDS_POSTGRES, postgresPlace } from "./support/postgres.ts";
+import { spawn } from "./support/start-process.ts";
+import { trials } from "./support/trials.ts";
+
+// Work that changes what is stored is killed, or the disk gets full, at one of its writes. After the next command,
+// memory has what the log has, each message once, and every session is there or can be restored.
+
+const POINTS = trials(Object.keys(WORK).length, Number(process.env.RKAT_POINTS ?? 2000));
+const AT_ONCE = trials(2, 4);
+
+type Way = "kill" | "full";
+interface Point {
+  readonly work: string;
+  readonly how: Way;
+}
+let tried = 0;
+
+afterAll(() => {
+  if (POINTS > 100) process.stdout.write(`${tried} interrupted writes\n`);
+});
+
+describe.each(["SQLite", "PostgreSQL"] as const)("on %s", (engine) => {
+  const isThere = engine === "SQLite" || hasPostgres;
+  const share = engine === "SQLite" ? POINTS * 0.7 : POINTS * 0.3;
+
+  test.skipIf(!isThere)(
+    "interrupted work leaves memory as the log is, each message once",
+    { ...NEEDS_POSTGRES, timeout: 60_000 + POINTS * 10_000 },
+    async () => {
+      const top = await temporaryFolder();
+      const template = await newPlace(engine, join(top, "template"));
+      const prepared = await filled(template);
+      const totals = new Map<string, number>();
+      const points = pointsOf(Math.round(share));
+      let next = 0;
+      const run = async () => {
+        for (let at = next++; at < points.length; at = next++) {
+          const point = points[at];
+          if (!point) return;
+          const place = await newPlace(engine, join(top, String(at)));
+          const own = engine === "SQLite" ? copied(template, place, prepared) : await filled(place);
+          const total = totals.get(point.work) ?? 0;
+          const write = 1 + Math.floor(Math.random() * total);
+          await work(place, own, point, write);
+          const what = `${engine}: ${point.work}, ${point.how} at write ${write} of ${total}`;
+          await expectWhole(place, own, what);
+          tried += 1;
+        }
+      };
+      // Uninterrupted, to count the writes.
+      for (const name of new Set(points.map((point) => point.work))) {
+        const place = await newPlace(engine, join(top, name));
+        const own = engine === "SQLite" ? copied(template, place, prepared) : await filled(place);
+        totals.set(name, await work(place, own, { work: name, how: "kill" }, 0));
+      }
+      await Promise.all(Array.from({ length: AT_ONCE }, run));
+    },
+  );
+});
+
+/** Each work in turn, killed and on a full disk by turns. */
+function pointsOf(count: number): readonly Point[] {
+  const names = Object.keys(WORK);
+  return Array.from({ length: count }, (_, at) => ({
+    work: names[at % names.length] ?? "",
+    how: Math.floor(at / names.length + at) % 2 === 0 ? "kill" : "full",
+  }));
+}
+
+async function newPlace(engine: string, folder: string): Promise<WorkPlace> {
+  if (engine === "SQLite") return { store: join(folder, "rkat.db"), folder };
+  const { connectionString, schema } = await postgresPlace();
+  const url = new URL(connectionString);
+  url.searchParams.set("schema", schema);
+  url.searchParams.set("namespace", crypto.randomUUID());
+  return { store: url.href, folder };
+}
+
+async function filled(place: WorkPlace): Promise<Prepared> {
+  const stores = openStoresAt(place.store);
+  try {
+    return await prepare(stores, place);
+  } finally {
+    await stores.close();
+  }
+}
+
+function copied(from: WorkPlace, to: WorkPlace, prepared: Prepared): Prepared {
+  cpSync(from.folder, to.folder, { recursive: true });
+  return prepared;
+}
+
+/** Does the work in a process of its own. Returns how many writes it made, if it came to its end. */
+async function work(
+  { store, folder }: WorkPlace,
+  prepared: Prepared,
+  { work: name, how }: Point,
+  at: number,
+): Promise<number> {
+  const args = { store, folder, work: name, how, at: String(at), prepared: JSON.stringify(prepared) };
+  const flags = Object.entries(args).flatMap(([flag, value]) => [`--${flag}`, value]);
+  const child = spawn(process.execPath, [builtProgram("work-until-killed"), ...flags], {
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  const [said, errors, [code, signal]] = await Promise.all([
+    text(child.stdout),
+    text(child.stderr),
+    once(child, "close"),
+  ]);
+  expect(signal ?? code, errors).toBeOneOf([0, "SIGKILL"]);
+  if (at === 0) expect(said, errors).toMatch(/^\d+ \n$/);
+  return Number.parseInt(said, 10);
+}
+
+/** What holds after the next command, whatever was interrupted. */
+async function expectWhole(place: WorkPlace, prepared: Prepared, what: string): Promise<void> {
+  const stores = openStoresAt(place.store);
+  try {
+    await settle(stores, place);
+    await expectMemoryOfLog(stores, what);
+    await expectFilesOfLog(stores, place, what);
+    await expectRestorable(stores, place, prepared, what);
+    await expectMemoryOfLog(stores, what);
+    if (what.includes("move")) await expectMoved(stores, place, prepared, what);
+  } finally {
+    await stores.close();
+  }
+}
+
+/** The next command. */
+async function settle(stores: Stores, place: WorkPlace): Promise<void> {
+  const service = serviceOver(stores, place);
+  await service.searchMemory({ query: "otter" });
+  await service.listKnowledge({});
+  await service.close();
+}
+
+async function logsOf({ events }: Stores) {
+  const all = await events.readAll(0, 1_000_000);
+  return Map.groupBy(all, ({ sessionId }) => sessionId);
+}
+
+async function expectMemoryOfLog(stores: Stores, what: string): Promise<void> {
+  const logs = await logsOf(stores);
+  const said: string[] = [];
+  for (const [sessionId, log] of logs) {
+    const assembler = new MessageAssembler();
+    for (const { stored } of log) {
+      expect(stored.event.type, what).not.toBe("session_deleted");
+      const logged = assembler.push(stored);
+      const content = logged ? indexableText(logged.message) : "";
+      if (content.trim() !== "" && !isForgotten(content)) {
+        said.push(`${sessionId}:${stored.seq} ${content}`);
+      }
+    }
+  }
+  const entries = await stores.memory.list({ limit: 100_000 });
+  const messages = entries.filter(({ kind }) => kind === "message");
+  expect(messages.map(({ id, content }) => `${id} ${content}`).sort(), what).toEqual(said.sort());
+  expect((await stores.memory.verify()).problems, what).toEqual([]);
+  const learned = await stores.knowledge.list({ limit: 1000 });
+  const facts = learned.filter(({ kind }) => kind === "fact");
+  for (const { sessionId = "" } of facts) expect([...logs.keys()], what).toContain(sessionId);
+  const told = entries.filter(({ kind }) => kind !== "message");
+  expect(told.map(({ id }) => id).sort(), what).toEqual(learned.map(({ id }) => id).sort());
+  const listed = await stores.sessions.list({ includeArchived: true });
+  expect(listed.map(({ id }) => id).sort(), what).toEqual([...logs.keys()].sort());
+  const waiting = [...logs.values()].flatMap((log) => {
+    const open = new Set<string>();
+    for (const { stored } of log) {
+      const { event } = stored;
+      if (event.type === "tool_approval_requested") open.add(event.approval_id);
+      if (event.type === "tool_approval_resolved") open.delete(event.approval_id);
+    }
+    return [...open];
+  });
+  const asked = await stores.approvals.list({});
+  expect(asked.map(({ approvalId }) => approvalId).sort(), what).toEqual(waiting.sort());
+}
+
+async function expectFilesOfLog(stores: Stores, { folder }: WorkPlace, what: string) {
+  const files = join(folder, "sessions");
+  if (!existsSync(files)) return;
+  const logs = await logsOf(stores);
+  const plain = [...logs.keys()].filter((id) => /^[A-Za-z0-9_-]+$/.test(id));
+  const folders = readdirSync(files, { withFileTypes: true }).filter((one) => one.isDirectory());
+  expect(folders.map(({ name }) => name).sort(), what).toEqual(plain.sort());
+  for (const id of plain) {
+    const lines = readFileSync(join(files, id, "events.jsonl"), "utf8").trimEnd().split("\n");
+    const stored = (logs.get(id) ?? []).map((one) => one.stored);
+    expect(lines.map((line) => JSON.parse(line)), what).toEqual(JSON.parse(JSON.stringify(stored)));
+  }
+}
+
+/** Every session is there, or in the trash, or was deleted for good as a whole. Restoring brings all back. */
+async function expectRestorable(
+  stores: Stores,
+  place: WorkPlace,
+  { first, deleted, waiting }: Prepared,
+  what: string,
+): Promise<void> {
+  const service = serviceOver(stores, place);
+  try {
+    const trash = await service.list({ deleted: true });
+    const restorable = trash.map(({ sessionId }) => sessionId);
+    const live = (await service.list({ includeArchived: true, limit: 100 })).map(({ sessionId }) => sessionId);
+    const isFinal = what.includes("now") || what.includes("forget");
+    for (const sessionId of [first, deleted, waiting]) {
+      if (isFinal && sessionId === first && !live.includes(first)) continue;
+      const places = [...live, ...restorable].filter((id) => id === sessionId);
+      expect(places, `${what}: ${sessionId} is in one place`).toEqual([sessionId]);
+    }
+    for (const sessionId of restorable) await service.restore({ sessionId });
+    await service.searchMemory({ query: "otter" });
+    expect(await service.list({ deleted: true }), what).toEqual([]);
+  } finally {
+    await service.close();
+  }
+}
+
+/** A move goes on where it was, and the copy is whole too. */
+async function expectMoved(stores: Stores, place: WorkPlace, prepared: Prepared, what: string) {
+  const to = openStoresAt(otherStore(place.store));
+  try {
+    const service = serviceOver(stores, place);
+    await WORK.move?.(service, prepared, stores, place);
+    await service.close();
+    const there = { ...place, folder: `${place.folder}-moved` };
+    await settle(to, there);
+    await expectMemoryOfLog(to, `${what}, moved`);
+    expect([...(await logsOf(to)).keys()].sort()).toEqual([...(await logsOf(stores)).keys()].sort());
+  } finally {
+    await to.close();
+  }
+}
