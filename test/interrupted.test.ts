@@ -116,7 +116,14 @@ async function work(
   { work: name, how }: Point,
   at: number,
 ): Promise<number> {
-  const args = { store, folder, work: name, how, at: String(at), prepared: JSON.stringify(prepared) };
+  const args = {
+    store,
+    folder,
+    work: name,
+    how,
+    at: String(at),
+    prepared: JSON.stringify(prepared),
+  };
   const flags = Object.entries(args).flatMap(([flag, value]) => [`--${flag}`, value]);
   const child = spawn(process.execPath, [builtProgram("work-until-killed"), ...flags], {
     stdio: ["ignore", "pipe", "pipe"],
@@ -205,9 +212,14 @@ async function expectFilesOfLog(stores: Stores, { folder }: WorkPlace, what: str
   const folders = readdirSync(files, { withFileTypes: true }).filter((one) => one.isDirectory());
   expect(folders.map(({ name }) => name).sort(), what).toEqual(plain.sort());
   for (const id of plain) {
-    const lines = readFileSync(join(files, id, "events.jsonl"), "utf8").trimEnd().split("\n");
+    const lines = readFileSync(join(files, id, "events.jsonl"), "utf8")
+      .trimEnd()
+      .split("\n");
     const stored = (logs.get(id) ?? []).map((one) => one.stored);
-    expect(lines.map((line) => JSON.parse(line)), what).toEqual(JSON.parse(JSON.stringify(stored)));
+    expect(
+      lines.map((line) => JSON.parse(line)),
+      what,
+    ).toEqual(JSON.parse(JSON.stringify(stored)));
   }
 }
 
@@ -222,7 +234,9 @@ async function expectRestorable(
   try {
     const trash = await service.list({ deleted: true });
     const restorable = trash.map(({ sessionId }) => sessionId);
-    const live = (await service.list({ includeArchived: true, limit: 100 })).map(({ sessionId }) => sessionId);
+    const live = (await service.list({ includeArchived: true, limit: 100 })).map(
+      ({ sessionId }) => sessionId,
+    );
     const isFinal = what.includes("now") || what.includes("forget");
     for (const sessionId of [first, deleted, waiting]) {
       if (isFinal && sessionId === first && !live.includes(first)) continue;
@@ -247,7 +261,9 @@ async function expectMoved(stores: Stores, place: WorkPlace, prepared: Prepared,
     const there = { ...place, folder: `${place.folder}-moved` };
     await settle(to, there);
     await expectMemoryOfLog(to, `${what}, moved`);
-    expect([...(await logsOf(to)).keys()].sort()).toEqual([...(await logsOf(stores)).keys()].sort());
+    expect([...(await logsOf(to)).keys()].sort()).toEqual(
+      [...(await logsOf(stores)).keys()].sort(),
+    );
   } finally {
     await to.close();
   }

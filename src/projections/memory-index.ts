@@ -85,6 +85,26 @@ export class MemoryIndex extends LogProjection {
     }
   }
 
+  /** The entries that these events give, in their order. */
+  async entriesOf(events: readonly PositionedEvent[]): Promise<readonly MemoryEntry[]> {
+    const entries: MemoryEntry[] = [];
+    for (const positioned of events) entries.push(...(await this.#entriesAt(positioned)));
+    return entries;
+  }
+
+  /** The entries of a part of a session's log. Their turns are counted from there. */
+  entriesBetween(
+    sessionId: string,
+    { from, to }: { readonly from: number; readonly to: number },
+  ): Promise<readonly MemoryEntry[]> {
+    return this.#entriesIn(sessionId, [{ from, to, turns_before: 0 }]);
+  }
+
+  /** Adds what memory lacks of these events. */
+  fill(events: readonly PositionedEvent[]): Promise<void> {
+    return this.project(events);
+  }
+
   /** Makes the entries of a session as its log is now: none of a deleted one, and all of one that was restored since. */
   async #again(sessionId: string): Promise<void> {
     await this.#memory.delete({ sessionId });

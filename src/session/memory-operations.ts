@@ -20,6 +20,7 @@ import {
 import type { SessionStore } from "../core/session-store.ts";
 import { withinTokens } from "../core/within-tokens.ts";
 import { isMemoryBehind } from "../projections/memory-behind.ts";
+import type { MemoryAudit } from "./memory-audit.ts";
 import {
   learningOf,
   memoryOf,
@@ -119,9 +120,30 @@ export function memoryOperations(
       const entry = addedEntry(request);
       return { id: entry.id, added: (await store.add([entry])) > 0 };
     },
-    verify: async (watch) => await (await upToDate()).verify(watch),
-    reindex: async (watch) => await (await upToDate()).reindex(watch),
+    async verify(watch) {
+      const memory = await upToDate();
+      const { entries, problems } = await memory.verify(watch);
+      const compared = await (await auditOf(options, memory))?.check(watch);
+      return { entries, problems: [...problems, ...(compared?.problems ?? [])].slice(0, 100) };
+    },
+    async reindex(watch) {
+      const memory = await upToDate();
+      await memory.reindex(watch);
+      const compared = await (await auditOf(options, memory))?.mend(watch);
+      return { mended: compared?.problems ?? [] };
+    },
   };
+}
+
+/** Compares memory with the log, where there is one. */
+export async function auditOf(
+  { stores, memoryScope }: Pick<MemoryOptions, "stores" | "memoryScope">,
+  memory: MemoryStore,
+): Promise<MemoryAudit | undefined> {
+  if (!stores) return undefined;
+  const { MemoryAudit: Audit } = await import("./memory-audit.ts");
+  const { events, trash } = stores;
+  return new Audit({ events, memory, trash }, memoryScope);
 }
 
 /** How many that are no sessions were counted as some. */

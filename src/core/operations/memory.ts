@@ -294,6 +294,8 @@ export interface OpenMemory {
     readonly added: number;
     readonly redacted: Readonly<Record<string, number>>;
   }>;
+  /** Compares the index with the entries, and the entries with the log. */
   verify(watch?: Watch): Promise<MemoryCheck>;
-  reindex(watch?: Watch): Promise<void>;
+  /** Rebuilds the index, and makes the entries what the log says. Returns what was wrong with them. */
+  reindex(watch?: Watch): Promise<{ readonly mended: readonly string[] }>;
 }

@@ -14,7 +14,9 @@ export function verifyCommand(memory: Command, context: CliContext): void {
   const { stdout } = context.terminal;
   const verify = memory
     .command("verify")
-    .description("compare the index with the entries; fails when something is wrong")
+    .description(
+      "compare the index with the entries, and these with the log; fails when something is wrong",
+    )
     .option("--json", "for scripts")
     .action(({ json }: { json?: true }) =>
       watched(context, verify, "checking", async (operations, watch) => {
@@ -25,8 +27,8 @@ export function verifyCommand(memory: Command, context: CliContext): void {
         const checked = `Checked ${plural(entries, "entry", "entries")}`;
         const end =
           problems.length === 0
-            ? `${checked}: the index is sound.\n`
-            : `${checked}. \`rkat memory reindex\` rebuilds the index.\n`;
+            ? `${checked}: the index is sound, and memory has what the log has.\n`
+            : `${checked}. \`rkat memory reindex\` makes the index and what is missing again.\n`;
         return () => stdout.write(found + end);
       }),
     );
@@ -37,14 +39,16 @@ export function reindexCommand(memory: Command, context: CliContext): void {
   const { stdout } = context.terminal;
   const reindex = memory
     .command("reindex")
-    .description("rebuild the index from the entries; searches work meanwhile")
+    .description("rebuild the index, and fill memory from the log; searches work meanwhile")
     .option("--json", "for scripts")
     .action(({ json }: { json?: true }) =>
       watched(context, reindex, "indexing", async (operations, watch) => {
-        await operations.reindex(watch);
+        const { mended } = await operations.reindex(watch);
         const { entries } = await operations.memoryStats({});
-        if (json) return () => printJson(stdout, { entries });
-        return () => stdout.write(`Rebuilt the index of ${plural(entries, "entry", "entries")}.\n`);
+        if (json) return () => printJson(stdout, { entries, mended });
+        const fixed = mended.map((problem) => `Mended: ${printable(problem)}\n`).join("");
+        const built = `Rebuilt the index of ${plural(entries, "entry", "entries")}.\n`;
+        return () => stdout.write(fixed + built);
       }),
     );
 }
